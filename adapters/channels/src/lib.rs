@@ -1,0 +1,1 @@
+//! Providers for the message pipeline.

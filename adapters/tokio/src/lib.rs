@@ -1,0 +1,1 @@
+//! The timer and the shutdown signal on tokio.

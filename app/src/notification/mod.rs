@@ -1,0 +1,1 @@
+//! The two notification pipelines: requests into messages, messages to providers.

@@ -1,0 +1,123 @@
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Invalid;
+
+/// Names and values that travel beside a payload, among them the W3C trace context of whoever enqueued it.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Headers(BTreeMap<String, String>);
+
+impl Headers {
+    /// The most that all names and values of one message may take together, in bytes.
+    pub const MAX_BYTES: usize = 16 * 1024;
+
+    /// No headers.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets one header; a second value for the same name replaces the first. Names are kept in lower case.
+    pub fn insert(&mut self, name: &str, value: &str) -> Result<(), Invalid> {
+        Invalid::unless_length("header name", name, 255)?;
+        if let Some(found) = name.chars().find(|c| !c.is_ascii_alphanumeric() && !"-_.".contains(*c)) {
+            return Err(Invalid::Character {
+                what: "header name",
+                found,
+                allowed: "use letters, digits, '-', '_' and '.'",
+            });
+        }
+        if let Some(found) = value.chars().find(|c| c.is_control()) {
+            return Err(Invalid::Character {
+                what: "header value",
+                found,
+                allowed: "use printable characters",
+            });
+        }
+        let name = name.to_ascii_lowercase();
+        let replaced = self.0.get(&name).map_or(0, |old| name.len() + old.len());
+        let len = self.bytes() - replaced + name.len() + value.len();
+        if len > Self::MAX_BYTES {
+            return Err(Invalid::TooLong { what: "headers", len, max: Self::MAX_BYTES });
+        }
+        self.0.insert(name, value.into());
+        Ok(())
+    }
+
+    /// Carries a W3C trace context: `traceparent` such as `00-<32 hex>-<16 hex>-01`, and `tracestate` if there is one.
+    ///
+    /// Source: W3C Trace Context, section 3.2.
+    pub fn set_trace(&mut self, traceparent: &str, tracestate: Option<&str>) -> Result<(), Invalid> {
+        if !is_traceparent(traceparent) {
+            return Err(Invalid::Malformed {
+                what: "traceparent",
+                why: "expected version-traceid-parentid-flags in lower-case hex, ids not all zero".into(),
+            });
+        }
+        self.insert("traceparent", traceparent)?;
+        match tracestate {
+            Some(state) => self.insert("tracestate", state),
+            None => Ok(()),
+        }
+    }
+
+    /// The value of one header.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(&name.to_ascii_lowercase()).map(String::as_str)
+    }
+
+    /// All headers by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn bytes(&self) -> usize {
+        self.0.iter().map(|(name, value)| name.len() + value.len()).sum()
+    }
+}
+
+fn is_traceparent(text: &str) -> bool {
+    let parts: Vec<&str> = text.split('-').collect();
+    let hex = |part: &str, len: usize| {
+        part.len() == len && part.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+    };
+    let set = |part: &str| part.bytes().any(|b| b != b'0');
+    matches!(parts[..], [version, trace, parent, flags]
+        if hex(version, 2) && version != "ff" && hex(trace, 32) && set(trace)
+            && hex(parent, 16) && set(parent) && hex(flags, 2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn carries_a_trace_context_and_refuses_a_broken_one() {
+        let mut headers = Headers::new();
+        let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+        headers.set_trace(parent, Some("vendor=1")).unwrap();
+        assert_eq!(headers.get("TraceParent"), Some(parent));
+        assert_eq!(headers.get("tracestate"), Some("vendor=1"));
+        for bad in ["", "00-0-0-00", "00-00000000000000000000000000000000-b7ad6b7169203331-01", &parent[1..]]
+        {
+            assert!(headers.set_trace(bad, None).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn refuses_more_than_the_limit_and_counts_a_replaced_value_once() {
+        let mut headers = Headers::new();
+        let half = "v".repeat(Headers::MAX_BYTES / 2 + 1);
+        headers.insert("a", &half).unwrap();
+        headers.insert("A", &half).unwrap();
+        assert!(matches!(headers.insert("b", &half), Err(Invalid::TooLong { .. })));
+        assert!(headers.insert("a b", "v").is_err());
+        assert!(headers.insert("a", "v\r\nx: 1").is_err());
+    }
+}

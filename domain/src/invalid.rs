@@ -1,0 +1,65 @@
+/// A value that was refused, with the sentence a person needs to mend it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Invalid {
+    /// Something that must have content has none.
+    #[error("{what} is empty")]
+    Empty {
+        /// The value's name.
+        what: &'static str,
+    },
+    /// Something is longer than its column or packet allows.
+    #[error("{what} has {len} bytes, at most {max} are allowed")]
+    TooLong {
+        /// The value's name.
+        what: &'static str,
+        /// Its length in bytes.
+        len: usize,
+        /// The longest that is allowed, in bytes.
+        max: usize,
+    },
+    /// A character that would be lost or misread on the way.
+    #[error("{what} contains {found:?}; {allowed}")]
+    Character {
+        /// The value's name.
+        what: &'static str,
+        /// The first offending character.
+        found: char,
+        /// What may be used instead.
+        allowed: &'static str,
+    },
+    /// A number or a time outside its range.
+    #[error("{what} is {given}, it must be {allowed}")]
+    OutOfRange {
+        /// The value's name.
+        what: &'static str,
+        /// What was given.
+        given: String,
+        /// What would be taken.
+        allowed: String,
+    },
+    /// Text that does not have the form it must have.
+    #[error("{what} is not valid: {why}")]
+    Malformed {
+        /// The value's name.
+        what: &'static str,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// Two settings that exclude each other, or one that is missing.
+    #[error("{0}")]
+    Contradiction(String),
+}
+
+impl Invalid {
+    /// Refuses text that is empty or longer than `max` bytes.
+    pub(crate) fn unless_length(what: &'static str, text: &str, max: usize) -> Result<(), Self> {
+        if text.is_empty() {
+            return Err(Self::Empty { what });
+        }
+        if text.len() > max {
+            return Err(Self::TooLong { what, len: text.len(), max });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,54 @@
+//! Pure types and total functions of Claimstream.
+//!
+//! Nothing here waits, reads a clock, draws a random number or talks to a database: seeds, attempt numbers and
+//! limits are arguments. Everything else in the workspace carries out what is decided here.
+//!
+//! | decision | made by |
+//! |---|---|
+//! | is a message due? | [`is_due`] |
+//! | what does a handler's verdict do to its message? | [`decide`] |
+//! | which state follows? | [`State::next`] |
+//! | how long until the next attempt? | [`RetryPolicy::delay`] |
+//! | claim again, or wait? | [`Pacing::after`] |
+//! | which shard? | [`ShardCount::shard_of`] |
+//! | whom does a notification reach, and how? | [`notification::fan_out`] |
+#![forbid(unsafe_code)]
+
+mod claim;
+mod dead_letter;
+mod headers;
+mod invalid;
+mod key;
+mod lease;
+mod message;
+pub mod notification;
+mod pace;
+mod payload;
+mod queue;
+mod reason;
+mod retry;
+mod settlement;
+mod shard;
+mod state;
+mod status;
+mod timestamp;
+mod verdict;
+
+pub use claim::{ClaimId, ClaimRequest, Claimed, InstanceId, Locator, Owner, Receipt};
+pub use dead_letter::{DeadLetter, DeadLetterFilter};
+pub use headers::Headers;
+pub use invalid::Invalid;
+pub use key::{DedupKey, OrderingKey};
+pub use lease::Lease;
+pub use message::{Due, Enqueued, Message, MessageId, NewMessage, is_due};
+pub use pace::{Found, Next, Pace, Pacing};
+pub use payload::{Payload, PayloadLimit};
+pub use queue::QueueName;
+pub use reason::Reason;
+pub use retry::{Jitter, RetryPolicy};
+pub use settlement::{Disposition, Renewed, Settled, Settlement};
+pub use shard::{Shard, ShardCount};
+pub use state::{Event, IllegalTransition, State};
+pub use status::QueueStatus;
+pub use timestamp::Timestamp;
+pub use verdict::{Verdict, decide};

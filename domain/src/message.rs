@@ -1,0 +1,154 @@
+use std::{fmt, time::Duration};
+
+use uuid::Uuid;
+
+use crate::{DedupKey, Headers, OrderingKey, Payload, QueueName, Shard, Timestamp};
+
+/// A message that is about to be enqueued in the caller's transaction.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NewMessage {
+    /// Made by the client before anything is sent, so that an enqueue of unknown outcome can be repeated.
+    pub id: MessageId,
+    /// Where it goes.
+    pub queue: QueueName,
+    /// What it must stay together with.
+    pub ordering_key: Option<OrderingKey>,
+    /// What it is unique by within its queue.
+    pub dedup_key: Option<DedupKey>,
+    /// What travels beside the payload.
+    pub headers: Headers,
+    /// What it carries.
+    pub payload: Payload,
+    /// When it may first be claimed.
+    pub due: Due,
+}
+
+impl NewMessage {
+    /// A message that is due at once, without keys or headers.
+    pub fn new(id: MessageId, queue: QueueName, payload: Payload) -> Self {
+        Self {
+            id,
+            queue,
+            ordering_key: None,
+            dedup_key: None,
+            headers: Headers::new(),
+            payload,
+            due: Due::Now,
+        }
+    }
+
+    /// Keeps it together with all other messages of `key`.
+    pub fn ordered_by(mut self, key: OrderingKey) -> Self {
+        self.ordering_key = Some(key);
+        self
+    }
+
+    /// Makes it unique within its queue by `key`.
+    pub fn unique_by(mut self, key: DedupKey) -> Self {
+        self.dedup_key = Some(key);
+        self
+    }
+
+    /// Puts headers beside the payload.
+    pub fn with_headers(mut self, headers: Headers) -> Self {
+        self.headers = headers;
+        self
+    }
+
+    /// Hides it until `delay` has passed on the database's clock.
+    pub fn deliver_after(mut self, delay: Duration) -> Self {
+        self.due = Due::After(delay);
+        self
+    }
+
+    /// Hides it until the moment `at`.
+    pub fn deliver_at(mut self, at: Timestamp) -> Self {
+        self.due = Due::At(at);
+        self
+    }
+}
+
+/// A message that has been claimed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Message {
+    /// The id it was enqueued with.
+    pub id: MessageId,
+    /// The queue it came from.
+    pub queue: QueueName,
+    /// The shard it lies in.
+    pub shard: Shard,
+    /// What it must stay together with.
+    pub ordering_key: Option<OrderingKey>,
+    /// What travels beside the payload.
+    pub headers: Headers,
+    /// What it carries.
+    pub payload: Payload,
+}
+
+/// The identity of a message for its whole life; a UUIDv7 unless the caller has a better one.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MessageId(Uuid);
+
+impl MessageId {
+    /// Takes any UUID; version 7 keeps the body table in insertion order.
+    pub fn new(id: Uuid) -> Self {
+        Self(id)
+    }
+
+    /// The id as a UUID.
+    pub fn uuid(self) -> Uuid {
+        self.0
+    }
+
+    /// The sixteen bytes, big-endian, as they are stored.
+    pub fn as_bytes(&self) -> &[u8; 16] {
+        self.0.as_bytes()
+    }
+
+    /// A number that is the same for the same message and attempt and different for most others, to draw jitter from.
+    pub fn seed(self, attempt: u32) -> u64 {
+        let (high, low) = self.0.as_u64_pair();
+        high.rotate_left(17) ^ low ^ u64::from(attempt).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
+}
+
+impl fmt::Display for MessageId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Debug for MessageId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// When a message may first be claimed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Due {
+    /// As soon as its transaction has committed.
+    #[default]
+    Now,
+    /// This long after the database took it in.
+    After(Duration),
+    /// At a moment the user chose.
+    At(Timestamp),
+}
+
+/// What became of one enqueued message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Enqueued {
+    /// It is in the outbox once the caller commits.
+    New,
+    /// Its dedup key is taken in its queue; nothing was inserted.
+    Duplicate,
+}
+
+/// The one rule that says whether a message may be claimed: its time has come.
+///
+/// New, retried, delayed, scheduled and crashed messages differ only in how `available_at` was set. Both arguments are
+/// read from the same clock, in any one unit.
+pub fn is_due<T: PartialOrd>(available_at: T, now: T) -> bool {
+    available_at <= now
+}

@@ -1,0 +1,159 @@
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::{Channel, Content, DeliveryStatus, NotificationMessage, NotificationRequest, Recipient};
+use crate::Reason;
+
+/// How far the fan-out of a request has come; the payload of its outbox message, and its only checkpoint.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct FanOut {
+    /// The request.
+    pub request: Uuid,
+    /// Which of its recipient references is next.
+    #[serde(default)]
+    pub reference: usize,
+    /// How many recipients of that reference are behind us.
+    #[serde(default)]
+    pub offset: u64,
+}
+
+impl FanOut {
+    /// The fan-out of a request that has not begun.
+    pub fn begin(request: Uuid) -> Self {
+        Self { request, reference: 0, offset: 0 }
+    }
+
+    /// The place after `taken` more recipients of the same reference.
+    pub fn advance(self, taken: u64) -> Self {
+        Self { offset: self.offset + taken, ..self }
+    }
+
+    /// The start of the next reference.
+    pub fn next_reference(self) -> Self {
+        Self { reference: self.reference + 1, offset: 0, ..self }
+    }
+}
+
+/// One combination of recipient and channel, as it is kept and can be queried for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NotificationRecord {
+    /// See [`message_id`].
+    pub id: Uuid,
+    /// The request it came from.
+    pub request_id: Uuid,
+    /// How it is sent.
+    pub channel: Channel,
+    /// Whom it is for.
+    pub recipient: String,
+    /// Where it stands.
+    pub status: DeliveryStatus,
+    /// Why it was skipped or given up.
+    pub reason: Option<Reason>,
+}
+
+/// The id of the message that a request sends to a recipient on a channel: the same on every run.
+///
+/// It is the UUIDv5 of the channel and the recipient's key in the namespace of the request's id.
+pub fn message_id(request: Uuid, channel: Channel, recipient: &str) -> Uuid {
+    Uuid::new_v5(&request, format!("{channel}\n{recipient}").as_bytes())
+}
+
+/// Whom of `recipients` a request reaches on which channel.
+///
+/// `write` makes the content for a recipient on a channel, or says why there is none. Every combination gives a record;
+/// those that can be sent give a message as well.
+pub fn fan_out(
+    request: &NotificationRequest,
+    recipients: &[Recipient],
+    mut write: impl FnMut(&Recipient, Channel) -> Result<Content, Reason>,
+) -> Vec<(NotificationRecord, Option<NotificationMessage>)> {
+    let pairs = recipients.iter().flat_map(|r| request.channels.iter().map(move |channel| (r, *channel)));
+    pairs
+        .map(|(recipient, channel)| {
+            let id = message_id(request.id, channel, &recipient.key);
+            let content = match recipient.address(channel) {
+                Some(address) => write(recipient, channel).map(|content| (address, content)),
+                None => Err(Reason::new(format_args!("the recipient has no address for {channel}"))),
+            };
+            let (status, reason, message) = match content {
+                Ok((address, content)) => {
+                    let message = NotificationMessage {
+                        id,
+                        request_id: request.id,
+                        channel,
+                        recipient: recipient.key.clone(),
+                        address: address.into(),
+                        content,
+                    };
+                    (DeliveryStatus::Pending, None, Some(message))
+                }
+                Err(reason) => (DeliveryStatus::Skipped, Some(reason), None),
+            };
+            let recipient = recipient.key.clone();
+            (NotificationRecord { id, request_id: request.id, channel, recipient, status, reason }, message)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Requester, RequesterKind};
+    use super::*;
+
+    fn request(channels: &[Channel]) -> NotificationRequest {
+        NotificationRequest {
+            id: Uuid::from_u128(7),
+            requester: Requester { kind: RequesterKind::Service, id: "shop".into() },
+            recipients: vec![],
+            channels: channels.to_vec(),
+            content: None,
+            template: None,
+            scheduled_at: None,
+            delay_ms: None,
+            memo: None,
+        }
+    }
+
+    fn hello(_: &Recipient, _: Channel) -> Result<Content, Reason> {
+        Ok(Content { title: Some("hello".into()), ..Content::default() })
+    }
+
+    #[test]
+    fn two_users_and_two_directs_on_two_channels_are_six_messages_and_two_skips() {
+        let reachable = |id: &str| Recipient {
+            email: Some(format!("{id}@example.com")),
+            device_token: Some(id.into()),
+            ..Recipient::user(id)
+        };
+        let mail = Recipient { key: "m".into(), email: Some("m@example.com".into()), ..Recipient::default() };
+        let push = Recipient { key: "p".into(), device_token: Some("p".into()), ..Recipient::default() };
+        let all = [reachable("a"), reachable("b"), mail, push];
+        let out = fan_out(&request(&[Channel::Email, Channel::Push]), &all, hello);
+        assert_eq!(out.len(), 8);
+        assert_eq!(out.iter().filter(|(_, message)| message.is_some()).count(), 6);
+        let skipped: Vec<_> = out.iter().filter(|(r, _)| r.status == DeliveryStatus::Skipped).collect();
+        assert_eq!(skipped.len(), 2);
+        assert!(skipped.iter().all(|(r, m)| r.reason.is_some() && m.is_none()));
+    }
+
+    #[test]
+    fn ids_are_the_same_on_every_run_and_differ_by_channel_and_recipient() {
+        let of = |n, channel, who| message_id(Uuid::from_u128(n), channel, who);
+        assert_eq!(of(1, Channel::Email, "a"), of(1, Channel::Email, "a"));
+        let all = [
+            of(1, Channel::Email, "a"),
+            of(2, Channel::Email, "a"),
+            of(1, Channel::Push, "a"),
+            of(1, Channel::Email, "b"),
+        ];
+        assert!((1..4).all(|n| !all[..n].contains(&all[n])));
+    }
+
+    #[test]
+    fn content_that_cannot_be_written_is_a_recorded_skip() {
+        let who = Recipient { email: Some("m@example.com".into()), ..Recipient::user("a") };
+        let out = fan_out(&request(&[Channel::Email]), &[who], |_, _| Err(Reason::new("no template")));
+        assert_eq!(out[0].0.reason, Some(Reason::new("no template")));
+        assert_eq!(out[0].1, None);
+    }
+}

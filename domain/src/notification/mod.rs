@@ -1,0 +1,17 @@
+//! Notification requests, the messages they fan out into, and how both are judged.
+
+mod channel;
+mod content;
+mod fan_out;
+mod message;
+mod recipient;
+mod request;
+mod status;
+
+pub use channel::Channel;
+pub use content::{Content, Template, TemplateCall};
+pub use fan_out::{FanOut, NotificationRecord, fan_out, message_id};
+pub use message::NotificationMessage;
+pub use recipient::{DirectRecipient, Recipient, RecipientReference};
+pub use request::{NotificationRequest, Requester, RequesterKind};
+pub use status::{DeliveryStatus, Progress, RequestStatus};

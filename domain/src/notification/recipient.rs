@@ -1,0 +1,126 @@
+use serde::{Deserialize, Serialize};
+
+use super::Channel;
+use crate::Invalid;
+
+/// Whom a request names.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum RecipientReference {
+    /// A user that the directory knows.
+    User {
+        /// The user's id.
+        user: String,
+    },
+    /// A named group of users that the directory knows.
+    Segment {
+        /// The group's name.
+        segment: String,
+    },
+    /// Somebody given by address.
+    Direct(DirectRecipient),
+}
+
+/// Somebody given by address; at least one address.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct DirectRecipient {
+    /// An e-mail address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub email: Option<String>,
+    /// A phone number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phone: Option<String>,
+    /// A push token.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device_token: Option<String>,
+    /// A URL that takes HTTP POSTs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub webhook: Option<String>,
+    /// A chat address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chat: Option<String>,
+    /// The language to write in, such as `de`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub language: Option<String>,
+}
+
+impl RecipientReference {
+    /// Refuses names without text and direct recipients without an address.
+    pub fn check(&self) -> Result<(), Invalid> {
+        match self {
+            Self::User { user } => Invalid::unless_length("user", user, 128),
+            Self::Segment { segment } => Invalid::unless_length("segment", segment, 128),
+            Self::Direct(direct) => direct.check(),
+        }
+    }
+}
+
+impl DirectRecipient {
+    fn check(&self) -> Result<(), Invalid> {
+        let addresses = [&self.email, &self.phone, &self.device_token, &self.webhook, &self.chat];
+        let given: Vec<&String> = addresses.into_iter().flatten().collect();
+        if given.is_empty() {
+            return Err(Invalid::Empty { what: "recipient (user, segment or an address)" });
+        }
+        given.into_iter().try_for_each(|address| Invalid::unless_length("address", address, 2048))
+    }
+
+    /// The recipient that these addresses make up.
+    pub fn resolve(&self) -> Recipient {
+        let addresses = [&self.email, &self.phone, &self.device_token, &self.webhook, &self.chat];
+        let key: Vec<&str> = addresses.into_iter().map(|a| a.as_deref().unwrap_or_default()).collect();
+        Recipient {
+            key: format!("direct:{}", key.join("|")),
+            user: None,
+            email: self.email.clone(),
+            phone: self.phone.clone(),
+            device_token: self.device_token.clone(),
+            webhook: self.webhook.clone(),
+            chat: self.chat.clone(),
+            language: self.language.clone(),
+        }
+    }
+}
+
+/// One person or system, with the addresses that are known.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Recipient {
+    /// What the recipient is told apart by, within a request and for ever.
+    pub key: String,
+    /// The user's id, where it is a user; the address of the in-app channel.
+    pub user: Option<String>,
+    /// An e-mail address.
+    pub email: Option<String>,
+    /// A phone number.
+    pub phone: Option<String>,
+    /// A push token.
+    pub device_token: Option<String>,
+    /// A URL that takes HTTP POSTs.
+    pub webhook: Option<String>,
+    /// A chat address.
+    pub chat: Option<String>,
+    /// The language to write in; the template source's own default if none.
+    pub language: Option<String>,
+}
+
+impl Recipient {
+    /// A user without any address.
+    pub fn user(id: &str) -> Self {
+        Self { key: format!("user:{id}"), user: Some(id.into()), ..Self::default() }
+    }
+
+    /// Where a channel reaches the recipient, if it does.
+    pub fn address(&self, channel: Channel) -> Option<&str> {
+        let address = match channel {
+            Channel::Email => &self.email,
+            Channel::Sms => &self.phone,
+            Channel::Push => &self.device_token,
+            Channel::Webhook => &self.webhook,
+            Channel::Chat => &self.chat,
+            Channel::InApp => &self.user,
+        };
+        address.as_deref().filter(|address| !address.is_empty())
+    }
+}

@@ -1,0 +1,142 @@
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::{Channel, Content, RecipientReference, TemplateCall};
+use crate::{Invalid, Timestamp};
+
+/// A wish to tell somebody something, as an application hands it in; one line of a JSONL file.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NotificationRequest {
+    /// The request's identity. One that is handed in again is taken once.
+    pub id: Uuid,
+    /// Who asks.
+    pub requester: Requester,
+    /// Whom to tell; at least one.
+    pub recipients: Vec<RecipientReference>,
+    /// How; at least one, each once.
+    pub channels: Vec<Channel>,
+    /// What to tell, in so many words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<Content>,
+    /// What to tell, by template; exactly one of `content` and `template` is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub template: Option<TemplateCall>,
+    /// Not before this moment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheduled_at: Option<Timestamp>,
+    /// Not before this many milliseconds have passed since it was taken in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay_ms: Option<u64>,
+    /// A note for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memo: Option<String>,
+}
+
+/// Who asks for a notification.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Requester {
+    /// What kind of requester.
+    #[serde(rename = "type")]
+    pub kind: RequesterKind,
+    /// Which one.
+    pub id: String,
+}
+
+/// What kind of requester.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RequesterKind {
+    /// A person who uses the application.
+    User,
+    /// A person who runs it.
+    Admin,
+    /// Another service.
+    Service,
+}
+
+impl NotificationRequest {
+    /// Refuses a request that could never be carried out, with the field that is wrong.
+    pub fn check(&self) -> Result<(), Invalid> {
+        Invalid::unless_length("requester id", &self.requester.id, 128)?;
+        self.check_recipients()?;
+        self.check_channels()?;
+        self.check_content()?;
+        if self.scheduled_at.is_some() && self.delay_ms.is_some() {
+            return Err(Invalid::Contradiction("give scheduled_at or delay_ms, not both".into()));
+        }
+        Ok(())
+    }
+
+    fn check_recipients(&self) -> Result<(), Invalid> {
+        if self.recipients.is_empty() {
+            return Err(Invalid::Empty { what: "recipients" });
+        }
+        self.recipients.iter().try_for_each(RecipientReference::check)
+    }
+
+    fn check_channels(&self) -> Result<(), Invalid> {
+        if self.channels.is_empty() {
+            return Err(Invalid::Empty { what: "channels" });
+        }
+        let mut seen = self.channels.clone();
+        seen.sort_unstable();
+        match seen.windows(2).find(|pair| pair[0] == pair[1]) {
+            Some(pair) => Err(Invalid::Contradiction(format!("the channel {} is named twice", pair[0]))),
+            None => Ok(()),
+        }
+    }
+
+    fn check_content(&self) -> Result<(), Invalid> {
+        match (&self.content, &self.template) {
+            (Some(content), None) => content.check(),
+            (None, Some(template)) => Invalid::unless_length("template id", &template.id, 128),
+            (Some(_), Some(_)) => Err(Invalid::Contradiction("give content or template, not both".into())),
+            (None, None) => Err(Invalid::Contradiction("give content or template".into())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = r#"{"id":"018f6b2e-0000-7000-8000-000000000001","requester":{"type":"service","id":"shop"},
+        "recipients":[{"user":"u-1"},{"email":"a@example.com","language":"de"},{"segment":"vip"}],
+        "channels":["email","push"],"content":{"title":"Hello"}}"#;
+
+    fn check(edit: impl FnOnce(&mut NotificationRequest)) -> Result<(), Invalid> {
+        let mut request: NotificationRequest = serde_json::from_str(GOOD).unwrap();
+        edit(&mut request);
+        request.check()
+    }
+
+    #[test]
+    fn reads_all_kinds_of_recipients_and_round_trips() {
+        let request: NotificationRequest = serde_json::from_str(GOOD).unwrap();
+        assert_eq!(request.recipients[0], RecipientReference::User { user: "u-1".into() });
+        assert!(matches!(request.recipients[1], RecipientReference::Direct(_)));
+        let again = serde_json::from_str(&serde_json::to_string(&request).unwrap()).unwrap();
+        assert_eq!(request, again);
+    }
+
+    #[test]
+    fn refuses_what_could_never_be_carried_out() {
+        assert_eq!(check(|_| ()), Ok(()));
+        assert_eq!(check(|r| r.recipients.clear()), Err(Invalid::Empty { what: "recipients" }));
+        assert_eq!(check(|r| r.channels.clear()), Err(Invalid::Empty { what: "channels" }));
+        assert!(check(|r| r.channels.push(Channel::Email)).is_err());
+        assert!(check(|r| r.content = None).is_err());
+        assert!(check(|r| r.content = Some(Content::default())).is_err());
+        assert!(check(|r| r.recipients = vec![RecipientReference::Direct(Default::default())]).is_err());
+        assert!(check(|r| r.template = Some(TemplateCall { id: "t".into(), params: [].into() })).is_err());
+        assert!(
+            check(|r| {
+                r.delay_ms = Some(1);
+                r.scheduled_at = Some(Timestamp::MAX);
+            })
+            .is_err()
+        );
+    }
+}

@@ -1,0 +1,68 @@
+use std::time::Duration;
+
+use crate::{Event, NewMessage, Reason, Receipt};
+
+/// One claim to be ended: the proof, and what is to become of the message.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Settlement {
+    /// The proof that the claim is still ours.
+    pub receipt: Receipt,
+    /// What is to become of the message.
+    pub disposition: Disposition,
+}
+
+/// What is to become of a claimed message; made from a verdict by [`decide`](crate::decide).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Disposition {
+    /// Finished; the children are enqueued in the same transaction.
+    Done {
+        /// Messages that exist exactly if this settlement is accepted.
+        emit: Vec<NewMessage>,
+    },
+    /// To be claimed again after a delay.
+    Retry {
+        /// How long to wait.
+        after: Duration,
+        /// Why.
+        reason: Reason,
+    },
+    /// Moved to the dead letters.
+    Dead {
+        /// Why.
+        reason: Reason,
+    },
+    /// Given back as it was before the claim, attempt uncounted.
+    Returned,
+}
+
+impl Disposition {
+    /// The event in the life of the message.
+    pub fn event(&self) -> Event {
+        match self {
+            Self::Done { .. } => Event::Ack,
+            Self::Retry { .. } => Event::Nack,
+            Self::Dead { .. } => Event::Bury,
+            Self::Returned => Event::Release,
+        }
+    }
+}
+
+/// How a settlement ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[must_use]
+pub enum Settled {
+    /// It was ours and the disposition is durable.
+    Accepted,
+    /// The lease had been lost and somebody else holds or has finished the message; nothing was changed.
+    Superseded,
+}
+
+/// How a renewal ended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[must_use]
+pub enum Renewed {
+    /// Still ours, for the whole new lease; the receipt replaces the old one.
+    Extended(Receipt),
+    /// The lease had been lost; nothing was changed.
+    Superseded,
+}

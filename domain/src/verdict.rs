@@ -1,0 +1,81 @@
+use std::time::Duration;
+
+use crate::{Disposition, NewMessage, Reason, RetryPolicy};
+
+/// What a handler says about the message it was given.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// Done. The children are enqueued in the transaction that finishes the message.
+    Ack {
+        /// Messages to enqueue.
+        emit: Vec<NewMessage>,
+    },
+    /// Not now.
+    Nack {
+        /// How long to wait; the retry policy's delay if none is named.
+        after: Option<Duration>,
+        /// Why.
+        reason: Reason,
+    },
+    /// Never.
+    Bury {
+        /// Why.
+        reason: Reason,
+    },
+    /// Not begun: give it back as if it had never been claimed.
+    Release,
+}
+
+impl Verdict {
+    /// Done, with nothing to enqueue.
+    pub fn ack() -> Self {
+        Self::Ack { emit: Vec::new() }
+    }
+
+    /// Not now; the retry policy says when.
+    pub fn nack(why: impl std::fmt::Display) -> Self {
+        Self::Nack { after: None, reason: Reason::new(why) }
+    }
+
+    /// Never; keep it with the dead letters.
+    pub fn bury(why: impl std::fmt::Display) -> Self {
+        Self::Bury { reason: Reason::new(why) }
+    }
+}
+
+/// The one place that turns a verdict into what is to become of the message.
+///
+/// A failed attempt that was the last one allowed buries the message; nothing is dropped in silence.
+pub fn decide(verdict: Verdict, attempt: u32, policy: &RetryPolicy, seed: u64) -> Disposition {
+    match verdict {
+        Verdict::Ack { emit } => Disposition::Done { emit },
+        Verdict::Bury { reason } => Disposition::Dead { reason },
+        Verdict::Release => Disposition::Returned,
+        Verdict::Nack { reason, .. } if policy.is_last(attempt) => Disposition::Dead { reason },
+        Verdict::Nack { after, reason } => {
+            Disposition::Retry { after: after.unwrap_or_else(|| policy.delay(attempt, seed)), reason }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_failed_attempt_buries() {
+        let policy = RetryPolicy::default();
+        assert!(matches!(decide(Verdict::nack("x"), 19, &policy, 1), Disposition::Retry { .. }));
+        let reason = Reason::new("x");
+        assert_eq!(decide(Verdict::nack("x"), 20, &policy, 1), Disposition::Dead { reason });
+        assert_eq!(decide(Verdict::Release, 20, &policy, 1), Disposition::Returned);
+    }
+
+    #[test]
+    fn a_named_delay_wins_over_the_policy() {
+        let after = Duration::from_secs(77);
+        let verdict = Verdict::Nack { after: Some(after), reason: Reason::new("busy") };
+        let expected = Disposition::Retry { after, reason: Reason::new("busy") };
+        assert_eq!(decide(verdict, 1, &RetryPolicy::default(), 9), expected);
+    }
+}

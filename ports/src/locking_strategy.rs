@@ -1,0 +1,22 @@
+use async_trait::async_trait;
+use claimstream_domain::{ClaimRequest, Claimed};
+
+use crate::StoreError;
+
+/// Takes due messages with a lease, so that no two instances ever hold the same one.
+///
+/// Implementors owe:
+/// * at most `limit` messages, all due on the store's clock, all of the asked queue, oldest due time first within a
+///   shard;
+/// * the move of each to the end of the lease, the stamp of the claim id and one more attempt, durable before the call
+///   returns, in a transaction of their own;
+/// * a message whose lease has run out is due again, whatever became of its holder;
+/// * a call that was repeated with the same claim id after an error never hands out a message twice.
+///
+/// Callers may rely on: an empty answer means that nothing was due when the store looked, or that what was due was
+/// being taken by somebody else at that moment; it does not mean that the queue is drained.
+#[async_trait]
+pub trait LockingStrategy: Send + Sync {
+    /// Claims up to `request.limit` messages.
+    async fn claim(&self, request: &ClaimRequest) -> Result<Vec<Claimed>, StoreError>;
+}

@@ -1,0 +1,183 @@
+//! A mockall mock of every port.
+//!
+//! Mocks answer what a test scripts and never wait. Ports with a transaction are mocked for `()`.
+#![allow(missing_docs, reason = "generated code")]
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use claimstream_domain::{
+    ClaimRequest, Claimed, DeadLetter, DeadLetterFilter, Enqueued, Lease, NewMessage, QueueName, QueueStatus,
+    Reason, Receipt, Renewed, Settled, Settlement, Verdict,
+    notification::{
+        Channel, DeliveryStatus, NotificationMessage, NotificationRecord, NotificationRequest, Progress,
+        Recipient, RecipientReference, Template,
+    },
+};
+use uuid::Uuid;
+
+use crate::*;
+
+mockall::mock! {
+    pub LockingStrategy {}
+    #[async_trait]
+    impl LockingStrategy for LockingStrategy {
+        async fn claim(&self, request: &ClaimRequest) -> Result<Vec<Claimed>, StoreError>;
+    }
+}
+
+mockall::mock! {
+    pub Settlements {}
+    #[async_trait]
+    impl Settlements for Settlements {
+        async fn settle(&self, settlements: &[Settlement]) -> Result<Vec<Settled>, StoreError>;
+        async fn renew(&self, receipts: &[Receipt], lease: Lease) -> Result<Vec<Renewed>, StoreError>;
+    }
+}
+
+mockall::mock! {
+    pub Enqueue {}
+    #[async_trait]
+    impl Enqueue<()> for Enqueue {
+        async fn enqueue(&self, tx: &(), messages: &[NewMessage]) -> Result<Vec<Enqueued>, StoreError>;
+    }
+}
+
+mockall::mock! {
+    pub DeadLetters {}
+    #[async_trait]
+    impl DeadLetters for DeadLetters {
+        async fn list(&self, filter: &DeadLetterFilter, limit: u32) -> Result<Vec<DeadLetter>, StoreError>;
+        async fn revive(&self, filter: &DeadLetterFilter) -> Result<u64, StoreError>;
+        async fn purge(&self, filter: &DeadLetterFilter) -> Result<u64, StoreError>;
+    }
+}
+
+mockall::mock! {
+    pub Observe {}
+    #[async_trait]
+    impl Observe for Observe {
+        async fn observe(&self) -> Result<Vec<QueueStatus>, StoreError>;
+    }
+}
+
+mockall::mock! {
+    pub Timer {}
+    #[async_trait]
+    impl Timer for Timer {
+        fn now(&self) -> Duration;
+        async fn sleep(&self, duration: Duration);
+    }
+}
+
+mockall::mock! {
+    pub Wakeup {}
+    #[async_trait]
+    impl Wakeup for Wakeup {
+        async fn wait(&self, queue: &QueueName);
+        async fn wake(&self, queue: &QueueName) -> Result<(), StoreError>;
+    }
+}
+
+mockall::mock! {
+    pub Handler {}
+    #[async_trait]
+    impl Handler for Handler {
+        async fn handle(&self, claimed: &Claimed) -> Verdict;
+    }
+}
+
+mockall::mock! {
+    pub ChannelProvider {}
+    #[async_trait]
+    impl ChannelProvider for ChannelProvider {
+        async fn deliver(&self, message: &NotificationMessage) -> Result<Delivered, DeliveryError>;
+    }
+}
+
+mockall::mock! {
+    pub RecipientDirectory {}
+    #[async_trait]
+    impl RecipientDirectory for RecipientDirectory {
+        async fn resolve(
+            &self,
+            reference: &RecipientReference,
+            offset: u64,
+            limit: u32,
+        ) -> Result<Option<Vec<Recipient>>, StoreError>;
+    }
+}
+
+mockall::mock! {
+    pub TemplateSource {}
+    #[async_trait]
+    impl TemplateSource for TemplateSource {
+        async fn template(
+            &self,
+            id: &str,
+            channel: Channel,
+            language: Option<String>,
+        ) -> Result<Option<Template>, StoreError>;
+    }
+}
+
+mockall::mock! {
+    pub SubmitRequests {}
+    #[async_trait]
+    impl SubmitRequests<()> for SubmitRequests {
+        async fn submit(&self, tx: &(), requests: &[NotificationRequest]) -> Result<Vec<Enqueued>, StoreError>;
+    }
+}
+
+mockall::mock! {
+    pub RequestRepository {}
+    #[async_trait]
+    impl RequestRepository for RequestRepository {
+        async fn open(&self, id: Uuid) -> Result<Option<OpenedRequest>, StoreError>;
+        async fn close(&self, id: Uuid, failure: Option<Reason>) -> Result<(), StoreError>;
+        async fn cancel(&self, id: Uuid) -> Result<Cancelled, StoreError>;
+    }
+}
+
+mockall::mock! {
+    pub MessageRepository {}
+    #[async_trait]
+    impl MessageRepository for MessageRepository {
+        async fn record(&self, records: &[NotificationRecord]) -> Result<Vec<DeliveryStatus>, StoreError>;
+        async fn status(&self, ids: &[Uuid]) -> Result<Vec<Option<DeliveryStatus>>, StoreError>;
+        async fn conclude(&self, outcomes: &[MessageOutcome]) -> Result<(), StoreError>;
+    }
+}
+
+mockall::mock! {
+    pub NotificationReports {}
+    #[async_trait]
+    impl NotificationReports for NotificationReports {
+        async fn progress(&self, id: Uuid) -> Result<Option<Progress>, StoreError>;
+        async fn messages(
+            &self,
+            id: Uuid,
+            after: Option<Uuid>,
+            limit: u32,
+        ) -> Result<Vec<NotificationRecord>, StoreError>;
+    }
+}
+
+mockall::mock! {
+    pub DistributedLock {}
+    #[async_trait]
+    impl DistributedLock for DistributedLock {
+        async fn try_acquire(&self, key: &str, lease: Lease) -> Result<Option<LockGuard>, StoreError>;
+        async fn renew(&self, guard: &LockGuard, lease: Lease) -> Result<bool, StoreError>;
+        async fn release(&self, guard: LockGuard) -> Result<bool, StoreError>;
+    }
+}
+
+mockall::mock! {
+    pub StepLedger {}
+    #[async_trait]
+    impl StepLedger<()> for StepLedger {
+        async fn begin(&self, tx: &(), key: &StepKey, state: u8) -> Result<Step, StoreError>;
+        async fn advance(&self, tx: &(), key: &StepKey, step: &Step, state: u8) -> Result<bool, StoreError>;
+    }
+}

@@ -1,0 +1,11 @@
+use async_trait::async_trait;
+use claimstream_domain::QueueStatus;
+
+use crate::StoreError;
+
+/// How the queues stand, for people and gauges; no decision is made by it.
+#[async_trait]
+pub trait Observe: Send + Sync {
+    /// One entry for each queue that holds a message or a dead letter, by name.
+    async fn observe(&self) -> Result<Vec<QueueStatus>, StoreError>;
+}

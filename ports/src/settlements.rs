@@ -1,0 +1,25 @@
+use async_trait::async_trait;
+use claimstream_domain::{Lease, Receipt, Renewed, Settled, Settlement};
+
+use crate::StoreError;
+
+/// Ends and extends claims; every write shows its receipt.
+///
+/// Implementors owe:
+/// * one answer for each entry, in the order of the entries;
+/// * `Accepted` only if the claim was still the message's newest one and the disposition is durable, with the children
+///   of a `Done` in the same transaction;
+/// * `Superseded`, and no change at all to that message, if the claim was lost;
+/// * at most one `Accepted` for each claim of a message, also when a call is repeated;
+/// * an answer of unknown outcome is found out by reading the claim back, not guessed; if it cannot be found out, the
+///   error's kind is `Unavailable`.
+///
+/// Callers may rely on: after an error, the same call may be made again.
+#[async_trait]
+pub trait Settlements: Send + Sync {
+    /// Ends claims.
+    async fn settle(&self, settlements: &[Settlement]) -> Result<Vec<Settled>, StoreError>;
+
+    /// Moves the end of claims to a whole `lease` from now. The receipts that come back replace the old ones.
+    async fn renew(&self, receipts: &[Receipt], lease: Lease) -> Result<Vec<Renewed>, StoreError>;
+}
