@@ -59,6 +59,11 @@ impl PayloadLimit {
         Self(packet.saturating_sub(Self::MARGIN))
     }
 
+    /// This limit, or `bytes` if that is less.
+    pub fn lowered_to(self, bytes: Option<usize>) -> Self {
+        bytes.map_or(self, |bytes| Self(self.0.min(bytes)))
+    }
+
     /// The limit in bytes.
     pub fn bytes(self) -> usize {
         self.0

@@ -1,1 +1,31 @@
-//! Providers for the message pipeline.
+//! Providers for Claimstream's message pipeline.
+//!
+//! | provider | delivers | feature |
+//! |---|---|---|
+//! | [`LogChannel`] | a line of JSON to a file or a stream | always |
+//! | [`WebhookChannel`] | a signed HTTP POST, to each recipient's own URL or to one gateway | `webhook` |
+//! | [`SmtpChannel`] | a mail through an SMTP server | `smtp` |
+//!
+//! With the feature `tls` the last two speak TLS by rustls, trusting the certificates that the system trusts. Both
+//! need a tokio runtime around them. All three end in bounded time, pass the message's id on as an idempotency key,
+//! and say of every failure whether another attempt can help.
+#![forbid(unsafe_code)]
+
+mod log;
+mod masked;
+#[cfg(any(feature = "webhook", feature = "smtp"))]
+mod secret;
+#[cfg(feature = "smtp")]
+mod smtp;
+#[cfg(any(feature = "webhook", feature = "smtp"))]
+mod timeouts;
+#[cfg(feature = "webhook")]
+mod webhook;
+
+pub use log::{LogChannel, LogConfig};
+#[cfg(any(feature = "webhook", feature = "smtp"))]
+pub use secret::Secret;
+#[cfg(feature = "smtp")]
+pub use smtp::{SmtpChannel, SmtpConfig, SmtpCredentials, SmtpServer};
+#[cfg(feature = "webhook")]
+pub use webhook::{Endpoint, WebhookChannel, WebhookConfig};

@@ -1,1 +1,56 @@
-//! The reference model of the ports, in memory.
+//! Claimstream's ports in memory: the reference model that every other store is compared with, and a test double for
+//! code that enqueues or handles messages.
+//!
+//! [`MemoryStore`] keeps everything behind one lock and carries out what the domain decides; what it answers, a database
+//! must answer too. Time can be moved by hand, so a test of leases, delays and retries never sleeps:
+//!
+//! ```
+//! # futures::executor::block_on(async {
+//! use std::time::Duration;
+//!
+//! use claimstream_domain::*;
+//! use claimstream_memory::MemoryStore;
+//! use claimstream_ports::{Enqueue, LockingStrategy};
+//!
+//! let store = MemoryStore::with_manual_clock();
+//! let orders = QueueName::new("orders")?;
+//! let id = MessageId::new(uuid::Uuid::from_u128(1));
+//! let paid = NewMessage::new(id, orders.clone(), Payload::json("{}")).deliver_after(Duration::from_secs(10));
+//!
+//! let tx = store.begin();
+//! store.enqueue(&tx, &[paid]).await?;
+//! tx.commit();
+//!
+//! let me = InstanceId(7);
+//! let claim = |sequence| ClaimRequest {
+//!     queue: orders.clone(),
+//!     limit: 10,
+//!     lease: Lease::default(),
+//!     claim: ClaimId::new(me, sequence),
+//!     owner: Owner::new(me, "example").expect("a short label"),
+//! };
+//! assert!(store.claim(&claim(1)).await?.is_empty());
+//! store.advance(Duration::from_secs(10));
+//! assert_eq!(store.claim(&claim(2)).await?[0].message.id, id);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod clock;
+mod database;
+mod directory;
+mod lock;
+mod notification;
+mod outbox;
+mod step;
+mod store;
+mod templates;
+mod transaction;
+
+pub use clock::MemoryClock;
+pub use directory::MemoryDirectory;
+pub use store::{MemoryOptions, MemoryStore};
+pub use templates::MemoryTemplates;
+pub use transaction::MemoryTransaction;

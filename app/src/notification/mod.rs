@@ -1,1 +1,26 @@
 //! The two notification pipelines: requests into messages, messages to providers.
+//!
+//! | queue | handler | what an accepted verdict leaves behind |
+//! |---|---|---|
+//! | [`REQUEST_QUEUE`] | [`RequestHandler`] | records for all recipients and channels, messages for those to be sent |
+//! | [`MESSAGE_QUEUE`] | [`MessageHandler`] | the message with its provider, and its record settled |
+//!
+//! A request is fanned out in chunks. Each chunk is one outbox message that carries a
+//! [`FanOut`](claimstream_domain::notification::FanOut) checkpoint, and finishing it enqueues its notifications and the
+//! next checkpoint in one transaction. All ids are made from the request's id, so a chunk that is handled again, after
+//! whatever crash, records and enqueues nothing twice.
+//!
+//! Delivery is at least once: a provider may get the same message again, always under the same id.
+
+mod chunk;
+mod message_handler;
+mod providers;
+mod request_handler;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+pub use claimstream_domain::notification::{MESSAGE_QUEUE, REQUEST_QUEUE};
+pub use message_handler::{MessageConfig, MessageHandler};
+pub use providers::Providers;
+pub use request_handler::{RequestConfig, RequestHandler};

@@ -1,0 +1,116 @@
+use std::{
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use claimstream_domain::Invalid;
+#[cfg(feature = "tls")]
+use lettre::transport::smtp::client::TlsParameters;
+use lettre::transport::smtp::{
+    Error,
+    authentication::{Credentials, DEFAULT_MECHANISMS},
+    client::AsyncSmtpConnection,
+    extension::ClientId,
+};
+use tokio::time::Instant;
+
+#[cfg(feature = "tls")]
+use super::server::Security;
+use super::{SmtpConfig, SmtpServer};
+
+/// Connections to one server, greeted, encrypted and logged in.
+///
+/// A connection belongs to the delivery that took it, and comes back only after a mail that was accepted. One that is
+/// cut off in the middle of a dialogue is closed with its delivery: were it used again, the next mail would read the
+/// answers that were meant for this one.
+pub(super) struct Connections {
+    server: SmtpServer,
+    hello: ClientId,
+    credentials: Option<Credentials>,
+    connect_timeout: Duration,
+    #[cfg(feature = "tls")]
+    tls: Option<TlsParameters>,
+    idle: Mutex<Vec<(Instant, AsyncSmtpConnection)>>,
+}
+
+impl Connections {
+    /// The most connections that are kept while nobody needs them.
+    const MAX_IDLE: usize = 8;
+    /// How long a connection is kept; servers close theirs after some minutes.
+    const IDLE_TIME: Duration = Duration::from_secs(30);
+
+    pub(super) fn new(config: &SmtpConfig) -> Result<Self, Invalid> {
+        let credentials = config.credentials.as_ref();
+        Ok(Self {
+            server: config.server.clone(),
+            hello: config.hello.clone().map(ClientId::Domain).unwrap_or_default(),
+            credentials: credentials
+                .map(|c| Credentials::new(c.user.clone(), c.password.reveal().to_owned())),
+            connect_timeout: config.connect_timeout,
+            #[cfg(feature = "tls")]
+            tls: tls(&config.server)?,
+            idle: Mutex::default(),
+        })
+    }
+
+    /// A connection that is ready for a mail: one that was kept and still answers, or a new one.
+    pub(super) async fn take(&self) -> Result<AsyncSmtpConnection, Error> {
+        while let Some(mut kept) = self.kept() {
+            if kept.test_connected().await {
+                return Ok(kept);
+            }
+        }
+        let mut connection = self.open().await?;
+        if let Some(credentials) = &self.credentials {
+            connection.auth(DEFAULT_MECHANISMS, credentials).await?;
+        }
+        Ok(connection)
+    }
+
+    /// Keeps a connection whose last dialogue has ended well.
+    pub(super) fn keep(&self, connection: AsyncSmtpConnection) {
+        let mut idle = self.idle();
+        if idle.len() < Self::MAX_IDLE {
+            idle.push((Instant::now(), connection));
+        }
+    }
+
+    fn kept(&self) -> Option<AsyncSmtpConnection> {
+        let mut idle = self.idle();
+        idle.retain(|(since, _)| since.elapsed() < Self::IDLE_TIME);
+        idle.pop().map(|(_, connection)| connection)
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<(Instant, AsyncSmtpConnection)>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    #[cfg(feature = "tls")]
+    async fn open(&self) -> Result<AsyncSmtpConnection, Error> {
+        let from_the_start = self.tls.clone().filter(|_| self.server.security == Security::Tls);
+        let later = self.tls.clone().filter(|_| self.server.security == Security::StartTls);
+        let (server, timeout) = ((self.server.host.as_str(), self.server.port), Some(self.connect_timeout));
+        let mut connection =
+            AsyncSmtpConnection::connect_tokio1(server, timeout, &self.hello, from_the_start, None).await?;
+        if let Some(tls) = later {
+            connection.starttls(tls, &self.hello).await?;
+        }
+        Ok(connection)
+    }
+
+    #[cfg(not(feature = "tls"))]
+    async fn open(&self) -> Result<AsyncSmtpConnection, Error> {
+        let (server, timeout) = ((self.server.host.as_str(), self.server.port), Some(self.connect_timeout));
+        AsyncSmtpConnection::connect_tokio1(server, timeout, &self.hello, None, None).await
+    }
+}
+
+#[cfg(feature = "tls")]
+fn tls(server: &SmtpServer) -> Result<Option<TlsParameters>, Invalid> {
+    match server.security {
+        Security::Plain => Ok(None),
+        Security::StartTls | Security::Tls => TlsParameters::new(server.host.clone())
+            .map(Some)
+            .map_err(|e| Invalid::Contradiction(format!("{server} cannot be spoken to: {e}"))),
+    }
+}

@@ -1,0 +1,153 @@
+mod connections;
+mod letter;
+mod server;
+
+use std::{fmt, time::Duration};
+
+use async_trait::async_trait;
+use claimstream_domain::{Invalid, notification::NotificationMessage};
+use claimstream_ports::{ChannelProvider, Delivered, DeliveryError};
+use lettre::{
+    Message,
+    message::Mailbox,
+    transport::smtp::{Error, response::Response},
+};
+
+use self::{connections::Connections, letter::letter};
+use crate::{Secret, timeouts};
+
+pub use server::SmtpServer;
+
+/// Sends each message as a plain-text mail through one SMTP server.
+///
+/// The Message-ID is made of the message's id, so that a mail which is sent again is recognised by it.
+///
+/// | answer | outcome |
+/// |---|---|
+/// | the mail is accepted | delivered; the server's last line is the reference |
+/// | 4xx, no answer in time, no or a broken connection, no session (greeting, TLS, login) | tried again |
+/// | 5xx to the sender, the recipient or the mail; an address that is none | refused for good |
+pub struct SmtpChannel {
+    connections: Connections,
+    from: Mailbox,
+    config: SmtpConfig,
+}
+
+/// Through which server mails are sent, and by whom.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SmtpConfig {
+    /// The server.
+    pub server: SmtpServer,
+    /// The sender, such as `Shop <no-reply@shop.example>`.
+    pub from: String,
+    /// User and password; none unless given.
+    pub credentials: Option<SmtpCredentials>,
+    /// The name to greet the server with; the host's own unless given.
+    pub hello: Option<String>,
+    /// How long a connection may take, 5 s unless told otherwise.
+    pub connect_timeout: Duration,
+    /// How long a delivery may take in all, 30 s unless told otherwise.
+    pub timeout: Duration,
+}
+
+/// A user of an SMTP server.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SmtpCredentials {
+    /// The user's name.
+    pub user: String,
+    /// The password.
+    pub password: Secret,
+}
+
+impl SmtpConfig {
+    /// Mails from `from` through `server`, without credentials and with the default timeouts.
+    pub fn new(server: SmtpServer, from: &str) -> Self {
+        Self {
+            server,
+            from: from.to_owned(),
+            credentials: None,
+            hello: None,
+            connect_timeout: Duration::from_secs(5),
+            timeout: Duration::from_secs(30),
+        }
+    }
+
+    /// Refuses a sender that is no address, timeouts of nothing, a password that would travel in the clear, and
+    /// encryption that this build cannot speak.
+    pub fn check(&self) -> Result<(), Invalid> {
+        timeouts::check("SMTP timeout", self.connect_timeout, self.timeout)?;
+        self.server.check()?;
+        if self.credentials.is_some() && self.server.exposes_passwords() {
+            return Err(Invalid::Contradiction(format!(
+                "{} would send the password in the clear; use smtps:// or add ?tls=required",
+                self.server
+            )));
+        }
+        self.sender().map(|_| ())
+    }
+
+    fn sender(&self) -> Result<Mailbox, Invalid> {
+        let why = |e: lettre::address::AddressError| Invalid::Malformed {
+            what: "SMTP sender",
+            why: format!("{e}; write it like Shop <no-reply@shop.example>"),
+        };
+        self.from.parse().map_err(why)
+    }
+}
+
+impl SmtpChannel {
+    /// A provider with connections of its own; refuses what [`SmtpConfig::check`] refuses.
+    pub fn new(config: SmtpConfig) -> Result<Self, Invalid> {
+        config.check()?;
+        Ok(Self { connections: Connections::new(&config)?, from: config.sender()?, config })
+    }
+
+    async fn send(&self, mail: &Message) -> Result<Response, Refusal> {
+        let mut connection = self.connections.take().await.map_err(Refusal::Session)?;
+        let sent = connection.send(mail.envelope(), &mail.formatted()).await.map_err(Refusal::Mail)?;
+        self.connections.keep(connection);
+        Ok(sent)
+    }
+
+    /// Why a mail was not taken; a person reads it, so it names the server and leaves the address out.
+    fn judge(&self, refusal: Refusal, address: &str) -> DeliveryError {
+        let reason =
+            |error: &Error| format!("{}: {}", self.config.server, error.to_string().replace(address, "***"));
+        match refusal {
+            Refusal::Mail(e) if e.is_permanent() || e.is_client() => {
+                DeliveryError::Permanent { reason: reason(&e) }
+            }
+            Refusal::Mail(e) | Refusal::Session(e) => {
+                DeliveryError::Transient { reason: reason(&e), retry_after: None }
+            }
+        }
+    }
+}
+
+/// Where a delivery ended: a session that fails says nothing about the mail.
+enum Refusal {
+    Session(Error),
+    Mail(Error),
+}
+
+#[async_trait]
+impl ChannelProvider for SmtpChannel {
+    async fn deliver(&self, message: &NotificationMessage) -> Result<Delivered, DeliveryError> {
+        let mail = letter(&self.from, message)?;
+        match tokio::time::timeout(self.config.timeout, self.send(&mail)).await {
+            Ok(Ok(answer)) => Ok(Delivered { reference: answer.first_line().map(str::to_owned) }),
+            Ok(Err(refusal)) => Err(self.judge(refusal, &message.address)),
+            Err(_) => {
+                let reason =
+                    format!("no answer from {} within {:?}", self.config.server, self.config.timeout);
+                Err(DeliveryError::Transient { reason, retry_after: None })
+            }
+        }
+    }
+}
+
+impl fmt::Debug for SmtpChannel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SmtpChannel").field("config", &self.config).finish_non_exhaustive()
+    }
+}

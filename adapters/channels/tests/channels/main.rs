@@ -1,0 +1,16 @@
+//! The providers against real sockets and files on this machine.
+#![forbid(unsafe_code)]
+
+#[cfg(test)]
+mod log;
+#[cfg(feature = "smtp")]
+mod mail_server;
+mod message;
+#[cfg(test)]
+#[cfg(feature = "smtp")]
+mod smtp;
+#[cfg(feature = "webhook")]
+mod web_server;
+#[cfg(test)]
+#[cfg(feature = "webhook")]
+mod webhook;

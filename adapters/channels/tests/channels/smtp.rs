@@ -1,0 +1,216 @@
+use std::time::{Duration, Instant};
+
+use claimstream_channels::{Secret, SmtpChannel, SmtpConfig, SmtpCredentials};
+use claimstream_domain::notification::Channel;
+use claimstream_ports::{ChannelProvider, Delivered, DeliveryError};
+use tokio::net::TcpListener;
+
+use crate::{
+    mail_server::{MailServer, Reply},
+    message::message,
+};
+
+const ADDRESS: &str = "ann@example.com";
+
+fn config(server: &str) -> SmtpConfig {
+    let connect_timeout = Duration::from_millis(500);
+    let timeout = Duration::from_secs(5);
+    SmtpConfig {
+        connect_timeout,
+        timeout,
+        ..SmtpConfig::new(server.parse().unwrap(), "Shop <no-reply@shop.example>")
+    }
+}
+
+fn config_for(server: &MailServer) -> SmtpConfig {
+    config(&format!("smtp://{}", server.address()))
+}
+
+async fn deliver(channel: &SmtpChannel) -> Result<Delivered, DeliveryError> {
+    channel.deliver(&message(Channel::Email, ADDRESS)).await
+}
+
+async fn answered(command: &'static str, reply: Reply) -> Result<Delivered, DeliveryError> {
+    let server = MailServer::start([(command, reply)]).await;
+    deliver(&SmtpChannel::new(config_for(&server)).unwrap()).await
+}
+
+fn transient(outcome: Result<Delivered, DeliveryError>) -> String {
+    match outcome {
+        Err(DeliveryError::Transient { reason, retry_after: None }) => reason,
+        other => panic!("not transient: {other:?}"),
+    }
+}
+
+fn permanent(outcome: Result<Delivered, DeliveryError>) -> String {
+    match outcome {
+        Err(DeliveryError::Permanent { reason }) => reason,
+        other => panic!("not permanent: {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_mail_is_handed_over_with_the_messages_id_and_the_servers_answer_is_the_reference() {
+    let server = MailServer::start([]).await;
+    let channel =
+        SmtpChannel::new(SmtpConfig { hello: Some("shop.example".into()), ..config_for(&server) }).unwrap();
+    let delivered = deliver(&channel).await.unwrap();
+    assert_eq!(delivered.reference.as_deref(), Some("2.0.0 queued as Q1"));
+    let seen = server.seen();
+    let expected =
+        ["EHLO shop.example", "MAIL FROM:<no-reply@shop.example>", "RCPT TO:<ann@example.com>", "DATA"];
+    assert_eq!(seen.commands, expected);
+    let [mail] = &seen.mails[..] else { panic!("not one mail") };
+    let id = message(Channel::Email, ADDRESS).id;
+    for line in [format!("Message-ID: <{id}@shop.example>"), "Your order is paid.".into(), "Date: ".into()] {
+        assert!(mail.contains(&line), "{mail}");
+    }
+    assert!(mail.is_ascii() && !mail.contains("Grüße"), "{mail}");
+}
+
+#[tokio::test]
+async fn mails_share_a_connection_while_it_lasts() {
+    let server = MailServer::start([]).await;
+    let channel = SmtpChannel::new(config_for(&server)).unwrap();
+    for _ in 0..3 {
+        deliver(&channel).await.unwrap();
+    }
+    assert_eq!((server.seen().connections, server.seen().mails.len()), (1, 3));
+}
+
+#[tokio::test]
+async fn a_server_that_says_later_is_tried_again() {
+    let lines = [
+        ("GREETING", "421 too busy"),
+        ("MAIL", "451 4.3.0 try later"),
+        ("RCPT", "450 4.2.0 greylisted"),
+        ("DATA", "452 full"),
+        ("MESSAGE", "451 4.7.1 later"),
+    ];
+    for (command, line) in lines {
+        let reason = transient(answered(command, Reply::Line(line)).await);
+        assert!(reason.contains("smtp://127.0.0.1:") && reason.contains(&line[..3]), "{reason}");
+    }
+}
+
+#[tokio::test]
+async fn a_mail_that_is_refused_is_refused_for_good_and_the_address_is_not_repeated() {
+    let lines = [
+        ("MAIL", "550 no such sender"),
+        ("RCPT", "550 5.1.1 <ann@example.com>: unknown"),
+        ("DATA", "554 no"),
+        ("MESSAGE", "554 5.7.1 spam"),
+    ];
+    for (command, line) in lines {
+        let reason = permanent(answered(command, Reply::Line(line)).await);
+        assert!(reason.contains(&line[..3]) && !reason.contains(ADDRESS), "{reason}");
+    }
+}
+
+#[tokio::test]
+async fn a_session_that_is_refused_says_nothing_about_the_mail() {
+    transient(answered("GREETING", Reply::Line("554 no service")).await);
+    transient(answered("EHLO", Reply::Line("550 who are you")).await);
+}
+
+#[tokio::test]
+async fn a_connection_that_breaks_or_is_refused_is_tried_again() {
+    for command in ["GREETING", "EHLO", "MAIL", "RCPT", "DATA", "MESSAGE"] {
+        transient(answered(command, Reply::Close).await);
+    }
+    let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    transient(deliver(&SmtpChannel::new(config(&format!("smtp://{free}"))).unwrap()).await);
+}
+
+#[tokio::test]
+async fn silence_ends_with_the_timeout_and_its_connection_is_never_used_again() {
+    for command in ["GREETING", "RCPT", "DATA", "MESSAGE"] {
+        let server = MailServer::start([(command, Reply::Silence)]).await;
+        let timeout = Duration::from_millis(200);
+        let config = SmtpConfig { connect_timeout: timeout, timeout, ..config_for(&server) };
+        let channel = SmtpChannel::new(config).unwrap();
+        let start = Instant::now();
+        let reason = transient(deliver(&channel).await);
+        assert!(
+            start.elapsed() >= timeout && start.elapsed() < Duration::from_secs(4),
+            "{:?}",
+            start.elapsed()
+        );
+        assert!(reason.starts_with("no answer from smtp://127.0.0.1:"), "{reason}");
+        transient(deliver(&channel).await);
+        assert_eq!(server.seen().connections, 2, "{command}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_closes_an_idle_connection_costs_a_new_one_and_no_mail() {
+    let server = MailServer::start([("OTHER", Reply::Close)]).await;
+    let channel = SmtpChannel::new(config_for(&server)).unwrap();
+    for _ in 0..2 {
+        deliver(&channel).await.unwrap();
+    }
+    assert_eq!((server.seen().connections, server.seen().mails.len()), (2, 2));
+}
+
+#[tokio::test]
+async fn a_user_logs_in_and_a_wrong_password_is_tried_again_and_never_shown() {
+    let credentials = || Some(SmtpCredentials { user: "ann".into(), password: Secret::new("hunter2") });
+    let server = MailServer::start([]).await;
+    let channel = SmtpChannel::new(SmtpConfig { credentials: credentials(), ..config_for(&server) }).unwrap();
+    deliver(&channel).await.unwrap();
+    // base64 of "\0ann\0hunter2", as printf and base64 write it
+    assert_eq!(server.seen().commands[1], "AUTH PLAIN AGFubgBodW50ZXIy");
+    assert!(!format!("{channel:?}").contains("hunter2"));
+
+    let strict = MailServer::start([("AUTH", Reply::Line("535 5.7.8 wrong"))]).await;
+    let channel = SmtpChannel::new(SmtpConfig { credentials: credentials(), ..config_for(&strict) }).unwrap();
+    let reason = transient(deliver(&channel).await);
+    assert!(reason.contains("535") && !reason.contains("hunter2"), "{reason}");
+}
+
+#[tokio::test]
+async fn an_address_that_is_none_is_refused_for_good_without_a_connection() {
+    let server = MailServer::start([]).await;
+    let channel = SmtpChannel::new(config_for(&server)).unwrap();
+    permanent(channel.deliver(&message(Channel::Email, "ann at example.com")).await);
+    assert_eq!(server.seen().connections, 0);
+}
+
+#[test]
+fn a_configuration_that_cannot_work_is_refused_with_the_one_that_does() {
+    let refused = |config: SmtpConfig| SmtpChannel::new(config).unwrap_err().to_string();
+    let plain = || config("smtp://mail.example.com");
+    assert!(
+        refused(SmtpConfig { from: "nobody".into(), ..plain() }).contains("Shop <no-reply@shop.example>")
+    );
+    assert!(refused(SmtpConfig { timeout: Duration::ZERO, ..plain() }).contains("SMTP timeout"));
+    let credentials = Some(SmtpCredentials { user: "ann".into(), password: Secret::new("hunter2") });
+    assert!(refused(SmtpConfig { credentials, ..plain() }).contains("smtps://"));
+}
+
+#[cfg(feature = "tls")]
+#[tokio::test]
+async fn starttls_is_spoken_where_it_is_required() {
+    let server = MailServer::start([]).await;
+    let url = format!("smtp://localhost:{}?tls=required", server.address().port());
+    let channel = SmtpChannel::new(config(&url)).unwrap();
+    transient(deliver(&channel).await);
+    // A handshake record of TLS (RFC 8446, section 5.1), and no word of the mail before it.
+    assert_eq!(server.seen().encrypted, [0x16, 3, 1]);
+    assert_eq!(server.seen().commands[1..], ["STARTTLS"]);
+}
+
+#[cfg(feature = "tls")]
+#[tokio::test]
+async fn a_server_without_starttls_gets_no_mail_where_it_is_required() {
+    let server = MailServer::start([("EHLO", Reply::Line("250 stub"))]).await;
+    let url = format!("smtp://localhost:{}?tls=required", server.address().port());
+    transient(deliver(&SmtpChannel::new(config(&url)).unwrap()).await);
+    assert!(server.seen().commands.iter().all(|command| !command.starts_with("MAIL")));
+}
+
+#[cfg(not(feature = "tls"))]
+#[test]
+fn encryption_without_tls_is_refused_by_the_features_name() {
+    assert!(SmtpChannel::new(config("smtps://mail")).unwrap_err().to_string().contains("feature tls"));
+}

@@ -1,0 +1,258 @@
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use claimstream_channels::{Secret, WebhookChannel, WebhookConfig};
+use claimstream_domain::notification::{Channel, NotificationMessage};
+use claimstream_ports::{ChannelProvider, Delivered, DeliveryError};
+use sha2::{Digest, Sha256};
+use tokio::net::TcpListener;
+
+use crate::{
+    message::message,
+    web_server::{Answer, Received, WebServer},
+};
+
+const SECRET: &str = "whsec-0123456789";
+
+/// No proxy of this machine's environment may stand between a test and the loopback.
+fn config() -> WebhookConfig {
+    WebhookConfig {
+        secret: Some(Secret::new(SECRET)),
+        connect_timeout: Duration::from_millis(500),
+        timeout: Duration::from_secs(5),
+        environment_proxies: false,
+        ..WebhookConfig::default()
+    }
+}
+
+async fn deliver(to: &str) -> Result<Delivered, DeliveryError> {
+    WebhookChannel::new(config()).unwrap().deliver(&message(Channel::Webhook, to)).await
+}
+
+async fn answered(answer: Answer) -> Result<Delivered, DeliveryError> {
+    let server = WebServer::start([answer]).await;
+    let outcome = deliver(&server.url("/hook")).await;
+    assert_eq!(server.received().len(), 1, "one attempt is one request");
+    outcome
+}
+
+fn transient(outcome: Result<Delivered, DeliveryError>) -> (String, Option<Duration>) {
+    match outcome {
+        Err(DeliveryError::Transient { reason, retry_after }) => (reason, retry_after),
+        other => panic!("not transient: {other:?}"),
+    }
+}
+
+fn permanent(outcome: Result<Delivered, DeliveryError>) -> String {
+    match outcome {
+        Err(DeliveryError::Permanent { reason }) => reason,
+        other => panic!("not permanent: {other:?}"),
+    }
+}
+
+/// RFC 2104 from its definition, for keys of up to a block: H(K ^ opad, H(K ^ ipad, text)).
+fn hmac(key: &[u8], text: &[u8]) -> Vec<u8> {
+    let padded = |pad: u8| -> Vec<u8> {
+        let key = key.iter().copied().chain(std::iter::repeat(0)).take(64);
+        key.map(|byte| byte ^ pad).collect()
+    };
+    let inner = Sha256::digest([padded(0x36), text.to_vec()].concat());
+    Sha256::digest([padded(0x5c), inner.to_vec()].concat()).to_vec()
+}
+
+fn expected_signature(request: &Received) -> String {
+    let timestamp = request.header("x-claimstream-timestamp").unwrap();
+    let signed = [timestamp.as_bytes(), b".", &request.body].concat();
+    let hex: String = hmac(SECRET.as_bytes(), &signed).iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("v1={hex}")
+}
+
+#[tokio::test]
+async fn a_message_is_posted_to_its_own_address_signed_and_with_its_id_as_key() {
+    let server = WebServer::start([]).await;
+    let sent = message(Channel::Webhook, &server.url("/hook?token=1"));
+    WebhookChannel::new(config()).unwrap().deliver(&sent).await.unwrap();
+    let [request] = &server.received()[..] else { panic!("not one request") };
+    assert_eq!(request.line, "POST /hook?token=1 HTTP/1.1");
+    assert_eq!(request.header("content-type"), Some("application/json"));
+    assert_eq!(request.header("idempotency-key"), Some(sent.id.to_string().as_str()));
+    assert_eq!(serde_json::from_slice::<NotificationMessage>(&request.body).unwrap(), sent);
+    assert_eq!(request.header("x-claimstream-signature"), Some(expected_signature(request).as_str()));
+    let timestamp: u64 = request.header("x-claimstream-timestamp").unwrap().parse().unwrap();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+    assert!((now - 60..=now).contains(&timestamp));
+}
+
+#[tokio::test]
+async fn a_gateway_gets_every_message_whatever_its_address() {
+    let server = WebServer::start([]).await;
+    let gateway = Some(server.url("/sms").parse().unwrap());
+    let channel = WebhookChannel::new(WebhookConfig { gateway, secret: None, ..config() }).unwrap();
+    for address in ["+491", "+492"] {
+        channel.deliver(&message(Channel::Sms, address)).await.unwrap();
+    }
+    let received = server.received();
+    let addresses: Vec<_> = received
+        .iter()
+        .map(|r| serde_json::from_slice::<NotificationMessage>(&r.body).unwrap().address)
+        .collect();
+    assert_eq!(addresses, ["+491", "+492"]);
+    assert!(received.iter().all(|r| r.header("x-claimstream-signature").is_none()));
+}
+
+#[tokio::test]
+async fn a_message_that_comes_again_bears_the_same_key() {
+    let server = WebServer::start([Answer::Status(503, &[])]).await;
+    assert!(deliver(&server.url("/hook")).await.is_err());
+    assert!(deliver(&server.url("/hook")).await.is_ok());
+    let keys: Vec<_> =
+        server.received().iter().map(|r| r.header("idempotency-key").map(str::to_owned)).collect();
+    assert!(keys.len() == 2 && keys[0] == keys[1] && keys[0].is_some());
+}
+
+#[tokio::test]
+async fn success_is_delivered_with_the_answers_own_id_if_it_has_one() {
+    let reference = |reference: Option<&str>| Ok(Delivered { reference: reference.map(str::to_owned) });
+    assert_eq!(answered(Answer::Status(200, &["X-Request-Id: r-1"])).await, reference(Some("r-1")));
+    assert_eq!(answered(Answer::Status(202, &[])).await, reference(None));
+    assert_eq!(answered(Answer::Status(204, &["x-request-id:  "])).await, reference(None));
+}
+
+#[tokio::test]
+async fn a_redirect_is_refused_for_good_and_never_followed() {
+    let elsewhere = WebServer::start([]).await;
+    for code in [301, 302, 303, 307, 308] {
+        let location: &'static [&'static str] =
+            vec![&*format!("location: {}", elsewhere.url("/")).leak()].leak();
+        let reason = permanent(answered(Answer::Status(code, location)).await);
+        assert!(reason.starts_with(&format!("HTTP {code} from http://127.0.0.1:")), "{reason}");
+    }
+    assert!(elsewhere.received().is_empty());
+}
+
+#[tokio::test]
+async fn client_errors_are_refused_for_good() {
+    for code in [400, 401, 403, 404, 410, 413, 422, 451] {
+        let reason = permanent(answered(Answer::Status(code, &["retry-after: 5"])).await);
+        assert!(reason.starts_with(&format!("HTTP {code} from http://127.0.0.1:")), "{reason}");
+    }
+}
+
+#[tokio::test]
+async fn servers_in_trouble_are_tried_again() {
+    for code in [408, 429, 500, 502, 503, 504] {
+        let (reason, retry_after) = transient(answered(Answer::Status(code, &[])).await);
+        assert!(reason.starts_with(&format!("HTTP {code} from http://127.0.0.1:")), "{reason}");
+        assert_eq!(retry_after, None);
+    }
+}
+
+#[tokio::test]
+async fn retry_after_is_honoured_in_seconds_and_as_a_date_and_up_to_a_day() {
+    let seconds = |answer| async { transient(answered(answer).await).1.map(|wait| wait.as_secs()) };
+    assert_eq!(seconds(Answer::Status(429, &["Retry-After: 120"])).await, Some(120));
+    assert_eq!(seconds(Answer::Status(503, &["retry-after: 999999"])).await, Some(86_400));
+    let date = httpdate_in(Duration::from_secs(600));
+    let header: &'static [&'static str] = vec![&*format!("retry-after: {date}").leak()].leak();
+    let wait = seconds(Answer::Status(429, header)).await.unwrap();
+    assert!((590..=600).contains(&wait), "{wait}");
+    assert_eq!(seconds(Answer::Status(429, &["retry-after: Sun, 06 Nov 1994 08:49:37 GMT"])).await, None);
+}
+
+/// An HTTP date this far from now, by the civil-from-days algorithm (Hinnant).
+fn httpdate_in(ahead: Duration) -> String {
+    let secs = (SystemTime::now().duration_since(UNIX_EPOCH).unwrap() + ahead).as_secs();
+    let (days, rest) = (secs / 86_400, secs % 86_400);
+    let z = days + 719_468;
+    let (era, doe) = (z / 146_097, z % 146_097);
+    let yoe = (doe - doe / 1_460 + doe / 36_524 - doe / 146_096) / 365;
+    let doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
+    let mp = (5 * doy + 2) / 153;
+    let (day, month) = (doy - (153 * mp + 2) / 5 + 1, if mp < 10 { mp + 3 } else { mp - 9 });
+    let year = yoe + era * 400 + u64::from(month <= 2);
+    let month = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+        [month as usize - 1];
+    let weekday = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"][days as usize % 7];
+    let (hour, minute, second) = (rest / 3_600, rest / 60 % 60, rest % 60);
+    format!("{weekday}, {day:02} {month} {year} {hour:02}:{minute:02}:{second:02} GMT")
+}
+
+#[tokio::test]
+async fn silence_ends_with_the_timeout_and_is_tried_again() {
+    let server = WebServer::start([Answer::Silence]).await;
+    let timeout = Duration::from_millis(600);
+    let channel = WebhookChannel::new(WebhookConfig { timeout, ..config() }).unwrap();
+    let start = Instant::now();
+    let (reason, _) = transient(channel.deliver(&message(Channel::Webhook, &server.url("/"))).await);
+    assert!(start.elapsed() >= timeout && start.elapsed() < Duration::from_secs(4), "{:?}", start.elapsed());
+    assert!(
+        reason.starts_with("no answer from http://127.0.0.1:") && reason.ends_with("within 600ms"),
+        "{reason}"
+    );
+}
+
+#[tokio::test]
+async fn a_connection_that_breaks_or_is_refused_is_tried_again() {
+    for answer in [Answer::Close, Answer::Reset] {
+        let (reason, _) = transient(answered(answer).await);
+        assert!(reason.starts_with("the connection to http://127.0.0.1:"), "{reason}");
+    }
+    let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    let (reason, _) = transient(deliver(&format!("http://{free}/")).await);
+    assert!(reason.starts_with(&format!("no connection to http://{free}")), "{reason}");
+}
+
+#[tokio::test]
+async fn no_reason_gives_a_secret_away() {
+    let server = WebServer::start([Answer::Status(400, &[]), Answer::Close, Answer::Status(503, &[])]).await;
+    let url = server.url("/path-key?token=query-key").replace("http://", "http://ann:user-key@");
+    for _ in 0..3 {
+        let reason = deliver(&url).await.unwrap_err().to_string();
+        for secret in ["path-key", "query-key", "user-key", "ann", SECRET] {
+            assert!(!reason.contains(secret), "{reason}");
+        }
+    }
+    let channel = format!("{:?}", WebhookChannel::new(config()).unwrap());
+    assert!(channel.contains("WebhookConfig") && !channel.contains(SECRET), "{channel}");
+}
+
+#[tokio::test]
+async fn an_address_that_is_no_url_is_refused_for_good_and_not_repeated() {
+    for address in ["", "ann@example.com", "ftp://ann:key@example.com/", "http://"] {
+        let reason = permanent(deliver(address).await);
+        assert!(reason.contains("webhook URL") && !reason.contains("ann"), "{reason}");
+    }
+}
+
+#[test]
+fn a_configuration_that_cannot_work_is_refused() {
+    let refused = |config: WebhookConfig| WebhookChannel::new(config).unwrap_err().to_string();
+    assert!(refused(WebhookConfig { timeout: Duration::ZERO, ..config() }).contains("webhook timeout"));
+    assert!(
+        refused(WebhookConfig { connect_timeout: Duration::ZERO, ..config() }).contains("longer than zero")
+    );
+    assert!(refused(WebhookConfig { secret: Some(Secret::new("")), ..config() }).contains("secret"));
+}
+
+#[cfg(feature = "tls")]
+#[tokio::test]
+async fn https_speaks_tls_and_sends_nothing_before() {
+    use tokio::io::AsyncReadExt;
+
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("https://localhost:{}/", listener.local_addr().unwrap().port());
+    let first = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut bytes = [0; 3];
+        stream.read_exact(&mut bytes).await.unwrap();
+        bytes
+    });
+    transient(deliver(&url).await);
+    // A handshake record of TLS, whose version field says 3.1 for compatibility (RFC 8446, section 5.1).
+    assert_eq!(first.await.unwrap(), [0x16, 3, 1]);
+}
+
+#[cfg(not(feature = "tls"))]
+#[tokio::test]
+async fn https_without_tls_is_refused_by_the_features_name() {
+    assert!(permanent(deliver("https://localhost/").await).contains("feature tls"));
+}

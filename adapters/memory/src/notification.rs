@@ -1,0 +1,149 @@
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+use claimstream_domain::{
+    Reason,
+    notification::{DeliveryStatus, NotificationRecord, NotificationRequest, Progress, RequestStatus},
+};
+use claimstream_ports::{
+    Cancelled, MessageOutcome, MessageRepository, NotificationReports, OpenedRequest, RequestRepository,
+    StoreError,
+};
+use uuid::Uuid;
+
+use crate::store::MemoryStore;
+
+/// Notification requests and messages as they have been committed.
+#[derive(Debug, Default)]
+pub(crate) struct Notifications {
+    requests: BTreeMap<Uuid, RequestRow>,
+    messages: BTreeMap<Uuid, NotificationRecord>,
+}
+
+#[derive(Debug)]
+struct RequestRow {
+    request: NotificationRequest,
+    status: RequestStatus,
+    failure: Option<Reason>,
+}
+
+#[async_trait]
+impl RequestRepository for MemoryStore {
+    async fn open(&self, id: Uuid) -> Result<Option<OpenedRequest>, StoreError> {
+        let mut tables = self.database.tables();
+        let row = tables.notifications.requests.get_mut(&id);
+        Ok(row.map(|row| {
+            row.move_on(RequestStatus::Pending, RequestStatus::Processing);
+            OpenedRequest { request: row.request.clone(), status: row.status }
+        }))
+    }
+
+    async fn close(&self, id: Uuid, failure: Option<Reason>) -> Result<(), StoreError> {
+        let end = if failure.is_some() { RequestStatus::Failed } else { RequestStatus::Dispatched };
+        let mut tables = self.database.tables();
+        if let Some(row) = tables.notifications.requests.get_mut(&id)
+            && row.move_on(RequestStatus::Processing, end)
+        {
+            row.failure = failure;
+        }
+        Ok(())
+    }
+
+    async fn cancel(&self, id: Uuid) -> Result<Cancelled, StoreError> {
+        let mut tables = self.database.tables();
+        let Some(row) = tables.notifications.requests.get_mut(&id) else { return Ok(Cancelled::Unknown) };
+        row.move_on(RequestStatus::Pending, RequestStatus::Cancelled);
+        Ok(match row.status {
+            RequestStatus::Cancelled => Cancelled::Yes,
+            status => Cancelled::TooLate(status),
+        })
+    }
+}
+
+#[async_trait]
+impl MessageRepository for MemoryStore {
+    async fn record(&self, records: &[NotificationRecord]) -> Result<Vec<DeliveryStatus>, StoreError> {
+        let mut tables = self.database.tables();
+        let messages = &mut tables.notifications.messages;
+        let kept =
+            |record: &NotificationRecord| messages.entry(record.id).or_insert_with(|| record.clone()).status;
+        Ok(records.iter().map(kept).collect())
+    }
+
+    async fn status(&self, ids: &[Uuid]) -> Result<Vec<Option<DeliveryStatus>>, StoreError> {
+        let tables = self.database.tables();
+        let messages = &tables.notifications.messages;
+        Ok(ids.iter().map(|id| messages.get(id).map(|message| message.status)).collect())
+    }
+
+    async fn conclude(&self, outcomes: &[MessageOutcome]) -> Result<(), StoreError> {
+        let mut tables = self.database.tables();
+        for outcome in outcomes {
+            if let Some(message) = tables.notifications.messages.get_mut(&outcome.id)
+                && message.status == DeliveryStatus::Pending
+            {
+                message.status = outcome.status;
+                message.reason = outcome.reason.clone();
+            }
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl NotificationReports for MemoryStore {
+    async fn progress(&self, id: Uuid) -> Result<Option<Progress>, StoreError> {
+        Ok(self.database.tables().notifications.progress(id))
+    }
+
+    async fn messages(
+        &self,
+        id: Uuid,
+        after: Option<Uuid>,
+        limit: u32,
+    ) -> Result<Vec<NotificationRecord>, StoreError> {
+        let tables = self.database.tables();
+        let of_request = tables.notifications.of_request(id);
+        let behind = of_request.filter(|message| after.is_none_or(|after| message.id > after));
+        Ok(behind.take(limit as usize).cloned().collect())
+    }
+}
+
+impl Notifications {
+    pub(crate) fn knows(&self, request: Uuid) -> bool {
+        self.requests.contains_key(&request)
+    }
+
+    pub(crate) fn insert(&mut self, request: NotificationRequest) {
+        let row = RequestRow { status: RequestStatus::Pending, failure: None, request };
+        self.requests.insert(row.request.id, row);
+    }
+
+    fn of_request(&self, id: Uuid) -> impl Iterator<Item = &NotificationRecord> {
+        self.messages.values().filter(move |message| message.request_id == id)
+    }
+
+    fn progress(&self, id: Uuid) -> Option<Progress> {
+        let row = self.requests.get(&id)?;
+        let count = |status| self.of_request(id).filter(|message| message.status == status).count() as u64;
+        Some(Progress {
+            recorded: row.status,
+            reason: row.failure.as_ref().map(|reason| reason.as_str().to_owned()),
+            pending: count(DeliveryStatus::Pending),
+            delivered: count(DeliveryStatus::Delivered),
+            skipped: count(DeliveryStatus::Skipped),
+            failed: count(DeliveryStatus::Failed),
+        })
+    }
+}
+
+impl RequestRow {
+    /// Moves on from exactly this status; whether it did.
+    fn move_on(&mut self, from: RequestStatus, to: RequestStatus) -> bool {
+        let moves = self.status == from;
+        if moves {
+            self.status = to;
+        }
+        moves
+    }
+}

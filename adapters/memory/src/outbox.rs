@@ -1,0 +1,300 @@
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use claimstream_domain::{
+    ClaimId, ClaimRequest, Claimed, DeadLetter, DeadLetterFilter, DedupKey, Disposition, Due, Event,
+    IllegalTransition, Lease, Locator, Message, MessageId, NewMessage, QueueName, QueueStatus, Reason,
+    Receipt, Renewed, Settled, Settlement, ShardCount, State, Timestamp, is_due,
+};
+
+use crate::clock::{after, between};
+
+/// The outbox as it has been committed: what waits, what is dead, and the dedup keys that were ever used.
+#[derive(Debug, Default)]
+pub(crate) struct Outbox {
+    rows: BTreeMap<MessageId, Row>,
+    /// The ids of each queue's rows, in the order in which they come due.
+    order: BTreeMap<QueueName, BTreeSet<(Timestamp, MessageId)>>,
+    dead: BTreeMap<MessageId, Dead>,
+    keys: HashSet<(QueueName, DedupKey)>,
+}
+
+/// A message that waits or is leased.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    message: Message,
+    dedup_key: Option<DedupKey>,
+    available_at: Timestamp,
+    claimed_from: Timestamp,
+    claim: Option<ClaimId>,
+    attempts: u32,
+    last_error: Option<Reason>,
+}
+
+#[derive(Debug)]
+struct Dead {
+    message: Message,
+    attempts: u32,
+    reason: Reason,
+    died_at: Timestamp,
+}
+
+impl Outbox {
+    /// Whether a message with this identity or dedup key is here already.
+    pub(crate) fn knows(&self, message: &NewMessage) -> bool {
+        let key = message.dedup_key.as_ref().map(|key| (message.queue.clone(), key.clone()));
+        self.rows.contains_key(&message.id)
+            || self.dead.contains_key(&message.id)
+            || key.is_some_and(|key| self.keys.contains(&key))
+    }
+
+    pub(crate) fn insert(&mut self, row: Row) {
+        let id = row.message.id;
+        if let Some(key) = &row.dedup_key {
+            self.keys.insert((row.message.queue.clone(), key.clone()));
+        }
+        self.order.entry(row.message.queue.clone()).or_default().insert((row.available_at, id));
+        self.rows.insert(id, row);
+    }
+
+    pub(crate) fn claim(
+        &mut self,
+        request: &ClaimRequest,
+        now: Timestamp,
+    ) -> Result<Vec<Claimed>, IllegalTransition> {
+        let until = after(now, request.lease.duration());
+        let mut claimed = Vec::new();
+        for id in self.claimable(request, now) {
+            claimed.extend(self.lease(id, request.claim, now, until)?);
+        }
+        Ok(claimed)
+    }
+
+    /// What is due, oldest first; never again what this very claim has taken before.
+    fn claimable(&self, request: &ClaimRequest, now: Timestamp) -> Vec<MessageId> {
+        let due = self.due(&request.queue, now);
+        let others = due.filter(|row| row.claim != Some(request.claim));
+        others.map(|row| row.message.id).take(request.limit as usize).collect()
+    }
+
+    fn due(&self, queue: &QueueName, now: Timestamp) -> impl Iterator<Item = &Row> {
+        let order = self.order.get(queue).into_iter().flatten();
+        order.take_while(move |(at, _)| is_due(*at, now)).filter_map(|(_, id)| self.rows.get(id))
+    }
+
+    fn lease(
+        &mut self,
+        id: MessageId,
+        claim: ClaimId,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Result<Option<Claimed>, IllegalTransition> {
+        let Some(row) = self.rows.get(&id) else { return Ok(None) };
+        row.claimable_state(now)?.next(Event::Claim)?;
+        let Some(mut row) = self.remove(id) else { return Ok(None) };
+        row.claimed_from = row.available_at;
+        row.available_at = until;
+        row.claim = Some(claim);
+        row.attempts += 1;
+        let claimed = row.claimed(claim);
+        self.insert(row);
+        Ok(Some(claimed))
+    }
+
+    /// Ends one claim; the children of a `Done` are answered for the caller to insert.
+    pub(crate) fn settle(
+        &mut self,
+        settlement: &Settlement,
+        now: Timestamp,
+    ) -> Result<Settled, IllegalTransition> {
+        let Some(mut row) = self.take_if_held(&settlement.receipt) else { return Ok(Settled::Superseded) };
+        State::Leased.next(settlement.disposition.event())?;
+        match &settlement.disposition {
+            Disposition::Done { .. } => {}
+            Disposition::Retry { after: delay, reason } => {
+                row.put_off(after(now, *delay), reason.clone());
+                self.insert(row);
+            }
+            Disposition::Dead { reason } => self.bury(row, reason.clone(), now),
+            Disposition::Returned => {
+                row.give_back();
+                self.insert(row);
+            }
+        }
+        Ok(Settled::Accepted)
+    }
+
+    pub(crate) fn renew(&mut self, receipt: &Receipt, lease: Lease, now: Timestamp) -> Renewed {
+        let Some(mut row) = self.take_if_held(receipt) else { return Renewed::Superseded };
+        row.available_at = after(now, lease.duration());
+        let renewed = row.receipt(receipt.claim);
+        self.insert(row);
+        Renewed::Extended(renewed)
+    }
+
+    /// The fence: takes a row out only for the claim that took it last.
+    fn take_if_held(&mut self, receipt: &Receipt) -> Option<Row> {
+        let row = self.rows.get(&receipt.message)?;
+        let held = row.claim == Some(receipt.claim) && row.message.queue == receipt.queue;
+        if held { self.remove(receipt.message) } else { None }
+    }
+
+    fn remove(&mut self, id: MessageId) -> Option<Row> {
+        let row = self.rows.remove(&id)?;
+        if let Some(order) = self.order.get_mut(&row.message.queue) {
+            order.remove(&(row.available_at, id));
+        }
+        Some(row)
+    }
+
+    fn bury(&mut self, row: Row, reason: Reason, now: Timestamp) {
+        let Row { message, attempts, .. } = row;
+        self.dead.insert(message.id, Dead { message, attempts, reason, died_at: now });
+    }
+
+    /// The dead letters that match, newest first.
+    pub(crate) fn dead_letters(&self, filter: &DeadLetterFilter, now: Timestamp) -> Vec<DeadLetter> {
+        let mut matching: Vec<&Dead> = self.dead.values().filter(|dead| dead.matches(filter, now)).collect();
+        matching.sort_by_key(|dead| std::cmp::Reverse((dead.died_at, dead.message.id)));
+        matching.into_iter().map(|dead| dead.letter(now)).collect()
+    }
+
+    pub(crate) fn revive(
+        &mut self,
+        filter: &DeadLetterFilter,
+        now: Timestamp,
+    ) -> Result<u64, IllegalTransition> {
+        State::Dead.next(Event::Revive)?;
+        let dead = self.exhume(filter, now);
+        let revived = dead.len() as u64;
+        for dead in dead {
+            self.insert(dead.revived(now));
+        }
+        Ok(revived)
+    }
+
+    pub(crate) fn purge(&mut self, filter: &DeadLetterFilter, now: Timestamp) -> u64 {
+        self.exhume(filter, now).len() as u64
+    }
+
+    fn exhume(&mut self, filter: &DeadLetterFilter, now: Timestamp) -> Vec<Dead> {
+        self.dead.extract_if(.., |_, dead| dead.matches(filter, now)).map(|(_, dead)| dead).collect()
+    }
+
+    pub(crate) fn observe(&self, now: Timestamp) -> Vec<QueueStatus> {
+        let live = self.rows.values().map(|row| &row.message.queue);
+        let dead = self.dead.values().map(|dead| &dead.message.queue);
+        let queues: BTreeSet<&QueueName> = live.chain(dead).collect();
+        queues.into_iter().map(|queue| self.status(queue, now)).collect()
+    }
+
+    fn status(&self, queue: &QueueName, now: Timestamp) -> QueueStatus {
+        let rows = || self.rows.values().filter(|row| row.message.queue == *queue);
+        let leased = |row: &&Row| row.claim.is_some() && !is_due(row.available_at, now);
+        QueueStatus {
+            queue: queue.clone(),
+            depth: rows().count() as u64,
+            due: self.due(queue, now).count() as u64,
+            leased: rows().filter(leased).count() as u64,
+            oldest: self.due(queue, now).next().map(|row| between(row.available_at, now)),
+            dead: self.dead.values().filter(|dead| dead.message.queue == *queue).count() as u64,
+        }
+    }
+}
+
+impl Row {
+    /// A message that is taken in now.
+    pub(crate) fn new(new: &NewMessage, shards: ShardCount, now: Timestamp) -> Self {
+        let available_at = match new.due {
+            Due::Now => now,
+            Due::After(delay) => after(now, delay),
+            Due::At(moment) => moment,
+        };
+        let message = Message {
+            id: new.id,
+            queue: new.queue.clone(),
+            shard: shards.shard_of(new.id, new.ordering_key.as_ref()),
+            ordering_key: new.ordering_key.clone(),
+            headers: new.headers.clone(),
+            payload: new.payload.clone(),
+        };
+        Self {
+            message,
+            dedup_key: new.dedup_key.clone(),
+            available_at,
+            claimed_from: available_at,
+            claim: None,
+            attempts: 0,
+            last_error: None,
+        }
+    }
+
+    /// Where the row stands for somebody who may claim it: a lease that has run out is over.
+    fn claimable_state(&self, now: Timestamp) -> Result<State, IllegalTransition> {
+        match self.claim {
+            Some(_) if is_due(self.available_at, now) => State::Leased.next(Event::Expire),
+            Some(_) => Ok(State::Leased),
+            None => Ok(State::Ready),
+        }
+    }
+
+    fn claimed(&self, claim: ClaimId) -> Claimed {
+        Claimed {
+            message: self.message.clone(),
+            receipt: self.receipt(claim),
+            attempt: self.attempts,
+            last_error: self.last_error.clone(),
+        }
+    }
+
+    fn receipt(&self, claim: ClaimId) -> Receipt {
+        Receipt {
+            message: self.message.id,
+            queue: self.message.queue.clone(),
+            shard: self.message.shard,
+            claim,
+            locator: Locator(self.available_at.as_micros()),
+        }
+    }
+
+    fn put_off(&mut self, until: Timestamp, reason: Reason) {
+        self.available_at = until;
+        self.claim = None;
+        self.last_error = Some(reason);
+    }
+
+    fn give_back(&mut self) {
+        self.available_at = self.claimed_from;
+        self.claim = None;
+        self.attempts -= 1;
+    }
+}
+
+impl Dead {
+    fn matches(&self, filter: &DeadLetterFilter, now: Timestamp) -> bool {
+        let DeadLetterFilter { queue, ids, dead_for } = filter;
+        queue.as_ref().is_none_or(|queue| *queue == self.message.queue)
+            && (ids.is_empty() || ids.contains(&self.message.id))
+            && dead_for.is_none_or(|least| between(self.died_at, now) >= least)
+    }
+
+    fn letter(&self, now: Timestamp) -> DeadLetter {
+        DeadLetter {
+            message: self.message.clone(),
+            attempts: self.attempts,
+            reason: self.reason.clone(),
+            dead_for: between(self.died_at, now),
+        }
+    }
+
+    fn revived(self, now: Timestamp) -> Row {
+        Row {
+            message: self.message,
+            dedup_key: None,
+            available_at: now,
+            claimed_from: now,
+            claim: None,
+            attempts: 0,
+            last_error: None,
+        }
+    }
+}

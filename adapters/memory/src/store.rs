@@ -1,0 +1,183 @@
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use claimstream_domain::{
+    ClaimRequest, Claimed, DeadLetter, DeadLetterFilter, Disposition, Enqueued, Lease, NewMessage,
+    PayloadLimit, QueueStatus, Receipt, Renewed, Settled, Settlement, ShardCount, Timestamp,
+};
+use claimstream_ports::{DeadLetters, Enqueue, LockingStrategy, Observe, Settlements, StoreError};
+
+use crate::{
+    clock::MemoryClock,
+    database::{Database, Tables, corrupt, identities},
+    outbox::Row,
+    transaction::MemoryTransaction,
+};
+
+/// An outbox, its neighbours and their clock, in memory. A clone is another handle on the same data.
+///
+/// It implements every store port. What it does not have is durability: everything ends with the last handle.
+#[derive(Clone, Debug)]
+pub struct MemoryStore {
+    pub(crate) database: Arc<Database>,
+}
+
+/// How a memory store is set up.
+#[derive(Clone, Debug)]
+pub struct MemoryOptions {
+    /// The clock by which messages come due; the system's unless told otherwise.
+    pub clock: MemoryClock,
+    /// Into how many shards each queue is cut, 16 unless told otherwise.
+    pub shards: ShardCount,
+    /// The largest payload, by default what a server with packets of 16 MiB takes.
+    pub payload_limit: PayloadLimit,
+}
+
+impl MemoryOptions {
+    /// Where a manual clock stands at first: 2026-01-01 00:00 UTC.
+    pub const MANUAL_START: &str = "2026-01-01T00:00:00Z";
+
+    /// The defaults on a given clock.
+    pub fn on(clock: MemoryClock) -> Self {
+        Self {
+            clock,
+            shards: ShardCount::default(),
+            payload_limit: PayloadLimit::for_packet(16 * 1024 * 1024),
+        }
+    }
+}
+
+impl Default for MemoryOptions {
+    fn default() -> Self {
+        Self::on(MemoryClock::system())
+    }
+}
+
+impl MemoryStore {
+    /// An empty store on the system's clock.
+    pub fn new() -> Self {
+        Self::open(MemoryOptions::default())
+    }
+
+    /// An empty store whose clock stands still until [`advance`](Self::advance) moves it.
+    pub fn with_manual_clock() -> Self {
+        let start: Timestamp = MemoryOptions::MANUAL_START.parse().expect("a valid time");
+        Self::open(MemoryOptions::on(MemoryClock::manual(start)))
+    }
+
+    /// An empty store.
+    pub fn open(options: MemoryOptions) -> Self {
+        let MemoryOptions { clock, shards, payload_limit } = options;
+        Self { database: Arc::new(Database::new(clock, shards, payload_limit)) }
+    }
+
+    /// Another handle on the same data, as another instance of the application would have.
+    pub fn rival(&self) -> Self {
+        self.clone()
+    }
+
+    /// The store's clock.
+    pub fn clock(&self) -> &MemoryClock {
+        &self.database.clock
+    }
+
+    /// Moves the store's clock forward.
+    pub fn advance(&self, by: Duration) {
+        self.database.clock.advance(by);
+    }
+
+    /// Begins a transaction.
+    pub fn begin(&self) -> MemoryTransaction {
+        MemoryTransaction::begin(Arc::clone(&self.database))
+    }
+
+    /// Enqueues in a transaction of its own.
+    pub async fn enqueue_now(&self, messages: &[NewMessage]) -> Result<Vec<Enqueued>, StoreError> {
+        let tx = self.begin();
+        let enqueued = self.enqueue(&tx, messages).await?;
+        tx.commit();
+        Ok(enqueued)
+    }
+}
+
+impl Default for MemoryStore {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[async_trait]
+impl LockingStrategy for MemoryStore {
+    async fn claim(&self, request: &ClaimRequest) -> Result<Vec<Claimed>, StoreError> {
+        let mut tables = self.database.tables();
+        tables.outbox.claim(request, self.database.now()).map_err(|e| corrupt("claim", e))
+    }
+}
+
+#[async_trait]
+impl Settlements for MemoryStore {
+    async fn settle(&self, settlements: &[Settlement]) -> Result<Vec<Settled>, StoreError> {
+        let children = || settlements.iter().flat_map(children);
+        self.database.check_payloads("settle", children())?;
+        let all: Vec<_> = children().flat_map(identities).collect();
+        let settle = |tables: &mut Tables| {
+            settlements.iter().map(|settlement| settle_one(tables, &self.database, settlement)).collect()
+        };
+        self.database.when_free("settle", None, &all, settle).await?
+    }
+
+    async fn renew(&self, receipts: &[Receipt], lease: Lease) -> Result<Vec<Renewed>, StoreError> {
+        let mut tables = self.database.tables();
+        let now = self.database.now();
+        Ok(receipts.iter().map(|receipt| tables.outbox.renew(receipt, lease, now)).collect())
+    }
+}
+
+#[async_trait]
+impl DeadLetters for MemoryStore {
+    async fn list(&self, filter: &DeadLetterFilter, limit: u32) -> Result<Vec<DeadLetter>, StoreError> {
+        let mut letters = self.database.tables().outbox.dead_letters(filter, self.database.now());
+        letters.truncate(limit as usize);
+        Ok(letters)
+    }
+
+    async fn revive(&self, filter: &DeadLetterFilter) -> Result<u64, StoreError> {
+        let mut tables = self.database.tables();
+        tables.outbox.revive(filter, self.database.now()).map_err(|e| corrupt("revive", e))
+    }
+
+    async fn purge(&self, filter: &DeadLetterFilter) -> Result<u64, StoreError> {
+        Ok(self.database.tables().outbox.purge(filter, self.database.now()))
+    }
+}
+
+#[async_trait]
+impl Observe for MemoryStore {
+    async fn observe(&self) -> Result<Vec<QueueStatus>, StoreError> {
+        Ok(self.database.tables().outbox.observe(self.database.now()))
+    }
+}
+
+fn children(settlement: &Settlement) -> &[NewMessage] {
+    match &settlement.disposition {
+        Disposition::Done { emit } => emit,
+        _ => &[],
+    }
+}
+
+fn settle_one(
+    tables: &mut Tables,
+    database: &Database,
+    settlement: &Settlement,
+) -> Result<Settled, StoreError> {
+    let now = database.now();
+    let settled = tables.outbox.settle(settlement, now).map_err(|e| corrupt("settle", e))?;
+    if settled == Settled::Accepted {
+        for child in children(settlement) {
+            if !tables.outbox.knows(child) {
+                tables.outbox.insert(Row::new(child, database.shards, now));
+            }
+        }
+    }
+    Ok(settled)
+}

@@ -1,0 +1,170 @@
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use claimstream_domain::{
+    Enqueued, NewMessage,
+    notification::{NotificationRequest, request_message},
+};
+use claimstream_ports::{Enqueue, Step, StepKey, StepLedger, StoreError, StoreErrorKind, SubmitRequests};
+
+use crate::{
+    database::{Change, Database, Identity, Tables, TransactionId, corrupt, identities},
+    outbox::Row,
+    step::StepRow,
+    store::MemoryStore,
+};
+
+/// Writes that take effect together when it commits; dropped without a commit, it leaves nothing.
+///
+/// A second transaction that writes the same dedup key, message, request or step waits until this one has ended.
+#[derive(Debug)]
+#[must_use = "a transaction that is dropped is rolled back"]
+pub struct MemoryTransaction {
+    database: Arc<Database>,
+    id: TransactionId,
+}
+
+impl MemoryTransaction {
+    pub(crate) fn begin(database: Arc<Database>) -> Self {
+        let id = database.tables().open.begin();
+        Self { database, id }
+    }
+
+    /// Makes the writes visible to everybody.
+    pub fn commit(self) {
+        self.database.commit(self.id);
+    }
+
+    /// Forgets the writes; the same as dropping it.
+    pub fn rollback(self) {}
+}
+
+impl Drop for MemoryTransaction {
+    fn drop(&mut self) {
+        self.database.roll_back(self.id);
+    }
+}
+
+#[async_trait]
+impl Enqueue<MemoryTransaction> for MemoryStore {
+    async fn enqueue(
+        &self,
+        tx: &MemoryTransaction,
+        messages: &[NewMessage],
+    ) -> Result<Vec<Enqueued>, StoreError> {
+        let database = self.database_of(tx, "enqueue")?;
+        database.check_payloads("enqueue", messages)?;
+        let all: Vec<Identity> = messages.iter().flat_map(identities).collect();
+        let enqueue = |tables: &mut Tables| {
+            messages.iter().map(|message| enqueue_one(tables, database, tx.id, message)).collect()
+        };
+        database.when_free("enqueue", Some(tx.id), &all, enqueue).await
+    }
+}
+
+#[async_trait]
+impl SubmitRequests<MemoryTransaction> for MemoryStore {
+    async fn submit(
+        &self,
+        tx: &MemoryTransaction,
+        requests: &[NotificationRequest],
+    ) -> Result<Vec<Enqueued>, StoreError> {
+        let database = self.database_of(tx, "submit")?;
+        let messages: Result<Vec<NewMessage>, _> = requests.iter().map(request_message).collect();
+        let messages = messages.map_err(|e| corrupt("submit", e))?;
+        let mut all: Vec<Identity> = messages.iter().flat_map(identities).collect();
+        all.extend(requests.iter().map(|request| Identity::Request(request.id)));
+        let submit = |tables: &mut Tables| {
+            let both = requests.iter().zip(&messages);
+            both.map(|(request, message)| submit_one(tables, database, tx.id, request, message)).collect()
+        };
+        database.when_free("submit", Some(tx.id), &all, submit).await
+    }
+}
+
+#[async_trait]
+impl StepLedger<MemoryTransaction> for MemoryStore {
+    async fn begin(&self, tx: &MemoryTransaction, key: &StepKey, state: u8) -> Result<Step, StoreError> {
+        let database = self.database_of(tx, "begin step")?;
+        let identity = Identity::Step(key.clone());
+        let begin = |tables: &mut Tables| match current(tables, tx.id, key) {
+            Some(row) => row.step(false),
+            None => {
+                let row = StepRow::first(state);
+                tables.open.write(tx.id, vec![Identity::Step(key.clone())], Change::Step(key.clone(), row));
+                row.step(true)
+            }
+        };
+        database.when_free("begin step", Some(tx.id), &[identity], begin).await
+    }
+
+    async fn advance(
+        &self,
+        tx: &MemoryTransaction,
+        key: &StepKey,
+        step: &Step,
+        state: u8,
+    ) -> Result<bool, StoreError> {
+        let database = self.database_of(tx, "advance step")?;
+        let identity = Identity::Step(key.clone());
+        let advance = |tables: &mut Tables| match current(tables, tx.id, key) {
+            Some(row) if row.is_at(step.version) => {
+                let change = Change::Step(key.clone(), row.moved_to(state));
+                tables.open.write(tx.id, vec![Identity::Step(key.clone())], change);
+                true
+            }
+            _ => false,
+        };
+        database.when_free("advance step", Some(tx.id), &[identity], advance).await
+    }
+}
+
+impl MemoryStore {
+    fn database_of<'a>(
+        &self,
+        tx: &'a MemoryTransaction,
+        operation: &'static str,
+    ) -> Result<&'a Arc<Database>, StoreError> {
+        if Arc::ptr_eq(&self.database, &tx.database) {
+            return Ok(&tx.database);
+        }
+        let why = "the transaction was begun on another store; begin it on this one";
+        Err(StoreError::new(StoreErrorKind::Unsupported, operation, why))
+    }
+}
+
+fn enqueue_one(
+    tables: &mut Tables,
+    database: &Database,
+    tx: TransactionId,
+    message: &NewMessage,
+) -> Enqueued {
+    let identities = identities(message);
+    if tables.outbox.knows(message) || tables.open.has_written(tx, &identities) {
+        return Enqueued::Duplicate;
+    }
+    let row = Row::new(message, database.shards, database.now());
+    tables.open.write(tx, identities, Change::Enqueue(row));
+    Enqueued::New
+}
+
+fn submit_one(
+    tables: &mut Tables,
+    database: &Database,
+    tx: TransactionId,
+    request: &NotificationRequest,
+    message: &NewMessage,
+) -> Enqueued {
+    let identity = vec![Identity::Request(request.id)];
+    if tables.notifications.knows(request.id) || tables.open.has_written(tx, &identity) {
+        return Enqueued::Duplicate;
+    }
+    tables.open.write(tx, identity, Change::Submit(request.clone()));
+    enqueue_one(tables, database, tx, message);
+    Enqueued::New
+}
+
+/// A step as this transaction sees it: its own write, or else what was committed.
+fn current(tables: &Tables, tx: TransactionId, key: &StepKey) -> Option<StepRow> {
+    tables.open.step(tx, key).or_else(|| tables.steps.get(key))
+}

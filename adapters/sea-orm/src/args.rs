@@ -1,0 +1,41 @@
+use sea_orm::Value;
+
+/// The arguments of one statement by name: single values, and lists for `IN (...)`.
+#[derive(Default, Clone)]
+pub(crate) struct Args {
+    one: Vec<(&'static str, Value)>,
+    many: Vec<(&'static str, Vec<Value>)>,
+}
+
+impl Args {
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    pub(crate) fn with(mut self, name: &'static str, value: impl Into<Value>) -> Self {
+        self.one.push((name, value.into()));
+        self
+    }
+
+    /// A list, repeated up to the next power of two so that few texts are ever prepared; an empty one matches nothing.
+    pub(crate) fn with_list(mut self, name: &'static str, values: impl IntoIterator<Item = Value>) -> Self {
+        let mut values: Vec<Value> = values.into_iter().collect();
+        let filler = values.last().cloned().unwrap_or(Value::Bytes(Some(Vec::new())));
+        values.resize(values.len().next_power_of_two(), filler);
+        self.many.push((name, values));
+        self
+    }
+
+    pub(crate) fn one(&self, name: &str) -> Option<&Value> {
+        self.one.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
+    }
+
+    pub(crate) fn many(&self, name: &str) -> Option<&[Value]> {
+        self.many.iter().find(|(known, _)| *known == name).map(|(_, values)| values.as_slice())
+    }
+}
+
+/// Sixteen bytes as they are stored.
+pub(crate) fn bytes(id: uuid::Uuid) -> Value {
+    Value::Bytes(Some(id.as_bytes().to_vec()))
+}

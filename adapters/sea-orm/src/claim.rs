@@ -1,0 +1,274 @@
+use std::{
+    sync::{Arc, PoisonError},
+    time::Instant,
+};
+
+use async_trait::async_trait;
+use claimstream_domain::{
+    ClaimRequest, Claimed, Headers, Locator, Message, MessageId, OrderingKey, Owner, Payload, Reason,
+    Receipt, Shard,
+};
+use claimstream_ports::{LockingStrategy, StoreError, StoreErrorKind};
+use sea_orm::Value;
+
+use crate::{
+    args::{Args, bytes},
+    classify::{classify, corrupt, may_have_committed},
+    clock::micros,
+    dialect::Dialect,
+    outbox::SeaOrmOutbox,
+    strategy::Strategy,
+    unit::{Row, Store, rows, run},
+};
+
+const CLAIM: &str = "claim";
+
+#[async_trait]
+impl LockingStrategy for SeaOrmOutbox {
+    async fn claim(&self, request: &ClaimRequest) -> Result<Vec<Claimed>, StoreError> {
+        let (store, request) = (self.store.clone(), request.clone());
+        self.store.detached(CLAIM, async move { Claiming::new(&store, request).run().await }).await
+    }
+}
+
+/// One claim call on its way through the shards.
+struct Claiming<'a> {
+    store: &'a Arc<Store>,
+    request: ClaimRequest,
+    visited: Vec<Shard>,
+    taken: u32,
+    lease_end: i64,
+}
+
+impl<'a> Claiming<'a> {
+    fn new(store: &'a Arc<Store>, request: ClaimRequest) -> Self {
+        Self { store, request, visited: Vec::new(), taken: 0, lease_end: 0 }
+    }
+
+    /// Takes from hot shards until the limit is reached or none is left; looks for hot ones if there is none.
+    async fn run(mut self) -> Result<Vec<Claimed>, StoreError> {
+        self.introduce().await?;
+        let mut looked = false;
+        while self.taken < self.request.limit {
+            let Some(shard) = self.store.lanes.next_hot(&self.request.queue, &self.visited) else {
+                if looked || self.taken > 0 || !self.look().await? {
+                    break;
+                }
+                looked = true;
+                continue;
+            };
+            self.visit(shard).await?;
+        }
+        match self.taken {
+            0 => Ok(Vec::new()),
+            _ => self.read().await,
+        }
+    }
+
+    /// Tells people who makes these claim ids, once.
+    async fn introduce(&self) -> Result<(), StoreError> {
+        let owner = self.request.owner.clone();
+        if !self.store.introduced.lock().unwrap_or_else(PoisonError::into_inner).insert(owner.instance()) {
+            return Ok(());
+        }
+        let args = self.store.args().with("instance", instance_bytes(&owner)).with("label", owner.label());
+        let noted = run(&self.store.db, CLAIM, self.store.sql.instance.bind(&args)).await;
+        if noted.is_err() {
+            self.store.introduced.lock().unwrap_or_else(PoisonError::into_inner).remove(&owner.instance());
+        }
+        noted.map(|_| ())
+    }
+
+    /// Looks without locks which shards have due messages.
+    async fn look(&self) -> Result<bool, StoreError> {
+        let args = self.store.args().with("queue", self.request.queue.as_str());
+        let found = rows(&self.store.db, CLAIM, self.store.sql.peek.bind(&args)).await?;
+        let due =
+            found.iter().map(|row| row.number(0).map(Shard::from_number)).collect::<Result<Vec<_>, _>>()?;
+        self.store.lanes.heat(&self.request.queue, &due, self.request.owner.instance().0);
+        Ok(!due.is_empty())
+    }
+
+    /// Takes from one shard; a claim that a watermark kept short is completed from the beginning of the shard.
+    async fn visit(&mut self, shard: Shard) -> Result<(), StoreError> {
+        self.visited.push(shard);
+        let (lanes, queue) = (&self.store.lanes, self.request.queue.clone());
+        let wanted = self.request.limit - self.taken;
+        let low = lanes.low(&queue, shard);
+        let mut count = self.take(shard, wanted, low).await?;
+        if count < wanted && low > 0 {
+            count += self.take(shard, wanted - count, 0).await?;
+        }
+        self.taken += count;
+        match count == wanted {
+            true => lanes.full(&queue, shard),
+            false => lanes.short(&queue, shard),
+        }
+        Ok(())
+    }
+
+    async fn take(&mut self, shard: Shard, limit: u32, low: i64) -> Result<u32, StoreError> {
+        let args = self.shard_args(shard).with("low", low).with("limit", i64::from(limit));
+        match self.store.strategy {
+            Strategy::PreemptiveUpdate => self.take_at_once(shard, args).await,
+            Strategy::SkipLocked => {
+                let (store, known, shared) = (self.store, self.lease_end, &*self);
+                let (count, lease_end) =
+                    store.restarting(|| shared.lock_and_mark(shard, args.clone(), known)).await?;
+                self.lease_end = lease_end;
+                Ok(count)
+            }
+        }
+    }
+
+    /// One statement, its own transaction. If its answer is lost, the claim id is read back.
+    async fn take_at_once(&mut self, shard: Shard, args: Args) -> Result<u32, StoreError> {
+        let store = self.store;
+        if self.lease_end == 0 {
+            self.lease_end = store.lease_end(&self.request, store.now(CLAIM).await?);
+        }
+        let args = args.with("lease_end", self.lease_end);
+        match store.restarting(|| run(&store.db, CLAIM, store.sql.claim_take.bind(&args))).await {
+            Ok(count) => Ok(count as u32),
+            Err(lost) if may_have_committed(&lost) => self.read_back(shard, self.lease_end, lost).await,
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Locks due rows, steps over locked ones, marks what it has, commits; also tells the end of the lease.
+    async fn lock_and_mark(&self, shard: Shard, args: Args, known: i64) -> Result<(u32, i64), StoreError> {
+        let store = self.store;
+        let transaction = store.begin(CLAIM).await?;
+        let locked = rows(&transaction, CLAIM, store.sql.claim_lock.bind(&args)).await?;
+        let (Some(first), Some(last)) = (locked.first(), locked.last()) else {
+            transaction.rollback().await.map_err(|e| classify(CLAIM, e))?;
+            return Ok((0, known));
+        };
+        let (first, last, now) = (first.int(1)?, last.int(1)?, first.int(2)?);
+        let lease_end = if known == 0 { store.lease_end(&self.request, now) } else { known };
+        let ids = locked.iter().map(|row| row.uuid(0).map(bytes)).collect::<Result<Vec<Value>, _>>()?;
+        let args =
+            args.with("lease_end", lease_end).with("first", first).with("last", last).with_list("ids", ids);
+        let count = run(&transaction, CLAIM, store.sql.claim_mark.bind(&args)).await? as u32;
+        match transaction.commit().await.map_err(|e| classify(CLAIM, e)) {
+            Ok(()) => Ok((count, lease_end)),
+            Err(lost) if may_have_committed(&lost) => {
+                Ok((self.read_back(shard, lease_end, lost).await?, lease_end))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// How many rows of a shard carry this claim, after an answer was lost.
+    async fn read_back(&self, shard: Shard, lease_end: i64, lost: StoreError) -> Result<u32, StoreError> {
+        let (store, args) = (self.store, self.read_args(&[shard], lease_end));
+        match store.restarting(|| rows(&store.db, CLAIM, store.sql.claim_read.bind(&args))).await {
+            Ok(found) if !found.is_empty() => {
+                tracing::warn!(shard = shard.number(), count = found.len(), error = %lost, "claim read back");
+                Ok(found.len() as u32)
+            }
+            _ => Err(lost),
+        }
+    }
+
+    /// Reads what was taken, with bodies, oldest first.
+    async fn read(&self) -> Result<Vec<Claimed>, StoreError> {
+        let (store, args) = (self.store, self.read_args(&self.visited, self.lease_end));
+        let asked = Instant::now();
+        let found = store.restarting(|| rows(&store.db, CLAIM, store.sql.claim_read.bind(&args))).await?;
+        if let (Dialect::MySql, Some(row)) = (store.dialect, found.first()) {
+            store.clock.note(row.int(9)?, asked);
+        }
+        let mut claimed = found.iter().map(|row| self.claimed(row)).collect::<Result<Vec<_>, _>>()?;
+        for shard in &self.visited {
+            let of_shard = claimed.iter().filter(|(_, claimed)| claimed.message.shard == *shard);
+            if let Some(oldest) = of_shard.map(|(due, _)| *due).min() {
+                store.lanes.raise(&self.request.queue, *shard, oldest);
+            }
+        }
+        claimed.sort_by_key(|(due, claimed)| (*due, claimed.message.id));
+        Ok(claimed.into_iter().map(|(_, claimed)| claimed).collect())
+    }
+
+    fn claimed(&self, row: &Row) -> Result<(i64, Claimed), StoreError> {
+        let id = MessageId::new(row.uuid(0)?);
+        let shard = Shard::from_number(row.number(1)?);
+        let message = message(row, id, shard, &self.request)?;
+        let receipt = Receipt {
+            message: id,
+            queue: self.request.queue.clone(),
+            shard,
+            claim: self.request.claim,
+            locator: Locator(self.lease_end),
+        };
+        let last_error = row.maybe_text(4)?.map(Reason::new);
+        Ok((row.int(3)?, Claimed { message, receipt, attempt: row.number(2)?, last_error }))
+    }
+
+    fn read_args(&self, shards: &[Shard], lease_end: i64) -> Args {
+        let shards = shards.iter().map(|shard| Value::from(shard.number()));
+        self.shard_args(Shard::from_number(0)).with("lease_end", lease_end).with_list("shards", shards)
+    }
+
+    fn shard_args(&self, shard: Shard) -> Args {
+        self.store
+            .args()
+            .with("queue", self.request.queue.as_str())
+            .with("shard", shard.number())
+            .with("claim", bytes(self.request.claim.uuid()))
+    }
+}
+
+impl Store {
+    /// The end of a claim's lease. A call that is repeated with the same claim id gets another end, so that it does not
+    /// read the first call's messages again.
+    fn lease_end(&self, request: &ClaimRequest, now: i64) -> i64 {
+        let lease_end = now + micros(request.lease.duration());
+        let mut last = self.last_lease.lock().unwrap_or_else(PoisonError::into_inner);
+        let lease_end = match *last {
+            Some((claim, end)) if claim == request.claim => lease_end.max(end + 1),
+            _ => lease_end,
+        };
+        *last = Some((request.claim, lease_end));
+        lease_end
+    }
+
+    /// The store's time: SQLite's is the machine's, a server is asked unless a fresh reading is at hand.
+    pub(crate) async fn now(&self, operation: &'static str) -> Result<i64, StoreError> {
+        if self.dialect == Dialect::Sqlite {
+            return Ok(self.clock.local());
+        }
+        if let Some(estimate) = self.clock.estimate() {
+            return Ok(estimate);
+        }
+        let asked = Instant::now();
+        let found = rows(&self.db, operation, self.sql.now.bind(&Args::new())).await?;
+        let now =
+            found.first().ok_or_else(|| corrupt(operation, "the server did not tell the time"))?.int(0)?;
+        self.clock.note(now, asked);
+        Ok(now)
+    }
+}
+
+/// The message of a row whose body columns start at ordering_key, headers, content_type, payload = 5, 6, 7, 8.
+fn message(row: &Row, id: MessageId, shard: Shard, request: &ClaimRequest) -> Result<Message, StoreError> {
+    let (ordering_key, headers, payload) = body(row, 5)?;
+    Ok(Message { id, queue: request.queue.clone(), shard, ordering_key, headers, payload })
+}
+
+/// What a message carries, from four columns; a body that is gone is reported as an empty one of no type.
+pub(crate) fn body(row: &Row, from: usize) -> Result<(Option<OrderingKey>, Headers, Payload), StoreError> {
+    let broken = |e: claimstream_domain::Invalid| StoreError::new(StoreErrorKind::Corrupt, CLAIM, e);
+    let key = row.maybe_text(from)?.map(|key| OrderingKey::new(&key)).transpose().map_err(broken)?;
+    let headers = match row.maybe_bytes(from + 1)? {
+        Some(json) => serde_json::from_slice(&json).map_err(|e| corrupt(CLAIM, e))?,
+        None => Headers::new(),
+    };
+    let content_type = row.maybe_text(from + 2)?.unwrap_or_else(|| "application/x-missing".into());
+    let payload = row.maybe_bytes(from + 3)?.unwrap_or_default();
+    Ok((key, headers, Payload::new(&content_type, payload).map_err(broken)?))
+}
+
+fn instance_bytes(owner: &Owner) -> Value {
+    Value::Bytes(Some(owner.instance().0.to_be_bytes().to_vec()))
+}

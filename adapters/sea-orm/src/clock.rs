@@ -1,0 +1,82 @@
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
+
+/// A clock that stands still until it is moved, for tests: the server's own clock is set to it on every connection.
+///
+/// It counts microseconds of UTC since 1970. Clones share it.
+#[derive(Clone, Debug)]
+pub struct FrozenClock(Arc<AtomicI64>);
+
+impl FrozenClock {
+    /// A clock that shows `micros`.
+    pub fn at(micros: i64) -> Self {
+        Self(Arc::new(AtomicI64::new(micros)))
+    }
+
+    /// What it shows.
+    pub fn micros(&self) -> i64 {
+        self.0.load(Ordering::SeqCst)
+    }
+
+    /// Moves it on.
+    pub fn advance(&self, by: Duration) {
+        self.0.fetch_add(micros(by), Ordering::SeqCst);
+    }
+}
+
+/// What is known of the store's clock without asking.
+///
+/// SQLite has no clock of its own, so the machine's is its clock. A server's clock is read with other answers, and a
+/// reading is carried on by the monotonic clock for at most a second; then it is read again.
+#[derive(Default)]
+pub(crate) struct ServerClock {
+    frozen: Option<FrozenClock>,
+    reading: Mutex<Option<(i64, Instant)>>,
+}
+
+impl ServerClock {
+    const TRUSTED_FOR: Duration = Duration::from_secs(1);
+
+    pub(crate) fn new(frozen: Option<FrozenClock>) -> Self {
+        Self { frozen, reading: Mutex::default() }
+    }
+
+    /// The server's time now, if a reading is fresh enough.
+    pub(crate) fn estimate(&self) -> Option<i64> {
+        if let Some(frozen) = &self.frozen {
+            return Some(frozen.micros());
+        }
+        let reading = *self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        let (server, at) = reading?;
+        let age = at.elapsed();
+        (age < Self::TRUSTED_FOR).then(|| server.saturating_add(micros(age)))
+    }
+
+    /// Notes what the server answered to a question that was sent at `asked`.
+    pub(crate) fn note(&self, server: i64, asked: Instant) {
+        *self.reading.lock().unwrap_or_else(PoisonError::into_inner) = Some((server, asked));
+    }
+
+    /// Trusts no reading any more, after trouble: the next connection may lead to another server.
+    pub(crate) fn forget(&self) {
+        *self.reading.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// The machine's time, which is SQLite's.
+    pub(crate) fn local(&self) -> i64 {
+        match &self.frozen {
+            Some(frozen) => frozen.micros(),
+            None => micros(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()),
+        }
+    }
+}
+
+/// A duration in whole microseconds, as far as they go.
+pub(crate) fn micros(duration: Duration) -> i64 {
+    i64::try_from(duration.as_micros()).unwrap_or(i64::MAX / 4).min(i64::MAX / 4)
+}

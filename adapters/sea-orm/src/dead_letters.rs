@@ -1,0 +1,108 @@
+use async_trait::async_trait;
+use claimstream_domain::{DeadLetter, DeadLetterFilter, Message, MessageId, QueueName, Reason, Shard};
+use claimstream_ports::{DeadLetters, StoreError};
+use sea_orm::Value;
+use std::time::Duration;
+
+use crate::{
+    args::{Args, bytes},
+    claim::body,
+    classify::{classify, corrupt},
+    clock::micros,
+    outbox::SeaOrmOutbox,
+    unit::{Row, Store, maybe, rows, run},
+};
+
+const DEAD: &str = "dead letters";
+
+/// How many dead letters one transaction moves.
+const CHUNK: u32 = 200;
+
+#[async_trait]
+impl DeadLetters for SeaOrmOutbox {
+    async fn list(&self, filter: &DeadLetterFilter, limit: u32) -> Result<Vec<DeadLetter>, StoreError> {
+        let (store, filter) = (self.store.clone(), filter.clone());
+        let work = async move {
+            let args = store.filter_args(&filter, limit);
+            let found = store.restarting(|| rows(&store.db, DEAD, store.sql.dead_list.bind(&args))).await?;
+            found.iter().map(dead_letter).collect()
+        };
+        self.store.detached(DEAD, work).await
+    }
+
+    async fn revive(&self, filter: &DeadLetterFilter) -> Result<u64, StoreError> {
+        self.store.clone().move_in_chunks(filter.clone(), Move::Revive).await
+    }
+
+    async fn purge(&self, filter: &DeadLetterFilter) -> Result<u64, StoreError> {
+        self.store.clone().move_in_chunks(filter.clone(), Move::Purge).await
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Move {
+    Revive,
+    Purge,
+}
+
+impl Store {
+    async fn move_in_chunks(
+        self: std::sync::Arc<Self>,
+        filter: DeadLetterFilter,
+        what: Move,
+    ) -> Result<u64, StoreError> {
+        let store = self.clone();
+        let work = async move {
+            let mut moved = 0;
+            loop {
+                let chunk = store.restarting(|| store.move_chunk(&filter, what)).await?;
+                moved += chunk;
+                if chunk < u64::from(CHUNK) {
+                    return Ok(moved);
+                }
+            }
+        };
+        self.detached(DEAD, work).await
+    }
+
+    async fn move_chunk(&self, filter: &DeadLetterFilter, what: Move) -> Result<u64, StoreError> {
+        let transaction = self.begin(DEAD).await?;
+        let args = self.filter_args(filter, CHUNK);
+        let found = rows(&transaction, DEAD, self.sql.dead_lock.bind(&args)).await?;
+        let ids = found.iter().map(|row| row.uuid(0).map(bytes)).collect::<Result<Vec<Value>, _>>()?;
+        if !ids.is_empty() {
+            let args = self.args().with_list("ids", ids);
+            if let Move::Revive = what {
+                run(&transaction, DEAD, self.sql.revive_message.bind(&args)).await?;
+                run(&transaction, DEAD, self.sql.revive_queue.bind(&args)).await?;
+            }
+            run(&transaction, DEAD, self.sql.dead_delete.bind(&args)).await?;
+        }
+        transaction.commit().await.map_err(|e| classify(DEAD, e))?;
+        Ok(found.len() as u64)
+    }
+
+    fn filter_args(&self, filter: &DeadLetterFilter, limit: u32) -> Args {
+        self.args()
+            .with("queue", maybe(filter.queue.as_ref().map(QueueName::as_str)))
+            .with("all_ids", i32::from(filter.ids.is_empty()))
+            .with_list("ids", filter.ids.iter().map(|id| bytes(id.uuid())))
+            .with("dead_for", micros(filter.dead_for.unwrap_or_default()))
+            .with("limit", i64::from(limit))
+    }
+}
+
+/// A row of dead_list: id, queue, shard, the body's four columns, attempts, reason, dead_for.
+fn dead_letter(row: &Row) -> Result<DeadLetter, StoreError> {
+    let (ordering_key, headers, payload) = body(row, 3)?;
+    let message = Message {
+        id: MessageId::new(row.uuid(0)?),
+        queue: QueueName::new(&row.text(1)?).map_err(|e| corrupt(DEAD, e))?,
+        shard: Shard::from_number(row.number(2)?),
+        ordering_key,
+        headers,
+        payload,
+    };
+    let dead_for = Duration::from_micros(u64::try_from(row.int(9)?).unwrap_or_default());
+    Ok(DeadLetter { message, attempts: row.number(7)?, reason: Reason::new(row.text(8)?), dead_for })
+}

@@ -1,0 +1,130 @@
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use claimstream_domain::{QueueName, Shard, ShardCount};
+
+/// Which shards of which queue to claim from next, and from where in them.
+///
+/// A shard is hot while claims from it come back full. The watermark of a shard is the oldest due time of the last full
+/// claim: entries below it are mostly the traces of what was claimed before, and a locking read would have to walk over
+/// every one of them. It is dropped on a short claim and after two seconds, so that a message that became visible late
+/// waits at most that long.
+pub(crate) struct Lanes {
+    shards: ShardCount,
+    queues: Mutex<HashMap<QueueName, Lane>>,
+}
+
+#[derive(Default)]
+struct Lane {
+    hot: VecDeque<Shard>,
+    low: HashMap<Shard, (i64, Instant)>,
+    turn: u16,
+}
+
+impl Lanes {
+    const WATERMARK_LIVES: Duration = Duration::from_secs(2);
+
+    pub(crate) fn new(shards: ShardCount) -> Self {
+        Self { shards, queues: Mutex::default() }
+    }
+
+    /// The next hot shard that this call has not visited.
+    pub(crate) fn next_hot(&self, queue: &QueueName, visited: &[Shard]) -> Option<Shard> {
+        self.with(queue, |lane| {
+            let at = lane.hot.iter().position(|shard| !visited.contains(shard))?;
+            lane.hot.remove(at)
+        })
+    }
+
+    /// Where to begin in a shard, in the store's time; the beginning of time without a watermark.
+    pub(crate) fn low(&self, queue: &QueueName, shard: Shard) -> i64 {
+        self.with(queue, |lane| match lane.low.get(&shard) {
+            Some((low, since)) if since.elapsed() < Self::WATERMARK_LIVES => *low,
+            _ => {
+                lane.low.remove(&shard);
+                0
+            }
+        })
+    }
+
+    /// Notes a full claim.
+    pub(crate) fn full(&self, queue: &QueueName, shard: Shard) {
+        self.with(queue, |lane| lane.hot.push_back(shard));
+    }
+
+    /// Raises the watermark of a hot shard to the oldest due time of what was claimed from it.
+    pub(crate) fn raise(&self, queue: &QueueName, shard: Shard, oldest: i64) {
+        self.with(queue, |lane| {
+            if lane.hot.contains(&shard) {
+                let since = lane.low.get(&shard).map_or_else(Instant::now, |(_, since)| *since);
+                lane.low.insert(shard, (oldest, since));
+            }
+        });
+    }
+
+    /// Notes a claim that was not full.
+    pub(crate) fn short(&self, queue: &QueueName, shard: Shard) {
+        self.with(queue, |lane| lane.low.remove(&shard));
+    }
+
+    /// Notes which shards a look without locks found due; every instance begins at another one, so that they part.
+    pub(crate) fn heat(&self, queue: &QueueName, due: &[Shard], instance: u64) {
+        let count = self.shards.get();
+        self.with(queue, |lane| {
+            lane.turn = lane.turn.wrapping_add(1);
+            let first = (instance % u64::from(count)) as u16;
+            let first = first.wrapping_add(lane.turn) % count;
+            let mut due: Vec<Shard> = due.iter().copied().filter(|shard| !lane.hot.contains(shard)).collect();
+            due.sort_by_key(|shard| (shard.number() + count - first) % count);
+            lane.hot.extend(due);
+        });
+    }
+
+    fn with<T>(&self, queue: &QueueName, act: impl FnOnce(&mut Lane) -> T) -> T {
+        let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        if !queues.contains_key(queue) {
+            queues.insert(queue.clone(), Lane::default());
+        }
+        act(queues.entry(queue.clone()).or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hot_shards_take_turns_and_a_short_one_cools_down() {
+        let shards = ShardCount::new(4).unwrap();
+        let (lanes, queue) = (Lanes::new(shards), QueueName::new("q").unwrap());
+        let all: Vec<Shard> = shards.shards().collect();
+        lanes.heat(&queue, &all, 1);
+        let first = lanes.next_hot(&queue, &[]).unwrap();
+        lanes.full(&queue, first);
+        lanes.raise(&queue, first, 17);
+        assert_eq!(lanes.low(&queue, first), 17);
+        let second = lanes.next_hot(&queue, &[]).unwrap();
+        assert_ne!(first, second);
+        lanes.short(&queue, second);
+        assert_eq!(lanes.low(&queue, second), 0);
+        let rest: Vec<_> = std::iter::from_fn(|| lanes.next_hot(&queue, &[first])).collect();
+        assert_eq!(rest.len(), 2);
+        assert_eq!(lanes.next_hot(&queue, &[]), Some(first));
+    }
+
+    #[test]
+    fn instances_begin_apart() {
+        let shards = ShardCount::new(8).unwrap();
+        let queue = QueueName::new("q").unwrap();
+        let all: Vec<Shard> = shards.shards().collect();
+        let firsts = [0, 1, 2, 3].map(|instance| {
+            let lanes = Lanes::new(shards);
+            lanes.heat(&queue, &all, instance);
+            lanes.next_hot(&queue, &[]).unwrap().number()
+        });
+        assert_eq!(firsts, [1, 2, 3, 4]);
+    }
+}

@@ -1,0 +1,47 @@
+//! Claimstream's ports on MySQL, MariaDB and SQLite, by sea-orm.
+//!
+//! [`SeaOrmOutbox::open`] connects with a [hardened pool](HardenedPool), makes or checks the schema, proves the locking
+//! strategy and then implements every port. Each unit of work runs as a task of its own on the adapter's runtime, so that
+//! a dropped caller detaches from it instead of cutting it, and any executor may poll the ports.
+//!
+//! Every statement is a file that a DBA can read: see [`statements`].
+#![forbid(unsafe_code)]
+
+mod args;
+mod claim;
+mod classify;
+mod clock;
+mod dead_letters;
+mod dialect;
+mod doctor;
+mod enqueue;
+mod gather;
+mod lanes;
+mod notifications;
+mod observe;
+mod outbox;
+mod pool;
+mod probe;
+mod schema;
+mod settle;
+mod settle_renew;
+mod sql;
+#[cfg(feature = "mysql")]
+mod sqlx_connection;
+mod statements;
+mod strategy;
+mod sweep;
+mod unit;
+
+pub use clock::FrozenClock;
+pub use dialect::Dialect;
+pub use doctor::{Finding, Severity};
+pub use outbox::{OpenOptions, SeaOrmOutbox};
+pub use pool::HardenedPool;
+pub use probe::SkipLocked;
+pub use schema::schema;
+#[cfg(feature = "mysql")]
+pub use sqlx_connection::SqlxMySql;
+pub use statements::statements;
+pub use strategy::{Strategy, StrategyChoice};
+pub use sweep::Swept;

@@ -1,0 +1,231 @@
+use std::{sync::Arc, time::Duration};
+
+use claimstream_domain::{PayloadLimit, ShardCount};
+use claimstream_ports::{StoreError, StoreErrorKind};
+use sea_orm::{Database, DatabaseConnection, DatabaseTransaction};
+
+use crate::{
+    classify::classify,
+    clock::{FrozenClock, ServerClock},
+    dialect::Dialect,
+    lanes::Lanes,
+    pool::HardenedPool,
+    probe::SkipLocked,
+    schema,
+    statements::Statements,
+    strategy::{Strategy, StrategyChoice},
+    unit::Store,
+};
+
+/// An outbox in a MySQL, MariaDB or SQLite database; implements every port of Claimstream.
+///
+/// Clones share one pool.
+#[derive(Clone)]
+pub struct SeaOrmOutbox {
+    pub(crate) store: Arc<Store>,
+}
+
+/// How an outbox is opened.
+#[derive(Clone, Debug)]
+pub struct OpenOptions {
+    /// How messages are claimed; `auto` unless told otherwise.
+    pub strategy: StrategyChoice,
+    /// Makes the tables if they are not there. Switch it off where the service may not create tables, and apply what
+    /// [`schema`](crate::schema()) prints by other means.
+    pub create_schema: bool,
+    /// Into how many shards queues are cut when the tables are made; a database keeps the number it was made with.
+    pub shards: ShardCount,
+    /// The largest payload to take, in bytes, where that is less than what the server takes.
+    pub max_payload: Option<usize>,
+    /// The most connections.
+    pub max_connections: u32,
+    /// How long to wait for a free connection.
+    pub acquire_timeout: Duration,
+    /// For tests: a clock that stands still, instead of the database's.
+    pub frozen_clock: Option<FrozenClock>,
+    /// Where units of work run. Without one, the tokio runtime that is current at `open`, or else one of the outbox's
+    /// own.
+    pub runtime: Option<tokio::runtime::Handle>,
+}
+
+impl Default for OpenOptions {
+    fn default() -> Self {
+        let pool = HardenedPool::default();
+        Self {
+            strategy: StrategyChoice::Auto,
+            create_schema: true,
+            shards: ShardCount::default(),
+            max_payload: None,
+            max_connections: pool.max_connections,
+            acquire_timeout: pool.acquire_timeout,
+            frozen_clock: None,
+            runtime: None,
+        }
+    }
+}
+
+impl SeaOrmOutbox {
+    /// Connects, makes or checks the tables, and proves the locking strategy; refuses here what would fail at night.
+    pub async fn open(url: &str, options: OpenOptions) -> Result<Self, StoreError> {
+        let runtime = match &options.runtime {
+            Some(handle) => handle.clone(),
+            None => own_or_current_runtime()?,
+        };
+        let url = url.to_owned();
+        let opened = runtime.clone().spawn(async move { Self::open_here(&url, options, runtime).await });
+        match opened.await {
+            Ok(opened) => opened,
+            Err(lost) => Err(StoreError::new(StoreErrorKind::Unavailable, "open", lost)),
+        }
+    }
+
+    async fn open_here(
+        url: &str,
+        options: OpenOptions,
+        runtime: tokio::runtime::Handle,
+    ) -> Result<Self, StoreError> {
+        let dialect = Dialect::of_url(url).map_err(unsupported)?;
+        let pool = HardenedPool {
+            max_connections: options.max_connections,
+            acquire_timeout: options.acquire_timeout,
+            frozen_clock: options.frozen_clock.clone(),
+        };
+        let db = Database::connect(pool.options(url).map_err(unsupported)?)
+            .await
+            .map_err(|e| classify("open", e))?;
+        let sql = Statements::of(dialect);
+        let clock = ServerClock::new(options.frozen_clock);
+        let shards =
+            schema::prepare(&db, &sql, dialect, &clock, options.create_schema, options.shards).await?;
+        let limit = payload_limit(&db, dialect, &sql).await?.lowered_to(options.max_payload);
+        let strategy = choose(&db, dialect, &sql, options.strategy).await?;
+        let lanes = Lanes::new(shards);
+        Ok(Self {
+            store: Arc::new(Store {
+                db,
+                dialect,
+                strategy,
+                sql,
+                clock,
+                shards,
+                limit,
+                lanes,
+                introduced: Default::default(),
+                last_lease: Default::default(),
+                outcomes: Default::default(),
+                runtime,
+            }),
+        })
+    }
+
+    /// The strategy in use, after `auto` has chosen.
+    pub fn strategy(&self) -> Strategy {
+        self.store.strategy
+    }
+
+    /// The pool, for the caller's own statements; it is [hardened](HardenedPool).
+    pub fn connection(&self) -> &DatabaseConnection {
+        &self.store.db
+    }
+
+    /// The family of the database.
+    pub fn dialect(&self) -> Dialect {
+        self.store.dialect
+    }
+
+    /// Into how many shards queues are cut.
+    pub fn shards(&self) -> ShardCount {
+        self.store.shards
+    }
+
+    /// The largest payload that is taken.
+    pub fn payload_limit(&self) -> PayloadLimit {
+        self.store.limit
+    }
+
+    /// Begins a transaction to write business data and messages in.
+    ///
+    /// It runs as a task of its own, so that a cancelled caller leaves no open transaction behind; on SQLite it takes the
+    /// write lock at once, because a transaction that reads first and writes later may be refused there.
+    pub async fn begin(&self) -> Result<DatabaseTransaction, StoreError> {
+        let store = self.store.clone();
+        self.store.detached("begin", async move { store.begin("begin").await }).await
+    }
+}
+
+impl std::fmt::Debug for SeaOrmOutbox {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SeaOrmOutbox")
+            .field("dialect", &self.store.dialect)
+            .field("strategy", &self.store.strategy)
+            .finish_non_exhaustive()
+    }
+}
+
+fn unsupported(why: impl Into<String>) -> StoreError {
+    StoreError::new(StoreErrorKind::Unsupported, "open", why.into())
+}
+
+/// A runtime of the process's own, made once, for programs that run on another executor.
+fn own_or_current_runtime() -> Result<tokio::runtime::Handle, StoreError> {
+    static OWN: std::sync::OnceLock<std::io::Result<tokio::runtime::Runtime>> = std::sync::OnceLock::new();
+    if let Ok(current) = tokio::runtime::Handle::try_current() {
+        return Ok(current);
+    }
+    let own = OWN.get_or_init(|| {
+        tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .thread_name("claimstream-store")
+            .enable_all()
+            .build()
+    });
+    match own {
+        Ok(runtime) => Ok(runtime.handle().clone()),
+        Err(e) => Err(StoreError::new(StoreErrorKind::Unavailable, "open", e.to_string())),
+    }
+}
+
+async fn payload_limit(
+    db: &DatabaseConnection,
+    dialect: Dialect,
+    sql: &Statements,
+) -> Result<PayloadLimit, StoreError> {
+    match dialect {
+        // SQLITE_MAX_LENGTH, the default of the bundled library.
+        Dialect::Sqlite => Ok(PayloadLimit::for_packet(1_000_000_000)),
+        Dialect::MySql => {
+            let variables = crate::doctor::server_variables(db, sql).await?;
+            let packet = variables.get("max_allowed_packet").and_then(|bytes| bytes.parse().ok());
+            Ok(PayloadLimit::for_packet(packet.unwrap_or(1024 * 1024)))
+        }
+    }
+}
+
+async fn choose(
+    db: &DatabaseConnection,
+    dialect: Dialect,
+    sql: &Statements,
+    choice: StrategyChoice,
+) -> Result<Strategy, StoreError> {
+    if choice == StrategyChoice::Exactly(Strategy::PreemptiveUpdate) {
+        return Ok(Strategy::PreemptiveUpdate);
+    }
+    let proof = match dialect {
+        Dialect::MySql => SkipLocked::probe(db, sql).await?,
+        Dialect::Sqlite => SkipLocked::Refused("SQLite has one lock for all rows".into()),
+    };
+    match (choice, proof) {
+        (StrategyChoice::Auto, proof) => {
+            let strategy = match proof {
+                SkipLocked::Proven => Strategy::SkipLocked,
+                _ => Strategy::PreemptiveUpdate,
+            };
+            tracing::info!(%strategy, why = %proof, "strategy auto");
+            Ok(strategy)
+        }
+        (StrategyChoice::Exactly(strategy), SkipLocked::Proven) => Ok(strategy),
+        (StrategyChoice::Exactly(strategy), proof) => Err(unsupported(format!(
+            "strategy {strategy} cannot work here: {proof}; use strategy preemptive_update or auto"
+        ))),
+    }
+}

@@ -1,0 +1,61 @@
+use std::{fmt, time::Duration};
+
+use claimstream_ports::StoreError;
+use sea_orm::{DatabaseConnection, TransactionTrait};
+
+use crate::{args::Args, classify::classify, doctor, statements::Statements, unit};
+
+/// Whether a server steps over locked rows, as two connections found out.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum SkipLocked {
+    /// One connection held a row and the other stepped over it.
+    Proven,
+    /// The server does not know the words; the text names it.
+    Refused(String),
+    /// The server knows the words and did not act on them; the text says what it did.
+    Ignored(String),
+}
+
+impl SkipLocked {
+    const PATIENCE: Duration = Duration::from_secs(2);
+
+    /// Locks a row on one connection and looks whether a second one steps over it; a version string is never trusted.
+    pub(crate) async fn probe(db: &DatabaseConnection, sql: &Statements) -> Result<Self, StoreError> {
+        let holder = db.begin().await.map_err(|e| classify("probe", e))?;
+        unit::rows(&holder, "probe", sql.probe_lock.bind(&Args::new())).await?;
+        let proof = Self::second_connection(db, sql).await;
+        holder.rollback().await.map_err(|e| classify("probe", e))?;
+        proof
+    }
+
+    async fn second_connection(db: &DatabaseConnection, sql: &Statements) -> Result<Self, StoreError> {
+        let look = async {
+            let second = db.begin().await.map_err(|e| classify("probe", e))?;
+            let found = unit::rows(&second, "probe", sql.probe_skip.bind(&Args::new())).await;
+            second.rollback().await.map_err(|e| classify("probe", e))?;
+            found
+        };
+        match tokio::time::timeout(Self::PATIENCE, look).await {
+            Ok(Ok(found)) if found.is_empty() => Ok(Self::Proven),
+            Ok(Ok(_)) => Ok(Self::Ignored("the second connection was given the locked row".into())),
+            Ok(Err(error)) if error.kind() == claimstream_ports::StoreErrorKind::Unsupported => {
+                Ok(Self::Refused(format!("{} has no SKIP LOCKED", doctor::server_name(db, sql).await?)))
+            }
+            Ok(Err(error)) if error.kind() == claimstream_ports::StoreErrorKind::Transient => {
+                Ok(Self::Ignored(format!("the second connection waited for the locked row: {error}")))
+            }
+            Ok(Err(error)) => Err(error),
+            Err(_) => Ok(Self::Ignored("the second connection waited for the locked row".into())),
+        }
+    }
+}
+
+impl fmt::Display for SkipLocked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Proven => f.write_str("a second connection stepped over a locked row"),
+            Self::Refused(why) => f.write_str(why),
+            Self::Ignored(what) => write!(f, "SKIP LOCKED is accepted but has no effect: {what}"),
+        }
+    }
+}

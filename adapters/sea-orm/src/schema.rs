@@ -1,0 +1,137 @@
+use claimstream_domain::ShardCount;
+use claimstream_ports::{StoreError, StoreErrorKind};
+use sea_orm::{ConnectionTrait, DatabaseConnection};
+
+use crate::{
+    args::Args,
+    classify::classify,
+    clock::ServerClock,
+    dialect::Dialect,
+    sql::text,
+    statements::Statements,
+    unit::{args_of, rows, run},
+};
+
+/// The newest version of the tables; [`schema`] holds one script for each.
+pub(crate) const VERSION: i64 = 1;
+
+/// The scripts that make the tables, by version; for people who apply them by other means.
+///
+/// Each statement is idempotent and atomic, so scripts may run again and beside themselves. After them, one row for each
+/// shard goes into `claimstream_shard` and the version into `claimstream_schema`; [`printable`] writes that too.
+pub fn schema(dialect: Dialect) -> &'static [(i64, &'static str)] {
+    match dialect {
+        Dialect::MySql => &[(1, include_str!("sql/mysql/schema_1.sql"))],
+        Dialect::Sqlite => &[(1, include_str!("sql/sqlite/schema_1.sql"))],
+    }
+}
+
+impl crate::SeaOrmOutbox {
+    /// The whole schema as one script, ready to be pasted into another tool.
+    pub fn printable_schema(dialect: Dialect, shards: ShardCount) -> String {
+        let now = match dialect {
+            Dialect::MySql => "UTC_TIMESTAMP(6)",
+            Dialect::Sqlite => "CAST(unixepoch('subsec') * 1000000 AS INTEGER)",
+        };
+        let ignore = match dialect {
+            Dialect::MySql => "ON DUPLICATE KEY UPDATE",
+            Dialect::Sqlite => "ON CONFLICT DO NOTHING --",
+        };
+        let numbers: Vec<String> = shards.shards().map(|shard| format!("({})", shard.number())).collect();
+        let mut script: String = schema(dialect).iter().map(|(_, file)| *file).collect();
+        script += &format!(
+            "\nINSERT INTO claimstream_shard (shard) VALUES {}\n{ignore} shard = shard;\n",
+            numbers.join(", ")
+        );
+        script += &format!(
+            "INSERT INTO claimstream_schema (version, applied_at) VALUES ({VERSION}, {now})\n{ignore} version = \
+             version;\n"
+        );
+        script
+    }
+}
+
+/// Makes or checks the tables and answers into how many shards queues are cut.
+pub(crate) async fn prepare(
+    db: &DatabaseConnection,
+    sql: &Statements,
+    dialect: Dialect,
+    clock: &ServerClock,
+    create: bool,
+    shards: ShardCount,
+) -> Result<ShardCount, StoreError> {
+    if applied(db, sql).await? < VERSION {
+        if !create {
+            return Err(missing());
+        }
+        apply(db, sql, dialect, clock, shards).await?;
+    }
+    read_shards(db, sql).await
+}
+
+async fn applied(db: &DatabaseConnection, sql: &Statements) -> Result<i64, StoreError> {
+    match rows(db, "schema", sql.schema_version.bind(&Args::new())).await {
+        Ok(found) => found.first().map_or(Ok(0), |row| row.int(0)),
+        Err(unknown_table) if unknown_table.kind() == StoreErrorKind::Unsupported => Ok(0),
+        Err(error) => Err(error),
+    }
+}
+
+async fn apply(
+    db: &DatabaseConnection,
+    sql: &Statements,
+    dialect: Dialect,
+    clock: &ServerClock,
+    shards: ShardCount,
+) -> Result<(), StoreError> {
+    for (version, script) in schema(dialect) {
+        let script = text(script);
+        for statement in script.split(';').map(str::trim).filter(|statement| !statement.is_empty()) {
+            db.execute_unprepared(statement).await.map_err(|e| classify("schema", e))?;
+        }
+        // Whoever comes first decides the number of shards; the insert is one statement, so nobody sees half of them.
+        if rows(db, "schema", sql.shard_list.bind(&Args::new())).await?.is_empty() {
+            let numbers: Vec<Args> =
+                shards.shards().map(|shard| Args::new().with("shard", i64::from(shard.number()))).collect();
+            insert_shards(db, sql, &numbers).await?;
+        }
+        let applied = args_of(dialect, clock).with("version", *version);
+        run(db, "schema", sql.schema_applied.bind(&applied)).await?;
+        tracing::info!(version, "schema applied");
+    }
+    Ok(())
+}
+
+async fn insert_shards(
+    db: &DatabaseConnection,
+    sql: &Statements,
+    numbers: &[Args],
+) -> Result<(), StoreError> {
+    run(db, "schema", sql.shard_insert.bind_rows(&Args::new(), numbers)).await.map(|_| ())
+}
+
+async fn read_shards(db: &DatabaseConnection, sql: &Statements) -> Result<ShardCount, StoreError> {
+    let found = rows(db, "schema", sql.shard_list.bind(&Args::new())).await?;
+    let numbers = found.iter().map(|row| row.int(0)).collect::<Result<Vec<_>, _>>()?;
+    let count = u16::try_from(numbers.len()).unwrap_or(u16::MAX);
+    let dense = numbers.iter().copied().eq(0..i64::from(count));
+    match ShardCount::new(count) {
+        Ok(shards) if dense => Ok(shards),
+        _ => Err(StoreError::new(
+            StoreErrorKind::Corrupt,
+            "schema",
+            format!("claimstream_shard must hold the numbers 0 to n-1, it holds {numbers:?}"),
+        )),
+    }
+}
+
+fn missing() -> StoreError {
+    StoreError::new(
+        StoreErrorKind::Unsupported,
+        "open",
+        format!(
+            "the tables are missing or older than version {VERSION}; run `claimstream schema apply`, or open with \
+             create_schema = true"
+        ),
+    )
+}

@@ -1,0 +1,282 @@
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use claimstream_domain::{
+    ClaimId, Disposition, Lease, Locator, NewMessage, QueueName, Receipt, Renewed, Settled, Settlement, Shard,
+};
+use claimstream_ports::{Settlements, StoreError, StoreErrorKind};
+use sea_orm::{ConnectionTrait, Value};
+
+use crate::{
+    args::{Args, bytes},
+    classify::{classify, may_have_committed},
+    clock::micros,
+    outbox::SeaOrmOutbox,
+    sql::Sql,
+    unit::{Store, rows, run},
+};
+
+const SETTLE: &str = "settle";
+
+#[async_trait]
+impl Settlements for SeaOrmOutbox {
+    async fn settle(&self, settlements: &[Settlement]) -> Result<Vec<Settled>, StoreError> {
+        if settlements.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (store, settlements) = (self.store.clone(), settlements.to_vec());
+        self.store.detached(SETTLE, async move { store.settle(&settlements).await }).await
+    }
+
+    async fn renew(&self, receipts: &[Receipt], lease: Lease) -> Result<Vec<Renewed>, StoreError> {
+        if receipts.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (store, receipts) = (self.store.clone(), receipts.to_vec());
+        self.store.detached("renew", async move { store.renew(&receipts, lease).await }).await
+    }
+}
+
+/// Rows of one claim in one shard that are written by one statement.
+pub(crate) struct Group<'a> {
+    receipt: &'a Receipt,
+    pub(crate) ids: Vec<Value>,
+}
+
+impl<'a> Group<'a> {
+    pub(crate) fn one(receipt: &'a Receipt) -> Self {
+        Self { receipt, ids: vec![bytes(receipt.message.uuid())] }
+    }
+
+    pub(crate) fn key(receipt: &Receipt) -> (&QueueName, Shard, ClaimId, Locator) {
+        (&receipt.queue, receipt.shard, receipt.claim, receipt.locator)
+    }
+
+    pub(crate) fn args(&self, store: &Store) -> Args {
+        let (queue, shard, claim, locator) = Self::key(self.receipt);
+        store
+            .args()
+            .with("queue", queue.as_str())
+            .with("shard", shard.number())
+            .with("claim", bytes(claim.uuid()))
+            .with("lease_end", locator.0)
+            .with_list("ids", self.ids.iter().cloned())
+    }
+
+    /// Receipts by claim and shard, in order of first appearance.
+    pub(crate) fn of(receipts: impl Iterator<Item = &'a Receipt>) -> Vec<Self> {
+        let mut groups: Vec<Self> = Vec::new();
+        for receipt in receipts {
+            let id = bytes(receipt.message.uuid());
+            match groups.iter_mut().find(|group| Self::key(group.receipt) == Self::key(receipt)) {
+                Some(group) => group.ids.push(id),
+                None => groups.push(Self::one(receipt)),
+            }
+        }
+        groups
+    }
+}
+
+/// How an attempt to write several settlements in one transaction ended.
+enum Together {
+    /// Every row was ours; committed.
+    Accepted,
+    /// Some row was not ours; rolled back.
+    Disputed,
+    /// The answer to the commit was lost.
+    Unknown(StoreError),
+}
+
+impl Store {
+    const UNKNOWN_TRIES: u32 = 3;
+
+    async fn settle(self: &Arc<Self>, settlements: &[Settlement]) -> Result<Vec<Settled>, StoreError> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            match self.restarting(|| self.together(settlements)).await? {
+                Together::Accepted => return Ok(vec![Settled::Accepted; settlements.len()]),
+                Together::Disputed => return self.one_by_one(settlements).await,
+                Together::Unknown(lost) => {
+                    if self.took_effect(settlements, &lost).await? {
+                        return Ok(vec![Settled::Accepted; settlements.len()]);
+                    }
+                    if tries == Self::UNKNOWN_TRIES {
+                        return Err(lost);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Writes all settlements in one transaction, on the claim's own access path, if every one is still ours.
+    async fn together(&self, settlements: &[Settlement]) -> Result<Together, StoreError> {
+        let transaction = self.begin(SETTLE).await?;
+        let mut ours = true;
+        for (disposition, group) in groups(settlements) {
+            if self.write(&transaction, disposition, &group).await? != group.ids.len() as u64 {
+                ours = false;
+                break;
+            }
+        }
+        if !ours {
+            transaction.rollback().await.map_err(|e| classify(SETTLE, e))?;
+            return Ok(Together::Disputed);
+        }
+        let children = children(settlements.iter());
+        self.emit(&transaction, &children).await?;
+        match transaction.commit().await.map_err(|e| classify(SETTLE, e)) {
+            Ok(()) => Ok(Together::Accepted),
+            Err(lost) if may_have_committed(&lost) => Ok(Together::Unknown(lost)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Settles each alone, after at least one of them turned out to be lost; every answer is exact.
+    async fn one_by_one(&self, settlements: &[Settlement]) -> Result<Vec<Settled>, StoreError> {
+        let mut settled = Vec::with_capacity(settlements.len());
+        for settlement in settlements {
+            settled.push(self.alone(settlement).await?);
+        }
+        Ok(settled)
+    }
+
+    async fn alone(&self, settlement: &Settlement) -> Result<Settled, StoreError> {
+        let mut settlement = settlement.clone();
+        for _ in 0..Self::UNKNOWN_TRIES {
+            let one = std::slice::from_ref(&settlement);
+            match self.restarting(|| self.together(one)).await? {
+                Together::Accepted => return Ok(Settled::Accepted),
+                Together::Unknown(lost) => {
+                    if self.took_effect(one, &lost).await? {
+                        return Ok(Settled::Accepted);
+                    }
+                }
+                // A renewal whose answer was lost has moved the row; it is ours all the same.
+                Together::Disputed => match self.trace(&settlement.receipt).await? {
+                    Some(locator) => settlement.receipt.locator = locator,
+                    None => return Ok(Settled::Superseded),
+                },
+            }
+        }
+        Err(StoreError::new(StoreErrorKind::Unavailable, SETTLE, "the outcome stayed unknown"))
+    }
+
+    /// Where a renewal has moved a claimed row to, if it did.
+    pub(crate) async fn trace(&self, receipt: &Receipt) -> Result<Option<Locator>, StoreError> {
+        let args = Group::one(receipt).args(self);
+        let found = self.restarting(|| rows(&self.db, SETTLE, self.sql.settle_trace.bind(&args))).await?;
+        for row in &found {
+            if row.uuid(0)? == receipt.message.uuid() {
+                return Ok(Some(Locator(row.int(1)?)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Finds out whether a transaction whose commit went unanswered took effect.
+    ///
+    /// It was all or nothing, so one row that still carries its claim proves that it did not. Rows that are gone while
+    /// their lease runs can only have been taken away by us. Rows that are gone after their lease has ended prove
+    /// nothing.
+    async fn took_effect(&self, settlements: &[Settlement], lost: &StoreError) -> Result<bool, StoreError> {
+        let mut first_end = i64::MAX;
+        for group in Group::of(settlements.iter().map(|settlement| &settlement.receipt)) {
+            let args = group.args(self);
+            let left = self.restarting(|| rows(&self.db, SETTLE, self.sql.settle_find.bind(&args))).await?;
+            if !left.is_empty() {
+                return Ok(false);
+            }
+            first_end = first_end.min(group.receipt.locator.0);
+        }
+        self.clock.forget();
+        if self.now(SETTLE).await? < first_end {
+            tracing::warn!(count = settlements.len(), error = %lost, "settlement read back");
+            return Ok(true);
+        }
+        Err(StoreError::new(
+            StoreErrorKind::Unavailable,
+            SETTLE,
+            format!("the answer to a commit was lost and the lease has ended since: {lost}"),
+        ))
+    }
+
+    async fn write(
+        &self,
+        on: &impl ConnectionTrait,
+        disposition: &Disposition,
+        group: &Group<'_>,
+    ) -> Result<u64, StoreError> {
+        let args = group.args(self);
+        let write = |sql: &Sql, args: Args| {
+            let statement = sql.bind(&args);
+            run(on, SETTLE, statement)
+        };
+        match disposition {
+            Disposition::Done { .. } => write(&self.sql.settle_done, args).await,
+            Disposition::Returned => write(&self.sql.settle_return, args).await,
+            Disposition::Retry { after, reason } => {
+                let args = args.with("after", micros(*after)).with("reason", reason.as_str());
+                write(&self.sql.settle_retry, args).await
+            }
+            Disposition::Dead { reason } => {
+                write(&self.sql.settle_dead, args.clone().with("reason", reason.as_str())).await?;
+                write(&self.sql.settle_done, args).await
+            }
+        }
+    }
+
+    /// Enqueues children; one that was enqueued before, by an earlier run of the same parent, is left as it is.
+    async fn emit(&self, on: &impl ConnectionTrait, children: &[NewMessage]) -> Result<(), StoreError> {
+        if children.is_empty() {
+            return Ok(());
+        }
+        let ids = children.iter().map(|child| bytes(child.id.uuid()));
+        let args = self.args().with_list("ids", ids);
+        let known = rows(on, SETTLE, self.sql.enqueue_known.bind(&args)).await?;
+        let known = known.iter().map(|row| row.uuid(0)).collect::<Result<Vec<_>, _>>()?;
+        let fresh: Vec<NewMessage> =
+            children.iter().filter(|child| !known.contains(&child.id.uuid())).cloned().collect();
+        let emitted = self.enqueue(on, &fresh).await;
+        emitted.map(|_| ()).map_err(|error| match error.kind() {
+            // Somebody else emitted one of them after we looked: look again.
+            StoreErrorKind::Conflict => StoreError::new(StoreErrorKind::Transient, SETTLE, error),
+            _ => error,
+        })
+    }
+}
+
+/// Settlements that one statement can write: same claim, same shard, same disposition.
+fn groups(settlements: &[Settlement]) -> Vec<(&Disposition, Group<'_>)> {
+    let mut groups: Vec<(&Disposition, Group<'_>)> = Vec::new();
+    for Settlement { receipt, disposition } in settlements {
+        let id = bytes(receipt.message.uuid());
+        let same = groups.iter_mut().rev().find(|(known, group)| {
+            Group::key(group.receipt) == Group::key(receipt) && written_alike(known, disposition)
+        });
+        match same {
+            Some((_, group)) => group.ids.push(id),
+            None => groups.push((disposition, Group::one(receipt))),
+        }
+    }
+    groups
+}
+
+fn written_alike(one: &Disposition, other: &Disposition) -> bool {
+    match (one, other) {
+        (Disposition::Done { .. }, Disposition::Done { .. }) => true,
+        _ => one == other,
+    }
+}
+
+fn children<'a>(settlements: impl Iterator<Item = &'a Settlement>) -> Vec<NewMessage> {
+    let mut children: Vec<NewMessage> = Vec::new();
+    for settlement in settlements {
+        if let Disposition::Done { emit } = &settlement.disposition {
+            children.extend(emit.iter().cloned());
+        }
+    }
+    children.sort_by_key(|child| child.id);
+    children.dedup_by_key(|child| child.id);
+    children
+}

@@ -1,0 +1,64 @@
+use claimstream_domain::{Lease, Locator, Receipt, Renewed};
+use claimstream_ports::StoreError;
+
+use crate::{
+    classify::{classify, may_have_committed},
+    clock::micros,
+    settle::Group,
+    unit::{Store, run},
+};
+
+const RENEW: &str = "renew";
+
+impl Store {
+    /// Moves the ends of leases; receipts of one claim in one shard are written by one statement.
+    pub(crate) async fn renew(&self, receipts: &[Receipt], lease: Lease) -> Result<Vec<Renewed>, StoreError> {
+        match self.restarting(|| self.renew_together(receipts, lease)).await? {
+            Some(renewed) => Ok(renewed),
+            None => self.renew_one_by_one(receipts, lease).await,
+        }
+    }
+
+    /// Renews all, or none if one of them is not ours any more.
+    async fn renew_together(
+        &self,
+        receipts: &[Receipt],
+        lease: Lease,
+    ) -> Result<Option<Vec<Renewed>>, StoreError> {
+        self.clock.forget();
+        let new_end = self.now(RENEW).await? + micros(lease.duration());
+        let transaction = self.begin(RENEW).await?;
+        for group in Group::of(receipts.iter()) {
+            let args = group.args(self).with("new_end", new_end);
+            let moved = run(&transaction, RENEW, self.sql.renew.bind(&args)).await?;
+            if moved != group.ids.len() as u64 {
+                transaction.rollback().await.map_err(|e| classify(RENEW, e))?;
+                return Ok(None);
+            }
+        }
+        let extended = || receipts.iter().map(|receipt| extended(receipt, Locator(new_end))).collect();
+        match transaction.commit().await.map_err(|e| classify(RENEW, e)) {
+            Ok(()) => Ok(Some(extended())),
+            // Each row is then looked for where it was and where it should be.
+            Err(lost) if may_have_committed(&lost) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn renew_one_by_one(&self, receipts: &[Receipt], lease: Lease) -> Result<Vec<Renewed>, StoreError> {
+        let mut renewed = Vec::with_capacity(receipts.len());
+        for receipt in receipts {
+            let one = std::slice::from_ref(receipt);
+            let answer = match self.restarting(|| self.renew_together(one, lease)).await? {
+                Some(mut answers) => answers.pop(),
+                None => self.trace(receipt).await?.map(|locator| extended(receipt, locator)),
+            };
+            renewed.push(answer.unwrap_or(Renewed::Superseded));
+        }
+        Ok(renewed)
+    }
+}
+
+fn extended(receipt: &Receipt, locator: Locator) -> Renewed {
+    Renewed::Extended(Receipt { locator, ..receipt.clone() })
+}

@@ -1,0 +1,11 @@
+-- Claims the messages that claim_lock has locked.
+UPDATE claimstream_queue
+   SET claimed_from = available_at,
+       available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :lease_end MICROSECOND,
+       claim_id     = :claim,
+       attempts     = attempts + 1
+ WHERE queue = :queue
+   AND shard = :shard
+   AND available_at BETWEEN TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :first MICROSECOND
+                        AND TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :last MICROSECOND
+   AND id IN (:ids)

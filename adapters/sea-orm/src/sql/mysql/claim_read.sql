@@ -1,0 +1,11 @@
+-- Reads what a claim has taken, bodies included.
+SELECT q.id, q.shard, q.attempts,
+       TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', q.claimed_from)   AS claimed_from,
+       q.last_error, m.ordering_key, m.headers, m.content_type, m.payload,
+       TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) AS now
+  FROM claimstream_queue q
+  LEFT JOIN claimstream_message m ON m.id = q.id
+ WHERE q.queue = :queue
+   AND q.shard IN (:shards)
+   AND q.available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :lease_end MICROSECOND
+   AND q.claim_id = :claim

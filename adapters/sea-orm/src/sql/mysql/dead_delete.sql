@@ -1,0 +1,3 @@
+-- Takes dead letters away.
+DELETE FROM claimstream_dead
+ WHERE id IN (:ids)

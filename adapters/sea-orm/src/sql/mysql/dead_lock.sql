@@ -1,0 +1,9 @@
+-- The oldest dead letters that match, locked.
+SELECT id
+  FROM claimstream_dead
+ WHERE (:queue IS NULL OR queue = :queue)
+   AND (:all_ids OR id IN (:ids))
+   AND died_at <= UTC_TIMESTAMP(6) - INTERVAL :dead_for MICROSECOND
+ ORDER BY died_at, id
+ LIMIT :limit
+   FOR UPDATE

@@ -1,0 +1,4 @@
+-- Where messages stand.
+SELECT id, status
+  FROM claimstream_notification_message
+ WHERE id IN (:ids)

@@ -1,0 +1,4 @@
+-- Live messages whose ids are older than the sweep's horizon: the bodies to keep.
+SELECT id
+  FROM claimstream_queue
+ WHERE id < :horizon

@@ -1,0 +1,11 @@
+-- Puts messages of one claim off.
+UPDATE claimstream_queue
+   SET available_at = :now + :after,
+       claim_id     = NULL,
+       claimed_from = NULL,
+       last_error   = :reason
+ WHERE queue = :queue
+   AND shard = :shard
+   AND available_at = :lease_end
+   AND id IN (:ids)
+   AND claim_id = :claim

@@ -1,0 +1,57 @@
+use crate::{dialect::Dialect, sql::Sql};
+
+macro_rules! statements {
+    (both: $($both:ident),* ; mysql: $($mysql:ident),* $(;)?) => {
+        /// Every statement, parsed once.
+        pub(crate) struct Statements {
+            $(pub(crate) $both: Sql,)*
+            $(pub(crate) $mysql: Sql,)*
+        }
+
+        impl Statements {
+            pub(crate) fn of(dialect: Dialect) -> Self {
+                match dialect {
+                    Dialect::MySql => Self {
+                        $($both: Sql::parse(dialect, include_str!(concat!("sql/mysql/", stringify!($both), ".sql"))),)*
+                        $($mysql: Sql::parse(dialect, include_str!(concat!("sql/mysql/", stringify!($mysql), ".sql"))),)*
+                    },
+                    Dialect::Sqlite => Self {
+                        $($both: Sql::parse(dialect, include_str!(concat!("sql/sqlite/", stringify!($both), ".sql"))),)*
+                        $($mysql: Sql::parse(dialect, ""),)*
+                    },
+                }
+            }
+        }
+
+        /// Every statement the adapter sends, as `(name, text)`, for people who want to read or EXPLAIN it.
+        ///
+        /// `:name` stands for a bound value, or for a list of them inside `IN (...)`.
+        pub fn statements(dialect: Dialect) -> Vec<(&'static str, &'static str)> {
+            match dialect {
+                Dialect::MySql => vec![
+                    $((stringify!($both), include_str!(concat!("sql/mysql/", stringify!($both), ".sql"))),)*
+                    $((stringify!($mysql), include_str!(concat!("sql/mysql/", stringify!($mysql), ".sql"))),)*
+                ],
+                Dialect::Sqlite => vec![
+                    $((stringify!($both), include_str!(concat!("sql/sqlite/", stringify!($both), ".sql"))),)*
+                ],
+            }
+        }
+    };
+}
+
+statements! {
+    both:
+        claim_take, claim_read, peek, instance,
+        settle_done, settle_retry, settle_return, settle_dead, settle_find, settle_trace, renew,
+        enqueue_dedup, enqueue_dedup_read, enqueue_message, enqueue_queue, enqueue_known,
+        observe_live, observe_dead,
+        dead_list, dead_lock, revive_message, revive_queue, dead_delete,
+        sweep_live, sweep_page, sweep_delete, sweep_dedup,
+        request_insert, request_known, request_open, request_read, request_close, request_cancel,
+        message_record, message_status, message_conclude, message_count, message_page,
+        shard_list, shard_insert, schema_version, schema_applied;
+    mysql:
+        claim_lock, claim_mark, now, probe_lock, probe_skip,
+        doctor_server, doctor_columns, doctor_tables;
+}

@@ -1,0 +1,74 @@
+use std::time::Duration;
+
+use async_trait::async_trait;
+use claimstream_ports::Timer;
+use tokio::time::Instant;
+
+/// Tokio's clock and sleep; time that a test pauses or moves is followed.
+#[derive(Clone, Copy, Debug)]
+pub struct TokioTimer {
+    start: Instant,
+}
+
+impl TokioTimer {
+    /// A timer that counts from now on.
+    pub fn new() -> Self {
+        Self { start: Instant::now() }
+    }
+}
+
+impl Default for TokioTimer {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[async_trait]
+impl Timer for TokioTimer {
+    fn now(&self) -> Duration {
+        self.start.elapsed()
+    }
+
+    async fn sleep(&self, duration: Duration) {
+        tokio::time::sleep(duration).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_sleep_ends_no_earlier_than_asked_by_the_same_clock() {
+        let timer = TokioTimer::new();
+        let asked = Duration::from_millis(1_500);
+        let before = timer.now();
+        timer.sleep(asked).await;
+        let slept = timer.now() - before;
+        assert!(slept >= asked && slept < asked + Duration::from_millis(10), "{slept:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn now_follows_a_clock_that_is_moved_by_hand() {
+        let timer = TokioTimer::new();
+        let copy = timer;
+        tokio::time::advance(Duration::from_secs(3_600)).await;
+        assert_eq!(timer.now(), Duration::from_secs(3_600));
+        assert_eq!(copy.now(), timer.now());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_dropped_sleep_stops() {
+        let timer = TokioTimer::new();
+        let long = timer.sleep(Duration::from_secs(60));
+        assert!(tokio::time::timeout(Duration::from_secs(1), long).await.is_err());
+        assert_eq!(timer.now(), Duration::from_secs(1));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_longest_sleep_is_no_panic() {
+        let timer = TokioTimer::new();
+        let forever = timer.sleep(Duration::MAX);
+        assert!(tokio::time::timeout(Duration::from_secs(1), forever).await.is_err());
+    }
+}

@@ -1,0 +1,54 @@
+use std::{any::Any, future::Future, panic::AssertUnwindSafe, sync::Arc};
+
+use claimstream_domain::{Claimed, Reason, Verdict};
+use claimstream_ports::Handler;
+use futures::{
+    FutureExt,
+    future::{AbortRegistration, Abortable},
+};
+use tracing::Instrument;
+
+use crate::holdings::Ticket;
+
+/// How a handler's attempt at one message ended.
+pub(crate) enum Ended {
+    /// It came to a verdict.
+    Verdict(Verdict),
+    /// It panicked; this is the verdict that it gets.
+    Panicked(Verdict),
+    /// It was stopped and dropped before it had ended.
+    Stopped,
+}
+
+/// Lets `handler` handle one message, until the registration's handle stops it.
+pub(crate) async fn attempt(
+    handler: Arc<dyn Handler>,
+    ticket: Ticket,
+    claimed: Claimed,
+    stop: AbortRegistration,
+) -> (Ticket, Ended) {
+    let span = tracing::debug_span!(
+        "handle",
+        queue = %claimed.message.queue,
+        message = %claimed.message.id,
+        attempt = claimed.attempt,
+        traceparent = claimed.message.headers.get("traceparent"),
+    );
+    let handling = unwinding(async { handler.handle(&claimed).await }).instrument(span);
+    (ticket, Abortable::new(handling, stop).await.unwrap_or(Ended::Stopped))
+}
+
+/// Catches a panic, also one that happens before the handler has made its future.
+async fn unwinding(handling: impl Future<Output = Verdict>) -> Ended {
+    // Nothing that a handler may leave in disorder is ours.
+    match AssertUnwindSafe(handling).catch_unwind().await {
+        Ok(verdict) => Ended::Verdict(verdict),
+        Err(panic) => Ended::Panicked(Verdict::Nack { after: None, reason: reason(&*panic) }),
+    }
+}
+
+fn reason(panic: &(dyn Any + Send)) -> Reason {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    Reason::new(format_args!("panicked: {}", text.unwrap_or("without a text")))
+}

@@ -1,0 +1,241 @@
+use std::{
+    collections::VecDeque,
+    fmt,
+    future::poll_fn,
+    mem,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use claimstream_domain::{Claimed, QueueName, Settled, Verdict};
+use futures::{FutureExt, Stream, StreamExt, future::BoxFuture, stream::FuturesUnordered};
+
+use tracing::Instrument;
+
+use crate::{
+    Claim, RelayError,
+    holdings::{Holdings, Standing, Ticket},
+    intake::{Haul, Intake},
+    settler::Settler,
+    setup::Setup,
+};
+
+/// The messages of one queue as a [`Stream`] of claims, without an end.
+///
+/// It claims as it is polled and never holds more than [`prefetch`](crate::RelayConfig::prefetch) messages that are leased
+/// and not settled. After a full batch it claims again at once, otherwise it waits as the
+/// [`pacing`](crate::RelayConfig::pacing) says, or until a [`Wakeup`](crate::Wakeup).
+///
+/// An error that passes by itself is traced and waited out. Any other is yielded, and the stream goes on after it.
+///
+/// Two kinds of messages are never yielded: those that have been claimed more often than the retry policy allows, because
+/// they end every process that touches them, are buried; those that waited here until they could no longer be relied on
+/// are given back.
+///
+/// [`close`](Self::close) it to give back at once what was not yielded. If it is dropped instead, such messages come back
+/// when their leases end.
+#[must_use = "a stream does nothing unless it is polled"]
+pub struct Claims {
+    settler: Arc<Settler>,
+    intake: Intake,
+    buffer: VecDeque<(Ticket, Claimed)>,
+    /// Settlements that nobody but the stream waits for.
+    chores: FuturesUnordered<BoxFuture<'static, Result<bool, RelayError>>>,
+    /// How many messages have been given back.
+    given_back: u64,
+    /// An error that has not been told yet.
+    trouble: Option<RelayError>,
+    /// How long a claim call that is under way is waited for after a stop.
+    patience: Option<BoxFuture<'static, ()>>,
+}
+
+impl Claims {
+    pub(crate) fn new(setup: Arc<Setup>, queue: QueueName) -> Self {
+        let holdings = Arc::new(Holdings::new(setup.config.prefetch));
+        Self {
+            intake: Intake::new(Arc::clone(&setup), Arc::clone(&holdings), queue.clone()),
+            settler: Arc::new(Settler::new(setup, holdings, queue)),
+            buffer: VecDeque::new(),
+            chores: FuturesUnordered::new(),
+            given_back: 0,
+            trouble: None,
+            patience: None,
+        }
+    }
+
+    /// The queue that is read.
+    pub fn queue(&self) -> &QueueName {
+        &self.settler.queue
+    }
+
+    /// Gives back what was leased and not yielded, with attempts restored, and says how many messages that were.
+    ///
+    /// A claim call that is under way is waited for first, no longer than its lease. Claims that were yielded are not
+    /// touched and can still be settled. An error says that at least one message could not be given back; it comes back
+    /// when its lease ends.
+    pub async fn close(mut self) -> Result<u64, RelayError> {
+        let span = tracing::debug_span!("close", queue = %self.queue());
+        self.given_back = 0;
+        self.stop();
+        poll_fn(|cx| self.poll_stopped(cx)).instrument(span).await;
+        tracing::debug!(queue = %self.queue(), released = self.given_back, "closed");
+        self.trouble.take().map_or(Ok(self.given_back), Err)
+    }
+
+    pub(crate) fn settler(&self) -> &Arc<Settler> {
+        &self.settler
+    }
+
+    /// Claims no more, and gives back what was not yielded as [`poll_stopped`](Self::poll_stopped) is polled.
+    pub(crate) fn stop(&mut self) {
+        self.intake.stop();
+        self.patience = self.intake.deadline().map(|deadline| {
+            let timer = Arc::clone(&self.settler.setup.timer);
+            let left = deadline.saturating_sub(timer.now());
+            async move { timer.sleep(left).await }.boxed()
+        });
+        for (ticket, claimed) in mem::take(&mut self.buffer) {
+            self.give_back(ticket, claimed);
+        }
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.intake.is_stopped() && self.chores.is_empty()
+    }
+
+    /// Ready when nothing is left to be waited for after a [`stop`](Self::stop).
+    pub(crate) fn poll_stopped(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        loop {
+            let moved = self.poll_fill(cx);
+            if self.is_stopped() {
+                return Poll::Ready(());
+            }
+            if self.patience.as_mut().is_some_and(|patience| patience.poll_unpin(cx).is_ready()) {
+                self.patience = None;
+                self.intake.abandon();
+            } else if !moved {
+                return Poll::Pending;
+            }
+        }
+    }
+
+    /// Claims and does chores as far as that goes now, and says whether it went anywhere.
+    pub(crate) fn poll_fill(&mut self, cx: &mut Context<'_>) -> bool {
+        let mut moved = false;
+        while let Poll::Ready(Some(done)) = self.chores.poll_next_unpin(cx) {
+            self.chore_done(done);
+            moved = true;
+        }
+        while self.trouble.is_none() || self.intake.is_stopping() {
+            match self.intake.poll_haul(cx, self.buffer.is_empty()) {
+                Poll::Ready(Ok(haul)) => self.take_in(haul),
+                Poll::Ready(Err(error)) => self.trouble = Some(error),
+                Poll::Pending => break,
+            }
+            moved = true;
+        }
+        moved
+    }
+
+    fn take_in(&mut self, haul: Haul) {
+        for (ticket, claimed) in haul {
+            if claimed.attempt > self.settler.setup.config.retry.max_attempts {
+                self.give_up(ticket, claimed);
+            } else if self.intake.is_stopping() {
+                self.give_back(ticket, claimed);
+            } else {
+                self.buffer.push_back((ticket, claimed));
+            }
+        }
+    }
+
+    fn next_live(&mut self) -> Option<Claim> {
+        while let Some((ticket, claimed)) = self.buffer.pop_front() {
+            match self.hand_out(ticket) {
+                Standing::Live => return Some(Claim::new(Arc::clone(&self.settler), ticket, claimed)),
+                Standing::Stale => self.give_back(ticket, claimed),
+                Standing::Lost => {}
+            }
+        }
+        None
+    }
+
+    fn hand_out(&self, ticket: Ticket) -> Standing {
+        self.settler.holdings.hand_out(ticket, self.settler.setup.timer.now())
+    }
+
+    /// Releases a message that nobody has begun to handle.
+    fn give_back(&mut self, ticket: Ticket, claimed: Claimed) {
+        tracing::debug!(message = %claimed.message.id, attempt = claimed.attempt, "given back untried");
+        self.settle(ticket, claimed, Verdict::Release);
+    }
+
+    /// Buries a message whose attempts are used up though none has failed: it ends every process that touches it.
+    fn give_up(&mut self, ticket: Ticket, claimed: Claimed) {
+        let most = self.settler.setup.config.retry.max_attempts;
+        tracing::warn!(message = %claimed.message.id, attempt = claimed.attempt, most, "given up unheard");
+        let why = match &claimed.last_error {
+            Some(last) => format!("all {most} attempts used up, the last never ended; before it: {last}"),
+            None => format!("all {most} attempts used up, the last never ended"),
+        };
+        self.settle(ticket, claimed, Verdict::bury(why));
+    }
+
+    fn settle(&mut self, ticket: Ticket, claimed: Claimed, verdict: Verdict) {
+        if self.hand_out(ticket) == Standing::Lost {
+            return;
+        }
+        let release = verdict == Verdict::Release;
+        let settled = Claim::new(Arc::clone(&self.settler), ticket, claimed).settle(verdict);
+        let chore = settled.map(move |settled| Ok(release && settled? == Settled::Accepted));
+        self.chores.push(chore.boxed());
+    }
+
+    fn chore_done(&mut self, done: Result<bool, RelayError>) {
+        match done {
+            Ok(given_back) => self.given_back += u64::from(given_back),
+            // While the stream runs, nobody can do more about it than the trace of the settlement says.
+            Err(error) if self.intake.is_stopping() => self.trouble = Some(error),
+            Err(_) => {}
+        }
+    }
+}
+
+impl Stream for Claims {
+    type Item = Result<Claim, RelayError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        loop {
+            let moved = self.poll_fill(cx);
+            if let Some(trouble) = self.trouble.take() {
+                return Poll::Ready(Some(Err(trouble)));
+            }
+            let buffered = !self.buffer.is_empty();
+            if let Some(claim) = self.next_live() {
+                return Poll::Ready(Some(Ok(claim)));
+            }
+            if !moved && !buffered {
+                return Poll::Pending;
+            }
+        }
+    }
+}
+
+impl Drop for Claims {
+    fn drop(&mut self) {
+        for (ticket, claimed) in self.buffer.drain(..) {
+            tracing::debug!(message = %claimed.message.id, attempt = claimed.attempt, "dropped untried");
+            self.settler.holdings.let_go(ticket);
+        }
+    }
+}
+
+impl fmt::Debug for Claims {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Claims")
+            .field("queue", self.queue())
+            .field("buffered", &self.buffer.len())
+            .finish_non_exhaustive()
+    }
+}

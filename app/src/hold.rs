@@ -1,0 +1,89 @@
+use std::{sync::Arc, time::Duration};
+
+use claimstream_domain::{Claimed, MessageId, Renewed, Settled, Settlement, Verdict, decide};
+
+use crate::{
+    Operation, RelayError,
+    batch::Entry,
+    holdings::{Ticket, Turn, Wanted},
+    renewal,
+    settler::Settler,
+};
+
+/// The right to end one claim, which can be used once.
+///
+/// Dropping it ends nothing: the room that the claim took is free again, and the message comes back when its lease ends.
+pub(crate) struct Hold {
+    settler: Arc<Settler>,
+    ticket: Ticket,
+    message: MessageId,
+    attempt: u32,
+    ended: bool,
+}
+
+impl Hold {
+    pub(crate) fn new(settler: Arc<Settler>, ticket: Ticket, claimed: &Claimed) -> Self {
+        Self { settler, ticket, message: claimed.message.id, attempt: claimed.attempt, ended: false }
+    }
+
+    pub(crate) fn ticket(&self) -> Ticket {
+        self.ticket
+    }
+
+    pub(crate) fn message(&self) -> MessageId {
+        self.message
+    }
+
+    /// How long the claim can still be relied on.
+    pub(crate) fn remaining(&self) -> Duration {
+        let deadline = self.settler.holdings.deadline(self.ticket);
+        deadline.saturating_sub(self.settler.setup.timer.now())
+    }
+
+    /// Ends the claim as `verdict` says.
+    pub(crate) async fn settle(mut self, verdict: Verdict) -> Result<Settled, RelayError> {
+        let policy = &self.settler.setup.config.retry;
+        let disposition = decide(verdict, self.attempt, policy, self.message.seed(self.attempt));
+        let event = disposition.event();
+        let (receipt, deadline) = loop {
+            match self.settler.holdings.begin_settling(self.ticket) {
+                Turn::Settle(receipt, deadline) => break (receipt, deadline),
+                // Its outcome is in the books before we look again.
+                Turn::After(renewal) => drop(renewal.await),
+                Turn::Lost => return Ok(Settled::Superseded),
+            }
+        };
+        let claim = receipt.claim;
+        let entry = Entry { ticket: self.ticket, settlement: Settlement { receipt, disposition }, deadline };
+        let outcome = self.settler.join(entry).await;
+        self.ended = true;
+        let settled = outcome.as_ref().ok();
+        tracing::debug!(message = %self.message, %claim, attempt = self.attempt, ?event, ?settled, "settled");
+        outcome.map_err(|source| self.error(Operation::Settle, source))
+    }
+
+    /// Moves the end of the claim to a whole lease from now.
+    pub(crate) async fn renew(&mut self) -> Result<Renewed, RelayError> {
+        let Settler { setup, holdings, queue, .. } = &*self.settler;
+        if let Some(unfinished) = holdings.renewal_of(self.ticket) {
+            // Whoever began it gave up waiting; its outcome is in the books before we look again.
+            drop(unfinished.await);
+        }
+        if let Some(renewal) = renewal::begin(setup, holdings, queue, Wanted::One(self.ticket)) {
+            renewal.await.map_err(|source| self.error(Operation::Renew, source))?;
+        }
+        Ok(holdings.receipt(self.ticket).map_or(Renewed::Superseded, Renewed::Extended))
+    }
+
+    fn error(&self, operation: Operation, source: Arc<claimstream_ports::StoreError>) -> RelayError {
+        RelayError::Store { operation, queue: self.settler.queue.clone(), source }
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        if !self.ended && self.settler.holdings.let_go(self.ticket) {
+            tracing::debug!(message = %self.message, attempt = self.attempt, "dropped unsettled");
+        }
+    }
+}

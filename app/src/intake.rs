@@ -1,0 +1,213 @@
+use std::{
+    sync::Arc,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use claimstream_domain::{ClaimId, ClaimRequest, Claimed, Found, Next, Pace, QueueName};
+use claimstream_ports::StoreError;
+use futures::{
+    FutureExt,
+    future::{BoxFuture, select},
+};
+use tracing::Instrument;
+
+use crate::{
+    Operation, RelayError,
+    holdings::{Holdings, Ticket},
+    setup::Setup,
+};
+
+/// Claims for one stream: waits for room, claims, paces, and begins again, until it is told to stop.
+///
+/// A claim call that has been sent is never dropped for a wait or a stop; what it brings would stay leased to nobody.
+pub(crate) struct Intake {
+    setup: Arc<Setup>,
+    holdings: Arc<Holdings>,
+    queue: QueueName,
+    stage: Stage,
+    pace: Pace,
+    stopping: bool,
+}
+
+/// What a claim call brought.
+pub(crate) type Haul = Vec<(Ticket, Claimed)>;
+
+enum Stage {
+    /// To claim as soon as there is room.
+    Ready,
+    /// Waiting for the answer to a claim call.
+    Claiming(Call),
+    /// Waiting as the pacing says.
+    Waiting(BoxFuture<'static, ()>),
+    /// At an end.
+    Stopped,
+}
+
+/// A claim call under way.
+struct Call {
+    claim: ClaimId,
+    asked: usize,
+    sent: Duration,
+    answer: BoxFuture<'static, Result<Vec<Claimed>, StoreError>>,
+}
+
+impl Intake {
+    pub(crate) fn new(setup: Arc<Setup>, holdings: Arc<Holdings>, queue: QueueName) -> Self {
+        Self { setup, holdings, queue, stage: Stage::Ready, pace: Pace::default(), stopping: false }
+    }
+
+    /// The next messages that are claimed, or an error that no repetition helps against.
+    ///
+    /// A `hungry` stream has nothing left to yield and takes whatever there is room for; otherwise a claim waits until at
+    /// least half a batch has room, so that a call is worth its way.
+    pub(crate) fn poll_haul(&mut self, cx: &mut Context<'_>, hungry: bool) -> Poll<Result<Haul, RelayError>> {
+        loop {
+            match &mut self.stage {
+                Stage::Ready if self.stopping => self.stage = Stage::Stopped,
+                Stage::Ready => {
+                    let asked = ready!(self.poll_room(cx, hungry));
+                    self.stage = Stage::Claiming(self.call(asked));
+                }
+                Stage::Claiming(call) => {
+                    let answer = ready!(call.answer.poll_unpin(cx));
+                    let (claim, asked, sent) = (call.claim, call.asked, call.sent);
+                    return Poll::Ready(self.conclude(claim, asked, sent, answer));
+                }
+                Stage::Waiting(wait) => {
+                    ready!(wait.poll_unpin(cx));
+                    self.stage = Stage::Ready;
+                }
+                Stage::Stopped => return Poll::Pending,
+            }
+        }
+    }
+
+    /// Claims no more. A call that is under way is still waited for.
+    pub(crate) fn stop(&mut self) {
+        self.stopping = true;
+        if matches!(self.stage, Stage::Ready | Stage::Waiting(_)) {
+            self.stage = Stage::Stopped;
+        }
+    }
+
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stopping
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        matches!(self.stage, Stage::Stopped)
+    }
+
+    /// The moment from which on nothing that a call under way may bring is of use; `None` if there is no such call.
+    pub(crate) fn deadline(&self) -> Option<Duration> {
+        match &self.stage {
+            Stage::Claiming(call) => Some(self.setup.term(call.sent).deadline),
+            _ => None,
+        }
+    }
+
+    /// Gives a call up whose deadline has passed.
+    pub(crate) fn abandon(&mut self) {
+        if let Stage::Claiming(call) = &self.stage {
+            tracing::warn!(queue = %self.queue, claim = %call.claim, "claim without an answer abandoned");
+            self.stage = Stage::Stopped;
+        }
+    }
+
+    fn poll_room(&self, cx: &mut Context<'_>, hungry: bool) -> Poll<usize> {
+        let config = &self.setup.config;
+        let batch = config.batch.min(config.prefetch) as usize;
+        let least = if hungry { 1 } else { batch.div_ceil(2) };
+        self.holdings.poll_room(cx, least, batch)
+    }
+
+    fn call(&self, asked: usize) -> Call {
+        let claim = self.setup.fresh_claim_id();
+        let request = ClaimRequest {
+            queue: self.queue.clone(),
+            limit: asked as u32,
+            lease: self.setup.config.lease,
+            claim,
+            owner: self.setup.owner.clone(),
+        };
+        let span = tracing::debug_span!("claim", queue = %self.queue, %claim, asked);
+        let strategy = Arc::clone(&self.setup.strategy);
+        let sent = self.setup.timer.now();
+        let answer = async move { strategy.claim(&request).await }.instrument(span).boxed();
+        Call { claim, asked, sent, answer }
+    }
+
+    /// Takes the answer to a call in and decides what follows it.
+    fn conclude(
+        &mut self,
+        claim: ClaimId,
+        asked: usize,
+        sent: Duration,
+        answer: Result<Vec<Claimed>, StoreError>,
+    ) -> Result<Haul, RelayError> {
+        self.rest(found(&answer, asked));
+        let (claims, judged) = match answer {
+            Ok(claims) => {
+                tracing::debug!(queue = %self.queue, %claim, asked, found = claims.len(), "claimed");
+                (claims, Ok(()))
+            }
+            Err(error) => (Vec::new(), self.judge(claim, error)),
+        };
+        let haul = self.holdings.take_in(asked, self.setup.term(sent), claims);
+        judged.map(|()| haul)
+    }
+
+    /// Lets an error that passes by itself pass.
+    fn judge(&self, claim: ClaimId, error: StoreError) -> Result<(), RelayError> {
+        if error.is_retryable() {
+            tracing::warn!(queue = %self.queue, %claim, %error, "not claimed");
+            return Ok(());
+        }
+        tracing::error!(queue = %self.queue, %claim, %error, "not claimed");
+        let (operation, queue) = (Operation::Claim, self.queue.clone());
+        Err(RelayError::Store { operation, queue, source: Arc::new(error) })
+    }
+
+    fn rest(&mut self, found: Found) {
+        let (pace, next) = self.setup.pace(self.pace, found);
+        self.pace = pace;
+        self.stage = match next {
+            _ if self.stopping => Stage::Stopped,
+            Next::ClaimNow => Stage::Ready,
+            Next::Wait(wait) => Stage::Waiting(self.wait(found, wait)),
+        };
+    }
+
+    /// Waits, until a wakeup at the longest.
+    ///
+    /// A wakeup that comes right after a claim in vain is heard only when the shortest wait is over; otherwise a flood of
+    /// wakeups for messages that others take would be a flood of claims.
+    fn wait(&self, found: Found, wait: Duration) -> BoxFuture<'static, ()> {
+        let timer = Arc::clone(&self.setup.timer);
+        let Some(wakeup) = self.setup.wakeup.clone() else {
+            return async move { timer.sleep(wait).await }.boxed();
+        };
+        let queue = self.queue.clone();
+        let deaf = match found {
+            Found::Full | Found::Some => Duration::ZERO,
+            Found::Nothing | Found::Failed => self.setup.config.pacing.idle_min.min(wait),
+        };
+        async move {
+            if !deaf.is_zero() {
+                timer.sleep(deaf).await;
+            }
+            select(wakeup.wait(&queue), timer.sleep(wait - deaf)).await;
+        }
+        .boxed()
+    }
+}
+
+fn found(answer: &Result<Vec<Claimed>, StoreError>, asked: usize) -> Found {
+    match answer {
+        Err(_) => Found::Failed,
+        Ok(claims) if claims.is_empty() => Found::Nothing,
+        Ok(claims) if claims.len() < asked => Found::Some,
+        Ok(_) => Found::Full,
+    }
+}

@@ -1,0 +1,187 @@
+use std::{fmt, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use claimstream_domain::{
+    Claimed, Invalid, Reason, RetryPolicy, Verdict,
+    notification::{DeliveryStatus, NotificationMessage},
+};
+use claimstream_ports::{Delivered, DeliveryError, Handler, MessageOutcome, MessageRepository, StoreError};
+
+use super::Providers;
+
+/// Hands messages of the queue [`MESSAGE_QUEUE`](super::MESSAGE_QUEUE) to their providers.
+///
+/// * A message whose record is delivered or skipped is acked without a second delivery; one whose record has failed
+///   goes to the dead letters.
+/// * What the provider takes is noted as delivered; what it refuses for good is noted as failed and buried.
+/// * What fails for the time being comes again, after the provider's own delay if it named one; when the last allowed
+///   attempt fails or is cut off it is noted as failed, in step with its dead letter.
+///
+/// A message that was delivered and could not be noted comes again under the same id: delivery is at least once.
+pub struct MessageHandler {
+    messages: Arc<dyn MessageRepository>,
+    providers: Providers,
+    config: MessageConfig,
+}
+
+/// How messages are delivered.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MessageConfig {
+    /// How often and after which waits a message is tried again: 30 s doubled up to 18 000 s, 11 attempts. The pipeline
+    /// gets [`pipeline_retry`](Self::pipeline_retry).
+    pub retry: RetryPolicy,
+}
+
+impl MessageConfig {
+    /// The retry policy to give to the pipeline: [`retry`](Self::retry) and one attempt more, which does nothing but
+    /// note a message as failed whose last attempt was cut off, as by a crash.
+    pub fn pipeline_retry(&self) -> RetryPolicy {
+        RetryPolicy { max_attempts: self.retry.max_attempts.saturating_add(1), ..self.retry.clone() }
+    }
+}
+
+impl Default for MessageConfig {
+    fn default() -> Self {
+        let retry = RetryPolicy {
+            base: Duration::from_secs(30),
+            cap: Duration::from_secs(18_000),
+            max_attempts: 11,
+            ..RetryPolicy::default()
+        };
+        Self { retry }
+    }
+}
+
+impl MessageHandler {
+    /// The longest reference of a provider that is kept, in bytes; longer ones are cut.
+    pub const MAX_REFERENCE_BYTES: usize = 255;
+
+    /// A handler on these ports; refuses a retry policy that could never run.
+    pub fn new(
+        messages: Arc<dyn MessageRepository>,
+        providers: Providers,
+        config: MessageConfig,
+    ) -> Result<Self, Invalid> {
+        config.retry.check()?;
+        Ok(Self { messages, providers, config })
+    }
+
+    async fn step(&self, claimed: &Claimed, message: &NotificationMessage) -> Verdict {
+        match self.messages.status(&[message.id]).await.map(|statuses| statuses.first().copied().flatten()) {
+            Ok(None | Some(DeliveryStatus::Pending)) if claimed.attempt > self.config.retry.max_attempts => {
+                let why = "the last attempt never ended, and nobody knows whether it delivered";
+                self.give_up(claimed, message, Reason::new(why)).await
+            }
+            Ok(None | Some(DeliveryStatus::Pending)) => self.deliver(claimed, message).await,
+            Ok(Some(status @ (DeliveryStatus::Delivered | DeliveryStatus::Skipped))) => {
+                tracing::info!(message = %message.id, %status, "notification.message.ignored");
+                Verdict::ack()
+            }
+            Ok(Some(DeliveryStatus::Failed)) => {
+                tracing::warn!(message = %message.id, "notification.message.buried");
+                Verdict::bury("the message was given up before; its request can be submitted under a new id")
+            }
+            Err(error) => self.put_off(claimed, message, None, Reason::new(error)).await,
+        }
+    }
+
+    async fn deliver(&self, claimed: &Claimed, message: &NotificationMessage) -> Verdict {
+        match self.providers.deliver(message).await {
+            Ok(delivered) => self.delivered(claimed, message, delivered).await,
+            Err(DeliveryError::Permanent { reason }) => {
+                self.refused(claimed, message, Reason::new(reason)).await
+            }
+            Err(DeliveryError::Transient { reason, retry_after }) => {
+                self.put_off(claimed, message, retry_after, Reason::new(reason)).await
+            }
+        }
+    }
+
+    async fn delivered(&self, claimed: &Claimed, message: &NotificationMessage, by: Delivered) -> Verdict {
+        let outcome = MessageOutcome {
+            id: message.id,
+            status: DeliveryStatus::Delivered,
+            reason: None,
+            reference: by.reference.map(cut),
+        };
+        let noted = self.messages.conclude(&[outcome]).await;
+        tracing::info!(
+            message = %message.id, request = %message.request_id, channel = %message.channel,
+            attempt = claimed.attempt, recorded = noted.is_ok(), "notification.message.delivered"
+        );
+        match noted {
+            Ok(()) => Verdict::ack(),
+            Err(e) => self.unnoted(claimed, format_args!("delivered, but this could not be noted: {e}")),
+        }
+    }
+
+    async fn refused(&self, claimed: &Claimed, message: &NotificationMessage, reason: Reason) -> Verdict {
+        let noted = self.fail(message, &reason).await;
+        tracing::warn!(
+            message = %message.id, request = %message.request_id, channel = %message.channel,
+            attempt = claimed.attempt, recorded = noted.is_ok(), "notification.message.refused"
+        );
+        match noted {
+            Ok(()) => Verdict::Bury { reason },
+            Err(e) => self.unnoted(claimed, format_args!("{reason}; this could not be noted: {e}")),
+        }
+    }
+
+    /// Another attempt, or the end with the last one, when a record could not be brought in step with what happened.
+    fn unnoted(&self, claimed: &Claimed, why: fmt::Arguments<'_>) -> Verdict {
+        match self.config.retry.is_last(claimed.attempt) {
+            true => Verdict::bury(why),
+            false => Verdict::nack(why),
+        }
+    }
+
+    /// Another attempt, or the end of the message with its last one.
+    async fn put_off(
+        &self,
+        claimed: &Claimed,
+        message: &NotificationMessage,
+        after: Option<Duration>,
+        reason: Reason,
+    ) -> Verdict {
+        let (attempt, channel) = (claimed.attempt, message.channel);
+        tracing::warn!(message = %message.id, %channel, attempt, ?after, "notification.message.put_off");
+        match self.config.retry.is_last(attempt) {
+            true => self.give_up(claimed, message, reason).await,
+            false => Verdict::Nack { after, reason },
+        }
+    }
+
+    async fn give_up(&self, claimed: &Claimed, message: &NotificationMessage, reason: Reason) -> Verdict {
+        let recorded = self.fail(message, &reason).await.is_ok();
+        let (attempt, channel) = (claimed.attempt, message.channel);
+        tracing::error!(message = %message.id, %channel, attempt, recorded, "notification.message.given_up");
+        Verdict::Bury { reason }
+    }
+
+    async fn fail(&self, message: &NotificationMessage, reason: &Reason) -> Result<(), StoreError> {
+        let (status, reason) = (DeliveryStatus::Failed, Some(reason.clone()));
+        self.messages.conclude(&[MessageOutcome { id: message.id, status, reason, reference: None }]).await
+    }
+}
+
+#[async_trait]
+impl Handler for MessageHandler {
+    async fn handle(&self, claimed: &Claimed) -> Verdict {
+        match serde_json::from_slice(claimed.message.payload.bytes()) {
+            Ok(message) => self.step(claimed, &message).await,
+            Err(e) => Verdict::bury(format_args!("the payload is not a notification message: {e}")),
+        }
+    }
+}
+
+impl fmt::Debug for MessageHandler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut all = f.debug_struct("MessageHandler");
+        all.field("providers", &self.providers).field("config", &self.config).finish_non_exhaustive()
+    }
+}
+
+fn cut(mut reference: String) -> String {
+    reference.truncate(reference.floor_char_boundary(MessageHandler::MAX_REFERENCE_BYTES));
+    reference
+}

@@ -1,0 +1,183 @@
+use std::{sync::Arc, time::Duration};
+
+use claimstream_domain::{
+    Jitter, Payload, Reason, RetryPolicy, Verdict,
+    notification::{Channel, DeliveryStatus},
+};
+use claimstream_ports::{
+    Delivered, DeliveryError, Handler, MessageOutcome,
+    mock::{MockChannelProvider, MockMessageRepository},
+};
+
+use super::{
+    super::{MESSAGE_QUEUE, MessageConfig, MessageHandler, Providers},
+    finish,
+    fixture::{claimed, claimed_message, down, notification},
+};
+
+/// The message's record at one status, as often as it is asked for.
+fn standing(status: Option<DeliveryStatus>) -> MockMessageRepository {
+    let mut messages = MockMessageRepository::new();
+    messages.expect_status().withf(|ids| ids == [notification().id]).returning(move |_| Ok(vec![status]));
+    messages
+}
+
+fn pending() -> MockMessageRepository {
+    standing(Some(DeliveryStatus::Pending))
+}
+
+/// Expects this outcome to be noted once.
+fn noting(mut messages: MockMessageRepository, expected: MessageOutcome) -> MockMessageRepository {
+    let conclude = messages.expect_conclude().times(1);
+    conclude.withf(move |outcomes| outcomes == [expected.clone()]).returning(|_| Ok(()));
+    messages
+}
+
+fn delivered_as(reference: &str) -> MessageOutcome {
+    let (status, reference) = (DeliveryStatus::Delivered, Some(reference.into()));
+    MessageOutcome { id: notification().id, status, reason: None, reference }
+}
+
+fn failed_for(why: &str) -> MessageOutcome {
+    let (status, reason) = (DeliveryStatus::Failed, Some(Reason::new(why)));
+    MessageOutcome { id: notification().id, status, reason, reference: None }
+}
+
+/// Expects to be asked once, and answers.
+fn provider(answer: Result<Delivered, DeliveryError>) -> Providers {
+    let mut provider = MockChannelProvider::new();
+    let ours = provider.expect_deliver().times(1).withf(|message| *message == notification());
+    ours.returning(move |_| answer.clone());
+    Providers::new().with(Channel::Email, Arc::new(provider))
+}
+
+/// Expects never to be asked.
+fn idle() -> Providers {
+    Providers::new().with(Channel::Email, Arc::new(MockChannelProvider::new()))
+}
+
+fn accepting(reference: &str) -> Providers {
+    provider(Ok(Delivered { reference: Some(reference.into()) }))
+}
+
+fn refusing() -> Providers {
+    provider(Err(DeliveryError::Permanent { reason: "HTTP 400".into() }))
+}
+
+fn busy(retry_after: Option<Duration>) -> Providers {
+    provider(Err(DeliveryError::Transient { reason: "HTTP 503".into(), retry_after }))
+}
+
+fn handle(messages: MockMessageRepository, providers: Providers, attempt: u32) -> Verdict {
+    let handler = MessageHandler::new(Arc::new(messages), providers, MessageConfig::default());
+    finish(handler.expect("a good configuration").handle(&claimed_message(&notification(), attempt)))
+}
+
+#[test]
+fn a_settled_message_is_never_delivered_again() {
+    for status in [DeliveryStatus::Delivered, DeliveryStatus::Skipped] {
+        assert_eq!(handle(standing(Some(status)), idle(), 2), Verdict::ack());
+    }
+    let failed = handle(standing(Some(DeliveryStatus::Failed)), idle(), 2);
+    assert!(matches!(failed, Verdict::Bury { .. }), "the dead letter of a failed message must exist");
+}
+
+#[test]
+fn a_delivery_is_noted_and_acked_and_a_message_without_a_record_is_delivered_too() {
+    assert_eq!(handle(noting(pending(), delivered_as("r-1")), accepting("r-1"), 1), Verdict::ack());
+    assert_eq!(handle(noting(standing(None), delivered_as("r-1")), accepting("r-1"), 1), Verdict::ack());
+}
+
+#[test]
+fn a_long_reference_is_cut_at_a_character() {
+    let kept = "ü".repeat(127);
+    assert_eq!(
+        handle(noting(pending(), delivered_as(&kept)), accepting(&"ü".repeat(200)), 1),
+        Verdict::ack()
+    );
+}
+
+#[test]
+fn what_is_refused_for_good_is_noted_as_failed_and_buried() {
+    let verdict = handle(noting(pending(), failed_for("HTTP 400")), refusing(), 1);
+    assert_eq!(verdict, Verdict::bury("HTTP 400"));
+}
+
+#[test]
+fn a_channel_without_a_provider_fails_by_name() {
+    let mut messages = pending();
+    messages.expect_conclude().times(1).returning(|outcomes| {
+        assert_eq!(outcomes[0].status, DeliveryStatus::Failed);
+        Ok(())
+    });
+    let Verdict::Bury { reason } = handle(messages, Providers::new(), 1) else { panic!("not buried") };
+    assert!(reason.as_str().contains("no provider is set for the channel email"), "{reason}");
+}
+
+#[test]
+fn what_fails_for_now_comes_again_after_the_providers_own_delay() {
+    let after = Some(Duration::from_secs(77));
+    let nack = |after| Verdict::Nack { after, reason: Reason::new("HTTP 503") };
+    assert_eq!(handle(pending(), busy(after), 1), nack(after));
+    assert_eq!(handle(pending(), busy(None), 10), nack(None));
+}
+
+#[test]
+fn the_eleventh_failure_is_noted_as_failed_and_buried() {
+    let verdict = handle(noting(pending(), failed_for("HTTP 503")), busy(None), 11);
+    assert_eq!(verdict, Verdict::bury("HTTP 503"));
+}
+
+#[test]
+fn a_last_attempt_that_was_cut_off_is_noted_as_failed_and_buried_without_another_one() {
+    let why = "the last attempt never ended, and nobody knows whether it delivered";
+    assert_eq!(handle(noting(pending(), failed_for(why)), idle(), 12), Verdict::bury(why));
+    assert_eq!(handle(standing(Some(DeliveryStatus::Delivered)), idle(), 12), Verdict::ack());
+    assert_eq!(MessageConfig::default().pipeline_retry().max_attempts, 12);
+}
+
+#[test]
+fn a_delivery_that_cannot_be_noted_comes_again_and_is_never_noted_as_failed() {
+    let unnoted = |attempt| {
+        let mut messages = pending();
+        let conclude = messages.expect_conclude().times(1);
+        conclude.withf(|outcomes| outcomes[0].status == DeliveryStatus::Delivered);
+        conclude.returning(|_| Err(down("conclude")));
+        handle(messages, accepting("r-1"), attempt)
+    };
+    assert!(matches!(unnoted(1), Verdict::Nack { after: None, .. }));
+    let Verdict::Bury { reason } = unnoted(11) else { panic!("not buried") };
+    assert!(reason.as_str().starts_with("delivered, but"), "{reason}");
+}
+
+#[test]
+fn a_refusal_that_cannot_be_noted_comes_again() {
+    let mut messages = pending();
+    messages.expect_conclude().times(1).returning(|_| Err(down("conclude")));
+    assert!(matches!(handle(messages, refusing(), 1), Verdict::Nack { after: None, .. }));
+}
+
+#[test]
+fn a_record_that_cannot_be_read_puts_the_message_off_unsent() {
+    let mut messages = MockMessageRepository::new();
+    messages.expect_status().returning(|_| Err(down("status")));
+    assert!(matches!(handle(messages, idle(), 1), Verdict::Nack { after: None, .. }));
+}
+
+#[test]
+fn a_payload_that_is_no_message_is_buried() {
+    let handler =
+        MessageHandler::new(Arc::new(MockMessageRepository::new()), idle(), MessageConfig::default())
+            .unwrap();
+    let claimed = claimed(MESSAGE_QUEUE, Payload::json("{}"), 1);
+    assert!(matches!(finish(handler.handle(&claimed)), Verdict::Bury { .. }));
+}
+
+#[test]
+fn the_delays_double_from_thirty_seconds_to_five_hours() {
+    let retry = RetryPolicy { jitter: Jitter::None, ..MessageConfig::default().retry };
+    let delays: Vec<_> = (1..=11).map(|attempt| retry.delay(attempt, 0).as_secs()).collect();
+    assert_eq!(delays, [30, 60, 120, 240, 480, 960, 1_920, 3_840, 7_680, 15_360, 18_000]);
+    assert!(!retry.is_last(10) && retry.is_last(11));
+    assert_eq!(MessageConfig::default().retry.jitter, Jitter::Full);
+}

@@ -1,0 +1,86 @@
+use std::{fmt, future::poll_fn, pin::pin, sync::Arc};
+
+use claimstream_domain::Invalid;
+use claimstream_ports::Handler;
+
+use crate::{Claims, PipelineReport, RelayError, run::Run};
+
+/// Hands the messages of one queue to a [`Handler`] and settles each as its verdict says.
+///
+/// Everything happens inside the one future of [`run_until`](Self::run_until): claims, handlers, renewals of what is
+/// running or waiting, settlements in batches, and the shutdown. Nothing is spawned; a handler that wants a thread of
+/// its own spawns its work and waits for it.
+///
+/// * At most [`concurrency`](Self::concurrency) handlers run at once.
+/// * A handler is not started after its claim's deadline. It is dropped when the lease is lost or the deadline passes
+///   because renewals fail, and then nothing is settled for it.
+/// * A panic in a handler is a failed attempt.
+///
+/// ```no_run
+/// use claimstream::{Relay, Verdict, handler_fn};
+///
+/// # async fn deliver(_: claimstream::Message) -> Result<(), std::io::Error> { Ok(()) }
+/// # async fn shutdown() {}
+/// # async fn run(relay: Relay) -> Result<(), claimstream::RelayError> {
+/// let handler = handler_fn(|claimed| async move {
+///     match deliver(claimed.message).await {
+///         Ok(()) => Verdict::ack(),
+///         Err(error) => Verdict::nack(error),
+///     }
+/// });
+/// let report = relay.pipeline("orders", handler)?.concurrency(64).run_until(shutdown()).await?;
+/// println!("{} delivered, {} given up", report.acked, report.buried);
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "a pipeline does nothing unless it is run"]
+pub struct Pipeline {
+    claims: Claims,
+    handler: Arc<dyn Handler>,
+    concurrency: u32,
+}
+
+impl Pipeline {
+    pub(crate) fn new(claims: Claims, handler: Arc<dyn Handler>, concurrency: u32) -> Self {
+        Self { claims, handler, concurrency }
+    }
+
+    /// How many handlers run at once, at least 1; [`RelayConfig::concurrency`](crate::RelayConfig::concurrency) unless
+    /// set here.
+    pub fn concurrency(mut self, concurrency: u32) -> Self {
+        self.concurrency = concurrency;
+        self
+    }
+
+    /// Runs until `shutdown` is ready, then ends in order and says what became of the messages.
+    ///
+    /// The order: no more is claimed; what has not been started is given back with attempts restored; running handlers
+    /// get the [`drain`](crate::RelayConfig::drain) time to finish, and are renewed until they have; those that are left
+    /// are dropped and their attempts count as failed; all settlements are written.
+    ///
+    /// The error is either a setting that was refused or the store's word that it cannot claim at all. Every other error is
+    /// traced, and the pipeline goes on.
+    pub async fn run_until(self, shutdown: impl Future<Output = ()>) -> Result<PipelineReport, RelayError> {
+        if self.concurrency == 0 {
+            return Err(Invalid::OutOfRange {
+                what: "concurrency",
+                given: "0".into(),
+                allowed: "at least 1".into(),
+            }
+            .into());
+        }
+        let mut shutdown = pin!(shutdown);
+        let mut run = Run::new(self.claims, self.handler, self.concurrency as usize);
+        poll_fn(|cx| run.poll(cx, shutdown.as_mut())).await;
+        run.report()
+    }
+}
+
+impl fmt::Debug for Pipeline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pipeline")
+            .field("queue", self.claims.queue())
+            .field("concurrency", &self.concurrency)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,41 @@
+use claimstream_domain::{Event, Settled};
+
+/// What became of the messages that a pipeline claimed.
+///
+/// Every claimed message is counted exactly once among `acked`, `nacked`, `buried`, `released`, `superseded` and
+/// `unsettled`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PipelineReport {
+    /// Messages taken with a lease.
+    pub claimed: u64,
+    /// Finished.
+    pub acked: u64,
+    /// Put off to be tried again.
+    pub nacked: u64,
+    /// Given up and kept with the dead letters: by the handler's verdict, because their last attempt failed, or because
+    /// they had used up their attempts without one that ended.
+    pub buried: u64,
+    /// Given back untried.
+    pub released: u64,
+    /// Leases that were lost; somebody else has the message.
+    pub superseded: u64,
+    /// Settlements that the store did not take in time; these messages come back when their leases end.
+    pub unsettled: u64,
+    /// Handlers that panicked; their messages are counted above, as put off or given up.
+    pub panicked: u64,
+}
+
+impl PipelineReport {
+    /// Counts one settlement; `None` if the store could not say how it ended.
+    pub(crate) fn count(&mut self, event: Event, settled: Option<Settled>) {
+        let counter = match (settled, event) {
+            (None, _) => &mut self.unsettled,
+            (Some(Settled::Superseded), _) => &mut self.superseded,
+            (Some(Settled::Accepted), Event::Ack) => &mut self.acked,
+            (Some(Settled::Accepted), Event::Bury) => &mut self.buried,
+            (Some(Settled::Accepted), Event::Release) => &mut self.released,
+            (Some(Settled::Accepted), _) => &mut self.nacked,
+        };
+        *counter += 1;
+    }
+}

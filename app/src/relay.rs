@@ -1,0 +1,114 @@
+use std::{
+    fmt,
+    sync::{Arc, atomic::AtomicU64},
+};
+
+use claimstream_domain::{InstanceId, Invalid, Owner, QueueName};
+use claimstream_ports::{Handler, LockingStrategy, Settlements, Timer, Wakeup};
+use uuid::Uuid;
+
+use crate::{Claims, Pipeline, RelayConfig, RelayError, setup::Setup};
+
+/// What empties the outbox: it claims messages queue by queue and settles them.
+///
+/// A relay is one instance among any number that work on the same tables; no two of them hold the same message at the same
+/// time. It does nothing by itself: poll the [`Claims`] of a queue or run a [`Pipeline`]. It may have many of both at the
+/// same time, and each counts its own [`prefetch`](RelayConfig::prefetch).
+#[derive(Clone)]
+pub struct Relay {
+    setup: Setup,
+}
+
+impl Relay {
+    /// A relay on a store that can both claim and settle.
+    ///
+    /// The settings are checked by [`claims`](Self::claims) and [`pipeline`](Self::pipeline), or by
+    /// [`RelayConfig::check`] when it suits better.
+    pub fn new<S>(store: Arc<S>, timer: impl Timer + 'static, config: RelayConfig) -> Self
+    where
+        S: LockingStrategy + Settlements + 'static,
+    {
+        let strategy: Arc<dyn LockingStrategy> = Arc::clone(&store) as _;
+        Self::from_ports(strategy, store, Arc::new(timer), config)
+    }
+
+    /// A relay on ports that were chosen one by one, for example by configuration.
+    pub fn from_ports(
+        strategy: Arc<dyn LockingStrategy>,
+        settlements: Arc<dyn Settlements>,
+        timer: Arc<dyn Timer>,
+        config: RelayConfig,
+    ) -> Self {
+        let owner = Owner::new(fresh_instance(), &format!("process {}", std::process::id()))
+            .expect("a process id is a short label");
+        let (claims, seeds) = (Arc::new(AtomicU64::new(1)), Arc::default());
+        let setup = Setup { strategy, settlements, timer, wakeup: None, config, owner, claims, seeds };
+        Self { setup }
+    }
+
+    /// Lets a wakeup cut idle waits short; and wakes, by the same wakeup, the queues into which settlements emit children.
+    pub fn with_wakeup(mut self, wakeup: Arc<dyn Wakeup>) -> Self {
+        self.setup.wakeup = Some(wakeup);
+        self
+    }
+
+    /// Names the relay, for example `host/process`, for people who look at the table; nothing is decided by it.
+    ///
+    /// Without a name it is called after the process id. A label that is empty or too long is refused.
+    pub fn with_label(mut self, label: &str) -> Result<Self, Invalid> {
+        self.setup.owner = Owner::new(self.setup.owner.instance(), label)?;
+        Ok(self)
+    }
+
+    /// Who this relay is in the tables: a number that no other run has, and the label.
+    pub fn owner(&self) -> &Owner {
+        &self.setup.owner
+    }
+
+    /// The messages of `queue` as a stream.
+    ///
+    /// Refuses what is no queue name and settings that could never work.
+    pub fn claims<Q>(&self, queue: Q) -> Result<Claims, RelayError>
+    where
+        Q: TryInto<QueueName>,
+        RelayError: From<Q::Error>,
+    {
+        let queue = queue.try_into()?;
+        self.setup.config.check()?;
+        Ok(Claims::new(Arc::new(self.setup.clone()), queue))
+    }
+
+    /// A pipeline that hands the messages of `queue` to `handler`.
+    ///
+    /// Refuses what is no queue name and settings that could never work.
+    pub fn pipeline<Q>(&self, queue: Q, handler: impl Handler + 'static) -> Result<Pipeline, RelayError>
+    where
+        Q: TryInto<QueueName>,
+        RelayError: From<Q::Error>,
+    {
+        self.shared_pipeline(queue, Arc::new(handler))
+    }
+
+    /// A [`pipeline`](Self::pipeline) for a handler that others hold as well, or that was chosen by configuration.
+    pub fn shared_pipeline<Q>(&self, queue: Q, handler: Arc<dyn Handler>) -> Result<Pipeline, RelayError>
+    where
+        Q: TryInto<QueueName>,
+        RelayError: From<Q::Error>,
+    {
+        Ok(Pipeline::new(self.claims(queue)?, handler, self.setup.config.concurrency))
+    }
+}
+
+impl fmt::Debug for Relay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Relay")
+            .field("owner", &self.setup.owner)
+            .field("config", &self.setup.config)
+            .finish_non_exhaustive()
+    }
+}
+
+fn fresh_instance() -> InstanceId {
+    let (high, low) = Uuid::new_v4().as_u64_pair();
+    InstanceId(high ^ low)
+}

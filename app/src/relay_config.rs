@@ -1,0 +1,106 @@
+use std::time::Duration;
+
+use claimstream_domain::{Invalid, Lease, Pacing, RetryPolicy};
+
+/// How a relay claims, holds and settles.
+///
+/// Every field can be set by itself over the defaults:
+///
+/// ```
+/// use claimstream::{Lease, RelayConfig};
+/// # use std::time::Duration;
+///
+/// let config = RelayConfig { lease: Lease::new(Duration::from_secs(60))?, batch: 50, ..RelayConfig::default() };
+/// config.check()?;
+/// # Ok::<(), claimstream::Invalid>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RelayConfig {
+    /// The most messages asked for in one claim; 100.
+    pub batch: u32,
+    /// The most messages of one stream that are leased and not yet settled; 200.
+    ///
+    /// A consumer must get through that many within a lease, or what waits too long is given back untried.
+    pub prefetch: u32,
+    /// How long a claim lasts; 30 s.
+    pub lease: Lease,
+    /// How claims are spaced; 20 ms to 5 s while there is nothing to claim.
+    pub pacing: Pacing,
+    /// How often and after which waits a failed message is tried again.
+    pub retry: RetryPolicy,
+    /// The most settlements written in one call; 100.
+    pub settle_batch: u32,
+    /// The longest that a settlement waits for others to be written with; 10 ms.
+    pub settle_age: Duration,
+    /// How long running handlers may take to finish once a pipeline has been told to stop; 30 s.
+    pub drain: Duration,
+    /// How many handlers a pipeline runs at once; 32.
+    pub concurrency: u32,
+}
+
+impl RelayConfig {
+    /// Refuses settings that could never work, and names the one to mend.
+    pub fn check(&self) -> Result<(), Invalid> {
+        at_least_one("batch", self.batch)?;
+        at_least_one("prefetch", self.prefetch)?;
+        at_least_one("settle_batch", self.settle_batch)?;
+        at_least_one("concurrency", self.concurrency)?;
+        self.pacing.check()?;
+        self.retry.check()?;
+        let longest = self.lease.renew_after();
+        if self.settle_age >= longest {
+            return Err(Invalid::OutOfRange {
+                what: "settle_age",
+                given: format!("{:?}", self.settle_age),
+                allowed: format!("shorter than a third of the lease, {longest:?}"),
+            });
+        }
+        Ok(())
+    }
+}
+
+impl Default for RelayConfig {
+    fn default() -> Self {
+        Self {
+            batch: 100,
+            prefetch: 200,
+            lease: Lease::default(),
+            pacing: Pacing::default(),
+            retry: RetryPolicy::default(),
+            settle_batch: 100,
+            settle_age: Duration::from_millis(10),
+            drain: Duration::from_secs(30),
+            concurrency: 32,
+        }
+    }
+}
+
+fn at_least_one(what: &'static str, given: u32) -> Result<(), Invalid> {
+    if given >= 1 {
+        return Ok(());
+    }
+    Err(Invalid::OutOfRange { what, given: given.to_string(), allowed: "at least 1".into() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refuses_what_could_never_work() {
+        let good = RelayConfig::default();
+        assert_eq!(good.check(), Ok(()));
+        let bad = [
+            RelayConfig { batch: 0, ..good.clone() },
+            RelayConfig { prefetch: 0, ..good.clone() },
+            RelayConfig { settle_batch: 0, ..good.clone() },
+            RelayConfig { concurrency: 0, ..good.clone() },
+            RelayConfig { settle_age: Duration::from_secs(10), ..good.clone() },
+            RelayConfig { pacing: Pacing { idle_min: Duration::ZERO, ..Pacing::default() }, ..good.clone() },
+            RelayConfig { retry: RetryPolicy { max_attempts: 0, ..RetryPolicy::default() }, ..good },
+        ];
+        for config in bad {
+            assert!(matches!(config.check(), Err(Invalid::OutOfRange { .. })), "{config:?}");
+        }
+    }
+}

@@ -1,0 +1,219 @@
+use std::{
+    collections::BTreeMap,
+    future::Future,
+    mem,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use claimstream_domain::{Settled, Verdict};
+use claimstream_ports::{Handler, StoreErrorKind};
+use futures::{
+    FutureExt, StreamExt,
+    future::{AbortHandle, BoxFuture},
+    stream::FuturesUnordered,
+};
+
+use crate::{
+    Claim, Claims, PipelineReport, RelayError,
+    attempt::{Ended, attempt},
+    hold::Hold,
+    holdings::Ticket,
+    keeper::Keeper,
+};
+
+/// One run of a pipeline: everything that is under way in it.
+pub(crate) struct Run {
+    handler: Arc<dyn Handler>,
+    concurrency: usize,
+    claims: Claims,
+    keeper: Keeper,
+    attempts: FuturesUnordered<BoxFuture<'static, (Ticket, Ended)>>,
+    /// What the running attempts are about.
+    running: BTreeMap<Ticket, Running>,
+    settlements: FuturesUnordered<BoxFuture<'static, Result<Settled, RelayError>>>,
+    phase: Phase,
+    panicked: u64,
+    failure: Option<RelayError>,
+}
+
+struct Running {
+    hold: Hold,
+    stop: AbortHandle,
+}
+
+enum Phase {
+    /// Claiming and handling.
+    Working,
+    /// Told to stop; running handlers may finish in this time.
+    Draining(BoxFuture<'static, ()>),
+    /// No handler runs any longer.
+    Ending,
+}
+
+impl Run {
+    /// How often everything is looked at before the executor gets its turn, however much there is to do.
+    const TURNS: usize = 64;
+
+    pub(crate) fn new(claims: Claims, handler: Arc<dyn Handler>, concurrency: usize) -> Self {
+        Self {
+            handler,
+            concurrency,
+            keeper: Keeper::new(Arc::clone(claims.settler())),
+            claims,
+            attempts: FuturesUnordered::new(),
+            running: BTreeMap::new(),
+            settlements: FuturesUnordered::new(),
+            phase: Phase::Working,
+            panicked: 0,
+            failure: None,
+        }
+    }
+
+    /// Drives everything; ready when all is done after `shutdown`.
+    pub(crate) fn poll<S: Future<Output = ()>>(
+        &mut self,
+        cx: &mut Context<'_>,
+        mut shutdown: Pin<&mut S>,
+    ) -> Poll<()> {
+        for _ in 0..Self::TURNS {
+            if matches!(self.phase, Phase::Working) && shutdown.as_mut().poll(cx).is_ready() {
+                self.drain();
+            }
+            let mut moved = self.poll_keeper(cx);
+            moved |= self.poll_attempts(cx);
+            moved |= self.poll_phase(cx);
+            // Only when nothing else moves, so that as many settlements as possible are written together.
+            moved = moved || self.poll_settlements(cx);
+            if !moved {
+                return if self.is_over() { Poll::Ready(()) } else { Poll::Pending };
+            }
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+
+    /// What became of the messages, or why the run has failed.
+    pub(crate) fn report(self) -> Result<PipelineReport, RelayError> {
+        let tally = self.claims.settler().holdings.tally();
+        self.failure.map_or(Ok(PipelineReport { panicked: self.panicked, ..tally }), Err)
+    }
+
+    fn is_over(&self) -> bool {
+        matches!(self.phase, Phase::Ending) && self.settlements.is_empty() && self.claims.is_stopped()
+    }
+
+    fn poll_keeper(&mut self, cx: &mut Context<'_>) -> bool {
+        let mut moved = false;
+        while let Poll::Ready(lost) = self.keeper.poll_lost(cx) {
+            lost.into_iter().for_each(|ticket| self.lose(ticket));
+            moved = true;
+        }
+        moved
+    }
+
+    /// Stops the attempt at a message that is no longer ours; there is nothing to settle.
+    fn lose(&mut self, ticket: Ticket) {
+        if let Some(Running { hold, stop }) = self.running.remove(&ticket) {
+            tracing::warn!(queue = %self.claims.queue(), message = %hold.message(), "lease lost, handler stopped");
+            stop.abort();
+        }
+    }
+
+    fn poll_attempts(&mut self, cx: &mut Context<'_>) -> bool {
+        let mut moved = false;
+        while let Poll::Ready(Some((ticket, ended))) = self.attempts.poll_next_unpin(cx) {
+            self.ended(ticket, ended);
+            moved = true;
+        }
+        moved
+    }
+
+    fn ended(&mut self, ticket: Ticket, ended: Ended) {
+        // Whatever it came to, a claim that was lost meanwhile is not ours to settle.
+        let Some(Running { hold, .. }) = self.running.remove(&ticket) else { return };
+        match ended {
+            Ended::Verdict(verdict) => self.settle(hold, verdict),
+            Ended::Panicked(verdict) => {
+                tracing::error!(queue = %self.claims.queue(), message = %hold.message(), "handler panicked");
+                self.panicked += 1;
+                self.settle(hold, verdict);
+            }
+            Ended::Stopped => {}
+        }
+    }
+
+    fn settle(&mut self, hold: Hold, verdict: Verdict) {
+        self.settlements.push(hold.settle(verdict).boxed());
+    }
+
+    fn poll_settlements(&mut self, cx: &mut Context<'_>) -> bool {
+        let mut moved = false;
+        // Their outcomes are in the books, and in the trace where they failed.
+        while let Poll::Ready(Some(_)) = self.settlements.poll_next_unpin(cx) {
+            moved = true;
+        }
+        moved
+    }
+
+    fn poll_phase(&mut self, cx: &mut Context<'_>) -> bool {
+        if let Phase::Working = self.phase {
+            return self.poll_claims(cx);
+        }
+        let _ = self.claims.poll_stopped(cx);
+        let Phase::Draining(time) = &mut self.phase else { return false };
+        if !self.attempts.is_empty() {
+            if time.poll_unpin(cx).is_pending() {
+                return false;
+            }
+            self.cut_off();
+        }
+        self.phase = Phase::Ending;
+        true
+    }
+
+    fn poll_claims(&mut self, cx: &mut Context<'_>) -> bool {
+        let mut moved = false;
+        while self.attempts.len() < self.concurrency {
+            match self.claims.poll_next_unpin(cx) {
+                Poll::Ready(Some(Ok(claim))) => self.start(claim),
+                Poll::Ready(Some(Err(error))) if error.kind() == Some(StoreErrorKind::Unsupported) => {
+                    self.failure = Some(error);
+                    self.drain();
+                    return true;
+                }
+                Poll::Ready(Some(Err(_))) => {}
+                Poll::Ready(None) | Poll::Pending => return moved,
+            }
+            moved = true;
+        }
+        moved | self.claims.poll_fill(cx)
+    }
+
+    fn start(&mut self, claim: Claim) {
+        let (claimed, hold) = claim.into_parts();
+        let (stop, registration) = AbortHandle::new_pair();
+        let ticket = hold.ticket();
+        self.attempts.push(attempt(Arc::clone(&self.handler), ticket, claimed, registration).boxed());
+        self.running.insert(ticket, Running { hold, stop });
+    }
+
+    /// Begins the orderly end.
+    fn drain(&mut self) {
+        let setup = &self.claims.settler().setup;
+        let (timer, time) = (Arc::clone(&setup.timer), setup.config.drain);
+        tracing::debug!(queue = %self.claims.queue(), running = self.running.len(), "told to stop");
+        self.phase = Phase::Draining(async move { timer.sleep(time).await }.boxed());
+        self.claims.stop();
+    }
+
+    /// Ends the attempts that have used up the drain time.
+    fn cut_off(&mut self) {
+        self.attempts.clear();
+        for (_, Running { hold, .. }) in mem::take(&mut self.running) {
+            tracing::warn!(queue = %self.claims.queue(), message = %hold.message(), "stopped at shutdown");
+            self.settle(hold, Verdict::nack("stopped at shutdown"));
+        }
+    }
+}

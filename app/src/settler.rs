@@ -1,0 +1,129 @@
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::{Arc, Mutex, PoisonError},
+    task::{Context, Poll},
+};
+
+use claimstream_domain::{QueueName, Settled};
+use claimstream_ports::StoreError;
+use futures::{
+    FutureExt,
+    future::{BoxFuture, Shared},
+};
+use tracing::Instrument;
+
+use crate::{
+    batch::{Batch, Entry},
+    holdings::Holdings,
+    setup::Setup,
+    writing,
+};
+
+/// Writes the settlements of one stream, many in one call.
+///
+/// Whoever settles joins the open [`Batch`] and waits for its writing, a future shared by all who wait for it: whoever
+/// polls drives, and one who is dropped leaves the others as they were.
+pub(crate) struct Settler {
+    pub(crate) setup: Arc<Setup>,
+    pub(crate) holdings: Arc<Holdings>,
+    pub(crate) queue: QueueName,
+    open: Mutex<Option<Open>>,
+}
+
+/// How one settlement ended.
+pub(crate) type Outcome = Result<Settled, Arc<StoreError>>;
+
+/// The writing of a batch; it ends with one outcome for each place.
+type Writing = Shared<BoxFuture<'static, Arc<[Outcome]>>>;
+
+#[derive(Clone)]
+struct Open {
+    batch: Arc<Batch>,
+    writing: Writing,
+}
+
+impl Settler {
+    pub(crate) fn new(setup: Arc<Setup>, holdings: Arc<Holdings>, queue: QueueName) -> Self {
+        Self { setup, holdings, queue, open: Mutex::default() }
+    }
+
+    /// Joins the open batch, or opens one.
+    pub(crate) fn join(&self, entry: Entry) -> Settling {
+        let most = self.setup.config.settle_batch as usize;
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut entry = entry;
+        loop {
+            let Open { batch, writing } = open.get_or_insert_with(|| self.open());
+            match batch.join(entry, most) {
+                Ok(place) => {
+                    let (batch, writing) = (Arc::clone(batch), writing.clone());
+                    let holdings = Arc::clone(&self.holdings);
+                    return Settling { holdings, batch, writing, place, patience: Settling::PATIENCE };
+                }
+                Err(returned) => (entry, *open) = (returned, None),
+            }
+        }
+    }
+
+    fn open(&self) -> Open {
+        let batch = Arc::new(Batch::default());
+        let span = tracing::debug_span!("settle", queue = %self.queue, count = tracing::field::Empty);
+        let writing = writing::write(Arc::clone(&self.setup), Arc::clone(&self.holdings), Arc::clone(&batch));
+        Open { batch, writing: writing.instrument(span).boxed().shared() }
+    }
+}
+
+/// One settlement on its way.
+pub(crate) struct Settling {
+    holdings: Arc<Holdings>,
+    batch: Arc<Batch>,
+    writing: Writing,
+    place: usize,
+    /// How often the executor is still given its turn.
+    patience: u8,
+}
+
+impl Settling {
+    /// How often the executor gets its turn before a batch is hurried. A [`FuturesUnordered`], which is what most
+    /// consumers of many claims at a time are made of, polls a future again at once and passes the turn on only when it
+    /// asks for it a second time.
+    ///
+    /// [`FuturesUnordered`]: futures::stream::FuturesUnordered
+    const PATIENCE: u8 = 2;
+
+    /// Hurries the batch if all claims that are out are being settled already, so that nothing more can join.
+    ///
+    /// That is found out only after the executor has had its turn: a consumer that settles many claims at the same time
+    /// is just about to take the next one.
+    fn hurry(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if !self.holdings.none_idle() {
+            return Poll::Ready(());
+        }
+        if self.patience > 0 && !self.batch.is_left_ripe() {
+            self.patience -= 1;
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        self.batch.ripen();
+        Poll::Ready(())
+    }
+}
+
+impl Future for Settling {
+    type Output = Outcome;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
+        if self.hurry(cx).is_pending() {
+            return Poll::Pending;
+        }
+        if let Poll::Ready(outcomes) = self.writing.poll_unpin(cx) {
+            return Poll::Ready(outcomes[self.place].clone());
+        }
+        if self.batch.is_left_ripe() {
+            // Somebody else was polling the writing and may have looked before the batch was ripe.
+            cx.waker().wake_by_ref();
+        }
+        Poll::Pending
+    }
+}

@@ -1,0 +1,70 @@
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use claimstream_domain::{ClaimId, Found, Next, Owner, Pace};
+use claimstream_ports::{LockingStrategy, Settlements, Timer, Wakeup};
+
+use crate::RelayConfig;
+
+/// What everything that a relay starts stands on: its ports, its settings and its name.
+#[derive(Clone)]
+pub(crate) struct Setup {
+    pub(crate) strategy: Arc<dyn LockingStrategy>,
+    pub(crate) settlements: Arc<dyn Settlements>,
+    pub(crate) timer: Arc<dyn Timer>,
+    pub(crate) wakeup: Option<Arc<dyn Wakeup>>,
+    pub(crate) config: RelayConfig,
+    pub(crate) owner: Owner,
+    /// How many claim calls this instance has made; clones count together.
+    pub(crate) claims: Arc<AtomicU64>,
+    /// How many waits have been drawn.
+    pub(crate) seeds: Arc<AtomicU64>,
+}
+
+impl Setup {
+    /// An id that no claim call has had before.
+    pub(crate) fn fresh_claim_id(&self) -> ClaimId {
+        ClaimId::new(self.owner.instance(), self.claims.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// How long to wait after the next failure in a row of a call that is worth repeating.
+    pub(crate) fn wait_after_failure(&self, pace: Pace) -> (Pace, Duration) {
+        match self.pace(pace, Found::Failed) {
+            (pace, Next::Wait(wait)) => (pace, wait),
+            (pace, Next::ClaimNow) => (pace, Duration::ZERO),
+        }
+    }
+
+    /// What follows a claim that brought `found`.
+    pub(crate) fn pace(&self, pace: Pace, found: Found) -> (Pace, Next) {
+        // Waits must differ between instances and from one to the next; they need not be unforeseeable.
+        let seed = self.owner.instance().0 ^ self.seeds.fetch_add(1, Ordering::Relaxed).rotate_left(32);
+        self.config.pacing.after(pace, found, seed)
+    }
+
+    /// The term of a lease that was asked for at `sent`.
+    pub(crate) fn term(&self, sent: Duration) -> Term {
+        let lease = self.config.lease;
+        let margin = lease.duration() / Term::MARGIN;
+        Term { renew_at: sent + lease.renew_after(), deadline: sent + lease.duration() - margin }
+    }
+}
+
+/// When a lease is to be renewed and when it must no longer be relied on, on the timer's clock.
+///
+/// Both are counted from before the lease was asked for: the store granted it later, so it lasts longer than we believe.
+#[derive(Clone, Copy)]
+pub(crate) struct Term {
+    pub(crate) renew_at: Duration,
+    pub(crate) deadline: Duration,
+}
+
+impl Term {
+    /// The part of a lease that is left unused, a twentieth, for clocks that do not run equally fast.
+    const MARGIN: u32 = 20;
+}
