@@ -30,7 +30,7 @@ pub(crate) async fn attempt(
     let span = tracing::debug_span!(
         "handle",
         queue = %claimed.message.queue,
-        message = %claimed.message.id,
+        message_id = %claimed.message.id,
         attempt = claimed.attempt,
         traceparent = claimed.message.headers.get("traceparent"),
     );

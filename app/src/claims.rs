@@ -167,14 +167,14 @@ impl Claims {
 
     /// Releases a message that nobody has begun to handle.
     fn give_back(&mut self, ticket: Ticket, claimed: Claimed) {
-        tracing::debug!(message = %claimed.message.id, attempt = claimed.attempt, "given back untried");
+        tracing::debug!(message_id = %claimed.message.id, attempt = claimed.attempt, "given back untried");
         self.settle(ticket, claimed, Verdict::Release);
     }
 
     /// Buries a message whose attempts are used up though none has failed: it ends every process that touches it.
     fn give_up(&mut self, ticket: Ticket, claimed: Claimed) {
         let most = self.settler.setup.config.retry.max_attempts;
-        tracing::warn!(message = %claimed.message.id, attempt = claimed.attempt, most, "given up unheard");
+        tracing::warn!(message_id = %claimed.message.id, attempt = claimed.attempt, most, "given up unheard");
         let why = match &claimed.last_error {
             Some(last) => format!("all {most} attempts used up, the last never ended; before it: {last}"),
             None => format!("all {most} attempts used up, the last never ended"),
@@ -225,7 +225,7 @@ impl Stream for Claims {
 impl Drop for Claims {
     fn drop(&mut self) {
         for (ticket, claimed) in self.buffer.drain(..) {
-            tracing::debug!(message = %claimed.message.id, attempt = claimed.attempt, "dropped untried");
+            tracing::debug!(message_id = %claimed.message.id, attempt = claimed.attempt, "dropped untried");
             self.settler.holdings.let_go(ticket);
         }
     }

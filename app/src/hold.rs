@@ -58,7 +58,7 @@ impl Hold {
         let outcome = self.settler.join(entry).await;
         self.ended = true;
         let settled = outcome.as_ref().ok();
-        tracing::debug!(message = %self.message, %claim, attempt = self.attempt, ?event, ?settled, "settled");
+        tracing::debug!(message_id = %self.message, %claim, attempt = self.attempt, ?event, ?settled, "settled");
         outcome.map_err(|source| self.error(Operation::Settle, source))
     }
 
@@ -83,7 +83,7 @@ impl Hold {
 impl Drop for Hold {
     fn drop(&mut self) {
         if !self.ended && self.settler.holdings.let_go(self.ticket) {
-            tracing::debug!(message = %self.message, attempt = self.attempt, "dropped unsettled");
+            tracing::debug!(message_id = %self.message, attempt = self.attempt, "dropped unsettled");
         }
     }
 }

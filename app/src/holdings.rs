@@ -11,7 +11,7 @@ use std::{
 
 use claimstream_domain::{Claimed, Event, Receipt, Renewed, Settled};
 
-use crate::{PipelineReport, renewal::Renewal, setup::Term};
+use crate::{PipelineReport, renewal::Renewal, term::Term};
 
 /// Every claim that one stream has taken and not ended yet: where it stands, its newest receipt and its term.
 ///

@@ -83,6 +83,7 @@ mod renewal;
 mod run;
 mod settler;
 mod setup;
+mod term;
 mod writing;
 
 pub use claim::Claim;

@@ -116,7 +116,7 @@ impl Run {
     /// Stops the attempt at a message that is no longer ours; there is nothing to settle.
     fn lose(&mut self, ticket: Ticket) {
         if let Some(Running { hold, stop }) = self.running.remove(&ticket) {
-            tracing::warn!(queue = %self.claims.queue(), message = %hold.message(), "lease lost, handler stopped");
+            tracing::warn!(queue = %self.claims.queue(), message_id = %hold.message(), "lease lost, handler stopped");
             stop.abort();
         }
     }
@@ -136,7 +136,7 @@ impl Run {
         match ended {
             Ended::Verdict(verdict) => self.settle(hold, verdict),
             Ended::Panicked(verdict) => {
-                tracing::error!(queue = %self.claims.queue(), message = %hold.message(), "handler panicked");
+                tracing::error!(queue = %self.claims.queue(), message_id = %hold.message(), "handler panicked");
                 self.panicked += 1;
                 self.settle(hold, verdict);
             }
@@ -212,7 +212,7 @@ impl Run {
     fn cut_off(&mut self) {
         self.attempts.clear();
         for (_, Running { hold, .. }) in mem::take(&mut self.running) {
-            tracing::warn!(queue = %self.claims.queue(), message = %hold.message(), "stopped at shutdown");
+            tracing::warn!(queue = %self.claims.queue(), message_id = %hold.message(), "stopped at shutdown");
             self.settle(hold, Verdict::nack("stopped at shutdown"));
         }
     }

@@ -9,7 +9,7 @@ use std::{
 use claimstream_domain::{ClaimId, Found, Next, Owner, Pace};
 use claimstream_ports::{LockingStrategy, Settlements, Timer, Wakeup};
 
-use crate::RelayConfig;
+use crate::{RelayConfig, term::Term};
 
 /// What everything that a relay starts stands on: its ports, its settings and its name.
 #[derive(Clone)]
@@ -49,22 +49,6 @@ impl Setup {
 
     /// The term of a lease that was asked for at `sent`.
     pub(crate) fn term(&self, sent: Duration) -> Term {
-        let lease = self.config.lease;
-        let margin = lease.duration() / Term::MARGIN;
-        Term { renew_at: sent + lease.renew_after(), deadline: sent + lease.duration() - margin }
+        Term::of(self.config.lease, sent)
     }
-}
-
-/// When a lease is to be renewed and when it must no longer be relied on, on the timer's clock.
-///
-/// Both are counted from before the lease was asked for: the store granted it later, so it lasts longer than we believe.
-#[derive(Clone, Copy)]
-pub(crate) struct Term {
-    pub(crate) renew_at: Duration,
-    pub(crate) deadline: Duration,
-}
-
-impl Term {
-    /// The part of a lease that is left unused, a twentieth, for clocks that do not run equally fast.
-    const MARGIN: u32 = 20;
 }

@@ -72,7 +72,7 @@ async fn write_one_by_one(setup: &Setup, settlements: &[Settlement], deadline: D
     for settlement in settlements {
         let settled = write_together(setup, slice::from_ref(settlement), deadline).await;
         outcomes.push(settled.map(|settled| settled[0]).map_err(|error| {
-            tracing::error!(message = %settlement.receipt.message, %error, "not settled");
+            tracing::error!(message_id = %settlement.receipt.message, %error, "not settled");
             Arc::new(error)
         }));
     }

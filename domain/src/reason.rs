@@ -11,7 +11,7 @@ impl Reason {
     /// Keeps the first 500 characters of what `why` displays; control characters become blanks.
     pub fn new(why: impl fmt::Display) -> Self {
         let text = why.to_string();
-        let line = text.trim().chars().map(|c| if c.is_control() { ' ' } else { c });
+        let line = text.chars().map(|c| if c.is_control() { ' ' } else { c });
         Self(line.take(Self::MAX_CHARS).collect::<String>().into())
     }
 
@@ -35,6 +35,7 @@ mod tests {
     fn cuts_long_reasons_at_a_character() {
         let reason = Reason::new("ü".repeat(600));
         assert_eq!(reason.as_str().chars().count(), 500);
-        assert_eq!(Reason::new(" a\nb\u{0}c ").as_str(), "a b c");
+        assert_eq!(Reason::new("a\nb\u{0}c ").as_str(), "a b c ");
+        assert_eq!(Reason::new(&reason), reason);
     }
 }

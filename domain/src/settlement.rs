@@ -49,7 +49,6 @@ impl Disposition {
 
 /// How a settlement ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[must_use]
 pub enum Settled {
     /// It was ours and the disposition is durable.
     Accepted,
@@ -59,7 +58,6 @@ pub enum Settled {
 
 /// How a renewal ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
-#[must_use]
 pub enum Renewed {
     /// Still ours, for the whole new lease; the receipt replaces the old one.
     Extended(Receipt),

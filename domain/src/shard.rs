@@ -90,7 +90,7 @@ mod tests {
     fn a_key_decides_alone_and_ids_spread() {
         let shards = ShardCount::new(16).unwrap();
         let key = OrderingKey::new("account-7").unwrap();
-        let id = |n: u128| MessageId::new(Uuid::from_u128(n << 64 | n * 7919));
+        let id = |n: u128| MessageId::new(Uuid::from_u128((n << 64) | (n * 7919)));
         let by_key: Vec<_> = (1..50).map(|n| shards.shard_of(id(n), Some(&key))).collect();
         assert!(by_key.windows(2).all(|pair| pair[0] == pair[1]));
         let mut seen: Vec<_> = (1..200).map(|n| shards.shard_of(id(n), None)).collect();

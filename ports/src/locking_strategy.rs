@@ -7,7 +7,7 @@ use crate::StoreError;
 ///
 /// Implementors owe:
 /// * at most `limit` messages, all due on the store's clock, all of the asked queue, oldest due time first within a
-///   shard;
+///   shard; a message that became visible after younger ones had been claimed is found within two seconds;
 /// * the move of each to the end of the lease, the stamp of the claim id and one more attempt, durable before the call
 ///   returns, in a transaction of their own;
 /// * a message whose lease has run out is due again, whatever became of its holder;

@@ -168,3 +168,69 @@ fn submit_one(
 fn current(tables: &Tables, tx: TransactionId, key: &StepKey) -> Option<StepRow> {
     tables.open.step(tx, key).or_else(|| tables.steps.get(key))
 }
+
+#[cfg(test)]
+mod tests {
+    use claimstream_domain::{DedupKey, MessageId, Payload, QueueName};
+    use futures::{FutureExt, executor::block_on};
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn message(n: u128, key: &str) -> NewMessage {
+        let queue = QueueName::new("orders").unwrap();
+        let message = NewMessage::new(MessageId::new(Uuid::from_u128(n)), queue, Payload::json("{}"));
+        message.unique_by(DedupKey::new(key).unwrap())
+    }
+
+    #[test]
+    fn a_second_writer_waits_until_the_first_has_ended() {
+        let store = MemoryStore::new();
+        for (n, commit, expected) in [(1, true, Enqueued::Duplicate), (3, false, Enqueued::New)] {
+            let (first, second) = (store.begin(), store.begin());
+            let (one, other) = ([message(n, &n.to_string())], [message(n + 1, &n.to_string())]);
+            block_on(store.enqueue(&first, &one)).unwrap();
+            let mut waiting = store.enqueue(&second, &other).boxed();
+            assert!((&mut waiting).now_or_never().is_none());
+            if commit {
+                first.commit();
+            } else {
+                first.rollback();
+            }
+            assert_eq!(block_on(waiting).unwrap(), [expected]);
+        }
+    }
+
+    #[test]
+    fn of_two_that_wait_for_each_other_one_is_told() {
+        let store = MemoryStore::new();
+        let (one, other) = (store.begin(), store.begin());
+        block_on(store.enqueue(&one, &[message(1, "a")])).unwrap();
+        block_on(store.enqueue(&other, &[message(2, "b")])).unwrap();
+        let wanted = [message(3, "b")];
+        let mut waiting = store.enqueue(&one, &wanted).boxed();
+        assert!((&mut waiting).now_or_never().is_none());
+        let error = block_on(store.enqueue(&other, &[message(4, "a")])).unwrap_err();
+        assert_eq!(error.kind(), StoreErrorKind::Transient);
+        drop(other);
+        assert_eq!(block_on(waiting).unwrap(), [Enqueued::New]);
+    }
+
+    #[test]
+    fn an_enqueue_that_is_given_up_while_it_waits_leaves_nothing() {
+        let store = MemoryStore::new();
+        let (first, second) = (store.begin(), store.begin());
+        block_on(store.enqueue(&first, &[message(1, "a")])).unwrap();
+        assert!(store.enqueue(&second, &[message(2, "b"), message(3, "a")]).now_or_never().is_none());
+        second.commit();
+        drop(first);
+        assert_eq!(block_on(store.enqueue_now(&[message(4, "b")])).unwrap(), [Enqueued::New]);
+    }
+
+    #[test]
+    fn a_transaction_of_another_store_is_refused() {
+        let (store, other) = (MemoryStore::new(), MemoryStore::new());
+        let error = block_on(store.enqueue(&other.begin(), &[message(1, "a")])).unwrap_err();
+        assert_eq!(error.kind(), StoreErrorKind::Unsupported);
+    }
+}

@@ -94,7 +94,7 @@ impl<'a> Claiming<'a> {
         self.visited.push(shard);
         let (lanes, queue) = (&self.store.lanes, self.request.queue.clone());
         let wanted = self.request.limit - self.taken;
-        let low = lanes.low(&queue, shard);
+        let low = lanes.low(&queue, shard, self.store.clock.elapsed());
         let mut count = self.take(shard, wanted, low).await?;
         if count < wanted && low > 0 {
             count += self.take(shard, wanted - count, 0).await?;
@@ -183,7 +183,7 @@ impl<'a> Claiming<'a> {
         for shard in &self.visited {
             let of_shard = claimed.iter().filter(|(_, claimed)| claimed.message.shard == *shard);
             if let Some(oldest) = of_shard.map(|(due, _)| *due).min() {
-                store.lanes.raise(&self.request.queue, *shard, oldest);
+                store.lanes.raise(&self.request.queue, *shard, oldest, store.clock.elapsed());
             }
         }
         claimed.sort_by_key(|(due, claimed)| (*due, claimed.message.id));

@@ -33,8 +33,8 @@ impl FrozenClock {
 ///
 /// SQLite has no clock of its own, so the machine's is its clock. A server's clock is read with other answers, and a
 /// reading is carried on by the monotonic clock for at most a second; then it is read again.
-#[derive(Default)]
 pub(crate) struct ServerClock {
+    made: Instant,
     frozen: Option<FrozenClock>,
     reading: Mutex<Option<(i64, Instant)>>,
 }
@@ -43,7 +43,7 @@ impl ServerClock {
     const TRUSTED_FOR: Duration = Duration::from_secs(1);
 
     pub(crate) fn new(frozen: Option<FrozenClock>) -> Self {
-        Self { frozen, reading: Mutex::default() }
+        Self { made: Instant::now(), frozen, reading: Mutex::default() }
     }
 
     /// The server's time now, if a reading is fresh enough.
@@ -65,6 +65,14 @@ impl ServerClock {
     /// Trusts no reading any more, after trouble: the next connection may lead to another server.
     pub(crate) fn forget(&self) {
         *self.reading.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// Time since this clock was made, by the monotonic clock or the frozen one.
+    pub(crate) fn elapsed(&self) -> Duration {
+        match &self.frozen {
+            Some(frozen) => Duration::from_micros(frozen.micros().max(0) as u64),
+            None => self.made.elapsed(),
+        }
     }
 
     /// The machine's time, which is SQLite's.

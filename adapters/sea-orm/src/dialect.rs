@@ -12,9 +12,10 @@ pub enum Dialect {
 impl Dialect {
     /// The dialect of a database URL, or a sentence that names the URLs that would work.
     pub fn of_url(url: &str) -> Result<Self, String> {
-        let scheme = url.split(':').next().unwrap_or_default();
+        // Only what stands before the first colon is ever shown: the rest may hold a password.
+        let scheme = url.split_once(':').map_or("", |(scheme, _)| scheme);
         match scheme {
-            "mysql" | "mariadb" if cfg!(feature = "mysql") => Ok(Self::MySql),
+            "mysql" if cfg!(feature = "mysql") => Ok(Self::MySql),
             "sqlite" if cfg!(feature = "sqlite") => Ok(Self::Sqlite),
             other => Err(format!(
                 "a database URL that starts with {other:?} is not supported; use mysql://user@host/database \

@@ -1,7 +1,10 @@
+use std::ops::Range;
+
 use async_trait::async_trait;
 use claimstream_domain::{DedupKey, Due, Enqueued, MessageId, NewMessage, QueueName};
 use claimstream_ports::{Enqueue, StoreError, StoreErrorKind};
 use sea_orm::{ConnectionTrait, DatabaseConnection, DatabaseTransaction, Statement, Value};
+use uuid::Uuid;
 
 use crate::{
     args::{Args, bytes},
@@ -9,6 +12,7 @@ use crate::{
     clock::micros,
     dialect::Dialect,
     outbox::SeaOrmOutbox,
+    sql::Sql,
     unit::{Store, maybe, rows, run},
 };
 
@@ -99,23 +103,68 @@ impl SeaOrmOutbox {
 }
 
 impl Store {
+    /// What a row takes beside its payload: keys and headers.
+    const ROW_MARGIN: usize = 1024;
+
     pub(crate) async fn enqueue(
         &self,
         on: &impl ConnectionTrait,
         messages: &[NewMessage],
     ) -> Result<Vec<Enqueued>, StoreError> {
         self.check(messages)?;
-        let enqueued = self.reserve(on, messages).await?;
-        let fresh: Vec<NewMessage> = messages
-            .iter()
-            .zip(&enqueued)
-            .filter(|(_, enqueued)| **enqueued == Enqueued::New)
-            .map(|(message, _)| message.clone())
-            .collect();
-        for statement in self.message_statements(&fresh) {
-            run(on, ENQUEUE, statement).await?;
+        let mut enqueued = self.reserve(on, messages).await?;
+        let mut claimable = Vec::new();
+        for part in self.parts_that_fit(messages) {
+            let fresh: Vec<usize> = part.filter(|n| enqueued[*n] == Enqueued::New).collect();
+            let rows: Vec<(Uuid, Args)> =
+                fresh.iter().map(|n| (messages[*n].id.uuid(), self.message_row(&messages[*n]))).collect();
+            let known = self
+                .insert_new(on, ENQUEUE, &self.sql.enqueue_message, &self.sql.enqueue_known, &rows)
+                .await?;
+            for (n, (id, row)) in fresh.into_iter().zip(rows) {
+                match known.contains(&id) {
+                    true => enqueued[n] = Enqueued::Duplicate,
+                    false => claimable.push(row),
+                }
+            }
+        }
+        for chunk in chunks(&claimable) {
+            run(on, ENQUEUE, self.sql.enqueue_queue.bind_rows(&self.args(), chunk)).await?;
         }
         Ok(enqueued)
+    }
+
+    /// Inserts rows by id; answers which of them were there before, and inserts the others.
+    ///
+    /// Ids are hardly ever known, so that is looked up only when the insert has met one: the insert decides, not a read
+    /// before it. The failed statement leaves the caller's transaction as it was.
+    pub(crate) async fn insert_new(
+        &self,
+        on: &impl ConnectionTrait,
+        operation: &'static str,
+        insert: &Sql,
+        lookup: &Sql,
+        rows_by_id: &[(Uuid, Args)],
+    ) -> Result<Vec<Uuid>, StoreError> {
+        let mut all_known = Vec::new();
+        for part in chunks(rows_by_id) {
+            let all: Vec<Args> = part.iter().map(|(_, row)| row.clone()).collect();
+            match run(on, operation, insert.bind_rows(&self.args(), &all)).await {
+                Ok(_) => continue,
+                Err(error) if error.kind() != StoreErrorKind::Conflict => return Err(error),
+                Err(_) => {}
+            }
+            let args = self.args().with_list("ids", part.iter().map(|(id, _)| bytes(*id)));
+            let known = rows(on, operation, lookup.bind(&args)).await?;
+            let known = known.iter().map(|row| row.uuid(0)).collect::<Result<Vec<_>, _>>()?;
+            let fresh: Vec<Args> =
+                part.iter().filter(|(id, _)| !known.contains(id)).map(|(_, row)| row.clone()).collect();
+            for chunk in chunks(&fresh) {
+                run(on, operation, insert.bind_rows(&self.args(), chunk)).await?;
+            }
+            all_known.extend(known);
+        }
+        Ok(all_known)
     }
 
     fn check(&self, messages: &[NewMessage]) -> Result<(), StoreError> {
@@ -174,32 +223,28 @@ impl Store {
     /// The inserts of bodies and of queue entries, each of several rows.
     fn message_statements(&self, messages: &[NewMessage]) -> Vec<Statement> {
         let rows: Vec<Args> = messages.iter().map(|message| self.message_row(message)).collect();
-        let mut statements = Vec::new();
-        let mut rest = rows.as_slice();
-        for part in self.parts_that_fit(messages) {
-            let (part, others) = rest.split_at(part);
-            let common = self.args();
-            statements.extend(chunks(part).map(|rows| self.sql.enqueue_message.bind_rows(&common, rows)));
-            rest = others;
-        }
         let common = self.args();
+        let parts = self.parts_that_fit(messages);
+        let bodies = parts.into_iter().flat_map(|part| chunks(&rows[part]).collect::<Vec<_>>());
+        let mut statements: Vec<Statement> =
+            bodies.map(|rows| self.sql.enqueue_message.bind_rows(&common, rows)).collect();
         statements.extend(chunks(&rows).map(|rows| self.sql.enqueue_queue.bind_rows(&common, rows)));
         statements
     }
 
-    /// How many messages in a row fit together into a packet, again and again.
-    fn parts_that_fit(&self, messages: &[NewMessage]) -> Vec<usize> {
+    /// Messages cut into runs that fit together into a packet.
+    fn parts_that_fit(&self, messages: &[NewMessage]) -> Vec<Range<usize>> {
         let mut parts = Vec::new();
-        let (mut count, mut bytes) = (0, 0);
-        for message in messages {
-            let size = message.payload.bytes().len() + 1024;
-            if count > 0 && bytes + size > self.limit.bytes() {
-                parts.push(count);
-                (count, bytes) = (0, 0);
+        let (mut start, mut bytes) = (0, 0);
+        for (n, message) in messages.iter().enumerate() {
+            let size = message.payload.bytes().len() + Self::ROW_MARGIN;
+            if n > start && bytes + size > self.limit.bytes() {
+                parts.push(start..n);
+                (start, bytes) = (n, 0);
             }
-            (count, bytes) = (count + 1, bytes + size);
+            bytes += size;
         }
-        parts.push(count);
+        parts.push(start..messages.len());
         parts
     }
 
@@ -240,7 +285,7 @@ fn keys_by_queue(keyed: &[NewMessage]) -> Vec<(&QueueName, Vec<&DedupKey>)> {
 }
 
 /// Rows cut into the few lengths that are ever prepared, longest first.
-pub(crate) fn chunks(rows: &[Args]) -> impl Iterator<Item = &[Args]> {
+pub(crate) fn chunks<T>(rows: &[T]) -> impl Iterator<Item = &[T]> {
     let mut rest = rows;
     std::iter::from_fn(move || {
         let length = CHUNKS.into_iter().find(|length| *length <= rest.len())?;

@@ -1,7 +1,7 @@
 use std::{
     collections::{HashMap, VecDeque},
     sync::{Mutex, PoisonError},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use claimstream_domain::{QueueName, Shard, ShardCount};
@@ -20,7 +20,7 @@ pub(crate) struct Lanes {
 #[derive(Default)]
 struct Lane {
     hot: VecDeque<Shard>,
-    low: HashMap<Shard, (i64, Instant)>,
+    low: HashMap<Shard, (i64, Duration)>,
     turn: u16,
 }
 
@@ -39,10 +39,10 @@ impl Lanes {
         })
     }
 
-    /// Where to begin in a shard, in the store's time; the beginning of time without a watermark.
-    pub(crate) fn low(&self, queue: &QueueName, shard: Shard) -> i64 {
+    /// Where to begin in a shard, in the store's time; the beginning of time without a watermark. `now` is monotonic.
+    pub(crate) fn low(&self, queue: &QueueName, shard: Shard, now: Duration) -> i64 {
         self.with(queue, |lane| match lane.low.get(&shard) {
-            Some((low, since)) if since.elapsed() < Self::WATERMARK_LIVES => *low,
+            Some((low, since)) if now.saturating_sub(*since) < Self::WATERMARK_LIVES => *low,
             _ => {
                 lane.low.remove(&shard);
                 0
@@ -56,10 +56,10 @@ impl Lanes {
     }
 
     /// Raises the watermark of a hot shard to the oldest due time of what was claimed from it.
-    pub(crate) fn raise(&self, queue: &QueueName, shard: Shard, oldest: i64) {
+    pub(crate) fn raise(&self, queue: &QueueName, shard: Shard, oldest: i64, now: Duration) {
         self.with(queue, |lane| {
             if lane.hot.contains(&shard) {
-                let since = lane.low.get(&shard).map_or_else(Instant::now, |(_, since)| *since);
+                let since = lane.low.get(&shard).map_or(now, |(_, since)| *since);
                 lane.low.insert(shard, (oldest, since));
             }
         });
@@ -104,12 +104,14 @@ mod tests {
         lanes.heat(&queue, &all, 1);
         let first = lanes.next_hot(&queue, &[]).unwrap();
         lanes.full(&queue, first);
-        lanes.raise(&queue, first, 17);
-        assert_eq!(lanes.low(&queue, first), 17);
+        let (at, later) = (Duration::from_secs(5), Duration::from_secs(7));
+        lanes.raise(&queue, first, 17, at);
+        assert_eq!(lanes.low(&queue, first, at), 17);
+        assert_eq!(lanes.low(&queue, first, later), 0);
         let second = lanes.next_hot(&queue, &[]).unwrap();
         assert_ne!(first, second);
         lanes.short(&queue, second);
-        assert_eq!(lanes.low(&queue, second), 0);
+        assert_eq!(lanes.low(&queue, second, at), 0);
         let rest: Vec<_> = std::iter::from_fn(|| lanes.next_hot(&queue, &[first])).collect();
         assert_eq!(rest.len(), 2);
         assert_eq!(lanes.next_hot(&queue, &[]), Some(first));

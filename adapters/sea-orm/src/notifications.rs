@@ -176,33 +176,26 @@ impl Store {
     ) -> Result<Vec<Enqueued>, StoreError> {
         let messages = requests.iter().map(request_message).collect::<Result<Vec<_>, _>>();
         let messages = messages.map_err(|e| corrupt(SUBMIT, e))?;
-        let ids: Vec<Uuid> = requests.iter().map(|request| request.id).collect();
-        let mut seen = self.known_requests(on, &ids).await?;
-        let mut taken = Vec::with_capacity(requests.len());
-        for id in ids {
-            taken.push(if seen.contains(&id) { Enqueued::Duplicate } else { Enqueued::New });
-            seen.push(id);
+        let mut rows: Vec<(Uuid, Args)> = Vec::new();
+        let mut first = vec![false; requests.len()];
+        for (n, request) in requests.iter().enumerate() {
+            first[n] = !rows.iter().any(|(id, _)| *id == request.id);
+            if first[n] {
+                rows.push((request.id, self.request_row(request)?));
+            }
         }
-        let fresh = |n: &usize| taken[*n] == Enqueued::New;
-        let rows: Result<Vec<Args>, StoreError> =
-            (0..requests.len()).filter(fresh).map(|n| self.request_row(&requests[n])).collect();
-        for chunk in chunks(&rows?) {
-            run(on, SUBMIT, self.sql.request_insert.bind_rows(&self.args(), chunk)).await?;
-        }
-        let messages: Vec<_> = (0..requests.len()).filter(fresh).map(|n| messages[n].clone()).collect();
-        self.enqueue(on, &messages).await?;
-        Ok(taken)
+        let known =
+            self.insert_new(on, SUBMIT, &self.sql.request_insert, &self.sql.request_known, &rows).await?;
+        let is_new = |n: usize| first[n] && !known.contains(&requests[n].id);
+        let fresh: Vec<_> = (0..requests.len()).filter(|n| is_new(*n)).map(|n| messages[n].clone()).collect();
+        self.enqueue(on, &fresh).await?;
+        let answer = |n| if is_new(n) { Enqueued::New } else { Enqueued::Duplicate };
+        Ok((0..requests.len()).map(answer).collect())
     }
 
     fn request_row(&self, request: &NotificationRequest) -> Result<Args, StoreError> {
         let json = serde_json::to_vec(request).map_err(|e| corrupt(SUBMIT, e))?;
         Ok(Args::new().with("id", bytes(request.id)).with("request", json))
-    }
-
-    async fn known_requests(&self, on: &impl ConnectionTrait, ids: &[Uuid]) -> Result<Vec<Uuid>, StoreError> {
-        let args = self.args().with_list("ids", ids.iter().copied().map(bytes));
-        let known = rows(on, SUBMIT, self.sql.request_known.bind(&args)).await?;
-        known.iter().map(|row| row.uuid(0)).collect()
     }
 
     async fn insert_records(&self, records: &[NotificationRecord]) -> Result<(), StoreError> {

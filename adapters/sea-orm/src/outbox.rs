@@ -65,6 +65,9 @@ impl Default for OpenOptions {
 }
 
 impl SeaOrmOutbox {
+    const OPEN_TRIES: u32 = 40;
+    const OPEN_WAIT: Duration = Duration::from_millis(50);
+
     /// Connects, makes or checks the tables, and proves the locking strategy; refuses here what would fail at night.
     pub async fn open(url: &str, options: OpenOptions) -> Result<Self, StoreError> {
         let runtime = match &options.runtime {
@@ -72,11 +75,28 @@ impl SeaOrmOutbox {
             None => own_or_current_runtime()?,
         };
         let url = url.to_owned();
-        let opened = runtime.clone().spawn(async move { Self::open_here(&url, options, runtime).await });
+        let opened = runtime.clone().spawn(async move { Self::open_patiently(&url, options, runtime).await });
         match opened.await {
             Ok(opened) => opened,
             Err(lost) => Err(StoreError::new(StoreErrorKind::Unavailable, "open", lost)),
         }
+    }
+
+    /// Several instances may start at once: whoever meets the other's lock on the tables tries again.
+    async fn open_patiently(
+        url: &str,
+        options: OpenOptions,
+        runtime: tokio::runtime::Handle,
+    ) -> Result<Self, StoreError> {
+        for _ in 0..Self::OPEN_TRIES {
+            match Self::open_here(url, options.clone(), runtime.clone()).await {
+                Err(error) if error.kind() == StoreErrorKind::Transient => {
+                    tokio::time::sleep(Self::OPEN_WAIT).await
+                }
+                done => return done,
+            }
+        }
+        Self::open_here(url, options, runtime).await
     }
 
     async fn open_here(
@@ -90,9 +110,14 @@ impl SeaOrmOutbox {
             acquire_timeout: options.acquire_timeout,
             frozen_clock: options.frozen_clock.clone(),
         };
-        let db = Database::connect(pool.options(url).map_err(unsupported)?)
-            .await
-            .map_err(|e| classify("open", e))?;
+        let options_of_pool = pool.options(url).map_err(unsupported)?;
+        if !crate::pool::is_readable(url) {
+            // The driver's own words would quote the whole URL, password included.
+            return Err(unsupported(
+                "the database URL cannot be read; write it like mysql://user:password@host:3306/database",
+            ));
+        }
+        let db = Database::connect(options_of_pool).await.map_err(|e| classify("open", e))?;
         let sql = Statements::of(dialect);
         let clock = ServerClock::new(options.frozen_clock);
         let shards =

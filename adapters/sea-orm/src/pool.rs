@@ -112,6 +112,17 @@ impl HardenedPool {
     }
 }
 
+/// Whether the driver will be able to read the URL.
+pub(crate) fn is_readable(url: &str) -> bool {
+    match Dialect::of_url(url) {
+        #[cfg(feature = "mysql")]
+        Ok(Dialect::MySql) => url.parse::<sea_orm::sqlx::mysql::MySqlConnectOptions>().is_ok(),
+        #[cfg(feature = "sqlite")]
+        Ok(Dialect::Sqlite) => url.parse::<sea_orm::sqlx::sqlite::SqliteConnectOptions>().is_ok(),
+        _ => false,
+    }
+}
+
 /// `; SET timestamp = ...`, or nothing without a frozen clock.
 #[cfg(feature = "mysql")]
 fn set_timestamp(frozen: Option<&FrozenClock>) -> String {

@@ -18,7 +18,8 @@ pub(crate) const VERSION: i64 = 1;
 /// The scripts that make the tables, by version; for people who apply them by other means.
 ///
 /// Each statement is idempotent and atomic, so scripts may run again and beside themselves. After them, one row for each
-/// shard goes into `claimstream_shard` and the version into `claimstream_schema`; [`printable`] writes that too.
+/// shard goes into `claimstream_shard` and the version into `claimstream_schema`;
+/// [`printable_schema`](crate::SeaOrmOutbox::printable_schema) writes that too.
 pub fn schema(dialect: Dialect) -> &'static [(i64, &'static str)] {
     match dialect {
         Dialect::MySql => &[(1, include_str!("sql/mysql/schema_1.sql"))],
@@ -27,27 +28,26 @@ pub fn schema(dialect: Dialect) -> &'static [(i64, &'static str)] {
 }
 
 impl crate::SeaOrmOutbox {
-    /// The whole schema as one script, ready to be pasted into another tool.
+    /// The whole schema as one script, ready to be pasted into another tool; it may run again.
     pub fn printable_schema(dialect: Dialect, shards: ShardCount) -> String {
-        let now = match dialect {
-            Dialect::MySql => "UTC_TIMESTAMP(6)",
-            Dialect::Sqlite => "CAST(unixepoch('subsec') * 1000000 AS INTEGER)",
+        let (now, ignore) = match dialect {
+            Dialect::MySql => (
+                "UTC_TIMESTAMP(6)",
+                ["ON DUPLICATE KEY UPDATE shard = shard", "ON DUPLICATE KEY UPDATE version = version"],
+            ),
+            Dialect::Sqlite => {
+                let now = "CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER)";
+                (now, ["ON CONFLICT DO NOTHING"; 2])
+            }
         };
-        let ignore = match dialect {
-            Dialect::MySql => "ON DUPLICATE KEY UPDATE",
-            Dialect::Sqlite => "ON CONFLICT DO NOTHING --",
-        };
+        let [shard_known, version_known] = ignore;
         let numbers: Vec<String> = shards.shards().map(|shard| format!("({})", shard.number())).collect();
-        let mut script: String = schema(dialect).iter().map(|(_, file)| *file).collect();
-        script += &format!(
-            "\nINSERT INTO claimstream_shard (shard) VALUES {}\n{ignore} shard = shard;\n",
-            numbers.join(", ")
-        );
-        script += &format!(
-            "INSERT INTO claimstream_schema (version, applied_at) VALUES ({VERSION}, {now})\n{ignore} version = \
-             version;\n"
-        );
-        script
+        let numbers = numbers.join(", ");
+        let tables: String = schema(dialect).iter().map(|(_, file)| *file).collect();
+        format!(
+            "{tables}\nINSERT INTO claimstream_shard (shard) VALUES {numbers}\n{shard_known};\n\
+             INSERT INTO claimstream_schema (version, applied_at) VALUES ({VERSION}, {now})\n{version_known};\n"
+        )
     }
 }
 

@@ -220,6 +220,11 @@ impl Store {
                 write(&self.sql.settle_retry, args).await
             }
             Disposition::Dead { reason } => {
+                // Locked first: of two who bury one claim, the second must find it gone, not its copy there.
+                let ours = rows(on, SETTLE, self.sql.settle_find.bind(&args)).await?.len();
+                if ours != group.ids.len() {
+                    return Ok(ours as u64);
+                }
                 write(&self.sql.settle_dead, args.clone().with("reason", reason.as_str())).await?;
                 write(&self.sql.settle_done, args).await
             }
@@ -228,18 +233,9 @@ impl Store {
 
     /// Enqueues children; one that was enqueued before, by an earlier run of the same parent, is left as it is.
     async fn emit(&self, on: &impl ConnectionTrait, children: &[NewMessage]) -> Result<(), StoreError> {
-        if children.is_empty() {
-            return Ok(());
-        }
-        let ids = children.iter().map(|child| bytes(child.id.uuid()));
-        let args = self.args().with_list("ids", ids);
-        let known = rows(on, SETTLE, self.sql.enqueue_known.bind(&args)).await?;
-        let known = known.iter().map(|row| row.uuid(0)).collect::<Result<Vec<_>, _>>()?;
-        let fresh: Vec<NewMessage> =
-            children.iter().filter(|child| !known.contains(&child.id.uuid())).cloned().collect();
-        let emitted = self.enqueue(on, &fresh).await;
+        let emitted = self.enqueue(on, children).await;
         emitted.map(|_| ()).map_err(|error| match error.kind() {
-            // Somebody else emitted one of them after we looked: look again.
+            // Somebody else enqueued one of them after we looked: look again.
             StoreErrorKind::Conflict => StoreError::new(StoreErrorKind::Transient, SETTLE, error),
             _ => error,
         })

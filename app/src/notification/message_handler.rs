@@ -74,11 +74,11 @@ impl MessageHandler {
             }
             Ok(None | Some(DeliveryStatus::Pending)) => self.deliver(claimed, message).await,
             Ok(Some(status @ (DeliveryStatus::Delivered | DeliveryStatus::Skipped))) => {
-                tracing::info!(message = %message.id, %status, "notification.message.ignored");
+                tracing::info!(message_id = %message.id, %status, "notification.message.ignored");
                 Verdict::ack()
             }
             Ok(Some(DeliveryStatus::Failed)) => {
-                tracing::warn!(message = %message.id, "notification.message.buried");
+                tracing::warn!(message_id = %message.id, "notification.message.buried");
                 Verdict::bury("the message was given up before; its request can be submitted under a new id")
             }
             Err(error) => self.put_off(claimed, message, None, Reason::new(error)).await,
@@ -106,7 +106,7 @@ impl MessageHandler {
         };
         let noted = self.messages.conclude(&[outcome]).await;
         tracing::info!(
-            message = %message.id, request = %message.request_id, channel = %message.channel,
+            message_id = %message.id, request = %message.request_id, channel = %message.channel,
             attempt = claimed.attempt, recorded = noted.is_ok(), "notification.message.delivered"
         );
         match noted {
@@ -118,7 +118,7 @@ impl MessageHandler {
     async fn refused(&self, claimed: &Claimed, message: &NotificationMessage, reason: Reason) -> Verdict {
         let noted = self.fail(message, &reason).await;
         tracing::warn!(
-            message = %message.id, request = %message.request_id, channel = %message.channel,
+            message_id = %message.id, request = %message.request_id, channel = %message.channel,
             attempt = claimed.attempt, recorded = noted.is_ok(), "notification.message.refused"
         );
         match noted {
@@ -144,7 +144,7 @@ impl MessageHandler {
         reason: Reason,
     ) -> Verdict {
         let (attempt, channel) = (claimed.attempt, message.channel);
-        tracing::warn!(message = %message.id, %channel, attempt, ?after, "notification.message.put_off");
+        tracing::warn!(message_id = %message.id, %channel, attempt, ?after, "notification.message.put_off");
         match self.config.retry.is_last(attempt) {
             true => self.give_up(claimed, message, reason).await,
             false => Verdict::Nack { after, reason },
@@ -154,7 +154,7 @@ impl MessageHandler {
     async fn give_up(&self, claimed: &Claimed, message: &NotificationMessage, reason: Reason) -> Verdict {
         let recorded = self.fail(message, &reason).await.is_ok();
         let (attempt, channel) = (claimed.attempt, message.channel);
-        tracing::error!(message = %message.id, %channel, attempt, recorded, "notification.message.given_up");
+        tracing::error!(message_id = %message.id, %channel, attempt, recorded, "notification.message.given_up");
         Verdict::Bury { reason }
     }
 

@@ -8,5 +8,6 @@ UPDATE claimstream_queue
    AND shard = :shard
    AND available_at <= UTC_TIMESTAMP(6)
    AND available_at >= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :low MICROSECOND
+   AND NOT (claim_id <=> :claim)
  ORDER BY available_at, id
  LIMIT :limit

@@ -2,3 +2,4 @@
 SELECT id
   FROM claimstream_message
  WHERE id IN (:ids)
+   FOR UPDATE

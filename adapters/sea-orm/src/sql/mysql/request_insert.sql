@@ -1,4 +1,3 @@
--- Takes a notification request in; one that is known stays as it is.
+-- Takes a notification request in.
 INSERT INTO claimstream_notification_request (id, status, request, created_at, changed_at)
 VALUES (:id, 'PENDING', :request, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6))
-ON DUPLICATE KEY UPDATE id = id

@@ -2,3 +2,4 @@
 SELECT id
   FROM claimstream_notification_request
  WHERE id IN (:ids)
+   FOR UPDATE

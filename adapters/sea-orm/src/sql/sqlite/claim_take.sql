@@ -11,5 +11,6 @@ UPDATE claimstream_queue
           AND shard = :shard
           AND available_at <= :now
           AND available_at >= :low
+          AND claim_id IS NOT :claim
         ORDER BY available_at, id
         LIMIT :limit)

@@ -1,0 +1,82 @@
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use claimstream::{
+    Jitter, Lease, Relay, RelayConfig, RetryPolicy,
+    notification::{
+        MESSAGE_QUEUE, MessageConfig, MessageHandler, Providers, REQUEST_QUEUE, RequestConfig, RequestHandler,
+    },
+};
+use claimstream_domain::notification::Channel;
+use claimstream_memory::{MemoryDirectory, MemoryTemplates};
+use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
+use claimstream_tokio::{TokioTimer, shutdown_signal};
+use futures::FutureExt;
+use serde::{Deserialize, Serialize};
+
+use crate::{Failure, load::FILES, sink::SinkProvider};
+
+/// What a relay process is started with.
+#[derive(Serialize, Deserialize, Clone, Debug)]
+pub(crate) struct Job {
+    pub(crate) database: String,
+    pub(crate) strategy: String,
+    pub(crate) folder: PathBuf,
+    pub(crate) lease: Duration,
+}
+
+/// The life of a relay process: both pipelines, until it is told to stop or killed.
+pub(crate) async fn live(job: &str) -> Result<(), Failure> {
+    let job: Job = serde_json::from_str(job)?;
+    let outbox = Arc::new(open(&job.database, &job.strategy).await?);
+    let stop = shutdown_signal()?.shared();
+    let requests =
+        RequestHandler::new(outbox.clone(), outbox.clone(), directory()?, templates()?, fan_out())?;
+    let messages = MessageHandler::new(outbox.clone(), providers(&job)?, MessageConfig { retry: retry() })?;
+    let relay = Relay::new(outbox, TokioTimer::new(), settings(job.lease)?);
+    let requests = relay.pipeline(REQUEST_QUEUE, requests)?.run_until(stop.clone());
+    let messages = relay.pipeline(MESSAGE_QUEUE, messages)?.run_until(stop);
+    futures::try_join!(requests, messages)?;
+    Ok(())
+}
+
+/// The outbox of all processes.
+pub(crate) async fn open(database: &str, strategy: &str) -> Result<SeaOrmOutbox, Failure> {
+    let options = OpenOptions { strategy: strategy.parse()?, ..OpenOptions::default() };
+    Ok(SeaOrmOutbox::open(database, options).await?)
+}
+
+/// The people that requests name.
+pub(crate) fn directory() -> Result<Arc<MemoryDirectory>, Failure> {
+    Ok(Arc::new(file("directory.json")?.parse::<MemoryDirectory>()?))
+}
+
+fn templates() -> Result<Arc<MemoryTemplates>, Failure> {
+    Ok(Arc::new(file("templates.json")?.parse::<MemoryTemplates>()?))
+}
+
+fn file(name: &str) -> Result<String, Failure> {
+    let path = PathBuf::from(FILES).join(name);
+    std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()).into())
+}
+
+/// Short waits, so that the show ends within seconds; five attempts.
+fn retry() -> RetryPolicy {
+    let (base, cap) = (Duration::from_millis(200), Duration::from_secs(2));
+    RetryPolicy { base, cap, max_attempts: 5, jitter: Jitter::Full }
+}
+
+fn fan_out() -> RequestConfig {
+    RequestConfig { retry: retry(), ..RequestConfig::default() }
+}
+
+fn settings(lease: Duration) -> Result<RelayConfig, Failure> {
+    let mut settings = RelayConfig { lease: Lease::new(lease)?, retry: retry(), ..RelayConfig::default() };
+    settings.pacing.idle_max = Duration::from_millis(500);
+    settings.concurrency = 100;
+    Ok(settings)
+}
+
+fn providers(job: &Job) -> Result<Providers, Failure> {
+    let sink = Arc::new(SinkProvider::open(&job.folder)?);
+    Ok(Channel::ALL.into_iter().fold(Providers::new(), |all, channel| all.with(channel, sink.clone())))
+}

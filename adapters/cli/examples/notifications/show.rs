@@ -1,0 +1,233 @@
+use std::{
+    collections::{BTreeSet, HashMap},
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use claimstream_domain::notification::{MESSAGE_QUEUE, NotificationRequest, REQUEST_QUEUE};
+use claimstream_ports::Observe;
+use claimstream_sea_orm::SeaOrmOutbox;
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use uuid::Uuid;
+
+use crate::{
+    Failure, Options,
+    expectation::Expectation,
+    instance::{Job, open},
+    load,
+    report::Report,
+    sink::{Sink, unix_micros},
+};
+
+/// A run that has not ended after this long without any delivery will not.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Submits the requests, lets the relays deliver them, kills some if asked to, and reports; whether all is well.
+pub(crate) async fn run(options: &Options) -> Result<bool, Failure> {
+    let folder = tempfile::tempdir()?;
+    let database = match &options.database {
+        Some(url) => url.clone(),
+        None => format!("sqlite://{}", folder.path().join("outbox.db").display()),
+    };
+    let outbox = open(&database, &options.strategy).await?;
+    refuse_a_busy_outbox(&outbox).await?;
+    let requests = load::requests(options, Uuid::now_v7())?;
+    let expectation = Expectation::of(&requests).await?;
+    let mut sink = Sink::create(folder.path())?;
+    let job = Job {
+        database: database.clone(),
+        strategy: options.strategy.clone(),
+        folder: folder.path().to_owned(),
+        lease: options.lease,
+    };
+    println!(
+        "{} requests for {} combinations of recipient and channel; {} relay processes, strategy {}, {}",
+        requests.len(),
+        expectation.messages.len(),
+        options.instances,
+        outbox.strategy(),
+        without_password(&database),
+    );
+    let mut fleet = Fleet::start(&job, options)?;
+    let bars =
+        Bars::new(requests.len(), expectation.messages.values().filter(|reachable| **reachable).count());
+    let began = Instant::now();
+    let submitting = submit(&outbox, &requests, &bars.submitted);
+    let watching = watch(&outbox, &mut sink, &mut fleet, &bars, requests.len());
+    let (submitted, watched) = tokio::join!(submitting, watching);
+    let (submitted, ended) = (submitted?, watched?);
+    bars.finish();
+    let killed = fleet.stop()?;
+    sink.read_on()?;
+    let took = ended.duration_since(began);
+    let report = Report::gather(&outbox, &requests, &expectation, &sink, &killed, &submitted, took).await?;
+    println!("{report}");
+    Ok(report.is_good())
+}
+
+/// What lies in the outbox from another run would be delivered to this run's sink.
+async fn refuse_a_busy_outbox(outbox: &SeaOrmOutbox) -> Result<(), Failure> {
+    let waiting = depth(outbox).await?;
+    if waiting > 0 {
+        return Err(
+            format!("{waiting} messages of somebody else wait in this outbox; use another database").into()
+        );
+    }
+    Ok(())
+}
+
+async fn depth(outbox: &SeaOrmOutbox) -> Result<u64, Failure> {
+    let queues = outbox.observe().await?;
+    let ours = queues.iter().filter(|queue| [REQUEST_QUEUE, MESSAGE_QUEUE].contains(&queue.queue.as_str()));
+    Ok(ours.map(|queue| queue.depth).sum())
+}
+
+/// Submits in chunks and notes when each request was committed, in microseconds since 1970.
+async fn submit(
+    outbox: &SeaOrmOutbox,
+    requests: &[NotificationRequest],
+    bar: &ProgressBar,
+) -> Result<HashMap<Uuid, u64>, Failure> {
+    let mut submitted = HashMap::new();
+    for chunk in requests.chunks(20) {
+        outbox.submit_now(chunk).await?;
+        let now = unix_micros();
+        submitted.extend(chunk.iter().map(|request| (request.id, now)));
+        bar.inc(chunk.len() as u64);
+    }
+    Ok(submitted)
+}
+
+/// Follows the sink, and kills and replaces relays, until everything is submitted and nothing is left in the outbox.
+async fn watch(
+    outbox: &SeaOrmOutbox,
+    sink: &mut Sink,
+    fleet: &mut Fleet,
+    bars: &Bars,
+    requests: usize,
+) -> Result<Instant, Failure> {
+    let (mut last, mut last_count) = (Instant::now(), 0);
+    loop {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        fleet.tend()?;
+        sink.read_on()?;
+        bars.delivered.set_position(sink.deliveries().len() as u64);
+        if sink.count() > last_count {
+            (last, last_count) = (Instant::now(), sink.count());
+        }
+        let all_in = bars.submitted.position() == requests as u64;
+        if all_in && depth(outbox).await? == 0 {
+            return Ok(last);
+        }
+        if last.elapsed() > PATIENCE {
+            return Err(format!("nothing was delivered for {PATIENCE:?} and the outbox is not empty").into());
+        }
+    }
+}
+
+/// The relay processes.
+struct Fleet {
+    job: String,
+    relays: Vec<Child>,
+    kill_every: Option<Duration>,
+    next_kill: Instant,
+    killed: BTreeSet<u32>,
+}
+
+impl Fleet {
+    fn start(job: &Job, options: &Options) -> Result<Self, Failure> {
+        let mut fleet = Self {
+            job: serde_json::to_string(job)?,
+            relays: Vec::new(),
+            kill_every: options.kill_every,
+            next_kill: Instant::now() + options.kill_every.unwrap_or_default(),
+            killed: BTreeSet::new(),
+        };
+        for _ in 0..options.instances {
+            fleet.launch()?;
+        }
+        Ok(fleet)
+    }
+
+    fn launch(&mut self) -> Result<(), Failure> {
+        let relay = Command::new(std::env::current_exe()?)
+            .arg("--instance")
+            .arg(&self.job)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .spawn()?;
+        self.relays.push(relay);
+        Ok(())
+    }
+
+    /// Kills one if it is time, and refuses to go on if one has ended by itself.
+    fn tend(&mut self) -> Result<(), Failure> {
+        for relay in &mut self.relays {
+            if let Some(status) = relay.try_wait()? {
+                return Err(format!("relay process {} ended by itself: {status}", relay.id()).into());
+            }
+        }
+        if let Some(every) = self.kill_every.filter(|_| Instant::now() >= self.next_kill) {
+            let unlucky = Uuid::now_v7().as_u128() as usize % self.relays.len();
+            let mut relay = self.relays.swap_remove(unlucky);
+            let (killed, waited) = (relay.kill(), relay.wait());
+            killed?;
+            waited?;
+            self.killed.insert(relay.id());
+            self.launch()?;
+            self.next_kill = Instant::now() + every;
+        }
+        Ok(())
+    }
+
+    /// Asks all to stop, waits for them, and tells which had been killed before.
+    fn stop(mut self) -> Result<BTreeSet<u32>, Failure> {
+        for relay in &mut self.relays {
+            let _ = Command::new("kill").arg("-TERM").arg(relay.id().to_string()).status();
+        }
+        for relay in &mut self.relays {
+            relay.wait()?;
+        }
+        Ok(std::mem::take(&mut self.killed))
+    }
+}
+
+impl Drop for Fleet {
+    fn drop(&mut self) {
+        for relay in &mut self.relays {
+            let _ = relay.kill();
+            let _ = relay.wait();
+        }
+    }
+}
+
+struct Bars {
+    submitted: ProgressBar,
+    delivered: ProgressBar,
+}
+
+impl Bars {
+    fn new(requests: usize, messages: usize) -> Self {
+        let all = MultiProgress::new();
+        let bar = |name: &'static str, length: usize| {
+            let style = ProgressStyle::with_template(
+                "{prefix:>10} {wide_bar} {pos:>6}/{len:<6} {per_sec:>12} {elapsed:>4}",
+            );
+            let bar = ProgressBar::new(length as u64).with_prefix(name);
+            all.add(style.map_or_else(|_| bar.clone(), |style| bar.clone().with_style(style)))
+        };
+        Self { submitted: bar("submitted", requests), delivered: bar("delivered", messages) }
+    }
+
+    fn finish(&self) {
+        self.submitted.finish();
+        self.delivered.abandon();
+    }
+}
+
+fn without_password(url: &str) -> String {
+    match url.split_once("://").and_then(|(scheme, rest)| Some((scheme, rest.rsplit_once('@')?))) {
+        Some((scheme, (_, host))) => format!("{scheme}://{host}"),
+        None => url.to_owned(),
+    }
+}

@@ -1,0 +1,266 @@
+use std::{path::PathBuf, time::Duration};
+
+use claimstream_domain::{MessageId, QueueName, ShardCount};
+use claimstream_sea_orm::Dialect;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use uuid::Uuid;
+
+use crate::config::Sources;
+
+/// A transactional outbox for MySQL, MariaDB and SQLite, and its notification pipelines.
+#[derive(Parser)]
+#[command(name = "claimstream", version, propagate_version = true, after_help = EXIT_CODES)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    pub(crate) settings: SettingFlags,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXIT_CODES: &str = "\
+Configuration comes from a TOML file, from variables such as CLAIMSTREAM_DATABASE__URL, and from flags; each is \
+stronger than the one before. `claimstream config print` shows what holds and where it was set.
+
+Exit codes: 0 done; 1 not done, or not wholly; 2 not understood (arguments or configuration). Results go to the \
+standard output, errors and logs to the standard error.";
+
+#[derive(Args)]
+#[command(next_help_heading = "Configuration")]
+pub(crate) struct SettingFlags {
+    /// Read this file instead of the one that CLAIMSTREAM_CONFIG names, or else ./claimstream.toml
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// The database, such as mysql://user@host/database or sqlite://file.db [key: database.url]
+    #[arg(long, global = true, value_name = "URL")]
+    database: Option<String>,
+    /// How messages are claimed: auto, skip_locked or preemptive_update [key: database.strategy]
+    #[arg(long, global = true, value_name = "WORD")]
+    strategy: Option<String>,
+    /// What is logged: off, error, warn, info, debug or trace [key: log.level]
+    #[arg(long, global = true, value_name = "LEVEL")]
+    log_level: Option<String>,
+    /// How a line of the log looks: text or json [key: log.format]
+    #[arg(long, global = true, value_name = "FORMAT")]
+    log_format: Option<String>,
+    /// Set any key, such as relay.batch=50; give secrets in other ways, other users see these arguments
+    #[arg(long, global = true, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+}
+
+impl SettingFlags {
+    /// The sources of the process, with these flags over them.
+    pub(crate) fn sources(&self) -> Result<Sources, String> {
+        let mut sources = Sources::of_process();
+        sources.file = self.config.clone().or(sources.file);
+        for assignment in &self.set {
+            // The value stays out of the message: it may be a secret.
+            let (key, value) =
+                assignment.split_once('=').ok_or("--set takes KEY=VALUE, such as relay.batch=50")?;
+            let key = key.trim().to_owned();
+            sources.flags.push((key.clone(), value.to_owned(), format!("--set {key}")));
+        }
+        let named = [
+            ("database.url", &self.database, "--database"),
+            ("database.strategy", &self.strategy, "--strategy"),
+            ("log.level", &self.log_level, "--log-level"),
+            ("log.format", &self.log_format, "--log-format"),
+        ];
+        for (key, value, flag) in named {
+            sources.flags.extend(value.clone().map(|value| (key.to_owned(), value, flag.to_owned())));
+        }
+        Ok(sources)
+    }
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Print or make the tables
+    #[command(subcommand)]
+    Schema(SchemaCommand),
+    /// Check the configuration and the database for everything that could lose, double or hold up messages
+    ///
+    /// Prints one line for each finding. The exit code is 2 if something fails, 1 if --strict is given and something is
+    /// warned of, and 0 otherwise.
+    Doctor {
+        /// Let warnings fail the check
+        #[arg(long)]
+        strict: bool,
+    },
+    /// Hand in notification requests, one JSON object a line
+    ///
+    /// A line that cannot be taken is reported with its number and the reason, and the rest goes in. A request whose id is
+    /// known is counted as a duplicate and changes nothing, so the same file may be handed in again.
+    Notify {
+        /// The file, or - for the standard input
+        file: PathBuf,
+    },
+    /// Call off a request that has not begun
+    Cancel {
+        /// The request's id
+        #[arg(value_name = "REQUEST_ID")]
+        id: Uuid,
+    },
+    /// Show how far a request has come, and what became of its messages
+    Show {
+        /// The request's id
+        #[arg(value_name = "REQUEST_ID")]
+        id: Uuid,
+        /// The most messages to show
+        #[arg(long, default_value_t = 100, value_name = "N")]
+        limit: u32,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Deliver notifications until told to stop
+    ///
+    /// SIGINT or SIGTERM lets running deliveries finish, for at most relay.drain; a second one stops at once. What was held
+    /// then is delivered again when its lease has ended.
+    Relay {
+        /// Stop when nothing is due or leased any more; what waits for a later time is left
+        #[arg(long, visible_alias = "once")]
+        until_empty: bool,
+    },
+    /// Show how the queues stand
+    Status {
+        /// Show it again every so many seconds, 2 unless given
+        #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "2")]
+        watch: Option<f64>,
+        /// Print JSON, one line each time
+        #[arg(long)]
+        json: bool,
+    },
+    /// List, show, revive or purge messages that were given up
+    #[command(subcommand)]
+    Dead(DeadCommand),
+    /// Show the configuration
+    #[command(subcommand)]
+    Config(ConfigCommand),
+}
+
+#[derive(Subcommand)]
+pub(crate) enum SchemaCommand {
+    /// Print the tables as a script for another tool
+    Print {
+        /// For which kind of database; that of database.url unless given
+        #[arg(long)]
+        dialect: Option<DialectName>,
+        /// Into how many shards queues are cut, 1 to 256 [key: database.shards]
+        #[arg(long, value_name = "N", value_parser = shards)]
+        shards: Option<ShardCount>,
+    },
+    /// Make the tables that are missing; those that are there stay as they are
+    Apply {
+        /// Into how many shards queues are cut, 1 to 256; cannot be changed later [key: database.shards]
+        #[arg(long, value_name = "N", value_parser = shards)]
+        shards: Option<ShardCount>,
+    },
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum DialectName {
+    /// MySQL and MariaDB
+    #[value(alias = "mariadb")]
+    Mysql,
+    /// SQLite
+    Sqlite,
+}
+
+impl From<DialectName> for Dialect {
+    fn from(name: DialectName) -> Self {
+        match name {
+            DialectName::Mysql => Self::MySql,
+            DialectName::Sqlite => Self::Sqlite,
+        }
+    }
+}
+
+#[derive(Subcommand)]
+pub(crate) enum DeadCommand {
+    /// List the newest dead letters
+    List {
+        #[command(flatten)]
+        filter: DeadFilter,
+        /// The most to list
+        #[arg(long, default_value_t = 50, value_name = "N")]
+        limit: u32,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show one dead letter with its payload
+    Show {
+        /// The message's id
+        #[arg(value_name = "ID")]
+        id: Uuid,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Put dead letters back into their queues, with no attempts counted
+    Revive(DeadSelection),
+    /// Delete dead letters for good
+    Purge {
+        #[command(flatten)]
+        selection: DeadSelection,
+        /// Delete; without it, only the number is told
+        #[arg(long)]
+        yes: bool,
+    },
+}
+
+#[derive(Args)]
+pub(crate) struct DeadFilter {
+    /// Only those of this queue
+    #[arg(long)]
+    pub(crate) queue: Option<QueueName>,
+    /// Only this message; may be given again
+    #[arg(long = "id", value_name = "ID", value_parser = message_id)]
+    pub(crate) ids: Vec<MessageId>,
+    /// Only those that have been dead for this long, such as 7d
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub(crate) older_than: Option<Duration>,
+}
+
+#[derive(Args)]
+pub(crate) struct DeadSelection {
+    #[command(flatten)]
+    pub(crate) filter: DeadFilter,
+    /// At most this many, the newest
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<u32>,
+    /// All of them; needed where nothing else is given
+    #[arg(long, conflicts_with_all = ["queue", "ids", "older_than", "limit"])]
+    pub(crate) all: bool,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Print what holds for each key and where it was set, without secrets
+    Print,
+}
+
+fn shards(text: &str) -> Result<ShardCount, String> {
+    let count = text.parse().map_err(|_| "it must be a whole number from 1 to 256".to_owned())?;
+    ShardCount::new(count).map_err(|e| e.to_string())
+}
+
+fn message_id(text: &str) -> Result<MessageId, uuid::Error> {
+    text.parse().map(MessageId::new)
+}
+
+fn duration(text: &str) -> Result<Duration, humantime::DurationError> {
+    humantime::parse_duration(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_arguments_are_consistent() {
+        Arguments::command().debug_assert();
+    }
+}

@@ -1,0 +1,54 @@
+use std::{io::Write, process::ExitCode};
+
+use crate::{
+    arguments::ConfigCommand,
+    config::{Loaded, Setting},
+    failure::Failure,
+};
+
+/// Prints the configuration as a file would have it, each value with where it was set.
+pub(super) fn run(
+    command: ConfigCommand,
+    loaded: &Loaded,
+    out: &mut impl Write,
+) -> Result<ExitCode, Failure> {
+    match command {
+        ConfigCommand::Print => print(loaded, out),
+    }
+}
+
+fn print(loaded: &Loaded, out: &mut impl Write) -> Result<ExitCode, Failure> {
+    let mut lines = Vec::new();
+    // The list of keys is a walk over values that could be changed.
+    loaded.config.clone().each(&mut |key, setting| lines.extend(Line::of(key, setting)));
+    let width = lines.iter().map(|line| line.text.chars().count()).max().unwrap_or(0);
+    let mut section = String::new();
+    for line in lines {
+        if line.section != section {
+            section = line.section;
+            writeln!(out, "\n[{section}]")?;
+        }
+        writeln!(out, "{:<width$}  # {}", line.text, loaded.origin(&line.key))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+struct Line {
+    key: String,
+    section: String,
+    text: String,
+}
+
+impl Line {
+    /// The line of a key; none for what a channel leaves to the defaults of all channels.
+    fn of(key: &str, setting: &dyn Setting) -> Option<Self> {
+        let (section, name) = key.rsplit_once('.').unwrap_or(("", key));
+        let inherits = section.starts_with("channels.") && section != "channels.default";
+        let text = match setting.written() {
+            Some(value) => format!("{name} = {value}"),
+            None if inherits => return None,
+            None => format!("# {name} is not set"),
+        };
+        Some(Self { key: key.to_owned(), section: section.to_owned(), text })
+    }
+}

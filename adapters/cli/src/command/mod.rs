@@ -1,0 +1,50 @@
+//! What the program can be told to do, one command a file.
+
+mod config;
+mod dead;
+mod doctor;
+mod notify;
+mod relay;
+mod request;
+mod schema;
+mod status;
+
+use std::{io::Write, process::ExitCode, time::Duration};
+
+use tokio::runtime::Runtime;
+
+use crate::{
+    arguments::{Arguments, Command},
+    config::{Config, Loaded, LogLevel},
+    failure::Failure,
+    logging,
+};
+
+/// Carries a command out and answers its exit code.
+pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
+    let sources = arguments.settings.sources().map_err(Failure::Usage)?;
+    let loaded = Config::load(&sources)?;
+    let usual =
+        if matches!(arguments.command, Command::Relay { .. }) { LogLevel::Info } else { LogLevel::Warn };
+    logging::start(&loaded.config.log, usual);
+    let runtime = Runtime::new()?;
+    let code = runtime.block_on(carry_out(arguments.command, &loaded, &mut std::io::stdout()));
+    // Whatever still runs was given up; nobody waits for it.
+    runtime.shutdown_timeout(Duration::from_millis(200));
+    code
+}
+
+async fn carry_out(command: Command, loaded: &Loaded, out: &mut impl Write) -> Result<ExitCode, Failure> {
+    let config = &loaded.config;
+    match command {
+        Command::Schema(command) => schema::run(command, config, out).await,
+        Command::Doctor { strict } => doctor::run(strict, config, out).await,
+        Command::Notify { file } => notify::run(&file, config, out).await,
+        Command::Cancel { id } => request::cancel(id, config, out).await,
+        Command::Show { id, limit, json } => request::show(id, limit, json, config, out).await,
+        Command::Relay { until_empty } => relay::run(until_empty, config).await,
+        Command::Status { watch, json } => status::run(watch, json, config, out).await,
+        Command::Dead(command) => dead::run(command, config, out).await,
+        Command::Config(command) => config::run(command, loaded, out),
+    }
+}

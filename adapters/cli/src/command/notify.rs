@@ -1,0 +1,191 @@
+use std::{
+    fs::File,
+    io::{self, Read, Write, stderr},
+    path::Path,
+    process::ExitCode,
+    time::Duration,
+};
+
+use claimstream_domain::{Enqueued, notification::NotificationRequest};
+use claimstream_ports::{StoreError, StoreErrorKind};
+use claimstream_sea_orm::SeaOrmOutbox;
+
+use crate::{
+    config::Config,
+    failure::Failure,
+    lines::{Line, Lines},
+    table::plain,
+};
+
+/// Hands in the requests of a file or of the standard input, and counts what became of them.
+pub(super) async fn run(file: &Path, config: &Config, out: &mut impl Write) -> Result<ExitCode, Failure> {
+    let from = open(file)?;
+    let outbox = config.database.open().await?;
+    let mut intake = Intake { outbox, chunk: Chunk::default(), tally: Tally::default() };
+    let outcome = intake.take_all(Lines::new(from)).await;
+    let Tally { taken, duplicates, refused } = intake.tally;
+    writeln!(out, "taken {taken}, duplicates {duplicates}, refused {refused}")?;
+    outcome?;
+    Ok(if refused == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+fn open(file: &Path) -> Result<Box<dyn Read>, Failure> {
+    if file == Path::new("-") {
+        return Ok(Box::new(io::stdin()));
+    }
+    match File::open(file) {
+        Ok(file) => Ok(Box::new(file)),
+        Err(e) => Err(Failure::Refused(format!("{} cannot be read: {e}", file.display()))),
+    }
+}
+
+/// What is on its way into the outbox.
+struct Intake {
+    outbox: SeaOrmOutbox,
+    chunk: Chunk,
+    tally: Tally,
+}
+
+/// Requests that go in together, and the lines they stood in.
+#[derive(Default)]
+struct Chunk {
+    lines: Vec<u64>,
+    requests: Vec<NotificationRequest>,
+    bytes: usize,
+}
+
+#[derive(Default)]
+struct Tally {
+    taken: u64,
+    duplicates: u64,
+    refused: u64,
+}
+
+impl Intake {
+    /// How often a chunk is tried that meets a database in trouble, and how long it waits first.
+    const TRIES: u32 = 4;
+    const FIRST_WAIT: Duration = Duration::from_millis(250);
+
+    async fn take_all(&mut self, mut lines: Lines<impl Read>) -> Result<(), Failure> {
+        loop {
+            let next = lines.next().map_err(|e| Failure::Refused(format!("the input broke off: {e}")))?;
+            let Some((number, line)) = next else { return self.submit().await };
+            match self.read(line) {
+                Ok(Some((request, bytes))) => self.chunk.push(number, request, bytes),
+                Ok(None) => {}
+                Err(why) => self.refuse(number, &why),
+            }
+            // What has been read is not held back for what somebody may write later.
+            if self.chunk.is_full() || !lines.is_ready() {
+                self.submit().await?;
+            }
+        }
+    }
+
+    /// The request in a line and the line's length; `None` if the line is blank.
+    fn read(&self, line: Line) -> Result<Option<(NotificationRequest, usize)>, String> {
+        let text = match line {
+            Line::Text(text) if text.trim_ascii().is_empty() => return Ok(None),
+            Line::Text(text) => text,
+            Line::TooLong => return Err(format!("longer than {} bytes", Lines::<File>::LONGEST)),
+        };
+        let limit = self.outbox.payload_limit().bytes();
+        if text.len() > limit {
+            return Err(format!("it has {} bytes, the database takes {limit}", text.len()));
+        }
+        let request: NotificationRequest = serde_json::from_slice(&text).map_err(|e| told(&e))?;
+        request.check().map_err(|e| e.to_string())?;
+        Ok(Some((request, text.len())))
+    }
+
+    /// Hands the chunk in. One that the database refuses is halved until the entry stands alone which it refuses, so that
+    /// no other is lost with it.
+    async fn submit(&mut self) -> Result<(), Failure> {
+        let mut parts = vec![std::mem::take(&mut self.chunk)];
+        while let Some(mut part) = parts.pop() {
+            match (self.hand_in(&part).await, part.lines.as_slice()) {
+                (Ok(answers), _) => answers.into_iter().for_each(|answer| self.tally.count(answer)),
+                (Err(error), [.., last]) if !is_about_an_entry(&error) => return Err(stopped(*last, &error)),
+                (Err(error), [alone]) => self.refuse(*alone, &error.to_string()),
+                (Err(_), _) => {
+                    parts.push(part.split_off_half());
+                    parts.push(part);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn hand_in(&self, part: &Chunk) -> Result<Vec<Enqueued>, StoreError> {
+        if part.requests.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut wait = Self::FIRST_WAIT;
+        for _ in 1..Self::TRIES {
+            match self.outbox.submit_now(&part.requests).await {
+                Err(error) if error.is_retryable() => {
+                    tracing::warn!(%error, ?wait, "the chunk is tried again");
+                    tokio::time::sleep(wait).await;
+                    wait *= 2;
+                }
+                answer => return answer,
+            }
+        }
+        self.outbox.submit_now(&part.requests).await
+    }
+
+    fn refuse(&mut self, line: u64, why: &str) {
+        self.tally.refused += 1;
+        // The exit code tells it as well, if nobody reads this.
+        let _ = writeln!(stderr(), "line {line}: {}", plain(why));
+    }
+}
+
+impl Chunk {
+    const MOST: usize = 100;
+    /// One statement carries a chunk, and servers take statements of a few megabytes.
+    const MOST_BYTES: usize = 1024 * 1024;
+
+    fn push(&mut self, line: u64, request: NotificationRequest, bytes: usize) {
+        self.lines.push(line);
+        self.requests.push(request);
+        self.bytes += bytes;
+    }
+
+    fn is_full(&self) -> bool {
+        self.lines.len() >= Self::MOST || self.bytes >= Self::MOST_BYTES
+    }
+
+    fn split_off_half(&mut self) -> Self {
+        let half = self.lines.len() / 2;
+        Self { lines: self.lines.split_off(half), requests: self.requests.split_off(half), bytes: 0 }
+    }
+}
+
+impl Tally {
+    fn count(&mut self, answer: Enqueued) {
+        match answer {
+            Enqueued::New => self.taken += 1,
+            Enqueued::Duplicate => self.duplicates += 1,
+        }
+    }
+}
+
+/// Whether another entry might have been taken.
+fn is_about_an_entry(error: &StoreError) -> bool {
+    matches!(error.kind(), StoreErrorKind::Corrupt | StoreErrorKind::Conflict)
+}
+
+fn stopped(line: u64, error: &StoreError) -> Failure {
+    Failure::Refused(format!(
+        "stopped before the end, no later than line {line}: {error}; hand the same file in again, what went in counts \
+         as duplicate then"
+    ))
+}
+
+/// What is wrong with a line, and at which column; that it is line 1 of itself helps nobody.
+fn told(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let why = text.rsplit_once(" at line ").map_or(text.as_str(), |(why, _)| why);
+    format!("column {}: {why}", error.column())
+}

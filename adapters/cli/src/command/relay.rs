@@ -1,0 +1,110 @@
+use std::{convert::Infallible, io, process::ExitCode, time::Duration};
+
+use claimstream::notification::{MESSAGE_QUEUE, REQUEST_QUEUE};
+use claimstream_domain::QueueStatus;
+use claimstream_ports::{Observe, StoreError};
+use claimstream_sea_orm::SeaOrmOutbox;
+use claimstream_tokio::shutdown_signal;
+use tokio::{
+    sync::oneshot,
+    time::{Instant, sleep},
+};
+
+use crate::{
+    NotificationRelay, RelayReport,
+    config::{Config, Database},
+    failure::Failure,
+};
+
+/// Delivers notifications until told to stop, or until there is nothing left to do now.
+pub(super) async fn run(until_empty: bool, config: &Config) -> Result<ExitCode, Failure> {
+    let outbox = config.database.open().await?;
+    let relay = NotificationRelay::new(outbox.clone(), config)?;
+    announce(&config.database, &outbox);
+    let signal = shutdown_signal()?;
+    let (tell, told) = oneshot::channel();
+    let shutdown = async {
+        tokio::select! {
+            () = signal => {
+                tracing::info!(drain = ?config.relay.drain, "told to stop; a second signal stops at once");
+                // Nobody listens only if the relay has ended meanwhile.
+                let _ = tell.send(());
+            }
+            () = emptied(&outbox), if until_empty => tracing::info!("nothing is due or leased"),
+        }
+    };
+    let finished = tokio::select! {
+        report = relay.run_until(shutdown) => finished(report?),
+        interrupted = told_again(told) => return Ok(interrupted?),
+        never = sweep_regularly(&outbox, config.keep) => match never {},
+    };
+    if until_empty {
+        // A run of a script is seldom long enough for the regular one.
+        outbox.sweep(config.keep).await?;
+    }
+    Ok(finished)
+}
+
+fn announce(database: &Database, outbox: &SeaOrmOutbox) {
+    let url = database.url.as_ref().map(ToString::to_string).unwrap_or_default();
+    let (strategy, shards) = (outbox.strategy(), outbox.shards().get());
+    tracing::info!(database = url, %strategy, configured = %database.strategy, shards, "relay started");
+}
+
+fn finished(report: RelayReport) -> ExitCode {
+    tracing::info!(requests = ?report.requests, messages = ?report.messages, "relay stopped");
+    ExitCode::SUCCESS
+}
+
+/// The exit code of a relay that was told twice to stop, as a shell would give it for SIGINT.
+const INTERRUPTED: u8 = 130;
+
+/// Ends when a signal comes after the one that was told of.
+async fn told_again(told: oneshot::Receiver<()>) -> io::Result<ExitCode> {
+    if told.await.is_err() {
+        // The relay ends by itself.
+        std::future::pending::<()>().await;
+    }
+    shutdown_signal()?.await;
+    tracing::warn!("stopped at once; what was held comes back when its leases end");
+    Ok(ExitCode::from(INTERRUPTED))
+}
+
+/// Ends when both queues hold nothing that is due or leased; what waits for a later time does not count.
+///
+/// A request and its messages change places in one transaction, and one statement reads both queues, so none is missed
+/// on the way from one to the other.
+async fn emptied(outbox: &SeaOrmOutbox) {
+    loop {
+        let asked = Instant::now();
+        match outbox.observe().await {
+            Ok(queues) if !queues.iter().any(is_busy) => return,
+            Ok(_) => {}
+            Err(error) => report(&error),
+        }
+        // Counting a long queue takes time; most of it is left to the relay.
+        sleep(Duration::from_millis(100).max(asked.elapsed() * 10)).await;
+    }
+}
+
+fn is_busy(status: &QueueStatus) -> bool {
+    let ours = [REQUEST_QUEUE, MESSAGE_QUEUE].contains(&status.queue.as_str());
+    ours && status.due + status.leased > 0
+}
+
+fn report(error: &StoreError) {
+    tracing::warn!(%error, "the queues cannot be looked at");
+}
+
+/// Deletes what finished messages left behind, from time to time.
+async fn sweep_regularly(outbox: &SeaOrmOutbox, keep: Duration) -> Infallible {
+    let interval = (keep / 24).clamp(Duration::from_secs(600), Duration::from_secs(3600));
+    // Soon after the start, for relays that never run for long, and not at once, for a look before anything is deleted.
+    sleep(Duration::from_secs(60)).await;
+    loop {
+        if let Err(error) = outbox.sweep(keep).await {
+            tracing::warn!(%error, "sweep failed; it is tried again in {interval:?}");
+        }
+        sleep(interval).await;
+    }
+}

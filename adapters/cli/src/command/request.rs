@@ -1,0 +1,132 @@
+use std::{
+    io::{Write, stderr},
+    process::ExitCode,
+};
+
+use claimstream_domain::notification::{NotificationRecord, Progress, RequestStatus};
+use claimstream_ports::{Cancelled, NotificationReports, RequestRepository};
+use claimstream_sea_orm::SeaOrmOutbox;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::{
+    config::Config,
+    failure::Failure,
+    table::{Column, Table, plain},
+};
+
+/// Calls a request off.
+pub(super) async fn cancel(id: Uuid, config: &Config, out: &mut impl Write) -> Result<ExitCode, Failure> {
+    let outbox = config.database.open_existing().await?;
+    match outbox.cancel(id).await? {
+        Cancelled::Yes => writeln!(out, "cancelled {id}")?,
+        Cancelled::TooLate(RequestStatus::Cancelled) => writeln!(out, "{id} was cancelled before")?,
+        Cancelled::TooLate(status) => return Err(Failure::Refused(format!("too late: {id} is {status}"))),
+        Cancelled::Unknown => return Err(unknown(id)),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Shows how far a request has come and what became of its messages.
+pub(super) async fn show(
+    id: Uuid,
+    limit: u32,
+    as_json: bool,
+    config: &Config,
+    out: &mut impl Write,
+) -> Result<ExitCode, Failure> {
+    let outbox = config.database.open_existing().await?;
+    let progress = outbox.progress(id).await?.ok_or_else(|| unknown(id))?;
+    let messages = read_messages(&outbox, id, limit).await?;
+    if as_json {
+        writeln!(out, "{}", as_value(id, &progress, &messages))?;
+    } else {
+        write!(out, "{}", summary(id, &progress))?;
+        if !messages.is_empty() {
+            write!(out, "\n{}", table(&messages))?;
+        }
+    }
+    let left = progress.total().saturating_sub(messages.len() as u64);
+    if left > 0 {
+        let _ = writeln!(stderr(), "{left} more messages; use --limit {}", progress.total());
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn unknown(id: Uuid) -> Failure {
+    Failure::Refused(format!("there is no request {id}"))
+}
+
+/// The most messages that are read at a time.
+const PAGE: u32 = 500;
+
+async fn read_messages(
+    outbox: &SeaOrmOutbox,
+    id: Uuid,
+    limit: u32,
+) -> Result<Vec<NotificationRecord>, Failure> {
+    let mut messages: Vec<NotificationRecord> = Vec::new();
+    loop {
+        let wanted = (limit as usize).saturating_sub(messages.len()).min(PAGE as usize);
+        if wanted == 0 {
+            return Ok(messages);
+        }
+        let after = messages.last().map(|last| last.id);
+        let page = outbox.messages(id, after, wanted as u32).await?;
+        let is_last = page.len() < wanted;
+        messages.extend(page);
+        if is_last {
+            return Ok(messages);
+        }
+    }
+}
+
+fn summary(id: Uuid, progress: &Progress) -> String {
+    let reason =
+        progress.reason.as_deref().map(|why| format!("reason    {}\n", plain(why))).unwrap_or_default();
+    format!(
+        "request   {id}\nstatus    {}\n{reason}messages  {} pending, {} delivered, {} skipped, {} failed\n",
+        progress.status(),
+        progress.pending,
+        progress.delivered,
+        progress.skipped,
+        progress.failed
+    )
+}
+
+fn table(messages: &[NotificationRecord]) -> Table<5> {
+    let columns = ["MESSAGE", "CHANNEL", "RECIPIENT", "STATUS", "REASON"].map(Column::Text);
+    let mut table = Table::new(columns);
+    for message in messages {
+        table.row([
+            message.id.to_string(),
+            message.channel.to_string(),
+            message.recipient.clone(),
+            message.status.to_string(),
+            message.reason.as_ref().map(ToString::to_string).unwrap_or_default(),
+        ]);
+    }
+    table
+}
+
+fn as_value(id: Uuid, progress: &Progress, messages: &[NotificationRecord]) -> Value {
+    let message = |message: &NotificationRecord| {
+        json!({
+            "id": message.id.to_string(),
+            "channel": message.channel.name(),
+            "recipient": message.recipient,
+            "status": message.status.name(),
+            "reason": message.reason.as_ref().map(|reason| reason.as_str()),
+        })
+    };
+    json!({
+        "id": id.to_string(),
+        "status": progress.status().name(),
+        "reason": progress.reason,
+        "pending": progress.pending,
+        "delivered": progress.delivered,
+        "skipped": progress.skipped,
+        "failed": progress.failed,
+        "messages": messages.iter().map(message).collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,58 @@
+use std::{io::Write, process::ExitCode};
+
+use claimstream_domain::ShardCount;
+use claimstream_sea_orm::{Dialect, SeaOrmOutbox};
+
+use crate::{
+    arguments::{DialectName, SchemaCommand},
+    config::{Config, Database},
+    failure::Failure,
+};
+
+/// Prints or makes the tables.
+pub(super) async fn run(
+    command: SchemaCommand,
+    config: &Config,
+    out: &mut impl Write,
+) -> Result<ExitCode, Failure> {
+    match command {
+        SchemaCommand::Print { dialect, shards } => {
+            print(dialect, shards.unwrap_or(config.database.shards), config, out)
+        }
+        SchemaCommand::Apply { shards } => apply(shards, &config.database, out).await,
+    }
+}
+
+fn print(
+    dialect: Option<DialectName>,
+    shards: ShardCount,
+    config: &Config,
+    out: &mut impl Write,
+) -> Result<ExitCode, Failure> {
+    let dialect = match (dialect, &config.database.url) {
+        (Some(name), _) => name.into(),
+        (None, Some(url)) if url.is_sqlite() => Dialect::Sqlite,
+        (None, Some(_)) => Dialect::MySql,
+        (None, None) => return Err(Failure::Usage("give --dialect mysql or --dialect sqlite".into())),
+    };
+    out.write_all(SeaOrmOutbox::printable_schema(dialect, shards).as_bytes())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn apply(
+    shards: Option<ShardCount>,
+    database: &Database,
+    out: &mut impl Write,
+) -> Result<ExitCode, Failure> {
+    let database = Database { shards: shards.unwrap_or(database.shards), ..database.clone() };
+    let made = database.create().await?.shards();
+    writeln!(out, "the tables are there; queues are cut into {} shards", made.get())?;
+    if made != database.shards {
+        let _ = writeln!(
+            std::io::stderr(),
+            "warning: {} shards were asked for, and a database keeps the number it was made with",
+            database.shards.get()
+        );
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,63 @@
+use std::time::Duration;
+
+use claimstream_domain::ShardCount;
+use claimstream_sea_orm::{OpenOptions, StrategyChoice};
+
+use super::{Contradiction, DatabaseUrl, SecretSource, Setting};
+
+/// Where the outbox is and how it is opened.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Database {
+    /// The database; there is no default.
+    pub url: Option<DatabaseUrl>,
+    /// The password, instead of one in the URL.
+    pub password: SecretSource,
+    /// How messages are claimed; `auto` unless told otherwise.
+    pub strategy: StrategyChoice,
+    /// Into how many shards queues are cut when the tables are made; 16 unless told otherwise.
+    pub shards: ShardCount,
+    /// Whether `notify` and `relay` make tables that are missing; they do unless told otherwise.
+    pub create_schema: bool,
+    /// The most connections, at least 2; 10 unless told otherwise.
+    pub max_connections: u32,
+    /// How long to wait for a connection; 10 s unless told otherwise.
+    pub acquire_timeout: Duration,
+}
+
+impl Database {
+    pub(super) fn each(&mut self, visit: &mut dyn FnMut(&str, &mut dyn Setting)) {
+        visit("database.url", &mut self.url);
+        self.password.each("database.password", visit);
+        visit("database.strategy", &mut self.strategy);
+        visit("database.shards", &mut self.shards);
+        visit("database.create_schema", &mut self.create_schema);
+        visit("database.max_connections", &mut self.max_connections);
+        visit("database.acquire_timeout", &mut self.acquire_timeout);
+    }
+
+    pub(super) fn contradictions(&self) -> Vec<Contradiction> {
+        let mut found = Vec::new();
+        if self.max_connections < 2 {
+            found.push(("database.max_connections".into(), "the self-check needs at least 2".into()));
+        }
+        if self.acquire_timeout.is_zero() {
+            found.push(("database.acquire_timeout".into(), "wait longer than nothing".into()));
+        }
+        found
+    }
+}
+
+impl Default for Database {
+    fn default() -> Self {
+        let options = OpenOptions::default();
+        Self {
+            url: None,
+            password: SecretSource::default(),
+            strategy: options.strategy,
+            shards: options.shards,
+            create_schema: options.create_schema,
+            max_connections: options.max_connections,
+            acquire_timeout: options.acquire_timeout,
+        }
+    }
+}

@@ -1,0 +1,199 @@
+use std::fmt;
+
+use url::Url;
+
+use super::{
+    Secret,
+    setting::{Written, quoted},
+};
+
+/// Where the database is; its password is shown as `***`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct DatabaseUrl(Location);
+
+#[derive(Clone, PartialEq, Eq)]
+enum Location {
+    /// SQLite, as it was written; such a URL bears no secret.
+    File(String),
+    /// MySQL or MariaDB.
+    Server(Box<Url>),
+}
+
+impl DatabaseUrl {
+    /// Takes a URL; the sentence that refuses one does not repeat it, because it may bear a password.
+    pub fn new(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        let server = text.strip_prefix("mysql://").or_else(|| text.strip_prefix("mariadb://"));
+        match server {
+            Some(rest) => server_url(rest).map(|url| Self(Location::Server(Box::new(url)))),
+            None if text.starts_with("sqlite:") => Ok(Self(Location::File(text.to_owned()))),
+            None => Err(format!("{}; {FORMS}", scheme(text))),
+        }
+    }
+
+    /// Whether it is an SQLite database.
+    pub fn is_sqlite(&self) -> bool {
+        matches!(self.0, Location::File(_))
+    }
+
+    /// The same place with another password.
+    pub fn with_password(self, password: &Secret) -> Result<Self, String> {
+        match self.0 {
+            Location::File(_) => Err("an SQLite database has no password".into()),
+            Location::Server(mut url) => match url.set_password(Some(password.reveal())) {
+                Ok(()) => Ok(Self(Location::Server(url))),
+                Err(()) => Err("a URL without a host takes no password".into()),
+            },
+        }
+    }
+
+    /// The file of an SQLite database that is kept in one.
+    pub fn file(&self) -> Option<std::path::PathBuf> {
+        let Location::File(text) = &self.0 else { return None };
+        let path = text.trim_start_matches("sqlite:").trim_start_matches("//");
+        let path = path.split_once('?').map_or(path, |(path, _)| path);
+        let kept = !path.is_empty() && path != ":memory:" && !text.contains("mode=memory");
+        kept.then(|| path.into())
+    }
+
+    /// The whole URL, password included.
+    pub(crate) fn reveal(&self) -> &str {
+        match &self.0 {
+            Location::File(text) => text,
+            Location::Server(url) => url.as_str(),
+        }
+    }
+}
+
+const FORMS: &str = "write mysql://user:password@host:3306/database, mariadb://... or sqlite://file.db";
+
+/// Parameters whose values are no secret; see the driver's documentation.
+const OPEN_PARAMETERS: [&str; 8] = [
+    "ssl-mode",
+    "sslmode",
+    "charset",
+    "collation",
+    "socket",
+    "timezone",
+    "time-zone",
+    "statement-cache-capacity",
+];
+
+/// The driver knows the scheme `mysql` only, and speaks to both servers.
+fn server_url(rest: &str) -> Result<Url, String> {
+    let url: Url = format!("mysql://{rest}").parse().map_err(|e| format!("{e}; {FORMS}, {ESCAPE}"))?;
+    let database = url.path().trim_start_matches('/');
+    if database.contains(['@', '/']) || url.fragment().is_some() {
+        return Err(format!("the URL is ambiguous; {ESCAPE}"));
+    }
+    if database.is_empty() {
+        return Err(format!("the URL names no database; {FORMS}"));
+    }
+    Ok(url)
+}
+
+const ESCAPE: &str =
+    "and write special characters of the password percent-encoded, or give it as database.password";
+
+/// The scheme of a URL that nobody understands, if it can be nothing else.
+fn scheme(text: &str) -> String {
+    match text.split_once("://") {
+        Some((scheme, _)) if !scheme.is_empty() && scheme.chars().all(|c| c.is_ascii_alphanumeric()) => {
+            format!("{scheme}:// is not supported")
+        }
+        _ => "the URL has no scheme".into(),
+    }
+}
+
+impl Written for DatabaseUrl {
+    fn read(text: &str) -> Result<Self, String> {
+        Self::new(text)
+    }
+
+    fn write(&self) -> String {
+        quoted(&self.to_string())
+    }
+}
+
+impl fmt::Display for DatabaseUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Location::File(text) => f.write_str(text),
+            Location::Server(url) => f.write_str(&redacted(url)),
+        }
+    }
+}
+
+impl fmt::Debug for DatabaseUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+fn redacted(url: &Url) -> String {
+    let password = if url.password().is_some() { ":***" } else { "" };
+    let user =
+        if url.username().is_empty() { String::new() } else { format!("{}{password}@", url.username()) };
+    let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+    let parameters: Vec<String> = url
+        .query_pairs()
+        .map(|(name, value)| match OPEN_PARAMETERS.contains(&&*name) {
+            true => format!("{name}={value}"),
+            false => format!("{name}=***"),
+        })
+        .collect();
+    let parameters = if parameters.is_empty() { String::new() } else { format!("?{}", parameters.join("&")) };
+    format!("{}://{user}{}{port}{}{parameters}", url.scheme(), url.host_str().unwrap_or_default(), url.path())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shows_everything_but_the_password() {
+        let url = DatabaseUrl::new("mariadb://app:hunter2@db:3307/shop?ssl-mode=REQUIRED&x=hunter2").unwrap();
+        assert_eq!(url.to_string(), "mysql://app:***@db:3307/shop?ssl-mode=REQUIRED&x=***");
+        assert_eq!(format!("{url:?}"), url.to_string());
+        assert!(url.reveal().starts_with("mysql://app:hunter2@"));
+        assert_eq!(DatabaseUrl::new("mysql://db/shop").unwrap().to_string(), "mysql://db/shop");
+    }
+
+    #[test]
+    fn takes_a_password_with_any_characters() {
+        let url = DatabaseUrl::new("mysql://app@db/shop").unwrap();
+        let with = url.with_password(&Secret::new("a@b/c#d?e:%")).unwrap();
+        let parsed: Url = with.reveal().parse().unwrap();
+        assert_eq!((parsed.host_str(), parsed.path(), parsed.fragment()), (Some("db"), "/shop", None));
+        assert!(!with.to_string().contains("b/c"));
+        let file = DatabaseUrl::new("sqlite://x.db").unwrap();
+        assert!(file.with_password(&Secret::new("p")).is_err());
+    }
+
+    #[test]
+    fn refuses_what_no_driver_takes_and_repeats_none_of_it() {
+        for bad in [
+            "mysql://app:hunter2@db",
+            "mysql://app:hunter2@db:x/shop",
+            "mysql://app:12/hunter2@db/shop",
+            "mysql://app:12#hunter2@db/shop",
+            "postgres://app:hunter2@db/shop",
+            "app:hunter2@db/shop",
+            "hunter2",
+            "",
+        ] {
+            let why = DatabaseUrl::new(bad).unwrap_err();
+            assert!(!why.contains("hunter2") && why.contains("write "), "{why}");
+        }
+    }
+
+    #[test]
+    fn knows_the_file_of_an_sqlite_database() {
+        let file = |text| DatabaseUrl::new(text).unwrap().file();
+        assert_eq!(file("sqlite://data/x.db?mode=rwc"), Some("data/x.db".into()));
+        assert_eq!(file("sqlite:///var/x.db"), Some("/var/x.db".into()));
+        assert_eq!(file("sqlite:x.db"), Some("x.db".into()));
+        assert_eq!(file("sqlite::memory:"), None);
+        assert_eq!(file("mysql://db/shop"), None);
+    }
+}

@@ -1,0 +1,228 @@
+//! The configuration: what can be set, what it is unless set, and where each value came from.
+//!
+//! A value is written in a TOML file, in the environment as `CLAIMSTREAM_SECTION__KEY`, or on the command line; each is
+//! stronger than the one before. `claimstream.example.toml` documents every key.
+
+mod channel;
+mod database;
+mod database_url;
+mod error;
+mod file;
+mod keys;
+mod log;
+mod notifications;
+mod relay;
+mod retry;
+mod secret;
+mod setting;
+mod source;
+
+use std::{collections::BTreeMap, time::Duration};
+
+use claimstream::notification::{MessageConfig, RequestConfig};
+use claimstream_domain::RetryPolicy;
+use claimstream_sea_orm::SeaOrmOutbox;
+
+use self::{error::Fault, keys::Keys};
+
+pub(crate) use self::setting::Setting;
+pub use self::{
+    channel::{ChannelSettings, Channels, ProviderChoice},
+    database::Database,
+    database_url::DatabaseUrl,
+    error::ConfigError,
+    log::{Log, LogFormat, LogLevel},
+    notifications::Notifications,
+    relay::Relay,
+    secret::{Secret, SecretSource},
+    source::{Origin, Sources},
+};
+
+/// Everything that can be set.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Config {
+    /// How long the bodies of finished messages and the dedup keys are kept, at least an hour; 1 day unless told
+    /// otherwise.
+    pub keep: Duration,
+    /// Where the outbox is.
+    pub database: Database,
+    /// How messages are claimed and settled.
+    pub relay: Relay,
+    /// How often a notification request is tried: 30 s doubled up to 30 min, 6 attempts.
+    pub requests: RetryPolicy,
+    /// How often a notification message is tried: 30 s doubled up to 5 h, 11 attempts.
+    pub messages: RetryPolicy,
+    /// Whom notifications reach, and what they say.
+    pub notifications: Notifications,
+    /// How notifications are delivered.
+    pub channels: Channels,
+    /// What is logged.
+    pub log: Log,
+}
+
+/// A configuration, and where each of its values was written.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// The configuration.
+    pub config: Config,
+    origins: BTreeMap<String, Origin>,
+}
+
+/// A value that is well written and cannot be used, alone or with others: its key, and why.
+type Contradiction = (String, String);
+
+impl Loaded {
+    /// Where the value of a key was written.
+    pub fn origin(&self, key: &str) -> &Origin {
+        self.origins.get(key).unwrap_or(&Origin::Default)
+    }
+}
+
+impl Config {
+    /// Reads a configuration from all its sources, or says everything that is wrong with it.
+    pub fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
+        let (assignments, mut faults) = sources.read(&Keys::known());
+        let mut config = Self::default();
+        config.each(&mut |key, setting| {
+            if let Some(given) = assignments.get(key)
+                && let Err(why) = setting.assign(&given.text)
+            {
+                faults.push(Fault::at(&given.origin, format!("`{key}`: {why}")));
+            }
+        });
+        let origins = assignments.into_iter().map(|(key, given)| (key, given.origin)).collect();
+        let loaded = Self::checked(Loaded { config, origins }, &mut faults);
+        ConfigError::unless_empty(faults).map(|()| loaded)
+    }
+
+    /// Looks for contradictions where every value by itself is well written.
+    fn checked(loaded: Loaded, faults: &mut Vec<Fault>) -> Loaded {
+        if faults.is_empty() {
+            let found = loaded.config.contradictions().into_iter();
+            faults.extend(found.map(|(key, why)| Fault::at(loaded.origin(&key), format!("`{key}`: {why}"))));
+        }
+        loaded
+    }
+
+    /// Every key that exists, as `section.key`.
+    pub fn keys() -> Vec<String> {
+        Keys::known().iter().map(str::to_owned).collect()
+    }
+
+    /// Shows every key and its value to `visit`. It is the only list of them.
+    pub(crate) fn each(&mut self, visit: &mut dyn FnMut(&str, &mut dyn Setting)) {
+        visit("keep", &mut self.keep);
+        self.database.each(visit);
+        self.relay.each(visit);
+        retry::each(&mut self.requests, "requests.retry", visit);
+        retry::each(&mut self.messages, "messages.retry", visit);
+        self.notifications.each(visit);
+        self.channels.each(visit);
+        self.log.each(visit);
+    }
+
+    fn contradictions(&self) -> Vec<Contradiction> {
+        let mut found = Vec::new();
+        if self.keep < SeaOrmOutbox::SHORTEST_KEEP {
+            let shortest = humantime::format_duration(SeaOrmOutbox::SHORTEST_KEEP);
+            found.push(("keep".into(), format!("keep messages for {shortest} or longer")));
+        }
+        found.extend(self.database.contradictions());
+        found.extend(self.relay.contradictions());
+        found.extend(retry::contradiction(&self.requests, "requests.retry"));
+        found.extend(retry::contradiction(&self.messages, "messages.retry"));
+        found.extend(self.notifications.contradiction());
+        found.extend(self.channels.contradictions());
+        found
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            keep: Duration::from_secs(86_400),
+            database: Database::default(),
+            relay: Relay::default(),
+            requests: RequestConfig::default().retry,
+            messages: MessageConfig::default().retry,
+            notifications: Notifications::default(),
+            channels: Channels::default(),
+            log: Log::default(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(flags: &[(&str, &str)]) -> Result<Loaded, String> {
+        let flag =
+            |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned(), format!("--set {key}"));
+        let flags = flags.iter().map(flag).collect();
+        // A file of its own, so that no claimstream.toml of the working directory is read.
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("c.toml");
+        std::fs::write(&file, "[relay]\nbatch = 7\nprefetch = 8\n").unwrap();
+        let environment = vec![("CLAIMSTREAM_RELAY__PREFETCH".to_owned(), "9".to_owned())];
+        Config::load(&Sources { file: Some(file), environment, flags }).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn a_flag_is_stronger_than_a_variable_and_that_than_the_file() {
+        let loaded = load(&[("relay.concurrency", "3")]).unwrap();
+        let relay = &loaded.config.relay;
+        assert_eq!((relay.batch, relay.prefetch, relay.concurrency), (7, 9, 3));
+        assert_eq!(relay.settle_batch, Relay::default().settle_batch);
+        let origin = |key| loaded.origin(key).to_string();
+        assert!(origin("relay.batch").ends_with("c.toml:2"));
+        assert_eq!(origin("relay.prefetch"), "environment CLAIMSTREAM_RELAY__PREFETCH");
+        assert_eq!(origin("relay.concurrency"), "flag --set relay.concurrency");
+        assert_eq!(origin("keep"), "default");
+        assert_eq!(load(&[("relay.prefetch", "10")]).unwrap().config.relay.prefetch, 10);
+    }
+
+    #[test]
+    fn says_everything_that_is_wrong_at_once_and_where() {
+        let why = load(&[("relay.bacth", "1"), ("keep", "soon"), ("log.format", "xml")]).unwrap_err();
+        let lines: Vec<&str> = why.lines().collect();
+        assert_eq!(lines.len(), 3, "{why}");
+        assert!(
+            why.contains("flag --set relay.bacth: unknown key `relay.bacth`; did you mean `relay.batch`?")
+        );
+        assert!(why.contains("flag --set keep: `keep`: \"soon\" is not a duration"));
+        assert!(why.contains("\"xml\" is not one of text, json"));
+    }
+
+    #[test]
+    fn values_that_cannot_be_used_are_refused_with_their_key() {
+        let why = |key: &str, value: &str| load(&[(key, value)]).unwrap_err();
+        assert_eq!(
+            why("relay.batch", "0"),
+            "flag --set relay.batch: `relay.batch`: batch is 0, it must be at least 1"
+        );
+        assert!(why("relay.settle_age", "1m").starts_with("flag --set relay.settle_age: `relay.settle_age`"));
+        assert!(why("relay.idle_max", "1ms").contains("`relay.idle_max`: idle wait is"));
+        assert!(why("relay.label", &"x".repeat(65)).contains("`relay.label`: owner label has 65 bytes"));
+        assert!(why("requests.retry.max_attempts", "0").contains("`requests.retry.max_attempts`: "));
+        assert!(why("messages.retry.cap", "1s").contains("`messages.retry.cap`: retry cap is 1s"));
+        assert!(why("keep", "10m").contains("keep messages for 1h or longer"));
+        assert!(why("database.max_connections", "1").contains("at least 2"));
+        assert!(why("notifications.chunk", "0").contains("1 to 10000"));
+        assert!(why("channels.sms.provider", "webhook").contains("set channels.sms.url"));
+    }
+
+    #[test]
+    fn a_secret_is_in_no_error_and_in_no_debug_text() {
+        let loaded = load(&[
+            ("database.url", "mysql://app:hunter2@db/shop"),
+            ("channels.webhook.secret", "hunter2"),
+            ("channels.email.password", "hunter2"),
+            ("channels.sms.url", "https://gate.example/hunter2"),
+        ]);
+        assert!(!format!("{loaded:?}").contains("hunter2"));
+        let why =
+            load(&[("database.url", "mysql://hunter2"), ("channels.email.server", "smtp://u:hunter2@h")]);
+        assert!(!why.unwrap_err().contains("hunter2"));
+    }
+}

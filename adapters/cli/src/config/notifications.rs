@@ -1,0 +1,36 @@
+use std::path::PathBuf;
+
+use claimstream::notification::RequestConfig;
+
+use super::{Contradiction, Setting};
+
+/// Whom notifications reach, and what they say.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Notifications {
+    /// A JSON file of users and segments; without one nobody is known but by address.
+    pub directory: Option<PathBuf>,
+    /// A JSON file of templates; there is none without one.
+    pub templates: Option<PathBuf>,
+    /// The most recipients that one step of a fan-out handles, 1 to 10 000; 500 unless told otherwise.
+    pub chunk: u32,
+}
+
+impl Notifications {
+    pub(super) fn each(&mut self, visit: &mut dyn FnMut(&str, &mut dyn Setting)) {
+        visit("notifications.directory", &mut self.directory);
+        visit("notifications.templates", &mut self.templates);
+        visit("notifications.chunk", &mut self.chunk);
+    }
+
+    pub(super) fn contradiction(&self) -> Option<Contradiction> {
+        let limit = RequestConfig::MAX_CHUNK;
+        let allowed = (1..=limit).contains(&self.chunk);
+        (!allowed).then(|| ("notifications.chunk".into(), format!("use 1 to {limit} recipients")))
+    }
+}
+
+impl Default for Notifications {
+    fn default() -> Self {
+        Self { directory: None, templates: None, chunk: RequestConfig::default().chunk }
+    }
+}

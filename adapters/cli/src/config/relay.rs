@@ -1,0 +1,100 @@
+use std::time::Duration;
+
+use claimstream::RelayConfig;
+use claimstream_domain::{InstanceId, Invalid, Lease, Owner, Pacing, RetryPolicy};
+
+use super::{Contradiction, Setting};
+
+/// How messages are claimed and settled.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Relay {
+    /// The most messages of one claim; 100 unless told otherwise.
+    pub batch: u32,
+    /// The most messages that a pipeline holds at a time, claimed and not yet settled; 200 unless told otherwise.
+    pub prefetch: u32,
+    /// How long a claim lasts unless it is renewed; 30 s unless told otherwise.
+    pub lease: Lease,
+    /// How many messages a pipeline handles at the same time; 32 unless told otherwise.
+    pub concurrency: u32,
+    /// The most messages that are settled together; 100 unless told otherwise.
+    pub settle_batch: u32,
+    /// The longest that a finished message waits for others to be settled with; 10 ms unless told otherwise.
+    pub settle_age: Duration,
+    /// The wait after the first claim that was not full; 20 ms unless told otherwise.
+    pub idle_min: Duration,
+    /// The longest wait while nothing is found; 5 s unless told otherwise.
+    pub idle_max: Duration,
+    /// How long running handlers may go on after the signal to stop; 30 s unless told otherwise.
+    pub drain: Duration,
+    /// The name of this instance in the tables, at most 64 bytes; the process id unless told otherwise.
+    pub label: Option<String>,
+}
+
+impl Relay {
+    /// The settings of a relay whose pipeline tries messages again by `retry`.
+    pub fn settings(&self, retry: RetryPolicy) -> RelayConfig {
+        RelayConfig {
+            batch: self.batch,
+            prefetch: self.prefetch,
+            lease: self.lease,
+            pacing: Pacing { idle_min: self.idle_min, idle_max: self.idle_max },
+            retry,
+            settle_batch: self.settle_batch,
+            settle_age: self.settle_age,
+            drain: self.drain,
+            concurrency: self.concurrency,
+        }
+    }
+
+    pub(super) fn each(&mut self, visit: &mut dyn FnMut(&str, &mut dyn Setting)) {
+        visit("relay.batch", &mut self.batch);
+        visit("relay.prefetch", &mut self.prefetch);
+        visit("relay.lease", &mut self.lease);
+        visit("relay.concurrency", &mut self.concurrency);
+        visit("relay.settle_batch", &mut self.settle_batch);
+        visit("relay.settle_age", &mut self.settle_age);
+        visit("relay.idle_min", &mut self.idle_min);
+        visit("relay.idle_max", &mut self.idle_max);
+        visit("relay.drain", &mut self.drain);
+        visit("relay.label", &mut self.label);
+    }
+
+    pub(super) fn contradictions(&self) -> Vec<Contradiction> {
+        let settings = self.settings(RetryPolicy::default()).check();
+        let settings = settings.err().map(|invalid| (key(&invalid).into(), invalid.to_string()));
+        let label = self.label.as_ref().and_then(|label| Owner::new(InstanceId(0), label).err());
+        let label = label.map(|invalid| ("relay.label".into(), invalid.to_string()));
+        settings.into_iter().chain(label).collect()
+    }
+}
+
+/// The key that a refusal is about.
+fn key(invalid: &Invalid) -> &'static str {
+    match invalid {
+        Invalid::OutOfRange { what: "batch", .. } => "relay.batch",
+        Invalid::OutOfRange { what: "prefetch", .. } => "relay.prefetch",
+        Invalid::OutOfRange { what: "concurrency", .. } => "relay.concurrency",
+        Invalid::OutOfRange { what: "settle_batch", .. } => "relay.settle_batch",
+        Invalid::OutOfRange { what: "settle_age", .. } => "relay.settle_age",
+        Invalid::OutOfRange { what: "idle wait", .. } => "relay.idle_max",
+        _ => "relay",
+    }
+}
+
+impl Default for Relay {
+    fn default() -> Self {
+        let usual = RelayConfig::default();
+        Self {
+            batch: usual.batch,
+            prefetch: usual.prefetch,
+            lease: usual.lease,
+            concurrency: usual.concurrency,
+            settle_batch: usual.settle_batch,
+            settle_age: usual.settle_age,
+            idle_min: usual.pacing.idle_min,
+            idle_max: usual.pacing.idle_max,
+            drain: usual.drain,
+            label: None,
+        }
+    }
+}

@@ -1,0 +1,56 @@
+use std::{io, process::ExitCode};
+
+use claimstream::RelayError;
+use claimstream_ports::StoreError;
+
+use crate::{OpenError, config::ConfigError};
+
+/// Why a command did not do what it was asked to.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// The arguments do not go together, or need another one.
+    #[error("{0}")]
+    Usage(String),
+    /// The configuration cannot be used.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The outbox cannot be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// The outbox was opened and then failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A pipeline cannot work.
+    #[error(transparent)]
+    Relay(#[from] RelayError),
+    /// There is no such thing, or it cannot be changed any more.
+    #[error("{0}")]
+    Refused(String),
+    /// The standard output takes nothing more.
+    #[error("the standard output cannot be written: {0}")]
+    Output(#[from] io::Error),
+}
+
+impl Failure {
+    /// The exit code of a command that could not do its work.
+    const FAILED: u8 = 1;
+    /// The exit code of a command that was not understood.
+    pub(crate) const USAGE: u8 = 2;
+
+    /// Whether whoever read our output has had enough, as `head` has: that is no error.
+    pub(crate) fn is_closed_pipe(&self) -> bool {
+        matches!(self, Self::Output(e) if e.kind() == io::ErrorKind::BrokenPipe)
+    }
+
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        match self {
+            _ if self.is_closed_pipe() => ExitCode::SUCCESS,
+            Self::Usage(_) | Self::Config(_) | Self::Open(OpenError::Config(_)) => {
+                ExitCode::from(Self::USAGE)
+            }
+            Self::Open(_) | Self::Store(_) | Self::Relay(_) | Self::Refused(_) | Self::Output(_) => {
+                ExitCode::from(Self::FAILED)
+            }
+        }
+    }
+}

@@ -1,0 +1,38 @@
+use std::io::{self, IsTerminal};
+
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::{filter::Targets, fmt, layer::SubscriberExt, util::SubscriberInitExt};
+
+use crate::config::{Log, LogFormat, LogLevel};
+
+/// Sends what is traced to the standard error, from `usual` on unless the configuration says otherwise.
+///
+/// The level is that of Claimstream's own crates. Of the libraries beneath nothing below a warning is shown, because some
+/// of them trace what goes over the wire, passwords included.
+pub(crate) fn start(log: &Log, usual: LogLevel) {
+    let level = filter(log.level.unwrap_or(usual));
+    let targets = Targets::new().with_target("claimstream", level).with_default(level.min(LevelFilter::WARN));
+    let lines = fmt::layer().with_writer(io::stderr).with_ansi(colours()).log_internal_errors(false);
+    let lines: Box<dyn tracing_subscriber::Layer<_> + Send + Sync> = match log.format {
+        LogFormat::Text => Box::new(lines),
+        LogFormat::Json => Box::new(lines.json().flatten_event(true)),
+    };
+    // Somebody who has set up tracing before us keeps what they have.
+    let _ = tracing_subscriber::registry().with(targets).with(lines).try_init();
+}
+
+fn filter(level: LogLevel) -> LevelFilter {
+    match level {
+        LogLevel::Off => LevelFilter::OFF,
+        LogLevel::Error => LevelFilter::ERROR,
+        LogLevel::Warn => LevelFilter::WARN,
+        LogLevel::Info => LevelFilter::INFO,
+        LogLevel::Debug => LevelFilter::DEBUG,
+        LogLevel::Trace => LevelFilter::TRACE,
+    }
+}
+
+/// Colours are for terminals, and for nobody who has asked for none (no-color.org).
+fn colours() -> bool {
+    io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}

@@ -1,0 +1,39 @@
+use crate::operator::Operator;
+
+#[test]
+fn sums_up_and_fails_where_it_should() {
+    let operator = Operator::with_database();
+    let good = operator.run(&["doctor"]).succeeded();
+    assert!(good.lines().last().unwrap().ends_with("warnings, 0 failures"), "{good}");
+    assert!(
+        good.contains("ok    schema") && good.contains("warn  channel                email none"),
+        "{good}"
+    );
+    assert_eq!(operator.run(&["doctor", "--strict"]).code, Some(1));
+}
+
+#[test]
+fn looks_at_the_configuration_too() {
+    let operator = Operator::with_database();
+    operator.write("directory.json", r#"{"users":[{"mail":"x"}]}"#);
+    operator.write("claimstream.toml", "[notifications]\ndirectory = 'directory.json'\n[channels.default]\nprovider = 'log'\n\
+        [channels.webhook]\nprovider = 'webhook'\n[channels.sms]\nprovider = 'webhook'\nurl = 'https://h.example/x'\n\
+        secret_file = 'no'\n");
+    let ended = operator.run(&["doctor"]);
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    for line in [
+        "FAIL  directory              `notifications.directory`: the file directory.json cannot be used",
+        "FAIL  channel                `channels.sms.secret`: the file no cannot be read",
+        "warn  channel                webhook webhook: messages are not signed",
+        "ok    channel                email log to the standard output",
+    ] {
+        assert!(ended.out.contains(line), "{line}\n{}", ended.out);
+    }
+}
+
+#[test]
+fn a_database_that_is_not_there_is_a_failure() {
+    let ended = Operator::new().run(&["doctor"]);
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.out.contains("FAIL  database               `database.url` is not set"), "{ended:?}");
+}

@@ -1,0 +1,17 @@
+//! The built program, run as an operator runs it: in a directory of its own, on an SQLite file.
+#![allow(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
+
+mod config;
+mod database_server;
+mod dead;
+mod doctor;
+mod example_file;
+mod notify;
+mod operator;
+mod output;
+mod relay;
+mod request;
+mod schema;
+mod secrets;
+mod server;
+mod status;

@@ -1,0 +1,56 @@
+use sea_orm::{ConnectionTrait, Database};
+
+use crate::operator::Operator;
+
+#[test]
+fn is_printed_for_each_dialect() {
+    let operator = Operator::new();
+    let print =
+        |dialect: &str| operator.run(&["schema", "print", "--dialect", dialect, "--shards", "3"]).succeeded();
+    assert!(print("mysql").contains("ENGINE = InnoDB") && print("mysql").contains("VALUES (0), (1), (2)\n"));
+    assert!(print("sqlite").contains("WITHOUT ROWID"));
+    let unknown = operator.run(&["schema", "print"]).failed(2);
+    assert!(unknown.contains("give --dialect mysql or --dialect sqlite"), "{unknown}");
+    let known = operator.set("CLAIMSTREAM_DATABASE__URL", "sqlite://x.db");
+    assert!(known.run(&["schema", "print"]).succeeded().contains("WITHOUT ROWID"));
+    assert!(!known.path("x.db").exists());
+    assert!(known.run(&["schema", "print", "--shards", "257"]).failed(2).contains("1 to 256"));
+}
+
+#[tokio::test]
+async fn what_is_printed_makes_a_database_that_is_taken_as_it_is() {
+    let operator = Operator::new().set("CLAIMSTREAM_DATABASE__URL", "sqlite://claimstream.db");
+    let script = operator.run(&["schema", "print", "--shards", "5"]).succeeded();
+    let file = format!("sqlite://{}?mode=rwc", operator.path("claimstream.db").display());
+    let database = Database::connect(file).await.unwrap();
+    database.execute_unprepared(&script).await.unwrap();
+    database.close().await.unwrap();
+    let applied = operator.run(&["schema", "apply", "--shards", "5"]).succeeded();
+    assert!(applied.contains("into 5 shards"), "{applied}");
+    assert_eq!(operator.run(&["status"]).succeeded(), "all queues are empty\n");
+}
+
+#[test]
+fn is_applied_once_however_often_it_is_asked_for() {
+    let operator = Operator::new().set("CLAIMSTREAM_DATABASE_URL", "sqlite://claimstream.db");
+    let first = operator.run(&["schema", "apply", "--shards", "4"]).succeeded();
+    assert_eq!(first, "the tables are there; queues are cut into 4 shards\n");
+    let second = operator.run(&["schema", "apply", "--shards", "8"]);
+    assert!(second.err.contains("warning: 8 shards were asked for"), "{second:?}");
+    assert_eq!(second.succeeded(), first);
+}
+
+#[test]
+fn is_made_by_nobody_who_only_looks() {
+    let operator = Operator::new().set("CLAIMSTREAM_DATABASE__URL", "sqlite://claimstream.db");
+    for looking in
+        [&["status"][..], &["dead", "list"], &["doctor"], &["cancel", "00000000-0000-0000-0000-000000000000"]]
+    {
+        let ended = operator.run(looking);
+        assert_ne!(ended.code, Some(0), "{ended:?}");
+        assert!(format!("{ended:?}").contains("claimstream schema apply"), "{ended:?}");
+        assert!(!operator.path("claimstream.db").exists());
+    }
+    let refused = operator.run(&["notify", "-", "--set", "database.create_schema=false"]).failed(1);
+    assert!(refused.contains("there is no database claimstream.db"), "{refused}");
+}

@@ -1,0 +1,45 @@
+use std::{
+    io::{BufRead, BufReader},
+    process::Stdio,
+};
+
+use serde_json::Value;
+
+use crate::operator::{Operator, Running, request};
+
+fn with_one_request() -> Operator {
+    let operator = Operator::with_database();
+    operator.run_with(&["notify", "-"], request(1, "\"email\"").as_bytes()).succeeded();
+    operator
+}
+
+#[test]
+fn counts_what_is_in_each_queue() {
+    let operator = with_one_request();
+    let status = operator.run(&["status"]).succeeded();
+    let lines: Vec<Vec<&str>> = status.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(lines[0], ["QUEUE", "DEPTH", "DUE", "LEASED", "OLDEST", "DEAD"]);
+    assert_eq!(lines[1][..4], ["notification-requests", "1", "1", "0"]);
+    assert_eq!(lines[1].last(), Some(&"0"));
+}
+
+#[test]
+fn is_json_for_programs() {
+    let status: Value =
+        serde_json::from_str(&with_one_request().run(&["status", "--json"]).succeeded()).unwrap();
+    assert_eq!(status[0]["queue"], "notification-requests");
+    assert_eq!((&status[0]["depth"], &status[0]["dead"]), (&1.into(), &0.into()));
+    assert!(status[0]["oldest_seconds"].as_f64().is_some());
+}
+
+#[test]
+fn is_shown_again_and_again() {
+    let operator = with_one_request();
+    let mut command = operator.command(&["status", "--watch", "0.1", "--json"]);
+    let mut running = Running(command.stdout(Stdio::piped()).spawn().unwrap());
+    let lines = BufReader::new(running.0.stdout.take().unwrap()).lines();
+    let shown: Vec<String> = lines.map(Result::unwrap).take(3).collect();
+    assert!(shown.iter().all(|line| line.contains("notification-requests")), "{shown:?}");
+    assert!(operator.run(&["status", "--watch", "0"]).failed(2).contains("at least 0.1"));
+    assert!(operator.run(&["status", "--watch", "NaN"]).failed(2).contains("at least 0.1"));
+}

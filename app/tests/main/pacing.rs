@@ -1,0 +1,114 @@
+//! When the stream claims.
+
+use std::{sync::Arc, time::Duration};
+
+use claimstream::{LocalWakeup, Pacing, RelayConfig, StoreErrorKind, Timer, Wakeup};
+use futures::{StreamExt, executor::block_on};
+use proptest::prelude::*;
+
+use crate::play::{Answer, Bench, ClaimCall, Play, accepted, queue};
+
+/// Acks whatever comes, at once, until `calls` claim calls were made.
+fn claim_calls(play: &Play, config: RelayConfig, calls: usize) -> Vec<ClaimCall> {
+    let mut bench = Bench::default();
+    let claims = play.relay(config).claims("orders").unwrap();
+    let _task = bench.start(claims.for_each_concurrent(None, |claim| async move {
+        if let Ok(claim) = claim {
+            accepted(claim.ack().await);
+        }
+    }));
+    bench.settle();
+    while play.stage().claims.len() < calls {
+        assert!(play.timer.advance_to_next());
+        bench.settle();
+    }
+    play.stage().claims.clone()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(128) })]
+
+    #[test]
+    fn a_full_batch_is_followed_at_once_and_any_other_after_a_wait_within_bounds(
+        answers in prop::collection::vec(
+            prop_oneof![
+                Just(Answer::Full),
+                (0..3_usize).prop_map(|n| Answer::Messages(vec![1; n])),
+                Just(Answer::Fails(StoreErrorKind::Transient)),
+                Just(Answer::Fails(StoreErrorKind::Corrupt)),
+            ],
+            0..40,
+        ),
+        idle_min in 1..100_u64, more in 0..10_000_u64,
+    ) {
+        let pacing = Pacing {
+            idle_min: Duration::from_millis(idle_min),
+            idle_max: Duration::from_millis(idle_min + more),
+        };
+        let config = RelayConfig { batch: 4, prefetch: 8, pacing: pacing.clone(), ..RelayConfig::default() };
+        let calls = claim_calls(&Play::new(answers.clone()), config, answers.len() + 5);
+        for pair in calls.windows(2) {
+            let gap = pair[1].at - pair[0].at;
+            if pair[0].found == Some(pair[0].asked) {
+                prop_assert_eq!(gap, Duration::ZERO);
+            } else {
+                prop_assert!(gap >= pacing.idle_min && gap <= pacing.idle_max, "{:?}", gap);
+            }
+        }
+    }
+}
+
+#[test]
+fn an_empty_queue_is_asked_ever_less_often() {
+    let calls = claim_calls(&Play::default(), RelayConfig::default(), 15);
+    let last = calls[14].at - calls[13].at;
+    assert!(last >= Duration::from_millis(2500), "{last:?}");
+}
+
+#[test]
+fn instances_wait_differently() {
+    let at = || claim_calls(&Play::default(), RelayConfig::default(), 8).last().unwrap().at;
+    assert_ne!(at(), at());
+}
+
+#[test]
+fn a_wakeup_cuts_the_wait_but_not_right_after_a_claim_in_vain() {
+    let (play, wakeup) = (Play::default(), Arc::new(LocalWakeup::new()));
+    let mut bench = Bench::default();
+    let relay = play.relay(RelayConfig::default()).with_wakeup(Arc::clone(&wakeup) as _);
+    let _task = bench.start(relay.claims("orders").unwrap().for_each(|_| async {}));
+    bench.pass(&play.timer, Duration::from_secs(60));
+    let rest = play.stage().claims.len() + 1;
+    while play.stage().claims.len() < rest {
+        bench.pass(&play.timer, Duration::from_millis(5));
+    }
+
+    bench.pass(&play.timer, Duration::from_millis(100));
+    assert_eq!(play.stage().claims.len(), rest);
+    block_on(wakeup.wake(&queue())).unwrap();
+    bench.settle();
+    assert_eq!(play.stage().claims.len(), rest + 1, "asleep for long: at once");
+
+    block_on(wakeup.wake(&queue())).unwrap();
+    bench.settle();
+    assert_eq!(play.stage().claims.len(), rest + 1, "just asked in vain");
+    let asked = play.timer.now();
+    bench.pass(&play.timer, Duration::from_millis(20));
+    assert_eq!(play.stage().claims.len(), rest + 2);
+    assert_eq!(play.stage().claims[rest + 1].at, asked + Duration::from_millis(20));
+}
+
+#[test]
+fn after_a_claim_that_brought_something_a_wakeup_is_heard_at_once() {
+    let (play, wakeup) =
+        (Play::new([Answer::Messages(vec![1]), Answer::Messages(vec![1])]), LocalWakeup::new());
+    let wakeup = Arc::new(wakeup);
+    let mut bench = Bench::default();
+    let relay = play.relay(RelayConfig::default()).with_wakeup(Arc::clone(&wakeup) as _);
+    let _task = bench.start(relay.claims("orders").unwrap().for_each(|_| async {}));
+    bench.settle();
+    assert_eq!(play.stage().claims.len(), 1);
+    block_on(wakeup.wake(&queue())).unwrap();
+    bench.settle();
+    assert_eq!(play.stage().claims.len(), 2);
+}

@@ -1,0 +1,77 @@
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use claimstream::{
+    ClaimId, Claimed, Lease, LockingStrategy, Receipt, Renewed, Settled, Settlement, Settlements, StoreError,
+    domain::ClaimRequest,
+};
+use futures::channel::oneshot;
+
+use crate::play::claimed;
+
+/// A store whose every answer waits until the test gives it.
+#[derive(Clone, Default)]
+pub struct SlowStore(Arc<Mutex<Calls>>);
+
+#[derive(Default)]
+struct Calls {
+    claims: Vec<Call<ClaimRequest, Claimed>>,
+    settles: Vec<Call<Vec<Settlement>, Settled>>,
+    renewals: Vec<Call<Vec<Receipt>, Renewed>>,
+}
+
+/// What was asked, and where the answer goes.
+type Call<Q, A> = (Q, oneshot::Sender<Vec<A>>);
+
+impl SlowStore {
+    /// How many claim, settle and renew calls are waiting.
+    pub fn waiting(&self) -> (usize, usize, usize) {
+        let calls = self.0.lock().unwrap();
+        (calls.claims.len(), calls.settles.len(), calls.renewals.len())
+    }
+
+    /// Answers the oldest claim call with the messages of these numbers; says what was asked.
+    pub fn bring(&self, numbers: impl IntoIterator<Item = u128>) -> ClaimId {
+        let (request, answer) = self.0.lock().unwrap().claims.remove(0);
+        let messages = numbers.into_iter().map(|n| claimed(n, request.claim, 1)).collect();
+        let _ = answer.send(messages);
+        request.claim
+    }
+
+    /// Takes the oldest settle call's settlements and answers `Accepted` to all.
+    pub fn accept(&self) -> Vec<Settlement> {
+        let (settlements, answer) = self.0.lock().unwrap().settles.remove(0);
+        let _ = answer.send(vec![Settled::Accepted; settlements.len()]);
+        settlements
+    }
+
+    /// Answers the oldest renew call.
+    pub fn renewed(&self, answer: impl FnMut(Receipt) -> Renewed) {
+        let (receipts, reply) = self.0.lock().unwrap().renewals.remove(0);
+        let _ = reply.send(receipts.into_iter().map(answer).collect());
+    }
+}
+
+#[async_trait]
+impl LockingStrategy for SlowStore {
+    async fn claim(&self, request: &ClaimRequest) -> Result<Vec<Claimed>, StoreError> {
+        let (answer, answered) = oneshot::channel();
+        self.0.lock().unwrap().claims.push((request.clone(), answer));
+        Ok(answered.await.unwrap())
+    }
+}
+
+#[async_trait]
+impl Settlements for SlowStore {
+    async fn settle(&self, settlements: &[Settlement]) -> Result<Vec<Settled>, StoreError> {
+        let (answer, answered) = oneshot::channel();
+        self.0.lock().unwrap().settles.push((settlements.to_vec(), answer));
+        Ok(answered.await.unwrap())
+    }
+
+    async fn renew(&self, receipts: &[Receipt], _: Lease) -> Result<Vec<Renewed>, StoreError> {
+        let (answer, answered) = oneshot::channel();
+        self.0.lock().unwrap().renewals.push((receipts.to_vec(), answer));
+        Ok(answered.await.unwrap())
+    }
+}

@@ -1,0 +1,29 @@
+//! The one test binary: every clause and scenario on every store that is here, the model test and the invariants.
+
+use std::{process::ExitCode, sync::Arc};
+
+use claimstream_tests::{
+    Server, Suite, invariants, model, scenarios,
+    venue::{SeaOrmVenue, Venues},
+};
+
+fn main() -> ExitCode {
+    let environment = |name: &str| std::env::var(name).ok();
+    let mut suite = Suite::default();
+    suite.add_venues(Venues::without_server());
+    let sqlite = SeaOrmVenue::sqlite("skip_locked");
+    suite.add_refusal(Arc::new(sqlite), &["preemptive_update"]);
+    for server in Server::ALL {
+        suite.add_server(server, environment);
+    }
+    suite.add_unknown_requirements(environment);
+    suite.add_not_run("sqlite::transactions", "SQLite lets one transaction write at a time");
+    suite.add_not_run("sea-orm::steps", "the adapter has no step ledger yet");
+    suite.add_not_run("sea-orm::locks", "the adapter has no lock yet");
+    for scenario in scenarios::NOT_RUN {
+        suite.add_not_run(scenario.name, scenario.why);
+    }
+    model::add_proof_to(&mut suite);
+    invariants::add_to(&mut suite);
+    suite.run()
+}

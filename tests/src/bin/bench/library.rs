@@ -1,0 +1,93 @@
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use claimstream::{Claims, Relay, RelayConfig};
+use claimstream_domain::{MessageId, NewMessage, Payload, QueueName};
+use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox, StrategyChoice};
+use claimstream_tokio::TokioTimer;
+use futures::StreamExt;
+use sea_orm::ConnectionTrait;
+use uuid::Uuid;
+
+use crate::{
+    Failure, Options,
+    contender::Contender,
+    instance::{Job, Work},
+    round::unix_now,
+};
+
+const QUEUE: &str = "bench";
+
+/// An instance that has had nothing for this long is done.
+const QUIET: Duration = Duration::from_millis(500);
+
+/// Empties the outbox and fills it through the library's own enqueue.
+pub(crate) async fn fill(url: &str, contender: Contender, options: &Options) -> Result<(), Failure> {
+    let outbox = open(url, contender).await?;
+    for table in ["claimstream_queue", "claimstream_message"] {
+        outbox.connection().execute_unprepared(&format!("TRUNCATE TABLE {table}")).await?;
+    }
+    let queue = QueueName::new(QUEUE)?;
+    let payload = Payload::new("application/octet-stream", vec![b'x'; options.payload])?;
+    for start in (0..options.backlog).step_by(500) {
+        let count = 500.min(options.backlog - start);
+        let message = |_| NewMessage::new(MessageId::new(Uuid::now_v7()), queue.clone(), payload.clone());
+        outbox.enqueue_now(&(0..count).map(message).collect::<Vec<_>>()).await?;
+    }
+    Ok(())
+}
+
+/// An instance that uses the library as a service would: a stream, handlers beside each other, acknowledgements.
+pub(crate) struct Instance {
+    claims: Claims,
+    in_hand: usize,
+}
+
+impl Instance {
+    pub(crate) async fn ready(job: &Job, contender: Contender) -> Result<Self, Failure> {
+        let outbox = open(&job.url, contender).await?;
+        let config = RelayConfig {
+            batch: job.batch as u32,
+            prefetch: 2 * job.batch as u32,
+            settle_batch: job.batch as u32,
+            ..RelayConfig::default()
+        };
+        let relay = Relay::new(Arc::new(outbox), TokioTimer::new(), config);
+        Ok(Self { claims: relay.claims(QUEUE)?, in_hand: 2 * job.batch })
+    }
+
+    pub(crate) async fn drain(self, wait: impl FnOnce() -> Result<(), Failure>) -> Result<Work, Failure> {
+        wait()?;
+        let work = Mutex::new(Work { last: unix_now(), handled: Vec::new() });
+        let handle = |claim: Result<claimstream::Claim, claimstream::RelayError>| async {
+            let claim = claim.expect("a claim");
+            let id = claim.message().id.uuid().as_u128();
+            std::hint::black_box(claim.message().payload.bytes());
+            if claim.ack().await.expect("an answer") == claimstream::Settled::Accepted {
+                let mut work = work.lock().expect("no panic");
+                work.handled.push(id);
+                work.last = unix_now();
+            }
+        };
+        let draining = self.claims.for_each_concurrent(self.in_hand, handle);
+        let quiet = async {
+            loop {
+                tokio::time::sleep(QUIET / 5).await;
+                let last = work.lock().expect("no panic").last;
+                if unix_now().saturating_sub(last) > QUIET {
+                    break;
+                }
+            }
+        };
+        futures::future::select(Box::pin(draining), Box::pin(quiet)).await;
+        Ok(work.into_inner().expect("no panic"))
+    }
+}
+
+async fn open(url: &str, contender: Contender) -> Result<SeaOrmOutbox, Failure> {
+    let strategy: StrategyChoice = contender.name().parse()?;
+    let options = OpenOptions { strategy, max_connections: 4, ..OpenOptions::default() };
+    Ok(SeaOrmOutbox::open(url, options).await?)
+}

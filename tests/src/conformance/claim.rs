@@ -1,0 +1,317 @@
+use std::{collections::HashSet, time::Duration};
+
+use claimstream_domain::{Claimed, Lease, MessageId, NewMessage, QueueName};
+use futures::future::join_all;
+
+use super::{Clause, clauses};
+use crate::{Instance, LEASE, Stage};
+
+pub const CLAUSES: &[Clause<Stage>] = clauses!["claim":
+    a_due_message_is_claimed_as_it_was_enqueued,
+    a_claimed_message_is_not_claimed_again_while_leased,
+    a_claim_takes_at_most_its_limit,
+    a_claim_of_everything_takes_everything,
+    a_claim_takes_only_the_asked_queue,
+    queue_names_that_differ_only_in_case_are_two_queues,
+    an_empty_queue_gives_an_empty_answer,
+    the_oldest_due_time_comes_first_within_a_shard,
+    a_delayed_message_is_due_to_the_microsecond,
+    a_scheduled_message_is_due_to_the_microsecond,
+    a_message_scheduled_in_the_past_is_due_at_once,
+    a_message_that_was_due_before_younger_ones_goes_first_after_two_seconds_at_the_latest,
+    a_lease_holds_to_its_last_microsecond,
+    a_lease_that_has_run_out_is_due_again,
+    a_lease_is_counted_from_the_claim,
+    the_shortest_and_the_longest_lease_hold,
+    a_reclaimed_message_has_one_more_attempt_and_a_new_receipt,
+    attempts_count_at_claim_so_a_crash_loop_is_seen,
+    a_claim_tells_why_the_attempt_before_failed,
+    all_messages_of_a_claim_bear_its_claim_id,
+    messages_of_one_ordering_key_lie_in_one_shard,
+    one_instance_reaches_every_shard,
+    a_repeated_claim_with_the_same_claim_id_never_hands_out_a_message_twice,
+    a_repeated_claim_after_the_lease_never_hands_out_a_message_twice,
+    two_claims_in_turn_share_no_message,
+    two_parallel_claimers_never_share_a_message,
+    an_expired_message_goes_to_one_of_many_parallel_claimers,
+];
+
+pub async fn a_due_message_is_claimed_as_it_was_enqueued(stage: Stage) {
+    let sent = stage.message();
+    stage.store.enqueue(std::slice::from_ref(&sent)).await;
+    let claimed = stage.rival.take_one().await;
+    assert_eq!(claimed.attempt, 1);
+    assert_eq!(claimed.last_error, None);
+    let message = &claimed.message;
+    assert_eq!(message.id, sent.id);
+    assert_eq!(message.queue, sent.queue);
+    assert_eq!(message.ordering_key, sent.ordering_key);
+    assert_eq!(message.headers, sent.headers);
+    assert_eq!(message.payload, sent.payload);
+    assert_eq!(message.shard, stage.facts.shards.shard_of(sent.id, sent.ordering_key.as_ref()));
+    let receipt = &claimed.receipt;
+    assert_eq!((receipt.message, &receipt.queue, receipt.shard), (sent.id, &sent.queue, message.shard));
+}
+
+pub async fn a_claimed_message_is_not_claimed_again_while_leased(stage: Stage) {
+    stage.enqueue(1).await;
+    stage.store.take_one().await;
+    stage.rival.finds_nothing().await;
+    stage.store.finds_nothing().await;
+}
+
+pub async fn a_claim_takes_at_most_its_limit(stage: Stage) {
+    stage.enqueue(5).await;
+    let claims = [stage.store.claim(1).await, stage.rival.claim(3).await];
+    assert!(claims[0].len() <= 1 && claims[1].len() <= 3, "too many: {claims:?}");
+    let rest = stage.store.take_all().await;
+    assert_eq!(claims[0].len() + claims[1].len() + rest.len(), 5);
+}
+
+pub async fn a_claim_of_everything_takes_everything(stage: Stage) {
+    let mut sent = stage.enqueue(7).await;
+    let mut found = ids(&stage.store.take_all().await);
+    sent.sort();
+    found.sort();
+    assert_eq!(found, sent);
+}
+
+pub async fn a_claim_takes_only_the_asked_queue(stage: Stage) {
+    let elsewhere = Stage::fresh_queue();
+    let other = NewMessage { queue: elsewhere.clone(), ..stage.message() };
+    let mine = stage.message();
+    stage.store.enqueue(&[other.clone(), mine.clone()]).await;
+    assert_eq!(ids(&stage.store.take_all().await), [mine.id]);
+    assert_eq!(ids(&stage.rival.on(&elsewhere).take_all().await), [other.id]);
+}
+
+pub async fn queue_names_that_differ_only_in_case_are_two_queues(stage: Stage) {
+    let upper = QueueName::new(&stage.queue().as_str().to_uppercase()).expect("a valid name");
+    stage.store.enqueue(&[NewMessage { queue: upper.clone(), ..stage.message() }]).await;
+    stage.store.finds_nothing().await;
+    assert_eq!(stage.store.on(&upper).take_one().await.message.queue, upper);
+}
+
+pub async fn an_empty_queue_gives_an_empty_answer(stage: Stage) {
+    assert_eq!(stage.store.claim(10).await, []);
+    stage.enqueue(1).await;
+    let claimed = stage.store.take_one().await;
+    let _ = stage.store.ack(&claimed).await;
+    assert_eq!(stage.rival.claim(10).await, []);
+}
+
+pub async fn the_oldest_due_time_comes_first_within_a_shard(stage: Stage) {
+    let seconds = [40_u64, 10, 30, 20, 50];
+    let delayed = |s: &u64| stage.message().deliver_after(Duration::from_secs(*s));
+    let messages: Vec<_> = seconds.iter().map(delayed).collect();
+    stage.store.enqueue(&messages).await;
+    stage.advance(Duration::from_secs(60)).await;
+    let expected = [1, 3, 2, 0, 4].map(|n: usize| messages[n].id);
+    assert_eq!(ids(&stage.store.take_all().await), expected);
+}
+
+pub async fn a_delayed_message_is_due_to_the_microsecond(stage: Stage) {
+    stage.store.enqueue(&[stage.message().deliver_after(Duration::from_secs(10))]).await;
+    stage.advance(Duration::from_micros(9_999_999)).await;
+    stage.store.finds_nothing().await;
+    stage.advance(Duration::from_micros(1)).await;
+    stage.rival.take_one().await;
+}
+
+pub async fn a_scheduled_message_is_due_to_the_microsecond(stage: Stage) {
+    let moment = stage.moment(3_600_000_007);
+    stage.store.enqueue(&[stage.message().deliver_at(moment)]).await;
+    stage.advance(Duration::from_micros(3_600_000_006)).await;
+    stage.store.finds_nothing().await;
+    stage.advance(Duration::from_micros(1)).await;
+    stage.rival.take_one().await;
+}
+
+pub async fn a_message_scheduled_in_the_past_is_due_at_once(stage: Stage) {
+    let past = stage.moment(-86_400_000_000);
+    stage.store.enqueue(&[stage.message().deliver_at(past)]).await;
+    stage.store.take_one().await;
+}
+
+pub async fn a_message_that_was_due_before_younger_ones_goes_first_after_two_seconds_at_the_latest(
+    stage: Stage,
+) {
+    let younger = stage.enqueue(4).await;
+    assert_eq!(ids(&stage.store.take(2).await), younger[..2]);
+    let older = stage.message().deliver_at(stage.moment(-5_000_000));
+    stage.rival.enqueue(std::slice::from_ref(&older)).await;
+    stage.advance(Duration::from_secs(2)).await;
+    assert_eq!(ids(&stage.store.take(2).await), [older.id, younger[2]]);
+}
+
+pub async fn a_lease_holds_to_its_last_microsecond(stage: Stage) {
+    stage.enqueue(1).await;
+    stage.store.take_one().await;
+    stage.advance(LEASE - Duration::from_micros(1)).await;
+    stage.rival.finds_nothing().await;
+    stage.store.finds_nothing().await;
+}
+
+pub async fn a_lease_that_has_run_out_is_due_again(stage: Stage) {
+    let id = stage.enqueue(1).await[0];
+    stage.store.take_one().await;
+    stage.advance(LEASE).await;
+    assert_eq!(stage.rival.take_one().await.message.id, id);
+    stage.advance(LEASE + Duration::from_micros(1)).await;
+    assert_eq!(stage.store.take_one().await.message.id, id);
+}
+
+pub async fn a_lease_is_counted_from_the_claim(stage: Stage) {
+    stage.enqueue(1).await;
+    stage.advance(Duration::from_secs(600)).await;
+    stage.store.take_one().await;
+    stage.advance(LEASE - Duration::from_micros(1)).await;
+    stage.rival.finds_nothing().await;
+}
+
+pub async fn the_shortest_and_the_longest_lease_hold(stage: Stage) {
+    for lease in [Lease::MIN, Lease::MAX] {
+        let id = stage.enqueue(1).await[0];
+        stage.store.take_for(1, lease).await;
+        stage.advance(lease - Duration::from_micros(1)).await;
+        stage.rival.finds_nothing().await;
+        stage.advance(Duration::from_micros(1)).await;
+        let again = stage.rival.take_one().await;
+        assert_eq!(again.message.id, id);
+        let _ = stage.rival.ack(&again).await;
+    }
+}
+
+pub async fn a_reclaimed_message_has_one_more_attempt_and_a_new_receipt(stage: Stage) {
+    stage.enqueue(1).await;
+    let first = stage.store.take_one().await;
+    stage.advance(LEASE).await;
+    let second = stage.rival.take_one().await;
+    assert_eq!((first.attempt, second.attempt), (1, 2));
+    assert_ne!(first.receipt.claim, second.receipt.claim);
+    assert_eq!(first.message, second.message);
+}
+
+pub async fn attempts_count_at_claim_so_a_crash_loop_is_seen(stage: Stage) {
+    stage.enqueue(1).await;
+    for attempt in 1..=5 {
+        assert_eq!(stage.store.take_one().await.attempt, attempt);
+        stage.advance(LEASE).await;
+    }
+}
+
+pub async fn a_claim_tells_why_the_attempt_before_failed(stage: Stage) {
+    stage.enqueue(2).await;
+    let claimed = stage.store.take(2).await;
+    let _ = stage.store.nack(&claimed[0], Duration::from_secs(1), "no answer").await;
+    let _ = stage.store.nack(&claimed[1], Duration::from_secs(2), "bad answer").await;
+    stage.advance(Duration::from_secs(2)).await;
+    let again = stage.rival.take(2).await;
+    let why: Vec<_> = again.iter().map(|c| c.last_error.as_ref().map(|r| r.as_str())).collect();
+    assert_eq!(why, [Some("no answer"), Some("bad answer")]);
+}
+
+pub async fn all_messages_of_a_claim_bear_its_claim_id(stage: Stage) {
+    stage.enqueue(3).await;
+    let request = stage.store.request(3, LEASE);
+    let claimed = stage.store.claim_as(&request).await;
+    assert!(!claimed.is_empty());
+    assert!(claimed.iter().all(|c| c.receipt.claim == request.claim), "{claimed:?}");
+}
+
+pub async fn messages_of_one_ordering_key_lie_in_one_shard(stage: Stage) {
+    let sent = stage.enqueue(9).await;
+    let shards: HashSet<_> = stage.store.take_all().await.iter().map(|c| c.message.shard).collect();
+    assert_eq!((sent.len(), shards.len()), (9, 1));
+}
+
+pub async fn one_instance_reaches_every_shard(stage: Stage) {
+    let sent: Vec<_> = (0..100).map(|_| stage.loose_message()).collect();
+    stage.rival.enqueue(&sent).await;
+    let claimed = stage.store.take_all().await;
+    assert_eq!(unique(&claimed).len(), 100);
+    let shards: HashSet<_> = claimed.iter().map(|c| c.receipt.shard).collect();
+    assert_eq!(shards.len(), usize::from(stage.facts.shards.get()));
+    for claimed in claimed {
+        assert_eq!(claimed.message.shard, stage.facts.shards.shard_of(claimed.message.id, None));
+    }
+}
+
+pub async fn a_repeated_claim_with_the_same_claim_id_never_hands_out_a_message_twice(stage: Stage) {
+    stage.enqueue(4).await;
+    let request = stage.store.request(2, LEASE);
+    let mut claimed = stage.store.claim_as(&request).await;
+    claimed.extend(stage.store.claim_as(&request).await);
+    claimed.extend(stage.rival.claim_as(&request).await);
+    assert!(!claimed.is_empty());
+    assert_eq!(unique(&claimed).len(), claimed.len(), "handed out twice: {claimed:?}");
+}
+
+pub async fn a_repeated_claim_after_the_lease_never_hands_out_a_message_twice(stage: Stage) {
+    stage.enqueue(1).await;
+    let request = stage.store.request(1, LEASE);
+    let mut claimed = stage.store.claim_as(&request).await;
+    stage.advance(LEASE).await;
+    claimed.extend(stage.store.claim_as(&request).await);
+    assert_eq!(claimed.len(), 1);
+    assert_eq!(stage.rival.take_one().await.attempt, 2);
+}
+
+pub async fn two_claims_in_turn_share_no_message(stage: Stage) {
+    let sent = stage.enqueue(6).await;
+    assert_eq!(ids(&stage.store.take(3).await), sent[..3]);
+    assert_eq!(ids(&stage.rival.take(3).await), sent[3..]);
+}
+
+pub async fn two_parallel_claimers_never_share_a_message(stage: Stage) {
+    let sent: Vec<_> = (0..200).map(|_| stage.loose_message()).collect();
+    stage.store.enqueue(&sent).await;
+    let claimers = (0..6_u64).map(|n| {
+        let side = if n % 2 == 0 { &stage.store } else { &stage.rival };
+        let claimer = side.fork(100 + n);
+        tokio::spawn(async move { claim_in_small_bites(&claimer, 7).await })
+    });
+    let claimed: Vec<Claimed> =
+        join_all(claimers).await.into_iter().flat_map(|c| c.expect("a claimer")).collect();
+    assert_eq!(unique(&claimed).len(), claimed.len(), "a message went to two claimers");
+    let rest = stage.store.take_all().await;
+    assert_eq!(claimed.len() + rest.len(), 200, "a message was lost");
+    assert!(claimed.iter().chain(&rest).all(|c| c.attempt == 1));
+}
+
+pub async fn an_expired_message_goes_to_one_of_many_parallel_claimers(stage: Stage) {
+    for round in 1..=10 {
+        if round == 1 {
+            stage.store.enqueue(&[stage.message()]).await;
+        }
+        let claimers = (0..4_u64).map(|n| {
+            let side = if n % 2 == 0 { &stage.store } else { &stage.rival };
+            let claimer = side.fork(200 + n);
+            tokio::spawn(async move { claimer.take(1).await })
+        });
+        let claimed: Vec<Claimed> =
+            join_all(claimers).await.into_iter().flat_map(|c| c.expect("a claimer")).collect();
+        assert_eq!(claimed.len(), 1, "round {round}: {claimed:?}");
+        assert_eq!(claimed[0].attempt, round);
+        stage.advance(LEASE).await;
+    }
+}
+
+async fn claim_in_small_bites(claimer: &Instance, bite: usize) -> Vec<Claimed> {
+    let mut all = Vec::new();
+    loop {
+        let some = claimer.take(bite).await;
+        if some.is_empty() {
+            return all;
+        }
+        all.extend(some);
+    }
+}
+
+fn ids(claimed: &[Claimed]) -> Vec<MessageId> {
+    claimed.iter().map(|c| c.message.id).collect()
+}
+
+fn unique(claimed: &[Claimed]) -> HashSet<MessageId> {
+    claimed.iter().map(|c| c.message.id).collect()
+}

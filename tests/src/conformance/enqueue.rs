@@ -1,0 +1,276 @@
+use std::time::Duration;
+
+use claimstream_domain::{
+    DedupKey,
+    Enqueued::{Duplicate, New},
+    Headers, MessageId, NewMessage, OrderingKey, Payload,
+};
+
+use super::{Clause, clauses};
+use crate::{Instance, Stage};
+
+pub const CLAUSES: &[Clause<Stage>] = clauses!["enqueue":
+    a_committed_message_exists,
+    a_rolled_back_message_leaves_nothing,
+    a_dropped_transaction_leaves_nothing,
+    messages_of_one_transaction_exist_together,
+    each_message_is_answered_in_order,
+    an_enqueue_of_nothing_answers_nothing,
+    many_messages_in_one_call_all_arrive,
+    an_enqueue_of_unknown_outcome_can_be_repeated,
+    a_dedup_key_is_taken_once_across_calls,
+    a_dedup_key_is_taken_once_within_a_call,
+    a_dedup_key_is_taken_once_within_a_transaction,
+    a_duplicate_leaves_no_trace,
+    a_rolled_back_dedup_key_is_free_again,
+    a_dedup_key_outlives_its_message,
+    a_dedup_key_holds_in_its_queue_only,
+    dedup_keys_are_compared_byte_by_byte,
+    dedup_keys_of_the_greatest_length_are_told_apart,
+    an_ordering_key_of_any_kind_comes_back_as_it_was,
+    a_payload_comes_back_byte_for_byte,
+    an_empty_payload_comes_back_empty,
+    the_longest_content_type_comes_back_whole,
+    headers_come_back_as_they_were,
+    as_many_headers_as_are_allowed_come_back,
+];
+
+pub async fn a_committed_message_exists(stage: Stage) {
+    let message = stage.message();
+    let tx = stage.store.begin().await;
+    assert_eq!(tx.enqueue(std::slice::from_ref(&message)).await.expect("enqueue"), [New]);
+    tx.commit().await.expect("commit");
+    assert_eq!(stage.rival.take_one().await.message.id, message.id);
+}
+
+pub async fn a_rolled_back_message_leaves_nothing(stage: Stage) {
+    let tx = stage.store.begin().await;
+    tx.enqueue(&[stage.message(), stage.message()]).await.expect("enqueue");
+    tx.roll_back().await.expect("roll back");
+    stage.rival.finds_nothing().await;
+    assert_eq!(stage.rival.status().await, None);
+}
+
+pub async fn a_dropped_transaction_leaves_nothing(stage: Stage) {
+    let tx = stage.store.begin().await;
+    tx.enqueue(&[stage.message()]).await.expect("enqueue");
+    drop(tx);
+    stage.enqueue(1).await;
+    assert_eq!(stage.rival.take_all().await.len(), 1);
+}
+
+pub async fn messages_of_one_transaction_exist_together(stage: Stage) {
+    let sent = [stage.message(), stage.message(), stage.message()];
+    let tx = stage.store.begin().await;
+    for message in &sent {
+        assert_eq!(tx.enqueue(std::slice::from_ref(message)).await.expect("enqueue"), [New]);
+    }
+    tx.commit().await.expect("commit");
+    assert_eq!(found(&stage.rival).await, sent.map(|message| message.id));
+}
+
+pub async fn each_message_is_answered_in_order(stage: Stage) {
+    stage.store.enqueue(&[unique(&stage, "b")]).await;
+    let call = [
+        unique(&stage, "a"),
+        unique(&stage, "b"),
+        stage.message(),
+        unique(&stage, "a"),
+        unique(&stage, "c"),
+        stage.message(),
+    ];
+    assert_eq!(stage.rival.enqueue(&call).await, [New, Duplicate, New, Duplicate, New, New]);
+    assert_eq!(stage.rival.take_all().await.len(), 5);
+}
+
+pub async fn an_enqueue_of_nothing_answers_nothing(stage: Stage) {
+    assert_eq!(stage.store.enqueue(&[]).await, []);
+}
+
+pub async fn many_messages_in_one_call_all_arrive(stage: Stage) {
+    let sent: Vec<_> = (0..700).map(|_| stage.loose_message()).collect();
+    assert_eq!(stage.store.enqueue(&sent).await, vec![New; 700]);
+    let expected: Vec<_> = sent.iter().map(|message| message.id).collect();
+    assert_eq!(found(&stage.rival).await, expected);
+}
+
+pub async fn an_enqueue_of_unknown_outcome_can_be_repeated(stage: Stage) {
+    let call = [stage.message(), unique(&stage, "a")];
+    assert_eq!(stage.store.enqueue(&call).await, [New, New]);
+    let again = [call[0].clone(), call[1].clone(), stage.message()];
+    assert_eq!(stage.rival.enqueue(&again).await, [Duplicate, Duplicate, New]);
+    assert_eq!(found(&stage.rival).await, again.map(|message| message.id));
+}
+
+pub async fn a_dedup_key_is_taken_once_across_calls(stage: Stage) {
+    assert_eq!(stage.store.enqueue(&[unique(&stage, "order-1")]).await, [New]);
+    assert_eq!(stage.rival.enqueue(&[unique(&stage, "order-1")]).await, [Duplicate]);
+    assert_eq!(stage.store.enqueue(&[unique(&stage, "order-2")]).await, [New]);
+    assert_eq!(stage.rival.take_all().await.len(), 2);
+}
+
+pub async fn a_dedup_key_is_taken_once_within_a_call(stage: Stage) {
+    let call = [unique(&stage, "x"), unique(&stage, "x"), unique(&stage, "x")];
+    assert_eq!(stage.store.enqueue(&call).await, [New, Duplicate, Duplicate]);
+    assert_eq!(found(&stage.rival).await, [call[0].id]);
+}
+
+pub async fn a_dedup_key_is_taken_once_within_a_transaction(stage: Stage) {
+    let tx = stage.store.begin().await;
+    let first = unique(&stage, "x");
+    assert_eq!(tx.enqueue(std::slice::from_ref(&first)).await.expect("enqueue"), [New]);
+    assert_eq!(tx.enqueue(&[unique(&stage, "x")]).await.expect("enqueue"), [Duplicate]);
+    tx.commit().await.expect("commit");
+    assert_eq!(found(&stage.rival).await, [first.id]);
+}
+
+pub async fn a_duplicate_leaves_no_trace(stage: Stage) {
+    stage.store.enqueue(&[unique(&stage, "x")]).await;
+    let claimed = stage.store.take_one().await;
+    let duplicate = unique(&stage, "x");
+    assert_eq!(stage.rival.enqueue(std::slice::from_ref(&duplicate)).await, [Duplicate]);
+    let _ = stage.store.ack(&claimed).await;
+    assert_eq!(stage.store.status().await, None);
+    let same_id = NewMessage { dedup_key: None, ..duplicate };
+    assert_eq!(stage.rival.enqueue(&[same_id]).await, [New]);
+}
+
+pub async fn a_rolled_back_dedup_key_is_free_again(stage: Stage) {
+    let tx = stage.store.begin().await;
+    assert_eq!(tx.enqueue(&[unique(&stage, "x")]).await.expect("enqueue"), [New]);
+    tx.roll_back().await.expect("roll back");
+    let second = unique(&stage, "x");
+    assert_eq!(stage.rival.enqueue(std::slice::from_ref(&second)).await, [New]);
+    assert_eq!(found(&stage.store).await, [second.id]);
+}
+
+pub async fn a_dedup_key_outlives_its_message(stage: Stage) {
+    stage.store.enqueue(&[unique(&stage, "done"), unique(&stage, "dead")]).await;
+    for claimed in stage.store.take(2).await {
+        let _ = match claimed.message.payload.bytes().ends_with(b"1") {
+            true => stage.store.ack(&claimed).await,
+            false => stage.store.bury(&claimed, "no").await,
+        };
+    }
+    assert_eq!(stage.rival.purge(&stage.rival.own_dead()).await, 1);
+    stage.advance(Duration::from_secs(3600)).await;
+    let again = [unique(&stage, "done"), unique(&stage, "dead")];
+    assert_eq!(stage.rival.enqueue(&again).await, [Duplicate, Duplicate]);
+    stage.store.finds_nothing().await;
+}
+
+pub async fn a_dedup_key_holds_in_its_queue_only(stage: Stage) {
+    let elsewhere = stage.rival.on(&Stage::fresh_queue());
+    let there = NewMessage { queue: elsewhere.queue().clone(), ..unique(&stage, "x") };
+    for message in [unique(&stage, "x"), there.clone()] {
+        assert_eq!(stage.store.enqueue(&[message]).await, [New]);
+    }
+    assert_eq!(found(&elsewhere).await, [there.id]);
+}
+
+pub async fn dedup_keys_are_compared_byte_by_byte(stage: Stage) {
+    let keys = [
+        "key",
+        "Key",
+        "KEY",
+        "key ",
+        " key",
+        "key\t",
+        "kéy",
+        "ke\u{301}y",
+        "k\u{eb}y",
+        "ключ",
+        "\u{1f511}",
+        "\u{1f512}",
+        "ß",
+        "ss",
+        "ｋｅｙ",
+        "ı",
+        "i",
+        "key\0",
+        "%",
+        "_",
+        "'; --",
+        "\\",
+    ];
+    let all = keys.map(|key| unique(&stage, key));
+    assert_eq!(stage.store.enqueue(&all).await, vec![New; keys.len()]);
+    let again = keys.map(|key| unique(&stage, key));
+    assert_eq!(stage.rival.enqueue(&again).await, vec![Duplicate; keys.len()]);
+}
+
+pub async fn dedup_keys_of_the_greatest_length_are_told_apart(stage: Stage) {
+    let long = "k".repeat(DedupKey::MAX_BYTES - 1);
+    let call = ["A", "B", "A"].map(|end| unique(&stage, &format!("{long}{end}")));
+    assert_eq!(stage.store.enqueue(&call).await, [New, New, Duplicate]);
+}
+
+pub async fn an_ordering_key_of_any_kind_comes_back_as_it_was(stage: Stage) {
+    let long = "ä".repeat(OrderingKey::MAX_BYTES / 2);
+    for key in ["k", "K ", " \u{1f511}\n", long.as_str()] {
+        let key = OrderingKey::new(key).expect("a key");
+        let sent = stage.message().ordered_by(key.clone());
+        stage.store.enqueue(std::slice::from_ref(&sent)).await;
+        let claimed = stage.rival.take_one().await;
+        assert_eq!(claimed.message.shard, stage.facts.shards.shard_of(sent.id, Some(&key)));
+        assert_eq!(claimed.message.ordering_key, Some(key));
+    }
+}
+
+pub async fn a_payload_comes_back_byte_for_byte(stage: Stage) {
+    let bytes: Vec<u8> = (0..=255).rev().chain(0..=255).chain([0, 0, 0xc3, 0x28, b'\'', b'\\']).collect();
+    let payload = Payload::new("application/octet-stream", bytes).expect("a payload");
+    let sent = NewMessage { payload, ..stage.message() };
+    stage.store.enqueue(std::slice::from_ref(&sent)).await;
+    assert_eq!(stage.rival.take_one().await.message.payload, sent.payload);
+}
+
+pub async fn an_empty_payload_comes_back_empty(stage: Stage) {
+    let payload = Payload::new("text/plain", vec![]).expect("a payload");
+    stage.store.enqueue(&[NewMessage { payload: payload.clone(), ..stage.message() }]).await;
+    assert_eq!(stage.rival.take_one().await.message.payload, payload);
+}
+
+pub async fn the_longest_content_type_comes_back_whole(stage: Stage) {
+    let content_type = format!("text/{} ", "x".repeat(Payload::MAX_CONTENT_TYPE_BYTES - 6));
+    let payload = Payload::new(&content_type, b"4".to_vec()).expect("a payload");
+    stage.store.enqueue(&[NewMessage { payload: payload.clone(), ..stage.message() }]).await;
+    assert_eq!(stage.rival.take_one().await.message.payload, payload);
+}
+
+pub async fn headers_come_back_as_they_were(stage: Stage) {
+    let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    let mut headers = Headers::new();
+    headers.set_trace(trace, Some("vendor=\"1\"")).expect("a trace");
+    headers.insert("X-Size", " {\"ä\": \"\u{1f980}\"} ").expect("a header");
+    headers.insert("empty", "").expect("a header");
+    let sent = stage.message().with_headers(headers.clone());
+    let bare = stage.message().with_headers(Headers::new());
+    stage.store.enqueue(&[sent.clone(), bare.clone()]).await;
+    let found = stage.rival.take_all().await;
+    let of = |id| found.iter().find(|c| c.message.id == id).map(|c| &c.message.headers);
+    assert_eq!((of(sent.id), of(bare.id)), (Some(&headers), Some(&Headers::new())));
+}
+
+pub async fn as_many_headers_as_are_allowed_come_back(stage: Stage) {
+    let mut headers = Headers::new();
+    let value = "v".repeat(1000);
+    for n in 0..16 {
+        headers.insert(&format!("name-{n:02}"), &value).expect("a header");
+    }
+    headers.insert("x-last", &"w".repeat(Headers::MAX_BYTES - 16 * 1007 - 6)).expect("a header");
+    let sent = stage.message().with_headers(headers.clone());
+    stage.store.enqueue(&[sent]).await;
+    assert_eq!(stage.rival.take_one().await.message.headers, headers);
+}
+
+fn unique(stage: &Stage, key: &str) -> NewMessage {
+    stage.message().unique_by(DedupKey::new(key).expect("a key"))
+}
+
+/// The ids of everything that is due, in the order in which they were made.
+async fn found(instance: &Instance) -> Vec<MessageId> {
+    let mut ids: Vec<_> = instance.take_all().await.into_iter().map(|c| c.message.id).collect();
+    ids.sort();
+    ids
+}

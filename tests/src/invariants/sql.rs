@@ -1,0 +1,118 @@
+use super::tree::{File, Tree};
+
+/// Statements are files that a DBA can read; Rust has none.
+pub(super) fn stands_in_sql_files(tree: &Tree) -> Vec<String> {
+    tree.files("adapters/sea-orm/src/sql", ".sql", 40);
+    let folders = ["domain/src", "ports/src", "app/src", "adapters"];
+    let files: Vec<File> = folders.iter().flat_map(|folder| tree.files(folder, ".rs", 5)).collect();
+    let sources =
+        files.iter().filter(|file| !file.path.contains("/tests/") && !file.path.contains("/examples/"));
+    let mut complaints = Vec::new();
+    for file in sources {
+        let lines: Vec<_> = file.code().filter(|(_, line)| is_sql(line)).collect();
+        match (is_script_writer(file), lines.is_empty()) {
+            (false, false) => {
+                complaints.extend(lines.iter().map(|(n, line)| format!("{}:{n} {}", file.path, line.trim())));
+            }
+            (true, true) => complaints.push(format!("{} needs no exception any more", file.path)),
+            _ => {}
+        }
+    }
+    complaints
+}
+
+/// Whatever ends or extends a claim shows the receipt: the claim id stands among its conditions.
+pub(super) fn shows_the_claim_id(tree: &Tree) -> Vec<String> {
+    let dialects = ["mysql", "sqlite"].map(|dialect| {
+        let files = tree.files(&format!("adapters/sea-orm/src/sql/{dialect}"), ".sql", 20);
+        let touching: Vec<File> = files.into_iter().filter(touches_a_claim).collect();
+        assert!(touching.len() >= 5, "only {} statements of {dialect} touch a claim", touching.len());
+        touching
+    });
+    let unfenced = dialects.iter().flatten().filter(|file| !is_fenced(file));
+    unfenced.map(|file| format!("{} touches a claim and does not ask for its claim_id", file.path)).collect()
+}
+
+/// The one Rust file that writes SQL: the script it prints for people who own their schema ends with a statement that
+/// carries the version.
+fn is_script_writer(file: &File) -> bool {
+    file.path == "adapters/sea-orm/src/schema.rs"
+}
+
+const BEGINNINGS: [(&str, &str); 10] = [
+    ("SELECT ", "FROM"),
+    ("SELECT ", "?"),
+    ("INSERT INTO ", ""),
+    ("INSERT IGNORE ", ""),
+    ("REPLACE INTO ", ""),
+    ("UPDATE ", " SET "),
+    ("DELETE FROM ", ""),
+    ("CREATE TABLE ", ""),
+    ("FOR UPDATE", ""),
+    ("ON DUPLICATE KEY", ""),
+];
+
+fn is_sql(line: &str) -> bool {
+    let follows = |beginning: &str, rest: &str| {
+        line.split_once(beginning).is_some_and(|(_, after)| after.contains(rest.trim_start()))
+    };
+    BEGINNINGS.iter().any(|(beginning, rest)| follows(beginning, rest))
+}
+
+fn statement(file: &File) -> String {
+    let lines = file.text.lines().filter(|line| !line.trim_start().starts_with("--"));
+    lines.collect::<Vec<_>>().join(" ").split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn touches_a_claim(file: &File) -> bool {
+    let statement = statement(file);
+    let writes = |verb: &str| statement.starts_with(verb);
+    let moves = writes("INSERT") && statement.contains("FROM claimstream_queue");
+    writes("UPDATE claimstream_queue") || writes("DELETE FROM claimstream_queue") || moves
+}
+
+/// A claim stamps its own id; everything else asks for one.
+fn is_fenced(file: &File) -> bool {
+    let statement = statement(file);
+    let (action, conditions) = statement.split_once(" WHERE ").unwrap_or((&statement, ""));
+    let asks = conditions.contains("claim_id = :claim");
+    asks || action.contains("claim_id = :claim")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_sql_in_rust() {
+        for line in [
+            "    let sql = \"SELECT id FROM t\";",
+            "db.execute(\"DELETE FROM t WHERE id = ?\")",
+            "\"UPDATE t SET a = 1\"",
+            "        INSERT INTO t VALUES (1)",
+        ] {
+            assert!(is_sql(line), "{line}");
+        }
+        for line in ["fn update(&self)", "let name = \"SELECTED\";", "Update::Set"] {
+            assert!(!is_sql(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn finds_a_statement_without_a_fence() {
+        let fenced = |text: &str| {
+            let file = File::new("x.sql", text);
+            touches_a_claim(&file).then(|| is_fenced(&file))
+        };
+        assert_eq!(
+            fenced("-- why\nDELETE FROM claimstream_queue\n WHERE id = :id\n   AND claim_id = :claim"),
+            Some(true)
+        );
+        assert_eq!(fenced("DELETE FROM claimstream_queue WHERE id = :id -- claim_id"), Some(false));
+        assert_eq!(fenced("UPDATE claimstream_queue SET claim_id = NULL WHERE id = :id"), Some(false));
+        assert_eq!(fenced("UPDATE claimstream_queue SET claim_id = :claim WHERE id = :id"), Some(true));
+        assert_eq!(fenced("INSERT INTO d SELECT id FROM claimstream_queue WHERE id = 1"), Some(false));
+        assert_eq!(fenced("INSERT INTO claimstream_queue (id) VALUES (1)"), None);
+        assert_eq!(fenced("SELECT id FROM claimstream_queue"), None);
+    }
+}

@@ -1,0 +1,36 @@
+//! The conformance suite of Claimstream's ports and everything that is built on it.
+//!
+//! | what | where |
+//! |---|---|
+//! | a store with a strategy, and the stage it gives to a clause | [`venue`], [`Stage`], [`Instance`] |
+//! | the contracts, sentence by sentence | [`conformance`] |
+//! | the acceptance scenarios | [`scenarios`] |
+//! | random operations on two stores at a time | [`model`] |
+//! | rules about the source tree | [`invariants`] |
+//! | all of it as named trials, and the table at the end | [`Suite`] |
+//!
+//! A new store joins by a [`venue::Venue`]; it owes every clause and every scenario.
+#![forbid(unsafe_code)]
+
+pub mod conformance;
+mod hand_timer;
+mod history;
+mod instance;
+pub mod invariants;
+pub mod model;
+mod report;
+pub mod scenarios;
+mod servers;
+mod stage;
+mod suite;
+mod transaction;
+pub mod venue;
+
+pub use hand_timer::HandTimer;
+pub use history::History;
+pub use instance::{Instance, LEASE, Ports};
+pub use report::Report;
+pub use servers::Server;
+pub use stage::{Clock, Facts, LockStage, NotificationPorts, NotificationStage, Stage, StepStage};
+pub use suite::Suite;
+pub use transaction::{Begin, StepTransaction, SubmitTransaction, Transaction, Transactions};

@@ -1,0 +1,225 @@
+use std::{collections::HashMap, time::Duration};
+
+use claimstream_domain::{
+    Claimed, DedupKey, Disposition, Enqueued, MessageId, Reason, Renewed, Settled, Settlement,
+};
+use proptest::{collection::vec, prelude::*, sample::select};
+
+use crate::{Instance, Stage};
+
+/// One thing that somebody does to a store.
+#[derive(Clone, Debug)]
+pub(super) enum Operation {
+    Enqueue { by: Side, delay: u64, key: Option<&'static str> },
+    Claim { by: Side, limit: usize, lease: u64 },
+    Settle { by: Side, batch: Vec<(usize, Kind)> },
+    Renew { by: Side, claims: Vec<usize>, lease: u64 },
+    Advance { micros: u64 },
+    Revive,
+    Purge { dead_for: u64 },
+    Observe,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Side {
+    Store,
+    Rival,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Kind {
+    Done,
+    Emit,
+    Retry(u64),
+    Dead,
+    Returned,
+}
+
+/// What can be seen of an operation from outside; messages go by the order in which they were made.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Observation {
+    Enqueued(Vec<Enqueued>),
+    Claimed(Vec<(usize, u32, Option<Reason>)>),
+    Settled(Vec<Settled>),
+    Renewed(Vec<Option<usize>>),
+    Count(u64),
+    Status {
+        numbers: Option<(u64, u64, u64, u64, Option<Duration>)>,
+        dead: Vec<(usize, u32, Reason, Duration)>,
+    },
+    Nothing,
+}
+
+impl Operation {
+    pub(super) fn any() -> impl Strategy<Value = Self> {
+        let times = || {
+            select(vec![0, 1, 999_999, 1_000_000, 2_000_000, 9_999_999, 10_000_000, 30_000_000, 60_000_000])
+        };
+        let leases = || select(vec![10_000_000, 30_000_000]);
+        let key = prop_oneof![3 => Just(None), 1 => select(vec!["a", "A", "b"]).prop_map(Some)];
+        prop_oneof![
+            4 => (Side::any(), times(), key).prop_map(|(by, delay, key)| Self::Enqueue { by, delay, key }),
+            5 => (Side::any(), 1..4_usize, leases())
+                .prop_map(|(by, limit, lease)| Self::Claim { by, limit, lease }),
+            5 => (Side::any(), vec((any::<usize>(), Kind::any()), 1..4))
+                .prop_map(|(by, batch)| Self::Settle { by, batch }),
+            2 => (Side::any(), vec(any::<usize>(), 1..4), leases())
+                .prop_map(|(by, claims, lease)| Self::Renew { by, claims, lease }),
+            4 => times().prop_map(|micros| Self::Advance { micros }),
+            1 => Just(Self::Revive),
+            1 => times().prop_map(|dead_for| Self::Purge { dead_for }),
+            1 => Just(Self::Observe),
+        ]
+    }
+}
+
+impl Side {
+    fn any() -> impl Strategy<Value = Self> {
+        select(vec![Self::Store, Self::Rival])
+    }
+
+    fn of(self, stage: &Stage) -> &Instance {
+        match self {
+            Self::Store => &stage.store,
+            Self::Rival => &stage.rival,
+        }
+    }
+}
+
+impl Kind {
+    fn any() -> impl Strategy<Value = Self> {
+        prop_oneof![
+            2 => Just(Self::Done),
+            1 => Just(Self::Emit),
+            2 => select(vec![0, 1_000_000, 40_000_000]).prop_map(Self::Retry),
+            1 => Just(Self::Dead),
+            2 => Just(Self::Returned),
+        ]
+    }
+}
+
+/// Plays operations and a last look at everything, and says what was seen at each.
+pub(super) async fn play(stage: &Stage, operations: &[Operation]) -> Vec<Observation> {
+    let mut player = Player { stage, made: HashMap::new(), claims: Vec::new() };
+    let mut seen = Vec::new();
+    for operation in operations {
+        seen.push(player.play(operation).await);
+    }
+    seen.push(player.observe().await);
+    seen
+}
+
+struct Player<'a> {
+    stage: &'a Stage,
+    made: HashMap<MessageId, usize>,
+    /// Every claim that was ever made, also those that are lost.
+    claims: Vec<Claimed>,
+}
+
+impl Player<'_> {
+    async fn play(&mut self, operation: &Operation) -> Observation {
+        match operation {
+            Operation::Enqueue { by, delay, key } => self.enqueue(*by, *delay, *key).await,
+            Operation::Claim { by, limit, lease } => self.claim(*by, *limit, *lease).await,
+            Operation::Settle { by, batch } => self.settle(*by, batch).await,
+            Operation::Renew { by, claims, lease } => self.renew(*by, claims, *lease).await,
+            Operation::Advance { micros } => {
+                self.stage.advance(Duration::from_micros(*micros)).await;
+                Observation::Nothing
+            }
+            Operation::Revive => {
+                Observation::Count(self.stage.store.revive(&self.stage.store.own_dead()).await)
+            }
+            Operation::Purge { dead_for } => {
+                let mut filter = self.stage.store.own_dead();
+                filter.dead_for = Some(Duration::from_micros(*dead_for));
+                Observation::Count(self.stage.rival.purge(&filter).await)
+            }
+            Operation::Observe => self.observe().await,
+        }
+    }
+
+    async fn enqueue(&mut self, by: Side, delay: u64, key: Option<&str>) -> Observation {
+        let mut message = self.stage.message().deliver_after(Duration::from_micros(delay));
+        message.dedup_key = key.map(|key| DedupKey::new(key).expect("a key"));
+        self.made.insert(message.id, self.made.len());
+        Observation::Enqueued(by.of(self.stage).enqueue(&[message]).await)
+    }
+
+    async fn claim(&mut self, by: Side, limit: usize, lease: u64) -> Observation {
+        let claimed = by.of(self.stage).take_for(limit, Duration::from_micros(lease)).await;
+        let seen = claimed.iter().map(|c| (self.number(c.message.id), c.attempt, c.last_error.clone()));
+        let seen = seen.collect();
+        self.claims.extend(claimed);
+        Observation::Claimed(seen)
+    }
+
+    async fn settle(&mut self, by: Side, batch: &[(usize, Kind)]) -> Observation {
+        let mut settlements = Vec::new();
+        for (which, kind) in batch {
+            let disposition = self.disposition(*kind);
+            if let Some(claimed) = self.pick(*which) {
+                settlements.push(Settlement { receipt: claimed.receipt.clone(), disposition });
+            }
+        }
+        Observation::Settled(by.of(self.stage).settle_all(&settlements).await)
+    }
+
+    fn disposition(&mut self, kind: Kind) -> Disposition {
+        match kind {
+            Kind::Done => Disposition::Done { emit: vec![] },
+            Kind::Emit => {
+                let child = self.stage.message();
+                self.made.insert(child.id, self.made.len());
+                Disposition::Done { emit: vec![child] }
+            }
+            Kind::Retry(after) => {
+                let (after, reason) = (Duration::from_micros(after), Reason::new(format!("wait {after}")));
+                Disposition::Retry { after, reason }
+            }
+            Kind::Dead => Disposition::Dead { reason: Reason::new("dead") },
+            Kind::Returned => Disposition::Returned,
+        }
+    }
+
+    /// Renews claims; a receipt that was replaced by a renewal is not shown again.
+    async fn renew(&mut self, by: Side, claims: &[usize], lease: u64) -> Observation {
+        let mut chosen: Vec<usize> =
+            claims.iter().filter_map(|which| which.checked_rem(self.claims.len())).collect();
+        chosen.sort_unstable();
+        chosen.dedup();
+        let receipts: Vec<_> = chosen.iter().map(|n| self.claims[*n].receipt.clone()).collect();
+        let answers = by.of(self.stage).renew_all(&receipts, Duration::from_micros(lease)).await;
+        let mut seen = Vec::new();
+        for (n, answer) in chosen.into_iter().zip(answers) {
+            seen.push(match answer {
+                Renewed::Superseded => None,
+                Renewed::Extended(receipt) => {
+                    let number = self.number(receipt.message);
+                    self.claims[n].receipt = receipt;
+                    Some(number)
+                }
+            });
+        }
+        Observation::Renewed(seen)
+    }
+
+    async fn observe(&self) -> Observation {
+        let status = self.stage.rival.status().await;
+        let numbers = status.map(|s| (s.depth, s.due, s.leased, s.dead, s.oldest));
+        let dead = self.stage.store.dead().await;
+        let mut dead: Vec<_> =
+            dead.into_iter().map(|d| (self.number(d.message.id), d.attempts, d.reason, d.dead_for)).collect();
+        // Letters that died in the same microsecond have no order.
+        dead.sort_by_key(|(number, ..)| *number);
+        Observation::Status { numbers, dead }
+    }
+
+    fn pick(&self, which: usize) -> Option<&Claimed> {
+        self.claims.get(which.checked_rem(self.claims.len())?)
+    }
+
+    fn number(&self, id: MessageId) -> usize {
+        *self.made.get(&id).unwrap_or_else(|| panic!("{id} was never made"))
+    }
+}

@@ -1,0 +1,145 @@
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use claimstream_domain::{
+    ClaimRequest, Claimed, DeadLetter, DeadLetterFilter, Disposition, Lease, Reason, Receipt, Renewed,
+    Settled, Settlement,
+};
+use claimstream_ports::{DeadLetters, LockingStrategy, Settlements, StoreError};
+
+use crate::{Ports, Stage, venue::Venue};
+
+/// A way in which a store can be wrong.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Sabotage {
+    /// A release is a nack without a delay.
+    CountsAReleasedAttempt,
+    /// A renewal answers and does nothing.
+    ForgetsToRenew,
+    /// A lease is a microsecond too long.
+    LeasesTooLong,
+    /// A settlement that lost its claim is called accepted.
+    AcceptsEverything,
+    /// A revived letter stays.
+    RevivesNothing,
+}
+
+impl Sabotage {
+    pub(super) const ALL: [Self; 5] = [
+        Self::CountsAReleasedAttempt,
+        Self::ForgetsToRenew,
+        Self::LeasesTooLong,
+        Self::AcceptsEverything,
+        Self::RevivesNothing,
+    ];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::CountsAReleasedAttempt => "counts_a_released_attempt",
+            Self::ForgetsToRenew => "forgets_to_renew",
+            Self::LeasesTooLong => "leases_too_long",
+            Self::AcceptsEverything => "accepts_everything",
+            Self::RevivesNothing => "revives_nothing",
+        }
+    }
+}
+
+/// A venue whose stores are wrong in one way.
+pub(super) struct Sabotaged<V> {
+    venue: V,
+    sabotage: Sabotage,
+}
+
+impl<V> Sabotaged<V> {
+    pub(super) fn new(venue: V, sabotage: Sabotage) -> Self {
+        Self { venue, sabotage }
+    }
+
+    fn spoil(&self, ports: &mut Ports) {
+        let spoilt = Arc::new(Spoilt { ports: ports.clone(), sabotage: self.sabotage });
+        ports.claiming = spoilt.clone();
+        ports.settlements = spoilt.clone();
+        ports.dead_letters = spoilt;
+    }
+}
+
+#[async_trait]
+impl<V: Venue> Venue for Sabotaged<V> {
+    fn name(&self) -> &str {
+        "sabotaged"
+    }
+
+    fn strategy(&self) -> &str {
+        self.sabotage.name()
+    }
+
+    async fn stage(&self) -> Result<Stage, StoreError> {
+        let mut stage = self.venue.stage().await?;
+        self.spoil(&mut stage.store.ports);
+        self.spoil(&mut stage.rival.ports);
+        Ok(stage)
+    }
+}
+
+struct Spoilt {
+    ports: Ports,
+    sabotage: Sabotage,
+}
+
+#[async_trait]
+impl LockingStrategy for Spoilt {
+    async fn claim(&self, request: &ClaimRequest) -> Result<Vec<Claimed>, StoreError> {
+        let mut request = request.clone();
+        if self.sabotage == Sabotage::LeasesTooLong {
+            let longer = request.lease.duration() + Duration::from_micros(1);
+            request.lease = Lease::new(longer).expect("a lease");
+        }
+        self.ports.claiming.claim(&request).await
+    }
+}
+
+#[async_trait]
+impl Settlements for Spoilt {
+    async fn settle(&self, settlements: &[Settlement]) -> Result<Vec<Settled>, StoreError> {
+        let mut settlements = settlements.to_vec();
+        if self.sabotage == Sabotage::CountsAReleasedAttempt {
+            settlements.iter_mut().for_each(|settlement| count(&mut settlement.disposition));
+        }
+        let answers = self.ports.settlements.settle(&settlements).await?;
+        match self.sabotage {
+            Sabotage::AcceptsEverything => Ok(vec![Settled::Accepted; answers.len()]),
+            _ => Ok(answers),
+        }
+    }
+
+    async fn renew(&self, receipts: &[Receipt], lease: Lease) -> Result<Vec<Renewed>, StoreError> {
+        match self.sabotage {
+            Sabotage::ForgetsToRenew => Ok(receipts.iter().cloned().map(Renewed::Extended).collect()),
+            _ => self.ports.settlements.renew(receipts, lease).await,
+        }
+    }
+}
+
+#[async_trait]
+impl DeadLetters for Spoilt {
+    async fn list(&self, filter: &DeadLetterFilter, limit: u32) -> Result<Vec<DeadLetter>, StoreError> {
+        self.ports.dead_letters.list(filter, limit).await
+    }
+
+    async fn revive(&self, filter: &DeadLetterFilter) -> Result<u64, StoreError> {
+        match self.sabotage {
+            Sabotage::RevivesNothing => Ok(self.list(filter, u32::MAX).await?.len() as u64),
+            _ => self.ports.dead_letters.revive(filter).await,
+        }
+    }
+
+    async fn purge(&self, filter: &DeadLetterFilter) -> Result<u64, StoreError> {
+        self.ports.dead_letters.purge(filter).await
+    }
+}
+
+fn count(disposition: &mut Disposition) {
+    if *disposition == Disposition::Returned {
+        *disposition = Disposition::Retry { after: Duration::ZERO, reason: Reason::new("released") };
+    }
+}

@@ -1,0 +1,245 @@
+use std::{sync::Arc, time::Duration};
+
+use claimstream_domain::{
+    Claimed, Disposition,
+    Enqueued::New,
+    Jitter, Lease, MessageId, Reason, RetryPolicy, Settled,
+    Settled::{Accepted, Superseded},
+    Verdict, decide,
+};
+use futures::future::join_all;
+
+use crate::{
+    History, Instance, LEASE, Stage,
+    conformance::{Clause, clauses},
+};
+
+pub const SCENARIOS: &[Clause<Stage>] = clauses!["scenarios":
+    a0_1_two_claimers_take_three_each_and_a_producer_goes_on,
+    a0_2_eight_workers_handle_four_thousand_messages_once_each,
+    a0_2_any_mix_of_workers_and_failures_handles_each_message_once,
+    a0_3_a_dead_instances_message_comes_back_when_its_lease_ends,
+    a0_4_a_late_ack_is_superseded_and_the_new_holders_result_is_kept,
+    a0_4_the_same_holds_if_both_are_one_instance,
+    a0_5_a_failure_comes_back_after_its_backoff_and_not_after_its_lease,
+    a0_5_the_twentieth_failure_is_dead_and_can_be_revived,
+    a0_7_a_message_is_invisible_until_its_moment,
+    a0_7_a_handler_that_renews_is_never_overtaken,
+    a0_10_an_instance_whose_clock_is_ahead_steals_nothing,
+    a1_2_a_row_that_is_put_off_while_a_claim_is_under_way_is_not_taken,
+    a1_3_a_claim_outlives_the_callers_rolled_back_transaction,
+];
+
+pub async fn a0_1_two_claimers_take_three_each_and_a_producer_goes_on(stage: Stage) {
+    let sent = stage.enqueue(6).await;
+    let a = stage.store.take(3).await;
+    assert_eq!(stage.store.enqueue(&[stage.message().deliver_after(Duration::from_secs(1))]).await, [New]);
+    let b = stage.rival.take(3).await;
+    assert_eq!(ids(&a), sent[..3]);
+    assert_eq!(ids(&b), sent[3..]);
+}
+
+pub async fn a0_2_eight_workers_handle_four_thousand_messages_once_each(stage: Stage) {
+    let work = Work { messages: 4000, workers: 8, batch: 10, failing: 10, seed: 1 };
+    work.run(&stage).await;
+}
+
+pub async fn a0_2_any_mix_of_workers_and_failures_handles_each_message_once(stage: Stage) {
+    for seed in 2..12_u64 {
+        let work = Work {
+            messages: 20 + 13 * seed as usize,
+            workers: 1 + seed % 6,
+            batch: 1 + (seed as usize * 7) % 23,
+            failing: seed * 9 % 70,
+            seed,
+        };
+        work.run(&stage).await;
+    }
+}
+
+pub async fn a0_3_a_dead_instances_message_comes_back_when_its_lease_ends(stage: Stage) {
+    stage.enqueue(1).await;
+    stage.store.take_one().await;
+    stage.advance(Duration::from_secs(29)).await;
+    stage.rival.finds_nothing().await;
+    stage.advance(Duration::from_secs(2)).await;
+    assert_eq!(stage.rival.take_one().await.attempt, 2);
+}
+
+pub async fn a0_4_a_late_ack_is_superseded_and_the_new_holders_result_is_kept(stage: Stage) {
+    overtaken(&stage, &stage.store, &stage.rival).await;
+}
+
+pub async fn a0_4_the_same_holds_if_both_are_one_instance(stage: Stage) {
+    overtaken(&stage, &stage.store, &stage.store).await;
+}
+
+async fn overtaken(stage: &Stage, a: &Instance, b: &Instance) {
+    stage.enqueue(1).await;
+    let stalled = a.take_one().await;
+    stage.advance(Duration::from_secs(40)).await;
+    let held = b.take_one().await;
+    let child = stage.message();
+    let result = Disposition::Done { emit: vec![child.clone()] };
+    assert_eq!(b.settle(&held.receipt, result).await, Accepted);
+    assert_eq!(a.ack(&stalled).await, Superseded);
+    assert_eq!(ids(&stage.rival.take_all().await), [child.id]);
+}
+
+pub async fn a0_5_a_failure_comes_back_after_its_backoff_and_not_after_its_lease(stage: Stage) {
+    stage.enqueue(1).await;
+    for (failures, seconds) in (1..=9).zip([2, 4, 8, 16, 32, 64, 128, 256, 300]) {
+        let claimed = stage.store.take_one().await;
+        assert_eq!(claimed.attempt, failures);
+        fail(&stage.store, &claimed).await;
+        stage.advance(Duration::from_secs(seconds) - Duration::from_micros(1)).await;
+        stage.rival.finds_nothing().await;
+        stage.advance(Duration::from_micros(1)).await;
+    }
+    assert_eq!(stage.rival.take_one().await.attempt, 10);
+}
+
+pub async fn a0_5_the_twentieth_failure_is_dead_and_can_be_revived(stage: Stage) {
+    let id = stage.enqueue(1).await[0];
+    for _ in 0..20 {
+        fail(&stage.store, &stage.store.take_one().await).await;
+        stage.advance(Duration::from_secs(300)).await;
+    }
+    stage.rival.finds_nothing().await;
+    let dead = stage.rival.dead().await;
+    assert_eq!((dead.len(), dead[0].message.id, dead[0].attempts), (1, id, 20));
+    assert_eq!(dead[0].reason.as_str().chars().count(), Reason::MAX_CHARS);
+    assert_eq!(stage.rival.revive(&stage.rival.own_dead()).await, 1);
+    assert_eq!(stage.store.take_one().await.attempt, 1);
+}
+
+pub async fn a0_7_a_message_is_invisible_until_its_moment(stage: Stage) {
+    stage.store.enqueue(&[stage.message().deliver_at(stage.moment(10_000_000))]).await;
+    stage.advance(Duration::from_millis(9_999)).await;
+    stage.rival.finds_nothing().await;
+    stage.advance(Duration::from_millis(1)).await;
+    stage.rival.take_one().await;
+}
+
+pub async fn a0_7_a_handler_that_renews_is_never_overtaken(stage: Stage) {
+    stage.enqueue(1).await;
+    let mut receipt = stage.store.take_one().await.receipt;
+    for _ in 0..7 {
+        stage.advance(Duration::from_secs(10)).await;
+        stage.rival.finds_nothing().await;
+        receipt = match stage.store.renew(&receipt, LEASE).await {
+            claimstream_domain::Renewed::Extended(receipt) => receipt,
+            claimstream_domain::Renewed::Superseded => panic!("the lease was lost"),
+        };
+    }
+    assert_eq!(stage.store.settle(&receipt, Disposition::Done { emit: vec![] }).await, Accepted);
+}
+
+/// The stage's time stands still years before the host's. By the host's clock every lease is over at once and every
+/// delayed message is due; a store that asked it would hand them out.
+pub async fn a0_10_an_instance_whose_clock_is_ahead_steals_nothing(stage: Stage) {
+    let host = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("a clock");
+    assert!(host.as_micros() as i64 > stage.now().as_micros() + 45_000_000, "the host is not ahead");
+    stage.store.enqueue(&[stage.message(), stage.message().deliver_after(Duration::from_secs(45))]).await;
+    let claimed = stage.store.take_for(1, Lease::MIN).await;
+    stage.rival.finds_nothing().await;
+    let status = stage.rival.status().await.expect("a status");
+    assert_eq!((status.depth, status.leased, status.due), (2, 1, 0));
+    assert_eq!(stage.store.ack(&claimed[0]).await, Accepted);
+}
+
+pub async fn a1_2_a_row_that_is_put_off_while_a_claim_is_under_way_is_not_taken(stage: Stage) {
+    for _ in 0..20 {
+        let sent = stage.enqueue(3).await;
+        let held = stage.store.take(3).await;
+        stage.advance(LEASE).await;
+        let (holder, claimer, first) = (stage.store.clone(), stage.rival.clone(), held[0].clone());
+        let put_off =
+            tokio::spawn(async move { holder.nack(&first, Duration::from_secs(3600), "in an hour").await });
+        let taken = tokio::spawn(async move { claimer.take_all().await });
+        let (put_off, taken) = (put_off.await.expect("a nack"), taken.await.expect("a claim"));
+        let expected = if put_off == Accepted { &sent[1..] } else { &sent[..] };
+        assert_eq!(ids(&taken), expected, "the nack was {put_off:?}");
+        for taken in taken {
+            assert_eq!(stage.rival.ack(&taken).await, Accepted);
+        }
+    }
+}
+
+pub async fn a1_3_a_claim_outlives_the_callers_rolled_back_transaction(stage: Stage) {
+    stage.enqueue(1).await;
+    let claimed = stage.store.take_one().await;
+    let tx = stage.store.begin().await;
+    tx.enqueue(&[stage.message()]).await.expect("enqueue");
+    tx.roll_back().await.expect("roll back");
+    stage.rival.finds_nothing().await;
+    stage.advance(LEASE).await;
+    let again = stage.rival.take_one().await;
+    assert_eq!((again.message.id, again.attempt), (claimed.message.id, 2));
+}
+
+/// A backlog and the workers that empty it; some handlers fail, by a lot that is drawn from the seed.
+#[derive(Clone, Copy)]
+struct Work {
+    messages: usize,
+    workers: u64,
+    batch: usize,
+    /// Out of a hundred attempts.
+    failing: u64,
+    seed: u64,
+}
+
+impl Work {
+    async fn run(self, stage: &Stage) {
+        let sent: Vec<_> = (0..self.messages).map(|_| stage.loose_message()).collect();
+        for some in sent.chunks(500) {
+            stage.store.enqueue(some).await;
+        }
+        let history = Arc::new(History::of(sent.iter().map(|message| message.id)));
+        let workers = (0..self.workers).map(|n| {
+            let side = if n % 2 == 0 { &stage.store } else { &stage.rival };
+            tokio::spawn(self.work(side.fork(1000 + n), history.clone()))
+        });
+        join_all(workers).await.into_iter().for_each(|worker| worker.expect("a worker"));
+        stage.store.finds_nothing().await;
+        let totals = history.check();
+        assert_eq!(totals.done, self.messages);
+        assert_eq!(totals.claims, self.messages + totals.retried);
+        assert_eq!(stage.store.status().await, None);
+    }
+
+    async fn work(self, worker: Instance, history: Arc<History>) {
+        loop {
+            let claimed = worker.take(self.batch).await;
+            if claimed.is_empty() {
+                return;
+            }
+            history.claimed(&claimed);
+            for claimed in &claimed {
+                let disposition = self.handle(claimed);
+                let answer: Settled = worker.settle(&claimed.receipt, disposition.clone()).await;
+                history.settled(claimed, disposition, answer);
+            }
+        }
+    }
+
+    fn handle(self, claimed: &Claimed) -> Disposition {
+        let lot =
+            claimed.message.id.seed(claimed.attempt).wrapping_mul(self.seed | 1).wrapping_mul(0x9e37_79b9);
+        if (lot >> 20) % 100 < self.failing {
+            return Disposition::Retry { after: Duration::ZERO, reason: Reason::new("drawn") };
+        }
+        Disposition::Done { emit: vec![] }
+    }
+}
+
+async fn fail(instance: &Instance, claimed: &Claimed) {
+    let policy = RetryPolicy { jitter: Jitter::None, ..RetryPolicy::default() };
+    let verdict = Verdict::nack("no-answer;".repeat(100));
+    let disposition = decide(verdict, claimed.attempt, &policy, 0);
+    assert_eq!(instance.settle(&claimed.receipt, disposition).await, Accepted);
+}
+
+fn ids(claimed: &[Claimed]) -> Vec<MessageId> {
+    claimed.iter().map(|c| c.message.id).collect()
+}

@@ -1,0 +1,248 @@
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use claimstream::{Claim, Claims, LocalWakeup, Relay, RelayConfig};
+use claimstream_domain::{
+    ClaimRequest, Claimed, Lease, MessageId, Pacing, Receipt, Renewed, RetryPolicy,
+    Settled::{self, Accepted},
+    Settlement,
+};
+use claimstream_ports::{LockingStrategy, Settlements, StoreError, StoreErrorKind, Wakeup};
+use futures::StreamExt;
+
+use crate::{
+    HandTimer, Instance, LEASE, Ports, Stage,
+    conformance::{Clause, clauses},
+};
+
+pub const SCENARIOS: &[Clause<Stage>] = clauses!["scenarios":
+    a0_8_a_message_that_ends_its_process_each_time_is_dead_in_the_end,
+    a1_4_a_consumer_that_stops_pulling_holds_no_more_than_its_prefetch,
+    a1_4_a_closed_stream_frees_what_was_not_handled,
+    a1_4_a_dropped_stream_frees_what_was_not_handled_when_the_lease_ends,
+    a1_5_a_store_error_is_waited_out_and_later_messages_arrive,
+    a1_5_a_full_batch_claims_again_at_once,
+    a1_5_an_idle_stream_claims_about_every_five_seconds,
+    a1_5_a_wakeup_cuts_the_wait,
+];
+
+pub async fn a0_8_a_message_that_ends_its_process_each_time_is_dead_in_the_end(stage: Stage) {
+    let id = stage.enqueue(1).await[0];
+    let retry = RetryPolicy { max_attempts: 4, ..RetryPolicy::default() };
+    for attempt in 1..=4 {
+        let mut process = Process::new(&stage.store, RelayConfig { retry: retry.clone(), ..config(10) });
+        assert_eq!(process.next().await.expect("a claim").attempt(), attempt);
+        drop(process);
+        stage.advance(LEASE).await;
+    }
+    let mut process = Process::new(&stage.rival, RelayConfig { retry, ..config(10) });
+    assert!(process.next().await.is_none(), "it was handed out a fifth time");
+    let dead = stage.store.dead().await;
+    assert_eq!(dead.iter().map(|d| d.message.id).collect::<Vec<_>>(), [id]);
+}
+
+pub async fn a1_4_a_consumer_that_stops_pulling_holds_no_more_than_its_prefetch(stage: Stage) {
+    stage.enqueue(25).await;
+    let mut process = Process::new(&stage.store, config(10));
+    let mut held = Vec::new();
+    for _ in 0..5 {
+        held.push(process.next().await.expect("a claim"));
+    }
+    assert!(leased(&stage).await <= 10);
+    for claim in held.drain(..) {
+        assert_eq!(process.ack(claim).await, Accepted);
+    }
+    assert!(leased(&stage).await <= 10);
+    assert_eq!(stage.rival.status().await.map(|status| status.depth), Some(20));
+}
+
+pub async fn a1_4_a_closed_stream_frees_what_was_not_handled(stage: Stage) {
+    let sent = stage.enqueue(25).await;
+    let mut process = Process::new(&stage.store, config(10));
+    let mut held = Vec::new();
+    for _ in 0..5 {
+        held.push(process.next().await.expect("a claim"));
+    }
+    process.close().await;
+    let rest = stage.rival.take_all().await;
+    let handled: Vec<MessageId> = held.iter().map(|claim| claim.message().id).collect();
+    let expected: Vec<_> = sent.into_iter().filter(|id| !handled.contains(id)).collect();
+    assert_eq!(rest.iter().map(|c| c.message.id).collect::<Vec<_>>(), expected);
+    assert!(rest.iter().all(|claimed| claimed.attempt == 1), "an attempt was counted: {rest:?}");
+}
+
+pub async fn a1_4_a_dropped_stream_frees_what_was_not_handled_when_the_lease_ends(stage: Stage) {
+    stage.enqueue(25).await;
+    let mut process = Process::new(&stage.store, config(10));
+    process.next().await.expect("a claim");
+    let before = leased(&stage).await;
+    drop(process);
+    stage.advance(LEASE).await;
+    assert!((1..=10).contains(&before), "{before} were leased");
+    assert_eq!(stage.rival.take_all().await.len(), 25);
+}
+
+pub async fn a1_5_a_store_error_is_waited_out_and_later_messages_arrive(stage: Stage) {
+    let faulty = Watched::new(&stage.store, Some(2));
+    let mut process = Process::on(faulty.clone(), &stage.store, config(10));
+    let mut found = Vec::new();
+    let mut sent = Vec::new();
+    for _ in 0..5 {
+        sent.extend(stage.enqueue(1).await);
+        let claim = process.next().await.expect("a claim");
+        found.push(claim.message().id);
+        assert_eq!(process.ack(claim).await, Accepted);
+    }
+    assert_eq!(found, sent);
+    assert!(faulty.claims() >= 6, "the failed call was not repeated");
+}
+
+pub async fn a1_5_a_full_batch_claims_again_at_once(stage: Stage) {
+    stage.enqueue(30).await;
+    let mut process = Process::new(&stage.store, RelayConfig { batch: 5, ..config(30) });
+    for _ in 0..30 {
+        process.next_within(Duration::ZERO).await.expect("a claim, without a wait");
+    }
+}
+
+pub async fn a1_5_an_idle_stream_claims_about_every_five_seconds(stage: Stage) {
+    let counting = Watched::new(&stage.store, None);
+    let mut process = Process::on(counting.clone(), &stage.store, config(10));
+    assert!(process.next_within(Duration::from_secs(60)).await.is_none());
+    let before = counting.claims();
+    assert!(process.next_within(Duration::from_secs(100)).await.is_none());
+    let polls = counting.claims() - before;
+    assert!((18..=42).contains(&polls), "{polls} claims in 100 s of idleness");
+}
+
+pub async fn a1_5_a_wakeup_cuts_the_wait(stage: Stage) {
+    let wakeup = Arc::new(LocalWakeup::new());
+    let mut process = Process::new(&stage.store, config(10)).with_wakeup(wakeup.clone());
+    assert!(process.next_within(Duration::from_secs(60)).await.is_none());
+    stage.enqueue(1).await;
+    wakeup.wake(stage.queue()).await.expect("wake");
+    let shortest = Pacing::default().idle_min;
+    process.next_within(2 * shortest).await.expect("a claim soon after the wakeup");
+}
+
+/// A process that reads the queue as a stream; its timer is moved as far as it takes.
+struct Process {
+    claims: Claims,
+    relay: Relay,
+    timer: HandTimer,
+    store: Arc<Watched>,
+}
+
+impl Process {
+    fn new(instance: &Instance, config: RelayConfig) -> Self {
+        Self::on(Watched::new(instance, None), instance, config)
+    }
+
+    fn on(store: Arc<Watched>, instance: &Instance, config: RelayConfig) -> Self {
+        let timer = HandTimer::default();
+        let relay = Relay::from_ports(store.clone(), store.clone(), Arc::new(timer.clone()), config);
+        let claims = relay.claims(instance.queue().clone()).expect("a stream");
+        Self { claims, relay, timer, store }
+    }
+
+    fn with_wakeup(self, wakeup: Arc<dyn Wakeup>) -> Self {
+        let relay = self.relay.with_wakeup(wakeup);
+        let claims = relay.claims(self.claims.queue().clone()).expect("a stream");
+        Self { claims, relay, ..self }
+    }
+
+    /// The next claim, unless none comes within two idle waits.
+    async fn next(&mut self) -> Option<Claim> {
+        self.next_within(Duration::from_secs(11)).await
+    }
+
+    async fn next_within(&mut self, most: Duration) -> Option<Claim> {
+        let step = Duration::from_millis(250).min(most / 4);
+        let store = self.store.clone();
+        let found = self.timer.within(most, step, || store.is_busy(), self.claims.next()).await?;
+        Some(found.expect("the stream has no end").expect("the store works"))
+    }
+
+    async fn ack(&mut self, claim: Claim) -> Settled {
+        let (most, step) = (Duration::from_secs(1), Duration::from_millis(5));
+        let acked = self.timer.within(most, step, || self.store.is_busy(), claim.ack()).await;
+        acked.expect("an answer within a second").expect("ack")
+    }
+
+    async fn close(self) {
+        let (most, step) = (Duration::from_secs(1), Duration::from_millis(5));
+        let closed = self.timer.within(most, step, || self.store.is_busy(), self.claims.close()).await;
+        closed.expect("an end within a second").expect("close");
+    }
+}
+
+/// A store that counts its claims, fails one of them, and tells whether it is busy.
+struct Watched {
+    ports: Ports,
+    fails_at: Option<usize>,
+    claims: AtomicUsize,
+    busy: AtomicUsize,
+}
+
+impl Watched {
+    fn new(instance: &Instance, fails_at: Option<usize>) -> Arc<Self> {
+        let ports = instance.ports.clone();
+        Arc::new(Self { ports, fails_at, claims: AtomicUsize::new(0), busy: AtomicUsize::new(0) })
+    }
+
+    fn claims(&self) -> usize {
+        self.claims.load(Ordering::SeqCst)
+    }
+
+    fn is_busy(&self) -> bool {
+        self.busy.load(Ordering::SeqCst) > 0
+    }
+
+    async fn busy<T>(&self, call: impl Future<Output = T> + Send) -> T {
+        struct Busy<'a>(&'a AtomicUsize);
+        impl Drop for Busy<'_> {
+            fn drop(&mut self) {
+                self.0.fetch_sub(1, Ordering::SeqCst);
+            }
+        }
+        self.busy.fetch_add(1, Ordering::SeqCst);
+        let _busy = Busy(&self.busy);
+        call.await
+    }
+}
+
+#[async_trait]
+impl LockingStrategy for Watched {
+    async fn claim(&self, request: &ClaimRequest) -> Result<Vec<Claimed>, StoreError> {
+        let claim = 1 + self.claims.fetch_add(1, Ordering::SeqCst);
+        if self.fails_at == Some(claim) {
+            return Err(StoreError::new(StoreErrorKind::Transient, "claim", "injected"));
+        }
+        self.busy(self.ports.claiming.claim(request)).await
+    }
+}
+
+#[async_trait]
+impl Settlements for Watched {
+    async fn settle(&self, settlements: &[Settlement]) -> Result<Vec<Settled>, StoreError> {
+        self.busy(self.ports.settlements.settle(settlements)).await
+    }
+
+    async fn renew(&self, receipts: &[Receipt], lease: Lease) -> Result<Vec<Renewed>, StoreError> {
+        self.busy(self.ports.settlements.renew(receipts, lease)).await
+    }
+}
+
+async fn leased(stage: &Stage) -> u64 {
+    stage.rival.status().await.map_or(0, |status| status.leased)
+}
+
+fn config(prefetch: u32) -> RelayConfig {
+    RelayConfig { batch: 10, prefetch, ..RelayConfig::default() }
+}

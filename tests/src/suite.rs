@@ -1,0 +1,196 @@
+use std::{
+    any::Any,
+    cell::RefCell,
+    panic::{self, AssertUnwindSafe},
+    process::ExitCode,
+    sync::{Arc, LazyLock},
+    time::Duration,
+};
+
+use claimstream_ports::StoreError;
+use futures::{FutureExt, future::BoxFuture};
+use libtest_mimic::{Arguments, Failed, Trial};
+use tokio::runtime::{Builder, Runtime};
+
+use crate::{
+    Report, Server,
+    conformance::{self, Clause},
+    model, scenarios,
+    servers::REQUIRED,
+    venue::{SeaOrmVenue, Venue, Venues},
+};
+
+/// Trials with a name each, and the report that is shown when they have been run.
+#[derive(Default)]
+pub struct Suite {
+    trials: Vec<Trial>,
+    report: Arc<Report>,
+}
+
+/// No clause needs that long; one that does is stuck.
+const STUCK: Duration = Duration::from_secs(120);
+
+pub(crate) static RUNTIME: LazyLock<Runtime> =
+    LazyLock::new(|| Builder::new_multi_thread().worker_threads(4).enable_all().build().expect("a runtime"));
+
+impl Suite {
+    /// Adds every clause and scenario of every venue.
+    pub fn add_venues(&mut self, venues: Venues) {
+        for venue in venues.outbox {
+            self.add(&venue, conformance::outbox(), |venue| Box::pin(async move { venue.stage().await }));
+            self.add(&venue, scenarios::all(), |venue| Box::pin(async move { venue.stage().await }));
+            model::add_to(self, venue);
+        }
+        for venue in venues.concurrent {
+            self.add(&venue, conformance::concurrent(), |venue| Box::pin(async move { venue.stage().await }));
+        }
+        for venue in venues.payload {
+            self.add(&venue, conformance::payload(), |venue| Box::pin(async move { venue.stage().await }));
+        }
+        for venue in venues.notification {
+            self.add(&venue, conformance::notification(), |venue| {
+                Box::pin(async move { venue.notification_stage().await })
+            });
+        }
+        for venue in venues.step {
+            self.add(&venue, conformance::step(), |venue| Box::pin(async move { venue.step_stage().await }));
+        }
+        for venue in venues.lock {
+            self.add(&venue, conformance::lock(), |venue| Box::pin(async move { venue.lock_stage().await }));
+        }
+    }
+
+    /// Adds a venue that must refuse to be opened, with a sentence that names a strategy that works.
+    pub fn add_refusal(&mut self, venue: Arc<dyn Venue>, works: &'static [&'static str]) {
+        let name = format!("{}::{}::is_refused_at_open", venue.name(), venue.strategy());
+        let report = self.report.clone();
+        self.trials.push(Trial::test(name, move || {
+            let Err(error) = RUNTIME.block_on(venue.stage()) else {
+                return Err("it was opened".into());
+            };
+            let sentence = error.to_string();
+            report.refused(venue.name(), venue.strategy(), &sentence);
+            match works.iter().any(|strategy| sentence.contains(strategy)) {
+                true => Ok(()),
+                false => Err(format!("it names none of {works:?}: {sentence}").into()),
+            }
+        }));
+    }
+
+    /// Adds a trial that belongs to no venue.
+    pub fn add_trial(&mut self, name: &str, run: impl FnOnce() + Send + 'static) {
+        self.trials.push(Trial::test(name, move || {
+            remember_panics();
+            panic::catch_unwind(AssertUnwindSafe(run)).map_err(failed)
+        }));
+    }
+
+    /// Adds a trial that belongs to no venue and waits.
+    pub fn add_async_trial(&mut self, name: &str, run: impl Future<Output = ()> + Send + 'static) {
+        self.add_trial(name, move || RUNTIME.block_on(run));
+    }
+
+    /// Names something that is not run here; an ignored trial keeps it in sight.
+    pub fn add_not_run(&mut self, what: &str, why: &str) {
+        self.report.not_run(what, why);
+        let why = why.to_owned();
+        let trial = Trial::test(format!("{what}::is_not_run"), move || Err(why.into()));
+        self.trials.push(trial.with_ignored_flag(true));
+    }
+
+    /// Adds what can be said about a server: its venues if it is there, a failure if it is required and missing, and a
+    /// line in the report otherwise.
+    pub fn add_server(&mut self, server: Server, environment: impl Fn(&str) -> Option<String>) {
+        if let Some(url) = server.url(&environment) {
+            self.add_venues(Venues::of_server(server, &url));
+            if !server.skips_locked {
+                let refused = SeaOrmVenue::server(server.name, &url, "skip_locked");
+                self.add_refusal(Arc::new(refused), server.strategies());
+            }
+            return;
+        }
+        let why = format!("{} is not set; tests/run sets it", server.variable);
+        if server.is_required(&environment) {
+            let why = format!("{REQUIRED} asks for {}, but {why}", server.name);
+            self.add_trial(&format!("{}::is_there", server.name), move || panic!("{why}"));
+        } else {
+            self.add_not_run(server.name, &why);
+        }
+    }
+
+    /// Adds a failure for each server that is required and unknown.
+    pub fn add_unknown_requirements(&mut self, environment: impl Fn(&str) -> Option<String>) {
+        for name in Server::unknown_requirements(environment) {
+            let why = format!("{REQUIRED} names {name:?}, known are {:?}", Server::ALL.map(|s| s.name));
+            self.add_trial(&format!("{name}::is_known"), move || panic!("{why}"));
+        }
+    }
+
+    /// Runs what the command line selects and shows the report.
+    pub fn run(self) -> ExitCode {
+        let arguments = Arguments::from_args();
+        let shows_report = !arguments.list;
+        let conclusion = libtest_mimic::run(&arguments, self.trials);
+        if shows_report {
+            println!("{}", self.report);
+        }
+        conclusion.exit_code()
+    }
+
+    fn add<V, S>(
+        &mut self,
+        venue: &Arc<V>,
+        clauses: impl Iterator<Item = &'static Clause<S>>,
+        open: fn(Arc<V>) -> BoxFuture<'static, Result<S, StoreError>>,
+    ) where
+        V: Venue + ?Sized + 'static,
+        S: Send + 'static,
+    {
+        for clause in clauses {
+            let (venue, report) = (venue.clone(), self.report.clone());
+            let name = format!("{}::{}::{}::{}", venue.name(), venue.strategy(), clause.topic, clause.name);
+            report.offer(venue.name(), venue.strategy());
+            self.trials.push(Trial::test(name, move || {
+                let played = play(open(venue.clone()), clause);
+                report.note(venue.name(), venue.strategy(), played.is_ok());
+                played
+            }));
+        }
+    }
+}
+
+fn play<S: Send + 'static>(
+    stage: BoxFuture<'static, Result<S, StoreError>>,
+    clause: &Clause<S>,
+) -> Result<(), Failed> {
+    remember_panics();
+    RUNTIME.block_on(async {
+        let stage = stage.await.map_err(|e| Failed::from(format!("no stage could be set up: {e}")))?;
+        let played = AssertUnwindSafe((clause.play)(stage)).catch_unwind();
+        match tokio::time::timeout(STUCK, played).await {
+            Ok(played) => played.map_err(failed),
+            Err(_) => Err(format!("stuck for {STUCK:?}").into()),
+        }
+    })
+}
+
+thread_local! {
+    static LAST_PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Keeps what a panic of this thread says and where, so that it is told under the name of its trial.
+fn remember_panics() {
+    static HOOK: LazyLock<()> = LazyLock::new(|| {
+        panic::set_hook(Box::new(|info| {
+            LAST_PANIC.with(|last| *last.borrow_mut() = Some(info.to_string()));
+        }));
+    });
+    *HOOK
+}
+
+fn failed(panic: Box<dyn Any + Send>) -> Failed {
+    let told = LAST_PANIC.with(|last| last.borrow_mut().take());
+    let text = panic.downcast_ref::<String>().cloned();
+    let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+    told.or(text).unwrap_or_else(|| "a panic without words".to_owned()).into()
+}

@@ -1,0 +1,116 @@
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use claimstream_domain::{PayloadLimit, QueueName, ShardCount, Timestamp, notification::REQUEST_QUEUE};
+use claimstream_memory::{MemoryClock, MemoryOptions, MemoryStore, MemoryTransaction};
+use claimstream_ports::StoreError;
+
+use super::{LockVenue, NotificationVenue, StepVenue, Venue};
+use crate::{
+    Clock, Facts, LockStage, NotificationPorts, NotificationStage, Ports, Stage, StepStage, Transactions,
+};
+
+/// The reference model.
+pub struct MemoryVenue;
+
+#[async_trait]
+impl Venue for MemoryVenue {
+    fn name(&self) -> &str {
+        "memory"
+    }
+
+    fn strategy(&self) -> &str {
+        "reference"
+    }
+
+    async fn stage(&self) -> Result<Stage, StoreError> {
+        let queue = Stage::fresh_queue();
+        Ok(stage(&open(), queue))
+    }
+}
+
+#[async_trait]
+impl NotificationVenue for MemoryVenue {
+    async fn notification_stage(&self) -> Result<NotificationStage, StoreError> {
+        let queue = QueueName::new(REQUEST_QUEUE).expect("a valid name");
+        let store = open();
+        let (one, other) = (ports(store.clone()), ports(store.rival()));
+        Ok(NotificationStage { outbox: stage(&store, queue), store: one, rival: other })
+    }
+}
+
+#[async_trait]
+impl StepVenue for MemoryVenue {
+    async fn step_stage(&self) -> Result<StepStage, StoreError> {
+        let queue = Stage::fresh_queue();
+        let store = open();
+        let (one, other) = (Arc::new(store.clone()), Arc::new(store.rival()));
+        Ok(StepStage { outbox: stage(&store, queue), store: one, rival: other })
+    }
+}
+
+#[async_trait]
+impl LockVenue for MemoryVenue {
+    async fn lock_stage(&self) -> Result<LockStage, StoreError> {
+        let store = open();
+        let clock = Arc::new(store.clock().clone());
+        Ok(LockStage::new(Arc::new(store.clone()), Arc::new(store.rival()), clock))
+    }
+}
+
+#[async_trait]
+impl Transactions for MemoryStore {
+    type Tx = MemoryTransaction;
+
+    async fn begin_tx(&self) -> Result<MemoryTransaction, StoreError> {
+        Ok(self.begin())
+    }
+
+    async fn commit_tx(tx: MemoryTransaction) -> Result<(), StoreError> {
+        tx.commit();
+        Ok(())
+    }
+
+    async fn roll_back_tx(tx: MemoryTransaction) -> Result<(), StoreError> {
+        tx.rollback();
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Clock for MemoryClock {
+    fn now(&self) -> Timestamp {
+        self.now()
+    }
+
+    async fn advance(&self, by: Duration) {
+        self.advance(by);
+    }
+}
+
+fn open() -> MemoryStore {
+    let Facts { shards, payload_limit } = facts();
+    MemoryStore::open(MemoryOptions { clock: MemoryClock::manual(Stage::start()), shards, payload_limit })
+}
+
+fn stage(store: &MemoryStore, queue: QueueName) -> Stage {
+    let clock = Arc::new(store.clock().clone());
+    Stage::new(Ports::of(store.clone()), Ports::of(store.rival()), queue, facts(), clock)
+}
+
+fn facts() -> Facts {
+    Facts {
+        shards: ShardCount::new(4).expect("a shard count"),
+        payload_limit: PayloadLimit::for_packet(PayloadLimit::MARGIN + 100_000),
+    }
+}
+
+fn ports(store: MemoryStore) -> NotificationPorts {
+    let store = Arc::new(store);
+    NotificationPorts {
+        requests: store.clone(),
+        messages: store.clone(),
+        reports: store.clone(),
+        transactions: store,
+    }
+}

@@ -1,0 +1,100 @@
+//! Where clauses are played: a store with a strategy.
+
+mod memory;
+mod sea_orm;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use claimstream_ports::StoreError;
+
+pub use memory::MemoryVenue;
+pub use sea_orm::SeaOrmVenue;
+
+use crate::{LockStage, NotificationStage, Server, Stage, StepStage};
+
+/// A store with a strategy, on which any number of stages can be set up side by side.
+#[async_trait]
+pub trait Venue: Send + Sync {
+    /// The store, such as `mariadb-10.5`.
+    fn name(&self) -> &str;
+
+    /// The strategy, such as `skip_locked`.
+    fn strategy(&self) -> &str;
+
+    /// Sets up a stage whose time stands at [`Stage::START`].
+    async fn stage(&self) -> Result<Stage, StoreError>;
+}
+
+/// A venue whose store keeps notification requests.
+#[async_trait]
+pub trait NotificationVenue: Venue {
+    /// Sets up a stage.
+    async fn notification_stage(&self) -> Result<NotificationStage, StoreError>;
+}
+
+/// A venue whose store has a step ledger.
+#[async_trait]
+pub trait StepVenue: Venue {
+    /// Sets up a stage.
+    async fn step_stage(&self) -> Result<StepStage, StoreError>;
+}
+
+/// A venue whose store has locks.
+#[async_trait]
+pub trait LockVenue: Venue {
+    /// Sets up a stage.
+    async fn lock_stage(&self) -> Result<LockStage, StoreError>;
+}
+
+/// All venues there are here and now, by what they can do.
+#[derive(Default)]
+pub struct Venues {
+    /// Those with an outbox.
+    pub outbox: Vec<Arc<dyn Venue>>,
+    /// Those with an outbox on which two transactions can write at a time.
+    pub concurrent: Vec<Arc<dyn Venue>>,
+    /// Those with an outbox whose greatest payload is small enough to be tried.
+    pub payload: Vec<Arc<dyn Venue>>,
+    /// Those that keep notification requests as well.
+    pub notification: Vec<Arc<dyn NotificationVenue>>,
+    /// Those with a step ledger.
+    pub step: Vec<Arc<dyn StepVenue>>,
+    /// Those with locks.
+    pub lock: Vec<Arc<dyn LockVenue>>,
+}
+
+impl Venues {
+    /// The venues that need no server.
+    pub fn without_server() -> Self {
+        let memory = Arc::new(MemoryVenue);
+        let mut venues = Self {
+            outbox: vec![memory.clone()],
+            concurrent: vec![memory.clone()],
+            payload: vec![memory.clone()],
+            notification: vec![memory.clone()],
+            step: vec![memory.clone()],
+            lock: vec![memory],
+        };
+        for strategy in ["preemptive_update", "auto"] {
+            let sqlite = Arc::new(SeaOrmVenue::sqlite(strategy));
+            venues.outbox.push(sqlite.clone());
+            venues.payload.push(sqlite.clone());
+            venues.notification.push(sqlite);
+        }
+        venues
+    }
+
+    /// A server with every strategy that it runs.
+    pub fn of_server(server: Server, url: &str) -> Self {
+        let mut venues = Self::default();
+        for strategy in server.strategies() {
+            let venue = Arc::new(SeaOrmVenue::server(server.name, url, strategy));
+            venues.outbox.push(venue.clone());
+            venues.concurrent.push(venue.clone());
+            venues.payload.push(venue.clone());
+            venues.notification.push(venue);
+        }
+        venues
+    }
+}

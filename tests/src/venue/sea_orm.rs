@@ -1,0 +1,231 @@
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use claimstream_domain::{QueueName, ShardCount, Timestamp, notification::REQUEST_QUEUE};
+use claimstream_ports::StoreError;
+use claimstream_sea_orm::{FrozenClock, OpenOptions, SeaOrmOutbox};
+use sea_orm::{ConnectionTrait, Database, DatabaseTransaction};
+use tokio::sync::OnceCell;
+
+use super::{NotificationVenue, Venue};
+use crate::{Clock, Facts, NotificationPorts, NotificationStage, Ports, Stage, Transactions};
+
+/// A real database with one word of configuration.
+///
+/// Stages share a database and have a queue each; those with notification requests, whose queue has a fixed name, have a
+/// database each. All of them are dropped with the venue.
+pub struct SeaOrmVenue {
+    name: &'static str,
+    strategy: &'static str,
+    place: Place,
+    shared: OnceCell<String>,
+}
+
+/// Where databases are made.
+enum Place {
+    Folder(PathBuf),
+    Server { url: String, made: Arc<Mutex<Vec<String>>> },
+}
+
+impl SeaOrmVenue {
+    /// SQLite files in a temporary folder.
+    pub fn sqlite(strategy: &'static str) -> Self {
+        let folder =
+            std::env::temp_dir().join(format!("claimstream-{}-{}", std::process::id(), next_number()));
+        std::fs::create_dir_all(&folder).expect("a temporary folder");
+        Self::new("sqlite", strategy, Place::Folder(folder))
+    }
+
+    /// A server; databases of our own are made beside the one that the URL names.
+    pub fn server(name: &'static str, url: &str, strategy: &'static str) -> Self {
+        let place = Place::Server { url: url.to_owned(), made: Arc::default() };
+        Self::new(name, strategy, place)
+    }
+
+    fn new(name: &'static str, strategy: &'static str, place: Place) -> Self {
+        Self { name, strategy, place, shared: OnceCell::new() }
+    }
+
+    /// The URL of a database that nobody else uses.
+    pub async fn fresh_database(&self) -> Result<String, StoreError> {
+        let name = format!("claimstream_test_{}_{}", std::process::id(), next_number());
+        match &self.place {
+            Place::Folder(folder) => {
+                Ok(format!("sqlite://{}", folder.join(name).with_extension("db").display()))
+            }
+            Place::Server { url, made } => {
+                execute(url, &format!("CREATE DATABASE {name}")).await;
+                made.lock().unwrap_or_else(PoisonError::into_inner).push(name.clone());
+                Ok(with_database(url, &name))
+            }
+        }
+    }
+
+    /// Opens an instance as a service would, with this venue's word of configuration.
+    pub async fn open(&self, url: &str, clock: Option<FrozenClock>) -> Result<SeaOrmOutbox, StoreError> {
+        let options = OpenOptions {
+            strategy: self.strategy.parse().expect("a strategy"),
+            shards: ShardCount::new(4).expect("a shard count"),
+            max_payload: Some(100_000),
+            max_connections: 6,
+            frozen_clock: clock,
+            ..OpenOptions::default()
+        };
+        SeaOrmOutbox::open(url, options).await
+    }
+
+    async fn shared_database(&self) -> Result<String, StoreError> {
+        self.shared.get_or_try_init(|| self.fresh_database()).await.cloned()
+    }
+
+    async fn pair(
+        &self,
+        url: &str,
+        queue: QueueName,
+    ) -> Result<(Stage, SeaOrmOutbox, SeaOrmOutbox), StoreError> {
+        let clock = FrozenClock::at(Stage::start().as_micros());
+        let store = self.open(url, Some(clock.clone())).await?;
+        let rival = self.open(url, Some(clock.clone())).await?;
+        let facts = Facts { shards: store.shards(), payload_limit: store.payload_limit() };
+        let (ours, theirs) = (Ports::of(store.clone()), Ports::of(rival.clone()));
+        Ok((Stage::new(ours, theirs, queue, facts, Arc::new(clock)), store, rival))
+    }
+}
+
+#[async_trait]
+impl Venue for SeaOrmVenue {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn strategy(&self) -> &str {
+        self.strategy
+    }
+
+    async fn stage(&self) -> Result<Stage, StoreError> {
+        let url = self.shared_database().await?;
+        Ok(self.pair(&url, Stage::fresh_queue()).await?.0)
+    }
+}
+
+#[async_trait]
+impl NotificationVenue for SeaOrmVenue {
+    async fn notification_stage(&self) -> Result<NotificationStage, StoreError> {
+        let url = self.fresh_database().await?;
+        let queue = QueueName::new(REQUEST_QUEUE).expect("a queue name");
+        let (outbox, store, rival) = self.pair(&url, queue).await?;
+        Ok(NotificationStage { outbox, store: ports(store), rival: ports(rival) })
+    }
+}
+
+impl Drop for SeaOrmVenue {
+    fn drop(&mut self) {
+        match &self.place {
+            Place::Folder(folder) => {
+                let _ = std::fs::remove_dir_all(folder);
+            }
+            Place::Server { url, made } => {
+                let made = std::mem::take(&mut *made.lock().unwrap_or_else(PoisonError::into_inner));
+                drop_databases(url.clone(), made);
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl Transactions for SeaOrmOutbox {
+    type Tx = DatabaseTransaction;
+
+    async fn begin_tx(&self) -> Result<DatabaseTransaction, StoreError> {
+        self.begin().await
+    }
+
+    async fn commit_tx(tx: DatabaseTransaction) -> Result<(), StoreError> {
+        tx.commit().await.map_err(unavailable)
+    }
+
+    async fn roll_back_tx(tx: DatabaseTransaction) -> Result<(), StoreError> {
+        tx.rollback().await.map_err(unavailable)
+    }
+}
+
+#[async_trait]
+impl Clock for FrozenClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_micros(self.micros()).expect("a moment")
+    }
+
+    async fn advance(&self, by: Duration) {
+        self.advance(by);
+    }
+}
+
+fn ports(store: SeaOrmOutbox) -> NotificationPorts {
+    let store = Arc::new(store);
+    NotificationPorts {
+        requests: store.clone(),
+        messages: store.clone(),
+        reports: store.clone(),
+        transactions: store,
+    }
+}
+
+fn unavailable(error: sea_orm::DbErr) -> StoreError {
+    StoreError::new(claimstream_ports::StoreErrorKind::Unavailable, "transaction", error)
+}
+
+/// The URL with another database's name.
+fn with_database(url: &str, name: &str) -> String {
+    let (address, parameters) = url.split_once('?').map_or((url, None), |(a, p)| (a, Some(p)));
+    let server = address.rsplit_once('/').map_or(address, |(server, _)| server);
+    match parameters {
+        Some(parameters) => format!("{server}/{name}?{parameters}"),
+        None => format!("{server}/{name}"),
+    }
+}
+
+async fn execute(url: &str, sql: &str) {
+    let db = Database::connect(url).await.expect("a server");
+    db.execute_unprepared(sql).await.expect("the right to make and drop databases");
+    db.close().await.expect("a closed connection");
+}
+
+/// On a thread of its own, because the venue may be dropped inside or outside a runtime.
+fn drop_databases(url: String, names: Vec<String>) {
+    if names.is_empty() {
+        return;
+    }
+    let dropping = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        for name in names {
+            runtime.block_on(execute(&url, &format!("DROP DATABASE IF EXISTS {name}")));
+        }
+    });
+    let _ = dropping.join();
+}
+
+fn next_number() -> u32 {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    NUMBER.fetch_add(1, Ordering::SeqCst)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_keeps_its_parameters() {
+        assert_eq!(
+            with_database("mysql://r@h:1/x?ssl-mode=disabled", "y"),
+            "mysql://r@h:1/y?ssl-mode=disabled"
+        );
+        assert_eq!(with_database("mysql://r@h:1/x", "y"), "mysql://r@h:1/y");
+    }
+}
