@@ -9,7 +9,7 @@
 //!   outcome `Superseded`, never an error.
 //! * Dropping a future of a port is safe: the work behind it is either not begun or runs to its end.
 //!
-//! With the feature `mock`, [`mock`] holds a mock of every port.
+//! With the feature `mock`, the module `mock` holds a mock of every port.
 #![forbid(unsafe_code)]
 
 mod channel_provider;

@@ -12,13 +12,16 @@
 //! A new store joins by a [`venue::Venue`]; it owes every clause and every scenario.
 #![forbid(unsafe_code)]
 
+pub mod cancellation;
 pub mod conformance;
 mod hand_timer;
 mod history;
 mod instance;
 pub mod invariants;
+pub mod locks;
 pub mod model;
 mod report;
+pub mod runtimes;
 pub mod scenarios;
 mod servers;
 mod stage;

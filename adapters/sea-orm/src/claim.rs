@@ -9,7 +9,7 @@ use claimstream_domain::{
     Receipt, Shard,
 };
 use claimstream_ports::{LockingStrategy, StoreError, StoreErrorKind};
-use sea_orm::Value;
+use sea_orm::{ConnectionTrait, DbErr, RuntimeErr, Value};
 
 use crate::{
     args::{Args, bytes},
@@ -27,22 +27,35 @@ const CLAIM: &str = "claim";
 impl LockingStrategy for SeaOrmOutbox {
     async fn claim(&self, request: &ClaimRequest) -> Result<Vec<Claimed>, StoreError> {
         let (store, request) = (self.store.clone(), request.clone());
-        self.store.detached(CLAIM, async move { Claiming::new(&store, request).run().await }).await
+        self.store.detached(CLAIM, async move { claim(&store, request).await }).await
     }
 }
 
+/// Claims on one connection where one is enough: every return to the pool costs two round trips.
+async fn claim(store: &Arc<Store>, request: ClaimRequest) -> Result<Vec<Claimed>, StoreError> {
+    #[cfg(feature = "mysql")]
+    if (store.dialect, store.strategy) == (Dialect::MySql, Strategy::PreemptiveUpdate) {
+        let failed = |e: sea_orm::sqlx::Error| classify(CLAIM, DbErr::Conn(RuntimeErr::SqlxError(e.into())));
+        let mut connection = store.db.get_mysql_connection_pool().acquire().await.map_err(failed)?;
+        let on = crate::sqlx_connection::SqlxMySql::new(&mut connection);
+        return Claiming::new(store, &on, request).run().await;
+    }
+    Claiming::new(store, &store.db, request).run().await
+}
+
 /// One claim call on its way through the shards.
-struct Claiming<'a> {
+struct Claiming<'a, C> {
     store: &'a Arc<Store>,
+    on: &'a C,
     request: ClaimRequest,
     visited: Vec<Shard>,
     taken: u32,
     lease_end: i64,
 }
 
-impl<'a> Claiming<'a> {
-    fn new(store: &'a Arc<Store>, request: ClaimRequest) -> Self {
-        Self { store, request, visited: Vec::new(), taken: 0, lease_end: 0 }
+impl<'a, C: ConnectionTrait> Claiming<'a, C> {
+    fn new(store: &'a Arc<Store>, on: &'a C, request: ClaimRequest) -> Self {
+        Self { store, on, request, visited: Vec::new(), taken: 0, lease_end: 0 }
     }
 
     /// Takes from hot shards until the limit is reached or none is left; looks for hot ones if there is none.
@@ -72,7 +85,7 @@ impl<'a> Claiming<'a> {
             return Ok(());
         }
         let args = self.store.args().with("instance", instance_bytes(&owner)).with("label", owner.label());
-        let noted = run(&self.store.db, CLAIM, self.store.sql.instance.bind(&args)).await;
+        let noted = run(self.on, CLAIM, self.store.sql.instance.bind(&args)).await;
         if noted.is_err() {
             self.store.introduced.lock().unwrap_or_else(PoisonError::into_inner).remove(&owner.instance());
         }
@@ -82,7 +95,7 @@ impl<'a> Claiming<'a> {
     /// Looks without locks which shards have due messages.
     async fn look(&self) -> Result<bool, StoreError> {
         let args = self.store.args().with("queue", self.request.queue.as_str());
-        let found = rows(&self.store.db, CLAIM, self.store.sql.peek.bind(&args)).await?;
+        let found = rows(self.on, CLAIM, self.store.sql.peek.bind(&args)).await?;
         let due =
             found.iter().map(|row| row.number(0).map(Shard::from_number)).collect::<Result<Vec<_>, _>>()?;
         self.store.lanes.heat(&self.request.queue, &due, self.request.owner.instance().0);
@@ -125,10 +138,10 @@ impl<'a> Claiming<'a> {
     async fn take_at_once(&mut self, shard: Shard, args: Args) -> Result<u32, StoreError> {
         let store = self.store;
         if self.lease_end == 0 {
-            self.lease_end = store.lease_end(&self.request, store.now(CLAIM).await?);
+            self.lease_end = store.lease_end(&self.request, store.now(self.on, CLAIM).await?);
         }
         let args = args.with("lease_end", self.lease_end);
-        match store.restarting(|| run(&store.db, CLAIM, store.sql.claim_take.bind(&args))).await {
+        match store.restarting(|| run(self.on, CLAIM, store.sql.claim_take.bind(&args))).await {
             Ok(count) => Ok(count as u32),
             Err(lost) if may_have_committed(&lost) => self.read_back(shard, self.lease_end, lost).await,
             Err(error) => Err(error),
@@ -175,7 +188,11 @@ impl<'a> Claiming<'a> {
     async fn read(&self) -> Result<Vec<Claimed>, StoreError> {
         let (store, args) = (self.store, self.read_args(&self.visited, self.lease_end));
         let asked = Instant::now();
-        let found = store.restarting(|| rows(&store.db, CLAIM, store.sql.claim_read.bind(&args))).await?;
+        let found = match rows(self.on, CLAIM, store.sql.claim_read.bind(&args)).await {
+            Ok(found) => found,
+            // The messages are ours whatever became of the connection.
+            Err(_) => store.restarting(|| rows(&store.db, CLAIM, store.sql.claim_read.bind(&args))).await?,
+        };
         if let (Dialect::MySql, Some(row)) = (store.dialect, found.first()) {
             store.clock.note(row.int(9)?, asked);
         }
@@ -201,6 +218,7 @@ impl<'a> Claiming<'a> {
             claim: self.request.claim,
             locator: Locator(self.lease_end),
         };
+        self.store.takings.note(self.request.claim, shard, id);
         let last_error = row.maybe_text(4)?.map(Reason::new);
         Ok((row.int(3)?, Claimed { message, receipt, attempt: row.number(2)?, last_error }))
     }
@@ -234,7 +252,11 @@ impl Store {
     }
 
     /// The store's time: SQLite's is the machine's, a server is asked unless a fresh reading is at hand.
-    pub(crate) async fn now(&self, operation: &'static str) -> Result<i64, StoreError> {
+    pub(crate) async fn now(
+        &self,
+        on: &impl ConnectionTrait,
+        operation: &'static str,
+    ) -> Result<i64, StoreError> {
         if self.dialect == Dialect::Sqlite {
             return Ok(self.clock.local());
         }
@@ -242,7 +264,7 @@ impl Store {
             return Ok(estimate);
         }
         let asked = Instant::now();
-        let found = rows(&self.db, operation, self.sql.now.bind(&Args::new())).await?;
+        let found = rows(on, operation, self.sql.now.bind(&Args::new())).await?;
         let now =
             found.first().ok_or_else(|| corrupt(operation, "the server did not tell the time"))?.int(0)?;
         self.clock.note(now, asked);

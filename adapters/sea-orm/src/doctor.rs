@@ -230,7 +230,7 @@ impl Store {
     async fn examine_clock(&self) -> Result<Finding, StoreError> {
         self.clock.forget();
         let asked = Instant::now();
-        let server = self.now(DOCTOR).await?;
+        let server = self.now(&self.db, DOCTOR).await?;
         let (offset, trip) = (self.clock.local() - server, asked.elapsed());
         let detail = format!(
             "this machine is {:+.3} s off the server's clock (asked in {trip:?})",

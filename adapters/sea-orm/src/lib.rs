@@ -31,6 +31,7 @@ mod sqlx_connection;
 mod statements;
 mod strategy;
 mod sweep;
+mod takings;
 mod unit;
 
 pub use clock::FrozenClock;

@@ -137,6 +137,7 @@ impl SeaOrmOutbox {
                 lanes,
                 introduced: Default::default(),
                 last_lease: Default::default(),
+                takings: Default::default(),
                 outcomes: Default::default(),
                 runtime,
             }),

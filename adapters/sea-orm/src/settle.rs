@@ -2,7 +2,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use claimstream_domain::{
-    ClaimId, Disposition, Lease, Locator, NewMessage, QueueName, Receipt, Renewed, Settled, Settlement, Shard,
+    ClaimId, Disposition, Lease, Locator, MessageId, NewMessage, QueueName, Receipt, Renewed, Settled,
+    Settlement, Shard,
 };
 use claimstream_ports::{Settlements, StoreError, StoreErrorKind};
 use sea_orm::{ConnectionTrait, Value};
@@ -40,12 +41,23 @@ impl Settlements for SeaOrmOutbox {
 /// Rows of one claim in one shard that are written by one statement.
 pub(crate) struct Group<'a> {
     receipt: &'a Receipt,
+    messages: Vec<MessageId>,
     pub(crate) ids: Vec<Value>,
 }
 
 impl<'a> Group<'a> {
     pub(crate) fn one(receipt: &'a Receipt) -> Self {
-        Self { receipt, ids: vec![bytes(receipt.message.uuid())] }
+        Self { receipt, messages: vec![receipt.message], ids: vec![bytes(receipt.message.uuid())] }
+    }
+
+    fn add(&mut self, message: MessageId) {
+        self.messages.push(message);
+        self.ids.push(bytes(message.uuid()));
+    }
+
+    /// Whether it is all that the claim still holds in the shard.
+    fn is_whole(&self, store: &Store) -> bool {
+        store.takings.is_whole(self.receipt.claim, self.receipt.shard, &self.messages)
     }
 
     pub(crate) fn key(receipt: &Receipt) -> (&QueueName, Shard, ClaimId, Locator) {
@@ -67,9 +79,8 @@ impl<'a> Group<'a> {
     pub(crate) fn of(receipts: impl Iterator<Item = &'a Receipt>) -> Vec<Self> {
         let mut groups: Vec<Self> = Vec::new();
         for receipt in receipts {
-            let id = bytes(receipt.message.uuid());
             match groups.iter_mut().find(|group| Self::key(group.receipt) == Self::key(receipt)) {
-                Some(group) => group.ids.push(id),
+                Some(group) => group.add(receipt.message),
                 None => groups.push(Self::one(receipt)),
             }
         }
@@ -126,7 +137,12 @@ impl Store {
         let children = children(settlements.iter());
         self.emit(&transaction, &children).await?;
         match transaction.commit().await.map_err(|e| classify(SETTLE, e)) {
-            Ok(()) => Ok(Together::Accepted),
+            Ok(()) => {
+                settlements.iter().for_each(|Settlement { receipt, .. }| {
+                    self.takings.settled(receipt.claim, receipt.shard, receipt.message);
+                });
+                Ok(Together::Accepted)
+            }
             Err(lost) if may_have_committed(&lost) => Ok(Together::Unknown(lost)),
             Err(error) => Err(error),
         }
@@ -190,7 +206,7 @@ impl Store {
             first_end = first_end.min(group.receipt.locator.0);
         }
         self.clock.forget();
-        if self.now(SETTLE).await? < first_end {
+        if self.now(&self.db, SETTLE).await? < first_end {
             tracing::warn!(count = settlements.len(), error = %lost, "settlement read back");
             return Ok(true);
         }
@@ -213,6 +229,9 @@ impl Store {
             run(on, SETTLE, statement)
         };
         match disposition {
+            Disposition::Done { .. } if group.is_whole(self) => {
+                write(&self.sql.settle_done_whole, args).await
+            }
             Disposition::Done { .. } => write(&self.sql.settle_done, args).await,
             Disposition::Returned => write(&self.sql.settle_return, args).await,
             Disposition::Retry { after, reason } => {
@@ -246,12 +265,11 @@ impl Store {
 fn groups(settlements: &[Settlement]) -> Vec<(&Disposition, Group<'_>)> {
     let mut groups: Vec<(&Disposition, Group<'_>)> = Vec::new();
     for Settlement { receipt, disposition } in settlements {
-        let id = bytes(receipt.message.uuid());
         let same = groups.iter_mut().rev().find(|(known, group)| {
             Group::key(group.receipt) == Group::key(receipt) && written_alike(known, disposition)
         });
         match same {
-            Some((_, group)) => group.ids.push(id),
+            Some((_, group)) => group.add(receipt.message),
             None => groups.push((disposition, Group::one(receipt))),
         }
     }

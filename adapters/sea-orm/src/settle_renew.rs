@@ -26,7 +26,7 @@ impl Store {
         lease: Lease,
     ) -> Result<Option<Vec<Renewed>>, StoreError> {
         self.clock.forget();
-        let new_end = self.now(RENEW).await? + micros(lease.duration());
+        let new_end = self.now(&self.db, RENEW).await? + micros(lease.duration());
         let transaction = self.begin(RENEW).await?;
         for group in Group::of(receipts.iter()) {
             let args = group.args(self).with("new_end", new_end);

@@ -43,7 +43,7 @@ macro_rules! statements {
 statements! {
     both:
         claim_take, claim_read, peek, instance,
-        settle_done, settle_retry, settle_return, settle_dead, settle_find, settle_trace, renew,
+        settle_done, settle_done_whole, settle_retry, settle_return, settle_dead, settle_find, settle_trace, renew,
         enqueue_dedup, enqueue_dedup_read, enqueue_message, enqueue_queue, enqueue_known,
         observe_live, observe_dead,
         dead_list, dead_lock, revive_message, revive_queue, dead_delete,

@@ -22,6 +22,7 @@ use crate::{
     lanes::Lanes,
     statements::Statements,
     strategy::Strategy,
+    takings::Takings,
 };
 
 /// What every unit of work needs; shared by all handles of one outbox.
@@ -36,6 +37,7 @@ pub(crate) struct Store {
     pub(crate) lanes: Lanes,
     pub(crate) introduced: Mutex<HashSet<InstanceId>>,
     pub(crate) last_lease: Mutex<Option<(ClaimId, i64)>>,
+    pub(crate) takings: Takings,
     pub(crate) outcomes: Gather<MessageOutcome>,
     pub(crate) runtime: tokio::runtime::Handle,
 }
@@ -134,7 +136,7 @@ impl Row {
     }
 
     pub(crate) fn maybe_int(&self, column: usize) -> Result<Option<i64>, StoreError> {
-        // Drivers are strict about signs and widths, so the column's own type is tried first.
+        // Drivers are strict about signs, and a refusal is dear: statements on hot paths cast to SIGNED.
         let wide = self.row.try_get_by_index::<Option<i64>>(column);
         let unsigned = || self.row.try_get_by_index::<Option<u64>>(column).map(|n| n.map(|n| n as i64));
         wide.or_else(|_| unsigned()).map_err(|e| classify(self.operation, e))

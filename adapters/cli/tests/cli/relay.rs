@@ -62,8 +62,9 @@ fn resolves_users_segments_and_templates() {
     operator.deliver(&["--set", &directory, "--set", &templates]).succeeded();
     let status = operator.run(&["status", "--json"]).succeeded();
     let status: serde_json::Value = serde_json::from_str(&status).unwrap();
-    let waiting = status.as_array().unwrap().iter().all(|queue| queue["due"] == 0 && queue["leased"] == 0);
-    assert!(waiting, "{status}");
+    let free = status.as_array().unwrap().iter().all(|queue| queue["leased"] == 0);
+    // Delayed requests of the file may have become due since.
+    assert!(free, "{status}");
     assert!(operator.lines("out.jsonl").len() > 500);
     assert_eq!(operator.run(&["dead", "list", "--json"]).succeeded(), "[]\n");
 }

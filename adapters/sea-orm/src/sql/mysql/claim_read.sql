@@ -1,5 +1,5 @@
 -- Reads what a claim has taken, bodies included.
-SELECT q.id, q.shard, q.attempts,
+SELECT q.id, CAST(q.shard AS SIGNED) AS shard, CAST(q.attempts AS SIGNED) AS attempts,
        TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', q.claimed_from)   AS claimed_from,
        q.last_error, m.ordering_key, m.headers, m.content_type, m.payload,
        TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) AS now

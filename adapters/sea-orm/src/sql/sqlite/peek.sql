@@ -5,5 +5,5 @@ SELECT s.shard
           FROM claimstream_queue q
          WHERE q.queue = :queue
            AND q.shard = s.shard
-         ORDER BY q.available_at, q.id
+         ORDER BY q.queue, q.shard, q.available_at, q.id
          LIMIT 1) <= :now

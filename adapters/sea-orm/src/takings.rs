@@ -1,0 +1,88 @@
+use std::{
+    collections::{HashMap, HashSet, VecDeque},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use claimstream_domain::{ClaimId, MessageId, Shard};
+
+/// What claims of this process have taken and not settled yet, by claim and shard.
+///
+/// A settlement of everything that a claim holds in a shard needs no list of ids, which the server would have to look up
+/// one by one. Nothing is decided by it: the statement still names the claim, and its count is compared.
+#[derive(Default)]
+pub(crate) struct Takings {
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    held: HashMap<(ClaimId, Shard), HashSet<MessageId>>,
+    order: VecDeque<(ClaimId, Shard)>,
+}
+
+impl Takings {
+    /// Claims that are never settled are forgotten when so many others have come after them.
+    const MOST: usize = 1024;
+
+    pub(crate) fn note(&self, claim: ClaimId, shard: Shard, id: MessageId) {
+        let mut state = self.state();
+        if !state.held.contains_key(&(claim, shard)) {
+            state.order.push_back((claim, shard));
+        }
+        state.held.entry((claim, shard)).or_default().insert(id);
+        while state.order.len() > Self::MOST {
+            if let Some(oldest) = state.order.pop_front() {
+                state.held.remove(&oldest);
+            }
+        }
+    }
+
+    /// Whether `ids`, each once, are exactly what the claim still holds in the shard.
+    pub(crate) fn is_whole(&self, claim: ClaimId, shard: Shard, ids: &[MessageId]) -> bool {
+        let state = self.state();
+        let held = state.held.get(&(claim, shard));
+        held.is_some_and(|held| {
+            held.len() == ids.len()
+                && ids.iter().collect::<HashSet<_>>().len() == ids.len()
+                && ids.iter().all(|id| held.contains(id))
+        })
+    }
+
+    /// Forgets what has been settled.
+    pub(crate) fn settled(&self, claim: ClaimId, shard: Shard, id: MessageId) {
+        let mut state = self.state();
+        let Some(held) = state.held.get_mut(&(claim, shard)) else { return };
+        held.remove(&id);
+        if held.is_empty() {
+            state.held.remove(&(claim, shard));
+            state.order.retain(|known| *known != (claim, shard));
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use claimstream_domain::InstanceId;
+    use uuid::Uuid;
+
+    use super::*;
+
+    #[test]
+    fn only_all_of_a_claim_is_whole() {
+        let (takings, shard) = (Takings::default(), Shard::from_number(3));
+        let claim = ClaimId::new(InstanceId(1), 7);
+        let ids: Vec<MessageId> = (1..=3).map(|n| MessageId::new(Uuid::from_u128(n))).collect();
+        ids.iter().for_each(|id| takings.note(claim, shard, *id));
+        assert!(takings.is_whole(claim, shard, &ids));
+        assert!(!takings.is_whole(claim, shard, &ids[..2]));
+        assert!(!takings.is_whole(claim, shard, &[ids[0], ids[1], ids[1]]));
+        assert!(!takings.is_whole(claim, shard, &[ids[0], ids[1], MessageId::new(Uuid::nil())]));
+        assert!(!takings.is_whole(ClaimId::new(InstanceId(1), 8), shard, &ids));
+        takings.settled(claim, shard, ids[0]);
+        assert!(takings.is_whole(claim, shard, &ids[1..]));
+    }
+}
