@@ -91,7 +91,7 @@ fn every_verb_has_a_span_of_a_stable_name_and_no_payload_is_traced() {
         [
             "claim(queue claim asked)",
             "close(queue)",
-            "handle(queue message attempt traceparent)",
+            "handle(queue message_id attempt traceparent)",
             "renew(queue count lost)",
             "settle(queue count)",
         ]
