@@ -29,12 +29,16 @@ pub(crate) async fn live(job: &str) -> Result<(), Failure> {
     let job: Job = serde_json::from_str(job)?;
     let outbox = Arc::new(open(&job.database, &job.strategy).await?);
     let stop = shutdown_signal()?.shared();
-    let requests =
-        RequestHandler::new(outbox.clone(), outbox.clone(), directory()?, templates()?, fan_out())?;
-    let messages = MessageHandler::new(outbox.clone(), providers(&job)?, MessageConfig { retry: retry() })?;
-    let relay = Relay::new(outbox, TokioTimer::new(), settings(job.lease)?);
-    let requests = relay.pipeline(REQUEST_QUEUE, requests)?.run_until(stop.clone());
-    let messages = relay.pipeline(MESSAGE_QUEUE, messages)?.run_until(stop);
+    let fan_out = RequestConfig { retry: retry(), ..RequestConfig::default() };
+    let deliver = MessageConfig { retry: retry() };
+    let relay = |retry| -> Result<Relay, Failure> {
+        Ok(Relay::new(outbox.clone(), TokioTimer::new(), settings(job.lease, retry)?))
+    };
+    let (requests, messages) = (relay(fan_out.pipeline_retry())?, relay(deliver.pipeline_retry())?);
+    let fan_out = RequestHandler::new(outbox.clone(), outbox.clone(), directory()?, templates()?, fan_out)?;
+    let deliver = MessageHandler::new(outbox.clone(), providers(&job)?, deliver)?;
+    let requests = requests.pipeline(REQUEST_QUEUE, fan_out)?.run_until(stop.clone());
+    let messages = messages.pipeline(MESSAGE_QUEUE, deliver)?.run_until(stop);
     futures::try_join!(requests, messages)?;
     Ok(())
 }
@@ -65,12 +69,8 @@ fn retry() -> RetryPolicy {
     RetryPolicy { base, cap, max_attempts: 5, jitter: Jitter::Full }
 }
 
-fn fan_out() -> RequestConfig {
-    RequestConfig { retry: retry(), ..RequestConfig::default() }
-}
-
-fn settings(lease: Duration) -> Result<RelayConfig, Failure> {
-    let mut settings = RelayConfig { lease: Lease::new(lease)?, retry: retry(), ..RelayConfig::default() };
+fn settings(lease: Duration, retry: RetryPolicy) -> Result<RelayConfig, Failure> {
+    let mut settings = RelayConfig { lease: Lease::new(lease)?, retry, ..RelayConfig::default() };
     settings.pacing.idle_max = Duration::from_millis(500);
     settings.concurrency = 100;
     Ok(settings)

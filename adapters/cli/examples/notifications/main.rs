@@ -8,7 +8,9 @@
 //! who should have been told, and compares that with the sink and with the statuses in the database.
 #![forbid(unsafe_code)]
 
+mod bars;
 mod expectation;
+mod fleet;
 mod instance;
 mod load;
 mod report;

@@ -1,18 +1,19 @@
 use std::{
-    collections::{BTreeSet, HashMap},
-    process::{Child, Command, Stdio},
+    collections::HashMap,
     time::{Duration, Instant},
 };
 
 use claimstream_domain::notification::{MESSAGE_QUEUE, NotificationRequest, REQUEST_QUEUE};
 use claimstream_ports::Observe;
 use claimstream_sea_orm::SeaOrmOutbox;
-use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use uuid::Uuid;
 
 use crate::{
     Failure, Options,
+    bars::Bars,
     expectation::Expectation,
+    fleet::Fleet,
     instance::{Job, open},
     load,
     report::Report,
@@ -122,106 +123,6 @@ async fn watch(
         if last.elapsed() > PATIENCE {
             return Err(format!("nothing was delivered for {PATIENCE:?} and the outbox is not empty").into());
         }
-    }
-}
-
-/// The relay processes.
-struct Fleet {
-    job: String,
-    relays: Vec<Child>,
-    kill_every: Option<Duration>,
-    next_kill: Instant,
-    killed: BTreeSet<u32>,
-}
-
-impl Fleet {
-    fn start(job: &Job, options: &Options) -> Result<Self, Failure> {
-        let mut fleet = Self {
-            job: serde_json::to_string(job)?,
-            relays: Vec::new(),
-            kill_every: options.kill_every,
-            next_kill: Instant::now() + options.kill_every.unwrap_or_default(),
-            killed: BTreeSet::new(),
-        };
-        for _ in 0..options.instances {
-            fleet.launch()?;
-        }
-        Ok(fleet)
-    }
-
-    fn launch(&mut self) -> Result<(), Failure> {
-        let relay = Command::new(std::env::current_exe()?)
-            .arg("--instance")
-            .arg(&self.job)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .spawn()?;
-        self.relays.push(relay);
-        Ok(())
-    }
-
-    /// Kills one if it is time, and refuses to go on if one has ended by itself.
-    fn tend(&mut self) -> Result<(), Failure> {
-        for relay in &mut self.relays {
-            if let Some(status) = relay.try_wait()? {
-                return Err(format!("relay process {} ended by itself: {status}", relay.id()).into());
-            }
-        }
-        if let Some(every) = self.kill_every.filter(|_| Instant::now() >= self.next_kill) {
-            let unlucky = Uuid::now_v7().as_u128() as usize % self.relays.len();
-            let mut relay = self.relays.swap_remove(unlucky);
-            let (killed, waited) = (relay.kill(), relay.wait());
-            killed?;
-            waited?;
-            self.killed.insert(relay.id());
-            self.launch()?;
-            self.next_kill = Instant::now() + every;
-        }
-        Ok(())
-    }
-
-    /// Asks all to stop, waits for them, and tells which had been killed before.
-    fn stop(mut self) -> Result<BTreeSet<u32>, Failure> {
-        for relay in &mut self.relays {
-            let _ = Command::new("kill").arg("-TERM").arg(relay.id().to_string()).status();
-        }
-        for relay in &mut self.relays {
-            relay.wait()?;
-        }
-        Ok(std::mem::take(&mut self.killed))
-    }
-}
-
-impl Drop for Fleet {
-    fn drop(&mut self) {
-        for relay in &mut self.relays {
-            let _ = relay.kill();
-            let _ = relay.wait();
-        }
-    }
-}
-
-struct Bars {
-    submitted: ProgressBar,
-    delivered: ProgressBar,
-}
-
-impl Bars {
-    fn new(requests: usize, messages: usize) -> Self {
-        let all = MultiProgress::new();
-        let bar = |name: &'static str, length: usize| {
-            let style = ProgressStyle::with_template(
-                "{prefix:>10} {wide_bar} {pos:>6}/{len:<6} {per_sec:>12} {elapsed:>4}",
-            );
-            let bar = ProgressBar::new(length as u64).with_prefix(name);
-            all.add(style.map_or_else(|_| bar.clone(), |style| bar.clone().with_style(style)))
-        };
-        Self { submitted: bar("submitted", requests), delivered: bar("delivered", messages) }
-    }
-
-    fn finish(&self) {
-        self.submitted.finish();
-        self.delivered.abandon();
     }
 }
 
