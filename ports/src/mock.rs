@@ -135,6 +135,7 @@ mockall::mock! {
     impl RequestRepository for RequestRepository {
         async fn open(&self, id: Uuid) -> Result<Option<OpenedRequest>, StoreError>;
         async fn close(&self, id: Uuid, failure: Option<Reason>) -> Result<(), StoreError>;
+        async fn reopen(&self, id: Uuid) -> Result<(), StoreError>;
         async fn cancel(&self, id: Uuid) -> Result<Cancelled, StoreError>;
     }
 }
@@ -146,6 +147,7 @@ mockall::mock! {
         async fn record(&self, records: &[NotificationRecord]) -> Result<Vec<DeliveryStatus>, StoreError>;
         async fn status(&self, ids: &[Uuid]) -> Result<Vec<Option<DeliveryStatus>>, StoreError>;
         async fn conclude(&self, outcomes: &[MessageOutcome]) -> Result<(), StoreError>;
+        async fn reopen(&self, id: Uuid) -> Result<(), StoreError>;
     }
 }
 

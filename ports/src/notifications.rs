@@ -30,6 +30,9 @@ pub trait RequestRepository: Send + Sync {
     /// is.
     async fn close(&self, id: Uuid, failure: Option<Reason>) -> Result<(), StoreError>;
 
+    /// Takes a failed request up again: it is being processed, and its reason is gone. Any other is left as it is.
+    async fn reopen(&self, id: Uuid) -> Result<(), StoreError>;
+
     /// Calls a pending request off.
     async fn cancel(&self, id: Uuid) -> Result<Cancelled, StoreError>;
 }
@@ -67,6 +70,9 @@ pub trait MessageRepository: Send + Sync {
 
     /// Notes what became of pending messages; one that is settled already is left as it is.
     async fn conclude(&self, outcomes: &[MessageOutcome]) -> Result<(), StoreError>;
+
+    /// Makes a failed message pending again, its reason gone; one that stands elsewhere is left as it is.
+    async fn reopen(&self, id: Uuid) -> Result<(), StoreError>;
 }
 
 /// What became of a message.

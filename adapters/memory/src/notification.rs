@@ -49,6 +49,16 @@ impl RequestRepository for MemoryStore {
         Ok(())
     }
 
+    async fn reopen(&self, id: Uuid) -> Result<(), StoreError> {
+        let mut tables = self.database.tables();
+        if let Some(row) = tables.notifications.requests.get_mut(&id)
+            && row.move_on(RequestStatus::Failed, RequestStatus::Processing)
+        {
+            row.failure = None;
+        }
+        Ok(())
+    }
+
     async fn cancel(&self, id: Uuid) -> Result<Cancelled, StoreError> {
         let mut tables = self.database.tables();
         let Some(row) = tables.notifications.requests.get_mut(&id) else { return Ok(Cancelled::Unknown) };
@@ -85,6 +95,16 @@ impl MessageRepository for MemoryStore {
                 message.status = outcome.status;
                 message.reason = outcome.reason.clone();
             }
+        }
+        Ok(())
+    }
+
+    async fn reopen(&self, id: Uuid) -> Result<(), StoreError> {
+        let mut tables = self.database.tables();
+        if let Some(message) = tables.notifications.messages.get_mut(&id)
+            && message.status == DeliveryStatus::Failed
+        {
+            (message.status, message.reason) = (DeliveryStatus::Pending, None);
         }
         Ok(())
     }

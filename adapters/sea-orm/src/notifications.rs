@@ -18,6 +18,7 @@ use crate::{
     classify::{classify, corrupt},
     enqueue::chunks,
     outbox::SeaOrmOutbox,
+    sql::Sql,
     unit::{Row, Store, maybe, rows, run},
 };
 
@@ -85,6 +86,12 @@ impl RequestRepository for SeaOrmOutbox {
         self.store.detached(REQUEST, work).await
     }
 
+    async fn reopen(&self, id: Uuid) -> Result<(), StoreError> {
+        let store = self.store.clone();
+        let work = async move { store.reopen(REQUEST, &store.sql.request_reopen, id).await };
+        self.store.detached(REQUEST, work).await
+    }
+
     async fn cancel(&self, id: Uuid) -> Result<Cancelled, StoreError> {
         let store = self.store.clone();
         let work = async move {
@@ -137,6 +144,12 @@ impl MessageRepository for SeaOrmOutbox {
             });
         };
         self.store.outcomes.write(MESSAGE, outcomes.to_vec(), start).await
+    }
+
+    async fn reopen(&self, id: Uuid) -> Result<(), StoreError> {
+        let store = self.store.clone();
+        let work = async move { store.reopen(MESSAGE, &store.sql.message_reopen, id).await };
+        self.store.detached(MESSAGE, work).await
     }
 }
 
@@ -243,6 +256,11 @@ impl Store {
             run(&transaction, MESSAGE, self.sql.message_conclude.bind(&args)).await?;
         }
         transaction.commit().await.map_err(|e| classify(MESSAGE, e))
+    }
+
+    async fn reopen(&self, what: &'static str, failed: &Sql, id: Uuid) -> Result<(), StoreError> {
+        let args = self.args().with("id", bytes(id));
+        self.restarting(|| run(&self.db, what, failed.bind(&args))).await.map(|_| ())
     }
 
     async fn progress(&self, id: Uuid) -> Result<Option<Progress>, StoreError> {

@@ -48,8 +48,9 @@ statements! {
         observe_live, observe_dead,
         dead_list, dead_lock, revive_message, revive_queue, dead_delete,
         sweep_live, sweep_page, sweep_delete, sweep_dedup,
-        request_insert, request_known, request_open, request_read, request_close, request_cancel,
-        message_record, message_status, message_conclude, message_count, message_page,
+        request_insert, request_known, request_open, request_read, request_close, request_reopen,
+        request_cancel,
+        message_record, message_status, message_conclude, message_reopen, message_count, message_page,
         shard_list, shard_insert, schema_version, schema_applied;
     mysql:
         claim_lock, claim_mark, now, probe_lock, probe_skip,

@@ -12,9 +12,9 @@ use super::Providers;
 /// Hands messages of the queue [`MESSAGE_QUEUE`](super::MESSAGE_QUEUE) to their providers.
 ///
 /// * A message whose record is delivered or skipped is acked without a second delivery; one whose record has failed
-///   goes to the dead letters.
+///   goes to the dead letters, unless its attempts count from one again: then it was revived, and it is pending again.
 /// * What the provider takes is noted as delivered; what it refuses for good is noted as failed and buried.
-/// * What fails for the time being comes again, after the provider's own delay if it named one; when the last allowed
+/// * What fails for the time being comes again, no earlier than the provider asks for; when the last allowed
 ///   attempt fails or is cut off it is noted as failed, in step with its dead letter.
 ///
 /// A message that was delivered and could not be noted comes again under the same id: delivery is at least once.
@@ -77,10 +77,20 @@ impl MessageHandler {
                 tracing::info!(message_id = %message.id, %status, "notification.message.ignored");
                 Verdict::ack()
             }
+            Ok(Some(DeliveryStatus::Failed)) if claimed.attempt == 1 => self.take_up(claimed, message).await,
             Ok(Some(DeliveryStatus::Failed)) => {
                 tracing::warn!(message_id = %message.id, "notification.message.buried");
                 Verdict::bury("the message was given up before; its request can be submitted under a new id")
             }
+            Err(error) => self.put_off(claimed, message, None, Reason::new(error)).await,
+        }
+    }
+
+    /// Delivers a message that was given up and has been revived.
+    async fn take_up(&self, claimed: &Claimed, message: &NotificationMessage) -> Verdict {
+        tracing::info!(message_id = %message.id, "notification.message.taken_up");
+        match self.messages.reopen(message.id).await {
+            Ok(()) => self.deliver(claimed, message).await,
             Err(error) => self.put_off(claimed, message, None, Reason::new(error)).await,
         }
     }
@@ -147,8 +157,14 @@ impl MessageHandler {
         tracing::warn!(message_id = %message.id, %channel, attempt, ?after, "notification.message.put_off");
         match self.config.retry.is_last(attempt) {
             true => self.give_up(claimed, message, reason).await,
-            false => Verdict::Nack { after, reason },
+            false => Verdict::Nack { after: after.map(|asked| self.no_earlier_than(asked, claimed)), reason },
         }
+    }
+
+    /// The wait a provider asks for, but never less than the retry policy's.
+    fn no_earlier_than(&self, asked: Duration, claimed: &Claimed) -> Duration {
+        let seed = claimed.message.id.seed(claimed.attempt);
+        asked.max(self.config.retry.delay(claimed.attempt, seed))
     }
 
     async fn give_up(&self, claimed: &Claimed, message: &NotificationMessage, reason: Reason) -> Verdict {

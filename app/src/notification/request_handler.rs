@@ -26,7 +26,8 @@ use super::{
 /// * A request that names an unknown segment, or nobody at all, is closed as failed.
 /// * A combination of recipient and channel that cannot be sent is recorded as skipped, with the reason.
 /// * A request whose last allowed attempt fails or is cut off is closed as failed, in step with its dead letter.
-/// * A request that has failed goes to the dead letters when it comes again; it is submitted anew under a new id.
+/// * A request that has failed goes to the dead letters when it comes again, unless its attempts count from one again:
+///   then its dead letter was revived, and it is taken up where it failed.
 ///
 /// The last chunk closes the request before its messages are enqueued. If it is cut off in between it comes again,
 /// finds the request dispatched, and enqueues what is still pending; so only `Failed` and `Cancelled` end a fan-out.
@@ -102,6 +103,11 @@ impl RequestHandler {
         let Some(opened) = self.requests.open(id).await? else { return Ok(ignore(id, "UNKNOWN")) };
         match opened.status {
             RequestStatus::Cancelled => Ok(ignore(id, opened.status.name())),
+            RequestStatus::Failed if claimed.attempt == 1 => {
+                tracing::info!(request = %id, "notification.request.taken_up");
+                self.requests.reopen(id).await?;
+                self.fan_out(claimed, &opened.request, checkpoint).await
+            }
             RequestStatus::Failed => {
                 tracing::warn!(request = %id, "notification.request.buried");
                 Ok(Verdict::bury("the request has failed; submit it again under a new id"))

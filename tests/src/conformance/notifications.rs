@@ -33,6 +33,7 @@ pub const CLAUSES: &[Clause<NotificationStage>] = clauses!["notifications":
     close_marks_a_request_dispatched,
     close_with_a_reason_marks_a_request_failed,
     close_leaves_a_request_that_is_not_being_processed_as_it_is,
+    reopen_takes_up_a_failed_request_and_no_other,
     only_a_pending_request_is_cancelled,
     an_unknown_request_is_not_cancelled,
     of_open_and_cancel_at_a_time_one_wins,
@@ -41,6 +42,7 @@ pub const CLAUSES: &[Clause<NotificationStage>] = clauses!["notifications":
     where_messages_stand_is_answered_in_order,
     only_a_pending_message_is_concluded,
     a_concluded_failure_keeps_its_reason,
+    reopen_makes_a_failed_message_pending_and_no_other,
     progress_counts_every_status,
     progress_of_an_unknown_request_is_nothing,
     messages_are_paged_by_id,
@@ -214,6 +216,23 @@ pub async fn close_leaves_a_request_that_is_not_being_processed_as_it_is(stage: 
     stage.rival.requests.close(Uuid::now_v7(), None).await.expect("close nothing");
 }
 
+pub async fn reopen_takes_up_a_failed_request_and_no_other(stage: NotificationStage) {
+    let failed = finished(&stage, RequestStatus::Failed).await;
+    stage.store.requests.reopen(failed).await.expect("reopen");
+    let taken_up = progress(&stage, failed).await;
+    assert_eq!((taken_up.recorded, taken_up.reason), (RequestStatus::Processing, None));
+    let pending = submitted(&stage).await;
+    let mut others = vec![(pending, RequestStatus::Pending)];
+    for end in [RequestStatus::Cancelled, RequestStatus::Dispatched] {
+        others.push((finished(&stage, end).await, end));
+    }
+    for (request, status) in others {
+        stage.rival.requests.reopen(request).await.expect("reopen");
+        assert_eq!(progress(&stage, request).await.recorded, status);
+    }
+    stage.rival.requests.reopen(Uuid::now_v7()).await.expect("reopen nothing");
+}
+
 pub async fn only_a_pending_request_is_cancelled(stage: NotificationStage) {
     let pending = submitted(&stage).await;
     assert_eq!(stage.rival.requests.cancel(pending).await.expect("cancel"), Cancelled::Yes);
@@ -316,6 +335,23 @@ pub async fn a_concluded_failure_keeps_its_reason(stage: NotificationStage) {
     stage.store.messages.conclude(std::slice::from_ref(&failed)).await.expect("conclude");
     let expected = NotificationRecord { status: failed.status, reason: failed.reason, ..pending };
     assert_eq!(stage.rival.reports.messages(request, None, 9).await.expect("messages"), [expected]);
+}
+
+pub async fn reopen_makes_a_failed_message_pending_and_no_other(stage: NotificationStage) {
+    let request = submitted(&stage).await;
+    use DeliveryStatus::{Delivered, Failed, Pending, Skipped};
+    let all = [record(request, 1, Pending), record(request, 2, Pending), record(request, 3, Skipped)];
+    stage.store.messages.record(&all).await.expect("record");
+    let ends = [outcome(all[0].id, Failed), outcome(all[1].id, Delivered)];
+    stage.store.messages.conclude(&ends).await.expect("conclude");
+    for record in &all {
+        stage.rival.messages.reopen(record.id).await.expect("reopen");
+    }
+    stage.rival.messages.reopen(Uuid::now_v7()).await.expect("reopen nothing");
+    let status = stage.store.messages.status(&all.each_ref().map(|r| r.id)).await.expect("status");
+    assert_eq!(status, [Some(Pending), Some(Delivered), Some(Skipped)]);
+    let page = stage.store.reports.messages(request, None, 9).await.expect("messages");
+    assert!(page.iter().all(|kept| kept.id != all[0].id || kept.reason.is_none()));
 }
 
 pub async fn progress_counts_every_status(stage: NotificationStage) {

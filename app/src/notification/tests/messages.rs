@@ -83,6 +83,20 @@ fn a_settled_message_is_never_delivered_again() {
 }
 
 #[test]
+fn a_failed_message_whose_attempts_begin_anew_was_revived_and_is_delivered() {
+    let mut messages = noting(standing(Some(DeliveryStatus::Failed)), delivered_as("r-1"));
+    messages.expect_reopen().times(1).withf(|id| *id == notification().id).returning(|_| Ok(()));
+    assert_eq!(handle(messages, accepting("r-1"), 1), Verdict::ack());
+}
+
+#[test]
+fn a_revived_message_that_cannot_be_reopened_is_put_off_unsent() {
+    let mut messages = standing(Some(DeliveryStatus::Failed));
+    messages.expect_reopen().returning(|_| Err(down("reopen")));
+    assert!(matches!(handle(messages, idle(), 1), Verdict::Nack { after: None, .. }));
+}
+
+#[test]
 fn a_delivery_is_noted_and_acked_and_a_message_without_a_record_is_delivered_too() {
     assert_eq!(handle(noting(pending(), delivered_as("r-1")), accepting("r-1"), 1), Verdict::ack());
     assert_eq!(handle(noting(standing(None), delivered_as("r-1")), accepting("r-1"), 1), Verdict::ack());
@@ -112,6 +126,16 @@ fn a_channel_without_a_provider_fails_by_name() {
     });
     let Verdict::Bury { reason } = handle(messages, Providers::new(), 1) else { panic!("not buried") };
     assert!(reason.as_str().contains("no provider is set for the channel email"), "{reason}");
+}
+
+#[test]
+fn a_provider_that_asks_for_less_than_the_policy_does_not_use_up_the_attempts() {
+    let policy = RetryPolicy { jitter: Jitter::None, ..MessageConfig::default().retry };
+    let config = MessageConfig { retry: policy.clone() };
+    let providers = busy(Some(Duration::from_secs(1)));
+    let handler = MessageHandler::new(Arc::new(pending()), providers, config).expect("a good configuration");
+    let verdict = finish(handler.handle(&claimed_message(&notification(), 4)));
+    assert_eq!(verdict, Verdict::Nack { after: Some(policy.delay(4, 0)), reason: Reason::new("HTTP 503") });
 }
 
 #[test]

@@ -139,6 +139,14 @@ fn a_request_that_has_failed_is_buried_so_that_its_dead_letter_exists() {
 }
 
 #[test]
+fn a_failed_request_whose_attempts_begin_anew_was_revived_and_is_fanned_out() {
+    let request = request(&[Channel::Email], vec![user("a")]);
+    let mut ports = Ports::with(request, RequestStatus::Failed).closing(1, None).recording();
+    ports.requests.expect_reopen().times(1).withf(|id| *id == REQUEST).returning(|_| Ok(()));
+    assert_eq!(notifications(ports.handle(1)).len(), 1);
+}
+
+#[test]
 fn a_request_that_was_closed_before_its_ack_enqueues_what_is_pending() {
     let request = request(&[Channel::Email], vec![user("a"), user("b")]);
     let mut ports = Ports::with(request, RequestStatus::Dispatched).closing(1, None);

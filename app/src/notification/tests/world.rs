@@ -185,6 +185,15 @@ impl RequestRepository for World {
         .await
     }
 
+    async fn reopen(&self, _: Uuid) -> Result<(), StoreError> {
+        self.call(|state| {
+            if state.status == RequestStatus::Failed {
+                state.status = RequestStatus::Processing;
+            }
+        })
+        .await
+    }
+
     async fn cancel(&self, _: Uuid) -> Result<Cancelled, StoreError> {
         Ok(Cancelled::Unknown)
     }
@@ -211,6 +220,15 @@ impl MessageRepository for World {
                 if let Some(status @ DeliveryStatus::Pending) = record {
                     *status = outcome.status;
                 }
+            }
+        })
+        .await
+    }
+
+    async fn reopen(&self, id: Uuid) -> Result<(), StoreError> {
+        self.call(|state| {
+            if let Some(status @ DeliveryStatus::Failed) = state.records.get_mut(&id) {
+                *status = DeliveryStatus::Pending;
             }
         })
         .await
