@@ -17,10 +17,11 @@ use crate::masked::{Masked, MaskedKey};
 
 /// Writes one line of JSON for each delivery: when, which message, whom, where.
 ///
-/// Each line is a single write, so that several processes may append to the same file. Writing blocks the thread for as
+/// Each line is a single write, so that several processes may append to the same file; after one that was cut short, as
+/// on a full disk, the next begins on a line of its own. Writing blocks the thread for as
 /// long as the file or stream does.
 pub struct LogChannel {
-    writer: Mutex<Box<dyn Write + Send>>,
+    lines: Mutex<Lines>,
     config: LogConfig,
 }
 
@@ -36,7 +37,7 @@ pub struct LogConfig {
 impl LogChannel {
     /// Writes to any writer; what it buffers is flushed after each line.
     pub fn new(writer: impl Write + Send + 'static, config: LogConfig) -> Self {
-        Self { writer: Mutex::new(Box::new(writer)), config }
+        Self { lines: Mutex::new(Lines { writer: Box::new(writer), torn: false }), config }
     }
 
     /// Writes to the standard output.
@@ -52,9 +53,39 @@ impl LogChannel {
     fn write(&self, message: &NotificationMessage) -> io::Result<()> {
         let mut line = serde_json::to_vec(&Line::of(message, self.config))?;
         line.push(b'\n');
-        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        writer.write_all(&line)?;
-        writer.flush()
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner).append(&line)
+    }
+}
+
+/// Lines, each of which stands alone, whatever became of the one before it.
+struct Lines {
+    writer: Box<dyn Write + Send>,
+    /// Whether the writer took only a part of the last line.
+    torn: bool,
+}
+
+impl Lines {
+    fn append(&mut self, line: &[u8]) -> io::Result<()> {
+        match self.torn {
+            true => self.write_all(&[b"\n", line].concat())?,
+            false => self.write_all(line)?,
+        }
+        self.writer.flush()
+    }
+
+    /// As [`Write::write_all`], but remembers where it was stopped.
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let mut written = 0;
+        while written < bytes.len() {
+            match self.writer.write(&bytes[written..]) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(taken) => written += taken,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+                Err(e) => return Err(e),
+            }
+            self.torn = !bytes[..written].ends_with(b"\n");
+        }
+        Ok(())
     }
 }
 

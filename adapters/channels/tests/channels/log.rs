@@ -96,3 +96,51 @@ async fn a_writer_that_fails_may_work_later() {
     let refused = LogChannel::new(Full, LogConfig::default()).deliver(&message(Channel::Sms, "+491")).await;
     assert!(matches!(refused, Err(DeliveryError::Transient { .. })), "{refused:?}");
 }
+
+#[tokio::test]
+async fn a_line_after_a_torn_one_stands_alone_and_a_failure_leaves_no_empty_line() {
+    let disk = Disk::default();
+    let channel = LogChannel::new(disk.clone(), LogConfig::default());
+    let room = |bytes| disk.0.lock().unwrap().room = bytes;
+    let message = message(Channel::Sms, "+491");
+    for bytes in [10, 0, 1] {
+        room(bytes);
+        channel.deliver(&message).await.unwrap_err();
+    }
+    room(usize::MAX);
+    channel.deliver(&message).await.unwrap();
+    room(0);
+    channel.deliver(&message).await.unwrap_err();
+    room(usize::MAX);
+    channel.deliver(&message).await.unwrap();
+    let text = String::from_utf8(disk.0.lock().unwrap().written.clone()).unwrap();
+    let lines: Vec<_> = text.lines().map(|line| serde_json::from_str::<Value>(line).is_ok()).collect();
+    assert_eq!(lines, [false, true, true], "{text}");
+}
+
+/// A disk that takes as many bytes as it has room for, and refuses the rest.
+#[derive(Clone, Default)]
+struct Disk(Arc<Mutex<Space>>);
+
+#[derive(Default)]
+struct Space {
+    room: usize,
+    written: Vec<u8>,
+}
+
+impl Write for Disk {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut space = self.0.lock().unwrap();
+        let taken = bytes.len().min(space.room);
+        if taken == 0 {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        space.room -= taken;
+        space.written.extend(&bytes[..taken]);
+        Ok(taken)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
