@@ -10,8 +10,10 @@ impl fmt::Display for Masked<'_> {
             let host = authority.rsplit('@').next().unwrap_or_default();
             return write!(f, "{scheme}://{host}/***");
         }
-        if let Some((name, domain)) = self.0.rsplit_once('@') {
-            let first = name.chars().next().map(String::from).unwrap_or_default();
+        // A chat handle begins with the sign, and what follows is all of it.
+        if let Some((name, domain)) = self.0.rsplit_once('@')
+            && let Some(first) = name.chars().next()
+        {
             return write!(f, "{first}***@{domain}");
         }
         let hidden = self.0.chars().count().saturating_sub(2);
@@ -50,6 +52,8 @@ mod tests {
             "https://hooks.example.com:8443/***"
         );
         assert_eq!(masked(""), "***");
+        assert_eq!(masked("@jane"), "***");
+        assert_eq!(masked("@jane.doe"), "***oe");
     }
 
     #[test]
