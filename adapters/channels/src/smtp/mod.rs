@@ -26,7 +26,8 @@ pub use server::SmtpServer;
 /// |---|---|
 /// | the mail is accepted | delivered; the server's last line is the reference |
 /// | 4xx, no answer in time, no or a broken connection, no session (greeting, TLS, login) | tried again |
-/// | 5xx to the sender, the recipient or the mail; an address that is none | refused for good |
+/// | 530, 534, 535 or 538 at any command: another login is wanted | tried again |
+/// | any other 5xx to the sender, the recipient or the mail; an address that is none | refused for good |
 pub struct SmtpChannel {
     connections: Connections,
     from: Mailbox,
@@ -109,12 +110,11 @@ impl SmtpChannel {
         Ok(sent)
     }
 
-    /// Why a mail was not taken; a person reads it, so it names the server and leaves the address out.
-    fn judge(&self, refusal: Refusal, address: &str) -> DeliveryError {
-        let reason =
-            |error: &Error| format!("{}: {}", self.config.server, error.to_string().replace(address, "***"));
+    /// Why a mail was not taken; a person reads it, so it names the server and leaves the addresses out.
+    fn judge(&self, refusal: Refusal, mail: &Message) -> DeliveryError {
+        let reason = |error: &Error| format!("{}: {}", self.config.server, without_recipients(error, mail));
         match refusal {
-            Refusal::Mail(e) if e.is_permanent() || e.is_client() => {
+            Refusal::Mail(e) if (e.is_permanent() || e.is_client()) && !wants_another_login(&e) => {
                 DeliveryError::Permanent { reason: reason(&e) }
             }
             Refusal::Mail(e) | Refusal::Session(e) => {
@@ -122,6 +122,27 @@ impl SmtpChannel {
             }
         }
     }
+}
+
+/// The answers of RFC 4954, section 6, about who sends and how: at whatever command they come, they are of the session.
+fn wants_another_login(error: &Error) -> bool {
+    let code = error.status().map(u16::from);
+    code.is_some_and(|code| [530, 534, 535, 538].contains(&code))
+}
+
+/// What a server said, without the envelope's addresses, which it may repeat in other letters.
+fn without_recipients(error: &Error, mail: &Message) -> String {
+    mail.envelope().to().iter().fold(error.to_string(), |text, to| without(&text, to.as_ref()))
+}
+
+fn without(text: &str, address: &str) -> String {
+    let (lower, address) = (text.to_ascii_lowercase(), address.to_ascii_lowercase());
+    let (mut kept, mut from) = (String::new(), 0);
+    for (at, found) in lower.match_indices(&address) {
+        kept.extend([&text[from..at], "***"]);
+        from = at + found.len();
+    }
+    kept + &text[from..]
 }
 
 /// Where a delivery ended: a session that fails says nothing about the mail.
@@ -136,7 +157,7 @@ impl ChannelProvider for SmtpChannel {
         let mail = letter(&self.from, message)?;
         match tokio::time::timeout(self.config.timeout, self.send(&mail)).await {
             Ok(Ok(answer)) => Ok(Delivered { reference: answer.first_line().map(str::to_owned) }),
-            Ok(Err(refusal)) => Err(self.judge(refusal, &message.address)),
+            Ok(Err(refusal)) => Err(self.judge(refusal, &mail)),
             Err(_) => {
                 let reason =
                     format!("no answer from {} within {:?}", self.config.server, self.config.timeout);

@@ -108,9 +108,36 @@ async fn a_mail_that_is_refused_is_refused_for_good_and_the_address_is_not_repea
 }
 
 #[tokio::test]
+async fn an_address_with_a_name_is_not_repeated_either() {
+    let lines =
+        [("RCPT", "550 5.1.1 <ann@example.com>: unknown"), ("MESSAGE", "451 try Ann@Example.com later")];
+    for (command, line) in lines {
+        let server = MailServer::start([(command, Reply::Line(line))]).await;
+        let channel = SmtpChannel::new(config_for(&server)).unwrap();
+        let refused = channel.deliver(&message(Channel::Email, "Ann <ann@example.com>")).await;
+        let reason = refused.unwrap_err().to_string();
+        assert!(reason.contains("***") && !reason.to_lowercase().contains(ADDRESS), "{reason}");
+    }
+}
+
+#[tokio::test]
 async fn a_session_that_is_refused_says_nothing_about_the_mail() {
     transient(answered("GREETING", Reply::Line("554 no service")).await);
     transient(answered("EHLO", Reply::Line("550 who are you")).await);
+}
+
+#[tokio::test]
+async fn a_server_that_wants_another_login_says_nothing_about_the_mail() {
+    let lines = [
+        ("MAIL", "530 5.7.0 authentication required"),
+        ("MAIL", "534 5.7.9 mechanism too weak"),
+        ("MAIL", "535 5.7.8 credentials invalid"),
+        ("RCPT", "538 5.7.11 encryption required"),
+    ];
+    for (command, line) in lines {
+        let reason = transient(answered(command, Reply::Line(line)).await);
+        assert!(reason.contains(&line[..3]), "{reason}");
+    }
 }
 
 #[tokio::test]
