@@ -1,5 +1,6 @@
-use std::fmt;
+use std::{fmt, path::PathBuf};
 
+use percent_encoding::percent_decode_str;
 use url::Url;
 
 use super::{
@@ -47,13 +48,17 @@ impl DatabaseUrl {
         }
     }
 
-    /// The file of an SQLite database that is kept in one.
-    pub fn file(&self) -> Option<std::path::PathBuf> {
+    /// The file of an SQLite database that is kept in one, by the name that the driver understands.
+    pub fn file(&self) -> Option<PathBuf> {
         let Location::File(text) = &self.0 else { return None };
-        let path = text.trim_start_matches("sqlite:").trim_start_matches("//");
-        let path = path.split_once('?').map_or(path, |(path, _)| path);
-        let kept = !path.is_empty() && path != ":memory:" && !text.contains("mode=memory");
-        kept.then(|| path.into())
+        let place = text.trim_start_matches("sqlite://").trim_start_matches("sqlite:");
+        let (path, parameters) = place.split_once('?').unwrap_or((place, ""));
+        if path.is_empty() || path == ":memory:" || parameters.contains("mode=memory") {
+            return None;
+        }
+        // The driver refuses a name that is not UTF-8.
+        let path = percent_decode_str(path).decode_utf8().ok()?;
+        Some(path.into_owned().into())
     }
 
     /// The whole URL, password included.
@@ -193,7 +198,10 @@ mod tests {
         assert_eq!(file("sqlite://data/x.db?mode=rwc"), Some("data/x.db".into()));
         assert_eq!(file("sqlite:///var/x.db"), Some("/var/x.db".into()));
         assert_eq!(file("sqlite:x.db"), Some("x.db".into()));
+        assert_eq!(file("sqlite://my%20shop/100%25%3F.db?mode=rwc"), Some("my shop/100%?.db".into()));
+        assert_eq!(file("sqlite://mode=memory.db"), Some("mode=memory.db".into()));
         assert_eq!(file("sqlite::memory:"), None);
+        assert_eq!(file("sqlite://x?mode=memory"), None);
         assert_eq!(file("mysql://db/shop"), None);
     }
 }

@@ -43,3 +43,13 @@ fn is_shown_again_and_again() {
     assert!(operator.run(&["status", "--watch", "0"]).failed(2).contains("at least 0.1"));
     assert!(operator.run(&["status", "--watch", "NaN"]).failed(2).contains("at least 0.1"));
 }
+
+#[test]
+fn finds_a_file_whose_name_the_url_has_to_encode() {
+    let operator = Operator::new().set("CLAIMSTREAM_DATABASE__URL", "sqlite://my%20shop%3F.db");
+    operator.run(&["schema", "apply"]).succeeded();
+    assert!(operator.path("my shop?.db").exists());
+    assert_eq!(operator.run(&["status"]).succeeded(), "all queues are empty\n");
+    operator.run(&["dead", "list"]).succeeded();
+    operator.run(&["doctor"]).succeeded();
+}
