@@ -28,8 +28,8 @@ pub fn providers(channels: &Channels) -> Result<Providers, ConfigError> {
     Ok(providers)
 }
 
-const NOBODY: &str = "no channel has a provider; set channels.<channel>.provider, or channels.default.provider = \"log\" \
-                      to write every notification to the standard output";
+const NOBODY: &str = "no channel has a provider; --set channels.default.provider=log writes every notification to the \
+                      standard output, and channels.<channel>.provider chooses log, webhook or smtp for one channel";
 
 /// The provider of one channel, if it has one.
 pub(crate) fn provider(

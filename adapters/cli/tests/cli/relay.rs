@@ -94,7 +94,7 @@ fn refuses_to_run_without_a_provider_or_with_one_that_cannot_work() {
         let settings: Vec<&str> = settings.iter().flat_map(|setting| ["--set", setting]).collect();
         operator.run(&[&["relay"][..], &settings].concat()).failed(2)
     };
-    assert!(relay(&[]).contains("channels.default.provider = \"log\""));
+    assert!(relay(&[]).contains("--set channels.default.provider=log"));
     assert!(relay(&["channels.sms.provider=webhook"]).contains("set channels.sms.url"));
     let missing = relay(&["channels.webhook.provider=webhook", "channels.webhook.secret_env=NO_SUCH"]);
     assert!(missing.contains("`channels.webhook.secret`: the variable NO_SUCH is not set"), "{missing}");
@@ -102,6 +102,16 @@ fn refuses_to_run_without_a_provider_or_with_one_that_cannot_work() {
     assert!(missing.contains("`notifications.templates`: the file no.json cannot be read"), "{missing}");
     let refused = operator.run(&["relay", "--strategy", "skip_locked"]).failed(1);
     assert!(refused.contains("use strategy preemptive_update or auto"), "{refused}");
+}
+
+#[test]
+fn the_setting_that_a_refusal_names_is_one_that_works() {
+    let operator = Operator::with_database();
+    let refused = operator.run(&["relay"]).failed(2);
+    let setting = refused.split("--set ").nth(1).and_then(|rest| rest.split_whitespace().next()).unwrap();
+    operator.run_with(&["notify", "-"], request(1, "\"email\"").as_bytes()).succeeded();
+    let out = operator.run(&["relay", "--until-empty", "--set", setting]).succeeded();
+    assert_eq!(out.lines().count(), 1, "{out}");
 }
 
 #[cfg(unix)]
