@@ -25,6 +25,7 @@ mod logging;
 mod notification_relay;
 mod open;
 mod provider;
+mod refusal;
 mod table;
 
 use std::{io::Write, process::ExitCode};
@@ -44,36 +45,12 @@ pub use self::{
 pub fn run() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
-        Err(refused) => return explain(&refused),
+        Err(refused) => return refusal::explain(&refused),
     };
     match command::run(arguments) {
         Ok(code) => code,
         Err(failure) => fail(&failure),
     }
-}
-
-/// Help and versions go to the standard output, refused arguments to the standard error.
-fn explain(refused: &clap::Error) -> ExitCode {
-    let passwords: Vec<String> = std::env::args().filter(|argument| may_bear_a_password(argument)).collect();
-    // Whoever closed the stream does not want to read it.
-    let _ = match passwords.is_empty() {
-        true => refused.print(),
-        false => write!(std::io::stderr(), "{}", without(&passwords, refused.render().to_string())),
-    };
-    ExitCode::from(u8::try_from(refused.exit_code()).unwrap_or(Failure::USAGE))
-}
-
-/// Whether an argument looks like a URL with a password, which a refusal must not repeat.
-fn may_bear_a_password(argument: &str) -> bool {
-    argument.contains("://") && argument.contains('@')
-}
-
-fn without(arguments: &[String], text: String) -> String {
-    let values = arguments.iter().map(|argument| match argument.split_once('=') {
-        Some((flag, value)) if flag.starts_with('-') => value,
-        _ => argument,
-    });
-    values.fold(text, |text, value| text.replace(value, "***"))
 }
 
 fn fail(failure: &Failure) -> ExitCode {

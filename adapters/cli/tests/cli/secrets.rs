@@ -63,6 +63,7 @@ fn of_the_database_are_in_no_error() {
     stays_hidden(&operator, &["status", &url]);
     stays_hidden(&operator, &["status", &format!("--databse={url}")]);
     stays_hidden(&operator, &["show", &url]);
+    stays_hidden(&operator, &["status", &format!("app:{SECRET}@db/shop")]);
     let reached = operator.run(&["status", "--database", &url]).failed(1);
     assert!(reached.starts_with("error: cannot open mysql://app:***@127.0.0.1:1/shop: "), "{reached}");
 }
@@ -78,4 +79,19 @@ fn in_a_file_that_cannot_be_read_are_not_repeated() {
         .write("claimstream.toml", format!("[database]\npasword = '{SECRET}'\npassword = ['{SECRET}']\n"));
     stays_hidden(&operator, &["status"]);
     stays_hidden(&operator, &["status", "--set", SECRET]);
+}
+
+#[test]
+fn are_not_repeated_where_a_flag_was_forgotten() {
+    let operator = Operator::new();
+    for name in
+        ["database.password", "channels.sms.SECRET", "token", "channels.webhook.key", "set=database.password"]
+    {
+        for argument in [format!("{name}={SECRET}"), format!("--{name}={SECRET}")] {
+            stays_hidden(&operator, &["relay", &argument]);
+            stays_hidden(&operator, &["show", &argument]);
+        }
+    }
+    let slip = operator.run(&["relay", &format!("database.password={SECRET}")]).failed(2);
+    assert!(slip.contains("database.password=***"), "{slip}");
 }
