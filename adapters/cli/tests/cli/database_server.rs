@@ -1,15 +1,69 @@
+use std::io::Write;
+
 use claimstream_cli::config::DatabaseUrl;
 use sea_orm::{ConnectionTrait, Database};
+use uuid::Uuid;
 
 use crate::operator::{Operator, id, request};
 
-/// The variables that hold the URL of a server to test with; what no server is set for is not tested.
-const SERVERS: [&str; 4] = [
-    "CLAIMSTREAM_MARIADB_10_5_URL",
-    "CLAIMSTREAM_MARIADB_10_11_URL",
-    "CLAIMSTREAM_MARIADB_11_8_URL",
-    "CLAIMSTREAM_MYSQL_9_7_URL",
+#[tokio::test]
+async fn is_operated_like_a_file() {
+    for (_, url) in servers("is_operated_like_a_file") {
+        operate(&Scratch::on(url).await).await;
+    }
+}
+
+#[tokio::test]
+async fn is_relayed_from_under_every_strategy_with_one_word_changed() {
+    for (server, url) in servers("is_relayed_from_under_every_strategy_with_one_word_changed") {
+        for word in ["auto", "preemptive_update", "skip_locked"] {
+            let scratch = Scratch::on(url.clone()).await;
+            match word == "skip_locked" && !server.skips_locked {
+                true => is_refused_by_name(&scratch, word),
+                false => is_relayed_once(&scratch, word),
+            }
+        }
+    }
+}
+
+/// A server to test with, where its URL stands, and whether it steps over locked rows.
+struct Server {
+    name: &'static str,
+    variable: &'static str,
+    skips_locked: bool,
+}
+
+const SERVERS: [Server; 4] = [
+    Server { name: "mariadb-10.5", variable: "CLAIMSTREAM_MARIADB_10_5_URL", skips_locked: false },
+    Server { name: "mariadb-10.11", variable: "CLAIMSTREAM_MARIADB_10_11_URL", skips_locked: true },
+    Server { name: "mariadb-11.8", variable: "CLAIMSTREAM_MARIADB_11_8_URL", skips_locked: true },
+    Server { name: "mysql-9.7", variable: "CLAIMSTREAM_MYSQL_9_7_URL", skips_locked: true },
 ];
+
+/// The variable that lists the servers without which a test must fail; `1` means all.
+const REQUIRED: &str = "CLAIMSTREAM_REQUIRE_SERVERS";
+
+/// The servers that have a URL. It is told for all to see which have none; one that is required fails the test.
+fn servers(test: &str) -> Vec<(Server, String)> {
+    let required = std::env::var(REQUIRED).unwrap_or_default();
+    let (mut present, mut missing) = (Vec::new(), Vec::new());
+    for server in SERVERS {
+        match std::env::var(server.variable) {
+            Ok(url) if !url.is_empty() => present.push((server, url)),
+            _ => missing.push(server),
+        }
+    }
+    for Server { name, variable, .. } in missing {
+        assert!(!is_in(name, &required), "{REQUIRED} asks for {name}, but {variable} is not set");
+        // Past the capture of a test's output, which would hide it as long as all is well.
+        let _ = writeln!(std::io::stderr(), "{test} was not run on {name}: {variable} is not set");
+    }
+    present
+}
+
+fn is_in(name: &str, list: &str) -> bool {
+    list.split([' ', ',', '\n', '\t']).any(|listed| listed == "1" || listed == name)
+}
 
 /// A database of its own on a server, as long as it is held.
 struct Scratch {
@@ -18,8 +72,8 @@ struct Scratch {
 }
 
 impl Scratch {
-    async fn on(server: String, number: usize) -> Self {
-        let name = format!("claimstream_cli_{}_{number}", std::process::id());
+    async fn on(server: String) -> Self {
+        let name = format!("claimstream_cli_{}", Uuid::now_v7().simple());
         run(&server, &format!("CREATE DATABASE {name}")).await;
         Self { server, name }
     }
@@ -46,16 +100,6 @@ async fn run(url: &str, script: &str) {
     database.close().await.unwrap();
 }
 
-#[tokio::test]
-async fn is_operated_like_a_file() {
-    for (number, variable) in SERVERS.into_iter().enumerate() {
-        match std::env::var(variable) {
-            Ok(server) if !server.is_empty() => operate(&Scratch::on(server, number).await).await,
-            _ => println!("{variable} is not set; nothing was tested there"),
-        }
-    }
-}
-
 async fn operate(scratch: &Scratch) {
     let url = scratch.url();
     // The names of both servers mean the same.
@@ -78,4 +122,53 @@ async fn operate(scratch: &Scratch) {
     let shown = DatabaseUrl::new(&url).unwrap().to_string();
     let refused = operator.run(&["status", "--set", "database.password=wrong-hunter2"]).failed(1);
     assert!(!refused.contains("hunter2") && !shown.contains("hunter2"), "{refused}");
+}
+
+/// An operator whose configuration is the same for all strategies, but for the word.
+fn configured(scratch: &Scratch, strategy: &str) -> Operator {
+    let operator = Operator::new().set("CLAIMSTREAM_DATABASE__URL", &scratch.url());
+    let file = "[database]\nstrategy = 'WORD'\n[channels.default]\nprovider = 'log'\nfile = 'out.jsonl'\n";
+    operator.write("claimstream.toml", file.replace("WORD", strategy));
+    operator
+}
+
+/// Two relays at once deliver everything, and nothing twice.
+fn is_relayed_once(scratch: &Scratch, strategy: &str) {
+    let operator = configured(scratch, strategy);
+    operator.run(&["schema", "apply"]).succeeded();
+    let lines: String = (0..60).map(|number| request(number, "\"email\",\"sms\"") + "\n").collect();
+    operator.run_with(&["notify", "-"], lines.as_bytes()).succeeded();
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let ended = operator.run(&["relay", "--until-empty"]);
+                assert!(ended.err.contains(&format!("configured={strategy}")), "{ended:?}");
+                ended.succeeded();
+            });
+        }
+    });
+    let mut delivered: Vec<String> =
+        operator.lines("out.jsonl").iter().map(|line| message_of(line)).collect();
+    assert_eq!(delivered.len(), 120, "{strategy}");
+    delivered.sort();
+    delivered.dedup();
+    assert_eq!(delivered.len(), 120, "{strategy}");
+    assert_eq!(operator.run(&["status"]).succeeded(), "all queues are empty\n");
+    assert!(
+        operator.run(&["show", &id(7)]).succeeded().contains("0 pending, 2 delivered, 0 skipped, 0 failed")
+    );
+}
+
+fn message_of(line: &str) -> String {
+    let line: serde_json::Value = serde_json::from_str(line).unwrap();
+    line["id"].as_str().unwrap().to_owned()
+}
+
+fn is_refused_by_name(scratch: &Scratch, strategy: &str) {
+    configured(scratch, "auto").run(&["schema", "apply"]).succeeded();
+    let refused = configured(scratch, strategy).run(&["relay", "--until-empty"]).failed(1);
+    assert!(
+        refused.contains(strategy) && refused.contains("use strategy preemptive_update or auto"),
+        "{refused}"
+    );
 }
