@@ -19,6 +19,11 @@ impl Bars {
         Self { submitted: bar("submitted", requests), delivered: bar("delivered", messages) }
     }
 
+    pub(crate) fn abandon(&self) {
+        self.submitted.abandon();
+        self.delivered.abandon();
+    }
+
     pub(crate) fn finish(&self) {
         self.submitted.finish();
         self.delivered.abandon();

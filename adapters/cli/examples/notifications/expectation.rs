@@ -1,49 +1,100 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use claimstream_domain::notification::{NotificationRequest, Recipient, RecipientReference, message_id};
-use claimstream_ports::RecipientDirectory;
+use claimstream_domain::notification::{
+    Channel, DeliveryStatus, NotificationRequest, Recipient, RecipientReference, message_id,
+};
+use claimstream_memory::MemoryTemplates;
+use claimstream_ports::{RecipientDirectory, TemplateSource};
 use uuid::Uuid;
 
-use crate::{Failure, instance};
+use crate::{Failure, instance, sink::SinkProvider};
 
-/// Who should be told, worked out from the requests and the directory alone, without looking at the database.
+/// Who should be told, worked out from the requests, the directory and the templates alone, without looking at the
+/// database.
+#[derive(Default)]
 pub(crate) struct Expectation {
-    /// Every combination of recipient and channel, by message id; whether the recipient can be reached there.
-    pub(crate) messages: BTreeMap<Uuid, bool>,
+    /// Every combination of recipient and channel, by message id; how it should end.
+    pub(crate) messages: BTreeMap<Uuid, DeliveryStatus>,
     /// Requests that cannot be fanned out at all.
     pub(crate) impossible: BTreeSet<Uuid>,
 }
 
 impl Expectation {
     pub(crate) async fn of(requests: &[NotificationRequest]) -> Result<Self, Failure> {
-        let directory = instance::directory()?;
-        let mut expectation = Self { messages: BTreeMap::new(), impossible: BTreeSet::new() };
+        let (directory, templates) = (instance::directory()?, instance::templates()?);
+        let mut expectation = Self::default();
         for request in requests {
-            let mut recipients = Vec::new();
-            for reference in &request.recipients {
-                match directory.resolve(reference, 0, u32::MAX).await? {
-                    Some(found) => recipients.extend(found.into_iter().map(|recipient| (recipient, true))),
-                    None => match reference {
-                        RecipientReference::User { user } => recipients.push((Recipient::user(user), false)),
-                        _ => {
-                            expectation.impossible.insert(request.id);
-                        }
-                    },
+            match recipients(request, &*directory).await? {
+                Some(recipients) => expectation.add(request, &recipients, &templates).await?,
+                None => {
+                    expectation.impossible.insert(request.id);
                 }
-            }
-            if !expectation.impossible.contains(&request.id) {
-                expectation.add(request, &recipients);
             }
         }
         Ok(expectation)
     }
 
-    fn add(&mut self, request: &NotificationRequest, recipients: &[(Recipient, bool)]) {
-        for (recipient, known) in recipients {
+    /// How many messages should arrive.
+    pub(crate) fn deliverable(&self) -> usize {
+        self.messages.values().filter(|outcome| **outcome == DeliveryStatus::Delivered).count()
+    }
+
+    async fn add(
+        &mut self,
+        request: &NotificationRequest,
+        recipients: &[Recipient],
+        templates: &MemoryTemplates,
+    ) -> Result<(), Failure> {
+        for recipient in recipients {
             for channel in &request.channels {
-                let reachable = *known && recipient.address(*channel).is_some();
-                self.messages.insert(message_id(request.id, *channel, &recipient.key), reachable);
+                let outcome = outcome(request, recipient, *channel, templates).await?;
+                self.messages.entry(message_id(request.id, *channel, &recipient.key)).or_insert(outcome);
             }
         }
+        Ok(())
     }
+}
+
+/// Everybody a request names, if it can be told who that is; a user whom nobody knows has no address at all.
+async fn recipients(
+    request: &NotificationRequest,
+    directory: &dyn RecipientDirectory,
+) -> Result<Option<Vec<Recipient>>, Failure> {
+    let mut recipients = Vec::new();
+    for reference in &request.recipients {
+        match (directory.resolve(reference, 0, u32::MAX).await?, reference) {
+            (Some(found), _) => recipients.extend(found),
+            (None, RecipientReference::User { user }) => {
+                recipients.push(Recipient { user: None, ..Recipient::user(user) });
+            }
+            (None, _) => return Ok(None),
+        }
+    }
+    Ok(Some(recipients).filter(|recipients| !recipients.is_empty()))
+}
+
+/// How a message should end: somebody with an address is told what can be written, unless the address always fails.
+async fn outcome(
+    request: &NotificationRequest,
+    recipient: &Recipient,
+    channel: Channel,
+    templates: &MemoryTemplates,
+) -> Result<DeliveryStatus, Failure> {
+    Ok(match recipient.address(channel) {
+        None => DeliveryStatus::Skipped,
+        Some(_) if !can_be_written(request, recipient, channel, templates).await? => DeliveryStatus::Skipped,
+        Some(SinkProvider::ALWAYS_FAILS) => DeliveryStatus::Failed,
+        Some(_) => DeliveryStatus::Delivered,
+    })
+}
+
+async fn can_be_written(
+    request: &NotificationRequest,
+    recipient: &Recipient,
+    channel: Channel,
+    templates: &MemoryTemplates,
+) -> Result<bool, Failure> {
+    let Some(call) = &request.template else { return Ok(true) };
+    let template = templates.template(&call.id, channel, recipient.language.clone()).await?;
+    Ok(template.is_some_and(|template| template.render(&call.params).is_ok()))
 }

@@ -1,30 +1,40 @@
 use std::{
-    collections::BTreeSet,
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
 
 use uuid::Uuid;
 
-use crate::{Failure, Options, instance::Job};
+use crate::{Failure, Options, instance::Job, sink::unix_micros};
 
-/// The relay processes.
+/// The relay processes; they end with it.
 pub(crate) struct Fleet {
     job: String,
     relays: Vec<Child>,
     kill_every: Option<Duration>,
     next_kill: Instant,
-    killed: BTreeSet<u32>,
+    kills: Vec<Kill>,
+}
+
+/// A process that was killed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Kill {
+    pub(crate) process: u32,
+    /// When it was gone, in microseconds since 1970.
+    pub(crate) at: u64,
 }
 
 impl Fleet {
+    /// How long relays that were asked to stop may take.
+    const STOPPING: Duration = Duration::from_secs(60);
+
     pub(crate) fn start(job: &Job, options: &Options) -> Result<Self, Failure> {
         let mut fleet = Self {
             job: serde_json::to_string(job)?,
             relays: Vec::new(),
             kill_every: options.kill_every,
             next_kill: Instant::now() + options.kill_every.unwrap_or_default(),
-            killed: BTreeSet::new(),
+            kills: Vec::new(),
         };
         for _ in 0..options.instances {
             fleet.launch()?;
@@ -32,11 +42,12 @@ impl Fleet {
         Ok(fleet)
     }
 
+    /// Starts a relay that lives until its standard input ends, which it does as well when this process is gone.
     fn launch(&mut self) -> Result<(), Failure> {
         let relay = Command::new(std::env::current_exe()?)
             .arg("--instance")
             .arg(&self.job)
-            .stdin(Stdio::null())
+            .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .spawn()?;
         self.relays.push(relay);
@@ -56,22 +67,39 @@ impl Fleet {
             let (killed, waited) = (relay.kill(), relay.wait());
             killed?;
             waited?;
-            self.killed.insert(relay.id());
+            self.kills.push(Kill { process: relay.id(), at: unix_micros() });
             self.launch()?;
             self.next_kill = Instant::now() + every;
         }
         Ok(())
     }
 
-    /// Asks all to stop, waits for them, and tells which had been killed before.
-    pub(crate) fn stop(mut self) -> Result<BTreeSet<u32>, Failure> {
+    /// Asks all to stop, waits until they have ended well, and tells which had been killed before.
+    pub(crate) async fn stop(mut self) -> Result<Vec<Kill>, Failure> {
         for relay in &mut self.relays {
-            let _ = Command::new("kill").arg("-TERM").arg(relay.id().to_string()).status();
+            drop(relay.stdin.take());
         }
+        let asked = Instant::now();
         for relay in &mut self.relays {
-            relay.wait()?;
+            let process = relay.id();
+            let status = loop {
+                match relay.try_wait()? {
+                    Some(status) => break status,
+                    None if asked.elapsed() > Self::STOPPING => {
+                        return Err(format!(
+                            "relay process {process} did not stop within {:?}",
+                            Self::STOPPING
+                        )
+                        .into());
+                    }
+                    None => tokio::time::sleep(Duration::from_millis(20)).await,
+                }
+            };
+            if !status.success() {
+                return Err(format!("relay process {process} was asked to stop and failed: {status}").into());
+            }
         }
-        Ok(std::mem::take(&mut self.killed))
+        Ok(std::mem::take(&mut self.kills))
     }
 }
 

@@ -1,4 +1,4 @@
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{io, path::PathBuf, sync::Arc, time::Duration};
 
 use claimstream::{
     Jitter, Lease, Relay, RelayConfig, RetryPolicy,
@@ -12,6 +12,7 @@ use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
 use claimstream_tokio::{TokioTimer, shutdown_signal};
 use futures::FutureExt;
 use serde::{Deserialize, Serialize};
+use tokio::sync::oneshot;
 
 use crate::{Failure, load::FILES, sink::SinkProvider};
 
@@ -28,7 +29,7 @@ pub(crate) struct Job {
 pub(crate) async fn live(job: &str) -> Result<(), Failure> {
     let job: Job = serde_json::from_str(job)?;
     let outbox = Arc::new(open(&job.database, &job.strategy).await?);
-    let stop = shutdown_signal()?.shared();
+    let stop = told_to_stop()?.shared();
     let fan_out = RequestConfig { retry: retry(), ..RequestConfig::default() };
     let deliver = MessageConfig { retry: retry() };
     let relay = |retry| -> Result<Relay, Failure> {
@@ -43,6 +44,23 @@ pub(crate) async fn live(job: &str) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Ends when the standard input does, because whoever started this process asks it to stop or is gone; or by a signal.
+fn told_to_stop() -> Result<impl Future<Output = ()>, Failure> {
+    let signal = shutdown_signal()?;
+    let (input, ended) = oneshot::channel::<()>();
+    // A thread of its own, for nothing else can give up a read that does not end.
+    std::thread::spawn(move || {
+        let _ = io::copy(&mut io::stdin(), &mut io::sink());
+        drop(input);
+    });
+    Ok(async move {
+        tokio::select! {
+            _ = ended => (),
+            () = signal => (),
+        }
+    })
+}
+
 /// The outbox of all processes.
 pub(crate) async fn open(database: &str, strategy: &str) -> Result<SeaOrmOutbox, Failure> {
     let options = OpenOptions { strategy: strategy.parse()?, ..OpenOptions::default() };
@@ -54,7 +72,8 @@ pub(crate) fn directory() -> Result<Arc<MemoryDirectory>, Failure> {
     Ok(Arc::new(file("directory.json")?.parse::<MemoryDirectory>()?))
 }
 
-fn templates() -> Result<Arc<MemoryTemplates>, Failure> {
+/// What is written to them.
+pub(crate) fn templates() -> Result<Arc<MemoryTemplates>, Failure> {
     Ok(Arc::new(file("templates.json")?.parse::<MemoryTemplates>()?))
 }
 

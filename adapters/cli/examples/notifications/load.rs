@@ -43,7 +43,8 @@ fn parse(line: &str) -> Result<NotificationRequest, Failure> {
     Ok(request)
 }
 
-fn generated(number: usize) -> NotificationRequest {
+/// A request of one recipient who can be reached, as good as any other.
+pub(crate) fn generated(number: usize) -> NotificationRequest {
     let address = format!("customer-{number}@example.com");
     let recipient = DirectRecipient { email: Some(address), ..DirectRecipient::default() };
     NotificationRequest {

@@ -9,17 +9,23 @@
 #![forbid(unsafe_code)]
 
 mod bars;
+mod due;
 mod expectation;
 mod fleet;
 mod instance;
 mod load;
+mod patience;
+mod repeats;
 mod report;
 mod show;
 mod sink;
+mod verdict;
 
 use std::{path::PathBuf, time::Duration};
 
 use clap::Parser;
+
+use self::show::Outcome;
 
 /// Anything that went wrong, as a sentence.
 type Failure = Box<dyn std::error::Error + Send + Sync>;
@@ -54,16 +60,20 @@ struct Options {
     instance: Option<String>,
 }
 
+/// The exit code of a program that was interrupted, as a shell would give it for SIGINT.
+const INTERRUPTED: i32 = 130;
+
 #[tokio::main]
 async fn main() {
     let options = Options::parse();
     let done = match &options.instance {
-        Some(job) => instance::live(job).await.map(|()| true),
+        Some(job) => instance::live(job).await.map(|()| Outcome::Good),
         None => show::run(&options).await,
     };
     match done {
-        Ok(true) => {}
-        Ok(false) => std::process::exit(1),
+        Ok(Outcome::Good) => {}
+        Ok(Outcome::Bad) => std::process::exit(1),
+        Ok(Outcome::Interrupted) => std::process::exit(INTERRUPTED),
         Err(error) => {
             eprintln!("notifications: {error}");
             std::process::exit(2);

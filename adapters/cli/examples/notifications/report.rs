@@ -1,5 +1,5 @@
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, HashMap},
     fmt,
     time::Duration,
 };
@@ -10,7 +10,9 @@ use claimstream_sea_orm::SeaOrmOutbox;
 use futures::{StreamExt, TryStreamExt};
 use uuid::Uuid;
 
-use crate::{Failure, expectation::Expectation, sink::Sink};
+use crate::{
+    Failure, due::due, expectation::Expectation, fleet::Kill, repeats::Repeats, sink::Sink, verdict::Verdict,
+};
 
 /// What a run came to: what should have happened, what the database says, and what the sink saw.
 pub(crate) struct Report {
@@ -21,50 +23,59 @@ pub(crate) struct Report {
     dead: BTreeMap<String, usize>,
     impossible: BTreeMap<String, usize>,
     kills: usize,
-    repeated_after_kill: usize,
-    duplicates: usize,
+    repeats: Repeats,
     lost: Vec<Uuid>,
+    wrong: Vec<String>,
     unexpected: usize,
     latencies: Vec<Duration>,
     rate: f64,
 }
 
+/// What is known of a run without the database.
+pub(crate) struct Run<'a> {
+    pub(crate) requests: &'a [NotificationRequest],
+    pub(crate) expectation: &'a Expectation,
+    pub(crate) sink: &'a Sink,
+    pub(crate) kills: &'a [Kill],
+    /// When each request was committed, in microseconds since 1970.
+    pub(crate) submitted: &'a HashMap<Uuid, u64>,
+    /// How long a claim lasted.
+    pub(crate) lease: Duration,
+    /// How long it took until the last delivery.
+    pub(crate) took: Duration,
+}
+
+impl Run<'_> {
+    /// How long after its delivery a message may still be its process's, and so be taken along by a kill: settling
+    /// follows within milliseconds, and where the database is too busy for that, within the lease and some waiting.
+    fn in_flight(&self) -> Duration {
+        self.lease + Duration::from_secs(2)
+    }
+}
+
 /// What the database says of one request.
 struct Told {
     request: Uuid,
+    recorded: RequestStatus,
     status: RequestStatus,
     reason: Option<String>,
     messages: Vec<(Uuid, DeliveryStatus, String)>,
 }
 
 impl Report {
-    pub(crate) async fn gather(
-        outbox: &SeaOrmOutbox,
-        requests: &[NotificationRequest],
-        expectation: &Expectation,
-        sink: &Sink,
-        killed: &BTreeSet<u32>,
-        submitted: &HashMap<Uuid, u64>,
-        took: Duration,
-    ) -> Result<Self, Failure> {
-        let asked = futures::stream::iter(requests.iter().map(|request| tell(outbox, request.id)));
+    pub(crate) async fn gather(outbox: &SeaOrmOutbox, run: &Run<'_>) -> Result<Self, Failure> {
+        let asked = futures::stream::iter(run.requests.iter().map(|request| tell(outbox, request.id)));
         let told: Vec<Told> = asked.buffer_unordered(8).try_collect().await?;
-        let mut report = Self::empty(killed.len());
+        let mut report = Self::empty(run.kills.len());
         let mut settled = HashMap::new();
-        for Told { request, status, reason, messages } in told {
-            *report.requests.entry(status.name()).or_default() += 1;
-            if messages.is_empty()
-                && status == RequestStatus::Failed
-                && expectation.impossible.contains(&request)
-            {
-                *report.impossible.entry(reason.unwrap_or_default()).or_default() += 1;
-            }
-            settled.extend(messages.into_iter().map(|(id, status, reason)| (id, (status, reason))));
+        for told in told {
+            report.judge_request(&told, run.expectation);
+            settled.extend(told.messages.into_iter().map(|(id, status, reason)| (id, (status, reason))));
         }
-        report.compare(expectation, &settled, sink);
-        report.count_repeats(sink, killed);
-        report.time(requests, sink, submitted);
-        report.rate = report.delivered as f64 / took.as_secs_f64().max(0.001);
+        report.judge_messages(run.expectation, &settled, run.sink);
+        report.count_repeats(run);
+        report.time(run);
+        report.rate = report.delivered as f64 / run.took.as_secs_f64().max(0.001);
         Ok(report)
     }
 
@@ -77,69 +88,84 @@ impl Report {
             dead: BTreeMap::new(),
             impossible: BTreeMap::new(),
             kills,
-            repeated_after_kill: 0,
-            duplicates: 0,
+            repeats: Repeats::default(),
             lost: Vec::new(),
+            wrong: Vec::new(),
             unexpected: 0,
             latencies: Vec::new(),
             rate: 0.0,
         }
     }
 
-    /// Holds every message that there should be against the database and the sink: it is lost unless it was delivered
-    /// and seen, or left out or given up for a recorded reason.
-    fn compare(
+    fn judge_request(&mut self, told: &Told, expectation: &Expectation) {
+        *self.requests.entry(told.status.name()).or_default() += 1;
+        if told.recorded == RequestStatus::Failed {
+            *self.impossible.entry(told.reason.clone().unwrap_or_default()).or_default() += 1;
+        }
+        let is_impossible = expectation.impossible.contains(&told.request);
+        if Verdict::on_request(is_impossible, told.recorded) == Verdict::Wrong {
+            self.wrong.push(format!("request {} is {}", told.request, told.recorded));
+        }
+    }
+
+    /// Holds every message that there should be against the database and the sink.
+    fn judge_messages(
         &mut self,
         expectation: &Expectation,
         settled: &HashMap<Uuid, (DeliveryStatus, String)>,
         sink: &Sink,
     ) {
         self.messages = expectation.messages.len();
-        for id in expectation.messages.keys() {
-            let seen = sink.deliveries().contains_key(id);
-            match settled.get(id) {
+        for (id, expected) in &expectation.messages {
+            let (seen, recorded) = (sink.deliveries().contains_key(id), settled.get(id));
+            match recorded {
                 Some((DeliveryStatus::Delivered, _)) if seen => self.delivered += 1,
-                Some((DeliveryStatus::Skipped, reason)) if !seen => {
+                Some((DeliveryStatus::Skipped, reason)) => {
                     *self.skipped.entry(reason.clone()).or_default() += 1;
                 }
-                Some((DeliveryStatus::Failed, reason)) if !seen => {
+                Some((DeliveryStatus::Failed, reason)) => {
                     *self.dead.entry(reason.clone()).or_default() += 1;
                 }
-                _ => self.lost.push(*id),
+                _ => {}
+            }
+            match Verdict::on_message(*expected, recorded.map(|(status, _)| *status), seen) {
+                Verdict::AsExpected => {}
+                Verdict::Wrong => self.wrong.push(format!("message {id} should be {expected}")),
+                Verdict::Lost => self.lost.push(*id),
             }
         }
-        let expected = |id: &&Uuid| !expectation.messages.get(id).is_some_and(|reachable| *reachable);
-        self.unexpected = sink.deliveries().keys().filter(expected).count();
+        let known =
+            sink.deliveries().keys().chain(settled.keys().filter(|id| !sink.deliveries().contains_key(id)));
+        self.unexpected = known.filter(|id| !expectation.messages.contains_key(id)).count();
     }
 
-    /// A second delivery is explained only if a process that was killed had made one before.
-    fn count_repeats(&mut self, sink: &Sink, killed: &BTreeSet<u32>) {
-        for deliveries in sink.deliveries().values() {
-            for (n, _) in deliveries.iter().enumerate().skip(1) {
-                match deliveries[..n].iter().any(|earlier| killed.contains(&earlier.process)) {
-                    true => self.repeated_after_kill += 1,
-                    false => self.duplicates += 1,
-                }
-            }
+    fn count_repeats(&mut self, run: &Run<'_>) {
+        for deliveries in run.sink.deliveries().values() {
+            let repeats = Repeats::of(deliveries, run.kills, run.in_flight());
+            self.repeats.after_a_kill += repeats.after_a_kill;
+            self.repeats.duplicates += repeats.duplicates;
         }
     }
 
-    /// Times from the commit, or from the due time of a scheduled request, to the first delivery.
-    fn time(&mut self, requests: &[NotificationRequest], sink: &Sink, submitted: &HashMap<Uuid, u64>) {
-        let delays: HashMap<Uuid, u64> =
-            requests.iter().map(|request| (request.id, request.delay_ms.unwrap_or(0) * 1000)).collect();
-        for deliveries in sink.deliveries().values() {
+    /// Times from the commit, or from when the request is due if that is later, to the first delivery.
+    fn time(&mut self, run: &Run<'_>) {
+        let due: HashMap<Uuid, u64> = run
+            .requests
+            .iter()
+            .filter_map(|request| Some((request.id, due(request, *run.submitted.get(&request.id)?))))
+            .collect();
+        for deliveries in run.sink.deliveries().values() {
             let Some(first) = deliveries.iter().min_by_key(|delivery| delivery.at) else { continue };
-            let Some(submitted) = submitted.get(&first.request) else { continue };
-            let due = submitted + delays.get(&first.request).unwrap_or(&0);
-            self.latencies.push(Duration::from_micros(first.at.saturating_sub(due)));
+            let Some(due) = due.get(&first.request) else { continue };
+            self.latencies.push(Duration::from_micros(first.at.saturating_sub(*due)));
         }
         self.latencies.sort();
     }
 
-    /// Whether everybody was told once.
+    /// Whether everybody was told once who could be, and nobody else.
     pub(crate) fn is_good(&self) -> bool {
-        self.duplicates == 0 && self.lost.is_empty() && self.unexpected == 0 && self.delivered > 0
+        let nothing_amiss = self.lost.is_empty() && self.wrong.is_empty() && self.unexpected == 0;
+        nothing_amiss && self.repeats.duplicates == 0 && self.delivered > 0
     }
 
     fn latency(&self, share: f64) -> String {
@@ -163,7 +189,13 @@ async fn tell(outbox: &SeaOrmOutbox, request: Uuid) -> Result<Told, Failure> {
             (record.id, record.status, reason)
         }));
     }
-    Ok(Told { request, status: progress.status(), reason: progress.reason, messages })
+    Ok(Told {
+        request,
+        recorded: progress.recorded,
+        status: progress.status(),
+        reason: progress.reason,
+        messages,
+    })
 }
 
 impl fmt::Display for Report {
@@ -182,13 +214,15 @@ impl fmt::Display for Report {
         row(f, "requests without a recipient", self.impossible.values().sum::<usize>().to_string())?;
         reasons(f, &self.impossible)?;
         row(f, "processes killed", self.kills.to_string())?;
-        row(f, "delivered twice after a kill", self.repeated_after_kill.to_string())?;
-        row(f, "duplicates", self.duplicates.to_string())?;
+        row(f, "delivered twice after a kill", self.repeats.after_a_kill.to_string())?;
+        row(f, "duplicates", self.repeats.duplicates.to_string())?;
         row(f, "lost", self.lost.len().to_string())?;
+        row(f, "not as expected", self.wrong.len().to_string())?;
         row(f, "not asked for", self.unexpected.to_string())?;
         row(f, "rate", format!("{:.0} messages/s", self.rate))?;
         row(f, "enqueue to delivery", format!("p50 {}, p99 {}", self.latency(0.5), self.latency(0.99)))?;
-        self.lost.iter().take(10).try_for_each(|id| writeln!(f, "  lost: {id}"))
+        self.lost.iter().take(10).try_for_each(|id| writeln!(f, "  lost: {id}"))?;
+        self.wrong.iter().take(10).try_for_each(|what| writeln!(f, "  not as expected: {what}"))
     }
 }
 

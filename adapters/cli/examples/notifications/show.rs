@@ -6,6 +6,7 @@ use std::{
 use claimstream_domain::notification::{MESSAGE_QUEUE, NotificationRequest, REQUEST_QUEUE};
 use claimstream_ports::Observe;
 use claimstream_sea_orm::SeaOrmOutbox;
+use claimstream_tokio::shutdown_signal;
 use indicatif::ProgressBar;
 use uuid::Uuid;
 
@@ -16,15 +17,24 @@ use crate::{
     fleet::Fleet,
     instance::{Job, open},
     load,
-    report::Report,
+    patience::Patience,
+    report::{Report, Run},
     sink::{Sink, unix_micros},
 };
 
-/// A run that has not ended after this long without any delivery will not.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How a run ended.
+pub(crate) enum Outcome {
+    /// All is well.
+    Good,
+    /// Something is amiss.
+    Bad,
+    /// Somebody did not want to wait for the end.
+    Interrupted,
+}
 
-/// Submits the requests, lets the relays deliver them, kills some if asked to, and reports; whether all is well.
-pub(crate) async fn run(options: &Options) -> Result<bool, Failure> {
+/// Submits the requests, lets the relays deliver them, kills some if asked to, and reports.
+pub(crate) async fn run(options: &Options) -> Result<Outcome, Failure> {
+    let interruption = shutdown_signal()?;
     let folder = tempfile::tempdir()?;
     let database = match &options.database {
         Some(url) => url.clone(),
@@ -50,20 +60,42 @@ pub(crate) async fn run(options: &Options) -> Result<bool, Failure> {
         without_password(&database),
     );
     let mut fleet = Fleet::start(&job, options)?;
-    let bars =
-        Bars::new(requests.len(), expectation.messages.values().filter(|reachable| **reachable).count());
+    let bars = Bars::new(requests.len(), expectation.deliverable());
     let began = Instant::now();
     let submitting = submit(&outbox, &requests, &bars.submitted);
-    let watching = watch(&outbox, &mut sink, &mut fleet, &bars, requests.len());
-    let (submitted, watched) = tokio::join!(submitting, watching);
-    let (submitted, ended) = (submitted?, watched?);
+    let watching = watch(&outbox, &mut sink, &mut fleet, &bars, &requests);
+    let (submitted, ended) = tokio::select! {
+        // The relays may end by the same signal, which is no failure of theirs.
+        biased;
+        () = interruption => {
+            bars.abandon();
+            return interrupt(fleet).await;
+        }
+        done = async { tokio::try_join!(submitting, watching) } => done?,
+    };
     bars.finish();
-    let killed = fleet.stop()?;
+    let kills = fleet.stop().await?;
     sink.read_on()?;
-    let took = ended.duration_since(began);
-    let report = Report::gather(&outbox, &requests, &expectation, &sink, &killed, &submitted, took).await?;
+    let run = Run {
+        requests: &requests,
+        expectation: &expectation,
+        sink: &sink,
+        kills: &kills,
+        submitted: &submitted,
+        lease: options.lease,
+        took: ended.duration_since(began),
+    };
+    let report = Report::gather(&outbox, &run).await?;
     println!("{report}");
-    Ok(report.is_good())
+    Ok(if report.is_good() { Outcome::Good } else { Outcome::Bad })
+}
+
+/// Lets the relays stop in order, unless there is a second signal.
+async fn interrupt(fleet: Fleet) -> Result<Outcome, Failure> {
+    tokio::select! {
+        stopped = fleet.stop() => stopped.map(|_| Outcome::Interrupted),
+        () = shutdown_signal()? => Ok(Outcome::Interrupted),
+    }
 }
 
 /// What lies in the outbox from another run would be delivered to this run's sink.
@@ -105,9 +137,10 @@ async fn watch(
     sink: &mut Sink,
     fleet: &mut Fleet,
     bars: &Bars,
-    requests: usize,
+    requests: &[NotificationRequest],
 ) -> Result<Instant, Failure> {
     let (mut last, mut last_count) = (Instant::now(), 0);
+    let mut patience = Patience::new(requests, unix_micros());
     loop {
         tokio::time::sleep(Duration::from_millis(50)).await;
         fleet.tend()?;
@@ -116,12 +149,15 @@ async fn watch(
         if sink.count() > last_count {
             (last, last_count) = (Instant::now(), sink.count());
         }
-        let all_in = bars.submitted.position() == requests as u64;
+        let submitted = bars.submitted.position();
+        patience.see(requests, submitted, sink.count(), unix_micros());
+        let all_in = submitted == requests.len() as u64;
         if all_in && depth(outbox).await? == 0 {
             return Ok(last);
         }
-        if last.elapsed() > PATIENCE {
-            return Err(format!("nothing was delivered for {PATIENCE:?} and the outbox is not empty").into());
+        if patience.has_run_out(unix_micros()) {
+            let limit = Patience::LIMIT;
+            return Err(format!("nothing was delivered for {limit:?} and the outbox is not empty").into());
         }
     }
 }

@@ -32,7 +32,8 @@ pub(crate) struct SinkProvider {
 }
 
 impl SinkProvider {
-    const ALWAYS_FAILS: &str = "always-fails@example.invalid";
+    /// Where nothing ever arrives.
+    pub(crate) const ALWAYS_FAILS: &str = "always-fails@example.invalid";
     const FLAKY: &str = "https://flaky.example.invalid/hook";
 
     pub(crate) fn open(folder: &Path) -> io::Result<Self> {
