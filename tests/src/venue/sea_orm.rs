@@ -9,13 +9,15 @@ use std::{
 
 use async_trait::async_trait;
 use claimstream_domain::{QueueName, ShardCount, Timestamp, notification::REQUEST_QUEUE};
-use claimstream_ports::StoreError;
+use claimstream_ports::{StoreError, StoreErrorKind};
 use claimstream_sea_orm::{FrozenClock, OpenOptions, SeaOrmOutbox};
-use sea_orm::{ConnectionTrait, Database, DatabaseTransaction};
+use sea_orm::DatabaseTransaction;
 use tokio::sync::OnceCell;
 
 use super::{NotificationVenue, Venue};
-use crate::{Clock, Facts, NotificationPorts, NotificationStage, Ports, Stage, Transactions};
+use crate::{
+    Clock, Facts, NotificationPorts, NotificationStage, Ports, ScratchDatabase, Stage, Transactions,
+};
 
 /// A real database with one word of configuration.
 ///
@@ -31,7 +33,7 @@ pub struct SeaOrmVenue {
 /// Where databases are made.
 enum Place {
     Folder(PathBuf),
-    Server { url: String, made: Arc<Mutex<Vec<String>>> },
+    Server { url: String, made: Mutex<Vec<ScratchDatabase>> },
 }
 
 impl SeaOrmVenue {
@@ -45,7 +47,7 @@ impl SeaOrmVenue {
 
     /// A server; databases of our own are made beside the one that the URL names.
     pub fn server(name: &'static str, url: &str, strategy: &'static str) -> Self {
-        let place = Place::Server { url: url.to_owned(), made: Arc::default() };
+        let place = Place::Server { url: url.to_owned(), made: Mutex::default() };
         Self::new(name, strategy, place)
     }
 
@@ -61,9 +63,10 @@ impl SeaOrmVenue {
                 Ok(format!("sqlite://{}", folder.join(name).with_extension("db").display()))
             }
             Place::Server { url, made } => {
-                execute(url, &format!("CREATE DATABASE {name}")).await;
-                made.lock().unwrap_or_else(PoisonError::into_inner).push(name.clone());
-                Ok(with_database(url, &name))
+                let database = ScratchDatabase::create(url, &name).await.map_err(unavailable)?;
+                let fresh = database.url();
+                made.lock().unwrap_or_else(PoisonError::into_inner).push(database);
+                Ok(fresh)
             }
         }
     }
@@ -127,14 +130,8 @@ impl NotificationVenue for SeaOrmVenue {
 
 impl Drop for SeaOrmVenue {
     fn drop(&mut self) {
-        match &self.place {
-            Place::Folder(folder) => {
-                let _ = std::fs::remove_dir_all(folder);
-            }
-            Place::Server { url, made } => {
-                let made = std::mem::take(&mut *made.lock().unwrap_or_else(PoisonError::into_inner));
-                drop_databases(url.clone(), made);
-            }
+        if let Place::Folder(folder) = &self.place {
+            let _ = std::fs::remove_dir_all(folder);
         }
     }
 }
@@ -178,54 +175,10 @@ fn ports(store: SeaOrmOutbox) -> NotificationPorts {
 }
 
 fn unavailable(error: sea_orm::DbErr) -> StoreError {
-    StoreError::new(claimstream_ports::StoreErrorKind::Unavailable, "transaction", error)
-}
-
-/// The URL with another database's name.
-fn with_database(url: &str, name: &str) -> String {
-    let (address, parameters) = url.split_once('?').map_or((url, None), |(a, p)| (a, Some(p)));
-    let server = address.rsplit_once('/').map_or(address, |(server, _)| server);
-    match parameters {
-        Some(parameters) => format!("{server}/{name}?{parameters}"),
-        None => format!("{server}/{name}"),
-    }
-}
-
-async fn execute(url: &str, sql: &str) {
-    let db = Database::connect(url).await.expect("a server");
-    db.execute_unprepared(sql).await.expect("the right to make and drop databases");
-    db.close().await.expect("a closed connection");
-}
-
-/// On a thread of its own, because the venue may be dropped inside or outside a runtime.
-fn drop_databases(url: String, names: Vec<String>) {
-    if names.is_empty() {
-        return;
-    }
-    let dropping = std::thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        for name in names {
-            runtime.block_on(execute(&url, &format!("DROP DATABASE IF EXISTS {name}")));
-        }
-    });
-    let _ = dropping.join();
+    StoreError::new(StoreErrorKind::Unavailable, "transaction", error)
 }
 
 fn next_number() -> u32 {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     NUMBER.fetch_add(1, Ordering::SeqCst)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_url_keeps_its_parameters() {
-        assert_eq!(
-            with_database("mysql://r@h:1/x?ssl-mode=disabled", "y"),
-            "mysql://r@h:1/y?ssl-mode=disabled"
-        );
-        assert_eq!(with_database("mysql://r@h:1/x", "y"), "mysql://r@h:1/y");
-    }
 }
