@@ -33,6 +33,11 @@ pub(crate) async fn fill(url: &str, options: &Options) -> Result<(), Failure> {
 pub(crate) struct Bound {
     connection: MySqlConnection,
     batches: Vec<Vec<u64>>,
+}
+
+/// The statements for batches of one size.
+struct Statements {
+    size: usize,
     claim: String,
     read: String,
     done: String,
@@ -50,39 +55,50 @@ impl Bound {
         let own = |(n, _): &(usize, &[u64])| n % job.instances == job.number;
         let batches =
             ids.chunks(job.batch).enumerate().filter(own).map(|(_, batch)| batch.to_vec()).collect();
-        let marks = vec!["?"; job.batch].join(", ");
-        Ok(Self {
-            connection,
-            batches,
+        Ok(Self { connection, batches })
+    }
+
+    pub(crate) async fn drain(mut self, wait: impl FnOnce() -> Result<(), Failure>) -> Result<Work, Failure> {
+        let mut statements = Statements::of(self.batches.first().map_or(0, Vec::len));
+        wait()?;
+        let mut work = Work::default();
+        for batch in &self.batches {
+            // Only the last batch of all may be smaller.
+            if batch.len() != statements.size {
+                statements = Statements::of(batch.len());
+            }
+            let claim = sea_orm::sqlx::query(AssertSqlSafe(statements.claim.as_str())).bind(7_u64);
+            let claim = batch.iter().fold(claim, |query, id| query.bind(*id));
+            claim.execute(&mut self.connection).await?;
+            let read = sea_orm::sqlx::query(AssertSqlSafe(statements.read.as_str()));
+            let read = batch.iter().fold(read, |query, id| query.bind(*id));
+            for row in read.fetch_all(&mut self.connection).await? {
+                let payload: Vec<u8> = row.get(1);
+                std::hint::black_box(&payload);
+                work.handed_out.push(u128::from(row.get::<u64, _>(0)));
+            }
+            let done = sea_orm::sqlx::query(AssertSqlSafe(statements.done.as_str()));
+            let done = batch.iter().fold(done, |query, id| query.bind(*id));
+            done.execute(&mut self.connection).await?;
+            work.acknowledged.extend(batch.iter().copied().map(u128::from));
+        }
+        work.last = unix_now();
+        Ok(work)
+    }
+}
+
+impl Statements {
+    fn of(size: usize) -> Self {
+        let marks = vec!["?"; size].join(", ");
+        Self {
+            size,
             claim: format!(
                 "UPDATE bench_ceilxr SET available_at = UTC_TIMESTAMP(6) + INTERVAL 30 SECOND, lock_token = ?, \
                  attempts = attempts + 1 WHERE id IN ({marks})"
             ),
             read: format!("SELECT id, payload FROM bench_ceilxr WHERE id IN ({marks})"),
             done: format!("UPDATE bench_ceilxr SET status = 1 WHERE id IN ({marks})"),
-        })
-    }
-
-    pub(crate) async fn drain(mut self, wait: impl FnOnce() -> Result<(), Failure>) -> Result<Work, Failure> {
-        let size = self.batches.first().map_or(0, Vec::len);
-        wait()?;
-        let mut handled = Vec::new();
-        for batch in self.batches.iter().filter(|batch| batch.len() == size) {
-            let claim = sea_orm::sqlx::query(AssertSqlSafe(self.claim.as_str())).bind(7_u64);
-            let claim = batch.iter().fold(claim, |query, id| query.bind(*id));
-            claim.execute(&mut self.connection).await?;
-            let read = sea_orm::sqlx::query(AssertSqlSafe(self.read.as_str()));
-            let read = batch.iter().fold(read, |query, id| query.bind(*id));
-            for row in read.fetch_all(&mut self.connection).await? {
-                let payload: Vec<u8> = row.get(1);
-                std::hint::black_box(&payload);
-                handled.push(u128::from(row.get::<u64, _>(0)));
-            }
-            let done = sea_orm::sqlx::query(AssertSqlSafe(self.done.as_str()));
-            let done = batch.iter().fold(done, |query, id| query.bind(*id));
-            done.execute(&mut self.connection).await?;
         }
-        Ok(Work { last: unix_now(), handled })
     }
 }
 

@@ -16,11 +16,16 @@ pub(crate) struct Job {
 }
 
 /// What an instance has done.
+#[derive(Serialize, Deserialize, Debug, Default)]
 pub(crate) struct Work {
-    /// When its last acknowledgement came.
+    /// When its last acknowledgement was accepted.
     pub(crate) last: Duration,
-    /// What it handled, in order.
-    pub(crate) handled: Vec<u128>,
+    /// What was handed out to it, in order, whatever came of it.
+    pub(crate) handed_out: Vec<u128>,
+    /// Those whose acknowledgement was accepted.
+    pub(crate) acknowledged: Vec<u128>,
+    /// How many acknowledgements came too late.
+    pub(crate) superseded: usize,
 }
 
 impl Job {
@@ -43,10 +48,7 @@ pub(crate) async fn run(job: &str) -> Result<(), Failure> {
         Contender::Ceilxr => ceiling::Bound::ready(&job).await?.drain(say_ready_and_wait).await?,
         contender => library::Instance::ready(&job, contender).await?.drain(say_ready_and_wait).await?,
     };
-    let mut report = (work.last.as_micros()).to_be_bytes().to_vec();
-    report.extend(work.handled.iter().flat_map(|id| id.to_be_bytes()));
-    std::io::stdout().write_all(&report)?;
-    Ok(())
+    Ok(std::io::stdout().write_all(&serde_json::to_vec(&work)?)?)
 }
 
 fn say_ready_and_wait() -> Result<(), Failure> {

@@ -3,7 +3,7 @@ use std::{
     time::Duration,
 };
 
-use claimstream::{Claims, Relay, RelayConfig};
+use claimstream::{Claims, Relay, RelayConfig, Settled};
 use claimstream_domain::{MessageId, NewMessage, Payload, QueueName};
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox, StrategyChoice};
 use claimstream_tokio::TokioTimer;
@@ -60,15 +60,20 @@ impl Instance {
 
     pub(crate) async fn drain(self, wait: impl FnOnce() -> Result<(), Failure>) -> Result<Work, Failure> {
         wait()?;
-        let work = Mutex::new(Work { last: unix_now(), handled: Vec::new() });
+        let work = Mutex::new(Work { last: unix_now(), ..Work::default() });
         let handle = |claim: Result<claimstream::Claim, claimstream::RelayError>| async {
             let claim = claim.expect("a claim");
             let id = claim.message().id.uuid().as_u128();
+            work.lock().expect("no panic").handed_out.push(id);
             std::hint::black_box(claim.message().payload.bytes());
-            if claim.ack().await.expect("an answer") == claimstream::Settled::Accepted {
-                let mut work = work.lock().expect("no panic");
-                work.handled.push(id);
-                work.last = unix_now();
+            let answer = claim.ack().await.expect("an answer");
+            let mut work = work.lock().expect("no panic");
+            match answer {
+                Settled::Accepted => {
+                    work.acknowledged.push(id);
+                    work.last = unix_now();
+                }
+                Settled::Superseded => work.superseded += 1,
             }
         };
         let draining = self.claims.for_each_concurrent(self.in_hand, handle);

@@ -27,7 +27,7 @@ struct Options {
     /// The server: mariadb-10.5, mariadb-10.11, mariadb-11.8 or mysql-9.7; it is started if it does not run.
     #[arg(long, default_value = "mariadb-10.11")]
     server: String,
-    /// Another server, by URL; its database is emptied.
+    /// Another server, by URL; a database is made on it for the time of the run, and no other is touched.
     #[arg(long)]
     database: Option<String>,
     /// How many instances, as a list.
@@ -70,12 +70,13 @@ async fn main() {
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 async fn measure(options: &Options) -> Result<(), Failure> {
-    let server = server::Server::find(options)?;
+    let server = server::Server::find(options).await?;
+    let url = server.url();
     let mut table = table::Table::new(&server.describe().await?, options);
     for instances in &options.instances {
         for round in 1..=options.rounds {
             for contender in &options.contenders {
-                match round::run(options, server.url(), *contender, *instances).await {
+                match round::run(options, &url, *contender, *instances).await {
                     Ok(result) => {
                         eprintln!("{contender:<18} {instances:>2} instances, round {round}: {result}");
                         table.add(*contender, *instances, result);

@@ -8,14 +8,23 @@ use std::{
 
 use sea_orm::Database;
 
-use crate::{Failure, Options, ceiling, contender::Contender, instance::Job, library, server};
+use crate::{
+    Failure, Options, ceiling,
+    contender::Contender,
+    instance::{Job, Work},
+    library, server,
+};
 
 /// What one round came to.
 #[derive(Clone, Debug)]
 pub(crate) struct Outcome {
     pub(crate) rate: f64,
     pub(crate) deadlocks: u64,
+    /// Messages that were handed out more than once.
     pub(crate) duplicates: usize,
+    /// Acknowledgements that came too late.
+    pub(crate) superseded: usize,
+    /// Messages that nobody acknowledged in time.
     pub(crate) lost: usize,
 }
 
@@ -23,13 +32,13 @@ impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{:>8.0}/s, deadlocks {}, duplicates {}, lost {}",
-            self.rate, self.deadlocks, self.duplicates, self.lost
+            "{:>8.0}/s, deadlocks {}, duplicates {}, superseded {}, lost {}",
+            self.rate, self.deadlocks, self.duplicates, self.superseded, self.lost
         )
     }
 }
 
-/// Fills the outbox, lets the instances drain it, and counts what they handled.
+/// Fills the outbox, lets the instances drain it, and counts what was handed out and acknowledged.
 pub(crate) async fn run(
     options: &Options,
     url: &str,
@@ -49,22 +58,26 @@ pub(crate) async fn run(
     children.iter_mut().try_for_each(Instance::wait_until_ready)?;
     let began = unix_now();
     children.iter_mut().try_for_each(Instance::go)?;
-    let mut handled = Vec::new();
-    let mut ended = Duration::ZERO;
-    for child in children {
-        let (last, ids) = child.finish()?;
-        ended = ended.max(last);
-        handled.extend(ids);
-    }
+    let work = children.into_iter().map(Instance::finish).collect::<Result<Vec<_>, _>>()?;
     let deadlocks = server::deadlocks(&db).await? - before;
     db.close().await?;
-    let distinct: HashSet<u128> = handled.iter().copied().collect();
-    Ok(Outcome {
-        rate: distinct.len() as f64 / ended.saturating_sub(began).as_secs_f64(),
-        deadlocks,
-        duplicates: handled.len() - distinct.len(),
-        lost: options.backlog - distinct.len(),
-    })
+    Ok(Outcome::of(&work, options.backlog, began, deadlocks))
+}
+
+impl Outcome {
+    fn of(work: &[Work], backlog: usize, began: Duration, deadlocks: u64) -> Self {
+        let handed_out: Vec<u128> = work.iter().flat_map(|work| &work.handed_out).copied().collect();
+        let distinct: HashSet<u128> = handed_out.iter().copied().collect();
+        let acknowledged: HashSet<u128> = work.iter().flat_map(|work| &work.acknowledged).copied().collect();
+        let ended = work.iter().map(|work| work.last).max().unwrap_or_default();
+        Self {
+            rate: acknowledged.len() as f64 / ended.saturating_sub(began).as_secs_f64(),
+            deadlocks,
+            duplicates: handed_out.len() - distinct.len(),
+            superseded: work.iter().map(|work| work.superseded).sum(),
+            lost: backlog - acknowledged.len(),
+        }
+    }
 }
 
 /// Time on the clock that all processes of a machine share.
@@ -100,16 +113,13 @@ impl Instance {
         Ok(self.child.stdin.as_mut().ok_or("no standard input")?.write_all(b"go\n")?)
     }
 
-    /// When its last acknowledgement came, and what it handled, in order.
-    fn finish(mut self) -> Result<(Duration, Vec<u128>), Failure> {
+    /// What it did.
+    fn finish(mut self) -> Result<Work, Failure> {
         let mut answer = Vec::new();
         self.answers.read_to_end(&mut answer)?;
         if !self.child.wait()?.success() {
             return Err("an instance failed".into());
         }
-        let mut numbers =
-            answer.chunks_exact(16).map(|bytes| u128::from_be_bytes(bytes.try_into().unwrap_or_default()));
-        let last = numbers.next().ok_or("an instance said nothing")?;
-        Ok((Duration::from_micros(last as u64), numbers.collect()))
+        Ok(serde_json::from_slice(&answer)?)
     }
 }

@@ -1,39 +1,40 @@
-use std::{env, path::PathBuf, process::Command};
+use std::{
+    env,
+    path::PathBuf,
+    process::{self, Command},
+};
 
+use claimstream_tests::ScratchDatabase;
 use sea_orm::{ConnectionTrait, Database, DatabaseConnection, DbBackend, Statement};
 
 use crate::{Failure, Options};
 
-/// The server that is measured; one that the bench started is stopped with it.
+/// The server that is measured, with a database of its own that is dropped in the end.
 pub(crate) struct Server {
-    url: String,
-    started: Option<String>,
+    scratch: ScratchDatabase,
+    /// Comes after the database: fields go in order.
+    _started: Option<Started>,
 }
 
 impl Server {
-    /// Takes the URL that was given, or that of the environment, or starts the server that was named.
-    pub(crate) fn find(options: &Options) -> Result<Self, Failure> {
-        if let Some(url) = &options.database {
-            return Ok(Self { url: url.clone(), started: None });
-        }
-        let variable = options.server.to_uppercase().replace(['-', '.'], "_");
-        if let Ok(url) = env::var(format!("CLAIMSTREAM_{variable}_URL")) {
-            return Ok(Self { url, started: None });
-        }
-        if let Ok(url) = servers(&["url", &options.server]) {
-            return Ok(Self { url, started: None });
-        }
-        eprintln!("starting {} ...", options.server);
-        servers(&["up", &options.server])?;
-        Ok(Self { url: servers(&["url", &options.server])?, started: Some(options.server.clone()) })
+    /// Takes the URL that was given, or that of the environment, or starts the server that was named; makes a database
+    /// there.
+    pub(crate) async fn find(options: &Options) -> Result<Self, Failure> {
+        let (url, started) = match known_url(options) {
+            Some(url) => (url, None),
+            None => start(&options.server)?,
+        };
+        let scratch = ScratchDatabase::create(&url, &format!("claimstream_bench_{}", process::id())).await?;
+        Ok(Self { scratch, _started: started })
     }
 
-    pub(crate) fn url(&self) -> &str {
-        &self.url
+    /// Where the database is.
+    pub(crate) fn url(&self) -> String {
+        self.scratch.url()
     }
 
     pub(crate) async fn describe(&self) -> Result<String, Failure> {
-        let db = Database::connect(&self.url).await?;
+        let db = Database::connect(self.url()).await?;
         let version = text(&db, "SELECT VERSION()").await?;
         let flush = text(&db, "SELECT CAST(@@innodb_flush_log_at_trx_commit AS CHAR)").await?;
         let pool = text(&db, "SELECT CAST(@@innodb_buffer_pool_size DIV 1048576 AS CHAR)").await?;
@@ -42,11 +43,25 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+fn known_url(options: &Options) -> Option<String> {
+    let variable = options.server.to_uppercase().replace(['-', '.'], "_");
+    let named = || env::var(format!("CLAIMSTREAM_{variable}_URL")).ok().filter(|url| !url.is_empty());
+    options.database.clone().or_else(named).or_else(|| servers(&["url", &options.server]).ok())
+}
+
+fn start(name: &str) -> Result<(String, Option<Started>), Failure> {
+    eprintln!("starting {name} ...");
+    servers(&["up", name])?;
+    let started = Started(name.to_owned());
+    Ok((servers(&["url", name])?, Some(started)))
+}
+
+/// A server that the bench started; stopped with it.
+struct Started(String);
+
+impl Drop for Started {
     fn drop(&mut self) {
-        if let Some(name) = &self.started {
-            let _ = servers(&["down", name]);
-        }
+        let _ = servers(&["down", &self.0]);
     }
 }
 

@@ -47,8 +47,16 @@ impl fmt::Display for Table {
         writeln!(f, "\n{}\n", self.head)?;
         writeln!(
             f,
-            "{:>9}  {:<18} {:>12} {:>21} {:>6} {:>9} {:>10} {:>5}",
-            "instances", "contender", "messages/s", "min - max", "ratio", "deadlocks", "duplicates", "lost"
+            "{:>9}  {:<18} {:>12} {:>21} {:>6} {:>9} {:>10} {:>10} {:>5}",
+            "instances",
+            "contender",
+            "messages/s",
+            "min - max",
+            "ratio",
+            "deadlocks",
+            "duplicates",
+            "superseded",
+            "lost"
         )?;
         for ((instances, contender), cells) in &self.cells {
             let rates = cells.iter().map(|cell| cell.rate);
@@ -57,11 +65,12 @@ impl fmt::Display for Table {
                 self.ceiling(*instances).map_or_else(String::new, |c| format!("{:.2}", median(cells) / c));
             writeln!(
                 f,
-                "{instances:>9}  {contender:<18} {:>12.0} {:>21} {ratio:>6} {:>9} {:>10} {:>5}",
+                "{instances:>9}  {contender:<18} {:>12.0} {:>21} {ratio:>6} {:>9} {:>10} {:>10} {:>5}",
                 median(cells),
                 format!("{min:.0} - {max:.0}"),
                 cells.iter().map(|cell| cell.deadlocks).sum::<u64>(),
                 cells.iter().map(|cell| cell.duplicates).sum::<usize>(),
+                cells.iter().map(|cell| cell.superseded).sum::<usize>(),
                 cells.iter().map(|cell| cell.lost).sum::<usize>(),
             )?;
         }
