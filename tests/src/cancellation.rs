@@ -1,7 +1,7 @@
 //! Futures dropped at every await while others work beside them: nothing acknowledged is lost, nothing stays open.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     pin::{Pin, pin},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -19,13 +19,14 @@ use claimstream_ports::{Enqueue, LockingStrategy, Settlements};
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
 use futures::future::{join_all, try_join_all};
 use sea_orm::{
-    ConnectOptions, ConnectionTrait, Database, DatabaseConnection, DbBackend, Statement, TransactionTrait,
+    ConnectOptions, ConnectionTrait, Database, DatabaseConnection, DatabaseTransaction, DbBackend, Statement,
+    TransactionTrait,
 };
 use uuid::Uuid;
 
 use crate::{Instance, Ports, Server, Stage, Suite, locks::fresh_transactions, venue::SeaOrmVenue};
 
-const DROPS_OF_EACH: usize = 850;
+const DROPS_OF_EACH: usize = 700;
 const CONNECTIONS: u32 = 8;
 const LEASE: Duration = Duration::from_secs(2);
 const PROMPTLY: Duration = Duration::from_secs(5);
@@ -60,38 +61,42 @@ async fn drop_futures(server: Server, url: &str) {
     let dead = load.dead_slots(other.connection()).await;
     let (left, drained) = load.drain(other.connection()).await;
     let lost = load.lost(other.connection()).await;
-    let drops: Vec<usize> = load.drops.iter().map(|drops| drops.load(Ordering::SeqCst)).collect();
+    let drops = load.drops();
     let (acknowledged, settled) = load.known().counts();
     println!(
-        "cancellation: {}: drops {:?} = {drops:?}, {} in all; {acknowledged} acknowledged, {lost} lost, {settled} \
-         settled once; {open} open, {dead} dead slots; {left} left and {drained} drained",
+        "cancellation: {}: drops {drops:?}, {} in all; {acknowledged} acknowledged, {lost} lost, {settled} settled \
+         once; {open} open, {dead} dead slots; {left} left and {drained} drained",
         server.name,
-        Operation::ALL,
-        drops.iter().sum::<usize>(),
+        drops.values().sum::<usize>(),
     );
-    assert!(drops.iter().sum::<usize>() >= 4_000, "too few drops");
+    assert!(drops.values().all(|drops| *drops >= DROPS_OF_EACH), "too few drops of something: {drops:?}");
+    assert!(drops.values().sum::<usize>() >= 4_000, "too few drops");
     assert_eq!((lost, open, dead), (0, 0, 0), "lost, open, dead slots");
     assert_eq!(left, drained, "not everything that was left could be claimed");
 }
 
 /// What is cut short.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Operation {
     Claim,
     Settle,
     Renew,
     EnqueueNow,
+    /// A caller's own, from its beginning to its end.
     Transaction,
+    /// Only the end of one.
+    Commit,
 }
 
 impl Operation {
-    const ALL: [Self; 5] = [Self::Claim, Self::Settle, Self::Renew, Self::EnqueueNow, Self::Transaction];
+    const ALL: [Self; 6] =
+        [Self::Claim, Self::Settle, Self::Renew, Self::EnqueueNow, Self::Transaction, Self::Commit];
 
-    /// More polls than it has awaits, as a rule.
+    /// As many polls as it has awaits, or a few more.
     fn polls(self) -> usize {
         match self {
-            Self::Transaction => 16,
-            _ => 3,
+            Self::Transaction => 15,
+            _ => 2,
         }
     }
 }
@@ -100,7 +105,7 @@ impl Operation {
 struct Load {
     outbox: SeaOrmOutbox,
     instance: Instance,
-    drops: [AtomicUsize; 5],
+    drops: [AtomicUsize; Operation::ALL.len()],
     done: AtomicBool,
     known: Mutex<Known>,
 }
@@ -131,6 +136,11 @@ impl Load {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn drops(&self) -> BTreeMap<Operation, usize> {
+        let counted = self.drops.iter().map(|drops| drops.load(Ordering::SeqCst));
+        Operation::ALL.into_iter().zip(counted).collect()
+    }
+
     async fn run(self: Arc<Self>) {
         let droppers = (0..8).map(|seed| tokio::spawn(self.clone().drop_until_enough(seed)));
         let plain: Vec<_> = (0..2).map(|_| tokio::spawn(self.clone().work())).collect();
@@ -142,10 +152,11 @@ impl Load {
     async fn drop_until_enough(self: Arc<Self>, seed: u64) {
         let mut random = Random(seed + 1);
         let enough = |n: usize| self.drops[n].load(Ordering::SeqCst) >= DROPS_OF_EACH;
-        while (0..5).any(|n| !enough(n)) {
-            for n in (0..5).filter(|n| !enough(*n)) {
+        let all = 0..Operation::ALL.len();
+        while all.clone().any(|n| !enough(n)) {
+            for n in all.clone().filter(|n| !enough(*n)) {
                 let operation = Operation::ALL[n];
-                let cut = Cut { polls: random.below(operation.polls()), late: random.below(2) == 0 };
+                let cut = Cut { polls: 1 + random.below(operation.polls()), late: random.below(2) == 0 };
                 if self.cut_short(operation, cut).await {
                     self.drops[n].fetch_add(1, Ordering::SeqCst);
                 }
@@ -153,12 +164,12 @@ impl Load {
         }
     }
 
-    /// Runs an operation until it is cut; false if it came to its end before.
+    /// Runs an operation until it is cut while it waits; false if it came to its end before, or had nothing to do.
     async fn cut_short(&self, operation: Operation, cut: Cut) -> bool {
         match operation {
             Operation::Claim => cut.short(self.outbox.claim(&self.request())).await.is_none(),
             Operation::Settle => {
-                let claimed = self.claim_some().await;
+                let Some(claimed) = self.claim_some().await else { return false };
                 let batch = done(&claimed);
                 let settled = cut.short(self.outbox.settle(&batch)).await;
                 match &settled {
@@ -168,7 +179,8 @@ impl Load {
                 settled.is_none()
             }
             Operation::Renew => {
-                let receipts: Vec<_> = self.claim_some().await.into_iter().map(|c| c.receipt).collect();
+                let Some(claimed) = self.claim_some().await else { return false };
+                let receipts: Vec<_> = claimed.into_iter().map(|c| c.receipt).collect();
                 let renewed = cut.short(self.outbox.renew(&receipts, lease())).await;
                 renewed.map(|renewed| renewed.expect("renew")).is_none()
             }
@@ -179,17 +191,23 @@ impl Load {
             }
             Operation::Transaction => {
                 let message = self.message();
-                let committed = cut.short(self.transact(&message)).await;
-                self.note_enqueued(&message, committed)
+                let transaction = async { self.transaction(&message).await.commit().await };
+                let committed = cut.short(transaction).await;
+                self.note_enqueued(&message, committed.map(|committed| committed.expect("commit")))
+            }
+            Operation::Commit => {
+                let message = self.message();
+                let committed = cut.short(self.transaction(&message).await.commit()).await;
+                self.note_enqueued(&message, committed.map(|committed| committed.expect("commit")))
             }
         }
     }
 
-    /// Enqueues in a transaction of the caller's own.
-    async fn transact(&self, message: &NewMessage) {
+    /// Enqueues in a transaction of the caller's own, which is left open.
+    async fn transaction(&self, message: &NewMessage) -> DatabaseTransaction {
         let tx = self.outbox.begin().await.expect("begin");
         self.outbox.enqueue(&tx, std::slice::from_ref(message)).await.expect("enqueue");
-        tx.commit().await.expect("commit");
+        tx
     }
 
     /// Plain work on the same pool: a write without a transaction, a claim, a settlement.
@@ -214,9 +232,11 @@ impl Load {
         self.note_settled(claimed, &settled);
     }
 
-    async fn claim_some(&self) -> Vec<Claimed> {
+    /// Claims something, unless others were faster.
+    async fn claim_some(&self) -> Option<Vec<Claimed>> {
         self.write().await;
-        self.outbox.claim(&self.request()).await.expect("claim")
+        let claimed = self.outbox.claim(&self.request()).await.expect("claim");
+        (!claimed.is_empty()).then_some(claimed)
     }
 
     fn request(&self) -> ClaimRequest {
@@ -308,12 +328,13 @@ impl Load {
 /// Where a future is dropped: after so many polls, or when it would be polled the next time.
 #[derive(Clone, Copy)]
 struct Cut {
+    /// One at least: a future that was never polled has begun nothing.
     polls: usize,
     late: bool,
 }
 
 impl Cut {
-    /// The future's output, or nothing if it was dropped before it had one.
+    /// The future's output, or nothing if it was dropped while it waited.
     async fn short<F: Future>(self, future: F) -> Option<F::Output> {
         Shortened { future: pin!(future), cut: self }.await
     }
