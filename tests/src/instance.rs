@@ -9,7 +9,7 @@ use std::{
 
 use claimstream_domain::{
     ClaimId, ClaimRequest, Claimed, DeadLetter, DeadLetterFilter, Disposition, Enqueued, InstanceId, Lease,
-    NewMessage, Owner, QueueName, QueueStatus, Reason, Receipt, Renewed, Settled, Settlement,
+    MessageId, NewMessage, Owner, QueueName, QueueStatus, Reason, Receipt, Renewed, Settled, Settlement,
 };
 use claimstream_ports::{DeadLetters, Enqueue, LockingStrategy, Observe, Settlements};
 
@@ -236,4 +236,9 @@ impl Instance {
     pub async fn purge(&self, filter: &DeadLetterFilter) -> u64 {
         self.ports.dead_letters.purge(filter).await.expect("purge")
     }
+}
+
+/// The messages of claims, in their order.
+pub fn ids(claimed: &[Claimed]) -> Vec<MessageId> {
+    claimed.iter().map(|claimed| claimed.message.id).collect()
 }

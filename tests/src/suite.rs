@@ -43,9 +43,23 @@ impl Suite {
         }
         for venue in venues.concurrent {
             self.add(&venue, conformance::concurrent(), |venue| Box::pin(async move { venue.stage().await }));
+            self.add(&venue, scenarios::concurrent(), |venue| Box::pin(async move { venue.stage().await }));
         }
         for venue in venues.payload {
             self.add(&venue, conformance::payload(), |venue| Box::pin(async move { venue.stage().await }));
+        }
+        for venue in venues.server {
+            self.add(&venue, conformance::server(), |venue| {
+                Box::pin(async move { venue.server_stage().await })
+            });
+            self.add(&venue, scenarios::server(), |venue| {
+                Box::pin(async move { venue.server_stage().await })
+            });
+        }
+        for venue in venues.packet {
+            self.add(&venue, conformance::packet(), |venue| {
+                Box::pin(async move { venue.server_stage().await })
+            });
         }
         for venue in venues.notification {
             self.add(&venue, conformance::notification(), |venue| {

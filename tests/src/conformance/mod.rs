@@ -10,6 +10,8 @@ pub mod enqueue;
 pub mod locks;
 pub mod notifications;
 pub mod observe;
+pub mod opening;
+pub mod packet;
 pub mod payload;
 pub mod renew;
 pub mod settle;
@@ -18,7 +20,7 @@ pub mod transactions;
 
 use futures::future::BoxFuture;
 
-use crate::{LockStage, NotificationStage, Stage, StepStage};
+use crate::{LockStage, NotificationStage, ServerStage, Stage, StepStage};
 
 /// One sentence of a contract.
 pub struct Clause<S: 'static> {
@@ -52,6 +54,16 @@ pub fn concurrent() -> impl Iterator<Item = &'static Clause<Stage>> {
 /// What a store owes whose greatest payload is small enough to be tried.
 pub fn payload() -> impl Iterator<Item = &'static Clause<Stage>> {
     payload::CLAUSES.iter()
+}
+
+/// What a store owes that lives on a server.
+pub fn server() -> impl Iterator<Item = &'static Clause<ServerStage>> {
+    opening::CLAUSES.iter()
+}
+
+/// What a store owes whose greatest payload is the one that its server takes; a dear one.
+pub fn packet() -> impl Iterator<Item = &'static Clause<ServerStage>> {
+    packet::CLAUSES.iter()
 }
 
 /// What a store owes that keeps notification requests.

@@ -14,11 +14,16 @@ pub(super) fn are_all_listed(tree: &Tree) -> Vec<String> {
 
 fn listed() -> impl Iterator<Item = (&'static str, &'static str)> {
     let outbox = conformance::outbox().chain(conformance::concurrent()).chain(conformance::payload());
-    let outbox = outbox.chain(scenarios::all()).map(|clause| (clause.topic, clause.name));
+    let outbox = outbox
+        .chain(scenarios::all())
+        .chain(scenarios::concurrent())
+        .map(|clause| (clause.topic, clause.name));
     let notification = conformance::notification().map(|clause| (clause.topic, clause.name));
     let step = conformance::step().map(|clause| (clause.topic, clause.name));
     let lock = conformance::lock().map(|clause| (clause.topic, clause.name));
-    outbox.chain(notification).chain(step).chain(lock)
+    let server = conformance::server().chain(conformance::packet()).chain(scenarios::server());
+    let server = server.map(|clause| (clause.topic, clause.name));
+    outbox.chain(notification).chain(step).chain(lock).chain(server)
 }
 
 fn unlisted(file: &File, listed: &BTreeSet<(&str, &str)>) -> Vec<String> {

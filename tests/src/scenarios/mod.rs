@@ -3,12 +3,23 @@
 
 pub mod outbox;
 pub mod relay;
+pub mod server;
 
-use crate::{Stage, conformance::Clause};
+use crate::{ServerStage, Stage, conformance::Clause};
 
 /// What every store must bear.
 pub fn all() -> impl Iterator<Item = &'static Clause<Stage>> {
     [outbox::SCENARIOS, relay::SCENARIOS].into_iter().flatten()
+}
+
+/// What a store must bear that lets two transactions write at a time.
+pub fn concurrent() -> impl Iterator<Item = &'static Clause<Stage>> {
+    outbox::CONCURRENT.iter()
+}
+
+/// What every server must bear, where what happens at a time is made to happen at a time.
+pub fn server() -> impl Iterator<Item = &'static Clause<ServerStage>> {
+    server::SCENARIOS.iter()
 }
 
 /// A scenario that is not run.
@@ -20,10 +31,5 @@ pub struct NotRun {
 }
 
 /// The scenarios that are not run.
-pub const NOT_RUN: &[NotRun] = &[
-    NotRun {
-        name: "scenarios::a0_6",
-        why: "a fault inside the claim's own transaction needs a lock suite on a server",
-    },
-    NotRun { name: "scenarios::a0_9", why: "no strategy owns whole shards yet" },
-];
+pub const NOT_RUN: &[NotRun] =
+    &[NotRun { name: "scenarios::a0_9", why: "no strategy owns whole shards yet" }];

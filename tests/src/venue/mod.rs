@@ -11,7 +11,7 @@ use claimstream_ports::StoreError;
 pub use memory::MemoryVenue;
 pub use sea_orm::SeaOrmVenue;
 
-use crate::{LockStage, NotificationStage, Server, Stage, StepStage};
+use crate::{LockStage, NotificationStage, Server, ServerStage, Stage, StepStage};
 
 /// A store with a strategy, on which any number of stages can be set up side by side.
 #[async_trait]
@@ -24,6 +24,13 @@ pub trait Venue: Send + Sync {
 
     /// Sets up a stage whose time stands at [`Stage::START`].
     async fn stage(&self) -> Result<Stage, StoreError>;
+}
+
+/// A venue on a real server.
+#[async_trait]
+pub trait ServerVenue: Venue {
+    /// Sets up a stage.
+    async fn server_stage(&self) -> Result<ServerStage, StoreError>;
 }
 
 /// A venue whose store keeps notification requests.
@@ -56,6 +63,10 @@ pub struct Venues {
     pub concurrent: Vec<Arc<dyn Venue>>,
     /// Those with an outbox whose greatest payload is small enough to be tried.
     pub payload: Vec<Arc<dyn Venue>>,
+    /// Those on a real server.
+    pub server: Vec<Arc<dyn ServerVenue>>,
+    /// Those on which the server's own limits are tried: one for each server.
+    pub packet: Vec<Arc<dyn ServerVenue>>,
     /// Those that keep notification requests as well.
     pub notification: Vec<Arc<dyn NotificationVenue>>,
     /// Those with a step ledger.
@@ -75,6 +86,7 @@ impl Venues {
             notification: vec![memory.clone()],
             step: vec![memory.clone()],
             lock: vec![memory],
+            ..Self::default()
         };
         for strategy in ["preemptive_update", "auto"] {
             let sqlite = Arc::new(SeaOrmVenue::sqlite(strategy));
@@ -93,6 +105,10 @@ impl Venues {
             venues.outbox.push(venue.clone());
             venues.concurrent.push(venue.clone());
             venues.payload.push(venue.clone());
+            venues.server.push(venue.clone());
+            if *strategy == "auto" {
+                venues.packet.push(venue.clone());
+            }
             venues.notification.push(venue);
         }
         venues

@@ -11,12 +11,13 @@ use async_trait::async_trait;
 use claimstream_domain::{QueueName, ShardCount, Timestamp, notification::REQUEST_QUEUE};
 use claimstream_ports::{StoreError, StoreErrorKind};
 use claimstream_sea_orm::{FrozenClock, OpenOptions, SeaOrmOutbox};
-use sea_orm::DatabaseTransaction;
+use sea_orm::{Database, DatabaseTransaction};
 use tokio::sync::OnceCell;
 
-use super::{NotificationVenue, Venue};
+use super::{NotificationVenue, ServerVenue, Venue};
 use crate::{
-    Clock, Facts, NotificationPorts, NotificationStage, Ports, ScratchDatabase, Stage, Transactions,
+    Clock, Facts, NotificationPorts, NotificationStage, Ports, ScratchDatabase, ServerStage, Stage,
+    Transactions,
 };
 
 /// A real database with one word of configuration.
@@ -73,15 +74,17 @@ impl SeaOrmVenue {
 
     /// Opens an instance as a service would, with this venue's word of configuration.
     pub async fn open(&self, url: &str, clock: Option<FrozenClock>) -> Result<SeaOrmOutbox, StoreError> {
-        let options = OpenOptions {
+        SeaOrmOutbox::open(url, OpenOptions { frozen_clock: clock, ..self.options() }).await
+    }
+
+    fn options(&self) -> OpenOptions {
+        OpenOptions {
             strategy: self.strategy.parse().expect("a strategy"),
             shards: ShardCount::new(4).expect("a shard count"),
             max_payload: Some(100_000),
             max_connections: 6,
-            frozen_clock: clock,
             ..OpenOptions::default()
-        };
-        SeaOrmOutbox::open(url, options).await
+        }
     }
 
     async fn shared_database(&self) -> Result<String, StoreError> {
@@ -115,6 +118,17 @@ impl Venue for SeaOrmVenue {
     async fn stage(&self) -> Result<Stage, StoreError> {
         let url = self.shared_database().await?;
         Ok(self.pair(&url, Stage::fresh_queue()).await?.0)
+    }
+}
+
+#[async_trait]
+impl ServerVenue for SeaOrmVenue {
+    async fn server_stage(&self) -> Result<ServerStage, StoreError> {
+        let url = self.fresh_database().await?;
+        let (outbox, store, _) = self.pair(&url, Stage::fresh_queue()).await?;
+        let (strategy, options) = (store.strategy(), self.options());
+        let beside = Database::connect(&url).await.map_err(unavailable)?;
+        Ok(ServerStage { outbox, strategy, beside, empty: self.fresh_database().await?, options })
     }
 }
 
