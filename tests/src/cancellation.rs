@@ -327,15 +327,15 @@ impl Load {
 
 /// Where a future is dropped: after so many polls, or when it would be polled the next time.
 #[derive(Clone, Copy)]
-struct Cut {
+pub(crate) struct Cut {
     /// One at least: a future that was never polled has begun nothing.
-    polls: usize,
-    late: bool,
+    pub(crate) polls: usize,
+    pub(crate) late: bool,
 }
 
 impl Cut {
     /// The future's output, or nothing if it was dropped while it waited.
-    async fn short<F: Future>(self, future: F) -> Option<F::Output> {
+    pub(crate) async fn short<F: Future>(self, future: F) -> Option<F::Output> {
         Shortened { future: pin!(future), cut: self }.await
     }
 }
@@ -362,10 +362,10 @@ impl<F: Future> Future for Shortened<'_, F> {
 }
 
 /// A few bits that differ from one call to the next.
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    fn below(&mut self, end: usize) -> usize {
+    pub(crate) fn below(&mut self, end: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % end
     }

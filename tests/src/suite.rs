@@ -66,6 +66,11 @@ impl Suite {
                 Box::pin(async move { venue.notification_stage().await })
             });
         }
+        for venue in venues.fan_out {
+            self.add(&venue, scenarios::fan_out(), |venue| {
+                Box::pin(async move { venue.notification_stage().await })
+            });
+        }
         for venue in venues.step {
             self.add(&venue, conformance::step(), |venue| Box::pin(async move { venue.step_stage().await }));
         }

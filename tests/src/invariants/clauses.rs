@@ -18,7 +18,8 @@ fn listed() -> impl Iterator<Item = (&'static str, &'static str)> {
         .chain(scenarios::all())
         .chain(scenarios::concurrent())
         .map(|clause| (clause.topic, clause.name));
-    let notification = conformance::notification().map(|clause| (clause.topic, clause.name));
+    let notification = conformance::notification().chain(scenarios::fan_out());
+    let notification = notification.map(|clause| (clause.topic, clause.name));
     let step = conformance::step().map(|clause| (clause.topic, clause.name));
     let lock = conformance::lock().map(|clause| (clause.topic, clause.name));
     let server = conformance::server().chain(conformance::packet()).chain(scenarios::server());

@@ -1,11 +1,12 @@
 //! The acceptance scenarios, by their numbers.
 #![allow(missing_docs, reason = "the name of a scenario is its sentence")]
 
+pub mod fan_out;
 pub mod outbox;
 pub mod relay;
 pub mod server;
 
-use crate::{ServerStage, Stage, conformance::Clause};
+use crate::{NotificationStage, ServerStage, Stage, conformance::Clause};
 
 /// What every store must bear.
 pub fn all() -> impl Iterator<Item = &'static Clause<Stage>> {
@@ -20,6 +21,11 @@ pub fn concurrent() -> impl Iterator<Item = &'static Clause<Stage>> {
 /// What every server must bear, where what happens at a time is made to happen at a time.
 pub fn server() -> impl Iterator<Item = &'static Clause<ServerStage>> {
     server::SCENARIOS.iter()
+}
+
+/// What every store must bear that keeps notification requests and has to be waited for; once, as it takes seconds.
+pub fn fan_out() -> impl Iterator<Item = &'static Clause<NotificationStage>> {
+    fan_out::SCENARIOS.iter()
 }
 
 /// A scenario that is not run.

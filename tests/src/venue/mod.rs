@@ -69,6 +69,8 @@ pub struct Venues {
     pub packet: Vec<Arc<dyn ServerVenue>>,
     /// Those that keep notification requests as well.
     pub notification: Vec<Arc<dyn NotificationVenue>>,
+    /// Those whose requests have ten thousand recipients: one for each store that has to be waited for.
+    pub fan_out: Vec<Arc<dyn NotificationVenue>>,
     /// Those with a step ledger.
     pub step: Vec<Arc<dyn StepVenue>>,
     /// Those with locks.
@@ -92,6 +94,9 @@ impl Venues {
             let sqlite = Arc::new(SeaOrmVenue::sqlite(strategy));
             venues.outbox.push(sqlite.clone());
             venues.payload.push(sqlite.clone());
+            if strategy == "auto" {
+                venues.fan_out.push(sqlite.clone());
+            }
             venues.notification.push(sqlite);
         }
         venues
@@ -108,6 +113,7 @@ impl Venues {
             venues.server.push(venue.clone());
             if *strategy == "auto" {
                 venues.packet.push(venue.clone());
+                venues.fan_out.push(venue.clone());
             }
             venues.notification.push(venue);
         }

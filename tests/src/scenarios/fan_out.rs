@@ -1,0 +1,153 @@
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use claimstream::notification::{MESSAGE_QUEUE, RequestConfig, RequestHandler};
+use claimstream_domain::{
+    Claimed, Disposition, MessageId, QueueName, RetryPolicy, Settlement, decide,
+    notification::{
+        Channel, Content, NotificationRequest, Recipient, RecipientReference, RequestStatus, Requester,
+        RequesterKind, message_id,
+    },
+};
+use claimstream_memory::MemoryTemplates;
+use claimstream_ports::{Handler, RecipientDirectory, StoreError};
+use uuid::Uuid;
+
+use crate::{
+    Instance, LEASE, NotificationPorts, NotificationStage,
+    cancellation::{Cut, Random},
+    conformance::{Clause, clauses},
+    ids,
+};
+
+pub const SCENARIOS: &[Clause<NotificationStage>] = clauses!["scenarios":
+    a1_10_a_fan_out_of_ten_thousand_through_crashes_makes_each_message_once,
+];
+
+const RECIPIENTS: usize = 10_000;
+const CHUNK: u32 = 250;
+
+pub async fn a1_10_a_fan_out_of_ten_thousand_through_crashes_makes_each_message_once(
+    stage: NotificationStage,
+) {
+    let request = request();
+    submit(&stage.store, &request).await;
+    let crashes = fan_out(&stage).await;
+    println!("fan-out: {RECIPIENTS} recipients, crashes {crashes:?}");
+    assert!(crashes.iter().all(|crashes| *crashes >= 3), "too few crashes of a kind: {crashes:?}");
+
+    let progress = stage.rival.reports.progress(request.id).await.expect("progress").expect("a request");
+    assert_eq!(progress.recorded, RequestStatus::Dispatched);
+    assert_eq!((progress.pending, progress.total()), (RECIPIENTS as u64, RECIPIENTS as u64));
+    let queue = QueueName::new(MESSAGE_QUEUE).expect("a queue name");
+    let mut sent = ids(&stage.outbox.rival.on(&queue).take_all().await);
+    sent.sort();
+    let all = (0..RECIPIENTS).map(|n| message_id(request.id, Channel::Email, &member(n).key));
+    let mut all: Vec<_> = all.map(MessageId::new).collect();
+    all.sort();
+    assert!(sent == all, "{} messages in the queue", sent.len());
+}
+
+/// Works until nothing of the request is left, by turns on either instance, and crashes in every way there is; tells how
+/// often in which.
+async fn fan_out(stage: &NotificationStage) -> [usize; 3] {
+    let (mut random, mut crashes) = (Random(7), [0; 3]);
+    for turn in 0..1_000 {
+        let (side, ports) = match turn % 2 {
+            0 => (&stage.outbox.store, &stage.store),
+            _ => (&stage.outbox.rival, &stage.rival),
+        };
+        if side.status().await.is_none() {
+            return crashes;
+        }
+        if let [claimed] = &side.take(1).await[..]
+            && let Some(crash) = work(side, &handler(ports), claimed, &mut random).await
+        {
+            crashes[crash as usize] += 1;
+        }
+        stage.outbox.advance(LEASE).await;
+    }
+    panic!("it never ends");
+}
+
+/// Where a process ends before its work does.
+#[derive(Clone, Copy)]
+enum Crash {
+    InTheHandler,
+    BeforeTheSettlement,
+    InTheSettlement,
+}
+
+/// One attempt at a chunk; more than half of them crash.
+async fn work(
+    side: &Instance,
+    handler: &RequestHandler,
+    claimed: &Claimed,
+    random: &mut Random,
+) -> Option<Crash> {
+    let lot = random.below(7);
+    let cut = Cut { polls: if lot < 3 { 1 + random.below(4) } else { usize::MAX }, late: false };
+    let Some(verdict) = cut.short(handler.handle(claimed)).await else { return Some(Crash::InTheHandler) };
+    let disposition = decide(verdict, claimed.attempt, &RetryPolicy::default(), 0);
+    assert!(matches!(disposition, Disposition::Done { .. }), "{disposition:?}");
+    if lot == 3 {
+        return Some(Crash::BeforeTheSettlement);
+    }
+    let batch = [Settlement { receipt: claimed.receipt.clone(), disposition }];
+    let cut = Cut { polls: if lot == 4 { 1 } else { usize::MAX }, late: false };
+    match cut.short(side.ports.settlements.settle(&batch)).await {
+        Some(settled) => settled.map(|_| None).expect("settle"),
+        None => Some(Crash::InTheSettlement),
+    }
+}
+
+fn handler(ports: &NotificationPorts) -> RequestHandler {
+    let (requests, messages) = (ports.requests.clone(), ports.messages.clone());
+    let retry = RetryPolicy { max_attempts: 1_000, ..RetryPolicy::default() };
+    let config = RequestConfig { chunk: CHUNK, retry };
+    let templates = Arc::new(MemoryTemplates::new("en"));
+    RequestHandler::new(requests, messages, Arc::new(Crowd), templates, config).expect("a good configuration")
+}
+
+async fn submit(side: &NotificationPorts, request: &NotificationRequest) {
+    let tx = side.transactions.begin().await.expect("begin");
+    tx.submit(std::slice::from_ref(request)).await.expect("submit");
+    tx.commit().await.expect("commit");
+}
+
+fn request() -> NotificationRequest {
+    NotificationRequest {
+        id: Uuid::now_v7(),
+        requester: Requester { kind: RequesterKind::Service, id: "shop".into() },
+        recipients: vec![RecipientReference::Segment { segment: "everybody".into() }],
+        channels: vec![Channel::Email],
+        content: Some(Content {
+            title: Some("news".into()),
+            body: Some("all is well".into()),
+            ..Content::default()
+        }),
+        template: None,
+        scheduled_at: None,
+        delay_ms: None,
+        memo: None,
+    }
+}
+
+/// A directory with one segment.
+struct Crowd;
+
+#[async_trait]
+impl RecipientDirectory for Crowd {
+    async fn resolve(
+        &self,
+        _everybody: &RecipientReference,
+        offset: u64,
+        limit: u32,
+    ) -> Result<Option<Vec<Recipient>>, StoreError> {
+        Ok(Some((0..RECIPIENTS).skip(offset as usize).take(limit as usize).map(member).collect()))
+    }
+}
+
+fn member(n: usize) -> Recipient {
+    Recipient { email: Some(format!("user-{n}@example.com")), ..Recipient::user(&format!("u-{n}")) }
+}
