@@ -24,7 +24,7 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use crate::{Instance, Ports, Server, Stage, Suite, locks::fresh_transactions, venue::SeaOrmVenue};
+use crate::{Instance, Ports, Server, Stage, Suite, ids, locks::fresh_transactions, venue::SeaOrmVenue};
 
 const DROPS_OF_EACH: usize = 700;
 const CONNECTIONS: u32 = 8;
@@ -407,10 +407,6 @@ async fn ids_in(db: &DatabaseConnection, table: &str) -> HashSet<MessageId> {
     let found = db.query_all_raw(all).await.expect("a read");
     let id = |bytes: Vec<u8>| MessageId::new(Uuid::from_slice(&bytes).expect("sixteen bytes"));
     found.iter().map(|row| id(row.try_get_by_index(0).expect("an id"))).collect()
-}
-
-fn ids(claimed: &[Claimed]) -> impl Iterator<Item = MessageId> + '_ {
-    claimed.iter().map(|claimed| claimed.message.id)
 }
 
 fn done(claimed: &[Claimed]) -> Vec<Settlement> {

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use claimstream::Compose;
-use claimstream_domain::{ClaimId, Claimed, InstanceId, MessageId, NewMessage, OrderingKey, QueueName};
+use claimstream_domain::{ClaimId, InstanceId, MessageId, NewMessage, OrderingKey, QueueName};
 use claimstream_sea_orm::{Dialect, SeaOrmOutbox, statements};
 use sea_orm::{
     ConnectionTrait, DatabaseTransaction, DbBackend, QueryResult, Statement, TransactionTrait, Value,
@@ -11,7 +11,7 @@ use sea_orm::{
 use tokio::sync::Mutex;
 use uuid::Uuid;
 
-use crate::{Instance, Ports, Server, Stage, Suite, venue::SeaOrmVenue};
+use crate::{Instance, Ports, Server, Stage, Suite, ids, venue::SeaOrmVenue};
 
 const BATCH: usize = 100;
 const ROUNDS: usize = 5;
@@ -77,10 +77,10 @@ impl Place {
             let shard = scene.six_messages().await;
             let open = scene.a.connection().begin().await.expect("begin");
             let held = rows(&open, sql("claim_lock", &shard.args(3))).await;
-            let ids: Vec<_> = held.iter().map(id).collect();
-            assert_eq!(ids, shard.ids[..3]);
+            let held: Vec<_> = held.iter().map(id).collect();
+            assert_eq!(held, shard.ids[..3]);
             let begun = Instant::now();
-            assert_eq!(ids_of(&shard.claimer.claim(3).await), shard.ids[3..]);
+            assert_eq!(ids(&shard.claimer.claim(3).await), shard.ids[3..]);
             claims.push(begun.elapsed());
             inserts.push(scene.produce(&shard).await);
             open.rollback().await.expect("rollback");
@@ -105,7 +105,7 @@ impl Place {
             let begun = Instant::now();
             let commits = round % 2 == 0;
             if commits { open.commit().await } else { open.rollback().await }.expect("an end");
-            let got = ids_of(&claim.await.expect("a claim"));
+            let got = ids(&claim.await.expect("a claim"));
             claims.push(begun.elapsed());
             assert_eq!(got.len(), 3, "B got {got:?}");
             let of_a = got.iter().any(|id| shard.ids[..3].contains(id));
@@ -284,7 +284,7 @@ impl Shard {
     async fn claim_within(&self, count: usize) -> Vec<MessageId> {
         let (begun, mut got) = (Instant::now(), Vec::new());
         while got.len() < count && begun.elapsed() < Duration::from_secs(5) {
-            got.extend(ids_of(&self.claimer.claim((count - got.len()) as u32).await));
+            got.extend(ids(&self.claimer.claim((count - got.len()) as u32).await));
         }
         got
     }
@@ -360,10 +360,6 @@ fn bytes(id: Uuid) -> Value {
 fn id(row: &QueryResult) -> MessageId {
     let bytes: Vec<u8> = row.try_get_by_index(0).expect("an id");
     MessageId::new(Uuid::from_slice(&bytes).expect("sixteen bytes"))
-}
-
-fn ids_of(claimed: &[Claimed]) -> Vec<MessageId> {
-    claimed.iter().map(|claimed| claimed.message.id).collect()
 }
 
 fn text(row: &QueryResult, column: &str) -> String {

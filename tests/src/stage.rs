@@ -8,7 +8,8 @@ use std::{
 
 use async_trait::async_trait;
 use claimstream_domain::{
-    Headers, MessageId, NewMessage, OrderingKey, Payload, PayloadLimit, QueueName, ShardCount, Timestamp,
+    DedupKey, Enqueued, Headers, MessageId, NewMessage, OrderingKey, Payload, PayloadLimit, QueueName,
+    ShardCount, Timestamp, notification::NotificationRequest,
 };
 use claimstream_ports::{DistributedLock, MessageRepository, NotificationReports, RequestRepository};
 use uuid::Uuid;
@@ -69,6 +70,16 @@ pub struct NotificationPorts {
     pub reports: Arc<dyn NotificationReports>,
     /// Transactions that take requests in.
     pub transactions: Arc<dyn Begin<dyn SubmitTransaction>>,
+}
+
+impl NotificationPorts {
+    /// Hands requests in and commits.
+    pub async fn submit(&self, requests: &[NotificationRequest]) -> Vec<Enqueued> {
+        let tx = self.transactions.begin().await.expect("begin");
+        let answers = tx.submit(requests).await.expect("submit");
+        tx.commit().await.expect("commit");
+        answers
+    }
 }
 
 /// A stage of a store that has a step ledger.
@@ -152,6 +163,11 @@ impl Stage {
     /// A message that goes to a shard of its own choice.
     pub fn loose_message(&self) -> NewMessage {
         NewMessage { ordering_key: None, ..self.message() }
+    }
+
+    /// A message that is to be the only one with this key.
+    pub fn unique_message(&self, key: &str) -> NewMessage {
+        self.message().unique_by(DedupKey::new(key).expect("a key"))
     }
 
     /// A message with `len` bytes to carry.

@@ -70,13 +70,13 @@ pub async fn messages_of_one_transaction_exist_together(stage: Stage) {
 }
 
 pub async fn each_message_is_answered_in_order(stage: Stage) {
-    stage.store.enqueue(&[unique(&stage, "b")]).await;
+    stage.store.enqueue(&[stage.unique_message("b")]).await;
     let call = [
-        unique(&stage, "a"),
-        unique(&stage, "b"),
+        stage.unique_message("a"),
+        stage.unique_message("b"),
         stage.message(),
-        unique(&stage, "a"),
-        unique(&stage, "c"),
+        stage.unique_message("a"),
+        stage.unique_message("c"),
         stage.message(),
     ];
     assert_eq!(stage.rival.enqueue(&call).await, [New, Duplicate, New, Duplicate, New, New]);
@@ -95,7 +95,7 @@ pub async fn many_messages_in_one_call_all_arrive(stage: Stage) {
 }
 
 pub async fn an_enqueue_of_unknown_outcome_can_be_repeated(stage: Stage) {
-    let call = [stage.message(), unique(&stage, "a")];
+    let call = [stage.message(), stage.unique_message("a")];
     assert_eq!(stage.store.enqueue(&call).await, [New, New]);
     let again = [call[0].clone(), call[1].clone(), stage.message()];
     assert_eq!(stage.rival.enqueue(&again).await, [Duplicate, Duplicate, New]);
@@ -103,31 +103,31 @@ pub async fn an_enqueue_of_unknown_outcome_can_be_repeated(stage: Stage) {
 }
 
 pub async fn a_dedup_key_is_taken_once_across_calls(stage: Stage) {
-    assert_eq!(stage.store.enqueue(&[unique(&stage, "order-1")]).await, [New]);
-    assert_eq!(stage.rival.enqueue(&[unique(&stage, "order-1")]).await, [Duplicate]);
-    assert_eq!(stage.store.enqueue(&[unique(&stage, "order-2")]).await, [New]);
+    assert_eq!(stage.store.enqueue(&[stage.unique_message("order-1")]).await, [New]);
+    assert_eq!(stage.rival.enqueue(&[stage.unique_message("order-1")]).await, [Duplicate]);
+    assert_eq!(stage.store.enqueue(&[stage.unique_message("order-2")]).await, [New]);
     assert_eq!(stage.rival.take_all().await.len(), 2);
 }
 
 pub async fn a_dedup_key_is_taken_once_within_a_call(stage: Stage) {
-    let call = [unique(&stage, "x"), unique(&stage, "x"), unique(&stage, "x")];
+    let call = [stage.unique_message("x"), stage.unique_message("x"), stage.unique_message("x")];
     assert_eq!(stage.store.enqueue(&call).await, [New, Duplicate, Duplicate]);
     assert_eq!(found(&stage.rival).await, [call[0].id]);
 }
 
 pub async fn a_dedup_key_is_taken_once_within_a_transaction(stage: Stage) {
     let tx = stage.store.begin().await;
-    let first = unique(&stage, "x");
+    let first = stage.unique_message("x");
     assert_eq!(tx.enqueue(std::slice::from_ref(&first)).await.expect("enqueue"), [New]);
-    assert_eq!(tx.enqueue(&[unique(&stage, "x")]).await.expect("enqueue"), [Duplicate]);
+    assert_eq!(tx.enqueue(&[stage.unique_message("x")]).await.expect("enqueue"), [Duplicate]);
     tx.commit().await.expect("commit");
     assert_eq!(found(&stage.rival).await, [first.id]);
 }
 
 pub async fn a_duplicate_leaves_no_trace(stage: Stage) {
-    stage.store.enqueue(&[unique(&stage, "x")]).await;
+    stage.store.enqueue(&[stage.unique_message("x")]).await;
     let claimed = stage.store.take_one().await;
-    let duplicate = unique(&stage, "x");
+    let duplicate = stage.unique_message("x");
     assert_eq!(stage.rival.enqueue(std::slice::from_ref(&duplicate)).await, [Duplicate]);
     let _ = stage.store.ack(&claimed).await;
     assert_eq!(stage.store.status().await, None);
@@ -137,15 +137,15 @@ pub async fn a_duplicate_leaves_no_trace(stage: Stage) {
 
 pub async fn a_rolled_back_dedup_key_is_free_again(stage: Stage) {
     let tx = stage.store.begin().await;
-    assert_eq!(tx.enqueue(&[unique(&stage, "x")]).await.expect("enqueue"), [New]);
+    assert_eq!(tx.enqueue(&[stage.unique_message("x")]).await.expect("enqueue"), [New]);
     tx.roll_back().await.expect("roll back");
-    let second = unique(&stage, "x");
+    let second = stage.unique_message("x");
     assert_eq!(stage.rival.enqueue(std::slice::from_ref(&second)).await, [New]);
     assert_eq!(found(&stage.store).await, [second.id]);
 }
 
 pub async fn a_dedup_key_outlives_its_message(stage: Stage) {
-    stage.store.enqueue(&[unique(&stage, "done"), unique(&stage, "dead")]).await;
+    stage.store.enqueue(&[stage.unique_message("done"), stage.unique_message("dead")]).await;
     for claimed in stage.store.take(2).await {
         let _ = match claimed.message.payload.bytes().ends_with(b"1") {
             true => stage.store.ack(&claimed).await,
@@ -154,15 +154,15 @@ pub async fn a_dedup_key_outlives_its_message(stage: Stage) {
     }
     assert_eq!(stage.rival.purge(&stage.rival.own_dead()).await, 1);
     stage.advance(Duration::from_secs(3600)).await;
-    let again = [unique(&stage, "done"), unique(&stage, "dead")];
+    let again = [stage.unique_message("done"), stage.unique_message("dead")];
     assert_eq!(stage.rival.enqueue(&again).await, [Duplicate, Duplicate]);
     stage.store.finds_nothing().await;
 }
 
 pub async fn a_dedup_key_holds_in_its_queue_only(stage: Stage) {
     let elsewhere = stage.rival.on(&Stage::fresh_queue());
-    let there = NewMessage { queue: elsewhere.queue().clone(), ..unique(&stage, "x") };
-    for message in [unique(&stage, "x"), there.clone()] {
+    let there = NewMessage { queue: elsewhere.queue().clone(), ..stage.unique_message("x") };
+    for message in [stage.unique_message("x"), there.clone()] {
         assert_eq!(stage.store.enqueue(&[message]).await, [New]);
     }
     assert_eq!(found(&elsewhere).await, [there.id]);
@@ -193,15 +193,15 @@ pub async fn dedup_keys_are_compared_byte_by_byte(stage: Stage) {
         "'; --",
         "\\",
     ];
-    let all = keys.map(|key| unique(&stage, key));
+    let all = keys.map(|key| stage.unique_message(key));
     assert_eq!(stage.store.enqueue(&all).await, vec![New; keys.len()]);
-    let again = keys.map(|key| unique(&stage, key));
+    let again = keys.map(|key| stage.unique_message(key));
     assert_eq!(stage.rival.enqueue(&again).await, vec![Duplicate; keys.len()]);
 }
 
 pub async fn dedup_keys_of_the_greatest_length_are_told_apart(stage: Stage) {
     let long = "k".repeat(DedupKey::MAX_BYTES - 1);
-    let call = ["A", "B", "A"].map(|end| unique(&stage, &format!("{long}{end}")));
+    let call = ["A", "B", "A"].map(|end| stage.unique_message(&format!("{long}{end}")));
     assert_eq!(stage.store.enqueue(&call).await, [New, New, Duplicate]);
 }
 
@@ -262,10 +262,6 @@ pub async fn as_many_headers_as_are_allowed_come_back(stage: Stage) {
     let sent = stage.message().with_headers(headers.clone());
     stage.store.enqueue(&[sent]).await;
     assert_eq!(stage.rival.take_one().await.message.headers, headers);
-}
-
-fn unique(stage: &Stage, key: &str) -> NewMessage {
-    stage.message().unique_by(DedupKey::new(key).expect("a key"))
 }
 
 /// The ids of everything that is due, in the order in which they were made.

@@ -51,7 +51,7 @@ pub const CLAUSES: &[Clause<NotificationStage>] = clauses!["notifications":
 
 pub async fn a_submitted_request_is_pending_and_comes_back_as_it_was(stage: NotificationStage) {
     let (plain, templated) = (plain_request(1), templated_request(2));
-    assert_eq!(submit(&stage.store, &[plain.clone(), templated.clone()]).await, [New, New]);
+    assert_eq!(stage.store.submit(&[plain.clone(), templated.clone()]).await, [New, New]);
     for request in [plain, templated] {
         let progress = progress(&stage, request.id).await;
         assert_eq!((progress.recorded, progress.total()), (RequestStatus::Pending, 0));
@@ -62,7 +62,7 @@ pub async fn a_submitted_request_is_pending_and_comes_back_as_it_was(stage: Noti
 
 pub async fn a_submitted_request_has_one_outbox_message_that_begins_its_fan_out(stage: NotificationStage) {
     let request = plain_request(1);
-    submit(&stage.store, std::slice::from_ref(&request)).await;
+    stage.store.submit(std::slice::from_ref(&request)).await;
     let claimed = stage.outbox.rival.take_all().await;
     assert_eq!(claimed.len(), 1);
     let payload = &claimed[0].message.payload;
@@ -77,15 +77,15 @@ pub async fn a_rolled_back_request_leaves_nothing(stage: NotificationStage) {
     tx.roll_back().await.expect("roll back");
     stage.outbox.rival.finds_nothing().await;
     assert_eq!(stage.rival.requests.open(request.id).await.expect("open"), None);
-    assert_eq!(submit(&stage.rival, &[request]).await, [New]);
+    assert_eq!(stage.rival.submit(&[request]).await, [New]);
 }
 
 pub async fn a_request_that_is_handed_in_again_is_a_duplicate_and_changes_nothing(stage: NotificationStage) {
     let first = plain_request(1);
     let again = NotificationRequest { id: first.id, ..templated_request(2) };
-    submit(&stage.store, std::slice::from_ref(&first)).await;
+    stage.store.submit(std::slice::from_ref(&first)).await;
     stage.store.requests.open(first.id).await.expect("open");
-    assert_eq!(submit(&stage.rival, &[again, plain_request(3)]).await, [Duplicate, New]);
+    assert_eq!(stage.rival.submit(&[again, plain_request(3)]).await, [Duplicate, New]);
     let opened = stage.rival.requests.open(first.id).await.expect("open").expect("a request");
     assert_eq!((opened.request, opened.status), (first, RequestStatus::Processing));
     assert_eq!(stage.outbox.store.take_all().await.len(), 2);
@@ -94,7 +94,7 @@ pub async fn a_request_that_is_handed_in_again_is_a_duplicate_and_changes_nothin
 pub async fn a_request_that_stands_twice_in_a_call_is_taken_once(stage: NotificationStage) {
     let request = plain_request(1);
     let call = [request.clone(), request.clone(), plain_request(2)];
-    assert_eq!(submit(&stage.store, &call).await, [New, Duplicate, New]);
+    assert_eq!(stage.store.submit(&call).await, [New, Duplicate, New]);
     assert_eq!(stage.outbox.store.take_all().await.len(), 2);
 }
 
@@ -118,12 +118,12 @@ pub async fn a_request_that_could_never_be_carried_out_is_refused(stage: Notific
     assert_eq!(error.kind(), StoreErrorKind::Corrupt);
     tx.commit().await.expect("commit");
     stage.outbox.store.finds_nothing().await;
-    assert_eq!(submit(&stage.rival, &[good]).await, [New]);
+    assert_eq!(stage.rival.submit(&[good]).await, [New]);
 }
 
 pub async fn a_delayed_request_is_due_after_its_delay(stage: NotificationStage) {
     let request = NotificationRequest { delay_ms: Some(60_000), ..plain_request(1) };
-    submit(&stage.store, &[request]).await;
+    stage.store.submit(&[request]).await;
     stage.outbox.advance(Duration::from_micros(59_999_999)).await;
     stage.outbox.store.finds_nothing().await;
     stage.outbox.advance(Duration::from_micros(1)).await;
@@ -133,7 +133,7 @@ pub async fn a_delayed_request_is_due_after_its_delay(stage: NotificationStage) 
 pub async fn a_scheduled_request_is_due_at_its_moment(stage: NotificationStage) {
     let moment = stage.outbox.moment(60_000_000);
     let request = NotificationRequest { scheduled_at: Some(moment), ..plain_request(1) };
-    submit(&stage.store, std::slice::from_ref(&request)).await;
+    stage.store.submit(std::slice::from_ref(&request)).await;
     stage.outbox.advance(Duration::from_micros(59_999_999)).await;
     stage.outbox.store.finds_nothing().await;
     stage.outbox.advance(Duration::from_micros(1)).await;
@@ -404,13 +404,6 @@ pub async fn messages_of_another_request_are_left_out(stage: NotificationStage) 
     assert_eq!(stage.rival.reports.messages(Uuid::now_v7(), None, 9).await.expect("messages"), []);
 }
 
-async fn submit(side: &NotificationPorts, requests: &[NotificationRequest]) -> Vec<Enqueued> {
-    let tx = side.transactions.begin().await.expect("begin");
-    let answers = tx.submit(requests).await.expect("submit");
-    tx.commit().await.expect("commit");
-    answers
-}
-
 async fn submit_until_answered(side: &NotificationPorts, request: NotificationRequest) -> Enqueued {
     loop {
         let tx = side.transactions.begin().await.expect("begin");
@@ -427,7 +420,7 @@ async fn submit_until_answered(side: &NotificationPorts, request: NotificationRe
 
 async fn submitted(stage: &NotificationStage) -> Uuid {
     let request = plain_request(5);
-    assert_eq!(submit(&stage.store, std::slice::from_ref(&request)).await, [New]);
+    assert_eq!(stage.store.submit(std::slice::from_ref(&request)).await, [New]);
     request.id
 }
 

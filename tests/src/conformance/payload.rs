@@ -1,4 +1,4 @@
-use claimstream_domain::{DedupKey, Disposition, Enqueued::New, Settled::Accepted, Settlement};
+use claimstream_domain::{Disposition, Enqueued::New, Settled::Accepted, Settlement};
 use claimstream_ports::StoreErrorKind;
 
 use super::{Clause, clauses};
@@ -20,12 +20,12 @@ pub async fn a_payload_of_exactly_the_limit_is_taken_in(stage: Stage) {
 pub async fn a_payload_over_the_limit_is_refused_and_nothing_of_the_call_is_inserted(stage: Stage) {
     let tx = stage.store.begin().await;
     let large = stage.message_of(stage.facts.payload_limit.bytes() + 1);
-    let call = [unique(&stage), large, stage.message()];
+    let call = [stage.unique_message("x"), large, stage.message()];
     let error = tx.enqueue(&call).await.expect_err("too large");
     assert_eq!(error.kind(), StoreErrorKind::Corrupt);
     tx.commit().await.expect("commit");
     stage.rival.finds_nothing().await;
-    assert_eq!(stage.store.enqueue(&[unique(&stage)]).await, [New]);
+    assert_eq!(stage.store.enqueue(&[stage.unique_message("x")]).await, [New]);
 }
 
 pub async fn a_refused_payload_leaves_the_transaction_usable(stage: Stage) {
@@ -53,8 +53,4 @@ pub async fn a_child_over_the_payload_limit_is_refused_and_its_parent_stays_clai
     stage.rival.finds_nothing().await;
     assert_eq!(stage.store.ack(&claimed).await, Accepted);
     assert_eq!(stage.store.status().await, None);
-}
-
-fn unique(stage: &Stage) -> claimstream_domain::NewMessage {
-    stage.message().unique_by(DedupKey::new("x").expect("a key"))
 }

@@ -6,7 +6,7 @@ use claimstream_domain::{
     Settled::Accepted,
 };
 
-use super::{Clause, clauses};
+use super::{Clause, clauses, settle::done};
 use crate::{LEASE, Stage};
 
 pub const CLAUSES: &[Clause<Stage>] = clauses!["renew":
@@ -190,8 +190,4 @@ fn extended(renewed: Renewed) -> Receipt {
         Extended(receipt) => receipt,
         Superseded => panic!("the claim should have been extended"),
     }
-}
-
-fn done() -> Disposition {
-    Disposition::Done { emit: vec![] }
 }

@@ -8,7 +8,7 @@ use claimstream_domain::{
 use futures::future::join_all;
 
 use super::{Clause, clauses};
-use crate::{Instance, LEASE, Stage};
+use crate::{Instance, LEASE, Stage, ids};
 
 pub const CLAUSES: &[Clause<Stage>] = clauses!["settle":
     an_acked_message_is_gone_for_good,
@@ -415,14 +415,11 @@ pub(super) fn dispositions() -> [Disposition; 4] {
     ]
 }
 
-fn done() -> Disposition {
+/// The end of a message that leaves nothing behind.
+pub(super) fn done() -> Disposition {
     Disposition::Done { emit: vec![] }
 }
 
 fn accepted(answers: &[Settled]) -> usize {
     answers.iter().filter(|answer| **answer == Accepted).count()
-}
-
-fn ids(claimed: &[Claimed]) -> Vec<MessageId> {
-    claimed.iter().map(|c| c.message.id).collect()
 }

@@ -1,7 +1,7 @@
 use std::{collections::HashSet, time::Duration};
 
 use claimstream_domain::{
-    DedupKey, Disposition,
+    Disposition,
     Enqueued::{self, Duplicate, New},
     NewMessage,
     Settled::Accepted,
@@ -80,8 +80,8 @@ pub async fn a_message_committed_late_is_not_missed(stage: Stage) {
 }
 
 pub async fn a_key_of_an_open_transaction_is_taken_if_it_commits(stage: Stage) {
-    let first = unique(&stage);
-    let second = unique(&stage);
+    let first = stage.unique_message("transfer-9");
+    let second = stage.unique_message("transfer-9");
     let tx = stage.store.begin().await;
     tx.enqueue(std::slice::from_ref(&first)).await.expect("enqueue");
     let waiting = tokio::spawn(enqueue(stage.rival.clone(), second));
@@ -93,9 +93,9 @@ pub async fn a_key_of_an_open_transaction_is_taken_if_it_commits(stage: Stage) {
 }
 
 pub async fn a_key_of_an_open_transaction_is_free_if_it_rolls_back(stage: Stage) {
-    let second = unique(&stage);
+    let second = stage.unique_message("transfer-9");
     let tx = stage.store.begin().await;
-    tx.enqueue(&[unique(&stage)]).await.expect("enqueue");
+    tx.enqueue(&[stage.unique_message("transfer-9")]).await.expect("enqueue");
     let waiting = tokio::spawn(enqueue(stage.rival.clone(), second.clone()));
     pause().await;
     tx.roll_back().await.expect("roll back");
@@ -112,7 +112,7 @@ pub async fn a_key_of_an_open_transaction_is_free_if_it_rolls_back(stage: Stage)
 pub async fn of_many_parallel_enqueues_of_one_key_one_is_new(stage: Stage) {
     let enqueues = (0..8).map(|n| {
         let side = if n % 2 == 0 { &stage.store } else { &stage.rival };
-        tokio::spawn(enqueue_until_answered(side.clone(), unique(&stage)))
+        tokio::spawn(enqueue_until_answered(side.clone(), stage.unique_message("transfer-9")))
     });
     let answers: Vec<_> = join_all(enqueues).await.into_iter().map(|a| a.expect("an enqueue")).collect();
     assert_eq!(answers.iter().filter(|answer| **answer == New).count(), 1, "{answers:?}");
@@ -124,17 +124,14 @@ pub async fn of_many_parallel_settlements_with_one_childs_key_one_has_the_child(
     stage.store.enqueue(&sent).await;
     let settlements = stage.store.take_all().await.into_iter().enumerate().map(|(n, claimed)| {
         let side = if n % 2 == 0 { &stage.store } else { &stage.rival };
-        let (side, emit) = (side.clone(), Disposition::Done { emit: vec![unique(&stage)] });
+        let (side, emit) =
+            (side.clone(), Disposition::Done { emit: vec![stage.unique_message("transfer-9")] });
         tokio::spawn(async move { side.settle(&claimed.receipt, emit).await })
     });
     for answer in join_all(settlements).await {
         assert_eq!(answer.expect("a settlement"), Accepted);
     }
     assert_eq!(stage.store.take_all().await.len(), 1);
-}
-
-fn unique(stage: &Stage) -> NewMessage {
-    stage.message().unique_by(DedupKey::new("transfer-9").expect("a key"))
 }
 
 async fn enqueue(instance: Instance, message: NewMessage) -> Result<Enqueued, StoreError> {

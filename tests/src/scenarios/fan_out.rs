@@ -31,7 +31,7 @@ pub async fn a1_10_a_fan_out_of_ten_thousand_through_crashes_makes_each_message_
     stage: NotificationStage,
 ) {
     let request = request();
-    submit(&stage.store, &request).await;
+    stage.store.submit(std::slice::from_ref(&request)).await;
     let crashes = fan_out(&stage).await;
     println!("fan-out: {RECIPIENTS} recipients, crashes {crashes:?}");
     assert!(crashes.iter().all(|crashes| *crashes >= 3), "too few crashes of a kind: {crashes:?}");
@@ -107,12 +107,6 @@ fn handler(ports: &NotificationPorts) -> RequestHandler {
     let config = RequestConfig { chunk: CHUNK, retry };
     let templates = Arc::new(MemoryTemplates::new("en"));
     RequestHandler::new(requests, messages, Arc::new(Crowd), templates, config).expect("a good configuration")
-}
-
-async fn submit(side: &NotificationPorts, request: &NotificationRequest) {
-    let tx = side.transactions.begin().await.expect("begin");
-    tx.submit(std::slice::from_ref(request)).await.expect("submit");
-    tx.commit().await.expect("commit");
 }
 
 fn request() -> NotificationRequest {
