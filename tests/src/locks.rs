@@ -1,5 +1,7 @@
 //! Who waits for whom on real servers, which index every claim statement walks, and how many rows it locks.
 
+mod lease;
+
 use std::time::{Duration, Instant};
 
 use claimstream::Compose;
@@ -24,6 +26,10 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
         let Some(url) = server.url(&environment) else { continue };
         for strategy in server.strategies().iter().copied().filter(|strategy| *strategy != "auto") {
             let place = Place { server, strategy, url: url.clone() };
+            if strategy == "shard_lease" {
+                lease::add_to(suite, place);
+                continue;
+            }
             let name = |what: &str| format!("{}::{strategy}::locks::{what}", server.name);
             let waits = place.clone();
             suite.add_async_trial(&name("a_claim_in_flight_hinders_no_producer"), async move {
@@ -171,8 +177,7 @@ impl Place {
         let scene = self.scene().await;
         let queue = scene.fill().await;
         let open = scene.a.connection().begin().await.expect("begin");
-        let asked = Statement::from_string(DbBackend::MySql, "SELECT CONNECTION_ID()");
-        let thread = rows(&open, asked).await.remove(0).try_get_by_index::<u64>(0).expect("an id");
+        let thread = scene.thread(&open).await;
         let mut args = args(&queue, 1, Uuid::from_u128(9), BATCH);
         if self.strategy == "skip_locked" {
             let locked = rows(&open, sql("claim_lock", &args)).await;
@@ -238,6 +243,11 @@ impl Scene {
             extra: text(row, "Extra"),
         };
         found.iter().map(step).collect()
+    }
+
+    async fn thread(&self, open: &DatabaseTransaction) -> u64 {
+        let asked = Statement::from_string(DbBackend::MySql, "SELECT CONNECTION_ID()");
+        rows(open, asked).await.remove(0).try_get_by_index::<u64>(0).expect("an id")
     }
 
     async fn rows_locked(&self, thread: u64) -> u64 {

@@ -24,8 +24,8 @@ impl Server {
     /// The words of configuration that it accepts.
     pub fn strategies(self) -> &'static [&'static str] {
         match self.skips_locked {
-            true => &["skip_locked", "preemptive_update", "auto"],
-            false => &["preemptive_update", "auto"],
+            true => &["skip_locked", "preemptive_update", "shard_lease", "auto"],
+            false => &["preemptive_update", "shard_lease", "auto"],
         }
     }
 

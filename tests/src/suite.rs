@@ -39,7 +39,12 @@ impl Suite {
         for venue in venues.outbox {
             self.add(&venue, conformance::outbox(), |venue| Box::pin(async move { venue.stage().await }));
             self.add(&venue, scenarios::all(), |venue| Box::pin(async move { venue.stage().await }));
-            model::add_to(self, venue);
+            if !venue.owns_shards() {
+                model::add_to(self, venue);
+            }
+        }
+        for venue in venues.owner {
+            self.add(&venue, conformance::ownership(), |venue| Box::pin(async move { venue.stage().await }));
         }
         for venue in venues.concurrent {
             self.add(&venue, conformance::concurrent(), |venue| Box::pin(async move { venue.stage().await }));
@@ -165,7 +170,8 @@ impl Suite {
         V: Venue + ?Sized + 'static,
         S: Send + 'static,
     {
-        for clause in clauses {
+        let owed = |clause: &&Clause<S>| !(venue.owns_shards() && conformance::asks_for_sharing(clause));
+        for clause in clauses.filter(owed) {
             let (venue, report) = (venue.clone(), self.report.clone());
             let name = format!("{}::{}::{}::{}", venue.name(), venue.strategy(), clause.topic, clause.name);
             report.offer(venue.name(), venue.strategy());

@@ -17,6 +17,7 @@ use crate::{
     clock::micros,
     dialect::Dialect,
     outbox::SeaOrmOutbox,
+    shard_lease,
     strategy::Strategy,
     unit::{Row, Store, rows, run},
 };
@@ -27,7 +28,13 @@ const CLAIM: &str = "claim";
 impl LockingStrategy for SeaOrmOutbox {
     async fn claim(&self, request: &ClaimRequest) -> Result<Vec<Claimed>, StoreError> {
         let (store, request) = (self.store.clone(), request.clone());
-        self.store.detached(CLAIM, async move { claim(&store, request).await }).await
+        let work = async move {
+            match store.strategy {
+                Strategy::ShardLease => shard_lease::claim(&store, request).await,
+                _ => claim(&store, request).await,
+            }
+        };
+        self.store.detached(CLAIM, work).await
     }
 }
 
@@ -123,7 +130,7 @@ impl<'a, C: ConnectionTrait> Claiming<'a, C> {
     async fn take(&mut self, shard: Shard, limit: u32, low: i64) -> Result<u32, StoreError> {
         let args = self.shard_args(shard).with("low", low).with("limit", i64::from(limit));
         match self.store.strategy {
-            Strategy::PreemptiveUpdate => self.take_at_once(shard, args).await,
+            Strategy::PreemptiveUpdate | Strategy::ShardLease => self.take_at_once(shard, args).await,
             Strategy::SkipLocked => {
                 let (store, known, shared) = (self.store, self.lease_end, &*self);
                 let (count, lease_end) =

@@ -186,6 +186,7 @@ impl Store {
         match self.strategy {
             Strategy::PreemptiveUpdate => vec![("claim_take", &self.sql.claim_take)],
             Strategy::SkipLocked => vec![("claim_lock", &self.sql.claim_lock)],
+            Strategy::ShardLease => vec![("lease_read", &self.sql.lease_read)],
         }
     }
 

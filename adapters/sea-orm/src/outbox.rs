@@ -9,6 +9,7 @@ use crate::{
     clock::{FrozenClock, ServerClock},
     dialect::Dialect,
     lanes::Lanes,
+    order::Order,
     pool::HardenedPool,
     probe::SkipLocked,
     schema,
@@ -30,6 +31,8 @@ pub struct SeaOrmOutbox {
 pub struct OpenOptions {
     /// How messages are claimed; `auto` unless told otherwise.
     pub strategy: StrategyChoice,
+    /// Whether messages of one ordering key follow each other; no order unless told otherwise.
+    pub order: Order,
     /// Makes the tables if they are not there. Switch it off where the service may not create tables, and apply what
     /// [`schema`](crate::schema()) prints by other means.
     pub create_schema: bool,
@@ -53,6 +56,7 @@ impl Default for OpenOptions {
         let pool = HardenedPool::default();
         Self {
             strategy: StrategyChoice::Auto,
+            order: Order::None,
             create_schema: true,
             shards: ShardCount::default(),
             max_payload: None,
@@ -124,12 +128,16 @@ impl SeaOrmOutbox {
             schema::prepare(&db, &sql, dialect, &clock, options.create_schema, options.shards).await?;
         let limit = payload_limit(&db, dialect, &sql).await?.lowered_to(options.max_payload);
         let strategy = choose(&db, dialect, &sql, options.strategy).await?;
+        refuse_order_without_owner(options.order, strategy)?;
         let lanes = Lanes::new(shards);
         Ok(Self {
             store: Arc::new(Store {
                 db,
                 dialect,
                 strategy,
+                order: options.order,
+                holder: holder(),
+                holds: Default::default(),
                 sql,
                 clock,
                 shards,
@@ -227,14 +235,29 @@ async fn payload_limit(
     }
 }
 
+fn refuse_order_without_owner(order: Order, strategy: Strategy) -> Result<(), StoreError> {
+    match order.is_per_key() && strategy != Strategy::ShardLease {
+        true => Err(unsupported(format!(
+            "strategy {strategy} keeps no order; use strategy shard_lease with order {order}, or order none"
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// Eight random bytes: an outbox is never taken for one that was open before it.
+fn holder() -> sea_orm::Value {
+    let random = uuid::Uuid::now_v7().as_u64_pair().1;
+    sea_orm::Value::Bytes(Some(random.to_be_bytes().to_vec()))
+}
+
 async fn choose(
     db: &DatabaseConnection,
     dialect: Dialect,
     sql: &Statements,
     choice: StrategyChoice,
 ) -> Result<Strategy, StoreError> {
-    if choice == StrategyChoice::Exactly(Strategy::PreemptiveUpdate) {
-        return Ok(Strategy::PreemptiveUpdate);
+    if let StrategyChoice::Exactly(anywhere @ (Strategy::PreemptiveUpdate | Strategy::ShardLease)) = choice {
+        return Ok(anywhere);
     }
     let proof = match dialect {
         Dialect::MySql => SkipLocked::probe(db, sql).await?,

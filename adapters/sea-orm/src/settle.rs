@@ -13,7 +13,9 @@ use crate::{
     classify::{classify, may_have_committed},
     clock::micros,
     outbox::SeaOrmOutbox,
+    shard_lease,
     sql::Sql,
+    strategy::Strategy,
     unit::{Store, rows, run},
 };
 
@@ -26,7 +28,13 @@ impl Settlements for SeaOrmOutbox {
             return Ok(Vec::new());
         }
         let (store, settlements) = (self.store.clone(), settlements.to_vec());
-        self.store.detached(SETTLE, async move { store.settle(&settlements).await }).await
+        let work = async move {
+            match store.strategy {
+                Strategy::ShardLease => shard_lease::settle(&store, &settlements).await,
+                _ => store.settle(&settlements).await,
+            }
+        };
+        self.store.detached(SETTLE, work).await
     }
 
     async fn renew(&self, receipts: &[Receipt], lease: Lease) -> Result<Vec<Renewed>, StoreError> {
@@ -34,7 +42,13 @@ impl Settlements for SeaOrmOutbox {
             return Ok(Vec::new());
         }
         let (store, receipts) = (self.store.clone(), receipts.to_vec());
-        self.store.detached("renew", async move { store.renew(&receipts, lease).await }).await
+        let work = async move {
+            match store.strategy {
+                Strategy::ShardLease => shard_lease::renew(&store, &receipts, lease).await,
+                _ => store.renew(&receipts, lease).await,
+            }
+        };
+        self.store.detached("renew", work).await
     }
 }
 
@@ -251,7 +265,11 @@ impl Store {
     }
 
     /// Enqueues children; one that was enqueued before, by an earlier run of the same parent, is left as it is.
-    async fn emit(&self, on: &impl ConnectionTrait, children: &[NewMessage]) -> Result<(), StoreError> {
+    pub(crate) async fn emit(
+        &self,
+        on: &impl ConnectionTrait,
+        children: &[NewMessage],
+    ) -> Result<(), StoreError> {
         let emitted = self.enqueue(on, children).await;
         emitted.map(|_| ()).map_err(|error| match error.kind() {
             // Somebody else enqueued one of them after we looked: look again.
@@ -276,14 +294,14 @@ fn groups(settlements: &[Settlement]) -> Vec<(&Disposition, Group<'_>)> {
     groups
 }
 
-fn written_alike(one: &Disposition, other: &Disposition) -> bool {
+pub(crate) fn written_alike(one: &Disposition, other: &Disposition) -> bool {
     match (one, other) {
         (Disposition::Done { .. }, Disposition::Done { .. }) => true,
         _ => one == other,
     }
 }
 
-fn children<'a>(settlements: impl Iterator<Item = &'a Settlement>) -> Vec<NewMessage> {
+pub(crate) fn children<'a>(settlements: impl Iterator<Item = &'a Settlement>) -> Vec<NewMessage> {
     let mut children: Vec<NewMessage> = Vec::new();
     for settlement in settlements {
         if let Disposition::Done { emit } = &settlement.disposition {

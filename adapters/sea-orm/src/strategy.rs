@@ -20,10 +20,13 @@ pub enum Strategy {
     SkipLocked,
     /// Mark due rows in one statement: works on every server; instances queue up for a moment on a shard's first rows.
     PreemptiveUpdate,
+    /// Lease whole shards and read them without any write for a message: the fastest, on every server; a shard has one
+    /// holder at a time.
+    ShardLease,
 }
 
 impl StrategyChoice {
-    const WORDS: &'static str = "auto, skip_locked or preemptive_update";
+    const WORDS: &'static str = "auto, skip_locked, preemptive_update or shard_lease";
 }
 
 impl Strategy {
@@ -32,6 +35,7 @@ impl Strategy {
         match self {
             Self::SkipLocked => "skip_locked",
             Self::PreemptiveUpdate => "preemptive_update",
+            Self::ShardLease => "shard_lease",
         }
     }
 }
@@ -44,6 +48,7 @@ impl FromStr for StrategyChoice {
             "auto" => Ok(Self::Auto),
             "skip_locked" => Ok(Self::Exactly(Strategy::SkipLocked)),
             "preemptive_update" => Ok(Self::Exactly(Strategy::PreemptiveUpdate)),
+            "shard_lease" => Ok(Self::Exactly(Strategy::ShardLease)),
             other => Err(Invalid::OutOfRange {
                 what: "strategy",
                 given: format!("{other:?}"),

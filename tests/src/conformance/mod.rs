@@ -11,6 +11,7 @@ pub mod locks;
 pub mod notifications;
 pub mod observe;
 pub mod opening;
+pub mod ownership;
 pub mod packet;
 pub mod payload;
 pub mod renew;
@@ -45,6 +46,35 @@ pub fn outbox() -> impl Iterator<Item = &'static Clause<Stage>> {
     .into_iter()
     .flatten()
 }
+
+/// What a store owes whose shards are in one instance's hands at a time.
+pub fn ownership() -> impl Iterator<Item = &'static Clause<Stage>> {
+    ownership::CLAUSES.iter()
+}
+
+/// Whether two instances hold messages of one shard at a time in a clause, or one ends what the other has claimed; a store
+/// whose shards are in one instance's hands owes [`ownership`] instead.
+pub fn asks_for_sharing<S>(clause: &Clause<S>) -> bool {
+    SHARING.contains(&(clause.topic, clause.name))
+}
+
+const SHARING: &[(&str, &str)] = &[
+    ("claim", "two_claims_in_turn_share_no_message"),
+    ("settle", "a_batch_is_answered_in_the_order_of_its_entries"),
+    ("settle", "a_batch_over_shards_and_queues_is_answered_in_the_order_of_its_entries"),
+    ("settle", "a_large_batch_is_settled_whole"),
+    ("settle", "a_child_that_exists_already_is_not_enqueued_twice"),
+    ("renew", "renewals_are_answered_in_the_order_of_their_entries"),
+    ("transactions", "of_many_parallel_settlements_with_one_childs_key_one_has_the_child"),
+    ("observe", "an_expired_lease_counts_as_due"),
+    ("scenarios", "a0_1_two_claimers_take_three_each"),
+    ("scenarios", "a0_1_while_a_claim_is_under_way_another_takes_the_next_three_and_a_producer_goes_on"),
+    ("scenarios", "a0_6_a_claim_that_breaks_half_way_leaves_every_message_as_it_was"),
+    ("scenarios", "a1_2_a_row_that_is_put_off_while_a_claim_is_under_way_is_not_taken"),
+    ("scenarios", "a1_2_a_row_that_is_put_off_and_not_yet_committed_is_not_taken"),
+    ("scenarios", "a1_4_a_closed_stream_frees_what_was_not_handled"),
+    ("scenarios", "a1_4_a_dropped_stream_frees_what_was_not_handled_when_the_lease_ends"),
+];
 
 /// What a store owes that lets two transactions write at a time.
 pub fn concurrent() -> impl Iterator<Item = &'static Clause<Stage>> {

@@ -22,6 +22,11 @@ pub trait Venue: Send + Sync {
     /// The strategy, such as `skip_locked`.
     fn strategy(&self) -> &str;
 
+    /// Whether a shard is in the hands of one instance at a time, so that only that one claims and settles there.
+    fn owns_shards(&self) -> bool {
+        self.strategy().starts_with("shard_lease")
+    }
+
     /// Sets up a stage whose time stands at [`Stage::START`].
     async fn stage(&self) -> Result<Stage, StoreError>;
 }
@@ -59,6 +64,8 @@ pub trait LockVenue: Venue {
 pub struct Venues {
     /// Those with an outbox.
     pub outbox: Vec<Arc<dyn Venue>>,
+    /// Those with an outbox whose shards are in one instance's hands at a time.
+    pub owner: Vec<Arc<dyn Venue>>,
     /// Those with an outbox on which two transactions can write at a time.
     pub concurrent: Vec<Arc<dyn Venue>>,
     /// Those with an outbox whose greatest payload is small enough to be tried.
@@ -90,9 +97,12 @@ impl Venues {
             lock: vec![memory],
             ..Self::default()
         };
-        for strategy in ["preemptive_update", "auto"] {
+        for strategy in ["preemptive_update", "shard_lease", "auto"] {
             let sqlite = Arc::new(SeaOrmVenue::sqlite(strategy));
             venues.outbox.push(sqlite.clone());
+            if sqlite.owns_shards() {
+                venues.owner.push(sqlite.clone());
+            }
             venues.payload.push(sqlite.clone());
             if strategy == "auto" {
                 venues.fan_out.push(sqlite.clone());
@@ -108,6 +118,9 @@ impl Venues {
         for strategy in server.strategies() {
             let venue = Arc::new(SeaOrmVenue::server(server.name, url, strategy));
             venues.outbox.push(venue.clone());
+            if venue.owns_shards() {
+                venues.owner.push(venue.clone());
+            }
             venues.concurrent.push(venue.clone());
             venues.payload.push(venue.clone());
             venues.server.push(venue.clone());

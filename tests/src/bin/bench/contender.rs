@@ -9,10 +9,13 @@ pub(crate) enum Contender {
     PreemptiveUpdate,
     /// The library with locks that are stepped over.
     SkipLocked,
+    /// The library with leases of whole shards.
+    ShardLease,
 }
 
 impl Contender {
-    pub(crate) const ALL: [Self; 3] = [Self::Ceilxr, Self::PreemptiveUpdate, Self::SkipLocked];
+    pub(crate) const ALL: [Self; 4] =
+        [Self::Ceilxr, Self::PreemptiveUpdate, Self::SkipLocked, Self::ShardLease];
 
     /// The contender's name; for the library's, the word in the configuration.
     pub(crate) fn name(self) -> &'static str {
@@ -20,6 +23,7 @@ impl Contender {
             Self::Ceilxr => "ceilxr",
             Self::PreemptiveUpdate => "preemptive_update",
             Self::SkipLocked => "skip_locked",
+            Self::ShardLease => "shard_lease",
         }
     }
 }

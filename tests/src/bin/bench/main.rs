@@ -46,7 +46,7 @@ struct Options {
     #[arg(long, default_value_t = 3)]
     rounds: usize,
     /// Who takes part, as a list.
-    #[arg(long, value_delimiter = ',', default_value = "ceilxr,preemptive_update,skip_locked")]
+    #[arg(long, value_delimiter = ',', default_value = "ceilxr,preemptive_update,skip_locked,shard_lease")]
     contenders: Vec<Contender>,
     /// Set by the bench when it starts an instance of itself.
     #[arg(long, hide = true)]

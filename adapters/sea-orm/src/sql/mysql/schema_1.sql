@@ -8,7 +8,8 @@ CREATE TABLE IF NOT EXISTS claimstream_queue (
   id           BINARY(16)        NOT NULL,
   attempts     INT UNSIGNED      NOT NULL DEFAULT 0 COMMENT 'counted at claim',
   claim_id     BINARY(16)        NULL COMMENT 'the fence, first half = claimstream_instance.instance',
-  claimed_from DATETIME(6)       NULL COMMENT 'available_at before the claim',
+  claimed_from DATETIME(6)       NULL COMMENT 'available_at before the claim, or of an attempt that was cut off',
+  parked_until DATETIME(6)       NULL COMMENT 'waits in its place, where keys are in order',
   last_error   VARBINARY(2000)   NULL,
   PRIMARY KEY claim (queue, shard, available_at, id)
 ) ENGINE = InnoDB;
@@ -57,6 +58,20 @@ CREATE TABLE IF NOT EXISTS claimstream_dead (
 CREATE TABLE IF NOT EXISTS claimstream_shard (
   shard        SMALLINT UNSIGNED NOT NULL,
   PRIMARY KEY (shard)
+) ENGINE = InnoDB;
+
+-- Who holds which shard of which queue under shard_lease, until when, and what is in flight there.
+CREATE TABLE IF NOT EXISTS claimstream_lease (
+  queue        VARBINARY(64)     NOT NULL,
+  shard        SMALLINT UNSIGNED NOT NULL,
+  holder       BINARY(8)         NULL COMMENT 'one opened outbox, or NULL if free',
+  label        VARBINARY(64)     NULL COMMENT 'for people',
+  fence        BIGINT            NOT NULL COMMENT 'grows with every holder',
+  held_until   DATETIME(6)       NOT NULL,
+  in_flight    INT UNSIGNED      NOT NULL,
+  flights      MEDIUMBLOB        NULL COMMENT '24 bytes each: due time in microseconds, id',
+  token        BIGINT            NOT NULL COMMENT 'of the newest write, to find out about lost answers',
+  PRIMARY KEY (queue, shard)
 ) ENGINE = InnoDB;
 
 -- Who made which claim ids, for people.

@@ -9,7 +9,8 @@ CREATE TABLE IF NOT EXISTS claimstream_queue (
   id           BLOB    NOT NULL,
   attempts     INTEGER NOT NULL DEFAULT 0, -- counted at claim
   claim_id     BLOB    NULL, -- the fence, first half = claimstream_instance.instance
-  claimed_from INTEGER NULL, -- available_at before the claim
+  claimed_from INTEGER NULL, -- available_at before the claim, or of an attempt that was cut off
+  parked_until INTEGER NULL, -- waits in its place, where keys are in order
   last_error   TEXT    NULL,
   PRIMARY KEY (queue, shard, available_at, id)
 ) WITHOUT ROWID;
@@ -58,6 +59,20 @@ CREATE INDEX IF NOT EXISTS claimstream_dead_newest_in_queue ON claimstream_dead 
 CREATE TABLE IF NOT EXISTS claimstream_shard (
   shard        INTEGER NOT NULL,
   PRIMARY KEY (shard)
+) WITHOUT ROWID;
+
+-- Who holds which shard of which queue under shard_lease, until when, and what is in flight there.
+CREATE TABLE IF NOT EXISTS claimstream_lease (
+  queue        TEXT    NOT NULL,
+  shard        INTEGER NOT NULL,
+  holder       BLOB    NULL, -- one opened outbox, or NULL if free
+  label        TEXT    NULL, -- for people
+  fence        INTEGER NOT NULL, -- grows with every holder
+  held_until   INTEGER NOT NULL,
+  in_flight    INTEGER NOT NULL,
+  flights      BLOB    NULL, -- 24 bytes each: due time in microseconds, id
+  token        INTEGER NOT NULL, -- of the newest write, to find out about lost answers
+  PRIMARY KEY (queue, shard)
 ) WITHOUT ROWID;
 
 -- Who made which claim ids, for people.

@@ -1,0 +1,132 @@
+use std::{
+    collections::HashMap,
+    sync::{Arc, PoisonError},
+};
+
+use claimstream_domain::{ClaimId, MessageId, OrderingKey, QueueName, Shard};
+use tokio::sync::Mutex;
+
+/// What this outbox knows of one shard of one queue: the fence it acts under, and what it has in flight there.
+///
+/// The lease row says who may act. This says what the holder has handed out, so that a message needs no write of its own
+/// to be claimed. Whoever writes the lease row holds the lock of its `Hold` from the first look to the answer.
+#[derive(Clone, Default)]
+pub(crate) struct Hold {
+    pub(crate) footing: Footing,
+    /// The newest fence we know; what is in flight is so under this one.
+    pub(crate) fence: i64,
+    pub(crate) flights: HashMap<MessageId, Flight>,
+    /// Who claims here, for people.
+    pub(crate) label: String,
+}
+
+/// Where we stand with a shard's lease.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Footing {
+    /// Nothing is known: the next look tells.
+    #[default]
+    Lost,
+    /// Nobody has ever held it: it has no row yet.
+    Unmade,
+    /// It is ours or free under the fence we know, as far as we know; every write proves it.
+    Known,
+    /// Somebody else's has run out under the fence we know.
+    Over,
+}
+
+/// A message that was handed out and is not settled yet.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Flight {
+    pub(crate) claim: ClaimId,
+    pub(crate) due: i64,
+    pub(crate) deadline: i64,
+    pub(crate) key: Option<OrderingKey>,
+    /// An earlier attempt was cut off: nothing else of the shard is handed out beside it.
+    pub(crate) alone: bool,
+}
+
+impl Hold {
+    /// The bytes of a flight in the lease row.
+    const FLIGHT: usize = 24;
+
+    /// Forgets everything: the lease is somebody else's, or nobody knows whose.
+    pub(crate) fn lose(&mut self) {
+        self.footing = Footing::Lost;
+        self.flights.clear();
+    }
+
+    /// Notes what a look has found; it changes nothing for a shard that we stand on already.
+    pub(crate) fn found(&mut self, footing: Footing, fence: i64) {
+        if self.footing != Footing::Lost {
+            return;
+        }
+        if fence != self.fence {
+            self.flights.clear();
+        }
+        (self.footing, self.fence) = (footing, fence);
+    }
+
+    /// When the lease may end: when the last claim of it does.
+    pub(crate) fn until(&self) -> i64 {
+        self.flights.values().map(|flight| flight.deadline).max().unwrap_or_default()
+    }
+
+    /// What is in flight, as the lease row keeps it.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.flights.len() * Self::FLIGHT);
+        for (id, flight) in &self.flights {
+            bytes.extend(flight.due.to_be_bytes());
+            bytes.extend(id.uuid().as_bytes());
+        }
+        bytes
+    }
+
+    /// Due times and ids, as a lease row keeps them; what is cut short is left out.
+    pub(crate) fn read_bytes(bytes: &[u8]) -> Vec<(i64, MessageId)> {
+        let (flights, _) = bytes.as_chunks::<{ Self::FLIGHT }>();
+        flights
+            .iter()
+            .filter_map(|flight| {
+                let due = i64::from_be_bytes(flight[..8].try_into().ok()?);
+                Some((due, MessageId::new(uuid::Uuid::from_slice(&flight[8..]).ok()?)))
+            })
+            .collect()
+    }
+}
+
+/// All holds of one outbox.
+#[derive(Default)]
+pub(crate) struct Holds(std::sync::Mutex<HashMap<Place, Arc<Mutex<Hold>>>>);
+
+type Place = (QueueName, Shard);
+
+impl Holds {
+    pub(crate) fn of(&self, queue: &QueueName, shard: Shard) -> Arc<Mutex<Hold>> {
+        let mut holds = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        holds.entry((queue.clone(), shard)).or_default().clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use claimstream_domain::InstanceId;
+    use uuid::Uuid;
+
+    use super::*;
+
+    #[test]
+    fn flights_come_back_as_they_were_written() {
+        let mut hold = Hold::default();
+        for n in 1..=3_i64 {
+            let id = MessageId::new(Uuid::from_u128(n as u128));
+            let claim = ClaimId::new(InstanceId(1), 1);
+            hold.flights.insert(id, Flight { claim, due: n * 7, deadline: n, key: None, alone: false });
+        }
+        let mut read = Hold::read_bytes(&hold.to_bytes());
+        read.sort();
+        let expected: Vec<_> = (1..=3).map(|n| (n * 7, MessageId::new(Uuid::from_u128(n as u128)))).collect();
+        assert_eq!(read, expected);
+        assert_eq!(hold.until(), 3);
+        assert_eq!(Hold::read_bytes(&[1; 30]).len(), 1);
+    }
+}

@@ -1,0 +1,195 @@
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use claimstream_domain::{MessageId, QueueName, Shard};
+use claimstream_ports::{StoreError, StoreErrorKind};
+use sea_orm::{ConnectionTrait, Value};
+
+use super::hold::{Footing, Hold};
+use crate::{
+    args::{Args, bytes},
+    classify::{classify, may_have_committed},
+    unit::{Store, maybe, rows, run},
+};
+
+const LEASE: &str = "shard lease";
+
+/// How a transaction that writes a lease row ended.
+pub(crate) enum Written {
+    /// Committed, under the fence we knew.
+    Yes,
+    /// The fence is another one; nothing was written.
+    No,
+    /// The answer was lost.
+    Unknown(StoreError),
+}
+
+/// A number that no other write of a lease row by this process has used.
+fn next_token() -> i64 {
+    static NEWEST: AtomicI64 = AtomicI64::new(0);
+    let fresh = (uuid::Uuid::now_v7().as_u64_pair().1 >> 2) as i64;
+    let begun = NEWEST.compare_exchange(0, fresh, Ordering::Relaxed, Ordering::Relaxed);
+    begun.map_or_else(|_| NEWEST.fetch_add(1, Ordering::Relaxed) + 1, |_| fresh)
+}
+
+/// The lease row of one shard of one queue.
+impl Store {
+    /// Makes sure that we know a fence under which the shard is ours or free; takes over what has run out.
+    pub(crate) async fn find_footing(
+        &self,
+        hold: &mut Hold,
+        queue: &QueueName,
+        shard: Shard,
+    ) -> Result<bool, StoreError> {
+        match hold.footing {
+            Footing::Known | Footing::Lost => {}
+            Footing::Unmade => self.make_lease(hold, queue, shard).await?,
+            Footing::Over => self.take_over(hold, queue, shard).await?,
+        }
+        Ok(hold.footing == Footing::Known)
+    }
+
+    async fn make_lease(&self, hold: &mut Hold, queue: &QueueName, shard: Shard) -> Result<(), StoreError> {
+        let args = self.args().with("queue", queue.as_str()).with("shard", shard.number());
+        hold.lose();
+        match run(&self.db, LEASE, self.sql.lease_insert.bind(&args)).await {
+            Ok(_) => (hold.footing, hold.fence) = (Footing::Known, 0),
+            // Somebody else made it at this moment, and the next look tells who has it.
+            Err(error) if matches!(error.kind(), StoreErrorKind::Conflict | StoreErrorKind::Transient) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// Ends somebody's lease that has run out: counts an attempt for what was in flight, and begins the next fence.
+    async fn take_over(&self, hold: &mut Hold, queue: &QueueName, shard: Shard) -> Result<(), StoreError> {
+        hold.lose();
+        let fence = hold.fence;
+        let token = next_token();
+        let args = self.lease_args(queue, shard, fence).with("token", token);
+        let transaction = self.begin(LEASE).await?;
+        let found = rows(&transaction, LEASE, self.sql.lease_over.bind(&args)).await?;
+        let Some(row) = found.first() else {
+            return transaction.rollback().await.map_err(|e| classify(LEASE, e));
+        };
+        let flights = Hold::read_bytes(&row.maybe_bytes(0)?.unwrap_or_default());
+        self.charge(&transaction, &args, &flights).await?;
+        run(&transaction, LEASE, self.sql.lease_end.bind(&args)).await?;
+        transaction.commit().await.map_err(|e| classify(LEASE, e))?;
+        tracing::info!(%queue, shard = shard.number(), cut_off = flights.len(), "shard taken over");
+        (hold.footing, hold.fence) = (Footing::Known, fence + 1);
+        Ok(())
+    }
+
+    /// Counts an attempt for messages whose claim was cut off.
+    async fn charge(
+        &self,
+        on: &impl ConnectionTrait,
+        shard: &Args,
+        flights: &[(i64, MessageId)],
+    ) -> Result<(), StoreError> {
+        for some in flights.chunks(512) {
+            let args = span(shard.clone(), some.iter().copied());
+            run(on, LEASE, self.sql.lease_charge.bind(&args)).await?;
+        }
+        Ok(())
+    }
+
+    /// Writes the lease row as `hold` now stands, before anything of it is handed out; false if the lease is not ours.
+    pub(crate) async fn write_claim(
+        &self,
+        hold: &mut Hold,
+        begins: bool,
+        queue: &QueueName,
+        shard: Shard,
+        charged: Option<(i64, MessageId)>,
+    ) -> Result<bool, StoreError> {
+        let new_fence = hold.fence + i64::from(begins);
+        let args = self.lease_write(hold, queue, shard, new_fence);
+        let written = self.restarting(|| self.write_and_charge(&args, charged)).await?;
+        let ours = match written {
+            Written::Yes => true,
+            Written::No => false,
+            Written::Unknown(lost) => self.has_token(&args, lost).await?,
+        };
+        if ours {
+            hold.fence = new_fence;
+        }
+        Ok(ours)
+    }
+
+    async fn write_and_charge(
+        &self,
+        args: &Args,
+        charged: Option<(i64, MessageId)>,
+    ) -> Result<Written, StoreError> {
+        let Some(lapsed) = charged else {
+            return match run(&self.db, LEASE, self.sql.lease_write.bind(args)).await {
+                Ok(0) => Ok(Written::No),
+                Ok(_) => Ok(Written::Yes),
+                Err(lost) if may_have_committed(&lost) => Ok(Written::Unknown(lost)),
+                Err(error) => Err(error),
+            };
+        };
+        let transaction = self.begin(LEASE).await?;
+        if run(&transaction, LEASE, self.sql.lease_write.bind(args)).await? == 0 {
+            transaction.rollback().await.map_err(|e| classify(LEASE, e))?;
+            return Ok(Written::No);
+        }
+        self.charge(&transaction, args, &[lapsed]).await?;
+        committed(transaction.commit().await.map_err(|e| classify(LEASE, e)))
+    }
+
+    /// Whether the newest write of a lease row is the one with these arguments, after its answer was lost.
+    pub(crate) async fn has_token(&self, args: &Args, lost: StoreError) -> Result<bool, StoreError> {
+        let found = self.restarting(|| rows(&self.db, LEASE, self.sql.lease_token.bind(args))).await?;
+        let Some(row) = found.first() else { return Err(lost) };
+        let (fence, token) = (row.int(0)?, row.int(1)?);
+        let asked = |name| match args.one(name) {
+            Some(Value::BigInt(Some(number))) => *number,
+            _ => 0,
+        };
+        match fence == asked("new_fence") && token == asked("token") {
+            true => Ok(true),
+            // It was not written, or somebody has taken the shard over since and nobody can tell any more.
+            false => Err(lost),
+        }
+    }
+
+    /// The arguments that write `hold` into its lease row.
+    pub(crate) fn lease_write(&self, hold: &Hold, queue: &QueueName, shard: Shard, new_fence: i64) -> Args {
+        let empty = hold.flights.is_empty();
+        let new_holder = if empty { Value::Bytes(None) } else { self.holder.clone() };
+        self.lease_args(queue, shard, hold.fence)
+            .with("new_holder", new_holder)
+            .with("label", maybe((!empty).then_some(hold.label.as_str())))
+            .with("new_fence", new_fence)
+            .with("until", hold.until())
+            .with("in_flight", hold.flights.len() as i64)
+            .with("flights", hold.to_bytes())
+            .with("token", next_token())
+    }
+
+    pub(crate) fn lease_args(&self, queue: &QueueName, shard: Shard, fence: i64) -> Args {
+        self.args()
+            .with("queue", queue.as_str())
+            .with("shard", shard.number())
+            .with("fence", fence)
+            .with("holder", self.holder.clone())
+    }
+}
+
+/// Adds the due times between which messages lie, and their ids.
+pub(crate) fn span(args: Args, messages: impl Iterator<Item = (i64, MessageId)> + Clone) -> Args {
+    let dues = messages.clone().map(|(due, _)| due);
+    args.with("first", dues.clone().min().unwrap_or_default())
+        .with("last", dues.max().unwrap_or_default())
+        .with_list("ids", messages.map(|(_, id)| bytes(id.uuid())))
+}
+
+pub(crate) fn committed(answer: Result<(), StoreError>) -> Result<Written, StoreError> {
+    match answer {
+        Ok(()) => Ok(Written::Yes),
+        Err(lost) if may_have_committed(&lost) => Ok(Written::Unknown(lost)),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,237 @@
+//! The strategy `shard_lease`: whole shards are leased, and messages need no write of their own to be claimed.
+//!
+//! Each shard of a queue has one lease row: holder, fence, end, and what is in flight. A claim reads the next due
+//! messages without a lock, notes them in the lease row, and hands them out once that one write has proven the fence. A
+//! settlement proves the fence in the transaction that ends the messages, and frees the shard with the last of them. Who
+//! finds a lease that has run out counts an attempt for what was in flight and goes on under the next fence.
+
+mod hold;
+mod lease_row;
+mod pick;
+mod settle;
+
+use std::{collections::HashSet, sync::Arc, time::Instant};
+
+use claimstream_domain::{ClaimRequest, Claimed, Locator, Message, MessageId, Reason, Receipt, Shard};
+use claimstream_ports::StoreError;
+
+pub(crate) use self::{
+    hold::Holds,
+    settle::{renew, settle},
+};
+use self::{
+    hold::{Flight, Footing, Hold},
+    pick::{Candidate, Picked, pick},
+};
+use crate::{
+    args::Args,
+    claim::body,
+    clock::micros,
+    unit::{Row, Store, rows},
+};
+
+const CLAIM: &str = "claim";
+
+/// The messages in flight that a lease row tells of.
+pub(crate) fn flights(bytes: &[u8]) -> HashSet<MessageId> {
+    Hold::read_bytes(bytes).into_iter().map(|(_, id)| id).collect()
+}
+
+/// Claims from shards that are ours or free, one after another, until the limit is reached or none is left.
+pub(crate) async fn claim(store: &Arc<Store>, request: ClaimRequest) -> Result<Vec<Claimed>, StoreError> {
+    let mut claiming = Claiming { store, request, visited: Vec::new(), taken: Vec::new() };
+    match claiming.run().await {
+        Err(error) if !claiming.taken.is_empty() => {
+            tracing::warn!(%error, "claim cut short");
+        }
+        done => done?,
+    }
+    Ok(claiming.taken)
+}
+
+struct Claiming<'a> {
+    store: &'a Arc<Store>,
+    request: ClaimRequest,
+    visited: Vec<Shard>,
+    taken: Vec<Claimed>,
+}
+
+impl Claiming<'_> {
+    async fn run(&mut self) -> Result<(), StoreError> {
+        let mut looked = false;
+        while self.wanted() > 0 {
+            match self.store.lanes.next_hot(&self.request.queue, &self.visited) {
+                Some(shard) => self.visit(shard).await?,
+                None if looked || !self.taken.is_empty() || !self.look().await? => break,
+                None => looked = true,
+            }
+        }
+        Ok(())
+    }
+
+    fn wanted(&self) -> usize {
+        (self.request.limit as usize).saturating_sub(self.taken.len())
+    }
+
+    /// Looks without locks which shards have due messages and are not in somebody else's hands.
+    async fn look(&self) -> Result<bool, StoreError> {
+        let (store, queue) = (self.store, &self.request.queue);
+        let args = store.args().with("queue", queue.as_str()).with("holder", store.holder.clone());
+        let found = rows(&store.db, CLAIM, store.sql.lease_peek.bind(&args)).await?;
+        let mut due = Vec::with_capacity(found.len());
+        for row in &found {
+            let shard = Shard::from_number(row.number(0)?);
+            let (footing, fence) = match (row.maybe_int(1)?, row.maybe_int(2)?.unwrap_or_default()) {
+                (None, _) => (Footing::Unmade, 0),
+                (Some(fence), 0) => (Footing::Known, fence),
+                (Some(fence), _) => (Footing::Over, fence),
+            };
+            store.holds.of(queue, shard).lock().await.found(footing, fence);
+            due.push(shard);
+        }
+        store.lanes.heat(queue, &due, self.request.owner.instance().0);
+        Ok(!due.is_empty())
+    }
+
+    /// Takes from one shard.
+    async fn visit(&mut self, shard: Shard) -> Result<(), StoreError> {
+        self.visited.push(shard);
+        let (store, queue, wanted) = (self.store, self.request.queue.clone(), self.wanted());
+        let hold = store.holds.of(&queue, shard);
+        let mut hold = hold.lock().await;
+        if !store.find_footing(&mut hold, &queue, shard).await? {
+            store.lanes.short(&queue, shard);
+            return Ok(());
+        }
+        let low = store.lanes.low(&queue, shard, store.clock.elapsed());
+        let mut count = self.take(&mut hold, shard, low).await?;
+        if count < wanted && low > 0 && hold.footing != Footing::Lost {
+            count += self.take(&mut hold, shard, 0).await?;
+        }
+        match count == wanted {
+            true => store.lanes.full(&queue, shard),
+            false => store.lanes.short(&queue, shard),
+        }
+        let from_here = self.taken[self.taken.len() - count..].iter();
+        let dues = from_here.map(|claimed| claimed.receipt.locator.0);
+        // Where keys are in order, what waits behind another message must be seen again.
+        let low = if store.order.is_per_key() { dues.min() } else { dues.max() };
+        if let Some(low) = low {
+            store.lanes.raise(&queue, shard, low, store.clock.elapsed());
+        }
+        Ok(())
+    }
+
+    /// Reads from `low` on, picks, notes the picked in the lease row, and only then hands them out.
+    async fn take(&mut self, hold: &mut Hold, shard: Shard, low: i64) -> Result<usize, StoreError> {
+        let Some(due) = self.read(hold, shard, low).await? else { return Ok(0) };
+        if due.is_whole {
+            // What is not there any more was ended by somebody else.
+            hold.flights.retain(|id, _| due.candidates.iter().any(|candidate| candidate.id == *id));
+        }
+        let ordered = self.store.order.is_per_key();
+        let (claim, wanted) = (self.request.claim, self.wanted());
+        let picked = pick(&due.candidates, &hold.flights, ordered, due.now, claim, wanted);
+        if picked.taken.is_empty() {
+            return Ok(0);
+        }
+        let before = hold.flights.clone();
+        hold.label = self.request.owner.label().to_owned();
+        self.board(hold, &due, &picked);
+        let charged = picked.lapsed.map(|n| (due.dues[n], due.candidates[n].id));
+        let queue = &self.request.queue;
+        match self.store.write_claim(hold, before.is_empty(), queue, shard, charged).await {
+            Ok(true) => {}
+            Ok(false) => {
+                hold.lose();
+                return Ok(0);
+            }
+            Err(error) => {
+                hold.footing = Footing::Lost;
+                hold.flights = before;
+                return Err(error);
+            }
+        }
+        let count = picked.taken.len();
+        for (n, row) in due.rows.iter().enumerate().filter(|(n, _)| picked.taken.contains(n)) {
+            let lapsed = u32::from(picked.lapsed == Some(n));
+            self.taken.push(self.claimed(row, shard, due.dues[n], &due.candidates[n], lapsed)?);
+        }
+        Ok(count)
+    }
+
+    /// The next due messages of a shard; none if there are none.
+    async fn read(&self, hold: &Hold, shard: Shard, low: i64) -> Result<Option<Due>, StoreError> {
+        let store = self.store;
+        let aloft = hold.flights.values().filter(|flight| flight.due >= low).count();
+        let reach = if store.order.is_per_key() { self.wanted().max(Due::REACH) } else { self.wanted() };
+        let args = self.args(shard).with("low", low).with("limit", (reach + aloft) as i64);
+        let asked = Instant::now();
+        let rows = rows(&store.db, CLAIM, store.sql.lease_read.bind(&args)).await?;
+        let Some(first) = rows.first() else { return Ok(None) };
+        let now = first.int(10)?;
+        store.clock.note(now, asked);
+        let dues = rows.iter().map(|row| row.int(1)).collect::<Result<_, _>>()?;
+        let candidates = rows.iter().map(candidate).collect::<Result<_, _>>()?;
+        let is_whole = low == 0 && rows.len() < reach + aloft;
+        Ok(Some(Due { now, dues, candidates, rows, is_whole }))
+    }
+
+    /// Notes in our own books what is about to be handed out.
+    fn board(&self, hold: &mut Hold, due: &Due, picked: &Picked) {
+        let deadline = due.now + micros(self.request.lease.duration());
+        for n in &picked.taken {
+            let Candidate { id, key, suspect, .. } = due.candidates[*n].clone();
+            let alone = suspect || picked.lapsed == Some(*n);
+            let flight = Flight { claim: self.request.claim, due: due.dues[*n], deadline, key, alone };
+            hold.flights.insert(id, flight);
+        }
+    }
+
+    fn claimed(
+        &self,
+        row: &Row,
+        shard: Shard,
+        due: i64,
+        candidate: &Candidate,
+        lapsed: u32,
+    ) -> Result<Claimed, StoreError> {
+        let (ordering_key, headers, payload) = body(row, 6)?;
+        let (id, queue) = (candidate.id, self.request.queue.clone());
+        let locator = Locator(due);
+        let receipt =
+            Receipt { message: id, queue: queue.clone(), shard, claim: self.request.claim, locator };
+        let attempt = row.number::<u32>(2)? + 1 + lapsed;
+        let last_error = row.maybe_text(3)?.map(Reason::new);
+        let message = Message { id, queue, shard, ordering_key, headers, payload };
+        Ok(Claimed { message, receipt, attempt, last_error })
+    }
+
+    fn args(&self, shard: Shard) -> Args {
+        self.store.args().with("queue", self.request.queue.as_str()).with("shard", shard.number())
+    }
+}
+
+/// What lease_read found.
+struct Due {
+    now: i64,
+    dues: Vec<i64>,
+    candidates: Vec<Candidate>,
+    rows: Vec<Row>,
+    /// Whether it is all that is due in the shard.
+    is_whole: bool,
+}
+
+impl Due {
+    /// How far we look past what waits behind its key.
+    const REACH: usize = 1000;
+}
+
+fn candidate(row: &Row) -> Result<Candidate, StoreError> {
+    Ok(Candidate {
+        id: MessageId::new(row.uuid(0)?),
+        key: body(row, 6)?.0,
+        suspect: row.int(4)? != 0,
+        parked: row.int(5)? != 0,
+    })
+}

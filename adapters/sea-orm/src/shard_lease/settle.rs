@@ -1,0 +1,246 @@
+use std::sync::Arc;
+
+use claimstream_domain::{
+    Disposition, Lease, MessageId, QueueName, Receipt, Renewed, Settled, Settlement, Shard,
+};
+use claimstream_ports::StoreError;
+use sea_orm::ConnectionTrait;
+use tokio::sync::OwnedMutexGuard;
+
+use super::{
+    hold::Hold,
+    lease_row::{Written, committed, span},
+};
+use crate::{
+    args::Args,
+    classify::classify,
+    clock::micros,
+    settle::{children, written_alike},
+    unit::{Store, run},
+};
+
+const SETTLE: &str = "settle";
+
+/// Ends claims under shard leases.
+///
+/// Everything together in one transaction that begins by proving the fence of each shard; if something turns out to be
+/// lost, each alone.
+pub(crate) async fn settle(
+    store: &Arc<Store>,
+    settlements: &[Settlement],
+) -> Result<Vec<Settled>, StoreError> {
+    match store.settle_held(settlements).await? {
+        true => Ok(vec![Settled::Accepted; settlements.len()]),
+        false => {
+            let mut settled = Vec::with_capacity(settlements.len());
+            for settlement in settlements {
+                let accepted = store.settle_held(std::slice::from_ref(settlement)).await?;
+                if !accepted {
+                    store.ground(&settlement.receipt).await;
+                }
+                settled.push(if accepted { Settled::Accepted } else { Settled::Superseded });
+            }
+            Ok(settled)
+        }
+    }
+}
+
+/// Extends the leases that receipts stand under.
+pub(crate) async fn renew(
+    store: &Arc<Store>,
+    receipts: &[Receipt],
+    lease: Lease,
+) -> Result<Vec<Renewed>, StoreError> {
+    let mut renewed: Vec<Option<Renewed>> = vec![None; receipts.len()];
+    for (queue, shard) in places(receipts.iter()) {
+        let hold = store.holds.of(&queue, shard);
+        let mut hold = hold.lock().await;
+        let here = |receipt: &Receipt| (&receipt.queue, receipt.shard) == (&queue, shard);
+        let ours: Vec<usize> =
+            (0..receipts.len()).filter(|n| here(&receipts[*n]) && is_held(&hold, &receipts[*n])).collect();
+        let extended =
+            store.extend(&mut hold, &queue, shard, ours.iter().map(|n| &receipts[*n]), lease).await?;
+        for n in ours.into_iter().filter(|_| extended) {
+            renewed[n] = Some(Renewed::Extended(receipts[n].clone()));
+        }
+    }
+    Ok(renewed.into_iter().map(|one| one.unwrap_or(Renewed::Superseded)).collect())
+}
+
+/// The shards that a transaction writes in, with what it ends in each.
+struct Part<'a> {
+    queue: QueueName,
+    shard: Shard,
+    hold: OwnedMutexGuard<Hold>,
+    after: Hold,
+    ends: Vec<&'a Settlement>,
+}
+
+impl Store {
+    /// Ends all of them, or none if one is not ours any more.
+    async fn settle_held(self: &Arc<Self>, settlements: &[Settlement]) -> Result<bool, StoreError> {
+        let mut parts = self.parts(settlements).await;
+        if !parts.iter_mut().all(Part::take_off) {
+            return Ok(false);
+        }
+        let written: Vec<Args> = parts.iter().map(|part| self.lease_after(part)).collect();
+        let done = self.restarting(|| self.write_ends(&parts, &written)).await?;
+        let done = match done {
+            Written::Unknown(lost) => match written.first() {
+                // All or nothing: one row tells for the whole transaction.
+                Some(args) => self.has_token(args, lost).await?,
+                None => true,
+            },
+            Written::Yes => true,
+            Written::No => false,
+        };
+        if done {
+            parts.into_iter().for_each(Part::land);
+        }
+        Ok(done)
+    }
+
+    /// The holds that settlements need, locked in one order for all.
+    async fn parts<'a>(&self, settlements: &'a [Settlement]) -> Vec<Part<'a>> {
+        let mut parts = Vec::new();
+        for (queue, shard) in places(settlements.iter().map(|settlement| &settlement.receipt)) {
+            let hold = self.holds.of(&queue, shard).lock_owned().await;
+            let here = |of: &&Settlement| (&of.receipt.queue, of.receipt.shard) == (&queue, shard);
+            let ends = settlements.iter().filter(here).collect();
+            parts.push(Part { after: hold.clone(), queue, shard, hold, ends });
+        }
+        parts
+    }
+
+    fn lease_after(&self, part: &Part<'_>) -> Args {
+        self.lease_write(&part.after, &part.queue, part.shard, part.after.fence)
+    }
+
+    async fn write_ends(&self, parts: &[Part<'_>], written: &[Args]) -> Result<Written, StoreError> {
+        let transaction = self.begin(SETTLE).await?;
+        let mut ours = true;
+        for (part, lease) in parts.iter().zip(written) {
+            ours = ours
+                && run(&transaction, SETTLE, self.sql.lease_write.bind(lease)).await? == 1
+                && self.write_part(&transaction, part, lease).await?;
+        }
+        if !ours {
+            transaction.rollback().await.map_err(|e| classify(SETTLE, e))?;
+            return Ok(Written::No);
+        }
+        let settlements = parts.iter().flat_map(|part| part.ends.iter().copied());
+        self.emit(&transaction, &children(settlements)).await?;
+        committed(transaction.commit().await.map_err(|e| classify(SETTLE, e)))
+    }
+
+    /// Ends messages of one shard; false if one of them is not there any more.
+    async fn write_part(
+        &self,
+        on: &impl ConnectionTrait,
+        part: &Part<'_>,
+        lease: &Args,
+    ) -> Result<bool, StoreError> {
+        for (disposition, messages) in part.alike() {
+            let args = span(lease.clone(), messages.iter().copied());
+            let sql = match disposition {
+                Disposition::Returned => continue,
+                Disposition::Done { .. } => &self.sql.lease_done,
+                Disposition::Dead { reason } => {
+                    let args = args.clone().with("reason", reason.as_str());
+                    run(on, SETTLE, self.sql.lease_dead.bind(&args)).await?;
+                    &self.sql.lease_done
+                }
+                Disposition::Retry { .. } if self.order.blocks() => &self.sql.lease_park,
+                Disposition::Retry { .. } => &self.sql.lease_retry,
+            };
+            let args = match disposition {
+                Disposition::Retry { after, reason } => {
+                    args.with("after", micros(*after)).with("reason", reason.as_str())
+                }
+                _ => args,
+            };
+            if run(on, SETTLE, sql.bind(&args)).await? != messages.len() as u64 {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Strikes a lost claim from our books; the lease row follows with the next write.
+    async fn ground(&self, receipt: &Receipt) {
+        let hold = self.holds.of(&receipt.queue, receipt.shard);
+        let mut hold = hold.lock().await;
+        if is_held(&hold, receipt) {
+            hold.flights.remove(&receipt.message);
+        }
+    }
+
+    async fn extend(
+        &self,
+        hold: &mut Hold,
+        queue: &QueueName,
+        shard: Shard,
+        receipts: impl Iterator<Item = &Receipt>,
+        lease: Lease,
+    ) -> Result<bool, StoreError> {
+        let ids: Vec<MessageId> = receipts.map(|receipt| receipt.message).collect();
+        if ids.is_empty() {
+            return Ok(false);
+        }
+        self.clock.forget();
+        let deadline = self.now(&self.db, "renew").await? + micros(lease.duration());
+        for id in &ids {
+            hold.flights.entry(*id).and_modify(|flight| flight.deadline = deadline);
+        }
+        let extended = self.write_claim(hold, false, queue, shard, None).await;
+        match extended {
+            Ok(false) => hold.lose(),
+            // The row may still end earlier than our books say: nothing new flies before the next look.
+            Err(_) => hold.footing = super::hold::Footing::Lost,
+            Ok(true) => {}
+        }
+        extended
+    }
+}
+
+impl<'a> Part<'a> {
+    /// Strikes from the books what is ended; false if one of the receipts is not the newest of its message.
+    fn take_off(&mut self) -> bool {
+        let after = &mut self.after;
+        self.ends.iter().all(|end| {
+            let held = is_held(after, &end.receipt);
+            after.flights.remove(&end.receipt.message);
+            held
+        })
+    }
+
+    fn land(mut self) {
+        self.hold.flights = std::mem::take(&mut self.after.flights);
+    }
+
+    /// Messages that one statement can end, by disposition.
+    fn alike(&self) -> Vec<(&'a Disposition, Vec<(i64, MessageId)>)> {
+        let mut groups: Vec<(&Disposition, Vec<(i64, MessageId)>)> = Vec::new();
+        for Settlement { receipt, disposition } in &self.ends {
+            let message = (receipt.locator.0, receipt.message);
+            match groups.iter_mut().find(|(known, _)| written_alike(known, disposition)) {
+                Some((_, messages)) => messages.push(message),
+                None => groups.push((disposition, vec![message])),
+            }
+        }
+        groups
+    }
+}
+
+fn is_held(hold: &Hold, receipt: &Receipt) -> bool {
+    let flight = hold.flights.get(&receipt.message);
+    flight.is_some_and(|flight| flight.claim == receipt.claim && flight.due == receipt.locator.0)
+}
+
+/// The queues and shards of receipts, each once, in one order for everybody.
+fn places<'a>(receipts: impl Iterator<Item = &'a Receipt>) -> Vec<(QueueName, Shard)> {
+    let mut places: Vec<_> = receipts.map(|receipt| (receipt.queue.clone(), receipt.shard)).collect();
+    places.sort();
+    places.dedup();
+    places
+}

@@ -1,0 +1,8 @@
+-- The oldest due messages of a shard.
+SELECT id, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) - TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', available_at) AS age
+  FROM claimstream_queue
+ WHERE queue = :queue
+   AND shard = :shard
+   AND available_at <= UTC_TIMESTAMP(6)
+ ORDER BY available_at, id
+ LIMIT :limit

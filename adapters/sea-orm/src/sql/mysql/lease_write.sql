@@ -1,0 +1,13 @@
+-- Takes, extends, or gives up the lease of a shard and notes what is in flight, if the fence is still the one we know.
+UPDATE claimstream_lease
+   SET holder     = :new_holder,
+       label      = :label,
+       fence      = :new_fence,
+       held_until = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :until MICROSECOND,
+       in_flight  = :in_flight,
+       flights    = :flights,
+       token      = :token
+ WHERE queue = :queue
+   AND shard = :shard
+   AND fence = :fence
+   AND (holder IS NULL OR holder = :holder)

@@ -1,0 +1,11 @@
+-- Puts messages off where they are, so that what has the same ordering key waits behind them.
+UPDATE claimstream_queue
+   SET attempts     = attempts + 1,
+       claim_id     = NULL,
+       claimed_from = NULL,
+       parked_until = :now + :after,
+       last_error   = :reason
+ WHERE queue = :queue
+   AND shard = :shard
+   AND available_at BETWEEN :first AND :last
+   AND id IN (:ids)

@@ -1,0 +1,209 @@
+use std::time::Duration;
+
+use claimstream_domain::{
+    Disposition, Reason, Renewed,
+    Settled::{Accepted, Superseded},
+    Settlement,
+};
+
+use super::{Clause, clauses};
+use crate::{LEASE, Stage, ids};
+
+pub const CLAUSES: &[Clause<Stage>] = clauses!["ownership":
+    a_shard_in_somebodys_hands_is_not_entered,
+    a_shard_is_free_once_its_last_message_is_settled,
+    other_shards_are_free_meanwhile,
+    a0_9_nobody_crosses_shards_and_those_of_the_stopped_are_taken_over,
+    a_take_over_counts_an_attempt_for_what_was_in_flight_and_for_nothing_else,
+    what_was_in_flight_at_a_take_over_is_handed_out_alone,
+    what_the_old_holder_settles_after_a_take_over_is_superseded,
+    a_renewal_after_a_take_over_is_superseded,
+    a_batch_with_something_lost_is_answered_in_order,
+    a_message_that_ends_its_process_each_time_is_found_alone,
+    in_flight_counts_as_leased_and_what_waited_longest_is_not_in_flight,
+    a_closed_claim_comes_back_to_its_own_instance_with_one_attempt_more,
+];
+
+pub async fn a_shard_in_somebodys_hands_is_not_entered(stage: Stage) {
+    let sent = stage.enqueue(6).await;
+    assert_eq!(ids(&stage.store.take(3).await), sent[..3]);
+    stage.rival.finds_nothing().await;
+    assert_eq!(ids(&stage.store.take(3).await), sent[3..]);
+}
+
+pub async fn a_shard_is_free_once_its_last_message_is_settled(stage: Stage) {
+    let sent = stage.enqueue(4).await;
+    let held = stage.store.take(2).await;
+    assert_eq!(stage.store.ack(&held[0]).await, Accepted);
+    stage.rival.finds_nothing().await;
+    assert_eq!(stage.store.ack(&held[1]).await, Accepted);
+    assert_eq!(ids(&stage.rival.take_all().await), sent[2..]);
+    stage.store.finds_nothing().await;
+}
+
+pub async fn other_shards_are_free_meanwhile(stage: Stage) {
+    let loose: Vec<_> = (0..40).map(|_| stage.loose_message()).collect();
+    stage.store.enqueue(&loose).await;
+    let held = stage.store.claim(1).await;
+    let rest = stage.rival.take_all().await;
+    assert!(rest.iter().all(|claimed| claimed.message.shard != held[0].message.shard));
+    let shards: std::collections::HashSet<_> = rest.iter().map(|claimed| claimed.message.shard).collect();
+    assert_eq!(shards.len(), usize::from(stage.facts.shards.get()) - 1);
+}
+
+pub async fn a0_9_nobody_crosses_shards_and_those_of_the_stopped_are_taken_over(stage: Stage) {
+    let loose: Vec<_> = (0..60).map(|_| stage.loose_message()).collect();
+    stage.store.enqueue(&loose).await;
+    let ours = stage.store.claim(1).await;
+    let theirs = stage.rival.take_all().await;
+    let more = stage.store.take_all().await;
+    let shard = ours[0].message.shard;
+    assert!(more.iter().all(|claimed| claimed.message.shard == shard));
+    assert!(theirs.iter().all(|claimed| claimed.message.shard != shard));
+    assert_eq!(1 + more.len() + theirs.len(), 60);
+    // The rival stops, and its leases run out.
+    for claimed in ours.iter().chain(&more) {
+        assert_eq!(stage.store.ack(claimed).await, Accepted);
+    }
+    stage.store.finds_nothing().await;
+    stage.advance(LEASE).await;
+    let mut taken_over = 0;
+    while let Some(claimed) = stage.store.take(1).await.pop() {
+        assert_eq!((claimed.attempt, stage.store.ack(&claimed).await), (2, Accepted));
+        taken_over += 1;
+    }
+    assert_eq!(taken_over, theirs.len());
+}
+
+pub async fn a_take_over_counts_an_attempt_for_what_was_in_flight_and_for_nothing_else(stage: Stage) {
+    stage.enqueue(4).await;
+    let held = stage.store.take(3).await;
+    assert_eq!(stage.store.nack(&held[0], Duration::ZERO, "busy").await, Accepted);
+    stage.advance(LEASE).await;
+    let mut attempts = Vec::new();
+    while let Some(claimed) = stage.rival.take(1).await.pop() {
+        attempts.push((claimed.message.id, claimed.attempt));
+        assert_eq!(stage.rival.ack(&claimed).await, Accepted);
+    }
+    attempts.sort();
+    let id = |n: usize| held[n].message.id;
+    let mut expected = vec![(id(0), 2), (id(1), 2), (id(2), 2)];
+    expected.extend(attempts.iter().copied().filter(|(id, _)| !ids(&held).contains(id)));
+    expected.sort();
+    assert_eq!(attempts, expected);
+    assert_eq!(attempts.iter().map(|(_, attempt)| attempt).sum::<u32>(), 7);
+}
+
+pub async fn what_was_in_flight_at_a_take_over_is_handed_out_alone(stage: Stage) {
+    let sent = stage.enqueue(4).await;
+    stage.store.take(2).await;
+    stage.advance(LEASE).await;
+    for suspect in &sent[..2] {
+        let alone = stage.rival.take(9).await;
+        assert_eq!(ids(&alone), [*suspect]);
+        assert_eq!(stage.rival.ack(&alone[0]).await, Accepted);
+    }
+    assert_eq!(ids(&stage.rival.take(9).await), sent[2..]);
+}
+
+pub async fn what_the_old_holder_settles_after_a_take_over_is_superseded(stage: Stage) {
+    stage.enqueue(2).await;
+    let held = stage.store.take(2).await;
+    stage.advance(LEASE).await;
+    let anew = stage.rival.take_one().await;
+    for claimed in &held {
+        assert_eq!(stage.store.ack(claimed).await, Superseded);
+    }
+    assert_eq!(stage.rival.status().await.map(|status| status.depth), Some(2));
+    assert_eq!(stage.rival.ack(&anew).await, Accepted);
+}
+
+pub async fn a_renewal_after_a_take_over_is_superseded(stage: Stage) {
+    stage.enqueue(1).await;
+    let held = stage.store.take_one().await;
+    stage.advance(LEASE).await;
+    stage.rival.take_one().await;
+    let renewed = stage.store.renew_all(std::slice::from_ref(&held.receipt), LEASE).await;
+    assert_eq!(renewed, [Renewed::Superseded]);
+}
+
+pub async fn a_batch_with_something_lost_is_answered_in_order(stage: Stage) {
+    let sent = stage.enqueue(5).await;
+    let claimed = stage.store.take(5).await;
+    assert_eq!(stage.store.ack(&claimed[1]).await, Accepted);
+    let child = stage.message();
+    let end = |n: usize, disposition| Settlement { receipt: claimed[n].receipt.clone(), disposition };
+    let batch = [
+        end(4, Disposition::Returned),
+        end(1, Disposition::Done { emit: vec![stage.message()] }),
+        end(2, Disposition::Dead { reason: Reason::new("bad") }),
+        end(3, Disposition::Retry { after: Duration::from_secs(9), reason: Reason::new("busy") }),
+        end(0, Disposition::Done { emit: vec![child.clone()] }),
+    ];
+    let answers = stage.store.settle_all(&batch).await;
+    assert_eq!(answers, [Accepted, Superseded, Accepted, Accepted, Accepted]);
+    let mut due = ids(&stage.rival.take_all().await);
+    due.sort();
+    let mut expected = vec![sent[4], child.id];
+    expected.sort();
+    assert_eq!(due, expected);
+    assert_eq!(stage.store.dead().await[0].message.id, sent[2]);
+}
+
+pub async fn a_message_that_ends_its_process_each_time_is_found_alone(stage: Stage) {
+    let sent = stage.enqueue(5).await;
+    let poison = sent[2];
+    let instances = [&stage.store, &stage.rival];
+    let (mut crashes, mut handled) = (0, Vec::new());
+    'processes: for n in 0.. {
+        let process = instances[n % 2];
+        loop {
+            let claimed = process.take(9).await;
+            if claimed.is_empty() {
+                break 'processes;
+            }
+            if claimed.iter().any(|claimed| claimed.message.id == poison && claimed.attempt > 3) {
+                assert_eq!(claimed.len(), 1, "it is not alone");
+                assert_eq!(process.bury(&claimed[0], "it ends its process").await, Accepted);
+                continue;
+            }
+            if claimed.iter().any(|claimed| claimed.message.id == poison) {
+                crashes += 1;
+                stage.advance(LEASE).await;
+                continue 'processes;
+            }
+            for claimed in &claimed {
+                assert!(claimed.attempt <= 2, "an innocent is charged again and again: {claimed:?}");
+                assert_eq!(process.ack(claimed).await, Accepted);
+                handled.push(claimed.message.id);
+            }
+        }
+    }
+    handled.sort();
+    let innocent: Vec<_> = sent.iter().copied().filter(|id| *id != poison).collect();
+    assert_eq!((crashes, handled), (3, innocent));
+}
+
+pub async fn in_flight_counts_as_leased_and_what_waited_longest_is_not_in_flight(stage: Stage) {
+    stage.enqueue(1).await;
+    stage.store.take_one().await;
+    stage.advance(Duration::from_secs(5)).await;
+    stage.enqueue(2).await;
+    stage.advance(Duration::from_secs(4)).await;
+    let status = stage.rival.status().await.expect("a queue");
+    assert_eq!((status.depth, status.due, status.leased), (3, 2, 1));
+    assert_eq!(status.oldest.map(|oldest| oldest.as_secs()), Some(4));
+    stage.advance(LEASE).await;
+    let status = stage.rival.status().await.expect("a queue");
+    assert_eq!((status.due, status.leased), (3, 0));
+}
+
+pub async fn a_closed_claim_comes_back_to_its_own_instance_with_one_attempt_more(stage: Stage) {
+    let sent = stage.enqueue(2).await;
+    let first = stage.store.take(2).await;
+    stage.advance(LEASE).await;
+    let again = stage.store.take(2).await;
+    assert_eq!((ids(&again), again[0].attempt), (vec![sent[0]], 2));
+    assert_eq!(stage.store.ack(&first[0]).await, Superseded);
+    assert_eq!(stage.store.ack(&again[0]).await, Accepted);
+}
