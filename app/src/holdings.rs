@@ -113,8 +113,9 @@ impl Holdings {
             return Standing::Lost;
         }
         let stale = held.term.deadline <= now;
-        held.stage = Stage::Out;
-        self.idle.fetch_add(1, Ordering::Relaxed);
+        if mem::replace(&mut held.stage, Stage::Out) == Stage::Buffered {
+            self.idle.fetch_add(1, Ordering::Relaxed);
+        }
         if stale { Standing::Stale } else { Standing::Live }
     }
 

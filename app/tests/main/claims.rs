@@ -220,6 +220,26 @@ fn a_claim_that_waited_past_its_deadline_is_given_back_and_not_yielded() {
 }
 
 #[test]
+fn a_message_given_back_holds_no_later_settlement_up() {
+    let play = Play::new([Answer::Messages(vec![1, 1, 1]), Answer::Messages(vec![1])]);
+    let mut bench = Bench::default();
+    let mut claims = play.relay(RelayConfig::default()).claims("orders").unwrap();
+    let timer = play.timer.clone();
+    let task = bench.start(async move {
+        drop(claims.next().await.unwrap().unwrap());
+        timer.advance(Duration::from_millis(28_500));
+        (claims.next().await.unwrap().unwrap(), claims)
+    });
+    let (fresh, mut claims) = bench.finish(&play.timer, task);
+    let _next = bench.start(async move { claims.next().await });
+    bench.pass(&play.timer, Duration::from_millis(20));
+    assert_eq!(returned(&play.settled()), [id(2), id(3)]);
+    let task = bench.start(fresh.ack());
+    bench.settle();
+    assert_eq!(task.take().expect("an ack without a wait").unwrap(), Settled::Accepted);
+}
+
+#[test]
 fn what_was_claimed_too_often_is_buried_with_its_last_reason() {
     let play = Play::new([Answer::Messages(vec![4, 3])]);
     let retry = RetryPolicy { max_attempts: MAX_ATTEMPTS, ..RetryPolicy::default() };
