@@ -34,7 +34,7 @@ pub struct MessageConfig {
 
 impl MessageConfig {
     /// The retry policy to give to the pipeline: [`retry`](Self::retry) and one attempt more, which does nothing but
-    /// note a message as failed whose last attempt was cut off, as by a crash.
+    /// note a message as failed whose last attempt was cut off, as by a crash, or could not be noted.
     pub fn pipeline_retry(&self) -> RetryPolicy {
         RetryPolicy { max_attempts: self.retry.max_attempts.saturating_add(1), ..self.retry.clone() }
     }
@@ -69,8 +69,7 @@ impl MessageHandler {
     async fn step(&self, claimed: &Claimed, message: &NotificationMessage) -> Verdict {
         match self.messages.status(&[message.id]).await.map(|statuses| statuses.first().copied().flatten()) {
             Ok(None | Some(DeliveryStatus::Pending)) if claimed.attempt > self.config.retry.max_attempts => {
-                let why = "the last attempt never ended, and nobody knows whether it delivered";
-                self.give_up(claimed, message, Reason::new(why)).await
+                self.give_up(claimed, message, unended(claimed)).await
             }
             Ok(None | Some(DeliveryStatus::Pending)) => self.deliver(claimed, message).await,
             Ok(Some(status @ (DeliveryStatus::Delivered | DeliveryStatus::Skipped))) => {
@@ -121,7 +120,7 @@ impl MessageHandler {
         );
         match noted {
             Ok(()) => Verdict::ack(),
-            Err(e) => self.unnoted(claimed, format_args!("delivered, but this could not be noted: {e}")),
+            Err(e) => Verdict::nack(format_args!("delivered, but this could not be noted: {e}")),
         }
     }
 
@@ -133,15 +132,7 @@ impl MessageHandler {
         );
         match noted {
             Ok(()) => Verdict::Bury { reason },
-            Err(e) => self.unnoted(claimed, format_args!("{reason}; this could not be noted: {e}")),
-        }
-    }
-
-    /// Another attempt, or the end with the last one, when a record could not be brought in step with what happened.
-    fn unnoted(&self, claimed: &Claimed, why: fmt::Arguments<'_>) -> Verdict {
-        match self.config.retry.is_last(claimed.attempt) {
-            true => Verdict::bury(why),
-            false => Verdict::nack(why),
+            Err(e) => unnoted(&reason, &e),
         }
     }
 
@@ -167,11 +158,16 @@ impl MessageHandler {
         asked.max(self.config.retry.delay(claimed.attempt, seed))
     }
 
+    /// The end of the message; it comes once more if that cannot be noted and the spare attempt is left.
     async fn give_up(&self, claimed: &Claimed, message: &NotificationMessage, reason: Reason) -> Verdict {
-        let recorded = self.fail(message, &reason).await.is_ok();
         let (attempt, channel) = (claimed.attempt, message.channel);
+        let noted = self.fail(message, &reason).await;
+        let recorded = noted.is_ok();
         tracing::error!(message_id = %message.id, %channel, attempt, recorded, "notification.message.given_up");
-        Verdict::Bury { reason }
+        match noted {
+            Err(error) if attempt <= self.config.retry.max_attempts => unnoted(&reason, &error),
+            _ => Verdict::Bury { reason },
+        }
     }
 
     async fn fail(&self, message: &NotificationMessage, reason: &Reason) -> Result<(), StoreError> {
@@ -194,6 +190,22 @@ impl fmt::Debug for MessageHandler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut all = f.debug_struct("MessageHandler");
         all.field("providers", &self.providers).field("config", &self.config).finish_non_exhaustive()
+    }
+}
+
+/// Another attempt, because a record could not be brought in step with what happened.
+fn unnoted(reason: &Reason, error: &StoreError) -> Verdict {
+    Verdict::nack(format_args!("{reason}; this could not be noted: {error}"))
+}
+
+/// Why there is no attempt left after one that did not come to an end.
+fn unended(claimed: &Claimed) -> Reason {
+    let why = "the last attempt never ended, and nobody knows whether it delivered";
+    match &claimed.last_error {
+        Some(last) => Reason::new(format_args!(
+            "the last attempt never ended or could not be noted; heard last: {last}"
+        )),
+        None => Reason::new(why),
     }
 }
 

@@ -9,8 +9,8 @@ use claimstream_domain::{
     },
 };
 use claimstream_ports::{
-    Handler, MessageOutcome, MessageRepository, RecipientDirectory, RequestRepository, StoreError,
-    StoreErrorKind, TemplateSource,
+    Handler, MessageOutcome, MessageRepository, OpenedRequest, RecipientDirectory, RequestRepository,
+    StoreError, StoreErrorKind, TemplateSource,
 };
 use uuid::Uuid;
 
@@ -26,6 +26,8 @@ use super::{
 /// * A request that names an unknown segment, or nobody at all, is closed as failed.
 /// * A combination of recipient and channel that cannot be sent is recorded as skipped, with the reason.
 /// * A request whose last allowed attempt fails or is cut off is closed as failed, in step with its dead letter.
+/// * A request that was dispatched and comes again, its ack having been lost, never fails any more: if the directory has
+///   forgotten its recipients meanwhile, it is tried again, and its last attempt ends with the dead letters.
 /// * A request that has failed goes to the dead letters when it comes again, unless its attempts count from one again:
 ///   then its dead letter was revived, and it is taken up where it failed.
 ///
@@ -67,7 +69,7 @@ impl RequestConfig {
     }
 
     /// The retry policy to give to the pipeline: [`retry`](Self::retry) and one attempt more, which does nothing but
-    /// close a request whose last attempt was cut off, as by a crash.
+    /// close a request whose last attempt was cut off, as by a crash, or could not be recorded.
     pub fn pipeline_retry(&self) -> RetryPolicy {
         RetryPolicy { max_attempts: self.retry.max_attempts.saturating_add(1), ..self.retry.clone() }
     }
@@ -106,7 +108,8 @@ impl RequestHandler {
             RequestStatus::Failed if claimed.attempt == 1 => {
                 tracing::info!(request = %id, "notification.request.taken_up");
                 self.requests.reopen(id).await?;
-                self.fan_out(claimed, &opened.request, checkpoint).await
+                let reopened = OpenedRequest { status: RequestStatus::Processing, ..opened };
+                self.fan_out(claimed, &reopened, checkpoint).await
             }
             RequestStatus::Failed => {
                 tracing::warn!(request = %id, "notification.request.buried");
@@ -115,31 +118,31 @@ impl RequestHandler {
             RequestStatus::Pending | RequestStatus::Processing
                 if claimed.attempt > self.config.retry.max_attempts =>
             {
-                Ok(self.give_up(claimed, id, Reason::new("the last attempt never ended")).await)
+                Ok(self.give_up(claimed, id, unended(claimed)).await)
             }
             RequestStatus::Pending
             | RequestStatus::Processing
             | RequestStatus::Dispatched
-            | RequestStatus::PartiallyFailed => self.fan_out(claimed, &opened.request, checkpoint).await,
+            | RequestStatus::PartiallyFailed => self.fan_out(claimed, &opened, checkpoint).await,
         }
     }
 
     async fn fan_out(
         &self,
         claimed: &Claimed,
-        request: &NotificationRequest,
+        opened: &OpenedRequest,
         from: FanOut,
     ) -> Result<Verdict, StoreError> {
-        let directory = self.directory.as_ref();
+        let (request, directory) = (&opened.request, self.directory.as_ref());
         let chunk = match Chunk::gather(directory, &request.recipients, from, self.config.chunk).await? {
             Gathered::Chunk(chunk) => chunk,
             Gathered::UnknownSegment(name) => {
                 let why = Reason::new(format_args!("unknown segment {name:?}"));
-                return self.fail(request.id, why).await;
+                return self.fail(claimed, opened, why).await;
             }
         };
         if from == FanOut::begin(request.id) && chunk.is_empty() {
-            return self.fail(request.id, Reason::new("the recipients come to nobody")).await;
+            return self.fail(claimed, opened, Reason::new("the recipients come to nobody")).await;
         }
         let sendable = self.record(self.resolve(request, &chunk).await?).await?;
         let emit = children(&sendable, chunk.next, &claimed.message.headers).map_err(corrupt)?;
@@ -207,10 +210,30 @@ impl RequestHandler {
         }
     }
 
-    async fn fail(&self, request: Uuid, why: Reason) -> Result<Verdict, StoreError> {
+    async fn fail(
+        &self,
+        claimed: &Claimed,
+        opened: &OpenedRequest,
+        why: Reason,
+    ) -> Result<Verdict, StoreError> {
+        let request = opened.request.id;
+        if !matches!(opened.status, RequestStatus::Pending | RequestStatus::Processing) {
+            return Ok(self.stuck(claimed, request, why));
+        }
         self.requests.close(request, Some(why)).await?;
         tracing::warn!(request = %request, "notification.request.failed");
         Ok(Verdict::ack())
+    }
+
+    /// What was dispatched cannot fail any more, and an ack would lose the messages that are recorded and not enqueued.
+    fn stuck(&self, claimed: &Claimed, request: Uuid, why: Reason) -> Verdict {
+        let attempt = claimed.attempt;
+        tracing::error!(request = %request, attempt, "notification.request.stuck");
+        let why = format_args!("dispatched, but what is pending can no longer be enqueued: {why}");
+        match self.config.retry.is_last(attempt) {
+            true => Verdict::bury(why),
+            false => Verdict::nack(why),
+        }
     }
 
     /// Another attempt, or the end of the request with its last one.
@@ -223,10 +246,18 @@ impl RequestHandler {
         }
     }
 
+    /// The end of the request; it comes once more if that cannot be recorded and the spare attempt is left.
     async fn give_up(&self, claimed: &Claimed, request: Uuid, reason: Reason) -> Verdict {
-        let recorded = self.requests.close(request, Some(reason.clone())).await.is_ok();
-        tracing::error!(request = %request, attempt = claimed.attempt, recorded, "notification.request.given_up");
-        Verdict::Bury { reason }
+        let attempt = claimed.attempt;
+        let closed = self.requests.close(request, Some(reason.clone())).await;
+        let recorded = closed.is_ok();
+        tracing::error!(request = %request, attempt, recorded, "notification.request.given_up");
+        match closed {
+            Err(error) if attempt <= self.config.retry.max_attempts => {
+                Verdict::nack(format_args!("{reason}; this could not be recorded: {error}"))
+            }
+            _ => Verdict::Bury { reason },
+        }
     }
 }
 
@@ -247,6 +278,16 @@ impl Handler for RequestHandler {
 impl fmt::Debug for RequestHandler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RequestHandler").field("config", &self.config).finish_non_exhaustive()
+    }
+}
+
+/// Why there is no attempt left after one that did not come to an end.
+fn unended(claimed: &Claimed) -> Reason {
+    match &claimed.last_error {
+        Some(last) => Reason::new(format_args!(
+            "the last attempt never ended or could not be noted; heard last: {last}"
+        )),
+        None => Reason::new("the last attempt never ended"),
     }
 }
 

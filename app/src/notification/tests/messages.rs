@@ -170,8 +170,31 @@ fn a_delivery_that_cannot_be_noted_comes_again_and_is_never_noted_as_failed() {
         handle(messages, accepting("r-1"), attempt)
     };
     assert!(matches!(unnoted(1), Verdict::Nack { after: None, .. }));
-    let Verdict::Bury { reason } = unnoted(11) else { panic!("not buried") };
+    let Verdict::Nack { after: None, reason } = unnoted(11) else { panic!("not left to the spare attempt") };
     assert!(reason.as_str().starts_with("delivered, but"), "{reason}");
+}
+
+#[test]
+fn a_failure_that_cannot_be_noted_leaves_the_message_to_the_spare_attempt() {
+    let unnoted = |providers, attempt| {
+        let mut messages = pending();
+        messages.expect_conclude().times(1).returning(|_| Err(down("conclude")));
+        handle(messages, providers, attempt)
+    };
+    assert!(matches!(unnoted(busy(None), 11), Verdict::Nack { after: None, .. }));
+    assert!(matches!(unnoted(refusing(), 11), Verdict::Nack { after: None, .. }));
+    assert!(matches!(unnoted(idle(), 12), Verdict::Bury { .. }), "there is no attempt after the spare one");
+}
+
+#[test]
+fn the_spare_attempt_tells_what_the_last_one_said() {
+    let why = "the last attempt never ended or could not be noted; heard last: HTTP 503";
+    let handler =
+        MessageHandler::new(Arc::new(noting(pending(), failed_for(why))), idle(), MessageConfig::default());
+    let mut claimed = claimed_message(&notification(), 12);
+    claimed.last_error = Some(Reason::new("HTTP 503"));
+    let verdict = finish(handler.expect("a good configuration").handle(&claimed));
+    assert_eq!(verdict, Verdict::bury(why));
 }
 
 #[test]

@@ -254,6 +254,41 @@ fn a_last_attempt_that_was_cut_off_fails_the_request_without_another_one() {
 }
 
 #[test]
+fn a_failure_that_cannot_be_recorded_leaves_the_request_to_the_spare_attempt() {
+    let unclosed = |attempt| {
+        let mut ports = Ports::processing(request(&[Channel::Email], vec![user("a")]));
+        ports.directory.checkpoint();
+        ports.directory.expect_resolve().returning(|_, _, _| Err(down("resolve")));
+        ports.requests.expect_close().times(1).returning(|_, _| Err(down("close")));
+        ports.handle(attempt)
+    };
+    let Verdict::Nack { after: None, reason } = unclosed(6) else { panic!("not put off") };
+    assert!(reason.as_str().contains("resolve") && reason.as_str().contains("close"), "{reason}");
+    assert!(matches!(unclosed(7), Verdict::Bury { .. }), "there is no attempt after the spare one");
+}
+
+#[test]
+fn the_spare_attempt_tells_what_the_last_one_said() {
+    let ports = Ports::processing(request(&[Channel::Email], vec![user("a")])).closing(1, Some("is down"));
+    let mut claimed = claimed_step(FanOut::begin(REQUEST), 7);
+    claimed.last_error = Some(Reason::new("the directory is down"));
+    assert!(matches!(finish(ports.handler().handle(&claimed)), Verdict::Bury { .. }));
+}
+
+#[test]
+fn what_was_dispatched_and_comes_again_is_not_acked_while_its_recipients_are_gone() {
+    for recipients in [vec![segment("vip")], vec![segment("empty")]] {
+        let handle = |attempt| {
+            Ports::with(request(&[Channel::Email], recipients.clone()), RequestStatus::Dispatched)
+                .handle(attempt)
+        };
+        assert!(matches!(handle(5), Verdict::Nack { after: None, .. }));
+        let Verdict::Bury { reason } = handle(6) else { panic!("not buried") };
+        assert!(reason.as_str().contains("pending"), "{reason}");
+    }
+}
+
+#[test]
 fn every_port_that_fails_puts_the_step_off() {
     let good = || Ports::processing(request(&[Channel::Email], vec![user("a")]));
     let nacked = |ports: Ports| matches!(ports.handle(1), Verdict::Nack { after: None, .. });
