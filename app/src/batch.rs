@@ -8,9 +8,9 @@ use std::{
 
 use claimstream_domain::Settlement;
 use claimstream_ports::Timer;
-use futures::FutureExt;
+use futures::{FutureExt, channel::oneshot};
 
-use crate::holdings::Ticket;
+use crate::{holdings::Ticket, settler::Outcome};
 
 /// Settlements that are waiting to be written together.
 ///
@@ -27,6 +27,8 @@ pub(crate) struct Entry {
     pub(crate) settlement: Settlement,
     /// When the claim must no longer be relied on.
     pub(crate) deadline: Duration,
+    /// Where its outcome goes.
+    pub(crate) answer: oneshot::Sender<Outcome>,
 }
 
 #[derive(Default)]
@@ -37,15 +39,15 @@ struct Content {
 }
 
 impl Batch {
-    /// Adds a settlement and says which place it has; gives it back if the batch is no longer open.
-    pub(crate) fn join(&self, entry: Entry, most: usize) -> Result<usize, Entry> {
+    /// Adds a settlement; gives it back if the batch is no longer open.
+    pub(crate) fn join(&self, entry: Entry, most: usize) -> Result<(), Box<Entry>> {
         let mut content = self.content();
         if content.taken || content.entries.len() >= most {
-            return Err(entry);
+            return Err(Box::new(entry));
         }
         content.entries.push(entry);
         content.ripe |= content.entries.len() >= most;
-        Ok(content.entries.len() - 1)
+        Ok(())
     }
 
     /// Says that no more settlements can come. Whoever says so must then poll the batch's writing.

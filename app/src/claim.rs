@@ -63,6 +63,9 @@ impl Claim {
     }
 
     /// Finished, and `children` are enqueued in the same transaction: they exist exactly if the answer is `Accepted`.
+    ///
+    /// If the store refuses them for good, as when one is too large, the message is buried with that reason and the
+    /// error is answered.
     pub async fn ack_emitting(self, children: Vec<NewMessage>) -> Result<Settled, RelayError> {
         self.settle(Verdict::Ack { emit: children }).await
     }

@@ -4,7 +4,6 @@ use claimstream_domain::{Claimed, MessageId, Renewed, Settled, Settlement, Verdi
 
 use crate::{
     Operation, RelayError,
-    batch::Entry,
     holdings::{Ticket, Turn, Wanted},
     renewal,
     settler::Settler,
@@ -54,8 +53,7 @@ impl Hold {
             }
         };
         let claim = receipt.claim;
-        let entry = Entry { ticket: self.ticket, settlement: Settlement { receipt, disposition }, deadline };
-        let outcome = self.settler.join(entry).await;
+        let outcome = self.settler.join(self.ticket, Settlement { receipt, disposition }, deadline).await;
         self.ended = true;
         let settled = outcome.as_ref().ok();
         tracing::debug!(message_id = %self.message, %claim, attempt = self.attempt, ?event, ?settled, "settled");

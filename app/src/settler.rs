@@ -3,19 +3,21 @@ use std::{
     pin::Pin,
     sync::{Arc, Mutex, PoisonError},
     task::{Context, Poll},
+    time::Duration,
 };
 
-use claimstream_domain::{QueueName, Settled};
-use claimstream_ports::StoreError;
+use claimstream_domain::{QueueName, Settled, Settlement};
+use claimstream_ports::{StoreError, StoreErrorKind};
 use futures::{
     FutureExt,
+    channel::oneshot,
     future::{BoxFuture, Shared},
 };
 use tracing::Instrument;
 
 use crate::{
     batch::{Batch, Entry},
-    holdings::Holdings,
+    holdings::{Holdings, Ticket},
     setup::Setup,
     writing,
 };
@@ -34,8 +36,8 @@ pub(crate) struct Settler {
 /// How one settlement ended.
 pub(crate) type Outcome = Result<Settled, Arc<StoreError>>;
 
-/// The writing of a batch; it ends with one outcome for each place.
-type Writing = Shared<BoxFuture<'static, Arc<[Outcome]>>>;
+/// The writing of a batch; it answers each entry on the way.
+type Writing = Shared<BoxFuture<'static, ()>>;
 
 #[derive(Clone)]
 struct Open {
@@ -49,19 +51,20 @@ impl Settler {
     }
 
     /// Joins the open batch, or opens one.
-    pub(crate) fn join(&self, entry: Entry) -> Settling {
+    pub(crate) fn join(&self, ticket: Ticket, settlement: Settlement, deadline: Duration) -> Settling {
         let most = self.setup.config.settle_batch as usize;
+        let (answer, outcome) = oneshot::channel();
+        let mut entry = Entry { ticket, settlement, deadline, answer };
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut entry = entry;
         loop {
             let Open { batch, writing } = open.get_or_insert_with(|| self.open());
             match batch.join(entry, most) {
-                Ok(place) => {
+                Ok(()) => {
                     let (batch, writing) = (Arc::clone(batch), writing.clone());
                     let holdings = Arc::clone(&self.holdings);
-                    return Settling { holdings, batch, writing, place, patience: Settling::PATIENCE };
+                    return Settling { holdings, batch, writing, outcome, patience: Settling::PATIENCE };
                 }
-                Err(returned) => (entry, *open) = (returned, None),
+                Err(returned) => (entry, *open) = (*returned, None),
             }
         }
     }
@@ -79,7 +82,7 @@ pub(crate) struct Settling {
     holdings: Arc<Holdings>,
     batch: Arc<Batch>,
     writing: Writing,
-    place: usize,
+    outcome: oneshot::Receiver<Outcome>,
     /// How often the executor is still given its turn.
     patience: u8,
 }
@@ -117,8 +120,9 @@ impl Future for Settling {
         if self.hurry(cx).is_pending() {
             return Poll::Pending;
         }
-        if let Poll::Ready(outcomes) = self.writing.poll_unpin(cx) {
-            return Poll::Ready(outcomes[self.place].clone());
+        let _ = self.writing.poll_unpin(cx);
+        if let Poll::Ready(outcome) = self.outcome.poll_unpin(cx) {
+            return Poll::Ready(outcome.unwrap_or_else(|_| Err(Arc::new(unwritten()))));
         }
         if self.batch.is_left_ripe() {
             // Somebody else was polling the writing and may have looked before the batch was ripe.
@@ -126,4 +130,8 @@ impl Future for Settling {
         }
         Poll::Pending
     }
+}
+
+fn unwritten() -> StoreError {
+    StoreError::new(StoreErrorKind::Unavailable, "settle", "its batch was given up")
 }

@@ -32,10 +32,12 @@ impl Setup {
         ClaimId::new(self.owner.instance(), self.claims.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// How long to wait after the next failure in a row of a call that is worth repeating.
+    /// How long to wait after the next failure in a row of a settlement or a renewal: as after a claim that failed, but
+    /// at most a tenth of the lease, because the claims in question run out meanwhile.
     pub(crate) fn wait_after_failure(&self, pace: Pace) -> (Pace, Duration) {
+        let most = self.config.lease.duration() / 10;
         match self.pace(pace, Found::Failed) {
-            (pace, Next::Wait(wait)) => (pace, wait),
+            (pace, Next::Wait(wait)) => (pace, wait.min(most)),
             (pace, Next::ClaimNow) => (pace, Duration::ZERO),
         }
     }

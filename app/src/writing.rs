@@ -1,7 +1,11 @@
-use std::{slice, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
-use claimstream_domain::{Disposition, Pace, QueueName, Settled, Settlement};
-use claimstream_ports::{StoreError, StoreErrorKind};
+use claimstream_domain::{Disposition, Pace, QueueName, Reason, Settled, Settlement};
+use claimstream_ports::{StoreError, StoreErrorKind, Wakeup};
+use futures::{
+    channel::oneshot,
+    future::{join_all, select},
+};
 
 use crate::{
     batch::{Batch, Entry},
@@ -10,73 +14,210 @@ use crate::{
     setup::Setup,
 };
 
-/// Writes a batch once it is ripe: one outcome for each of its places, in order.
-pub(crate) async fn write(setup: Arc<Setup>, holdings: Arc<Holdings>, batch: Arc<Batch>) -> Arc<[Outcome]> {
+/// Writes a batch once it is ripe and tells each who waits how it ended: all together, or earlier one whose deadline
+/// passes.
+pub(crate) async fn write(setup: Arc<Setup>, holdings: Arc<Holdings>, batch: Arc<Batch>) {
     batch.ripe(&*setup.timer, setup.config.settle_age).await;
-    let (tickets, settlements, deadline) = unpack(batch.take(), setup.timer.now());
-    tracing::Span::current().record("count", settlements.len());
-    let outcomes = write_all(&setup, &settlements, deadline).await;
-    conclude(&holdings, &tickets, &settlements, &outcomes);
-    wake_for_children(&setup, &settlements, &outcomes).await;
-    outcomes.into()
+    let lot = Lot::of(batch.take());
+    tracing::Span::current().record("count", lot.settlements.len());
+    Writing { setup, holdings }.write_all(lot).await;
 }
 
-/// The tickets, their settlements in the same order, and the earliest deadline among them that is still to come.
-fn unpack(entries: Vec<Entry>, now: Duration) -> (Vec<Ticket>, Vec<Settlement>, Duration) {
-    let deadlines = entries.iter().map(|entry| entry.deadline);
-    let deadline = deadlines.filter(|deadline| *deadline > now).min().unwrap_or_default();
-    let (tickets, settlements) = entries.into_iter().map(|entry| (entry.ticket, entry.settlement)).unzip();
-    (tickets, settlements, deadline)
+struct Writing {
+    setup: Arc<Setup>,
+    holdings: Arc<Holdings>,
 }
 
-async fn write_all(setup: &Setup, settlements: &[Settlement], deadline: Duration) -> Vec<Outcome> {
-    match write_together(setup, settlements, deadline).await {
-        Ok(settled) => settled.into_iter().map(Ok).collect(),
-        // What the store refuses for good is one settlement's fault and must not take the others down with it.
-        Err(error) if settlements.len() > 1 && may_be_about_one(&error) => {
-            write_one_by_one(setup, settlements, deadline).await
-        }
-        Err(error) => {
-            tracing::error!(count = settlements.len(), %error, "not settled");
-            let error = Arc::new(error);
-            settlements.iter().map(|_| Err(Arc::clone(&error))).collect()
-        }
-    }
+/// Settlements that are written in one call, and in the same order those who wait for them.
+#[derive(Default)]
+struct Lot {
+    settlements: Vec<Settlement>,
+    waiters: Vec<Waiter>,
 }
 
-/// Writes settlements in one call; repeats it while that may help and no deadline has passed.
-async fn write_together(
-    setup: &Setup,
-    settlements: &[Settlement],
+struct Waiter {
+    ticket: Ticket,
     deadline: Duration,
-) -> Result<Vec<Settled>, StoreError> {
-    let mut pace = Pace::default();
-    loop {
-        let error = match setup.settlements.settle(settlements).await {
-            Ok(settled) => return one_for_each(settlements, settled),
-            Err(error) => error,
-        };
-        let left = deadline.saturating_sub(setup.timer.now());
-        if !error.is_retryable() || left.is_zero() {
-            return Err(error);
+    answer: oneshot::Sender<Outcome>,
+    /// What was refused for good; it is told instead of how the burial ended that takes its place.
+    refused: Option<Arc<StoreError>>,
+}
+
+impl Writing {
+    async fn write_all(&self, lot: Lot) {
+        match self.write_together(lot).await {
+            None => {}
+            // What the store refuses for good is one settlement's fault and must not take the others down with it.
+            Some((lot, error)) if lot.settlements.len() > 1 && may_be_about_one(&error) => {
+                for one in lot.apart() {
+                    if let Some((one, error)) = self.write_together(one).await {
+                        self.refused(one, error).await;
+                    }
+                }
+            }
+            Some((lot, error)) => self.refused(lot, error).await,
         }
-        tracing::warn!(count = settlements.len(), %error, "settling again");
-        let wait;
-        (pace, wait) = setup.wait_after_failure(pace);
-        setup.timer.sleep(wait.min(left)).await;
+    }
+
+    /// Writes a lot in one call and repeats it while that may help; whose deadline passes is told so and leaves it.
+    /// Answers what the store refuses for good.
+    async fn write_together(&self, mut lot: Lot) -> Option<(Lot, StoreError)> {
+        let timer = &self.setup.timer;
+        let mut pace = Pace::default();
+        loop {
+            let settled = self.setup.settlements.settle(&lot.settlements).await;
+            let error = match settled.and_then(|settled| one_for_each(&lot.settlements, settled)) {
+                Ok(settled) => {
+                    self.settled(lot, &settled).await;
+                    return None;
+                }
+                Err(error) if !error.is_retryable() => return Some((lot, error)),
+                Err(error) => Arc::new(error),
+            };
+            let (in_time, late) = lot.split(timer.now());
+            self.failed(late, &error);
+            lot = in_time;
+            let left = lot.earliest_deadline()?.saturating_sub(timer.now());
+            tracing::warn!(count = lot.settlements.len(), %error, "settling again");
+            let wait;
+            (pace, wait) = self.setup.wait_after_failure(pace);
+            timer.sleep(wait.min(left)).await;
+        }
+    }
+
+    /// Tells what the store refuses for good; one whose children are refused is buried for it, because handling it
+    /// again would end the same way.
+    async fn refused(&self, lot: Lot, error: StoreError) {
+        let error = Arc::new(error);
+        if !may_be_about_one(&error) || !lot.is_one_with_children() {
+            return self.failed(lot, &error);
+        }
+        tracing::error!(message_id = %lot.settlements[0].receipt.message, %error, "buried, its children were refused");
+        if let Some((lot, second)) = self.write_together(lot.buried(&error)).await {
+            self.failed(lot, &Arc::new(second));
+        }
+    }
+
+    async fn settled(&self, lot: Lot, settled: &[Settled]) {
+        let settled = settled.iter().copied();
+        self.holdings.conclude(lot.pairs().zip(settled.clone()).map(|((settlement, waiter), settled)| {
+            (waiter.ticket, settlement.disposition.event(), Some(settled))
+        }));
+        self.wake_for_children(&lot.settlements, settled.clone()).await;
+        for (waiter, settled) in lot.waiters.into_iter().zip(settled) {
+            waiter.tell(Ok(settled));
+        }
+    }
+
+    fn failed(&self, lot: Lot, error: &Arc<StoreError>) {
+        if lot.settlements.is_empty() {
+            return;
+        }
+        let message_id = lot.only().map(|only| tracing::field::display(only.receipt.message));
+        tracing::error!(count = lot.settlements.len(), message_id, %error, "not settled");
+        self.holdings.conclude(
+            lot.pairs().map(|(settlement, waiter)| (waiter.ticket, settlement.disposition.event(), None)),
+        );
+        lot.waiters.into_iter().for_each(|waiter| waiter.tell(Err(Arc::clone(error))));
+    }
+
+    /// Says that there may be work wherever children were enqueued; nobody's outcome waits for it longer than a batch
+    /// waits to be written.
+    async fn wake_for_children(&self, settlements: &[Settlement], settled: impl Iterator<Item = Settled>) {
+        let Some(wakeup) = &self.setup.wakeup else { return };
+        let accepted = settlements.iter().zip(settled).filter(|(_, settled)| *settled == Settled::Accepted);
+        let mut queues: Vec<&QueueName> = Vec::new();
+        for child in accepted.flat_map(|(settlement, _)| children(settlement)) {
+            if !queues.contains(&&child.queue) {
+                queues.push(&child.queue);
+            }
+        }
+        if !queues.is_empty() {
+            let all = Box::pin(join_all(queues.into_iter().map(|queue| wake(&**wakeup, queue))));
+            select(all, self.setup.timer.sleep(self.setup.config.settle_age)).await;
+        }
     }
 }
 
-async fn write_one_by_one(setup: &Setup, settlements: &[Settlement], deadline: Duration) -> Vec<Outcome> {
-    let mut outcomes = Vec::with_capacity(settlements.len());
-    for settlement in settlements {
-        let settled = write_together(setup, slice::from_ref(settlement), deadline).await;
-        outcomes.push(settled.map(|settled| settled[0]).map_err(|error| {
-            tracing::error!(message_id = %settlement.receipt.message, %error, "not settled");
-            Arc::new(error)
-        }));
+impl Lot {
+    fn of(entries: Vec<Entry>) -> Self {
+        let mut lot = Self::default();
+        for Entry { ticket, settlement, deadline, answer } in entries {
+            lot.push(settlement, Waiter { ticket, deadline, answer, refused: None });
+        }
+        lot
     }
-    outcomes
+
+    fn push(&mut self, settlement: Settlement, waiter: Waiter) {
+        self.settlements.push(settlement);
+        self.waiters.push(waiter);
+    }
+
+    fn pairs(&self) -> impl Iterator<Item = (&Settlement, &Waiter)> {
+        self.settlements.iter().zip(&self.waiters)
+    }
+
+    /// Each settlement in a lot of its own.
+    fn apart(self) -> impl Iterator<Item = Self> {
+        let pairs = self.settlements.into_iter().zip(self.waiters);
+        pairs.map(|(settlement, waiter)| Self { settlements: vec![settlement], waiters: vec![waiter] })
+    }
+
+    fn earliest_deadline(&self) -> Option<Duration> {
+        self.waiters.iter().map(|waiter| waiter.deadline).min()
+    }
+
+    /// Those whose deadlines are still to come, and those whose have passed.
+    fn split(self, now: Duration) -> (Self, Self) {
+        let (mut in_time, mut late) = (Self::default(), Self::default());
+        for (settlement, waiter) in self.settlements.into_iter().zip(self.waiters) {
+            let side = if waiter.deadline > now { &mut in_time } else { &mut late };
+            side.push(settlement, waiter);
+        }
+        (in_time, late)
+    }
+
+    fn only(&self) -> Option<&Settlement> {
+        match &self.settlements[..] {
+            [only] => Some(only),
+            _ => None,
+        }
+    }
+
+    fn is_one_with_children(&self) -> bool {
+        self.only().is_some_and(|only| children(only).next().is_some())
+    }
+
+    /// The same receipts, their messages to be buried for `error`.
+    fn buried(mut self, error: &Arc<StoreError>) -> Self {
+        for settlement in &mut self.settlements {
+            settlement.disposition = Disposition::Dead { reason: Reason::new(error) };
+        }
+        for waiter in &mut self.waiters {
+            waiter.refused = Some(Arc::clone(error));
+        }
+        self
+    }
+}
+
+impl Waiter {
+    /// Whoever has stopped waiting is told nothing.
+    fn tell(self, outcome: Outcome) {
+        let _ = self.answer.send(self.refused.map_or(outcome, Err));
+    }
+}
+
+fn children(settlement: &Settlement) -> impl Iterator<Item = &claimstream_domain::NewMessage> {
+    match &settlement.disposition {
+        Disposition::Done { emit } => emit.iter(),
+        _ => [].iter(),
+    }
+}
+
+async fn wake(wakeup: &dyn Wakeup, queue: &QueueName) {
+    if let Err(error) = wakeup.wake(queue).await {
+        tracing::debug!(%queue, %error, "nobody woken");
+    }
 }
 
 fn may_be_about_one(error: &StoreError) -> bool {
@@ -89,33 +230,4 @@ fn one_for_each(settlements: &[Settlement], settled: Vec<Settled>) -> Result<Vec
     }
     let what = format!("{} answers to {} settlements", settled.len(), settlements.len());
     Err(StoreError::new(StoreErrorKind::Corrupt, "settle", what))
-}
-
-fn conclude(holdings: &Holdings, tickets: &[Ticket], settlements: &[Settlement], outcomes: &[Outcome]) {
-    let written = tickets.iter().zip(settlements).zip(outcomes);
-    holdings.conclude(written.map(|((ticket, settlement), outcome)| {
-        (*ticket, settlement.disposition.event(), outcome.as_ref().ok().copied())
-    }));
-}
-
-/// Says that there may be work wherever children were enqueued.
-async fn wake_for_children(setup: &Setup, settlements: &[Settlement], outcomes: &[Outcome]) {
-    let Some(wakeup) = &setup.wakeup else { return };
-    let mut woken: Vec<&QueueName> = Vec::new();
-    for (settlement, outcome) in settlements.iter().zip(outcomes) {
-        let Disposition::Done { emit } = &settlement.disposition else { continue };
-        if !matches!(outcome, Ok(Settled::Accepted)) {
-            continue;
-        }
-        for child in emit {
-            if !woken.contains(&&child.queue) {
-                woken.push(&child.queue);
-            }
-        }
-    }
-    for queue in woken {
-        if let Err(error) = wakeup.wake(queue).await {
-            tracing::debug!(%queue, %error, "nobody woken");
-        }
-    }
 }

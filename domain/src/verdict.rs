@@ -5,7 +5,8 @@ use crate::{Disposition, NewMessage, Reason, RetryPolicy};
 /// What a handler says about the message it was given.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Verdict {
-    /// Done. The children are enqueued in the transaction that finishes the message.
+    /// Done. The children are enqueued in the transaction that finishes the message; if they can never be, the message
+    /// is buried instead.
     Ack {
         /// Messages to enqueue.
         emit: Vec<NewMessage>,

@@ -11,8 +11,8 @@ use std::{
 
 use async_trait::async_trait;
 use claimstream::{
-    Claimed, Disposition, Handler, Lease, PipelineReport, RelayConfig, RetryPolicy, StoreErrorKind, Timer,
-    Verdict, handler_fn,
+    Claimed, Compose, Disposition, Handler, Lease, NewMessage, PipelineReport, RelayConfig, RetryPolicy,
+    StoreErrorKind, Timer, Verdict, handler_fn,
 };
 use futures::channel::oneshot;
 use proptest::prelude::*;
@@ -232,6 +232,22 @@ fn other_errors_do_not_end_it() {
     bench.pass(&play.timer, Duration::from_secs(1));
     stop.send(()).unwrap();
     assert_eq!(bench.finish(&play.timer, task).unwrap().released, 1);
+}
+
+#[test]
+fn a_handler_whose_children_are_refused_for_good_runs_once() {
+    let (play, mut bench) = (Play::new([Answer::Messages(vec![1])]), Bench::default());
+    play.stage().refuses_children = true;
+    let child = NewMessage::json("mails", &"dear").unwrap();
+    let handler = handler_fn(move |_| {
+        let emit = vec![child.clone()];
+        async move { Verdict::Ack { emit } }
+    });
+    let (stop, task) = start(&play, &bench, RelayConfig::default(), handler);
+    bench.pass(&play.timer, Duration::from_millis(20));
+    stop.send(()).unwrap();
+    let report = bench.finish(&play.timer, task).unwrap();
+    assert_eq!(report, PipelineReport { claimed: 1, buried: 1, ..PipelineReport::default() });
 }
 
 #[test]

@@ -47,6 +47,8 @@ pub struct Stage {
     pub superseded: Vec<MessageId>,
     /// A message whose settlement is refused for good.
     pub refused: Option<MessageId>,
+    /// Whether settlements with children are refused for good.
+    pub refuses_children: bool,
     /// Every receipt that was handed out last.
     pub receipts: BTreeMap<MessageId, Receipt>,
     /// Messages that are leased and neither settled nor dropped by the test.
@@ -143,10 +145,15 @@ impl Stage {
         if let Some(SettleAnswer::Fails(kind)) = self.settle_answers.pop_front() {
             return Err(StoreError::new(kind, "settle", "as the script says"));
         }
-        if batch.iter().any(|settlement| Some(settlement.receipt.message) == self.refused) {
+        if batch.iter().any(|settlement| self.refuses(settlement)) {
             return Err(StoreError::new(StoreErrorKind::Corrupt, "settle", "a child that is too large"));
         }
         Ok(batch.iter().map(|settlement| self.end(settlement.receipt.message)).collect())
+    }
+
+    fn refuses(&self, settlement: &Settlement) -> bool {
+        let children = matches!(&settlement.disposition, Disposition::Done { emit } if !emit.is_empty());
+        Some(settlement.receipt.message) == self.refused || children && self.refuses_children
     }
 
     fn end(&mut self, message: MessageId) -> Settled {

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use claimstream::{
-    Lease, Receipt, Relay, RelayConfig, Renewed, Settled, Timer, Verdict, domain::Locator, handler_fn,
+    Lease, Pacing, Receipt, Relay, RelayConfig, Renewed, Settled, Timer, Verdict, domain::Locator, handler_fn,
 };
 use futures::{FutureExt, StreamExt, channel::oneshot};
 
@@ -149,4 +149,28 @@ fn a_claim_is_relied_on_from_before_its_renewal_was_sent() {
     assert_eq!(after, Duration::from_millis(25_500), "three seconds went by on the way");
     assert_eq!(timer.now(), Duration::from_secs(5));
     drop(claim);
+}
+
+#[test]
+fn one_renewal_that_fails_is_tried_again_before_the_lease_is_over() {
+    let play = Play::new([Answer::Messages(vec![1])]);
+    let pacing = Pacing { idle_min: Duration::from_secs(60), idle_max: Duration::from_secs(600) };
+    let mut bench = Bench::default();
+    let timer = play.timer.clone();
+    let handler = handler_fn(move |_| {
+        let timer = timer.clone();
+        async move {
+            timer.sleep(Duration::from_secs(40)).await;
+            Verdict::ack()
+        }
+    });
+    let relay = play.relay(RelayConfig { pacing, ..RelayConfig::default() });
+    let pipeline = relay.pipeline("orders", handler).unwrap();
+    let _task = bench.start(pipeline.run_until(futures::future::pending()));
+    play.stage().renew_fails = true;
+    bench.pass(&play.timer, Duration::from_secs(11));
+    assert_eq!(play.stage().renewals.len(), 1);
+    play.stage().renew_fails = false;
+    bench.pass(&play.timer, Duration::from_secs(30));
+    assert_eq!(play.settled().len(), 1, "the handler kept its message");
 }

@@ -9,11 +9,17 @@ use std::{
     time::Duration,
 };
 
+use async_trait::async_trait;
 use claimstream::{
-    Claim, Claims, Compose, Disposition, LocalWakeup, NewMessage, Relay, RelayConfig, Settled,
-    StoreErrorKind, Timer, Verdict, Wakeup,
+    Claim, Claims, Compose, Disposition, LocalWakeup, NewMessage, Pacing, QueueName, Relay, RelayConfig,
+    Settled, StoreError, StoreErrorKind, Timer, Verdict, Wakeup,
 };
-use futures::{FutureExt, StreamExt, executor::block_on, future::join_all, stream};
+use futures::{
+    FutureExt, StreamExt,
+    executor::block_on,
+    future::{join_all, pending},
+    stream,
+};
 use proptest::prelude::*;
 
 use crate::{
@@ -176,7 +182,7 @@ fn passing_errors_are_retried_with_growing_waits() {
 }
 
 #[test]
-fn errors_are_retried_until_the_earliest_deadline_and_then_told_to_everybody() {
+fn errors_are_retried_until_the_deadline_and_then_told() {
     let play = Play::new([Answer::Messages(vec![1; 2])]);
     play.stage().settle_answers.extend([SettleAnswer::Fails(StoreErrorKind::Transient); 1000]);
     let mut bench = Bench::default();
@@ -268,24 +274,110 @@ fn a_dropped_claim_settles_nothing() {
     assert_eq!(of(&play.settled(), |_| true), []);
 }
 
-#[test]
-fn a_settlement_that_is_past_its_deadline_does_not_cost_the_others_their_retries() {
-    let play = Play::new([Answer::Messages(vec![1]), Answer::Messages(vec![1])]);
-    let mut bench = Bench::default();
-    let mut claims = play.relay(wide()).claims("orders").unwrap();
+/// Two claims of one stream, the second so much younger than the first.
+fn old_and_fresh(play: &Play, bench: &mut Bench, config: RelayConfig, apart: Duration) -> (Claim, Claim) {
+    play.stage().answers.extend([Answer::Messages(vec![1]), Answer::Messages(vec![1])]);
+    let mut claims = play.relay(config).claims("orders").unwrap();
     let timer = play.timer.clone();
     let task = bench.start(async move {
         let old = claims.next().await.unwrap().unwrap();
-        timer.advance(Duration::from_secs(29));
+        timer.advance(apart);
         let fresh = claims.next().await.unwrap().unwrap();
         (old, fresh)
     });
-    let (old, fresh) = bench.finish(&play.timer, task);
+    bench.finish(&play.timer, task)
+}
+
+#[test]
+fn a_settlement_that_is_past_its_deadline_does_not_cost_the_others_their_retries() {
+    let (play, mut bench) = (Play::default(), Bench::default());
+    let (old, fresh) = old_and_fresh(&play, &mut bench, wide(), Duration::from_secs(29));
     assert_eq!(old.remaining(), Duration::ZERO);
     play.stage().settle_answers.extend([SettleAnswer::Fails(StoreErrorKind::Transient); 3]);
-    let task = bench.start(join_all([old.ack(), fresh.ack()]));
-    bench.finish(&play.timer, task).into_iter().for_each(accepted);
-    assert_eq!(play.batches(), [2; 4]);
+    let (old, fresh) = (bench.start(old.ack()), bench.start(fresh.ack()));
+    accepted(bench.finish(&play.timer, fresh));
+    assert!(old.take().unwrap().unwrap_err().is_retryable());
+    assert_eq!(play.batches(), [2, 1, 1, 1], "it was tried once");
+}
+
+#[test]
+fn a_deadline_that_passes_ends_one_settlement_and_the_others_go_on() {
+    let (play, mut bench) = (Play::default(), Bench::default());
+    let (old, fresh) = old_and_fresh(&play, &mut bench, wide(), Duration::from_secs(20));
+    play.stage().settle_answers.extend([SettleAnswer::Fails(StoreErrorKind::Unavailable); 1000]);
+    let (old, fresh) = (bench.start(old.ack()), bench.start(fresh.ack()));
+    assert!(bench.finish(&play.timer, old).is_err());
+    assert_eq!(play.timer.now(), Duration::from_millis(28_500), "told at its own deadline");
+    assert!(!fresh.is_done());
+    play.stage().settle_answers.clear();
+    accepted(bench.finish(&play.timer, fresh));
+}
+
+#[test]
+fn waits_after_failures_leave_room_in_the_lease_for_many_tries() {
+    let (play, mut bench) = (Play::default(), Bench::default());
+    let pacing = Pacing { idle_min: Duration::from_secs(60), idle_max: Duration::from_secs(600) };
+    play.stage().answers.push_back(Answer::Messages(vec![1]));
+    play.stage().settle_answers.extend([SettleAnswer::Fails(StoreErrorKind::Unavailable); 3]);
+    let (_claims, mut taken) = taken(&play, &mut bench, RelayConfig { pacing, ..wide() }, 1);
+    let task = bench.start(taken.remove(0).ack());
+    accepted(bench.finish(&play.timer, task));
+    assert_eq!(play.timer.now(), Duration::from_secs(9), "three waits of a tenth of the lease");
+}
+
+#[test]
+fn a_message_whose_children_are_refused_for_good_is_buried_for_that_and_the_acker_is_told() {
+    let play = Play::new([Answer::Messages(vec![1; 3])]);
+    play.stage().refuses_children = true;
+    let mut bench = Bench::default();
+    let (_claims, taken) = taken(&play, &mut bench, wide(), 3);
+    let child = || NewMessage::json("mails", &"dear").unwrap();
+    let [plain, parent, another]: [Claim; 3] = taken.try_into().unwrap();
+    let task = bench.start(join_all([
+        plain.ack().boxed(),
+        parent.ack_emitting(vec![child()]).boxed(),
+        another.ack_emitting(vec![child()]).boxed(),
+    ]));
+    let outcomes = bench.finish(&play.timer, task);
+    assert_eq!(outcomes[0].as_ref().unwrap(), &Settled::Accepted);
+    for refused in &outcomes[1..] {
+        assert_eq!(refused.as_ref().unwrap_err().kind(), Some(StoreErrorKind::Corrupt));
+    }
+    let buried = of(
+        &play.settled(),
+        |disposition| matches!(disposition, Disposition::Dead { reason } if reason.as_str().contains("too large")),
+    );
+    assert_eq!(buried, [id(2), id(3)]);
+    assert!(play.stage().leased.is_empty());
+}
+
+#[test]
+fn an_outcome_waits_for_a_wakeup_no_longer_than_for_a_batch() {
+    let play = Play::new([Answer::Messages(vec![1])]);
+    let mut bench = Bench::default();
+    let relay = play.relay(wide()).with_wakeup(Arc::new(Deaf));
+    let mut claims = relay.claims("orders").unwrap();
+    let child = NewMessage::json("mails", &"dear").unwrap();
+    let task = bench.start(async move {
+        let settled = claims.next().await.unwrap().unwrap().ack_emitting(vec![child]).await;
+        (settled, claims)
+    });
+    bench.pass(&play.timer, Duration::from_millis(10));
+    accepted(task.take().expect("an ack in spite of the wakeup").0);
+}
+
+/// A wakeup whose every call hangs.
+struct Deaf;
+
+#[async_trait]
+impl Wakeup for Deaf {
+    async fn wait(&self, _: &QueueName) {
+        pending().await
+    }
+
+    async fn wake(&self, _: &QueueName) -> Result<(), StoreError> {
+        pending().await
+    }
 }
 
 #[test]
