@@ -3,9 +3,13 @@ use serde::{Deserialize, Serialize};
 use super::Channel;
 use crate::Invalid;
 
-/// Whom a request names.
+/// Whom a request names: exactly one of a user, a segment and somebody given by address.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    deny_unknown_fields,
+    expecting = "expected a recipient: either user, or segment, or addresses (email, phone, device_token, webhook, chat)"
+)]
 pub enum RecipientReference {
     /// A user that the directory knows.
     User {
@@ -122,5 +126,29 @@ impl Recipient {
             Channel::InApp => &self.user,
         };
         address.as_deref().filter(|address| !address.is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(json: &str) -> Result<RecipientReference, String> {
+        serde_json::from_str(json).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn a_reference_names_one_of_the_three_and_nothing_beside_it() {
+        assert_eq!(read(r#"{"user":"u-1"}"#), Ok(RecipientReference::User { user: "u-1".into() }));
+        assert_eq!(read(r#"{"segment":"vip"}"#), Ok(RecipientReference::Segment { segment: "vip".into() }));
+        for two in [
+            r#"{"user":"u-1","segment":"vip"}"#,
+            r#"{"user":"u-1","email":"a@example.com"}"#,
+            r#"{"segment":"vip","language":"de"}"#,
+            r#"{"email":"a@example.com","nick":"a"}"#,
+        ] {
+            let refused = read(two).unwrap_err();
+            assert!(refused.contains("either user, or segment, or addresses"), "{refused}");
+        }
     }
 }
