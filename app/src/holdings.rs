@@ -261,6 +261,11 @@ impl Holdings {
         .min()
     }
 
+    /// How many claims have come in so far.
+    pub(crate) fn taken(&self) -> u64 {
+        self.books().next
+    }
+
     /// What has become of all claims so far.
     pub(crate) fn tally(&self) -> PipelineReport {
         self.books().tally

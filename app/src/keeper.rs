@@ -1,4 +1,5 @@
 use std::{
+    mem,
     sync::Arc,
     task::{Context, Poll},
     time::Duration,
@@ -15,19 +16,34 @@ use crate::{
 
 /// Renews the claims of one stream in time, many in one call, and tells which of them are lost.
 ///
-/// It has one timer for all claims. Claims come in with ever later terms, so the timer is never set too late.
+/// It has one timer for all claims, which is set anew when a claim comes in that is due earlier than those before it: a
+/// claim call counts from when it was sent, however late its answer comes.
 pub(crate) struct Keeper {
     settler: Arc<Settler>,
-    alarm: Option<BoxFuture<'static, ()>>,
+    alarm: Option<Alarm>,
+    /// How many claims had come in when the alarm was last looked at.
+    taken: u64,
     renewal: Option<Renewal>,
     /// How often in a row a renewal has failed, and until when none is tried.
     pace: Pace,
     not_before: Duration,
 }
 
+struct Alarm {
+    due: Duration,
+    sleep: BoxFuture<'static, ()>,
+}
+
 impl Keeper {
     pub(crate) fn new(settler: Arc<Settler>) -> Self {
-        Self { settler, alarm: None, renewal: None, pace: Pace::default(), not_before: Duration::ZERO }
+        Self {
+            settler,
+            alarm: None,
+            taken: 0,
+            renewal: None,
+            pace: Pace::default(),
+            not_before: Duration::ZERO,
+        }
     }
 
     /// The next claims that are lost: somebody else has taken the message, or the deadline has passed.
@@ -68,12 +84,17 @@ impl Keeper {
         true
     }
 
-    /// Whether it is time to look, or the first time that there is something to look after.
+    /// Whether it is time to look.
     fn poll_alarm(&mut self, cx: &mut Context<'_>) -> bool {
-        match &mut self.alarm {
-            Some(alarm) => alarm.poll_unpin(cx).is_ready(),
-            None => self.next_due(self.settler.setup.timer.now()).is_some(),
+        let taken = self.settler.holdings.taken();
+        if mem::replace(&mut self.taken, taken) != taken {
+            self.set_alarm(self.settler.setup.timer.now());
         }
+        let rings = self.alarm.as_mut().is_some_and(|alarm| alarm.sleep.poll_unpin(cx).is_ready());
+        if rings {
+            self.alarm = None;
+        }
+        rings
     }
 
     /// Begins to renew what is due, and what will be soon, so that few calls are made.
@@ -87,9 +108,14 @@ impl Keeper {
     }
 
     fn set_alarm(&mut self, now: Duration) {
-        self.alarm = self.next_due(now).map(|due| {
+        let due = self.next_due(now);
+        if self.alarm.as_ref().map(|alarm| alarm.due) == due {
+            return;
+        }
+        self.alarm = due.map(|due| {
             let timer = Arc::clone(&self.settler.setup.timer);
-            async move { timer.sleep(due.saturating_sub(now)).await }.boxed()
+            let sleep = async move { timer.sleep(due.saturating_sub(now)).await }.boxed();
+            Alarm { due, sleep }
         });
     }
 

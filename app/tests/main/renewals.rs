@@ -174,3 +174,18 @@ fn one_renewal_that_fails_is_tried_again_before_the_lease_is_over() {
     bench.pass(&play.timer, Duration::from_secs(30));
     assert_eq!(play.settled().len(), 1, "the handler kept its message");
 }
+
+#[test]
+fn a_claim_that_is_answered_late_is_renewed_before_the_others_are_due() {
+    let Held { store, timer, mut bench, end: _end } = held(Duration::from_secs(30));
+    bench.pass(&timer, Duration::from_millis(20));
+    assert_eq!(store.waiting().0, 1, "the next claim call is out");
+    for _ in 0..2 {
+        bench.pass(&timer, Duration::from_secs(10));
+        store.renewed(moved);
+    }
+    bench.pass(&timer, Duration::from_secs(5));
+    store.bring([2]);
+    bench.settle();
+    assert_eq!(store.waiting().2, 1, "what was asked for 25 s ago has long been due");
+}
