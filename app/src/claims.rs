@@ -46,8 +46,6 @@ pub struct Claims {
     given_back: u64,
     /// An error that has not been told yet.
     trouble: Option<RelayError>,
-    /// How long a claim call that is under way is waited for after a stop.
-    patience: Option<BoxFuture<'static, ()>>,
 }
 
 impl Claims {
@@ -60,7 +58,6 @@ impl Claims {
             chores: FuturesUnordered::new(),
             given_back: 0,
             trouble: None,
-            patience: None,
         }
     }
 
@@ -90,11 +87,6 @@ impl Claims {
     /// Claims no more, and gives back what was not yielded as [`poll_stopped`](Self::poll_stopped) is polled.
     pub(crate) fn stop(&mut self) {
         self.intake.stop();
-        self.patience = self.intake.deadline().map(|deadline| {
-            let timer = Arc::clone(&self.settler.setup.timer);
-            let left = deadline.saturating_sub(timer.now());
-            async move { timer.sleep(left).await }.boxed()
-        });
         for (ticket, claimed) in mem::take(&mut self.buffer) {
             self.give_back(ticket, claimed);
         }
@@ -111,10 +103,7 @@ impl Claims {
             if self.is_stopped() {
                 return Poll::Ready(());
             }
-            if self.patience.as_mut().is_some_and(|patience| patience.poll_unpin(cx).is_ready()) {
-                self.patience = None;
-                self.intake.abandon();
-            } else if !moved {
+            if !moved {
                 return Poll::Pending;
             }
         }

@@ -20,7 +20,8 @@ use crate::{
 
 /// Claims for one stream: waits for room, claims, paces, and begins again, until it is told to stop.
 ///
-/// A claim call that has been sent is never dropped for a wait or a stop; what it brings would stay leased to nobody.
+/// A claim call that has been sent is not dropped for a wait or a stop; what it brings would stay leased to nobody. It is
+/// given up when its lease has passed, because nothing that it brings is of use then.
 pub(crate) struct Intake {
     setup: Arc<Setup>,
     holdings: Arc<Holdings>,
@@ -99,22 +100,6 @@ impl Intake {
         matches!(self.stage, Stage::Stopped)
     }
 
-    /// The moment from which on nothing that a call under way may bring is of use; `None` if there is no such call.
-    pub(crate) fn deadline(&self) -> Option<Duration> {
-        match &self.stage {
-            Stage::Claiming(call) => Some(self.setup.term(call.sent).deadline),
-            _ => None,
-        }
-    }
-
-    /// Gives a call up whose deadline has passed.
-    pub(crate) fn abandon(&mut self) {
-        if let Stage::Claiming(call) = &self.stage {
-            tracing::warn!(queue = %self.queue, claim = %call.claim, "claim without an answer abandoned");
-            self.stage = Stage::Stopped;
-        }
-    }
-
     fn poll_room(&self, cx: &mut Context<'_>, hungry: bool) -> Poll<usize> {
         let config = &self.setup.config;
         let batch = config.batch.min(config.prefetch) as usize;
@@ -132,9 +117,11 @@ impl Intake {
             owner: self.setup.owner.clone(),
         };
         let span = tracing::debug_span!("claim", queue = %self.queue, %claim, asked);
-        let strategy = Arc::clone(&self.setup.strategy);
-        let sent = self.setup.timer.now();
-        let answer = async move { strategy.claim(&request).await }.instrument(span).boxed();
+        let setup = Arc::clone(&self.setup);
+        let sent = setup.timer.now();
+        let bound = setup.term(sent).deadline - sent;
+        let answer = async move { setup.within(bound, "claim", setup.strategy.claim(&request)).await };
+        let answer = answer.instrument(span).boxed();
         Call { claim, asked, sent, answer }
     }
 

@@ -39,7 +39,10 @@ async fn renew(
     receipts: Vec<Receipt>,
 ) -> Result<Arc<[Ticket]>, Arc<StoreError>> {
     let term = setup.term(setup.timer.now());
-    let answer = setup.settlements.renew(&receipts, setup.config.lease).await;
+    // Whoever waited longer would let the lease run out that another try could still save.
+    let bound = setup.config.lease.renew_after();
+    let call = setup.settlements.renew(&receipts, setup.config.lease);
+    let answer = setup.within(bound, "renew", call).await;
     match answer.and_then(|renewed| one_for_each(&receipts, renewed)) {
         Ok(renewed) => {
             let lost = holdings.conclude_renewal(&tickets, renewed, term);

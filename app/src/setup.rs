@@ -1,4 +1,5 @@
 use std::{
+    pin::pin,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -7,7 +8,8 @@ use std::{
 };
 
 use claimstream_domain::{ClaimId, Found, Next, Owner, Pace};
-use claimstream_ports::{LockingStrategy, Settlements, Timer, Wakeup};
+use claimstream_ports::{LockingStrategy, Settlements, StoreError, StoreErrorKind, Timer, Wakeup};
+use futures::future::{Either, select};
 
 use crate::{RelayConfig, term::Term};
 
@@ -39,6 +41,23 @@ impl Setup {
         match self.pace(pace, Found::Failed) {
             (pace, Next::Wait(wait)) => (pace, wait.min(most)),
             (pace, Next::ClaimNow) => (pace, Duration::ZERO),
+        }
+    }
+
+    /// Waits for the answer to a store's call, at most for `bound`. A call that is given up may still take effect, so the
+    /// error is the one of an unknown outcome.
+    pub(crate) async fn within<T>(
+        &self,
+        bound: Duration,
+        operation: &'static str,
+        call: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        match select(pin!(call), self.timer.sleep(bound)).await {
+            Either::Left((answer, _)) => answer,
+            Either::Right(_) => {
+                let what = format!("no answer within {bound:?}");
+                Err(StoreError::new(StoreErrorKind::Unavailable, operation, what))
+            }
         }
     }
 

@@ -12,9 +12,12 @@ use crate::StoreError;
 /// * `Superseded`, and no change at all to that message, if the claim was lost;
 /// * at most one `Accepted` for each claim of a message, also when a call is repeated;
 /// * an answer of unknown outcome is found out by reading the claim back, not guessed; if it cannot be found out, the
-///   error's kind is `Unavailable`.
+///   error's kind is `Unavailable`;
+/// * an end in bounded time, well within a lease. A caller may give up a renewal that takes longer, as if it had ended
+///   with `Unavailable`.
 ///
-/// Callers may rely on: after an error, the same call may be made again.
+/// Callers may rely on: after an error, the same call may be made again; a receipt whose renewal ended in an error
+/// settles and renews the claim whether or not the renewal took effect.
 #[async_trait]
 pub trait Settlements: Send + Sync {
     /// Ends claims.

@@ -375,3 +375,22 @@ fn a_wait_for_room_does_not_disturb_a_claim_under_way() {
     bench.settle();
     assert_eq!(task.take(), Some(6));
 }
+
+#[test]
+fn a_claim_without_an_answer_is_given_up_when_its_lease_is_over() {
+    let (store, timer) = (SlowStore::default(), VirtualTimer::default());
+    let relay = claimstream::Relay::new(Arc::new(store.clone()), timer.clone(), RelayConfig::default());
+    let mut bench = Bench::default();
+    let mut claims = relay.claims("orders").unwrap();
+    let task = bench.start(async move { claims.next().await.unwrap().unwrap().message().id });
+    bench.pass(&timer, Duration::from_secs(28));
+    assert_eq!(store.waiting().0, 1);
+    bench.pass(&timer, Duration::from_secs(1));
+    assert_eq!(store.waiting().0, 2);
+    store.bring([1]);
+    bench.settle();
+    assert!(!task.is_done(), "nobody may rely on what came too late");
+    store.bring([2]);
+    bench.settle();
+    assert_eq!(task.take(), Some(id(2)));
+}

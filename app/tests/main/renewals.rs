@@ -189,3 +189,17 @@ fn a_claim_that_is_answered_late_is_renewed_before_the_others_are_due() {
     bench.settle();
     assert_eq!(store.waiting().2, 1, "what was asked for 25 s ago has long been due");
 }
+
+#[test]
+fn a_renewal_without_an_answer_is_given_up_while_there_is_time_for_another() {
+    let Held { store, timer, mut bench, end } = held(Duration::from_secs(30));
+    bench.pass(&timer, Duration::from_secs(21));
+    assert_eq!(store.waiting().2, 2);
+    store.renewed(|_| Renewed::Superseded);
+    bench.settle();
+    store.renewed(moved);
+    bench.settle();
+    end.send(()).unwrap();
+    bench.pass(&timer, Duration::from_millis(50));
+    assert_eq!(store.accept()[0].receipt.locator, Locator(78), "the answer that came too late is not heard");
+}
