@@ -25,7 +25,8 @@ use crate::{
 ///
 /// It claims as it is polled and never holds more than [`prefetch`](crate::RelayConfig::prefetch) messages that are leased
 /// and not settled. After a full batch it claims again at once, otherwise it waits as the
-/// [`pacing`](crate::RelayConfig::pacing) says, or until a [`Wakeup`](crate::Wakeup).
+/// [`pacing`](crate::RelayConfig::pacing) says, or until a [`Wakeup`](crate::Wakeup). It also waits, ever longer, while
+/// messages are given back, because they are due again at once.
 ///
 /// An error that passes by itself is traced and waited out. Any other is yielded, and the stream goes on after it.
 ///

@@ -59,6 +59,8 @@ struct Books {
     asked: usize,
     held: BTreeMap<Ticket, Held>,
     tally: PipelineReport,
+    /// Whether a message was given back since the stream last asked.
+    given_back: bool,
     wants_room: Option<Waker>,
 }
 
@@ -152,9 +154,15 @@ impl Holdings {
             // A claim whose settlement nobody waited for any longer has been counted when it was let go.
             if books.held.remove(&ticket).is_some() {
                 books.tally.count(event, settled);
+                books.given_back |= event == Event::Release;
             }
         }
         Self::make_room(books);
+    }
+
+    /// Whether a message was given back since this was last asked: it is due at once and comes again.
+    pub(crate) fn take_given_back(&self) -> bool {
+        mem::take(&mut self.books().given_back)
     }
 
     /// Forgets a claim that its holder has dropped; does nothing to one that has been settled.

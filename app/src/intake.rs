@@ -133,7 +133,7 @@ impl Intake {
         sent: Duration,
         answer: Result<Vec<Claimed>, StoreError>,
     ) -> Result<Haul, RelayError> {
-        self.rest(found(&answer, asked));
+        self.rest(self.found(&answer, asked));
         let (claims, judged) = match answer {
             Ok(claims) => {
                 tracing::debug!(queue = %self.queue, %claim, asked, found = claims.len(), "claimed");
@@ -154,6 +154,18 @@ impl Intake {
         tracing::error!(queue = %self.queue, %claim, %error, "not claimed");
         let (operation, queue) = (Operation::Claim, self.queue.clone());
         Err(RelayError::Store { operation, queue, source: Arc::new(error) })
+    }
+
+    /// What a call brought. Messages that were given back come again at once, so a call after which some were counts as
+    /// one in vain: whoever gave them back wants a rest.
+    fn found(&self, answer: &Result<Vec<Claimed>, StoreError>, asked: usize) -> Found {
+        let given_back = self.holdings.take_given_back();
+        match answer {
+            Err(_) => Found::Failed,
+            Ok(claims) if claims.is_empty() || given_back => Found::Nothing,
+            Ok(claims) if claims.len() < asked => Found::Some,
+            Ok(_) => Found::Full,
+        }
     }
 
     fn rest(&mut self, found: Found) {
@@ -187,14 +199,5 @@ impl Intake {
             select(wakeup.wait(&queue), timer.sleep(wait - deaf)).await;
         }
         .boxed()
-    }
-}
-
-fn found(answer: &Result<Vec<Claimed>, StoreError>, asked: usize) -> Found {
-    match answer {
-        Err(_) => Found::Failed,
-        Ok(claims) if claims.is_empty() => Found::Nothing,
-        Ok(claims) if claims.len() < asked => Found::Some,
-        Ok(_) => Found::Full,
     }
 }

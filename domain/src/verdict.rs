@@ -23,7 +23,8 @@ pub enum Verdict {
         /// Why.
         reason: Reason,
     },
-    /// Not begun: give it back as if it had never been claimed.
+    /// Not begun: give it back as if it had never been claimed. It is due at once, for whoever claims next; to have it
+    /// wait, say [`Nack`](Self::Nack).
     Release,
 }
 

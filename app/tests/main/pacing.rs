@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use claimstream::{LocalWakeup, Pacing, RelayConfig, StoreErrorKind, Timer, Wakeup};
+use claimstream::{LocalWakeup, Pacing, RelayConfig, StoreErrorKind, Timer, Verdict, Wakeup, handler_fn};
 use futures::{StreamExt, executor::block_on};
 use proptest::prelude::*;
 
@@ -111,4 +111,16 @@ fn after_a_claim_that_brought_something_a_wakeup_is_heard_at_once() {
     block_on(wakeup.wake(&queue())).unwrap();
     bench.settle();
     assert_eq!(play.stage().claims.len(), 2);
+}
+
+#[test]
+fn what_a_handler_gives_back_is_not_claimed_again_and_again_without_a_rest() {
+    let play = Play::new(vec![Answer::Full; 10_000]);
+    let config = RelayConfig { batch: 4, prefetch: 8, concurrency: 8, ..RelayConfig::default() };
+    let pipeline = play.relay(config).pipeline("orders", handler_fn(|_| async { Verdict::Release })).unwrap();
+    let mut bench = Bench::default();
+    let _task = bench.start(pipeline.run_until(futures::future::pending()));
+    bench.pass(&play.timer, Duration::from_secs(60));
+    let claims = play.stage().claims.len();
+    assert!((20..60).contains(&claims), "{claims} claims in a minute");
 }
