@@ -5,8 +5,10 @@ use serde::{Deserialize, Serialize};
 use crate::Invalid;
 
 /// Names and values that travel beside a payload, among them the W3C trace context of whoever enqueued it.
+///
+/// What is read back obeys the same rules as what is inserted.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
-#[serde(transparent)]
+#[serde(try_from = "BTreeMap<String, String>")]
 pub struct Headers(BTreeMap<String, String>);
 
 impl Headers {
@@ -47,6 +49,8 @@ impl Headers {
 
     /// Carries a W3C trace context: `traceparent` such as `00-<32 hex>-<16 hex>-01`, and `tracestate` if there is one.
     ///
+    /// It takes the place of an earlier one as a whole; one that is refused changes nothing.
+    ///
     /// Source: W3C Trace Context, section 3.2.
     pub fn set_trace(&mut self, traceparent: &str, tracestate: Option<&str>) -> Result<(), Invalid> {
         if !is_traceparent(traceparent) {
@@ -55,11 +59,14 @@ impl Headers {
                 why: "expected version-traceid-parentid-flags in lower-case hex, ids not all zero".into(),
             });
         }
-        self.insert("traceparent", traceparent)?;
-        match tracestate {
-            Some(state) => self.insert("tracestate", state),
-            None => Ok(()),
+        let mut traced = self.clone();
+        traced.0.remove("tracestate");
+        traced.insert("traceparent", traceparent)?;
+        if let Some(state) = tracestate {
+            traced.insert("tracestate", state)?;
         }
+        *self = traced;
+        Ok(())
     }
 
     /// The value of one header.
@@ -79,6 +86,16 @@ impl Headers {
 
     fn bytes(&self) -> usize {
         self.0.iter().map(|(name, value)| name.len() + value.len()).sum()
+    }
+}
+
+impl TryFrom<BTreeMap<String, String>> for Headers {
+    type Error = Invalid;
+
+    fn try_from(all: BTreeMap<String, String>) -> Result<Self, Invalid> {
+        let mut headers = Self::new();
+        all.iter().try_for_each(|(name, value)| headers.insert(name, value))?;
+        Ok(headers)
     }
 }
 
@@ -108,6 +125,30 @@ mod tests {
         {
             assert!(headers.set_trace(bad, None).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_trace_context_is_replaced_as_a_whole_or_not_at_all() {
+        let [one, two] = ["1", "2"].map(|n| format!("00-{}-{}-01", n.repeat(32), n.repeat(16)));
+        let mut headers = Headers::new();
+        headers.set_trace(&one, Some("vendor=1")).unwrap();
+        let before = headers.clone();
+        assert!(headers.set_trace(&two, Some("vendor=\n")).is_err());
+        assert_eq!(headers, before);
+        headers.set_trace(&two, None).unwrap();
+        assert_eq!((headers.get("traceparent"), headers.get("tracestate")), (Some(two.as_str()), None));
+    }
+
+    #[test]
+    fn what_was_inserted_reads_back_and_nothing_else_does() {
+        let mut headers = Headers::new();
+        headers.insert("X-Tenant", "a b").unwrap();
+        let json = serde_json::to_string(&headers).unwrap();
+        assert_eq!(json, r#"{"x-tenant":"a b"}"#);
+        assert_eq!(serde_json::from_str::<Headers>(&json).unwrap(), headers);
+        assert_eq!(serde_json::from_str::<Headers>(r#"{"X-Tenant":"a b"}"#).unwrap(), headers);
+        assert!(serde_json::from_str::<Headers>(r#"{"a b":"c"}"#).is_err());
+        assert!(serde_json::from_str::<Headers>(r#"{"a":"b\r\nc: d"}"#).is_err());
     }
 
     #[test]

@@ -111,6 +111,7 @@ mod tests {
             scheduled_at: None,
             delay_ms: None,
             memo: None,
+            headers: Default::default(),
         }
     }
 

@@ -11,14 +11,14 @@ pub const REQUEST_QUEUE: &str = "notification-requests";
 /// The queue of the notification messages that are to be handed to a provider.
 pub const MESSAGE_QUEUE: &str = "notification-messages";
 
-/// The outbox message that sets a request going: it bears the request's id and is due when the request says.
+/// The outbox message that sets a request going: it bears the request's id and headers and is due when the request says.
 ///
 /// Refuses what [`NotificationRequest::check`] refuses.
 pub fn request_message(request: &NotificationRequest) -> Result<NewMessage, Invalid> {
     request.check()?;
     let mut message = fan_out_message(&FanOut::begin(request.id))?;
     message.due = due(request);
-    Ok(message)
+    Ok(message.with_headers(request.headers.clone()))
 }
 
 /// The outbox message that goes on with a fan-out from a checkpoint, due at once.
@@ -77,6 +77,17 @@ mod tests {
         assert_eq!(message.queue.as_str(), REQUEST_QUEUE);
         let checkpoint: FanOut = serde_json::from_slice(message.payload.bytes()).unwrap();
         assert_eq!(checkpoint, FanOut::begin(request().id));
+    }
+
+    #[test]
+    fn a_request_hands_its_trace_on() {
+        let mut request = request();
+        let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+        request.headers.set_trace(parent, Some("vendor=1")).unwrap();
+        let read: NotificationRequest =
+            serde_json::from_str(&serde_json::to_string(&request).unwrap()).unwrap();
+        assert_eq!(request_message(&read).unwrap().headers, request.headers);
+        assert_eq!(request.headers.get("traceparent"), Some(parent));
     }
 
     #[test]

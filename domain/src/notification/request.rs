@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::{Channel, Content, RecipientReference, TemplateCall};
-use crate::{Invalid, Timestamp};
+use crate::{Headers, Invalid, Timestamp};
 
 /// A wish to tell somebody something, as an application hands it in; one line of a JSONL file.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -31,6 +31,9 @@ pub struct NotificationRequest {
     /// A note for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memo: Option<String>,
+    /// What travels beside everything that is sent for it, such as the W3C trace context of whoever asks.
+    #[serde(default, skip_serializing_if = "Headers::is_empty")]
+    pub headers: Headers,
 }
 
 /// Who asks for a notification.

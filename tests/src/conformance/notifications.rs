@@ -466,6 +466,7 @@ fn plain_request(n: u32) -> NotificationRequest {
         scheduled_at: None,
         delay_ms: None,
         memo: Some(format!("memo {n}")),
+        headers: Default::default(),
     }
 }
 

@@ -61,5 +61,6 @@ pub(crate) fn generated(number: usize) -> NotificationRequest {
         scheduled_at: None,
         delay_ms: None,
         memo: None,
+        headers: Default::default(),
     }
 }

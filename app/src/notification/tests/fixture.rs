@@ -22,6 +22,7 @@ pub(super) fn request(channels: &[Channel], recipients: Vec<RecipientReference>)
         scheduled_at: None,
         delay_ms: None,
         memo: None,
+        headers: Default::default(),
     }
 }
 
