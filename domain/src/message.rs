@@ -55,9 +55,9 @@ impl NewMessage {
         self
     }
 
-    /// Hides it until `delay` has passed on the database's clock.
+    /// Hides it until `delay` has passed on the database's clock; a delay longer than [`Due::MAX_DELAY`] is cut to it.
     pub fn deliver_after(mut self, delay: Duration) -> Self {
-        self.due = Due::After(delay);
+        self.due = Due::After(delay.min(Due::MAX_DELAY));
         self
     }
 
@@ -136,6 +136,11 @@ pub enum Due {
     At(Timestamp),
 }
 
+impl Due {
+    /// The longest delay, a hundred years: no sum of it and a clock's time is more than a store can hold.
+    pub const MAX_DELAY: Duration = Duration::from_secs(100 * 365 * 86_400);
+}
+
 /// What became of one enqueued message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Enqueued {
@@ -151,4 +156,18 @@ pub enum Enqueued {
 /// read from the same clock, in any one unit.
 pub fn is_due<T: PartialOrd>(available_at: T, now: T) -> bool {
     available_at <= now
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_delay_is_longer_than_a_hundred_years() {
+        let (id, queue) = (MessageId::new(Uuid::nil()), QueueName::new("orders").unwrap());
+        let message = || NewMessage::new(id, queue.clone(), Payload::json("{}"));
+        let hour = Duration::from_secs(3600);
+        assert_eq!(message().deliver_after(hour).due, Due::After(hour));
+        assert_eq!(message().deliver_after(Duration::MAX).due, Due::After(Due::MAX_DELAY));
+    }
 }

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use crate::{Disposition, NewMessage, Reason, RetryPolicy};
+use crate::{Disposition, Due, NewMessage, Reason, RetryPolicy};
 
 /// What a handler says about the message it was given.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -13,7 +13,8 @@ pub enum Verdict {
     },
     /// Not now.
     Nack {
-        /// How long to wait; the retry policy's delay if none is named.
+        /// How long to wait, at most [`Due::MAX_DELAY`](crate::Due::MAX_DELAY); the retry policy's delay if none is
+        /// named.
         after: Option<Duration>,
         /// Why.
         reason: Reason,
@@ -55,7 +56,8 @@ pub fn decide(verdict: Verdict, attempt: u32, policy: &RetryPolicy, seed: u64) -
         Verdict::Release => Disposition::Returned,
         Verdict::Nack { reason, .. } if policy.is_last(attempt) => Disposition::Dead { reason },
         Verdict::Nack { after, reason } => {
-            Disposition::Retry { after: after.unwrap_or_else(|| policy.delay(attempt, seed)), reason }
+            let after = after.unwrap_or_else(|| policy.delay(attempt, seed));
+            Disposition::Retry { after: after.min(Due::MAX_DELAY), reason }
         }
     }
 }
@@ -79,5 +81,17 @@ mod tests {
         let verdict = Verdict::Nack { after: Some(after), reason: Reason::new("busy") };
         let expected = Disposition::Retry { after, reason: Reason::new("busy") };
         assert_eq!(decide(verdict, 1, &RetryPolicy::default(), 9), expected);
+    }
+
+    #[test]
+    fn a_delay_without_an_end_is_cut() {
+        let policy = RetryPolicy { base: Duration::MAX, cap: Duration::MAX, ..RetryPolicy::default() };
+        for after in [Some(Duration::MAX), None] {
+            let verdict = Verdict::Nack { after, reason: Reason::new("busy") };
+            let Disposition::Retry { after, .. } = decide(verdict, 1, &policy, u64::MAX) else {
+                panic!("no retry")
+            };
+            assert!(after <= Due::MAX_DELAY, "{after:?}");
+        }
     }
 }

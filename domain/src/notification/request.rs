@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::{Channel, Content, RecipientReference, TemplateCall};
-use crate::{Headers, Invalid, Timestamp};
+use crate::{Due, Headers, Invalid, Timestamp};
 
 /// A wish to tell somebody something, as an application hands it in; one line of a JSONL file.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -66,10 +66,7 @@ impl NotificationRequest {
         self.check_recipients()?;
         self.check_channels()?;
         self.check_content()?;
-        if self.scheduled_at.is_some() && self.delay_ms.is_some() {
-            return Err(Invalid::Contradiction("give scheduled_at or delay_ms, not both".into()));
-        }
-        Ok(())
+        self.check_time()
     }
 
     fn check_recipients(&self) -> Result<(), Invalid> {
@@ -88,6 +85,21 @@ impl NotificationRequest {
         match seen.windows(2).find(|pair| pair[0] == pair[1]) {
             Some(pair) => Err(Invalid::Contradiction(format!("the channel {} is named twice", pair[0]))),
             None => Ok(()),
+        }
+    }
+
+    fn check_time(&self) -> Result<(), Invalid> {
+        let most = Due::MAX_DELAY.as_millis();
+        match (self.scheduled_at, self.delay_ms) {
+            (Some(_), Some(_)) => {
+                Err(Invalid::Contradiction("give scheduled_at or delay_ms, not both".into()))
+            }
+            (None, Some(delay)) if u128::from(delay) > most => Err(Invalid::OutOfRange {
+                what: "delay_ms",
+                given: delay.to_string(),
+                allowed: format!("at most {most}, a hundred years"),
+            }),
+            _ => Ok(()),
         }
     }
 
@@ -134,6 +146,10 @@ mod tests {
         assert!(check(|r| r.content = Some(Content::default())).is_err());
         assert!(check(|r| r.recipients = vec![RecipientReference::Direct(Default::default())]).is_err());
         assert!(check(|r| r.template = Some(TemplateCall { id: "t".into(), params: [].into() })).is_err());
+        assert!(matches!(
+            check(|r| r.delay_ms = Some(u64::MAX)),
+            Err(Invalid::OutOfRange { what: "delay_ms", .. })
+        ));
         assert!(
             check(|r| {
                 r.delay_ms = Some(1);
