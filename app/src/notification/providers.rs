@@ -23,16 +23,18 @@ impl Providers {
         self
     }
 
-    /// Delivers by the channel's providers in turn, until one takes the message or refuses it for good.
+    /// Delivers by the channel's providers in turn, until one takes the message or refuses it for good. What one of
+    /// them may still deliver is not refused for good, whatever those after it say.
     pub(super) async fn deliver(&self, message: &NotificationMessage) -> Result<Delivered, DeliveryError> {
-        let mut outcome = Err(missing(message.channel));
+        let mut passing = None;
         for provider in self.0.get(&message.channel).into_iter().flatten() {
-            outcome = provider.deliver(message).await;
-            if !matches!(outcome, Err(DeliveryError::Transient { .. })) {
-                break;
+            match provider.deliver(message).await {
+                Err(error @ DeliveryError::Transient { .. }) => passing = Some(error),
+                Err(error) => return Err(passing.unwrap_or(error)),
+                delivered => return delivered,
             }
         }
-        outcome
+        Err(passing.unwrap_or_else(|| missing(message.channel)))
     }
 }
 
@@ -97,6 +99,13 @@ mod tests {
         assert_eq!(deliver(provider(1, delivered("1")), provider(0, delivered("2"))), delivered("1"));
         assert_eq!(deliver(provider(1, permanent()), provider(0, delivered("2"))), permanent());
         assert_eq!(deliver(provider(1, transient()), provider(1, transient())), transient());
+    }
+
+    #[test]
+    fn a_backup_that_refuses_does_not_speak_for_a_provider_that_may_still_deliver() {
+        let first = Providers::new().with(Channel::Sms, provider(1, transient()));
+        let both = first.with(Channel::Sms, provider(1, permanent()));
+        assert_eq!(finish(both.deliver(&message())), transient());
     }
 
     #[test]

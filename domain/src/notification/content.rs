@@ -23,12 +23,28 @@ pub struct Content {
 }
 
 impl Content {
-    /// Refuses content without a title and a body.
+    /// The longest title, in bytes.
+    pub const MAX_TITLE_BYTES: usize = 1024;
+    /// The longest body, in bytes.
+    pub const MAX_BODY_BYTES: usize = 64 * 1024;
+    /// The longest address of a page or a picture, in bytes.
+    pub const MAX_URL_BYTES: usize = 2048;
+
+    /// Refuses content without a title and a body, and any part that is empty or too long.
     pub fn check(&self) -> Result<(), Invalid> {
-        match (&self.title, &self.body) {
-            (None, None) => Err(Invalid::Empty { what: "content (title and body)" }),
-            _ => Ok(()),
+        if self.title.is_none() && self.body.is_none() {
+            return Err(Invalid::Empty { what: "content (title and body)" });
         }
+        let parts = [
+            ("title", &self.title, Self::MAX_TITLE_BYTES),
+            ("body", &self.body, Self::MAX_BODY_BYTES),
+            ("redirect_url", &self.redirect_url, Self::MAX_URL_BYTES),
+            ("image_url", &self.image_url, Self::MAX_URL_BYTES),
+        ];
+        parts.into_iter().try_for_each(|(what, part, most)| match part {
+            Some(text) => Invalid::unless_length(what, text, most),
+            None => Ok(()),
+        })
     }
 }
 
@@ -56,11 +72,12 @@ pub struct Template {
 
 impl Template {
     /// Fills in the variables, each exactly once; a variable without a value is an error, so that nobody ever reads
-    /// `{{name}}` or somebody else's value.
+    /// `{{name}}` or somebody else's value. What comes out is refused as [`Content::check`] refuses it.
     pub fn render(&self, params: &BTreeMap<String, String>) -> Result<Content, Invalid> {
         let title = self.title.as_deref().map(|text| fill(text, params)).transpose()?;
         let body = Some(fill(&self.body, params)?);
-        Ok(Content { title, body, redirect_url: None, image_url: None })
+        let content = Content { title, body, redirect_url: None, image_url: None };
+        content.check().map(|()| content)
     }
 }
 
@@ -96,6 +113,30 @@ mod tests {
         let content = template.render(&params(&[("name", "{{x}}"), ("x", "1")])).unwrap();
         assert_eq!(content.title.as_deref(), Some("Hi {{x}}"));
         assert_eq!(content.body.as_deref(), Some("{{x}} 1."));
+    }
+
+    #[test]
+    fn refuses_what_nobody_can_read() {
+        let content = |title: Option<&str>, body: Option<String>| {
+            Content { title: title.map(str::to_owned), body, ..Content::default() }.check()
+        };
+        assert_eq!(content(Some("Hello"), None), Ok(()));
+        assert_eq!(content(None, Some("x".repeat(Content::MAX_BODY_BYTES))), Ok(()));
+        assert!(matches!(content(None, None), Err(Invalid::Empty { .. })));
+        assert_eq!(content(Some(""), Some("text".into())), Err(Invalid::Empty { what: "title" }));
+        assert_eq!(content(Some("Hello"), Some(String::new())), Err(Invalid::Empty { what: "body" }));
+        let long = content(None, Some("x".repeat(Content::MAX_BODY_BYTES + 1)));
+        assert!(matches!(long, Err(Invalid::TooLong { what: "body", .. })));
+        let long = content(Some(&"x".repeat(Content::MAX_TITLE_BYTES + 1)), None);
+        assert!(matches!(long, Err(Invalid::TooLong { what: "title", .. })));
+    }
+
+    #[test]
+    fn a_template_that_comes_to_too_much_or_to_nothing_is_refused() {
+        let template = Template { title: None, body: "{{all}}".into() };
+        let long = "x".repeat(Content::MAX_BODY_BYTES + 1);
+        assert!(matches!(template.render(&params(&[("all", &long)])), Err(Invalid::TooLong { .. })));
+        assert!(matches!(template.render(&params(&[("all", "")])), Err(Invalid::Empty { .. })));
     }
 
     #[test]
