@@ -58,7 +58,7 @@
 //! # Traces
 //!
 //! Spans at the level `debug`: `claim` (fields `queue`, `claim`, `asked`), `settle` (`queue`, `count`), `renew` (`queue`,
-//! `count`, `lost`), `handle` (`queue`, `message`, `attempt`, `traceparent`) and `close` (`queue`). Events use the same
+//! `count`, `lost`), `handle` (`queue`, `message_id`, `attempt`, `traceparent`) and `close` (`queue`). Events use the same
 //! field names. What passes by itself is a `warn`, what needs somebody is an `error`. Payloads and reasons are never traced.
 #![forbid(unsafe_code)]
 

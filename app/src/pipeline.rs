@@ -1,6 +1,5 @@
 use std::{fmt, future::poll_fn, pin::pin, sync::Arc};
 
-use claimstream_domain::Invalid;
 use claimstream_ports::Handler;
 
 use crate::{Claims, PipelineReport, RelayError, run::Run};
@@ -45,7 +44,8 @@ impl Pipeline {
         Self { claims, handler, concurrency }
     }
 
-    /// How many handlers run at once, at least 1; [`RelayConfig::concurrency`](crate::RelayConfig::concurrency) unless
+    /// How many handlers run at once, at least 1 and at most the [`prefetch`](crate::RelayConfig::prefetch);
+    /// [`RelayConfig::concurrency`](crate::RelayConfig::concurrency) unless
     /// set here.
     pub fn concurrency(mut self, concurrency: u32) -> Self {
         self.concurrency = concurrency;
@@ -61,14 +61,7 @@ impl Pipeline {
     /// The error is either a setting that was refused or the store's word that it cannot claim at all. Every other error is
     /// traced, and the pipeline goes on.
     pub async fn run_until(self, shutdown: impl Future<Output = ()>) -> Result<PipelineReport, RelayError> {
-        if self.concurrency == 0 {
-            return Err(Invalid::OutOfRange {
-                what: "concurrency",
-                given: "0".into(),
-                allowed: "at least 1".into(),
-            }
-            .into());
-        }
+        self.claims.settler().setup.config.check_concurrency(self.concurrency)?;
         let mut shutdown = pin!(shutdown);
         let mut run = Run::new(self.claims, self.handler, self.concurrency as usize);
         poll_fn(|cx| run.poll(cx, shutdown.as_mut())).await;

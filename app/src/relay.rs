@@ -22,8 +22,7 @@ pub struct Relay {
 impl Relay {
     /// A relay on a store that can both claim and settle.
     ///
-    /// The settings are checked by [`claims`](Self::claims) and [`pipeline`](Self::pipeline), or by
-    /// [`RelayConfig::check`] when it suits better.
+    /// The settings are checked when they are put to use, or by [`RelayConfig::check`] when it suits better.
     pub fn new<S>(store: Arc<S>, timer: impl Timer + 'static, config: RelayConfig) -> Self
     where
         S: LockingStrategy + Settlements + 'static,
@@ -74,13 +73,13 @@ impl Relay {
         RelayError: From<Q::Error>,
     {
         let queue = queue.try_into()?;
-        self.setup.config.check()?;
+        self.setup.config.check_stream()?;
         Ok(Claims::new(Arc::new(self.setup.clone()), queue))
     }
 
     /// A pipeline that hands the messages of `queue` to `handler`.
     ///
-    /// Refuses what is no queue name and settings that could never work.
+    /// Refuses what is no queue name and settings that could never work; the concurrency is looked at when it runs.
     pub fn pipeline<Q>(&self, queue: Q, handler: impl Handler + 'static) -> Result<Pipeline, RelayError>
     where
         Q: TryInto<QueueName>,

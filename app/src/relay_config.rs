@@ -34,17 +34,22 @@ pub struct RelayConfig {
     pub settle_age: Duration,
     /// How long running handlers may take to finish once a pipeline has been told to stop; 30 s.
     pub drain: Duration,
-    /// How many handlers a pipeline runs at once; 32.
+    /// How many handlers a pipeline runs at once, no more than `prefetch`; 32. A plain stream does not heed it.
     pub concurrency: u32,
 }
 
 impl RelayConfig {
     /// Refuses settings that could never work, and names the one to mend.
     pub fn check(&self) -> Result<(), Invalid> {
+        self.check_stream()?;
+        self.check_concurrency(self.concurrency)
+    }
+
+    /// Refuses settings with which a stream could never work.
+    pub(crate) fn check_stream(&self) -> Result<(), Invalid> {
         at_least_one("batch", self.batch)?;
         at_least_one("prefetch", self.prefetch)?;
         at_least_one("settle_batch", self.settle_batch)?;
-        at_least_one("concurrency", self.concurrency)?;
         self.pacing.check()?;
         self.retry.check()?;
         let longest = self.lease.renew_after();
@@ -53,6 +58,22 @@ impl RelayConfig {
                 what: "settle_age",
                 given: format!("{:?}", self.settle_age),
                 allowed: format!("shorter than a third of the lease, {longest:?}"),
+            });
+        }
+        Ok(())
+    }
+
+    /// Refuses to run no handler at all, or more at once than there can be messages.
+    pub(crate) fn check_concurrency(&self, concurrency: u32) -> Result<(), Invalid> {
+        at_least_one("concurrency", concurrency)?;
+        if concurrency > self.prefetch {
+            return Err(Invalid::OutOfRange {
+                what: "concurrency",
+                given: concurrency.to_string(),
+                allowed: format!(
+                    "at most {}, the prefetch: no more messages than that are held for handlers at a time",
+                    self.prefetch
+                ),
             });
         }
         Ok(())
@@ -87,6 +108,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_stream_may_hold_less_than_a_pipeline_would_handle_at_once() {
+        let config = RelayConfig { prefetch: 1, ..RelayConfig::default() };
+        assert_eq!(config.check_stream(), Ok(()));
+        let refused = config.check().unwrap_err().to_string();
+        assert!(refused.starts_with("concurrency is 32, it must be at most 1, the prefetch"), "{refused}");
+    }
+
+    #[test]
     fn refuses_what_could_never_work() {
         let good = RelayConfig::default();
         assert_eq!(good.check(), Ok(()));
@@ -95,6 +124,8 @@ mod tests {
             RelayConfig { prefetch: 0, ..good.clone() },
             RelayConfig { settle_batch: 0, ..good.clone() },
             RelayConfig { concurrency: 0, ..good.clone() },
+            RelayConfig { concurrency: 201, ..good.clone() },
+            RelayConfig { prefetch: 31, ..good.clone() },
             RelayConfig { settle_age: Duration::from_secs(10), ..good.clone() },
             RelayConfig { pacing: Pacing { idle_min: Duration::ZERO, ..Pacing::default() }, ..good.clone() },
             RelayConfig { retry: RetryPolicy { max_attempts: 0, ..RetryPolicy::default() }, ..good },

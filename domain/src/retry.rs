@@ -53,6 +53,11 @@ impl RetryPolicy {
         }
     }
 
+    /// The same policy with one attempt more, for who must be called once more after the last one has ended somehow.
+    pub fn with_one_more_attempt(&self) -> Self {
+        Self { max_attempts: self.max_attempts.saturating_add(1), ..self.clone() }
+    }
+
     /// Whether a message that fails its attempt number `attempt` has none left.
     pub fn is_last(&self, attempt: u32) -> bool {
         attempt >= self.max_attempts

@@ -71,7 +71,7 @@ impl RequestConfig {
     /// The retry policy to give to the pipeline: [`retry`](Self::retry) and one attempt more, which does nothing but
     /// close a request whose last attempt was cut off, as by a crash, or could not be recorded.
     pub fn pipeline_retry(&self) -> RetryPolicy {
-        RetryPolicy { max_attempts: self.retry.max_attempts.saturating_add(1), ..self.retry.clone() }
+        self.retry.with_one_more_attempt()
     }
 }
 

@@ -251,12 +251,15 @@ fn a_handler_whose_children_are_refused_for_good_runs_once() {
 }
 
 #[test]
-fn no_concurrency_at_all_is_refused() {
+fn no_concurrency_at_all_and_more_than_the_prefetch_are_refused() {
     let (play, mut bench) = (Play::default(), Bench::default());
-    let pipeline =
-        play.relay(RelayConfig::default()).pipeline("orders", handler_fn(|_| async { Verdict::ack() }));
-    let task = bench.start(pipeline.unwrap().concurrency(0).run_until(futures::future::pending()));
-    assert!(bench.finish(&play.timer, task).is_err());
+    for concurrency in [0, 201] {
+        let pipeline =
+            play.relay(RelayConfig::default()).pipeline("orders", handler_fn(|_| async { Verdict::ack() }));
+        let pipeline = pipeline.unwrap().concurrency(concurrency);
+        let task = bench.start(pipeline.run_until(futures::future::pending()));
+        assert!(bench.finish(&play.timer, task).is_err());
+    }
 }
 
 /// Ends each message after a time and with a verdict drawn by its number.
@@ -287,7 +290,7 @@ proptest! {
     #[test]
     fn bounds_hold_and_every_message_is_accounted_for(
         concurrency in 1..12_u32,
-        prefetch in 1..40_u32,
+        more in 0..30_u32,
         batch in 1..20_u32,
         settle_batch in 1..20_u32,
         answers in prop::collection::vec(
@@ -313,7 +316,7 @@ proptest! {
         }
         play.stage().superseded = superseded.into_iter().map(id).collect();
         let config = RelayConfig {
-            concurrency, prefetch, batch, settle_batch,
+            concurrency, prefetch: concurrency + more, batch, settle_batch,
             // Short enough that many handlers need renewals.
             lease: Lease::new(Duration::from_millis(300)).unwrap(),
             retry: RetryPolicy { max_attempts: 4, ..RetryPolicy::default() },

@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(origin("relay.prefetch"), "environment CLAIMSTREAM_RELAY__PREFETCH");
         assert_eq!(origin("relay.concurrency"), "flag --set relay.concurrency");
         assert_eq!(origin("keep"), "default");
-        assert_eq!(load(&[("relay.prefetch", "10")]).unwrap().config.relay.prefetch, 10);
+        assert_eq!(load(&[("relay.prefetch", "40")]).unwrap().config.relay.prefetch, 40);
     }
 
     #[test]
