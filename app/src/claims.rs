@@ -70,8 +70,10 @@ impl Claims {
     /// Gives back what was leased and not yielded, with attempts restored, and says how many messages that were.
     ///
     /// A claim call that is under way is waited for first, no longer than its lease. Claims that were yielded are not
-    /// touched and can still be settled. An error says that at least one message could not be given back; it comes back
-    /// when its lease ends.
+    /// touched and can still be settled.
+    ///
+    /// An error says what went wrong last: the claim call failed for good, or a message could not be given back, or not
+    /// be buried. Such messages come back when their leases end.
     pub async fn close(mut self) -> Result<u64, RelayError> {
         let span = tracing::debug_span!("close", queue = %self.queue());
         self.given_back = 0;

@@ -191,7 +191,9 @@ impl OpenTransactions {
             }
             self.waiting.insert(writer, other);
         }
-        self.wakers.push(cx.waker().clone());
+        if !self.wakers.iter().any(|known| known.will_wake(cx.waker())) {
+            self.wakers.push(cx.waker().clone());
+        }
         Poll::Pending
     }
 
@@ -231,4 +233,28 @@ pub(crate) fn corrupt(
     source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
 ) -> StoreError {
     StoreError::new(StoreErrorKind::Corrupt, operation, source)
+}
+
+#[cfg(test)]
+mod tests {
+    use claimstream_domain::Payload;
+    use claimstream_ports::Enqueue;
+    use futures::{FutureExt, executor::block_on};
+
+    use super::*;
+    use crate::MemoryStore;
+
+    #[test]
+    fn one_who_waits_leaves_one_waker_however_often_it_is_polled() {
+        let store = MemoryStore::new();
+        let (first, second) = (store.begin(), store.begin());
+        let queue = QueueName::new("orders").unwrap();
+        let message = [NewMessage::new(MessageId::new(Uuid::from_u128(1)), queue, Payload::json("{}"))];
+        block_on(store.enqueue(&first, &message)).unwrap();
+        let mut waiting = store.enqueue(&second, &message).boxed();
+        for _ in 0..100 {
+            assert!((&mut waiting).now_or_never().is_none());
+        }
+        assert_eq!(store.database.tables().open.wakers.len(), 1);
+    }
 }

@@ -8,7 +8,8 @@ use claimstream_domain::{
 
 use crate::clock::{after, between};
 
-/// The outbox as it has been committed: what waits, what is dead, and the dedup keys that were ever used.
+/// The outbox as it has been committed: what waits, what is dead, and the dedup keys that were ever used, which nobody
+/// sweeps here.
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
     rows: BTreeMap<MessageId, Row>,
@@ -106,8 +107,8 @@ impl Outbox {
         settlement: &Settlement,
         now: Timestamp,
     ) -> Result<Settled, IllegalTransition> {
-        let Some(mut row) = self.take_if_held(&settlement.receipt) else { return Ok(Settled::Superseded) };
         State::Leased.next(settlement.disposition.event())?;
+        let Some(mut row) = self.take_if_held(&settlement.receipt) else { return Ok(Settled::Superseded) };
         match &settlement.disposition {
             Disposition::Done { .. } => {}
             Disposition::Retry { after: delay, reason } => {

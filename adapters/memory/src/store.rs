@@ -16,7 +16,9 @@ use crate::{
 
 /// An outbox, its neighbours and their clock, in memory. A clone is another handle on the same data.
 ///
-/// It implements every store port. What it does not have is durability: everything ends with the last handle.
+/// It implements every store port. What it does not have is durability: everything ends with the last handle. Nor does
+/// it sweep: dedup keys, steps and notifications are kept until then, so it is not for a process that runs for months.
+/// And where a database ends a wait for another transaction's rows with an error, it waits until that transaction ends.
 #[derive(Clone, Debug)]
 pub struct MemoryStore {
     pub(crate) database: Arc<Database>,
