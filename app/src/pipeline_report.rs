@@ -12,8 +12,8 @@ pub struct PipelineReport {
     pub acked: u64,
     /// Put off to be tried again.
     pub nacked: u64,
-    /// Given up and kept with the dead letters: by the handler's verdict, because their last attempt failed, or because
-    /// they had used up their attempts without one that ended.
+    /// Given up and kept with the dead letters: by the handler's verdict, because their last attempt failed, because they
+    /// had used up their attempts without one that ended, or because the store refused their children for good.
     pub buried: u64,
     /// Given back untried.
     pub released: u64,
