@@ -1,6 +1,6 @@
 use std::{sync::Arc, time::Duration};
 
-use claimstream_domain::{Disposition, Pace, QueueName, Reason, Settled, Settlement};
+use claimstream_domain::{Disposition, NewMessage, Pace, QueueName, Reason, Settled, Settlement};
 use claimstream_ports::{StoreError, StoreErrorKind, Wakeup};
 use futures::{
     channel::oneshot,
@@ -14,8 +14,8 @@ use crate::{
     setup::Setup,
 };
 
-/// Writes a batch once it is ripe and tells each who waits how it ended: all together, or earlier one whose deadline
-/// passes.
+/// Writes a batch once it is ripe and tells everybody who waits how it ended: all at the same time, but whose deadline
+/// passes before the store answers is told then.
 pub(crate) async fn write(setup: Arc<Setup>, holdings: Arc<Holdings>, batch: Arc<Batch>) {
     batch.ripe(&*setup.timer, setup.config.settle_age).await;
     let lot = Lot::of(batch.take());
@@ -207,7 +207,7 @@ impl Waiter {
     }
 }
 
-fn children(settlement: &Settlement) -> impl Iterator<Item = &claimstream_domain::NewMessage> {
+fn children(settlement: &Settlement) -> impl Iterator<Item = &NewMessage> {
     match &settlement.disposition {
         Disposition::Done { emit } => emit.iter(),
         _ => [].iter(),
