@@ -6,6 +6,7 @@
 //! | the contracts, sentence by sentence | [`conformance`] |
 //! | the acceptance scenarios | [`scenarios`] |
 //! | random operations on two stores at a time | [`model`] |
+//! | random failures, kills and take-overs, and the order of keys | [`order`] |
 //! | rules about the source tree | [`invariants`] |
 //! | all of it as named trials, and the table at the end | [`Suite`] |
 //!
@@ -20,6 +21,7 @@ mod instance;
 pub mod invariants;
 pub mod locks;
 pub mod model;
+pub mod order;
 mod report;
 pub mod runtimes;
 pub mod scenarios;

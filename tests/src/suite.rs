@@ -15,7 +15,7 @@ use tokio::runtime::{Builder, Runtime};
 use crate::{
     Report, Server,
     conformance::{self, Clause},
-    model, scenarios,
+    model, order, scenarios,
     servers::REQUIRED,
     venue::{SeaOrmVenue, Venue, Venues},
 };
@@ -45,6 +45,13 @@ impl Suite {
         }
         for venue in venues.owner {
             self.add(&venue, conformance::ownership(), |venue| Box::pin(async move { venue.stage().await }));
+        }
+        for venue in venues.ordered {
+            self.add(&venue, conformance::order(), |venue| Box::pin(async move { venue.stage().await }));
+            order::add_to(self, venue);
+        }
+        for venue in venues.skipping {
+            self.add(&venue, conformance::skipping(), |venue| Box::pin(async move { venue.stage().await }));
         }
         for venue in venues.concurrent {
             self.add(&venue, conformance::concurrent(), |venue| Box::pin(async move { venue.stage().await }));

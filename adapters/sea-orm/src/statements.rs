@@ -44,7 +44,7 @@ statements! {
     both:
         claim_take, claim_read, peek, instance,
         settle_done, settle_done_whole, settle_retry, settle_return, settle_dead, settle_find, settle_trace, renew,
-        lease_peek, lease_insert, lease_write, lease_token, lease_over, lease_end, lease_read, lease_charge, lease_done,
+        lease_peek, lease_insert, lease_write, lease_token, lease_over, lease_end, lease_read, lease_read_on, lease_charge, lease_done,
         lease_retry, lease_park, lease_dead, lease_held, lease_oldest,
         enqueue_dedup, enqueue_dedup_read, enqueue_message, enqueue_queue, enqueue_known,
         observe_live, observe_dead,

@@ -11,6 +11,7 @@ pub mod locks;
 pub mod notifications;
 pub mod observe;
 pub mod opening;
+pub mod order;
 pub mod ownership;
 pub mod packet;
 pub mod payload;
@@ -50,6 +51,16 @@ pub fn outbox() -> impl Iterator<Item = &'static Clause<Stage>> {
 /// What a store owes whose shards are in one instance's hands at a time.
 pub fn ownership() -> impl Iterator<Item = &'static Clause<Stage>> {
     ownership::CLAUSES.iter()
+}
+
+/// What a store owes that keeps messages of one key in order.
+pub fn order() -> impl Iterator<Item = &'static Clause<Stage>> {
+    order::CLAUSES.iter()
+}
+
+/// What a store owes that keeps messages of one key in order, but lets them overtake one that fails.
+pub fn skipping() -> impl Iterator<Item = &'static Clause<Stage>> {
+    order::SKIPPING.iter()
 }
 
 /// Whether two instances hold messages of one shard at a time in a clause, or one ends what the other has claimed; a store

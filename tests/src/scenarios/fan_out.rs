@@ -111,6 +111,7 @@ fn handler(ports: &NotificationPorts) -> RequestHandler {
 
 fn request() -> NotificationRequest {
     NotificationRequest {
+        headers: Default::default(),
         id: Uuid::now_v7(),
         requester: Requester { kind: RequesterKind::Service, id: "shop".into() },
         recipients: vec![RecipientReference::Segment { segment: "everybody".into() }],

@@ -66,6 +66,10 @@ pub struct Venues {
     pub outbox: Vec<Arc<dyn Venue>>,
     /// Those with an outbox whose shards are in one instance's hands at a time.
     pub owner: Vec<Arc<dyn Venue>>,
+    /// Those that keep messages of one key in order, and hold a key back behind what fails.
+    pub ordered: Vec<Arc<SeaOrmVenue>>,
+    /// Those that keep messages of one key in order, and let it overtake what fails.
+    pub skipping: Vec<Arc<SeaOrmVenue>>,
     /// Those with an outbox on which two transactions can write at a time.
     pub concurrent: Vec<Arc<dyn Venue>>,
     /// Those with an outbox whose greatest payload is small enough to be tried.
@@ -109,6 +113,8 @@ impl Venues {
             }
             venues.notification.push(sqlite);
         }
+        venues.ordered.push(Arc::new(SeaOrmVenue::sqlite("shard_lease per_key")));
+        venues.skipping.push(Arc::new(SeaOrmVenue::sqlite("shard_lease per_key_skip")));
         venues
     }
 
@@ -130,6 +136,9 @@ impl Venues {
             }
             venues.notification.push(venue);
         }
+        let of_word = |word| Arc::new(SeaOrmVenue::server(server.name, url, word));
+        venues.ordered.push(of_word("shard_lease per_key"));
+        venues.skipping.push(of_word("shard_lease per_key_skip"));
         venues
     }
 }

@@ -20,7 +20,7 @@ use crate::{
     Transactions,
 };
 
-/// A real database with one word of configuration.
+/// A real database with one word of configuration, or with a second one for the order, as in `shard_lease per_key`.
 ///
 /// Stages share a database and have a queue each; those with notification requests, whose queue has a fixed name, have a
 /// database each. All of them are dropped with the venue.
@@ -78,8 +78,10 @@ impl SeaOrmVenue {
     }
 
     fn options(&self) -> OpenOptions {
+        let (strategy, order) = self.strategy.split_once(' ').unwrap_or((self.strategy, "none"));
         OpenOptions {
-            strategy: self.strategy.parse().expect("a strategy"),
+            strategy: strategy.parse().expect("a strategy"),
+            order: order.parse().expect("an order"),
             shards: ShardCount::new(4).expect("a shard count"),
             max_payload: Some(100_000),
             max_connections: 6,
@@ -87,7 +89,7 @@ impl SeaOrmVenue {
         }
     }
 
-    async fn shared_database(&self) -> Result<String, StoreError> {
+    pub(crate) async fn shared_database(&self) -> Result<String, StoreError> {
         self.shared.get_or_try_init(|| self.fresh_database()).await.cloned()
     }
 

@@ -12,8 +12,11 @@ mod settle;
 
 use std::{collections::HashSet, sync::Arc, time::Instant};
 
-use claimstream_domain::{ClaimRequest, Claimed, Locator, Message, MessageId, Reason, Receipt, Shard};
+use claimstream_domain::{
+    ClaimRequest, Claimed, Locator, Message, MessageId, OrderingKey, Reason, Receipt, Shard,
+};
 use claimstream_ports::StoreError;
+use sea_orm::Value;
 
 pub(crate) use self::{
     hold::Holds,
@@ -27,6 +30,7 @@ use crate::{
     args::Args,
     claim::body,
     clock::micros,
+    sql::Sql,
     unit::{Row, Store, rows},
 };
 
@@ -129,9 +133,7 @@ impl Claiming<'_> {
             // What is not there any more was ended by somebody else.
             hold.flights.retain(|id, _| due.candidates.iter().any(|candidate| candidate.id == *id));
         }
-        let ordered = self.store.order.is_per_key();
-        let (claim, wanted) = (self.request.claim, self.wanted());
-        let picked = pick(&due.candidates, &hold.flights, ordered, due.now, claim, wanted);
+        let picked = self.picked(hold, &due);
         if picked.taken.is_empty() {
             return Ok(0);
         }
@@ -162,19 +164,47 @@ impl Claiming<'_> {
 
     /// The next due messages of a shard; none if there are none.
     async fn read(&self, hold: &Hold, shard: Shard, low: i64) -> Result<Option<Due>, StoreError> {
-        let store = self.store;
         let aloft = hold.flights.values().filter(|flight| flight.due >= low).count();
-        let reach = if store.order.is_per_key() { self.wanted().max(Due::REACH) } else { self.wanted() };
-        let args = self.args(shard).with("low", low).with("limit", (reach + aloft) as i64);
+        let ordered = self.store.order.is_per_key();
+        let reach = aloft + if ordered { self.wanted().max(Due::REACH) } else { self.wanted() };
+        let args = self.args(shard).with("limit", reach as i64);
+        let mut due = Due::default();
+        let first = args.clone().with("low", low);
+        let mut found = self.page(&mut due, &self.store.sql.lease_read, &first).await?;
+        due.is_whole = low == 0 && found < reach;
+        while ordered && found == reach && self.picked(hold, &due).taken.len() < self.wanted() {
+            let keys = due.candidates.iter().filter_map(|candidate| candidate.key.as_ref());
+            let keys: HashSet<&str> = keys.map(OrderingKey::as_str).collect();
+            let low = due.dues.last().copied().unwrap_or_default();
+            let args = args.clone().with("low", low).with_list("keys", keys.into_iter().map(Value::from));
+            found = self.page(&mut due, &self.store.sql.lease_read_on, &args).await?;
+        }
+        Ok((!due.rows.is_empty()).then_some(due))
+    }
+
+    /// Adds what a statement finds, and says how many rows were new.
+    async fn page(&self, due: &mut Due, sql: &Sql, args: &Args) -> Result<usize, StoreError> {
         let asked = Instant::now();
-        let rows = rows(&store.db, CLAIM, store.sql.lease_read.bind(&args)).await?;
-        let Some(first) = rows.first() else { return Ok(None) };
-        let now = first.int(10)?;
-        store.clock.note(now, asked);
-        let dues = rows.iter().map(|row| row.int(1)).collect::<Result<_, _>>()?;
-        let candidates = rows.iter().map(candidate).collect::<Result<_, _>>()?;
-        let is_whole = low == 0 && rows.len() < reach + aloft;
-        Ok(Some(Due { now, dues, candidates, rows, is_whole }))
+        let mut new = 0;
+        for row in rows(&self.store.db, CLAIM, sql.bind(args)).await? {
+            let candidate = candidate(&row)?;
+            if due.rows.is_empty() {
+                due.now = row.int(10)?;
+                self.store.clock.note(due.now, asked);
+            }
+            if due.seen.insert(candidate.id) {
+                due.dues.push(row.int(1)?);
+                due.candidates.push(candidate);
+                due.rows.push(row);
+                new += 1;
+            }
+        }
+        Ok(new)
+    }
+
+    fn picked(&self, hold: &Hold, due: &Due) -> Picked {
+        let (ordered, claim) = (self.store.order.is_per_key(), self.request.claim);
+        pick(&due.candidates, &hold.flights, ordered, due.now, claim, self.wanted())
     }
 
     /// Notes in our own books what is about to be handed out.
@@ -212,8 +242,10 @@ impl Claiming<'_> {
     }
 }
 
-/// What lease_read found.
+/// What lease_read and lease_read_on found.
+#[derive(Default)]
 struct Due {
+    seen: HashSet<MessageId>,
     now: i64,
     dues: Vec<i64>,
     candidates: Vec<Candidate>,
@@ -230,7 +262,7 @@ impl Due {
 fn candidate(row: &Row) -> Result<Candidate, StoreError> {
     Ok(Candidate {
         id: MessageId::new(row.uuid(0)?),
-        key: body(row, 6)?.0,
+        key: row.maybe_text(6)?.and_then(|key| OrderingKey::new(&key).ok()),
         suspect: row.int(4)? != 0,
         parked: row.int(5)? != 0,
     })

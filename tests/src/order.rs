@@ -1,0 +1,225 @@
+//! The order of keys under random failures, kills and take-overs.
+//!
+//! Several instances claim and settle as a script says; some are killed and others opened in their place, so that shards
+//! change hands. Whatever happens: what is accepted of a key is in order and without a gap, every attempt is counted, and
+//! nothing is accepted twice.
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use claimstream_domain::{
+    Claimed, Disposition, MessageId, NewMessage, OrderingKey, Payload, QueueName, Reason, Settled,
+};
+use claimstream_sea_orm::FrozenClock;
+use proptest::{
+    collection::vec,
+    prelude::*,
+    test_runner::{Config, RngAlgorithm, TestRng, TestRunner},
+};
+use uuid::Uuid;
+
+use crate::{
+    Instance, LEASE, Ports, Stage, Suite,
+    suite::RUNTIME,
+    venue::{SeaOrmVenue, Venue},
+};
+
+const INSTANCES: usize = 3;
+const KEYS: u8 = 4;
+
+/// Adds the property to a venue that keeps order.
+pub fn add_to(suite: &mut Suite, venue: Arc<SeaOrmVenue>) {
+    let name = format!(
+        "{}::{}::order::random_failures_kills_and_take_overs_disturb_no_key",
+        venue.name(),
+        venue.strategy()
+    );
+    suite.add_trial(&name, move || {
+        let cases = if venue.name() == "sqlite" { 48 } else { 16 };
+        let config = Config { cases, failure_persistence: None, max_shrink_iters: 200, ..Config::default() };
+        let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
+        let run = runner.run(&vec(step(), 10..60), |script| {
+            RUNTIME.block_on(async {
+                let mut world = World::open(venue.clone()).await;
+                for step in &script {
+                    world.play(step).await;
+                }
+                world.drain().await;
+                Ok(())
+            })
+        });
+        run.unwrap_or_else(|failure| panic!("{failure}"));
+    });
+}
+
+/// What happens next.
+#[derive(Clone, Debug)]
+enum Step {
+    Enqueue {
+        keys: Vec<u8>,
+    },
+    Claim {
+        by: usize,
+        limit: usize,
+    },
+    /// Ends the claim at this place among those in hand.
+    End {
+        by: usize,
+        at: usize,
+        how: How,
+    },
+    Kill {
+        by: usize,
+    },
+    Wait {
+        seconds: u64,
+    },
+}
+
+#[derive(Clone, Copy, Debug)]
+enum How {
+    Ack,
+    Nack,
+    Bury,
+    Release,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let how =
+        prop_oneof![5 => Just(How::Ack), 2 => Just(How::Nack), 1 => Just(How::Bury), 1 => Just(How::Release)];
+    prop_oneof![
+        3 => vec(0..KEYS, 1..6).prop_map(|keys| Step::Enqueue { keys }),
+        5 => (0..INSTANCES, 1..6_usize).prop_map(|(by, limit)| Step::Claim { by, limit }),
+        8 => (0..INSTANCES, 0..6_usize, how).prop_map(|(by, at, how)| Step::End { by, at, how }),
+        1 => (0..INSTANCES).prop_map(|by| Step::Kill { by }),
+        2 => (0..40_u64).prop_map(|seconds| Step::Wait { seconds }),
+    ]
+}
+
+/// The instances, and what is known of every message from outside.
+struct World {
+    venue: Arc<SeaOrmVenue>,
+    url: String,
+    clock: FrozenClock,
+    queue: QueueName,
+    instances: Vec<(Instance, Vec<Claimed>)>,
+    opened: u64,
+    /// The messages of each key that are not done, the oldest first.
+    waiting: HashMap<String, Vec<MessageId>>,
+    /// How often each message was handed out and not given back.
+    attempts: HashMap<MessageId, u32>,
+}
+
+impl World {
+    async fn open(venue: Arc<SeaOrmVenue>) -> Self {
+        let url = venue.shared_database().await.expect("a database");
+        let mut world = Self {
+            venue,
+            url,
+            clock: FrozenClock::at(Stage::start().as_micros()),
+            queue: Stage::fresh_queue(),
+            instances: Vec::new(),
+            opened: 0,
+            waiting: HashMap::new(),
+            attempts: HashMap::new(),
+        };
+        for _ in 0..INSTANCES {
+            let instance = world.instance().await;
+            world.instances.push((instance, Vec::new()));
+        }
+        world
+    }
+
+    async fn instance(&mut self) -> Instance {
+        self.opened += 1;
+        let outbox = self.venue.open(&self.url, Some(self.clock.clone())).await.expect("open");
+        Instance::new(self.opened, Ports::of(outbox), self.queue.clone(), 10)
+    }
+
+    async fn play(&mut self, step: &Step) {
+        match step {
+            Step::Enqueue { keys } => self.enqueue(keys).await,
+            Step::Claim { by, limit } => self.claim(*by, *limit).await,
+            Step::End { by, at, how } => self.end(*by, *at, *how).await,
+            Step::Kill { by } => self.instances[*by] = (self.instance().await, Vec::new()),
+            Step::Wait { seconds } => self.clock.advance(Duration::from_secs(*seconds)),
+        }
+    }
+
+    async fn enqueue(&mut self, keys: &[u8]) {
+        for key in keys {
+            let name = format!("account-{key}");
+            let message = NewMessage::new(
+                MessageId::new(Uuid::now_v7()),
+                self.queue.clone(),
+                Payload::new("text/plain", name.clone().into_bytes()).expect("a payload"),
+            );
+            let message = message.ordered_by(OrderingKey::new(&name).expect("a key"));
+            self.waiting.entry(name).or_default().push(message.id);
+            self.instances[0].0.enqueue(&[message]).await;
+            self.clock.advance(Duration::from_micros(1));
+        }
+    }
+
+    async fn claim(&mut self, by: usize, limit: usize) {
+        let (instance, in_hand) = &mut self.instances[by];
+        let claimed = instance.claim(limit as u32).await;
+        for claimed in &claimed {
+            let known = self.attempts.entry(claimed.message.id).or_default();
+            *known += 1;
+            assert_eq!(claimed.attempt, *known, "an attempt was lost or made up: {claimed:?}");
+            let key = claimed.message.ordering_key.as_ref().expect("a key").as_str();
+            let first = self.waiting[key].first();
+            assert_eq!(first, Some(&claimed.message.id), "not the oldest of {key}");
+        }
+        in_hand.extend(claimed);
+    }
+
+    async fn end(&mut self, by: usize, at: usize, how: How) {
+        let (instance, in_hand) = &mut self.instances[by];
+        if in_hand.is_empty() {
+            return;
+        }
+        let claimed = in_hand.remove(at % in_hand.len());
+        let disposition = match how {
+            How::Ack => Disposition::Done { emit: vec![] },
+            How::Nack => Disposition::Retry { after: Duration::from_secs(7), reason: Reason::new("not now") },
+            How::Bury => Disposition::Dead { reason: Reason::new("never") },
+            How::Release => Disposition::Returned,
+        };
+        let settled = instance.settle(&claimed.receipt, disposition).await;
+        if settled == Settled::Superseded {
+            return;
+        }
+        let key = claimed.message.ordering_key.as_ref().expect("a key").as_str();
+        let waiting = self.waiting.get_mut(key).expect("a known key");
+        assert_eq!(waiting.first(), Some(&claimed.message.id), "{how:?} of {key} out of order or twice");
+        match how {
+            How::Ack | How::Bury => drop(waiting.remove(0)),
+            How::Nack => {}
+            How::Release => *self.attempts.get_mut(&claimed.message.id).expect("a count") -= 1,
+        }
+    }
+
+    /// Kills everybody, and has one instance finish what is left; every message comes to its end.
+    async fn drain(mut self) {
+        for by in 0..INSTANCES {
+            self.instances[by] = (self.instance().await, Vec::new());
+        }
+        self.clock.advance(LEASE);
+        let mut left: usize = self.waiting.values().map(Vec::len).sum();
+        for _ in 0..4 * left + 10 {
+            self.claim(0, 100).await;
+            while !self.instances[0].1.is_empty() {
+                self.end(0, 0, How::Ack).await;
+                left -= 1;
+            }
+            // What was put off comes, and watermarks are forgotten.
+            self.clock.advance(Duration::from_secs(2));
+            if left == 0 {
+                break;
+            }
+        }
+        assert_eq!(left, 0, "messages were never handed out again");
+        self.instances[0].0.finds_nothing().await;
+    }
+}
