@@ -48,6 +48,7 @@ impl Database {
         }
         let options = OpenOptions {
             strategy: self.strategy,
+            order: self.order,
             create_schema,
             shards: self.shards,
             max_connections: self.max_connections,

@@ -37,7 +37,7 @@ struct Options {
     /// The database: mysql://user@host/database or sqlite://file.db; a SQLite file in a temporary folder if none is given.
     #[arg(long)]
     database: Option<String>,
-    /// How messages are claimed: auto, skip_locked or preemptive_update.
+    /// How messages are claimed: auto, skip_locked, preemptive_update or shard_lease.
     #[arg(long, default_value = "auto")]
     strategy: String,
     /// How many relay processes share the outbox.

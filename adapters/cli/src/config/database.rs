@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use claimstream_domain::ShardCount;
-use claimstream_sea_orm::{OpenOptions, StrategyChoice};
+use claimstream_sea_orm::{OpenOptions, Order, Strategy, StrategyChoice};
 
 use super::{Contradiction, DatabaseUrl, SecretSource, Setting};
 
@@ -14,6 +14,8 @@ pub struct Database {
     pub password: SecretSource,
     /// How messages are claimed; `auto` unless told otherwise.
     pub strategy: StrategyChoice,
+    /// Whether messages of one ordering key follow each other; they do not unless told otherwise.
+    pub order: Order,
     /// Into how many shards queues are cut when the tables are made; 16 unless told otherwise.
     pub shards: ShardCount,
     /// Whether `notify` and `relay` make tables that are missing; they do unless told otherwise.
@@ -29,6 +31,7 @@ impl Database {
         visit("database.url", &mut self.url);
         self.password.each("database.password", visit);
         visit("database.strategy", &mut self.strategy);
+        visit("database.order", &mut self.order);
         visit("database.shards", &mut self.shards);
         visit("database.create_schema", &mut self.create_schema);
         visit("database.max_connections", &mut self.max_connections);
@@ -39,6 +42,10 @@ impl Database {
         let mut found = Vec::new();
         if self.max_connections < 2 {
             found.push(("database.max_connections".into(), "the self-check needs at least 2".into()));
+        }
+        if self.order != Order::None && self.strategy != StrategyChoice::Exactly(Strategy::ShardLease) {
+            let why = "only strategy shard_lease keeps an order; set database.strategy = \"shard_lease\"";
+            found.push(("database.order".into(), why.into()));
         }
         if self.acquire_timeout.is_zero() {
             found.push(("database.acquire_timeout".into(), "wait longer than nothing".into()));
@@ -54,6 +61,7 @@ impl Default for Database {
             url: None,
             password: SecretSource::default(),
             strategy: options.strategy,
+            order: options.order,
             shards: options.shards,
             create_schema: options.create_schema,
             max_connections: options.max_connections,

@@ -2,7 +2,7 @@ use std::{path::PathBuf, time::Duration};
 
 use claimstream_channels::{Endpoint, SmtpServer};
 use claimstream_domain::{Jitter, Lease, ShardCount};
-use claimstream_sea_orm::StrategyChoice;
+use claimstream_sea_orm::{Order, StrategyChoice};
 
 use super::keys::nearest;
 
@@ -131,6 +131,16 @@ impl Written for StrategyChoice {
     }
 }
 
+impl Written for Order {
+    fn read(text: &str) -> Result<Self, String> {
+        word(text, &[Self::None, Self::PerKey, Self::PerKeySkip].map(|order| (order.name(), order)))
+    }
+
+    fn write(&self) -> String {
+        quoted(self.name())
+    }
+}
+
 impl Written for Jitter {
     fn read(text: &str) -> Result<Self, String> {
         word(text, &[("full", Self::Full), ("none", Self::None)])
@@ -201,6 +211,7 @@ mod tests {
             Jitter::read("ful"),
             Err("\"ful\" is not one of full, none; did you mean \"full\"?".to_owned())
         );
+        assert!(Order::read("per_kez").unwrap_err().contains("did you mean \"per_key\"?"));
         assert!(StrategyChoice::read("skip").unwrap_err().contains("skip_locked"));
     }
 

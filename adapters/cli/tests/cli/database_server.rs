@@ -16,7 +16,7 @@ async fn is_operated_like_a_file() {
 #[tokio::test]
 async fn is_relayed_from_under_every_strategy_with_one_word_changed() {
     for (server, url) in servers("is_relayed_from_under_every_strategy_with_one_word_changed") {
-        for word in ["auto", "preemptive_update", "skip_locked"] {
+        for word in ["auto", "preemptive_update", "skip_locked", "shard_lease"] {
             let scratch = Scratch::on(url.clone()).await;
             match word == "skip_locked" && !server.skips_locked {
                 true => is_refused_by_name(&scratch, word),
