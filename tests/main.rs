@@ -3,7 +3,7 @@
 use std::{process::ExitCode, sync::Arc};
 
 use claimstream_tests::{
-    Server, Suite, cancellation, invariants, locks, model, runtimes, scenarios,
+    Server, Suite, callers, cancellation, invariants, locks, model, runtimes, scenarios,
     venue::{SeaOrmVenue, Venues},
 };
 
@@ -24,6 +24,7 @@ fn main() -> ExitCode {
         suite.add_not_run(scenario.name, scenario.why);
     }
     model::add_proof_to(&mut suite);
+    callers::add_to(&mut suite, environment);
     cancellation::add_to(&mut suite, environment);
     locks::add_to(&mut suite, environment);
     runtimes::add_to(&mut suite);

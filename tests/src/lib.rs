@@ -12,6 +12,7 @@
 //! A new store joins by a [`venue::Venue`]; it owes every clause and every scenario.
 #![forbid(unsafe_code)]
 
+pub mod callers;
 pub mod cancellation;
 pub mod conformance;
 mod hand_timer;

@@ -67,8 +67,9 @@ fn mysql_kind(number: u16) -> StoreErrorKind {
         1062 | 1586 => StoreErrorKind::Conflict,
         // Read-only server; shutdown; too many connections; connection killed; too many prepared statements; disk full.
         1290 | 1836 | 1053 | 1040 | 1927 | 1461 | 1203 | 1021 | 1226 | 3169 => StoreErrorKind::Unavailable,
-        // Syntax; unknown table, column, database, variable; access denied; READ ONLY transaction; statement binlog.
-        1064 | 1146 | 1054 | 1049 | 1193 | 1044 | 1045 | 1142 | 1143 | 1227 | 1792 | 1665 | 1235 => {
+        // Syntax; unknown table, column, database, variable, savepoint; access denied; READ ONLY transaction; statement
+        // binlog.
+        1064 | 1146 | 1054 | 1049 | 1193 | 1044 | 1045 | 1142 | 1143 | 1227 | 1792 | 1665 | 1235 | 1305 => {
             StoreErrorKind::Unsupported
         }
         _ => StoreErrorKind::Corrupt,

@@ -9,6 +9,7 @@ use crate::{
     clock::{FrozenClock, ServerClock},
     dialect::Dialect,
     lanes::Lanes,
+    packet::Packet,
     pool::HardenedPool,
     probe::SkipLocked,
     schema,
@@ -122,7 +123,8 @@ impl SeaOrmOutbox {
         let clock = ServerClock::new(options.frozen_clock);
         let shards =
             schema::prepare(&db, &sql, dialect, &clock, options.create_schema, options.shards).await?;
-        let limit = payload_limit(&db, dialect, &sql).await?.lowered_to(options.max_payload);
+        let packet = packet(&db, dialect, &sql).await?;
+        let limit = packet.payload_limit().lowered_to(options.max_payload);
         let strategy = choose(&db, dialect, &sql, options.strategy).await?;
         let lanes = Lanes::new(shards);
         Ok(Self {
@@ -134,6 +136,7 @@ impl SeaOrmOutbox {
                 clock,
                 shards,
                 limit,
+                packet,
                 lanes,
                 introduced: Default::default(),
                 last_lease: Default::default(),
@@ -211,18 +214,14 @@ fn own_or_current_runtime() -> Result<tokio::runtime::Handle, StoreError> {
     }
 }
 
-async fn payload_limit(
-    db: &DatabaseConnection,
-    dialect: Dialect,
-    sql: &Statements,
-) -> Result<PayloadLimit, StoreError> {
+async fn packet(db: &DatabaseConnection, dialect: Dialect, sql: &Statements) -> Result<Packet, StoreError> {
     match dialect {
         // SQLITE_MAX_LENGTH, the default of the bundled library.
-        Dialect::Sqlite => Ok(PayloadLimit::for_packet(1_000_000_000)),
+        Dialect::Sqlite => Ok(Packet::new(1_000_000_000)),
         Dialect::MySql => {
             let variables = crate::doctor::server_variables(db, sql).await?;
             let packet = variables.get("max_allowed_packet").and_then(|bytes| bytes.parse().ok());
-            Ok(PayloadLimit::for_packet(packet.unwrap_or(1024 * 1024)))
+            Ok(Packet::new(packet.unwrap_or(1024 * 1024)))
         }
     }
 }

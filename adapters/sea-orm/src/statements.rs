@@ -44,7 +44,8 @@ statements! {
     both:
         claim_take, claim_read, peek, instance,
         settle_done, settle_done_whole, settle_retry, settle_return, settle_dead, settle_find, settle_trace, renew,
-        enqueue_dedup, enqueue_dedup_read, enqueue_message, enqueue_queue, enqueue_known,
+        enqueue_dedup, enqueue_dedup_read, enqueue_message, enqueue_queue, enqueue_known, enqueue_discard,
+        savepoint_set, savepoint_proof, savepoint_undo,
         observe_live, observe_dead,
         dead_list, dead_lock, revive_message, revive_queue, dead_delete,
         sweep_live, sweep_page, sweep_delete, sweep_dedup,

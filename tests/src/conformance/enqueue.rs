@@ -18,6 +18,8 @@ pub const CLAUSES: &[Clause<Stage>] = clauses!["enqueue":
     an_enqueue_of_nothing_answers_nothing,
     many_messages_in_one_call_all_arrive,
     an_enqueue_of_unknown_outcome_can_be_repeated,
+    two_messages_of_one_id_in_a_call_are_one,
+    a_known_message_with_another_dedup_key_leaves_that_key_free,
     a_dedup_key_is_taken_once_across_calls,
     a_dedup_key_is_taken_once_within_a_call,
     a_dedup_key_is_taken_once_within_a_transaction,
@@ -100,6 +102,21 @@ pub async fn an_enqueue_of_unknown_outcome_can_be_repeated(stage: Stage) {
     let again = [call[0].clone(), call[1].clone(), stage.message()];
     assert_eq!(stage.rival.enqueue(&again).await, [Duplicate, Duplicate, New]);
     assert_eq!(found(&stage.rival).await, again.map(|message| message.id));
+}
+
+pub async fn two_messages_of_one_id_in_a_call_are_one(stage: Stage) {
+    let first = stage.message();
+    let call = [first.clone(), stage.message(), first.clone(), first];
+    assert_eq!(stage.store.enqueue(&call).await, [New, New, Duplicate, Duplicate]);
+    assert_eq!(found(&stage.rival).await, [call[0].id, call[1].id]);
+}
+
+pub async fn a_known_message_with_another_dedup_key_leaves_that_key_free(stage: Stage) {
+    let known = stage.message();
+    stage.store.enqueue(std::slice::from_ref(&known)).await;
+    let renamed = known.unique_by(DedupKey::new("late").expect("a key"));
+    assert_eq!(stage.store.enqueue(&[renamed]).await, [Duplicate]);
+    assert_eq!(stage.rival.enqueue(&[unique(&stage, "late")]).await, [New]);
 }
 
 pub async fn a_dedup_key_is_taken_once_across_calls(stage: Stage) {
