@@ -18,6 +18,12 @@ pub(crate) fn may_have_committed(error: &StoreError) -> bool {
     error.kind() == StoreErrorKind::Unavailable
 }
 
+/// Whether the server has answered, if only to refuse: the connection is as good as before.
+#[cfg(feature = "mysql")]
+pub(crate) fn is_answer(error: &DbErr) -> bool {
+    matches!(sqlx_error(error), Some(sqlx::Error::Database(_)))
+}
+
 fn kind_of(error: &DbErr) -> StoreErrorKind {
     match sqlx_error(error) {
         Some(sqlx::Error::Database(refused)) => refused_kind(refused.as_ref()),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::{
     args::{Args, bytes},
-    claim::body,
+    body::Body,
     classify::{classify, corrupt},
     clock::micros,
     outbox::SeaOrmOutbox,
@@ -94,7 +94,7 @@ impl Store {
 
 /// A row of dead_list: id, queue, shard, the body's four columns, attempts, reason, dead_for.
 fn dead_letter(row: &Row) -> Result<DeadLetter, StoreError> {
-    let (ordering_key, headers, payload) = body(row, 3)?;
+    let Body { ordering_key, headers, payload } = Body::salvage(row, 3)?;
     let message = Message {
         id: MessageId::new(row.uuid(0)?),
         queue: QueueName::new(&row.text(1)?).map_err(|e| corrupt(DEAD, e))?,

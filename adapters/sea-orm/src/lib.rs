@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod body;
 mod claim;
 mod classify;
 mod clock;
@@ -16,6 +17,8 @@ mod dialect;
 mod doctor;
 mod enqueue;
 mod gather;
+#[cfg(feature = "mysql")]
+mod held;
 mod lanes;
 mod notifications;
 mod observe;

@@ -1,5 +1,3 @@
-use std::sync::Arc;
-
 use async_trait::async_trait;
 use claimstream_domain::{
     ClaimId, Disposition, Lease, Locator, MessageId, NewMessage, QueueName, Receipt, Renewed, Settled,
@@ -101,7 +99,7 @@ enum Together {
 impl Store {
     const UNKNOWN_TRIES: u32 = 3;
 
-    async fn settle(self: &Arc<Self>, settlements: &[Settlement]) -> Result<Vec<Settled>, StoreError> {
+    pub(crate) async fn settle(&self, settlements: &[Settlement]) -> Result<Vec<Settled>, StoreError> {
         let mut tries = 0;
         loop {
             tries += 1;

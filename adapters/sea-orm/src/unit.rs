@@ -133,6 +133,11 @@ pub(crate) struct Row {
 }
 
 impl Row {
+    /// The row is not what it must be.
+    pub(crate) fn corrupt(&self, why: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> StoreError {
+        corrupt(self.operation, why)
+    }
+
     pub(crate) fn int(&self, column: usize) -> Result<i64, StoreError> {
         self.maybe_int(column)?.ok_or_else(|| corrupt(self.operation, format!("column {column} is NULL")))
     }
