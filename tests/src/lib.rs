@@ -28,6 +28,7 @@ mod servers;
 mod stage;
 mod suite;
 mod transaction;
+pub mod upkeep;
 pub mod venue;
 
 pub use hand_timer::HandTimer;

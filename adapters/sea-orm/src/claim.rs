@@ -92,16 +92,16 @@ impl<'a, C: ConnectionTrait> Claiming<'a, C> {
         Ok(())
     }
 
-    /// Tells people who makes these claim ids, once.
+    /// Tells people who makes these claim ids, once an hour.
     async fn introduce(&self) -> Result<(), StoreError> {
         let owner = self.request.owner.clone();
-        if !self.store.introduced.lock().unwrap_or_else(PoisonError::into_inner).insert(owner.instance()) {
+        if !self.store.introductions.are_due(owner.instance(), self.store.clock.elapsed()) {
             return Ok(());
         }
         let args = self.store.args().with("instance", instance_bytes(&owner)).with("label", owner.label());
         let noted = run(self.on, CLAIM, self.store.sql.instance.bind(&args)).await;
         if noted.is_err() {
-            self.store.introduced.lock().unwrap_or_else(PoisonError::into_inner).remove(&owner.instance());
+            self.store.introductions.failed(owner.instance());
         }
         noted.map(|_| ())
     }

@@ -19,6 +19,7 @@ mod enqueue;
 mod gather;
 #[cfg(feature = "mysql")]
 mod held;
+mod introductions;
 mod lanes;
 mod notifications;
 mod observe;

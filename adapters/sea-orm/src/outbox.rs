@@ -138,7 +138,7 @@ impl SeaOrmOutbox {
                 limit,
                 packet,
                 lanes,
-                introduced: Default::default(),
+                introductions: Default::default(),
                 last_lease: Default::default(),
                 takings: Default::default(),
                 outcomes: Default::default(),

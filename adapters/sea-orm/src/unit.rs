@@ -1,11 +1,10 @@
 use std::{
-    collections::HashSet,
     future::Future,
     sync::{Arc, Mutex},
     time::Duration,
 };
 
-use claimstream_domain::{ClaimId, InstanceId, PayloadLimit, ShardCount};
+use claimstream_domain::{ClaimId, PayloadLimit, ShardCount};
 use claimstream_ports::{MessageOutcome, StoreError, StoreErrorKind};
 use sea_orm::{
     ConnectionTrait, DatabaseConnection, DatabaseTransaction, QueryResult, SqliteTransactionMode, Statement,
@@ -19,6 +18,7 @@ use crate::{
     clock::ServerClock,
     dialect::Dialect,
     gather::Gather,
+    introductions::Introductions,
     lanes::Lanes,
     packet::Packet,
     statements::Statements,
@@ -37,7 +37,7 @@ pub(crate) struct Store {
     pub(crate) limit: PayloadLimit,
     pub(crate) packet: Packet,
     pub(crate) lanes: Lanes,
-    pub(crate) introduced: Mutex<HashSet<InstanceId>>,
+    pub(crate) introductions: Introductions,
     pub(crate) last_lease: Mutex<Option<(ClaimId, i64)>>,
     pub(crate) takings: Takings,
     pub(crate) outcomes: Gather<MessageOutcome>,
