@@ -185,7 +185,7 @@ impl<'a, C: ConnectionTrait> Claiming<'a, C> {
         let args =
             args.with("lease_end", lease_end).with("first", first).with("last", last).with_list("ids", ids);
         let count = run(&transaction, CLAIM, store.sql.claim_mark.bind(&args)).await? as u32;
-        match transaction.commit().await.map_err(|e| classify(CLAIM, e)) {
+        match store.commit(CLAIM, transaction).await {
             Ok(()) => Ok((count, lease_end)),
             Err(lost) if may_have_committed(&lost) => {
                 Ok((self.read_back(shard, lease_end, lost).await?, lease_end))
@@ -197,7 +197,8 @@ impl<'a, C: ConnectionTrait> Claiming<'a, C> {
     /// How many rows of a shard carry this claim, after an answer was lost.
     async fn read_back(&self, shard: Shard, lease_end: i64, lost: StoreError) -> Result<u32, StoreError> {
         let (store, args) = (self.store, self.read_args(&[shard], lease_end));
-        match store.restarting(|| rows(&store.db, CLAIM, store.sql.claim_read.bind(&args))).await {
+        store.note_trouble(&lost);
+        match store.asking_back(|| rows(&store.db, CLAIM, store.sql.claim_read.bind(&args))).await {
             Ok(found) if !found.is_empty() => {
                 tracing::warn!(shard = shard.number(), count = found.len(), error = %lost, "claim read back");
                 Ok(found.len() as u32)
@@ -213,7 +214,10 @@ impl<'a, C: ConnectionTrait> Claiming<'a, C> {
         let found = match rows(self.on, CLAIM, store.sql.claim_read.bind(&args)).await {
             Ok(found) => found,
             // The messages are ours whatever became of the connection.
-            Err(_) => store.restarting(|| rows(&store.db, CLAIM, store.sql.claim_read.bind(&args))).await?,
+            Err(lost) => {
+                store.note_trouble(&lost);
+                store.asking_back(|| rows(&store.db, CLAIM, store.sql.claim_read.bind(&args))).await?
+            }
         };
         if let (Dialect::MySql, Some(row)) = (store.dialect, found.first()) {
             store.clock.note(row.int(9)?, asked);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::{
     args::{Args, bytes},
     body::Body,
-    classify::{classify, corrupt},
+    classify::corrupt,
     clock::micros,
     outbox::SeaOrmOutbox,
     unit::{Row, Store, maybe, rows, run},
@@ -78,7 +78,7 @@ impl Store {
             }
             run(&transaction, DEAD, self.sql.dead_delete.bind(&args)).await?;
         }
-        transaction.commit().await.map_err(|e| classify(DEAD, e))?;
+        self.commit(DEAD, transaction).await?;
         Ok(found.len() as u64)
     }
 

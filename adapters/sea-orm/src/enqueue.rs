@@ -83,7 +83,7 @@ impl SeaOrmOutbox {
                 .restarting(|| async {
                     let transaction = store.begin(ENQUEUE).await?;
                     let enqueued = store.enqueue(&transaction, &messages).await?;
-                    transaction.commit().await.map_err(|e| crate::classify::classify(ENQUEUE, e))?;
+                    store.commit(ENQUEUE, transaction).await?;
                     Ok(enqueued)
                 })
                 .await

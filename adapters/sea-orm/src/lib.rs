@@ -23,6 +23,7 @@ mod introductions;
 mod lanes;
 mod notifications;
 mod observe;
+mod outage;
 mod outbox;
 mod packet;
 mod pool;

@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use crate::{
     args::{Args, bytes},
-    classify::{classify, corrupt},
+    classify::corrupt,
     enqueue::answer,
     outbox::SeaOrmOutbox,
     savepoint::Savepoint,
@@ -52,7 +52,7 @@ impl SeaOrmOutbox {
                 .restarting(|| async {
                     let transaction = store.begin(SUBMIT).await?;
                     let taken = store.submit(&transaction, &requests).await?;
-                    transaction.commit().await.map_err(|e| classify(SUBMIT, e))?;
+                    store.commit(SUBMIT, transaction).await?;
                     Ok(taken)
                 })
                 .await
@@ -211,7 +211,7 @@ impl Store {
         for statement in self.inserts(&self.sql.message_record, &rows) {
             run(&transaction, MESSAGE, statement).await?;
         }
-        transaction.commit().await.map_err(|e| classify(MESSAGE, e))
+        self.commit(MESSAGE, transaction).await
     }
 
     async fn delivery_statuses(&self, ids: &[Uuid]) -> Result<Vec<Option<DeliveryStatus>>, StoreError> {
@@ -249,7 +249,7 @@ impl Store {
                 .with_list("ids", ids.into_iter().map(bytes));
             run(&transaction, MESSAGE, self.sql.message_conclude.bind(&args)).await?;
         }
-        transaction.commit().await.map_err(|e| classify(MESSAGE, e))
+        self.commit(MESSAGE, transaction).await
     }
 
     async fn reopen(&self, what: &'static str, failed: &Sql, id: Uuid) -> Result<(), StoreError> {

@@ -9,6 +9,7 @@ use crate::{
     clock::{FrozenClock, ServerClock},
     dialect::Dialect,
     lanes::Lanes,
+    outage::Outage,
     packet::Packet,
     pool::HardenedPool,
     probe::SkipLocked,
@@ -106,18 +107,18 @@ impl SeaOrmOutbox {
         runtime: tokio::runtime::Handle,
     ) -> Result<Self, StoreError> {
         let dialect = Dialect::of_url(url).map_err(unsupported)?;
+        if dialect == Dialect::MySql && options.max_connections < 2 {
+            return Err(unsupported(
+                "max_connections must be 2 or more, to read back what became of a broken one",
+            ));
+        }
         let pool = HardenedPool {
             max_connections: options.max_connections,
             acquire_timeout: options.acquire_timeout,
             frozen_clock: options.frozen_clock.clone(),
         };
-        let options_of_pool = pool.options(url).map_err(unsupported)?;
-        if !crate::pool::is_readable(url) {
-            // The driver's own words would quote the whole URL, password included.
-            return Err(unsupported(
-                "the database URL cannot be read; write it like mysql://user:password@host:3306/database",
-            ));
-        }
+        let outage = Outage::default();
+        let options_of_pool = pool.options_with(url, outage.clone()).map_err(unsupported)?;
         let db = Database::connect(options_of_pool).await.map_err(|e| classify("open", e))?;
         let sql = Statements::of(dialect);
         let clock = ServerClock::new(options.frozen_clock);
@@ -137,6 +138,7 @@ impl SeaOrmOutbox {
                 shards,
                 limit,
                 packet,
+                outage,
                 lanes,
                 introductions: Default::default(),
                 last_lease: Default::default(),

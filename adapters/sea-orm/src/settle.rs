@@ -134,7 +134,7 @@ impl Store {
         }
         let children = children(settlements.iter());
         self.emit(&transaction, &children).await?;
-        match transaction.commit().await.map_err(|e| classify(SETTLE, e)) {
+        match self.commit(SETTLE, transaction).await {
             Ok(()) => {
                 settlements.iter().for_each(|Settlement { receipt, .. }| {
                     self.takings.settled(receipt.claim, receipt.shard, receipt.message);
@@ -197,14 +197,14 @@ impl Store {
         let mut first_end = i64::MAX;
         for group in Group::of(settlements.iter().map(|settlement| &settlement.receipt)) {
             let args = group.args(self);
-            let left = self.restarting(|| rows(&self.db, SETTLE, self.sql.settle_find.bind(&args))).await?;
+            let left = self.asking_back(|| rows(&self.db, SETTLE, self.sql.settle_find.bind(&args))).await?;
             if !left.is_empty() {
                 return Ok(false);
             }
             first_end = first_end.min(group.receipt.locator.0);
         }
         self.clock.forget();
-        if self.now(&self.db, SETTLE).await? < first_end {
+        if self.asking_back(|| self.now(&self.db, SETTLE)).await? < first_end {
             tracing::warn!(count = settlements.len(), error = %lost, "settlement read back");
             return Ok(true);
         }

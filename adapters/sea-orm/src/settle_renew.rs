@@ -37,7 +37,7 @@ impl Store {
             }
         }
         let extended = || receipts.iter().map(|receipt| extended(receipt, Locator(new_end))).collect();
-        match transaction.commit().await.map_err(|e| classify(RENEW, e)) {
+        match self.commit(RENEW, transaction).await {
             Ok(()) => Ok(Some(extended())),
             // Each row is then looked for where it was and where it should be.
             Err(lost) if may_have_committed(&lost) => Ok(None),
