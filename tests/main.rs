@@ -3,7 +3,8 @@
 use std::{process::ExitCode, sync::Arc};
 
 use claimstream_tests::{
-    Server, Suite, callers, cancellation, invariants, locks, model, outages, runtimes, scenarios, upkeep,
+    Server, Suite, callers, cancellation, invariants, locks, model, openings, outages, runtimes, scenarios,
+    upkeep,
     venue::{SeaOrmVenue, Venues},
 };
 
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
     model::add_proof_to(&mut suite);
     callers::add_to(&mut suite, environment);
     cancellation::add_to(&mut suite, environment);
+    openings::add_to(&mut suite, environment);
     outages::add_to(&mut suite, environment);
     upkeep::add_to(&mut suite, environment);
     locks::add_to(&mut suite, environment);

@@ -21,6 +21,7 @@ mod instance;
 pub mod invariants;
 pub mod locks;
 pub mod model;
+pub mod openings;
 pub mod outages;
 mod report;
 pub mod runtimes;

@@ -110,7 +110,10 @@ impl RequestRepository for SeaOrmOutbox {
             let found =
                 store.restarting(|| rows(&store.db, REQUEST, store.sql.request_read.bind(&args))).await?;
             match found.first() {
-                Some(row) => Ok(Cancelled::TooLate(status(row, 1)?)),
+                Some(row) => match status(row, 1)? {
+                    RequestStatus::Cancelled => Ok(Cancelled::Yes),
+                    status => Ok(Cancelled::TooLate(status)),
+                },
                 None => Ok(Cancelled::Unknown),
             }
         };

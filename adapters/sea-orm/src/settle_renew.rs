@@ -48,14 +48,23 @@ impl Store {
     async fn renew_one_by_one(&self, receipts: &[Receipt], lease: Lease) -> Result<Vec<Renewed>, StoreError> {
         let mut renewed = Vec::with_capacity(receipts.len());
         for receipt in receipts {
-            let one = std::slice::from_ref(receipt);
-            let answer = match self.restarting(|| self.renew_together(one, lease)).await? {
-                Some(mut answers) => answers.pop(),
-                None => self.trace(receipt).await?.map(|locator| extended(receipt, locator)),
+            let answer = match self.renew_alone(receipt, lease).await? {
+                Some(renewed) => Some(renewed),
+                // An earlier renewal whose answer was lost has moved it; from there it is renewed as it was asked.
+                None => match self.trace(receipt).await? {
+                    Some(locator) => self.renew_alone(&Receipt { locator, ..receipt.clone() }, lease).await?,
+                    None => None,
+                },
             };
             renewed.push(answer.unwrap_or(Renewed::Superseded));
         }
         Ok(renewed)
+    }
+
+    async fn renew_alone(&self, receipt: &Receipt, lease: Lease) -> Result<Option<Renewed>, StoreError> {
+        let one = std::slice::from_ref(receipt);
+        let renewed = self.restarting(|| self.renew_together(one, lease)).await?;
+        Ok(renewed.and_then(|mut answers| answers.pop()))
     }
 }
 

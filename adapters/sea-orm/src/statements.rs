@@ -47,7 +47,7 @@ statements! {
         enqueue_dedup, enqueue_dedup_read, enqueue_message, enqueue_queue, enqueue_known, enqueue_discard,
         savepoint_set, savepoint_proof, savepoint_undo,
         observe_live, observe_dead,
-        dead_list, dead_lock, revive_message, revive_queue, dead_delete,
+        dead_list, dead_page, dead_lock, revive_message, revive_queue, dead_delete,
         sweep_live, sweep_page, sweep_delete, sweep_keys, sweep_dedup, sweep_instances,
         request_insert, request_known, request_open, request_read, request_close, request_reopen,
         request_cancel,

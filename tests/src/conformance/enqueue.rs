@@ -4,6 +4,7 @@ use claimstream_domain::{
     DedupKey,
     Enqueued::{Duplicate, New},
     Headers, MessageId, NewMessage, OrderingKey, Payload,
+    Settled::Accepted,
 };
 
 use super::{Clause, clauses};
@@ -29,6 +30,7 @@ pub const CLAUSES: &[Clause<Stage>] = clauses!["enqueue":
     a_dedup_key_holds_in_its_queue_only,
     dedup_keys_are_compared_byte_by_byte,
     dedup_keys_of_the_greatest_length_are_told_apart,
+    a_delay_beyond_all_time_is_taken_in,
     an_ordering_key_of_any_kind_comes_back_as_it_was,
     a_payload_comes_back_byte_for_byte,
     an_empty_payload_comes_back_empty,
@@ -220,6 +222,16 @@ pub async fn dedup_keys_of_the_greatest_length_are_told_apart(stage: Stage) {
     let long = "k".repeat(DedupKey::MAX_BYTES - 1);
     let call = ["A", "B", "A"].map(|end| unique(&stage, &format!("{long}{end}")));
     assert_eq!(stage.store.enqueue(&call).await, [New, New, Duplicate]);
+}
+
+pub async fn a_delay_beyond_all_time_is_taken_in(stage: Stage) {
+    let never = stage.message().deliver_after(Duration::MAX);
+    assert_eq!(stage.store.enqueue(&[never, stage.message()]).await, [New, New]);
+    let claimed = stage.store.take_one().await;
+    assert_eq!(stage.store.nack(&claimed, Duration::MAX, "never again").await, Accepted);
+    stage.advance(Duration::from_secs(10 * 365 * 86_400)).await;
+    stage.rival.finds_nothing().await;
+    assert_eq!(stage.store.status().await.map(|status| status.depth), Some(2));
 }
 
 pub async fn an_ordering_key_of_any_kind_comes_back_as_it_was(stage: Stage) {
