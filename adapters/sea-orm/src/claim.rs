@@ -14,7 +14,7 @@ use sea_orm::{ConnectionTrait, Value};
 use crate::{
     args::{Args, bytes},
     body::Body,
-    classify::{classify, corrupt, may_have_committed},
+    classify::{corrupt, may_have_committed},
     clock::micros,
     dialect::Dialect,
     outbox::SeaOrmOutbox,
@@ -176,7 +176,7 @@ impl<'a, C: ConnectionTrait> Claiming<'a, C> {
         let transaction = store.begin(CLAIM).await?;
         let locked = rows(&transaction, CLAIM, store.sql.claim_lock.bind(&args)).await?;
         let (Some(first), Some(last)) = (locked.first(), locked.last()) else {
-            transaction.rollback().await.map_err(|e| classify(CLAIM, e))?;
+            store.roll_back(CLAIM, transaction).await?;
             return Ok((0, known));
         };
         let (first, last, now) = (first.int(1)?, last.int(1)?, first.int(2)?);

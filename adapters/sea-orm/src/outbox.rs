@@ -39,7 +39,7 @@ pub struct OpenOptions {
     pub shards: ShardCount,
     /// The largest payload to take, in bytes, where that is less than what the server takes.
     pub max_payload: Option<usize>,
-    /// The most connections.
+    /// The most connections; on a server at least 2.
     pub max_connections: u32,
     /// How long to wait for a free connection.
     pub acquire_timeout: Duration,
@@ -178,6 +178,9 @@ impl SeaOrmOutbox {
     ///
     /// It runs as a task of its own, so that a cancelled caller leaves no open transaction behind; on SQLite it takes the
     /// write lock at once, because a transaction that reads first and writes later may be refused there.
+    ///
+    /// Only for tokio: the driver commits, rolls back and drops a transaction by means of the current tokio runtime, and
+    /// panics without one. On other executors use [`enqueue_now`](Self::enqueue_now).
     pub async fn begin(&self) -> Result<DatabaseTransaction, StoreError> {
         let store = self.store.clone();
         self.store.detached("begin", async move { store.begin("begin").await }).await

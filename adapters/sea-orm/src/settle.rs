@@ -8,7 +8,7 @@ use sea_orm::{ConnectionTrait, Value};
 
 use crate::{
     args::{Args, bytes},
-    classify::{classify, may_have_committed},
+    classify::may_have_committed,
     clock::micros,
     outbox::SeaOrmOutbox,
     sql::Sql,
@@ -129,7 +129,7 @@ impl Store {
             }
         }
         if !ours {
-            transaction.rollback().await.map_err(|e| classify(SETTLE, e))?;
+            self.roll_back(SETTLE, transaction).await?;
             return Ok(Together::Disputed);
         }
         let children = children(settlements.iter());

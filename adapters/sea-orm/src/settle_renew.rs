@@ -2,7 +2,7 @@ use claimstream_domain::{Lease, Locator, Receipt, Renewed};
 use claimstream_ports::StoreError;
 
 use crate::{
-    classify::{classify, may_have_committed},
+    classify::may_have_committed,
     clock::micros,
     settle::Group,
     unit::{Store, run},
@@ -32,7 +32,7 @@ impl Store {
             let args = group.args(self).with("new_end", new_end);
             let moved = run(&transaction, RENEW, self.sql.renew.bind(&args)).await?;
             if moved != group.ids.len() as u64 {
-                transaction.rollback().await.map_err(|e| classify(RENEW, e))?;
+                self.roll_back(RENEW, transaction).await?;
                 return Ok(None);
             }
         }

@@ -105,7 +105,7 @@ impl Store {
         let isolation = (self.dialect == Dialect::MySql).then_some(IsolationLevel::RepeatableRead);
         let snapshot = self.db.begin_with_config(isolation, None).await.map_err(|e| classify(SWEEP, e))?;
         let live = self.live_in(&snapshot).await;
-        snapshot.rollback().await.map_err(|e| classify(SWEEP, e))?;
+        self.roll_back(SWEEP, snapshot).await?;
         live
     }
 

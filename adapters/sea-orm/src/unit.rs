@@ -117,6 +117,15 @@ impl Store {
         }
     }
 
+    /// Undoes what a transaction has written.
+    pub(crate) async fn roll_back(
+        &self,
+        operation: &'static str,
+        transaction: DatabaseTransaction,
+    ) -> Result<(), StoreError> {
+        in_time(operation, transaction.rollback(), classify).await
+    }
+
     /// Commits; an error that leaves open whether it took effect is `Unavailable`.
     pub(crate) async fn commit(
         &self,
