@@ -31,6 +31,10 @@ fn add_of(suite: &mut Suite, store: &str, venue: impl Fn() -> SeaOrmVenue + Clon
     suite.add_async_trial(&name("a_sweep_takes_what_is_finished_and_leaves_what_is_live"), async move {
         takes_what_is_finished(&Scene::of(&swept()).await).await;
     });
+    let unreadable = venue.clone();
+    suite.add_async_trial(&name("a_message_that_cannot_be_read_stands_in_nobodys_way"), async move {
+        steps_over_what_cannot_be_read(&Scene::of(&unreadable()).await).await;
+    });
     suite.add_async_trial(&name("a_message_without_a_body_goes_to_the_dead_letters"), async move {
         buries_what_has_no_body(&Scene::of(&venue()).await).await;
     });
@@ -55,6 +59,10 @@ impl Scene {
 
     fn message(&self) -> NewMessage {
         NewMessage::json(self.queue.clone(), &7).expect("a message")
+    }
+
+    async fn execute(&self, sql: &str) {
+        self.outbox.connection().execute_unprepared(sql).await.expect("what a person may do");
     }
 
     fn of_id(&self, id: Uuid) -> NewMessage {
@@ -93,10 +101,22 @@ async fn buries_what_has_no_body(scene: &Scene) {
     scene.outbox.enqueue_now(&[lost.clone(), kept.clone()]).await.expect("enqueue");
     let hex = lost.id.uuid().simple().to_string();
     let delete = format!("DELETE FROM claimstream_message WHERE id = x'{hex}'");
-    scene.outbox.connection().execute_unprepared(&delete).await.expect("a body is lost");
+    scene.execute(&delete).await;
     let claimed = scene.instance.take_all().await;
     assert_eq!(claimed.iter().map(|c| c.message.id).collect::<Vec<_>>(), [kept.id]);
     let dead = scene.instance.dead().await;
     assert_eq!(dead.iter().map(|dead| dead.message.id).collect::<Vec<_>>(), [lost.id]);
     assert!(dead[0].reason.as_str().contains("its body is gone"), "{:?}", dead[0].reason);
+}
+
+async fn steps_over_what_cannot_be_read(scene: &Scene) {
+    let (broken, kept) = (scene.of_id(Uuid::from_u128(1)), scene.message());
+    scene.outbox.enqueue_now(&[broken.clone(), kept.clone()]).await.expect("enqueue");
+    let hex = broken.id.uuid().simple().to_string();
+    scene.execute(&format!("UPDATE claimstream_message SET headers = x'7b' WHERE id = x'{hex}'")).await;
+    let claimed = scene.instance.take_all().await;
+    assert_eq!(claimed.iter().map(|c| c.message.id).collect::<Vec<_>>(), [kept.id]);
+    let dead = scene.instance.dead().await;
+    assert_eq!((dead.len(), dead[0].message.id), (1, broken.id));
+    assert_eq!(dead[0].message.payload.bytes(), broken.payload.bytes());
 }

@@ -81,12 +81,16 @@ fn sqlx_error(error: &DbErr) -> Option<&sqlx::Error> {
     }
 }
 
+#[cfg(feature = "mysql")]
 fn is_outage_number(error: &dyn sqlx::error::DatabaseError) -> bool {
-    #[cfg(feature = "mysql")]
-    if let Some(error) = error.try_downcast_ref::<sqlx::mysql::MySqlDatabaseError>() {
-        // Read-only server; shutdown; connection killed; node not ready; closed for being idle; cut links.
-        return matches!(error.number(), 1290 | 1836 | 1053 | 1927 | 3169 | 1047 | 4031 | 1158..=1161);
-    }
+    // Read-only server; shutdown; connection killed; offline mode; node not ready; closed for being idle; cut links.
+    error.try_downcast_ref::<sqlx::mysql::MySqlDatabaseError>().is_some_and(|error| {
+        matches!(error.number(), 1290 | 1836 | 1053 | 1927 | 3169 | 3032 | 1047 | 4031 | 1158..=1161)
+    })
+}
+
+#[cfg(not(feature = "mysql"))]
+fn is_outage_number(_: &dyn sqlx::error::DatabaseError) -> bool {
     false
 }
 
