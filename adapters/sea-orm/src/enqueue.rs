@@ -154,10 +154,17 @@ impl Store {
                 continue;
             }
             let known = self.known(on, operation, lookup, &ids[part.clone()]).await?;
-            // What others committed after this transaction's snapshot, and a second row of one id, show up one by one.
-            for n in part {
-                new[n] =
-                    !known.contains(&ids[n]) && self.is_inserted(on, operation, insert, &rows[n..=n]).await?;
+            part.clone().for_each(|n| new[n] = !known.contains(&ids[n]));
+            let rest: Vec<usize> = part.filter(|n| new[*n]).collect();
+            let rest_rows: Vec<Args> = rest.iter().map(|n| rows[*n].clone()).collect();
+            for part in self.packet.cut(&rest_rows) {
+                if self.is_inserted(on, operation, insert, &rest_rows[part.clone()]).await? {
+                    continue;
+                }
+                // What others committed after this transaction's snapshot, and a second row of one id.
+                for n in part {
+                    new[rest[n]] = self.is_inserted(on, operation, insert, &rest_rows[n..=n]).await?;
+                }
             }
         }
         Ok(new)
