@@ -3,7 +3,8 @@
 use std::{process::ExitCode, sync::Arc};
 
 use claimstream_tests::{
-    Server, Suite, cancellation, invariants, locks, model, runtimes, scenarios,
+    Server, Suite, callers, cancellation, invariants, locks, model, openings, outages, runtimes, scenarios,
+    upkeep,
     venue::{SeaOrmVenue, Venues},
 };
 
@@ -26,7 +27,11 @@ fn main() -> ExitCode {
         suite.add_not_run(scenario.name, scenario.why);
     }
     model::add_proof_to(&mut suite);
+    callers::add_to(&mut suite, environment);
     cancellation::add_to(&mut suite, environment);
+    openings::add_to(&mut suite, environment);
+    outages::add_to(&mut suite, environment);
+    upkeep::add_to(&mut suite, environment);
     locks::add_to(&mut suite, environment);
     runtimes::add_to(&mut suite);
     invariants::add_to(&mut suite);

@@ -13,6 +13,7 @@
 //! A new store joins by a [`venue::Venue`]; it owes every clause and every scenario.
 #![forbid(unsafe_code)]
 
+pub mod callers;
 pub mod cancellation;
 pub mod conformance;
 mod hand_timer;
@@ -21,7 +22,9 @@ mod instance;
 pub mod invariants;
 pub mod locks;
 pub mod model;
+pub mod openings;
 pub mod order;
+pub mod outages;
 mod report;
 pub mod runtimes;
 pub mod scenarios;
@@ -31,6 +34,7 @@ mod servers;
 mod stage;
 mod suite;
 mod transaction;
+pub mod upkeep;
 pub mod venue;
 
 pub use hand_timer::HandTimer;

@@ -5,15 +5,16 @@ use std::{
 
 use async_trait::async_trait;
 use claimstream_domain::{
-    ClaimRequest, Claimed, Headers, Locator, Message, MessageId, OrderingKey, Owner, Payload, Reason,
-    Receipt, Shard,
+    ClaimRequest, Claimed, Disposition, Locator, Message, MessageId, Owner, Reason, Receipt, Settlement,
+    Shard,
 };
-use claimstream_ports::{LockingStrategy, StoreError, StoreErrorKind};
-use sea_orm::{ConnectionTrait, DbErr, RuntimeErr, Value};
+use claimstream_ports::{LockingStrategy, StoreError};
+use sea_orm::{ConnectionTrait, Value};
 
 use crate::{
     args::{Args, bytes},
-    classify::{classify, corrupt, may_have_committed},
+    body::Body,
+    classify::{corrupt, may_have_committed},
     clock::micros,
     dialect::Dialect,
     outbox::SeaOrmOutbox,
@@ -38,13 +39,11 @@ impl LockingStrategy for SeaOrmOutbox {
     }
 }
 
-/// Claims on one connection where one is enough: every return to the pool costs two round trips.
+/// Claims on one connection where one is enough.
 async fn claim(store: &Arc<Store>, request: ClaimRequest) -> Result<Vec<Claimed>, StoreError> {
     #[cfg(feature = "mysql")]
     if (store.dialect, store.strategy) == (Dialect::MySql, Strategy::PreemptiveUpdate) {
-        let failed = |e: sea_orm::sqlx::Error| classify(CLAIM, DbErr::Conn(RuntimeErr::SqlxError(e.into())));
-        let mut connection = store.db.get_mysql_connection_pool().acquire().await.map_err(failed)?;
-        let on = crate::sqlx_connection::SqlxMySql::new(&mut connection);
+        let on = crate::held::Held::new(&store.db);
         return Claiming::new(store, &on, request).run().await;
     }
     Claiming::new(store, &store.db, request).run().await
@@ -65,19 +64,13 @@ impl<'a, C: ConnectionTrait> Claiming<'a, C> {
         Self { store, on, request, visited: Vec::new(), taken: 0, lease_end: 0 }
     }
 
-    /// Takes from hot shards until the limit is reached or none is left; looks for hot ones if there is none.
+    /// Takes what is due, and answers all that it has taken even if it cannot take more.
     async fn run(mut self) -> Result<Vec<Claimed>, StoreError> {
         self.introduce().await?;
-        let mut looked = false;
-        while self.taken < self.request.limit {
-            let Some(shard) = self.store.lanes.next_hot(&self.request.queue, &self.visited) else {
-                if looked || self.taken > 0 || !self.look().await? {
-                    break;
-                }
-                looked = true;
-                continue;
-            };
-            self.visit(shard).await?;
+        match self.take_hot().await {
+            Err(error) if self.taken == 0 => return Err(error),
+            Err(error) => tracing::warn!(taken = self.taken, %error, "claim cut short"),
+            Ok(()) => {}
         }
         match self.taken {
             0 => Ok(Vec::new()),
@@ -85,28 +78,50 @@ impl<'a, C: ConnectionTrait> Claiming<'a, C> {
         }
     }
 
-    /// Tells people who makes these claim ids, once.
+    /// Takes from hot shards until the limit is reached or none is left; looks for hot ones if there is none, and from
+    /// time to time in any case.
+    async fn take_hot(&mut self) -> Result<(), StoreError> {
+        let (lanes, queue) = (&self.store.lanes, self.request.queue.clone());
+        let mut looked = lanes.wants_look(&queue, self.store.clock.elapsed());
+        if looked {
+            self.look().await?;
+        }
+        while self.taken < self.request.limit {
+            match lanes.next_hot(&queue, &self.visited) {
+                Some(shard) => self.visit(shard).await?,
+                None if looked || self.taken > 0 => break,
+                None => {
+                    self.look().await?;
+                    looked = true;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells people who makes these claim ids, once an hour.
     async fn introduce(&self) -> Result<(), StoreError> {
         let owner = self.request.owner.clone();
-        if !self.store.introduced.lock().unwrap_or_else(PoisonError::into_inner).insert(owner.instance()) {
+        if !self.store.introductions.are_due(owner.instance(), self.store.clock.elapsed()) {
             return Ok(());
         }
         let args = self.store.args().with("instance", instance_bytes(&owner)).with("label", owner.label());
         let noted = run(self.on, CLAIM, self.store.sql.instance.bind(&args)).await;
         if noted.is_err() {
-            self.store.introduced.lock().unwrap_or_else(PoisonError::into_inner).remove(&owner.instance());
+            self.store.introductions.failed(owner.instance());
         }
         noted.map(|_| ())
     }
 
     /// Looks without locks which shards have due messages.
-    async fn look(&self) -> Result<bool, StoreError> {
+    async fn look(&self) -> Result<(), StoreError> {
         let args = self.store.args().with("queue", self.request.queue.as_str());
         let found = rows(self.on, CLAIM, self.store.sql.peek.bind(&args)).await?;
         let due =
             found.iter().map(|row| row.number(0).map(Shard::from_number)).collect::<Result<Vec<_>, _>>()?;
-        self.store.lanes.heat(&self.request.queue, &due, self.request.owner.instance().0);
-        Ok(!due.is_empty())
+        let (lanes, now) = (&self.store.lanes, self.store.clock.elapsed());
+        lanes.heat(&self.request.queue, &due, self.request.owner.instance().0, now);
+        Ok(())
     }
 
     /// Takes from one shard; a claim that a watermark kept short is completed from the beginning of the shard.
@@ -119,7 +134,6 @@ impl<'a, C: ConnectionTrait> Claiming<'a, C> {
         if count < wanted && low > 0 {
             count += self.take(shard, wanted - count, 0).await?;
         }
-        self.taken += count;
         match count == wanted {
             true => lanes.full(&queue, shard),
             false => lanes.short(&queue, shard),
@@ -129,28 +143,36 @@ impl<'a, C: ConnectionTrait> Claiming<'a, C> {
 
     async fn take(&mut self, shard: Shard, limit: u32, low: i64) -> Result<u32, StoreError> {
         let args = self.shard_args(shard).with("low", low).with("limit", i64::from(limit));
-        match self.store.strategy {
-            Strategy::PreemptiveUpdate | Strategy::ShardLease => self.take_at_once(shard, args).await,
-            Strategy::SkipLocked => {
-                let (store, known, shared) = (self.store, self.lease_end, &*self);
-                let (count, lease_end) =
-                    store.restarting(|| shared.lock_and_mark(shard, args.clone(), known)).await?;
-                self.lease_end = lease_end;
-                Ok(count)
+        let (store, known, shared) = (self.store, self.lease_end, &*self);
+        let (count, lease_end) = match store.strategy {
+            Strategy::PreemptiveUpdate | Strategy::ShardLease => {
+                store.restarting(|| shared.mark_at_once(shard, args.clone(), known)).await?
             }
+            Strategy::SkipLocked => {
+                store.restarting(|| shared.lock_and_mark(shard, args.clone(), known)).await?
+            }
+        };
+        if count > 0 {
+            self.lease_end = lease_end;
         }
+        self.taken += count;
+        Ok(count)
     }
 
-    /// One statement, its own transaction. If its answer is lost, the claim id is read back.
-    async fn take_at_once(&mut self, shard: Shard, args: Args) -> Result<u32, StoreError> {
+    /// One statement, its own transaction; also tells the end of the lease, which is counted from this try unless other
+    /// shards have given something. If its answer is lost, the claim id is read back.
+    async fn mark_at_once(&self, shard: Shard, args: Args, known: i64) -> Result<(u32, i64), StoreError> {
         let store = self.store;
-        if self.lease_end == 0 {
-            self.lease_end = store.lease_end(&self.request, store.now(self.on, CLAIM).await?);
-        }
-        let args = args.with("lease_end", self.lease_end);
-        match store.restarting(|| run(self.on, CLAIM, store.sql.claim_take.bind(&args))).await {
-            Ok(count) => Ok(count as u32),
-            Err(lost) if may_have_committed(&lost) => self.read_back(shard, self.lease_end, lost).await,
+        let lease_end = match known {
+            0 => store.lease_end(&self.request, store.now(self.on, CLAIM).await?),
+            known => known,
+        };
+        let args = args.with("lease_end", lease_end);
+        match run(self.on, CLAIM, store.sql.claim_take.bind(&args)).await {
+            Ok(count) => Ok((count as u32, lease_end)),
+            Err(lost) if may_have_committed(&lost) => {
+                Ok((self.read_back(shard, lease_end, lost).await?, lease_end))
+            }
             Err(error) => Err(error),
         }
     }
@@ -161,7 +183,7 @@ impl<'a, C: ConnectionTrait> Claiming<'a, C> {
         let transaction = store.begin(CLAIM).await?;
         let locked = rows(&transaction, CLAIM, store.sql.claim_lock.bind(&args)).await?;
         let (Some(first), Some(last)) = (locked.first(), locked.last()) else {
-            transaction.rollback().await.map_err(|e| classify(CLAIM, e))?;
+            store.roll_back(CLAIM, transaction).await?;
             return Ok((0, known));
         };
         let (first, last, now) = (first.int(1)?, last.int(1)?, first.int(2)?);
@@ -170,7 +192,7 @@ impl<'a, C: ConnectionTrait> Claiming<'a, C> {
         let args =
             args.with("lease_end", lease_end).with("first", first).with("last", last).with_list("ids", ids);
         let count = run(&transaction, CLAIM, store.sql.claim_mark.bind(&args)).await? as u32;
-        match transaction.commit().await.map_err(|e| classify(CLAIM, e)) {
+        match store.commit(CLAIM, transaction).await {
             Ok(()) => Ok((count, lease_end)),
             Err(lost) if may_have_committed(&lost) => {
                 Ok((self.read_back(shard, lease_end, lost).await?, lease_end))
@@ -182,7 +204,8 @@ impl<'a, C: ConnectionTrait> Claiming<'a, C> {
     /// How many rows of a shard carry this claim, after an answer was lost.
     async fn read_back(&self, shard: Shard, lease_end: i64, lost: StoreError) -> Result<u32, StoreError> {
         let (store, args) = (self.store, self.read_args(&[shard], lease_end));
-        match store.restarting(|| rows(&store.db, CLAIM, store.sql.claim_read.bind(&args))).await {
+        store.note_trouble(&lost);
+        match store.asking_back(|| rows(&store.db, CLAIM, store.sql.claim_read.bind(&args))).await {
             Ok(found) if !found.is_empty() => {
                 tracing::warn!(shard = shard.number(), count = found.len(), error = %lost, "claim read back");
                 Ok(found.len() as u32)
@@ -198,12 +221,24 @@ impl<'a, C: ConnectionTrait> Claiming<'a, C> {
         let found = match rows(self.on, CLAIM, store.sql.claim_read.bind(&args)).await {
             Ok(found) => found,
             // The messages are ours whatever became of the connection.
-            Err(_) => store.restarting(|| rows(&store.db, CLAIM, store.sql.claim_read.bind(&args))).await?,
+            Err(lost) => {
+                store.note_trouble(&lost);
+                store.asking_back(|| rows(&store.db, CLAIM, store.sql.claim_read.bind(&args))).await?
+            }
         };
         if let (Dialect::MySql, Some(row)) = (store.dialect, found.first()) {
             store.clock.note(row.int(9)?, asked);
         }
-        let mut claimed = found.iter().map(|row| self.claimed(row)).collect::<Result<Vec<_>, _>>()?;
+        let (mut claimed, mut unreadable) = (Vec::with_capacity(found.len()), Vec::new());
+        for row in &found {
+            let receipt = self.receipt(row)?;
+            store.takings.note(receipt.claim, receipt.shard, receipt.message);
+            match self.claimed(row, receipt.clone()) {
+                Ok(readable) => claimed.push(readable),
+                Err(why) => unreadable.push(given_up(receipt, &why)),
+            }
+        }
+        self.bury(unreadable).await;
         for shard in &self.visited {
             let of_shard = claimed.iter().filter(|(_, claimed)| claimed.message.shard == *shard);
             if let Some(oldest) = of_shard.map(|(due, _)| *due).min() {
@@ -214,20 +249,35 @@ impl<'a, C: ConnectionTrait> Claiming<'a, C> {
         Ok(claimed.into_iter().map(|(_, claimed)| claimed).collect())
     }
 
-    fn claimed(&self, row: &Row) -> Result<(i64, Claimed), StoreError> {
-        let id = MessageId::new(row.uuid(0)?);
-        let shard = Shard::from_number(row.number(1)?);
-        let message = message(row, id, shard, &self.request)?;
-        let receipt = Receipt {
-            message: id,
-            queue: self.request.queue.clone(),
-            shard,
-            claim: self.request.claim,
-            locator: Locator(self.lease_end),
-        };
-        self.store.takings.note(self.request.claim, shard, id);
+    fn claimed(&self, row: &Row, receipt: Receipt) -> Result<(i64, Claimed), StoreError> {
+        let Body { ordering_key, headers, payload } = Body::read(row, 5)?;
+        let (id, queue, shard) = (receipt.message, self.request.queue.clone(), receipt.shard);
+        let message = Message { id, queue, shard, ordering_key, headers, payload };
         let last_error = row.maybe_text(4)?.map(Reason::new);
         Ok((row.int(3)?, Claimed { message, receipt, attempt: row.number(2)?, last_error }))
+    }
+
+    fn receipt(&self, row: &Row) -> Result<Receipt, StoreError> {
+        Ok(Receipt {
+            message: MessageId::new(row.uuid(0)?),
+            queue: self.request.queue.clone(),
+            shard: Shard::from_number(row.number(1)?),
+            claim: self.request.claim,
+            locator: Locator(self.lease_end),
+        })
+    }
+
+    /// Gives up what cannot be read, so that it stands in nobody's way; the dead letters keep what there is of it.
+    async fn bury(&self, unreadable: Vec<Settlement>) {
+        if unreadable.is_empty() {
+            return;
+        }
+        let count = unreadable.len();
+        match self.store.settle(&unreadable).await {
+            Ok(_) => tracing::error!(count, "messages that cannot be read went to the dead letters"),
+            // They come back when their lease ends.
+            Err(error) => tracing::error!(count, %error, "messages cannot be read"),
+        }
     }
 
     fn read_args(&self, shards: &[Shard], lease_end: i64) -> Args {
@@ -279,23 +329,9 @@ impl Store {
     }
 }
 
-/// The message of a row whose body columns start at ordering_key, headers, content_type, payload = 5, 6, 7, 8.
-fn message(row: &Row, id: MessageId, shard: Shard, request: &ClaimRequest) -> Result<Message, StoreError> {
-    let (ordering_key, headers, payload) = body(row, 5)?;
-    Ok(Message { id, queue: request.queue.clone(), shard, ordering_key, headers, payload })
-}
-
-/// What a message carries, from four columns; a body that is gone is reported as an empty one of no type.
-pub(crate) fn body(row: &Row, from: usize) -> Result<(Option<OrderingKey>, Headers, Payload), StoreError> {
-    let broken = |e: claimstream_domain::Invalid| StoreError::new(StoreErrorKind::Corrupt, CLAIM, e);
-    let key = row.maybe_text(from)?.map(|key| OrderingKey::new(&key)).transpose().map_err(broken)?;
-    let headers = match row.maybe_bytes(from + 1)? {
-        Some(json) => serde_json::from_slice(&json).map_err(|e| corrupt(CLAIM, e))?,
-        None => Headers::new(),
-    };
-    let content_type = row.maybe_text(from + 2)?.unwrap_or_else(|| "application/x-missing".into());
-    let payload = row.maybe_bytes(from + 3)?.unwrap_or_default();
-    Ok((key, headers, Payload::new(&content_type, payload).map_err(broken)?))
+pub(crate) fn given_up(receipt: Receipt, why: &StoreError) -> Settlement {
+    let reason = Reason::new(format!("the message cannot be read: {why}"));
+    Settlement { receipt, disposition: Disposition::Dead { reason } }
 }
 
 fn instance_bytes(owner: &Owner) -> Value {

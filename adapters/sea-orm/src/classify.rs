@@ -1,4 +1,4 @@
-use std::error::Error;
+use std::{error::Error, time::Duration};
 
 use claimstream_ports::{StoreError, StoreErrorKind};
 use sea_orm::{DbErr, RuntimeErr, sqlx};
@@ -16,6 +16,39 @@ pub(crate) fn corrupt(operation: &'static str, why: impl Into<Box<dyn Error + Se
 /// Whether a commit that failed like this may have taken effect all the same.
 pub(crate) fn may_have_committed(error: &StoreError) -> bool {
     error.kind() == StoreErrorKind::Unavailable
+}
+
+/// An error at COMMIT: unless it is one that is known to undo the transaction, nobody knows whether it took effect.
+pub(crate) fn classify_commit(operation: &'static str, error: DbErr) -> StoreError {
+    match kind_of(&error) {
+        kind @ (StoreErrorKind::Transient | StoreErrorKind::Conflict) => {
+            StoreError::new(kind, operation, error)
+        }
+        _ => StoreError::new(StoreErrorKind::Unavailable, operation, error),
+    }
+}
+
+/// Whether other connections must be thought to be broken as well: the link is, the server went away, or it takes no
+/// writes any more.
+pub(crate) fn is_outage(error: &StoreError) -> bool {
+    let source = std::error::Error::source(error);
+    match source.and_then(|source| source.downcast_ref::<DbErr>()).and_then(sqlx_error) {
+        Some(sqlx::Error::Database(refused)) => is_outage_number(refused.as_ref()),
+        Some(sqlx::Error::Io(_) | sqlx::Error::Tls(_) | sqlx::Error::Protocol(_)) => true,
+        Some(_) => false,
+        None => source.is_some_and(|source| source.is::<TookTooLong>()),
+    }
+}
+
+/// A statement that was given up because its answer did not come.
+#[derive(Debug, thiserror::Error)]
+#[error("no answer within {0:?}")]
+pub(crate) struct TookTooLong(pub(crate) Duration);
+
+/// Whether the server has answered, if only to refuse: the connection is as good as before.
+#[cfg(feature = "mysql")]
+pub(crate) fn is_answer(error: &DbErr) -> bool {
+    matches!(sqlx_error(error), Some(sqlx::Error::Database(_)))
 }
 
 fn kind_of(error: &DbErr) -> StoreErrorKind {
@@ -48,6 +81,19 @@ fn sqlx_error(error: &DbErr) -> Option<&sqlx::Error> {
     }
 }
 
+#[cfg(feature = "mysql")]
+fn is_outage_number(error: &dyn sqlx::error::DatabaseError) -> bool {
+    // Read-only server; shutdown; connection killed; offline mode; node not ready; closed for being idle; cut links.
+    error.try_downcast_ref::<sqlx::mysql::MySqlDatabaseError>().is_some_and(|error| {
+        matches!(error.number(), 1290 | 1836 | 1053 | 1927 | 3169 | 3032 | 1047 | 4031 | 1158..=1161)
+    })
+}
+
+#[cfg(not(feature = "mysql"))]
+fn is_outage_number(_: &dyn sqlx::error::DatabaseError) -> bool {
+    false
+}
+
 fn refused_kind(error: &dyn sqlx::error::DatabaseError) -> StoreErrorKind {
     #[cfg(feature = "mysql")]
     if let Some(error) = error.try_downcast_ref::<sqlx::mysql::MySqlDatabaseError>() {
@@ -65,10 +111,29 @@ fn mysql_kind(number: u16) -> StoreErrorKind {
         1213 | 1020 | 1205 | 3572 | 1317 | 1969 | 3024 | 3058 | 1479 => StoreErrorKind::Transient,
         // Duplicate key, and duplicate key name from a schema that is being made twice.
         1062 | 1586 => StoreErrorKind::Conflict,
-        // Read-only server; shutdown; too many connections; connection killed; too many prepared statements; disk full.
-        1290 | 1836 | 1053 | 1040 | 1927 | 1461 | 1203 | 1021 | 1226 | 3169 => StoreErrorKind::Unavailable,
-        // Syntax; unknown table, column, database, variable; access denied; READ ONLY transaction; statement binlog.
-        1064 | 1146 | 1054 | 1049 | 1193 | 1044 | 1045 | 1142 | 1143 | 1227 | 1792 | 1665 | 1235 => {
+        // Read-only server; shutdown; too many connections; connection killed; too many prepared statements; disk full;
+        // node of a cluster not ready; offline mode; cut links; closed for being idle; commits refused by replication;
+        // error during commit.
+        1290
+        | 1836
+        | 1053
+        | 1040
+        | 1927
+        | 1461
+        | 1203
+        | 1021
+        | 1226
+        | 3169
+        | 1047
+        | 3032
+        | 1158..=1161
+        | 4031
+        | 3100
+        | 3101
+        | 1180 => StoreErrorKind::Unavailable,
+        // Syntax; unknown table, column, database, variable, savepoint; access denied; READ ONLY transaction; statement
+        // binlog.
+        1064 | 1146 | 1054 | 1049 | 1193 | 1044 | 1045 | 1142 | 1143 | 1227 | 1792 | 1665 | 1235 | 1305 => {
             StoreErrorKind::Unsupported
         }
         _ => StoreErrorKind::Corrupt,
@@ -101,7 +166,11 @@ mod tests {
         assert!(
             [1213, 1020, 1205, 3572, 1317, 1969].iter().all(|n| mysql_kind(*n) == StoreErrorKind::Transient)
         );
-        assert!([1290, 1836, 1040].iter().all(|n| mysql_kind(*n) == StoreErrorKind::Unavailable));
+        assert!(
+            [1290, 1836, 1040, 1047, 3032, 1160, 4031, 3100, 1180]
+                .iter()
+                .all(|n| mysql_kind(*n) == StoreErrorKind::Unavailable)
+        );
         assert_eq!(mysql_kind(1062), StoreErrorKind::Conflict);
         assert_eq!(mysql_kind(1064), StoreErrorKind::Unsupported);
         assert_eq!(mysql_kind(1406), StoreErrorKind::Corrupt);

@@ -6,6 +6,8 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
+use claimstream_domain::Timestamp;
+
 /// A clock that stands still until it is moved, for tests: the server's own clock is set to it on every connection.
 ///
 /// It counts microseconds of UTC since 1970. Clones share it.
@@ -84,7 +86,8 @@ impl ServerClock {
     }
 }
 
-/// A duration in whole microseconds, as far as they go.
+/// A duration in whole microseconds, as far as time goes: up to the end of the year 9999.
 pub(crate) fn micros(duration: Duration) -> i64 {
-    i64::try_from(duration.as_micros()).unwrap_or(i64::MAX / 4).min(i64::MAX / 4)
+    let end = Timestamp::MAX.as_micros();
+    i64::try_from(duration.as_micros()).map_or(end, |micros| micros.min(end))
 }

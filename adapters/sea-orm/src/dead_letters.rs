@@ -1,13 +1,15 @@
+use std::time::Duration;
+
 use async_trait::async_trait;
 use claimstream_domain::{DeadLetter, DeadLetterFilter, Message, MessageId, QueueName, Reason, Shard};
 use claimstream_ports::{DeadLetters, StoreError};
 use sea_orm::Value;
-use std::time::Duration;
+use uuid::Uuid;
 
 use crate::{
     args::{Args, bytes},
-    claim::body,
-    classify::{classify, corrupt},
+    body::Body,
+    classify::corrupt,
     clock::micros,
     outbox::SeaOrmOutbox,
     unit::{Row, Store, maybe, rows, run},
@@ -53,21 +55,34 @@ impl Store {
     ) -> Result<u64, StoreError> {
         let store = self.clone();
         let work = async move {
-            let mut moved = 0;
+            store.clock.forget();
+            let now = store.restarting(|| store.now(&store.db, DEAD)).await?;
+            let bound = now.saturating_sub(micros(filter.dead_for.unwrap_or_default())).max(0);
+            let (mut after, mut moved) = (Uuid::nil(), 0);
             loop {
-                let chunk = store.restarting(|| store.move_chunk(&filter, what)).await?;
-                moved += chunk;
-                if chunk < u64::from(CHUNK) {
-                    return Ok(moved);
-                }
+                let page = store.restarting(|| store.dead_page(&filter, after, bound)).await?;
+                let Some(last) = page.last() else { return Ok(moved) };
+                after = *last;
+                moved += store.restarting(|| store.move_page(&page, bound, what)).await?;
             }
         };
         self.detached(DEAD, work).await
     }
 
-    async fn move_chunk(&self, filter: &DeadLetterFilter, what: Move) -> Result<u64, StoreError> {
+    /// The ids that follow `after`; letters that die while the work goes on are not among them, so that it ends.
+    async fn dead_page(
+        &self,
+        filter: &DeadLetterFilter,
+        after: Uuid,
+        bound: i64,
+    ) -> Result<Vec<Uuid>, StoreError> {
+        let args = self.filter_args(filter, CHUNK).with("after", bytes(after)).with("bound", bound);
+        rows(&self.db, DEAD, self.sql.dead_page.bind(&args)).await?.iter().map(|row| row.uuid(0)).collect()
+    }
+
+    async fn move_page(&self, page: &[Uuid], bound: i64, what: Move) -> Result<u64, StoreError> {
         let transaction = self.begin(DEAD).await?;
-        let args = self.filter_args(filter, CHUNK);
+        let args = self.args().with_list("ids", page.iter().copied().map(bytes)).with("bound", bound);
         let found = rows(&transaction, DEAD, self.sql.dead_lock.bind(&args)).await?;
         let ids = found.iter().map(|row| row.uuid(0).map(bytes)).collect::<Result<Vec<Value>, _>>()?;
         if !ids.is_empty() {
@@ -78,7 +93,7 @@ impl Store {
             }
             run(&transaction, DEAD, self.sql.dead_delete.bind(&args)).await?;
         }
-        transaction.commit().await.map_err(|e| classify(DEAD, e))?;
+        self.commit(DEAD, transaction).await?;
         Ok(found.len() as u64)
     }
 
@@ -94,7 +109,7 @@ impl Store {
 
 /// A row of dead_list: id, queue, shard, the body's four columns, attempts, reason, dead_for.
 fn dead_letter(row: &Row) -> Result<DeadLetter, StoreError> {
-    let (ordering_key, headers, payload) = body(row, 3)?;
+    let Body { ordering_key, headers, payload } = Body::salvage(row, 3)?;
     let message = Message {
         id: MessageId::new(row.uuid(0)?),
         queue: QueueName::new(&row.text(1)?).map_err(|e| corrupt(DEAD, e))?,

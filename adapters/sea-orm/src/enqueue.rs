@@ -1,4 +1,4 @@
-use std::ops::Range;
+use std::collections::HashSet;
 
 use async_trait::async_trait;
 use claimstream_domain::{DedupKey, Due, Enqueued, MessageId, NewMessage, QueueName};
@@ -12,15 +12,18 @@ use crate::{
     clock::micros,
     dialect::Dialect,
     outbox::SeaOrmOutbox,
+    savepoint::Savepoint,
     sql::Sql,
     unit::{Store, maybe, rows, run},
 };
 
 const ENQUEUE: &str = "enqueue";
 
-/// Rows of one statement. Few lengths, so that few texts are ever prepared on connections that are not ours.
-const CHUNKS: [usize; 7] = [500, 100, 50, 20, 5, 2, 1];
+/// How many keys one statement looks up.
+const KEYS: usize = 500;
 
+/// A call that fails leaves nothing of itself in the transaction. A call that is dropped half way may leave a body without
+/// its queue entry: roll back then, as after any statement that was cut short.
 #[async_trait]
 impl Enqueue<DatabaseTransaction> for SeaOrmOutbox {
     async fn enqueue(
@@ -28,11 +31,18 @@ impl Enqueue<DatabaseTransaction> for SeaOrmOutbox {
         tx: &DatabaseTransaction,
         messages: &[NewMessage],
     ) -> Result<Vec<Enqueued>, StoreError> {
-        self.store.enqueue(tx, messages).await
+        self.store.check_backend(tx, ENQUEUE)?;
+        if messages.is_empty() {
+            return Ok(Vec::new());
+        }
+        let savepoint = Savepoint::set(&self.store, tx, ENQUEUE).await?;
+        savepoint.end(self.store.enqueue(tx, messages).await).await
     }
 }
 
-/// Without a transaction around it: several messages are several transactions.
+/// Without a transaction of the caller's: the call is one of the outbox's own, on the outbox's own connections.
+///
+/// Several calls are several transactions.
 #[async_trait]
 impl Enqueue<DatabaseConnection> for SeaOrmOutbox {
     async fn enqueue(
@@ -40,29 +50,27 @@ impl Enqueue<DatabaseConnection> for SeaOrmOutbox {
         db: &DatabaseConnection,
         messages: &[NewMessage],
     ) -> Result<Vec<Enqueued>, StoreError> {
-        self.store.enqueue(db, messages).await
+        self.store.check_backend(db, ENQUEUE)?;
+        self.enqueue_now(messages).await
     }
 }
 
 impl SeaOrmOutbox {
-    /// Enqueues on any connection or transaction of the caller.
+    /// Enqueues in a transaction of the caller's, on whatever runs it.
     ///
-    /// The connection must lead to the outbox's own database, or the messages go to another outbox.
+    /// A connection that is not in a transaction is refused as `Unsupported`: a message is two rows, and a break between
+    /// them would lose it. The connection must lead to the outbox's own database, or the messages go to another outbox.
     pub async fn enqueue_on<C: ConnectionTrait>(
         &self,
         on: &C,
         messages: &[NewMessage],
     ) -> Result<Vec<Enqueued>, StoreError> {
-        let dialect = Dialect::of_backend(on.get_database_backend());
-        match dialect {
-            Ok(dialect) if dialect == self.store.dialect => self.store.enqueue(on, messages).await,
-            Ok(dialect) => Err(StoreError::new(
-                StoreErrorKind::Unsupported,
-                ENQUEUE,
-                format!("the outbox is a {:?} one and the connection a {dialect:?} one", self.store.dialect),
-            )),
-            Err(why) => Err(StoreError::new(StoreErrorKind::Unsupported, ENQUEUE, why)),
+        self.store.check_backend(on, ENQUEUE)?;
+        if messages.is_empty() {
+            return Ok(Vec::new());
         }
+        let savepoint = Savepoint::set_if_in_transaction(&self.store, on, ENQUEUE).await?;
+        savepoint.end(self.store.enqueue(on, messages).await).await
     }
 
     /// Enqueues in a transaction of the outbox's own, for callers that have no business data to write with it.
@@ -75,7 +83,7 @@ impl SeaOrmOutbox {
                 .restarting(|| async {
                     let transaction = store.begin(ENQUEUE).await?;
                     let enqueued = store.enqueue(&transaction, &messages).await?;
-                    transaction.commit().await.map_err(|e| crate::classify::classify(ENQUEUE, e))?;
+                    store.commit(ENQUEUE, transaction).await?;
                     Ok(enqueued)
                 })
                 .await
@@ -91,127 +99,190 @@ impl SeaOrmOutbox {
         messages: &[NewMessage],
     ) -> Result<Vec<(String, Vec<Value>)>, StoreError> {
         let store = &self.store;
-        store.check(messages)?;
-        let unique: Vec<NewMessage> = messages.iter().filter(|m| m.dedup_key.is_some()).cloned().collect();
-        let mut statements = Vec::new();
-        for rows in store.dedup_rows(&unique).chunks(CHUNKS[0]) {
-            statements.push(without_upsert(store.sql.enqueue_dedup.bind_rows(&store.args(), rows)));
-        }
-        statements.extend(store.message_statements(messages));
+        let bodies = store.checked_rows(messages)?;
+        let unique: Vec<&NewMessage> = messages.iter().filter(|m| m.dedup_key.is_some()).collect();
+        let keys = store.dedup_rows(&unique);
+        let mut statements: Vec<Statement> =
+            store.inserts(&store.sql.enqueue_dedup, &keys).into_iter().map(without_upsert).collect();
+        statements.extend(store.inserts(&store.sql.enqueue_message, &bodies));
+        statements.extend(store.inserts(&store.sql.enqueue_queue, &bodies));
         Ok(statements.into_iter().map(|s| (s.sql, s.values.map(|v| v.0).unwrap_or_default())).collect())
     }
 }
 
 impl Store {
-    /// What a row takes beside its payload: keys and headers.
-    const ROW_MARGIN: usize = 1024;
-
+    /// Enqueues in a transaction; if it fails, the transaction must be rolled back, at least to where it was before.
     pub(crate) async fn enqueue(
         &self,
         on: &impl ConnectionTrait,
         messages: &[NewMessage],
     ) -> Result<Vec<Enqueued>, StoreError> {
-        self.check(messages)?;
-        let mut enqueued = self.reserve(on, messages).await?;
-        let mut claimable = Vec::new();
-        for part in self.parts_that_fit(messages) {
-            let fresh: Vec<usize> = part.filter(|n| enqueued[*n] == Enqueued::New).collect();
-            let rows: Vec<(Uuid, Args)> =
-                fresh.iter().map(|n| (messages[*n].id.uuid(), self.message_row(&messages[*n]))).collect();
-            let known = self
-                .insert_new(on, ENQUEUE, &self.sql.enqueue_message, &self.sql.enqueue_known, &rows)
-                .await?;
-            for (n, (id, row)) in fresh.into_iter().zip(rows) {
-                match known.contains(&id) {
-                    true => enqueued[n] = Enqueued::Duplicate,
-                    false => claimable.push(row),
-                }
-            }
+        let rows = self.checked_rows(messages)?;
+        let ids: Vec<Uuid> = messages.iter().map(|message| message.id.uuid()).collect();
+        let (insert, lookup) = (&self.sql.enqueue_message, &self.sql.enqueue_known);
+        let mut new = self.insert_new(on, ENQUEUE, insert, lookup, &ids, &rows).await?;
+        self.reserve_keys(on, messages, &mut new).await?;
+        let claimable: Vec<Args> =
+            rows.into_iter().zip(&new).filter_map(|(row, new)| new.then_some(row)).collect();
+        for statement in self.inserts(&self.sql.enqueue_queue, &claimable) {
+            run(on, ENQUEUE, statement).await?;
         }
-        for chunk in chunks(&claimable) {
-            run(on, ENQUEUE, self.sql.enqueue_queue.bind_rows(&self.args(), chunk)).await?;
-        }
-        Ok(enqueued)
+        Ok(new.into_iter().map(answer).collect())
     }
 
-    /// Inserts rows by id; answers which of them were there before, and inserts the others.
+    /// Inserts rows by id and tells of each whether it was inserted; one whose id is known is left out.
     ///
-    /// Ids are hardly ever known, so that is looked up only when the insert has met one: the insert decides, not a read
-    /// before it. The failed statement leaves the caller's transaction as it was.
+    /// Ids are hardly ever known, so the insert decides, not a read before it. A failed insert leaves the transaction as
+    /// it was, except for a shared lock on the row it met; nothing here asks for more than that, because two that have
+    /// it and want more would wait for each other.
     pub(crate) async fn insert_new(
         &self,
         on: &impl ConnectionTrait,
         operation: &'static str,
         insert: &Sql,
         lookup: &Sql,
-        rows_by_id: &[(Uuid, Args)],
-    ) -> Result<Vec<Uuid>, StoreError> {
-        let mut all_known = Vec::new();
-        for part in chunks(rows_by_id) {
-            let all: Vec<Args> = part.iter().map(|(_, row)| row.clone()).collect();
-            match run(on, operation, insert.bind_rows(&self.args(), &all)).await {
-                Ok(_) => continue,
-                Err(error) if error.kind() != StoreErrorKind::Conflict => return Err(error),
-                Err(_) => {}
+        ids: &[Uuid],
+        rows: &[Args],
+    ) -> Result<Vec<bool>, StoreError> {
+        let mut new = vec![true; rows.len()];
+        for part in self.packet.cut(rows) {
+            if self.is_inserted(on, operation, insert, &rows[part.clone()]).await? {
+                continue;
             }
-            let args = self.args().with_list("ids", part.iter().map(|(id, _)| bytes(*id)));
-            let known = rows(on, operation, lookup.bind(&args)).await?;
-            let known = known.iter().map(|row| row.uuid(0)).collect::<Result<Vec<_>, _>>()?;
-            let fresh: Vec<Args> =
-                part.iter().filter(|(id, _)| !known.contains(id)).map(|(_, row)| row.clone()).collect();
-            for chunk in chunks(&fresh) {
-                run(on, operation, insert.bind_rows(&self.args(), chunk)).await?;
+            if part.len() == 1 {
+                new[part.start] = false;
+                continue;
             }
-            all_known.extend(known);
+            let known = self.known(on, operation, lookup, &ids[part.clone()]).await?;
+            part.clone().for_each(|n| new[n] = !known.contains(&ids[n]));
+            let rest: Vec<usize> = part.filter(|n| new[*n]).collect();
+            let rest_rows: Vec<Args> = rest.iter().map(|n| rows[*n].clone()).collect();
+            for part in self.packet.cut(&rest_rows) {
+                if self.is_inserted(on, operation, insert, &rest_rows[part.clone()]).await? {
+                    continue;
+                }
+                // What others committed after this transaction's snapshot, and a second row of one id.
+                for n in part {
+                    new[rest[n]] = self.is_inserted(on, operation, insert, &rest_rows[n..=n]).await?;
+                }
+            }
         }
-        Ok(all_known)
+        Ok(new)
     }
 
-    fn check(&self, messages: &[NewMessage]) -> Result<(), StoreError> {
-        let refused = messages.iter().find_map(|message| self.limit.check(&message.payload).err());
-        refused.map_or(Ok(()), |invalid| Err(corrupt(ENQUEUE, invalid)))
+    /// Whether rows were inserted, or left out because one of them is known.
+    async fn is_inserted(
+        &self,
+        on: &impl ConnectionTrait,
+        operation: &'static str,
+        insert: &Sql,
+        rows: &[Args],
+    ) -> Result<bool, StoreError> {
+        match run(on, operation, insert.bind_rows(&self.args(), rows)).await {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == StoreErrorKind::Conflict => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
-    /// Reserves dedup keys and tells which messages own theirs; messages without a key need none.
-    async fn reserve(
+    /// Which ids are known for certain; takes no lock.
+    async fn known(
+        &self,
+        on: &impl ConnectionTrait,
+        operation: &'static str,
+        lookup: &Sql,
+        ids: &[Uuid],
+    ) -> Result<HashSet<Uuid>, StoreError> {
+        let args = self.args().with_list("ids", ids.iter().copied().map(bytes));
+        rows(on, operation, lookup.bind(&args)).await?.iter().map(|row| row.uuid(0)).collect()
+    }
+
+    /// Refuses a connection to a database of another kind.
+    pub(crate) fn check_backend(
+        &self,
+        on: &impl ConnectionTrait,
+        operation: &'static str,
+    ) -> Result<(), StoreError> {
+        let unsupported = |why: String| Err(StoreError::new(StoreErrorKind::Unsupported, operation, why));
+        match Dialect::of_backend(on.get_database_backend()) {
+            Ok(dialect) if dialect == self.dialect => Ok(()),
+            Ok(dialect) => unsupported(format!(
+                "the outbox is a {:?} one and the connection a {dialect:?} one",
+                self.dialect
+            )),
+            Err(why) => unsupported(why),
+        }
+    }
+
+    /// The rows of messages, if every one is fit to be sent.
+    fn checked_rows(&self, messages: &[NewMessage]) -> Result<Vec<Args>, StoreError> {
+        if let Some(invalid) = messages.iter().find_map(|message| self.limit.check(&message.payload).err()) {
+            return Err(corrupt(ENQUEUE, invalid));
+        }
+        let rows = messages.iter().map(|message| self.message_row(message)).collect::<Result<Vec<_>, _>>()?;
+        self.packet.check(ENQUEUE, &rows)?;
+        Ok(rows)
+    }
+
+    /// Reserves the dedup keys of new messages; those whose keys are taken are new no more and leave no trace.
+    ///
+    /// Bodies come first, so that a message that was known reserves nothing.
+    async fn reserve_keys(
         &self,
         on: &impl ConnectionTrait,
         messages: &[NewMessage],
-    ) -> Result<Vec<Enqueued>, StoreError> {
-        let keyed: Vec<NewMessage> = messages.iter().filter(|m| m.dedup_key.is_some()).cloned().collect();
+        new: &mut [bool],
+    ) -> Result<(), StoreError> {
+        let wanting = |n: &usize| new[*n] && messages[*n].dedup_key.is_some();
+        let keyed: Vec<usize> = (0..messages.len()).filter(wanting).collect();
         if keyed.is_empty() {
-            return Ok(vec![Enqueued::New; messages.len()]);
+            return Ok(());
         }
-        for chunk in chunks(&self.dedup_rows(&keyed)) {
-            run(on, ENQUEUE, self.sql.enqueue_dedup.bind_rows(&self.args(), chunk)).await?;
+        let of_keyed: Vec<&NewMessage> = keyed.iter().map(|n| &messages[*n]).collect();
+        for statement in self.inserts(&self.sql.enqueue_dedup, &self.dedup_rows(&of_keyed)) {
+            run(on, ENQUEUE, statement).await?;
         }
-        let owners = self.owners(on, &keyed).await?;
-        let owns = |message: &NewMessage| message.dedup_key.is_none() || owners.contains(&message.id);
-        let answer = |message| if owns(message) { Enqueued::New } else { Enqueued::Duplicate };
-        Ok(messages.iter().map(answer).collect())
+        let owners = self.owners(on, &of_keyed).await?;
+        let losers: Vec<usize> = keyed.into_iter().filter(|n| !owners.contains(&messages[*n].id)).collect();
+        losers.iter().for_each(|n| new[*n] = false);
+        self.discard(on, losers.into_iter().map(|n| messages[n].id)).await
     }
 
     /// Which messages own the dedup keys of these messages.
     async fn owners(
         &self,
         on: &impl ConnectionTrait,
-        keyed: &[NewMessage],
-    ) -> Result<Vec<MessageId>, StoreError> {
-        let mut owners = Vec::new();
+        keyed: &[&NewMessage],
+    ) -> Result<HashSet<MessageId>, StoreError> {
+        let mut owners = HashSet::new();
         for (queue, keys) in keys_by_queue(keyed) {
-            for keys in keys.chunks(CHUNKS[0]) {
+            for keys in keys.chunks(KEYS) {
                 let keys = keys.iter().map(|key| Value::from(key.as_str()));
                 let args = self.args().with("queue", queue.as_str()).with_list("keys", keys);
                 for row in rows(on, ENQUEUE, self.sql.enqueue_dedup_read.bind(&args)).await? {
-                    owners.push(MessageId::new(row.uuid(0)?));
+                    owners.insert(MessageId::new(row.uuid(0)?));
                 }
             }
         }
         Ok(owners)
     }
 
-    fn dedup_rows(&self, keyed: &[NewMessage]) -> Vec<Args> {
-        let row = |message: &NewMessage| {
+    /// Takes bodies back.
+    async fn discard(
+        &self,
+        on: &impl ConnectionTrait,
+        ids: impl Iterator<Item = MessageId>,
+    ) -> Result<(), StoreError> {
+        let ids: Vec<Value> = ids.map(|id| bytes(id.uuid())).collect();
+        for ids in ids.chunks(KEYS) {
+            let args = self.args().with_list("ids", ids.iter().cloned());
+            run(on, ENQUEUE, self.sql.enqueue_discard.bind(&args)).await?;
+        }
+        Ok(())
+    }
+
+    fn dedup_rows(&self, keyed: &[&NewMessage]) -> Vec<Args> {
+        let row = |message: &&NewMessage| {
             self.args()
                 .with("queue", message.queue.as_str())
                 .with("dedup_key", maybe(message.dedup_key.as_ref().map(DedupKey::as_str)))
@@ -220,46 +291,24 @@ impl Store {
         keyed.iter().map(row).collect()
     }
 
-    /// The inserts of bodies and of queue entries, each of several rows.
-    fn message_statements(&self, messages: &[NewMessage]) -> Vec<Statement> {
-        let rows: Vec<Args> = messages.iter().map(|message| self.message_row(message)).collect();
+    /// Inserts of several rows each.
+    pub(crate) fn inserts(&self, insert: &Sql, rows: &[Args]) -> Vec<Statement> {
         let common = self.args();
-        let parts = self.parts_that_fit(messages);
-        let bodies = parts.into_iter().flat_map(|part| chunks(&rows[part]).collect::<Vec<_>>());
-        let mut statements: Vec<Statement> =
-            bodies.map(|rows| self.sql.enqueue_message.bind_rows(&common, rows)).collect();
-        statements.extend(chunks(&rows).map(|rows| self.sql.enqueue_queue.bind_rows(&common, rows)));
-        statements
+        self.packet.cut(rows).into_iter().map(|part| insert.bind_rows(&common, &rows[part])).collect()
     }
 
-    /// Messages cut into runs that fit together into a packet.
-    fn parts_that_fit(&self, messages: &[NewMessage]) -> Vec<Range<usize>> {
-        let mut parts = Vec::new();
-        let (mut start, mut bytes) = (0, 0);
-        for (n, message) in messages.iter().enumerate() {
-            let size = message.payload.bytes().len() + Self::ROW_MARGIN;
-            if n > start && bytes + size > self.limit.bytes() {
-                parts.push(start..n);
-                (start, bytes) = (n, 0);
-            }
-            bytes += size;
-        }
-        parts.push(start..messages.len());
-        parts
-    }
-
-    fn message_row(&self, message: &NewMessage) -> Args {
+    fn message_row(&self, message: &NewMessage) -> Result<Args, StoreError> {
         let shard = self.shards.shard_of(message.id, message.ordering_key.as_ref());
         let headers = match message.headers.is_empty() {
             true => None,
-            false => serde_json::to_vec(&message.headers).ok(),
+            false => Some(serde_json::to_vec(&message.headers).map_err(|e| corrupt(ENQUEUE, e))?),
         };
         let (at, after) = match message.due {
             Due::Now => (None, 0),
             Due::After(delay) => (None, micros(delay)),
             Due::At(at) => (Some(at.as_micros()), 0),
         };
-        Args::new()
+        Ok(Args::new()
             .with("id", bytes(message.id.uuid()))
             .with("queue", message.queue.as_str())
             .with("shard", shard.number())
@@ -268,11 +317,15 @@ impl Store {
             .with("content_type", message.payload.content_type())
             .with("payload", message.payload.bytes().to_vec())
             .with("at", Value::BigInt(at))
-            .with("after", after)
+            .with("after", after))
     }
 }
 
-fn keys_by_queue(keyed: &[NewMessage]) -> Vec<(&QueueName, Vec<&DedupKey>)> {
+pub(crate) fn answer(new: bool) -> Enqueued {
+    if new { Enqueued::New } else { Enqueued::Duplicate }
+}
+
+fn keys_by_queue<'a>(keyed: &[&'a NewMessage]) -> Vec<(&'a QueueName, Vec<&'a DedupKey>)> {
     let mut by_queue: Vec<(&QueueName, Vec<&DedupKey>)> = Vec::new();
     for message in keyed {
         let Some(key) = &message.dedup_key else { continue };
@@ -284,36 +337,10 @@ fn keys_by_queue(keyed: &[NewMessage]) -> Vec<(&QueueName, Vec<&DedupKey>)> {
     by_queue
 }
 
-/// Rows cut into the few lengths that are ever prepared, longest first.
-pub(crate) fn chunks<T>(rows: &[T]) -> impl Iterator<Item = &[T]> {
-    let mut rest = rows;
-    std::iter::from_fn(move || {
-        let length = CHUNKS.into_iter().find(|length| *length <= rest.len())?;
-        let (chunk, others) = rest.split_at(length);
-        rest = others;
-        Some(chunk)
-    })
-}
-
 /// The plain insert, which fails on a duplicate key.
 fn without_upsert(mut statement: Statement) -> Statement {
     if let Some(at) = statement.sql.find(" ON ") {
         statement.sql.truncate(at);
     }
     statement
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn chunks_cover_everything_once() {
-        for n in [0, 1, 4, 99, 100, 737] {
-            let rows = vec![Args::new(); n];
-            let lengths: Vec<usize> = chunks(&rows).map(<[Args]>::len).collect();
-            assert_eq!(lengths.iter().sum::<usize>(), n);
-            assert!(lengths.iter().all(|length| CHUNKS.contains(length)));
-        }
-    }
 }

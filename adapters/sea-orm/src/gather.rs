@@ -1,6 +1,6 @@
 use std::{
     future::Future,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use claimstream_ports::{StoreError, StoreErrorKind};
@@ -60,6 +60,7 @@ impl<T: Send + 'static> Gather<T> {
         &self,
         write: impl Fn(Vec<T>) -> W,
     ) {
+        let unfinished = Unfinished(self);
         while let Some((items, replies)) = self.next() {
             let written = write(items).await.map_err(Arc::new);
             for reply in replies {
@@ -67,6 +68,8 @@ impl<T: Send + 'static> Gather<T> {
                 let _ = reply.send(written.clone());
             }
         }
+        // From here on the next caller may already be writing.
+        std::mem::forget(unfinished);
     }
 
     fn next(&self) -> Option<(Vec<T>, Vec<Reply>)> {
@@ -83,8 +86,48 @@ impl<T: Send + 'static> Gather<T> {
         }
         Some((items, replies))
     }
+}
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, State<T>> {
+impl<T> Gather<T> {
+    fn lock(&self) -> MutexGuard<'_, State<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Tells those who wait, and lets the next caller begin, when a drain was broken off by a panic or with its runtime.
+struct Unfinished<'a, T>(&'a Gather<T>);
+
+impl<T> Drop for Unfinished<'_, T> {
+    fn drop(&mut self) {
+        let mut state = self.0.lock();
+        state.waiting.clear();
+        state.writing = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_drain_that_is_broken_off_holds_up_nobody() {
+        let gather = Arc::new(Gather::default());
+        let begin = |writes: bool| {
+            let gather = gather.clone();
+            async move {
+                let drain = gather.clone();
+                let start = || {
+                    let write = move |_: Vec<u8>| async move {
+                        assert!(writes, "broken off");
+                        Ok(())
+                    };
+                    tokio::spawn(async move { drain.drain(write).await });
+                };
+                gather.write("test", vec![1], start).await
+            }
+        };
+        let error = begin(false).await.unwrap_err();
+        assert_eq!(error.kind(), StoreErrorKind::Unavailable);
+        assert!(begin(true).await.is_ok());
     }
 }

@@ -11,7 +11,8 @@ use claimstream_domain::{QueueName, Shard, ShardCount};
 /// A shard is hot while claims from it come back full. The watermark of a shard is the oldest due time of the last full
 /// claim: entries below it are mostly the traces of what was claimed before, and a locking read would have to walk over
 /// every one of them. It is dropped on a short claim and after two seconds, so that a message that became visible late
-/// waits at most that long.
+/// waits at most that long. For the same reason nobody claims for longer than that without a look at all shards: those that
+/// it finds due go behind those that are hot, and hot shards take turns, so that one that is always full starves no other.
 pub(crate) struct Lanes {
     shards: ShardCount,
     queues: Mutex<HashMap<QueueName, Lane>>,
@@ -22,6 +23,7 @@ struct Lane {
     hot: VecDeque<Shard>,
     low: HashMap<Shard, (i64, Duration)>,
     turn: u16,
+    looked_at: Option<Duration>,
 }
 
 impl Lanes {
@@ -29,6 +31,18 @@ impl Lanes {
 
     pub(crate) fn new(shards: ShardCount) -> Self {
         Self { shards, queues: Mutex::default() }
+    }
+
+    /// Whether it is time to look at all shards, whatever is hot; one of many callers is told so. `now` is monotonic.
+    pub(crate) fn wants_look(&self, queue: &QueueName, now: Duration) -> bool {
+        let is_old = |looked_at: Duration| now.saturating_sub(looked_at) >= Self::WATERMARK_LIVES;
+        self.with(queue, |lane| {
+            let wants = lane.looked_at.is_none_or(is_old);
+            if wants {
+                lane.looked_at = Some(now);
+            }
+            wants
+        })
     }
 
     /// The next hot shard that this call has not visited.
@@ -52,7 +66,12 @@ impl Lanes {
 
     /// Notes a full claim.
     pub(crate) fn full(&self, queue: &QueueName, shard: Shard) {
-        self.with(queue, |lane| lane.hot.push_back(shard));
+        self.with(queue, |lane| {
+            // A look of another call may have found it in the meantime.
+            if !lane.hot.contains(&shard) {
+                lane.hot.push_back(shard);
+            }
+        });
     }
 
     /// Raises the watermark of a hot shard to the oldest due time of what was claimed from it.
@@ -71,9 +90,10 @@ impl Lanes {
     }
 
     /// Notes which shards a look without locks found due; every instance begins at another one, so that they part.
-    pub(crate) fn heat(&self, queue: &QueueName, due: &[Shard], instance: u64) {
+    pub(crate) fn heat(&self, queue: &QueueName, due: &[Shard], instance: u64, now: Duration) {
         let count = self.shards.get();
         self.with(queue, |lane| {
+            lane.looked_at = Some(now);
             lane.turn = lane.turn.wrapping_add(1);
             let first = (instance % u64::from(count)) as u16;
             let first = first.wrapping_add(lane.turn) % count;
@@ -101,7 +121,7 @@ mod tests {
         let shards = ShardCount::new(4).unwrap();
         let (lanes, queue) = (Lanes::new(shards), QueueName::new("q").unwrap());
         let all: Vec<Shard> = shards.shards().collect();
-        lanes.heat(&queue, &all, 1);
+        lanes.heat(&queue, &all, 1, Duration::ZERO);
         let first = lanes.next_hot(&queue, &[]).unwrap();
         lanes.full(&queue, first);
         let (at, later) = (Duration::from_secs(5), Duration::from_secs(7));
@@ -118,13 +138,32 @@ mod tests {
     }
 
     #[test]
+    fn a_look_is_due_every_two_seconds_and_what_it_finds_waits_for_one_turn() {
+        let shards = ShardCount::new(4).unwrap();
+        let (lanes, queue) = (Lanes::new(shards), QueueName::new("q").unwrap());
+        let [full, other] = [Shard::from_number(1), Shard::from_number(2)];
+        let at = Duration::from_secs;
+        assert!(lanes.wants_look(&queue, at(10)));
+        lanes.heat(&queue, &[full], 1, at(10));
+        assert!(!lanes.wants_look(&queue, at(11)));
+        assert_eq!(lanes.next_hot(&queue, &[]), Some(full));
+        assert!(lanes.wants_look(&queue, at(12)));
+        lanes.heat(&queue, &[full, other], 1, at(12));
+        lanes.full(&queue, full);
+        assert_eq!(lanes.next_hot(&queue, &[]), Some(full));
+        lanes.full(&queue, full);
+        assert_eq!(lanes.next_hot(&queue, &[]), Some(other));
+        assert_eq!(lanes.next_hot(&queue, &[full]), None);
+    }
+
+    #[test]
     fn instances_begin_apart() {
         let shards = ShardCount::new(8).unwrap();
         let queue = QueueName::new("q").unwrap();
         let all: Vec<Shard> = shards.shards().collect();
         let firsts = [0, 1, 2, 3].map(|instance| {
             let lanes = Lanes::new(shards);
-            lanes.heat(&queue, &all, instance);
+            lanes.heat(&queue, &all, instance, Duration::ZERO);
             lanes.next_hot(&queue, &[]).unwrap().number()
         });
         assert_eq!(firsts, [1, 2, 3, 4]);

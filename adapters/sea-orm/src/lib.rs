@@ -2,12 +2,14 @@
 //!
 //! [`SeaOrmOutbox::open`] connects with a [hardened pool](HardenedPool), makes or checks the schema, proves the locking
 //! strategy and then implements every port. Each unit of work runs as a task of its own on the adapter's runtime, so that
-//! a dropped caller detaches from it instead of cutting it, and any executor may poll the ports.
+//! a dropped caller detaches from it instead of cutting it, and any executor may poll the ports. Only a transaction of the
+//! caller's own, as [`SeaOrmOutbox::begin`] gives it, needs tokio around it.
 //!
 //! Every statement is a file that a DBA can read: see [`statements`].
 #![forbid(unsafe_code)]
 
 mod args;
+mod body;
 mod claim;
 mod classify;
 mod clock;
@@ -16,13 +18,19 @@ mod dialect;
 mod doctor;
 mod enqueue;
 mod gather;
+#[cfg(feature = "mysql")]
+mod held;
+mod introductions;
 mod lanes;
 mod notifications;
 mod observe;
 mod order;
+mod outage;
 mod outbox;
+mod packet;
 mod pool;
 mod probe;
+mod savepoint;
 mod schema;
 mod settle;
 mod settle_renew;

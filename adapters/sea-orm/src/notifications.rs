@@ -15,9 +15,10 @@ use uuid::Uuid;
 
 use crate::{
     args::{Args, bytes},
-    classify::{classify, corrupt},
-    enqueue::chunks,
+    classify::corrupt,
+    enqueue::answer,
     outbox::SeaOrmOutbox,
+    savepoint::Savepoint,
     sql::Sql,
     unit::{Row, Store, maybe, rows, run},
 };
@@ -33,7 +34,12 @@ impl SubmitRequests<DatabaseTransaction> for SeaOrmOutbox {
         tx: &DatabaseTransaction,
         requests: &[NotificationRequest],
     ) -> Result<Vec<Enqueued>, StoreError> {
-        self.store.submit(tx, requests).await
+        self.store.check_backend(tx, SUBMIT)?;
+        if requests.is_empty() {
+            return Ok(Vec::new());
+        }
+        let savepoint = Savepoint::set(&self.store, tx, SUBMIT).await?;
+        savepoint.end(self.store.submit(tx, requests).await).await
     }
 }
 
@@ -46,7 +52,7 @@ impl SeaOrmOutbox {
                 .restarting(|| async {
                     let transaction = store.begin(SUBMIT).await?;
                     let taken = store.submit(&transaction, &requests).await?;
-                    transaction.commit().await.map_err(|e| classify(SUBMIT, e))?;
+                    store.commit(SUBMIT, transaction).await?;
                     Ok(taken)
                 })
                 .await
@@ -104,7 +110,10 @@ impl RequestRepository for SeaOrmOutbox {
             let found =
                 store.restarting(|| rows(&store.db, REQUEST, store.sql.request_read.bind(&args))).await?;
             match found.first() {
-                Some(row) => Ok(Cancelled::TooLate(status(row, 1)?)),
+                Some(row) => match status(row, 1)? {
+                    RequestStatus::Cancelled => Ok(Cancelled::Yes),
+                    status => Ok(Cancelled::TooLate(status)),
+                },
                 None => Ok(Cancelled::Unknown),
             }
         };
@@ -189,35 +198,23 @@ impl Store {
     ) -> Result<Vec<Enqueued>, StoreError> {
         let messages = requests.iter().map(request_message).collect::<Result<Vec<_>, _>>();
         let messages = messages.map_err(|e| corrupt(SUBMIT, e))?;
-        let mut rows: Vec<(Uuid, Args)> = Vec::new();
-        let mut first = vec![false; requests.len()];
-        for (n, request) in requests.iter().enumerate() {
-            first[n] = !rows.iter().any(|(id, _)| *id == request.id);
-            if first[n] {
-                rows.push((request.id, self.request_row(request)?));
-            }
-        }
-        let known =
-            self.insert_new(on, SUBMIT, &self.sql.request_insert, &self.sql.request_known, &rows).await?;
-        let is_new = |n: usize| first[n] && !known.contains(&requests[n].id);
-        let fresh: Vec<_> = (0..requests.len()).filter(|n| is_new(*n)).map(|n| messages[n].clone()).collect();
+        let rows = requests.iter().map(request_row).collect::<Result<Vec<_>, _>>()?;
+        self.packet.check(SUBMIT, &rows)?;
+        let ids: Vec<Uuid> = requests.iter().map(|request| request.id).collect();
+        let (insert, lookup) = (&self.sql.request_insert, &self.sql.request_known);
+        let new = self.insert_new(on, SUBMIT, insert, lookup, &ids, &rows).await?;
+        let fresh: Vec<_> = messages.into_iter().zip(&new).filter_map(|(m, new)| new.then_some(m)).collect();
         self.enqueue(on, &fresh).await?;
-        let answer = |n| if is_new(n) { Enqueued::New } else { Enqueued::Duplicate };
-        Ok((0..requests.len()).map(answer).collect())
-    }
-
-    fn request_row(&self, request: &NotificationRequest) -> Result<Args, StoreError> {
-        let json = serde_json::to_vec(request).map_err(|e| corrupt(SUBMIT, e))?;
-        Ok(Args::new().with("id", bytes(request.id)).with("request", json))
+        Ok(new.into_iter().map(answer).collect())
     }
 
     async fn insert_records(&self, records: &[NotificationRecord]) -> Result<(), StoreError> {
         let rows: Vec<Args> = records.iter().map(record_row).collect();
         let transaction = self.begin(MESSAGE).await?;
-        for chunk in chunks(&rows) {
-            run(&transaction, MESSAGE, self.sql.message_record.bind_rows(&self.args(), chunk)).await?;
+        for statement in self.inserts(&self.sql.message_record, &rows) {
+            run(&transaction, MESSAGE, statement).await?;
         }
-        transaction.commit().await.map_err(|e| classify(MESSAGE, e))
+        self.commit(MESSAGE, transaction).await
     }
 
     async fn delivery_statuses(&self, ids: &[Uuid]) -> Result<Vec<Option<DeliveryStatus>>, StoreError> {
@@ -255,7 +252,7 @@ impl Store {
                 .with_list("ids", ids.into_iter().map(bytes));
             run(&transaction, MESSAGE, self.sql.message_conclude.bind(&args)).await?;
         }
-        transaction.commit().await.map_err(|e| classify(MESSAGE, e))
+        self.commit(MESSAGE, transaction).await
     }
 
     async fn reopen(&self, what: &'static str, failed: &Sql, id: Uuid) -> Result<(), StoreError> {
@@ -280,6 +277,11 @@ impl Store {
         }
         Ok(Some(progress))
     }
+}
+
+fn request_row(request: &NotificationRequest) -> Result<Args, StoreError> {
+    let json = serde_json::to_vec(request).map_err(|e| corrupt(SUBMIT, e))?;
+    Ok(Args::new().with("id", bytes(request.id)).with("request", json))
 }
 
 fn record_row(record: &NotificationRecord) -> Args {

@@ -10,6 +10,8 @@ use crate::{
     dialect::Dialect,
     lanes::Lanes,
     order::Order,
+    outage::Outage,
+    packet::Packet,
     pool::HardenedPool,
     probe::SkipLocked,
     schema,
@@ -40,7 +42,7 @@ pub struct OpenOptions {
     pub shards: ShardCount,
     /// The largest payload to take, in bytes, where that is less than what the server takes.
     pub max_payload: Option<usize>,
-    /// The most connections.
+    /// The most connections; on a server at least 2.
     pub max_connections: u32,
     /// How long to wait for a free connection.
     pub acquire_timeout: Duration,
@@ -109,24 +111,25 @@ impl SeaOrmOutbox {
         runtime: tokio::runtime::Handle,
     ) -> Result<Self, StoreError> {
         let dialect = Dialect::of_url(url).map_err(unsupported)?;
+        if dialect == Dialect::MySql && options.max_connections < 2 {
+            return Err(unsupported(
+                "max_connections must be 2 or more, to read back what became of a broken one",
+            ));
+        }
         let pool = HardenedPool {
             max_connections: options.max_connections,
             acquire_timeout: options.acquire_timeout,
             frozen_clock: options.frozen_clock.clone(),
         };
-        let options_of_pool = pool.options(url).map_err(unsupported)?;
-        if !crate::pool::is_readable(url) {
-            // The driver's own words would quote the whole URL, password included.
-            return Err(unsupported(
-                "the database URL cannot be read; write it like mysql://user:password@host:3306/database",
-            ));
-        }
+        let outage = Outage::default();
+        let options_of_pool = pool.options_with(url, outage.clone()).map_err(unsupported)?;
         let db = Database::connect(options_of_pool).await.map_err(|e| classify("open", e))?;
         let sql = Statements::of(dialect);
         let clock = ServerClock::new(options.frozen_clock);
         let shards =
             schema::prepare(&db, &sql, dialect, &clock, options.create_schema, options.shards).await?;
-        let limit = payload_limit(&db, dialect, &sql).await?.lowered_to(options.max_payload);
+        let packet = packet(&db, dialect, &sql).await?;
+        let limit = packet.payload_limit().lowered_to(options.max_payload);
         let strategy = choose(&db, dialect, &sql, options.strategy).await?;
         refuse_order_without_owner(options.order, strategy)?;
         let lanes = Lanes::new(shards);
@@ -142,8 +145,10 @@ impl SeaOrmOutbox {
                 clock,
                 shards,
                 limit,
+                packet,
+                outage,
                 lanes,
-                introduced: Default::default(),
+                introductions: Default::default(),
                 last_lease: Default::default(),
                 takings: Default::default(),
                 outcomes: Default::default(),
@@ -181,6 +186,9 @@ impl SeaOrmOutbox {
     ///
     /// It runs as a task of its own, so that a cancelled caller leaves no open transaction behind; on SQLite it takes the
     /// write lock at once, because a transaction that reads first and writes later may be refused there.
+    ///
+    /// Only for tokio: the driver commits, rolls back and drops a transaction by means of the current tokio runtime, and
+    /// panics without one. On other executors use [`enqueue_now`](Self::enqueue_now).
     pub async fn begin(&self) -> Result<DatabaseTransaction, StoreError> {
         let store = self.store.clone();
         self.store.detached("begin", async move { store.begin("begin").await }).await
@@ -219,18 +227,14 @@ fn own_or_current_runtime() -> Result<tokio::runtime::Handle, StoreError> {
     }
 }
 
-async fn payload_limit(
-    db: &DatabaseConnection,
-    dialect: Dialect,
-    sql: &Statements,
-) -> Result<PayloadLimit, StoreError> {
+async fn packet(db: &DatabaseConnection, dialect: Dialect, sql: &Statements) -> Result<Packet, StoreError> {
     match dialect {
         // SQLITE_MAX_LENGTH, the default of the bundled library.
-        Dialect::Sqlite => Ok(PayloadLimit::for_packet(1_000_000_000)),
+        Dialect::Sqlite => Ok(Packet::new(1_000_000_000)),
         Dialect::MySql => {
             let variables = crate::doctor::server_variables(db, sql).await?;
             let packet = variables.get("max_allowed_packet").and_then(|bytes| bytes.parse().ok());
-            Ok(PayloadLimit::for_packet(packet.unwrap_or(1024 * 1024)))
+            Ok(Packet::new(packet.unwrap_or(1024 * 1024)))
         }
     }
 }

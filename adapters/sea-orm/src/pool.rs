@@ -4,7 +4,7 @@ use sea_orm::ConnectOptions;
 #[cfg(any(feature = "mysql", feature = "sqlite"))]
 use sea_orm::sqlx::Executor;
 
-use crate::{clock::FrozenClock, dialect::Dialect};
+use crate::{clock::FrozenClock, dialect::Dialect, outage::Outage};
 
 /// Connection settings under which a cancelled caller can lose nothing; use them for your own transactions too.
 ///
@@ -35,21 +35,31 @@ impl HardenedPool {
 
     /// The settings for a database URL, to be handed to [`sea_orm::Database::connect`].
     pub fn options(&self, url: &str) -> Result<ConnectOptions, String> {
+        self.options_with(url, Outage::default())
+    }
+
+    /// The same for a pool whose connections are closed when they are older than an outage.
+    pub(crate) fn options_with(&self, url: &str, outage: Outage) -> Result<ConnectOptions, String> {
         let dialect = Dialect::of_url(url)?;
+        refuse_unreadable(url, dialect)?;
         let mut options = ConnectOptions::new(url.to_owned());
         options
             .max_connections(self.max_connections)
             .min_connections(0)
             .acquire_timeout(self.acquire_timeout)
             .connect_timeout(self.acquire_timeout)
-            .idle_timeout(Duration::from_secs(60))
+            .idle_timeout(Duration::from_secs(30))
             .test_before_acquire(false)
             .sqlx_logging(false);
         match dialect {
             #[cfg(feature = "mysql")]
-            Dialect::MySql => self.harden_mysql(&mut options),
+            Dialect::MySql => self.harden_mysql(&mut options, outage),
             #[cfg(feature = "sqlite")]
-            Dialect::Sqlite => self.harden_sqlite(&mut options),
+            Dialect::Sqlite => {
+                // A file does not break connections.
+                drop(outage);
+                self.harden_sqlite(&mut options)
+            }
             #[allow(unreachable_patterns, reason = "a dialect whose feature is off was refused above")]
             _ => {}
         }
@@ -57,7 +67,7 @@ impl HardenedPool {
     }
 
     #[cfg(feature = "mysql")]
-    fn harden_mysql(&self, options: &mut ConnectOptions) {
+    fn harden_mysql(&self, options: &mut ConnectOptions, outage: Outage) {
         use sea_orm::sqlx::{AssertSqlSafe, Error, mysql::MySqlPoolOptions};
         let session = crate::sql::text(include_str!("sql/mysql/session.sql"));
         let rollback = crate::sql::text(include_str!("sql/mysql/session_rollback.sql"));
@@ -70,13 +80,17 @@ impl HardenedPool {
                 let session = session.clone() + &set_timestamp(at_connect.as_ref());
                 Box::pin(async move { connection.execute(AssertSqlSafe(session)).await.map(|_| ()) })
             });
-            let pool = match frozen {
-                Some(frozen) => pool.before_acquire(move |connection, _| {
-                    let set = set_timestamp(Some(&frozen)).trim_start_matches(';').to_owned();
-                    Box::pin(async move { connection.execute(AssertSqlSafe(set)).await.map(|_| true) })
-                }),
-                None => pool,
-            };
+            let outage = outage.clone();
+            let pool = pool.before_acquire(move |connection, it| {
+                let trusted = outage.trusts(it.age);
+                let set = set_timestamp(frozen.as_ref()).trim_start_matches(';').to_owned();
+                Box::pin(async move {
+                    if trusted && !set.is_empty() {
+                        connection.execute(AssertSqlSafe(set)).await?;
+                    }
+                    Ok(trusted)
+                })
+            });
             pool.after_release(move |connection, _| {
                 let rollback = rollback.clone();
                 Box::pin(async move {
@@ -112,14 +126,25 @@ impl HardenedPool {
     }
 }
 
-/// Whether the driver will be able to read the URL.
-pub(crate) fn is_readable(url: &str) -> bool {
-    match Dialect::of_url(url) {
+/// Refuses what the driver would not understand, because its own words would quote the whole URL, password included; and
+/// a database in memory, of which every connection would have another one.
+fn refuse_unreadable(url: &str, dialect: Dialect) -> Result<(), String> {
+    let readable = match dialect {
         #[cfg(feature = "mysql")]
-        Ok(Dialect::MySql) => url.parse::<sea_orm::sqlx::mysql::MySqlConnectOptions>().is_ok(),
+        Dialect::MySql => url.parse::<sea_orm::sqlx::mysql::MySqlConnectOptions>().is_ok(),
         #[cfg(feature = "sqlite")]
-        Ok(Dialect::Sqlite) => url.parse::<sea_orm::sqlx::sqlite::SqliteConnectOptions>().is_ok(),
+        Dialect::Sqlite => url.parse::<sea_orm::sqlx::sqlite::SqliteConnectOptions>().is_ok(),
+        #[allow(unreachable_patterns, reason = "a dialect whose feature is off was refused before")]
         _ => false,
+    };
+    let in_memory = dialect == Dialect::Sqlite && (url.contains(":memory:") || url.contains("mode=memory"));
+    match (readable, in_memory) {
+        (_, true) => Err("SQLite in memory is another database for every connection; name a file".into()),
+        (false, _) => {
+            Err("the database URL cannot be read; write it like mysql://user:password@host:3306/database"
+                .into())
+        }
+        (true, false) => Ok(()),
     }
 }
 
@@ -130,4 +155,21 @@ fn set_timestamp(frozen: Option<&FrozenClock>) -> String {
         let micros = clock.micros();
         format!("; SET timestamp = {}.{:06}", micros / 1_000_000, micros % 1_000_000)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_does_not_tell_the_password() {
+        let pool = HardenedPool::default();
+        for url in ["mysql://me:secret@host:port/db", "mysql://me:secret@[host/db"] {
+            let why = pool.options(url).err().unwrap_or_default();
+            assert!(why.contains("cannot be read") && !why.contains("secret"), "{why:?}");
+        }
+        for url in ["sqlite::memory:", "sqlite://:memory:", "sqlite://x?mode=memory"] {
+            assert!(pool.options(url).is_err(), "{url}");
+        }
+    }
 }

@@ -1,9 +1,11 @@
 use std::{fmt, time::Duration};
 
-use claimstream_ports::StoreError;
+use claimstream_ports::{StoreError, StoreErrorKind};
 use sea_orm::{DatabaseConnection, TransactionTrait};
 
 use crate::{args::Args, classify::classify, doctor, statements::Statements, unit};
+
+const PROBE: &str = "probe";
 
 /// Whether a server steps over locked rows, as two connections found out.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -21,34 +23,39 @@ impl SkipLocked {
 
     /// Locks a row on one connection and looks whether a second one steps over it; a version string is never trusted.
     pub(crate) async fn probe(db: &DatabaseConnection, sql: &Statements) -> Result<Self, StoreError> {
-        let holder = db.begin().await.map_err(|e| classify("probe", e))?;
-        unit::rows(&holder, "probe", sql.probe_lock.bind(&Args::new())).await?;
-        let proof = Self::second_connection(db, sql).await;
-        holder.rollback().await.map_err(|e| classify("probe", e))?;
-        proof
-    }
-
-    async fn second_connection(db: &DatabaseConnection, sql: &Statements) -> Result<Self, StoreError> {
-        let look = async {
-            let second = db.begin().await.map_err(|e| classify("probe", e))?;
-            let found = unit::rows(&second, "probe", sql.probe_skip.bind(&Args::new())).await;
-            second.rollback().await.map_err(|e| classify("probe", e))?;
-            found
-        };
-        match tokio::time::timeout(Self::PATIENCE, look).await {
+        let look = Self::look(db, sql).await?;
+        match look {
             Ok(Ok(found)) if found.is_empty() => Ok(Self::Proven),
             Ok(Ok(_)) => Ok(Self::Ignored("the second connection was given the locked row".into())),
-            Ok(Err(error)) if error.kind() == claimstream_ports::StoreErrorKind::Unsupported => {
+            Ok(Err(error)) if error.kind() == StoreErrorKind::Unsupported => {
                 Ok(Self::Refused(format!("{} has no SKIP LOCKED", doctor::server_name(db, sql).await?)))
             }
-            Ok(Err(error)) if error.kind() == claimstream_ports::StoreErrorKind::Transient => {
+            Ok(Err(error)) if error.kind() == StoreErrorKind::Transient => {
                 Ok(Self::Ignored(format!("the second connection waited for the locked row: {error}")))
             }
             Ok(Err(error)) => Err(error),
             Err(_) => Ok(Self::Ignored("the second connection waited for the locked row".into())),
         }
     }
+
+    /// What the second connection sees; both are there before its time runs, and both are given back at the end.
+    async fn look(db: &DatabaseConnection, sql: &Statements) -> Result<Look, StoreError> {
+        let holder = db.begin().await.map_err(|e| classify(PROBE, e))?;
+        let second = db.begin().await.map_err(|e| classify(PROBE, e))?;
+        unit::rows(&holder, PROBE, sql.probe_lock.bind(&Args::new())).await?;
+        let found = unit::rows(&second, PROBE, sql.probe_skip.bind(&Args::new()));
+        let look = tokio::time::timeout(Self::PATIENCE, found).await;
+        match look {
+            Ok(_) => second.rollback().await.map_err(|e| classify(PROBE, e))?,
+            Err(_) => drop(second),
+        }
+        holder.rollback().await.map_err(|e| classify(PROBE, e))?;
+        Ok(look)
+    }
 }
+
+/// What came of a look, if it came in time.
+type Look = Result<Result<Vec<unit::Row>, StoreError>, tokio::time::error::Elapsed>;
 
 impl fmt::Display for SkipLocked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -89,7 +89,7 @@ async fn apply(
         for statement in script.split(';').map(str::trim).filter(|statement| !statement.is_empty()) {
             db.execute_unprepared(statement).await.map_err(|e| classify("schema", e))?;
         }
-        // Whoever comes first decides the number of shards; the insert is one statement, so nobody sees half of them.
+        // Whoever comes first decides the number of shards: one insert of all of them, which fails for everybody else.
         if rows(db, "schema", sql.shard_list.bind(&Args::new())).await?.is_empty() {
             let numbers: Vec<Args> =
                 shards.shards().map(|shard| Args::new().with("shard", i64::from(shard.number()))).collect();
@@ -107,7 +107,10 @@ async fn insert_shards(
     sql: &Statements,
     numbers: &[Args],
 ) -> Result<(), StoreError> {
-    run(db, "schema", sql.shard_insert.bind_rows(&Args::new(), numbers)).await.map(|_| ())
+    match run(db, "schema", sql.shard_insert.bind_rows(&Args::new(), numbers)).await {
+        Err(decided) if decided.kind() == StoreErrorKind::Conflict => Ok(()),
+        done => done.map(|_| ()),
+    }
 }
 
 async fn read_shards(db: &DatabaseConnection, sql: &Statements) -> Result<ShardCount, StoreError> {

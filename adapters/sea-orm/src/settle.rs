@@ -1,5 +1,3 @@
-use std::sync::Arc;
-
 use async_trait::async_trait;
 use claimstream_domain::{
     ClaimId, Disposition, Lease, Locator, MessageId, NewMessage, QueueName, Receipt, Renewed, Settled,
@@ -10,7 +8,7 @@ use sea_orm::{ConnectionTrait, Value};
 
 use crate::{
     args::{Args, bytes},
-    classify::{classify, may_have_committed},
+    classify::may_have_committed,
     clock::micros,
     outbox::SeaOrmOutbox,
     shard_lease,
@@ -115,7 +113,7 @@ enum Together {
 impl Store {
     const UNKNOWN_TRIES: u32 = 3;
 
-    async fn settle(self: &Arc<Self>, settlements: &[Settlement]) -> Result<Vec<Settled>, StoreError> {
+    pub(crate) async fn settle(&self, settlements: &[Settlement]) -> Result<Vec<Settled>, StoreError> {
         let mut tries = 0;
         loop {
             tries += 1;
@@ -145,12 +143,12 @@ impl Store {
             }
         }
         if !ours {
-            transaction.rollback().await.map_err(|e| classify(SETTLE, e))?;
+            self.roll_back(SETTLE, transaction).await?;
             return Ok(Together::Disputed);
         }
         let children = children(settlements.iter());
         self.emit(&transaction, &children).await?;
-        match transaction.commit().await.map_err(|e| classify(SETTLE, e)) {
+        match self.commit(SETTLE, transaction).await {
             Ok(()) => {
                 settlements.iter().for_each(|Settlement { receipt, .. }| {
                     self.takings.settled(receipt.claim, receipt.shard, receipt.message);
@@ -213,14 +211,14 @@ impl Store {
         let mut first_end = i64::MAX;
         for group in Group::of(settlements.iter().map(|settlement| &settlement.receipt)) {
             let args = group.args(self);
-            let left = self.restarting(|| rows(&self.db, SETTLE, self.sql.settle_find.bind(&args))).await?;
+            let left = self.asking_back(|| rows(&self.db, SETTLE, self.sql.settle_find.bind(&args))).await?;
             if !left.is_empty() {
                 return Ok(false);
             }
             first_end = first_end.min(group.receipt.locator.0);
         }
         self.clock.forget();
-        if self.now(&self.db, SETTLE).await? < first_end {
+        if self.asking_back(|| self.now(&self.db, SETTLE)).await? < first_end {
             tracing::warn!(count = settlements.len(), error = %lost, "settlement read back");
             return Ok(true);
         }

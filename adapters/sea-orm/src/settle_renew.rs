@@ -2,7 +2,7 @@ use claimstream_domain::{Lease, Locator, Receipt, Renewed};
 use claimstream_ports::StoreError;
 
 use crate::{
-    classify::{classify, may_have_committed},
+    classify::may_have_committed,
     clock::micros,
     settle::Group,
     unit::{Store, run},
@@ -32,12 +32,12 @@ impl Store {
             let args = group.args(self).with("new_end", new_end);
             let moved = run(&transaction, RENEW, self.sql.renew.bind(&args)).await?;
             if moved != group.ids.len() as u64 {
-                transaction.rollback().await.map_err(|e| classify(RENEW, e))?;
+                self.roll_back(RENEW, transaction).await?;
                 return Ok(None);
             }
         }
         let extended = || receipts.iter().map(|receipt| extended(receipt, Locator(new_end))).collect();
-        match transaction.commit().await.map_err(|e| classify(RENEW, e)) {
+        match self.commit(RENEW, transaction).await {
             Ok(()) => Ok(Some(extended())),
             // Each row is then looked for where it was and where it should be.
             Err(lost) if may_have_committed(&lost) => Ok(None),
@@ -48,14 +48,23 @@ impl Store {
     async fn renew_one_by_one(&self, receipts: &[Receipt], lease: Lease) -> Result<Vec<Renewed>, StoreError> {
         let mut renewed = Vec::with_capacity(receipts.len());
         for receipt in receipts {
-            let one = std::slice::from_ref(receipt);
-            let answer = match self.restarting(|| self.renew_together(one, lease)).await? {
-                Some(mut answers) => answers.pop(),
-                None => self.trace(receipt).await?.map(|locator| extended(receipt, locator)),
+            let answer = match self.renew_alone(receipt, lease).await? {
+                Some(renewed) => Some(renewed),
+                // An earlier renewal whose answer was lost has moved it; from there it is renewed as it was asked.
+                None => match self.trace(receipt).await? {
+                    Some(locator) => self.renew_alone(&Receipt { locator, ..receipt.clone() }, lease).await?,
+                    None => None,
+                },
             };
             renewed.push(answer.unwrap_or(Renewed::Superseded));
         }
         Ok(renewed)
+    }
+
+    async fn renew_alone(&self, receipt: &Receipt, lease: Lease) -> Result<Option<Renewed>, StoreError> {
+        let one = std::slice::from_ref(receipt);
+        let renewed = self.restarting(|| self.renew_together(one, lease)).await?;
+        Ok(renewed.and_then(|mut answers| answers.pop()))
     }
 }
 

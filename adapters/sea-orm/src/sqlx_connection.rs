@@ -23,7 +23,8 @@ impl<'c> SqlxMySql<'c> {
 }
 
 impl SeaOrmOutbox {
-    /// Enqueues on a connection, or in a transaction, of sqlx.
+    /// Enqueues in a transaction of sqlx; a connection that is not in one is refused, as by
+    /// [`enqueue_on`](Self::enqueue_on).
     pub async fn enqueue_sqlx(
         &self,
         connection: &mut MySqlConnection,

@@ -1,26 +1,28 @@
 use std::{
-    collections::HashSet,
     future::Future,
     sync::{Arc, Mutex},
     time::Duration,
 };
 
-use claimstream_domain::{ClaimId, InstanceId, PayloadLimit, ShardCount};
+use claimstream_domain::{ClaimId, PayloadLimit, ShardCount};
 use claimstream_ports::{MessageOutcome, StoreError, StoreErrorKind};
 use sea_orm::{
-    ConnectionTrait, DatabaseConnection, DatabaseTransaction, QueryResult, SqliteTransactionMode, Statement,
-    TransactionOptions, TransactionTrait, Value,
+    ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbErr, QueryResult, SqliteTransactionMode,
+    Statement, TransactionOptions, TransactionTrait, Value,
 };
 use tracing::Instrument;
 
 use crate::{
     args::Args,
-    classify::{classify, corrupt},
+    classify::{TookTooLong, classify, classify_commit, corrupt, is_outage},
     clock::ServerClock,
     dialect::Dialect,
     gather::Gather,
+    introductions::Introductions,
     lanes::Lanes,
     order::Order,
+    outage::Outage,
+    packet::Packet,
     shard_lease::Holds,
     statements::Statements,
     strategy::Strategy,
@@ -40,16 +42,27 @@ pub(crate) struct Store {
     pub(crate) clock: ServerClock,
     pub(crate) shards: ShardCount,
     pub(crate) limit: PayloadLimit,
+    pub(crate) packet: Packet,
+    pub(crate) outage: Outage,
     pub(crate) lanes: Lanes,
-    pub(crate) introduced: Mutex<HashSet<InstanceId>>,
+    pub(crate) introductions: Introductions,
     pub(crate) last_lease: Mutex<Option<(ClaimId, i64)>>,
     pub(crate) takings: Takings,
     pub(crate) outcomes: Gather<MessageOutcome>,
     pub(crate) runtime: tokio::runtime::Handle,
 }
 
+tokio::task_local! {
+    /// How long a statement may take where a unit of work of ours runs. A caller's own connection waits as long as its
+    /// session lets it, and must not be left in the middle of an answer.
+    static DEADLINE: Duration;
+}
+
 impl Store {
+    /// Longer than a wait for a connection and one for a lock.
+    const DEADLINE: Duration = Duration::from_secs(20);
     const TRANSIENT_TRIES: u32 = 6;
+    const OUTAGE_TRIES: u32 = 7;
 
     /// Runs a unit of work as its own task, so that a dropped caller detaches from it and any executor may wait for it.
     pub(crate) async fn detached<T: Send + 'static>(
@@ -57,7 +70,7 @@ impl Store {
         operation: &'static str,
         work: impl Future<Output = Result<T, StoreError>> + Send + 'static,
     ) -> Result<T, StoreError> {
-        match self.runtime.spawn(work.in_current_span()).await {
+        match self.runtime.spawn(DEADLINE.scope(Self::DEADLINE, work.in_current_span())).await {
             Ok(done) => done,
             Err(lost) => Err(StoreError::new(StoreErrorKind::Unavailable, operation, lost)),
         }
@@ -77,7 +90,7 @@ impl Store {
                     tokio::time::sleep(restart_wait(tries)).await;
                 }
                 Err(error) => {
-                    self.clock.forget();
+                    self.note_trouble(&error);
                     return Err(error);
                 }
                 done => return done,
@@ -85,18 +98,56 @@ impl Store {
         }
     }
 
+    /// Asks what became of something although the store may be away for a moment: for about three seconds.
+    pub(crate) async fn asking_back<T, F: Future<Output = Result<T, StoreError>>>(
+        &self,
+        mut question: impl FnMut() -> F,
+    ) -> Result<T, StoreError> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            match self.restarting(&mut question).await {
+                Err(error) if error.kind() == StoreErrorKind::Unavailable && tries < Self::OUTAGE_TRIES => {
+                    tokio::time::sleep(Duration::from_millis(25 << tries)).await;
+                }
+                done => return done,
+            }
+        }
+    }
+
+    /// The next connection may lead to another server, and those in the pool may lead nowhere.
+    pub(crate) fn note_trouble(&self, error: &StoreError) {
+        self.clock.forget();
+        if is_outage(error) {
+            self.outage.note();
+        }
+    }
+
+    /// Undoes what a transaction has written.
+    pub(crate) async fn roll_back(
+        &self,
+        operation: &'static str,
+        transaction: DatabaseTransaction,
+    ) -> Result<(), StoreError> {
+        in_time(operation, transaction.rollback(), classify).await
+    }
+
+    /// Commits; an error that leaves open whether it took effect is `Unavailable`.
+    pub(crate) async fn commit(
+        &self,
+        operation: &'static str,
+        transaction: DatabaseTransaction,
+    ) -> Result<(), StoreError> {
+        let committed = in_time(operation, transaction.commit(), classify_commit).await;
+        committed.inspect_err(|error| self.note_trouble(error))
+    }
+
     /// Begins a transaction that takes its write lock first where the database has only one.
     pub(crate) async fn begin(&self, operation: &'static str) -> Result<DatabaseTransaction, StoreError> {
-        let begun = match self.dialect {
-            Dialect::MySql => self.db.begin().await,
-            Dialect::Sqlite => {
-                let sqlite_transaction_mode = Some(SqliteTransactionMode::Immediate);
-                self.db
-                    .begin_with_options(TransactionOptions { sqlite_transaction_mode, ..Default::default() })
-                    .await
-            }
-        };
-        begun.map_err(|e| classify(operation, e))
+        let sqlite_transaction_mode =
+            (self.dialect == Dialect::Sqlite).then_some(SqliteTransactionMode::Immediate);
+        let options = TransactionOptions { sqlite_transaction_mode, ..Default::default() };
+        in_time(operation, self.db.begin_with_options(options), classify).await
     }
 
     /// Arguments to start from: SQLite is told the time, a server knows it.
@@ -117,7 +168,7 @@ pub(crate) async fn run(
     operation: &'static str,
     statement: Statement,
 ) -> Result<u64, StoreError> {
-    let done = on.execute_raw(statement).await.map_err(|e| classify(operation, e))?;
+    let done = in_time(operation, on.execute_raw(statement), classify).await?;
     Ok(done.rows_affected())
 }
 
@@ -126,8 +177,24 @@ pub(crate) async fn rows(
     operation: &'static str,
     statement: Statement,
 ) -> Result<Vec<Row>, StoreError> {
-    let found = on.query_all_raw(statement).await.map_err(|e| classify(operation, e))?;
+    let found = in_time(operation, on.query_all_raw(statement), classify).await?;
     Ok(found.into_iter().map(|row| Row { row, operation }).collect())
+}
+
+/// Waits for an answer, with a deadline where a unit of work of ours runs: a frozen server or a cut link must not hold it
+/// for ever. The connection is then dropped in the middle of the answer, and the pool closes it.
+async fn in_time<T>(
+    operation: &'static str,
+    answer: impl Future<Output = Result<T, DbErr>>,
+    classify: fn(&'static str, DbErr) -> StoreError,
+) -> Result<T, StoreError> {
+    let Ok(deadline) = DEADLINE.try_with(|deadline| *deadline) else {
+        return answer.await.map_err(|e| classify(operation, e));
+    };
+    match tokio::time::timeout(deadline, answer).await {
+        Ok(answer) => answer.map_err(|e| classify(operation, e)),
+        Err(_) => Err(StoreError::new(StoreErrorKind::Unavailable, operation, TookTooLong(deadline))),
+    }
 }
 
 /// A row of an answer, read by position as the statement's file lists its columns.
@@ -137,6 +204,11 @@ pub(crate) struct Row {
 }
 
 impl Row {
+    /// The row is not what it must be.
+    pub(crate) fn corrupt(&self, why: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> StoreError {
+        corrupt(self.operation, why)
+    }
+
     pub(crate) fn int(&self, column: usize) -> Result<i64, StoreError> {
         self.maybe_int(column)?.ok_or_else(|| corrupt(self.operation, format!("column {column} is NULL")))
     }
@@ -187,4 +259,18 @@ pub(crate) fn maybe(text: Option<&str>) -> Value {
 fn restart_wait(tries: u32) -> Duration {
     let jitter = uuid::Uuid::now_v7().as_u64_pair().1 % 4;
     Duration::from_millis((1 << tries.min(6)) + jitter)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn an_answer_that_never_comes_is_an_outage_for_our_own_work_only() {
+        let never = || in_time("claim", std::future::pending::<Result<(), DbErr>>(), classify);
+        let error = DEADLINE.scope(Duration::from_millis(5), never()).await.unwrap_err();
+        assert_eq!(error.kind(), StoreErrorKind::Unavailable);
+        assert!(is_outage(&error));
+        assert!(tokio::time::timeout(Duration::from_millis(20), never()).await.is_err());
+    }
 }

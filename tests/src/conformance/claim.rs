@@ -29,6 +29,7 @@ pub const CLAUSES: &[Clause<Stage>] = clauses!["claim":
     all_messages_of_a_claim_bear_its_claim_id,
     messages_of_one_ordering_key_lie_in_one_shard,
     one_instance_reaches_every_shard,
+    a_shard_that_is_always_full_starves_no_other,
     a_repeated_claim_with_the_same_claim_id_never_hands_out_a_message_twice,
     a_repeated_claim_after_the_lease_never_hands_out_a_message_twice,
     two_claims_in_turn_share_no_message,
@@ -235,6 +236,23 @@ pub async fn one_instance_reaches_every_shard(stage: Stage) {
     for claimed in claimed {
         assert_eq!(claimed.message.shard, stage.facts.shards.shard_of(claimed.message.id, None));
     }
+}
+
+pub async fn a_shard_that_is_always_full_starves_no_other(stage: Stage) {
+    stage.enqueue(6).await;
+    let full = stage.store.claim(2).await[0].receipt.shard;
+    let shard_of = |message: &NewMessage| stage.facts.shards.shard_of(message.id, None);
+    let other = std::iter::repeat_with(|| stage.loose_message()).find(|m| shard_of(m) != full);
+    let other = other.expect("a message of another shard");
+    stage.rival.enqueue(std::slice::from_ref(&other)).await;
+    for _ in 0..6 {
+        stage.advance(Duration::from_secs(1)).await;
+        stage.enqueue(2).await;
+        if ids(&stage.store.claim(2).await).contains(&other.id) {
+            return;
+        }
+    }
+    panic!("it was not claimed within 6 s");
 }
 
 pub async fn a_repeated_claim_with_the_same_claim_id_never_hands_out_a_message_twice(stage: Stage) {

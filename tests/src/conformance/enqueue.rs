@@ -4,6 +4,7 @@ use claimstream_domain::{
     DedupKey,
     Enqueued::{Duplicate, New},
     Headers, MessageId, NewMessage, OrderingKey, Payload,
+    Settled::Accepted,
 };
 
 use super::{Clause, clauses};
@@ -18,6 +19,8 @@ pub const CLAUSES: &[Clause<Stage>] = clauses!["enqueue":
     an_enqueue_of_nothing_answers_nothing,
     many_messages_in_one_call_all_arrive,
     an_enqueue_of_unknown_outcome_can_be_repeated,
+    two_messages_of_one_id_in_a_call_are_one,
+    a_known_message_with_another_dedup_key_leaves_that_key_free,
     a_dedup_key_is_taken_once_across_calls,
     a_dedup_key_is_taken_once_within_a_call,
     a_dedup_key_is_taken_once_within_a_transaction,
@@ -27,6 +30,7 @@ pub const CLAUSES: &[Clause<Stage>] = clauses!["enqueue":
     a_dedup_key_holds_in_its_queue_only,
     dedup_keys_are_compared_byte_by_byte,
     dedup_keys_of_the_greatest_length_are_told_apart,
+    a_delay_beyond_all_time_is_taken_in,
     an_ordering_key_of_any_kind_comes_back_as_it_was,
     a_payload_comes_back_byte_for_byte,
     an_empty_payload_comes_back_empty,
@@ -100,6 +104,21 @@ pub async fn an_enqueue_of_unknown_outcome_can_be_repeated(stage: Stage) {
     let again = [call[0].clone(), call[1].clone(), stage.message()];
     assert_eq!(stage.rival.enqueue(&again).await, [Duplicate, Duplicate, New]);
     assert_eq!(found(&stage.rival).await, again.map(|message| message.id));
+}
+
+pub async fn two_messages_of_one_id_in_a_call_are_one(stage: Stage) {
+    let first = stage.message();
+    let call = [first.clone(), stage.message(), first.clone(), first];
+    assert_eq!(stage.store.enqueue(&call).await, [New, New, Duplicate, Duplicate]);
+    assert_eq!(found(&stage.rival).await, [call[0].id, call[1].id]);
+}
+
+pub async fn a_known_message_with_another_dedup_key_leaves_that_key_free(stage: Stage) {
+    let known = stage.message();
+    stage.store.enqueue(std::slice::from_ref(&known)).await;
+    let renamed = known.unique_by(DedupKey::new("late").expect("a key"));
+    assert_eq!(stage.store.enqueue(&[renamed]).await, [Duplicate]);
+    assert_eq!(stage.rival.enqueue(&[stage.unique_message("late")]).await, [New]);
 }
 
 pub async fn a_dedup_key_is_taken_once_across_calls(stage: Stage) {
@@ -203,6 +222,16 @@ pub async fn dedup_keys_of_the_greatest_length_are_told_apart(stage: Stage) {
     let long = "k".repeat(DedupKey::MAX_BYTES - 1);
     let call = ["A", "B", "A"].map(|end| stage.unique_message(&format!("{long}{end}")));
     assert_eq!(stage.store.enqueue(&call).await, [New, New, Duplicate]);
+}
+
+pub async fn a_delay_beyond_all_time_is_taken_in(stage: Stage) {
+    let never = stage.message().deliver_after(Duration::MAX);
+    assert_eq!(stage.store.enqueue(&[never, stage.message()]).await, [New, New]);
+    let claimed = stage.store.take_one().await;
+    assert_eq!(stage.store.nack(&claimed, Duration::MAX, "never again").await, Accepted);
+    stage.advance(Duration::from_secs(10 * 365 * 86_400)).await;
+    stage.rival.finds_nothing().await;
+    assert_eq!(stage.store.status().await.map(|status| status.depth), Some(2));
 }
 
 pub async fn an_ordering_key_of_any_kind_comes_back_as_it_was(stage: Stage) {

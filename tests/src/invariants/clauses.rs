@@ -15,6 +15,9 @@ pub(super) fn are_all_listed(tree: &Tree) -> Vec<String> {
 fn listed() -> impl Iterator<Item = (&'static str, &'static str)> {
     let outbox = conformance::outbox().chain(conformance::concurrent()).chain(conformance::payload());
     let outbox = outbox
+        .chain(conformance::ownership())
+        .chain(conformance::order())
+        .chain(conformance::skipping())
         .chain(scenarios::all())
         .chain(scenarios::concurrent())
         .map(|clause| (clause.topic, clause.name));

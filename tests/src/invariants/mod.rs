@@ -17,13 +17,14 @@ type Rule = fn(&Tree) -> Vec<String>;
 
 /// Adds the invariants.
 pub fn add_to(suite: &mut Suite) {
-    let rules: [(&str, Rule); 8] = [
+    let rules: [(&str, Rule); 9] = [
         ("dependencies_point_inwards", edges::dependencies_point_inwards),
         ("the_domain_has_no_async_clock_or_randomness", words::domain_is_pure),
         ("nothing_is_spawned_in_domain_ports_and_app", words::nothing_is_spawned),
         ("no_instant_crosses_a_claim_or_a_settlement", words::no_instant_crosses),
         ("sql_stands_in_sql_files", sql::stands_in_sql_files),
         ("a_statement_that_ends_or_extends_a_claim_shows_the_claim_id", sql::shows_the_claim_id),
+        ("whoever_writes_a_shard_lease_shows_the_fence", sql::shows_the_fence),
         ("every_package_takes_the_workspace_lints", words::lints_are_taken),
         ("every_clause_and_scenario_is_listed", clauses::are_all_listed),
     ];

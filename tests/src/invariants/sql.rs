@@ -33,6 +33,31 @@ pub(super) fn shows_the_claim_id(tree: &Tree) -> Vec<String> {
     unfenced.map(|file| format!("{} touches a claim and does not ask for its claim_id", file.path)).collect()
 }
 
+/// Under a shard lease the lease row is the receipt: whoever writes it shows the fence, and what ends messages without a
+/// claim id is sent by nobody but the files that write the lease row first.
+pub(super) fn shows_the_fence(tree: &Tree) -> Vec<String> {
+    let mut complaints = Vec::new();
+    for dialect in ["mysql", "sqlite"] {
+        let files = tree.files(&format!("adapters/sea-orm/src/sql/{dialect}"), ".sql", 20);
+        let leases: Vec<_> =
+            files.iter().filter(|file| statement(file).starts_with("UPDATE claimstream_lease")).collect();
+        assert!(leases.len() >= 2, "only {} statements of {dialect} write a lease", leases.len());
+        let unfenced = leases.into_iter().filter(|file| !statement(file).contains("AND fence = :fence"));
+        complaints.extend(unfenced.map(|file| format!("{} does not ask for the fence", file.path)));
+    }
+    let sources = tree.files("adapters/sea-orm/src", ".rs", 20);
+    let outside = sources.iter().filter(|file| !file.path.contains("/shard_lease/"));
+    for file in outside {
+        let ends = |(_, line): &(usize, &str)| {
+            UNDER_A_LEASE.iter().any(|name| line.contains(&format!("sql.{name}")))
+        };
+        complaints.extend(file.code().filter(ends).map(|(n, _)| format!("{}:{n} ends messages", file.path)));
+    }
+    complaints
+}
+
+const UNDER_A_LEASE: [&str; 5] = ["lease_charge", "lease_done", "lease_retry", "lease_park", "lease_dead"];
+
 /// The one Rust file that writes SQL: the script it prints for people who own their schema ends with a statement that
 /// carries the version.
 fn is_script_writer(file: &File) -> bool {
@@ -65,6 +90,9 @@ fn statement(file: &File) -> String {
 }
 
 fn touches_a_claim(file: &File) -> bool {
+    if UNDER_A_LEASE.iter().any(|name| file.path.ends_with(&format!("/{name}.sql"))) {
+        return false;
+    }
     let statement = statement(file);
     let writes = |verb: &str| statement.starts_with(verb);
     let moves = writes("INSERT") && statement.contains("FROM claimstream_queue");

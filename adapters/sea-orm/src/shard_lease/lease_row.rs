@@ -7,7 +7,7 @@ use sea_orm::{ConnectionTrait, Value};
 use super::hold::{Footing, Hold};
 use crate::{
     args::{Args, bytes},
-    classify::{classify, may_have_committed},
+    classify::may_have_committed,
     unit::{Store, maybe, rows, run},
 };
 
@@ -69,12 +69,12 @@ impl Store {
         let transaction = self.begin(LEASE).await?;
         let found = rows(&transaction, LEASE, self.sql.lease_over.bind(&args)).await?;
         let Some(row) = found.first() else {
-            return transaction.rollback().await.map_err(|e| classify(LEASE, e));
+            return self.roll_back(LEASE, transaction).await;
         };
         let flights = Hold::read_bytes(&row.maybe_bytes(0)?.unwrap_or_default());
         self.charge(&transaction, &args, &flights).await?;
         run(&transaction, LEASE, self.sql.lease_end.bind(&args)).await?;
-        transaction.commit().await.map_err(|e| classify(LEASE, e))?;
+        self.commit(LEASE, transaction).await?;
         tracing::info!(%queue, shard = shard.number(), cut_off = flights.len(), "shard taken over");
         (hold.footing, hold.fence) = (Footing::Known, fence + 1);
         Ok(())
@@ -132,16 +132,17 @@ impl Store {
         };
         let transaction = self.begin(LEASE).await?;
         if run(&transaction, LEASE, self.sql.lease_write.bind(args)).await? == 0 {
-            transaction.rollback().await.map_err(|e| classify(LEASE, e))?;
+            self.roll_back(LEASE, transaction).await?;
             return Ok(Written::No);
         }
         self.charge(&transaction, args, &[lapsed]).await?;
-        committed(transaction.commit().await.map_err(|e| classify(LEASE, e)))
+        committed(self.commit(LEASE, transaction).await)
     }
 
     /// Whether the newest write of a lease row is the one with these arguments, after its answer was lost.
     pub(crate) async fn has_token(&self, args: &Args, lost: StoreError) -> Result<bool, StoreError> {
-        let found = self.restarting(|| rows(&self.db, LEASE, self.sql.lease_token.bind(args))).await?;
+        self.note_trouble(&lost);
+        let found = self.asking_back(|| rows(&self.db, LEASE, self.sql.lease_token.bind(args))).await?;
         let Some(row) = found.first() else { return Err(lost) };
         let (fence, token) = (row.int(0)?, row.int(1)?);
         let asked = |name| match args.one(name) {

@@ -13,7 +13,7 @@ mod settle;
 use std::{collections::HashSet, sync::Arc, time::Instant};
 
 use claimstream_domain::{
-    ClaimRequest, Claimed, Locator, Message, MessageId, OrderingKey, Reason, Receipt, Shard,
+    ClaimRequest, Claimed, Locator, Message, MessageId, OrderingKey, Reason, Receipt, Settlement, Shard,
 };
 use claimstream_ports::StoreError;
 use sea_orm::Value;
@@ -28,7 +28,8 @@ use self::{
 };
 use crate::{
     args::Args,
-    claim::body,
+    body::Body,
+    claim::given_up,
     clock::micros,
     sql::Sql,
     unit::{Row, Store, rows},
@@ -43,14 +44,19 @@ pub(crate) fn flights(bytes: &[u8]) -> HashSet<MessageId> {
 
 /// Claims from shards that are ours or free, one after another, until the limit is reached or none is left.
 pub(crate) async fn claim(store: &Arc<Store>, request: ClaimRequest) -> Result<Vec<Claimed>, StoreError> {
-    let mut claiming = Claiming { store, request, visited: Vec::new(), taken: Vec::new() };
-    match claiming.run().await {
-        Err(error) if !claiming.taken.is_empty() => {
-            tracing::warn!(%error, "claim cut short");
-        }
-        done => done?,
+    let mut claiming =
+        Claiming { store, request, visited: Vec::new(), taken: Vec::new(), unreadable: Vec::new() };
+    let ended = claiming.run().await;
+    let Claiming { taken, unreadable, .. } = claiming;
+    if !unreadable.is_empty() {
+        let buried = settle(store, &unreadable).await;
+        tracing::error!(count = unreadable.len(), buried = buried.is_ok(), "unreadable messages");
     }
-    Ok(claiming.taken)
+    match ended {
+        Err(error) if !taken.is_empty() => tracing::warn!(%error, "claim cut short"),
+        ended => ended?,
+    }
+    Ok(taken)
 }
 
 struct Claiming<'a> {
@@ -58,16 +64,24 @@ struct Claiming<'a> {
     request: ClaimRequest,
     visited: Vec<Shard>,
     taken: Vec<Claimed>,
+    unreadable: Vec<Settlement>,
 }
 
 impl Claiming<'_> {
     async fn run(&mut self) -> Result<(), StoreError> {
-        let mut looked = false;
+        let (lanes, queue) = (&self.store.lanes, self.request.queue.clone());
+        let mut looked = lanes.wants_look(&queue, self.store.clock.elapsed());
+        if looked {
+            self.look().await?;
+        }
         while self.wanted() > 0 {
-            match self.store.lanes.next_hot(&self.request.queue, &self.visited) {
+            match lanes.next_hot(&queue, &self.visited) {
                 Some(shard) => self.visit(shard).await?,
-                None if looked || !self.taken.is_empty() || !self.look().await? => break,
-                None => looked = true,
+                None if looked || !self.taken.is_empty() => break,
+                None => {
+                    self.look().await?;
+                    looked = true;
+                }
             }
         }
         Ok(())
@@ -78,7 +92,7 @@ impl Claiming<'_> {
     }
 
     /// Looks without locks which shards have due messages and are not in somebody else's hands.
-    async fn look(&self) -> Result<bool, StoreError> {
+    async fn look(&self) -> Result<(), StoreError> {
         let (store, queue) = (self.store, &self.request.queue);
         let args = store.args().with("queue", queue.as_str()).with("holder", store.holder.clone());
         let found = rows(&store.db, CLAIM, store.sql.lease_peek.bind(&args)).await?;
@@ -93,8 +107,8 @@ impl Claiming<'_> {
             store.holds.of(queue, shard).lock().await.found(footing, fence);
             due.push(shard);
         }
-        store.lanes.heat(queue, &due, self.request.owner.instance().0);
-        Ok(!due.is_empty())
+        store.lanes.heat(queue, &due, self.request.owner.instance().0, store.clock.elapsed());
+        Ok(())
     }
 
     /// Takes from one shard.
@@ -107,7 +121,7 @@ impl Claiming<'_> {
             store.lanes.short(&queue, shard);
             return Ok(());
         }
-        let low = store.lanes.low(&queue, shard, store.clock.elapsed());
+        let (low, before) = (store.lanes.low(&queue, shard, store.clock.elapsed()), self.taken.len());
         let mut count = self.take(&mut hold, shard, low).await?;
         if count < wanted && low > 0 && hold.footing != Footing::Lost {
             count += self.take(&mut hold, shard, 0).await?;
@@ -116,7 +130,7 @@ impl Claiming<'_> {
             true => store.lanes.full(&queue, shard),
             false => store.lanes.short(&queue, shard),
         }
-        let from_here = self.taken[self.taken.len() - count..].iter();
+        let from_here = self.taken[before..].iter();
         let dues = from_here.map(|claimed| claimed.receipt.locator.0);
         // Where keys are in order, what waits behind another message must be seen again.
         let low = if store.order.is_per_key() { dues.min() } else { dues.max() };
@@ -154,12 +168,15 @@ impl Claiming<'_> {
                 return Err(error);
             }
         }
-        let count = picked.taken.len();
-        for (n, row) in due.rows.iter().enumerate().filter(|(n, _)| picked.taken.contains(n)) {
-            let lapsed = u32::from(picked.lapsed == Some(n));
-            self.taken.push(self.claimed(row, shard, due.dues[n], &due.candidates[n], lapsed)?);
+        for n in &picked.taken {
+            let lapsed = u32::from(picked.lapsed == Some(*n));
+            let receipt = self.receipt(shard, due.dues[*n], due.candidates[*n].id);
+            match claimed(&due.rows[*n], receipt.clone(), lapsed) {
+                Ok(claimed) => self.taken.push(claimed),
+                Err(why) => self.unreadable.push(given_up(receipt, &why)),
+            }
         }
-        Ok(count)
+        Ok(picked.taken.len())
     }
 
     /// The next due messages of a shard; none if there are none.
@@ -218,23 +235,9 @@ impl Claiming<'_> {
         }
     }
 
-    fn claimed(
-        &self,
-        row: &Row,
-        shard: Shard,
-        due: i64,
-        candidate: &Candidate,
-        lapsed: u32,
-    ) -> Result<Claimed, StoreError> {
-        let (ordering_key, headers, payload) = body(row, 6)?;
-        let (id, queue) = (candidate.id, self.request.queue.clone());
-        let locator = Locator(due);
-        let receipt =
-            Receipt { message: id, queue: queue.clone(), shard, claim: self.request.claim, locator };
-        let attempt = row.number::<u32>(2)? + 1 + lapsed;
-        let last_error = row.maybe_text(3)?.map(Reason::new);
-        let message = Message { id, queue, shard, ordering_key, headers, payload };
-        Ok(Claimed { message, receipt, attempt, last_error })
+    fn receipt(&self, shard: Shard, due: i64, message: MessageId) -> Receipt {
+        let (queue, claim) = (self.request.queue.clone(), self.request.claim);
+        Receipt { message, queue, shard, claim, locator: Locator(due) }
     }
 
     fn args(&self, shard: Shard) -> Args {
@@ -257,6 +260,15 @@ struct Due {
 impl Due {
     /// How far we look past what waits behind its key.
     const REACH: usize = 1000;
+}
+
+fn claimed(row: &Row, receipt: Receipt, lapsed: u32) -> Result<Claimed, StoreError> {
+    let Body { ordering_key, headers, payload } = Body::read(row, 6)?;
+    let (id, queue, shard) = (receipt.message, receipt.queue.clone(), receipt.shard);
+    let attempt = row.number::<u32>(2)?.saturating_add(1 + lapsed);
+    let last_error = row.maybe_text(3)?.map(Reason::new);
+    let message = Message { id, queue, shard, ordering_key, headers, payload };
+    Ok(Claimed { message, receipt, attempt, last_error })
 }
 
 fn candidate(row: &Row) -> Result<Candidate, StoreError> {

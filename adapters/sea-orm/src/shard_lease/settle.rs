@@ -13,7 +13,6 @@ use super::{
 };
 use crate::{
     args::Args,
-    classify::classify,
     clock::micros,
     settle::{children, written_alike},
     unit::{Store, run},
@@ -125,12 +124,12 @@ impl Store {
                 && self.write_part(&transaction, part, lease).await?;
         }
         if !ours {
-            transaction.rollback().await.map_err(|e| classify(SETTLE, e))?;
+            self.roll_back(SETTLE, transaction).await?;
             return Ok(Written::No);
         }
         let settlements = parts.iter().flat_map(|part| part.ends.iter().copied());
         self.emit(&transaction, &children(settlements)).await?;
-        committed(transaction.commit().await.map_err(|e| classify(SETTLE, e)))
+        committed(self.commit(SETTLE, transaction).await)
     }
 
     /// Ends messages of one shard; false if one of them is not there any more.

@@ -1,9 +1,7 @@
--- The oldest dead letters that match, locked.
+-- Locks those of a page that are still there and have not died anew.
 SELECT id
   FROM claimstream_dead
- WHERE (:queue IS NULL OR queue = :queue)
-   AND (:all_ids OR id IN (:ids))
-   AND died_at <= UTC_TIMESTAMP(6) - INTERVAL :dead_for MICROSECOND
- ORDER BY died_at, id
- LIMIT :limit
+ WHERE id IN (:ids)
+   AND died_at <= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND
+ ORDER BY id
    FOR UPDATE

@@ -2,4 +2,3 @@
 SELECT id
   FROM claimstream_message
  WHERE id IN (:ids)
-   FOR UPDATE

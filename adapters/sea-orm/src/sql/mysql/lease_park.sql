@@ -3,7 +3,7 @@ UPDATE claimstream_queue
    SET attempts     = attempts + 1,
        claim_id     = NULL,
        claimed_from = NULL,
-       parked_until = UTC_TIMESTAMP(6) + INTERVAL :after MICROSECOND,
+       parked_until = UTC_TIMESTAMP(6) + INTERVAL LEAST(:after, TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), TIMESTAMP'9999-12-31 23:59:59.999999')) MICROSECOND,
        last_error   = :reason
  WHERE queue = :queue
    AND shard = :shard

@@ -1,6 +1,6 @@
 -- Puts messages of a shard off whose lease was proven in the same transaction.
 UPDATE claimstream_queue
-   SET available_at = UTC_TIMESTAMP(6) + INTERVAL :after MICROSECOND,
+   SET available_at = UTC_TIMESTAMP(6) + INTERVAL LEAST(:after, TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), TIMESTAMP'9999-12-31 23:59:59.999999')) MICROSECOND,
        attempts     = attempts + 1,
        claim_id     = NULL,
        claimed_from = NULL,

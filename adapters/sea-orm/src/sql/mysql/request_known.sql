@@ -2,4 +2,3 @@
 SELECT id
   FROM claimstream_notification_request
  WHERE id IN (:ids)
-   FOR UPDATE

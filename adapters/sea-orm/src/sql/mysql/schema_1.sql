@@ -105,7 +105,7 @@ CREATE TABLE IF NOT EXISTS claimstream_notification_message (
   created_at   DATETIME(6)       NOT NULL,
   changed_at   DATETIME(6)       NOT NULL,
   PRIMARY KEY (id),
-  KEY messages_of_request (request_id, status)
+  KEY messages_of_request (request_id, id, status)
 ) ENGINE = InnoDB;
 
 -- The outbox under the names that other texts use, to be read by people; nothing is ever decided by it.

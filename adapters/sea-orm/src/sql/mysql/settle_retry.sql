@@ -1,6 +1,6 @@
 -- Puts messages of one claim off.
 UPDATE claimstream_queue
-   SET available_at = UTC_TIMESTAMP(6) + INTERVAL :after MICROSECOND,
+   SET available_at = UTC_TIMESTAMP(6) + INTERVAL LEAST(:after, TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), TIMESTAMP'9999-12-31 23:59:59.999999')) MICROSECOND,
        claim_id     = NULL,
        claimed_from = NULL,
        last_error   = :reason

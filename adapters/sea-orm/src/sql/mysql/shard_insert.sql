@@ -1,4 +1,3 @@
--- Cuts queues into shards.
+-- Cuts queues into shards; refused where they have been cut before.
 INSERT INTO claimstream_shard (shard)
 VALUES (:shard)
-ON DUPLICATE KEY UPDATE shard = shard

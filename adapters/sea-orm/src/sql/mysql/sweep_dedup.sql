@@ -1,5 +1,5 @@
--- Forgets dedup keys that are older than the sweep keeps them.
+-- Forgets dedup keys.
 DELETE FROM claimstream_dedup
- WHERE created_at < UTC_TIMESTAMP(6) - INTERVAL :keep MICROSECOND
- ORDER BY created_at
- LIMIT :limit
+ WHERE queue = :queue
+   AND dedup_key IN (:keys)
+   AND created_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND

@@ -1,4 +1,12 @@
--- Live messages whose ids are older than the sweep's horizon: the bodies to keep.
-SELECT id
-  FROM claimstream_queue
- WHERE id < :horizon
+-- A page of live messages in the order of claiming; read in one snapshot, because claims and settlements move them.
+SELECT q.id, q.queue, CAST(q.shard AS SIGNED) AS shard,
+       TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', q.available_at) AS due_at
+  FROM claimstream_queue q
+ WHERE q.queue > :queue
+    OR (q.queue = :queue AND q.shard > :shard)
+    OR (q.queue = :queue AND q.shard = :shard
+        AND q.available_at > TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :due_at MICROSECOND)
+    OR (q.queue = :queue AND q.shard = :shard
+        AND q.available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :due_at MICROSECOND AND q.id > :after)
+ ORDER BY q.queue, q.shard, q.available_at, q.id
+ LIMIT :limit

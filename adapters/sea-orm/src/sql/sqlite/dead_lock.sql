@@ -1,8 +1,6 @@
--- The oldest dead letters that match, locked.
+-- Those of a page that are still there and have not died anew.
 SELECT id
   FROM claimstream_dead
- WHERE (:queue IS NULL OR queue = :queue)
-   AND (:all_ids OR id IN (:ids))
-   AND died_at <= :now - :dead_for
- ORDER BY died_at, id
- LIMIT :limit
+ WHERE id IN (:ids)
+   AND died_at <= :bound
+ ORDER BY id

@@ -3,7 +3,7 @@ UPDATE claimstream_queue
    SET attempts     = attempts + 1,
        claim_id     = NULL,
        claimed_from = NULL,
-       parked_until = :now + :after,
+       parked_until = MIN(:now + :after, 253402300799999999),
        last_error   = :reason
  WHERE queue = :queue
    AND shard = :shard

@@ -1,6 +1,6 @@
 -- Puts messages of one claim off.
 UPDATE claimstream_queue
-   SET available_at = :now + :after,
+   SET available_at = MIN(:now + :after, 253402300799999999),
        claim_id     = NULL,
        claimed_from = NULL,
        last_error   = :reason

@@ -1,0 +1,2 @@
+-- Takes back what a failed call has written.
+ROLLBACK TO SAVEPOINT claimstream

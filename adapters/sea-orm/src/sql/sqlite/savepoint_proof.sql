@@ -1,0 +1,3 @@
+-- Whether there is a transaction: inside one the first statement is refused, and the second is not sent.
+BEGIN;
+ROLLBACK

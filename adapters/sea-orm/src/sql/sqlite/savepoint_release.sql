@@ -1,0 +1,2 @@
+-- Lets go of the savepoint of a call that went well.
+RELEASE SAVEPOINT claimstream
