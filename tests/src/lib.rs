@@ -25,6 +25,7 @@ pub mod model;
 pub mod openings;
 pub mod order;
 pub mod outages;
+mod readme;
 mod report;
 pub mod runtimes;
 pub mod scenarios;

@@ -21,6 +21,12 @@ impl Tree {
         Self { root: Path::new(env!("CARGO_MANIFEST_DIR")).join("..") }
     }
 
+    /// One file.
+    pub(super) fn file(&self, path: &str) -> File {
+        let text = fs::read_to_string(self.root.join(path)).unwrap_or_else(|e| panic!("{path}: {e}"));
+        File { path: path.to_owned(), text }
+    }
+
     /// The files under `folder` whose names end like this; at least `least`, or the tree is not what it should be.
     pub(super) fn files(&self, folder: &str, ending: &str, least: usize) -> Vec<File> {
         let mut files = Vec::new();

@@ -1,0 +1,50 @@
+use super::tree::Tree;
+
+/// Every line of Rust that the README shows stands, in its order, in the file that is compiled.
+pub(super) fn is_compiled(tree: &Tree) -> Vec<String> {
+    let shown = lines_of_rust(&tree.file("README.md").text);
+    let compiled = tree.file("tests/src/readme.rs").text;
+    assert!(shown.len() >= 20, "the README shows only {} lines of Rust", shown.len());
+    missing(&shown, &compiled)
+}
+
+fn lines_of_rust(text: &str) -> Vec<String> {
+    let mut inside = false;
+    let mut found = Vec::new();
+    for line in text.lines() {
+        match (line.trim_end(), inside) {
+            ("```rust", _) => inside = true,
+            ("```", true) => inside = false,
+            ("", _) => {}
+            (code, true) => found.push(code.trim().to_owned()),
+            _ => {}
+        }
+    }
+    found
+}
+
+fn missing(shown: &[String], compiled: &str) -> Vec<String> {
+    let mut rest = compiled.lines().map(str::trim);
+    let mut complaints = Vec::new();
+    for line in shown {
+        if !rest.any(|known| known == line) {
+            complaints.push(format!("README.md: not compiled, or out of order: {line}"));
+            break;
+        }
+    }
+    complaints
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_a_line_that_is_not_compiled() {
+        let shown = lines_of_rust("text\n```rust\nlet a = 1;\n\nlet b = 2;\n```\n```sh\nls\n```\n");
+        assert_eq!(shown, ["let a = 1;", "let b = 2;"]);
+        assert!(missing(&shown, "  let a = 1;\n  let b = 2;\n").is_empty());
+        assert_eq!(missing(&shown, "  let a = 1;\n  let c = 2;\n").len(), 1);
+        assert_eq!(missing(&shown, "  let b = 2;\n  let a = 1;\n").len(), 1);
+    }
+}

@@ -1,0 +1,60 @@
+//! The code that the README shows, compiled; an invariant compares the two line by line.
+#![allow(dead_code, reason = "it is here to be compiled")]
+
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+#[derive(serde::Serialize)]
+struct OrderPaid {
+    order: u64,
+}
+
+async fn deliver(_: &claimstream::Message) -> Result<(), std::io::Error> {
+    Ok(())
+}
+
+async fn write() -> Result<(), Failure> {
+    use claimstream::{Compose, Enqueue, NewMessage};
+    use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
+    use sea_orm::ConnectionTrait;
+
+    let outbox = SeaOrmOutbox::open("mysql://app@db.example.com/shop", OpenOptions::default()).await?;
+
+    let tx = outbox.begin().await?;
+    tx.execute_unprepared("UPDATE orders SET paid = TRUE WHERE id = 7").await?;
+    outbox.enqueue(&tx, &[NewMessage::json("orders", &OrderPaid { order: 7 })?]).await?;
+    tx.commit().await?;
+    read(outbox).await
+}
+
+async fn read(outbox: claimstream_sea_orm::SeaOrmOutbox) -> Result<(), Failure> {
+    use std::sync::Arc;
+
+    use claimstream::{Relay, RelayConfig};
+    use claimstream_tokio::TokioTimer;
+    use futures::TryStreamExt;
+
+    let relay = Relay::new(Arc::new(outbox), TokioTimer::new(), RelayConfig::default());
+    let mut claims = relay.claims("orders")?;
+    while let Some(claim) = claims.try_next().await? {
+        match deliver(claim.message()).await {
+            Ok(()) => claim.ack().await?,
+            Err(error) => claim.nack(error).await?,
+        };
+    }
+    run(relay).await
+}
+
+async fn run(relay: claimstream::Relay) -> Result<(), Failure> {
+    use claimstream::{Verdict, handler_fn};
+    use claimstream_tokio::shutdown_signal;
+
+    let handler = handler_fn(|claimed| async move {
+        match deliver(&claimed.message).await {
+            Ok(()) => Verdict::ack(),
+            Err(error) => Verdict::nack(error),
+        }
+    });
+    let report = relay.pipeline("orders", handler)?.run_until(shutdown_signal()?).await?;
+    println!("{report:?}");
+    Ok(())
+}
