@@ -43,7 +43,7 @@ impl LockingStrategy for SeaOrmOutbox {
 async fn claim(store: &Arc<Store>, request: ClaimRequest) -> Result<Vec<Claimed>, StoreError> {
     #[cfg(feature = "mysql")]
     if (store.dialect, store.strategy) == (Dialect::MySql, Strategy::PreemptiveUpdate) {
-        let on = crate::held::Held::new(&store.db);
+        let on = crate::held::Held::new(store);
         return Claiming::new(store, &on, request).run().await;
     }
     Claiming::new(store, &store.db, request).run().await

@@ -1,42 +1,76 @@
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use async_trait::async_trait;
 use sea_orm::{
-    ConnectionTrait, DatabaseConnection, DbBackend, DbErr, ExecResult, QueryResult, RuntimeErr, Statement,
+    ConnAcquireErr, ConnectionTrait, DbBackend, DbErr, ExecResult, QueryResult, RuntimeErr, Statement,
     sqlx::{MySql, pool::PoolConnection},
 };
 use tokio::sync::Mutex;
 
-use crate::{classify::is_answer, sqlx_connection::SqlxMySql};
+use crate::{classify::is_answer, sqlx_connection::SqlxMySql, unit::Store};
 
-/// One connection for a few statements in a row: every return to the pool costs two round trips.
+/// One connection for a few statements in a row, at hand or from the pool; afterwards it is at hand again.
 ///
-/// It is taken from the pool for the first statement. After a statement that got no answer it goes back at once, to be
-/// closed there, and the next statement gets another one.
+/// After a statement that got no answer the connection goes back to the pool at once, to be closed there, and the next
+/// statement gets another one; within a transaction there is no next statement.
 pub(crate) struct Held<'a> {
-    db: &'a DatabaseConnection,
+    store: &'a Store,
     connection: Mutex<Option<PoolConnection<MySql>>>,
+    in_transaction: AtomicBool,
+    /// Something went wrong: the pool has to look at it.
+    suspicious: AtomicBool,
 }
 
 impl<'a> Held<'a> {
-    pub(crate) fn new(db: &'a DatabaseConnection) -> Self {
-        Self { db, connection: Mutex::default() }
+    pub(crate) fn new(store: &'a Store) -> Self {
+        let (connection, no) = (Mutex::default(), AtomicBool::default);
+        Self { store, connection, in_transaction: no(), suspicious: no() }
+    }
+
+    pub(crate) async fn begin(&self) -> Result<(), DbErr> {
+        self.execute_unprepared("BEGIN").await?;
+        self.in_transaction.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    pub(crate) async fn end(self, how: &'static str) -> Result<(), DbErr> {
+        self.execute_unprepared(how).await?;
+        self.in_transaction.store(false, Ordering::Relaxed);
+        Ok(())
     }
 
     async fn acquire(&self) -> Result<PoolConnection<MySql>, DbErr> {
-        match self.connection.lock().await.take() {
-            Some(connection) => Ok(connection),
-            None => {
-                let acquired = self.db.get_mysql_connection_pool().acquire().await;
-                acquired.map_err(|e| DbErr::Conn(RuntimeErr::SqlxError(e.into())))
-            }
+        if let Some(connection) = self.connection.lock().await.take() {
+            return Ok(connection);
         }
+        if self.in_transaction.load(Ordering::Relaxed) {
+            return Err(DbErr::ConnectionAcquire(ConnAcquireErr::ConnectionClosed));
+        }
+        if let Some(connection) = self.store.berth.leave(&self.store.outage) {
+            return Ok(connection);
+        }
+        let acquired = self.store.db.get_mysql_connection_pool().acquire().await;
+        acquired.map_err(|e| DbErr::Conn(RuntimeErr::SqlxError(e.into())))
     }
 
     /// Keeps a connection whose statement was answered.
     async fn keep<T>(&self, connection: PoolConnection<MySql>, done: Result<T, DbErr>) -> Result<T, DbErr> {
+        if done.is_err() {
+            self.suspicious.store(true, Ordering::Relaxed);
+        }
         if done.as_ref().map_or_else(is_answer, |_| true) {
             *self.connection.lock().await = Some(connection);
         }
         done
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        let sound = !self.in_transaction.load(Ordering::Relaxed) && !self.suspicious.load(Ordering::Relaxed);
+        if let (true, true, Some(connection)) = (sound, self.store.moors, self.connection.get_mut().take()) {
+            self.store.berth.moor(connection, &self.store.runtime);
+        }
     }
 }
 

@@ -9,6 +9,8 @@
 #![forbid(unsafe_code)]
 
 mod args;
+#[cfg(feature = "mysql")]
+mod berth;
 mod body;
 mod claim;
 mod classify;
@@ -42,6 +44,7 @@ mod statements;
 mod strategy;
 mod sweep;
 mod takings;
+mod transaction;
 mod unit;
 
 pub use clock::FrozenClock;

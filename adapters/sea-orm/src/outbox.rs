@@ -123,6 +123,10 @@ impl SeaOrmOutbox {
         };
         let outage = Outage::default();
         let options_of_pool = pool.options_with(url, outage.clone()).map_err(unsupported)?;
+        // A clock that stands still is shown to connections when they are acquired.
+        #[cfg(feature = "mysql")]
+        let moors =
+            options.frozen_clock.is_none() && options.max_connections >= crate::berth::Berth::LEAST_POOL;
         let db = Database::connect(options_of_pool).await.map_err(|e| classify("open", e))?;
         let sql = Statements::of(dialect);
         let clock = ServerClock::new(options.frozen_clock);
@@ -153,6 +157,10 @@ impl SeaOrmOutbox {
                 takings: Default::default(),
                 outcomes: Default::default(),
                 runtime,
+                #[cfg(feature = "mysql")]
+                berth: Default::default(),
+                #[cfg(feature = "mysql")]
+                moors,
             }),
         })
     }
@@ -191,7 +199,7 @@ impl SeaOrmOutbox {
     /// panics without one. On other executors use [`enqueue_now`](Self::enqueue_now).
     pub async fn begin(&self) -> Result<DatabaseTransaction, StoreError> {
         let store = self.store.clone();
-        self.store.detached("begin", async move { store.begin("begin").await }).await
+        self.store.detached("begin", async move { store.begin_for_caller("begin").await }).await
     }
 }
 

@@ -10,6 +10,7 @@ use crate::{
     clock::micros,
     dialect::Dialect,
     outbox::SeaOrmOutbox,
+    transaction::Transaction,
     unit::{Store, rows, run},
 };
 
@@ -105,7 +106,7 @@ impl Store {
         let isolation = (self.dialect == Dialect::MySql).then_some(IsolationLevel::RepeatableRead);
         let snapshot = self.db.begin_with_config(isolation, None).await.map_err(|e| classify(SWEEP, e))?;
         let live = self.live_in(&snapshot).await;
-        self.roll_back(SWEEP, snapshot).await?;
+        self.roll_back(SWEEP, Transaction::of_pool(snapshot)).await?;
         live
     }
 

@@ -6,15 +6,12 @@ use std::{
 
 use claimstream_domain::{ClaimId, PayloadLimit, ShardCount};
 use claimstream_ports::{MessageOutcome, StoreError, StoreErrorKind};
-use sea_orm::{
-    ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbErr, QueryResult, SqliteTransactionMode,
-    Statement, TransactionOptions, TransactionTrait, Value,
-};
+use sea_orm::{ConnectionTrait, DatabaseConnection, DbErr, QueryResult, Statement, Value};
 use tracing::Instrument;
 
 use crate::{
     args::Args,
-    classify::{TookTooLong, classify, classify_commit, corrupt, is_outage},
+    classify::{TookTooLong, classify, corrupt, is_outage},
     clock::ServerClock,
     dialect::Dialect,
     gather::Gather,
@@ -50,6 +47,20 @@ pub(crate) struct Store {
     pub(crate) takings: Takings,
     pub(crate) outcomes: Gather<MessageOutcome>,
     pub(crate) runtime: tokio::runtime::Handle,
+    #[cfg(feature = "mysql")]
+    pub(crate) berth: crate::berth::Berth,
+    /// Whether connections are kept at hand.
+    #[cfg(feature = "mysql")]
+    pub(crate) moors: bool,
+}
+
+#[cfg(feature = "mysql")]
+impl Drop for Store {
+    /// The pool takes connections back by tasks, wherever the outbox is dropped.
+    fn drop(&mut self) {
+        let _entered = self.runtime.enter();
+        self.berth.clear();
+    }
 }
 
 tokio::task_local! {
@@ -123,33 +134,6 @@ impl Store {
         }
     }
 
-    /// Undoes what a transaction has written.
-    pub(crate) async fn roll_back(
-        &self,
-        operation: &'static str,
-        transaction: DatabaseTransaction,
-    ) -> Result<(), StoreError> {
-        in_time(operation, transaction.rollback(), classify).await
-    }
-
-    /// Commits; an error that leaves open whether it took effect is `Unavailable`.
-    pub(crate) async fn commit(
-        &self,
-        operation: &'static str,
-        transaction: DatabaseTransaction,
-    ) -> Result<(), StoreError> {
-        let committed = in_time(operation, transaction.commit(), classify_commit).await;
-        committed.inspect_err(|error| self.note_trouble(error))
-    }
-
-    /// Begins a transaction that takes its write lock first where the database has only one.
-    pub(crate) async fn begin(&self, operation: &'static str) -> Result<DatabaseTransaction, StoreError> {
-        let sqlite_transaction_mode =
-            (self.dialect == Dialect::Sqlite).then_some(SqliteTransactionMode::Immediate);
-        let options = TransactionOptions { sqlite_transaction_mode, ..Default::default() };
-        in_time(operation, self.db.begin_with_options(options), classify).await
-    }
-
     /// Arguments to start from: SQLite is told the time, a server knows it.
     pub(crate) fn args(&self) -> Args {
         args_of(self.dialect, &self.clock)
@@ -183,7 +167,7 @@ pub(crate) async fn rows(
 
 /// Waits for an answer, with a deadline where a unit of work of ours runs: a frozen server or a cut link must not hold it
 /// for ever. The connection is then dropped in the middle of the answer, and the pool closes it.
-async fn in_time<T>(
+pub(crate) async fn in_time<T>(
     operation: &'static str,
     answer: impl Future<Output = Result<T, DbErr>>,
     classify: fn(&'static str, DbErr) -> StoreError,

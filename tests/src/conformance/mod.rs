@@ -64,7 +64,7 @@ pub fn skipping() -> impl Iterator<Item = &'static Clause<Stage>> {
 }
 
 /// Whether two instances hold messages of one shard at a time in a clause, or one ends what the other has claimed; a store
-/// whose shards are in one instance's hands owes [`ownership`] instead.
+/// whose shards are in one instance's hands owes [`ownership()`] instead.
 pub fn asks_for_sharing<S>(clause: &Clause<S>) -> bool {
     SHARING.contains(&(clause.topic, clause.name))
 }

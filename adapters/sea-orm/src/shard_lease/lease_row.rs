@@ -97,6 +97,7 @@ impl Store {
     /// Writes the lease row as `hold` now stands, before anything of it is handed out; false if the lease is not ours.
     pub(crate) async fn write_claim(
         &self,
+        on: &impl ConnectionTrait,
         hold: &mut Hold,
         begins: bool,
         queue: &QueueName,
@@ -105,7 +106,7 @@ impl Store {
     ) -> Result<bool, StoreError> {
         let new_fence = hold.fence + i64::from(begins);
         let args = self.lease_write(hold, queue, shard, new_fence);
-        let written = self.restarting(|| self.write_and_charge(&args, charged)).await?;
+        let written = self.restarting(|| self.write_and_charge(on, &args, charged)).await?;
         let ours = match written {
             Written::Yes => true,
             Written::No => false,
@@ -119,11 +120,12 @@ impl Store {
 
     async fn write_and_charge(
         &self,
+        on: &impl ConnectionTrait,
         args: &Args,
         charged: Option<(i64, MessageId)>,
     ) -> Result<Written, StoreError> {
         let Some(lapsed) = charged else {
-            return match run(&self.db, LEASE, self.sql.lease_write.bind(args)).await {
+            return match run(on, LEASE, self.sql.lease_write.bind(args)).await {
                 Ok(0) => Ok(Written::No),
                 Ok(_) => Ok(Written::Yes),
                 Err(lost) if may_have_committed(&lost) => Ok(Written::Unknown(lost)),

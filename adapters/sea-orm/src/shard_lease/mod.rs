@@ -16,7 +16,7 @@ use claimstream_domain::{
     ClaimRequest, Claimed, Locator, Message, MessageId, OrderingKey, Reason, Receipt, Settlement, Shard,
 };
 use claimstream_ports::StoreError;
-use sea_orm::Value;
+use sea_orm::{ConnectionTrait, Value};
 
 pub(crate) use self::{
     hold::Holds,
@@ -44,8 +44,21 @@ pub(crate) fn flights(bytes: &[u8]) -> HashSet<MessageId> {
 
 /// Claims from shards that are ours or free, one after another, until the limit is reached or none is left.
 pub(crate) async fn claim(store: &Arc<Store>, request: ClaimRequest) -> Result<Vec<Claimed>, StoreError> {
+    #[cfg(feature = "mysql")]
+    if store.dialect == crate::dialect::Dialect::MySql {
+        let on = crate::held::Held::new(store);
+        return claim_on(store, &on, request).await;
+    }
+    claim_on(store, &store.db, request).await
+}
+
+async fn claim_on<C: ConnectionTrait>(
+    store: &Arc<Store>,
+    on: &C,
+    request: ClaimRequest,
+) -> Result<Vec<Claimed>, StoreError> {
     let mut claiming =
-        Claiming { store, request, visited: Vec::new(), taken: Vec::new(), unreadable: Vec::new() };
+        Claiming { store, on, request, visited: Vec::new(), taken: Vec::new(), unreadable: Vec::new() };
     let ended = claiming.run().await;
     let Claiming { taken, unreadable, .. } = claiming;
     if !unreadable.is_empty() {
@@ -59,15 +72,16 @@ pub(crate) async fn claim(store: &Arc<Store>, request: ClaimRequest) -> Result<V
     Ok(taken)
 }
 
-struct Claiming<'a> {
+struct Claiming<'a, C> {
     store: &'a Arc<Store>,
+    on: &'a C,
     request: ClaimRequest,
     visited: Vec<Shard>,
     taken: Vec<Claimed>,
     unreadable: Vec<Settlement>,
 }
 
-impl Claiming<'_> {
+impl<C: ConnectionTrait> Claiming<'_, C> {
     async fn run(&mut self) -> Result<(), StoreError> {
         let (lanes, queue) = (&self.store.lanes, self.request.queue.clone());
         let mut looked = lanes.wants_look(&queue, self.store.clock.elapsed());
@@ -95,7 +109,7 @@ impl Claiming<'_> {
     async fn look(&self) -> Result<(), StoreError> {
         let (store, queue) = (self.store, &self.request.queue);
         let args = store.args().with("queue", queue.as_str()).with("holder", store.holder.clone());
-        let found = rows(&store.db, CLAIM, store.sql.lease_peek.bind(&args)).await?;
+        let found = rows(self.on, CLAIM, store.sql.lease_peek.bind(&args)).await?;
         let mut due = Vec::with_capacity(found.len());
         for row in &found {
             let shard = Shard::from_number(row.number(0)?);
@@ -156,7 +170,7 @@ impl Claiming<'_> {
         self.board(hold, &due, &picked);
         let charged = picked.lapsed.map(|n| (due.dues[n], due.candidates[n].id));
         let queue = &self.request.queue;
-        match self.store.write_claim(hold, before.is_empty(), queue, shard, charged).await {
+        match self.store.write_claim(self.on, hold, before.is_empty(), queue, shard, charged).await {
             Ok(true) => {}
             Ok(false) => {
                 hold.lose();
@@ -203,7 +217,7 @@ impl Claiming<'_> {
     async fn page(&self, due: &mut Due, sql: &Sql, args: &Args) -> Result<usize, StoreError> {
         let asked = Instant::now();
         let mut new = 0;
-        for row in rows(&self.store.db, CLAIM, sql.bind(args)).await? {
+        for row in rows(self.on, CLAIM, sql.bind(args)).await? {
             let candidate = candidate(&row)?;
             if due.rows.is_empty() {
                 due.now = row.int(10)?;

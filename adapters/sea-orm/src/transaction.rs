@@ -1,0 +1,125 @@
+use std::marker::PhantomData;
+
+use async_trait::async_trait;
+use claimstream_ports::StoreError;
+use sea_orm::{
+    ConnectionTrait, DatabaseTransaction, DbBackend, DbErr, ExecResult, QueryResult, SqliteTransactionMode,
+    Statement, TransactionOptions, TransactionTrait,
+};
+
+use crate::{
+    classify::{classify, classify_commit},
+    dialect::Dialect,
+    unit::{Store, in_time},
+};
+
+/// A transaction of a unit of work of ours; it is rolled back if it is dropped.
+///
+/// On a server it runs on a connection that is kept at hand.
+pub(crate) enum Transaction<'a> {
+    Pooled(DatabaseTransaction, PhantomData<&'a Store>),
+    #[cfg(feature = "mysql")]
+    Held(crate::held::Held<'a>),
+}
+
+impl Transaction<'_> {
+    pub(crate) fn of_pool(transaction: DatabaseTransaction) -> Self {
+        Self::Pooled(transaction, PhantomData)
+    }
+}
+
+impl Store {
+    /// Begins a transaction that takes its write lock first where the database has only one.
+    pub(crate) async fn begin(&self, operation: &'static str) -> Result<Transaction<'_>, StoreError> {
+        #[cfg(feature = "mysql")]
+        if self.dialect == Dialect::MySql {
+            let held = crate::held::Held::new(self);
+            in_time(operation, held.begin(), classify).await?;
+            return Ok(Transaction::Held(held));
+        }
+        Ok(Transaction::of_pool(self.begin_for_caller(operation).await?))
+    }
+
+    /// The same for somebody else to write in and to commit.
+    pub(crate) async fn begin_for_caller(
+        &self,
+        operation: &'static str,
+    ) -> Result<DatabaseTransaction, StoreError> {
+        let sqlite_transaction_mode =
+            (self.dialect == Dialect::Sqlite).then_some(SqliteTransactionMode::Immediate);
+        let options = TransactionOptions { sqlite_transaction_mode, ..Default::default() };
+        in_time(operation, self.db.begin_with_options(options), classify).await
+    }
+
+    /// Undoes what a transaction has written.
+    pub(crate) async fn roll_back(
+        &self,
+        operation: &'static str,
+        transaction: Transaction<'_>,
+    ) -> Result<(), StoreError> {
+        match transaction {
+            Transaction::Pooled(transaction, _) => in_time(operation, transaction.rollback(), classify).await,
+            #[cfg(feature = "mysql")]
+            Transaction::Held(held) => in_time(operation, held.end("ROLLBACK"), classify).await,
+        }
+    }
+
+    /// Commits; an error that leaves open whether it took effect is `Unavailable`.
+    pub(crate) async fn commit(
+        &self,
+        operation: &'static str,
+        transaction: Transaction<'_>,
+    ) -> Result<(), StoreError> {
+        let committed = match transaction {
+            Transaction::Pooled(transaction, _) => {
+                in_time(operation, transaction.commit(), classify_commit).await
+            }
+            #[cfg(feature = "mysql")]
+            Transaction::Held(held) => in_time(operation, held.end("COMMIT"), classify_commit).await,
+        };
+        committed.inspect_err(|error| self.note_trouble(error))
+    }
+}
+
+#[async_trait]
+impl ConnectionTrait for Transaction<'_> {
+    fn get_database_backend(&self) -> DbBackend {
+        match self {
+            Self::Pooled(on, _) => on.get_database_backend(),
+            #[cfg(feature = "mysql")]
+            Self::Held(on) => on.get_database_backend(),
+        }
+    }
+
+    async fn execute_raw(&self, statement: Statement) -> Result<ExecResult, DbErr> {
+        match self {
+            Self::Pooled(on, _) => on.execute_raw(statement).await,
+            #[cfg(feature = "mysql")]
+            Self::Held(on) => on.execute_raw(statement).await,
+        }
+    }
+
+    async fn execute_unprepared(&self, sql: &str) -> Result<ExecResult, DbErr> {
+        match self {
+            Self::Pooled(on, _) => on.execute_unprepared(sql).await,
+            #[cfg(feature = "mysql")]
+            Self::Held(on) => on.execute_unprepared(sql).await,
+        }
+    }
+
+    async fn query_one_raw(&self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
+        match self {
+            Self::Pooled(on, _) => on.query_one_raw(statement).await,
+            #[cfg(feature = "mysql")]
+            Self::Held(on) => on.query_one_raw(statement).await,
+        }
+    }
+
+    async fn query_all_raw(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
+        match self {
+            Self::Pooled(on, _) => on.query_all_raw(statement).await,
+            #[cfg(feature = "mysql")]
+            Self::Held(on) => on.query_all_raw(statement).await,
+        }
+    }
+}
