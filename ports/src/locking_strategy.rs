@@ -8,15 +8,15 @@ use crate::StoreError;
 /// Implementors owe:
 /// * at most `limit` messages, all due on the store's clock, all of the asked queue, oldest due time first within a
 ///   shard; a message that became visible after younger ones had been claimed is found within two seconds;
-/// * the move of each to the end of the lease, the stamp of the claim id and one more attempt, durable before the call
-///   returns, in a transaction of their own;
+/// * that each is this claim's until the lease ends, and that the attempt will count if the holder never settles it,
+///   durable before the call returns, in a transaction of their own;
 /// * a message whose lease has run out is due again, whatever became of its holder;
 /// * a call that was repeated with the same claim id after an error never hands out a message twice;
 /// * an end in bounded time, an error if it must be. A caller waits no longer than the lease it asked for, because the
 ///   answer is worthless then; what a call took that nobody waits for any longer comes back when that lease ends.
 ///
 /// Callers may rely on: an empty answer means that nothing was due when the store looked, or that what was due was
-/// being taken by somebody else at that moment; it does not mean that the queue is drained.
+/// being taken, or is held with its whole shard, by somebody else at that moment; it does not mean that the queue is drained.
 #[async_trait]
 pub trait LockingStrategy: Send + Sync {
     /// Claims up to `request.limit` messages.

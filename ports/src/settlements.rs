@@ -16,6 +16,9 @@ use crate::StoreError;
 /// * an end in bounded time, well within a lease. A caller may give up a renewal that takes longer, as if it had ended
 ///   with `Unavailable`.
 ///
+/// Callers owe: a receipt goes back to the store handle that it came from, or to a clone; another handle may answer it with
+/// `Superseded`.
+///
 /// Callers may rely on: after an error, the same call may be made again; a receipt whose renewal ended in an error
 /// settles and renews the claim whether or not the renewal took effect.
 #[async_trait]

@@ -3,7 +3,7 @@ use std::{
     process::ExitCode,
 };
 
-use claimstream_domain::notification::{NotificationRecord, Progress, RequestStatus};
+use claimstream_domain::notification::{NotificationRecord, Progress};
 use claimstream_ports::{Cancelled, NotificationReports, RequestRepository};
 use claimstream_sea_orm::SeaOrmOutbox;
 use serde_json::{Value, json};
@@ -20,7 +20,6 @@ pub(super) async fn cancel(id: Uuid, config: &Config, out: &mut impl Write) -> R
     let outbox = config.database.open_existing().await?;
     match outbox.cancel(id).await? {
         Cancelled::Yes => writeln!(out, "cancelled {id}")?,
-        Cancelled::TooLate(RequestStatus::Cancelled) => writeln!(out, "{id} was cancelled before")?,
         Cancelled::TooLate(status) => return Err(Failure::Refused(format!("too late: {id} is {status}"))),
         Cancelled::Unknown => return Err(unknown(id)),
     }

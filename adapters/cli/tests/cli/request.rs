@@ -12,8 +12,9 @@ fn is_cancelled_before_it_begins_and_not_after() {
     operator
         .run_with(&["notify", "-"], [later(1), request(2, "\"email\"")].join("\n").as_bytes())
         .succeeded();
-    assert_eq!(operator.run(&["cancel", &id(1)]).succeeded(), format!("cancelled {}\n", id(1)));
-    assert_eq!(operator.run(&["cancel", &id(1)]).succeeded(), format!("{} was cancelled before\n", id(1)));
+    for _ in 0..2 {
+        assert_eq!(operator.run(&["cancel", &id(1)]).succeeded(), format!("cancelled {}\n", id(1)));
+    }
     assert!(operator.run(&["cancel", &id(3)]).failed(1).contains("there is no request"));
     std::thread::sleep(std::time::Duration::from_millis(1600));
     operator.deliver(&[]).succeeded();
