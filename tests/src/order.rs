@@ -24,7 +24,8 @@ use crate::{
 };
 
 const INSTANCES: usize = 3;
-const KEYS: u8 = 4;
+/// More than there are shards, so that keys share them.
+const KEYS: u8 = 12;
 
 /// Adds the property to a venue that keeps order.
 pub fn add_to(suite: &mut Suite, venue: Arc<SeaOrmVenue>) {

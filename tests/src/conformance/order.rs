@@ -14,6 +14,7 @@ pub const CLAUSES: &[Clause<Stage>] = clauses!["order":
     a_dead_message_lets_its_key_go_on,
     a_released_message_goes_first_again,
     a_key_goes_on_where_it_was_after_a_take_over,
+    a_full_claim_of_other_keys_lets_nobody_overtake,
     ten_thousand_that_wait_behind_a_key_hide_no_other_key,
 ];
 
@@ -102,6 +103,18 @@ pub async fn a_key_goes_on_where_it_was_after_a_take_over(stage: Stage) {
     }
 }
 
+pub async fn a_full_claim_of_other_keys_lets_nobody_overtake(stage: Stage) {
+    stage.enqueue(2).await;
+    let failing = stage.store.take(1).await.remove(0);
+    assert_eq!(stage.store.nack(&failing, Duration::from_secs(9), "busy").await, Accepted);
+    let beside = neighbour(&stage);
+    stage.store.enqueue(&[stage.message().ordered_by(beside.clone())]).await;
+    stage.enqueue(1).await;
+    let other = stage.store.claim(1).await;
+    assert_eq!(other[0].message.ordering_key, Some(beside));
+    stage.store.finds_nothing().await;
+}
+
 pub async fn ten_thousand_that_wait_behind_a_key_hide_no_other_key(stage: Stage) {
     let behind: Vec<_> = (0..10_000).map(|_| stage.message()).collect();
     for some in behind.chunks(500) {
@@ -121,6 +134,15 @@ pub async fn a_message_that_fails_is_overtaken_while_it_waits(stage: Stage) {
     assert_eq!(stage.store.ack(&second[0]).await, Accepted);
     stage.advance(Duration::from_secs(9)).await;
     assert_eq!(ids(&stage.store.take(9).await), sent[..1]);
+}
+
+/// Another key whose messages lie in the same shard as those of the stage.
+fn neighbour(stage: &Stage) -> OrderingKey {
+    let shard = |message: &NewMessage| stage.facts.shards.shard_of(message.id, message.ordering_key.as_ref());
+    let home = shard(&stage.message());
+    let keys = (0..).map(|n| OrderingKey::new(&format!("neighbour-{n}")).expect("a key"));
+    let mut here = keys.filter(|key| shard(&stage.message().ordered_by(key.clone())) == home);
+    here.next().expect("a key in every shard")
 }
 
 /// Messages with a key each.

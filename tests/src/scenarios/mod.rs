@@ -27,15 +27,3 @@ pub fn server() -> impl Iterator<Item = &'static Clause<ServerStage>> {
 pub fn fan_out() -> impl Iterator<Item = &'static Clause<NotificationStage>> {
     fan_out::SCENARIOS.iter()
 }
-
-/// A scenario that is not run.
-pub struct NotRun {
-    /// Its name.
-    pub name: &'static str,
-    /// Why.
-    pub why: &'static str,
-}
-
-/// The scenarios that are not run.
-pub const NOT_RUN: &[NotRun] =
-    &[NotRun { name: "scenarios::a0_9", why: "no strategy owns whole shards yet" }];

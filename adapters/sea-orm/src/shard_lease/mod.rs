@@ -57,8 +57,15 @@ async fn claim_on<C: ConnectionTrait>(
     on: &C,
     request: ClaimRequest,
 ) -> Result<Vec<Claimed>, StoreError> {
-    let mut claiming =
-        Claiming { store, on, request, visited: Vec::new(), taken: Vec::new(), unreadable: Vec::new() };
+    let mut claiming = Claiming {
+        store,
+        on,
+        request,
+        visited: Vec::new(),
+        taken: Vec::new(),
+        unreadable: Vec::new(),
+        oldest: None,
+    };
     let ended = claiming.run().await;
     let Claiming { taken, unreadable, .. } = claiming;
     if !unreadable.is_empty() {
@@ -79,6 +86,8 @@ struct Claiming<'a, C> {
     visited: Vec<Shard>,
     taken: Vec<Claimed>,
     unreadable: Vec<Settlement>,
+    /// The oldest due time that the newest look into a shard has found.
+    oldest: Option<i64>,
 }
 
 impl<C: ConnectionTrait> Claiming<'_, C> {
@@ -128,6 +137,7 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
     /// Takes from one shard.
     async fn visit(&mut self, shard: Shard) -> Result<(), StoreError> {
         self.visited.push(shard);
+        self.oldest = None;
         let (store, queue, wanted) = (self.store, self.request.queue.clone(), self.wanted());
         let hold = store.holds.of(&queue, shard);
         let mut hold = hold.lock().await;
@@ -144,10 +154,9 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
             true => store.lanes.full(&queue, shard),
             false => store.lanes.short(&queue, shard),
         }
-        let from_here = self.taken[before..].iter();
-        let dues = from_here.map(|claimed| claimed.receipt.locator.0);
-        // Where keys are in order, what waits behind another message must be seen again.
-        let low = if store.order.is_per_key() { dues.min() } else { dues.max() };
+        // Where keys are in order, whatever is not done must be seen again: what waits for its retry holds its key back.
+        let newest = self.taken[before..].iter().map(|claimed| claimed.receipt.locator.0).max();
+        let low = if store.order.is_per_key() { self.oldest } else { newest };
         if let Some(low) = low {
             store.lanes.raise(&queue, shard, low, store.clock.elapsed());
         }
@@ -157,6 +166,7 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
     /// Reads from `low` on, picks, notes the picked in the lease row, and only then hands them out.
     async fn take(&mut self, hold: &mut Hold, shard: Shard, low: i64) -> Result<usize, StoreError> {
         let Some(due) = self.read(hold, shard, low).await? else { return Ok(0) };
+        self.oldest = due.dues.first().copied();
         if due.is_whole {
             // What is not there any more was ended by somebody else.
             hold.flights.retain(|id, _| due.candidates.iter().any(|candidate| candidate.id == *id));

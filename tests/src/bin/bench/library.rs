@@ -4,7 +4,8 @@ use std::{
 };
 
 use claimstream::{Claims, Relay, RelayConfig, Settled};
-use claimstream_domain::{MessageId, NewMessage, Payload, QueueName};
+use claimstream_domain::{MessageId, NewMessage, Payload, QueueName, QueueStatus};
+use claimstream_ports::Observe;
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox, StrategyChoice};
 use claimstream_tokio::TokioTimer;
 use futures::StreamExt;
@@ -20,8 +21,10 @@ use crate::{
 
 const QUEUE: &str = "bench";
 
-/// An instance that has had nothing for this long is done.
+/// An instance that has had nothing for this long looks whether the queue is empty, and is done if it is.
 const QUIET: Duration = Duration::from_millis(500);
+/// What is still there after this long without anything happening counts as lost.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Empties the outbox and fills it through the library's own enqueue.
 pub(crate) async fn fill(url: &str, contender: Contender, options: &Options) -> Result<(), Failure> {
@@ -41,21 +44,22 @@ pub(crate) async fn fill(url: &str, contender: Contender, options: &Options) -> 
 
 /// An instance that uses the library as a service would: a stream, handlers beside each other, acknowledgements.
 pub(crate) struct Instance {
+    outbox: Arc<SeaOrmOutbox>,
     claims: Claims,
     in_hand: usize,
 }
 
 impl Instance {
     pub(crate) async fn ready(job: &Job, contender: Contender) -> Result<Self, Failure> {
-        let outbox = open(&job.url, contender).await?;
+        let outbox = Arc::new(open(&job.url, contender).await?);
         let config = RelayConfig {
             batch: job.batch as u32,
             prefetch: 2 * job.batch as u32,
             settle_batch: job.batch as u32,
             ..RelayConfig::default()
         };
-        let relay = Relay::new(Arc::new(outbox), TokioTimer::new(), config);
-        Ok(Self { claims: relay.claims(QUEUE)?, in_hand: 2 * job.batch })
+        let relay = Relay::new(outbox.clone(), TokioTimer::new(), config);
+        Ok(Self { claims: relay.claims(QUEUE)?, in_hand: 2 * job.batch, outbox })
     }
 
     pub(crate) async fn drain(self, wait: impl FnOnce() -> Result<(), Failure>) -> Result<Work, Failure> {
@@ -81,7 +85,8 @@ impl Instance {
             loop {
                 tokio::time::sleep(QUIET / 5).await;
                 let last = work.lock().expect("no panic").last;
-                if unix_now().saturating_sub(last) > QUIET {
+                let quiet = unix_now().saturating_sub(last);
+                if quiet > PATIENCE || (quiet > QUIET && self.outbox.observe().await.is_ok_and(is_drained)) {
                     break;
                 }
             }
@@ -89,6 +94,10 @@ impl Instance {
         futures::future::select(Box::pin(draining), Box::pin(quiet)).await;
         Ok(work.into_inner().expect("no panic"))
     }
+}
+
+fn is_drained(queues: Vec<QueueStatus>) -> bool {
+    queues.iter().all(|queue| queue.depth == 0)
 }
 
 async fn open(url: &str, contender: Contender) -> Result<SeaOrmOutbox, Failure> {
