@@ -12,8 +12,10 @@ use crate::outage::Outage;
 ///
 /// Only one whose statements were all answered well, and that is in no transaction, is kept. One that nobody has asked for
 /// in the last seconds goes back to the pool, as does one from before an outage.
-#[derive(Default)]
-pub(crate) struct Berth(Arc<Quay>);
+pub(crate) struct Berth {
+    quay: Arc<Quay>,
+    most: usize,
+}
 
 #[derive(Default)]
 struct Quay(Mutex<Moorings>);
@@ -27,37 +29,58 @@ struct Moorings {
 
 struct Moored {
     connection: PoolConnection<MySql>,
+    commits: Commits,
     since: Instant,
 }
 
+/// When a connection commits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Commits {
+    /// After every statement, as connections of the pool do.
+    Itself,
+    /// When it is told to: a transaction needs no `BEGIN`.
+    WhenTold,
+}
+
 impl Berth {
-    /// One for claims and one for settlements.
-    const MOST: usize = 2;
     /// Below this many connections the pool has none to spare.
-    pub(crate) const LEAST_POOL: u32 = 4;
+    const LEAST_POOL: u32 = 4;
     const FRESH_FOR: Duration = Duration::from_secs(2);
 
-    /// The newest connection at hand.
-    pub(crate) fn leave(&self, outage: &Outage) -> Option<PoolConnection<MySql>> {
-        let newest = self.0.moorings().moored.pop()?;
+    /// Keeps no more than half of a pool's connections.
+    pub(crate) fn beside_pool_of(max_connections: u32) -> Self {
+        let most = if max_connections < Self::LEAST_POOL { 0 } else { max_connections as usize / 2 };
+        Self { quay: Arc::default(), most }
+    }
+
+    /// For an outbox whose connections have to pass through the pool each time.
+    pub(crate) fn closed() -> Self {
+        Self { quay: Arc::default(), most: 0 }
+    }
+
+    /// The newest connection at hand that commits so.
+    pub(crate) fn leave(&self, commits: Commits, outage: &Outage) -> Option<PoolConnection<MySql>> {
+        let mut moorings = self.quay.moorings();
+        let newest = moorings.moored.iter().rposition(|moored| moored.commits == commits)?;
+        let newest = moorings.moored.remove(newest);
         outage.trusts(newest.since.elapsed()).then_some(newest.connection)
     }
 
     /// Keeps a connection; if there are enough already it goes back to the pool.
-    pub(crate) fn moor(&self, connection: PoolConnection<MySql>, runtime: &Handle) {
-        let mut moorings = self.0.moorings();
-        if moorings.moored.len() == Self::MOST {
+    pub(crate) fn moor(&self, connection: PoolConnection<MySql>, commits: Commits, runtime: &Handle) {
+        let mut moorings = self.quay.moorings();
+        if moorings.moored.len() >= self.most {
             return;
         }
-        moorings.moored.push(Moored { connection, since: Instant::now() });
+        moorings.moored.push(Moored { connection, commits, since: Instant::now() });
         if !std::mem::replace(&mut moorings.tended, true) {
-            runtime.spawn(tend(Arc::downgrade(&self.0)));
+            runtime.spawn(tend(Arc::downgrade(&self.quay)));
         }
     }
 
     /// Returns all to the pool.
     pub(crate) fn clear(&self) {
-        self.0.moorings().moored.clear();
+        self.quay.moorings().moored.clear();
     }
 }
 

@@ -7,7 +7,7 @@ use sea_orm::{
 };
 use tokio::sync::Mutex;
 
-use crate::{classify::is_answer, sqlx_connection::SqlxMySql, unit::Store};
+use crate::{berth::Commits, classify::is_answer, sqlx_connection::SqlxMySql, unit::Store};
 
 /// One connection for a few statements in a row, at hand or from the pool; afterwards it is at hand again.
 ///
@@ -16,6 +16,7 @@ use crate::{classify::is_answer, sqlx_connection::SqlxMySql, unit::Store};
 pub(crate) struct Held<'a> {
     store: &'a Store,
     connection: Mutex<Option<PoolConnection<MySql>>>,
+    commits: Commits,
     in_transaction: AtomicBool,
     /// Something went wrong: the pool has to look at it.
     suspicious: AtomicBool,
@@ -23,14 +24,23 @@ pub(crate) struct Held<'a> {
 
 impl<'a> Held<'a> {
     pub(crate) fn new(store: &'a Store) -> Self {
-        let (connection, no) = (Mutex::default(), AtomicBool::default);
-        Self { store, connection, in_transaction: no(), suspicious: no() }
+        Self::of(store, Commits::Itself)
     }
 
-    pub(crate) async fn begin(&self) -> Result<(), DbErr> {
-        self.execute_unprepared("BEGIN").await?;
-        self.in_transaction.store(true, Ordering::Relaxed);
-        Ok(())
+    fn of(store: &'a Store, commits: Commits) -> Self {
+        let (connection, no) = (Mutex::default(), AtomicBool::default);
+        Self { store, connection, commits, in_transaction: no(), suspicious: no() }
+    }
+
+    /// A connection in a transaction. One that is at hand needs no word for that.
+    pub(crate) async fn begin(store: &'a Store) -> Result<Self, DbErr> {
+        let mut held = Self::of(store, Commits::WhenTold);
+        match store.berth.leave(Commits::WhenTold, &store.outage) {
+            Some(connection) => held.connection = Mutex::new(Some(connection)),
+            None => drop(held.execute_unprepared("SET autocommit = 0").await?),
+        }
+        held.in_transaction = AtomicBool::new(true);
+        Ok(held)
     }
 
     pub(crate) async fn end(self, how: &'static str) -> Result<(), DbErr> {
@@ -46,7 +56,9 @@ impl<'a> Held<'a> {
         if self.in_transaction.load(Ordering::Relaxed) {
             return Err(DbErr::ConnectionAcquire(ConnAcquireErr::ConnectionClosed));
         }
-        if let Some(connection) = self.store.berth.leave(&self.store.outage) {
+        if self.commits == Commits::Itself
+            && let Some(connection) = self.store.berth.leave(Commits::Itself, &self.store.outage)
+        {
             return Ok(connection);
         }
         let acquired = self.store.db.get_mysql_connection_pool().acquire().await;
@@ -68,8 +80,8 @@ impl<'a> Held<'a> {
 impl Drop for Held<'_> {
     fn drop(&mut self) {
         let sound = !self.in_transaction.load(Ordering::Relaxed) && !self.suspicious.load(Ordering::Relaxed);
-        if let (true, true, Some(connection)) = (sound, self.store.moors, self.connection.get_mut().take()) {
-            self.store.berth.moor(connection, &self.store.runtime);
+        if let (true, Some(connection)) = (sound, self.connection.get_mut().take()) {
+            self.store.berth.moor(connection, self.commits, &self.store.runtime);
         }
     }
 }

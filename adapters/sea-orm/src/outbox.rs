@@ -125,8 +125,10 @@ impl SeaOrmOutbox {
         let options_of_pool = pool.options_with(url, outage.clone()).map_err(unsupported)?;
         // A clock that stands still is shown to connections when they are acquired.
         #[cfg(feature = "mysql")]
-        let moors =
-            options.frozen_clock.is_none() && options.max_connections >= crate::berth::Berth::LEAST_POOL;
+        let berth = match options.frozen_clock {
+            None => crate::berth::Berth::beside_pool_of(options.max_connections),
+            Some(_) => crate::berth::Berth::closed(),
+        };
         let db = Database::connect(options_of_pool).await.map_err(|e| classify("open", e))?;
         let sql = Statements::of(dialect);
         let clock = ServerClock::new(options.frozen_clock);
@@ -158,9 +160,7 @@ impl SeaOrmOutbox {
                 outcomes: Default::default(),
                 runtime,
                 #[cfg(feature = "mysql")]
-                berth: Default::default(),
-                #[cfg(feature = "mysql")]
-                moors,
+                berth,
             }),
         })
     }

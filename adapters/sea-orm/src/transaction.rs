@@ -33,9 +33,8 @@ impl Store {
     pub(crate) async fn begin(&self, operation: &'static str) -> Result<Transaction<'_>, StoreError> {
         #[cfg(feature = "mysql")]
         if self.dialect == Dialect::MySql {
-            let held = crate::held::Held::new(self);
-            in_time(operation, held.begin(), classify).await?;
-            return Ok(Transaction::Held(held));
+            let begun = in_time(operation, crate::held::Held::begin(self), classify).await;
+            return begun.map(Transaction::Held);
         }
         Ok(Transaction::of_pool(self.begin_for_caller(operation).await?))
     }

@@ -49,9 +49,6 @@ pub(crate) struct Store {
     pub(crate) runtime: tokio::runtime::Handle,
     #[cfg(feature = "mysql")]
     pub(crate) berth: crate::berth::Berth,
-    /// Whether connections are kept at hand.
-    #[cfg(feature = "mysql")]
-    pub(crate) moors: bool,
 }
 
 #[cfg(feature = "mysql")]

@@ -207,13 +207,14 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
     async fn read(&self, hold: &Hold, shard: Shard, low: i64) -> Result<Option<Due>, StoreError> {
         let aloft = hold.flights.values().filter(|flight| flight.due >= low).count();
         let ordered = self.store.order.is_per_key();
-        let reach = aloft + if ordered { self.wanted().max(Due::REACH) } else { self.wanted() };
+        let reach = aloft + if ordered { Due::REACH.max(2 * self.wanted()) } else { self.wanted() };
         let args = self.args(shard).with("limit", reach as i64);
         let mut due = Due::default();
         let first = args.clone().with("low", low);
         let mut found = self.page(&mut due, &self.store.sql.lease_read, &first).await?;
         due.is_whole = low == 0 && found < reach;
-        while ordered && found == reach && self.picked(hold, &due).taken.len() < self.wanted() {
+        // Only if all of them wait: what comes behind is looked for one row after another.
+        while ordered && found == reach && self.picked(hold, &due).taken.is_empty() {
             let keys = due.candidates.iter().filter_map(|candidate| candidate.key.as_ref());
             let keys: HashSet<&str> = keys.map(OrderingKey::as_str).collect();
             let low = due.dues.last().copied().unwrap_or_default();
@@ -282,8 +283,8 @@ struct Due {
 }
 
 impl Due {
-    /// How far we look past what waits behind its key.
-    const REACH: usize = 1000;
+    /// How far we look at least for messages that do not wait behind their keys.
+    const REACH: usize = 200;
 }
 
 fn claimed(row: &Row, receipt: Receipt, lapsed: u32) -> Result<Claimed, StoreError> {
