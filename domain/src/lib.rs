@@ -10,6 +10,7 @@
 //! | which state follows? | [`State::next`] |
 //! | how long until the next attempt? | [`RetryPolicy::delay`] |
 //! | claim again, or wait? | [`Pacing::after`] |
+//! | how large is a sweep's next chunk, and how long the rest before it? | [`SweepPace::after`] |
 //! | which shard? | [`ShardCount::shard_of`] |
 //! | whom does a notification reach, and how? | [`notification::fan_out`] |
 #![forbid(unsafe_code)]
@@ -26,11 +27,13 @@ mod pace;
 mod payload;
 mod queue;
 mod reason;
+mod retention;
 mod retry;
 mod settlement;
 mod shard;
 mod state;
 mod status;
+mod sweep;
 mod timestamp;
 mod verdict;
 
@@ -45,10 +48,12 @@ pub use pace::{Found, Next, Pace, Pacing};
 pub use payload::{Payload, PayloadLimit};
 pub use queue::QueueName;
 pub use reason::Reason;
+pub use retention::Retention;
 pub use retry::{Jitter, RetryPolicy};
 pub use settlement::{Disposition, Renewed, Settled, Settlement};
 pub use shard::{Shard, ShardCount};
 pub use state::{Event, IllegalTransition, State};
 pub use status::QueueStatus;
+pub use sweep::{Strain, StrainLimit, SweepPace};
 pub use timestamp::Timestamp;
 pub use verdict::{Verdict, decide};

@@ -56,5 +56,21 @@ async fn run(relay: claimstream::Relay) -> Result<(), Failure> {
     });
     let report = relay.pipeline("orders", handler)?.run_until(shutdown_signal()?).await?;
     println!("{report:?}");
+    let handler = handler_fn(|_| async { Verdict::ack() });
+    sweep(relay.pipeline("orders", handler)?).await
+}
+
+async fn sweep(pipeline: claimstream::Pipeline) -> Result<(), Failure> {
+    use claimstream_sea_orm::SeaOrmOutbox;
+    use claimstream_tokio::shutdown_signal;
+
+    use claimstream_sea_orm::OpenOptions;
+
+    let options = OpenOptions { retention: "delete".parse()?, ..OpenOptions::default() };
+    let outbox = SeaOrmOutbox::open("mysql://app@db.example.com/shop", options).await?;
+    tokio::select! {
+        report = pipeline.run_until(shutdown_signal()?) => { report?; }
+        never = outbox.sweep_regularly() => match never {},
+    }
     Ok(())
 }

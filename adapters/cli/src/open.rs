@@ -51,6 +51,7 @@ impl Database {
             order: self.order,
             create_schema,
             shards: self.shards,
+            retention: self.retention,
             max_connections: self.max_connections,
             acquire_timeout: self.acquire_timeout,
             ..OpenOptions::default()

@@ -59,4 +59,4 @@ pub use schema::schema;
 pub use sqlx_connection::SqlxMySql;
 pub use statements::statements;
 pub use strategy::{Strategy, StrategyChoice};
-pub use sweep::Swept;
+pub use sweep::{LagGauge, Swept};

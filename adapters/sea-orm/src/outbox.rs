@@ -1,6 +1,6 @@
 use std::{sync::Arc, time::Duration};
 
-use claimstream_domain::{PayloadLimit, ShardCount};
+use claimstream_domain::{PayloadLimit, Retention, ShardCount, StrainLimit};
 use claimstream_ports::{StoreError, StoreErrorKind};
 use sea_orm::{Database, DatabaseConnection, DatabaseTransaction};
 
@@ -17,6 +17,7 @@ use crate::{
     schema,
     statements::Statements,
     strategy::{Strategy, StrategyChoice},
+    sweep::{LagGauge, Upkeep},
     unit::Store,
 };
 
@@ -46,6 +47,12 @@ pub struct OpenOptions {
     pub max_connections: u32,
     /// How long to wait for a free connection.
     pub acquire_timeout: Duration,
+    /// How long what finished messages leave behind is kept; a day unless told otherwise.
+    pub retention: Retention,
+    /// Under how much strain a sweep still goes on.
+    pub strain_limit: StrainLimit,
+    /// Where a sweep learns how far the replicas are behind, if anywhere.
+    pub lag: Option<LagGauge>,
     /// For tests: a clock that stands still, instead of the database's.
     pub frozen_clock: Option<FrozenClock>,
     /// Where units of work run. Without one, the tokio runtime that is current at `open`, or else one of the outbox's
@@ -64,6 +71,9 @@ impl Default for OpenOptions {
             max_payload: None,
             max_connections: pool.max_connections,
             acquire_timeout: pool.acquire_timeout,
+            retention: Retention::default(),
+            strain_limit: StrainLimit::default(),
+            lag: None,
             frozen_clock: None,
             runtime: None,
         }
@@ -158,6 +168,7 @@ impl SeaOrmOutbox {
                 last_lease: Default::default(),
                 takings: Default::default(),
                 outcomes: Default::default(),
+                upkeep: Upkeep::new(options.retention, options.strain_limit, options.lag),
                 runtime,
                 #[cfg(feature = "mysql")]
                 berth,

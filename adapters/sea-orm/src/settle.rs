@@ -27,10 +27,13 @@ impl Settlements for SeaOrmOutbox {
         }
         let (store, settlements) = (self.store.clone(), settlements.to_vec());
         let work = async move {
-            match store.strategy {
+            let begun = store.clock.elapsed();
+            let settled = match store.strategy {
                 Strategy::ShardLease => shard_lease::settle(&store, &settlements).await,
                 _ => store.settle(&settlements).await,
-            }
+            }?;
+            store.upkeep.note(&settlements, &settled, begun);
+            Ok(settled)
         };
         self.store.detached(SETTLE, work).await
     }

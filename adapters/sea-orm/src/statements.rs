@@ -50,12 +50,12 @@ statements! {
         savepoint_set, savepoint_proof, savepoint_undo,
         observe_live, observe_dead,
         dead_list, dead_page, dead_lock, revive_message, revive_queue, dead_delete,
-        sweep_live, sweep_page, sweep_delete, sweep_keys, sweep_dedup, sweep_instances,
+        sweep_live, sweep_page, sweep_left, sweep_delete, sweep_keys, sweep_dedup, sweep_instances,
         request_insert, request_known, request_open, request_read, request_close, request_reopen,
         request_cancel,
         message_record, message_status, message_conclude, message_reopen, message_count, message_page,
         shard_list, shard_insert, schema_version, schema_applied;
     mysql:
-        claim_lock, claim_mark, now, probe_lock, probe_skip,
+        claim_lock, claim_mark, now, history, probe_lock, probe_skip,
         doctor_server, doctor_columns, doctor_tables;
 }

@@ -23,6 +23,7 @@ use crate::{
     shard_lease::Holds,
     statements::Statements,
     strategy::Strategy,
+    sweep::Upkeep,
     takings::Takings,
 };
 
@@ -46,6 +47,7 @@ pub(crate) struct Store {
     pub(crate) last_lease: Mutex<Option<(ClaimId, i64)>>,
     pub(crate) takings: Takings,
     pub(crate) outcomes: Gather<MessageOutcome>,
+    pub(crate) upkeep: Upkeep,
     pub(crate) runtime: tokio::runtime::Handle,
     #[cfg(feature = "mysql")]
     pub(crate) berth: crate::berth::Berth,

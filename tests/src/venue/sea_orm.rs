@@ -77,7 +77,8 @@ impl SeaOrmVenue {
         SeaOrmOutbox::open(url, OpenOptions { frozen_clock: clock, ..self.options() }).await
     }
 
-    fn options(&self) -> OpenOptions {
+    /// How this venue opens an instance.
+    pub fn options(&self) -> OpenOptions {
         let (strategy, order) = self.strategy.split_once(' ').unwrap_or((self.strategy, "none"));
         OpenOptions {
             strategy: strategy.parse().expect("a strategy"),

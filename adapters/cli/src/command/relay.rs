@@ -1,4 +1,4 @@
-use std::{convert::Infallible, io, process::ExitCode, time::Duration};
+use std::{io, process::ExitCode, time::Duration};
 
 use claimstream::notification::{MESSAGE_QUEUE, REQUEST_QUEUE};
 use claimstream_domain::QueueStatus;
@@ -36,11 +36,14 @@ pub(super) async fn run(until_empty: bool, config: &Config) -> Result<ExitCode, 
     let finished = tokio::select! {
         report = relay.run_until(shutdown) => finished(report?),
         interrupted = told_again(told) => return Ok(interrupted?),
-        never = sweep_regularly(&outbox, config.keep) => match never {},
+        never = outbox.sweep_regularly() => match never {},
     };
     if until_empty {
         // A run of a script is seldom long enough for the regular one.
-        outbox.sweep(config.keep).await?;
+        tokio::select! {
+            swept = outbox.sweep() => { swept?; }
+            () = shutdown_signal()? => {}
+        }
     }
     Ok(finished)
 }
@@ -94,17 +97,4 @@ fn is_busy(status: &QueueStatus) -> bool {
 
 fn report(error: &StoreError) {
     tracing::warn!(%error, "the queues cannot be looked at");
-}
-
-/// Deletes what finished messages left behind, from time to time.
-async fn sweep_regularly(outbox: &SeaOrmOutbox, keep: Duration) -> Infallible {
-    let interval = (keep / 24).clamp(Duration::from_secs(600), Duration::from_secs(3600));
-    // Soon after the start, for relays that never run for long, and not at once, for a look before anything is deleted.
-    sleep(Duration::from_secs(60)).await;
-    loop {
-        if let Err(error) = outbox.sweep(keep).await {
-            tracing::warn!(%error, "sweep failed; it is tried again in {interval:?}");
-        }
-        sleep(interval).await;
-    }
 }

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use claimstream_domain::ShardCount;
+use claimstream_domain::{Retention, ShardCount};
 use claimstream_sea_orm::{OpenOptions, Order, Strategy, StrategyChoice};
 
 use super::{Contradiction, DatabaseUrl, SecretSource, Setting};
@@ -18,6 +18,8 @@ pub struct Database {
     pub order: Order,
     /// Into how many shards queues are cut when the tables are made; 16 unless told otherwise.
     pub shards: ShardCount,
+    /// How long what finished messages leave behind is kept; `keep 1d` unless told otherwise.
+    pub retention: Retention,
     /// Whether `notify` and `relay` make tables that are missing; they do unless told otherwise.
     pub create_schema: bool,
     /// The most connections, at least 2; 10 unless told otherwise.
@@ -33,6 +35,7 @@ impl Database {
         visit("database.strategy", &mut self.strategy);
         visit("database.order", &mut self.order);
         visit("database.shards", &mut self.shards);
+        visit("database.retention", &mut self.retention);
         visit("database.create_schema", &mut self.create_schema);
         visit("database.max_connections", &mut self.max_connections);
         visit("database.acquire_timeout", &mut self.acquire_timeout);
@@ -63,6 +66,7 @@ impl Default for Database {
             strategy: options.strategy,
             order: options.order,
             shards: options.shards,
+            retention: options.retention,
             create_schema: options.create_schema,
             max_connections: options.max_connections,
             acquire_timeout: options.acquire_timeout,

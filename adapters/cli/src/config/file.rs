@@ -84,9 +84,9 @@ mod tests {
 
     #[test]
     fn finds_every_value_and_its_line() {
-        let mut found = parsed("keep = '2d'\n[relay]\n\nbatch = 1_0\n[log]\nlevel = \"info\"").unwrap();
+        let mut found = parsed("name = '2d'\n[relay]\n\nbatch = 1_0\n[log]\nlevel = \"info\"").unwrap();
         found.sort();
-        let expected = [("keep", "2d", 1), ("log.level", "info", 6), ("relay.batch", "10", 4)];
+        let expected = [("log.level", "info", 6), ("name", "2d", 1), ("relay.batch", "10", 4)];
         let expected = expected.map(|(key, text, line)| (key.into(), text.into(), format!("c.toml:{line}")));
         assert_eq!(found, expected);
     }

@@ -17,11 +17,10 @@ mod secret;
 mod setting;
 mod source;
 
-use std::{collections::BTreeMap, time::Duration};
+use std::collections::BTreeMap;
 
 use claimstream::notification::{MessageConfig, RequestConfig};
 use claimstream_domain::RetryPolicy;
-use claimstream_sea_orm::SeaOrmOutbox;
 
 use self::{error::Fault, keys::Keys};
 
@@ -41,9 +40,6 @@ pub use self::{
 /// Everything that can be set.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Config {
-    /// How long the bodies of finished messages and the dedup keys are kept, at least an hour; 1 day unless told
-    /// otherwise.
-    pub keep: Duration,
     /// Where the outbox is.
     pub database: Database,
     /// How messages are claimed and settled.
@@ -111,7 +107,6 @@ impl Config {
 
     /// Shows every key and its value to `visit`. It is the only list of them.
     pub(crate) fn each(&mut self, visit: &mut dyn FnMut(&str, &mut dyn Setting)) {
-        visit("keep", &mut self.keep);
         self.database.each(visit);
         self.relay.each(visit);
         retry::each(&mut self.requests, "requests.retry", visit);
@@ -123,10 +118,6 @@ impl Config {
 
     fn contradictions(&self) -> Vec<Contradiction> {
         let mut found = Vec::new();
-        if self.keep < SeaOrmOutbox::SHORTEST_KEEP {
-            let shortest = humantime::format_duration(SeaOrmOutbox::SHORTEST_KEEP);
-            found.push(("keep".into(), format!("keep messages for {shortest} or longer")));
-        }
         found.extend(self.database.contradictions());
         found.extend(self.relay.contradictions());
         found.extend(retry::contradiction(&self.requests, "requests.retry"));
@@ -140,7 +131,6 @@ impl Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
-            keep: Duration::from_secs(86_400),
             database: Database::default(),
             relay: Relay::default(),
             requests: RequestConfig::default().retry,
@@ -178,19 +168,19 @@ mod tests {
         assert!(origin("relay.batch").ends_with("c.toml:2"));
         assert_eq!(origin("relay.prefetch"), "environment CLAIMSTREAM_RELAY__PREFETCH");
         assert_eq!(origin("relay.concurrency"), "flag --set relay.concurrency");
-        assert_eq!(origin("keep"), "default");
+        assert_eq!(origin("database.retention"), "default");
         assert_eq!(load(&[("relay.prefetch", "40")]).unwrap().config.relay.prefetch, 40);
     }
 
     #[test]
     fn says_everything_that_is_wrong_at_once_and_where() {
-        let why = load(&[("relay.bacth", "1"), ("keep", "soon"), ("log.format", "xml")]).unwrap_err();
+        let why = load(&[("relay.bacth", "1"), ("relay.drain", "soon"), ("log.format", "xml")]).unwrap_err();
         let lines: Vec<&str> = why.lines().collect();
         assert_eq!(lines.len(), 3, "{why}");
         assert!(
             why.contains("flag --set relay.bacth: unknown key `relay.bacth`; did you mean `relay.batch`?")
         );
-        assert!(why.contains("flag --set keep: `keep`: \"soon\" is not a duration"));
+        assert!(why.contains("flag --set relay.drain: `relay.drain`: \"soon\" is not a duration"));
         assert!(why.contains("\"xml\" is not one of text, json"));
     }
 
@@ -206,7 +196,8 @@ mod tests {
         assert!(why("relay.label", &"x".repeat(65)).contains("`relay.label`: owner label has 65 bytes"));
         assert!(why("requests.retry.max_attempts", "0").contains("`requests.retry.max_attempts`: "));
         assert!(why("messages.retry.cap", "1s").contains("`messages.retry.cap`: retry cap is 1s"));
-        assert!(why("keep", "10m").contains("keep messages for 1h or longer"));
+        assert!(why("database.retention", "keep 10m").contains("must be keep 1h or longer, or delete"));
+        assert!(why("database.retention", "7d").contains("neither \"delete\" nor like \"keep 7d\""));
         assert!(why("database.max_connections", "1").contains("at least 2"));
         assert!(why("notifications.chunk", "0").contains("1 to 10000"));
         assert!(why("channels.sms.provider", "webhook").contains("set channels.sms.url"));

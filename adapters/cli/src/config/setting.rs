@@ -1,7 +1,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use claimstream_channels::{Endpoint, SmtpServer};
-use claimstream_domain::{Jitter, Lease, ShardCount};
+use claimstream_domain::{Jitter, Lease, Retention, ShardCount};
 use claimstream_sea_orm::{Order, StrategyChoice};
 
 use super::keys::nearest;
@@ -118,6 +118,16 @@ impl Written for ShardCount {
 
     fn write(&self) -> String {
         self.get().to_string()
+    }
+}
+
+impl Written for Retention {
+    fn read(text: &str) -> Result<Self, String> {
+        text.parse().map_err(|e: claimstream_domain::Invalid| e.to_string())
+    }
+
+    fn write(&self) -> String {
+        quoted(&self.to_string())
     }
 }
 

@@ -206,7 +206,7 @@ mod tests {
             ("CLAIMSTREAM_DATABASE_URL", "a"),
             ("CLAIMSTREAM_RELAY__SETTLE_BATCH", "b"),
             ("CLAIMSTREAM_CHANNELS__IN_APP__FILE", "c"),
-            ("CLAIMSTREAM_KEEP", "d"),
+            ("CLAIMSTREAM_DATABASE_RETENTION", "d"),
             ("CLAIMSTREAM_RELAY__BATCH", ""),
             ("CLAIMSTREAM_SERVERS", "x"),
             ("CLAIMSTREAM_MARIADB_10_5_URL", "x"),
@@ -214,8 +214,8 @@ mod tests {
         ]);
         let expected = [
             ("channels.in_app.file", "c"),
+            ("database.retention", "d"),
             ("database.url", "a"),
-            ("keep", "d"),
             ("relay.settle_batch", "b"),
         ];
         assert_eq!(found, expected.map(|(key, text)| (key.to_owned(), text.to_owned())));

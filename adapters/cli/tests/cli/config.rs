@@ -6,7 +6,7 @@ fn shows_what_holds_and_where_it_was_set() {
         Operator::new().set("CLAIMSTREAM_RELAY__PREFETCH", "9").set("CLAIMSTREAM_CONFIG", "my.toml");
     operator.write(
         "my.toml",
-        "keep = '2d'\n[relay]\nbatch = 7\nprefetch = 8\n[channels.email]\nprovider = 'log'\n",
+        "[database]\nretention = 'keep 2d'\n[relay]\nbatch = 7\nprefetch = 8\n[channels.email]\nprovider = 'log'\n",
     );
     let printed =
         operator.run(&["config", "print", "--set", "relay.concurrency=3", "--strategy", "auto"]).succeeded();
@@ -15,13 +15,13 @@ fn shows_what_holds_and_where_it_was_set() {
             printed.split("  ").filter(|part| !part.is_empty()).map(str::trim).eq(line.iter().copied())
         })
     };
-    assert!(holds(&["keep = \"2days\"", "# my.toml:1"]), "{printed}");
-    assert!(holds(&["batch = 7", "# my.toml:3"]), "{printed}");
+    assert!(holds(&["retention = \"keep 2days\"", "# my.toml:2"]), "{printed}");
+    assert!(holds(&["batch = 7", "# my.toml:4"]), "{printed}");
     assert!(holds(&["prefetch = 9", "# environment CLAIMSTREAM_RELAY__PREFETCH"]), "{printed}");
     assert!(holds(&["concurrency = 3", "# flag --set relay.concurrency"]), "{printed}");
     assert!(holds(&["strategy = \"auto\"", "# flag --strategy"]), "{printed}");
     assert!(holds(&["lease = \"30s\"", "# default"]), "{printed}");
-    assert!(holds(&["provider = \"log\"", "# my.toml:6"]), "{printed}");
+    assert!(holds(&["provider = \"log\"", "# my.toml:7"]), "{printed}");
     assert!(holds(&["# url is not set", "# default"]), "{printed}");
 }
 

@@ -49,8 +49,11 @@ async fn deletes_what_finished_messages_left_behind() {
     database.execute_unprepared(older).await.unwrap();
     operator.deliver(&[]).succeeded();
     assert_eq!(bodies().await, 2);
-    operator.deliver(&["--set", "keep=1h"]).succeeded();
+    operator.deliver(&["--set", "database.retention=keep 1h"]).succeeded();
     assert_eq!(bodies().await, 0);
+    operator.run_with(&["notify", "-"], request(2, "\"email\"").as_bytes()).succeeded();
+    operator.deliver(&["--set", "database.retention=delete"]).succeeded();
+    assert_eq!(bodies().await, 0, "both were finished by this relay");
 }
 
 #[test]

@@ -1,0 +1,143 @@
+use std::{collections::HashSet, sync::Arc, time::Duration};
+
+use claimstream_ports::StoreError;
+use sea_orm::{ConnectionTrait, IsolationLevel, TransactionTrait, Value};
+use uuid::Uuid;
+
+use super::SWEEP;
+use crate::{
+    args::bytes,
+    classify::classify,
+    dialect::Dialect,
+    transaction::Transaction,
+    unit::{Store, rows, run},
+};
+
+/// How many live messages one statement reads.
+const LIVE_PAGE: i64 = 10_000;
+
+/// Bodies between two ids that may go: those stored before the bound and not live.
+#[derive(Clone)]
+pub(super) struct Stretch {
+    pub(super) after: Uuid,
+    pub(super) last: Uuid,
+    pub(super) bound: i64,
+    pub(super) live: Arc<HashSet<Uuid>>,
+}
+
+/// A chunk of what this process has finished.
+pub(super) struct Left {
+    pub(super) taken: usize,
+    pub(super) deleted: u64,
+}
+
+impl Store {
+    /// Deletes the bodies of the oldest messages that this process has finished.
+    ///
+    /// Read first, because an id may be in use again: if somebody else has deleted the body meanwhile, the same id is new
+    /// to whoever enqueues it. What is read is older than the settlement or stays, and what is deleted is as old as what
+    /// was read.
+    pub(super) async fn sweep_leftovers(&self, most: u32) -> Result<Left, StoreError> {
+        let left = self.upkeep.leftovers.take(most as usize);
+        let args = self.args().with_list("ids", left.iter().map(|left| bytes(left.id)));
+        let found = self.restarting(|| rows(&self.db, SWEEP, self.sql.sweep_left.bind(&args))).await?;
+        let now = self.clock.elapsed();
+        let (mut finished, mut newest) = (Vec::new(), i64::MIN);
+        for row in &found {
+            let (id, stored_at, age) = (row.uuid(0)?, row.int(1)?, row.int(2)?);
+            let age = Duration::from_micros(u64::try_from(age).unwrap_or_default());
+            if left.iter().any(|left| left.id == id && left.is_of(age, now)) {
+                finished.push(bytes(id));
+                newest = newest.max(stored_at);
+            }
+        }
+        let deleted = self.delete_bodies(finished, newest.saturating_add(1)).await?;
+        tracing::debug!(taken = left.len(), deleted, "bodies of finished messages deleted");
+        Ok(Left { taken: left.len(), deleted })
+    }
+
+    /// Deletes finished ones among the next bodies of a stretch; `None` at its end.
+    pub(super) async fn sweep_stretch(
+        &self,
+        stretch: &Stretch,
+        most: u32,
+    ) -> Result<Option<(Uuid, u64)>, StoreError> {
+        let args = self.args().with("after", bytes(stretch.after)).with("last", bytes(stretch.last));
+        let args = args.with("bound", stretch.bound).with("limit", i64::from(most));
+        let page = self.restarting(|| rows(&self.db, SWEEP, self.sql.sweep_page.bind(&args))).await?;
+        let page = page.iter().map(|row| row.uuid(0)).collect::<Result<Vec<_>, _>>()?;
+        let Some(newest) = page.last().copied() else { return Ok(None) };
+        let done = page.into_iter().filter(|id| !stretch.live.contains(id)).map(bytes).collect();
+        Ok(Some((newest, self.delete_bodies(done, stretch.bound).await?)))
+    }
+
+    /// One that was stored at the bound or later stays.
+    async fn delete_bodies(&self, ids: Vec<Value>, bound: i64) -> Result<u64, StoreError> {
+        if ids.is_empty() {
+            return Ok(0);
+        }
+        let args = self.args().with_list("ids", ids).with("bound", bound);
+        self.restarting(|| run(&self.db, SWEEP, self.sql.sweep_delete.bind(&args))).await
+    }
+
+    /// Forgets some of the oldest keys whose messages have no body; `None` if there is none.
+    pub(super) async fn sweep_dedup_keys(
+        &self,
+        from: i64,
+        bound: i64,
+        most: u32,
+    ) -> Result<Option<(i64, u64)>, StoreError> {
+        let args = self.args().with("from", from).with("bound", bound).with("limit", i64::from(most));
+        let page = self.restarting(|| rows(&self.db, SWEEP, self.sql.sweep_keys.bind(&args))).await?;
+        let Some(last) = page.last() else { return Ok(None) };
+        let keys = page.iter().map(|row| Ok((row.text(0)?, row.text(1)?)));
+        let keys = keys.collect::<Result<Vec<_>, StoreError>>()?;
+        let mut swept = 0;
+        for of_queue in keys.chunk_by(|(queue, _), (next, _)| queue == next) {
+            let names = of_queue.iter().map(|(_, key)| Value::from(key.as_str()));
+            let args = self.args().with("queue", of_queue[0].0.as_str()).with("bound", bound);
+            let args = args.with_list("keys", names);
+            swept += self.restarting(|| run(&self.db, SWEEP, self.sql.sweep_dedup.bind(&args))).await?;
+        }
+        Ok(Some((last.int(2)?, swept)))
+    }
+
+    pub(super) async fn sweep_instances(&self, bound: i64) -> Result<u64, StoreError> {
+        let args = self.args().with("bound", bound);
+        self.restarting(|| run(&self.db, SWEEP, self.sql.sweep_instances.bind(&args))).await
+    }
+
+    /// The server's time, asked for now.
+    pub(super) async fn fresh_now(&self) -> Result<i64, StoreError> {
+        self.clock.forget();
+        self.restarting(|| self.now(&self.db, SWEEP)).await
+    }
+
+    /// The ids of all live messages, as of one moment, page by page.
+    pub(super) async fn live(&self) -> Result<HashSet<Uuid>, StoreError> {
+        self.restarting(|| async {
+            let isolation = (self.dialect == Dialect::MySql).then_some(IsolationLevel::RepeatableRead);
+            let snapshot =
+                self.db.begin_with_config(isolation, None).await.map_err(|e| classify(SWEEP, e))?;
+            let live = self.live_in(&snapshot).await;
+            self.roll_back(SWEEP, Transaction::of_pool(snapshot)).await?;
+            live
+        })
+        .await
+    }
+
+    async fn live_in(&self, snapshot: &impl ConnectionTrait) -> Result<HashSet<Uuid>, StoreError> {
+        let mut live = HashSet::new();
+        let (mut queue, mut shard, mut due_at, mut after) = (String::new(), 0, 0, Uuid::nil());
+        loop {
+            let args = self.args().with("queue", queue.as_str()).with("shard", shard);
+            let args = args.with("due_at", due_at).with("after", bytes(after)).with("limit", LIVE_PAGE);
+            let page = rows(snapshot, SWEEP, self.sql.sweep_live.bind(&args)).await?;
+            let Some(last) = page.last() else { return Ok(live) };
+            (after, queue, shard, due_at) = (last.uuid(0)?, last.text(1)?, last.int(2)?, last.int(3)?);
+            for row in &page {
+                live.insert(row.uuid(0)?);
+            }
+        }
+    }
+}

@@ -1,0 +1,42 @@
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
+
+use claimstream_domain::{Disposition, Retention, Settled, Settlement, StrainLimit};
+
+use super::{leftovers::Leftovers, strain::LagGauge};
+
+/// What sweeps go by.
+pub(crate) struct Upkeep {
+    pub(crate) retention: Retention,
+    pub(crate) limit: StrainLimit,
+    pub(crate) lag: Option<LagGauge>,
+    pub(crate) leftovers: Leftovers,
+    /// The server does not show its history list.
+    blind: AtomicBool,
+}
+
+impl Upkeep {
+    pub(crate) fn new(retention: Retention, limit: StrainLimit, lag: Option<LagGauge>) -> Self {
+        Self { retention, limit, lag, leftovers: Leftovers::default(), blind: AtomicBool::default() }
+    }
+
+    /// Notes which messages are finished, if their bodies are not to be kept; `begun` is when their settlement began.
+    pub(crate) fn note(&self, settlements: &[Settlement], settled: &[Settled], begun: Duration) {
+        if !self.retention.deletes() {
+            return;
+        }
+        let accepted = settlements.iter().zip(settled).filter(|(_, settled)| **settled == Settled::Accepted);
+        let done = accepted.filter(|(one, _)| matches!(one.disposition, Disposition::Done { .. }));
+        self.leftovers.note(begun, done.map(|(one, _)| one.receipt.message.uuid()));
+    }
+
+    pub(crate) fn is_blind(&self) -> bool {
+        self.blind.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn go_blind(&self) {
+        self.blind.store(true, Ordering::Relaxed);
+    }
+}

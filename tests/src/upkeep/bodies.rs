@@ -1,0 +1,68 @@
+use std::time::Duration;
+
+use claimstream_domain::{
+    DedupKey,
+    Enqueued::{Duplicate, New},
+    Retention,
+};
+use claimstream_sea_orm::Swept;
+use uuid::Uuid;
+
+use super::{Place, Scene, hex, keep};
+use crate::Suite;
+
+pub(super) fn add_to(suite: &mut Suite, place: &Place) {
+    let what = "a_sweep_takes_what_is_finished_and_leaves_what_is_live";
+    place.add(suite, "auto", keep(), what, takes_what_is_finished);
+    let what = "a_message_that_cannot_be_read_stands_in_nobodys_way";
+    place.add(suite, "auto", keep(), what, steps_over_what_cannot_be_read);
+    let what = "a_message_without_a_body_goes_to_the_dead_letters";
+    place.add(suite, "auto", keep(), what, buries_what_has_no_body);
+}
+
+/// Ids of all kinds: of the moment, random, and of long ago.
+async fn takes_what_is_finished(scene: Scene) {
+    let (random, old) = (Uuid::from_u128(u128::MAX / 3 * 2), Uuid::from_u128(9));
+    let key = |key: &str| DedupKey::new(key).expect("a key");
+    let done =
+        [scene.message(), scene.of_id(random), scene.of_id(old), scene.message().unique_by(key("done"))];
+    scene.outbox.enqueue_now(&done).await.expect("enqueue");
+    scene.finish_all().await;
+    let later = |n: u64| scene.message().deliver_after(Duration::from_secs(86_400 + n));
+    let live: Vec<_> = (0..3).map(later).chain([later(9).unique_by(key("live"))]).collect();
+    scene.outbox.enqueue_now(&live).await.expect("enqueue");
+    assert_eq!(scene.outbox.sweep().await.expect("sweep"), Swept::default());
+    scene.clock.advance(Retention::SHORTEST + Duration::from_secs(1));
+    let young = scene.message();
+    scene.outbox.enqueue_now(std::slice::from_ref(&young)).await.expect("enqueue");
+    let swept = scene.outbox.sweep().await.expect("sweep");
+    assert_eq!(swept, Swept { bodies: 4, dedup_keys: 1 });
+    let again = [scene.message().unique_by(key("done")), scene.message().unique_by(key("live"))];
+    assert_eq!(scene.outbox.enqueue_now(&again).await.expect("enqueue"), [New, Duplicate]);
+    scene.clock.advance(Duration::from_secs(86_400));
+    let left = scene.instance.take_all().await;
+    assert_eq!(left.len(), 6, "four live ones, a young one and one with a key that was free again");
+}
+
+async fn buries_what_has_no_body(scene: Scene) {
+    let (lost, kept) = (scene.of_id(Uuid::from_u128(1)), scene.message());
+    scene.outbox.enqueue_now(&[lost.clone(), kept.clone()]).await.expect("enqueue");
+    scene.execute(&format!("DELETE FROM claimstream_message WHERE id = {}", hex(lost.id.uuid()))).await;
+    let claimed = scene.instance.take_all().await;
+    assert_eq!(claimed.iter().map(|c| c.message.id).collect::<Vec<_>>(), [kept.id]);
+    let dead = scene.instance.dead().await;
+    assert_eq!(dead.iter().map(|dead| dead.message.id).collect::<Vec<_>>(), [lost.id]);
+    assert!(dead[0].reason.as_str().contains("its body is gone"), "{:?}", dead[0].reason);
+}
+
+async fn steps_over_what_cannot_be_read(scene: Scene) {
+    let (broken, kept) = (scene.of_id(Uuid::from_u128(1)), scene.message());
+    scene.outbox.enqueue_now(&[broken.clone(), kept.clone()]).await.expect("enqueue");
+    let id = hex(broken.id.uuid());
+    scene.execute(&format!("UPDATE claimstream_message SET headers = x'7b' WHERE id = {id}")).await;
+    let claimed = scene.instance.take_all().await;
+    assert_eq!(claimed.iter().map(|c| c.message.id).collect::<Vec<_>>(), [kept.id]);
+    let dead = scene.instance.dead().await;
+    assert_eq!((dead.len(), dead[0].message.id), (1, broken.id));
+    assert_eq!(dead[0].message.payload.bytes(), broken.payload.bytes());
+}

@@ -1,0 +1,166 @@
+//! A sweep is considerate: it waits where the server has it hard, and holds up nobody who writes.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use claimstream_domain::{Retention, StrainLimit};
+use claimstream_ports::StoreError;
+use claimstream_sea_orm::{LagGauge, Swept};
+use sea_orm::{ConnectionTrait, Database, DatabaseConnection, IsolationLevel, Statement, TransactionTrait};
+use tokio::{sync::mpsc, task::JoinHandle};
+use uuid::Uuid;
+
+use super::{Place, Scene, backend, hex, keep};
+use crate::Suite;
+
+/// Several chunks.
+const FINISHED: u64 = 300;
+
+/// What a gauge tells of, wherever the database is.
+pub(super) fn add_lag_to(suite: &mut Suite, place: &Place) {
+    place.add(suite, "auto", keep(), "a_sweep_waits_for_replicas", waits_for_replicas);
+}
+
+/// What takes a server.
+pub(super) fn add_to(suite: &mut Suite, place: &Place) {
+    place.add(suite, "auto", keep(), "a_sweep_waits_while_the_history_is_long", waits_for_history);
+    let what = "a_sweep_that_may_not_see_the_history_goes_on";
+    place.add(suite, "auto", keep(), what, goes_on_without_sight);
+    place.add(suite, "auto", keep(), "a_producer_never_waits_for_a_sweep", holds_up_no_producer);
+}
+
+/// A replica's lag in seconds, and word of every look at it.
+struct Replica {
+    lag: Arc<AtomicU64>,
+    looks: mpsc::UnboundedReceiver<()>,
+}
+
+impl Replica {
+    fn behind(seconds: u64) -> (Self, LagGauge) {
+        let (lag, (tell, looks)) = (Arc::new(AtomicU64::new(seconds)), mpsc::unbounded_channel());
+        let behind = Arc::clone(&lag);
+        let gauge = LagGauge::new(move || {
+            // Nobody listens once the trial is over.
+            let _ = tell.send(());
+            Some(Duration::from_secs(behind.load(Ordering::SeqCst)))
+        });
+        (Self { lag, looks }, gauge)
+    }
+
+    /// Two looks in a row: whoever looked the first time has waited.
+    async fn looked_at_twice(&mut self) {
+        for _ in 0..2 {
+            self.looks.recv().await.expect("a look");
+        }
+    }
+}
+
+/// Messages that were finished so long ago that nothing of them is kept.
+async fn finished_long_ago(scene: &Scene) {
+    // Ids of long ago, with room between them.
+    let messages: Vec<_> = (1..=FINISHED).map(|n| scene.of_id(id(n))).collect();
+    scene.enqueue(&messages).await;
+    scene.finish_all().await;
+    scene.clock.advance(Retention::SHORTEST + Duration::from_secs(1));
+}
+
+fn id(n: u64) -> Uuid {
+    Uuid::from_u128(u128::from(n) * 1000)
+}
+
+fn sweep(scene: &Scene) -> JoinHandle<Result<Swept, StoreError>> {
+    let outbox = scene.outbox.clone();
+    tokio::spawn(async move { outbox.sweep().await })
+}
+
+async fn swept(sweeping: JoinHandle<Result<Swept, StoreError>>) -> u64 {
+    sweeping.await.expect("no panic").expect("sweep").bodies
+}
+
+async fn waits_for_replicas(scene: Scene) {
+    finished_long_ago(&scene).await;
+    let (mut replica, gauge) = Replica::behind(11);
+    let scene = scene.again(|options| options.lag = Some(gauge)).await;
+    let sweeping = sweep(&scene);
+    replica.looked_at_twice().await;
+    assert_eq!(scene.bodies().await, FINISHED as i64);
+    replica.lag.store(10, Ordering::SeqCst);
+    assert_eq!(swept(sweeping).await, FINISHED);
+}
+
+/// A snapshot elsewhere keeps the server from removing what was changed since.
+async fn waits_for_history(scene: Scene) {
+    const CHANGES: u64 = 400;
+    finished_long_ago(&scene).await;
+    let beside = Database::connect(&scene.url).await.expect("connect");
+    let snapshot = beside.begin_with_config(Some(IsolationLevel::RepeatableRead), None).await.expect("begin");
+    number(&snapshot, "SELECT COUNT(*) FROM claimstream_message").await;
+    let before = history(&beside).await;
+    for n in 0..CHANGES {
+        let change = format!("UPDATE claimstream_message SET shard = {} WHERE id = {}", n % 2, hex(id(1)));
+        beside.execute_unprepared(&change).await.expect("a change");
+    }
+    let (mut replica, gauge) = Replica::behind(0);
+    let limit = StrainLimit { history: before + CHANGES / 2, ..StrainLimit::default() };
+    let scene = scene.again(|options| (options.strain_limit, options.lag) = (limit, Some(gauge))).await;
+    let sweeping = sweep(&scene);
+    replica.looked_at_twice().await;
+    assert_eq!(scene.bodies().await, FINISHED as i64);
+    snapshot.rollback().await.expect("rollback");
+    assert_eq!(swept(sweeping).await, FINISHED);
+}
+
+async fn history(beside: &DatabaseConnection) -> u64 {
+    let sql = "SELECT CAST(`COUNT` AS SIGNED) FROM information_schema.INNODB_METRICS \
+               WHERE NAME = 'trx_rseg_history_len'";
+    number(beside, sql).await as u64
+}
+
+async fn number(on: &impl ConnectionTrait, sql: &str) -> i64 {
+    let row = on.query_one_raw(Statement::from_string(backend(on), sql)).await.expect("an answer");
+    row.expect("a row").try_get_by_index(0).expect("a number")
+}
+
+async fn goes_on_without_sight(scene: Scene) {
+    finished_long_ago(&scene).await;
+    let database = scene.url.rsplit('/').next().and_then(|rest| rest.split('?').next()).expect("a database");
+    let user = format!("u{}", &Uuid::now_v7().simple().to_string()[16..]);
+    scene.execute(&format!("CREATE USER {user}@'%'")).await;
+    scene.execute(&format!("GRANT ALL ON {database}.* TO {user}@'%'")).await;
+    let url = scene.url.replacen("root@", &format!("{user}@"), 1);
+    let unprivileged = scene.at_url(url, |options| options.strain_limit.history = 0).await;
+    let swept = unprivileged.outbox.sweep().await;
+    scene.execute(&format!("DROP USER {user}@'%'")).await;
+    assert_eq!(swept.expect("sweep").bodies, FINISHED);
+}
+
+/// In the middle of a chunk, with rows locked on both sides of what is enqueued.
+async fn holds_up_no_producer(scene: Scene) {
+    finished_long_ago(&scene).await;
+    let beside = Database::connect(&scene.url).await.expect("connect");
+    let obstacle = beside.begin().await.expect("begin");
+    let lock = |n| format!("SELECT id FROM claimstream_message WHERE id = {} FOR UPDATE", hex(id(n)));
+    number_of_rows(&obstacle, &lock(50)).await;
+    let sweeping = sweep(&scene);
+    while beside.execute_unprepared(&format!("{} NOWAIT", lock(1))).await.is_ok() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let producer = scene.again(|_| {}).await;
+    let newcomers: Vec<_> = (0..60).map(|n| producer.of_id(Uuid::from_u128(n * 1000 + 500))).collect();
+    let enqueued = producer.outbox.enqueue_now(&newcomers);
+    let enqueued = tokio::time::timeout(Duration::from_secs(3), enqueued).await;
+    enqueued.expect("the producer waits for the sweep").expect("enqueue");
+    assert!(!sweeping.is_finished());
+    obstacle.rollback().await.expect("rollback");
+    assert_eq!(swept(sweeping).await, FINISHED);
+    assert_eq!(scene.instance.take_all().await.len(), newcomers.len());
+}
+
+async fn number_of_rows(on: &impl ConnectionTrait, sql: &str) -> usize {
+    on.query_all_raw(Statement::from_string(backend(on), sql)).await.expect("rows").len()
+}
