@@ -1,14 +1,12 @@
 use std::{sync::Arc, time::Duration};
 
-use claimstream_domain::{Disposition, NewMessage, Pace, QueueName, Reason, Settled, Settlement};
-use claimstream_ports::{StoreError, StoreErrorKind, Wakeup};
-use futures::{
-    channel::oneshot,
-    future::{join_all, select},
-};
+use claimstream_domain::{Disposition, NewMessage, Pace, Reason, Settled, Settlement};
+use claimstream_ports::{StoreError, StoreErrorKind};
+use futures::{channel::oneshot, future::select};
 
 use crate::{
     batch::{Batch, Entry},
+    hint::{awaited, wake_all},
     holdings::{Holdings, Ticket},
     settler::Outcome,
     setup::Setup,
@@ -126,14 +124,9 @@ impl Writing {
     async fn wake_for_children(&self, settlements: &[Settlement], settled: impl Iterator<Item = Settled>) {
         let Some(wakeup) = &self.setup.wakeup else { return };
         let accepted = settlements.iter().zip(settled).filter(|(_, settled)| *settled == Settled::Accepted);
-        let mut queues: Vec<&QueueName> = Vec::new();
-        for child in accepted.flat_map(|(settlement, _)| children(settlement)) {
-            if !queues.contains(&&child.queue) {
-                queues.push(&child.queue);
-            }
-        }
+        let queues = awaited(accepted.flat_map(|(settlement, _)| children(settlement)));
         if !queues.is_empty() {
-            let all = Box::pin(join_all(queues.into_iter().map(|queue| wake(&**wakeup, queue))));
+            let all = Box::pin(wake_all(&**wakeup, &queues));
             select(all, self.setup.timer.sleep(self.setup.config.settle_age)).await;
         }
     }
@@ -211,12 +204,6 @@ fn children(settlement: &Settlement) -> impl Iterator<Item = &NewMessage> {
     match &settlement.disposition {
         Disposition::Done { emit } => emit.iter(),
         _ => [].iter(),
-    }
-}
-
-async fn wake(wakeup: &dyn Wakeup, queue: &QueueName) {
-    if let Err(error) = wakeup.wake(queue).await {
-        tracing::debug!(%queue, %error, "nobody woken");
     }
 }
 

@@ -56,6 +56,25 @@ async fn run(relay: claimstream::Relay) -> Result<(), Failure> {
     });
     let report = relay.pipeline("orders", handler)?.run_until(shutdown_signal()?).await?;
     println!("{report:?}");
+    hint(relay).await
+}
+
+async fn hint(relay: claimstream::Relay) -> Result<(), Failure> {
+    use std::sync::Arc;
+
+    use claimstream::{Compose, NewMessage, Verdict, handler_fn};
+    use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
+
+    use claimstream::{EnqueueHinted, LocalWakeup};
+
+    let outbox = SeaOrmOutbox::open("mysql://app@db.example.com/shop", OpenOptions::default()).await?;
+    let wakeup = Arc::new(LocalWakeup::new());
+    let relay = relay.with_wakeup(wakeup.clone());
+
+    let tx = outbox.begin().await?;
+    let hint = outbox.enqueue_hinted(&tx, &[NewMessage::json("orders", &OrderPaid { order: 8 })?]).await?;
+    tx.commit().await?;
+    hint.wake(&*wakeup).await;
     let handler = handler_fn(|_| async { Verdict::ack() });
     sweep(relay.pipeline("orders", handler)?).await
 }

@@ -2,7 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use claimstream::{LocalWakeup, Pacing, RelayConfig, StoreErrorKind, Timer, Verdict, Wakeup, handler_fn};
+use claimstream::{
+    Compose, Enqueued, Hint, LocalWakeup, NewMessage, Pacing, RelayConfig, StoreErrorKind, Timer, Verdict,
+    Wakeup, handler_fn,
+};
 use futures::{StreamExt, executor::block_on};
 use proptest::prelude::*;
 
@@ -123,4 +126,51 @@ fn what_a_handler_gives_back_is_not_claimed_again_and_again_without_a_rest() {
     bench.pass(&play.timer, Duration::from_secs(60));
     let claims = play.stage().claims.len();
     assert!((20..60).contains(&claims), "{claims} claims in a minute");
+}
+
+#[test]
+fn a_relay_that_has_been_idle_for_ten_seconds_claims_less_than_every_other_second() {
+    let play = Play::default();
+    let mut bench = Bench::default();
+    let relay = play.relay(RelayConfig::default()).with_wakeup(Arc::new(LocalWakeup::new()));
+    let _task = bench.start(relay.claims("orders").unwrap().for_each(|_| async {}));
+    bench.pass(&play.timer, Duration::from_secs(10));
+    let before = play.stage().claims.len();
+    bench.pass(&play.timer, Duration::from_secs(100));
+    let claims = play.stage().claims.len() - before;
+    // From half the longest wait to all of it.
+    assert!((20..=40).contains(&claims), "{claims} claims in 100 seconds");
+}
+
+/// Messages come at any time, also while the one before is handled, and everybody's commit is followed by a hint.
+#[test]
+fn what_is_enqueued_in_the_same_process_is_claimed_without_a_wait() {
+    let (play, wakeup) = (Play::default(), Arc::new(LocalWakeup::new()));
+    let mut bench = Bench::default();
+    let relay = play.relay(RelayConfig::default()).with_wakeup(Arc::clone(&wakeup) as _);
+    let _task = bench.start(relay.claims("orders").unwrap().for_each_concurrent(None, |claim| async move {
+        if let Ok(claim) = claim {
+            accepted(claim.ack().await);
+        }
+    }));
+    bench.pass(&play.timer, Duration::from_secs(60));
+    let mut waits = Vec::new();
+    for n in 0..200_u64 {
+        bench.pass(&play.timer, Duration::from_millis(5 + n * 37 % 200));
+        let (at, known) = (play.timer.now(), play.stage().claims.len());
+        play.stage().answers.push_back(Answer::Messages(vec![1]));
+        let message = NewMessage::json("orders", &n).unwrap();
+        block_on(Hint::of(&[message], vec![Enqueued::New]).wake(&*wakeup));
+        bench.settle();
+        while !play.stage().answers.is_empty() {
+            assert!(play.timer.advance_to_next());
+            bench.settle();
+        }
+        let claims = play.stage().claims.clone();
+        let found = claims[known..].iter().find(|claim| claim.found == Some(1)).unwrap();
+        waits.push(found.at - at);
+    }
+    waits.sort();
+    let (median, last) = (waits[100], waits[199]);
+    assert!(median < Duration::from_millis(5) && last <= Duration::from_millis(20), "{median:?}, {last:?}");
 }
