@@ -50,6 +50,10 @@ impl Suite {
             self.add(&venue, conformance::order(), |venue| Box::pin(async move { venue.stage().await }));
             order::add_to(self, venue);
         }
+        for venue in venues.late {
+            self.add(&venue, conformance::late(), |venue| Box::pin(async move { venue.stage().await }));
+            order::add_commits_to(self, venue);
+        }
         for venue in venues.skipping {
             self.add(&venue, conformance::skipping(), |venue| Box::pin(async move { venue.stage().await }));
         }

@@ -58,6 +58,11 @@ pub fn order() -> impl Iterator<Item = &'static Clause<Stage>> {
     order::CLAUSES.iter()
 }
 
+/// What a store owes that keeps messages of one key in order and lets two transactions write at a time.
+pub fn late() -> impl Iterator<Item = &'static Clause<Stage>> {
+    order::LATE.iter()
+}
+
 /// What a store owes that keeps messages of one key in order, but lets them overtake one that fails.
 pub fn skipping() -> impl Iterator<Item = &'static Clause<Stage>> {
     order::SKIPPING.iter()

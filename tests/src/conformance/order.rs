@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use claimstream_domain::{NewMessage, OrderingKey, Settled::Accepted};
 
-use super::{Clause, clauses};
+use super::{Clause, clauses, transactions::RESET};
 use crate::{LEASE, Stage, ids};
 
 pub const CLAUSES: &[Clause<Stage>] = clauses!["order":
@@ -16,6 +16,11 @@ pub const CLAUSES: &[Clause<Stage>] = clauses!["order":
     a_key_goes_on_where_it_was_after_a_take_over,
     a_full_claim_of_other_keys_lets_nobody_overtake,
     ten_thousand_that_wait_behind_a_key_hide_no_other_key,
+];
+
+pub const LATE: &[Clause<Stage>] = clauses!["order":
+    a_message_committed_late_comes_behind_one_of_its_key_that_was_handed_out,
+    a_message_committed_late_is_handed_out_within_two_seconds_though_other_keys_fill_every_claim,
 ];
 
 pub const SKIPPING: &[Clause<Stage>] = clauses!["order":
@@ -103,11 +108,50 @@ pub async fn a_key_goes_on_where_it_was_after_a_take_over(stage: Stage) {
     }
 }
 
+pub async fn a_message_committed_late_comes_behind_one_of_its_key_that_was_handed_out(stage: Stage) {
+    let late = stage.message();
+    let tx = stage.rival.begin().await;
+    tx.enqueue(std::slice::from_ref(&late)).await.expect("enqueue");
+    stage.advance(Duration::from_secs(1)).await;
+    let younger = stage.enqueue(2).await;
+    let first = stage.store.take(9).await;
+    assert_eq!(ids(&first), younger[..1]);
+    tx.commit().await.expect("commit");
+    stage.store.finds_nothing().await;
+    assert_eq!(stage.store.ack(&first[0]).await, Accepted);
+    stage.advance(RESET).await;
+    for id in [late.id, younger[1]] {
+        let one = stage.store.take(9).await;
+        assert_eq!(ids(&one), [id]);
+        assert_eq!(stage.store.ack(&one[0]).await, Accepted);
+    }
+}
+
+pub async fn a_message_committed_late_is_handed_out_within_two_seconds_though_other_keys_fill_every_claim(
+    stage: Stage,
+) {
+    let late = stage.message();
+    let tx = stage.rival.begin().await;
+    tx.enqueue(std::slice::from_ref(&late)).await.expect("enqueue");
+    stage.advance(Duration::from_secs(1)).await;
+    let others = neighbours(&stage).map(|key| stage.message().ordered_by(key)).take(9).collect::<Vec<_>>();
+    for other in &others {
+        stage.store.enqueue(std::slice::from_ref(other)).await;
+        stage.advance(Duration::from_micros(1)).await;
+    }
+    for other in &others[..3] {
+        assert_eq!(ids(&stage.store.take(1).await), [other.id]);
+    }
+    tx.commit().await.expect("commit");
+    stage.advance(RESET).await;
+    assert_eq!(ids(&stage.store.take(1).await), [late.id]);
+}
+
 pub async fn a_full_claim_of_other_keys_lets_nobody_overtake(stage: Stage) {
     stage.enqueue(2).await;
     let failing = stage.store.take(1).await.remove(0);
     assert_eq!(stage.store.nack(&failing, Duration::from_secs(9), "busy").await, Accepted);
-    let beside = neighbour(&stage);
+    let beside = neighbours(&stage).next().expect("a key in every shard");
     stage.store.enqueue(&[stage.message().ordered_by(beside.clone())]).await;
     stage.enqueue(1).await;
     let other = stage.store.claim(1).await;
@@ -136,13 +180,12 @@ pub async fn a_message_that_fails_is_overtaken_while_it_waits(stage: Stage) {
     assert_eq!(ids(&stage.store.take(9).await), sent[..1]);
 }
 
-/// Another key whose messages lie in the same shard as those of the stage.
-fn neighbour(stage: &Stage) -> OrderingKey {
+/// Other keys whose messages lie in the same shard as those of the stage.
+fn neighbours(stage: &Stage) -> impl Iterator<Item = OrderingKey> {
     let shard = |message: &NewMessage| stage.facts.shards.shard_of(message.id, message.ordering_key.as_ref());
     let home = shard(&stage.message());
     let keys = (0..).map(|n| OrderingKey::new(&format!("neighbour-{n}")).expect("a key"));
-    let mut here = keys.filter(|key| shard(&stage.message().ordered_by(key.clone())) == home);
-    here.next().expect("a key in every shard")
+    keys.filter(move |key| shard(&stage.message().ordered_by(key.clone())) == home)
 }
 
 /// Messages with a key each.

@@ -10,7 +10,10 @@ use claimstream_ports::StoreError;
 use futures::future::join_all;
 
 use super::{Clause, clauses};
-use crate::{Instance, LEASE, Stage};
+use crate::{Instance, LEASE, Stage, ids};
+
+/// The longest that a store may go on from where it was without looking back.
+pub(super) const RESET: Duration = Duration::from_secs(2);
 
 pub const CLAUSES: &[Clause<Stage>] = clauses!["transactions":
     a_message_is_invisible_before_its_transaction_commits,
@@ -18,6 +21,7 @@ pub const CLAUSES: &[Clause<Stage>] = clauses!["transactions":
     a_claim_does_not_wait_for_an_open_enqueue,
     an_enqueue_does_not_wait_for_another_one,
     a_message_committed_late_is_not_missed,
+    a_message_committed_late_is_handed_out_within_two_seconds_though_every_claim_is_full,
     a_key_of_an_open_transaction_is_taken_if_it_commits,
     a_key_of_an_open_transaction_is_free_if_it_rolls_back,
     of_many_parallel_enqueues_of_one_key_one_is_new,
@@ -77,6 +81,22 @@ pub async fn a_message_committed_late_is_not_missed(stage: Stage) {
     tx.commit().await.expect("commit");
     let rest: HashSet<_> = stage.store.take_all().await.iter().map(|c| c.message.id).collect();
     assert_eq!(rest, HashSet::from([late.id, younger[2]]));
+}
+
+pub async fn a_message_committed_late_is_handed_out_within_two_seconds_though_every_claim_is_full(
+    stage: Stage,
+) {
+    let late = stage.message();
+    let tx = stage.rival.begin().await;
+    tx.enqueue(std::slice::from_ref(&late)).await.expect("enqueue");
+    stage.advance(Duration::from_secs(1)).await;
+    let younger = stage.enqueue(9).await;
+    for id in &younger[..3] {
+        assert_eq!(ids(&stage.store.take(1).await), [*id]);
+    }
+    tx.commit().await.expect("commit");
+    stage.advance(RESET).await;
+    assert_eq!(ids(&stage.store.take(1).await), [late.id]);
 }
 
 pub async fn a_key_of_an_open_transaction_is_taken_if_it_commits(stage: Stage) {

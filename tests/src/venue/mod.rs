@@ -68,6 +68,8 @@ pub struct Venues {
     pub owner: Vec<Arc<dyn Venue>>,
     /// Those that keep messages of one key in order, and hold a key back behind what fails.
     pub ordered: Vec<Arc<SeaOrmVenue>>,
+    /// Those of them on which two transactions can write at a time.
+    pub late: Vec<Arc<SeaOrmVenue>>,
     /// Those that keep messages of one key in order, and let it overtake what fails.
     pub skipping: Vec<Arc<SeaOrmVenue>>,
     /// Those with an outbox on which two transactions can write at a time.
@@ -137,7 +139,9 @@ impl Venues {
             venues.notification.push(venue);
         }
         let of_word = |word| Arc::new(SeaOrmVenue::server(server.name, url, word));
-        venues.ordered.push(of_word("shard_lease per_key"));
+        let ordered = of_word("shard_lease per_key");
+        venues.ordered.push(ordered.clone());
+        venues.late.push(ordered);
         venues.skipping.push(of_word("shard_lease per_key_skip"));
         venues
     }
