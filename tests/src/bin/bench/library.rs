@@ -1,107 +1,159 @@
 use std::{
+    pin::pin,
     sync::{Arc, Mutex},
     time::Duration,
 };
 
-use claimstream::{Claims, Relay, RelayConfig, Settled};
-use claimstream_domain::{MessageId, NewMessage, Payload, QueueName, QueueStatus};
+use claimstream::{Claim, Claims, Relay, RelayConfig, RelayError, Settled};
+use claimstream_domain::{MessageId, NewMessage, OrderingKey, Payload, QueueName};
 use claimstream_ports::Observe;
-use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox, StrategyChoice};
+use claimstream_sea_orm::{OpenOptions, Order, SeaOrmOutbox};
 use claimstream_tokio::TokioTimer;
-use futures::StreamExt;
-use sea_orm::ConnectionTrait;
+use futures::{StreamExt, future::select};
 use uuid::Uuid;
 
 use crate::{
-    Failure, Options,
-    contender::Contender,
-    instance::{Job, Work},
-    round::unix_now,
+    Failure,
+    contender::Own,
+    cue,
+    job::{self, Job, Work, number_in, sent_in, unix_micros, unix_now},
+    machine::cpu_seconds,
 };
 
-const QUEUE: &str = "bench";
+/// The queue that is measured.
+pub(crate) const QUEUE: &str = "bench";
+/// A queue in the same tables that nobody writes to.
+const ASIDE: &str = "aside";
 
 /// An instance that has had nothing for this long looks whether the queue is empty, and is done if it is.
-const QUIET: Duration = Duration::from_millis(500);
-/// What is still there after this long without anything happening counts as lost.
-const PATIENCE: Duration = Duration::from_secs(60);
+const QUIET: f64 = 0.5;
+/// Longer than a lease: what is still there after this long without anything happening will not come any more.
+const PATIENCE: f64 = 45.0;
+/// How many ordering keys there are.
+const KEYS: u64 = 1000;
 
-/// Empties the outbox and fills it through the library's own enqueue.
-pub(crate) async fn fill(url: &str, contender: Contender, options: &Options) -> Result<(), Failure> {
-    let outbox = open(url, contender).await?;
-    for table in ["claimstream_queue", "claimstream_message"] {
-        outbox.connection().execute_unprepared(&format!("TRUNCATE TABLE {table}")).await?;
+/// Opens the outbox as the contender's name says.
+pub(crate) async fn open(url: &str, own: Own, connections: u32) -> Result<SeaOrmOutbox, Failure> {
+    let (strategy, order) = match own {
+        Own::ShardLeasePerKey => (Own::ShardLease, Order::PerKey),
+        other => (other, Order::None),
+    };
+    let strategy = strategy.name().parse()?;
+    let options = OpenOptions { strategy, order, max_connections: connections, ..OpenOptions::default() };
+    Ok(SeaOrmOutbox::open(url, options).await?)
+}
+
+/// A message with a number; with one of a thousand keys, if it is to have one.
+pub(crate) fn message(number: u64, sent: u64, bytes: usize, keyed: bool) -> Result<NewMessage, Failure> {
+    let payload = Payload::new("application/octet-stream", job::payload(number, sent, bytes))?;
+    let message = NewMessage::new(MessageId::new(Uuid::now_v7()), QueueName::new(QUEUE)?, payload);
+    match keyed {
+        true => Ok(message.ordered_by(OrderingKey::new(&format!("key {}", number % KEYS))?)),
+        false => Ok(message),
     }
-    let queue = QueueName::new(QUEUE)?;
-    let payload = Payload::new("application/octet-stream", vec![b'x'; options.payload])?;
-    for start in (0..options.backlog).step_by(500) {
-        let count = 500.min(options.backlog - start);
-        let message = |_| NewMessage::new(MessageId::new(Uuid::now_v7()), queue.clone(), payload.clone());
-        outbox.enqueue_now(&(0..count).map(message).collect::<Vec<_>>()).await?;
-    }
-    Ok(())
+}
+
+/// How a relay is set up: as a service would be, but for the batch.
+pub(crate) fn relay_config(job: &Job) -> RelayConfig {
+    let batch = job.batch as u32;
+    RelayConfig { batch, prefetch: 2 * batch, settle_batch: batch, ..RelayConfig::default() }
 }
 
 /// An instance that uses the library as a service would: a stream, handlers beside each other, acknowledgements.
-pub(crate) struct Instance {
-    outbox: Arc<SeaOrmOutbox>,
-    claims: Claims,
-    in_hand: usize,
+pub(crate) async fn work(job: &Job, own: Own) -> Result<Work, Failure> {
+    let outbox = Arc::new(open(&job.url, own, 4).await?);
+    let config = relay_config(job);
+    let relay = Relay::new(outbox.clone(), TokioTimer::new(), config);
+    let mut claims = relay.claims(if job.aside { ASIDE } else { QUEUE })?;
+    cue::wait_for_go()?;
+    let tally = Tally::begin();
+    handle_until_done(job, &outbox, &mut claims, &tally).await;
+    claims.close().await?;
+    Ok(tally.end())
 }
 
-impl Instance {
-    pub(crate) async fn ready(job: &Job, contender: Contender) -> Result<Self, Failure> {
-        let outbox = Arc::new(open(&job.url, contender).await?);
-        let config = RelayConfig {
-            batch: job.batch as u32,
-            prefetch: 2 * job.batch as u32,
-            settle_batch: job.batch as u32,
-            ..RelayConfig::default()
-        };
-        let relay = Relay::new(outbox.clone(), TokioTimer::new(), config);
-        Ok(Self { claims: relay.claims(QUEUE)?, in_hand: 2 * job.batch, outbox })
-    }
+/// Handles messages, as many beside each other as may be in hand, until there is no more to do; what has begun is finished.
+async fn handle_until_done(job: &Job, outbox: &SeaOrmOutbox, claims: &mut Claims, tally: &Tally) {
+    let over = pin!(tokio::time::sleep(Duration::from_secs(job.seconds)));
+    let done = pin!(async {
+        match job.stay {
+            true => cue::stop().await,
+            false => drained(outbox, tally).await,
+        }
+    });
+    let in_hand = relay_config(job).prefetch as usize;
+    claims.take_until(select(over, done)).for_each_concurrent(in_hand, |claim| tally.handle(claim)).await;
+}
 
-    pub(crate) async fn drain(self, wait: impl FnOnce() -> Result<(), Failure>) -> Result<Work, Failure> {
-        wait()?;
-        let work = Mutex::new(Work { last: unix_now(), ..Work::default() });
-        let handle = |claim: Result<claimstream::Claim, claimstream::RelayError>| async {
-            let claim = claim.expect("a claim");
-            let id = claim.message().id.uuid().as_u128();
-            work.lock().expect("no panic").handed_out.push(id);
-            std::hint::black_box(claim.message().payload.bytes());
-            let answer = claim.ack().await.expect("an answer");
-            let mut work = work.lock().expect("no panic");
-            match answer {
-                Settled::Accepted => {
-                    work.acknowledged.push(id);
-                    work.last = unix_now();
-                }
-                Settled::Superseded => work.superseded += 1,
-            }
-        };
-        let draining = self.claims.for_each_concurrent(self.in_hand, handle);
-        let quiet = async {
-            loop {
-                tokio::time::sleep(QUIET / 5).await;
-                let last = work.lock().expect("no panic").last;
-                let quiet = unix_now().saturating_sub(last);
-                if quiet > PATIENCE || (quiet > QUIET && self.outbox.observe().await.is_ok_and(is_drained)) {
-                    break;
-                }
-            }
-        };
-        futures::future::select(Box::pin(draining), Box::pin(quiet)).await;
-        Ok(work.into_inner().expect("no panic"))
+/// Ends when nothing is left, or when nothing comes any more.
+async fn drained(outbox: &SeaOrmOutbox, tally: &Tally) {
+    loop {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let quiet = unix_now() - tally.last();
+        let empty = async || outbox.observe().await.is_ok_and(|all| all.iter().all(|queue| queue.depth == 0));
+        if quiet > PATIENCE || (quiet > QUIET && empty().await) {
+            break;
+        }
     }
 }
 
-fn is_drained(queues: Vec<QueueStatus>) -> bool {
-    queues.iter().all(|queue| queue.depth == 0)
+/// Writes down what was handed out and what became of it.
+pub(crate) struct Tally {
+    work: Mutex<Work>,
+    went: f64,
+    cpu: f64,
 }
 
-async fn open(url: &str, contender: Contender) -> Result<SeaOrmOutbox, Failure> {
-    let strategy: StrategyChoice = contender.name().parse()?;
-    let options = OpenOptions { strategy, max_connections: 4, ..OpenOptions::default() };
-    Ok(SeaOrmOutbox::open(url, options).await?)
+impl Tally {
+    /// Now is when the work begins.
+    pub(crate) fn begin() -> Self {
+        let went = unix_now();
+        Self { work: Mutex::new(Work { last: went, ..Work::default() }), went, cpu: cpu_seconds("self") }
+    }
+
+    /// Handles a message, in no time, and acknowledges it.
+    pub(crate) async fn handle(&self, claim: Result<Claim, RelayError>) {
+        let claim = match claim {
+            Ok(claim) => claim,
+            Err(error) => return self.fail(error),
+        };
+        let number = self.handed_out(claim.message().payload.bytes());
+        match claim.ack().await {
+            Ok(Settled::Accepted) => self.work().accept(number, self.went),
+            Ok(Settled::Superseded) => self.work().superseded += 1,
+            Err(error) => self.fail(error),
+        }
+    }
+
+    /// Counts a message that was handed out, and says its number.
+    pub(crate) fn handed_out(&self, payload: &[u8]) -> u64 {
+        let (number, sent) = (number_in(payload), sent_in(payload));
+        let mut work = self.work();
+        work.handed_out.push(number);
+        if sent != 0 {
+            work.latencies.add(Duration::from_micros(unix_micros().saturating_sub(sent)));
+        }
+        number
+    }
+
+    pub(crate) fn end(self) -> Work {
+        let mut work = self.work.into_inner().expect("no panic");
+        work.cpu_seconds = cpu_seconds("self") - self.cpu;
+        work
+    }
+
+    fn last(&self) -> f64 {
+        self.work().last
+    }
+
+    fn fail(&self, error: impl std::error::Error) {
+        let mut work = self.work();
+        if work.errors.len() < 20 {
+            work.errors.push(error.to_string());
+        }
+    }
+
+    fn work(&self) -> std::sync::MutexGuard<'_, Work> {
+        self.work.lock().expect("no panic")
+    }
 }

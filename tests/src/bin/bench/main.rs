@@ -1,64 +1,58 @@
-//! Measures claim and acknowledgement on one server, the library beside a hand-written bound, in one run.
+//! Measures the library on real servers, beside hand-written SQL and other libraries, in one run.
 //!
 //! `cargo run --release -p claimstream-tests --bin bench -- --server mariadb-10.11`
 //!
-//! Every contender drains the same backlog with 1, 4 and 16 instances, each a process of its own. The bound, `ceilxr`, is
-//! what a single table can do at best: every instance knows beforehand which rows are its own, so nothing is searched,
-//! nothing is contended and nothing is fenced; it updates a batch by primary key with the claim index maintained, reads
-//! the bodies, and marks the batch done. Rounds are interleaved; the table shows medians.
+//! Every contender plays the same scenarios; every instance and every producer is a process of its own. The reference,
+//! `ceilxr`, is what a single table can do at best: every instance knows beforehand which rows are its own, so nothing is
+//! searched, nothing is contended and nothing is fenced; it updates a batch by primary key with the claim index maintained,
+//! reads the bodies, and marks the batch done. Rounds are interleaved; medians are shown. `bench report` writes
+//! BENCHMARKS.md from what `--json` has gathered.
+//!
+//! Other libraries are in a binary of their own, named by `--peers`, that understands: `list`, which prints a JSON object
+//! a line for each (`name`, `version`, `note`, `scenarios`, and `leases` if it leases messages and counts attempts);
+//! `fill JOB`; `instance JOB`, which prints `ready`, waits for a line, works, and prints its work; and `enqueue JOB`. Job,
+//! work and what producers print are in `job.rs`.
 #![forbid(unsafe_code)]
 
-mod ceiling;
+mod backlog;
+mod cell;
+mod child;
 mod contender;
+mod cue;
+mod drain;
+mod handwritten;
+mod holding;
 mod instance;
+mod job;
+mod latencies;
 mod library;
-mod round;
+mod machine;
+mod options;
+mod producing;
+mod record;
+mod report;
+mod run;
+mod scenario;
 mod server;
+mod statistics;
 mod table;
+mod waking;
 
 use clap::Parser;
 
-use crate::contender::Contender;
-
-/// What to measure.
-#[derive(Parser, Clone, Debug)]
-#[command(about = "Claim and acknowledgement of the library beside a hand-written bound, in one run")]
-struct Options {
-    /// The server: mariadb-10.5, mariadb-10.11, mariadb-11.8 or mysql-9.7; it is started if it does not run.
-    #[arg(long, default_value = "mariadb-10.11")]
-    server: String,
-    /// Another server, by URL; a database is made on it for the time of the run, and no other is touched.
-    #[arg(long)]
-    database: Option<String>,
-    /// How many instances, as a list.
-    #[arg(long, value_delimiter = ',', default_value = "1,4,16")]
-    instances: Vec<usize>,
-    /// How many messages each round drains.
-    #[arg(long, default_value_t = 100_000)]
-    backlog: usize,
-    /// How many messages a claim asks for.
-    #[arg(long, default_value_t = 100)]
-    batch: usize,
-    /// How many bytes a message carries.
-    #[arg(long, default_value_t = 500)]
-    payload: usize,
-    /// How often each figure is measured; the median is shown.
-    #[arg(long, default_value_t = 3)]
-    rounds: usize,
-    /// Who takes part, as a list.
-    #[arg(long, value_delimiter = ',', default_value = "ceilxr,preemptive_update,skip_locked,shard_lease")]
-    contenders: Vec<Contender>,
-    /// Set by the bench when it starts an instance of itself.
-    #[arg(long, hide = true)]
-    instance: Option<String>,
-}
+use crate::options::{Options, Verb};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
     let options = Options::parse();
-    let done = match &options.instance {
-        Some(job) => instance::run(job).await,
-        None => measure(&options).await,
+    let done = match &options.verb {
+        None => run::run(&options).await,
+        Some(Verb::Report { json, out, plots }) => report::write(json, out, plots),
+        Some(Verb::Instance { job }) => instance::run(job).await,
+        Some(Verb::Enqueue { job }) => producing::flat_out(job).await,
+        Some(Verb::Produce { job }) => producing::steadily(job).await,
+        Some(Verb::Hold { job }) => holding::run(job).await,
+        Some(Verb::Wake { job }) => waking::run(job).await,
     };
     if let Err(error) = done {
         eprintln!("bench: {error}");
@@ -68,24 +62,3 @@ async fn main() {
 
 /// Anything that went wrong, as a sentence.
 type Failure = Box<dyn std::error::Error + Send + Sync>;
-
-async fn measure(options: &Options) -> Result<(), Failure> {
-    let server = server::Server::find(options).await?;
-    let url = server.url();
-    let mut table = table::Table::new(&server.describe().await?, options);
-    for instances in &options.instances {
-        for round in 1..=options.rounds {
-            for contender in &options.contenders {
-                match round::run(options, &url, *contender, *instances).await {
-                    Ok(result) => {
-                        eprintln!("{contender:<18} {instances:>2} instances, round {round}: {result}");
-                        table.add(*contender, *instances, result);
-                    }
-                    Err(refused) => table.refuse(*contender, &refused.to_string()),
-                }
-            }
-        }
-    }
-    println!("{table}");
-    table.verdict()
-}

@@ -1,85 +1,110 @@
-use std::{collections::BTreeMap, fmt};
+use std::fmt::Write;
 
-use crate::{Failure, Options, contender::Contender, round::Outcome};
+use crate::{cell::conditions, record::Record, statistics::ratio};
 
-/// The figures, by number of instances and contender.
-pub(crate) struct Table {
-    head: String,
-    cells: BTreeMap<(usize, Contender), Vec<Outcome>>,
-    refused: BTreeMap<Contender, String>,
+/// What the ratios of a group are against.
+const REFERENCE: &str = "ceilxr";
+
+/// A group of cells as a table for the terminal: medians, least and most, ratios, and what should be nothing.
+pub(crate) fn table(records: &[Record]) -> String {
+    let mut text = String::new();
+    let Some(first) = records.first() else { return text };
+    let _ = writeln!(text, "\n{} on {}, {} rounds", first.scenario, first.server.name, most_rounds(records));
+    let _ = writeln!(
+        text,
+        "{:<34} {:<44} {:>12} {:>25} {:>6} {:>9} {:>10} {:>10} {:>6} {:>11}",
+        "contender",
+        "conditions",
+        "median",
+        "min - max",
+        "ratio",
+        "deadlocks",
+        "duplicates",
+        "superseded",
+        "lost",
+        "not drained"
+    );
+    for record in records {
+        line(&mut text, record, records);
+    }
+    text
 }
 
-impl Table {
-    pub(crate) fn new(server: &str, options: &Options) -> Self {
-        let head = format!(
-            "{server}\nbacklog {}, batch {}, payload {} bytes, {} rounds interleaved, every instance a process\n\
-             ratio = median against the median of ceilxr with as many instances, in this run",
-            options.backlog, options.batch, options.payload, options.rounds
-        );
-        Self { head, cells: BTreeMap::new(), refused: BTreeMap::new() }
+fn line(text: &mut String, record: &Record, group: &[Record]) {
+    let figure = main_figure(&record.scenario);
+    let conditions = conditions(record.instances, &record.parameters);
+    let counts = record.counts();
+    let median = record.median(figure);
+    let range = record
+        .range(figure)
+        .map_or_else(String::new, |(least, most)| format!("{} - {}", short(least), short(most)));
+    let reference =
+        group.iter().find(|other| other.contender == REFERENCE).and_then(|other| other.median(figure));
+    let ratio = median.zip(reference).and_then(|(one, other)| ratio(one, other));
+    let ratio = ratio.map_or_else(String::new, |ratio| format!("{ratio:.2}"));
+    let _ = writeln!(
+        text,
+        "{:<34} {conditions:<44} {:>12} {range:>25} {ratio:>6} {:>9} {:>10} {:>10} {:>6} {:>11}",
+        record.contender,
+        median.map_or_else(|| "-".into(), short),
+        counts.deadlocks,
+        counts.duplicates,
+        counts.superseded,
+        counts.lost,
+        counts.not_drained,
+    );
+    for failure in &record.failures {
+        let _ = writeln!(text, "    failed: {failure}");
     }
+}
 
-    pub(crate) fn add(&mut self, contender: Contender, instances: usize, outcome: Outcome) {
-        self.cells.entry((instances, contender)).or_default().push(outcome);
+/// The figure that a scenario is about.
+pub(crate) fn main_figure(scenario: &str) -> &'static str {
+    match scenario {
+        "steady" => "latency_p99_ms",
+        "highest_rate" => "highest_rate",
+        "near_empty" => "insert_p99_ms",
+        "idle" => "statements_per_second_and_instance",
+        "wakeup" => "latency_p50_ms",
+        "memory" => "resident_held_mib",
+        _ => "rate",
     }
+}
 
-    pub(crate) fn refuse(&mut self, contender: Contender, why: &str) {
-        self.refused.insert(contender, why.to_owned());
+/// A number as people write it: no more digits than it is worth.
+pub(crate) fn short(value: f64) -> String {
+    match value.abs() {
+        size if size >= 100.0 && value < 0.0 => format!("-{}", whole(-value as u64)),
+        size if size >= 100.0 => whole(value.round() as u64),
+        size if size >= 10.0 => format!("{value:.1}"),
+        _ => format!("{value:.2}"),
     }
+}
 
-    /// Fails if anything was lost or doubled, or if nothing was measured.
-    pub(crate) fn verdict(&self) -> Result<(), Failure> {
-        let wrong: usize = self.cells.values().flatten().map(|cell| cell.lost + cell.duplicates).sum();
-        match (self.cells.is_empty(), wrong) {
-            (true, _) => Err("nothing was measured".into()),
-            (false, 0) => Ok(()),
-            (false, wrong) => Err(format!("{wrong} messages were lost or doubled").into()),
+/// A whole number, its digits in groups of three.
+pub(crate) fn whole(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::new();
+    for (n, digit) in digits.chars().enumerate() {
+        if n > 0 && (digits.len() - n) % 3 == 0 {
+            text.push(',');
         }
+        text.push(digit);
     }
-
-    fn ceiling(&self, instances: usize) -> Option<f64> {
-        self.cells.get(&(instances, Contender::Ceilxr)).map(|cells| median(cells))
-    }
+    text
 }
 
-impl fmt::Display for Table {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "\n{}\n", self.head)?;
-        writeln!(
-            f,
-            "{:>9}  {:<18} {:>12} {:>21} {:>6} {:>9} {:>10} {:>10} {:>5}",
-            "instances",
-            "contender",
-            "messages/s",
-            "min - max",
-            "ratio",
-            "deadlocks",
-            "duplicates",
-            "superseded",
-            "lost"
-        )?;
-        for ((instances, contender), cells) in &self.cells {
-            let rates = cells.iter().map(|cell| cell.rate);
-            let (min, max) = (rates.clone().fold(f64::MAX, f64::min), rates.fold(0.0, f64::max));
-            let ratio =
-                self.ceiling(*instances).map_or_else(String::new, |c| format!("{:.2}", median(cells) / c));
-            writeln!(
-                f,
-                "{instances:>9}  {contender:<18} {:>12.0} {:>21} {ratio:>6} {:>9} {:>10} {:>10} {:>5}",
-                median(cells),
-                format!("{min:.0} - {max:.0}"),
-                cells.iter().map(|cell| cell.deadlocks).sum::<u64>(),
-                cells.iter().map(|cell| cell.duplicates).sum::<usize>(),
-                cells.iter().map(|cell| cell.superseded).sum::<usize>(),
-                cells.iter().map(|cell| cell.lost).sum::<usize>(),
-            )?;
-        }
-        self.refused.iter().try_for_each(|(contender, why)| writeln!(f, "{contender}: {why}"))
-    }
+fn most_rounds(records: &[Record]) -> usize {
+    records.iter().map(|record| record.rounds.len()).max().unwrap_or(0)
 }
 
-fn median(cells: &[Outcome]) -> f64 {
-    let mut rates: Vec<f64> = cells.iter().map(|cell| cell.rate).collect();
-    rates.sort_by(f64::total_cmp);
-    rates.get(rates.len() / 2).copied().unwrap_or_default()
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short() {
+        let numbers = [0.123, 12.34, 123.4, 1234.4, 1_234_567.0, -1500.0, 99.96].map(short);
+        assert_eq!(numbers, ["0.12", "12.3", "123", "1,234", "1,234,567", "-1,500", "100.0"]);
+    }
 }

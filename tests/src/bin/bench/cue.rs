@@ -1,0 +1,30 @@
+use std::io::{Write, stdin, stdout};
+
+use serde::Serialize;
+use tokio::sync::oneshot;
+
+use crate::Failure;
+
+/// Says that this process is ready, and waits until it is told to go.
+pub(crate) fn wait_for_go() -> Result<(), Failure> {
+    println!("ready");
+    stdout().flush()?;
+    stdin().read_line(&mut String::new())?;
+    Ok(())
+}
+
+/// Ends when this process is told to stop.
+pub(crate) async fn stop() {
+    let (told, heard) = oneshot::channel();
+    std::thread::spawn(move || {
+        let _ = stdin().read_line(&mut String::new());
+        let _ = told.send(());
+    });
+    let _ = heard.await;
+}
+
+/// The last word of this process.
+pub(crate) fn report(what: &impl Serialize) -> Result<(), Failure> {
+    stdout().write_all(&serde_json::to_vec(what)?)?;
+    Ok(stdout().flush()?)
+}

@@ -1,0 +1,103 @@
+//! Contenders without a library: loops of SQL on tables of their own.
+
+mod bound;
+mod clustered;
+mod design;
+mod s0;
+mod s1;
+
+pub(crate) use design::Design;
+use sea_orm::sqlx::{Connection, Executor, MySqlConnection, mysql::MySqlConnectOptions};
+
+use crate::{
+    Failure,
+    contender::Own,
+    cue,
+    job::{Job, Work, unix_now},
+    machine::cpu_seconds,
+};
+
+/// The tables of a contender.
+pub(crate) fn design(own: Own) -> Result<Design, Failure> {
+    match own {
+        Own::Ceil => Ok(bound::CEIL),
+        Own::Ceilxr => Ok(bound::CEILXR),
+        Own::Handwritten => Ok(clustered::DESIGN),
+        Own::S0 => Ok(s0::DESIGN),
+        Own::S1 => Ok(s1::DESIGN),
+        library => Err(format!("{} has the library's tables", library.name()).into()),
+    }
+}
+
+/// An instance of a hand-written loop.
+pub(crate) async fn work(job: &Job, own: Own) -> Result<Work, Failure> {
+    let connection = connect(&job.url).await?;
+    match own {
+        Own::Ceil => run(job, bound::Bound::new(connection, job, false)).await,
+        Own::Ceilxr => run(job, bound::Bound::new(connection, job, true)).await,
+        Own::Handwritten => run(job, clustered::Clustered::new(connection, job)).await,
+        Own::S0 => run(job, s0::S0::new(connection, job)).await,
+        Own::S1 => run(job, s1::S1::new(connection, job)).await,
+        library => Err(format!("{} is not hand-written", library.name()).into()),
+    }
+}
+
+/// A loop of claims and acknowledgements on one connection.
+trait Claimer {
+    /// The numbers of the messages of the next claim, or that there is nothing left.
+    async fn claim(&mut self) -> Result<Claimed, Failure>;
+    /// Acknowledges the last claim, and says how many of its messages were still its own.
+    async fn acknowledge(&mut self) -> Result<u64, Failure>;
+}
+
+enum Claimed {
+    Some(Vec<u64>),
+    /// Nothing this time.
+    Nothing,
+    /// Nothing is left.
+    Drained,
+}
+
+async fn run(job: &Job, mut claimer: impl Claimer) -> Result<Work, Failure> {
+    cue::wait_for_go()?;
+    let (went, cpu) = (unix_now(), cpu_seconds("self"));
+    let mut work = Work { last: went, ..Work::default() };
+    while unix_now() - went < job.seconds as f64 {
+        let numbers = match retried(async || claimer.claim().await).await? {
+            Claimed::Some(numbers) => numbers,
+            Claimed::Nothing => continue,
+            Claimed::Drained => break,
+        };
+        work.handed_out.extend(&numbers);
+        let accepted = retried(async || claimer.acknowledge().await).await?;
+        match accepted == numbers.len() as u64 {
+            true => work.accept_all(numbers, went),
+            false => work.superseded += numbers.len() as u64 - accepted,
+        }
+    }
+    work.cpu_seconds = cpu_seconds("self") - cpu;
+    Ok(work)
+}
+
+/// Tries again after a deadlock, a lock wait that took too long, or a change under a snapshot.
+async fn retried<T>(mut what: impl AsyncFnMut() -> Result<T, Failure>) -> Result<T, Failure> {
+    loop {
+        match what().await {
+            Err(error) if ["1213", "1205", "1020"].iter().any(|code| error.to_string().contains(code)) => {}
+            done => return done,
+        }
+    }
+}
+
+/// A connection as the library has them: READ COMMITTED, and every statement prepared once.
+pub(crate) async fn connect(url: &str) -> Result<MySqlConnection, Failure> {
+    let options: MySqlConnectOptions = url.parse()?;
+    let mut connection = MySqlConnection::connect_with(&options.statement_cache_capacity(512)).await?;
+    connection.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED").await?;
+    Ok(connection)
+}
+
+/// As many marks as there are values, for a list.
+fn marks(count: usize) -> String {
+    vec!["?"; count].join(", ")
+}

@@ -1,0 +1,138 @@
+use crate::{record::Record, statistics::ratio};
+
+/// All that was measured, the newest last.
+pub(super) struct Book {
+    records: Vec<Record>,
+}
+
+impl Book {
+    pub(super) fn new(records: Vec<Record>) -> Self {
+        Self { records }
+    }
+
+    /// The servers, in the order in which they were measured first.
+    pub(super) fn servers(&self) -> Vec<&str> {
+        distinct(self.records.iter().map(|record| record.server.name.as_str()))
+    }
+
+    /// The scenarios, in the order in which they are told, and then those that others measured.
+    pub(super) fn scenarios(&self) -> Vec<&str> {
+        const TOLD: [&str; 12] = [
+            "drain",
+            "backlog",
+            "steady",
+            "highest_rate",
+            "snapshot",
+            "near_empty",
+            "idle",
+            "wakeup",
+            "single",
+            "network",
+            "enqueue",
+            "memory",
+        ];
+        let there = distinct(self.records.iter().map(|record| record.scenario.as_str()));
+        let told = TOLD.into_iter().filter(|name| there.contains(name));
+        let others = there.iter().copied().filter(|name| !TOLD.contains(name));
+        told.chain(others).collect()
+    }
+
+    /// One record of each run, in order.
+    pub(super) fn runs(&self) -> Vec<&Record> {
+        let runs = distinct(self.records.iter().map(|record| record.run.as_str()));
+        runs.iter().filter_map(|run| self.records.iter().find(|record| record.run == *run)).collect()
+    }
+
+    /// The newest record of each cell of a scenario.
+    pub(super) fn cells(&self, server: &str, scenario: &str) -> Vec<&Record> {
+        let mut cells: Vec<&Record> = Vec::new();
+        let here = self.records.iter().filter(|one| one.server.name == server && one.scenario == scenario);
+        for record in here {
+            match cells.iter_mut().find(|cell| cell.is_same_cell(record)) {
+                // A round that failed does not replace one that was measured.
+                Some(cell) if !record.rounds.is_empty() || cell.rounds.is_empty() => *cell = record,
+                Some(_) => {}
+                None => cells.push(record),
+            }
+        }
+        cells
+    }
+
+    /// The newest median of a cell that this is true of.
+    pub(super) fn figure(&self, server: &str, figure: &str, is: impl Fn(&Record) -> bool) -> Option<f64> {
+        let newest = self.records.iter().rev().filter(|record| record.server.name == server && is(record));
+        newest.filter_map(|record| record.median(figure)).next()
+    }
+
+    /// One cell's median by the largest of the others', of the newest run that has both.
+    pub(super) fn ratio(
+        &self,
+        server: &str,
+        figure: &str,
+        is_one: impl Fn(&Record) -> bool,
+        is_other: impl Fn(&Record) -> bool,
+    ) -> Option<f64> {
+        let here = |run: &str| {
+            let of_run = self.records.iter().filter(move |one| one.run == run && one.server.name == server);
+            of_run.collect::<Vec<_>>()
+        };
+        self.runs().iter().rev().find_map(|run| {
+            let run = here(&run.run);
+            let one =
+                run.iter().rev().filter(|record| is_one(record)).find_map(|record| record.median(figure));
+            let others =
+                run.iter().filter(|record| is_other(record)).filter_map(|record| record.median(figure));
+            ratio(one?, others.max_by(f64::total_cmp)?)
+        })
+    }
+
+    /// All cells of a server that this is true of, every scenario.
+    pub(super) fn all<'a>(&'a self, server: &'a str, is: impl Fn(&Record) -> bool + 'a) -> Vec<&'a Record> {
+        let scenarios = self.scenarios().into_iter();
+        scenarios.flat_map(|name| self.cells(server, name)).filter(|record| is(record)).collect()
+    }
+}
+
+fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut distinct: Vec<&str> = Vec::new();
+    for name in names {
+        if !distinct.contains(&name) {
+            distinct.push(name);
+        }
+    }
+    distinct
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Round;
+
+    fn record(run: &str, contender: &str, rate: f64) -> Record {
+        let mut round = Round::default();
+        round.set("rate", rate);
+        Record { run: run.into(), contender: contender.into(), rounds: vec![round], ..Record::default() }
+    }
+
+    #[test]
+    fn a_ratio_stays_inside_one_run() {
+        let book = Book::new(vec![
+            record("first", "a", 10.0),
+            record("first", "b", 5.0),
+            record("second", "a", 90.0),
+            record("third", "c", 1.0),
+        ]);
+        let is = |name: &'static str| move |record: &Record| record.contender == name;
+        assert_eq!(book.ratio("", "rate", is("a"), is("b")), Some(2.0));
+        assert_eq!(book.ratio("", "rate", is("a"), is("c")), None);
+        assert_eq!(book.figure("", "rate", is("a")), Some(90.0));
+    }
+
+    #[test]
+    fn a_newer_record_replaces_an_older_one_unless_it_failed() {
+        let failed = Record { rounds: Vec::new(), failures: vec!["x".into()], ..record("c", "a", 0.0) };
+        let book = Book::new(vec![record("a", "a", 1.0), record("b", "a", 2.0), failed]);
+        let cells = book.cells("", "");
+        assert_eq!(cells.iter().map(|cell| cell.run.as_str()).collect::<Vec<_>>(), ["b"]);
+    }
+}

@@ -1,0 +1,81 @@
+//! BENCHMARKS.md and its plots, made of the lines that measurements wrote and of nothing else.
+
+mod book;
+mod plots;
+mod sections;
+mod targets;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use self::book::Book;
+use crate::{Failure, record::Record};
+
+/// Writes the text, and the plots that it shows.
+pub(crate) fn write(json: &[PathBuf], out: &Path, plots: &Path) -> Result<(), Failure> {
+    let mut records = Vec::new();
+    for file in json {
+        records.extend(Record::read(file)?);
+    }
+    if records.is_empty() {
+        return Err("there is nothing to report".into());
+    }
+    let book = Book::new(records);
+    fs::create_dir_all(plots)?;
+    let drawn = plots::draw(&book, plots)?;
+    let folder = relative(plots, out);
+    Ok(fs::write(out, sections::text(&book, &drawn, &folder))?)
+}
+
+/// The plots' directory as seen from the text.
+fn relative(plots: &Path, out: &Path) -> String {
+    let beside = out.parent().unwrap_or(Path::new(""));
+    plots.strip_prefix(beside).unwrap_or(plots).to_string_lossy().replace('\\', "/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Round;
+
+    fn record(contender: &str, rate: f64) -> Record {
+        let mut round = Round::default();
+        round.set("rate", rate);
+        let mut record = Record {
+            run: "one".into(),
+            scenario: "drain".into(),
+            contender: contender.into(),
+            instances: 1,
+            rounds: vec![round],
+            ..Record::default()
+        };
+        record.server.name = "mariadb-10.11".into();
+        record
+    }
+
+    #[test]
+    fn lines_become_a_text_with_targets_and_plots() {
+        let folder = std::env::temp_dir().join(format!("bench-report-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let (lines, out) = (folder.join("lines.json"), folder.join("BENCHMARKS.md"));
+        let mut failed = record("s0", 1.0);
+        failed.rounds.clear();
+        failed.failures.push("no SKIP LOCKED here".into());
+        for record in [record("ceilxr", 50_000.0), record("shard_lease", 100_000.0), failed] {
+            record.append_to(&lines).unwrap();
+        }
+        write(&[lines], &out, &folder.join("benchmarks")).unwrap();
+        let text = fs::read_to_string(&out).unwrap();
+        assert!(
+            text.contains("| `shard_lease` against `ceilxr`, 1 instance | 2.00, at least 1.90: met |"),
+            "{text}"
+        );
+        assert!(text.contains("not measured"), "{text}");
+        assert!(text.contains("no SKIP LOCKED here"), "a cell that failed is reported: {text}");
+        assert!(text.contains("(benchmarks/rate-instances-mariadb-10.11.svg)"), "{text}");
+        assert!(folder.join("benchmarks/rate-instances-mariadb-10.11.svg").exists());
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}

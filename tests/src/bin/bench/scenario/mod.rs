@@ -1,0 +1,140 @@
+//! What is measured: each scenario is a list of groups, and the cells of a group are measured beside each other.
+
+mod drains;
+mod enqueue;
+mod idle;
+mod memory;
+mod near_empty;
+mod network;
+mod proxy;
+mod steady;
+
+use std::time::Duration;
+
+use crate::{
+    Failure,
+    backlog::Backlog,
+    cell::Cell,
+    contender::Contender,
+    drain::{Drain, snapshot},
+    job::Job,
+    options::Options,
+    record::Round,
+};
+
+/// All scenarios, in the order in which they are told.
+pub(crate) const ALL: [&str; 10] = [
+    "drain",
+    "backlog",
+    "steady",
+    "snapshot",
+    "near_empty",
+    "idle",
+    "single",
+    "network",
+    "enqueue",
+    "memory",
+];
+
+/// What a round of a cell consists of.
+#[derive(Clone, Debug)]
+pub(crate) enum Plan {
+    /// Instances empty a backlog.
+    Drain { job: Job, to_the_end: bool },
+    /// The same while a snapshot is open elsewhere.
+    DrainUnderSnapshot { job: Job },
+    /// The same through a network with this delay there and back.
+    DrainFarAway { job: Job, delay: Duration },
+    /// Producers at a rate, and instances that keep up or do not.
+    Steady(Job),
+    /// The highest rate that instances keep up with.
+    Highest(Job),
+    /// Producers, and consumers that have little to do or nothing.
+    NearEmpty(Job),
+    /// Instances that have nothing to do.
+    Idle(Job),
+    /// A message enqueued in the process of an idle instance.
+    Wake(Job),
+    /// Producers alone, as fast as they can.
+    Enqueue(Job),
+    /// All messages of a backlog in one process's hands.
+    Memory(Job),
+}
+
+/// The groups of a scenario, one at a time because the database's address goes into them.
+pub(crate) fn groups(
+    name: &str,
+    options: &Options,
+    contenders: &[Contender],
+    url: &str,
+) -> Result<Vec<Vec<Cell>>, Failure> {
+    let setting = Setting { options, contenders, url };
+    match name {
+        "drain" => Ok(drains::drain(&setting)),
+        "backlog" => Ok(drains::backlog(&setting)),
+        "snapshot" => Ok(drains::snapshot(&setting)),
+        "single" => Ok(drains::single(&setting)),
+        "network" => Ok(network::groups(&setting)),
+        "steady" => Ok(steady::groups(&setting)),
+        "near_empty" => Ok(near_empty::groups(&setting)),
+        "idle" => Ok(idle::groups(&setting)),
+        "enqueue" => Ok(enqueue::groups(&setting)),
+        "memory" => Ok(memory::groups(&setting)),
+        other => Err(format!("there is no scenario {other}; use {}", ALL.join(", ")).into()),
+    }
+}
+
+/// What all cells of a run have in common.
+struct Setting<'a> {
+    options: &'a Options,
+    contenders: &'a [Contender],
+    url: &'a str,
+}
+
+impl Setting<'_> {
+    /// A job of this run.
+    fn job(&self, contender: &Contender, instances: u64) -> Job {
+        Job {
+            url: self.url.to_owned(),
+            contender: contender.name().to_owned(),
+            backlog: self.options.backlog,
+            batch: self.options.batch,
+            payload: self.options.payload,
+            instances,
+            seconds: self.options.limit,
+            ..Job::default()
+        }
+    }
+
+    /// The strategies of the library that take part.
+    fn library(&self) -> impl Iterator<Item = &Contender> {
+        self.contenders.iter().filter(|contender| contender.is_library())
+    }
+
+    /// Those of this binary whose names these are.
+    fn named(&self, names: &'static [&'static str]) -> impl Iterator<Item = &Contender> {
+        self.contenders.iter().filter(move |one| one.peer().is_none() && names.contains(&one.name()))
+    }
+}
+
+/// Plays one round.
+pub(crate) async fn play(cell: &Cell, backlog: &mut Backlog, url: &str) -> Result<Round, Failure> {
+    let contender = &cell.contender;
+    match &cell.plan {
+        Plan::Drain { job, to_the_end } => {
+            Drain { contender, job: job.clone(), to_the_end: *to_the_end }.run(backlog, url).await
+        }
+        Plan::DrainUnderSnapshot { job } => {
+            let _open = snapshot(url).await?;
+            Drain { contender, job: job.clone(), to_the_end: false }.run(backlog, url).await
+        }
+        Plan::DrainFarAway { job, delay } => network::round(contender, job, *delay, backlog, url).await,
+        Plan::Steady(job) => steady::round(contender, job, backlog).await,
+        Plan::Highest(job) => steady::highest(contender, job, backlog).await,
+        Plan::NearEmpty(job) => near_empty::round(contender, job, backlog).await,
+        Plan::Idle(job) => idle::round(contender, job, backlog).await,
+        Plan::Wake(job) => idle::wake(contender, job, backlog).await,
+        Plan::Enqueue(job) => enqueue::round(contender, job, backlog).await,
+        Plan::Memory(job) => memory::round(contender, job, backlog).await,
+    }
+}
