@@ -1,6 +1,6 @@
 use std::{collections::HashSet, time::Duration};
 
-use sea_orm::sqlx::MySqlConnection;
+use sea_orm::sqlx::{Connection, Executor, MySqlConnection};
 
 use crate::{
     Failure,
@@ -21,6 +21,8 @@ pub(crate) struct Drain<'a> {
     pub(crate) job: Job,
     /// What is left in the end counts as lost.
     pub(crate) to_the_end: bool,
+    /// Somebody has a snapshot of the database open meanwhile.
+    pub(crate) under_snapshot: bool,
 }
 
 impl Drain<'_> {
@@ -28,6 +30,7 @@ impl Drain<'_> {
     pub(crate) async fn run(&self, backlog: &mut Backlog, direct: &str) -> Result<Round, Failure> {
         backlog.fill(self.contender, &Job { url: direct.to_owned(), ..self.job.clone() }).await?;
         let mut connection = handwritten::connect(direct).await?;
+        let _open = if self.under_snapshot { Some(snapshot(direct).await?) } else { None };
         let mut crew = Crew::start(self.contender, &self.job).await?;
         let before = Status::of(&mut connection).await?;
         let began = crew.go().await?;
@@ -126,8 +129,7 @@ pub(crate) fn figure(round: &mut Round, work: &[Work], began: f64, status: Statu
 }
 
 /// A connection that keeps a snapshot of the database open until it is closed.
-pub(crate) async fn snapshot(url: &str) -> Result<MySqlConnection, Failure> {
-    use sea_orm::sqlx::{Connection, Executor};
+async fn snapshot(url: &str) -> Result<MySqlConnection, Failure> {
     let mut connection = MySqlConnection::connect(url).await?;
     connection.execute("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ").await?;
     connection.execute("START TRANSACTION WITH CONSISTENT SNAPSHOT").await?;

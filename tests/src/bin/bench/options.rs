@@ -37,7 +37,7 @@ pub(crate) struct Options {
     #[arg(long, value_delimiter = ',', default_value = "10000,100000,1000000,5000000")]
     pub(crate) backlogs: Vec<u64>,
     /// How many messages are there under the snapshot.
-    #[arg(long, default_value_t = 2_000_000)]
+    #[arg(long, default_value_t = 1_000_000)]
     pub(crate) snapshot_backlog: u64,
     /// How many messages a claim asks for.
     #[arg(long, default_value_t = 100)]

@@ -158,28 +158,27 @@ impl Producers {
         sent: u64,
     ) -> impl Future<Output = Result<(), Failure>> + 'a {
         let rows = |row: &str| vec![row; self.job.per_transaction as usize].join(", ");
-        let payloads =
-            move || numbers.clone().map(move |number| (number, payload(number, sent, self.job.payload)));
+        let payloads = move || numbers.clone().map(move |number| payload(number, sent, self.job.payload));
         async move {
             let mut transaction = connection.begin().await?;
             if self.own == Own::Handwritten {
-                let body = "INSERT INTO bench_body (id, shard_id, created_at, payload) VALUES ";
-                let body = format!("{body}{}", rows("(?, 0, UTC_TIMESTAMP(6), ?)"));
+                let body = "INSERT INTO bench_body (shard_id, created_at, payload) VALUES ";
+                let body = format!("{body}{}", rows("(0, UTC_TIMESTAMP(6), ?)"));
                 let body = sqlx::query(AssertSqlSafe(body));
-                let body =
-                    payloads().fold(body, |query, (number, payload)| query.bind(number + 1).bind(payload));
-                body.execute(&mut *transaction).await?;
+                let body = payloads().fold(body, |query, payload| query.bind(payload));
+                // The ids of one insert follow each other.
+                let first = body.execute(&mut *transaction).await?.last_insert_id();
                 let queue = "INSERT INTO bench_queue (id, shard_id, available_at) VALUES ";
                 let queue = format!("{queue}{}", rows("(?, ?, UTC_TIMESTAMP(6))"));
+                let ids = first..first + self.job.per_transaction;
                 let queue = sqlx::query(AssertSqlSafe(queue));
-                let queue =
-                    payloads().fold(queue, |query, (number, _)| query.bind(number + 1).bind(number % 16));
+                let queue = ids.fold(queue, |query, id| query.bind(id).bind(id % 16));
                 queue.execute(&mut *transaction).await?;
             } else {
                 let insert = "INSERT INTO bench_ceilxr (shard_id, available_at, created_at, payload) VALUES ";
                 let insert = format!("{insert}{}", rows("(0, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6), ?)"));
                 let insert = sqlx::query(AssertSqlSafe(insert));
-                let insert = payloads().fold(insert, |query, (_, payload)| query.bind(payload));
+                let insert = payloads().fold(insert, |query, payload| query.bind(payload));
                 insert.execute(&mut *transaction).await?;
             }
             Ok(transaction.commit().await?)

@@ -1,9 +1,4 @@
-use std::{
-    collections::BTreeMap,
-    fs::{self, OpenOptions},
-    io::Write,
-    path::Path,
-};
+use std::{collections::BTreeMap, fs::OpenOptions, io::Write, path::Path};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -140,17 +135,6 @@ impl Record {
     pub(crate) fn append_to(&self, path: &Path) -> Result<(), Failure> {
         let mut file = OpenOptions::new().create(true).append(true).open(path)?;
         Ok(file.write_all(format!("{}\n", serde_json::to_string(self)?).as_bytes())?)
-    }
-
-    /// Reads all of a file.
-    pub(crate) fn read(path: &Path) -> Result<Vec<Self>, Failure> {
-        let text = fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
-        let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-        let record = |(n, line): (usize, &str)| {
-            let wrong = |e| format!("{}, line {}: {e}", path.display(), n + 1).into();
-            serde_json::from_str(line).map_err(wrong)
-        };
-        lines.map(record).collect()
     }
 }
 

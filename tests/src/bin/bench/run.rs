@@ -18,7 +18,9 @@ use crate::{
 pub(crate) async fn run(options: &Options) -> Result<(), Failure> {
     let mut verdict = Verdict::default();
     for name in &options.servers {
-        one_server(options, name, &mut verdict).await?;
+        if let Err(error) = one_server(options, name, &mut verdict).await {
+            verdict.wrong.push(format!("{name}: {error}"));
+        }
     }
     verdict.tell()
 }
@@ -39,8 +41,9 @@ async fn one_server(options: &Options, name: &str, verdict: &mut Verdict) -> Res
     println!("\n{name}: {}, {} cores", template.server.version, template.machine.cores);
     let url = server.url();
     let mut backlog = Backlog::new(&url);
-    for scenario in &options.scenarios {
-        for group in scenario::groups(scenario, options, &contenders, &url)? {
+    let scenarios = options.scenarios.iter().map(|name| scenario::groups(name, options, &contenders, &url));
+    for groups in scenarios.collect::<Result<Vec<_>, _>>()? {
+        for group in groups {
             let records = beside_each_other(options, group, &template, &mut backlog, &url).await;
             println!("{}", table(&records));
             for record in &records {
@@ -117,7 +120,10 @@ impl Verdict {
         let wrong = counts.lost + counts.duplicates + counts.doubled;
         if wrong > 0 && !others {
             let cell = crate::cell::conditions(record.instances, &record.parameters);
-            self.wrong.push(format!("{} {}, {cell}: {counts:?}", record.scenario, record.contender));
+            self.wrong.push(format!(
+                "lost or doubled: {} {}, {cell}: {counts:?}",
+                record.scenario, record.contender
+            ));
         }
     }
 
@@ -127,7 +133,7 @@ impl Verdict {
         }
         match self.wrong.is_empty() {
             true => Ok(()),
-            false => Err(format!("messages were lost or doubled:\n{}", self.wrong.join("\n")).into()),
+            false => Err(format!("not everything went well:\n{}", self.wrong.join("\n")).into()),
         }
     }
 }

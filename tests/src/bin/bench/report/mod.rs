@@ -1,6 +1,7 @@
 //! BENCHMARKS.md and its plots, made of the lines that measurements wrote and of nothing else.
 
 mod book;
+mod lines;
 mod plots;
 mod sections;
 mod targets;
@@ -11,13 +12,13 @@ use std::{
 };
 
 use self::book::Book;
-use crate::{Failure, record::Record};
+use crate::Failure;
 
 /// Writes the text, and the plots that it shows.
 pub(crate) fn write(json: &[PathBuf], out: &Path, plots: &Path) -> Result<(), Failure> {
     let mut records = Vec::new();
     for file in json {
-        records.extend(Record::read(file)?);
+        records.extend(lines::read(file)?);
     }
     if records.is_empty() {
         return Err("there is nothing to report".into());
@@ -38,7 +39,7 @@ fn relative(plots: &Path, out: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::Round;
+    use crate::record::{Record, Round};
 
     fn record(contender: &str, rate: f64) -> Record {
         let mut round = Round::default();

@@ -65,7 +65,7 @@ pub(super) fn text(book: &Book, plots: &[Plot], folder: &str) -> String {
 
 fn runs(book: &Book) -> String {
     let mut text = String::from("| run | commit | server | settings | machine |\n|---|---|---|---|---|\n");
-    for run in book.runs() {
+    for run in book.runs().into_iter().filter(|run| run.machine.cores > 0) {
         let settings = run.server.settings.iter().map(|(name, value)| format!("{name} = {value}"));
         let machine = &run.machine;
         let _ = writeln!(
@@ -127,6 +127,8 @@ fn title(scenario: &str) -> String {
         "network" => "Network between instances and server",
         "enqueue" => "Enqueueing alone",
         "memory" => "Memory",
+        "kill" => "Owners of shards killed",
+        "rebalance" => "Shards that change hands",
         other => other,
     };
     title.to_owned()
@@ -170,6 +172,14 @@ fn about(scenario: &str) -> &'static str {
         "memory" => {
             "A pipeline has all messages in hand for longer than a third of the lease, so that all are renewed, and then \
              acknowledges them."
+        }
+        "kill" => {
+            "Measured by the binary `ownership`: owners of shards are killed one after another under load; how many messages went wrong, and \
+             in which way, is counted for each."
+        }
+        "rebalance" => {
+            "Measured by the binary `ownership`: an instance comes, one goes, one dies in each round; milliseconds until \
+             others serve its shards."
         }
         _ => "",
     }
@@ -228,19 +238,16 @@ fn cells_table(server: &str, scenario: &str, cells: &[&Record]) -> String {
     if !same.is_empty() {
         let _ = writeln!(text, "{}.\n", same.join(", "));
     }
-    let mut shown: Vec<(String, String)> =
-        figures(scenario).iter().map(|(figure, heading)| ((*figure).into(), (*heading).into())).collect();
+    let shown = figures(scenario);
     if shown.is_empty() {
-        let names: BTreeSet<&String> =
-            cells.iter().flat_map(|cell| &cell.rounds).flat_map(|round| round.figures.keys()).collect();
-        shown = names.into_iter().map(|name| (name.clone(), name.replace('_', " "))).collect();
+        return text + &every_figure(cells, &varying);
     }
     let with_ratio = scenario != "highest_rate" && cells.iter().any(|cell| cell.contender == "ceilxr");
     let mut headings = vec!["contender".to_owned(), "instances".into()];
     headings.extend(varying.iter().map(|name| name.replace('_', " ")));
     headings.extend(shown.iter().enumerate().map(|(n, (_, heading))| match n {
         0 => format!("{heading} (least - most)"),
-        _ => heading.clone(),
+        _ => (*heading).to_owned(),
     }));
     headings.extend(with_ratio.then(|| "ratio".to_owned()));
     headings
@@ -263,6 +270,24 @@ fn cells_table(server: &str, scenario: &str, cells: &[&Record]) -> String {
             let conditions = crate::cell::conditions(cell.instances, &cell.parameters);
             let _ = writeln!(text, "\n`{}`, {conditions}: a round failed: {failure}", cell.contender);
         }
+    }
+    text
+}
+
+/// A line for each figure, where there are many and few cells.
+fn every_figure(cells: &[&Record], varying: &[&str]) -> String {
+    let told = |cell: &&Record| {
+        let varying =
+            varying.iter().filter_map(|name| Some(((*name).to_owned(), cell.parameters.get(*name)?.clone())));
+        format!("`{}`, {}", cell.contender, crate::cell::conditions(cell.instances, &varying.collect()))
+    };
+    let headings: Vec<_> = cells.iter().map(told).collect();
+    let mut text = format!("| figure | {} |\n|---|{}\n", headings.join(" | "), "---|".repeat(cells.len()));
+    let names: BTreeSet<_> =
+        cells.iter().flat_map(|cell| &cell.rounds).flat_map(|round| round.figures.keys()).collect();
+    for name in names {
+        let values = cells.iter().map(|cell| value(cell, name, cell.rounds.len() > 1));
+        let _ = writeln!(text, "| {} | {} |", name.replace('_', " "), values.collect::<Vec<_>>().join(" | "));
     }
     text
 }

@@ -27,7 +27,7 @@ fn whole(scenario: &str, setting: &Setting<'_>, contender: &Contender, instances
         _ => AT_MOST,
     };
     let to_the_end = seconds == AT_MOST;
-    let plan = Plan::Drain { job: Job { seconds, ..job.clone() }, to_the_end };
+    let plan = Plan::Drain { job: Job { seconds, ..job.clone() }, to_the_end, under_snapshot: false };
     sized(Cell::new(scenario, contender, instances, plan), &job)
 }
 
@@ -39,7 +39,7 @@ pub(super) fn backlog(setting: &Setting<'_>) -> Vec<Vec<Cell>> {
             let whole = backlog <= 200_000;
             let seconds = if whole { AT_MOST } else { setting.options.limit };
             let job = Job { backlog, seconds, ..setting.job(one, 1) };
-            let plan = Plan::Drain { job: job.clone(), to_the_end: whole };
+            let plan = Plan::Drain { job: job.clone(), to_the_end: whole, under_snapshot: false };
             sized(Cell::new("backlog", one, 1, plan), &job)
         };
         setting.named(names).map(cell).collect()
@@ -59,10 +59,12 @@ fn candidates(backlog: u64) -> &'static [&'static str] {
 pub(super) fn snapshot(setting: &Setting<'_>) -> Vec<Vec<Cell>> {
     let cells = |one: &Contender| {
         let job = Job { backlog: setting.options.snapshot_backlog, seconds: 30, ..setting.job(one, 1) };
-        let without = Plan::Drain { job: job.clone(), to_the_end: false };
-        let with = Plan::DrainUnderSnapshot { job: job.clone() };
-        let cell = |plan, open: &str| sized(Cell::new("snapshot", one, 1, plan), &job).with("snapshot", open);
-        [cell(without, "none"), cell(with, "open")]
+        let cell = |open: &str| {
+            let under_snapshot = open == "open";
+            let plan = Plan::Drain { job: job.clone(), to_the_end: false, under_snapshot };
+            sized(Cell::new("snapshot", one, 1, plan), &job).with("snapshot", open)
+        };
+        [cell("none"), cell("open")]
     };
     vec![setting.library().filter(|one| one.name() != "shard_lease_per_key").flat_map(cells).collect()]
 }
@@ -74,7 +76,7 @@ pub(super) fn single(setting: &Setting<'_>) -> Vec<Vec<Cell>> {
         let cell = |one: &Contender| {
             let backlog = setting.options.backlog.min(20_000);
             let job = Job { batch: 1, backlog, ..setting.job(one, *instances) };
-            let plan = Plan::Drain { job: job.clone(), to_the_end: false };
+            let plan = Plan::Drain { job: job.clone(), to_the_end: false, under_snapshot: false };
             sized(Cell::new("single", one, *instances, plan), &job)
         };
         setting.named(names).map(cell).collect()

@@ -12,13 +12,7 @@ mod steady;
 use std::time::Duration;
 
 use crate::{
-    Failure,
-    backlog::Backlog,
-    cell::Cell,
-    contender::Contender,
-    drain::{Drain, snapshot},
-    job::Job,
-    options::Options,
+    Failure, backlog::Backlog, cell::Cell, contender::Contender, drain::Drain, job::Job, options::Options,
     record::Round,
 };
 
@@ -40,9 +34,7 @@ pub(crate) const ALL: [&str; 10] = [
 #[derive(Clone, Debug)]
 pub(crate) enum Plan {
     /// Instances empty a backlog.
-    Drain { job: Job, to_the_end: bool },
-    /// The same while a snapshot is open elsewhere.
-    DrainUnderSnapshot { job: Job },
+    Drain { job: Job, to_the_end: bool, under_snapshot: bool },
     /// The same through a network with this delay there and back.
     DrainFarAway { job: Job, delay: Duration },
     /// Producers at a rate, and instances that keep up or do not.
@@ -61,7 +53,7 @@ pub(crate) enum Plan {
     Memory(Job),
 }
 
-/// The groups of a scenario, one at a time because the database's address goes into them.
+/// The groups of a scenario; refuses one that there is not.
 pub(crate) fn groups(
     name: &str,
     options: &Options,
@@ -121,12 +113,9 @@ impl Setting<'_> {
 pub(crate) async fn play(cell: &Cell, backlog: &mut Backlog, url: &str) -> Result<Round, Failure> {
     let contender = &cell.contender;
     match &cell.plan {
-        Plan::Drain { job, to_the_end } => {
-            Drain { contender, job: job.clone(), to_the_end: *to_the_end }.run(backlog, url).await
-        }
-        Plan::DrainUnderSnapshot { job } => {
-            let _open = snapshot(url).await?;
-            Drain { contender, job: job.clone(), to_the_end: false }.run(backlog, url).await
+        Plan::Drain { job, to_the_end, under_snapshot } => {
+            let (job, to_the_end, under_snapshot) = (job.clone(), *to_the_end, *under_snapshot);
+            Drain { contender, job, to_the_end, under_snapshot }.run(backlog, url).await
         }
         Plan::DrainFarAway { job, delay } => network::round(contender, job, *delay, backlog, url).await,
         Plan::Steady(job) => steady::round(contender, job, backlog).await,

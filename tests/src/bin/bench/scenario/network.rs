@@ -34,5 +34,5 @@ pub(super) async fn round(
 ) -> Result<Round, Failure> {
     let proxy = Proxy::start(url, delay)?;
     let job = Job { url: proxy.url(url)?, ..job.clone() };
-    Drain { contender, job, to_the_end: false }.run(backlog, url).await
+    Drain { contender, job, to_the_end: false, under_snapshot: false }.run(backlog, url).await
 }
