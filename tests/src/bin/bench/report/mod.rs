@@ -53,6 +53,8 @@ mod tests {
             ..Record::default()
         };
         record.server.name = "mariadb-10.11".into();
+        let sizes = [("backlog", 100_000), ("batch", 100), ("payload", 500)];
+        record.parameters = sizes.map(|(name, size)| (name.into(), size.into())).into();
         record
     }
 

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::{book::Book, plots::Plot, targets::targets};
 use crate::{
+    machine::Machine,
     record::Record,
     statistics::ratio,
     table::{main_figure, short, whole},
@@ -64,24 +65,30 @@ pub(super) fn text(book: &Book, plots: &[Plot], folder: &str) -> String {
 }
 
 fn runs(book: &Book) -> String {
-    let mut text = String::from("| run | commit | server | settings | machine |\n|---|---|---|---|---|\n");
-    for run in book.runs().into_iter().filter(|run| run.machine.cores > 0) {
-        let settings = run.server.settings.iter().map(|(name, value)| format!("{name} = {value}"));
+    let runs: Vec<_> = book.runs().into_iter().filter(|run| run.machine.cores > 0).collect();
+    let mut text = String::new();
+    let machine = |run: &&Record| {
         let machine = &run.machine;
-        let _ = writeln!(
-            text,
-            "| {} | {}, version {} | {}: {} | {} | {} cores, {} GiB, {}, {} |",
-            run.date,
-            run.commit.as_deref().unwrap_or("unknown"),
-            run.version,
-            run.server.name,
-            run.server.version,
-            settings.collect::<Vec<_>>().join(", "),
-            machine.cores,
-            machine.memory_gib,
-            machine.processor,
-            machine.system,
-        );
+        let Machine { cores, memory_gib, processor, system } = machine;
+        format!("* {cores} cores ({processor}), {memory_gib} GiB, {system}\n")
+    };
+    let server = |run: &&Record| {
+        let settings = run.server.settings.iter().map(|(name, value)| format!("`{name}` {value}"));
+        let settings = settings.collect::<Vec<_>>().join(", ");
+        format!("* {}: {}; {settings}\n", run.server.name, run.server.version)
+    };
+    let distinct =
+        runs.iter().map(machine).chain(runs.iter().map(server)).fold(Vec::new(), |mut all, line| {
+            if !all.contains(&line) {
+                all.push(line);
+            }
+            all
+        });
+    text.extend(distinct);
+    text += "\n| run | server | commit | version |\n|---|---|---|---|\n";
+    for run in runs {
+        let commit = run.commit.as_deref().unwrap_or("unknown");
+        let _ = writeln!(text, "| {} | {} | {commit} | {} |", run.date, run.server.name, run.version);
     }
     text
 }

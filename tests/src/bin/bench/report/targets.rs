@@ -57,7 +57,14 @@ pub(super) fn targets(book: &Book, server: &str) -> Vec<Target> {
 
 fn drained(contender: &str, instances: u64) -> impl Fn(&Record) -> bool {
     let contender = contender.to_owned();
-    move |one| one.scenario == "drain" && one.contender == contender && one.instances == instances
+    move |one| is_asked_for(one, instances) && one.contender == contender
+}
+
+/// Targets are about draining 100,000 messages of 500 bytes, 100 a claim.
+fn is_asked_for(one: &Record, instances: u64) -> bool {
+    let sizes = [("backlog", 100_000.0), ("batch", 100.0), ("payload", 500.0)];
+    let is_sized = sizes.iter().all(|(name, size)| one.number(name) == Some(*size));
+    one.scenario == "drain" && one.instances == instances && is_sized
 }
 
 fn many(instances: u64) -> String {
@@ -185,9 +192,7 @@ fn idleness(book: &Book, server: &str, targets: &mut Vec<Target>) {
 }
 
 fn against_peers(book: &Book, server: &str, targets: &mut Vec<Target>) {
-    let peer = |instances| {
-        move |one: &Record| one.scenario == "drain" && one.instances == instances && one.peer.is_some()
-    };
+    let peer = |instances| move |one: &Record| is_asked_for(one, instances) && one.peer.is_some();
     for (strategy, asks) in [("shard_lease", [2.3, 4.0]), ("preemptive_update", [1.25, 2.0])] {
         for (instances, ask) in [1, 4].into_iter().zip(asks) {
             let found = book.ratio(server, "rate", drained(strategy, instances), peer(instances));
