@@ -72,12 +72,12 @@ pub(super) async fn round(contender: &Contender, job: &Job, backlog: &mut Backlo
     let status = Status::of(&mut connection).await?.since(before);
     let produced: Produced = serde_json::from_str(&answer)?;
     let count = produced.count as f64;
-    let mut round = Round::default();
-    round.counts = Counts {
+    let counts = Counts {
         deadlocks: status.deadlocks as u64,
         errors: produced.errors.len() as u64,
         ..Counts::default()
     };
+    let mut round = Round { counts, ..Round::default() };
     // Whether what was committed is there.
     if let Some(there) = backlog.remaining(contender).await? {
         round.counts.lost = produced.count.saturating_sub(there);

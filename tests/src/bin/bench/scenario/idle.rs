@@ -14,6 +14,7 @@ use crate::{
     server::Status,
 };
 
+const INSTANCES: u64 = 4;
 /// When an instance counts as idle, and how long it is then looked at.
 const AFTER: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_secs(20);
@@ -23,17 +24,14 @@ const MESSAGES: u64 = 100;
 /// What idle instances ask of the server, and how soon one of them has a message that its own process enqueued.
 pub(super) fn groups(setting: &Setting<'_>) -> Vec<Vec<Cell>> {
     let idle = |one: &Contender| {
-        let cell = |instances| {
-            let job = Job { backlog: 0, ..setting.job(one, instances) };
-            Cell::new("idle", one, instances, Plan::Idle(job))
-        };
-        [cell(1), cell(4)]
+        let job = Job { backlog: 0, ..setting.job(one, INSTANCES) };
+        Cell::new("idle", one, INSTANCES, Plan::Idle(job))
     };
     let wake = |one: &Contender| {
         let job = Job { backlog: MESSAGES, ..setting.job(one, 1) };
         Cell::new("wakeup", one, 1, Plan::Wake(job)).with("messages", MESSAGES)
     };
-    vec![setting.library().flat_map(idle).collect(), setting.library().map(wake).collect()]
+    vec![setting.library().map(idle).collect(), setting.library().map(wake).collect()]
 }
 
 pub(super) async fn round(contender: &Contender, job: &Job, backlog: &mut Backlog) -> Result<Round, Failure> {
