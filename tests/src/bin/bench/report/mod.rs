@@ -3,6 +3,7 @@
 mod book;
 mod lines;
 mod plots;
+mod scenarios;
 mod sections;
 mod targets;
 
