@@ -15,7 +15,7 @@ pub(crate) struct Contender {
     pub(crate) library: &'static dyn Library,
 }
 
-static CONTENDERS: [Contender; 5] = [
+static CONTENDERS: [Contender; 6] = [
     Contender {
         name: "ruststream_row",
         version: "ruststream-sqlx 0.7.1",
@@ -32,7 +32,13 @@ static CONTENDERS: [Contender; 5] = [
         name: "gears",
         version: "cf-gears-toolkit-db 0.17.2",
         note: "an acknowledgement moves the cursor of one of 16 partitions and deletes nothing; clearing up comes later and is only partly in the figure; may stall until a reconciler runs after 60 s",
-        library: &Gears,
+        library: &Gears::AsShipped,
+    },
+    Contender {
+        name: "gears_reconciled",
+        version: "cf-gears-toolkit-db 0.17.2",
+        note: "as gears, with the reconciler every 50 ms, so that it does not stall",
+        library: &Gears::Reconciled,
     },
     Contender {
         name: "apalis",
@@ -43,7 +49,7 @@ static CONTENDERS: [Contender; 5] = [
     Contender {
         name: "fang",
         version: "fang 0.11.0",
-        note: "a transaction and a sort of the whole backlog per task, so it needs a small backlog; JSON around the payload; enqueues one task per transaction whatever is asked for",
+        note: "sorts the whole backlog for each task, so it needs a small one; takes a task without a transaction, so that two workers may be given the same; JSON around the payload; enqueues one task per transaction whatever is asked for",
         library: &Fang,
     },
 ];

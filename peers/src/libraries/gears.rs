@@ -27,8 +27,17 @@ const IN_USE: u32 = 9;
 /// The library asks its callers to send a transaction again when the server has chosen it as a victim.
 const ATTEMPTS: usize = 10;
 
-/// cf-gears-toolkit-db's outbox with its profile for high throughput, as shipped.
-pub(crate) struct Gears;
+/// How often partitions are looked for that nobody works on, other than as shipped.
+const OFTEN: Duration = Duration::from_millis(50);
+
+/// cf-gears-toolkit-db's outbox with its profile for high throughput.
+#[derive(Clone, Copy)]
+pub(crate) enum Gears {
+    /// As shipped: a partition that was left behind is found after a minute.
+    AsShipped,
+    /// Partitions that were left behind are found at once, so that nothing stalls.
+    Reconciled,
+}
 
 #[async_trait]
 impl Library for Gears {
@@ -49,7 +58,7 @@ impl Library for Gears {
     }
 
     async fn worker(&self, server: &Server, _job: &Job) -> Result<Box<dyn Worker>, Failure> {
-        Ok(Box::new(Pipeline { db: connect(server, IN_USE).await?, running: None }))
+        Ok(Box::new(Pipeline { form: *self, db: connect(server, IN_USE).await?, running: None }))
     }
 
     fn left(&self) -> &'static str {
@@ -103,6 +112,7 @@ impl Submission {
 }
 
 struct Pipeline {
+    form: Gears,
     db: Db,
     running: Option<OutboxHandle>,
 }
@@ -111,6 +121,10 @@ struct Pipeline {
 impl Worker for Pipeline {
     async fn start(&mut self) -> Result<(), Failure> {
         let outbox = Outbox::builder(self.db.clone()).profile(OutboxProfile::high_throughput());
+        let outbox = match self.form {
+            Gears::AsShipped => outbox,
+            Gears::Reconciled => outbox.reconciler_tuning(WorkerTuning::reconciler().idle_interval(OFTEN)),
+        };
         let queue = outbox.queue(QUEUE, Partitions::of(PARTITIONS)).leased(Handler);
         self.running = Some(queue.start().await?);
         Ok(())
