@@ -35,9 +35,9 @@ impl<'a> Held<'a> {
     /// A connection in a transaction. One that is at hand needs no word for that.
     pub(crate) async fn begin(store: &'a Store) -> Result<Self, DbErr> {
         let mut held = Self::of(store, Commits::WhenTold);
-        match store.berth.leave(Commits::WhenTold, &store.outage) {
-            Some(connection) => held.connection = Mutex::new(Some(connection)),
-            None => drop(held.execute_unprepared("SET autocommit = 0").await?),
+        held.connection = Mutex::new(store.berth.leave(Commits::WhenTold, &store.outage));
+        if held.connection.get_mut().is_none() {
+            held.execute_unprepared("SET autocommit = 0").await?;
         }
         held.in_transaction = AtomicBool::new(true);
         Ok(held)

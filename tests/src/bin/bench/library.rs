@@ -61,7 +61,7 @@ pub(crate) fn relay_config(job: &Job) -> RelayConfig {
 
 /// An instance that uses the library as a service would: a stream, handlers beside each other, acknowledgements.
 pub(crate) async fn work(job: &Job, own: Own) -> Result<Work, Failure> {
-    let outbox = Arc::new(open(&job.url, own, 4).await?);
+    let outbox = Arc::new(open(&job.url, own, 8).await?);
     let config = relay_config(job);
     let relay = Relay::new(outbox.clone(), TokioTimer::new(), config);
     let mut claims = relay.claims(if job.aside { ASIDE } else { QUEUE })?;
