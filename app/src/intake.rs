@@ -8,7 +8,7 @@ use claimstream_domain::{ClaimId, ClaimRequest, Claimed, Found, Next, Pace, Queu
 use claimstream_ports::StoreError;
 use futures::{
     FutureExt,
-    future::{BoxFuture, select},
+    future::{BoxFuture, Either, select},
 };
 use tracing::Instrument;
 
@@ -28,6 +28,8 @@ pub(crate) struct Intake {
     queue: QueueName,
     stage: Stage,
     pace: Pace,
+    /// Whether a wakeup led to the newest claim.
+    woken: bool,
     stopping: bool,
 }
 
@@ -39,8 +41,8 @@ enum Stage {
     Ready,
     /// Waiting for the answer to a claim call.
     Claiming(Call),
-    /// Waiting as the pacing says.
-    Waiting(BoxFuture<'static, ()>),
+    /// Waiting as the pacing says; tells whether a wakeup cut it short.
+    Waiting(BoxFuture<'static, bool>),
     /// At an end.
     Stopped,
 }
@@ -55,7 +57,8 @@ struct Call {
 
 impl Intake {
     pub(crate) fn new(setup: Arc<Setup>, holdings: Arc<Holdings>, queue: QueueName) -> Self {
-        Self { setup, holdings, queue, stage: Stage::Ready, pace: Pace::default(), stopping: false }
+        let (stage, pace) = (Stage::Ready, Pace::default());
+        Self { setup, holdings, queue, stage, pace, woken: false, stopping: false }
     }
 
     /// The next messages that are claimed, or an error that no repetition helps against.
@@ -76,7 +79,7 @@ impl Intake {
                     return Poll::Ready(self.conclude(claim, asked, sent, answer));
                 }
                 Stage::Waiting(wait) => {
-                    ready!(wait.poll_unpin(cx));
+                    self.woken = ready!(wait.poll_unpin(cx));
                     self.stage = Stage::Ready;
                 }
                 Stage::Stopped => return Poll::Pending,
@@ -176,27 +179,29 @@ impl Intake {
             Next::ClaimNow => Stage::Ready,
             Next::Wait(wait) => Stage::Waiting(self.wait(found, wait)),
         };
+        self.woken = false;
     }
 
     /// Waits, until a wakeup at the longest.
     ///
-    /// A wakeup that comes right after a claim in vain is heard only when the shortest wait is over; otherwise a flood of
-    /// wakeups for messages that others take would be a flood of claims.
-    fn wait(&self, found: Found, wait: Duration) -> BoxFuture<'static, ()> {
+    /// A wakeup that comes right after one that led to a claim in vain is heard only when the shortest wait is over;
+    /// otherwise a flood of wakeups for messages that others take would be a flood of claims.
+    fn wait(&self, found: Found, wait: Duration) -> BoxFuture<'static, bool> {
         let timer = Arc::clone(&self.setup.timer);
         let Some(wakeup) = self.setup.wakeup.clone() else {
-            return async move { timer.sleep(wait).await }.boxed();
+            return async move { timer.sleep(wait).map(|()| false).await }.boxed();
         };
         let queue = self.queue.clone();
         let deaf = match found {
             Found::Full | Found::Some => Duration::ZERO,
+            Found::Nothing if !self.woken => Duration::ZERO,
             Found::Nothing | Found::Failed => self.setup.config.pacing.idle_min.min(wait),
         };
         async move {
             if !deaf.is_zero() {
                 timer.sleep(deaf).await;
             }
-            select(wakeup.wait(&queue), timer.sleep(wait - deaf)).await;
+            matches!(select(wakeup.wait(&queue), timer.sleep(wait - deaf)).await, Either::Left(_))
         }
         .boxed()
     }

@@ -102,6 +102,20 @@ fn a_wakeup_cuts_the_wait_but_not_right_after_a_claim_in_vain() {
 }
 
 #[test]
+fn after_a_claim_in_vain_that_nobody_asked_for_a_wakeup_is_heard_at_once() {
+    let (play, wakeup) = (Play::new([Answer::Messages(vec![1])]), Arc::new(LocalWakeup::new()));
+    let mut bench = Bench::default();
+    let relay = play.relay(RelayConfig::default()).with_wakeup(Arc::clone(&wakeup) as _);
+    let _task = bench.start(relay.claims("orders").unwrap().for_each(|_| async {}));
+    bench.pass(&play.timer, Duration::from_millis(30));
+    let calls = play.stage().claims.len();
+    assert_eq!(play.stage().claims[calls - 1].found, Some(0), "the relay's own look");
+    block_on(wakeup.wake(&queue())).unwrap();
+    bench.settle();
+    assert_eq!(play.stage().claims.len(), calls + 1);
+}
+
+#[test]
 fn after_a_claim_that_brought_something_a_wakeup_is_heard_at_once() {
     let (play, wakeup) =
         (Play::new([Answer::Messages(vec![1]), Answer::Messages(vec![1])]), LocalWakeup::new());
