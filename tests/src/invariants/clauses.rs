@@ -17,6 +17,7 @@ fn listed() -> impl Iterator<Item = (&'static str, &'static str)> {
     let outbox = outbox
         .chain(conformance::ownership())
         .chain(conformance::order())
+        .chain(conformance::late())
         .chain(conformance::skipping())
         .chain(scenarios::all())
         .chain(scenarios::concurrent())
