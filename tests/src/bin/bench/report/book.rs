@@ -1,12 +1,13 @@
 use crate::{record::Record, statistics::ratio};
 
-/// All that was measured, the newest last.
+/// All that was measured: what was measured most often last, and of that the newest.
 pub(super) struct Book {
     records: Vec<Record>,
 }
 
 impl Book {
-    pub(super) fn new(records: Vec<Record>) -> Self {
+    pub(super) fn new(mut records: Vec<Record>) -> Self {
+        records.sort_by_key(|record| record.rounds.len());
         Self { records }
     }
 
@@ -43,7 +44,7 @@ impl Book {
         runs.iter().filter_map(|run| self.records.iter().find(|record| record.run == *run)).collect()
     }
 
-    /// The newest record of each cell of a scenario.
+    /// The last record of each cell of a scenario.
     pub(super) fn cells(&self, server: &str, scenario: &str) -> Vec<&Record> {
         let mut cells: Vec<&Record> = Vec::new();
         let here = self.records.iter().filter(|one| one.server.name == server && one.scenario == scenario);
@@ -58,13 +59,13 @@ impl Book {
         cells
     }
 
-    /// The newest median of a cell that this is true of.
+    /// The last median of a cell that this is true of.
     pub(super) fn figure(&self, server: &str, figure: &str, is: impl Fn(&Record) -> bool) -> Option<f64> {
         let newest = self.records.iter().rev().filter(|record| record.server.name == server && is(record));
         newest.filter_map(|record| record.median(figure)).next()
     }
 
-    /// One cell's median by the largest of the others', of the newest run that has both.
+    /// One cell's median by the largest of the others', of the last run that has both.
     pub(super) fn ratio(
         &self,
         server: &str,
