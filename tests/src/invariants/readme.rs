@@ -8,6 +8,20 @@ pub(super) fn is_compiled(tree: &Tree) -> Vec<String> {
     missing(&shown, &compiled)
 }
 
+/// Every row of a table that the README shows under "How fast" stands in BENCHMARKS.md, which a program writes.
+pub(super) fn figures_are_measured(tree: &Tree) -> Vec<String> {
+    let rows = rows_of_figures(&tree.file("README.md").text);
+    let measured = tree.file("BENCHMARKS.md").text;
+    assert!(rows.len() >= 5, "the README shows only {} rows of figures", rows.len());
+    let unknown = rows.iter().filter(|row| !measured.lines().any(|line| line == *row));
+    unknown.map(|row| format!("README.md: not in BENCHMARKS.md: {row}")).collect()
+}
+
+fn rows_of_figures(text: &str) -> Vec<String> {
+    let section = text.split("\n## ").find(|section| section.starts_with("How fast")).unwrap_or_default();
+    section.lines().filter(|line| line.starts_with('|')).map(ToOwned::to_owned).collect()
+}
+
 fn lines_of_rust(text: &str) -> Vec<String> {
     let mut inside = false;
     let mut found = Vec::new();
@@ -38,6 +52,12 @@ fn missing(shown: &[String], compiled: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn finds_the_rows_of_one_section() {
+        let text = "# A\n\n## How fast\n\n| a | 1 |\ntext\n| b | 2 |\n\n## Limits\n\n| c | 3 |\n";
+        assert_eq!(rows_of_figures(text), ["| a | 1 |", "| b | 2 |"]);
+    }
 
     #[test]
     fn finds_a_line_that_is_not_compiled() {
