@@ -1,6 +1,7 @@
 use std::{process, time::Duration};
 
 use claimstream_domain::Timestamp;
+use claimstream_tests::PrivateServer;
 
 use crate::{
     Failure,
@@ -10,7 +11,7 @@ use crate::{
     options::Options,
     record::Record,
     scenario,
-    server::Server,
+    server::About,
     table::table,
 };
 
@@ -27,11 +28,11 @@ pub(crate) async fn run(options: &Options) -> Result<(), Failure> {
 
 async fn one_server(options: &Options, name: &str, verdict: &mut Verdict) -> Result<(), Failure> {
     let contenders = options.contenders()?;
-    let server = Server::find(name, options.database.as_deref()).await?;
+    let server = PrivateServer::find(name, options.database.as_deref(), "bench").await?;
     let date = now();
     let template = Record {
         run: format!("{date} {}", process::id()),
-        server: server.about(name).await?,
+        server: About::of(&server, name).await?,
         machine: Machine::here(),
         date,
         commit: commit(),

@@ -1,22 +1,10 @@
-use std::{
-    collections::BTreeMap,
-    env,
-    path::PathBuf,
-    process::{self, Command},
-};
+use std::collections::BTreeMap;
 
-use claimstream_tests::ScratchDatabase;
+use claimstream_tests::PrivateServer;
 use sea_orm::sqlx::{AssertSqlSafe, Connection, Executor, MySqlConnection, Row};
 use serde::{Deserialize, Serialize};
 
 use crate::{Failure, machine::cpu_seconds};
-
-/// The server that is measured, with a database of its own that is dropped in the end.
-pub(crate) struct Server {
-    scratch: ScratchDatabase,
-    /// Comes after the database: fields go in order.
-    _started: Option<Started>,
-}
 
 /// What is said of the server beside the figures.
 #[derive(Serialize, Deserialize, Clone, PartialEq, Debug, Default)]
@@ -30,28 +18,11 @@ const SETTINGS: &str = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('innodb_fl
     'innodb_buffer_pool_size', 'innodb_log_file_size', 'innodb_redo_log_capacity', 'log_bin', 'sync_binlog', \
     'innodb_flush_method', 'innodb_doublewrite', 'innodb_snapshot_isolation', 'performance_schema')";
 
-impl Server {
-    /// Takes the URL that was given, or that of the environment, or starts the server that was named; makes a database
-    /// there.
-    pub(crate) async fn find(name: &str, url: Option<&str>) -> Result<Self, Failure> {
-        let (url, started) = match known_url(name, url) {
-            Some(url) => (url, None),
-            None => start(name)?,
-        };
-        let scratch = ScratchDatabase::create(&url, &format!("claimstream_bench_{}", process::id())).await?;
-        Ok(Self { scratch, _started: started })
-    }
-
-    /// Where the database is.
-    pub(crate) fn url(&self) -> String {
-        self.scratch.url()
-    }
-
-    pub(crate) async fn about(&self, name: &str) -> Result<About, Failure> {
-        let mut connection = MySqlConnection::connect(&self.url()).await?;
-        let version = connection.fetch_one("SELECT VERSION()").await?.try_get(0)?;
+impl About {
+    pub(crate) async fn of(server: &PrivateServer, name: &str) -> Result<Self, Failure> {
+        let mut connection = MySqlConnection::connect(&server.url()).await?;
         let settings = pairs(&mut connection, SETTINGS).await?;
-        Ok(About { name: name.to_owned(), version, settings })
+        Ok(Self { name: name.to_owned(), version: server.version().await?, settings })
     }
 }
 
@@ -113,38 +84,4 @@ async fn pairs(
     let rows = connection.fetch_all(sql).await?;
     let pairs = rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?)));
     pairs.collect()
-}
-
-fn known_url(name: &str, url: Option<&str>) -> Option<String> {
-    let variable = name.to_uppercase().replace(['-', '.'], "_");
-    let named = || env::var(format!("CLAIMSTREAM_{variable}_URL")).ok().filter(|url| !url.is_empty());
-    url.map(str::to_owned).or_else(named).or_else(|| servers(&["url", name]).ok())
-}
-
-fn start(name: &str) -> Result<(String, Option<Started>), Failure> {
-    eprintln!("starting {name} ...");
-    servers(&["up", name])?;
-    let started = Started(name.to_owned());
-    Ok((servers(&["url", name])?, Some(started)))
-}
-
-/// A server that the bench started; stopped with it.
-struct Started(String);
-
-impl Drop for Started {
-    fn drop(&mut self) {
-        let _ = servers(&["down", &self.0]);
-    }
-}
-
-fn servers(arguments: &[&str]) -> Result<String, Failure> {
-    let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("servers");
-    let memory = env::var("CLAIMSTREAM_SERVER_MEMORY").unwrap_or_else(|_| "1G".into());
-    let output = Command::new(&script).args(arguments).env("CLAIMSTREAM_SERVER_MEMORY", memory).output()?;
-    if !output.status.success() {
-        return Err(
-            format!("{}: {}", arguments.join(" "), String::from_utf8_lossy(&output.stderr).trim()).into()
-        );
-    }
-    Ok(String::from_utf8(output.stdout)?.trim().to_owned())
 }

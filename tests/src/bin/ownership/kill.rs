@@ -13,7 +13,6 @@ use crate::{
     history::{History, How, Wrongs},
     instance::{self, ATTEMPTS},
     load::Load,
-    server::Server,
     tables, write_json,
 };
 
@@ -66,7 +65,7 @@ struct Figures {
 /// Kills an owner every so often while messages come and go, lets the rest be done, and fails if anything went wrong.
 pub(crate) async fn run(options: &Options) -> Result<(), Failure> {
     let setting = &options.setting;
-    let server = Server::find(setting).await?;
+    let server = setting.find_server().await?;
     let (url, version) = (server.url(), server.version().await?);
     let outbox = instance::open(&url, setting.order).await?;
     let db = Database::connect(&url).await?;

@@ -19,7 +19,6 @@ mod kill;
 mod load;
 mod notebook;
 mod rebalance;
-mod server;
 mod tables;
 mod task;
 
@@ -31,6 +30,7 @@ use std::{
 };
 
 use claimstream_sea_orm::Order;
+use claimstream_tests::PrivateServer;
 use clap::{Args, Parser, Subcommand};
 use serde::Serialize;
 
@@ -85,6 +85,12 @@ struct Setting {
     /// Where to add the figures, as one line of JSON.
     #[arg(long)]
     json: Option<PathBuf>,
+}
+
+impl Setting {
+    async fn find_server(&self) -> Result<PrivateServer, Failure> {
+        PrivateServer::find(&self.server, self.database.as_deref(), "ownership").await
+    }
 }
 
 /// Anything that went wrong, as a sentence.

@@ -9,7 +9,6 @@ use crate::{
     fleet::Fleet,
     instance::{self, POLL},
     load::Load,
-    server::Server,
     tables, unix_micros, write_json,
 };
 
@@ -76,7 +75,7 @@ struct Summary {
 /// Lets an instance come, one go and one die in each round, under load, and fails if shards were orphaned for too long.
 pub(crate) async fn run(options: &Options) -> Result<(), Failure> {
     let setting = &options.setting;
-    let server = Server::find(setting).await?;
+    let server = setting.find_server().await?;
     let (url, version) = (server.url(), server.version().await?);
     let outbox = instance::open(&url, setting.order).await?;
     let db = Database::connect(&url).await?;
