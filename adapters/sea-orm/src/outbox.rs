@@ -157,6 +157,7 @@ impl SeaOrmOutbox {
                 order: options.order,
                 holder: holder(),
                 holds: Default::default(),
+                lone: Default::default(),
                 sql,
                 clock,
                 shards,

@@ -20,7 +20,7 @@ use crate::{
     order::Order,
     outage::Outage,
     packet::Packet,
-    shard_lease::Holds,
+    shard_lease::{Holds, Lone},
     statements::Statements,
     strategy::Strategy,
     sweep::Upkeep,
@@ -36,6 +36,7 @@ pub(crate) struct Store {
     /// Who holds leases: this outbox, as long as it is open.
     pub(crate) holder: Value,
     pub(crate) holds: Holds,
+    pub(crate) lone: Lone,
     pub(crate) sql: Statements,
     pub(crate) clock: ServerClock,
     pub(crate) shards: ShardCount,

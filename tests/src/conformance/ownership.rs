@@ -20,6 +20,7 @@ pub const CLAUSES: &[Clause<Stage>] = clauses!["ownership":
     a_renewal_after_a_take_over_is_superseded,
     a_batch_with_something_lost_is_answered_in_order,
     a_message_that_ends_its_process_each_time_is_found_alone,
+    of_all_that_a_process_has_in_flight_one_at_most_was_cut_off_before,
     in_flight_counts_as_leased_and_what_waited_longest_is_not_in_flight,
     a_closed_claim_comes_back_to_its_own_instance_with_one_attempt_more,
 ];
@@ -182,6 +183,38 @@ pub async fn a_message_that_ends_its_process_each_time_is_found_alone(stage: Sta
     handled.sort();
     let innocent: Vec<_> = sent.iter().copied().filter(|id| *id != poison).collect();
     assert_eq!((crashes, handled), (3, innocent));
+}
+
+pub async fn of_all_that_a_process_has_in_flight_one_at_most_was_cut_off_before(stage: Stage) {
+    let loose: Vec<_> = (0..24).map(|_| stage.loose_message()).collect();
+    stage.store.enqueue(&loose).await;
+    let cut_off = stage.store.take_all().await;
+    let shards: std::collections::HashSet<_> = cut_off.iter().map(|claimed| claimed.message.shard).collect();
+    assert!(shards.len() > 1, "one shard shows nothing");
+    stage.store.enqueue(&[stage.loose_message()]).await;
+    stage.advance(LEASE).await;
+    let (mut suspects, mut fresh) = (Vec::new(), Vec::new());
+    loop {
+        let taken = stage.rival.take_all().await;
+        let (again, new): (Vec<_>, Vec<_>) = taken.into_iter().partition(|claimed| claimed.attempt > 1);
+        assert!(again.len() <= 1, "{} that were cut off are in flight together", again.len());
+        let done = again.is_empty() && new.is_empty();
+        fresh.extend(new);
+        for claimed in again {
+            assert_eq!(stage.rival.ack(&claimed).await, Accepted);
+            suspects.push(claimed.message.id);
+        }
+        if done {
+            break;
+        }
+        for claimed in fresh.drain(..) {
+            assert_eq!(stage.rival.ack(&claimed).await, Accepted);
+        }
+    }
+    suspects.sort();
+    let mut expected = ids(&cut_off);
+    expected.sort();
+    assert_eq!(suspects, expected);
 }
 
 pub async fn in_flight_counts_as_leased_and_what_waited_longest_is_not_in_flight(stage: Stage) {

@@ -66,6 +66,11 @@ impl Hold {
         (self.footing, self.fence) = (footing, fence);
     }
 
+    /// Whether a message is in flight and its claim has not run out.
+    pub(crate) fn has_aloft(&self, message: MessageId, now: i64) -> bool {
+        self.flights.get(&message).is_some_and(|flight| flight.deadline > now)
+    }
+
     /// When the lease may end: when the last claim of it does.
     pub(crate) fn until(&self) -> i64 {
         self.flights.values().map(|flight| flight.deadline).max().unwrap_or_default()

@@ -7,6 +7,7 @@
 
 mod hold;
 mod lease_row;
+mod lone;
 mod pick;
 mod settle;
 
@@ -17,9 +18,11 @@ use claimstream_domain::{
 };
 use claimstream_ports::StoreError;
 use sea_orm::{ConnectionTrait, Value};
+use tokio::sync::OwnedMutexGuard;
 
 pub(crate) use self::{
     hold::Holds,
+    lone::Lone,
     settle::{renew, settle},
 };
 use self::{
@@ -140,7 +143,7 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
         self.oldest = None;
         let (store, queue, wanted) = (self.store, self.request.queue.clone(), self.wanted());
         let hold = store.holds.of(&queue, shard);
-        let mut hold = hold.lock().await;
+        let mut hold = hold.lock_owned().await;
         if !store.find_footing(&mut hold, &queue, shard).await? {
             store.lanes.short(&queue, shard);
             return Ok(());
@@ -164,7 +167,12 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
     }
 
     /// Reads from `low` on, picks, notes the picked in the lease row, and only then hands them out.
-    async fn take(&mut self, hold: &mut Hold, shard: Shard, low: i64) -> Result<usize, StoreError> {
+    async fn take(
+        &mut self,
+        hold: &mut OwnedMutexGuard<Hold>,
+        shard: Shard,
+        low: i64,
+    ) -> Result<usize, StoreError> {
         let Some(due) = self.read(hold, shard, low).await? else { return Ok(0) };
         self.oldest = due.dues.first().copied();
         if due.is_whole {
@@ -172,7 +180,7 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
             hold.flights.retain(|id, _| due.candidates.iter().any(|candidate| candidate.id == *id));
         }
         let picked = self.picked(hold, &due);
-        if picked.taken.is_empty() {
+        if picked.taken.is_empty() || !self.may_fly(hold, &due, &picked) {
             return Ok(0);
         }
         let before = hold.flights.clone();
@@ -204,7 +212,12 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
     }
 
     /// The next due messages of a shard; none if there are none.
-    async fn read(&self, hold: &Hold, shard: Shard, low: i64) -> Result<Option<Due>, StoreError> {
+    async fn read(
+        &self,
+        hold: &OwnedMutexGuard<Hold>,
+        shard: Shard,
+        low: i64,
+    ) -> Result<Option<Due>, StoreError> {
         let aloft = hold.flights.values().filter(|flight| flight.due >= low).count();
         let ordered = self.store.order.is_per_key();
         let reach = aloft + if ordered { Due::REACH.max(2 * self.wanted()) } else { self.wanted() };
@@ -244,9 +257,16 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
         Ok(new)
     }
 
-    fn picked(&self, hold: &Hold, due: &Due) -> Picked {
+    fn picked(&self, hold: &OwnedMutexGuard<Hold>, due: &Due) -> Picked {
         let (ordered, claim) = (self.store.order.is_per_key(), self.request.claim);
-        pick(&due.candidates, &hold.flights, ordered, due.now, claim, self.wanted())
+        let lone = self.store.lone.is_free(hold, due.now);
+        pick(&due.candidates, &hold.flights, ordered, due.now, claim, lone, self.wanted())
+    }
+
+    /// False if it is a suspect, and another one has come first in another shard.
+    fn may_fly(&self, hold: &OwnedMutexGuard<Hold>, due: &Due, picked: &Picked) -> bool {
+        let lone = picked.taken.iter().find(|n| due.candidates[**n].suspect || picked.lapsed == Some(**n));
+        lone.is_none_or(|n| self.store.lone.take(hold, due.candidates[*n].id, due.now))
     }
 
     /// Notes in our own books what is about to be handed out.

@@ -27,7 +27,8 @@ pub(crate) struct Picked {
 /// The one place that decides which of a shard's due messages are handed out.
 ///
 /// * What is in flight is not, until its claim has run out; and never twice under one claim id.
-/// * A suspect, whose attempt was cut off, is handed out alone, so that one that ends its process is found.
+/// * A suspect, whose attempt was cut off, is handed out alone, so that one that ends its process is found. `lone` says
+///   that no other shard has one in flight; until then what is behind it passes.
 /// * What is parked waits, and where keys are in order everything of its key waits behind it.
 /// * Where keys are in order, one message of a key is in flight at a time, the oldest first.
 pub(crate) fn pick(
@@ -36,6 +37,7 @@ pub(crate) fn pick(
     ordered: bool,
     now: i64,
     claim: ClaimId,
+    lone: bool,
     limit: usize,
 ) -> Picked {
     let mut picked = Picked::default();
@@ -56,6 +58,9 @@ pub(crate) fn pick(
         let behind = key.is_some_and(|key| !passed.insert(key) || others(key));
         let lapsed = flight.is_some_and(|flight| !aloft(flight) && flight.claim != claim);
         if behind || candidate.parked || (flight.is_some() && !lapsed) {
+            continue;
+        }
+        if (lapsed || candidate.suspect) && !lone {
             continue;
         }
         if lapsed || candidate.suspect {
@@ -112,7 +117,7 @@ mod tests {
     }
 
     fn taken(candidates: &[Candidate], flights: &[(MessageId, Flight)], ordered: bool) -> Vec<usize> {
-        pick(candidates, &flights.iter().cloned().collect(), ordered, NOW, claim(2), 10).taken
+        pick(candidates, &flights.iter().cloned().collect(), ordered, NOW, claim(2), true, 10).taken
     }
 
     #[test]
@@ -144,11 +149,19 @@ mod tests {
     }
 
     #[test]
+    fn a_suspect_waits_for_that_of_another_shard_and_holds_back_its_key_alone() {
+        let suspect = Candidate { suspect: true, ..plain(1, 1) };
+        let candidates = [suspect, plain(2, 2), plain(3, 1)];
+        let picked = pick(&candidates, &HashMap::new(), true, NOW, claim(2), false, 10);
+        assert_eq!(picked, Picked { taken: vec![1], lapsed: None });
+    }
+
+    #[test]
     fn a_claim_that_ran_out_goes_again_but_never_under_its_own_id() {
         let flights = [flying(1, 1, NOW)].into_iter().collect();
-        let again = pick(&[plain(1, 1), plain(2, 2)], &flights, false, NOW, claim(2), 10);
+        let again = pick(&[plain(1, 1), plain(2, 2)], &flights, false, NOW, claim(2), true, 10);
         assert_eq!(again, Picked { taken: vec![0], lapsed: Some(0) });
-        let same = pick(&[plain(1, 1), plain(2, 2)], &flights, false, NOW, claim(1), 10);
+        let same = pick(&[plain(1, 1), plain(2, 2)], &flights, false, NOW, claim(1), true, 10);
         assert_eq!(same, Picked { taken: vec![1], lapsed: None });
     }
 
@@ -158,6 +171,7 @@ mod tests {
             rows in prop::collection::vec((0..6_u8, any::<bool>(), any::<bool>()), 0..40),
             flown in prop::collection::hash_map(0..40_u8, (0..6_u8, 90..110_i64), 0..10),
             limit in 0..12_usize,
+            lone: bool,
         ) {
             let candidates: Vec<Candidate> = rows
                 .iter()
@@ -171,7 +185,7 @@ mod tests {
             let key_of = |n: u8, of: u8| rows.get(usize::from(n)).map_or(of, |row| row.0);
             let flights: HashMap<_, _> =
                 flown.iter().map(|(n, (of, deadline))| flying(*n, key_of(*n, *of), *deadline)).collect();
-            let picked = pick(&candidates, &flights, true, NOW, claim(2), limit);
+            let picked = pick(&candidates, &flights, true, NOW, claim(2), lone, limit);
             prop_assert!(picked.taken.len() <= limit);
             prop_assert!(picked.taken.is_sorted());
             let mut keys: Vec<_> = picked.taken.iter().map(|n| candidates[*n].key.clone()).collect();
@@ -185,6 +199,7 @@ mod tests {
                 let first_of_key = candidates.iter().position(|other| other.key == taken.key);
                 prop_assert_eq!(first_of_key, Some(*n), "a key begins with its oldest");
                 if taken.suspect {
+                    prop_assert!(lone);
                     prop_assert_eq!(picked.taken.len(), 1);
                 }
             }
