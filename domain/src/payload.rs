@@ -1,9 +1,11 @@
+use std::borrow::Cow;
+
 use crate::Invalid;
 
 /// What a message carries: bytes that nobody here reads, and the content type that tells how to read them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Payload {
-    content_type: Box<str>,
+    content_type: Cow<'static, str>,
     bytes: Vec<u8>,
 }
 
@@ -18,13 +20,13 @@ impl Payload {
             Some(found) => {
                 Err(Invalid::Character { what: "content type", found, allowed: "use printable ASCII" })
             }
-            None => Ok(Self { content_type: content_type.into(), bytes }),
+            None => Ok(Self { content_type: kept(content_type), bytes }),
         }
     }
 
     /// JSON text that the caller has already written.
     pub fn json(text: impl Into<Vec<u8>>) -> Self {
-        Self { content_type: "application/json".into(), bytes: text.into() }
+        Self { content_type: Cow::Borrowed(JSON), bytes: text.into() }
     }
 
     /// How to read the bytes.
@@ -40,6 +42,16 @@ impl Payload {
     /// The bytes, taken out.
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes
+    }
+}
+
+const JSON: &str = "application/json";
+
+/// The content types that most messages have need no memory of their own.
+fn kept(content_type: &str) -> Cow<'static, str> {
+    match [JSON, "application/octet-stream", "text/plain"].into_iter().find(|known| *known == content_type) {
+        Some(known) => Cow::Borrowed(known),
+        None => Cow::Owned(content_type.to_owned()),
     }
 }
 

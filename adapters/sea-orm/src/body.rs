@@ -13,15 +13,15 @@ pub(crate) struct Body {
 impl Body {
     /// Reads the columns from `first` on; one that is gone, or is not what it was when it was stored, is `Corrupt`.
     pub(crate) fn read(row: &Row, first: usize) -> Result<Self, StoreError> {
-        let Some(content_type) = row.maybe_text(first + 2)? else {
+        let Some(content_type) = row.maybe_lent_text(first + 2)? else {
             return Err(row.corrupt("its body is gone"));
         };
-        let ordering_key = row.maybe_text(first)?.map(|key| OrderingKey::new(&key)).transpose();
-        let headers = row.maybe_bytes(first + 1)?.map(|json| serde_json::from_slice(&json)).transpose();
+        let ordering_key = row.maybe_lent_text(first)?.map(OrderingKey::new).transpose();
+        let headers = row.maybe_lent(first + 1)?.map(serde_json::from_slice).transpose();
         Ok(Self {
             ordering_key: ordering_key.map_err(|e| row.corrupt(e))?,
             headers: headers.map_err(|e| row.corrupt(e))?.unwrap_or_default(),
-            payload: Payload::new(&content_type, row.bytes(first + 3)?).map_err(|e| row.corrupt(e))?,
+            payload: Payload::new(content_type, row.bytes(first + 3)?).map_err(|e| row.corrupt(e))?,
         })
     }
 

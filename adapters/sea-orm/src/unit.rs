@@ -6,7 +6,10 @@ use std::{
 
 use claimstream_domain::{ClaimId, PayloadLimit, ShardCount};
 use claimstream_ports::{MessageOutcome, StoreError, StoreErrorKind};
-use sea_orm::{ConnectionTrait, DatabaseConnection, DbErr, QueryResult, Statement, Value};
+use sea_orm::{
+    ConnectionTrait, DatabaseConnection, DbErr, QueryResult, RuntimeErr, Statement, Value, sqlx,
+    sqlx::Row as _,
+};
 use tracing::Instrument;
 
 use crate::{
@@ -225,8 +228,24 @@ impl Row {
         self.row.try_get_by::<Option<String>, _>(column).map_err(|e| classify(self.operation, e))
     }
 
+    /// The bytes where the driver has them.
+    pub(crate) fn maybe_lent(&self, column: usize) -> Result<Option<&[u8]>, StoreError> {
+        let found: Option<Result<_, sqlx::Error>> = None;
+        #[cfg(feature = "mysql")]
+        let found = found.or_else(|| Some(self.row.try_as_mysql_row()?.try_get(column)));
+        #[cfg(feature = "sqlite")]
+        let found = found.or_else(|| Some(self.row.try_as_sqlite_row()?.try_get(column)));
+        let found = found.ok_or_else(|| self.corrupt("no driver of ours has read it"))?;
+        found.map_err(|e| classify(self.operation, DbErr::Query(RuntimeErr::SqlxError(e.into()))))
+    }
+
+    /// The text where the driver has it.
+    pub(crate) fn maybe_lent_text(&self, column: usize) -> Result<Option<&str>, StoreError> {
+        self.maybe_lent(column)?.map(str::from_utf8).transpose().map_err(|e| self.corrupt(e))
+    }
+
     pub(crate) fn uuid(&self, column: usize) -> Result<uuid::Uuid, StoreError> {
-        uuid::Uuid::from_slice(&self.bytes(column)?).map_err(|e| corrupt(self.operation, e))
+        uuid::Uuid::from_slice(self.maybe_lent(column)?.unwrap_or_default()).map_err(|e| self.corrupt(e))
     }
 
     pub(crate) fn number<T: TryFrom<i64>>(&self, column: usize) -> Result<T, StoreError> {

@@ -320,7 +320,7 @@ fn candidate(row: &Row) -> Result<Candidate, StoreError> {
     Ok(Candidate {
         id: MessageId::new(row.uuid(0)?),
         // A key that cannot be read holds nothing back: its message is buried when it is handed out.
-        key: row.maybe_text(6).ok().flatten().and_then(|key| OrderingKey::new(&key).ok()),
+        key: row.maybe_lent_text(6).ok().flatten().and_then(|key| OrderingKey::new(key).ok()),
         suspect: row.int(4)? != 0,
         parked: row.int(5)? != 0,
     })
