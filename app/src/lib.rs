@@ -85,6 +85,7 @@ mod run;
 mod settler;
 mod setup;
 mod term;
+mod transaction;
 mod writing;
 
 pub use claim::Claim;
@@ -98,16 +99,17 @@ pub use pipeline_report::PipelineReport;
 pub use relay::Relay;
 pub use relay_config::RelayConfig;
 pub use relay_error::{Operation, RelayError};
+pub use transaction::{TransactionError, Work, in_transaction, work};
 
 pub use claimstream_domain as domain;
 pub use claimstream_domain::{
-    ClaimId, Claimed, DeadLetter, DeadLetterFilter, DedupKey, Disposition, Due, Enqueued, Headers,
-    InstanceId, Invalid, Jitter, Lease, Message, MessageId, NewMessage, OrderingKey, Owner, Pacing, Payload,
-    QueueName, QueueStatus, Reason, Receipt, Renewed, RetryPolicy, Settled, Settlement, Shard, ShardCount,
-    Timestamp, Verdict,
+    Begun, ClaimId, Claimed, DeadLetter, DeadLetterFilter, DedupKey, Disposition, Due, Enqueued, Fingerprint,
+    Headers, InstanceId, Invalid, Jitter, Lease, Message, MessageId, NewMessage, NewStep, OrderingKey, Owner,
+    Pacing, Payload, QueueName, QueueStatus, Reason, Receipt, Renewed, RetryPolicy, Settled, Settlement,
+    Shard, ShardCount, Step, StepChange, StepKey, StepResult, Timestamp, Verdict,
 };
 pub use claimstream_ports as ports;
 pub use claimstream_ports::{
-    DeadLetters, DistributedLock, Enqueue, Handler, LockingStrategy, Observe, Settlements, StepLedger,
-    StoreError, StoreErrorKind, Timer, Wakeup,
+    DeadLetters, DistributedLock, Enqueue, Handler, LockWait, Locked, LockingStrategy, Observe, Settlements,
+    StepLedger, StoreError, StoreErrorKind, Timer, Transactions, Wakeup,
 };

@@ -11,12 +11,14 @@
 //! | how long until the next attempt? | [`RetryPolicy::delay`] |
 //! | claim again, or wait? | [`Pacing::after`] |
 //! | how large is a sweep's next chunk, and how long the rest before it? | [`SweepPace::after`] |
+//! | does a step that was found answer, or conflict? | [`repeat`] |
 //! | which shard? | [`ShardCount::shard_of`] |
 //! | whom does a notification reach, and how? | [`notification::fan_out`] |
 #![forbid(unsafe_code)]
 
 mod claim;
 mod dead_letter;
+mod fingerprint;
 mod headers;
 mod invalid;
 mod key;
@@ -33,12 +35,14 @@ mod settlement;
 mod shard;
 mod state;
 mod status;
+mod step;
 mod sweep;
 mod timestamp;
 mod verdict;
 
 pub use claim::{ClaimId, ClaimRequest, Claimed, InstanceId, Locator, Owner, Receipt};
 pub use dead_letter::{DeadLetter, DeadLetterFilter};
+pub use fingerprint::Fingerprint;
 pub use headers::Headers;
 pub use invalid::Invalid;
 pub use key::{DedupKey, OrderingKey};
@@ -54,6 +58,7 @@ pub use settlement::{Disposition, Renewed, Settled, Settlement};
 pub use shard::{Shard, ShardCount};
 pub use state::{Event, IllegalTransition, State};
 pub use status::QueueStatus;
+pub use step::{Begun, NewStep, Repeat, Step, StepChange, StepKey, StepResult, repeat};
 pub use sweep::{Strain, StrainLimit, SweepPace};
 pub use timestamp::Timestamp;
 pub use verdict::{Verdict, decide};

@@ -28,6 +28,7 @@ mod step_ledger;
 mod store_error;
 mod template_source;
 mod timer;
+mod transactions;
 mod wakeup;
 
 pub use channel_provider::{ChannelProvider, Delivered, DeliveryError};
@@ -43,8 +44,9 @@ pub use notifications::{
 pub use observe::Observe;
 pub use recipient_directory::RecipientDirectory;
 pub use settlements::Settlements;
-pub use step_ledger::{Step, StepKey, StepLedger};
+pub use step_ledger::{LockWait, Locked, StepLedger};
 pub use store_error::{StoreError, StoreErrorKind};
 pub use template_source::TemplateSource;
 pub use timer::Timer;
+pub use transactions::Transactions;
 pub use wakeup::Wakeup;

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use claimstream_domain::{
-    ClaimRequest, Claimed, DeadLetter, DeadLetterFilter, Enqueued, Lease, NewMessage, QueueName, QueueStatus,
-    Reason, Receipt, Renewed, Settled, Settlement, Verdict,
+    Begun, ClaimRequest, Claimed, DeadLetter, DeadLetterFilter, Enqueued, Lease, NewMessage, NewStep,
+    QueueName, QueueStatus, Reason, Receipt, Renewed, Settled, Settlement, Step, StepChange, StepKey,
+    Verdict,
     notification::{
         Channel, DeliveryStatus, NotificationMessage, NotificationRecord, NotificationRequest, Progress,
         Recipient, RecipientReference, Template,
@@ -179,7 +180,26 @@ mockall::mock! {
     pub StepLedger {}
     #[async_trait]
     impl StepLedger<()> for StepLedger {
-        async fn begin(&self, tx: &(), key: &StepKey, state: u8) -> Result<Step, StoreError>;
-        async fn advance(&self, tx: &(), key: &StepKey, step: &Step, state: u8) -> Result<bool, StoreError>;
+        async fn begin(&self, tx: &(), step: &NewStep) -> Result<Begun, StoreError>;
+        async fn advance(
+            &self,
+            tx: &(),
+            key: &StepKey,
+            from: &Step,
+            change: &StepChange,
+        ) -> Result<Option<Step>, StoreError>;
+        async fn find(&self, tx: &(), key: &StepKey) -> Result<Option<Step>, StoreError>;
+        async fn lock(&self, tx: &(), key: &StepKey, wait: LockWait) -> Result<Locked, StoreError>;
+    }
+}
+
+mockall::mock! {
+    pub Transactions {}
+    #[async_trait]
+    impl Transactions for Transactions {
+        type Tx = ();
+        async fn begin_tx(&self) -> Result<(), StoreError>;
+        async fn commit_tx(&self, tx: ()) -> Result<(), StoreError>;
+        async fn roll_back_tx(&self, tx: ()) -> Result<(), StoreError>;
     }
 }

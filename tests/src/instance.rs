@@ -11,9 +11,9 @@ use claimstream_domain::{
     ClaimId, ClaimRequest, Claimed, DeadLetter, DeadLetterFilter, Disposition, Enqueued, InstanceId, Lease,
     MessageId, NewMessage, Owner, QueueName, QueueStatus, Reason, Receipt, Renewed, Settled, Settlement,
 };
-use claimstream_ports::{DeadLetters, Enqueue, LockingStrategy, Observe, Settlements};
+use claimstream_ports::{DeadLetters, Enqueue, LockingStrategy, Observe, Settlements, Transactions};
 
-use crate::{Begin, Transaction, Transactions};
+use crate::{Begin, Transaction};
 
 /// One instance of an application on its own connections, working on one queue.
 ///
@@ -48,7 +48,14 @@ impl Ports {
     /// The ports of one store handle.
     pub fn of<S>(store: S) -> Self
     where
-        S: LockingStrategy + Settlements + DeadLetters + Observe + Transactions + Enqueue<S::Tx>,
+        S: LockingStrategy
+            + Settlements
+            + DeadLetters
+            + Observe
+            + Transactions
+            + Enqueue<S::Tx>
+            + Clone
+            + 'static,
     {
         let store = Arc::new(store);
         Self {

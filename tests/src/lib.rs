@@ -49,4 +49,4 @@ pub use server_stage::{Barrier, ServerStage};
 pub use servers::Server;
 pub use stage::{Clock, Facts, LockStage, NotificationPorts, NotificationStage, Stage, StepStage};
 pub use suite::Suite;
-pub use transaction::{Begin, StepTransaction, SubmitTransaction, Transaction, Transactions};
+pub use transaction::{Begin, StepTransaction, SubmitTransaction, Transaction};

@@ -90,6 +90,11 @@ impl Suite {
         for venue in venues.step {
             self.add(&venue, conformance::step(), |venue| Box::pin(async move { venue.step_stage().await }));
         }
+        for venue in venues.concurrent_step {
+            self.add(&venue, conformance::concurrent_step(), |venue| {
+                Box::pin(async move { venue.step_stage().await })
+            });
+        }
         for venue in venues.lock {
             self.add(&venue, conformance::lock(), |venue| Box::pin(async move { venue.lock_stage().await }));
         }

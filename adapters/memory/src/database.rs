@@ -6,10 +6,10 @@ use std::{
 };
 
 use claimstream_domain::{
-    DedupKey, Invalid, MessageId, NewMessage, PayloadLimit, QueueName, ShardCount, Timestamp,
+    DedupKey, Invalid, MessageId, NewMessage, PayloadLimit, QueueName, ShardCount, Step, StepKey, Timestamp,
     notification::NotificationRequest,
 };
-use claimstream_ports::{StepKey, StoreError, StoreErrorKind};
+use claimstream_ports::{StoreError, StoreErrorKind};
 use uuid::Uuid;
 
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
     lock::Locks,
     notification::Notifications,
     outbox::{Outbox, Row},
-    step::{StepRow, Steps},
+    step::Steps,
 };
 
 /// Everything that the handles on one store share.
@@ -67,7 +67,7 @@ pub(crate) enum Identity {
 pub(crate) enum Change {
     Enqueue(Row),
     Submit(NotificationRequest),
-    Step(StepKey, StepRow),
+    Step(StepKey, Step),
 }
 
 impl Database {
@@ -138,7 +138,7 @@ impl Tables {
             match change {
                 Change::Enqueue(row) => self.outbox.insert(row),
                 Change::Submit(request) => self.notifications.insert(request),
-                Change::Step(key, row) => self.steps.put(key, row),
+                Change::Step(key, step) => self.steps.put(key, step),
             }
         }
         wakers
@@ -159,15 +159,24 @@ impl OpenTransactions {
         self.changes.entry(id).or_default().push(change);
     }
 
+    /// Makes an identity this transaction's own without a write.
+    pub(crate) fn hold(&mut self, id: TransactionId, identity: Identity) {
+        self.writers.insert(identity, id);
+    }
+
+    pub(crate) fn is_held_by_another(&self, id: TransactionId, identity: &Identity) -> bool {
+        self.writers.get(identity).is_some_and(|writer| *writer != id)
+    }
+
     pub(crate) fn has_written(&self, id: TransactionId, identities: &[Identity]) -> bool {
         identities.iter().any(|identity| self.writers.get(identity) == Some(&id))
     }
 
     /// What a transaction has last written about a step.
-    pub(crate) fn step(&self, id: TransactionId, key: &StepKey) -> Option<StepRow> {
+    pub(crate) fn step(&self, id: TransactionId, key: &StepKey) -> Option<Step> {
         let changes = self.changes.get(&id)?;
         changes.iter().rev().find_map(|change| match change {
-            Change::Step(of, row) if of == key => Some(*row),
+            Change::Step(of, step) if of == key => Some(step.clone()),
             _ => None,
         })
     }

@@ -1,42 +1,111 @@
 use std::collections::HashMap;
 
-use claimstream_ports::{Step, StepKey};
+use async_trait::async_trait;
+use claimstream_domain::{Begun, NewStep, Step, StepChange, StepKey};
+use claimstream_ports::{LockWait, Locked, StepLedger, StoreError};
+
+use crate::{
+    database::{Change, Identity, Tables, TransactionId},
+    store::MemoryStore,
+    transaction::MemoryTransaction,
+};
 
 /// The steps that have been committed.
 #[derive(Debug, Default)]
-pub(crate) struct Steps(HashMap<StepKey, StepRow>);
-
-/// A step's state, and how often it has changed.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct StepRow {
-    state: u8,
-    version: u64,
-}
+pub(crate) struct Steps(HashMap<StepKey, Step>);
 
 impl Steps {
-    pub(crate) fn get(&self, key: &StepKey) -> Option<StepRow> {
-        self.0.get(key).copied()
+    pub(crate) fn get(&self, key: &StepKey) -> Option<Step> {
+        self.0.get(key).cloned()
     }
 
-    pub(crate) fn put(&mut self, key: StepKey, row: StepRow) {
-        self.0.insert(key, row);
+    pub(crate) fn put(&mut self, key: StepKey, step: Step) {
+        self.0.insert(key, step);
     }
 }
 
-impl StepRow {
-    pub(crate) fn first(state: u8) -> Self {
-        Self { state, version: 1 }
+#[async_trait]
+impl StepLedger<MemoryTransaction> for MemoryStore {
+    async fn begin(&self, tx: &MemoryTransaction, step: &NewStep) -> Result<Begun, StoreError> {
+        const BEGIN: &str = "begin step";
+        let (database, tx) = self.database_and_id(tx, BEGIN)?;
+        let begin = |tables: &mut Tables| match current(tables, tx, &step.key) {
+            Some(found) => {
+                tables.open.hold(tx, identity(&step.key));
+                Begun::Found(found)
+            }
+            None => {
+                write(tables, tx, &step.key, step.begun());
+                Begun::New(step.begun())
+            }
+        };
+        database.when_free(BEGIN, Some(tx), &[identity(&step.key)], begin).await
     }
 
-    pub(crate) fn moved_to(self, state: u8) -> Self {
-        Self { state, version: self.version + 1 }
+    async fn advance(
+        &self,
+        tx: &MemoryTransaction,
+        key: &StepKey,
+        from: &Step,
+        change: &StepChange,
+    ) -> Result<Option<Step>, StoreError> {
+        const ADVANCE: &str = "advance step";
+        let (database, tx) = self.database_and_id(tx, ADVANCE)?;
+        let advance = |tables: &mut Tables| {
+            let found = current(tables, tx, key)?;
+            if (found.version, found.state) != (from.version, from.state) {
+                return None;
+            }
+            let next = found.changed(change);
+            write(tables, tx, key, next.clone());
+            Some(next)
+        };
+        database.when_free(ADVANCE, Some(tx), &[identity(key)], advance).await
     }
 
-    pub(crate) fn is_at(self, version: u64) -> bool {
-        self.version == version
+    async fn find(&self, tx: &MemoryTransaction, key: &StepKey) -> Result<Option<Step>, StoreError> {
+        let (database, tx) = self.database_and_id(tx, "find step")?;
+        Ok(current(&database.tables(), tx, key))
     }
 
-    pub(crate) fn step(self, new: bool) -> Step {
-        Step { new, state: self.state, version: self.version }
+    async fn lock(
+        &self,
+        tx: &MemoryTransaction,
+        key: &StepKey,
+        wait: LockWait,
+    ) -> Result<Locked, StoreError> {
+        const LOCK: &str = "lock step";
+        let (database, tx) = self.database_and_id(tx, LOCK)?;
+        let identity = identity(key);
+        let lock = |tables: &mut Tables| match current(tables, tx, key) {
+            Some(found) => {
+                tables.open.hold(tx, Identity::Step(key.clone()));
+                Locked::Held(found)
+            }
+            None => Locked::Absent,
+        };
+        match wait {
+            LockWait::Wait => database.when_free(LOCK, Some(tx), &[identity], lock).await,
+            LockWait::NoWait => {
+                let mut tables = database.tables();
+                match tables.open.is_held_by_another(tx, &identity) {
+                    true => Ok(Locked::Busy),
+                    false => Ok(lock(&mut tables)),
+                }
+            }
+        }
     }
+}
+
+fn identity(key: &StepKey) -> Identity {
+    Identity::Step(key.clone())
+}
+
+fn write(tables: &mut Tables, tx: TransactionId, key: &StepKey, step: Step) {
+    tables.open.write(tx, vec![identity(key)], Change::Step(key.clone(), step));
+}
+
+/// A step as this transaction sees it: its own write, or else what was committed.
+fn current(tables: &Tables, tx: TransactionId, key: &StepKey) -> Option<Step> {
+    tables.open.step(tx, key).or_else(|| tables.steps.get(key))
 }

@@ -5,12 +5,11 @@ use claimstream_domain::{
     Enqueued, NewMessage,
     notification::{NotificationRequest, request_message},
 };
-use claimstream_ports::{Enqueue, Step, StepKey, StepLedger, StoreError, StoreErrorKind, SubmitRequests};
+use claimstream_ports::{Enqueue, StoreError, StoreErrorKind, SubmitRequests, Transactions};
 
 use crate::{
     database::{Change, Database, Identity, Tables, TransactionId, corrupt, identities},
     outbox::Row,
-    step::StepRow,
     store::MemoryStore,
 };
 
@@ -42,6 +41,26 @@ impl MemoryTransaction {
 impl Drop for MemoryTransaction {
     fn drop(&mut self) {
         self.database.roll_back(self.id);
+    }
+}
+
+#[async_trait]
+impl Transactions for MemoryStore {
+    type Tx = MemoryTransaction;
+
+    async fn begin_tx(&self) -> Result<MemoryTransaction, StoreError> {
+        Ok(self.begin())
+    }
+
+    async fn commit_tx(&self, tx: MemoryTransaction) -> Result<(), StoreError> {
+        self.database_of(&tx, "commit")?;
+        tx.commit();
+        Ok(())
+    }
+
+    async fn roll_back_tx(&self, tx: MemoryTransaction) -> Result<(), StoreError> {
+        tx.rollback();
+        Ok(())
     }
 }
 
@@ -82,44 +101,15 @@ impl SubmitRequests<MemoryTransaction> for MemoryStore {
     }
 }
 
-#[async_trait]
-impl StepLedger<MemoryTransaction> for MemoryStore {
-    async fn begin(&self, tx: &MemoryTransaction, key: &StepKey, state: u8) -> Result<Step, StoreError> {
-        let database = self.database_of(tx, "begin step")?;
-        let identity = Identity::Step(key.clone());
-        let begin = |tables: &mut Tables| match current(tables, tx.id, key) {
-            Some(row) => row.step(false),
-            None => {
-                let row = StepRow::first(state);
-                tables.open.write(tx.id, vec![Identity::Step(key.clone())], Change::Step(key.clone(), row));
-                row.step(true)
-            }
-        };
-        database.when_free("begin step", Some(tx.id), &[identity], begin).await
-    }
-
-    async fn advance(
-        &self,
-        tx: &MemoryTransaction,
-        key: &StepKey,
-        step: &Step,
-        state: u8,
-    ) -> Result<bool, StoreError> {
-        let database = self.database_of(tx, "advance step")?;
-        let identity = Identity::Step(key.clone());
-        let advance = |tables: &mut Tables| match current(tables, tx.id, key) {
-            Some(row) if row.is_at(step.version) => {
-                let change = Change::Step(key.clone(), row.moved_to(state));
-                tables.open.write(tx.id, vec![Identity::Step(key.clone())], change);
-                true
-            }
-            _ => false,
-        };
-        database.when_free("advance step", Some(tx.id), &[identity], advance).await
-    }
-}
-
 impl MemoryStore {
+    pub(crate) fn database_and_id<'a>(
+        &self,
+        tx: &'a MemoryTransaction,
+        operation: &'static str,
+    ) -> Result<(&'a Arc<Database>, TransactionId), StoreError> {
+        Ok((self.database_of(tx, operation)?, tx.id))
+    }
+
     fn database_of<'a>(
         &self,
         tx: &'a MemoryTransaction,
@@ -162,11 +152,6 @@ fn submit_one(
     tables.open.write(tx, identity, Change::Submit(request.clone()));
     enqueue_one(tables, database, tx, message);
     Enqueued::New
-}
-
-/// A step as this transaction sees it: its own write, or else what was committed.
-fn current(tables: &Tables, tx: TransactionId, key: &StepKey) -> Option<StepRow> {
-    tables.open.step(tx, key).or_else(|| tables.steps.get(key))
 }
 
 #[cfg(test)]

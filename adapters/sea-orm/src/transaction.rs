@@ -1,7 +1,7 @@
 use std::marker::PhantomData;
 
 use async_trait::async_trait;
-use claimstream_ports::StoreError;
+use claimstream_ports::{StoreError, Transactions};
 use sea_orm::{
     ConnectionTrait, DatabaseTransaction, DbBackend, DbErr, ExecResult, QueryResult, SqliteTransactionMode,
     Statement, TransactionOptions, TransactionTrait,
@@ -10,6 +10,7 @@ use sea_orm::{
 use crate::{
     classify::{classify, classify_commit},
     dialect::Dialect,
+    outbox::SeaOrmOutbox,
     unit::{Store, in_time},
 };
 
@@ -77,6 +78,30 @@ impl Store {
             Transaction::Held(held) => in_time(operation, held.end("COMMIT"), classify_commit).await,
         };
         committed.inspect_err(|error| self.note_trouble(error))
+    }
+}
+
+/// Only for tokio, as [`SeaOrmOutbox::begin`] says.
+#[async_trait]
+impl Transactions for SeaOrmOutbox {
+    type Tx = DatabaseTransaction;
+
+    async fn begin_tx(&self) -> Result<DatabaseTransaction, StoreError> {
+        self.begin().await
+    }
+
+    async fn commit_tx(&self, tx: DatabaseTransaction) -> Result<(), StoreError> {
+        let store = self.store.clone();
+        let commit = async move { in_time("commit", tx.commit(), classify_commit).await };
+        self.store
+            .detached("commit", async move { commit.await.inspect_err(|e| store.note_trouble(e)) })
+            .await
+    }
+
+    async fn roll_back_tx(&self, tx: DatabaseTransaction) -> Result<(), StoreError> {
+        self.store
+            .detached("roll back", async move { in_time("roll back", tx.rollback(), classify).await })
+            .await
     }
 }
 

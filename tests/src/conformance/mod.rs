@@ -122,6 +122,11 @@ pub fn step() -> impl Iterator<Item = &'static Clause<StepStage>> {
     steps::CLAUSES.iter()
 }
 
+/// What a store with a step ledger owes on which two transactions can write at a time.
+pub fn concurrent_step() -> impl Iterator<Item = &'static Clause<StepStage>> {
+    steps::CONCURRENT.iter()
+}
+
 /// What a store owes that has locks.
 pub fn lock() -> impl Iterator<Item = &'static Clause<LockStage>> {
     locks::CLAUSES.iter()

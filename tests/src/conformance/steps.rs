@@ -1,6 +1,7 @@
 use std::{sync::Arc, time::Duration};
 
-use claimstream_ports::{Step, StepKey, StoreError};
+use claimstream_domain::{Begun, Fingerprint, NewStep, Step, StepChange, StepKey, StepResult};
+use claimstream_ports::{LockWait, Locked, StoreError};
 use futures::future::join_all;
 use uuid::Uuid;
 
@@ -9,115 +10,191 @@ use crate::{Begin, StepStage, StepTransaction};
 
 pub const CLAUSES: &[Clause<StepStage>] = clauses!["steps":
     a_step_is_begun_once_and_then_answered_as_it_stands,
+    a_step_keeps_its_fingerprint_and_its_result,
+    a_change_without_a_result_keeps_the_one_that_is_there,
     a_step_is_told_apart_by_scope_run_and_step,
     steps_are_compared_byte_by_byte,
+    the_longest_keys_and_the_longest_result_are_kept,
     a_step_of_a_rolled_back_transaction_never_was,
     a_transaction_sees_its_own_step,
-    a_step_moves_only_from_the_version_that_is_named,
-    every_move_makes_a_larger_version,
-    a_move_in_a_rolled_back_transaction_changes_nothing,
-    a_step_that_never_was_does_not_move,
+    a_step_is_found_as_it_stands_and_not_before_it_is_committed,
+    a_step_changes_only_from_the_state_and_version_that_are_named,
+    every_change_makes_a_larger_version,
+    a_change_in_a_rolled_back_transaction_changes_nothing,
+    a_step_that_never_was_does_not_change,
+    a_step_that_is_absent_is_not_locked,
     a_step_and_a_message_share_a_transaction,
+];
+
+/// What a store owes on which two transactions can write at a time.
+pub const CONCURRENT: &[Clause<StepStage>] = clauses!["steps":
     the_second_of_two_transactions_waits_and_sees_the_step,
     the_second_of_two_transactions_begins_the_step_if_the_first_rolls_back,
     of_many_parallel_transactions_one_begins_the_step,
-    of_many_parallel_moves_from_one_version_one_takes_place,
+    of_many_parallel_changes_from_one_version_one_takes_place,
+    a_locked_step_is_busy_at_once_for_who_does_not_wait,
+    a_step_that_was_just_begun_is_busy_for_who_does_not_wait,
+    a_step_that_was_found_by_beginning_stays_as_it_is_until_the_transaction_ends,
+    who_waits_for_a_lock_sees_the_step_as_it_was_left,
+    other_steps_of_a_run_can_be_begun_and_locked_meanwhile,
 ];
 
 type Side = Arc<dyn Begin<dyn StepTransaction>>;
 
 pub async fn a_step_is_begun_once_and_then_answered_as_it_stands(stage: StepStage) {
     let key = key();
-    let first = begin(&stage.store, &key, 3).await.expect("begin");
-    assert_eq!((first.new, first.state), (true, 3));
-    let second = begin(&stage.rival, &key, 9).await.expect("begin");
-    assert_eq!(second, Step { new: false, ..first });
+    let first = new(begin(&stage.store, &step(&key, 3)).await.expect("begin"));
+    assert_eq!(first, step(&key, 3).begun());
+    assert_eq!(found(begin(&stage.rival, &step(&key, 9)).await.expect("begin")), first);
+}
+
+pub async fn a_step_keeps_its_fingerprint_and_its_result(stage: StepStage) {
+    let key = key();
+    let asked = step(&key, 1).asked_with(Fingerprint::of(&[b"pay 7"])).with_result(result(b"\0paid\xff"));
+    new(begin(&stage.store, &asked).await.expect("begin"));
+    let other = step(&key, 1).asked_with(Fingerprint::of(&[b"pay 8"]));
+    assert_eq!(found(begin(&stage.rival, &other).await.expect("begin")), asked.begun());
+    assert_eq!(find(&stage.store, &key).await, Some(asked.begun()));
+}
+
+pub async fn a_change_without_a_result_keeps_the_one_that_is_there(stage: StepStage) {
+    let key = key();
+    let first = new(begin(&stage.store, &step(&key, 1)).await.expect("begin"));
+    let with = StepChange::to(2).with_result(result(b"paid"));
+    let second = advance(&stage.store, &key, &first, &with).await.expect("advance").expect("a change");
+    assert_eq!(second.result, Some(result(b"paid")));
+    let third = advance(&stage.rival, &key, &second, &StepChange::to(3)).await.expect("advance");
+    assert_eq!(third.expect("a change").result, Some(result(b"paid")));
+    assert_eq!(find(&stage.rival, &key).await.expect("a step").result, Some(result(b"paid")));
 }
 
 pub async fn a_step_is_told_apart_by_scope_run_and_step(stage: StepStage) {
-    let one = key();
-    let others = [
-        StepKey { scope: "other scope".into(), ..one.clone() },
-        StepKey { run: format!("{}-other", one.run), ..one.clone() },
-        StepKey { step: "other step".into(), ..one.clone() },
-        StepKey { scope: one.step.clone(), step: one.scope.clone(), ..one.clone() },
+    let run = run();
+    let keys = [
+        ("transfer", &*run, "debit"),
+        ("other scope", &*run, "debit"),
+        ("transfer", &*format!("{run}-other"), "debit"),
+        ("transfer", &*run, "other step"),
+        ("debit", &*run, "transfer"),
+        ("transfer", &*run, ""),
     ];
-    for key in others.iter().chain([&one]) {
-        assert!(begin(&stage.store, key, 1).await.expect("begin").new, "{key:?}");
+    for (scope, run, name) in keys {
+        let key = StepKey::new(scope, run, name).expect("a key");
+        new(begin(&stage.store, &step(&key, 1)).await.expect("begin"));
     }
 }
 
 pub async fn steps_are_compared_byte_by_byte(stage: StepStage) {
     let one = key();
-    for step in ["debit", "Debit", "debit ", "débit", "de\u{301}bit", "\u{1f4b6}", "\u{1f4b7}"] {
-        let key = StepKey { step: step.into(), ..one.clone() };
-        assert!(begin(&stage.store, &key, 1).await.expect("begin").new, "{step:?}");
-        assert!(!begin(&stage.rival, &key, 1).await.expect("begin").new, "{step:?}");
+    for name in ["debit ", "Debit", "d\u{e9}bit", "de\u{301}bit", "\u{1f4b6}", "\u{1f4b7}", "debit\0", ""] {
+        let key = one.beside(name).expect("a key");
+        new(begin(&stage.store, &step(&key, 1)).await.expect("begin"));
+        found(begin(&stage.rival, &step(&key, 1)).await.expect("begin"));
     }
+}
+
+pub async fn the_longest_keys_and_the_longest_result_are_kept(stage: StepStage) {
+    let (scope, run, name) = ("\u{e4}".repeat(50), format!("{}{}", run(), "r".repeat(219)), "s".repeat(99));
+    let long = StepKey::new(&scope, &run, &format!("{name}a")).expect("a key");
+    let other = StepKey::new(&scope, &run, &format!("{name}b")).expect("a key");
+    let asked = step(&long, 255).with_result(result(&vec![0xa5; StepResult::MAX_BYTES]));
+    new(begin(&stage.store, &asked).await.expect("begin"));
+    new(begin(&stage.store, &step(&other, 1)).await.expect("begin"));
+    assert_eq!(find(&stage.rival, &long).await, Some(asked.begun()));
 }
 
 pub async fn a_step_of_a_rolled_back_transaction_never_was(stage: StepStage) {
     let key = key();
     let tx = stage.store.begin().await.expect("begin");
-    assert!(tx.begin_step(&key, 1).await.expect("begin step").new);
+    new(tx.begin_step(&step(&key, 1)).await.expect("begin step"));
     tx.roll_back().await.expect("roll back");
-    let second = begin(&stage.rival, &key, 2).await.expect("begin");
-    assert_eq!((second.new, second.state), (true, 2));
+    assert_eq!(new(begin(&stage.rival, &step(&key, 2)).await.expect("begin")).state, 2);
 }
 
 pub async fn a_transaction_sees_its_own_step(stage: StepStage) {
     let key = key();
     let tx = stage.store.begin().await.expect("begin");
-    let first = tx.begin_step(&key, 1).await.expect("begin step");
-    assert!(tx.advance_step(&key, &first, 2).await.expect("advance"));
-    let second = tx.begin_step(&key, 7).await.expect("begin step");
-    assert_eq!((second.new, second.state), (false, 2));
+    assert_eq!(tx.find_step(&key).await.expect("find"), None);
+    let first = new(tx.begin_step(&step(&key, 1)).await.expect("begin step"));
+    assert_eq!(tx.find_step(&key).await.expect("find"), Some(first.clone()));
+    let second = tx.advance_step(&key, &first, &StepChange::to(2)).await.expect("advance").expect("a change");
+    assert_eq!(found(tx.begin_step(&step(&key, 7)).await.expect("begin step")), second);
+    for wait in [LockWait::Wait, LockWait::NoWait] {
+        assert_eq!(tx.lock_step(&key, wait).await.expect("lock"), Locked::Held(second.clone()));
+    }
     tx.commit().await.expect("commit");
-    assert_eq!(begin(&stage.rival, &key, 7).await.expect("begin"), second);
+    assert_eq!(found(begin(&stage.rival, &step(&key, 7)).await.expect("begin")), second);
 }
 
-pub async fn a_step_moves_only_from_the_version_that_is_named(stage: StepStage) {
+pub async fn a_step_is_found_as_it_stands_and_not_before_it_is_committed(stage: StepStage) {
     let key = key();
-    let first = begin(&stage.store, &key, 1).await.expect("begin");
-    assert!(advance(&stage.rival, &key, &first, 2).await.expect("advance"));
-    assert!(!advance(&stage.store, &key, &first, 3).await.expect("advance"));
-    let now = begin(&stage.store, &key, 9).await.expect("begin");
-    assert_eq!((now.new, now.state), (false, 2));
-    assert!(advance(&stage.store, &key, &now, 3).await.expect("advance"));
+    assert_eq!(find(&stage.rival, &key).await, None);
+    let first = new(begin(&stage.store, &step(&key, 1)).await.expect("begin"));
+    assert_eq!(find(&stage.rival, &key).await, Some(first.clone()));
+    let second = advance(&stage.store, &key, &first, &StepChange::to(2)).await.expect("advance");
+    assert_eq!(find(&stage.rival, &key).await, second);
 }
 
-pub async fn every_move_makes_a_larger_version(stage: StepStage) {
+pub async fn a_step_changes_only_from_the_state_and_version_that_are_named(stage: StepStage) {
     let key = key();
-    let mut step = begin(&stage.store, &key, 5).await.expect("begin");
+    let first = new(begin(&stage.store, &step(&key, 1)).await.expect("begin"));
+    let second = advance(&stage.rival, &key, &first, &StepChange::to(2)).await.expect("advance");
+    let second = second.expect("a change");
+    let wrong = [first, Step { state: 1, ..second.clone() }, Step { version: 3, ..second.clone() }];
+    for from in wrong {
+        assert_eq!(advance(&stage.store, &key, &from, &StepChange::to(3)).await.expect("advance"), None);
+    }
+    assert_eq!(find(&stage.store, &key).await, Some(second.clone()));
+    let third = advance(&stage.store, &key, &second, &StepChange::to(3)).await.expect("advance");
+    assert_eq!(third.expect("a change").state, 3);
+}
+
+pub async fn every_change_makes_a_larger_version(stage: StepStage) {
+    let key = key();
+    let mut from = new(begin(&stage.store, &step(&key, 5)).await.expect("begin"));
     for state in [5, 6, 5] {
-        assert!(advance(&stage.store, &key, &step, state).await.expect("advance"));
-        let moved = begin(&stage.rival, &key, 0).await.expect("begin");
-        assert!(moved.version > step.version, "{moved:?} after {step:?}");
+        let told = advance(&stage.store, &key, &from, &StepChange::to(state)).await.expect("advance");
+        let moved = found(begin(&stage.rival, &step(&key, 0)).await.expect("begin"));
+        assert_eq!(told.as_ref(), Some(&moved));
+        assert!(moved.version > from.version, "{moved:?} after {from:?}");
         assert_eq!(moved.state, state);
-        step = moved;
+        from = moved;
     }
 }
 
-pub async fn a_move_in_a_rolled_back_transaction_changes_nothing(stage: StepStage) {
+pub async fn a_change_in_a_rolled_back_transaction_changes_nothing(stage: StepStage) {
     let key = key();
-    let step = begin(&stage.store, &key, 1).await.expect("begin");
+    let first = new(begin(&stage.store, &step(&key, 1)).await.expect("begin"));
     let tx = stage.store.begin().await.expect("begin");
-    assert!(tx.advance_step(&key, &step, 2).await.expect("advance"));
+    let change = StepChange::to(2).with_result(result(b"paid"));
+    assert!(tx.advance_step(&key, &first, &change).await.expect("advance").is_some());
     tx.roll_back().await.expect("roll back");
-    assert_eq!(begin(&stage.rival, &key, 9).await.expect("begin"), Step { new: false, ..step });
-    assert!(advance(&stage.rival, &key, &step, 3).await.expect("advance"));
+    assert_eq!(found(begin(&stage.rival, &step(&key, 9)).await.expect("begin")), first);
+    assert!(advance(&stage.rival, &key, &first, &StepChange::to(3)).await.expect("advance").is_some());
 }
 
-pub async fn a_step_that_never_was_does_not_move(stage: StepStage) {
-    let step = Step { new: true, state: 1, version: 1 };
-    assert!(!advance(&stage.store, &key(), &step, 2).await.expect("advance"));
+pub async fn a_step_that_never_was_does_not_change(stage: StepStage) {
+    let (key, other) = (key(), key());
+    let first = new(begin(&stage.store, &step(&other, 1)).await.expect("begin"));
+    assert_eq!(advance(&stage.store, &key, &first, &StepChange::to(2)).await.expect("advance"), None);
+    assert_eq!(find(&stage.store, &key).await, None);
+}
+
+pub async fn a_step_that_is_absent_is_not_locked(stage: StepStage) {
+    let key = key();
+    for wait in [LockWait::Wait, LockWait::NoWait] {
+        let tx = stage.store.begin().await.expect("begin");
+        assert_eq!(tx.lock_step(&key, wait).await.expect("lock"), Locked::Absent);
+        tx.roll_back().await.expect("roll back");
+    }
+    new(begin(&stage.rival, &step(&key, 1)).await.expect("begin"));
 }
 
 pub async fn a_step_and_a_message_share_a_transaction(stage: StepStage) {
     let key = key();
     for commit in [false, true] {
         let tx = stage.store.begin().await.expect("begin");
-        assert!(tx.begin_step(&key, 1).await.expect("begin step").new);
+        new(tx.begin_step(&step(&key, 1)).await.expect("begin step"));
         tx.enqueue(&[stage.outbox.message()]).await.expect("enqueue");
         if commit {
             tx.commit().await.expect("commit");
@@ -126,93 +203,184 @@ pub async fn a_step_and_a_message_share_a_transaction(stage: StepStage) {
         }
         assert_eq!(stage.outbox.rival.take_all().await.len(), usize::from(commit));
     }
-    assert!(!begin(&stage.rival, &key, 1).await.expect("begin").new);
+    found(begin(&stage.rival, &step(&key, 1)).await.expect("begin"));
 }
 
 pub async fn the_second_of_two_transactions_waits_and_sees_the_step(stage: StepStage) {
     let key = key();
     let tx = stage.store.begin().await.expect("begin");
-    let first = tx.begin_step(&key, 1).await.expect("begin step");
-    assert!(tx.advance_step(&key, &first, 2).await.expect("advance"));
+    let first = new(tx.begin_step(&step(&key, 1)).await.expect("begin step"));
+    tx.advance_step(&key, &first, &StepChange::to(2)).await.expect("advance").expect("a change");
     let second = spawn_begin(&stage.rival, &key, 8);
     pause().await;
     assert!(!second.is_finished(), "the second transaction did not wait");
     tx.commit().await.expect("commit");
-    let second = match second.await.expect("a transaction") {
-        Ok(step) => step,
-        Err(error) => {
-            assert!(error.is_retryable(), "{error}");
-            begin(&stage.rival, &key, 8).await.expect("begin")
-        }
-    };
-    assert_eq!((second.new, second.state), (false, 2));
+    assert_eq!(found(second.await.expect("a transaction")).state, 2);
 }
 
 pub async fn the_second_of_two_transactions_begins_the_step_if_the_first_rolls_back(stage: StepStage) {
     let key = key();
     let tx = stage.store.begin().await.expect("begin");
-    tx.begin_step(&key, 1).await.expect("begin step");
+    tx.begin_step(&step(&key, 1)).await.expect("begin step");
     let second = spawn_begin(&stage.rival, &key, 8);
     pause().await;
     drop(tx);
-    let second = match second.await.expect("a transaction") {
-        Ok(step) => step,
-        Err(error) => {
-            assert!(error.is_retryable(), "{error}");
-            begin(&stage.rival, &key, 8).await.expect("begin")
-        }
-    };
-    assert_eq!((second.new, second.state), (true, 8));
+    assert_eq!(new(second.await.expect("a transaction")).state, 8);
 }
 
 pub async fn of_many_parallel_transactions_one_begins_the_step(stage: StepStage) {
     let key = key();
-    let begins = (0..8_u8).map(|n| {
-        let side = if n % 2 == 0 { &stage.store } else { &stage.rival };
-        let (side, key) = (side.clone(), key.clone());
-        tokio::spawn(async move { until_answered(|| begin(&side, &key, n)).await })
+    let begins =
+        (0..8_u8).map(|n| spawn_begin(if n % 2 == 0 { &stage.store } else { &stage.rival }, &key, n));
+    let begun: Vec<Begun> = join_all(begins).await.into_iter().map(|s| s.expect("a transaction")).collect();
+    let first: Vec<&Step> = begun
+        .iter()
+        .filter_map(|begun| if let Begun::New(step) = begun { Some(step) } else { None })
+        .collect();
+    assert_eq!(first.len(), 1, "{begun:?}");
+    let all = begun.iter().map(|begun| match begun {
+        Begun::New(step) | Begun::Found(step) => step,
     });
-    let steps: Vec<Step> = join_all(begins).await.into_iter().map(|s| s.expect("a transaction")).collect();
-    let first: Vec<_> = steps.iter().filter(|step| step.new).collect();
-    assert_eq!(first.len(), 1, "{steps:?}");
-    assert!(steps.iter().all(|step| step.state == first[0].state), "{steps:?}");
+    assert!(all.into_iter().all(|step| step == first[0]), "{begun:?}");
 }
 
-pub async fn of_many_parallel_moves_from_one_version_one_takes_place(stage: StepStage) {
+pub async fn of_many_parallel_changes_from_one_version_one_takes_place(stage: StepStage) {
     let key = key();
-    let step = begin(&stage.store, &key, 0).await.expect("begin");
-    let moves = (1..=8_u8).map(|state| {
+    let from = new(begin(&stage.store, &step(&key, 0)).await.expect("begin"));
+    let changes = (1..=8_u8).map(|state| {
         let side = if state % 2 == 0 { &stage.store } else { &stage.rival };
-        let (side, key) = (side.clone(), key.clone());
-        tokio::spawn(async move { until_answered(|| advance(&side, &key, &step, state)).await })
+        let (side, key, from) = (side.clone(), key.clone(), from.clone());
+        tokio::spawn(async move {
+            until_answered(|| async { advance(&side, &key, &from, &StepChange::to(state)).await }).await
+        })
     });
-    let moved: Vec<bool> = join_all(moves).await.into_iter().map(|m| m.expect("a transaction")).collect();
-    assert_eq!(moved.iter().filter(|moved| **moved).count(), 1, "{moved:?}");
-    let now = begin(&stage.store, &key, 0).await.expect("begin");
-    assert!(moved[usize::from(now.state) - 1], "{now:?} after {moved:?}");
+    let changed: Vec<_> = join_all(changes).await.into_iter().map(|m| m.expect("a transaction")).collect();
+    assert_eq!(changed.iter().flatten().count(), 1, "{changed:?}");
+    assert_eq!(find(&stage.store, &key).await, changed.into_iter().flatten().next());
+}
+
+pub async fn a_locked_step_is_busy_at_once_for_who_does_not_wait(stage: StepStage) {
+    let key = key();
+    let first = new(begin(&stage.store, &step(&key, 1)).await.expect("begin"));
+    let tx = stage.store.begin().await.expect("begin");
+    assert_eq!(tx.lock_step(&key, LockWait::Wait).await.expect("lock"), Locked::Held(first.clone()));
+    assert_eq!(lock(&stage.rival, &key, LockWait::NoWait).await, Locked::Busy);
+    assert_eq!(find(&stage.rival, &key).await, Some(first.clone()));
+    tx.roll_back().await.expect("roll back");
+    assert_eq!(lock(&stage.rival, &key, LockWait::NoWait).await, Locked::Held(first));
+}
+
+pub async fn a_step_that_was_just_begun_is_busy_for_who_does_not_wait(stage: StepStage) {
+    let key = key();
+    let tx = stage.store.begin().await.expect("begin");
+    let first = new(tx.begin_step(&step(&key, 1)).await.expect("begin step"));
+    assert_eq!(lock(&stage.rival, &key, LockWait::NoWait).await, Locked::Busy);
+    tx.commit().await.expect("commit");
+    assert_eq!(lock(&stage.rival, &key, LockWait::NoWait).await, Locked::Held(first));
+}
+
+pub async fn a_step_that_was_found_by_beginning_stays_as_it_is_until_the_transaction_ends(stage: StepStage) {
+    let key = key();
+    let first = new(begin(&stage.store, &step(&key, 1)).await.expect("begin"));
+    let tx = stage.store.begin().await.expect("begin");
+    assert_eq!(found(tx.begin_step(&step(&key, 1)).await.expect("begin step")), first);
+    assert_eq!(lock(&stage.rival, &key, LockWait::NoWait).await, Locked::Busy);
+    assert!(tx.advance_step(&key, &first, &StepChange::to(2)).await.expect("advance").is_some());
+    tx.commit().await.expect("commit");
+}
+
+pub async fn who_waits_for_a_lock_sees_the_step_as_it_was_left(stage: StepStage) {
+    let key = key();
+    let first = new(begin(&stage.store, &step(&key, 1)).await.expect("begin"));
+    let tx = stage.store.begin().await.expect("begin");
+    tx.lock_step(&key, LockWait::Wait).await.expect("lock");
+    let (side, waiting) = (stage.rival.clone(), key.clone());
+    let second = tokio::spawn(async move { lock(&side, &waiting, LockWait::Wait).await });
+    pause().await;
+    assert!(!second.is_finished(), "the second transaction did not wait");
+    let left = tx.advance_step(&key, &first, &StepChange::to(2)).await.expect("advance").expect("a change");
+    tx.commit().await.expect("commit");
+    assert_eq!(second.await.expect("a transaction"), Locked::Held(left));
+}
+
+pub async fn other_steps_of_a_run_can_be_begun_and_locked_meanwhile(stage: StepStage) {
+    let one = key();
+    let [a, b, c, d] = &["a", "b", "c", "d"].map(|name| one.beside(name).expect("a key"));
+    new(begin(&stage.store, &step(c, 1)).await.expect("begin"));
+    let tx = stage.store.begin().await.expect("begin");
+    new(tx.begin_step(&step(a, 1)).await.expect("begin step"));
+    new(tx.begin_step(&step(d, 1)).await.expect("begin step"));
+    new(begin(&stage.rival, &step(b, 1)).await.expect("begin"));
+    assert!(matches!(lock(&stage.rival, c, LockWait::NoWait).await, Locked::Held(_)));
+    tx.commit().await.expect("commit");
 }
 
 fn key() -> StepKey {
-    StepKey { scope: "transfer".into(), run: Uuid::now_v7().to_string(), step: "debit".into() }
+    StepKey::new("transfer", &run(), "debit").expect("a key")
 }
 
-async fn begin(side: &Side, key: &StepKey, state: u8) -> Result<Step, StoreError> {
+fn run() -> String {
+    Uuid::now_v7().to_string()
+}
+
+fn step(key: &StepKey, state: u8) -> NewStep {
+    NewStep::new(key.clone(), state)
+}
+
+fn result(bytes: &[u8]) -> StepResult {
+    StepResult::new(bytes).expect("a result")
+}
+
+fn new(begun: Begun) -> Step {
+    match begun {
+        Begun::New(step) => step,
+        Begun::Found(step) => panic!("{step:?} was there already"),
+    }
+}
+
+fn found(begun: Begun) -> Step {
+    match begun {
+        Begun::Found(step) => step,
+        Begun::New(step) => panic!("{step:?} is new"),
+    }
+}
+
+async fn begin(side: &Side, step: &NewStep) -> Result<Begun, StoreError> {
     let tx = side.begin().await?;
-    let step = tx.begin_step(key, state).await?;
+    let begun = tx.begin_step(step).await?;
     tx.commit().await?;
-    Ok(step)
+    Ok(begun)
 }
 
-async fn advance(side: &Side, key: &StepKey, step: &Step, state: u8) -> Result<bool, StoreError> {
+async fn advance(
+    side: &Side,
+    key: &StepKey,
+    from: &Step,
+    change: &StepChange,
+) -> Result<Option<Step>, StoreError> {
     let tx = side.begin().await?;
-    let moved = tx.advance_step(key, step, state).await?;
+    let changed = tx.advance_step(key, from, change).await?;
     tx.commit().await?;
-    Ok(moved)
+    Ok(changed)
 }
 
-fn spawn_begin(side: &Side, key: &StepKey, state: u8) -> tokio::task::JoinHandle<Result<Step, StoreError>> {
-    let (side, key) = (side.clone(), key.clone());
-    tokio::spawn(async move { begin(&side, &key, state).await })
+async fn find(side: &Side, key: &StepKey) -> Option<Step> {
+    let tx = side.begin().await.expect("begin");
+    let found = tx.find_step(key).await.expect("find");
+    tx.roll_back().await.expect("roll back");
+    found
+}
+
+async fn lock(side: &Side, key: &StepKey, wait: LockWait) -> Locked {
+    let tx = side.begin().await.expect("begin");
+    let locked = tx.lock_step(key, wait).await.expect("lock");
+    tx.roll_back().await.expect("roll back");
+    locked
+}
+
+fn spawn_begin(side: &Side, key: &StepKey, state: u8) -> tokio::task::JoinHandle<Begun> {
+    let (side, step) = (side.clone(), step(key, state));
+    tokio::spawn(async move { until_answered(|| async { begin(&side, &step).await }).await })
 }
 
 async fn until_answered<T, F: Future<Output = Result<T, StoreError>>>(mut call: impl FnMut() -> F) -> T {

@@ -24,7 +24,8 @@ fn listed() -> impl Iterator<Item = (&'static str, &'static str)> {
         .map(|clause| (clause.topic, clause.name));
     let notification = conformance::notification().chain(scenarios::fan_out());
     let notification = notification.map(|clause| (clause.topic, clause.name));
-    let step = conformance::step().map(|clause| (clause.topic, clause.name));
+    let step = conformance::step().chain(conformance::concurrent_step());
+    let step = step.map(|clause| (clause.topic, clause.name));
     let lock = conformance::lock().map(|clause| (clause.topic, clause.name));
     let server = conformance::server().chain(conformance::packet()).chain(scenarios::server());
     let server = server.map(|clause| (clause.topic, clause.name));

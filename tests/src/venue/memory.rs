@@ -2,13 +2,11 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use claimstream_domain::{PayloadLimit, QueueName, ShardCount, Timestamp, notification::REQUEST_QUEUE};
-use claimstream_memory::{MemoryClock, MemoryOptions, MemoryStore, MemoryTransaction};
+use claimstream_memory::{MemoryClock, MemoryOptions, MemoryStore};
 use claimstream_ports::StoreError;
 
 use super::{LockVenue, NotificationVenue, StepVenue, Venue};
-use crate::{
-    Clock, Facts, LockStage, NotificationPorts, NotificationStage, Ports, Stage, StepStage, Transactions,
-};
+use crate::{Clock, Facts, LockStage, NotificationPorts, NotificationStage, Ports, Stage, StepStage};
 
 /// The reference model.
 pub struct MemoryVenue;
@@ -55,25 +53,6 @@ impl LockVenue for MemoryVenue {
         let store = open();
         let clock = Arc::new(store.clock().clone());
         Ok(LockStage::new(Arc::new(store.clone()), Arc::new(store.rival()), clock))
-    }
-}
-
-#[async_trait]
-impl Transactions for MemoryStore {
-    type Tx = MemoryTransaction;
-
-    async fn begin_tx(&self) -> Result<MemoryTransaction, StoreError> {
-        Ok(self.begin())
-    }
-
-    async fn commit_tx(tx: MemoryTransaction) -> Result<(), StoreError> {
-        tx.commit();
-        Ok(())
-    }
-
-    async fn roll_back_tx(tx: MemoryTransaction) -> Result<(), StoreError> {
-        tx.rollback();
-        Ok(())
     }
 }
 

@@ -86,6 +86,8 @@ pub struct Venues {
     pub fan_out: Vec<Arc<dyn NotificationVenue>>,
     /// Those with a step ledger.
     pub step: Vec<Arc<dyn StepVenue>>,
+    /// Those with a step ledger on which two transactions can write at a time.
+    pub concurrent_step: Vec<Arc<dyn StepVenue>>,
     /// Those with locks.
     pub lock: Vec<Arc<dyn LockVenue>>,
 }
@@ -100,6 +102,7 @@ impl Venues {
             payload: vec![memory.clone()],
             notification: vec![memory.clone()],
             step: vec![memory.clone()],
+            concurrent_step: vec![memory.clone()],
             lock: vec![memory],
             ..Self::default()
         };

@@ -11,14 +11,11 @@ use async_trait::async_trait;
 use claimstream_domain::{QueueName, ShardCount, Timestamp, notification::REQUEST_QUEUE};
 use claimstream_ports::{StoreError, StoreErrorKind};
 use claimstream_sea_orm::{FrozenClock, OpenOptions, SeaOrmOutbox};
-use sea_orm::{Database, DatabaseTransaction};
+use sea_orm::Database;
 use tokio::sync::OnceCell;
 
 use super::{NotificationVenue, ServerVenue, Venue};
-use crate::{
-    Clock, Facts, NotificationPorts, NotificationStage, Ports, ScratchDatabase, ServerStage, Stage,
-    Transactions,
-};
+use crate::{Clock, Facts, NotificationPorts, NotificationStage, Ports, ScratchDatabase, ServerStage, Stage};
 
 /// A real database with one word of configuration, or with a second one for the order, as in `shard_lease per_key`.
 ///
@@ -150,23 +147,6 @@ impl Drop for SeaOrmVenue {
         if let Place::Folder(folder) = &self.place {
             let _ = std::fs::remove_dir_all(folder);
         }
-    }
-}
-
-#[async_trait]
-impl Transactions for SeaOrmOutbox {
-    type Tx = DatabaseTransaction;
-
-    async fn begin_tx(&self) -> Result<DatabaseTransaction, StoreError> {
-        self.begin().await
-    }
-
-    async fn commit_tx(tx: DatabaseTransaction) -> Result<(), StoreError> {
-        tx.commit().await.map_err(unavailable)
-    }
-
-    async fn roll_back_tx(tx: DatabaseTransaction) -> Result<(), StoreError> {
-        tx.rollback().await.map_err(unavailable)
     }
 }
 

@@ -1,0 +1,250 @@
+use std::fmt;
+
+use crate::{Fingerprint, Invalid};
+
+/// What a step is told apart by, byte by byte: who takes steps, which run of it, and which step of the run.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct StepKey {
+    scope: Box<str>,
+    run: Box<str>,
+    step: Box<str>,
+}
+
+impl StepKey {
+    /// The longest scope, in bytes.
+    pub const MAX_SCOPE: usize = 100;
+    /// The longest run, in bytes.
+    pub const MAX_RUN: usize = 255;
+    /// The longest step, in bytes.
+    pub const MAX_STEP: usize = 100;
+
+    /// Takes a key whose scope and run are not empty, or says why it cannot be one. The step may be empty: it then stands
+    /// for the run as a whole.
+    pub fn new(scope: &str, run: &str, step: &str) -> Result<Self, Invalid> {
+        Invalid::unless_length("step scope", scope, Self::MAX_SCOPE)?;
+        Invalid::unless_length("step run", run, Self::MAX_RUN)?;
+        if !step.is_empty() {
+            Invalid::unless_length("step name", step, Self::MAX_STEP)?;
+        }
+        Ok(Self { scope: scope.into(), run: run.into(), step: step.into() })
+    }
+
+    /// Another step of the same run.
+    pub fn beside(&self, step: &str) -> Result<Self, Invalid> {
+        Self::new(&self.scope, &self.run, step)
+    }
+
+    /// Who takes steps: a consumer, a TCC resource, a saga.
+    pub fn scope(&self) -> &str {
+        &self.scope
+    }
+
+    /// Which run of it: a message, a transaction, a saga instance.
+    pub fn run(&self) -> &str {
+        &self.run
+    }
+
+    /// Which step of the run.
+    pub fn step(&self) -> &str {
+        &self.step
+    }
+}
+
+impl fmt::Display for StepKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.scope, self.run)?;
+        if self.step.is_empty() { Ok(()) } else { write!(f, "/{}", self.step) }
+    }
+}
+
+/// What a step leaves for whoever asks again: at most [`MAX_BYTES`](Self::MAX_BYTES), of any form.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct StepResult(Box<[u8]>);
+
+impl StepResult {
+    /// The longest result, in bytes.
+    pub const MAX_BYTES: usize = 65_535;
+
+    /// Takes a result unless it is too long.
+    pub fn new(bytes: impl Into<Box<[u8]>>) -> Result<Self, Invalid> {
+        let bytes = bytes.into();
+        match bytes.len() {
+            len if len > Self::MAX_BYTES => {
+                Err(Invalid::TooLong { what: "step result", len, max: Self::MAX_BYTES })
+            }
+            _ => Ok(Self(bytes)),
+        }
+    }
+
+    /// The bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// A step that is to be begun.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NewStep {
+    /// Which one.
+    pub key: StepKey,
+    /// Its first state, a number whose meaning is the caller's.
+    pub state: u8,
+    /// What it was asked with, if a repeat with something else is to be found out.
+    pub fingerprint: Option<Fingerprint>,
+    /// What it leaves, if that is known already.
+    pub result: Option<StepResult>,
+}
+
+impl NewStep {
+    /// A step without fingerprint and result.
+    pub fn new(key: StepKey, state: u8) -> Self {
+        Self { key, state, fingerprint: None, result: None }
+    }
+
+    /// With what it was asked with.
+    pub fn asked_with(self, fingerprint: Fingerprint) -> Self {
+        Self { fingerprint: Some(fingerprint), ..self }
+    }
+
+    /// With what it leaves.
+    pub fn with_result(self, result: StepResult) -> Self {
+        Self { result: Some(result), ..self }
+    }
+
+    /// The step as it stands when it has just been begun.
+    pub fn begun(&self) -> Step {
+        Step {
+            state: self.state,
+            version: Step::FIRST_VERSION,
+            fingerprint: self.fingerprint,
+            result: self.result.clone(),
+        }
+    }
+}
+
+/// A step as it stands.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Step {
+    /// Its state, a number whose meaning is the caller's.
+    pub state: u8,
+    /// Grows with every change.
+    pub version: u64,
+    /// What it was begun with.
+    pub fingerprint: Option<Fingerprint>,
+    /// What it has left.
+    pub result: Option<StepResult>,
+}
+
+impl Step {
+    /// The version of a step that has just been begun.
+    pub const FIRST_VERSION: u64 = 1;
+
+    /// The step after a change.
+    pub fn changed(&self, change: &StepChange) -> Self {
+        Self {
+            state: change.state,
+            version: self.version + 1,
+            fingerprint: self.fingerprint,
+            result: change.result.clone().or_else(|| self.result.clone()),
+        }
+    }
+}
+
+/// What becomes of a step.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StepChange {
+    /// Its next state.
+    pub state: u8,
+    /// What it leaves from now on; without one, that which it has left stays.
+    pub result: Option<StepResult>,
+}
+
+impl StepChange {
+    /// A change of the state alone.
+    pub fn to(state: u8) -> Self {
+        Self { state, result: None }
+    }
+
+    /// With what the step leaves.
+    pub fn with_result(self, result: StepResult) -> Self {
+        Self { result: Some(result), ..self }
+    }
+}
+
+/// How beginning a step ended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Begun {
+    /// This call began it.
+    New(Step),
+    /// It was there already.
+    Found(Step),
+}
+
+/// What a step that was found answers to whoever wanted to begin it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Repeat<'a> {
+    /// The same was asked again: this is what it has left.
+    Same(Option<&'a StepResult>),
+    /// Something else was asked under the same key.
+    Conflict,
+}
+
+/// The one place that decides whether a step that was found is a repeat. Fingerprints are compared where both sides have
+/// one.
+pub fn repeat<'a>(asked: Option<&Fingerprint>, found: &'a Step) -> Repeat<'a> {
+    match (asked, &found.fingerprint) {
+        (Some(asked), Some(first)) if asked != first => Repeat::Conflict,
+        _ => Repeat::Same(found.result.as_ref()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key() -> StepKey {
+        StepKey::new("transfer", "7", "debit").unwrap()
+    }
+
+    #[test]
+    fn keys_have_a_scope_and_a_run_and_bounded_parts() {
+        assert_eq!(StepKey::new("", "7", "debit"), Err(Invalid::Empty { what: "step scope" }));
+        assert_eq!(StepKey::new("tcc:stock", "", ""), Err(Invalid::Empty { what: "step run" }));
+        assert_eq!(StepKey::new("event:7", "m", "").unwrap().to_string(), "event:7/m");
+        assert_eq!(key().beside("credit").unwrap().to_string(), "transfer/7/credit");
+        let long = |n: usize| "x".repeat(n);
+        assert!(StepKey::new(&long(100), &long(255), &long(100)).is_ok());
+        for (scope, run, step) in [(101, 1, 1), (1, 256, 1), (1, 1, 101)] {
+            let refused = StepKey::new(&long(scope), &long(run), &long(step));
+            assert!(matches!(refused, Err(Invalid::TooLong { .. })), "{refused:?}");
+        }
+    }
+
+    #[test]
+    fn results_are_bounded() {
+        assert!(StepResult::new(vec![0; StepResult::MAX_BYTES]).is_ok());
+        assert!(StepResult::new(vec![0; StepResult::MAX_BYTES + 1]).is_err());
+    }
+
+    #[test]
+    fn a_repeat_answers_the_result_and_another_payload_is_a_conflict() {
+        let (one, other) = (Fingerprint::of(&[b"1"]), Fingerprint::of(&[b"2"]));
+        let result = StepResult::new(*b"done").unwrap();
+        let found = NewStep::new(key(), 1).asked_with(one).with_result(result.clone()).begun();
+        assert_eq!(repeat(Some(&one), &found), Repeat::Same(Some(&result)));
+        assert_eq!(repeat(None, &found), Repeat::Same(Some(&result)));
+        assert_eq!(repeat(Some(&other), &found), Repeat::Conflict);
+        let open = NewStep::new(key(), 1).begun();
+        assert_eq!(repeat(Some(&other), &open), Repeat::Same(None));
+    }
+
+    #[test]
+    fn a_change_without_a_result_keeps_the_one_that_is_there() {
+        let result = StepResult::new(*b"done").unwrap();
+        let first = NewStep::new(key(), 1).begun();
+        let second = first.changed(&StepChange::to(2).with_result(result.clone()));
+        let third = second.changed(&StepChange::to(1));
+        assert_eq!((third.state, third.version), (1, 3));
+        assert_eq!(third.result, Some(result));
+    }
+}
