@@ -26,7 +26,7 @@ fn main() -> ExitCode {
             "a shard is in one instance's hands; the clauses of ownership and order are played instead",
         );
     }
-    suite.add_not_run("sea-orm::steps", "the adapter has no step ledger yet");
+    suite.add_not_run("sqlite::steps::concurrent", "SQLite lets one transaction write at a time");
     suite.add_not_run("sea-orm::locks", "the adapter has no lock yet");
     model::add_proof_to(&mut suite);
     callers::add_to(&mut suite, environment);

@@ -41,6 +41,7 @@ mod sql;
 #[cfg(feature = "mysql")]
 mod sqlx_connection;
 mod statements;
+mod step_ledger;
 mod strategy;
 mod sweep;
 mod takings;

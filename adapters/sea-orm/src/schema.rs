@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// The newest version of the tables; [`schema`] holds one script for each.
-pub(crate) const VERSION: i64 = 1;
+pub(crate) const VERSION: i64 = 2;
 
 /// The scripts that make the tables, by version; for people who apply them by other means.
 ///
@@ -22,8 +22,12 @@ pub(crate) const VERSION: i64 = 1;
 /// [`printable_schema`](crate::SeaOrmOutbox::printable_schema) writes that too.
 pub fn schema(dialect: Dialect) -> &'static [(i64, &'static str)] {
     match dialect {
-        Dialect::MySql => &[(1, include_str!("sql/mysql/schema_1.sql"))],
-        Dialect::Sqlite => &[(1, include_str!("sql/sqlite/schema_1.sql"))],
+        Dialect::MySql => {
+            &[(1, include_str!("sql/mysql/schema_1.sql")), (2, include_str!("sql/mysql/schema_2.sql"))]
+        }
+        Dialect::Sqlite => {
+            &[(1, include_str!("sql/sqlite/schema_1.sql")), (2, include_str!("sql/sqlite/schema_2.sql"))]
+        }
     }
 }
 
@@ -44,9 +48,11 @@ impl crate::SeaOrmOutbox {
         let numbers: Vec<String> = shards.shards().map(|shard| format!("({})", shard.number())).collect();
         let numbers = numbers.join(", ");
         let tables: String = schema(dialect).iter().map(|(_, file)| *file).collect();
+        let versions = schema(dialect).iter().map(|(version, _)| format!("({version}, {now})"));
+        let versions = versions.collect::<Vec<_>>().join(", ");
         format!(
             "{tables}\nINSERT INTO claimstream_shard (shard) VALUES {numbers}\n{shard_known};\n\
-             INSERT INTO claimstream_schema (version, applied_at) VALUES ({VERSION}, {now})\n{version_known};\n"
+             INSERT INTO claimstream_schema (version, applied_at) VALUES {versions}\n{version_known};\n"
         )
     }
 }

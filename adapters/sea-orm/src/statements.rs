@@ -54,8 +54,9 @@ statements! {
         request_insert, request_known, request_open, request_read, request_close, request_reopen,
         request_cancel,
         message_record, message_status, message_conclude, message_reopen, message_count, message_page,
+        step_begin, step_lock, step_find, step_change,
         shard_list, shard_insert, schema_version, schema_applied;
     mysql:
-        claim_lock, claim_mark, now, history, probe_lock, probe_skip,
+        claim_lock, claim_mark, step_lock_now, now, history, probe_lock, probe_skip,
         doctor_server, doctor_columns, doctor_tables;
 }

@@ -115,6 +115,7 @@ impl Venues {
             venues.payload.push(sqlite.clone());
             if strategy == "auto" {
                 venues.fan_out.push(sqlite.clone());
+                venues.step.push(sqlite.clone());
             }
             venues.notification.push(sqlite);
         }
@@ -138,6 +139,8 @@ impl Venues {
             if *strategy == "auto" {
                 venues.packet.push(venue.clone());
                 venues.fan_out.push(venue.clone());
+                venues.step.push(venue.clone());
+                venues.concurrent_step.push(venue.clone());
             }
             venues.notification.push(venue);
         }

@@ -14,8 +14,10 @@ use claimstream_sea_orm::{FrozenClock, OpenOptions, SeaOrmOutbox};
 use sea_orm::Database;
 use tokio::sync::OnceCell;
 
-use super::{NotificationVenue, ServerVenue, Venue};
-use crate::{Clock, Facts, NotificationPorts, NotificationStage, Ports, ScratchDatabase, ServerStage, Stage};
+use super::{NotificationVenue, ServerVenue, StepVenue, Venue};
+use crate::{
+    Clock, Facts, NotificationPorts, NotificationStage, Ports, ScratchDatabase, ServerStage, Stage, StepStage,
+};
 
 /// A real database with one word of configuration, or with a second one for the order, as in `shard_lease per_key`.
 ///
@@ -139,6 +141,15 @@ impl NotificationVenue for SeaOrmVenue {
         let queue = QueueName::new(REQUEST_QUEUE).expect("a queue name");
         let (outbox, store, rival) = self.pair(&url, queue).await?;
         Ok(NotificationStage { outbox, store: ports(store), rival: ports(rival) })
+    }
+}
+
+#[async_trait]
+impl StepVenue for SeaOrmVenue {
+    async fn step_stage(&self) -> Result<StepStage, StoreError> {
+        let url = self.shared_database().await?;
+        let (outbox, store, rival) = self.pair(&url, Stage::fresh_queue()).await?;
+        Ok(StepStage { outbox, store: Arc::new(store), rival: Arc::new(rival) })
     }
 }
 
