@@ -27,7 +27,6 @@ fn main() -> ExitCode {
         );
     }
     suite.add_not_run("sqlite::steps::concurrent", "SQLite lets one transaction write at a time");
-    suite.add_not_run("sea-orm::locks", "the adapter has no lock yet");
     model::add_proof_to(&mut suite);
     callers::add_to(&mut suite, environment);
     cancellation::add_to(&mut suite, environment);

@@ -98,6 +98,8 @@ pub struct LockStage {
     pub store: Arc<dyn DistributedLock>,
     /// The second instance's locks.
     pub rival: Arc<dyn DistributedLock>,
+    /// The least time that its clock can be moved by.
+    pub grain: Duration,
     clock: Arc<dyn Clock>,
     prefix: Uuid,
 }
@@ -202,7 +204,7 @@ impl LockStage {
         rival: Arc<dyn DistributedLock>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        Self { store, rival, clock, prefix: Uuid::now_v7() }
+        Self { store, rival, grain: Duration::from_micros(1), clock, prefix: Uuid::now_v7() }
     }
 
     /// A key that no other stage uses.

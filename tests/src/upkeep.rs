@@ -2,6 +2,7 @@
 
 mod bodies;
 mod consideration;
+mod locks;
 mod retention;
 
 use std::{sync::Arc, time::Duration};
@@ -29,6 +30,7 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
 fn add_everywhere(suite: &mut Suite, place: &Place) {
     bodies::add_to(suite, place);
     retention::add_to(suite, place);
+    locks::add_to(suite, place);
     consideration::add_lag_to(suite, place);
 }
 

@@ -20,6 +20,7 @@ struct Lock {
 #[async_trait]
 impl DistributedLock for MemoryStore {
     async fn try_acquire(&self, key: &str, lease: Lease) -> Result<Option<LockGuard>, StoreError> {
+        LockGuard::check_key(key)?;
         let now = self.database.now();
         Ok(self.database.tables().locks.try_acquire(key, lease, now))
     }

@@ -24,6 +24,7 @@ mod gather;
 mod held;
 mod introductions;
 mod lanes;
+mod lock;
 mod notifications;
 mod observe;
 mod order;

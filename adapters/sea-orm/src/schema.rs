@@ -22,12 +22,14 @@ pub(crate) const VERSION: i64 = 2;
 /// [`printable_schema`](crate::SeaOrmOutbox::printable_schema) writes that too.
 pub fn schema(dialect: Dialect) -> &'static [(i64, &'static str)] {
     match dialect {
-        Dialect::MySql => {
-            &[(1, include_str!("sql/mysql/schema_1.sql")), (2, include_str!("sql/mysql/schema_2.sql"))]
-        }
-        Dialect::Sqlite => {
-            &[(1, include_str!("sql/sqlite/schema_1.sql")), (2, include_str!("sql/sqlite/schema_2.sql"))]
-        }
+        Dialect::MySql => &[
+            (1, include_str!("sql/mysql/schema_1.sql")),
+            (2, concat!(include_str!("sql/mysql/schema_2.sql"), include_str!("sql/mysql/schema_2_lock.sql"))),
+        ],
+        Dialect::Sqlite => &[
+            (1, include_str!("sql/sqlite/schema_1.sql")),
+            (2, concat!(include_str!("sql/sqlite/schema_2.sql"), include_str!("sql/sqlite/schema_2_lock.sql"))),
+        ],
     }
 }
 

@@ -1,8 +1,9 @@
-use std::time::Duration;
+use std::sync::Arc;
 
 use claimstream_domain::Lease;
-use claimstream_ports::{DistributedLock, LockGuard};
+use claimstream_ports::{DistributedLock, LockGuard, StoreErrorKind};
 use futures::future::join_all;
+use tokio::sync::Mutex;
 
 use super::{Clause, clauses};
 use crate::{LEASE, LockStage};
@@ -19,9 +20,11 @@ pub const CLAUSES: &[Clause<LockStage>] = clauses!["locks":
     a_released_lock_is_not_released_again,
     keys_do_not_meet,
     of_many_at_a_time_one_takes_the_lock,
+    a_lock_is_renewed_in_the_moment_in_which_it_was_taken,
+    a_released_lock_is_not_renewed,
+    holders_who_take_turns_never_meet_and_their_fences_grow,
+    a_key_of_the_greatest_length_is_taken_and_a_longer_one_refused,
 ];
-
-const MICRO: Duration = Duration::from_micros(1);
 
 pub async fn a_free_lock_is_taken(stage: LockStage) {
     let guard = take(&*stage.store, &stage.key("a")).await.expect("the lock is free");
@@ -38,9 +41,9 @@ pub async fn a_held_lock_is_refused_at_once(stage: LockStage) {
 pub async fn a_lock_lapses_at_the_end_of_its_lease(stage: LockStage) {
     let key = stage.key("a");
     take(&*stage.store, &key).await.expect("the lock is free");
-    stage.advance(LEASE - MICRO).await;
+    stage.advance(LEASE - stage.grain).await;
     assert_eq!(take(&*stage.rival, &key).await, None);
-    stage.advance(MICRO).await;
+    stage.advance(stage.grain).await;
     take(&*stage.rival, &key).await.expect("the lock has lapsed");
 }
 
@@ -63,11 +66,11 @@ pub async fn the_fence_is_larger_than_that_of_every_earlier_holder(stage: LockSt
 pub async fn a_renewed_lock_lasts_a_whole_lease_from_now(stage: LockStage) {
     let key = stage.key("a");
     let guard = take(&*stage.store, &key).await.expect("the lock is free");
-    stage.advance(LEASE - MICRO).await;
+    stage.advance(LEASE - stage.grain).await;
     assert!(stage.store.renew(&guard, lease()).await.expect("renew"));
-    stage.advance(LEASE - MICRO).await;
+    stage.advance(LEASE - stage.grain).await;
     assert_eq!(take(&*stage.rival, &key).await, None);
-    stage.advance(MICRO).await;
+    stage.advance(stage.grain).await;
     take(&*stage.rival, &key).await.expect("the lock has lapsed");
 }
 
@@ -76,9 +79,9 @@ pub async fn a_lost_lock_is_not_renewed(stage: LockStage) {
     let lost = take(&*stage.store, &key).await.expect("the lock is free");
     stage.advance(LEASE).await;
     take(&*stage.rival, &key).await.expect("the lock has lapsed");
-    stage.advance(LEASE - MICRO).await;
+    stage.advance(LEASE - stage.grain).await;
     assert!(!stage.store.renew(&lost, lease()).await.expect("renew"));
-    stage.advance(MICRO).await;
+    stage.advance(stage.grain).await;
     take(&*stage.store, &key).await.expect("the lock has lapsed");
 }
 
@@ -125,6 +128,54 @@ pub async fn of_many_at_a_time_one_takes_the_lock(stage: LockStage) {
         let guards: Vec<_> = join_all(takers).await.into_iter().filter_map(|g| g.expect("a taker")).collect();
         assert_eq!(guards.len(), 1, "{guards:?}");
     }
+}
+
+pub async fn a_lock_is_renewed_in_the_moment_in_which_it_was_taken(stage: LockStage) {
+    let guard = take(&*stage.store, &stage.key("a")).await.expect("the lock is free");
+    for _ in 0..3 {
+        assert!(stage.store.renew(&guard, lease()).await.expect("renew"));
+    }
+    assert!(stage.store.release(guard).await.expect("release"));
+}
+
+pub async fn a_released_lock_is_not_renewed(stage: LockStage) {
+    let key = stage.key("a");
+    let guard = take(&*stage.store, &key).await.expect("the lock is free");
+    assert!(stage.store.release(guard.clone()).await.expect("release"));
+    assert!(!stage.store.renew(&guard, lease()).await.expect("renew"));
+    take(&*stage.rival, &key).await.expect("the lock is free again");
+}
+
+pub async fn holders_who_take_turns_never_meet_and_their_fences_grow(stage: LockStage) {
+    let (key, inside) = (stage.key("a"), Arc::new(Mutex::new(Vec::new())));
+    let takers = (0..6).map(|n| {
+        let side = if n % 2 == 0 { &stage.store } else { &stage.rival };
+        let (side, key, inside) = (side.clone(), key.clone(), inside.clone());
+        tokio::spawn(async move {
+            for _ in 0..20 {
+                let Some(guard) = take(&*side, &key).await else { continue };
+                {
+                    let mut fences = inside.try_lock().expect("somebody else is inside");
+                    tokio::task::yield_now().await;
+                    fences.push(guard.fence);
+                }
+                assert!(side.release(guard).await.expect("release"));
+            }
+        })
+    });
+    join_all(takers).await.into_iter().for_each(|taker| taker.expect("a taker"));
+    let fences = inside.lock().await;
+    assert!(fences.len() >= 6 && fences.windows(2).all(|pair| pair[0] < pair[1]), "{fences:?}");
+}
+
+pub async fn a_key_of_the_greatest_length_is_taken_and_a_longer_one_refused(stage: LockStage) {
+    let mut key = stage.key("");
+    key.push_str(&"x".repeat(LockGuard::MAX_KEY_BYTES - key.len()));
+    take(&*stage.store, &key).await.expect("the lock is free");
+    assert_eq!(take(&*stage.rival, &key).await, None);
+    key.push('x');
+    let error = stage.store.try_acquire(&key, lease()).await.expect_err("a key that is too long");
+    assert_eq!(error.kind(), StoreErrorKind::Unsupported);
 }
 
 async fn take(locks: &dyn DistributedLock, key: &str) -> Option<LockGuard> {

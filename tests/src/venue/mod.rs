@@ -116,6 +116,7 @@ impl Venues {
             if strategy == "auto" {
                 venues.fan_out.push(sqlite.clone());
                 venues.step.push(sqlite.clone());
+                venues.lock.push(sqlite.clone());
             }
             venues.notification.push(sqlite);
         }
@@ -141,6 +142,7 @@ impl Venues {
                 venues.fan_out.push(venue.clone());
                 venues.step.push(venue.clone());
                 venues.concurrent_step.push(venue.clone());
+                venues.lock.push(venue.clone());
             }
             venues.notification.push(venue);
         }

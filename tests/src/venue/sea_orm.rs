@@ -14,9 +14,10 @@ use claimstream_sea_orm::{FrozenClock, OpenOptions, SeaOrmOutbox};
 use sea_orm::Database;
 use tokio::sync::OnceCell;
 
-use super::{NotificationVenue, ServerVenue, StepVenue, Venue};
+use super::{LockVenue, NotificationVenue, ServerVenue, StepVenue, Venue};
 use crate::{
-    Clock, Facts, NotificationPorts, NotificationStage, Ports, ScratchDatabase, ServerStage, Stage, StepStage,
+    Clock, Facts, LockStage, NotificationPorts, NotificationStage, Ports, ScratchDatabase, ServerStage,
+    Stage, StepStage,
 };
 
 /// A real database with one word of configuration, or with a second one for the order, as in `shard_lease per_key`.
@@ -150,6 +151,17 @@ impl StepVenue for SeaOrmVenue {
         let url = self.shared_database().await?;
         let (outbox, store, rival) = self.pair(&url, Stage::fresh_queue()).await?;
         Ok(StepStage { outbox, store: Arc::new(store), rival: Arc::new(rival) })
+    }
+}
+
+#[async_trait]
+impl LockVenue for SeaOrmVenue {
+    async fn lock_stage(&self) -> Result<LockStage, StoreError> {
+        let url = self.shared_database().await?;
+        let clock = FrozenClock::at(Stage::start().as_micros());
+        let store = self.open(&url, Some(clock.clone())).await?;
+        let rival = self.open(&url, Some(clock.clone())).await?;
+        Ok(LockStage::new(Arc::new(store), Arc::new(rival), Arc::new(clock)))
     }
 }
 

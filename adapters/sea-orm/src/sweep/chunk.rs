@@ -107,6 +107,12 @@ impl Store {
         self.restarting(|| run(&self.db, SWEEP, self.sql.sweep_instances.bind(&args))).await
     }
 
+    /// Forgets some of the locks that nobody has held since the bound, and says how many.
+    pub(super) async fn sweep_locks(&self, bound: i64, most: u32) -> Result<u64, StoreError> {
+        let args = self.args().with("bound", bound).with("limit", i64::from(most));
+        self.restarting(|| run(&self.db, SWEEP, self.sql.sweep_locks.bind(&args))).await
+    }
+
     /// The server's time, asked for now.
     pub(super) async fn fresh_now(&self) -> Result<i64, StoreError> {
         self.clock.forget();

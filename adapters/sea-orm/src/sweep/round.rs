@@ -18,6 +18,9 @@ use crate::{clock::micros, unit::Store};
 /// Instances are kept at least that long, for people who look at what happened.
 const KEEP_INSTANCES: Duration = Duration::from_secs(24 * 3600);
 
+/// A lock that nobody has held for that long is forgotten; its fence then goes on from the time.
+const KEEP_LOCKS: Duration = Duration::from_secs(24 * 3600);
+
 /// Chunks that follow each other at a pace, as long as the database can bear it.
 ///
 /// Each chunk is a unit of work; whoever drops a round lets the one that is under way come to its end.
@@ -54,6 +57,7 @@ impl Round {
         let dedup_keys = self.dedup_keys(before(retention.of_keys())).await?;
         let instances = before(retention.of_keys().max(KEEP_INSTANCES));
         self.unit(move |store| async move { store.sweep_instances(instances).await }).await?;
+        self.locks(before(KEEP_LOCKS)).await?;
         tracing::info!(bodies, dedup_keys, "swept");
         Ok(Swept { bodies, dedup_keys })
     }
@@ -91,6 +95,12 @@ impl Round {
             from = newest;
             swept += deleted;
         }
+    }
+
+    async fn locks(&mut self, bound: i64) -> Result<(), StoreError> {
+        let chunk = |store: Arc<Store>, most| async move { store.sweep_locks(bound, most).await };
+        while self.chunk(chunk).await? > 0 {}
+        Ok(())
     }
 
     /// Does a chunk of work of a size that suits, once the database can bear it, and rests.

@@ -1,0 +1,5 @@
+-- Forgets locks that nobody has held since.
+DELETE FROM claimstream_lock
+ WHERE held_until < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND
+ ORDER BY held_until
+ LIMIT :limit

@@ -1,0 +1,41 @@
+use std::time::Duration;
+
+use claimstream_domain::Lease;
+use claimstream_ports::DistributedLock;
+use claimstream_sea_orm::SeaOrmOutbox;
+use sea_orm::{ConnectionTrait, Statement};
+
+use super::{Place, Scene, backend, keep};
+use crate::{LEASE, Suite};
+
+pub(super) fn add_to(suite: &mut Suite, place: &Place) {
+    let what = "a_lock_that_nobody_has_held_for_a_day_is_forgotten_and_its_fence_goes_on";
+    place.add(suite, "auto", keep(), what, is_forgotten_and_its_fence_goes_on);
+}
+
+const DAY: Duration = Duration::from_secs(24 * 3600);
+
+async fn is_forgotten_and_its_fence_goes_on(scene: Scene) {
+    let old = fence(&scene.outbox, "old").await;
+    scene.clock.advance(DAY);
+    fence(&scene.outbox, "young").await;
+    scene.clock.advance(LEASE);
+    scene.sweep().await;
+    assert_eq!(locks(&scene).await, 2, "the old one lapsed a day ago and not longer");
+    scene.clock.advance(Scene::MOMENT);
+    scene.sweep().await;
+    assert_eq!(locks(&scene).await, 1);
+    assert!(fence(&scene.outbox, "old").await > old);
+}
+
+async fn fence(outbox: &SeaOrmOutbox, key: &str) -> u64 {
+    let lease = Lease::new(LEASE).expect("a lease");
+    outbox.try_acquire(key, lease).await.expect("try to acquire").expect("the lock is free").fence
+}
+
+async fn locks(scene: &Scene) -> i64 {
+    let db = scene.outbox.connection();
+    let count = "SELECT COUNT(*) FROM claimstream_lock";
+    let row = db.query_one_raw(Statement::from_string(backend(db), count)).await.expect("a count");
+    row.expect("a row").try_get_by_index(0).expect("a number")
+}
