@@ -8,7 +8,8 @@ use crate::{StoreError, StoreErrorKind};
 /// It saves work and never decides anything: a holder may be paused past its lease, so whatever it protects must check
 /// the fence, or something better. Implementors owe: a fence that is larger than that of every earlier holder of the key,
 /// as long as their memory lasts; release and renewal only by the holder of that fence; keys compared byte by byte, of at
-/// most [`LockGuard::MAX_KEY_BYTES`], longer ones refused; times by their own clock.
+/// most [`LockGuard::MAX_KEY_BYTES`], longer ones refused; times by their own clock; an end
+/// in bounded time, an error if it must be.
 #[async_trait]
 pub trait DistributedLock: Send + Sync {
     /// Takes the lock, or answers `None` at once if somebody holds it.
