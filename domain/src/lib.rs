@@ -14,6 +14,7 @@
 //! | does a step that was found answer, or conflict? | [`repeat`] |
 //! | which shard? | [`ShardCount::shard_of`] |
 //! | whom does a notification reach, and how? | [`notification::fan_out`] |
+//! | when does a timer's event occur, and what does a tick of it do? | [`timer_event`] |
 #![forbid(unsafe_code)]
 
 mod claim;
@@ -37,6 +38,7 @@ mod state;
 mod status;
 mod step;
 mod sweep;
+pub mod timer_event;
 mod timestamp;
 mod verdict;
 
