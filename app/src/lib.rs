@@ -86,6 +86,7 @@ mod run;
 mod settler;
 mod setup;
 mod term;
+pub mod timer_event;
 mod transaction;
 mod writing;
 
@@ -112,6 +113,6 @@ pub use claimstream_domain::{
 };
 pub use claimstream_ports as ports;
 pub use claimstream_ports::{
-    DeadLetters, DistributedLock, Enqueue, Handler, LockWait, Locked, LockingStrategy, Observe, Settlements,
-    StepLedger, StoreError, StoreErrorKind, Timer, Transactions, Wakeup,
+    DeadLetters, DistributedLock, Enqueue, Handler, Lateness, LockWait, Locked, LockingStrategy, Observe,
+    Settlements, StepLedger, StoreError, StoreErrorKind, Timer, Transactions, Wakeup,
 };

@@ -17,6 +17,7 @@ mod dead_letters;
 mod distributed_lock;
 mod enqueue;
 mod handler;
+mod lateness;
 mod locking_strategy;
 #[cfg(feature = "mock")]
 pub mod mock;
@@ -36,6 +37,7 @@ pub use dead_letters::DeadLetters;
 pub use distributed_lock::{DistributedLock, LockGuard};
 pub use enqueue::Enqueue;
 pub use handler::Handler;
+pub use lateness::Lateness;
 pub use locking_strategy::LockingStrategy;
 pub use notifications::{
     Cancelled, MessageOutcome, MessageRepository, NotificationReports, OpenedRequest, RequestRepository,

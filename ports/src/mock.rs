@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use claimstream_domain::{
-    Begun, ClaimRequest, Claimed, DeadLetter, DeadLetterFilter, Enqueued, Lease, NewMessage, NewStep,
+    Begun, ClaimRequest, Claimed, DeadLetter, DeadLetterFilter, Due, Enqueued, Lease, NewMessage, NewStep,
     QueueName, QueueStatus, Reason, Receipt, Renewed, Settled, Settlement, Step, StepChange, StepKey,
     Verdict,
     notification::{
@@ -68,6 +68,14 @@ mockall::mock! {
     impl Timer for Timer {
         fn now(&self) -> Duration;
         async fn sleep(&self, duration: Duration);
+    }
+}
+
+mockall::mock! {
+    pub Lateness {}
+    #[async_trait]
+    impl Lateness for Lateness {
+        async fn late(&self, due: Due) -> Result<Duration, StoreError>;
     }
 }
 

@@ -41,6 +41,7 @@
 mod clock;
 mod database;
 mod directory;
+mod lateness;
 mod lock;
 mod notification;
 mod outbox;

@@ -24,6 +24,7 @@ mod gather;
 mod held;
 mod introductions;
 mod lanes;
+mod lateness;
 mod lock;
 mod notifications;
 mod observe;

@@ -11,6 +11,7 @@
 mod course;
 mod cron;
 mod name;
+mod record;
 mod round;
 mod schedule;
 mod status;
@@ -19,6 +20,7 @@ mod tick;
 pub use course::{Course, course};
 pub use cron::Cron;
 pub use name::{DecisionName, SchemeName};
+pub use record::EventRecord;
 pub use round::{FailurePolicy, Round, RoundEnd};
 pub use schedule::{Interval, Schedule};
 pub use status::{EventEnd, EventStatus, IllegalEnd};

@@ -19,13 +19,20 @@ pub struct Tick {
 }
 
 /// The identity of an event: a UUID made from its scheme and its occurrence.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct EventId(Uuid);
 
 impl Tick {
     /// What tells the event apart from all others of its scheme, as it is stored: the occurrence.
     pub fn unique_code(&self) -> String {
         self.occurrence.to_string()
+    }
+
+    /// The moment `late` after the occurrence, or the last moment there is.
+    pub fn moment(&self, late: Duration) -> Timestamp {
+        let micros = i64::try_from(late.as_micros()).unwrap_or(i64::MAX);
+        Timestamp::from_micros(self.occurrence.as_micros().saturating_add(micros)).unwrap_or(Timestamp::MAX)
     }
 
     /// The event's id.

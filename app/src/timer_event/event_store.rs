@@ -1,0 +1,18 @@
+use claimstream_ports::{Enqueue, Lateness, StepLedger, Transactions};
+
+/// What timer events need of a store, all in one database: transactions, the step ledger, the outbox and the clock.
+///
+/// Whatever has these ports is one.
+pub trait EventStore:
+    Transactions + StepLedger<<Self as Transactions>::Tx> + Enqueue<<Self as Transactions>::Tx> + Lateness
+{
+}
+
+impl<S> EventStore for S where
+    S: Transactions
+        + StepLedger<<S as Transactions>::Tx>
+        + Enqueue<<S as Transactions>::Tx>
+        + Lateness
+        + ?Sized
+{
+}

@@ -1,0 +1,65 @@
+use std::time::Duration;
+
+use claimstream_domain::{
+    Reason, Timestamp, Verdict,
+    timer_event::{DecisionName, EventStatus},
+};
+
+/// What one tick came to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Ticked {
+    /// Every decision has succeeded, the event has ended, and the timer has moved on.
+    Succeeded {
+        /// The next occurrence, if there is one.
+        next: Option<Timestamp>,
+    },
+    /// Decisions failed; nothing else has changed.
+    Failed {
+        /// Which, and why.
+        decisions: Vec<(DecisionName, Reason)>,
+    },
+    /// Somebody else has the event's row; nothing was run any further.
+    Busy,
+    /// The deadline had passed: the alarm is raised and the timer has moved on.
+    TimedOut {
+        /// The next occurrence, if there is one.
+        next: Option<Timestamp>,
+        /// Why the hook has not succeeded yet, if it has not.
+        hook: Option<Reason>,
+    },
+    /// The event was over already; the timer has moved on.
+    Complete {
+        /// How it ended.
+        status: EventStatus,
+        /// Why the hook of its timeout has not succeeded yet, if it has not.
+        hook: Option<Reason>,
+    },
+    /// Somebody else ended the event during this run, whose last word was refused.
+    Overtaken,
+    /// The occurrence is not in the schedule any more and the event was never begun; the timer has moved on.
+    Stale,
+}
+
+impl Ticked {
+    /// What is to become of the timer's message.
+    pub(super) fn verdict(self, retry_every: Duration) -> Verdict {
+        let again = |reason| Verdict::Nack { after: Some(retry_every), reason };
+        match self {
+            Self::Failed { decisions } => again(failures(&decisions)),
+            Self::Busy => again(Reason::new("busy: somebody else has the event's row")),
+            Self::TimedOut { hook: Some(why), .. } | Self::Complete { hook: Some(why), .. } => {
+                again(Reason::new(format_args!("hook: {why}")))
+            }
+            Self::Succeeded { .. }
+            | Self::TimedOut { .. }
+            | Self::Complete { .. }
+            | Self::Overtaken
+            | Self::Stale => Verdict::ack(),
+        }
+    }
+}
+
+fn failures(decisions: &[(DecisionName, Reason)]) -> Reason {
+    let each: Vec<_> = decisions.iter().map(|(name, why)| format!("decision {name}: {why}")).collect();
+    Reason::new(each.join("; "))
+}

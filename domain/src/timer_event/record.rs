@@ -1,0 +1,60 @@
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::Tick;
+use crate::Timestamp;
+
+/// What is kept with an event beside its status.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct EventRecord {
+    /// When it was begun, by the store's clock; its deadline is counted from here.
+    pub began: Timestamp,
+    /// Whether the timer has been moved on to the next occurrence, in the transaction that said so here.
+    #[serde(default)]
+    pub moved_on: bool,
+}
+
+impl EventRecord {
+    /// An event that begins now.
+    pub fn begin(now: Timestamp) -> Self {
+        Self { began: now, moved_on: false }
+    }
+
+    /// Reads what was kept. Of an event that others have written without a record, nothing is known but its occurrence.
+    pub fn read(kept: Option<&[u8]>, tick: &Tick) -> Self {
+        let read = kept.and_then(|bytes| serde_json::from_slice(bytes).ok());
+        read.unwrap_or(Self { began: tick.occurrence, moved_on: false })
+    }
+
+    /// The same event with its timer moved on.
+    pub fn moved_on(self) -> Self {
+        Self { moved_on: true, ..self }
+    }
+
+    /// How long ago the event was begun, if it is `now`.
+    pub fn since(&self, now: Timestamp) -> Duration {
+        Duration::from_micros(now.as_micros().saturating_sub(self.began.as_micros()).max(0).unsigned_abs())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn is_read_as_it_was_kept_and_never_refused() {
+        let tick =
+            Tick { scheme: "bill".parse().unwrap(), occurrence: Timestamp::from_micros(5_000_000).unwrap() };
+        let begun = EventRecord::begin(tick.moment(Duration::from_secs(2)));
+        assert_eq!(begun.began.as_micros(), 7_000_000);
+        let kept = serde_json::to_vec(&begun.moved_on()).unwrap();
+        assert_eq!(EventRecord::read(Some(&kept), &tick), begun.moved_on());
+        for unknown in [None, Some(&b"?"[..])] {
+            let read = EventRecord::read(unknown, &tick);
+            assert_eq!((read.began, read.moved_on), (tick.occurrence, false));
+        }
+        assert_eq!(begun.since(tick.moment(Duration::from_secs(5))), Duration::from_secs(3));
+        assert_eq!(begun.since(tick.occurrence), Duration::ZERO);
+    }
+}
