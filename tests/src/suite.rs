@@ -95,6 +95,14 @@ impl Suite {
                 Box::pin(async move { venue.step_stage().await })
             });
         }
+        for venue in venues.timer {
+            self.add(&venue, scenarios::timer(), |venue| Box::pin(async move { venue.timer_stage().await }));
+        }
+        for venue in venues.concurrent_timer {
+            self.add(&venue, scenarios::concurrent_timer(), |venue| {
+                Box::pin(async move { venue.timer_stage().await })
+            });
+        }
         for venue in venues.lock {
             self.add(&venue, conformance::lock(), |venue| Box::pin(async move { venue.lock_stage().await }));
         }

@@ -26,10 +26,12 @@ fn listed() -> impl Iterator<Item = (&'static str, &'static str)> {
     let notification = notification.map(|clause| (clause.topic, clause.name));
     let step = conformance::step().chain(conformance::concurrent_step());
     let step = step.map(|clause| (clause.topic, clause.name));
+    let timer = scenarios::timer().chain(scenarios::concurrent_timer());
+    let timer = timer.map(|clause| (clause.topic, clause.name));
     let lock = conformance::lock().map(|clause| (clause.topic, clause.name));
     let server = conformance::server().chain(conformance::packet()).chain(scenarios::server());
     let server = server.map(|clause| (clause.topic, clause.name));
-    outbox.chain(notification).chain(step).chain(lock).chain(server)
+    outbox.chain(notification).chain(step).chain(lock).chain(server).chain(timer)
 }
 
 fn unlisted(file: &File, listed: &BTreeSet<(&str, &str)>) -> Vec<String> {

@@ -5,8 +5,9 @@ pub mod fan_out;
 pub mod outbox;
 pub mod relay;
 pub mod server;
+pub mod timer_events;
 
-use crate::{NotificationStage, ServerStage, Stage, conformance::Clause};
+use crate::{NotificationStage, ServerStage, Stage, TimerStage, conformance::Clause};
 
 /// What every store must bear.
 pub fn all() -> impl Iterator<Item = &'static Clause<Stage>> {
@@ -26,4 +27,14 @@ pub fn server() -> impl Iterator<Item = &'static Clause<ServerStage>> {
 /// What every store must bear that keeps notification requests and has to be waited for; once, as it takes seconds.
 pub fn fan_out() -> impl Iterator<Item = &'static Clause<NotificationStage>> {
     fan_out::SCENARIOS.iter()
+}
+
+/// What every store must bear that timer events can run on.
+pub fn timer() -> impl Iterator<Item = &'static Clause<TimerStage>> {
+    timer_events::SCENARIOS.iter()
+}
+
+/// What a store must bear that timer events can run on and that lets two transactions write at a time.
+pub fn concurrent_timer() -> impl Iterator<Item = &'static Clause<TimerStage>> {
+    timer_events::CONCURRENT.iter()
 }

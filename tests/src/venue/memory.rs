@@ -5,8 +5,11 @@ use claimstream_domain::{PayloadLimit, QueueName, ShardCount, Timestamp, notific
 use claimstream_memory::{MemoryClock, MemoryOptions, MemoryStore};
 use claimstream_ports::StoreError;
 
-use super::{LockVenue, NotificationVenue, StepVenue, Venue};
-use crate::{Clock, Facts, LockStage, NotificationPorts, NotificationStage, Ports, Stage, StepStage};
+use super::{LockVenue, NotificationVenue, StepVenue, TimerVenue, Venue};
+use crate::{
+    Clock, Facts, LockStage, NotificationPorts, NotificationStage, Ports, Stage, StepStage, TimerPorts,
+    TimerStage,
+};
 
 /// The reference model.
 pub struct MemoryVenue;
@@ -44,6 +47,15 @@ impl StepVenue for MemoryVenue {
         let store = open();
         let (one, other) = (Arc::new(store.clone()), Arc::new(store.rival()));
         Ok(StepStage { outbox: stage(&store, queue), store: one, rival: other })
+    }
+}
+
+#[async_trait]
+impl TimerVenue for MemoryVenue {
+    async fn timer_stage(&self) -> Result<TimerStage, StoreError> {
+        let store = open();
+        let (one, other) = (TimerPorts::of(store.clone()), TimerPorts::of(store.rival()));
+        Ok(TimerStage { outbox: stage(&store, Stage::fresh_queue()), store: one, rival: other })
     }
 }
 

@@ -11,7 +11,7 @@ use claimstream_ports::StoreError;
 pub use memory::MemoryVenue;
 pub use sea_orm::SeaOrmVenue;
 
-use crate::{LockStage, NotificationStage, Server, ServerStage, Stage, StepStage};
+use crate::{LockStage, NotificationStage, Server, ServerStage, Stage, StepStage, TimerStage};
 
 /// A store with a strategy, on which any number of stages can be set up side by side.
 #[async_trait]
@@ -52,6 +52,13 @@ pub trait StepVenue: Venue {
     async fn step_stage(&self) -> Result<StepStage, StoreError>;
 }
 
+/// A venue on which timer events can run.
+#[async_trait]
+pub trait TimerVenue: Venue {
+    /// Sets up a stage.
+    async fn timer_stage(&self) -> Result<TimerStage, StoreError>;
+}
+
 /// A venue whose store has locks.
 #[async_trait]
 pub trait LockVenue: Venue {
@@ -88,6 +95,10 @@ pub struct Venues {
     pub step: Vec<Arc<dyn StepVenue>>,
     /// Those with a step ledger on which two transactions can write at a time.
     pub concurrent_step: Vec<Arc<dyn StepVenue>>,
+    /// Those on which timer events can run: one for each store.
+    pub timer: Vec<Arc<dyn TimerVenue>>,
+    /// Those of them on which two transactions can write at a time.
+    pub concurrent_timer: Vec<Arc<dyn TimerVenue>>,
     /// Those with locks.
     pub lock: Vec<Arc<dyn LockVenue>>,
 }
@@ -103,6 +114,8 @@ impl Venues {
             notification: vec![memory.clone()],
             step: vec![memory.clone()],
             concurrent_step: vec![memory.clone()],
+            timer: vec![memory.clone()],
+            concurrent_timer: vec![memory.clone()],
             lock: vec![memory],
             ..Self::default()
         };
