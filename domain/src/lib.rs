@@ -15,6 +15,7 @@
 //! | which shard? | [`ShardCount::shard_of`] |
 //! | whom does a notification reach, and how? | [`notification::fan_out`] |
 //! | when does a timer's event occur, and what does a tick of it do? | [`timer_event`] |
+//! | what does a Try, a Confirm or a Cancel do to a branch? | [`tcc::BranchState::after`] |
 #![forbid(unsafe_code)]
 
 mod claim;
@@ -39,6 +40,7 @@ mod status;
 mod step;
 mod sweep;
 pub mod timer_event;
+pub mod tcc;
 mod timestamp;
 mod verdict;
 

@@ -1,0 +1,108 @@
+use std::{fmt, str::FromStr};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{BranchName, GlobalId, Operation};
+use crate::Invalid;
+
+/// One branch of a global transaction: who takes part, and what it is told.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Branch {
+    /// Its name within the transaction.
+    pub name: BranchName,
+    /// Who carries it out, by the name under which the coordinator knows it.
+    pub participant: String,
+    /// What is to be reserved; the same for all three operations.
+    pub payload: Value,
+}
+
+impl Branch {
+    /// A branch of `participant`, under whose name it goes in the transaction; refused if that is no name.
+    pub fn new(participant: &str, payload: Value) -> Result<Self, Invalid> {
+        Ok(Self { name: BranchName::new(participant)?, participant: participant.into(), payload })
+    }
+
+    /// Gives it a name of its own, for a transaction in which one participant has several branches.
+    pub fn named(mut self, name: BranchName) -> Self {
+        self.name = name;
+        self
+    }
+}
+
+/// What a participant is asked to do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BranchCall<'a> {
+    /// The global transaction.
+    pub gid: &'a GlobalId,
+    /// The branch.
+    pub branch: &'a BranchName,
+    /// What is to be done.
+    pub operation: Operation,
+    /// What it is about.
+    pub payload: &'a Value,
+}
+
+impl BranchCall<'_> {
+    /// What the call is told apart by.
+    pub fn idempotency_key(&self) -> IdempotencyKey {
+        IdempotencyKey { gid: self.gid.clone(), branch: self.branch.clone(), operation: self.operation }
+    }
+}
+
+/// What a call is told apart by, however often it comes: `gid/branch/operation`, as in `order-7/stock/try`.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct IdempotencyKey {
+    /// The global transaction.
+    pub gid: GlobalId,
+    /// The branch.
+    pub branch: BranchName,
+    /// What is to be done.
+    pub operation: Operation,
+}
+
+impl fmt::Display for IdempotencyKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}/{}", self.gid, self.branch, self.operation)
+    }
+}
+
+impl FromStr for IdempotencyKey {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        let malformed = || Invalid::Malformed {
+            what: "idempotency key",
+            why: "expected gid/branch/operation with try, confirm or cancel for the operation".into(),
+        };
+        let mut parts = text.split('/');
+        let (Some(gid), Some(branch), Some(operation), None) =
+            (parts.next(), parts.next(), parts.next(), parts.next())
+        else {
+            return Err(malformed());
+        };
+        let operation = Operation::ALL.into_iter().find(|known| known.name() == operation);
+        Ok(Self { gid: gid.parse()?, branch: branch.parse()?, operation: operation.ok_or_else(malformed)? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_idempotency_key_is_written_and_read_back() {
+        for operation in Operation::ALL {
+            let key = IdempotencyKey {
+                gid: GlobalId::new("order-7").unwrap(),
+                branch: BranchName::new("stock").unwrap(),
+                operation,
+            };
+            assert_eq!(key.to_string(), format!("order-7/stock/{operation}"));
+            assert_eq!(key.to_string().parse(), Ok(key));
+        }
+        for bad in ["", "a/b", "a/b/c", "a//try", "/b/try", "a/b/try/", "a/b/Try"] {
+            assert!(bad.parse::<IdempotencyKey>().is_err(), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! TCC: a reservation in every branch first, then all of them confirmed or all of them cancelled.
+//!
+//! | decision | made by |
+//! |---|---|
+//! | what does a Try, a Confirm or a Cancel do to a branch? | [`BranchState::after`] |
+//! | does it touch the resource? | [`BranchMove::has_effect`] |
+//! | confirm all, or cancel all? | [`GlobalState::next`] |
+//! | what is there to do for a global transaction? | [`GlobalState::duty`] |
+
+mod branch;
+mod call;
+mod global;
+mod name;
+
+pub use branch::{BranchMove, BranchRefusal, BranchState, Operation};
+pub use call::{Branch, BranchCall, IdempotencyKey};
+pub use global::{Duty, Errand, GlobalEvent, GlobalState, GlobalTransaction};
+pub use name::{BranchName, GlobalId};
