@@ -23,6 +23,7 @@ mod locking_strategy;
 pub mod mock;
 mod notifications;
 mod observe;
+mod participant;
 mod recipient_directory;
 mod settlements;
 mod step_ledger;
@@ -44,6 +45,7 @@ pub use notifications::{
     SubmitRequests,
 };
 pub use observe::Observe;
+pub use participant::{Participant, ParticipantError};
 pub use recipient_directory::RecipientDirectory;
 pub use settlements::Settlements;
 pub use step_ledger::{LockWait, Locked, StepLedger};

@@ -14,6 +14,7 @@ use claimstream_domain::{
         Channel, DeliveryStatus, NotificationMessage, NotificationRecord, NotificationRequest, Progress,
         Recipient, RecipientReference, Template,
     },
+    tcc::BranchCall,
 };
 use uuid::Uuid;
 
@@ -41,6 +42,14 @@ mockall::mock! {
     #[async_trait]
     impl Enqueue<()> for Enqueue {
         async fn enqueue(&self, tx: &(), messages: &[NewMessage]) -> Result<Vec<Enqueued>, StoreError>;
+    }
+}
+
+mockall::mock! {
+    pub Participant {}
+    #[async_trait]
+    impl Participant for Participant {
+        async fn carry_out(&self, call: &BranchCall) -> Result<(), ParticipantError>;
     }
 }
 

@@ -6,6 +6,8 @@
 //! | [`WebhookChannel`] | a signed HTTP POST, to each recipient's own URL or to one gateway | `webhook` |
 //! | [`SmtpChannel`] | a mail through an SMTP server | `smtp` |
 //!
+//! [`HttpParticipant`] (feature `webhook`) carries out branches of TCC transactions by the same POSTs.
+//!
 //! With the feature `tls` the last two speak TLS by rustls, trusting the certificates that the system trusts. Both
 //! need a tokio runtime around them. All three end in bounded time, pass the message's id on as an idempotency key,
 //! and say of every failure whether another attempt can help.
@@ -28,4 +30,4 @@ pub use secret::Secret;
 #[cfg(feature = "smtp")]
 pub use smtp::{SmtpChannel, SmtpConfig, SmtpCredentials, SmtpServer};
 #[cfg(feature = "webhook")]
-pub use webhook::{Endpoint, WebhookChannel, WebhookConfig};
+pub use webhook::{Endpoint, HttpParticipant, WebhookChannel, WebhookConfig};

@@ -31,22 +31,19 @@ impl Branch {
 }
 
 /// What a participant is asked to do.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct BranchCall<'a> {
-    /// The global transaction.
-    pub gid: &'a GlobalId,
-    /// The branch.
-    pub branch: &'a BranchName,
-    /// What is to be done.
-    pub operation: Operation,
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct BranchCall {
+    /// What the call is told apart by: the transaction, the branch, and what is to be done.
+    pub key: IdempotencyKey,
     /// What it is about.
-    pub payload: &'a Value,
+    pub payload: Value,
 }
 
-impl BranchCall<'_> {
-    /// What the call is told apart by.
-    pub fn idempotency_key(&self) -> IdempotencyKey {
-        IdempotencyKey { gid: self.gid.clone(), branch: self.branch.clone(), operation: self.operation }
+impl BranchCall {
+    /// The call that asks `operation` of a branch of `gid`.
+    pub fn new(gid: &GlobalId, branch: &Branch, operation: Operation) -> Self {
+        let key = IdempotencyKey { gid: gid.clone(), branch: branch.name.clone(), operation };
+        Self { key, payload: branch.payload.clone() }
     }
 }
 

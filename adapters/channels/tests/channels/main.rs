@@ -7,6 +7,9 @@ mod log;
 mod mail_server;
 mod message;
 #[cfg(test)]
+#[cfg(feature = "webhook")]
+mod participant;
+#[cfg(test)]
 #[cfg(feature = "smtp")]
 mod smtp;
 #[cfg(feature = "webhook")]

@@ -1,0 +1,77 @@
+use std::fmt;
+
+use async_trait::async_trait;
+use claimstream_domain::{Invalid, Reason, tcc::BranchCall};
+use claimstream_ports::{DeliveryError, Participant, ParticipantError};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{Endpoint, WebhookConfig, poster::Poster};
+
+/// A participant of TCC transactions behind HTTP: it posts each call to one URL.
+///
+/// The body is `{gid, branch, operation, payload}`, and the header `Idempotency-Key` is `gid/branch/operation`, as in
+/// `order-7/stock/try`. Signature and timestamp are those of [`WebhookChannel`](super::WebhookChannel).
+///
+/// | answer | outcome |
+/// |---|---|
+/// | 2xx | done |
+/// | 408, 429, 5xx, no answer in time, no or a broken connection | failed: it is asked again, no earlier than `Retry-After` says |
+/// | any other status, redirects among them | refused |
+///
+/// The other side owes what [`Participant`] says: it answers a repeated call as it did the first time, takes a Cancel for
+/// what it has never heard of, and refuses, with 409 say, a Try that comes after it.
+pub struct HttpParticipant {
+    poster: Poster,
+    to: Endpoint,
+}
+
+/// The body of a call.
+#[derive(Serialize)]
+struct Body<'a> {
+    gid: &'a str,
+    branch: &'a str,
+    operation: &'static str,
+    payload: &'a Value,
+}
+
+impl HttpParticipant {
+    /// A participant at the gateway of `config`, with connections of its own; refuses a configuration without one, and
+    /// what [`WebhookConfig::check`] refuses.
+    pub fn new(config: WebhookConfig) -> Result<Self, Invalid> {
+        let Some(to) = config.gateway.clone() else {
+            return Err(Invalid::Contradiction("an HTTP participant needs a gateway to post to".into()));
+        };
+        Ok(Self { poster: Poster::new(&config)?, to })
+    }
+}
+
+#[async_trait]
+impl Participant for HttpParticipant {
+    async fn carry_out(&self, call: &BranchCall) -> Result<(), ParticipantError> {
+        let body = Body {
+            gid: call.key.gid.as_str(),
+            branch: call.key.branch.as_str(),
+            operation: call.key.operation.name(),
+            payload: &call.payload,
+        };
+        let body = serde_json::to_vec(&body).map_err(ParticipantError::refused)?;
+        let posted = self.poster.post(&self.to, &call.key.to_string(), body).await;
+        posted.map(|_| ()).map_err(participant_error)
+    }
+}
+
+impl fmt::Debug for HttpParticipant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpParticipant").field("to", &self.to).finish_non_exhaustive()
+    }
+}
+
+fn participant_error(error: DeliveryError) -> ParticipantError {
+    match error {
+        DeliveryError::Permanent { reason } => ParticipantError::refused(reason),
+        DeliveryError::Transient { reason, retry_after } => {
+            ParticipantError::Failed { reason: Reason::new(reason), retry_after }
+        }
+    }
+}

@@ -1,0 +1,71 @@
+use std::time::Duration;
+
+use claimstream_channels::{HttpParticipant, WebhookConfig};
+use claimstream_domain::tcc::{Branch, BranchCall, GlobalId, Operation};
+use claimstream_ports::{Participant, ParticipantError};
+use serde_json::{Value, json};
+
+use crate::web_server::{Answer, WebServer};
+
+fn participant(server: &WebServer) -> HttpParticipant {
+    let gateway = Some(server.url("/tcc?token=query-key").parse().unwrap());
+    HttpParticipant::new(WebhookConfig { gateway, environment_proxies: false, ..WebhookConfig::default() })
+        .unwrap()
+}
+
+fn call(operation: Operation) -> BranchCall {
+    let branch = Branch::new("stock", json!({"pieces": 3})).unwrap();
+    BranchCall::new(&GlobalId::new("order-7").unwrap(), &branch, operation)
+}
+
+async fn answered(answer: Answer) -> Result<(), ParticipantError> {
+    let server = WebServer::start([answer]).await;
+    participant(&server).carry_out(&call(Operation::Try)).await
+}
+
+#[tokio::test]
+async fn a_call_is_posted_under_its_key_and_says_what_is_to_be_done() {
+    let server = WebServer::start([]).await;
+    for operation in Operation::ALL {
+        participant(&server).carry_out(&call(operation)).await.unwrap();
+    }
+    let received = server.received();
+    assert_eq!(received.len(), 3);
+    for (request, operation) in received.iter().zip(Operation::ALL) {
+        assert_eq!(request.line, "POST /tcc?token=query-key HTTP/1.1");
+        let key = format!("order-7/stock/{operation}");
+        assert_eq!(request.header("idempotency-key"), Some(key.as_str()));
+        let body: Value = serde_json::from_slice(&request.body).unwrap();
+        let expected = json!({
+            "gid": "order-7", "branch": "stock", "operation": operation.name(), "payload": {"pieces": 3},
+        });
+        assert_eq!(body, expected);
+    }
+}
+
+#[tokio::test]
+async fn client_errors_are_refusals() {
+    for code in [302, 400, 404, 409, 422] {
+        let error = answered(Answer::Status(code, &[])).await.unwrap_err();
+        assert!(matches!(&error, ParticipantError::Refused { .. }), "{code}: {error}");
+        assert!(error.to_string().contains(&format!("HTTP {code} from http://127.0.0.1:")), "{error}");
+        assert!(!error.to_string().contains("query-key"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn servers_in_trouble_and_broken_connections_may_have_done_it() {
+    for answer in [Answer::Status(503, &[]), Answer::Status(408, &[]), Answer::Close, Answer::Reset] {
+        let error = answered(answer).await.unwrap_err();
+        assert!(matches!(error, ParticipantError::Failed { retry_after: None, .. }), "{error}");
+    }
+    let asked = answered(Answer::Status(429, &["retry-after: 7"])).await.unwrap_err();
+    let ParticipantError::Failed { retry_after, .. } = asked else { panic!("{asked}") };
+    assert_eq!(retry_after, Some(Duration::from_secs(7)));
+}
+
+#[test]
+fn without_a_gateway_there_is_nowhere_to_post() {
+    let refused = HttpParticipant::new(WebhookConfig::default()).unwrap_err().to_string();
+    assert!(refused.contains("gateway"), "{refused}");
+}
