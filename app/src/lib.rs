@@ -85,6 +85,7 @@ mod renewal;
 mod run;
 mod settler;
 mod setup;
+pub mod tcc;
 mod term;
 pub mod timer_event;
 mod transaction;

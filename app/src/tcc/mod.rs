@@ -1,0 +1,41 @@
+//! TCC: reserve in every branch (Try), then use all that is reserved (Confirm) or give all of it back (Cancel).
+//!
+//! | what | who |
+//! |---|---|
+//! | one branch, in the transaction of its effect | [`Tcc`] |
+//! | a branch of this process, by [`Resource`] | [`LocalParticipant`] |
+//! | several branches, all or none, driven over the outbox | [`Coordinator`] |
+//!
+//! Messages are lost, doubled and late, so a branch hears its operations in any order. What it heard first is remembered as
+//! a step of the ledger, in the transaction of the effect; the table that decides is
+//! [`BranchState::after`](claimstream_domain::tcc::BranchState::after):
+//!
+//! * every operation takes effect once, however often it comes;
+//! * a Cancel without a Try leaves a marker, and the Try that comes late is refused with an error;
+//! * what has been confirmed is not cancelled, and what has been cancelled is not confirmed.
+//!
+//! Nothing removes a marker on sight. Markers go by age alone, and only those that are final; a Try that is later than that
+//! horizon would find nothing, so the horizon is chosen beyond the longest time that a call can be under way.
+
+mod branch_error;
+mod branches;
+mod coordinator;
+mod coordinator_config;
+mod coordinator_error;
+mod errand;
+mod local_participant;
+mod participants;
+mod resource;
+
+pub use branch_error::TccError;
+pub use branches::Tcc;
+pub use claimstream_domain::tcc::{
+    Branch, BranchCall, BranchMove, BranchName, BranchRefusal, BranchState, GlobalId, GlobalState,
+    GlobalTransaction, IdempotencyKey, Operation,
+};
+pub use claimstream_ports::{Participant, ParticipantError};
+pub use coordinator::{Coordinator, Decision};
+pub use coordinator_config::CoordinatorConfig;
+pub use coordinator_error::CoordinatorError;
+pub use local_participant::LocalParticipant;
+pub use resource::{Resource, ResourceError};
