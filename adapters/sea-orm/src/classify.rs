@@ -8,6 +8,12 @@ pub(crate) fn classify(operation: &'static str, error: DbErr) -> StoreError {
     StoreError::new(kind_of(&error), operation, error)
 }
 
+/// An error of a caller's own statement as the ports would name it, so that a transaction that met a deadlock in it can be
+/// told from one that cannot be helped. `operation` is a verb such as `reserve`.
+pub fn store_error(operation: &'static str, error: DbErr) -> StoreError {
+    classify(operation, error)
+}
+
 /// What is stored, or is to be stored, is not what it must be.
 pub(crate) fn corrupt(operation: &'static str, why: impl Into<Box<dyn Error + Send + Sync>>) -> StoreError {
     StoreError::new(StoreErrorKind::Corrupt, operation, why)

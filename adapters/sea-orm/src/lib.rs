@@ -50,6 +50,7 @@ mod takings;
 mod transaction;
 mod unit;
 
+pub use classify::store_error;
 pub use clock::FrozenClock;
 pub use dialect::Dialect;
 pub use doctor::{Finding, Severity};
