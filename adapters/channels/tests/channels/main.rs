@@ -12,6 +12,9 @@ mod participant;
 #[cfg(test)]
 #[cfg(feature = "smtp")]
 mod smtp;
+#[cfg(test)]
+#[cfg(feature = "webhook")]
+mod tcc;
 #[cfg(feature = "webhook")]
 mod web_server;
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
+use futures::future::BoxFuture;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
@@ -47,10 +48,22 @@ pub(crate) struct WebServer {
 
 impl WebServer {
     pub(crate) async fn start(script: impl IntoIterator<Item = Answer>) -> Self {
+        let mut script: VecDeque<Answer> = script.into_iter().collect();
+        Self::answering(move |_| {
+            let answer = script.pop_front().unwrap_or(Answer::Status(200, &[]));
+            Box::pin(async { answer })
+        })
+        .await
+    }
+
+    /// A server that answers each request as `answer` says.
+    pub(crate) async fn answering(
+        answer: impl FnMut(Received) -> BoxFuture<'static, Answer> + Send + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
         let received = Arc::new(Mutex::new(Vec::new()));
-        let task = tokio::spawn(serve(listener, script.into_iter().collect(), Arc::clone(&received)));
+        let task = tokio::spawn(serve(listener, answer, Arc::clone(&received)));
         Self { address, received, task }
     }
 
@@ -70,12 +83,16 @@ impl Drop for WebServer {
     }
 }
 
-async fn serve(listener: TcpListener, mut script: VecDeque<Answer>, received: Arc<Mutex<Vec<Received>>>) {
+async fn serve(
+    listener: TcpListener,
+    mut answer: impl FnMut(Received) -> BoxFuture<'static, Answer>,
+    received: Arc<Mutex<Vec<Received>>>,
+) {
     let mut silent = Vec::new();
     while let Ok((mut stream, _)) = listener.accept().await {
         let Ok(request) = read(&mut stream).await else { continue };
-        received.lock().expect("no panic elsewhere").push(request);
-        match script.pop_front().unwrap_or(Answer::Status(200, &[])) {
+        received.lock().expect("no panic elsewhere").push(request.clone());
+        match answer(request).await {
             Answer::Status(code, headers) => {
                 let headers: String = headers.iter().map(|line| format!("{line}\r\n")).collect();
                 let head =
