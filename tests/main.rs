@@ -3,7 +3,7 @@
 use std::{process::ExitCode, sync::Arc};
 
 use claimstream_tests::{
-    Server, Suite, callers, cancellation, invariants, locks, model, openings, outages, runtimes, upkeep,
+    Server, Suite, callers, cancellation, invariants, locks, model, openings, outages, runtimes, tcc, upkeep,
     venue::{SeaOrmVenue, Venues},
 };
 
@@ -35,6 +35,7 @@ fn main() -> ExitCode {
     upkeep::add_to(&mut suite, environment);
     locks::add_to(&mut suite, environment);
     runtimes::add_to(&mut suite);
+    tcc::add_to(&mut suite, environment);
     invariants::add_to(&mut suite);
     suite.run()
 }

@@ -36,6 +36,7 @@ mod servers;
 mod stage;
 mod suite;
 mod timer_stage;
+pub mod tcc;
 mod transaction;
 pub mod upkeep;
 pub mod venue;
