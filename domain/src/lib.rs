@@ -16,6 +16,7 @@
 //! | whom does a notification reach, and how? | [`notification::fan_out`] |
 //! | when does a timer's event occur, and what does a tick of it do? | [`timer_event`] |
 //! | what does a Try, a Confirm or a Cancel do to a branch? | [`tcc::BranchState::after`] |
+//! | what is to be done next of a saga? | [`saga::SagaPlan::next`] |
 #![forbid(unsafe_code)]
 
 mod claim;
@@ -33,6 +34,7 @@ mod queue;
 mod reason;
 mod retention;
 mod retry;
+pub mod saga;
 mod settlement;
 mod shard;
 mod state;

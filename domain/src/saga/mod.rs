@@ -1,0 +1,15 @@
+//! Sagas: several local transactions that are all taken, or all undone, and what is to be done next at every point.
+
+mod fault;
+#[cfg(test)]
+mod model;
+mod next;
+mod order;
+mod plan;
+mod state;
+
+pub use fault::SagaFault;
+pub use next::{SagaEntry, SagaNext, SagaView, Unbegun};
+pub use order::{SagaOrder, SagaOrderKind};
+pub use plan::SagaPlan;
+pub use state::{SagaId, SagaState, SagaStepState};
