@@ -4,6 +4,8 @@ use std::{process::ExitCode, sync::Arc};
 
 use claimstream_tests::{
     Server, Suite, callers, cancellation, invariants, locks, model, openings, outages, runtimes, tcc, upkeep,
+    Server, Suite, callers, cancellation, invariants, locks, model, openings, outages, runtimes, sagas,
+    upkeep,
     venue::{SeaOrmVenue, Venues},
 };
 
@@ -36,6 +38,7 @@ fn main() -> ExitCode {
     locks::add_to(&mut suite, environment);
     runtimes::add_to(&mut suite);
     tcc::add_to(&mut suite, environment);
+    sagas::add_to(&mut suite);
     invariants::add_to(&mut suite);
     suite.run()
 }

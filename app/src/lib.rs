@@ -83,6 +83,7 @@ mod relay_config;
 mod relay_error;
 mod renewal;
 mod run;
+pub mod saga;
 mod settler;
 mod setup;
 pub mod tcc;

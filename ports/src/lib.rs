@@ -25,6 +25,7 @@ mod notifications;
 mod observe;
 mod participant;
 mod recipient_directory;
+mod sagas;
 mod settlements;
 mod step_ledger;
 mod store_error;
@@ -47,6 +48,7 @@ pub use notifications::{
 pub use observe::Observe;
 pub use participant::{Participant, ParticipantError};
 pub use recipient_directory::RecipientDirectory;
+pub use sagas::{NoteSagas, SagaReports};
 pub use settlements::Settlements;
 pub use step_ledger::{LockWait, Locked, StepLedger};
 pub use store_error::{StoreError, StoreErrorKind};

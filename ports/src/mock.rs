@@ -15,6 +15,7 @@ use claimstream_domain::{
         Recipient, RecipientReference, Template,
     },
     tcc::BranchCall,
+    saga::{NewSaga, SagaId, SagaRecord},
 };
 use uuid::Uuid;
 
@@ -218,5 +219,28 @@ mockall::mock! {
         async fn begin_tx(&self) -> Result<(), StoreError>;
         async fn commit_tx(&self, tx: ()) -> Result<(), StoreError>;
         async fn roll_back_tx(&self, tx: ()) -> Result<(), StoreError>;
+    }
+}
+
+mockall::mock! {
+    pub NoteSagas {}
+    #[async_trait]
+    impl NoteSagas<()> for NoteSagas {
+        async fn note(&self, tx: &(), saga: &NewSaga) -> Result<(), StoreError>;
+    }
+}
+
+mockall::mock! {
+    pub SagaReports {}
+    #[async_trait]
+    impl SagaReports for SagaReports {
+        async fn saga(&self, scope: &str, id: SagaId) -> Result<Option<SagaRecord>, StoreError>;
+        async fn sagas_of(
+            &self,
+            scope: &str,
+            owner: &str,
+            after: Option<SagaId>,
+            limit: u32,
+        ) -> Result<Vec<SagaRecord>, StoreError>;
     }
 }

@@ -29,6 +29,7 @@ mod private_server;
 mod readme;
 mod report;
 pub mod runtimes;
+pub mod sagas;
 pub mod scenarios;
 mod scratch_database;
 mod server_stage;

@@ -8,6 +8,7 @@ use std::{
 use claimstream_domain::{
     DedupKey, Invalid, MessageId, NewMessage, PayloadLimit, QueueName, ShardCount, Step, StepKey, Timestamp,
     notification::NotificationRequest,
+    saga::{NewSaga, SagaId},
 };
 use claimstream_ports::{StoreError, StoreErrorKind};
 use uuid::Uuid;
@@ -17,6 +18,7 @@ use crate::{
     lock::Locks,
     notification::Notifications,
     outbox::{Outbox, Row},
+    saga::Sagas,
     step::Steps,
 };
 
@@ -35,6 +37,7 @@ pub(crate) struct Tables {
     pub(crate) outbox: Outbox,
     pub(crate) notifications: Notifications,
     pub(crate) steps: Steps,
+    pub(crate) sagas: Sagas,
     pub(crate) locks: Locks,
     pub(crate) open: OpenTransactions,
 }
@@ -60,6 +63,7 @@ pub(crate) enum Identity {
     Key(QueueName, DedupKey),
     Request(Uuid),
     Step(StepKey),
+    Saga(Box<str>, SagaId),
 }
 
 /// A write that takes effect when its transaction commits.
@@ -68,6 +72,7 @@ pub(crate) enum Change {
     Enqueue(Row),
     Submit(NotificationRequest),
     Step(StepKey, Step),
+    Saga(NewSaga, Timestamp),
 }
 
 impl Database {
@@ -139,6 +144,7 @@ impl Tables {
                 Change::Enqueue(row) => self.outbox.insert(row),
                 Change::Submit(request) => self.notifications.insert(request),
                 Change::Step(key, step) => self.steps.put(key, step),
+                Change::Saga(saga, at) => self.sagas.insert(saga, at),
             }
         }
         wakers

@@ -45,6 +45,7 @@ mod lateness;
 mod lock;
 mod notification;
 mod outbox;
+mod saga;
 mod step;
 mod store;
 mod templates;

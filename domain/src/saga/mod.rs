@@ -6,10 +6,12 @@ mod model;
 mod next;
 mod order;
 mod plan;
+mod record;
 mod state;
 
 pub use fault::SagaFault;
 pub use next::{SagaEntry, SagaNext, SagaView, Unbegun};
 pub use order::{SagaOrder, SagaOrderKind};
 pub use plan::SagaPlan;
+pub use record::{NewSaga, SagaRecord};
 pub use state::{SagaId, SagaState, SagaStepState};

@@ -1,0 +1,44 @@
+use claimstream_domain::{
+    DedupKey, Invalid, MessageId, NewMessage, Payload, QueueName, Reason, StepKey, saga::SagaId,
+};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+/// What an alarm message says, as JSON: which saga needs somebody, and why.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct SagaAlarm {
+    /// The kind of saga.
+    pub scope: String,
+    /// Which one.
+    pub saga: SagaId,
+    /// What it is about.
+    pub alarm: SagaAlarmKind,
+    /// What was found, or what is in the way.
+    pub reason: String,
+}
+
+/// What an alarm is about.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SagaAlarmKind {
+    /// Something is as it must never be; the saga was left as it is.
+    Broken,
+    /// Many deliveries have not brought it to its end; it is still being tried.
+    Late,
+}
+
+impl SagaAlarm {
+    pub(super) fn new(row: &StepKey, saga: SagaId, alarm: SagaAlarmKind, reason: &Reason) -> Self {
+        Self { scope: row.scope().into(), saga, alarm, reason: reason.as_str().into() }
+    }
+
+    /// The message that carries it; a second one of the same saga about the same is not taken in.
+    pub(super) fn message(&self, queue: QueueName) -> Result<NewMessage, Invalid> {
+        let text = serde_json::to_vec(self);
+        let text = text.map_err(|e| Invalid::Malformed { what: "saga alarm", why: e.to_string() })?;
+        let what = format!("{}/{}/{:?}", self.scope, self.saga, self.alarm);
+        let id = Uuid::new_v5(&self.saga.uuid(), what.as_bytes());
+        let message = NewMessage::new(MessageId::new(id), queue, Payload::json(text));
+        Ok(message.unique_by(DedupKey::new(&what)?))
+    }
+}

@@ -1,0 +1,57 @@
+use async_trait::async_trait;
+use claimstream_domain::{Claimed, Verdict, saga::SagaOrder};
+use claimstream_ports::Handler;
+use serde::{Serialize, de::DeserializeOwned};
+
+use super::{Saga, SagaError, SagaHome, SagaOutcome, SagaRun, alarm::SagaAlarmKind};
+
+/// A message of the saga's queue is done only when its saga is over; until then it comes again, for ever. One whose saga
+/// is broken is kept with the dead letters.
+#[async_trait]
+impl<I, H> Handler for Saga<I, H>
+where
+    I: Serialize + DeserializeOwned + Send + Sync + 'static,
+    H: SagaHome + 'static,
+{
+    async fn handle(&self, claimed: &Claimed) -> Verdict {
+        let order: SagaOrder = match serde_json::from_slice(claimed.message.payload.bytes()) {
+            Ok(order) => order,
+            Err(e) => return Verdict::bury(format_args!("the payload is not a saga order: {e}")),
+        };
+        let run = match self.ordered(&order) {
+            Ok(run) => run,
+            Err(error) => return Verdict::bury(error),
+        };
+        match self.enter(&run, order.order.entry()).await {
+            Ok(SagaOutcome::Underway { reason }) => {
+                if claimed.attempt >= self.config().alarm_after
+                    && let Err(error) = self.alarm(&run, SagaAlarmKind::Late, &reason).await
+                {
+                    tracing::warn!(saga = %run.row, %error, "saga.alarm.not_raised");
+                }
+                Verdict::nack(reason)
+            }
+            Ok(_) => Verdict::ack(),
+            // The alarm could not be raised; the message comes again, and so does the alarm.
+            Err(SagaError::Store(error)) => Verdict::nack(error),
+            Err(error) => Verdict::bury(error),
+        }
+    }
+}
+
+impl<I, H> Saga<I, H>
+where
+    I: Serialize + DeserializeOwned + Send + Sync + 'static,
+    H: SagaHome + 'static,
+{
+    fn ordered(&self, order: &SagaOrder) -> Result<SagaRun<I>, SagaError> {
+        let malformed = |e: serde_json::Error| claimstream_domain::Invalid::Malformed {
+            what: "saga input",
+            why: e.to_string(),
+        };
+        let input: I = serde_json::from_value(order.input.clone()).map_err(malformed)?;
+        // Written again as the steps' own type writes it, so that it is the same text each time.
+        let json = serde_json::to_string(&input).map_err(malformed)?;
+        self.run_of(order.saga, &order.owner, json, input)
+    }
+}

@@ -1,0 +1,29 @@
+use async_trait::async_trait;
+use claimstream_domain::{Step as Row, saga::SagaStepState};
+use claimstream_ports::Timer;
+
+use super::{SagaRun, StepFailure};
+
+/// One step of a saga, whatever it is made of; it answers how its row stands afterwards.
+#[async_trait]
+pub(super) trait Step<I>: Send + Sync {
+    fn name(&self) -> &str;
+
+    /// Takes the step unless its row is there.
+    async fn forward(&self, run: &SagaRun<I>, timer: &dyn Timer) -> Result<SagaStepState, StepFailure>;
+
+    /// Undoes the step, or leaves a tombstone. One that cannot be undone and was taken is left as it is.
+    async fn undo(&self, run: &SagaRun<I>, timer: &dyn Timer) -> Result<SagaStepState, StepFailure>;
+
+    /// How its row stands.
+    async fn look(&self, run: &SagaRun<I>, timer: &dyn Timer) -> Result<Option<SagaStepState>, StepFailure>;
+}
+
+pub(super) fn state_of(name: &str, row: &Row) -> Result<SagaStepState, StepFailure> {
+    SagaStepState::of_code(row.state).ok_or_else(|| {
+        StepFailure::invariant(format_args!(
+            "the row of step {name} is in state {}, which is none",
+            row.state
+        ))
+    })
+}

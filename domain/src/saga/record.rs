@@ -1,0 +1,46 @@
+use std::time::Duration;
+
+use super::SagaId;
+use crate::{Invalid, Step};
+
+/// A saga that is to be noted: what it is called, who asked for it and what it is about.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NewSaga {
+    /// The kind of saga, as it stands in the keys of its steps.
+    pub scope: Box<str>,
+    /// Which one.
+    pub id: SagaId,
+    /// Who asked for it.
+    pub owner: Box<str>,
+    /// What it is about, as JSON.
+    pub input: Box<str>,
+}
+
+impl NewSaga {
+    /// The longest owner, in bytes.
+    pub const MAX_OWNER: usize = 255;
+
+    /// The longest input, in bytes.
+    pub const MAX_INPUT: usize = 65_535;
+
+    /// Refuses an owner without a name, and what is longer than its column.
+    pub fn check(&self) -> Result<(), Invalid> {
+        Invalid::unless_length("saga owner", &self.owner, Self::MAX_OWNER)?;
+        Invalid::unless_length("saga input", &self.input, Self::MAX_INPUT)
+    }
+}
+
+/// A saga that was noted, and how it stands.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SagaRecord {
+    /// Which one.
+    pub id: SagaId,
+    /// Who asked for it.
+    pub owner: Box<str>,
+    /// What it is about, as JSON.
+    pub input: Box<str>,
+    /// The saga's row in the step ledger, unless it has been purged.
+    pub row: Option<Step>,
+    /// How long ago it was noted, by the store's clock.
+    pub age: Duration,
+}

@@ -1,0 +1,33 @@
+use async_trait::async_trait;
+use claimstream_domain::saga::{NewSaga, SagaId, SagaRecord};
+
+use crate::StoreError;
+
+/// Notes sagas in the transactions that write their first rows.
+///
+/// It decides nothing: where a saga stands is a row of the [`StepLedger`](crate::StepLedger), whose key is the saga's
+/// scope, its id in lower case with hyphens, and no step.
+///
+/// Implementors owe: a saga is noted exactly if the transaction commits; a second one of the same scope and id is a
+/// `Conflict`.
+#[async_trait]
+pub trait NoteSagas<Tx: Sync + ?Sized>: Send + Sync {
+    /// Notes a saga.
+    async fn note(&self, tx: &Tx, saga: &NewSaga) -> Result<(), StoreError>;
+}
+
+/// Answers people's questions about sagas.
+#[async_trait]
+pub trait SagaReports: Send + Sync {
+    /// One saga as it stands; `None` if it was never noted.
+    async fn saga(&self, scope: &str, id: SagaId) -> Result<Option<SagaRecord>, StoreError>;
+
+    /// The sagas that somebody asked for, newest first, those after `after` if it is given, at most `limit`.
+    async fn sagas_of(
+        &self,
+        scope: &str,
+        owner: &str,
+        after: Option<SagaId>,
+        limit: u32,
+    ) -> Result<Vec<SagaRecord>, StoreError>;
+}

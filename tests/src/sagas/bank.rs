@@ -1,0 +1,275 @@
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use claimstream::{
+    in_transaction,
+    saga::{Saga, SagaId, SagaState, StepFailure},
+    work,
+};
+use claimstream_domain::{
+    ClaimId, ClaimRequest, Claimed, DeadLetterFilter, InstanceId, Lease, NewMessage, NewStep, Owner,
+    QueueName, RetryPolicy, Settlement, Step, StepChange, StepKey, StepResult, Verdict, decide,
+    saga::SagaStepState,
+};
+use claimstream_ports::{
+    DeadLetters, Handler, LockWait, Locked, LockingStrategy, NotificationReports, Settlements, StoreError,
+    StoreErrorKind, SubmitRequests, Timer, Transactions,
+};
+use claimstream_tokio::TokioTimer;
+use serde::{Serialize, de::DeserializeOwned};
+use uuid::Uuid;
+
+use super::{breakable::Breakable, crash::Crash};
+use crate::Clock;
+
+/// All that the scenarios of sagas ask of a store.
+pub(super) trait Database:
+    claimstream::saga::SagaHome
+    + SubmitRequests<<Self as Transactions>::Tx>
+    + LockingStrategy
+    + Settlements
+    + DeadLetters
+    + NotificationReports
+    + Clone
+    + 'static
+{
+}
+
+impl<D> Database for D where
+    D: claimstream::saga::SagaHome
+        + SubmitRequests<<D as Transactions>::Tx>
+        + LockingStrategy
+        + Settlements
+        + DeadLetters
+        + NotificationReports
+        + Clone
+        + 'static
+{
+}
+
+/// Several databases with accounts in them, time that is moved by hand, and names that nobody else uses.
+///
+/// An account is a step of the ledger that holds its balance, so that it is on every store what it is on another.
+pub(super) struct Bank<D> {
+    pub(super) databases: Vec<D>,
+    pub(super) down: Vec<Arc<AtomicBool>>,
+    clock: Arc<dyn Clock>,
+    prefix: String,
+    users: AtomicU64,
+    claims: AtomicU64,
+}
+
+/// An account: in which database, of which kind, whose.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, serde::Deserialize)]
+pub(super) struct Account {
+    pub(super) database: usize,
+    pub(super) kind: String,
+    pub(super) user: String,
+}
+
+impl Account {
+    fn key(&self) -> StepKey {
+        StepKey::new(&format!("account:{}", self.kind), &self.user, "").expect("a key")
+    }
+}
+
+impl<D: Database> Bank<D> {
+    /// How long a claim of a message lasts.
+    const LEASE: Duration = Duration::from_secs(30);
+
+    pub(super) fn new(databases: Vec<D>, clock: Arc<dyn Clock>) -> Self {
+        let down = databases.iter().map(|_| Arc::default()).collect();
+        let prefix = Uuid::now_v7().simple().to_string();
+        Self { databases, down, clock, prefix, users: AtomicU64::new(0), claims: AtomicU64::new(1) }
+    }
+
+    /// The name of a saga, or anything else, that nobody else has.
+    pub(super) fn name(&self, of: &str) -> String {
+        format!("{of}-{}", &self.prefix[20..])
+    }
+
+    /// The databases as a runner sees them that stops at a point.
+    pub(super) fn seen_by(&self, crash: &Crash) -> Vec<Breakable<D>> {
+        let all = self.databases.iter().zip(&self.down);
+        all.map(|(db, down)| Breakable::new(db.clone(), crash.clone(), Arc::clone(down))).collect()
+    }
+
+    pub(super) async fn account(&self, database: usize, kind: &str, amount: i64) -> Account {
+        let number = self.users.fetch_add(1, Ordering::SeqCst);
+        let account = Account { database, kind: kind.to_owned(), user: format!("{}-{number}", self.prefix) };
+        let db = &self.databases[database];
+        let step = NewStep::new(account.key(), 0).with_result(money(amount));
+        let opened: Result<_, StoreError> =
+            in_transaction(db, &*timer(), |tx| work(async { db.begin(tx, &step).await })).await;
+        opened.expect("an account");
+        account
+    }
+
+    pub(super) async fn balance(&self, account: &Account) -> i64 {
+        balance_of(&self.step(account.database, account.key()).await.expect("an account"))
+    }
+
+    pub(super) async fn pay_in(&self, account: &Account, amount: i64) {
+        let db = &self.databases[account.database];
+        let paid: Result<(), StepFailure> =
+            in_transaction(db, &*timer(), |tx| work(async { book(db, tx, account, amount).await })).await;
+        paid.expect("a payment");
+    }
+
+    /// A row of the ledger.
+    pub(super) async fn step(&self, database: usize, key: StepKey) -> Option<Step> {
+        let db = &self.databases[database];
+        let found: Result<_, StoreError> =
+            in_transaction(db, &*timer(), |tx| work(async { db.find(tx, &key).await })).await;
+        found.expect("a look at the ledger")
+    }
+
+    /// Writes a row of the ledger as nobody should.
+    pub(super) async fn forge(&self, database: usize, key: StepKey, state: u8) {
+        let db = &self.databases[database];
+        let step = NewStep::new(key, state);
+        let forged: Result<_, StoreError> = in_transaction(db, &*timer(), |tx| {
+            work(async {
+                if let claimstream_domain::Begun::Found(found) = db.begin(tx, &step).await? {
+                    db.advance(tx, &step.key, &found, &StepChange::to(state)).await?;
+                }
+                Ok(())
+            })
+        })
+        .await;
+        forged.expect("a forged row");
+    }
+
+    /// Where a saga stands; its home is the first database.
+    pub(super) async fn state(&self, queue: &QueueName, id: SagaId) -> Option<SagaState> {
+        let key = StepKey::new(queue.as_str(), &id.to_string(), "").expect("a key");
+        self.step(0, key).await.map(|row| SagaState::of_code(row.state).expect("a state"))
+    }
+
+    pub(super) async fn step_state(
+        &self,
+        queue: &QueueName,
+        id: SagaId,
+        database: usize,
+        step: &str,
+    ) -> Option<SagaStepState> {
+        let key = StepKey::new(queue.as_str(), &id.to_string(), step).expect("a key");
+        self.step(database, key).await.map(|row| SagaStepState::of_code(row.state).expect("a state"))
+    }
+
+    pub(super) async fn pass_time(&self, by: Duration) {
+        self.clock.advance(by).await;
+    }
+
+    /// What is due in a queue of the home, taken with a lease.
+    pub(super) async fn claim(&self, queue: &QueueName) -> Vec<Claimed> {
+        let (me, sequence) = (InstanceId(7), self.claims.fetch_add(1, Ordering::SeqCst));
+        let request = ClaimRequest {
+            queue: queue.clone(),
+            limit: 100,
+            lease: Lease::new(Self::LEASE).expect("a lease"),
+            claim: ClaimId::new(me, sequence),
+            owner: Owner::new(me, "sagas").expect("an owner"),
+        };
+        self.databases[0].claim(&request).await.expect("a claim")
+    }
+
+    /// Hands everything that is due to the saga, as a pipeline would, and says what it said.
+    pub(super) async fn deliver<I, H>(&self, saga: &Saga<I, H>) -> Vec<Verdict>
+    where
+        I: Serialize + DeserializeOwned + Send + Sync + 'static,
+        H: claimstream::saga::SagaHome + 'static,
+    {
+        let mut verdicts = Vec::new();
+        for claimed in self.claim(&saga.queue()).await {
+            let verdict = saga.handle(&claimed).await;
+            self.settle(&claimed, &verdict, &saga.config().pipeline_retry()).await;
+            verdicts.push(verdict);
+        }
+        verdicts
+    }
+
+    pub(super) async fn settle(&self, claimed: &Claimed, verdict: &Verdict, retry: &RetryPolicy) {
+        let disposition = decide(verdict.clone(), claimed.attempt, retry, 1);
+        let settlement = Settlement { receipt: claimed.receipt.clone(), disposition };
+        self.databases[0].settle(&[settlement]).await.expect("a settlement");
+    }
+
+    /// Lets an hour pass and delivers until nothing of the saga's queue is left.
+    pub(super) async fn settle_all<I, H>(&self, saga: &Saga<I, H>) -> Vec<Verdict>
+    where
+        I: Serialize + DeserializeOwned + Send + Sync + 'static,
+        H: claimstream::saga::SagaHome + 'static,
+    {
+        let mut verdicts = Vec::new();
+        for _ in 0..20 {
+            self.pass_time(Duration::from_secs(3600)).await;
+            let more = self.deliver(saga).await;
+            if more.is_empty() {
+                return verdicts;
+            }
+            verdicts.extend(more);
+        }
+        panic!("messages of the saga come again and again: {verdicts:?}");
+    }
+
+    /// Puts a message into the home's outbox.
+    pub(super) async fn enqueue(&self, message: NewMessage) {
+        let home = &self.databases[0];
+        let enqueued: Result<_, StoreError> = in_transaction(home, &*timer(), |tx| {
+            work(async { home.enqueue(tx, std::slice::from_ref(&message)).await })
+        })
+        .await;
+        enqueued.expect("a message");
+    }
+
+    pub(super) async fn dead_letters(&self, queue: &QueueName) -> usize {
+        let filter = DeadLetterFilter { queue: Some(queue.clone()), ..DeadLetterFilter::default() };
+        self.databases[0].list(&filter, 100).await.expect("dead letters").len()
+    }
+}
+
+/// Books an amount on an account in the step's own transaction; refuses to go below zero.
+pub(super) async fn book<D: Database>(
+    db: &D,
+    tx: &D::Tx,
+    account: &Account,
+    amount: i64,
+) -> Result<(), StepFailure> {
+    let row = match db.lock(tx, &account.key(), LockWait::Wait).await? {
+        Locked::Held(row) => row,
+        Locked::Absent => return Err(StepFailure::invariant("there is no such account")),
+        Locked::Busy => return Err(StepFailure::transient("the account is locked")),
+    };
+    let balance = balance_of(&row) + amount;
+    if balance < 0 {
+        return Err(StepFailure::business("balance too small"));
+    }
+    let change = StepChange::to(0).with_result(money(balance));
+    match db.advance(tx, &account.key(), &row, &change).await? {
+        Some(_) => Ok(()),
+        None => Err(StoreError::new(StoreErrorKind::Transient, "book", "changed meanwhile").into()),
+    }
+}
+
+pub(super) fn timer() -> Arc<dyn Timer> {
+    Arc::new(TokioTimer::new())
+}
+
+pub(super) fn fresh_saga() -> SagaId {
+    SagaId::new(Uuid::now_v7())
+}
+
+fn money(amount: i64) -> StepResult {
+    StepResult::new(amount.to_string().into_bytes()).expect("an amount")
+}
+
+fn balance_of(row: &Step) -> i64 {
+    let result = row.result.as_ref().expect("a balance");
+    std::str::from_utf8(result.as_bytes()).expect("text").parse().expect("an amount")
+}
