@@ -41,6 +41,7 @@ fn allowed(folder: &str) -> Option<Allowed> {
         "domain" => inner(&[]),
         "ports" => inner(&[DOMAIN]),
         "app" => inner(&[DOMAIN, PORTS]),
+        "tests/models" => inner(&[DOMAIN]),
         "adapters/cli" | "tests" | "tests/bench" => {
             Some(Allowed { ours: &[], outside: true, everything: true })
         }
