@@ -13,6 +13,7 @@ mod graph;
 pub mod lease;
 mod promise;
 mod show;
+pub mod tcc;
 
 pub use exploration::{Broken, Exploration};
 pub use explorer::{MOST_STATES, Protocol, explore, refute};
