@@ -27,7 +27,7 @@ fn s3_f1_a_marker_that_a_late_try_takes_away_lets_the_next_one_hang() {
     let title = "s3_f1_a_marker_that_a_late_try_takes_away_lets_the_next_one_hang";
     let course =
         show_that_it_breaks(title, &with(Fault::MarkerIsTakenAway), "no_try_is_accepted_after_its_cancel");
-    let tries = course.iter().filter(|step| step.starts_with("Try arrives")).count();
+    let tries = course.iter().filter(|step| step.starts_with("try arrives")).count();
     assert_eq!(tries, 2, "{course:?}");
 }
 

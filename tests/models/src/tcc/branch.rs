@@ -1,33 +1,22 @@
-use super::{Answer, Fault, Operation};
+use claimstream_domain::tcc::{BranchMove, BranchRefusal, BranchState, Operation};
+
+use super::{Answer, Fault};
 
 /// A participant: its marker, its resource, and the transactions that it has open.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Branch {
     /// The ledger's step of this branch.
-    pub marker: Option<Marker>,
+    pub marker: Option<BranchState>,
     /// What can be reserved.
-    pub(super) available: i8,
+    available: i8,
     /// What is held by a Try.
     pub(super) reserved: i8,
     /// What was used by a Confirm.
-    pub(super) used: i8,
+    used: i8,
     /// The transactions that have begun.
     pub(super) open: [Option<Open>; 2],
     /// Past: it has told that it was cancelled, and has accepted a Try since.
     pub(super) hangs: bool,
-}
-
-/// The states of a branch, as the ledger keeps them.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Marker {
-    /// The resource is held.
-    Tried,
-    /// It was used.
-    Confirmed,
-    /// It was given back.
-    Cancelled,
-    /// There was nothing to give back, and there will not be.
-    EmptyRollback,
 }
 
 /// A local transaction that has begun and may stand still before it commits.
@@ -36,7 +25,7 @@ pub struct Open {
     /// What it was asked for.
     pub operation: Operation,
     /// The marker that it has read before it had the row, by which only a fault decides.
-    saw: Option<Marker>,
+    saw: Option<BranchState>,
 }
 
 /// What a branch has of its resource in the beginning.
@@ -52,68 +41,39 @@ impl Branch {
         self.open[slot] = Some(Open { operation, saw });
     }
 
-    /// Commits what was begun; `told` says that a cancel was answered before. Answers what the caller is told, if
-    /// anything.
+    /// Commits what was begun; `told` says that a cancel was answered before. Answers what the caller is told; an error
+    /// is no answer.
     pub(super) fn commit(&mut self, open: Open, told: bool, fault: Option<Fault>) -> Option<Answer> {
         // The insert decides, or the lock on the row that is there: what counts is what the table holds by now.
         let found = if fault == Some(Fault::ReadThenInsert) { open.saw } else { self.marker };
-        match open.operation {
-            Operation::Try => self.try_(found, told, fault),
-            Operation::Confirm => self.confirm(found),
-            Operation::Cancel => self.cancel(found, fault),
-        }
-    }
-
-    fn try_(&mut self, found: Option<Marker>, told: bool, fault: Option<Fault>) -> Option<Answer> {
-        match found {
-            None => {
-                self.marker = Some(Marker::Tried);
-                self.available -= 1;
-                self.reserved += 1;
-                self.hangs |= told;
-                Some(Answer::Tried)
+        match rule(found, open.operation, fault) {
+            Ok(change) => {
+                self.carry_out(change, told);
+                Some(Answer::to(open.operation))
             }
-            Some(Marker::Tried | Marker::Confirmed) => Some(Answer::Tried),
-            Some(Marker::EmptyRollback) if fault == Some(Fault::MarkerIsTakenAway) => {
-                self.marker = None;
+            Err(BranchRefusal::LateTry) => {
+                if fault == Some(Fault::MarkerIsTakenAway) && found == Some(BranchState::EmptyRollback) {
+                    self.marker = None;
+                }
                 Some(Answer::Refused)
             }
-            Some(Marker::Cancelled | Marker::EmptyRollback) => Some(Answer::Refused),
+            Err(_) => None,
         }
     }
 
-    fn confirm(&mut self, found: Option<Marker>) -> Option<Answer> {
-        match found {
-            Some(Marker::Tried) => {
-                self.marker = Some(Marker::Confirmed);
-                self.reserved -= 1;
-                self.used += 1;
-                Some(Answer::Confirmed)
-            }
-            Some(Marker::Confirmed) => Some(Answer::Confirmed),
-            Some(Marker::Cancelled | Marker::EmptyRollback) | None => None,
-        }
-    }
-
-    fn cancel(&mut self, found: Option<Marker>, fault: Option<Fault>) -> Option<Answer> {
-        match found {
-            None if fault == Some(Fault::EmptyCancelLeavesNoMarker) => Some(Answer::Cancelled),
-            None => {
-                self.marker = Some(Marker::EmptyRollback);
-                Some(Answer::Cancelled)
-            }
-            Some(_) if fault == Some(Fault::CancelReleasesUnchecked) => self.release(),
-            Some(Marker::Tried) => self.release(),
-            Some(Marker::Cancelled | Marker::EmptyRollback) => Some(Answer::Cancelled),
-            Some(Marker::Confirmed) => None,
-        }
-    }
-
-    fn release(&mut self) -> Option<Answer> {
-        self.marker = Some(Marker::Cancelled);
-        self.reserved -= 1;
-        self.available += 1;
-        Some(Answer::Cancelled)
+    fn carry_out(&mut self, change: BranchMove, told: bool) {
+        let (BranchMove::Insert(state) | BranchMove::Move(state)) = change else { return };
+        self.marker = Some(state);
+        let (available, reserved, used) = match state {
+            BranchState::Tried => (-1, 1, 0),
+            BranchState::Confirmed => (0, -1, 1),
+            BranchState::Cancelled => (1, -1, 0),
+            BranchState::EmptyRollback => (0, 0, 0),
+        };
+        self.available += available;
+        self.reserved += reserved;
+        self.used += used;
+        self.hangs |= told && state == BranchState::Tried;
     }
 
     /// Nothing was made and nothing was lost.
@@ -124,22 +84,27 @@ impl Branch {
 
     /// Something is held exactly while the marker says so, and used exactly if it says so.
     pub(super) fn agrees(&self) -> bool {
-        let held = i8::from(self.marker == Some(Marker::Tried));
-        let used = i8::from(self.marker == Some(Marker::Confirmed));
+        let held = i8::from(self.marker == Some(BranchState::Tried));
+        let used = i8::from(self.marker == Some(BranchState::Confirmed));
         (self.reserved, self.used) == (held, used)
     }
 
     pub(super) fn is_undone(&self) -> bool {
-        matches!(self.marker, Some(Marker::Cancelled | Marker::EmptyRollback))
+        matches!(self.marker, Some(BranchState::Cancelled | BranchState::EmptyRollback))
     }
 }
 
-impl Marker {
-    /// What it may become.
-    pub(super) fn may_become(self, next: Option<Self>) -> bool {
-        match self {
-            Self::Tried => matches!(next, Some(Self::Tried | Self::Confirmed | Self::Cancelled)),
-            _ => next == Some(self),
+/// The domain's table, unless a fault has another.
+fn rule(
+    found: Option<BranchState>,
+    operation: Operation,
+    fault: Option<Fault>,
+) -> Result<BranchMove, BranchRefusal> {
+    match (found, operation, fault) {
+        (None, Operation::Cancel, Some(Fault::EmptyCancelLeavesNoMarker)) => Ok(BranchMove::Repeated),
+        (Some(_), Operation::Cancel, Some(Fault::CancelReleasesUnchecked)) => {
+            Ok(BranchMove::Move(BranchState::Cancelled))
         }
+        _ => BranchState::after(found, operation),
     }
 }

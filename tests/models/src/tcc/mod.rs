@@ -8,10 +8,12 @@ mod branch;
 mod fault;
 mod step;
 
+use claimstream_domain::tcc::{BranchState, Duty, Errand, GlobalEvent, GlobalState, Operation};
+
 use crate::{Promise, Protocol};
-pub use branch::{Branch, Marker, Open};
+pub use branch::{Branch, Open};
 pub use fault::Fault;
-pub use step::{Answer, Operation, Step};
+pub use step::{Answer, Step};
 
 /// One transaction over two branches.
 #[derive(Clone, Copy, Debug)]
@@ -24,9 +26,7 @@ pub struct Tcc {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct State {
     /// The coordinator's row.
-    pub decision: Decision,
-    /// Whether the coordinator has put the transaction away.
-    pub ended: bool,
+    pub global: GlobalState,
     /// The participants.
     pub branches: [Branch; BRANCHES],
     sent: [[bool; 3]; BRANCHES],
@@ -36,25 +36,13 @@ pub struct State {
 /// How many branches there are.
 const BRANCHES: usize = 2;
 
-/// What the coordinator has decided, in a row of its own database.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Decision {
-    /// Nothing yet.
-    Open,
-    /// All branches are to be confirmed.
-    Confirm,
-    /// All branches are to be cancelled.
-    Cancel,
-}
-
 impl Protocol for Tcc {
     type State = State;
     type Step = Step;
 
     fn start(&self) -> State {
         State {
-            decision: Decision::Open,
-            ended: false,
+            global: GlobalState::Trying,
             branches: [(); BRANCHES].map(|()| Branch::new()),
             sent: [[false; 3]; BRANCHES],
             told: [[false; 5]; BRANCHES],
@@ -75,53 +63,60 @@ impl Protocol for Tcc {
         vec![
             Promise::always("no_try_is_accepted_after_its_cancel", |s| s.branches.iter().all(|b| !b.hangs)),
             Promise::always("an_ended_transaction_holds_nothing", |s| {
-                !s.ended || s.branches.iter().all(|b| b.reserved == 0)
+                !s.global.is_final() || s.branches.iter().all(|b| b.reserved == 0)
             }),
             Promise::always("the_resource_is_conserved", |s| s.branches.iter().all(Branch::is_conserved)),
             Promise::always("what_is_held_agrees_with_the_marker", |s| s.branches.iter().all(Branch::agrees)),
             Promise::always("all_branches_or_none", |s| {
-                let confirmed = |b: &Branch| b.marker == Some(Marker::Confirmed);
+                let confirmed = |b: &Branch| b.marker == Some(BranchState::Confirmed);
                 !(s.branches.iter().any(confirmed) && s.branches.iter().any(Branch::is_undone))
             }),
             Promise::every_step("a_marker_only_moves_forward", |from, to| {
                 let mut pairs = from.branches.iter().zip(&to.branches);
-                pairs.all(|(from, to)| from.marker.is_none_or(|marker| marker.may_become(to.marker)))
+                pairs.all(|(from, to)| from.marker.is_none_or(|state| leads_to(state, to.marker)))
             }),
-            Promise::still_possible("every_transaction_can_still_end", |s| s.ended),
-            Promise::happens("one_is_confirmed", |s| s.ended && s.decision == Decision::Confirm),
-            Promise::happens("one_is_cancelled_after_its_try", |s| s.ended && s.has(Marker::Cancelled)),
-            Promise::happens("one_is_cancelled_before_its_try", |s| s.ended && s.has(Marker::EmptyRollback)),
+            Promise::still_possible("every_transaction_can_still_end", |s| s.global.is_final()),
+            Promise::happens("one_is_confirmed", |s| s.global == GlobalState::Confirmed),
+            Promise::happens("one_is_cancelled_after_its_try", |s| s.has_ended_with(BranchState::Cancelled)),
+            Promise::happens("one_is_cancelled_before_its_try", |s| {
+                s.has_ended_with(BranchState::EmptyRollback)
+            }),
             Promise::happens("a_late_try_is_refused", |s| s.told[0][Answer::Refused as usize]),
         ]
     }
 }
 
 impl Tcc {
+    /// The coordinator does what the domain says is its duty, and notes what has come about.
     fn coordinator(&self, state: &State, steps: &mut Vec<(Step, State)>) {
-        if state.ended {
-            return;
+        match state.global.duty(Errand::Drive) {
+            Duty::TryAll => sends(state, Operation::Try, steps),
+            Duty::ConfirmAll => sends(state, Operation::Confirm, steps),
+            Duty::CancelAll => sends(state, Operation::Cancel, steps),
+            Duty::Note(_) | Duty::Nothing => {}
         }
-        let (operation, answer) = match state.decision {
-            Decision::Open => (Operation::Try, Answer::Tried),
-            Decision::Confirm => (Operation::Confirm, Answer::Confirmed),
-            Decision::Cancel => (Operation::Cancel, Answer::Cancelled),
-        };
-        for branch in 0..BRANCHES {
-            if !state.sent[branch][operation as usize] {
-                let mut next = state.clone();
-                next.sent[branch][operation as usize] = true;
-                steps.push((Step::Sends { operation, branch }, next));
-            }
+        if let Duty::Note(event) = state.global.duty(Errand::Check) {
+            self.notes(state, event, steps);
         }
-        let open = state.decision == Decision::Open;
-        // Both are compare-and-set on the coordinator's row; who comes second changes nothing.
-        if (open || self.fault == Some(Fault::DecisionIsOverwritten)) && state.all_told(Answer::Tried) {
-            steps.push((Step::DecidesToConfirm, State { decision: Decision::Confirm, ..state.clone() }));
+        if state.any_told(Answer::Declined) || state.any_told(Answer::Refused) {
+            self.notes(state, GlobalEvent::TryFailed, steps);
         }
-        if open {
-            steps.push((Step::DecidesToCancel, State { decision: Decision::Cancel, ..state.clone() }));
-        } else if state.all_told(answer) {
-            steps.push((Step::Ends, State { ended: true, ..state.clone() }));
+        let all = [
+            (Answer::Tried, GlobalEvent::AllTried),
+            (Answer::Confirmed, GlobalEvent::AllConfirmed),
+            (Answer::Cancelled, GlobalEvent::AllCancelled),
+        ];
+        for (_, event) in all.into_iter().filter(|(answer, _)| state.all_told(*answer)) {
+            self.notes(state, event, steps);
+        }
+    }
+
+    /// Compare-and-set on the coordinator's row: what comes too late changes nothing.
+    fn notes(&self, state: &State, event: GlobalEvent, steps: &mut Vec<(Step, State)>) {
+        let overwrites = self.fault == Some(Fault::DecisionIsOverwritten) && event == GlobalEvent::AllTried;
+        let row = if overwrites { GlobalState::Trying } else { state.global };
+        if let Some(global) = row.next(event) {
+            steps.push((Step::Notes { event }, State { global, ..state.clone() }));
         }
     }
 
@@ -165,12 +160,32 @@ impl Tcc {
     }
 }
 
+fn sends(state: &State, operation: Operation, steps: &mut Vec<(Step, State)>) {
+    for branch in 0..BRANCHES {
+        if !state.sent[branch][operation as usize] {
+            let mut next = state.clone();
+            next.sent[branch][operation as usize] = true;
+            steps.push((Step::Sends { operation, branch }, next));
+        }
+    }
+}
+
+/// Whether one operation can lead there, or none.
+fn leads_to(from: BranchState, to: Option<BranchState>) -> bool {
+    to == Some(from)
+        || (from == BranchState::Tried && matches!(to, Some(BranchState::Confirmed | BranchState::Cancelled)))
+}
+
 impl State {
+    fn any_told(&self, answer: Answer) -> bool {
+        self.told.iter().any(|told| told[answer as usize])
+    }
+
     fn all_told(&self, answer: Answer) -> bool {
         self.told.iter().all(|told| told[answer as usize])
     }
 
-    fn has(&self, marker: Marker) -> bool {
-        self.branches.iter().any(|branch| branch.marker == Some(marker))
+    fn has_ended_with(&self, marker: BranchState) -> bool {
+        self.global.is_final() && self.branches.iter().any(|branch| branch.marker == Some(marker))
     }
 }

@@ -1,15 +1,6 @@
 use std::fmt;
 
-/// What a participant is asked for.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Operation {
-    /// Hold the resource.
-    Try,
-    /// Use what is held.
-    Confirm,
-    /// Give it back.
-    Cancel,
-}
+use claimstream_domain::tcc::{GlobalEvent, Operation};
 
 /// What a participant tells the coordinator.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -31,9 +22,7 @@ pub enum Answer {
 #[expect(missing_docs, reason = "their display says what they are")]
 pub enum Step {
     Sends { operation: Operation, branch: usize },
-    DecidesToConfirm,
-    DecidesToCancel,
-    Ends,
+    Notes { event: GlobalEvent },
     Begins { operation: Operation, branch: usize },
     Commits { operation: Operation, branch: usize, answer: Option<Answer> },
     Declines { branch: usize },
@@ -41,8 +30,15 @@ pub enum Step {
     Purges { branch: usize },
 }
 
-impl Operation {
-    pub(super) const ALL: [Self; 3] = [Self::Try, Self::Confirm, Self::Cancel];
+impl Answer {
+    /// What a participant tells that has done, now or before, what it was asked for.
+    pub(super) fn to(operation: Operation) -> Self {
+        match operation {
+            Operation::Try => Self::Tried,
+            Operation::Confirm => Self::Confirmed,
+            Operation::Cancel => Self::Cancelled,
+        }
+    }
 }
 
 impl fmt::Display for Step {
@@ -51,30 +47,24 @@ impl fmt::Display for Step {
             Self::Sends { operation, branch } => {
                 write!(
                     f,
-                    "the coordinator sends {operation:?} to branch {branch}; it may arrive at any time, and often"
+                    "the coordinator sends {operation} to branch {branch}; it may arrive at any time, and often"
                 )
             }
-            Self::DecidesToConfirm => {
-                f.write_str("the coordinator has heard that all have tried, and decides to confirm")
-            }
-            Self::DecidesToCancel => {
-                f.write_str("the deadline passes, and the check message decides to cancel")
-            }
-            Self::Ends => f.write_str("every branch has answered, and the coordinator ends"),
+            Self::Notes { event } => write!(f, "the coordinator notes {event:?}"),
             Self::Begins { operation, branch } => {
-                write!(f, "{operation:?} arrives at branch {branch}, which begins a transaction")
+                write!(f, "{operation} arrives at branch {branch}, which begins a transaction")
             }
             Self::Commits { operation, branch, answer: Some(answer) } => {
-                write!(f, "branch {branch} commits its {operation:?} and answers {answer:?}")
+                write!(f, "branch {branch} commits its {operation} and answers {answer:?}")
             }
             Self::Commits { operation, branch, answer: None } => {
-                write!(f, "branch {branch} answers {operation:?} with an error")
+                write!(f, "branch {branch} answers {operation} with an error")
             }
             Self::Declines { branch } => {
                 write!(f, "branch {branch} has reasons of its own to decline, and rolls its Try back")
             }
             Self::Dies { operation, branch } => {
-                write!(f, "branch {branch} dies before it commits its {operation:?}")
+                write!(f, "branch {branch} dies before it commits its {operation}")
             }
             Self::Purges { branch } => write!(f, "branch {branch} purges its marker"),
         }
