@@ -12,6 +12,7 @@ mod explorer;
 mod graph;
 pub mod lease;
 mod promise;
+pub mod saga;
 mod show;
 pub mod tcc;
 
