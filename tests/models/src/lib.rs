@@ -10,6 +10,7 @@
 mod exploration;
 mod explorer;
 mod graph;
+pub mod inbox;
 pub mod lease;
 mod promise;
 pub mod saga;
