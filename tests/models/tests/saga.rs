@@ -1,25 +1,34 @@
 //! Sagas, as they are and with the faults of S4.
 
+use claimstream_domain::saga::Unbegun;
 use claimstream_models::{
     saga::{Fault, Saga},
     show_that_it_breaks, show_that_it_keeps_every_promise,
 };
 
 /// Two runners, and nobody who calls the saga off from outside.
+const TWO_RUNNERS: Saga = Saga { fault: None, runners: 2, unbegun: Unbegun::Run, order: false };
+
 fn with(fault: Fault) -> Saga {
-    Saga { fault: Some(fault), runners: 2, order: false }
+    Saga { fault: Some(fault), ..TWO_RUNNERS }
 }
 
 #[test]
 fn ours_two_runners_and_an_order_to_call_it_off() {
-    let saga = Saga { fault: None, runners: 2, order: true };
+    let saga = Saga { order: true, ..TWO_RUNNERS };
     show_that_it_keeps_every_promise("ours_two_runners_and_an_order_to_call_it_off", &saga, 30_000);
 }
 
 #[test]
 fn ours_three_runners() {
-    let saga = Saga { fault: None, runners: 3, order: false };
+    let saga = Saga { runners: 3, ..TWO_RUNNERS };
     show_that_it_keeps_every_promise("ours_three_runners", &saga, 300_000);
+}
+
+#[test]
+fn ours_a_check_that_finds_no_step_calls_it_off() {
+    let saga = Saga { unbegun: Unbegun::CallOff, order: true, ..TWO_RUNNERS };
+    show_that_it_keeps_every_promise("ours_a_check_that_finds_no_step_calls_it_off", &saga, 10_000);
 }
 
 #[test]
@@ -37,6 +46,13 @@ fn s4_f2_without_a_tombstone_a_late_step_takes_money_for_good() {
     let fault = with(Fault::NoTombstone);
     show_that_it_breaks(title, &fault, "no_step_is_taken_after_its_rollback");
     show_that_it_breaks(title, &fault, "sums_are_constant_when_a_saga_is_over");
+}
+
+#[test]
+fn s4_f3_a_check_that_finds_no_step_and_leaves_no_tombstone_lets_the_first_step_come_late() {
+    let title = "s4_f3_a_check_that_finds_no_step_and_leaves_no_tombstone_lets_the_first_step_come_late";
+    let fault = Saga { unbegun: Unbegun::CallOff, ..with(Fault::NoTombstone) };
+    show_that_it_breaks(title, &fault, "no_step_is_taken_after_its_rollback");
 }
 
 #[test]

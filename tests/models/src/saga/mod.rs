@@ -25,6 +25,8 @@ pub struct Saga {
     pub fault: Option<Fault>,
     /// How many run it at a time.
     pub runners: usize,
+    /// What becomes of it if a check finds no step.
+    pub unbegun: Unbegun,
     /// Whether somebody orders that it be called off, at any moment.
     pub order: bool,
 }
@@ -149,7 +151,7 @@ impl Saga {
         ];
         for (entry, _) in entries.into_iter().filter(|(_, possible)| *possible) {
             let mut next = state.clone();
-            next.runners[runner] = Some(Runner::new(entry, state.row));
+            next.runners[runner] = Some(Runner::new(entry, state.row, self.known(state, entry)));
             next.started |= entry == SagaEntry::Start;
             if self.fault == Some(Fault::AcknowledgedOnDelivery) && entry == SagaEntry::Check {
                 next.check = false;
@@ -158,10 +160,18 @@ impl Saga {
         }
     }
 
+    /// What a runner knows of the steps when it begins: nothing, unless it depends on it whether there is one.
+    fn known(&self, state: &State, entry: SagaEntry) -> [Option<SagaStepState>; STEPS] {
+        match (self.unbegun, entry) {
+            (Unbegun::CallOff, SagaEntry::Check) => state.steps,
+            _ => [None; STEPS],
+        }
+    }
+
     /// The one transaction that a runner makes next, by the domain's own rule.
     fn acts(&self, mut state: State, n: usize, mut runner: Runner) -> (Step, State) {
         let view = SagaView { saga: runner.row.map(|(row, _)| row), steps: &runner.steps };
-        let step = match self.plan().next(runner.entry, Unbegun::Run, view) {
+        let step = match self.plan().next(runner.entry, self.unbegun, view) {
             _ if runner.short => {
                 runner.short = false;
                 self.moves(&mut state, n, &mut runner, SagaState::ToRollback)

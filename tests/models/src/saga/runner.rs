@@ -16,7 +16,11 @@ pub struct Runner {
 }
 
 impl Runner {
-    pub(super) fn new(entry: SagaEntry, row: Option<(SagaState, u8)>) -> Self {
-        Self { entry, row, steps: [None; STEPS], short: false }
+    pub(super) fn new(
+        entry: SagaEntry,
+        row: Option<(SagaState, u8)>,
+        steps: [Option<SagaStepState>; STEPS],
+    ) -> Self {
+        Self { entry, row, steps, short: false }
     }
 }
