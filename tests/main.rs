@@ -3,8 +3,7 @@
 use std::{process::ExitCode, sync::Arc};
 
 use claimstream_tests::{
-    Server, Suite, callers, cancellation, invariants, locks, model, openings, outages, runtimes, tcc, upkeep,
-    Server, Suite, callers, cancellation, invariants, locks, model, openings, outages, runtimes, sagas,
+    Server, Suite, callers, cancellation, invariants, locks, model, openings, outages, runtimes, sagas, tcc,
     upkeep,
     venue::{SeaOrmVenue, Venues},
 };

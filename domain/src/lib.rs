@@ -41,8 +41,8 @@ mod state;
 mod status;
 mod step;
 mod sweep;
-pub mod timer_event;
 pub mod tcc;
+pub mod timer_event;
 mod timestamp;
 mod verdict;
 

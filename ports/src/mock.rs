@@ -14,8 +14,8 @@ use claimstream_domain::{
         Channel, DeliveryStatus, NotificationMessage, NotificationRecord, NotificationRequest, Progress,
         Recipient, RecipientReference, Template,
     },
-    tcc::BranchCall,
     saga::{NewSaga, SagaId, SagaRecord},
+    tcc::BranchCall,
 };
 use uuid::Uuid;
 

@@ -28,7 +28,13 @@ pub fn schema(dialect: Dialect) -> &'static [(i64, &'static str)] {
         ],
         Dialect::Sqlite => &[
             (1, include_str!("sql/sqlite/schema_1.sql")),
-            (2, concat!(include_str!("sql/sqlite/schema_2.sql"), include_str!("sql/sqlite/schema_2_lock.sql"))),
+            (
+                2,
+                concat!(
+                    include_str!("sql/sqlite/schema_2.sql"),
+                    include_str!("sql/sqlite/schema_2_lock.sql")
+                ),
+            ),
         ],
     }
 }
