@@ -9,6 +9,9 @@ use claimstream_tests::{
 };
 
 fn main() -> ExitCode {
+    if let Some(done) = sagas::run_job() {
+        return done;
+    }
     let environment = |name: &str| std::env::var(name).ok();
     let mut suite = Suite::default();
     suite.add_venues(Venues::without_server());
@@ -37,7 +40,7 @@ fn main() -> ExitCode {
     locks::add_to(&mut suite, environment);
     runtimes::add_to(&mut suite);
     tcc::add_to(&mut suite, environment);
-    sagas::add_to(&mut suite);
+    sagas::add_to(&mut suite, environment);
     invariants::add_to(&mut suite);
     suite.run()
 }

@@ -34,6 +34,7 @@ mod outbox;
 mod packet;
 mod pool;
 mod probe;
+mod saga;
 mod savepoint;
 mod schema;
 mod settle;

@@ -56,6 +56,7 @@ statements! {
         request_cancel,
         message_record, message_status, message_conclude, message_reopen, message_count, message_page,
         step_begin, step_lock, step_find, step_change,
+        saga_note, saga_read, saga_page, saga_page_after,
         shard_list, shard_insert, schema_version, schema_applied;
     mysql:
         claim_lock, claim_mark, step_lock_now, now, history, probe_lock, probe_skip,

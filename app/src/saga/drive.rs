@@ -32,7 +32,7 @@ impl<'a, I: Send + Sync, H: SagaHome> Drive<'a, I, H> {
     }
 
     /// Does what is to be done until nothing is, or until something is in the way.
-    pub(super) async fn to_the_end(mut self) -> Result<SagaOutcome, Halt> {
+    pub(super) async fn drive_on(mut self) -> Result<SagaOutcome, Halt> {
         self.look_for_a_beginning().await?;
         // Each turn takes a step, moves the row, or learns that somebody else has.
         for _ in 0..8 + 4 * self.steps.len() {

@@ -151,7 +151,7 @@ where
             Ok(guard) => guard,
             Err(reason) => return self.halted(run, Halt::Transient(reason)).await,
         };
-        let ended = Drive::enter(&self.0, run, entry, row).to_the_end().await;
+        let ended = Drive::enter(&self.0, run, entry, row).drive_on().await;
         self.unlock(guard).await;
         match ended {
             Ok(outcome) => {

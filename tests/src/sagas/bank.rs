@@ -60,6 +60,8 @@ pub(super) struct Bank<D> {
     pub(super) down: Vec<Arc<AtomicBool>>,
     clock: Arc<dyn Clock>,
     prefix: String,
+    /// How long a claim of a message lasts.
+    lease: Duration,
     users: AtomicU64,
     claims: AtomicU64,
 }
@@ -79,13 +81,20 @@ impl Account {
 }
 
 impl<D: Database> Bank<D> {
-    /// How long a claim of a message lasts.
-    const LEASE: Duration = Duration::from_secs(30);
-
     pub(super) fn new(databases: Vec<D>, clock: Arc<dyn Clock>) -> Self {
         let down = databases.iter().map(|_| Arc::default()).collect();
-        let prefix = Uuid::now_v7().simple().to_string();
-        Self { databases, down, clock, prefix, users: AtomicU64::new(0), claims: AtomicU64::new(1) }
+        let (prefix, lease) = (Uuid::now_v7().simple().to_string(), Duration::from_secs(30));
+        Self { databases, down, clock, prefix, lease, users: AtomicU64::new(0), claims: AtomicU64::new(1) }
+    }
+
+    /// The same with names that another bank of other processes has, and with claims that soon lapse.
+    pub(super) fn shared_as(mut self, prefix: &str, lease: Duration) -> Self {
+        (self.prefix, self.lease) = (prefix.to_owned(), lease);
+        self
+    }
+
+    pub(super) fn prefix(&self) -> &str {
+        &self.prefix
     }
 
     /// The name of a saga, or anything else, that nobody else has.
@@ -168,11 +177,12 @@ impl<D: Database> Bank<D> {
 
     /// What is due in a queue of the home, taken with a lease.
     pub(super) async fn claim(&self, queue: &QueueName) -> Vec<Claimed> {
-        let (me, sequence) = (InstanceId(7), self.claims.fetch_add(1, Ordering::SeqCst));
+        let (me, sequence) =
+            (InstanceId(u64::from(std::process::id())), self.claims.fetch_add(1, Ordering::SeqCst));
         let request = ClaimRequest {
             queue: queue.clone(),
             limit: 100,
-            lease: Lease::new(Self::LEASE).expect("a lease"),
+            lease: Lease::new(self.lease).expect("a lease"),
             claim: ClaimId::new(me, sequence),
             owner: Owner::new(me, "sagas").expect("an owner"),
         };

@@ -25,7 +25,7 @@ struct Points {
     trail: Mutex<Vec<String>>,
     reached: Notify,
     go: Notify,
-    aborts: AtomicBool,
+    kills: AtomicBool,
 }
 
 enum At {
@@ -49,11 +49,10 @@ impl Crash {
         Self::of(At::Name(name.to_owned()))
     }
 
-    /// The whole process ends at the first point with this name, as if it had been killed.
-    pub(super) fn kills_process_at(name: &str) -> Self {
-        let crash = Self::at_point(name);
-        crash.0.aborts.store(true, Ordering::SeqCst);
-        crash
+    /// At its point the whole process is killed.
+    pub(super) fn with_the_process(self) -> Self {
+        self.0.kills.store(true, Ordering::SeqCst);
+        self
     }
 
     fn of(at: At) -> Self {
@@ -103,7 +102,7 @@ impl Crash {
             return;
         }
         *lock(&self.0.at) = None;
-        if self.0.aborts.load(Ordering::SeqCst) {
+        if self.0.kills.load(Ordering::SeqCst) {
             kill_this_process();
             pending::<()>().await;
         }

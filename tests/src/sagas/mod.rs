@@ -1,12 +1,13 @@
 //! Sagas: the tables S4-A and S4-B of what must hold after every crash, and what else sagas promise, on every store.
 //!
-//! A crash is a runner that is stopped at a named point of a transaction and dropped there; a late one is stopped and
-//! goes on when others have been at work.
+//! A crash is a runner that is stopped at a named point of a transaction and dropped there, or a process that is killed
+//! there; a late one is stopped and goes on when others have been at work.
 
 mod bank;
 mod breakable;
 mod crash;
 mod points_and_balance;
+mod processes;
 mod remote;
 mod transfer;
 
@@ -14,10 +15,13 @@ use std::sync::Arc;
 
 use claimstream_memory::{MemoryClock, MemoryOptions, MemoryStore};
 use claimstream_ports::StoreError;
-use futures::future::BoxFuture;
+use claimstream_sea_orm::{FrozenClock, OpenOptions, SeaOrmOutbox};
+use futures::future::{BoxFuture, try_join_all};
+use tokio::sync::OnceCell;
 
 use self::bank::{Bank, Database};
-use crate::{Stage, Suite};
+pub use self::processes::run_job;
+use crate::{Server, Stage, Suite, venue::SeaOrmVenue};
 
 /// A clause that is played on some databases.
 type Play<D> = fn(Bank<D>) -> BoxFuture<'static, ()>;
@@ -32,14 +36,41 @@ macro_rules! clauses {
 }
 use clauses;
 
-/// Adds the clauses on memory.
-pub fn add_to(suite: &mut Suite) {
-    add_clauses(suite, "memory", || {
-        Box::pin(async {
-            let clock = MemoryClock::manual(Stage::start());
-            let open = |_| MemoryStore::open(MemoryOptions::on(clock.clone()));
-            let (databases, clock) = ((0..DATABASES).map(open).collect(), Arc::new(clock.clone()));
-            Ok(Bank::new(databases, clock))
+/// Adds the clauses on memory, on SQLite and on every server that is here; every pair of crash points is played where it
+/// does not take minutes.
+pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
+    add_clauses(
+        suite,
+        "memory",
+        |_| true,
+        || {
+            Box::pin(async {
+                let clock = MemoryClock::manual(Stage::start());
+                let open = |_| MemoryStore::open(MemoryOptions::on(clock.clone()));
+                Ok(Bank::new((0..DATABASES).map(open).collect(), Arc::new(clock.clone())))
+            })
+        },
+    );
+    let sqlite = Urls::of(SeaOrmVenue::sqlite("preemptive_update"));
+    add_databases(suite, "sqlite", |_| true, sqlite.clone());
+    processes::add_to(suite, "sqlite", sqlite);
+    for server in Server::ALL {
+        let Some(url) = server.url(&environment) else { continue };
+        let urls = Urls::of(SeaOrmVenue::server(server.name, &url, "preemptive_update"));
+        add_databases(suite, server.name, |name| !name.contains("every_pair"), urls.clone());
+        processes::add_to(suite, server.name, urls);
+    }
+}
+
+fn add_databases(suite: &mut Suite, venue: &str, owed: fn(&str) -> bool, urls: Urls) {
+    add_clauses(suite, venue, owed, move || {
+        let urls = urls.clone();
+        Box::pin(async move {
+            let clock = FrozenClock::at(Stage::start().as_micros());
+            let options = OpenOptions { frozen_clock: Some(clock.clone()), ..urls.venue.options() };
+            let urls = urls.get().await?;
+            let databases = urls.iter().map(|url| SeaOrmOutbox::open(url, options.clone()));
+            Ok(Bank::new(try_join_all(databases).await?, Arc::new(clock)))
         })
     });
 }
@@ -47,14 +78,33 @@ pub fn add_to(suite: &mut Suite) {
 fn add_clauses<D: Database>(
     suite: &mut Suite,
     venue: &str,
+    owed: fn(&str) -> bool,
     open: impl Fn() -> BoxFuture<'static, Result<Bank<D>, StoreError>> + Clone + Send + Sync + 'static,
 ) {
     let all = transfer::clauses::<D>().into_iter().chain(points_and_balance::clauses::<D>());
     let all = all.chain(remote::clauses::<D>());
-    for (name, play) in all {
+    for (name, play) in all.filter(|(name, _)| owed(name)) {
         let open = open.clone();
         suite.add_async_trial(&format!("{venue}::sagas::{name}"), async move {
             play(open().await.expect("databases")).await;
         });
+    }
+}
+
+/// The databases of a venue, made when the first trial asks for them and shared by all of its trials.
+#[derive(Clone)]
+struct Urls {
+    venue: Arc<SeaOrmVenue>,
+    made: Arc<OnceCell<Vec<String>>>,
+}
+
+impl Urls {
+    fn of(venue: SeaOrmVenue) -> Self {
+        Self { venue: Arc::new(venue), made: Arc::default() }
+    }
+
+    async fn get(&self) -> Result<Vec<String>, StoreError> {
+        let make = || try_join_all((0..DATABASES).map(|_| self.venue.fresh_database()));
+        self.made.get_or_try_init(make).await.cloned()
     }
 }

@@ -1,9 +1,13 @@
 //! S4-B: a payment in points (JiFen) and balance (YuE), over five databases.
 
-use std::{sync::atomic::Ordering, time::Duration};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use claimstream::saga::{
-    Saga, SagaConfig, SagaError, SagaId, SagaOrderKind, SagaOutcome, SagaRun, SagaState, StepFailure,
+    Saga, SagaConfig, SagaError, SagaId, SagaOrderKind, SagaOutcome, SagaRun, SagaState, SagaTail,
+    StepFailure,
 };
 use claimstream_domain::{
     Lease, StepKey, Verdict,
@@ -62,19 +66,23 @@ pub(super) fn clauses<D: Database>() -> Vec<(&'static str, Play<D>)> {
 }
 
 /// The whole flow.
-fn saga<D: Database>(bank: &Bank<D>, crash: &Crash) -> Saga<Payment, Breakable<D>> {
-    flow(bank, crash).build(SagaConfig::default()).expect("a saga")
+pub(super) fn saga<D: Database>(bank: &Bank<D>, crash: &Crash) -> Saga<Payment, Breakable<D>> {
+    saga_as(bank, crash, SagaConfig::default())
 }
 
-fn flow<D: Database>(bank: &Bank<D>, crash: &Crash) -> claimstream::saga::SagaTail<Payment, Breakable<D>> {
-    locked_flow(bank, crash, None)
-}
-
-fn locked_flow<D: Database>(
+pub(super) fn saga_as<D: Database>(
     bank: &Bank<D>,
     crash: &Crash,
-    lock: Option<std::sync::Arc<dyn DistributedLock>>,
-) -> claimstream::saga::SagaTail<Payment, Breakable<D>> {
+    config: SagaConfig,
+) -> Saga<Payment, Breakable<D>> {
+    flow(bank, crash, None).build(config).expect("a saga")
+}
+
+fn flow<D: Database>(
+    bank: &Bank<D>,
+    crash: &Crash,
+    lock: Option<Arc<dyn DistributedLock>>,
+) -> SagaTail<Payment, Breakable<D>> {
     let list = Saga::list(&bank.name("payment"), bank.seen_by(crash)[0].clone(), timer());
     let list = match lock {
         Some(lock) => list.locked_by(lock, Lease::default()),
@@ -160,7 +168,7 @@ fn told(saga: SagaId) -> Uuid {
     Uuid::new_v5(&saga.uuid(), b"told")
 }
 
-async fn payment<D: Database>(bank: &Bank<D>, jifen: i64, yue: i64) -> Payment {
+pub(super) async fn payment<D: Database>(bank: &Bank<D>, jifen: i64, yue: i64) -> Payment {
     let from = Purse { jifen: bank.account(1, "jifen", jifen).await, yue: bank.account(2, "yue", yue).await };
     let to =
         Purse { jifen: bank.account(3, "jifen", 1_000).await, yue: bank.account(4, "yue", 10_000).await };
@@ -168,7 +176,7 @@ async fn payment<D: Database>(bank: &Bank<D>, jifen: i64, yue: i64) -> Payment {
 }
 
 /// From JiFen, from YuE, to JiFen, to YuE.
-async fn balances<D: Database>(bank: &Bank<D>, payment: &Payment) -> [i64; 4] {
+pub(super) async fn balances<D: Database>(bank: &Bank<D>, payment: &Payment) -> [i64; 4] {
     let Payment { from, to, .. } = payment;
     [
         bank.balance(&from.jifen).await,
@@ -178,12 +186,16 @@ async fn balances<D: Database>(bank: &Bank<D>, payment: &Payment) -> [i64; 4] {
     ]
 }
 
-const PAID: [i64; 4] = [900, 9_000, 1_100, 11_000];
-const UNPAID: [i64; 4] = [1_000, 10_000, 1_000, 10_000];
+pub(super) const PAID: [i64; 4] = [900, 9_000, 1_100, 11_000];
+pub(super) const UNPAID: [i64; 4] = [1_000, 10_000, 1_000, 10_000];
 /// The payer has a balance of 500.
-const SHORT: [i64; 4] = [1_000, 500, 1_000, 10_000];
+pub(super) const SHORT: [i64; 4] = [1_000, 500, 1_000, 10_000];
 
-async fn rows<D: Database>(bank: &Bank<D>, saga: &Saga<Payment, Breakable<D>>, id: SagaId) -> Rows {
+pub(super) async fn rows<D: Database>(
+    bank: &Bank<D>,
+    saga: &Saga<Payment, Breakable<D>>,
+    id: SagaId,
+) -> Rows {
     let mut rows = [None; 4];
     for ((database, step), row) in STEPS.iter().zip(&mut rows) {
         *row = bank.step_state(&saga.queue(), id, *database, step).await;
@@ -191,18 +203,18 @@ async fn rows<D: Database>(bank: &Bank<D>, saga: &Saga<Payment, Breakable<D>>, i
     (bank.state(&saga.queue(), id).await, rows)
 }
 
-type Rows = (Option<SagaState>, [Option<SagaStepState>; 4]);
+pub(super) type Rows = (Option<SagaState>, [Option<SagaStepState>; 4]);
 
-const FINISHED: Rows = (Some(SagaState::Finish), [Some(Done); 4]);
-const FAILED: Rows = (Some(SagaState::Fail), [Some(RolledBack); 4]);
+pub(super) const FINISHED: Rows = (Some(SagaState::Finish), [Some(Done); 4]);
+pub(super) const FAILED: Rows = (Some(SagaState::Fail), [Some(RolledBack); 4]);
 const NOTHING: Rows = (None, [None; 4]);
 
-async fn is_told<D: Database>(bank: &Bank<D>, id: SagaId) -> bool {
+pub(super) async fn is_told<D: Database>(bank: &Bank<D>, id: SagaId) -> bool {
     bank.databases[0].progress(told(id)).await.expect("a report").is_some()
 }
 
 /// How a payment ends of which a runner stopped at a point.
-fn expected(point: &str, end: (Rows, [i64; 4]), start: [i64; 4]) -> (Rows, [i64; 4]) {
+pub(super) fn expected(point: &str, end: (Rows, [i64; 4]), start: [i64; 4]) -> (Rows, [i64; 4]) {
     match point {
         "inside saga Init" | "before saga Init" => (NOTHING, start),
         _ => end,
@@ -210,7 +222,7 @@ fn expected(point: &str, end: (Rows, [i64; 4]), start: [i64; 4]) -> (Rows, [i64;
 }
 
 /// The points of a payment that nothing disturbs.
-async fn points<D: Database>(bank: &Bank<D>, yue: i64) -> Vec<String> {
+pub(super) async fn points<D: Database>(bank: &Bank<D>, yue: i64) -> Vec<String> {
     let crash = Crash::never();
     let saga = saga(bank, &crash);
     saga.start(fresh_saga(), "anna", payment(bank, 1_000, yue).await).await.expect("an outcome");
@@ -464,8 +476,8 @@ async fn s4b_b4_b5_with_did_in_is_an_alarm_and_nothing_is_given_back<D: Database
 async fn s4b_a_lock_that_is_held_puts_off_and_one_that_is_lost_spoils_nothing<D: Database>(bank: Bank<D>) {
     let locks = MemoryStore::with_manual_clock();
     let locked = |crash: &Crash| {
-        let lock = std::sync::Arc::new(locks.clone());
-        locked_flow(&bank, crash, Some(lock)).build(SagaConfig::default()).expect("a saga")
+        let lock = Arc::new(locks.clone());
+        flow(&bank, crash, Some(lock)).build(SagaConfig::default()).expect("a saga")
     };
     let (id, paid) = (fresh_saga(), payment(&bank, 1_000, 10_000).await);
     let crash = Crash::at_point("after jifen_out Done");

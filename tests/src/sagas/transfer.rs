@@ -20,7 +20,7 @@ use super::{
     crash::Crash,
 };
 
-const AMOUNT: i64 = 1_000;
+pub(super) const AMOUNT: i64 = 1_000;
 const OPENING: i64 = 10_000;
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -47,6 +47,14 @@ pub(super) fn clauses<D: Database>() -> Vec<(&'static str, Play<D>)> {
 
 /// The whole flow.
 pub(super) fn saga<D: Database>(bank: &Bank<D>, crash: &Crash) -> Saga<Transfer, Breakable<D>> {
+    saga_as(bank, crash, SagaConfig::default())
+}
+
+pub(super) fn saga_as<D: Database>(
+    bank: &Bank<D>,
+    crash: &Crash,
+    config: SagaConfig,
+) -> Saga<Transfer, Breakable<D>> {
     let places = bank.seen_by(crash);
     let (from, to) = (places.clone(), places.clone());
     Saga::list(&bank.name("transfer"), places[0].clone(), timer())
@@ -59,7 +67,7 @@ pub(super) fn saga<D: Database>(bank: &Bank<D>, crash: &Crash) -> Saga<Transfer,
         .pivot()
         .at(move |t: &Transfer| to[t.to.database].clone())
         .step("credit", booking(bank, |t| (t.to.clone(), t.amount)))
-        .build(SagaConfig { unbegun: Unbegun::CallOff, ..SagaConfig::default() })
+        .build(SagaConfig { unbegun: Unbegun::CallOff, ..config })
         .expect("a saga")
 }
 
@@ -74,17 +82,17 @@ fn booking<D: Database>(
     }
 }
 
-async fn transfer<D: Database>(bank: &Bank<D>, amount: i64) -> Transfer {
+pub(super) async fn transfer<D: Database>(bank: &Bank<D>, amount: i64) -> Transfer {
     let (from, to) = (bank.account(0, "money", OPENING).await, bank.account(1, "money", OPENING).await);
     Transfer { from, to, amount }
 }
 
-async fn balances<D: Database>(bank: &Bank<D>, transfer: &Transfer) -> (i64, i64) {
+pub(super) async fn balances<D: Database>(bank: &Bank<D>, transfer: &Transfer) -> (i64, i64) {
     (bank.balance(&transfer.from).await, bank.balance(&transfer.to).await)
 }
 
 /// What the table says of a runner that stopped at a point.
-fn expected(point: &str) -> (Option<SagaState>, (i64, i64)) {
+pub(super) fn expected(point: &str) -> (Option<SagaState>, (i64, i64)) {
     let moved = (OPENING - AMOUNT, OPENING + AMOUNT);
     match point {
         "inside saga Init" | "before saga Init" => (None, (OPENING, OPENING)),
@@ -96,7 +104,7 @@ fn expected(point: &str) -> (Option<SagaState>, (i64, i64)) {
 }
 
 /// The points of a transfer that nothing disturbs.
-async fn points<D: Database>(bank: &Bank<D>) -> Vec<String> {
+pub(super) async fn points<D: Database>(bank: &Bank<D>) -> Vec<String> {
     let (crash, wanted) = (Crash::never(), transfer(bank, AMOUNT).await);
     let saga = saga(bank, &crash);
     let ended = saga.start(fresh_saga(), &wanted.from.user.clone(), wanted).await;

@@ -1,0 +1,213 @@
+//! The same tables with runners that are processes of their own and are killed with `kill -9` at each point.
+
+use std::{
+    os::unix::process::ExitStatusExt,
+    process::{Command, ExitCode, Stdio},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use claimstream::saga::{Saga, SagaConfig, SagaHome, SagaId, SagaState};
+use claimstream_domain::{RetryPolicy, Timestamp};
+use claimstream_ports::StoreError;
+use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox, Strategy, StrategyChoice};
+use futures::future::try_join_all;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use super::{
+    bank::{Bank, fresh_saga},
+    crash::Crash,
+    points_and_balance::{self as payments, Payment},
+    transfer::{self as transfers, Transfer},
+};
+use crate::{Clock, Suite, suite::RUNTIME};
+
+/// Where a process that was started to run a saga finds out which.
+const JOB: &str = "CLAIMSTREAM_SAGA_JOB";
+
+/// What a process is started for: to begin a saga or to deliver its check, and to be killed at a point of it.
+#[derive(Serialize, Deserialize)]
+struct Job {
+    urls: Vec<String>,
+    prefix: String,
+    saga: SagaId,
+    input: Input,
+    checks: bool,
+    point: usize,
+}
+
+#[derive(Serialize, Deserialize, Clone)]
+enum Input {
+    Transfer(Transfer),
+    Payment(Payment),
+}
+
+const LEASE: Duration = Duration::from_millis(500);
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Runs a saga if this process was started for that.
+pub fn run_job() -> Option<ExitCode> {
+    let job = std::env::var(JOB).ok()?;
+    let job: Job = serde_json::from_str(&job).expect("a job");
+    RUNTIME.block_on(async {
+        let bank = open(&job.urls).await.expect("databases").shared_as(&job.prefix, LEASE);
+        let crash = Crash::at(job.point).with_the_process();
+        match job.input {
+            Input::Transfer(input) => {
+                let saga = transfers::saga_as(&bank, &crash, config());
+                run(&bank, &saga, job.saga, input, job.checks).await;
+            }
+            Input::Payment(input) => {
+                let saga = payments::saga_as(&bank, &crash, config());
+                run(&bank, &saga, job.saga, input, job.checks).await;
+            }
+        }
+    });
+    Some(ExitCode::SUCCESS)
+}
+
+async fn run<I, H>(bank: &Bank<SeaOrmOutbox>, saga: &Saga<I, H>, id: SagaId, input: I, checks: bool)
+where
+    I: Serialize + DeserializeOwned + Send + Sync + 'static,
+    H: SagaHome + 'static,
+{
+    match checks {
+        true => drop(bank.deliver(saga).await),
+        false => drop(saga.start(id, "anna", input).await.expect("an outcome")),
+    }
+}
+
+pub(super) fn add_to(suite: &mut Suite, name: &str, urls: super::Urls) {
+    let of = |what: &str| format!("{name}::sagas::{what}");
+    let (one, two, three) = (urls.clone(), urls.clone(), urls);
+    suite.add_async_trial(&of("s4a_kill_9_at_every_crash_point"), async move {
+        let scene = Scene::of(one).await;
+        let points = transfers::points(&scene.bank).await;
+        for (number, point) in points.iter().enumerate() {
+            let wanted = transfers::transfer(&scene.bank, transfers::AMOUNT).await;
+            let id = scene.kill_twice(&Input::Transfer(wanted.clone()), number, point).await;
+            let saga = transfers::saga_as(&scene.bank, &Crash::never(), config());
+            let state = scene.settle(&saga, id).await;
+            let ended = (state, transfers::balances(&scene.bank, &wanted).await);
+            assert_eq!(ended, transfers::expected(point), "after kill -9 {point}");
+        }
+        println!("{} points of a transfer, killed at each, and in the check as well", points.len());
+    });
+    suite.add_async_trial(&of("s4b_kill_9_at_every_crash_point_of_the_way_forward"), async move {
+        payments_end(Scene::of(two).await, payments::UNPAID, (payments::FINISHED, payments::PAID)).await;
+    });
+    suite.add_async_trial(&of("s4b_kill_9_at_every_crash_point_of_the_way_back"), async move {
+        payments_end(Scene::of(three).await, payments::SHORT, (payments::FAILED, payments::SHORT)).await;
+    });
+}
+
+async fn payments_end(scene: Scene, start: [i64; 4], end: (payments::Rows, [i64; 4])) {
+    let bank = &scene.bank;
+    let points = payments::points(bank, start[1]).await;
+    for (number, point) in points.iter().enumerate() {
+        let paid = payments::payment(bank, start[0], start[1]).await;
+        let id = scene.kill_twice(&Input::Payment(paid.clone()), number, point).await;
+        let saga = payments::saga_as(bank, &Crash::never(), config());
+        scene.settle(&saga, id).await;
+        let ended = (payments::rows(bank, &saga, id).await, payments::balances(bank, &paid).await);
+        assert_eq!(ended, payments::expected(point, end, start), "after kill -9 {point}");
+        assert_eq!(payments::is_told(bank, id).await, ended.0.0 == Some(SagaState::Fail), "{point}");
+    }
+    println!("{} points of a payment, killed at each, and in the check as well", points.len());
+}
+
+/// Databases that several processes share, on the database's own clock.
+struct Scene {
+    urls: Vec<String>,
+    bank: Bank<SeaOrmOutbox>,
+    /// The databases are there as long as this is.
+    _made: super::Urls,
+}
+
+impl Scene {
+    async fn of(made: super::Urls) -> Self {
+        let urls = made.get().await.expect("databases");
+        let bank = open(&urls).await.expect("databases");
+        let prefix = bank.prefix().to_owned();
+        Self { urls, bank: bank.shared_as(&prefix, LEASE), _made: made }
+    }
+
+    /// Lets one process begin a saga and be killed at its point, and another deliver the check and be killed in it.
+    async fn kill_twice(&self, input: &Input, point: usize, name: &str) -> SagaId {
+        let saga = fresh_saga();
+        let job = |checks, point| Job {
+            urls: self.urls.clone(),
+            prefix: self.bank.prefix().to_owned(),
+            saga,
+            input: input.clone(),
+            checks,
+            point,
+        };
+        let killed = run_process(&job(false, point)).await;
+        assert!(killed, "the process was not killed {name}");
+        // Not every check has that many points left; one that has fewer comes to its end.
+        run_process(&job(true, point % 7)).await;
+        saga
+    }
+
+    /// Delivers until the saga is over and no message of it is left; where it stands then.
+    async fn settle<I, H>(&self, saga: &Saga<I, H>, id: SagaId) -> Option<SagaState>
+    where
+        I: Serialize + DeserializeOwned + Send + Sync + 'static,
+        H: SagaHome + 'static,
+    {
+        let begun = Instant::now();
+        loop {
+            self.bank.deliver(saga).await;
+            let state = self.bank.state(&saga.queue(), id).await;
+            if state.is_none_or(SagaState::is_over) {
+                return state;
+            }
+            assert!(begun.elapsed() < PATIENCE, "the saga is still {state:?}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+}
+
+/// Whether it was killed; otherwise it must have ended well.
+async fn run_process(job: &Job) -> bool {
+    let job = serde_json::to_string(job).expect("a job");
+    let started = Command::new(std::env::current_exe().expect("this program"))
+        .env(JOB, job)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn();
+    let mut child = started.expect("a process");
+    let status = tokio::task::spawn_blocking(move || child.wait()).await.expect("a wait").expect("a status");
+    assert!(status.success() || status.signal() == Some(9), "a process ended with {status}");
+    status.signal() == Some(9)
+}
+
+async fn open(urls: &[String]) -> Result<Bank<SeaOrmOutbox>, StoreError> {
+    let options = || OpenOptions {
+        strategy: StrategyChoice::Exactly(Strategy::PreemptiveUpdate),
+        max_connections: 3,
+        ..OpenOptions::default()
+    };
+    let databases = try_join_all(urls.iter().map(|url| SeaOrmOutbox::open(url, options()))).await?;
+    Ok(Bank::new(databases, Arc::new(WallClock)))
+}
+
+/// The check is due at once, because nobody delivers it while somebody begins.
+fn config() -> SagaConfig {
+    let base = Duration::from_millis(20);
+    let retry = RetryPolicy { base, cap: base, ..RetryPolicy::default() };
+    SagaConfig { check_after: Duration::ZERO, retry, ..SagaConfig::default() }
+}
+
+/// Time as it passes by itself.
+struct WallClock;
+
+#[async_trait::async_trait]
+impl Clock for WallClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::MAX
+    }
+
+    async fn advance(&self, _: Duration) {}
+}
