@@ -31,6 +31,7 @@ fn main() -> ExitCode {
         );
     }
     suite.add_not_run("sqlite::steps::concurrent", "SQLite lets one transaction write at a time");
+    suite.add_not_run("sqlite::scenarios::a2_2, a2_3", "SQLite lets one transaction write at a time");
     model::add_proof_to(&mut suite);
     callers::add_to(&mut suite, environment);
     cancellation::add_to(&mut suite, environment);

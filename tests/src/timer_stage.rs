@@ -6,15 +6,19 @@ use claimstream::timer_event::{
     TimerEvents,
 };
 use claimstream_domain::{
-    MessageId, NewMessage, Payload, QueueName, StepKey, Timestamp,
+    Begun, Due, Enqueued, MessageId, NewMessage, NewStep, Payload, QueueName, Step, StepChange, StepKey,
+    Timestamp,
     notification::{Channel, Content, NotificationRequest, RecipientReference, Requester, RequesterKind},
     timer_event::EventStatus,
 };
 use claimstream_ports::{
-    Handler, MessageRepository, NotificationReports, RequestRepository, StoreError, SubmitRequests,
+    Enqueue, Handler, Lateness, LockWait, Locked, MessageRepository, NotificationReports, RequestRepository,
+    StepLedger, StoreError, StoreErrorKind, SubmitRequests, Transactions,
 };
+use claimstream_sea_orm::SeaOrmOutbox;
 use claimstream_tokio::TokioTimer;
 use futures::{FutureExt, future::BoxFuture};
+use sea_orm::{DatabaseTransaction, IsolationLevel, TransactionTrait};
 use uuid::Uuid;
 
 use crate::{Begin, NotificationPorts, Stage, StepTransaction};
@@ -27,6 +31,8 @@ pub struct TimerStage {
     pub store: TimerPorts,
     /// The second instance's.
     pub rival: TimerPorts,
+    /// On a server, both in transactions at REPEATABLE READ.
+    pub repeatable: Option<[Arc<dyn SetUpEvents>; 2]>,
 }
 
 /// What timer events are played with on one instance's connections.
@@ -263,6 +269,87 @@ impl<S: EventStore + SubmitRequests<S::Tx> + Clone + 'static> SetUpEvents for S 
     fn set_up(&self, queue: &QueueName, play: &Play) -> Arc<dyn Events> {
         let events = TimerEvents::new(Arc::new(self.clone()), TokioTimer::new(), queue.clone());
         Arc::new(events.with(play.scheme(self)).expect("a good scheme"))
+    }
+}
+
+/// An outbox whose transactions for callers are at REPEATABLE READ, as those of an application's own pool may be.
+#[derive(Clone)]
+pub(crate) struct RepeatableRead(pub(crate) SeaOrmOutbox);
+
+#[async_trait]
+impl Transactions for RepeatableRead {
+    type Tx = DatabaseTransaction;
+
+    async fn begin_tx(&self) -> Result<DatabaseTransaction, StoreError> {
+        let begun = self.0.connection().begin_with_config(Some(IsolationLevel::RepeatableRead), None).await;
+        begun.map_err(|e| StoreError::new(StoreErrorKind::Unavailable, "begin", e))
+    }
+
+    async fn commit_tx(&self, tx: DatabaseTransaction) -> Result<(), StoreError> {
+        self.0.commit_tx(tx).await
+    }
+
+    async fn roll_back_tx(&self, tx: DatabaseTransaction) -> Result<(), StoreError> {
+        self.0.roll_back_tx(tx).await
+    }
+}
+
+#[async_trait]
+impl StepLedger<DatabaseTransaction> for RepeatableRead {
+    async fn begin(&self, tx: &DatabaseTransaction, step: &NewStep) -> Result<Begun, StoreError> {
+        StepLedger::begin(&self.0, tx, step).await
+    }
+
+    async fn advance(
+        &self,
+        tx: &DatabaseTransaction,
+        key: &StepKey,
+        from: &Step,
+        change: &StepChange,
+    ) -> Result<Option<Step>, StoreError> {
+        self.0.advance(tx, key, from, change).await
+    }
+
+    async fn find(&self, tx: &DatabaseTransaction, key: &StepKey) -> Result<Option<Step>, StoreError> {
+        self.0.find(tx, key).await
+    }
+
+    async fn lock(
+        &self,
+        tx: &DatabaseTransaction,
+        key: &StepKey,
+        wait: LockWait,
+    ) -> Result<Locked, StoreError> {
+        self.0.lock(tx, key, wait).await
+    }
+}
+
+#[async_trait]
+impl Enqueue<DatabaseTransaction> for RepeatableRead {
+    async fn enqueue(
+        &self,
+        tx: &DatabaseTransaction,
+        all: &[NewMessage],
+    ) -> Result<Vec<Enqueued>, StoreError> {
+        self.0.enqueue(tx, all).await
+    }
+}
+
+#[async_trait]
+impl SubmitRequests<DatabaseTransaction> for RepeatableRead {
+    async fn submit(
+        &self,
+        tx: &DatabaseTransaction,
+        requests: &[NotificationRequest],
+    ) -> Result<Vec<Enqueued>, StoreError> {
+        self.0.submit(tx, requests).await
+    }
+}
+
+#[async_trait]
+impl Lateness for RepeatableRead {
+    async fn late(&self, due: Due) -> Result<Duration, StoreError> {
+        self.0.late(due).await
     }
 }
 

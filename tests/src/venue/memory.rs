@@ -55,7 +55,12 @@ impl TimerVenue for MemoryVenue {
     async fn timer_stage(&self) -> Result<TimerStage, StoreError> {
         let store = open();
         let (one, other) = (TimerPorts::of(store.clone()), TimerPorts::of(store.rival()));
-        Ok(TimerStage { outbox: stage(&store, Stage::fresh_queue()), store: one, rival: other })
+        Ok(TimerStage {
+            outbox: stage(&store, Stage::fresh_queue()),
+            store: one,
+            rival: other,
+            repeatable: None,
+        })
     }
 }
 

@@ -130,6 +130,7 @@ impl Venues {
                 venues.fan_out.push(sqlite.clone());
                 venues.step.push(sqlite.clone());
                 venues.lock.push(sqlite.clone());
+                venues.timer.push(sqlite.clone());
             }
             venues.notification.push(sqlite);
         }
@@ -156,6 +157,8 @@ impl Venues {
                 venues.step.push(venue.clone());
                 venues.concurrent_step.push(venue.clone());
                 venues.lock.push(venue.clone());
+                venues.timer.push(venue.clone());
+                venues.concurrent_timer.push(venue.clone());
             }
             venues.notification.push(venue);
         }

@@ -14,10 +14,10 @@ use claimstream_sea_orm::{FrozenClock, OpenOptions, SeaOrmOutbox};
 use sea_orm::Database;
 use tokio::sync::OnceCell;
 
-use super::{LockVenue, NotificationVenue, ServerVenue, StepVenue, Venue};
+use super::{LockVenue, NotificationVenue, ServerVenue, StepVenue, TimerVenue, Venue};
 use crate::{
     Clock, Facts, LockStage, NotificationPorts, NotificationStage, Ports, ScratchDatabase, ServerStage,
-    Stage, StepStage,
+    SetUpEvents, Stage, StepStage, TimerPorts, TimerStage, timer_stage::RepeatableRead,
 };
 
 /// A real database with one word of configuration, or with a second one for the order, as in `shard_lease per_key`.
@@ -162,6 +162,18 @@ impl LockVenue for SeaOrmVenue {
         let store = self.open(&url, Some(clock.clone())).await?;
         let rival = self.open(&url, Some(clock.clone())).await?;
         Ok(LockStage::new(Arc::new(store), Arc::new(rival), Arc::new(clock)))
+    }
+}
+
+#[async_trait]
+impl TimerVenue for SeaOrmVenue {
+    async fn timer_stage(&self) -> Result<TimerStage, StoreError> {
+        let url = self.fresh_database().await?;
+        let (outbox, store, rival) = self.pair(&url, Stage::fresh_queue()).await?;
+        let repeatable =
+            [&store, &rival].map(|store| Arc::new(RepeatableRead(store.clone())) as Arc<dyn SetUpEvents>);
+        let repeatable = matches!(self.place, Place::Server { .. }).then_some(repeatable);
+        Ok(TimerStage { outbox, store: TimerPorts::of(store), rival: TimerPorts::of(rival), repeatable })
     }
 }
 
