@@ -16,6 +16,7 @@
 pub mod callers;
 pub mod cancellation;
 pub mod conformance;
+mod docs_timer_events;
 mod hand_timer;
 mod history;
 mod instance;

@@ -21,6 +21,8 @@ mod event_row;
 mod event_store;
 mod halt;
 mod scheme;
+#[cfg(test)]
+mod tests;
 mod ticked;
 mod timer_events;
 mod visit;

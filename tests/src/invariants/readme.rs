@@ -8,6 +8,13 @@ pub(super) fn is_compiled(tree: &Tree) -> Vec<String> {
     missing(&shown, &compiled)
 }
 
+/// The same for the page of timer events.
+pub(super) fn timer_events_page_is_compiled(tree: &Tree) -> Vec<String> {
+    let shown = lines_of_rust(&tree.file("docs/timer-events.md").text);
+    assert!(shown.len() >= 10, "the page shows only {} lines of Rust", shown.len());
+    missing(&shown, &tree.file("tests/src/docs_timer_events.rs").text)
+}
+
 /// Every row of a table that the README shows under "How fast" stands in BENCHMARKS.md, which a program writes.
 pub(super) fn figures_are_measured(tree: &Tree) -> Vec<String> {
     let rows = rows_of_figures(&tree.file("README.md").text);

@@ -1,0 +1,120 @@
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use claimstream_domain::{NewStep, QueueName, StepChange, StepKey};
+use claimstream_memory::MemoryStore;
+use claimstream_ports::{Observe, StepLedger, Transactions, mock::MockTimer};
+use futures::{FutureExt, executor::block_on};
+use proptest::{collection::vec, prelude::*};
+
+use super::*;
+
+const NAMES: [&str; 3] = ["d1", "d2", "d3"];
+
+/// What was drawn for one tick: which decisions fail, whether its process ends after so many of them, and how long it is
+/// until the next tick.
+#[derive(Clone, Debug)]
+struct Drawn {
+    fails: [bool; 3],
+    crash: Option<usize>,
+    wait: u64,
+}
+
+fn drawn() -> impl Strategy<Value = Drawn> {
+    let crash = prop_oneof![4 => Just(None), 1 => (0..3_usize).prop_map(Some)];
+    (any::<[bool; 3]>(), crash, 1..12_u64).prop_map(|(fails, crash, wait)| Drawn { fails, crash, wait })
+}
+
+/// How often each decision has succeeded, as far as was committed, and how the event stands.
+fn play(ticks: Vec<Drawn>, policy: FailurePolicy) -> ([usize; 3], EventStatus, usize) {
+    let store = Arc::new(MemoryStore::with_manual_clock());
+    let tick = Tick { scheme: "drawn".parse().unwrap(), occurrence: store.clock().now() };
+    let answers: Arc<Mutex<VecDeque<Option<bool>>>> = Arc::default();
+    let schedule = Schedule::every(Duration::from_secs(600)).unwrap();
+    let alarm = Alarm::to_queue(QueueName::new("alarms").unwrap());
+    let mut scheme = EventScheme::new(tick.scheme.clone(), schedule, alarm).on_failure(policy);
+    for (at, name) in NAMES.into_iter().enumerate() {
+        let (store, answers) = (store.clone(), answers.clone());
+        scheme = scheme.decision(name.parse().unwrap(), move |tx, _| {
+            let (store, answer) = (store.clone(), answers.lock().unwrap()[at]);
+            async move {
+                let key = StepKey::new("effect", name, "").unwrap();
+                match store.find(tx, &key).await? {
+                    None => drop(StepLedger::begin(&*store, tx, &NewStep::new(key, 1)).await?),
+                    Some(step) => drop(
+                        StepLedger::advance(&*store, tx, &key, &step, &StepChange::to(step.state + 1))
+                            .await?,
+                    ),
+                }
+                match answer {
+                    None => std::future::pending().await,
+                    Some(true) => Ok(()),
+                    Some(false) => Err(DecisionError::failed("drawn")),
+                }
+            }
+            .boxed()
+        });
+    }
+    let events = TimerEvents::new(store.clone(), MockTimer::new(), QueueName::new("timers").unwrap());
+    let events = events.with(scheme).unwrap();
+    for drawn in ticks {
+        *answers.lock().unwrap() =
+            (0..3).map(|at| (drawn.crash != Some(at)).then_some(!drawn.fails[at])).collect();
+        // A visit that hangs is dropped, as by the end of its process.
+        if let Some(visited) = events.visit(&tick).now_or_never() {
+            visited.unwrap();
+        }
+        store.advance(Duration::from_secs(drawn.wait));
+    }
+    block_on(async {
+        let tx = store.begin_tx().await.unwrap();
+        let mut successes = [0; 3];
+        for (at, name) in NAMES.into_iter().enumerate() {
+            let effect = store.find(&tx, &StepKey::new("effect", name, "").unwrap()).await.unwrap();
+            successes[at] = effect.map_or(0, |step| usize::from(step.state));
+        }
+        let event = StepKey::new("timer:drawn", &tick.unique_code(), "").unwrap();
+        let event = store.find(&tx, &event).await.unwrap().expect("an event");
+        let alarms = store.observe().await.unwrap();
+        let alarms = alarms.iter().filter(|queue| queue.queue.as_str() == "alarms").count();
+        (successes, EventStatus::from_code(event.state).unwrap(), alarms)
+    })
+}
+
+proptest! {
+    #[test]
+    fn a2_7_through_fifty_ticks_each_decision_succeeds_once_at_most_and_all_exactly_if_the_event_does(
+        ticks in vec(drawn(), 50),
+        go_on in any::<bool>(),
+    ) {
+        let policy = if go_on { FailurePolicy::Continue } else { FailurePolicy::Stop };
+        let (successes, status, alarms) = play(ticks, policy);
+        prop_assert!(successes.iter().all(|times| *times <= 1), "{:?}", successes);
+        prop_assert_eq!(successes == [1; 3], status == EventStatus::Success, "{:?} {:?}", successes, status);
+        prop_assert_eq!(alarms, usize::from(status == EventStatus::Timeout));
+    }
+}
+
+#[test]
+fn refuses_two_of_one_name_and_times_that_are_too_short() {
+    let scheme = || {
+        let schedule = Schedule::every(Duration::from_secs(60)).unwrap();
+        let alarm = Alarm::to_queue(QueueName::new("alarms").unwrap());
+        EventScheme::new("bill".parse().unwrap(), schedule, alarm)
+    };
+    let events = || {
+        TimerEvents::new(Arc::new(MemoryStore::new()), MockTimer::new(), QueueName::new("timers").unwrap())
+    };
+    let nothing = |scheme: EventScheme<_>| {
+        scheme.remote_decision("d1".parse().unwrap(), |_, _| async { Ok(()) }.boxed())
+    };
+    assert!(events().with(nothing(nothing(scheme()))).is_err());
+    assert!(events().with(scheme()).unwrap().with(scheme()).is_err());
+    assert!(events().with(scheme().deadline(Duration::from_millis(999))).is_err());
+    assert!(events().with(scheme().retry_every(Duration::ZERO)).is_err());
+    let policy = events().with(scheme().retry_every(Duration::from_secs(7))).unwrap().pipeline_retry();
+    assert_eq!((policy.check(), policy.max_attempts), (Ok(()), 300_u32.div_ceil(7) + 20));
+}
