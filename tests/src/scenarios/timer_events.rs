@@ -479,7 +479,10 @@ async fn crash(stage: &TimerStage, events: Arc<dyn Events>, gate: &Gate) {
 
 /// What decisions were called, in order.
 #[derive(Clone, Default)]
-struct Calls(Arc<Mutex<Vec<(&'static str, Option<Uuid>)>>>);
+struct Calls(Arc<Mutex<Vec<Call>>>);
+
+/// A decision, and the key it was given.
+type Call = (&'static str, Option<Uuid>);
 
 impl Calls {
     /// A local decision that works.
