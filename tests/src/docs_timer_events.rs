@@ -23,11 +23,11 @@ async fn tell_accounting(_: &EventInfo, _: Uuid) -> Result<(), DecisionError> {
 
 async fn run(outbox: Arc<SeaOrmOutbox>) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let alarm = Alarm::to_queue("alarms".try_into()?);
-    let bill =
-        EventScheme::new("monthly-bill".parse()?, Schedule::cron("0 3 1 * *", "Europe/Berlin")?, alarm)
-            .deadline(Duration::from_secs(300))
-            .decision("close-month".parse()?, |tx, event| close_month(tx, event).boxed())
-            .remote_decision("tell-accounting".parse()?, |event, key| tell_accounting(event, key).boxed());
+    let monthly = Schedule::cron("0 3 1 * *", "Europe/Berlin")?;
+    let bill = EventScheme::new("monthly-bill".parse()?, monthly, alarm)
+        .deadline(Duration::from_secs(300))
+        .decision("close-month".parse()?, |tx, event| close_month(tx, event).boxed())
+        .remote_decision("tell-accounting".parse()?, |event, key| tell_accounting(event, key).boxed());
 
     let timers = TimerEvents::new(outbox.clone(), TokioTimer::new(), "timers".try_into()?).with(bill)?;
     timers.start().await?; // every instance, whenever it starts
