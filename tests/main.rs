@@ -3,8 +3,8 @@
 use std::{process::ExitCode, sync::Arc};
 
 use claimstream_tests::{
-    Server, Suite, callers, cancellation, invariants, locks, model, openings, outages, runtimes, sagas, tcc,
-    upkeep,
+    Server, Suite, callers, cancellation, inbox, invariants, locks, model, openings, outages, runtimes,
+    sagas, tcc, upkeep,
     venue::{SeaOrmVenue, Venues},
 };
 
@@ -34,6 +34,7 @@ fn main() -> ExitCode {
     suite.add_not_run("sqlite::scenarios::a2_2, a2_3", "SQLite lets one transaction write at a time");
     model::add_proof_to(&mut suite);
     callers::add_to(&mut suite, environment);
+    inbox::add_to(&mut suite, environment);
     cancellation::add_to(&mut suite, environment);
     openings::add_to(&mut suite, environment);
     outages::add_to(&mut suite, environment);

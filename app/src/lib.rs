@@ -53,7 +53,7 @@
 //! * Nothing is dropped in silence: what has failed too often is kept with the dead letters, with a reason.
 //!
 //! A handler therefore sees a message again after a crash; its effect is exactly once only if it is remembered in the same
-//! local transaction, by a [`StepLedger`].
+//! local transaction, by a [`StepLedger`]; an [`inbox`] does that.
 //!
 //! # Traces
 //!
@@ -71,6 +71,7 @@ mod handler_fn;
 mod hint;
 mod hold;
 mod holdings;
+pub mod inbox;
 mod intake;
 mod keeper;
 mod local_wakeup;
@@ -111,10 +112,10 @@ pub use claimstream_domain::{
     Begun, ClaimId, Claimed, DeadLetter, DeadLetterFilter, DedupKey, Disposition, Due, Enqueued, Fingerprint,
     Headers, InstanceId, Invalid, Jitter, Lease, Message, MessageId, NewMessage, NewStep, OrderingKey, Owner,
     Pacing, Payload, QueueName, QueueStatus, Reason, Receipt, Renewed, RetryPolicy, Settled, Settlement,
-    Shard, ShardCount, Step, StepChange, StepKey, StepResult, Timestamp, Verdict,
+    Shard, ShardCount, Step, StepChange, StepKey, StepResult, StepRetention, Timestamp, Verdict,
 };
 pub use claimstream_ports as ports;
 pub use claimstream_ports::{
     DeadLetters, DistributedLock, Enqueue, Handler, Lateness, LockWait, Locked, LockingStrategy, Observe,
-    Settlements, StepLedger, StoreError, StoreErrorKind, Timer, Transactions, Wakeup,
+    PurgeSteps, Settlements, StepLedger, StoreError, StoreErrorKind, Timer, Transactions, Wakeup,
 };

@@ -24,6 +24,7 @@ pub mod mock;
 mod notifications;
 mod observe;
 mod participant;
+mod purge_steps;
 mod recipient_directory;
 mod sagas;
 mod settlements;
@@ -47,6 +48,7 @@ pub use notifications::{
 };
 pub use observe::Observe;
 pub use participant::{Participant, ParticipantError};
+pub use purge_steps::PurgeSteps;
 pub use recipient_directory::RecipientDirectory;
 pub use sagas::{NoteSagas, SagaReports};
 pub use settlements::Settlements;

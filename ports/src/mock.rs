@@ -212,6 +212,15 @@ mockall::mock! {
 }
 
 mockall::mock! {
+    pub PurgeSteps {}
+    #[async_trait]
+    impl PurgeSteps for PurgeSteps {
+        fn step_retention(&self) -> Duration;
+        async fn purge_steps(&self) -> Result<u64, StoreError>;
+    }
+}
+
+mockall::mock! {
     pub Transactions {}
     #[async_trait]
     impl Transactions for Transactions {

@@ -19,6 +19,7 @@ pub mod conformance;
 mod docs_timer_events;
 mod hand_timer;
 mod history;
+pub mod inbox;
 mod instance;
 pub mod invariants;
 pub mod locks;

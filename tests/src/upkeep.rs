@@ -4,6 +4,7 @@ mod bodies;
 mod consideration;
 mod locks;
 mod retention;
+mod steps;
 
 use std::{sync::Arc, time::Duration};
 
@@ -31,6 +32,7 @@ fn add_everywhere(suite: &mut Suite, place: &Place) {
     bodies::add_to(suite, place);
     retention::add_to(suite, place);
     locks::add_to(suite, place);
+    steps::add_to(suite, place);
     consideration::add_lag_to(suite, place);
 }
 

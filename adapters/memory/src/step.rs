@@ -1,8 +1,8 @@
-use std::collections::HashMap;
+use std::{collections::HashMap, time::Duration};
 
 use async_trait::async_trait;
 use claimstream_domain::{Begun, NewStep, Step, StepChange, StepKey};
-use claimstream_ports::{LockWait, Locked, StepLedger, StoreError};
+use claimstream_ports::{LockWait, Locked, PurgeSteps, StepLedger, StoreError};
 
 use crate::{
     database::{Change, Identity, Tables, TransactionId},
@@ -94,6 +94,18 @@ impl StepLedger<MemoryTransaction> for MemoryStore {
                 }
             }
         }
+    }
+}
+
+/// Nothing is swept in memory: steps are kept as long as the store.
+#[async_trait]
+impl PurgeSteps for MemoryStore {
+    fn step_retention(&self) -> Duration {
+        Duration::MAX
+    }
+
+    async fn purge_steps(&self) -> Result<u64, StoreError> {
+        Ok(0)
     }
 }
 

@@ -1,6 +1,6 @@
 use std::{sync::Arc, time::Duration};
 
-use claimstream_domain::{PayloadLimit, Retention, ShardCount, StrainLimit};
+use claimstream_domain::{PayloadLimit, Retention, ShardCount, StepRetention, StrainLimit};
 use claimstream_ports::{StoreError, StoreErrorKind};
 use sea_orm::{Database, DatabaseConnection, DatabaseTransaction};
 
@@ -49,6 +49,8 @@ pub struct OpenOptions {
     pub acquire_timeout: Duration,
     /// How long what finished messages leave behind is kept; a day unless told otherwise.
     pub retention: Retention,
+    /// How long the steps of a run are kept after its last change; 30 days unless told otherwise, and at least an hour.
+    pub step_retention: Duration,
     /// Under how much strain a sweep still goes on.
     pub strain_limit: StrainLimit,
     /// Where a sweep learns how far the replicas are behind, if anywhere.
@@ -72,6 +74,7 @@ impl Default for OpenOptions {
             max_connections: pool.max_connections,
             acquire_timeout: pool.acquire_timeout,
             retention: Retention::default(),
+            step_retention: StepRetention::DEFAULT,
             strain_limit: StrainLimit::default(),
             lag: None,
             frozen_clock: None,
@@ -126,6 +129,7 @@ impl SeaOrmOutbox {
                 "max_connections must be 2 or more, to read back what became of a broken one",
             ));
         }
+        StepRetention::check(options.step_retention).map_err(|e| unsupported(e.to_string()))?;
         let pool = HardenedPool {
             max_connections: options.max_connections,
             acquire_timeout: options.acquire_timeout,
@@ -169,7 +173,12 @@ impl SeaOrmOutbox {
                 last_lease: Default::default(),
                 takings: Default::default(),
                 outcomes: Default::default(),
-                upkeep: Upkeep::new(options.retention, options.strain_limit, options.lag),
+                upkeep: Upkeep::new(
+                    options.retention,
+                    options.step_retention,
+                    options.strain_limit,
+                    options.lag,
+                ),
                 runtime,
                 #[cfg(feature = "mysql")]
                 berth,

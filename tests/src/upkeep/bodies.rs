@@ -36,7 +36,7 @@ async fn takes_what_is_finished(scene: Scene) {
     let young = scene.message();
     scene.outbox.enqueue_now(std::slice::from_ref(&young)).await.expect("enqueue");
     let swept = scene.outbox.sweep().await.expect("sweep");
-    assert_eq!(swept, Swept { bodies: 4, dedup_keys: 1 });
+    assert_eq!(swept, Swept { bodies: 4, dedup_keys: 1, steps: 0 });
     let again = [scene.message().unique_by(key("done")), scene.message().unique_by(key("live"))];
     assert_eq!(scene.outbox.enqueue_now(&again).await.expect("enqueue"), [New, Duplicate]);
     scene.clock.advance(Duration::from_secs(86_400));

@@ -3,6 +3,7 @@
 mod chunk;
 mod leftovers;
 mod round;
+mod steps;
 mod strain;
 mod upkeep;
 
@@ -25,6 +26,8 @@ pub struct Swept {
     pub bodies: u64,
     /// Dedup keys.
     pub dedup_keys: u64,
+    /// Steps of the ledger.
+    pub steps: u64,
 }
 
 impl SeaOrmOutbox {

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use claimstream_domain::SweepPace;
+use claimstream_domain::{Retention, SweepPace};
 use claimstream_ports::StoreError;
 use uuid::Uuid;
 
@@ -58,8 +58,9 @@ impl Round {
         let instances = before(retention.of_keys().max(KEEP_INSTANCES));
         self.unit(move |store| async move { store.sweep_instances(instances).await }).await?;
         self.locks(before(KEEP_LOCKS)).await?;
-        tracing::info!(bodies, dedup_keys, "swept");
-        Ok(Swept { bodies, dedup_keys })
+        let steps = self.steps(before(self.store.upkeep.step_retention)).await?;
+        tracing::info!(bodies, dedup_keys, steps, "swept");
+        Ok(Swept { bodies, dedup_keys, steps })
     }
 
     /// Ids that tell their time show where to stop: those made after the bound are passed over, and only ids that lie
@@ -101,6 +102,21 @@ impl Round {
         let chunk = |store: Arc<Store>, most| async move { store.sweep_locks(bound, most).await };
         while self.chunk(chunk).await? > 0 {}
         Ok(())
+    }
+
+    /// Steps that were last changed before the bound, and before the oldest message that may still come for one of them;
+    /// runs go whole.
+    pub(super) async fn steps(&mut self, bound: i64) -> Result<u64, StoreError> {
+        let alive = self.unit(|store| async move { store.oldest_alive().await }).await?;
+        let bound = alive.map_or(bound, |alive| bound.min(alive.saturating_sub(micros(Retention::SHORTEST))));
+        let (mut from, mut swept) = (0, 0);
+        loop {
+            let chunk =
+                move |store: Arc<Store>, most| async move { store.sweep_steps(from, bound, most).await };
+            let Some((newest, deleted)) = self.chunk(chunk).await? else { return Ok(swept) };
+            from = newest;
+            swept += deleted;
+        }
     }
 
     /// Does a chunk of work of a size that suits, once the database can bear it, and rests.

@@ -10,6 +10,8 @@ use super::{leftovers::Leftovers, strain::LagGauge};
 /// What sweeps go by.
 pub(crate) struct Upkeep {
     pub(crate) retention: Retention,
+    /// How long steps are kept.
+    pub(crate) step_retention: Duration,
     pub(crate) limit: StrainLimit,
     pub(crate) lag: Option<LagGauge>,
     pub(crate) leftovers: Leftovers,
@@ -18,8 +20,20 @@ pub(crate) struct Upkeep {
 }
 
 impl Upkeep {
-    pub(crate) fn new(retention: Retention, limit: StrainLimit, lag: Option<LagGauge>) -> Self {
-        Self { retention, limit, lag, leftovers: Leftovers::default(), blind: AtomicBool::default() }
+    pub(crate) fn new(
+        retention: Retention,
+        step_retention: Duration,
+        limit: StrainLimit,
+        lag: Option<LagGauge>,
+    ) -> Self {
+        Self {
+            retention,
+            step_retention,
+            limit,
+            lag,
+            leftovers: Leftovers::default(),
+            blind: AtomicBool::default(),
+        }
     }
 
     /// Notes which messages are finished, if their bodies are not to be kept; `begun` is when their settlement began.

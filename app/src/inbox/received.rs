@@ -1,0 +1,27 @@
+use claimstream_domain::{Claimed, Fingerprint, Message, Payload};
+
+/// What came: the id by which it is known again, and the fingerprint of what it said.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Received {
+    pub(super) id: Box<str>,
+    pub(super) fingerprint: Fingerprint,
+}
+
+impl Received {
+    /// Something from elsewhere, by the id that its sender gave it, of 1 to 255 bytes.
+    pub fn new(id: impl Into<Box<str>>, payload: &Payload) -> Self {
+        Self { id: id.into(), fingerprint: Fingerprint::of_payload(payload) }
+    }
+}
+
+impl From<&Message> for Received {
+    fn from(message: &Message) -> Self {
+        Self::new(message.id.to_string(), &message.payload)
+    }
+}
+
+impl From<&Claimed> for Received {
+    fn from(claimed: &Claimed) -> Self {
+        Self::from(&claimed.message)
+    }
+}

@@ -1,0 +1,65 @@
+use std::time::Duration;
+
+use humantime::format_duration;
+
+use crate::{Invalid, Lease, Retention, RetryPolicy};
+
+/// How long steps must be kept, so that a message that comes again finds the step that it took.
+#[derive(Debug)]
+pub struct StepRetention;
+
+impl StepRetention {
+    /// 30 days.
+    pub const DEFAULT: Duration = Duration::from_secs(30 * 24 * 3600);
+
+    /// Refuses a time that is shorter than any transaction may last.
+    pub fn check(keep: Duration) -> Result<(), Invalid> {
+        match keep >= Retention::SHORTEST {
+            true => Ok(()),
+            false => Err(too_short(keep, Retention::SHORTEST, "any transaction may last")),
+        }
+    }
+
+    /// Refuses a time after which a message may still come for its next attempt: its effect would be had twice.
+    pub fn check_against(keep: Duration, retry: &RetryPolicy, lease: Lease) -> Result<(), Invalid> {
+        Self::check(keep)?;
+        let horizon = Self::horizon(retry, lease);
+        match keep > horizon {
+            true => Ok(()),
+            false => Err(too_short(keep, horizon, "the retry policy keeps a message coming")),
+        }
+    }
+
+    /// How long after its first attempt a message may still be tried: every attempt lasts a lease and waits its longest
+    /// delay.
+    pub fn horizon(retry: &RetryPolicy, lease: Lease) -> Duration {
+        lease.duration().saturating_add(retry.cap).saturating_mul(retry.max_attempts)
+    }
+}
+
+fn too_short(keep: Duration, horizon: Duration, why: &str) -> Invalid {
+    Invalid::OutOfRange {
+        what: "step_retention",
+        given: format_duration(keep).to_string(),
+        allowed: format!("longer than {}, which {why}", format_duration(horizon)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_outlive_every_attempt() {
+        let (retry, lease) = (RetryPolicy::default(), Lease::default());
+        assert_eq!(StepRetention::check_against(StepRetention::DEFAULT, &retry, lease), Ok(()));
+        let horizon = StepRetention::horizon(&retry, lease);
+        assert_eq!(horizon, Duration::from_secs(20 * 330));
+        let refused = StepRetention::check_against(horizon, &retry, lease).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "step_retention is 1h 50m, it must be longer than 1h 50m, which the retry policy keeps a message coming"
+        );
+        assert!(StepRetention::check(Duration::from_secs(60)).is_err());
+    }
+}

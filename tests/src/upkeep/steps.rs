@@ -1,0 +1,88 @@
+use std::time::Duration;
+
+use claimstream_domain::{Begun, DeadLetterFilter, NewStep, Retention, StepChange, StepKey};
+use claimstream_ports::{PurgeSteps, StepLedger, Transactions};
+use claimstream_sea_orm::SeaOrmOutbox;
+use uuid::Uuid;
+
+use super::{Place, Scene, keep};
+use crate::Suite;
+
+const KEPT: Duration = Duration::from_secs(30 * 86_400);
+
+pub(super) fn add_to(suite: &mut Suite, place: &Place) {
+    let what = "x3_purge_never_removes_a_ledger_row_whose_check_message_is_alive";
+    place.add(suite, "auto", keep(), what, leaves_what_a_message_may_come_for);
+    let what = "x3_purge_leaves_what_a_dead_or_revived_message_may_come_for";
+    place.add(suite, "auto", keep(), what, leaves_what_a_revived_message_may_come_for);
+    let what = "steps_of_a_run_go_together_when_the_last_change_is_old";
+    place.add(suite, "auto", keep(), what, takes_whole_runs);
+    let what = "a_sweep_takes_steps_page_by_page";
+    place.add(suite, "auto", keep(), what, takes_many);
+}
+
+async fn leaves_what_a_message_may_come_for(scene: Scene) {
+    let check = scene.message().deliver_after(KEPT * 2);
+    let tx = scene.outbox.begin_tx().await.expect("begin");
+    claimstream_ports::Enqueue::enqueue(&scene.outbox, &tx, &[check]).await.expect("enqueue");
+    StepLedger::begin(&scene.outbox, &tx, &step("a", "1")).await.expect("begin");
+    scene.outbox.commit_tx(tx).await.expect("commit");
+    for _ in 0..3 {
+        scene.clock.advance(KEPT);
+        assert_eq!(scene.outbox.sweep().await.expect("sweep").steps, 0, "its message is alive");
+    }
+    scene.finish_all().await;
+    assert_eq!(scene.outbox.purge_steps().await.expect("purge"), 1);
+}
+
+async fn leaves_what_a_revived_message_may_come_for(scene: Scene) {
+    let began = scene.clock.micros() / 1000;
+    let id = Uuid::from_u128(u128::try_from(began).expect("a moment") << 80 | 0x7000_8000_0000_0000_0007);
+    scene.enqueue(&[scene.of_id(id)]).await;
+    begin(&scene.outbox, &step("a", "1")).await;
+    let claimed = scene.instance.take_one().await;
+    scene.instance.bury(&claimed, "never").await;
+    scene.clock.advance(KEPT * 2);
+    assert_eq!(scene.outbox.purge_steps().await.expect("purge"), 0, "it may be revived");
+    scene.instance.revive(&DeadLetterFilter::default()).await;
+    assert_eq!(scene.outbox.purge_steps().await.expect("purge"), 0, "it is alive again");
+    scene.finish_all().await;
+    assert_eq!(scene.outbox.purge_steps().await.expect("purge"), 1);
+}
+
+async fn takes_whole_runs(scene: Scene) {
+    let first = begin(&scene.outbox, &step("a", "1")).await;
+    begin(&scene.outbox, &step("a", "2")).await;
+    begin(&scene.outbox, &step("b", "1")).await;
+    scene.clock.advance(KEPT / 2);
+    let Begun::New(from) = first else { panic!("{first:?}") };
+    let tx = scene.outbox.begin_tx().await.expect("begin");
+    let changed = scene.outbox.advance(&tx, &step("a", "1").key, &from, &StepChange::to(2)).await;
+    assert!(changed.expect("advance").is_some());
+    scene.outbox.commit_tx(tx).await.expect("commit");
+    scene.clock.advance(KEPT / 2);
+    assert_eq!(scene.outbox.purge_steps().await.expect("purge"), 0, "not a moment too early");
+    scene.clock.advance(Scene::MOMENT);
+    assert_eq!(scene.outbox.purge_steps().await.expect("purge"), 1, "b, and nothing of a");
+    scene.clock.advance(KEPT / 2);
+    assert_eq!(scene.outbox.purge_steps().await.expect("purge"), 2);
+}
+
+async fn takes_many(scene: Scene) {
+    for n in 0..300 {
+        begin(&scene.outbox, &step(&format!("run {}", n % 170), &n.to_string())).await;
+    }
+    scene.clock.advance(KEPT + Retention::SHORTEST);
+    assert_eq!(scene.outbox.sweep().await.expect("sweep").steps, 300);
+}
+
+fn step(run: &str, name: &str) -> NewStep {
+    NewStep::new(StepKey::new("saga:transfer", run, name).expect("a key"), 1)
+}
+
+async fn begin(outbox: &SeaOrmOutbox, step: &NewStep) -> Begun {
+    let tx = outbox.begin_tx().await.expect("begin");
+    let begun = StepLedger::begin(outbox, &tx, step).await.expect("begin");
+    outbox.commit_tx(tx).await.expect("commit");
+    begun
+}
