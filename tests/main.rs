@@ -3,14 +3,18 @@
 use std::{process::ExitCode, sync::Arc};
 
 use claimstream_tests::{
-    Server, Suite, callers, cancellation, inbox, invariants, locks, model, openings, outages, runtimes,
-    sagas, tcc, upkeep,
+    Server, Suite, callers, cancellation, guarded, inbox, invariants, locks, model, openings, outages,
+    runtimes, sagas, tcc, upkeep,
     venue::{SeaOrmVenue, Venues},
+    wakeups,
 };
 
 fn main() -> ExitCode {
     if let Some(done) = sagas::run_job() {
         return done;
+    }
+    if let Some(code) = guarded::run_if_asked() {
+        return code;
     }
     let environment = |name: &str| std::env::var(name).ok();
     let mut suite = Suite::default();
@@ -19,6 +23,9 @@ fn main() -> ExitCode {
     suite.add_refusal(Arc::new(sqlite), &["preemptive_update"]);
     for server in Server::ALL {
         suite.add_server(server, environment);
+    }
+    if let Some(redis) = suite.add_redis(environment) {
+        wakeups::add_to(&mut suite, &redis);
     }
     suite.add_unknown_requirements(environment);
     for what in ["sqlite::transactions", "sqlite::scenarios::a1_3"] {
@@ -40,6 +47,7 @@ fn main() -> ExitCode {
     outages::add_to(&mut suite, environment);
     upkeep::add_to(&mut suite, environment);
     locks::add_to(&mut suite, environment);
+    guarded::add_to(&mut suite, environment);
     runtimes::add_to(&mut suite);
     tcc::add_to(&mut suite, environment);
     sagas::add_to(&mut suite, environment);

@@ -36,16 +36,32 @@ impl Server {
 
     /// Whether the environment says that the suite must fail without it.
     pub fn is_required(self, environment: impl Fn(&str) -> Option<String>) -> bool {
-        let required = environment(REQUIRED).unwrap_or_default();
-        names(&required).any(|name| name == "1" || name == self.name)
+        is_required(self.name, environment)
     }
 
     /// Names that the environment requires and that nobody knows.
     pub fn unknown_requirements(environment: impl Fn(&str) -> Option<String>) -> Vec<String> {
         let required = environment(REQUIRED).unwrap_or_default();
-        let known = |name: &str| name == "1" || Self::ALL.iter().any(|server| server.name == name);
+        let known = |name: &str| name == "1" || name == REDIS || Self::ALL.iter().any(|s| s.name == name);
         names(&required).filter(|name| !known(name)).map(str::to_owned).collect()
     }
+}
+
+/// The Redis that locks and wakeups want to be run on.
+pub(crate) const REDIS: &str = "redis";
+
+/// Where its URL stands.
+pub(crate) const REDIS_VARIABLE: &str = "CLAIMSTREAM_REDIS_URL";
+
+/// Its URL, if the environment has one.
+pub(crate) fn redis_url(environment: impl Fn(&str) -> Option<String>) -> Option<String> {
+    environment(REDIS_VARIABLE).filter(|url| !url.is_empty())
+}
+
+/// Whether the environment says that the suite must fail without this server.
+pub(crate) fn is_required(server: &str, environment: impl Fn(&str) -> Option<String>) -> bool {
+    let required = environment(REQUIRED).unwrap_or_default();
+    names(&required).any(|name| name == "1" || name == server)
 }
 
 fn names(list: &str) -> impl Iterator<Item = &str> {

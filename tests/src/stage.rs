@@ -207,6 +207,11 @@ impl LockStage {
         Self { store, rival, grain: Duration::from_micros(1), clock, prefix: Uuid::now_v7() }
     }
 
+    /// The same on a clock that is moved by no less than `grain`.
+    pub fn with_grain(self, grain: Duration) -> Self {
+        Self { grain, ..self }
+    }
+
     /// A key that no other stage uses.
     pub fn key(&self, name: &str) -> String {
         format!("{}/{name}", self.prefix.simple())

@@ -16,7 +16,7 @@ use crate::{
     Report, Server,
     conformance::{self, Clause},
     model, order, scenarios,
-    servers::REQUIRED,
+    servers::{self, REQUIRED},
     venue::{SeaOrmVenue, Venue, Venues},
 };
 
@@ -103,6 +103,10 @@ impl Suite {
                 Box::pin(async move { venue.timer_stage().await })
             });
         }
+        for venue in venues.guarded {
+            self.add(&venue, conformance::guarded(), |venue| Box::pin(async move { venue.stage().await }));
+            self.add(&venue, scenarios::all(), |venue| Box::pin(async move { venue.stage().await }));
+        }
         for venue in venues.lock {
             self.add(&venue, conformance::lock(), |venue| Box::pin(async move { venue.lock_stage().await }));
         }
@@ -150,7 +154,8 @@ impl Suite {
     /// line in the report otherwise.
     pub fn add_server(&mut self, server: Server, environment: impl Fn(&str) -> Option<String>) {
         if let Some(url) = server.url(&environment) {
-            self.add_venues(Venues::of_server(server, &url));
+            let redis = servers::redis_url(&environment);
+            self.add_venues(Venues::of_server(server, &url, redis.as_deref()));
             if !server.skips_locked {
                 let refused = SeaOrmVenue::server(server.name, &url, "skip_locked");
                 self.add_refusal(Arc::new(refused), server.strategies());
@@ -166,10 +171,32 @@ impl Suite {
         }
     }
 
+    /// The same about a Redis: its URL if it is there.
+    pub fn add_redis(&mut self, environment: impl Fn(&str) -> Option<String>) -> Option<String> {
+        let (name, variable) = (servers::REDIS, servers::REDIS_VARIABLE);
+        let why = format!("{variable} is not set; tests/run sets it");
+        match servers::redis_url(&environment) {
+            Some(url) => {
+                self.add_venues(Venues::of_redis(&url));
+                return Some(url);
+            }
+            None if servers::is_required(name, &environment) => {
+                let why = format!("{REQUIRED} asks for {name}, but {why}");
+                self.add_trial(&format!("{name}::is_there"), move || panic!("{why}"));
+            }
+            None => ["redis::locks", "redis::wakeups", "lock:redis"]
+                .map(|what| self.add_not_run(what, &why))
+                .into_iter()
+                .collect(),
+        }
+        None
+    }
+
     /// Adds a failure for each server that is required and unknown.
     pub fn add_unknown_requirements(&mut self, environment: impl Fn(&str) -> Option<String>) {
         for name in Server::unknown_requirements(environment) {
-            let why = format!("{REQUIRED} names {name:?}, known are {:?}", Server::ALL.map(|s| s.name));
+            let why =
+                format!("{REQUIRED} names {name:?}, known are {:?} and redis", Server::ALL.map(|s| s.name));
             self.add_trial(&format!("{name}::is_known"), move || panic!("{why}"));
         }
     }

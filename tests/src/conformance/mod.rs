@@ -48,6 +48,11 @@ pub fn outbox() -> impl Iterator<Item = &'static Clause<Stage>> {
     .flatten()
 }
 
+/// What a store owes whose claims are behind a lock: all that has to do with claims.
+pub fn guarded() -> impl Iterator<Item = &'static Clause<Stage>> {
+    [claim::CLAUSES, settle::CLAUSES, renew::CLAUSES].into_iter().flatten()
+}
+
 /// What a store owes whose shards are in one instance's hands at a time.
 pub fn ownership() -> impl Iterator<Item = &'static Clause<Stage>> {
     ownership::CLAUSES.iter()

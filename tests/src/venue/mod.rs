@@ -1,6 +1,7 @@
 //! Where clauses are played: a store with a strategy.
 
 mod memory;
+mod redis;
 mod sea_orm;
 
 use std::sync::Arc;
@@ -9,6 +10,7 @@ use async_trait::async_trait;
 use claimstream_ports::StoreError;
 
 pub use memory::MemoryVenue;
+pub use redis::RedisVenue;
 pub use sea_orm::SeaOrmVenue;
 
 use crate::{LockStage, NotificationStage, Server, ServerStage, Stage, StepStage, TimerStage};
@@ -99,6 +101,8 @@ pub struct Venues {
     pub timer: Vec<Arc<dyn TimerVenue>>,
     /// Those of them on which two transactions can write at a time.
     pub concurrent_timer: Vec<Arc<dyn TimerVenue>>,
+    /// Those with an outbox whose claims are behind a lock.
+    pub guarded: Vec<Arc<dyn Venue>>,
     /// Those with locks.
     pub lock: Vec<Arc<dyn LockVenue>>,
 }
@@ -134,13 +138,20 @@ impl Venues {
             }
             venues.notification.push(sqlite);
         }
+        venues.guarded.push(Arc::new(SeaOrmVenue::sqlite("lock:db")));
         venues.ordered.push(Arc::new(SeaOrmVenue::sqlite("shard_lease per_key")));
         venues.skipping.push(Arc::new(SeaOrmVenue::sqlite("shard_lease per_key_skip")));
         venues
     }
 
-    /// A server with every strategy that it runs.
-    pub fn of_server(server: Server, url: &str) -> Self {
+    /// Locks in a Redis, and an SQLite outbox behind them.
+    pub fn of_redis(url: &str) -> Self {
+        let guarded = Arc::new(SeaOrmVenue::sqlite("lock:redis").beside_redis(url));
+        Self { lock: vec![Arc::new(RedisVenue::new(url))], guarded: vec![guarded], ..Self::default() }
+    }
+
+    /// A server with every strategy that it runs, and with a lock in a Redis if there is one.
+    pub fn of_server(server: Server, url: &str, redis: Option<&str>) -> Self {
         let mut venues = Self::default();
         for strategy in server.strategies() {
             let venue = Arc::new(SeaOrmVenue::server(server.name, url, strategy));
@@ -163,6 +174,11 @@ impl Venues {
             venues.notification.push(venue);
         }
         let of_word = |word| Arc::new(SeaOrmVenue::server(server.name, url, word));
+        venues.guarded.push(of_word("lock:db"));
+        if let Some(redis) = redis {
+            let guarded = SeaOrmVenue::server(server.name, url, "lock:redis").beside_redis(redis);
+            venues.guarded.push(Arc::new(guarded));
+        }
         let ordered = of_word("shard_lease per_key");
         venues.ordered.push(ordered.clone());
         venues.late.push(ordered);

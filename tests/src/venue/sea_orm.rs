@@ -8,19 +8,22 @@ use std::{
 };
 
 use async_trait::async_trait;
+use claimstream::LockGuarded;
 use claimstream_domain::{QueueName, ShardCount, Timestamp, notification::REQUEST_QUEUE};
-use claimstream_ports::{StoreError, StoreErrorKind};
+use claimstream_ports::{DistributedLock, StoreError, StoreErrorKind};
+use claimstream_redis::{RedisLock, RedisPlace};
 use claimstream_sea_orm::{FrozenClock, OpenOptions, SeaOrmOutbox};
 use sea_orm::Database;
 use tokio::sync::OnceCell;
 
-use super::{LockVenue, NotificationVenue, ServerVenue, StepVenue, TimerVenue, Venue};
+use super::{LockVenue, NotificationVenue, RedisVenue, ServerVenue, StepVenue, TimerVenue, Venue};
 use crate::{
     Clock, Facts, LockStage, NotificationPorts, NotificationStage, Ports, ScratchDatabase, ServerStage,
     SetUpEvents, Stage, StepStage, TimerPorts, TimerStage, timer_stage::RepeatableRead,
 };
 
 /// A real database with one word of configuration, or with a second one for the order, as in `shard_lease per_key`.
+/// Under `lock:db` and `lock:redis` claims by `preemptive_update` are behind a lock.
 ///
 /// Stages share a database and have a queue each; those with notification requests, whose queue has a fixed name, have a
 /// database each. All of them are dropped with the venue.
@@ -28,6 +31,7 @@ pub struct SeaOrmVenue {
     name: &'static str,
     strategy: &'static str,
     place: Place,
+    redis: Option<String>,
     shared: OnceCell<String>,
 }
 
@@ -53,7 +57,13 @@ impl SeaOrmVenue {
     }
 
     fn new(name: &'static str, strategy: &'static str, place: Place) -> Self {
-        Self { name, strategy, place, shared: OnceCell::new() }
+        Self { name, strategy, place, redis: None, shared: OnceCell::new() }
+    }
+
+    /// With a Redis for locks.
+    pub fn beside_redis(mut self, url: &str) -> Self {
+        self.redis = Some(url.to_owned());
+        self
     }
 
     /// The URL of a database that nobody else uses.
@@ -79,7 +89,8 @@ impl SeaOrmVenue {
 
     /// How this venue opens an instance.
     pub fn options(&self) -> OpenOptions {
-        let (strategy, order) = self.strategy.split_once(' ').unwrap_or((self.strategy, "none"));
+        let word = if self.is_guarded() { "preemptive_update" } else { self.strategy };
+        let (strategy, order) = word.split_once(' ').unwrap_or((word, "none"));
         OpenOptions {
             strategy: strategy.parse().expect("a strategy"),
             order: order.parse().expect("an order"),
@@ -88,6 +99,23 @@ impl SeaOrmVenue {
             max_connections: 6,
             ..OpenOptions::default()
         }
+    }
+
+    fn is_guarded(&self) -> bool {
+        self.strategy.starts_with("lock:")
+    }
+
+    /// The ports of an instance, behind its lock if there is one; instances meet in `place`.
+    fn ports(&self, outbox: &SeaOrmOutbox, place: Option<&RedisPlace>) -> Ports {
+        let ports = Ports::of(outbox.clone());
+        if !self.is_guarded() {
+            return ports;
+        }
+        let lock: Arc<dyn DistributedLock> = match place {
+            Some(place) => Arc::new(RedisLock::new(place.clone())),
+            None => Arc::new(outbox.clone()),
+        };
+        Ports { claiming: Arc::new(LockGuarded::new(ports.claiming.clone(), lock)), ..ports }
     }
 
     pub(crate) async fn shared_database(&self) -> Result<String, StoreError> {
@@ -103,7 +131,8 @@ impl SeaOrmVenue {
         let store = self.open(url, Some(clock.clone())).await?;
         let rival = self.open(url, Some(clock.clone())).await?;
         let facts = Facts { shards: store.shards(), payload_limit: store.payload_limit() };
-        let (ours, theirs) = (Ports::of(store.clone()), Ports::of(rival.clone()));
+        let place = self.redis.as_deref().map(|url| RedisVenue::fresh_place(url).0);
+        let (ours, theirs) = (self.ports(&store, place.as_ref()), self.ports(&rival, place.as_ref()));
         Ok((Stage::new(ours, theirs, queue, facts, Arc::new(clock)), store, rival))
     }
 }

@@ -1,0 +1,150 @@
+use std::{
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use claimstream_domain::QueueName;
+use claimstream_ports::{StoreError, Wakeup};
+use futures::StreamExt;
+use redis::{
+    RedisResult,
+    aio::{PubSubSink, PubSubStream},
+};
+use tokio::{
+    task::JoinHandle,
+    time::{sleep, timeout},
+};
+
+use crate::{
+    RedisPlace,
+    bell::Bells,
+    connection::{Link, listen},
+};
+
+const WAKE: &str = "wake";
+const CHANNELS: &str = "wakeup";
+
+/// A [`Wakeup`] for relays of other processes, by publish and subscribe.
+///
+/// The first wait begins to listen, in a task that ends with the `RedisWakeup`. While Redis is away nobody is woken and
+/// relays look by themselves, as ever; when it is back, everybody who waits is woken once, because something may have been
+/// missed. A wakeup that is published while a relay works is kept for its next wait.
+pub struct RedisWakeup {
+    link: Link,
+    bells: Arc<Bells>,
+    listener: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl RedisWakeup {
+    /// Wakeups at this place; it is not looked at before the first call.
+    pub fn new(place: RedisPlace) -> Self {
+        Self { link: Link::to(place), bells: Arc::default(), listener: Mutex::default() }
+    }
+
+    /// Makes sure that somebody listens.
+    fn listen(&self) {
+        let mut listener = self.listener.lock().unwrap_or_else(PoisonError::into_inner);
+        if listener.as_ref().is_none_or(JoinHandle::is_finished) {
+            let listening = Listener { place: self.link.place.clone(), bells: Arc::clone(&self.bells) };
+            *listener = Some(tokio::spawn(listening.run()));
+        }
+    }
+}
+
+#[async_trait]
+impl Wakeup for RedisWakeup {
+    async fn wait(&self, queue: &QueueName) {
+        let bell = self.bells.of(queue);
+        self.listen();
+        bell.wait().await;
+    }
+
+    async fn wake(&self, queue: &QueueName) -> Result<(), StoreError> {
+        let channel = self.link.place.name(CHANNELS, queue.as_str());
+        self.link
+            .call(WAKE, |mut on| async move {
+                redis::cmd("PUBLISH").arg(channel).arg("").query_async::<i64>(&mut on).await
+            })
+            .await
+            .map(|_| ())
+    }
+}
+
+impl Drop for RedisWakeup {
+    fn drop(&mut self) {
+        let listener = self.listener.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let Some(listener) = listener.take() {
+            listener.abort();
+        }
+    }
+}
+
+impl fmt::Debug for RedisWakeup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RedisWakeup").field("place", &self.link.place).finish_non_exhaustive()
+    }
+}
+
+/// Rings bells for what is published, and connects again whenever the connection has ended.
+struct Listener {
+    place: RedisPlace,
+    bells: Arc<Bells>,
+}
+
+impl Listener {
+    /// The waits between tries to connect, doubled from the first to the last.
+    const WAITS: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(2)];
+    /// How often a silent connection is asked whether it is still one.
+    const PING: Duration = Duration::from_secs(5);
+
+    async fn run(self) {
+        let [first, last] = Self::WAITS;
+        let mut wait = first;
+        loop {
+            match self.subscribe().await {
+                Ok((sink, heard)) => {
+                    wait = first;
+                    self.bells.ring_all();
+                    self.hear(sink, heard).await;
+                    tracing::debug!(place = %self.place, "the wakeup's connection has ended");
+                }
+                Err(error) => tracing::debug!(place = %self.place, %error, "nobody can be woken for now"),
+            }
+            sleep(wait).await;
+            wait = (wait * 2).min(last);
+        }
+    }
+
+    async fn subscribe(&self) -> RedisResult<(PubSubSink, PubSubStream)> {
+        let subscribing = async {
+            let (mut sink, heard) = listen(&self.place).await?.split();
+            sink.psubscribe(self.place.name(CHANNELS, "*")).await?;
+            Ok((sink, heard))
+        };
+        match timeout(RedisPlace::PATIENCE, subscribing).await {
+            Ok(subscribed) => subscribed,
+            Err(_) => Err((redis::ErrorKind::Io, "no answer in time").into()),
+        }
+    }
+
+    /// Returns when the connection has ended, or answers no more.
+    async fn hear(&self, mut sink: PubSubSink, mut heard: PubSubStream) {
+        let before = self.place.name(CHANNELS, "");
+        loop {
+            match timeout(Self::PING, heard.next()).await {
+                Ok(Some(message)) => {
+                    if let Some(queue) = message.get_channel_name().strip_prefix(&before) {
+                        self.bells.ring(queue);
+                    }
+                }
+                Ok(None) => return,
+                Err(_) => match timeout(RedisPlace::PATIENCE, sink.ping::<redis::Value>()).await {
+                    Ok(Ok(_)) => {}
+                    _ => return,
+                },
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use claimstream_domain::Timestamp;
+use claimstream_ports::{StoreError, StoreErrorKind};
+use claimstream_redis::{RedisLock, RedisPlace};
+use redis::{Client, Script};
+use uuid::Uuid;
+
+use super::{LockVenue, Venue};
+use crate::{Clock, LockStage, Stage};
+
+/// Locks in a Redis; stages have a namespace each.
+pub struct RedisVenue {
+    url: String,
+}
+
+impl RedisVenue {
+    /// At this URL.
+    pub fn new(url: &str) -> Self {
+        Self { url: url.to_owned() }
+    }
+
+    /// A place in a Redis that nobody else uses, and its namespace.
+    pub fn fresh_place(url: &str) -> (RedisPlace, String) {
+        let namespace = format!("test-{}", Uuid::now_v7().simple());
+        (RedisPlace::new(&format!("{url}?namespace={namespace}")).expect("a place"), namespace)
+    }
+}
+
+#[async_trait]
+impl Venue for RedisVenue {
+    fn name(&self) -> &str {
+        "redis"
+    }
+
+    fn strategy(&self) -> &str {
+        "lock"
+    }
+
+    async fn stage(&self) -> Result<Stage, StoreError> {
+        Err(StoreError::new(StoreErrorKind::Unsupported, "open", "Redis holds no messages"))
+    }
+}
+
+#[async_trait]
+impl LockVenue for RedisVenue {
+    async fn lock_stage(&self) -> Result<LockStage, StoreError> {
+        let (place, namespace) = Self::fresh_place(&self.url);
+        let (store, rival) = (RedisLock::new(place.clone()), RedisLock::new(place));
+        let clock = RedisClock { client: Client::open(self.url.as_str()).expect("a URL"), namespace };
+        let stage = LockStage::new(Arc::new(store), Arc::new(rival), Arc::new(clock));
+        Ok(stage.with_grain(RedisClock::GRAIN))
+    }
+}
+
+/// Nobody can set the clock of a Redis, so what is left of every time to live is made shorter instead.
+struct RedisClock {
+    client: Client,
+    namespace: String,
+}
+
+impl RedisClock {
+    /// Real time goes on meanwhile; no clause takes that long.
+    const GRAIN: Duration = Duration::from_secs(10);
+
+    const ADVANCE: &str = "
+        for _, key in ipairs(redis.call('KEYS', ARGV[1])) do
+          local left = redis.call('PTTL', key)
+          if left >= 0 then redis.call('PEXPIRE', key, math.max(left - ARGV[2], 0)) end
+        end";
+}
+
+#[async_trait]
+impl Clock for RedisClock {
+    fn now(&self) -> Timestamp {
+        Stage::start()
+    }
+
+    async fn advance(&self, by: Duration) {
+        let mut on = self.client.get_multiplexed_async_connection().await.expect("a connection");
+        let millis = u64::try_from(by.as_millis()).expect("a short time");
+        let advance = Script::new(Self::ADVANCE);
+        let mut advance = advance.prepare_invoke();
+        let advance = advance.arg(format!("{{{}/*", self.namespace)).arg(millis);
+        advance.invoke_async::<()>(&mut on).await.expect("advance");
+    }
+}
