@@ -16,6 +16,7 @@
 pub mod callers;
 pub mod cancellation;
 pub mod conformance;
+mod docs_locks;
 mod docs_timer_events;
 pub mod guarded;
 mod hand_timer;

@@ -33,7 +33,7 @@ pub(crate) struct SettingFlags {
     /// The database, such as mysql://user@host/database or sqlite://file.db [key: database.url]
     #[arg(long, global = true, value_name = "URL")]
     database: Option<String>,
-    /// How messages are claimed: auto, skip_locked, preemptive_update or shard_lease [key: database.strategy]
+    /// How messages are claimed: auto, skip_locked, preemptive_update, shard_lease or lock_guarded [key: database.strategy]
     #[arg(long, global = true, value_name = "WORD")]
     strategy: Option<String>,
     /// What is logged: off, error, warn, info, debug or trace [key: log.level]

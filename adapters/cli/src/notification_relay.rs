@@ -39,10 +39,12 @@ impl NotificationRelay {
     /// what is missing or cannot be used.
     pub fn new(outbox: SeaOrmOutbox, config: &Config) -> Result<Self, ConfigError> {
         let (outbox, wakeup) = (Arc::new(outbox), Arc::new(LocalWakeup::new()));
+        let claiming = config.database.claiming(&outbox);
         let requests = RequestConfig { chunk: config.notifications.chunk, retry: config.requests.clone() };
         let messages = MessageConfig { retry: config.messages.clone() };
         let pipeline = |queue: &str, retry: RetryPolicy, handler: Arc<dyn Handler>| {
-            let relay = Relay::new(outbox.clone(), TokioTimer::new(), config.relay.settings(retry));
+            let (timer, settings) = (Arc::new(TokioTimer::new()), config.relay.settings(retry));
+            let relay = Relay::from_ports(claiming.clone(), outbox.clone(), timer, settings);
             let relay = relay.with_wakeup(wakeup.clone());
             let relay = match &config.relay.label {
                 Some(label) => relay.with_label(label).map_err(refused)?,

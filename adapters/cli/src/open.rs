@@ -1,9 +1,11 @@
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
-use claimstream_ports::StoreError;
+use claimstream::LockGuarded;
+use claimstream_ports::{DistributedLock, LockingStrategy, StoreError};
+use claimstream_redis::RedisLock;
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
 
-use crate::config::{ConfigError, Database, DatabaseUrl};
+use crate::config::{Claiming, ConfigError, Database, DatabaseUrl, LockPlace};
 
 /// Why an outbox cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -47,7 +49,7 @@ impl Database {
             return Err(OpenError::NoFile(path));
         }
         let options = OpenOptions {
-            strategy: self.strategy,
+            strategy: self.choice(),
             order: self.order,
             create_schema,
             shards: self.shards,
@@ -58,6 +60,17 @@ impl Database {
         };
         let opened = SeaOrmOutbox::open(url.reveal(), options).await;
         opened.map_err(|source| OpenError::Store { url, source })
+    }
+
+    /// How messages of this outbox are claimed: by its strategy, or by that behind a lock.
+    pub fn claiming(&self, outbox: &Arc<SeaOrmOutbox>) -> Arc<dyn LockingStrategy> {
+        let lock: Arc<dyn DistributedLock> = match (self.strategy, &self.lock) {
+            (Claiming::LockGuarded, Some(LockPlace::Database)) => outbox.clone(),
+            (Claiming::LockGuarded, Some(LockPlace::Redis(place))) => Arc::new(RedisLock::new(place.clone())),
+            // Without a place the configuration is refused.
+            (Claiming::Bare(_), _) | (Claiming::LockGuarded, None) => return outbox.clone(),
+        };
+        Arc::new(LockGuarded::new(outbox.clone(), lock))
     }
 
     /// The URL with its password.

@@ -17,7 +17,7 @@ pub(super) struct Fleet {
     told: Arc<Mutex<Vec<Told>>>,
     /// How many were killed, by themselves while they held the lock or by us.
     pub(super) died: usize,
-    /// How many were stopped while they held the lock, and went on later.
+    /// How many were stopped, by themselves while they held the lock or by us, and went on later.
     pub(super) paused: usize,
 }
 
@@ -107,6 +107,12 @@ impl Fleet {
     pub(super) fn kill_one(&mut self) {
         let running = self.members.iter_mut().find(|member| !member.is_stopped());
         running.expect("one that runs").child.kill().expect("kill");
+    }
+
+    /// Stops one that is not stopped, whatever it does; it goes on when all that it had is over.
+    pub(super) fn pause_one(&mut self) {
+        let running = self.members.iter().rev().find(|member| !member.is_stopped());
+        running.expect("one that runs").signal("-STOP");
     }
 
     pub(super) fn has_paused(&self) -> bool {

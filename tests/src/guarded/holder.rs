@@ -45,6 +45,8 @@ pub(super) enum Fate {
 
 /// How long a lock lasts that is not given back.
 pub(super) const LOCK_LEASE: Duration = Duration::from_millis(300);
+/// How long a message is worked on, so that whoever is killed or paused has some in hand.
+const WORK: Duration = Duration::from_millis(100);
 /// How long a claim lasts.
 pub(super) const CLAIM_LEASE: Duration = Duration::from_millis(1500);
 
@@ -106,6 +108,7 @@ async fn handle(claim: Result<Claim, RelayError>) {
     };
     let id = claim.message().id.uuid();
     println!("handled {id}");
+    tokio::time::sleep(WORK).await;
     match claim.ack().await {
         Ok(Settled::Accepted) => println!("accepted {id}"),
         Ok(Settled::Superseded) => println!("superseded {id}"),

@@ -15,6 +15,13 @@ pub(super) fn timer_events_page_is_compiled(tree: &Tree) -> Vec<String> {
     missing(&shown, &tree.file("tests/src/docs_timer_events.rs").text)
 }
 
+/// The same for the page of locks.
+pub(super) fn locks_page_is_compiled(tree: &Tree) -> Vec<String> {
+    let shown = lines_of_rust(&tree.file("docs/locks.md").text);
+    assert!(shown.len() >= 10, "the page shows only {} lines of Rust", shown.len());
+    missing(&shown, &tree.file("tests/src/docs_locks.rs").text)
+}
+
 /// Every row of a table that the README shows under "How fast" stands in BENCHMARKS.md, which a program writes.
 pub(super) fn figures_are_measured(tree: &Tree) -> Vec<String> {
     let rows = rows_of_figures(&tree.file("README.md").text);

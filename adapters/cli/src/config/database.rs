@@ -3,7 +3,7 @@ use std::time::Duration;
 use claimstream_domain::{Retention, ShardCount};
 use claimstream_sea_orm::{OpenOptions, Order, Strategy, StrategyChoice};
 
-use super::{Contradiction, DatabaseUrl, SecretSource, Setting};
+use super::{Claiming, Contradiction, DatabaseUrl, LockPlace, SecretSource, Setting};
 
 /// Where the outbox is and how it is opened.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -13,7 +13,11 @@ pub struct Database {
     /// The password, instead of one in the URL.
     pub password: SecretSource,
     /// How messages are claimed; `auto` unless told otherwise.
-    pub strategy: StrategyChoice,
+    pub strategy: Claiming,
+    /// Under `lock_guarded`: the strategy behind the lock; `preemptive_update` unless told otherwise.
+    pub guarded: StrategyChoice,
+    /// Under `lock_guarded`: where the lock is; there is no default. Other strategies leave it alone.
+    pub lock: Option<LockPlace>,
     /// Whether messages of one ordering key follow each other; they do not unless told otherwise.
     pub order: Order,
     /// Into how many shards queues are cut when the tables are made; 16 unless told otherwise.
@@ -33,6 +37,8 @@ impl Database {
         visit("database.url", &mut self.url);
         self.password.each("database.password", visit);
         visit("database.strategy", &mut self.strategy);
+        visit("database.guarded", &mut self.guarded);
+        visit("database.lock", &mut self.lock);
         visit("database.order", &mut self.order);
         visit("database.shards", &mut self.shards);
         visit("database.retention", &mut self.retention);
@@ -46,7 +52,8 @@ impl Database {
         if self.max_connections < 2 {
             found.push(("database.max_connections".into(), "the self-check needs at least 2".into()));
         }
-        if self.order != Order::None && self.strategy != StrategyChoice::Exactly(Strategy::ShardLease) {
+        found.extend(self.contradiction_of_lock());
+        if self.order != Order::None && self.choice() != StrategyChoice::Exactly(Strategy::ShardLease) {
             let why = "only strategy shard_lease keeps an order; set database.strategy = \"shard_lease\"";
             found.push(("database.order".into(), why.into()));
         }
@@ -57,13 +64,32 @@ impl Database {
     }
 }
 
+impl Database {
+    /// The store's strategy: the one that is chosen, or the one behind the lock.
+    pub fn choice(&self) -> StrategyChoice {
+        match self.strategy {
+            Claiming::Bare(choice) => choice,
+            Claiming::LockGuarded => self.guarded,
+        }
+    }
+
+    fn contradiction_of_lock(&self) -> Option<Contradiction> {
+        let why = "lock_guarded needs a lock; set database.lock = \"database\", or one such as \
+                   database.lock = \"redis://host:6379/0\"";
+        let lacks_lock = self.strategy == Claiming::LockGuarded && self.lock.is_none();
+        lacks_lock.then(|| ("database.strategy".into(), why.into()))
+    }
+}
+
 impl Default for Database {
     fn default() -> Self {
         let options = OpenOptions::default();
         Self {
             url: None,
             password: SecretSource::default(),
-            strategy: options.strategy,
+            strategy: Claiming::Bare(options.strategy),
+            guarded: StrategyChoice::Exactly(Strategy::PreemptiveUpdate),
+            lock: None,
             order: options.order,
             shards: options.shards,
             retention: options.retention,

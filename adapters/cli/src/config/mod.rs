@@ -4,6 +4,7 @@
 //! stronger than the one before. `claimstream.example.toml` documents every key.
 
 mod channel;
+mod claiming;
 mod database;
 mod database_url;
 mod error;
@@ -27,6 +28,7 @@ use self::{error::Fault, keys::Keys};
 pub(crate) use self::setting::Setting;
 pub use self::{
     channel::{ChannelSettings, Channels, ProviderChoice},
+    claiming::{Claiming, LockPlace},
     database::Database,
     database_url::DatabaseUrl,
     error::ConfigError,
@@ -199,14 +201,38 @@ mod tests {
         assert!(why("database.retention", "keep 10m").contains("must be keep 1h or longer, or delete"));
         assert!(why("database.retention", "7d").contains("neither \"delete\" nor like \"keep 7d\""));
         assert!(why("database.max_connections", "1").contains("at least 2"));
+        assert!(why("database.strategy", "lock_guarded").contains("set database.lock = \"database\""));
+        assert!(why("database.lock", "memcached://cache").contains("redis-cluster://"));
+        assert!(why("database.strategy", "guarded").ends_with("or lock_guarded"));
         assert!(why("notifications.chunk", "0").contains("1 to 10000"));
         assert!(why("channels.sms.provider", "webhook").contains("set channels.sms.url"));
+    }
+
+    #[test]
+    fn a_strategy_is_put_behind_a_lock_by_words_alone() {
+        // What the file holds would take no more than nine at a time.
+        let load = |flags: &[_]| load(&[&[("relay.concurrency", "3")], flags].concat());
+        let guarded = |lock| load(&[("database.strategy", "lock_guarded"), ("database.lock", lock)]).unwrap();
+        let database = guarded("database").config.database;
+        assert_eq!(database.choice().to_string(), "preemptive_update");
+        assert_eq!(database.strategy, Claiming::LockGuarded);
+        assert!(matches!(guarded("redis://cache:6379/0").config.database.lock, Some(LockPlace::Redis(_))));
+        let ordered = [
+            ("database.strategy", "lock_guarded"),
+            ("database.lock", "database"),
+            ("database.guarded", "shard_lease"),
+            ("database.order", "per_key"),
+        ];
+        assert!(load(&ordered).is_ok());
+        assert!(load(&ordered[..2]).is_ok() && load(&ordered[..1]).is_err());
     }
 
     #[test]
     fn a_secret_is_in_no_error_and_in_no_debug_text() {
         let loaded = load(&[
             ("database.url", "mysql://app:hunter2@db/shop"),
+            ("database.strategy", "lock_guarded"),
+            ("database.lock", "redis://app:hunter2@cache/0"),
             ("channels.webhook.secret", "hunter2"),
             ("channels.email.password", "hunter2"),
             ("channels.sms.url", "https://gate.example/hunter2"),
