@@ -69,12 +69,3 @@ impl TransactionError for DecisionError {
         }
     }
 }
-
-impl<Tx> Clone for Effect<Tx> {
-    fn clone(&self) -> Self {
-        match self {
-            Self::Local(effect) => Self::Local(Arc::clone(effect)),
-            Self::Remote(call) => Self::Remote(Arc::clone(call)),
-        }
-    }
-}
