@@ -1,0 +1,93 @@
+use std::{collections::BTreeMap, fmt, time::Duration};
+
+use claimstream::saga::{Saga, SagaState};
+use claimstream_sea_orm::SeaOrmOutbox;
+
+use super::{Business, Failure, account};
+
+/// Who asks for all sagas of an example.
+pub(crate) const OWNER: &str = "example";
+
+/// What a run came to.
+pub(crate) struct Report {
+    pub(crate) before: BTreeMap<&'static str, i64>,
+    pub(crate) after: BTreeMap<&'static str, i64>,
+    pub(crate) states: BTreeMap<String, usize>,
+    /// Bookings that were made twice.
+    pub(crate) repeats: i64,
+    pub(crate) overdrawn: i64,
+    pub(crate) complaint: Option<String>,
+    pub(crate) kills: usize,
+    pub(crate) took: Duration,
+    pub(crate) count: usize,
+}
+
+impl Report {
+    /// Whether no money came or went, nothing was booked twice, and every saga is over.
+    pub(crate) fn is_good(&self) -> bool {
+        let over: usize =
+            ["Finish", "Fail"].iter().map(|state| self.states.get(*state).copied().unwrap_or(0)).sum();
+        self.before == self.after
+            && self.repeats == 0
+            && self.overdrawn == 0
+            && self.complaint.is_none()
+            && over == self.count
+    }
+}
+
+/// How much of each kind of money there is in all databases together.
+pub(crate) async fn sums<B: Business>(
+    databases: &[SeaOrmOutbox],
+) -> Result<BTreeMap<&'static str, i64>, Failure> {
+    let mut sums = BTreeMap::new();
+    for kind in B::KINDS {
+        for db in databases {
+            *sums.entry(*kind).or_default() += account::sum(db, kind).await?;
+        }
+    }
+    Ok(sums)
+}
+
+/// How many sagas stand where, as their owner sees them.
+pub(crate) async fn states<B: Business>(
+    sagas: &[Saga<B::Input, SeaOrmOutbox>],
+) -> Result<BTreeMap<String, usize>, Failure> {
+    let mut states = BTreeMap::new();
+    for saga in sagas {
+        let mut last = None;
+        loop {
+            let page = saga.mine(OWNER, last, 500).await?;
+            for report in &page {
+                let state = report.state.map_or("unknown".to_owned(), |state: SagaState| state.to_string());
+                *states.entry(state).or_insert(0) += 1;
+            }
+            match page.last() {
+                Some(report) => last = Some(report.id),
+                None => break,
+            }
+        }
+    }
+    Ok(states)
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rate = self.count as f64 / self.took.as_secs_f64();
+        writeln!(f, "{} sagas in {:.1?}, {rate:.0} a second", self.count, self.took)?;
+        writeln!(f, "workers killed with SIGKILL: {}", self.kills)?;
+        for (kind, before) in &self.before {
+            writeln!(f, "{kind}: {before} before, {} after", self.after.get(kind).copied().unwrap_or(0))?;
+        }
+        let states: Vec<_> = self.states.iter().map(|(state, count)| format!("{count} {state}")).collect();
+        writeln!(f, "states: {}", states.join(", "))?;
+        writeln!(f, "bookings made twice: {}; accounts below zero: {}", self.repeats, self.overdrawn)?;
+        if let Some(complaint) = &self.complaint {
+            writeln!(f, "{complaint}")?;
+        }
+        write!(
+            f,
+            "{}",
+            if self.is_good() { "money is conserved and every saga is over" } else { "SOMETHING IS WRONG" }
+        )
+    }
+}
