@@ -14,8 +14,9 @@
 //! * a Cancel without a Try leaves a marker, and the Try that comes late is refused with an error;
 //! * what has been confirmed is not cancelled, and what has been cancelled is not confirmed.
 //!
-//! Nothing removes a marker on sight. Markers go by age alone, and only those that are final; a Try that is later than that
-//! horizon would find nothing, so the horizon is chosen beyond the longest time that a call can be under way.
+//! Nothing removes a marker on sight: steps go by age alone. A Try that is later than that horizon finds nothing and
+//! reserves, and a Cancel that is later finds nothing to give back. So the horizon is chosen beyond the longest time that a
+//! call can be under way or a participant out of reach.
 
 mod branch_error;
 mod branches;
