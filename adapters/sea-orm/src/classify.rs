@@ -3,11 +3,6 @@ use std::{error::Error, time::Duration};
 use claimstream_ports::{StoreError, StoreErrorKind};
 use sea_orm::{DbErr, RuntimeErr, sqlx};
 
-/// What an error of a caller's own statement is to Claimstream: so that a deadlock that it met restarts the transaction.
-pub fn store_error(operation: &'static str, error: DbErr) -> StoreError {
-    classify(operation, error)
-}
-
 /// The one place that says what kind of trouble a database error is.
 pub(crate) fn classify(operation: &'static str, error: DbErr) -> StoreError {
     StoreError::new(kind_of(&error), operation, error)
