@@ -60,13 +60,6 @@ pub(crate) async fn overdrawn(db: &SeaOrmOutbox) -> Result<i64, Failure> {
     number(db, "SELECT COUNT(*) FROM bank_account WHERE amount < 0", []).await
 }
 
-/// How many bookings are repeats of another.
-pub(crate) async fn repeats(db: &SeaOrmOutbox) -> Result<i64, Failure> {
-    let all = number(db, "SELECT COUNT(*) FROM bank_booking", []).await?;
-    let distinct = "SELECT COUNT(*) FROM (SELECT DISTINCT saga, step FROM bank_booking) AS once";
-    Ok(all - number(db, distinct, []).await?)
-}
-
 /// A number that a statement answers.
 pub(crate) async fn number<const N: usize>(
     db: &SeaOrmOutbox,

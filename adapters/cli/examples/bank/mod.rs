@@ -2,6 +2,7 @@
 //! of the money afterwards.
 
 pub(crate) mod account;
+pub(crate) mod books;
 mod databases;
 mod fleet;
 pub(crate) mod options;

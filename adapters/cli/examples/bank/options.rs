@@ -10,7 +10,7 @@ pub(crate) struct Options {
     #[arg(long)]
     pub(crate) server: Option<String>,
     /// How many sagas.
-    #[arg(long, default_value_t = 2000)]
+    #[arg(long, default_value_t = 5000)]
     pub(crate) count: usize,
     /// How many worker processes.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=64))]

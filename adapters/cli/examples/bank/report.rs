@@ -1,9 +1,9 @@
 use std::{collections::BTreeMap, fmt, time::Duration};
 
-use claimstream::saga::{Saga, SagaState};
+use claimstream::saga::Saga;
 use claimstream_sea_orm::SeaOrmOutbox;
 
-use super::{Business, Failure, account};
+use super::{Business, Failure, account, books::Books};
 
 /// Who asks for all sagas of an example.
 pub(crate) const OWNER: &str = "example";
@@ -12,9 +12,9 @@ pub(crate) const OWNER: &str = "example";
 pub(crate) struct Report {
     pub(crate) before: BTreeMap<&'static str, i64>,
     pub(crate) after: BTreeMap<&'static str, i64>,
-    pub(crate) states: BTreeMap<String, usize>,
+    pub(crate) ended: Ended,
     /// Bookings that were made twice.
-    pub(crate) repeats: i64,
+    pub(crate) repeats: usize,
     pub(crate) overdrawn: i64,
     pub(crate) complaint: Option<String>,
     pub(crate) kills: usize,
@@ -23,15 +23,14 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// Whether no money came or went, nothing was booked twice, and every saga is over.
+    /// Whether no money came or went, nothing was booked twice, and every saga is over, as its bookings say too.
     pub(crate) fn is_good(&self) -> bool {
-        let over: usize =
-            ["Finish", "Fail"].iter().map(|state| self.states.get(*state).copied().unwrap_or(0)).sum();
         self.before == self.after
             && self.repeats == 0
             && self.overdrawn == 0
             && self.complaint.is_none()
-            && over == self.count
+            && self.ended.unfit == 0
+            && self.ended.count("Finish") + self.ended.count("Fail") == self.count
     }
 }
 
@@ -49,25 +48,46 @@ pub(crate) async fn sums<B: Business>(
 }
 
 /// How many sagas stand where, as their owner sees them.
-pub(crate) async fn states<B: Business>(
-    sagas: &[Saga<B::Input, SeaOrmOutbox>],
-) -> Result<BTreeMap<String, usize>, Failure> {
-    let mut states = BTreeMap::new();
-    for saga in sagas {
-        let mut last = None;
-        loop {
-            let page = saga.mine(OWNER, last, 500).await?;
-            for report in &page {
-                let state = report.state.map_or("unknown".to_owned(), |state: SagaState| state.to_string());
-                *states.entry(state).or_insert(0) += 1;
-            }
-            match page.last() {
-                Some(report) => last = Some(report.id),
-                None => break,
+pub(crate) struct Ended {
+    states: BTreeMap<String, usize>,
+    /// Those whose bookings are not what their state says.
+    unfit: usize,
+}
+
+impl Ended {
+    pub(crate) async fn read<B: Business>(
+        sagas: &[Saga<B::Input, SeaOrmOutbox>],
+        books: &Books,
+    ) -> Result<Self, Failure> {
+        let mut ended = Self { states: BTreeMap::new(), unfit: 0 };
+        for saga in sagas {
+            let mut last = None;
+            loop {
+                let page = saga.mine(OWNER, last, 500).await?;
+                for report in &page {
+                    let state = report.state.map_or("unknown".to_owned(), |state| state.to_string());
+                    *ended.states.entry(state).or_insert(0) += 1;
+                    ended.unfit += usize::from(!books.fit(report.id, report.state.as_ref(), B::STEPS));
+                }
+                match page.last() {
+                    Some(report) => last = Some(report.id),
+                    None => break,
+                }
             }
         }
+        Ok(ended)
     }
-    Ok(states)
+
+    pub(crate) fn count(&self, state: &str) -> usize {
+        self.states.get(state).copied().unwrap_or(0)
+    }
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let states: Vec<_> = self.states.iter().map(|(state, count)| format!("{count} {state}")).collect();
+        f.write_str(&states.join(", "))
+    }
 }
 
 impl fmt::Display for Report {
@@ -78,8 +98,7 @@ impl fmt::Display for Report {
         for (kind, before) in &self.before {
             writeln!(f, "{kind}: {before} before, {} after", self.after.get(kind).copied().unwrap_or(0))?;
         }
-        let states: Vec<_> = self.states.iter().map(|(state, count)| format!("{count} {state}")).collect();
-        writeln!(f, "states: {}", states.join(", "))?;
+        writeln!(f, "states: {}; whose bookings say otherwise: {}", self.ended, self.ended.unfit)?;
         writeln!(f, "bookings made twice: {}; accounts below zero: {}", self.repeats, self.overdrawn)?;
         if let Some(complaint) = &self.complaint {
             writeln!(f, "{complaint}")?;

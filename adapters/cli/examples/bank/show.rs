@@ -10,9 +10,10 @@ use uuid::Uuid;
 
 use super::{
     Databases, Failure, account,
+    books::{Books, Steps},
     fleet::Fleet,
     options::Options,
-    report::{OWNER, Report, states, sums},
+    report::{Ended, OWNER, Report, sums},
     worker::{self, Job},
 };
 
@@ -26,6 +27,9 @@ pub(crate) trait Business {
 
     /// The kinds of money.
     const KINDS: &'static [&'static str];
+
+    /// What a saga books.
+    const STEPS: Steps;
 
     /// The databases in which sagas have their homes.
     fn homes(databases: &[SeaOrmOutbox]) -> Vec<usize>;
@@ -89,15 +93,16 @@ async fn run<B: Business>(options: &Options, urls: &[String]) -> Result<Report, 
     let kills = tend(&mut fleet, &databases, &homes, &sagas, submitting).await?;
     let took = began.elapsed();
     drop(fleet);
-    let states = states::<B>(&sagas).await?;
-    let failed = states.get("Fail").copied().unwrap_or(0);
-    let (mut repeats, mut overdrawn) = (0, 0);
+    let books = Books::read(&databases).await?;
+    let ended = Ended::read::<B>(&sagas, &books).await?;
+    let mut overdrawn = 0;
     for db in &databases {
-        repeats += account::repeats(db).await?;
         overdrawn += account::overdrawn(db).await?;
     }
-    let (after, complaint) = (sums::<B>(&databases).await?, B::complaint(&databases, failed).await?);
-    Ok(Report { before, after, states, repeats, overdrawn, complaint, kills, took, count: options.count })
+    let (after, complaint) =
+        (sums::<B>(&databases).await?, B::complaint(&databases, ended.count("Fail")).await?);
+    let repeats = books.repeats;
+    Ok(Report { before, after, ended, repeats, overdrawn, complaint, kills, took, count: options.count })
 }
 
 /// Asks for all sagas, each in a transaction of its home, some in one.

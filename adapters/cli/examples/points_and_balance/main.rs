@@ -24,7 +24,7 @@ use sea_orm::DatabaseTransaction;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use self::bank::{Business, Failure, account, play};
+use self::bank::{Business, Failure, account, books::Steps, play};
 
 /// Who pays whom how many points and how much money.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -123,6 +123,12 @@ impl Business for Payments {
 
     const DATABASES: usize = 5;
     const KINDS: &'static [&'static str] = &["balance", "points"];
+    const STEPS: Steps = &[
+        ("points_out", Some("points_back")),
+        ("balance_out", Some("balance_back")),
+        ("points_in", None),
+        ("balance_in", None),
+    ];
 
     fn homes(_: &[SeaOrmOutbox]) -> Vec<usize> {
         vec![HOME]

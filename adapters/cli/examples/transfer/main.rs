@@ -18,7 +18,7 @@ use futures::future::BoxFuture;
 use sea_orm::DatabaseTransaction;
 use serde::{Deserialize, Serialize};
 
-use self::bank::{Business, Failure, account, play};
+use self::bank::{Business, Failure, account, books::Steps, play};
 
 /// Who pays whom how much.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -73,6 +73,7 @@ impl Business for Transfers {
 
     const DATABASES: usize = 2;
     const KINDS: &'static [&'static str] = &["money"];
+    const STEPS: Steps = &[("debit", Some("refund")), ("credit", None)];
 
     fn homes(_: &[SeaOrmOutbox]) -> Vec<usize> {
         vec![0, 1]
