@@ -3,7 +3,7 @@
 use std::{process::ExitCode, sync::Arc};
 
 use claimstream_tests::{
-    Server, Suite, callers, cancellation, guarded, inbox, invariants, locks, model, openings, outages,
+    Server, Suite, callers, cancellation, guarded, inbox, invariants, locks, model, openings, outages, pages,
     runtimes, sagas, tcc, upkeep,
     venue::{SeaOrmVenue, Venues},
     wakeups,
@@ -51,6 +51,7 @@ fn main() -> ExitCode {
     runtimes::add_to(&mut suite);
     tcc::add_to(&mut suite, environment);
     sagas::add_to(&mut suite, environment);
+    pages::add_to(&mut suite);
     invariants::add_to(&mut suite);
     suite.run()
 }

@@ -7,6 +7,7 @@
 //! | the acceptance scenarios | [`scenarios`] |
 //! | random operations on two stores at a time | [`model`] |
 //! | random failures, kills and take-overs, and the order of keys | [`order`] |
+//! | the code that the documents show | [`pages`] |
 //! | rules about the source tree | [`invariants`] |
 //! | all of it as named trials, and the table at the end | [`Suite`] |
 //!
@@ -16,8 +17,6 @@
 pub mod callers;
 pub mod cancellation;
 pub mod conformance;
-mod docs_locks;
-mod docs_timer_events;
 pub mod guarded;
 mod hand_timer;
 mod history;
@@ -29,6 +28,7 @@ pub mod model;
 pub mod openings;
 pub mod order;
 pub mod outages;
+pub mod pages;
 mod private_redis;
 mod private_server;
 mod readme;

@@ -18,7 +18,7 @@ type Rule = fn(&Tree) -> Vec<String>;
 
 /// Adds the invariants.
 pub fn add_to(suite: &mut Suite) {
-    let rules: [(&str, Rule); 13] = [
+    let rules: [(&str, Rule); 12] = [
         ("dependencies_point_inwards", edges::dependencies_point_inwards),
         ("the_domain_has_no_async_clock_or_randomness", words::domain_is_pure),
         ("nothing_is_spawned_in_domain_ports_and_app", words::nothing_is_spawned),
@@ -28,8 +28,7 @@ pub fn add_to(suite: &mut Suite) {
         ("whoever_writes_a_shard_lease_shows_the_fence", sql::shows_the_fence),
         ("every_package_takes_the_workspace_lints", words::lints_are_taken),
         ("the_code_of_the_readme_is_compiled", readme::is_compiled),
-        ("the_code_of_the_page_of_timer_events_is_compiled", readme::timer_events_page_is_compiled),
-        ("the_code_of_the_page_of_locks_is_compiled", readme::locks_page_is_compiled),
+        ("the_code_of_the_pages_is_compiled", readme::pages_are_compiled),
         ("the_figures_of_the_readme_are_measured", readme::figures_are_measured),
         ("every_clause_and_scenario_is_listed", clauses::are_all_listed),
     ];

@@ -1,25 +1,33 @@
-use super::tree::Tree;
+use super::tree::{File, Tree};
 
 /// Every line of Rust that the README shows stands, in its order, in the file that is compiled.
 pub(super) fn is_compiled(tree: &Tree) -> Vec<String> {
     let shown = lines_of_rust(&tree.file("README.md").text);
     let compiled = tree.file("tests/src/readme.rs").text;
     assert!(shown.len() >= 20, "the README shows only {} lines of Rust", shown.len());
-    missing(&shown, &compiled)
+    missing("README.md", &shown, &compiled)
 }
 
-/// The same for the page of timer events.
-pub(super) fn timer_events_page_is_compiled(tree: &Tree) -> Vec<String> {
-    let shown = lines_of_rust(&tree.file("docs/timer-events.md").text);
-    assert!(shown.len() >= 10, "the page shows only {} lines of Rust", shown.len());
-    missing(&shown, &tree.file("tests/src/docs_timer_events.rs").text)
+/// The same for the pages under docs/: each that shows Rust has a file of its own under tests/src/pages/.
+pub(super) fn pages_are_compiled(tree: &Tree) -> Vec<String> {
+    let mut pages = tree.files("docs", ".md", 5);
+    pages.retain(|page| !lines_of_rust(&page.text).is_empty());
+    assert!(pages.len() >= 5, "only {} pages show Rust", pages.len());
+    let (files, list) = (tree.files(PAGES, ".rs", 5), tree.file(&format!("{PAGES}/mod.rs")));
+    pages.iter().flat_map(|page| not_compiled(page, &files, &list.text)).collect()
 }
 
-/// The same for the page of locks.
-pub(super) fn locks_page_is_compiled(tree: &Tree) -> Vec<String> {
-    let shown = lines_of_rust(&tree.file("docs/locks.md").text);
-    assert!(shown.len() >= 10, "the page shows only {} lines of Rust", shown.len());
-    missing(&shown, &tree.file("tests/src/docs_locks.rs").text)
+const PAGES: &str = "tests/src/pages";
+
+fn not_compiled(page: &File, files: &[File], list: &str) -> Vec<String> {
+    let name = page.path.rsplit('/').next().unwrap_or_default().trim_end_matches(".md").replace('-', "_");
+    let wanted = format!("{PAGES}/{name}.rs");
+    let Some(file) = files.iter().find(|file| file.path == wanted) else {
+        return vec![format!("{}: it shows Rust, and there is no {wanted}", page.path)];
+    };
+    let listed = list.lines().any(|line| line == format!("mod {name};"));
+    let unlisted = (!listed).then(|| format!("{wanted}: {PAGES}/mod.rs does not list it"));
+    unlisted.into_iter().chain(missing(&page.path, &lines_of_rust(&page.text), &file.text)).collect()
 }
 
 /// Every row of a table that the README shows under "How fast" stands in BENCHMARKS.md, which a program writes.
@@ -40,23 +48,23 @@ fn lines_of_rust(text: &str) -> Vec<String> {
     let mut inside = false;
     let mut found = Vec::new();
     for line in text.lines() {
-        match (line.trim_end(), inside) {
-            ("```rust", _) => inside = true,
+        match (line.trim(), inside) {
+            (fence, false) if fence.starts_with("```rust") => inside = true,
             ("```", true) => inside = false,
             ("", _) => {}
-            (code, true) => found.push(code.trim().to_owned()),
+            (code, true) => found.push(code.to_owned()),
             _ => {}
         }
     }
     found
 }
 
-fn missing(shown: &[String], compiled: &str) -> Vec<String> {
+fn missing(document: &str, shown: &[String], compiled: &str) -> Vec<String> {
     let mut rest = compiled.lines().map(str::trim);
     let mut complaints = Vec::new();
     for line in shown {
         if !rest.any(|known| known == line) {
-            complaints.push(format!("README.md: not compiled, or out of order: {line}"));
+            complaints.push(format!("{document}: not compiled, or out of order: {line}"));
             break;
         }
     }
@@ -77,8 +85,19 @@ mod tests {
     fn finds_a_line_that_is_not_compiled() {
         let shown = lines_of_rust("text\n```rust\nlet a = 1;\n\nlet b = 2;\n```\n```sh\nls\n```\n");
         assert_eq!(shown, ["let a = 1;", "let b = 2;"]);
-        assert!(missing(&shown, "  let a = 1;\n  let b = 2;\n").is_empty());
-        assert_eq!(missing(&shown, "  let a = 1;\n  let c = 2;\n").len(), 1);
-        assert_eq!(missing(&shown, "  let b = 2;\n  let a = 1;\n").len(), 1);
+        let missing = |compiled| missing("docs/a.md", &shown, compiled);
+        assert!(missing("  let a = 1;\n  let b = 2;\n").is_empty());
+        let told = missing("  let a = 1;\n  let c = 2;\n");
+        assert_eq!(told, ["docs/a.md: not compiled, or out of order: let b = 2;"]);
+        assert_eq!(missing("  let b = 2;\n  let a = 1;\n").len(), 1);
+    }
+
+    #[test]
+    fn finds_a_page_that_nothing_compiles() {
+        let page = File::new("docs/two-words.md", "  ```rust,ignore\n  let a = 1;\n  ```\n");
+        let file = File::new("tests/src/pages/two_words.rs", "let a = 1;\n");
+        assert!(not_compiled(&page, std::slice::from_ref(&file), "mod two_words;\n").is_empty());
+        assert_eq!(not_compiled(&page, &[], "mod two_words;\n").len(), 1);
+        assert_eq!(not_compiled(&page, &[file], "mod words;\n").len(), 1);
     }
 }

@@ -2,7 +2,6 @@
 
 mod branches;
 mod coordinator;
-mod page;
 mod races;
 mod shop;
 mod world;
@@ -33,7 +32,6 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
             });
         }
     }
-    page::add_to(suite);
 }
 
 type Scenario<S> = (&'static str, fn(World<S>) -> BoxFuture<'static, ()>);

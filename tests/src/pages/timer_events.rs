@@ -1,4 +1,4 @@
-//! The code that docs/timer-events.md shows, compiled; an invariant compares the two line by line.
+//! The code of docs/timer-events.md.
 #![allow(dead_code, reason = "it is here to be compiled")]
 
 use std::{sync::Arc, time::Duration};
@@ -13,6 +13,8 @@ use futures::FutureExt;
 use sea_orm::DatabaseTransaction;
 use uuid::Uuid;
 
+use super::Failure;
+
 async fn close_month(_: &DatabaseTransaction, _: &EventInfo) -> Result<(), DecisionError> {
     Ok(())
 }
@@ -21,7 +23,7 @@ async fn tell_accounting(_: &EventInfo, _: Uuid) -> Result<(), DecisionError> {
     Ok(())
 }
 
-async fn run(outbox: Arc<SeaOrmOutbox>) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+async fn run(outbox: Arc<SeaOrmOutbox>) -> Result<(), Failure> {
     let alarm = Alarm::to_queue("alarms".try_into()?);
     let monthly = Schedule::cron("0 3 1 * *", "Europe/Berlin")?;
     let bill = EventScheme::new("monthly-bill".parse()?, monthly, alarm)

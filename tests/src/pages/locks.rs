@@ -1,7 +1,7 @@
-//! The code that the page of locks shows, compiled; an invariant compares the two line by line.
+//! The code of docs/locks.md.
 #![allow(dead_code, reason = "it is here to be compiled")]
 
-type Failure = Box<dyn std::error::Error + Send + Sync>;
+use super::Failure;
 
 async fn claims(outbox: std::sync::Arc<claimstream_sea_orm::SeaOrmOutbox>) -> Result<(), Failure> {
     use std::sync::Arc;

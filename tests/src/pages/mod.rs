@@ -1,0 +1,19 @@
+//! The code that the pages under docs/ show, compiled, a file for each page; an invariant compares the two line by line.
+//! What needs no server beside it is also run, on SQLite.
+
+mod inbox;
+mod locks;
+mod sagas;
+mod tcc;
+mod timer_events;
+
+use crate::Suite;
+
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+/// Adds the pages that are run.
+pub fn add_to(suite: &mut Suite) {
+    suite.add_async_trial("sqlite::pages::the_code_of_the_page_of_the_inbox_runs", inbox::runs());
+    suite.add_async_trial("sqlite::pages::the_code_of_the_page_of_sagas_runs", sagas::runs());
+    suite.add_async_trial("sqlite::pages::the_code_of_the_page_of_tcc_runs", tcc::runs());
+}
