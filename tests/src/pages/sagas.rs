@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use claimstream::{
-    Relay, RelayConfig,
-    saga::{Saga, SagaConfig, SagaId, SagaOutcome, SagaRun, SagaState, StepFailure},
+    Relay, RelayConfig, StoreErrorKind,
+    saga::{Saga, SagaConfig, SagaError, SagaId, SagaOutcome, SagaRun, SagaState, StepFailure},
 };
 use claimstream_domain::Invalid;
 use claimstream_sea_orm::{SeaOrmOutbox, store_error};
@@ -26,6 +26,20 @@ pub(super) async fn runs() {
     let mine = mine(&transfers).await.expect("a list");
     assert_eq!(mine, [Some(SagaState::Fail), Some(SagaState::Finish)]);
     // Odd users have their account in the second database.
+    assert_eq!((balance(&databases[1], 1).await, balance(&databases[0], 2).await), (300, 1_700));
+    an_id_is_used_once_for_good(&transfers, &databases).await;
+}
+
+/// Also when the steps have been forgotten, as a sweep does after a month.
+async fn an_id_is_used_once_for_good(transfers: &Saga<Transfer, SeaOrmOutbox>, databases: &[SeaOrmOutbox]) {
+    let finished = transfers.mine("anna", None, 20).await.expect("a list").pop().expect("a saga").id;
+    for database in databases {
+        let forget = "DELETE FROM claimstream_step";
+        database.connection().execute_unprepared(forget).await.expect("an empty ledger");
+    }
+    let again = transfers.start(finished, "anna", Transfer { from: 1, to: 2, amount: 100 }).await;
+    let refused = matches!(&again, Err(SagaError::Store(error)) if error.kind() == StoreErrorKind::Conflict);
+    assert!(refused, "{again:?}");
     assert_eq!((balance(&databases[1], 1).await, balance(&databases[0], 2).await), (300, 1_700));
 }
 
