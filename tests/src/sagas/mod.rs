@@ -20,11 +20,15 @@ use futures::future::{BoxFuture, try_join_all};
 use tokio::sync::OnceCell;
 
 use self::bank::{Bank, Database};
+use self::processes::Second;
 pub use self::processes::run_job;
 use crate::{Server, Stage, Suite, venue::SeaOrmVenue};
 
 /// A clause that is played on some databases.
 type Play<D> = fn(Bank<D>) -> BoxFuture<'static, ()>;
+
+/// Where every pair of crash points is played by killing processes, which takes minutes: a server of each kind.
+const KILLED_IN_PAIRS: [&str; 2] = ["mariadb-10.11", "mysql-9.7"];
 
 /// How many databases a bank has.
 const DATABASES: usize = 5;
@@ -36,8 +40,8 @@ macro_rules! clauses {
 }
 use clauses;
 
-/// Adds the clauses on memory, on SQLite and on every server that is here; every pair of crash points is played where it
-/// does not take minutes.
+/// Adds the clauses on memory, on SQLite and on every server that is here; every pair of crash points on memory and SQLite,
+/// and by killing processes on a server of each kind.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     add_clauses(
         suite,
@@ -53,12 +57,14 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     );
     let sqlite = Urls::of(SeaOrmVenue::sqlite("preemptive_update"));
     add_databases(suite, "sqlite", |_| true, sqlite.clone());
-    processes::add_to(suite, "sqlite", sqlite);
+    processes::add_to(suite, "sqlite", &sqlite, Second::Somewhere);
     for server in Server::ALL {
         let Some(url) = server.url(&environment) else { continue };
         let urls = Urls::of(SeaOrmVenue::server(server.name, &url, "preemptive_update"));
         add_databases(suite, server.name, |name| !name.contains("every_pair"), urls.clone());
-        processes::add_to(suite, server.name, urls);
+        let second =
+            if KILLED_IN_PAIRS.contains(&server.name) { Second::Everywhere } else { Second::Somewhere };
+        processes::add_to(suite, server.name, &urls, second);
     }
 }
 

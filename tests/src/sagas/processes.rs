@@ -1,6 +1,8 @@
 //! The same tables with runners that are processes of their own and are killed with `kill -9` at each point.
 
 use std::{
+    fmt,
+    ops::Range,
     os::unix::process::ExitStatusExt,
     process::{Command, ExitCode, Stdio},
     sync::Arc,
@@ -77,43 +79,110 @@ where
     }
 }
 
-pub(super) fn add_to(suite: &mut Suite, name: &str, urls: super::Urls) {
-    let of = |what: &str| format!("{name}::sagas::{what}");
-    let (one, two, three) = (urls.clone(), urls.clone(), urls);
-    suite.add_async_trial(&of("s4a_kill_9_at_every_crash_point"), async move {
-        let scene = Scene::of(one).await;
-        let points = transfers::points(&scene.bank).await;
-        for (number, point) in points.iter().enumerate() {
-            let wanted = transfers::transfer(&scene.bank, transfers::AMOUNT).await;
-            let id = scene.kill_twice(&Input::Transfer(wanted.clone()), number, point).await;
-            let saga = transfers::saga_as(&scene.bank, &Crash::never(), config());
-            let state = scene.settle(&saga, id).await;
-            let ended = (state, transfers::balances(&scene.bank, &wanted).await);
-            assert_eq!(ended, transfers::expected(point), "after kill -9 {point}");
+/// Where the runner that brings the check is killed, after the one that began the saga.
+#[derive(Clone, Copy)]
+pub(super) enum Second {
+    /// At one point for each of the first, or nowhere.
+    Somewhere,
+    /// At each point in turn, and in the end nowhere: every pair.
+    Everywhere,
+}
+
+impl Second {
+    fn points(self, first: usize) -> Range<usize> {
+        match self {
+            // Not every check has that many points left; one that has fewer comes to its end.
+            Self::Somewhere => first % 7..first % 7 + 1,
+            Self::Everywhere => 0..usize::MAX,
         }
-        println!("{} points of a transfer, killed at each, and in the check as well", points.len());
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Somewhere => "every_crash_point",
+            Self::Everywhere => "every_pair_of_crash_points",
+        }
+    }
+}
+
+pub(super) fn add_to(suite: &mut Suite, venue: &str, urls: &super::Urls, second: Second) {
+    let of = |saga: &str, way: &str| format!("{venue}::sagas::{saga}_kill_9_at_{}{way}", second.name());
+    let (one, two, three) = (urls.clone(), urls.clone(), urls.clone());
+    suite.add_async_trial(&of("s4a", ""), async move {
+        transfers_end(Scene::of(one).await, second).await;
     });
-    suite.add_async_trial(&of("s4b_kill_9_at_every_crash_point_of_the_way_forward"), async move {
-        payments_end(Scene::of(two).await, payments::UNPAID, (payments::FINISHED, payments::PAID)).await;
+    suite.add_async_trial(&of("s4b", "_of_the_way_forward"), async move {
+        let end = (payments::FINISHED, payments::PAID);
+        payments_end(Scene::of(two).await, second, payments::UNPAID, end).await;
     });
-    suite.add_async_trial(&of("s4b_kill_9_at_every_crash_point_of_the_way_back"), async move {
-        payments_end(Scene::of(three).await, payments::SHORT, (payments::FAILED, payments::SHORT)).await;
+    suite.add_async_trial(&of("s4b", "_of_the_way_back"), async move {
+        let end = (payments::FAILED, payments::SHORT);
+        payments_end(Scene::of(three).await, second, payments::SHORT, end).await;
     });
 }
 
-async fn payments_end(scene: Scene, start: [i64; 4], end: (payments::Rows, [i64; 4])) {
+async fn transfers_end(scene: Scene, second: Second) {
+    let bank = &scene.bank;
+    let points = transfers::points(bank).await;
+    let mut kills = Kills::default();
+    for (number, point) in points.iter().enumerate() {
+        for second in second.points(number) {
+            let wanted = transfers::transfer(bank, transfers::AMOUNT).await;
+            let (id, again) =
+                scene.kill_twice(&Input::Transfer(wanted.clone()), (number, second), point).await;
+            let saga = transfers::saga_as(bank, &Crash::never(), config());
+            let state = scene.settle(&saga, id).await;
+            let ended = (state, transfers::balances(bank, &wanted).await);
+            assert_eq!(ended, transfers::expected(point), "after kill -9 {point}, then at {second}");
+            if !kills.go_on(again) {
+                break;
+            }
+        }
+    }
+    println!("transfers: {} points, {kills}", points.len());
+}
+
+async fn payments_end(scene: Scene, second: Second, start: [i64; 4], end: (payments::Rows, [i64; 4])) {
     let bank = &scene.bank;
     let points = payments::points(bank, start[1]).await;
+    let mut kills = Kills::default();
     for (number, point) in points.iter().enumerate() {
-        let paid = payments::payment(bank, start[0], start[1]).await;
-        let id = scene.kill_twice(&Input::Payment(paid.clone()), number, point).await;
-        let saga = payments::saga_as(bank, &Crash::never(), config());
-        scene.settle(&saga, id).await;
-        let ended = (payments::rows(bank, &saga, id).await, payments::balances(bank, &paid).await);
-        assert_eq!(ended, payments::expected(point, end, start), "after kill -9 {point}");
-        assert_eq!(payments::is_told(bank, id).await, ended.0.0 == Some(SagaState::Fail), "{point}");
+        for second in second.points(number) {
+            let paid = payments::payment(bank, start[0], start[1]).await;
+            let (id, again) = scene.kill_twice(&Input::Payment(paid.clone()), (number, second), point).await;
+            let saga = payments::saga_as(bank, &Crash::never(), config());
+            scene.settle(&saga, id).await;
+            let ended = (payments::rows(bank, &saga, id).await, payments::balances(bank, &paid).await);
+            let what = format!("after kill -9 {point}, then at {second}");
+            assert_eq!(ended, payments::expected(point, end, start), "{what}");
+            assert_eq!(payments::is_told(bank, id).await, ended.0.0 == Some(SagaState::Fail), "{what}");
+            if !kills.go_on(again) {
+                break;
+            }
+        }
     }
-    println!("{} points of a payment, killed at each, and in the check as well", points.len());
+    println!("payments: {} points, {kills}", points.len());
+}
+
+/// How many sagas were killed once, and how many twice.
+#[derive(Default)]
+struct Kills {
+    once: usize,
+    twice: usize,
+}
+
+impl Kills {
+    /// Counts one; whether the second was killed too, so that there may be points behind that.
+    fn go_on(&mut self, again: bool) -> bool {
+        *(if again { &mut self.twice } else { &mut self.once }) += 1;
+        again
+    }
+}
+
+impl fmt::Display for Kills {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "killed once {}, and in the check as well {}", self.once, self.twice)
+    }
 }
 
 /// Databases that several processes share, on the database's own clock.
@@ -132,8 +201,9 @@ impl Scene {
         Self { urls, bank: bank.shared_as(&prefix, LEASE), _made: made }
     }
 
-    /// Lets one process begin a saga and be killed at its point, and another deliver the check and be killed in it.
-    async fn kill_twice(&self, input: &Input, point: usize, name: &str) -> SagaId {
+    /// Lets one process begin a saga and be killed at the first point, and another deliver the check and be killed at the
+    /// second, if it gets there; whether it was.
+    async fn kill_twice(&self, input: &Input, (first, second): (usize, usize), name: &str) -> (SagaId, bool) {
         let saga = fresh_saga();
         let job = |checks, point| Job {
             urls: self.urls.clone(),
@@ -143,11 +213,9 @@ impl Scene {
             checks,
             point,
         };
-        let killed = run_process(&job(false, point)).await;
+        let killed = run_process(&job(false, first)).await;
         assert!(killed, "the process was not killed {name}");
-        // Not every check has that many points left; one that has fewer comes to its end.
-        run_process(&job(true, point % 7)).await;
-        saga
+        (saga, run_process(&job(true, second)).await)
     }
 
     /// Delivers until the saga is over and no message of it is left; where it stands then.
