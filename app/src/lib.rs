@@ -79,6 +79,7 @@ mod lock_guarded;
 pub mod notification;
 mod pipeline;
 mod pipeline_report;
+mod ration;
 mod relay;
 mod relay_config;
 mod relay_error;

@@ -21,6 +21,7 @@ use crate::{
     hold::Hold,
     holdings::Ticket,
     keeper::Keeper,
+    ration::{Ration, Rationed},
 };
 
 /// One run of a pipeline: everything that is under way in it.
@@ -29,7 +30,8 @@ pub(crate) struct Run {
     concurrency: usize,
     claims: Claims,
     keeper: Keeper,
-    attempts: FuturesUnordered<BoxFuture<'static, (Ticket, Ended)>>,
+    attempts: FuturesUnordered<Rationed<(Ticket, Ended)>>,
+    ration: Ration,
     /// What the running attempts are about.
     running: BTreeMap<Ticket, Running>,
     settlements: FuturesUnordered<BoxFuture<'static, Result<Settled, RelayError>>>,
@@ -63,6 +65,7 @@ impl Run {
             keeper: Keeper::new(Arc::clone(claims.settler())),
             claims,
             attempts: FuturesUnordered::new(),
+            ration: Ration::default(),
             running: BTreeMap::new(),
             settlements: FuturesUnordered::new(),
             phase: Phase::Working,
@@ -123,6 +126,7 @@ impl Run {
 
     fn poll_attempts(&mut self, cx: &mut Context<'_>) -> bool {
         let mut moved = false;
+        self.ration.refill();
         while let Poll::Ready(Some((ticket, ended))) = self.attempts.poll_next_unpin(cx) {
             self.ended(ticket, ended);
             moved = true;
@@ -195,7 +199,8 @@ impl Run {
         let (claimed, hold) = claim.into_parts();
         let (stop, registration) = AbortHandle::new_pair();
         let ticket = hold.ticket();
-        self.attempts.push(attempt(Arc::clone(&self.handler), ticket, claimed, registration).boxed());
+        let attempt = attempt(Arc::clone(&self.handler), ticket, claimed, registration).boxed();
+        self.attempts.push(self.ration.of(attempt));
         self.running.insert(ticket, Running { hold, stop });
     }
 
