@@ -1,4 +1,7 @@
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use claimstream_domain::{Begun, Fingerprint, NewStep, Step, StepChange, StepKey, StepResult};
 use claimstream_ports::{LockWait, Locked, StoreError};
@@ -264,7 +267,9 @@ pub async fn a_locked_step_is_busy_at_once_for_who_does_not_wait(stage: StepStag
     let first = new(begin(&stage.store, &step(&key, 1)).await.expect("begin"));
     let tx = stage.store.begin().await.expect("begin");
     assert_eq!(tx.lock_step(&key, LockWait::Wait).await.expect("lock"), Locked::Held(first.clone()));
+    let begun = Instant::now();
     assert_eq!(lock(&stage.rival, &key, LockWait::NoWait).await, Locked::Busy);
+    assert!(begun.elapsed() < AT_ONCE, "it waited for {:?}", begun.elapsed());
     assert_eq!(find(&stage.rival, &key).await, Some(first.clone()));
     tx.roll_back().await.expect("roll back");
     assert_eq!(lock(&stage.rival, &key, LockWait::NoWait).await, Locked::Held(first));
@@ -391,6 +396,9 @@ async fn until_answered<T, F: Future<Output = Result<T, StoreError>>>(mut call: 
         }
     }
 }
+
+/// Far less than a statement waits for a lock.
+const AT_ONCE: Duration = Duration::from_secs(2);
 
 /// Gives what was spawned a chance to come to its wait.
 async fn pause() {

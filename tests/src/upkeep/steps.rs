@@ -15,6 +15,10 @@ pub(super) fn add_to(suite: &mut Suite, place: &Place) {
     place.add(suite, "auto", keep(), what, leaves_what_a_message_may_come_for);
     let what = "x3_purge_leaves_what_a_dead_or_revived_message_may_come_for";
     place.add(suite, "auto", keep(), what, leaves_what_a_revived_message_may_come_for);
+    let what = "x3_purge_leaves_what_was_done_shortly_before_the_oldest_message";
+    place.add(suite, "auto", keep(), what, leaves_what_a_transaction_did_before_its_message);
+    let what = "a_step_that_changes_while_it_is_purged_stays";
+    place.add(suite, "auto", keep(), what, leaves_what_changes_meanwhile);
     let what = "steps_of_a_run_go_together_when_the_last_change_is_old";
     place.add(suite, "auto", keep(), what, takes_whole_runs);
     let what = "a_sweep_takes_steps_page_by_page";
@@ -48,6 +52,38 @@ async fn leaves_what_a_revived_message_may_come_for(scene: Scene) {
     assert_eq!(scene.outbox.purge_steps().await.expect("purge"), 0, "it is alive again");
     scene.finish_all().await;
     assert_eq!(scene.outbox.purge_steps().await.expect("purge"), 1);
+}
+
+/// A transaction writes its step before its message, and may last.
+async fn leaves_what_a_transaction_did_before_its_message(scene: Scene) {
+    begin(&scene.outbox, &step("earlier", "1")).await;
+    scene.clock.advance(Scene::MOMENT);
+    begin(&scene.outbox, &step("a", "1")).await;
+    scene.clock.advance(Retention::SHORTEST);
+    scene.enqueue(&[scene.message()]).await;
+    scene.clock.advance(KEPT * 2);
+    assert_eq!(scene.outbox.purge_steps().await.expect("purge"), 1, "the earlier one alone");
+    scene.finish_all().await;
+    assert_eq!(scene.outbox.purge_steps().await.expect("purge"), 1);
+}
+
+/// The purge has seen an old step, and waits for who is changing it.
+async fn leaves_what_changes_meanwhile(scene: Scene) {
+    let Begun::New(from) = begin(&scene.outbox, &step("a", "1")).await else { panic!("it was there") };
+    begin(&scene.outbox, &step("b", "1")).await;
+    scene.clock.advance(KEPT + Scene::MOMENT);
+    let tx = scene.outbox.begin_tx().await.expect("begin");
+    let key = step("a", "1").key;
+    let changed = scene.outbox.advance(&tx, &key, &from, &StepChange::to(2)).await.expect("advance");
+    let outbox = scene.outbox.clone();
+    let mut purge = tokio::spawn(async move { outbox.purge_steps().await });
+    let waits = tokio::time::timeout(Duration::from_millis(100), &mut purge).await.is_err();
+    assert!(waits, "the purge did not wait");
+    scene.outbox.commit_tx(tx).await.expect("commit");
+    assert_eq!(purge.await.expect("a purge").expect("purge"), 1, "b, which nobody has changed");
+    let tx = scene.outbox.begin_tx().await.expect("begin");
+    assert_eq!(scene.outbox.find(&tx, &key).await.expect("find"), changed);
+    scene.outbox.roll_back_tx(tx).await.expect("roll back");
 }
 
 async fn takes_whole_runs(scene: Scene) {
