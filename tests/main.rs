@@ -3,8 +3,8 @@
 use std::{process::ExitCode, sync::Arc};
 
 use claimstream_tests::{
-    Server, Suite, callers, cancellation, guarded, inbox, invariants, locks, model, openings, outages, pages,
-    runtimes, sagas, tcc, upkeep,
+    Server, Suite, callers, cancellation, fences, guarded, inbox, invariants, locks, model, openings,
+    outages, pages, runtimes, sagas, tcc, upkeep,
     venue::{SeaOrmVenue, Venues},
     wakeups,
 };
@@ -26,6 +26,7 @@ fn main() -> ExitCode {
     }
     if let Some(redis) = suite.add_redis(environment) {
         wakeups::add_to(&mut suite, &redis);
+        fences::add_to(&mut suite, &redis);
     }
     suite.add_unknown_requirements(environment);
     for what in ["sqlite::transactions", "sqlite::scenarios::a1_3"] {
