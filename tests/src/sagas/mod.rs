@@ -6,6 +6,7 @@
 mod bank;
 mod breakable;
 mod crash;
+mod pivot;
 mod points_and_balance;
 mod processes;
 mod remote;
@@ -88,7 +89,7 @@ fn add_clauses<D: Database>(
     open: impl Fn() -> BoxFuture<'static, Result<Bank<D>, StoreError>> + Clone + Send + Sync + 'static,
 ) {
     let all = transfer::clauses::<D>().into_iter().chain(points_and_balance::clauses::<D>());
-    let all = all.chain(remote::clauses::<D>());
+    let all = all.chain(pivot::clauses::<D>()).chain(remote::clauses::<D>());
     for (name, play) in all.filter(|(name, _)| owed(name)) {
         let open = open.clone();
         suite.add_async_trial(&format!("{venue}::sagas::{name}"), async move {

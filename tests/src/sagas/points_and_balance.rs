@@ -33,15 +33,15 @@ const HOUR: Duration = Duration::from_secs(3600);
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Payment {
     from: Purse,
-    to: Purse,
+    pub(super) to: Purse,
     jifen: i64,
-    yue: i64,
+    pub(super) yue: i64,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Purse {
+pub(super) struct Purse {
     jifen: Account,
-    yue: Account,
+    pub(super) yue: Account,
 }
 
 pub(super) fn clauses<D: Database>() -> Vec<(&'static str, Play<D>)> {

@@ -22,6 +22,7 @@ pub(super) fn clauses<D: Database>() -> Vec<(&'static str, Play<D>)> {
     clauses![
         s4_1_a_remote_call_takes_effect_once_whatever_the_crash_point,
         s4_1_a_remote_call_is_cancelled_once_whatever_the_crash_point,
+        s4_1_a_remote_call_whose_answer_was_lost_is_cancelled_by_an_order,
         s4_1_a_saga_asked_for_in_a_transaction_runs_exactly_if_it_commits,
     ]
 }
@@ -115,6 +116,20 @@ async fn s4_1_a_remote_call_is_cancelled_once_whatever_the_crash_point<D: Databa
             );
             return assert!(number >= 15, "only {number} points");
         }
+    }
+}
+
+async fn s4_1_a_remote_call_whose_answer_was_lost_is_cancelled_by_an_order<D: Database>(bank: Bank<D>) {
+    for point in ["inside hotel Done", "before hotel Done", "after hotel Done"] {
+        let (id, hotel, crash) = (fresh_saga(), Hotel::default(), Crash::at_point(point));
+        let started = crash.run(trip(&bank, &crash, &hotel, false).start(id, "anna", "Rome".into())).await;
+        assert!(started.is_none() && hotel.all() == [Booking::Booked], "{point}");
+        let sound = trip(&bank, &Crash::never(), &hotel, false);
+        let order = sound.order(SagaOrderKind::RollBack, id, "anna", "Rome".into());
+        bank.enqueue(order.expect("a message")).await;
+        bank.settle_all(&sound).await;
+        assert_eq!(bank.state(&sound.queue(), id).await, Some(SagaState::Fail), "{point}");
+        assert_eq!(hotel.all(), [Booking::Cancelled], "{point}");
     }
 }
 

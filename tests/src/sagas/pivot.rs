@@ -1,0 +1,87 @@
+//! S4-B: what stands behind the pivot is never undone, and what is called off before it goes on without its runner.
+
+use std::time::Duration;
+
+use claimstream::saga::{SagaError, SagaOrderKind, SagaOutcome, SagaState};
+use claimstream_domain::{
+    StepKey, Verdict,
+    saga::SagaStepState::{Done, RolledBack},
+};
+
+use super::{
+    Play,
+    bank::{Bank, Database, fresh_saga},
+    clauses,
+    crash::Crash,
+    points_and_balance::{FAILED, SHORT, UNPAID, balances, is_told, payment, rows, saga},
+};
+
+pub(super) fn clauses<D: Database>() -> Vec<(&'static str, Play<D>)> {
+    clauses![
+        s4b_a_step_behind_the_pivot_that_refuses_is_an_alarm_and_nothing_is_given_back,
+        s4b_a_step_behind_the_pivot_that_is_rolled_back_is_an_alarm_and_nothing_is_written,
+        s4b_a_call_off_whose_runner_dies_goes_on_by_its_own_order_at_once,
+        s4b_a_roll_back_order_of_what_nobody_has_begun_calls_it_off_and_tells,
+    ]
+}
+
+async fn s4b_a_step_behind_the_pivot_that_refuses_is_an_alarm_and_nothing_is_given_back<D: Database>(
+    bank: Bank<D>,
+) {
+    // A payment of less than nothing: the payee has not what it takes, and the payer has had it.
+    let (id, mut paid) = (fresh_saga(), payment(&bank, 1_000, 10_000).await);
+    paid.yue = -20_000;
+    let saga = saga(&bank, &Crash::never());
+    let refused = saga.start(id, "anna", paid.clone()).await;
+    assert!(matches!(refused, Err(SagaError::Broken { .. })), "{refused:?}");
+    let taken = [Some(Done), Some(Done), Some(Done), None];
+    assert_eq!(rows(&bank, &saga, id).await, (Some(SagaState::Committing), taken));
+    assert_eq!(balances(&bank, &paid).await, [900, 30_000, 1_100, 10_000]);
+    assert_eq!((saga.tally().alarms, is_told(&bank, id).await), (1, false));
+    bank.pay_in(&paid.to.yue, 10_000).await;
+    assert_eq!(saga.proceed(id).await.expect("an outcome"), SagaOutcome::Finish);
+    assert_eq!(balances(&bank, &paid).await, [900, 30_000, 1_100, 0]);
+    bank.settle_all(&saga).await;
+}
+
+async fn s4b_a_step_behind_the_pivot_that_is_rolled_back_is_an_alarm_and_nothing_is_written<D: Database>(
+    bank: Bank<D>,
+) {
+    for (database, step) in [(3, "jifen_in"), (4, "yue_in")] {
+        let (id, paid) = (fresh_saga(), payment(&bank, 1_000, 10_000).await);
+        let crash = Crash::at_point("after jifen_in Done");
+        crash.run(saga(&bank, &crash).start(id, "anna", paid.clone())).await;
+        let sound = saga(&bank, &Crash::never());
+        let key = StepKey::new(sound.queue().as_str(), &id.to_string(), step).expect("a key");
+        bank.forge(database, key, RolledBack.code()).await;
+        let before = (rows(&bank, &sound, id).await, balances(&bank, &paid).await);
+        let verdicts = bank.settle_all(&sound).await;
+        assert!(matches!(verdicts[..], [Verdict::Bury { .. }]), "{step}: {verdicts:?}");
+        assert_eq!((rows(&bank, &sound, id).await, balances(&bank, &paid).await), before, "{step}");
+        assert_eq!(sound.tally().alarms, 1, "{step}");
+    }
+}
+
+async fn s4b_a_call_off_whose_runner_dies_goes_on_by_its_own_order_at_once<D: Database>(bank: Bank<D>) {
+    let (id, paid) = (fresh_saga(), payment(&bank, 1_000, 500).await);
+    let crash = Crash::at_point("after saga ToRollback");
+    assert!(crash.run(saga(&bank, &crash).start(id, "anna", paid.clone())).await.is_none());
+    let sound = saga(&bank, &Crash::never());
+    bank.pass_time(Duration::from_millis(1)).await;
+    assert_eq!(bank.deliver(&sound).await, [Verdict::ack()], "the order, and the check is not due");
+    assert_eq!(bank.state(&sound.queue(), id).await, Some(SagaState::Fail));
+    assert_eq!(balances(&bank, &paid).await, SHORT);
+    bank.settle_all(&sound).await;
+}
+
+async fn s4b_a_roll_back_order_of_what_nobody_has_begun_calls_it_off_and_tells<D: Database>(bank: Bank<D>) {
+    let (id, paid, saga) = (fresh_saga(), payment(&bank, 1_000, 10_000).await, saga(&bank, &Crash::never()));
+    let order = saga.order(SagaOrderKind::RollBack, id, "anna", paid.clone());
+    bank.enqueue(order.expect("a message")).await;
+    assert_eq!(bank.deliver(&saga).await, [Verdict::ack()]);
+    assert!(is_told(&bank, id).await);
+    let late = saga.start(id, "anna", paid.clone()).await.expect("an outcome");
+    assert!(matches!(late, SagaOutcome::Fail { .. }), "{late:?}");
+    assert_eq!((rows(&bank, &saga, id).await, balances(&bank, &paid).await), (FAILED, UNPAID));
+    bank.settle_all(&saga).await;
+}
