@@ -33,6 +33,8 @@ pub(super) fn scenarios<S: Place>() -> Vec<Scenario<S>> {
         a3_6_a_try_that_fails_is_made_again_until_the_deadline_cancels,
         a3_6_confirm_is_repeated_past_the_deadline_until_it_succeeds,
         a3_6_a_check_that_decides_while_branches_are_tried_wins,
+        a3_6_a_check_that_decides_when_every_branch_is_tried_wins,
+        a3_6_what_a_run_has_decided_is_carried_out_at_once,
         a3_6_a_transaction_that_was_not_committed_is_not_driven,
         a3_6_an_id_that_is_used_again_is_the_same_transaction_or_refused,
     ]
@@ -163,25 +165,42 @@ async fn a3_6_confirm_is_repeated_past_the_deadline_until_it_succeeds<S: Place>(
 async fn a3_6_a_check_that_decides_while_branches_are_tried_wins<S: Place>(world: World<S>) {
     let scene = Arc::new(Scene::open(world, 10, 1).await);
     let slow = Script::default();
-    let coordinator = scene.coordinator(&slow);
-    let global = scene.global();
-    *slow.meanwhile.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new({
-        let scene = scene.clone();
-        move || {
-            let scene = scene.clone();
-            Box::pin(async move {
-                let other = scene.coordinator(&Script::default());
-                scene.world.stage.advance(other.config().deadline).await;
-                assert_eq!(scene.world.drive(&other).await, 1, "the check");
-            })
-        }
-    }));
+    let (coordinator, global) = (scene.coordinator(&slow), scene.global());
+    slow.check_meanwhile(&scene, Moment::Before);
     let decision = coordinator.run(&global).await.expect("a decision");
     assert!(matches!(decision, Decision::Cancel(_)), "{decision:?}");
     scene.world.drive_to_the_end(&coordinator).await;
     assert_eq!(coordinator.state(&global.gid).await.expect("a state"), Some(GlobalState::Cancelled));
     assert_eq!(scene.states(&global.gid).await, [Some(Cancelled), Some(EmptyRollback)]);
     assert_eq!(scene.stocks().await, [sold(10, 0), sold(1, 0)]);
+}
+
+/// The run has tried everything and has read that nothing is decided.
+async fn a3_6_a_check_that_decides_when_every_branch_is_tried_wins<S: Place>(world: World<S>) {
+    let scene = Arc::new(Scene::open(world, 10, 1).await);
+    let slow = Script::default();
+    let (coordinator, global) = (scene.coordinator(&slow), scene.global());
+    slow.check_meanwhile(&scene, Moment::After);
+    assert_eq!(coordinator.run(&global).await.expect("a decision"), Decision::Cancel(None));
+    scene.world.drive_to_the_end(&coordinator).await;
+    assert_eq!(coordinator.state(&global.gid).await.expect("a state"), Some(GlobalState::Cancelled));
+    assert_eq!(scene.states(&global.gid).await, [Some(Cancelled), Some(Cancelled)]);
+    assert_eq!(scene.stocks().await, [sold(10, 0), sold(1, 0)]);
+}
+
+async fn a3_6_what_a_run_has_decided_is_carried_out_at_once<S: Place>(world: World<S>) {
+    let scene = Scene::open(world, 10, 1).await;
+    let coordinator = scene.coordinator(&Script::default());
+    for (decided, ended) in
+        [(Decision::Confirm, GlobalState::Confirmed), (Decision::Cancel(None), GlobalState::Cancelled)]
+    {
+        let global = scene.global();
+        let told = coordinator.run(&global).await.expect("a decision");
+        assert_eq!(std::mem::discriminant(&told), std::mem::discriminant(&decided), "{told:?}");
+        assert_eq!(scene.world.drive(&coordinator).await, 1, "the check message comes later");
+        assert_eq!(coordinator.state(&global.gid).await.expect("a state"), Some(ended));
+    }
+    scene.world.drive_to_the_end(&coordinator).await;
 }
 
 async fn a3_6_a_transaction_that_was_not_committed_is_not_driven<S: Place>(world: World<S>) {
@@ -285,7 +304,7 @@ impl<S: Place> Scene<S> {
 }
 
 /// When a process dies: before or after a call has taken effect.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Moment {
     Before,
     After,
@@ -300,13 +319,38 @@ struct Script {
     dies_at: Option<(u32, Moment)>,
     /// Which call fails how often.
     fails: Option<(&'static str, Operation, u32)>,
-    /// What happens between the first Try and the second.
-    meanwhile: Arc<Mutex<Option<Meanwhile>>>,
+    /// What happens before or after the second Try.
+    meanwhile: Arc<Mutex<Option<(Moment, Meanwhile)>>>,
     count: Arc<AtomicU32>,
     called: Arc<Mutex<Vec<(&'static str, Operation)>>>,
 }
 
 impl Script {
+    /// At the second Try the deadline passes, and somebody else has the check message.
+    fn check_meanwhile<S: Place>(&self, scene: &Arc<Scene<S>>, moment: Moment) {
+        let scene = scene.clone();
+        let check: Meanwhile = Box::new(move || {
+            let scene = scene.clone();
+            Box::pin(async move {
+                let other = scene.coordinator(&Script::default());
+                scene.world.stage.advance(other.config().deadline).await;
+                assert_eq!(scene.world.drive(&other).await, 1, "the check");
+            })
+        });
+        *self.meanwhile.lock().unwrap_or_else(PoisonError::into_inner) = Some((moment, check));
+    }
+
+    /// Lets happen what is to happen at this moment of a call.
+    async fn comes_to(&self, number: u32, moment: Moment) {
+        let meanwhile = {
+            let mut meanwhile = self.meanwhile.lock().unwrap_or_else(PoisonError::into_inner);
+            meanwhile.take_if(|(at, _)| number == 2 && *at == moment)
+        };
+        if let Some((_, happens)) = meanwhile {
+            happens().await;
+        }
+    }
+
     fn calls(&self, name: &str, operation: Operation) -> usize {
         let called = self.called.lock().unwrap_or_else(PoisonError::into_inner);
         called.iter().filter(|call| **call == (name, operation)).count()
@@ -336,12 +380,7 @@ impl<P: Participant> Participant for Scripted<P> {
         let (script, operation) = (&self.script, call.key.operation);
         let number = script.count.fetch_add(1, Ordering::SeqCst) + 1;
         script.called.lock().unwrap_or_else(PoisonError::into_inner).push((self.name, operation));
-        if number == 2 {
-            let meanwhile = script.meanwhile.lock().unwrap_or_else(PoisonError::into_inner).take();
-            if let Some(meanwhile) = meanwhile {
-                meanwhile().await;
-            }
-        }
+        script.comes_to(number, Moment::Before).await;
         if matches!(script.dies_at, Some((at, Moment::Before)) if at == number) {
             futures::future::pending::<()>().await;
         }
@@ -352,6 +391,7 @@ impl<P: Participant> Participant for Scripted<P> {
             return Err(ParticipantError::failed("it cannot be reached"));
         }
         let done = self.participant.carry_out(call).await;
+        script.comes_to(number, Moment::After).await;
         if matches!(script.dies_at, Some((at, Moment::After)) if at == number) {
             futures::future::pending::<()>().await;
         }
