@@ -18,7 +18,7 @@ type Rule = fn(&Tree) -> Vec<String>;
 
 /// Adds the invariants.
 pub fn add_to(suite: &mut Suite) {
-    let rules: [(&str, Rule); 12] = [
+    let rules: [(&str, Rule); 13] = [
         ("dependencies_point_inwards", edges::dependencies_point_inwards),
         ("the_domain_has_no_async_clock_or_randomness", words::domain_is_pure),
         ("nothing_is_spawned_in_domain_ports_and_app", words::nothing_is_spawned),
@@ -26,6 +26,7 @@ pub fn add_to(suite: &mut Suite) {
         ("sql_stands_in_sql_files", sql::stands_in_sql_files),
         ("a_statement_that_ends_or_extends_a_claim_shows_the_claim_id", sql::shows_the_claim_id),
         ("whoever_writes_a_shard_lease_shows_the_fence", sql::shows_the_fence),
+        ("a_server_tells_the_time_by_its_own_clock", sql::tells_the_time),
         ("every_package_takes_the_workspace_lints", words::lints_are_taken),
         ("the_code_of_the_readme_is_compiled", readme::is_compiled),
         ("the_code_of_the_pages_is_compiled", readme::pages_are_compiled),

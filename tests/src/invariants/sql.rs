@@ -56,6 +56,21 @@ pub(super) fn shows_the_fence(tree: &Tree) -> Vec<String> {
     complaints
 }
 
+/// On a server, leases, locks and delays are counted by the server's clock, in UTC: no statement takes the time of a client,
+/// which may be wrong, or that of a session's time zone.
+pub(super) fn tells_the_time(tree: &Tree) -> Vec<String> {
+    let files = tree.files("adapters/sea-orm/src/sql/mysql", ".sql", 40);
+    let timed = files.iter().filter(|file| statement(file).contains("UTC_TIMESTAMP(6)")).count();
+    assert!(timed >= 20, "only {timed} statements look at a clock");
+    let wrong = files.iter().filter_map(|file| Some((file, foreign_clock(file)?)));
+    wrong.map(|(file, clock)| format!("{} asks {clock} for the time", file.path)).collect()
+}
+
+fn foreign_clock(file: &File) -> Option<&'static str> {
+    let clocks = [":now", " NOW(", "SYSDATE", "CURRENT_TIMESTAMP", "CURDATE", "LOCALTIME"];
+    clocks.into_iter().find(|clock| statement(file).to_uppercase().contains(&clock.to_uppercase()))
+}
+
 const UNDER_A_LEASE: [&str; 5] = ["lease_charge", "lease_done", "lease_retry", "lease_park", "lease_dead"];
 
 /// The one Rust file that writes SQL: the script it prints for people who own their schema ends with a statement that
@@ -124,6 +139,14 @@ mod tests {
         for line in ["fn update(&self)", "let name = \"SELECTED\";", "Update::Set"] {
             assert!(!is_sql(line), "{line}");
         }
+    }
+
+    #[test]
+    fn finds_a_foreign_clock() {
+        let clock = |text: &str| foreign_clock(&File::new("x.sql", text));
+        assert_eq!(clock("-- not :now\nUPDATE t SET a = UTC_TIMESTAMP(6)"), None);
+        assert_eq!(clock("SELECT id FROM t WHERE a <= :now"), Some(":now"));
+        assert_eq!(clock("SELECT id FROM t WHERE a <= now(6)"), Some(" NOW("));
     }
 
     #[test]
