@@ -31,10 +31,11 @@ pub(crate) struct Run {
     claims: Claims,
     keeper: Keeper,
     attempts: FuturesUnordered<Rationed<(Ticket, Ended)>>,
-    ration: Ration,
+    attempts_ration: Ration,
     /// What the running attempts are about.
     running: BTreeMap<Ticket, Running>,
-    settlements: FuturesUnordered<BoxFuture<'static, Result<Settled, RelayError>>>,
+    settlements: FuturesUnordered<Rationed<Result<Settled, RelayError>>>,
+    settlements_ration: Ration,
     phase: Phase,
     panicked: u64,
     failure: Option<RelayError>,
@@ -65,9 +66,10 @@ impl Run {
             keeper: Keeper::new(Arc::clone(claims.settler())),
             claims,
             attempts: FuturesUnordered::new(),
-            ration: Ration::default(),
+            attempts_ration: Ration::default(),
             running: BTreeMap::new(),
             settlements: FuturesUnordered::new(),
+            settlements_ration: Ration::default(),
             phase: Phase::Working,
             panicked: 0,
             failure: None,
@@ -126,7 +128,7 @@ impl Run {
 
     fn poll_attempts(&mut self, cx: &mut Context<'_>) -> bool {
         let mut moved = false;
-        self.ration.refill();
+        self.attempts_ration.refill();
         while let Poll::Ready(Some((ticket, ended))) = self.attempts.poll_next_unpin(cx) {
             self.ended(ticket, ended);
             moved = true;
@@ -149,11 +151,12 @@ impl Run {
     }
 
     fn settle(&mut self, hold: Hold, verdict: Verdict) {
-        self.settlements.push(hold.settle(verdict).boxed());
+        self.settlements.push(self.settlements_ration.of(hold.settle(verdict).boxed()));
     }
 
     fn poll_settlements(&mut self, cx: &mut Context<'_>) -> bool {
         let mut moved = false;
+        self.settlements_ration.refill();
         // Their outcomes are in the books, and in the trace where they failed.
         while let Poll::Ready(Some(_)) = self.settlements.poll_next_unpin(cx) {
             moved = true;
@@ -200,7 +203,7 @@ impl Run {
         let (stop, registration) = AbortHandle::new_pair();
         let ticket = hold.ticket();
         let attempt = attempt(Arc::clone(&self.handler), ticket, claimed, registration).boxed();
-        self.attempts.push(self.ration.of(attempt));
+        self.attempts.push(self.attempts_ration.of(attempt));
         self.running.insert(ticket, Running { hold, stop });
     }
 

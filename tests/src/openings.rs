@@ -28,9 +28,12 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     }
 }
 
+/// So often that one of them comes between two statements of another.
+const OPENINGS: usize = 40;
+
 /// Instances with different configurations start on an empty database at one time.
 async fn agree_on_the_shards(venue: &SeaOrmVenue) {
-    for _ in 0..5 {
+    for _ in 0..OPENINGS {
         let url = venue.fresh_database().await.expect("a database");
         let starts = [4, 16, 2, 32].map(|shards| {
             let shards = ShardCount::new(shards).expect("a shard count");

@@ -168,8 +168,8 @@ fn sqlite_kind(code: &str) -> StoreErrorKind {
     match (code, code & 0xff) {
         // UNIQUE and PRIMARY KEY.
         (2067 | 1555, _) => StoreErrorKind::Conflict,
-        // BUSY, LOCKED, INTERRUPT.
-        (_, 5 | 6 | 9) => StoreErrorKind::Transient,
+        // BUSY, LOCKED, INTERRUPT, SCHEMA (which somebody has just changed).
+        (_, 5 | 6 | 9 | 17) => StoreErrorKind::Transient,
         // READONLY, IOERR, FULL, CANTOPEN.
         (_, 8 | 10 | 13 | 14) => StoreErrorKind::Unavailable,
         // ERROR (such as an unknown table), PERM, AUTH.
@@ -202,6 +202,7 @@ mod tests {
     fn sqlite_codes_have_their_kinds() {
         assert_eq!(sqlite_kind("5"), StoreErrorKind::Transient);
         assert_eq!(sqlite_kind("517"), StoreErrorKind::Transient);
+        assert_eq!(sqlite_kind("17"), StoreErrorKind::Transient);
         assert_eq!(sqlite_kind("2067"), StoreErrorKind::Conflict);
         assert_eq!(sqlite_kind("13"), StoreErrorKind::Unavailable);
         assert_eq!(sqlite_kind("11"), StoreErrorKind::Corrupt);

@@ -65,8 +65,30 @@ impl crate::SeaOrmOutbox {
     }
 }
 
+/// How often the schema is made or read when others who start at the same time come between.
+const TRIES: usize = 10;
+
 /// Makes or checks the tables and answers into how many shards queues are cut.
+///
+/// Every statement may be repeated: whoever comes between has made what this one would have made.
 pub(crate) async fn prepare(
+    db: &DatabaseConnection,
+    sql: &Statements,
+    dialect: Dialect,
+    clock: &ServerClock,
+    create: bool,
+    shards: ShardCount,
+) -> Result<ShardCount, StoreError> {
+    let mut tries = 1;
+    loop {
+        match prepare_once(db, sql, dialect, clock, create, shards).await {
+            Err(between) if between.kind() == StoreErrorKind::Transient && tries < TRIES => tries += 1,
+            prepared => return prepared,
+        }
+    }
+}
+
+async fn prepare_once(
     db: &DatabaseConnection,
     sql: &Statements,
     dialect: Dialect,
