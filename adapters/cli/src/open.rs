@@ -54,6 +54,7 @@ impl Database {
             create_schema,
             shards: self.shards,
             retention: self.retention,
+            step_retention: self.step_retention,
             max_connections: self.max_connections,
             acquire_timeout: self.acquire_timeout,
             ..OpenOptions::default()

@@ -16,6 +16,9 @@ pub enum SagaError {
     /// There is no saga with this id.
     #[error("there is no saga {0}")]
     Unknown(SagaId),
+    /// It was over so long ago that its steps have been forgotten.
+    #[error("saga {0} is over, and its steps have been forgotten")]
+    Forgotten(SagaId),
     /// Something is as it must never be; an alarm has been raised, and nothing was written.
     #[error("saga {saga} is broken and was left as it is: {reason}")]
     Broken {

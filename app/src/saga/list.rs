@@ -101,6 +101,9 @@ where
     /// Goes on with a saga, as its check message does.
     pub async fn proceed(&self, id: SagaId) -> Result<SagaOutcome, SagaError> {
         let record = self.0.home.saga(self.scope(), id).await?.ok_or(SagaError::Unknown(id))?;
+        if record.row.is_none() {
+            return Err(SagaError::Forgotten(id));
+        }
         let input = serde_json::from_str(&record.input)
             .map_err(|e| Invalid::Malformed { what: "saga input", why: e.to_string() })?;
         let run = SagaRun { row: self.row(id)?, id, owner: record.owner, json: record.input, input };

@@ -40,6 +40,8 @@ async fn an_id_is_used_once_for_good(transfers: &Saga<Transfer, SeaOrmOutbox>, d
     let again = transfers.start(finished, "anna", Transfer { from: 1, to: 2, amount: 100 }).await;
     let refused = matches!(&again, Err(SagaError::Store(error)) if error.kind() == StoreErrorKind::Conflict);
     assert!(refused, "{again:?}");
+    let gone_on = transfers.proceed(finished).await;
+    assert!(matches!(gone_on, Err(SagaError::Forgotten(id)) if id == finished), "{gone_on:?}");
     assert_eq!((balance(&databases[1], 1).await, balance(&databases[0], 2).await), (300, 1_700));
 }
 

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use claimstream_domain::{Retention, ShardCount};
+use claimstream_domain::{Retention, ShardCount, StepRetention};
 use claimstream_sea_orm::{OpenOptions, Order, Strategy, StrategyChoice};
 
 use super::{Claiming, Contradiction, DatabaseUrl, LockPlace, SecretSource, Setting};
@@ -24,6 +24,8 @@ pub struct Database {
     pub shards: ShardCount,
     /// How long what finished messages leave behind is kept; `keep 1d` unless told otherwise.
     pub retention: Retention,
+    /// How long steps of the step ledger are kept, and with them what inboxes remember; 30 days unless told otherwise.
+    pub step_retention: Duration,
     /// Whether `notify` and `relay` make tables that are missing; they do unless told otherwise.
     pub create_schema: bool,
     /// The most connections, at least 2; 10 unless told otherwise.
@@ -42,6 +44,7 @@ impl Database {
         visit("database.order", &mut self.order);
         visit("database.shards", &mut self.shards);
         visit("database.retention", &mut self.retention);
+        visit("database.step_retention", &mut self.step_retention);
         visit("database.create_schema", &mut self.create_schema);
         visit("database.max_connections", &mut self.max_connections);
         visit("database.acquire_timeout", &mut self.acquire_timeout);
@@ -53,6 +56,9 @@ impl Database {
             found.push(("database.max_connections".into(), "the self-check needs at least 2".into()));
         }
         found.extend(self.contradiction_of_lock());
+        if let Err(why) = StepRetention::check(self.step_retention) {
+            found.push(("database.step_retention".into(), why.to_string()));
+        }
         if self.order != Order::None && self.choice() != StrategyChoice::Exactly(Strategy::ShardLease) {
             let why = "only strategy shard_lease keeps an order; set database.strategy = \"shard_lease\"";
             found.push(("database.order".into(), why.into()));
@@ -93,6 +99,7 @@ impl Default for Database {
             order: options.order,
             shards: options.shards,
             retention: options.retention,
+            step_retention: options.step_retention,
             create_schema: options.create_schema,
             max_connections: options.max_connections,
             acquire_timeout: options.acquire_timeout,

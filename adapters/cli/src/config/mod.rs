@@ -199,6 +199,9 @@ mod tests {
         assert!(why("requests.retry.max_attempts", "0").contains("`requests.retry.max_attempts`: "));
         assert!(why("messages.retry.cap", "1s").contains("`messages.retry.cap`: retry cap is 1s"));
         assert!(why("database.retention", "keep 10m").contains("must be keep 1h or longer, or delete"));
+        assert!(
+            why("database.step_retention", "1m").contains("`database.step_retention`: step_retention is 1m")
+        );
         assert!(why("database.retention", "7d").contains("neither \"delete\" nor like \"keep 7d\""));
         assert!(why("database.max_connections", "1").contains("at least 2"));
         assert!(why("database.strategy", "lock_guarded").contains("set database.lock = \"database\""));
