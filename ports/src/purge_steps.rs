@@ -6,7 +6,8 @@ use crate::StoreError;
 
 /// Forgets steps that nobody can come for any more.
 ///
-/// Implementors owe: the steps of a run go together, once the last change of the run is older than the retention; and
+/// Implementors owe: the steps of a run go together, once the last change of the run is older than the retention, but one
+/// that is changed while they go stays; and
 /// none goes that was changed after the oldest message that is live or a dead letter in the same store had come into
 /// being, because that message may still come for it.
 #[async_trait]

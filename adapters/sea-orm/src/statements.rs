@@ -55,7 +55,7 @@ statements! {
         request_insert, request_known, request_open, request_read, request_close, request_reopen,
         request_cancel,
         message_record, message_status, message_conclude, message_reopen, message_count, message_page,
-        step_begin, step_lock, step_find, step_change, step_oldest, step_page, step_forget,
+        step_begin, step_lock, step_find, step_change, step_live, step_dead, step_page, step_forget,
         saga_note, saga_read, saga_page, saga_page_after,
         shard_list, shard_insert, schema_version, schema_applied;
     mysql:

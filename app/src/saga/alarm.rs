@@ -1,5 +1,5 @@
 use claimstream_domain::{
-    DedupKey, Invalid, MessageId, NewMessage, Payload, QueueName, Reason, StepKey, saga::SagaId,
+    DedupKey, Invalid, MessageId, NewMessage, Payload, QueueName, Reason, saga::SagaId,
 };
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -28,8 +28,8 @@ pub enum SagaAlarmKind {
 }
 
 impl SagaAlarm {
-    pub(super) fn new(row: &StepKey, saga: SagaId, alarm: SagaAlarmKind, reason: &Reason) -> Self {
-        Self { scope: row.scope().into(), saga, alarm, reason: reason.as_str().into() }
+    pub(super) fn new(scope: &str, saga: SagaId, alarm: SagaAlarmKind, reason: &Reason) -> Self {
+        Self { scope: scope.into(), saga, alarm, reason: reason.as_str().into() }
     }
 
     /// The message that carries it; a second one of the same saga about the same is not taken in.

@@ -16,8 +16,8 @@ pub enum SagaError {
     /// There is no saga with this id.
     #[error("there is no saga {0}")]
     Unknown(SagaId),
-    /// It was over so long ago that its steps have been forgotten.
-    #[error("saga {0} is over, and its steps have been forgotten")]
+    /// Its steps have been forgotten, as they are long after its end.
+    #[error("the steps of saga {0} have been forgotten; it is not gone on with")]
     Forgotten(SagaId),
     /// Something is as it must never be; an alarm has been raised, and nothing was written.
     #[error("saga {saga} is broken and was left as it is: {reason}")]

@@ -1,5 +1,8 @@
 use async_trait::async_trait;
-use claimstream_domain::{Claimed, Verdict, saga::SagaOrder};
+use claimstream_domain::{
+    Claimed, Reason, Verdict,
+    saga::{SagaId, SagaOrder},
+};
 use claimstream_ports::Handler;
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -20,14 +23,17 @@ where
         };
         let run = match self.ordered(&order) {
             Ok(run) => run,
-            Err(error) => return Verdict::bury(error),
+            Err(error) => return self.unreadable(order.saga, error).await,
         };
+        if claimed.attempt > self.config().alarm_after {
+            // Told beforehand, for those whose deliveries end the process.
+            let reason = Reason::new(format_args!("delivery {}", claimed.attempt));
+            self.late(&run, &reason).await;
+        }
         match self.enter(&run, order.order.entry()).await {
             Ok(SagaOutcome::Underway { reason }) => {
-                if claimed.attempt >= self.config().alarm_after
-                    && let Err(error) = self.alarm(&run, SagaAlarmKind::Late, &reason).await
-                {
-                    tracing::warn!(saga = %run.row, %error, "saga.alarm.not_raised");
+                if claimed.attempt >= self.config().alarm_after {
+                    self.late(&run, &reason).await;
                 }
                 Verdict::nack(reason)
             }
@@ -44,6 +50,20 @@ where
     I: Serialize + DeserializeOwned + Send + Sync + 'static,
     H: SagaHome + 'static,
 {
+    /// Keeps an order that cannot be read, such as one from before its input had a new field, and says so.
+    async fn unreadable(&self, saga: SagaId, error: SagaError) -> Verdict {
+        match self.alarm(saga, SagaAlarmKind::Broken, &Reason::new(&error)).await {
+            Err(SagaError::Store(unavailable)) => Verdict::nack(unavailable),
+            _ => Verdict::bury(error),
+        }
+    }
+
+    async fn late(&self, run: &SagaRun<I>, reason: &Reason) {
+        if let Err(error) = self.alarm(run.id, SagaAlarmKind::Late, reason).await {
+            tracing::warn!(saga = %run.row, %error, "saga.alarm.not_raised");
+        }
+    }
+
     fn ordered(&self, order: &SagaOrder) -> Result<SagaRun<I>, SagaError> {
         let malformed = |e: serde_json::Error| claimstream_domain::Invalid::Malformed {
             what: "saga input",

@@ -174,7 +174,7 @@ where
             }
             Halt::Invariant(reason) | Halt::Business(reason) => {
                 tracing::error!(saga = %run.row, %reason, "saga.broken");
-                self.alarm(run, SagaAlarmKind::Broken, &reason).await?;
+                self.alarm(run.id, SagaAlarmKind::Broken, &reason).await?;
                 Err(SagaError::Broken { saga: run.id, reason })
             }
         }
@@ -183,11 +183,11 @@ where
     /// Enqueues an alarm; a second one of the same saga about the same is not taken in.
     pub(super) async fn alarm(
         &self,
-        run: &SagaRun<I>,
+        saga: SagaId,
         kind: SagaAlarmKind,
         reason: &Reason,
     ) -> Result<(), SagaError> {
-        let (home, alarm) = (&self.0.home, SagaAlarm::new(&run.row, run.id, kind, reason));
+        let (home, alarm) = (&self.0.home, SagaAlarm::new(self.scope(), saga, kind, reason));
         let message = alarm.message(self.0.config.alarms.clone())?;
         let enqueued: Result<Vec<Enqueued>, SagaError> = in_transaction(home, &*self.0.timer, |tx| {
             work(async { Ok(home.enqueue(tx, std::slice::from_ref(&message)).await?) })
@@ -232,8 +232,7 @@ where
     }
 
     fn run(&self, id: SagaId, owner: &str, input: I) -> Result<SagaRun<I>, SagaError> {
-        let json = serde_json::to_string(&input)
-            .map_err(|e| Invalid::Malformed { what: "saga input", why: e.to_string() })?;
+        let json = lasting(&input).map_err(|why| Invalid::Malformed { what: "saga input", why })?;
         self.run_of(id, owner, json, input)
     }
 
@@ -267,6 +266,19 @@ where
             | StepFailure::Invariant(reason) => SagaError::Broken { saga: run.id, reason },
         }
     }
+}
+
+/// The JSON of an input that comes back from its messages as it went into them; otherwise whoever goes on with the saga would
+/// have another one.
+fn lasting<I: Serialize + DeserializeOwned>(input: &I) -> Result<String, String> {
+    let told = |e: serde_json::Error| e.to_string();
+    let json = serde_json::to_string(input).map_err(told)?;
+    let carried: serde_json::Value = serde_json::from_str(&json).map_err(told)?;
+    let back: I = serde_json::from_value(carried).map_err(told)?;
+    if serde_json::to_string(&back).map_err(told)? == json {
+        return Ok(json);
+    }
+    Err("it does not come back from JSON as it went; use maps that have an order, and numbers of at most 64 bits".into())
 }
 
 impl<I, H: SagaHome> Saga<I, H> {

@@ -3,6 +3,7 @@
 //! A crash is a runner that is stopped at a named point of a transaction and dropped there, or a process that is killed
 //! there; a late one is stopped and goes on when others have been at work.
 
+mod alarms;
 mod bank;
 mod breakable;
 mod crash;
@@ -89,7 +90,7 @@ fn add_clauses<D: Database>(
     open: impl Fn() -> BoxFuture<'static, Result<Bank<D>, StoreError>> + Clone + Send + Sync + 'static,
 ) {
     let all = transfer::clauses::<D>().into_iter().chain(points_and_balance::clauses::<D>());
-    let all = all.chain(pivot::clauses::<D>()).chain(remote::clauses::<D>());
+    let all = all.chain(alarms::clauses::<D>()).chain(pivot::clauses::<D>()).chain(remote::clauses::<D>());
     for (name, play) in all.filter(|(name, _)| owed(name)) {
         let open = open.clone();
         suite.add_async_trial(&format!("{venue}::sagas::{name}"), async move {

@@ -95,15 +95,19 @@ pub async fn a2_2_two_nodes_that_fire_at_once_make_one_row_and_one_run(stage: Ti
     for (isolation, nodes) in [("as usual", Some(&usual)), ("REPEATABLE READ", stage.repeatable.as_ref())] {
         let Some(nodes) = nodes else { continue };
         for row_lock in [RowLock::None, RowLock::Wait] {
-            let fastest = fire_at_once(&stage, nodes, row_lock).await;
-            println!("a2_2 {isolation} {row_lock:?}: fastest of five {fastest:?}");
-            assert!(fastest < Duration::from_millis(500), "{isolation} {row_lock:?}: {fastest:?}");
+            let took = fire_at_once(&stage, nodes, row_lock).await;
+            println!("a2_2 {isolation} {row_lock:?}: {took:?}");
+            assert!(median(&took) < Duration::from_millis(500), "{isolation} {row_lock:?}: {took:?}");
         }
     }
 }
 
-async fn fire_at_once(stage: &TimerStage, nodes: &[Arc<dyn SetUpEvents>; 2], row_lock: RowLock) -> Duration {
-    let mut fastest = Duration::MAX;
+async fn fire_at_once(
+    stage: &TimerStage,
+    nodes: &[Arc<dyn SetUpEvents>; 2],
+    row_lock: RowLock,
+) -> Vec<Duration> {
+    let mut all = Vec::new();
     for _ in 0..5 {
         let tick = stage.next_tick().await;
         let calls = Calls::default();
@@ -117,7 +121,7 @@ async fn fire_at_once(stage: &TimerStage, nodes: &[Arc<dyn SetUpEvents>; 2], row
         });
         let ended: Vec<_> = join_all(visits).await.into_iter().map(|visit| visit.expect("a node")).collect();
         let took = begun.elapsed();
-        fastest = fastest.min(took);
+        all.push(took);
         assert!(took < Duration::from_secs(5), "a lock-wait timeout? {took:?}");
         let successes = ended.iter().filter(|ended| matches!(ended, Ticked::Succeeded { .. })).count();
         assert_eq!(successes, 1, "{ended:?}");
@@ -130,7 +134,14 @@ async fn fire_at_once(stage: &TimerStage, nodes: &[Arc<dyn SetUpEvents>; 2], row
             assert_eq!(calls.keys().len(), 1, "a locked row lets one call through");
         }
     }
-    fastest
+    all
+}
+
+/// A lock that waits would hold up every round; something else on the machine may hold up one.
+fn median(took: &[Duration]) -> Duration {
+    let mut sorted = took.to_vec();
+    sorted.sort();
+    sorted[sorted.len() / 2]
 }
 
 pub async fn a2_3_without_waiting_a_row_that_is_held_is_busy_at_once(stage: TimerStage) {
@@ -142,14 +153,14 @@ pub async fn a2_3_without_waiting_a_row_that_is_held_is_busy_at_once(stage: Time
     let holder = stage.rival.steps.begin().await.expect("begin");
     let held = holder.lock_step(&TimerStage::event_key(), LockWait::Wait).await.expect("lock");
     assert!(matches!(held, Locked::Held(_)), "{held:?}");
-    let mut fastest = Duration::MAX;
+    let mut took = Vec::new();
     for _ in 0..5 {
         let begun = Instant::now();
         assert_eq!(events.visit(&TimerStage::tick()).await.expect("a visit"), Ticked::Busy);
-        fastest = fastest.min(begun.elapsed());
+        took.push(begun.elapsed());
     }
-    println!("a2_3: busy after {fastest:?}");
-    assert!(fastest < Duration::from_millis(50), "{fastest:?}");
+    println!("a2_3: busy after {took:?}");
+    assert!(median(&took) < Duration::from_millis(50), "{took:?}");
     assert_eq!(calls.made(), ["d1"]);
     holder.roll_back().await.expect("roll back");
     let ticked = events.visit(&TimerStage::tick()).await.expect("a visit");

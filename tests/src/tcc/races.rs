@@ -18,6 +18,8 @@ pub(super) fn scenarios<S: Place>() -> Vec<Scenario<S>> {
 
 /// How often Try and Cancel meet.
 const RACES: usize = 1000;
+/// More than all races together can sell.
+const ENOUGH: i64 = 10_000;
 /// How many pairs at a time.
 const AT_ONCE: usize = 4;
 
@@ -65,9 +67,9 @@ async fn try_meets_cancel<S: Place>(world: &World<S>, item: &str, n: usize) -> R
 }
 
 async fn a3_4_of_confirm_and_cancel_at_once_one_ends_the_branch<S: Place>(world: World<S>) {
-    let item = world.stock_up_with("stock", 1000).await;
+    let item = world.stock_up_with("stock", ENOUGH).await;
     let mut confirmed = 0;
-    for n in 0..RACES / 10 {
+    for n in 0..RACES {
         let (gid, mut errors, mut others) = (fresh_gid(), Vec::new(), Vec::new());
         world.carry_out(&world.store, &gid, Try, &item, &mut errors).await.expect("try");
         let confirm = async {
@@ -88,18 +90,19 @@ async fn a3_4_of_confirm_and_cancel_at_once_one_ends_the_branch<S: Place>(world:
         confirmed += if won == BranchState::Confirmed { 3 } else { 0 };
         assert!(errors.iter().chain(&others).all(|error| is_deadlock(error)), "{errors:?} {others:?}");
     }
-    let expected = Stock { available: 1000 - confirmed, reserved: 0, sold: confirmed };
+    let expected = Stock { available: ENOUGH - confirmed, reserved: 0, sold: confirmed };
     assert_eq!(world.stock(&item).await, expected);
 }
 
 async fn a3_1_the_same_operation_four_times_at_once_takes_effect_once<S: Place>(world: World<S>) {
-    let item = world.stock_up_with("stock", 1000).await;
-    for n in 1..=10_i64 {
+    let item = world.stock_up_with("stock", ENOUGH).await;
+    // Two global transactions in each.
+    for n in 1..=RACES as i64 / 2 {
         let gid = fresh_gid();
         four_at_once(&world, &gid, Try, &item).await;
         assert_eq!(world.stock(&item).await.reserved, 3);
         four_at_once(&world, &gid, Confirm, &item).await;
-        let expected = Stock { available: 1000 - 3 * n, reserved: 0, sold: 3 * n };
+        let expected = Stock { available: ENOUGH - 3 * n, reserved: 0, sold: 3 * n };
         assert_eq!(world.stock(&item).await, expected);
         let gid = fresh_gid();
         four_at_once(&world, &gid, Try, &item).await;

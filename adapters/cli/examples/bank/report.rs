@@ -23,12 +23,13 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// Whether no money came or went, nothing was booked twice, and every saga is over, as its bookings say too.
+    /// Whether workers were killed and all the same no money came or went, nothing was booked twice, and every saga is over, as its bookings say too.
     pub(crate) fn is_good(&self) -> bool {
         self.before == self.after
             && self.repeats == 0
             && self.overdrawn == 0
             && self.complaint.is_none()
+            && self.kills > 0
             && self.ended.unfit == 0
             && self.ended.count("Finish") + self.ended.count("Fail") == self.count
     }
@@ -100,6 +101,9 @@ impl fmt::Display for Report {
         }
         writeln!(f, "states: {}; whose bookings say otherwise: {}", self.ended, self.ended.unfit)?;
         writeln!(f, "bookings made twice: {}; accounts below zero: {}", self.repeats, self.overdrawn)?;
+        if self.kills == 0 {
+            writeln!(f, "nobody was killed; raise --count, or lower --kill-every")?;
+        }
         if let Some(complaint) = &self.complaint {
             writeln!(f, "{complaint}")?;
         }

@@ -1,7 +1,7 @@
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use claimstream_ports::StoreError;
-use sea_orm::{ConnectionTrait, IsolationLevel, TransactionTrait, Value};
+use sea_orm::{ConnectionTrait, DatabaseTransaction, IsolationLevel, TransactionTrait, Value};
 use uuid::Uuid;
 
 use super::SWEEP;
@@ -9,8 +9,9 @@ use crate::{
     args::bytes,
     classify::classify,
     dialect::Dialect,
+    sql::Sql,
     transaction::Transaction,
-    unit::{Store, rows, run},
+    unit::{Row, Store, rows, run},
 };
 
 /// How many live messages one statement reads.
@@ -122,28 +123,40 @@ impl Store {
     /// The ids of all live messages, as of one moment, page by page.
     pub(super) async fn live(&self) -> Result<HashSet<Uuid>, StoreError> {
         self.restarting(|| async {
-            let isolation = (self.dialect == Dialect::MySql).then_some(IsolationLevel::RepeatableRead);
-            let snapshot =
-                self.db.begin_with_config(isolation, None).await.map_err(|e| classify(SWEEP, e))?;
-            let live = self.live_in(&snapshot).await;
+            let snapshot = self.snapshot().await?;
+            let mut live = HashSet::new();
+            let read = self.each_live(&snapshot, &self.sql.sweep_live, |row| {
+                live.insert(row.uuid(0)?);
+                Ok(())
+            });
+            let read = read.await;
             self.roll_back(SWEEP, Transaction::of_pool(snapshot)).await?;
-            live
+            read.map(|()| live)
         })
         .await
     }
 
-    async fn live_in(&self, snapshot: &impl ConnectionTrait) -> Result<HashSet<Uuid>, StoreError> {
-        let mut live = HashSet::new();
+    /// A transaction in which everything is as of one moment.
+    pub(super) async fn snapshot(&self) -> Result<DatabaseTransaction, StoreError> {
+        let isolation = (self.dialect == Dialect::MySql).then_some(IsolationLevel::RepeatableRead);
+        self.db.begin_with_config(isolation, None).await.map_err(|e| classify(SWEEP, e))
+    }
+
+    /// Looks at each live message, page by page; a page begins with id, queue, shard and due time.
+    pub(super) async fn each_live(
+        &self,
+        snapshot: &impl ConnectionTrait,
+        page_of: &Sql,
+        mut look: impl FnMut(&Row) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
         let (mut queue, mut shard, mut due_at, mut after) = (String::new(), 0, 0, Uuid::nil());
         loop {
             let args = self.args().with("queue", queue.as_str()).with("shard", shard);
             let args = args.with("due_at", due_at).with("after", bytes(after)).with("limit", LIVE_PAGE);
-            let page = rows(snapshot, SWEEP, self.sql.sweep_live.bind(&args)).await?;
-            let Some(last) = page.last() else { return Ok(live) };
+            let page = rows(snapshot, SWEEP, page_of.bind(&args)).await?;
+            let Some(last) = page.last() else { return Ok(()) };
             (after, queue, shard, due_at) = (last.uuid(0)?, last.text(1)?, last.int(2)?, last.int(3)?);
-            for row in &page {
-                live.insert(row.uuid(0)?);
-            }
+            page.iter().try_for_each(&mut look)?;
         }
     }
 }

@@ -107,6 +107,9 @@ impl Round {
     /// Steps that were last changed before the bound, and before the oldest message that may still come for one of them;
     /// runs go whole.
     pub(super) async fn steps(&mut self, bound: i64) -> Result<u64, StoreError> {
+        if !self.unit(move |store| async move { store.has_old_steps(bound).await }).await? {
+            return Ok(0);
+        }
         let alive = self.unit(|store| async move { store.oldest_alive().await }).await?;
         let bound = alive.map_or(bound, |alive| bound.min(alive.saturating_sub(micros(Retention::SHORTEST))));
         let (mut from, mut swept) = (0, 0);

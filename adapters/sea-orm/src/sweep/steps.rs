@@ -2,13 +2,14 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use claimstream_ports::{PurgeSteps, StoreError};
-use sea_orm::Value;
+use sea_orm::{ConnectionTrait, Value};
 
 use super::{SWEEP, round::Round};
 use crate::{
     clock::micros,
     outbox::SeaOrmOutbox,
-    unit::{Store, rows, run},
+    transaction::Transaction,
+    unit::{Row, Store, rows, run},
 };
 
 /// A [sweep](SeaOrmOutbox::sweep) does this as well.
@@ -27,13 +28,33 @@ impl PurgeSteps for SeaOrmOutbox {
 }
 
 impl Store {
+    /// Whether there is a run that might go by its age.
+    pub(super) async fn has_old_steps(&self, bound: i64) -> Result<bool, StoreError> {
+        let args = self.args().with("from", 0).with("bound", bound).with("limit", 1);
+        let page = self.restarting(|| rows(&self.db, SWEEP, self.sql.step_page.bind(&args))).await?;
+        Ok(!page.is_empty())
+    }
+
     /// When the oldest message that is live or may be revived came into being.
     pub(super) async fn oldest_alive(&self) -> Result<Option<i64>, StoreError> {
-        let found =
-            self.restarting(|| rows(&self.db, SWEEP, self.sql.step_oldest.bind(&self.args()))).await?;
-        let Some(row) = found.first() else { return Ok(None) };
-        let told = row.maybe_bytes(1)?.and_then(|id| time_of(&id));
-        Ok([row.maybe_int(0)?, told].into_iter().flatten().min())
+        self.restarting(|| async {
+            let snapshot = self.snapshot().await?;
+            let oldest = self.oldest_in(&snapshot).await;
+            self.roll_back(SWEEP, Transaction::of_pool(snapshot)).await?;
+            oldest
+        })
+        .await
+    }
+
+    async fn oldest_in(&self, snapshot: &impl ConnectionTrait) -> Result<Option<i64>, StoreError> {
+        let dead = rows(snapshot, SWEEP, self.sql.step_dead.bind(&self.args())).await?;
+        let mut oldest = dead.first().map(|row| row.maybe_int(0)).transpose()?.flatten();
+        let look = |row: &Row| {
+            oldest = [oldest, row.maybe_int(4)?].into_iter().flatten().min();
+            Ok(())
+        };
+        self.each_live(snapshot, &self.sql.step_live, look).await?;
+        Ok(oldest)
     }
 
     /// Forgets the runs of some of the oldest steps; `None` if there is none.
@@ -59,10 +80,4 @@ impl Store {
         }
         Ok(Some((last.int(2)?, swept)))
     }
-}
-
-/// The moment that an id of version 7 begins with, in microseconds.
-fn time_of(id: &[u8]) -> Option<i64> {
-    let millis = id.get(..6)?.iter().fold(0_i64, |millis, byte| millis << 8 | i64::from(*byte));
-    Some(millis * 1000)
 }

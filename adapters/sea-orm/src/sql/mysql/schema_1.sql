@@ -23,7 +23,8 @@ CREATE TABLE IF NOT EXISTS claimstream_message (
   headers      MEDIUMBLOB        NULL COMMENT 'JSON object',
   content_type VARBINARY(127)    NOT NULL,
   payload      LONGBLOB          NOT NULL,
-  created_at   DATETIME(6)       NOT NULL,
+  created_at   DATETIME(6)       NOT NULL COMMENT 'when it was stored, or stored anew by a revival',
+  first_at     DATETIME(6)       NULL COMMENT 'when it was stored first, if it was revived',
   PRIMARY KEY (id)
 ) ENGINE = InnoDB;
 

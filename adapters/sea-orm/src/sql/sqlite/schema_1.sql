@@ -24,7 +24,8 @@ CREATE TABLE IF NOT EXISTS claimstream_message (
   headers      BLOB    NULL, -- JSON object
   content_type TEXT    NOT NULL,
   payload      BLOB    NOT NULL,
-  created_at   INTEGER NOT NULL,
+  created_at   INTEGER NOT NULL, -- when it was stored, or stored anew by a revival
+  first_at     INTEGER NULL, -- when it was stored first, if it was revived
   PRIMARY KEY (id)
 ) WITHOUT ROWID;
 

@@ -2,7 +2,7 @@
 INSERT INTO claimstream_dead
        (id, queue, shard, ordering_key, headers, content_type, payload, created_at, attempts, reason, died_at)
 SELECT q.id, q.queue, q.shard, m.ordering_key, m.headers, COALESCE(m.content_type, 'application/octet-stream'),
-       COALESCE(m.payload, ''), COALESCE(m.created_at, :now), q.attempts, :reason, :now
+       COALESCE(m.payload, ''), COALESCE(m.first_at, m.created_at, :now), q.attempts, :reason, :now
   FROM claimstream_queue q
   LEFT JOIN claimstream_message m ON m.id = q.id
  WHERE q.queue = :queue

@@ -1,0 +1,85 @@
+//! S4: what nobody can finish is told, and what could not be finished is not begun.
+
+use std::time::Duration;
+
+use claimstream::saga::{Saga, SagaConfig, SagaError, SagaRun, StepFailure};
+use claimstream_domain::{
+    QueueName, Verdict,
+    saga::{SagaOrder, SagaOrderKind},
+};
+use claimstream_ports::Handler;
+use futures::future::BoxFuture;
+
+use super::{
+    Play,
+    bank::{Bank, Database, fresh_saga, timer},
+    clauses,
+    crash::Crash,
+    transfer::{AMOUNT, saga_as, transfer},
+};
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+pub(super) fn clauses<D: Database>() -> Vec<(&'static str, Play<D>)> {
+    clauses![
+        s4_a_saga_whose_every_delivery_ends_the_process_is_told,
+        s4_an_order_that_cannot_be_read_is_kept_and_told,
+        s4_an_input_that_would_not_come_back_is_refused,
+    ]
+}
+
+fn config<D: Database>(bank: &Bank<D>) -> SagaConfig {
+    let alarms = QueueName::new(&bank.name("alarms")).expect("a queue");
+    SagaConfig { alarms, alarm_after: 2, ..SagaConfig::default() }
+}
+
+async fn s4_a_saga_whose_every_delivery_ends_the_process_is_told<D: Database>(bank: Bank<D>) {
+    let (id, wanted, config) = (fresh_saga(), transfer(&bank, AMOUNT).await, config(&bank));
+    let dying = |point| Crash::at(point);
+    let crash = dying(3);
+    crash.run(saga_as(&bank, &crash, config.clone()).start(id, "anna", wanted)).await;
+    for delivery in 1..=3_u32 {
+        bank.pass_time(HOUR).await;
+        let crash = dying(0);
+        let saga = saga_as(&bank, &crash, config.clone());
+        let claims = bank.claim(&saga.queue()).await;
+        assert_eq!(claims.len(), 1, "delivery {delivery}");
+        let ended = crash.run(saga.handle(&claims[0])).await;
+        assert!(ended.is_none(), "delivery {delivery} came to its end: {ended:?}");
+        let alarms = bank.claim(&config.alarms).await.len();
+        assert_eq!(alarms, usize::from(delivery > config.alarm_after), "delivery {delivery}");
+    }
+    bank.settle_all(&saga_as(&bank, &Crash::never(), config)).await;
+}
+
+async fn s4_an_order_that_cannot_be_read_is_kept_and_told<D: Database>(bank: Bank<D>) {
+    let (id, config) = (fresh_saga(), config(&bank));
+    let saga = saga_as(&bank, &Crash::never(), config.clone());
+    let input = serde_json::json!({"amount": "of an earlier version"});
+    let order = SagaOrder { order: SagaOrderKind::Check, saga: id, owner: "anna".into(), input };
+    bank.enqueue(order.message(saga.queue()).expect("a message")).await;
+    let verdicts = bank.deliver(&saga).await;
+    assert!(matches!(verdicts[..], [Verdict::Bury { .. }]), "{verdicts:?}");
+    assert_eq!(bank.dead_letters(&saga.queue()).await, 1);
+    assert_eq!((saga.tally().alarms, bank.claim(&config.alarms).await.len()), (1, 1));
+}
+
+async fn s4_an_input_that_would_not_come_back_is_refused<D: Database>(bank: Bank<D>) {
+    let home = bank.seen_by(&Crash::never())[0].clone();
+    let place = home.clone();
+    let saga: Saga<u128, _> = Saga::list(&bank.name("huge"), home, timer())
+        .at(move |_: &u128| place.clone())
+        .step("nothing", nothing, nothing)
+        .build(config(&bank))
+        .expect("a saga");
+    let huge = u128::from(u64::MAX) + 1;
+    let refused = saga.start(fresh_saga(), "anna", huge).await;
+    assert!(matches!(refused, Err(SagaError::Invalid(_))), "{refused:?}");
+    assert!(bank.claim(&saga.queue()).await.is_empty());
+    saga.start(fresh_saga(), "anna", u128::from(u64::MAX)).await.expect("an outcome");
+    bank.settle_all(&saga).await;
+}
+
+fn nothing<'a, Tx: Sync>(_: &'a Tx, _: &'a SagaRun<u128>) -> BoxFuture<'a, Result<(), StepFailure>> {
+    Box::pin(async { Ok(()) })
+}
