@@ -1,10 +1,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use claimstream_domain::{
-    Fingerprint, Step, StepResult,
-    saga::{NewSaga, SagaId, SagaRecord},
-};
+use claimstream_domain::saga::{NewSaga, SagaId, SagaRecord};
 use claimstream_ports::{NoteSagas, SagaReports, StoreError};
 use sea_orm::DatabaseTransaction;
 
@@ -12,6 +9,7 @@ use crate::{
     args::Args,
     classify::corrupt,
     outbox::SeaOrmOutbox,
+    step_ledger::step_at,
     unit::{Row, rows, run},
 };
 
@@ -76,21 +74,7 @@ fn record(row: &Row) -> Result<SagaRecord, StoreError> {
         owner: row.text(1)?.into(),
         input: row.text(2)?.into(),
         age: Duration::from_micros(row.int(3)?.max(0).unsigned_abs()),
-        row: step(row)?,
+        // Absent once it has been purged.
+        row: row.maybe_int(4)?.map(|_| step_at(row, 4)).transpose()?,
     })
-}
-
-/// The saga's row, unless it has been purged.
-fn step(row: &Row) -> Result<Option<Step>, StoreError> {
-    if row.maybe_int(4)?.is_none() {
-        return Ok(None);
-    }
-    let fingerprint = row.maybe_bytes(6)?.map(|bytes| Fingerprint::from_slice(&bytes)).transpose();
-    let result = row.maybe_bytes(7)?.map(StepResult::new).transpose();
-    Ok(Some(Step {
-        state: row.number(4)?,
-        version: row.number(5)?,
-        fingerprint: fingerprint.map_err(|e| row.corrupt(e))?,
-        result: result.map_err(|e| row.corrupt(e))?,
-    }))
 }

@@ -118,11 +118,16 @@ fn result(result: Option<&StepResult>) -> Value {
 
 /// The columns that every statement about a step begins with.
 fn step(row: &Row) -> Result<Step, StoreError> {
-    let fingerprint = row.maybe_bytes(2)?.map(|bytes| Fingerprint::from_slice(&bytes)).transpose();
-    let result = row.maybe_bytes(3)?.map(StepResult::new).transpose();
+    step_at(row, 0)
+}
+
+/// A step in the four columns from `first` on: state, version, fingerprint and result.
+pub(crate) fn step_at(row: &Row, first: usize) -> Result<Step, StoreError> {
+    let fingerprint = row.maybe_bytes(first + 2)?.map(|bytes| Fingerprint::from_slice(&bytes)).transpose();
+    let result = row.maybe_bytes(first + 3)?.map(StepResult::new).transpose();
     Ok(Step {
-        state: row.number(0)?,
-        version: row.number(1)?,
+        state: row.number(first)?,
+        version: row.number(first + 1)?,
         fingerprint: fingerprint.map_err(|e| row.corrupt(e))?,
         result: result.map_err(|e| row.corrupt(e))?,
     })
