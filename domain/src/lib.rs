@@ -27,6 +27,7 @@ mod invalid;
 mod key;
 mod lease;
 mod message;
+mod name;
 pub mod notification;
 mod pace;
 mod payload;
