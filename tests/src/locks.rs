@@ -1,6 +1,7 @@
 //! Who waits for whom on real servers, which index every claim statement walks, and how many rows it locks.
 
 mod lease;
+mod settle;
 
 use std::time::{Duration, Instant};
 
@@ -42,6 +43,7 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
             suite.add_async_trial(&name("claim_statements_walk_the_primary_key"), async move {
                 plans.walks_the_primary_key().await;
             });
+            settle::add_to(suite, &place);
             suite.add_async_trial(&name("a_claim_locks_little_more_than_its_batch"), async move {
                 place.locks_its_batch().await;
             });

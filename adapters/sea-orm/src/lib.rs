@@ -20,6 +20,7 @@ mod dialect;
 mod doctor;
 mod enqueue;
 mod gather;
+mod group;
 #[cfg(feature = "mysql")]
 mod held;
 mod introductions;

@@ -1,15 +1,13 @@
 use async_trait::async_trait;
-use claimstream_domain::{
-    ClaimId, Disposition, Lease, Locator, MessageId, NewMessage, QueueName, Receipt, Renewed, Settled,
-    Settlement, Shard,
-};
+use claimstream_domain::{Disposition, Lease, Locator, NewMessage, Receipt, Renewed, Settled, Settlement};
 use claimstream_ports::{Settlements, StoreError, StoreErrorKind};
-use sea_orm::{ConnectionTrait, Value};
+use sea_orm::ConnectionTrait;
 
 use crate::{
-    args::{Args, bytes},
+    args::Args,
     classify::may_have_committed,
     clock::micros,
+    group::Group,
     outbox::SeaOrmOutbox,
     shard_lease,
     sql::Sql,
@@ -53,56 +51,6 @@ impl Settlements for SeaOrmOutbox {
     }
 }
 
-/// Rows of one claim in one shard that are written by one statement.
-pub(crate) struct Group<'a> {
-    receipt: &'a Receipt,
-    messages: Vec<MessageId>,
-    pub(crate) ids: Vec<Value>,
-}
-
-impl<'a> Group<'a> {
-    pub(crate) fn one(receipt: &'a Receipt) -> Self {
-        Self { receipt, messages: vec![receipt.message], ids: vec![bytes(receipt.message.uuid())] }
-    }
-
-    fn add(&mut self, message: MessageId) {
-        self.messages.push(message);
-        self.ids.push(bytes(message.uuid()));
-    }
-
-    /// Whether it is all that the claim still holds in the shard.
-    fn is_whole(&self, store: &Store) -> bool {
-        store.takings.is_whole(self.receipt.claim, self.receipt.shard, &self.messages)
-    }
-
-    pub(crate) fn key(receipt: &Receipt) -> (&QueueName, Shard, ClaimId, Locator) {
-        (&receipt.queue, receipt.shard, receipt.claim, receipt.locator)
-    }
-
-    pub(crate) fn args(&self, store: &Store) -> Args {
-        let (queue, shard, claim, locator) = Self::key(self.receipt);
-        store
-            .args()
-            .with("queue", queue.as_str())
-            .with("shard", shard.number())
-            .with("claim", bytes(claim.uuid()))
-            .with("lease_end", locator.0)
-            .with_list("ids", self.ids.iter().cloned())
-    }
-
-    /// Receipts by claim and shard, in order of first appearance.
-    pub(crate) fn of(receipts: impl Iterator<Item = &'a Receipt>) -> Vec<Self> {
-        let mut groups: Vec<Self> = Vec::new();
-        for receipt in receipts {
-            match groups.iter_mut().find(|group| Self::key(group.receipt) == Self::key(receipt)) {
-                Some(group) => group.add(receipt.message),
-                None => groups.push(Self::one(receipt)),
-            }
-        }
-        groups
-    }
-}
-
 /// How an attempt to write several settlements in one transaction ended.
 enum Together {
     /// Every row was ours; committed.
@@ -139,8 +87,8 @@ impl Store {
     async fn together(&self, settlements: &[Settlement]) -> Result<Together, StoreError> {
         let transaction = self.begin(SETTLE).await?;
         let mut ours = true;
-        for (disposition, group) in groups(settlements) {
-            if self.write(&transaction, disposition, &group).await? != group.ids.len() as u64 {
+        for (disposition, group) in Group::of_settlements(settlements) {
+            if self.write(&transaction, disposition, &group).await? != group.len() {
                 ours = false;
                 break;
             }
@@ -218,7 +166,7 @@ impl Store {
             if !left.is_empty() {
                 return Ok(false);
             }
-            first_end = first_end.min(group.receipt.locator.0);
+            first_end = first_end.min(group.lease_end());
         }
         self.clock.forget();
         if self.asking_back(|| self.now(&self.db, SETTLE)).await? < first_end {
@@ -256,7 +204,7 @@ impl Store {
             Disposition::Dead { reason } => {
                 // Locked first: of two who bury one claim, the second must find it gone, not its copy there.
                 let ours = rows(on, SETTLE, self.sql.settle_find.bind(&args)).await?.len();
-                if ours != group.ids.len() {
+                if ours as u64 != group.len() {
                     return Ok(ours as u64);
                 }
                 write(&self.sql.settle_dead, args.clone().with("reason", reason.as_str())).await?;
@@ -280,21 +228,7 @@ impl Store {
     }
 }
 
-/// Settlements that one statement can write: same claim, same shard, same disposition.
-fn groups(settlements: &[Settlement]) -> Vec<(&Disposition, Group<'_>)> {
-    let mut groups: Vec<(&Disposition, Group<'_>)> = Vec::new();
-    for Settlement { receipt, disposition } in settlements {
-        let same = groups.iter_mut().rev().find(|(known, group)| {
-            Group::key(group.receipt) == Group::key(receipt) && written_alike(known, disposition)
-        });
-        match same {
-            Some((_, group)) => group.add(receipt.message),
-            None => groups.push((disposition, Group::one(receipt))),
-        }
-    }
-    groups
-}
-
+/// Whether one statement can write both.
 pub(crate) fn written_alike(one: &Disposition, other: &Disposition) -> bool {
     match (one, other) {
         (Disposition::Done { .. }, Disposition::Done { .. }) => true,

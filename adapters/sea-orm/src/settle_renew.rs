@@ -4,7 +4,7 @@ use claimstream_ports::StoreError;
 use crate::{
     classify::may_have_committed,
     clock::micros,
-    settle::Group,
+    group::Group,
     unit::{Store, run},
 };
 
@@ -31,7 +31,7 @@ impl Store {
         for group in Group::of(receipts.iter()) {
             let args = group.args(self).with("new_end", new_end);
             let moved = run(&transaction, RENEW, self.sql.renew.bind(&args)).await?;
-            if moved != group.ids.len() as u64 {
+            if moved != group.len() {
                 self.roll_back(RENEW, transaction).await?;
                 return Ok(None);
             }

@@ -1,0 +1,106 @@
+use std::time::Duration;
+
+use claimstream_domain::{Disposition, Lease, NewMessage, Receipt, Settled, Settlement};
+use claimstream_sea_orm::SeaOrmOutbox;
+use sea_orm::{DbBackend, QueryResult, Statement, TransactionTrait};
+use tokio::task::JoinHandle;
+
+use super::{Args, Place, Scene, args, bytes, instance, message, rows, sql, text};
+use crate::{Instance, LEASE, Stage, Suite};
+
+/// Adds what is said about the locks of settlements and renewals.
+pub(super) fn add_to(suite: &mut Suite, place: &Place) {
+    let name = |what: &str| format!("{}::{}::locks::{what}", place.server.name, place.strategy);
+    let (settles, renews) = (place.clone(), place.clone());
+    suite.add_async_trial(&name("a_settlement_that_waits_has_locked_nothing_that_comes_after"), async move {
+        Claims::of(&settles).await.waits_in_the_first_shard(settle).await;
+    });
+    suite.add_async_trial(&name("a_renewal_that_waits_has_locked_nothing_that_comes_after"), async move {
+        Claims::of(&renews).await.waits_in_the_first_shard(renew).await;
+    });
+}
+
+/// Two claimed messages, the first and the last by the clustered key, in two shards.
+struct Claims {
+    scene: Scene,
+    claimer: Instance,
+    first: Receipt,
+    last: Receipt,
+}
+
+impl Claims {
+    async fn of(place: &Place) -> Self {
+        let scene = place.scene().await;
+        let queue = Stage::fresh_queue();
+        let messages: Vec<_> = (0..40).map(|n| message(&queue, n)).map(unordered).collect();
+        scene.a.enqueue_now(&messages).await.expect("enqueue");
+        let claimer = instance(2, &scene.b, &queue);
+        let mut receipts: Vec<_> = claimer.take(40).await.into_iter().map(|c| c.receipt).collect();
+        receipts.sort_by_key(|receipt| (receipt.shard, receipt.locator, receipt.message));
+        let (first, last) = (receipts[0].clone(), receipts[39].clone());
+        assert_ne!(first.shard, last.shard);
+        Self { scene, claimer, first, last }
+    }
+
+    /// While somebody holds the first, whoever is given the last before the first waits with empty hands.
+    async fn waits_in_the_first_shard(self, write: fn(Instance, [Receipt; 2]) -> JoinHandle<()>) {
+        let Self { scene, claimer, first, last } = self;
+        let holder = scene.a.connection().begin().await.expect("begin");
+        assert_eq!(rows(&holder, sql("settle_find", &of(&first))).await.len(), 1);
+        let waiting = write(claimer, [last.clone(), first]);
+        somebody_waits(&scene.a).await;
+        let mut at_once = sql("settle_find", &of(&last));
+        at_once.sql += " NOWAIT";
+        assert_eq!(rows(scene.a.connection(), at_once).await.len(), 1);
+        holder.rollback().await.expect("rollback");
+        waiting.await.expect("an answer");
+    }
+}
+
+fn settle(by: Instance, receipts: [Receipt; 2]) -> JoinHandle<()> {
+    let done = |receipt| Settlement { receipt, disposition: Disposition::Done { emit: vec![] } };
+    tokio::spawn(async move { assert_eq!(by.settle_all(&receipts.map(done)).await, [Settled::Accepted; 2]) })
+}
+
+fn renew(by: Instance, receipts: [Receipt; 2]) -> JoinHandle<()> {
+    let lease = Lease::new(LEASE).expect("a lease");
+    tokio::spawn(async move {
+        let renewed = by.ports.settlements.renew(&receipts, lease).await.expect("renew");
+        assert_eq!(renewed.len(), 2);
+    })
+}
+
+fn unordered(message: NewMessage) -> NewMessage {
+    NewMessage { ordering_key: None, ..message }
+}
+
+fn of(receipt: &Receipt) -> Args {
+    let mut args = args(&receipt.queue, receipt.shard.number(), receipt.claim.uuid(), 1);
+    args.extend([
+        ("ids", vec![bytes(receipt.message.uuid())]),
+        ("lease_end", vec![receipt.locator.0.into()]),
+    ]);
+    args
+}
+
+/// Returns when a statement in this database has been seen under way twice in a row: it waits.
+///
+/// `SHOW` can be asked while values that are no text are on their way; the tables with the same content cannot, on MySQL.
+async fn somebody_waits(beside: &SeaOrmOutbox) {
+    let ask = |sql: &str| Statement::from_string(DbBackend::MySql, sql);
+    let name = rows(beside.connection(), ask("SELECT DATABASE() AS db")).await;
+    let is_busy = |row: &QueryResult| {
+        let ours = text(row, "db") == text(&name[0], "db");
+        ours && text(row, "Command") != "Sleep" && !text(row, "Info").starts_with("SHOW")
+    };
+    let mut seen = 0;
+    for _ in 0..40 {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        let found = rows(beside.connection(), ask("SHOW PROCESSLIST")).await;
+        seen = if found.iter().any(is_busy) { seen + 1 } else { 0 };
+        if seen == 2 {
+            return;
+        }
+    }
+    panic!("nobody waits for a lock");
+}
