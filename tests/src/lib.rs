@@ -17,6 +17,7 @@
 pub mod callers;
 pub mod cancellation;
 pub mod conformance;
+pub mod disputes;
 pub mod fences;
 pub mod guarded;
 mod hand_timer;

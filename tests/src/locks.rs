@@ -3,6 +3,8 @@
 mod lease;
 mod settle;
 
+pub(crate) use settle::somebody_waits;
+
 use std::time::{Duration, Instant};
 
 use claimstream::Compose;
@@ -135,7 +137,15 @@ impl Place {
 
     async fn walks_the_primary_key(&self) {
         let scene = self.scene().await;
-        let mut names = vec!["claim_take", "claim_read", "peek", "settle_done", "settle_find", "renew"];
+        let mut names = vec![
+            "claim_take",
+            "claim_read",
+            "peek",
+            "settle_done",
+            "settle_find",
+            "settle_standing",
+            "renew",
+        ];
         if self.strategy == "skip_locked" {
             names.extend(["claim_lock", "claim_mark"]);
         }

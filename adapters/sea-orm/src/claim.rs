@@ -1,5 +1,8 @@
 use std::{
-    sync::{Arc, PoisonError},
+    sync::{
+        Arc, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Instant,
 };
 
@@ -57,11 +60,21 @@ struct Claiming<'a, C> {
     visited: Vec<Shard>,
     taken: u32,
     lease_end: i64,
+    /// An answer was lost: a statement may still mark more than is known.
+    in_doubt: AtomicBool,
 }
 
 impl<'a, C: ConnectionTrait> Claiming<'a, C> {
     fn new(store: &'a Arc<Store>, on: &'a C, request: ClaimRequest) -> Self {
-        Self { store, on, request, visited: Vec::new(), taken: 0, lease_end: 0 }
+        Self {
+            store,
+            on,
+            request,
+            visited: Vec::new(),
+            taken: 0,
+            lease_end: 0,
+            in_doubt: AtomicBool::default(),
+        }
     }
 
     /// Takes what is due, and answers all that it has taken even if it cannot take more.
@@ -204,6 +217,7 @@ impl<'a, C: ConnectionTrait> Claiming<'a, C> {
     /// How many rows of a shard carry this claim, after an answer was lost.
     async fn read_back(&self, shard: Shard, lease_end: i64, lost: StoreError) -> Result<u32, StoreError> {
         let (store, args) = (self.store, self.read_args(&[shard], lease_end));
+        self.in_doubt.store(true, Ordering::Relaxed);
         store.note_trouble(&lost);
         match store.asking_back(|| rows(&store.db, CLAIM, store.sql.claim_read.bind(&args))).await {
             Ok(found) if !found.is_empty() => {
@@ -229,10 +243,13 @@ impl<'a, C: ConnectionTrait> Claiming<'a, C> {
         if let (Dialect::MySql, Some(row)) = (store.dialect, found.first()) {
             store.clock.note(row.int(9)?, asked);
         }
+        let in_full = !self.in_doubt.load(Ordering::Relaxed) && found.len() == self.taken as usize;
         let (mut claimed, mut unreadable) = (Vec::with_capacity(found.len()), Vec::new());
         for row in &found {
             let receipt = self.receipt(row)?;
-            store.takings.note(receipt.claim, receipt.shard, receipt.message);
+            if in_full {
+                store.takings.note(receipt.claim, receipt.shard, receipt.message);
+            }
             match self.claimed(row, receipt.clone()) {
                 Ok(readable) => claimed.push(readable),
                 Err(why) => unreadable.push(given_up(receipt, &why)),
@@ -308,17 +325,22 @@ impl Store {
         lease_end
     }
 
+    /// The store's time, as far as it is known without asking.
+    pub(crate) fn known_now(&self) -> Option<i64> {
+        match self.dialect {
+            Dialect::Sqlite => Some(self.clock.local()),
+            Dialect::MySql => self.clock.estimate(),
+        }
+    }
+
     /// The store's time: SQLite's is the machine's, a server is asked unless a fresh reading is at hand.
     pub(crate) async fn now(
         &self,
         on: &impl ConnectionTrait,
         operation: &'static str,
     ) -> Result<i64, StoreError> {
-        if self.dialect == Dialect::Sqlite {
-            return Ok(self.clock.local());
-        }
-        if let Some(estimate) = self.clock.estimate() {
-            return Ok(estimate);
+        if let Some(known) = self.known_now() {
+            return Ok(known);
         }
         let asked = Instant::now();
         let found = rows(on, operation, self.sql.now.bind(&Args::new())).await?;

@@ -46,6 +46,11 @@ impl<'a> Group<'a> {
         store.takings.is_whole(self.receipt.claim, self.receipt.shard, &self.messages)
     }
 
+    /// Whether this process has taken all of it, each message once, and settled none of it.
+    pub(crate) fn is_held(&self, store: &Store) -> bool {
+        store.takings.holds(self.receipt.claim, self.receipt.shard, &self.messages)
+    }
+
     pub(crate) fn args(&self, store: &Store) -> Args {
         let (queue, shard, locator, claim) = self.place();
         store

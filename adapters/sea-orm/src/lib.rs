@@ -39,6 +39,7 @@ mod saga;
 mod savepoint;
 mod schema;
 mod settle;
+mod settle_at_once;
 mod settle_renew;
 mod shard_lease;
 mod sql;

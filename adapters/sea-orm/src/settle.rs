@@ -1,7 +1,7 @@
 use async_trait::async_trait;
 use claimstream_domain::{Disposition, Lease, Locator, NewMessage, Receipt, Renewed, Settled, Settlement};
 use claimstream_ports::{Settlements, StoreError, StoreErrorKind};
-use sea_orm::ConnectionTrait;
+use sea_orm::{ConnectionTrait, Statement};
 
 use crate::{
     args::Args,
@@ -9,6 +9,7 @@ use crate::{
     clock::micros,
     group::Group,
     outbox::SeaOrmOutbox,
+    settle_at_once::unknown,
     shard_lease,
     sql::Sql,
     strategy::Strategy,
@@ -65,6 +66,13 @@ impl Store {
     const UNKNOWN_TRIES: u32 = 3;
 
     pub(crate) async fn settle(&self, settlements: &[Settlement]) -> Result<Vec<Settled>, StoreError> {
+        match self.settle_at_once(settlements).await? {
+            Some(settled) => Ok(settled),
+            None => self.settle_together(settlements).await,
+        }
+    }
+
+    async fn settle_together(&self, settlements: &[Settlement]) -> Result<Vec<Settled>, StoreError> {
         let mut tries = 0;
         loop {
             tries += 1;
@@ -120,7 +128,7 @@ impl Store {
         Ok(settled)
     }
 
-    async fn alone(&self, settlement: &Settlement) -> Result<Settled, StoreError> {
+    pub(crate) async fn alone(&self, settlement: &Settlement) -> Result<Settled, StoreError> {
         let mut settlement = settlement.clone();
         for _ in 0..Self::UNKNOWN_TRIES {
             let one = std::slice::from_ref(&settlement);
@@ -161,23 +169,29 @@ impl Store {
     async fn took_effect(&self, settlements: &[Settlement], lost: &StoreError) -> Result<bool, StoreError> {
         let mut first_end = i64::MAX;
         for group in Group::of(settlements.iter().map(|settlement| &settlement.receipt)) {
-            let args = group.args(self);
-            let left = self.asking_back(|| rows(&self.db, SETTLE, self.sql.settle_find.bind(&args))).await?;
-            if !left.is_empty() {
+            if self.has_rows_left(&group).await? {
                 return Ok(false);
             }
             first_end = first_end.min(group.lease_end());
         }
-        self.clock.forget();
-        if self.asking_back(|| self.now(&self.db, SETTLE)).await? < first_end {
+        if self.still_runs(first_end).await? {
             tracing::warn!(count = settlements.len(), error = %lost, "settlement read back");
             return Ok(true);
         }
-        Err(StoreError::new(
-            StoreErrorKind::Unavailable,
-            SETTLE,
-            format!("the answer to a commit was lost and the lease has ended since: {lost}"),
-        ))
+        Err(unknown(lost))
+    }
+
+    /// Whether a row is still where its claim left it; whoever is at work on it is waited for.
+    pub(crate) async fn has_rows_left(&self, group: &Group<'_>) -> Result<bool, StoreError> {
+        let args = group.args(self);
+        let left = self.asking_back(|| rows(&self.db, SETTLE, self.sql.settle_find.bind(&args))).await?;
+        Ok(!left.is_empty())
+    }
+
+    /// What ends a group as done.
+    pub(crate) fn done(&self, group: &Group<'_>) -> Statement {
+        let sql = if group.is_whole(self) { &self.sql.settle_done_whole } else { &self.sql.settle_done };
+        sql.bind(&group.args(self))
     }
 
     async fn write(
@@ -192,10 +206,7 @@ impl Store {
             run(on, SETTLE, statement)
         };
         match disposition {
-            Disposition::Done { .. } if group.is_whole(self) => {
-                write(&self.sql.settle_done_whole, args).await
-            }
-            Disposition::Done { .. } => write(&self.sql.settle_done, args).await,
+            Disposition::Done { .. } => run(on, SETTLE, self.done(group)).await,
             Disposition::Returned => write(&self.sql.settle_return, args).await,
             Disposition::Retry { after, reason } => {
                 let args = args.with("after", micros(*after)).with("reason", reason.as_str());

@@ -8,7 +8,8 @@ use claimstream_domain::{ClaimId, MessageId, Shard};
 /// What claims of this process have taken and not settled yet, by claim and shard.
 ///
 /// A settlement of everything that a claim holds in a shard needs no list of ids, which the server would have to look up
-/// one by one. Nothing is decided by it: the statement still names the claim, and its count is compared.
+/// one by one. Only claims that are known in full are noted, because such a settlement may be one statement that commits
+/// itself, and must not end what nobody has been handed.
 #[derive(Default)]
 pub(crate) struct Takings {
     state: Mutex<State>,
@@ -39,13 +40,15 @@ impl Takings {
 
     /// Whether `ids`, each once, are exactly what the claim still holds in the shard.
     pub(crate) fn is_whole(&self, claim: ClaimId, shard: Shard, ids: &[MessageId]) -> bool {
-        let state = self.state();
-        let held = state.held.get(&(claim, shard));
-        held.is_some_and(|held| {
-            held.len() == ids.len()
-                && ids.iter().collect::<HashSet<_>>().len() == ids.len()
-                && ids.iter().all(|id| held.contains(id))
-        })
+        self.state()
+            .held
+            .get(&(claim, shard))
+            .is_some_and(|held| held.len() == ids.len() && has_each(held, ids))
+    }
+
+    /// Whether the claim still holds `ids`, each once, in the shard.
+    pub(crate) fn holds(&self, claim: ClaimId, shard: Shard, ids: &[MessageId]) -> bool {
+        self.state().held.get(&(claim, shard)).is_some_and(|held| has_each(held, ids))
     }
 
     /// Forgets what has been settled.
@@ -64,6 +67,10 @@ impl Takings {
     }
 }
 
+fn has_each(held: &HashSet<MessageId>, ids: &[MessageId]) -> bool {
+    ids.iter().collect::<HashSet<_>>().len() == ids.len() && ids.iter().all(|id| held.contains(id))
+}
+
 #[cfg(test)]
 mod tests {
     use claimstream_domain::InstanceId;
@@ -79,10 +86,13 @@ mod tests {
         ids.iter().for_each(|id| takings.note(claim, shard, *id));
         assert!(takings.is_whole(claim, shard, &ids));
         assert!(!takings.is_whole(claim, shard, &ids[..2]));
+        assert!(takings.holds(claim, shard, &ids[..2]));
+        assert!(!takings.holds(claim, shard, &[ids[0], ids[0]]));
         assert!(!takings.is_whole(claim, shard, &[ids[0], ids[1], ids[1]]));
         assert!(!takings.is_whole(claim, shard, &[ids[0], ids[1], MessageId::new(Uuid::nil())]));
         assert!(!takings.is_whole(ClaimId::new(InstanceId(1), 8), shard, &ids));
         takings.settled(claim, shard, ids[0]);
         assert!(takings.is_whole(claim, shard, &ids[1..]));
+        assert!(!takings.holds(claim, shard, &ids[..2]));
     }
 }

@@ -86,7 +86,7 @@ fn of(receipt: &Receipt) -> Args {
 /// Returns when a statement in this database has been seen under way twice in a row: it waits.
 ///
 /// `SHOW` can be asked while values that are no text are on their way; the tables with the same content cannot, on MySQL.
-async fn somebody_waits(beside: &SeaOrmOutbox) {
+pub(crate) async fn somebody_waits(beside: &SeaOrmOutbox) {
     let ask = |sql: &str| Statement::from_string(DbBackend::MySql, sql);
     let name = rows(beside.connection(), ask("SELECT DATABASE() AS db")).await;
     let is_busy = |row: &QueryResult| {
