@@ -19,6 +19,7 @@ pub mod cancellation;
 pub mod conformance;
 pub mod disputes;
 pub mod fences;
+pub mod few_connections;
 pub mod guarded;
 mod hand_timer;
 mod history;

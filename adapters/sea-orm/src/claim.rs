@@ -12,7 +12,7 @@ use claimstream_domain::{
     Shard,
 };
 use claimstream_ports::{LockingStrategy, StoreError};
-use sea_orm::{ConnectionTrait, Value};
+use sea_orm::{ConnectionTrait, DatabaseConnection, Value};
 
 use crate::{
     args::{Args, bytes},
@@ -45,11 +45,26 @@ impl LockingStrategy for SeaOrmOutbox {
 /// Claims on one connection where one is enough.
 async fn claim(store: &Arc<Store>, request: ClaimRequest) -> Result<Vec<Claimed>, StoreError> {
     #[cfg(feature = "mysql")]
-    if (store.dialect, store.strategy) == (Dialect::MySql, Strategy::PreemptiveUpdate) {
+    if store.dialect == Dialect::MySql {
         let on = crate::held::Held::new(store);
         return Claiming::new(store, &on, request).run().await;
     }
     Claiming::new(store, &store.db, request).run().await
+}
+
+/// Where the statements of a claim run that commit themselves.
+trait Singly: ConnectionTrait {
+    /// What comes next takes a connection of its own, and a pool may have only one.
+    fn let_go(&self) {}
+}
+
+impl Singly for DatabaseConnection {}
+
+#[cfg(feature = "mysql")]
+impl Singly for crate::held::Held<'_> {
+    fn let_go(&self) {
+        self.rest();
+    }
 }
 
 /// One claim call on its way through the shards.
@@ -64,7 +79,7 @@ struct Claiming<'a, C> {
     in_doubt: AtomicBool,
 }
 
-impl<'a, C: ConnectionTrait> Claiming<'a, C> {
+impl<'a, C: Singly> Claiming<'a, C> {
     fn new(store: &'a Arc<Store>, on: &'a C, request: ClaimRequest) -> Self {
         Self {
             store,
@@ -193,6 +208,7 @@ impl<'a, C: ConnectionTrait> Claiming<'a, C> {
     /// Locks due rows, steps over locked ones, marks what it has, commits; also tells the end of the lease.
     async fn lock_and_mark(&self, shard: Shard, args: Args, known: i64) -> Result<(u32, i64), StoreError> {
         let store = self.store;
+        self.on.let_go();
         let transaction = store.begin(CLAIM).await?;
         let locked = rows(&transaction, CLAIM, store.sql.claim_lock.bind(&args)).await?;
         let (Some(first), Some(last)) = (locked.first(), locked.last()) else {
@@ -219,6 +235,7 @@ impl<'a, C: ConnectionTrait> Claiming<'a, C> {
         let (store, args) = (self.store, self.read_args(&[shard], lease_end));
         self.in_doubt.store(true, Ordering::Relaxed);
         store.note_trouble(&lost);
+        self.on.let_go();
         match store.asking_back(|| rows(&store.db, CLAIM, store.sql.claim_read.bind(&args))).await {
             Ok(found) if !found.is_empty() => {
                 tracing::warn!(shard = shard.number(), count = found.len(), error = %lost, "claim read back");
@@ -237,6 +254,7 @@ impl<'a, C: ConnectionTrait> Claiming<'a, C> {
             // The messages are ours whatever became of the connection.
             Err(lost) => {
                 store.note_trouble(&lost);
+                self.on.let_go();
                 store.asking_back(|| rows(&store.db, CLAIM, store.sql.claim_read.bind(&args))).await?
             }
         };
@@ -289,6 +307,7 @@ impl<'a, C: ConnectionTrait> Claiming<'a, C> {
         if unreadable.is_empty() {
             return;
         }
+        self.on.let_go();
         let count = unreadable.len();
         match self.store.settle(&unreadable).await {
             Ok(_) => tracing::error!(count, "messages that cannot be read went to the dead letters"),

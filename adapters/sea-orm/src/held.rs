@@ -49,6 +49,15 @@ impl<'a> Held<'a> {
         Ok(())
     }
 
+    /// Puts the connection at hand until the next statement.
+    pub(crate) fn rest(&self) {
+        let connection = self.connection.try_lock().ok().and_then(|mut connection| connection.take());
+        let sound = !self.in_transaction.load(Ordering::Relaxed) && !self.suspicious.load(Ordering::Relaxed);
+        if let (true, Some(connection)) = (sound, connection) {
+            self.store.berth.moor(connection, self.commits, &self.store.runtime);
+        }
+    }
+
     async fn acquire(&self) -> Result<PoolConnection<MySql>, DbErr> {
         if let Some(connection) = self.connection.lock().await.take() {
             return Ok(connection);
@@ -79,10 +88,7 @@ impl<'a> Held<'a> {
 
 impl Drop for Held<'_> {
     fn drop(&mut self) {
-        let sound = !self.in_transaction.load(Ordering::Relaxed) && !self.suspicious.load(Ordering::Relaxed);
-        if let (true, Some(connection)) = (sound, self.connection.get_mut().take()) {
-            self.store.berth.moor(connection, self.commits, &self.store.runtime);
-        }
+        self.rest();
     }
 }
 
