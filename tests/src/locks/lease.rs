@@ -73,6 +73,9 @@ impl Place {
         let read = rows(&open, sql("lease_read", &args)).await;
         assert_eq!((read.len(), id(&read[0])), (BATCH, claimed[0].message.id));
         assert_eq!(run(&open, sql("lease_write", &args)).await, 1);
+        let elsewhere = ("holder", vec![Value::Bytes(Some(b"another.".to_vec()))]);
+        let others: super::Args = args.iter().cloned().chain([elsewhere]).collect();
+        assert!(rows(&open, sql("lease_read", &others)).await.is_empty(), "it is in other hands");
         let locked = scene.rows_locked(thread).await;
         self.figure(&format!("{locked} rows locked after lease_read and lease_write of {BATCH}"));
         assert!(locked <= 2, "{locked} rows locked");

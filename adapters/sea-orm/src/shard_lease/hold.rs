@@ -55,15 +55,24 @@ impl Hold {
         self.flights.clear();
     }
 
-    /// Notes what a look has found; it changes nothing for a shard that we stand on already.
+    /// Notes what a look has found. Where we stand already, only a newer fence counts: somebody else has been here since.
     pub(crate) fn found(&mut self, footing: Footing, fence: i64) {
-        if self.footing != Footing::Lost {
+        if self.footing != Footing::Lost && fence <= self.fence {
             return;
         }
         if fence != self.fence {
             self.flights.clear();
         }
         (self.footing, self.fence) = (footing, fence);
+    }
+
+    /// Takes note of the fence that was read together with messages while the shard was free or ours; false if what is in
+    /// flight is so under another one.
+    pub(crate) fn agrees(&mut self, fence: i64) -> bool {
+        if self.flights.is_empty() {
+            self.fence = fence;
+        }
+        self.fence == fence
     }
 
     /// Whether a message is in flight and its claim has not run out.
@@ -118,6 +127,22 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
+
+    #[test]
+    fn a_newer_fence_tells_that_somebody_else_has_been_here() {
+        let mut hold = Hold { footing: Footing::Known, fence: 5, ..Hold::default() };
+        let flight =
+            Flight { claim: ClaimId::new(InstanceId(1), 1), due: 1, deadline: 1, key: None, alone: false };
+        hold.flights.insert(MessageId::new(Uuid::from_u128(1)), flight);
+        hold.found(Footing::Over, 5);
+        assert_eq!((hold.footing, hold.flights.len()), (Footing::Known, 1), "it is our own");
+        assert!(hold.agrees(5));
+        assert!(!hold.agrees(6), "what is in flight is so under another fence");
+        hold.found(Footing::Over, 6);
+        assert_eq!((hold.footing, hold.fence, hold.flights.len()), (Footing::Over, 6, 0));
+        assert!(hold.agrees(7), "nothing is in flight");
+        assert_eq!(hold.fence, 7);
+    }
 
     #[test]
     fn flights_come_back_as_they_were_written() {

@@ -11,7 +11,7 @@ mod lone;
 mod pick;
 mod settle;
 
-use std::{collections::HashSet, sync::Arc, time::Instant};
+use std::{collections::HashSet, sync::Arc};
 
 use claimstream_domain::{
     ClaimRequest, Claimed, Locator, Message, MessageId, OrderingKey, Reason, Receipt, Settlement, Shard,
@@ -211,20 +211,28 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
         Ok(picked.taken.len())
     }
 
-    /// The next due messages of a shard; none if there are none.
+    /// The next due messages of a shard; none if there are none, or if the shard is not ours to take.
     async fn read(
         &self,
-        hold: &OwnedMutexGuard<Hold>,
+        hold: &mut OwnedMutexGuard<Hold>,
         shard: Shard,
         low: i64,
     ) -> Result<Option<Due>, StoreError> {
         let aloft = hold.flights.values().filter(|flight| flight.due >= low).count();
         let ordered = self.store.order.is_per_key();
         let reach = aloft + if ordered { Due::REACH.max(2 * self.wanted()) } else { self.wanted() };
-        let args = self.args(shard).with("limit", reach as i64);
-        let mut due = Due::default();
+        let args = self.args(shard).with("limit", reach as i64).with("holder", self.store.holder.clone());
+        let mut due = Due { now: self.store.now(self.on, CLAIM).await?, ..Due::default() };
         let first = args.clone().with("low", low);
         let mut found = self.page(&mut due, &self.store.sql.lease_read, &first).await?;
+        if due.fence.is_some_and(|fence| !hold.agrees(fence)) {
+            hold.lose();
+            return Ok(None);
+        }
+        if due.rows.is_empty() && low == 0 {
+            // Nothing is due, or it is in other hands: the next look tells.
+            hold.footing = Footing::Lost;
+        }
         due.is_whole = low == 0 && found < reach;
         // Only if all of them wait: what comes behind is looked for one row after another.
         while ordered && found == reach && self.picked(hold, &due).taken.is_empty() {
@@ -239,13 +247,11 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
 
     /// Adds what a statement finds, and says how many rows were new.
     async fn page(&self, due: &mut Due, sql: &Sql, args: &Args) -> Result<usize, StoreError> {
-        let asked = Instant::now();
         let mut new = 0;
         for row in rows(self.on, CLAIM, sql.bind(args)).await? {
             let candidate = candidate(&row)?;
             if due.rows.is_empty() {
-                due.now = row.int(10)?;
-                self.store.clock.note(due.now, asked);
+                due.fence = Some(row.int(10)?);
             }
             if due.seen.insert(candidate.id) {
                 due.dues.push(row.int(1)?);
@@ -295,6 +301,8 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
 struct Due {
     seen: HashSet<MessageId>,
     now: i64,
+    /// Of the shard's lease, as it was when the first page was read.
+    fence: Option<i64>,
     dues: Vec<i64>,
     candidates: Vec<Candidate>,
     rows: Vec<Row>,

@@ -3,8 +3,7 @@ SELECT q.id, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', q.availa
        CAST(q.attempts AS SIGNED) AS attempts, q.last_error,
        (q.claimed_from IS NOT NULL) AS suspect,
        COALESCE(q.parked_until > UTC_TIMESTAMP(6), 0) AS parked,
-       m.ordering_key, m.headers, m.content_type, m.payload,
-       TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) AS now
+       m.ordering_key, m.headers, m.content_type, m.payload
   FROM claimstream_queue q
   LEFT JOIN claimstream_message m ON m.id = q.id
  WHERE q.queue = :queue

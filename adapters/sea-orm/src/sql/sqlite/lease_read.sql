@@ -1,14 +1,17 @@
--- Reads the next due messages of a shard whose lease we hold or are about to take, bodies included; takes no lock.
+-- Reads the next due messages of a shard whose lease is free or ours, bodies included, and its fence; takes no lock. Of a shard
+-- in other hands it reads nothing.
 SELECT q.id, q.available_at AS due_at,
        q.attempts AS attempts, q.last_error,
        (q.claimed_from IS NOT NULL) AS suspect,
        COALESCE(q.parked_until > :now, 0) AS parked,
        m.ordering_key, m.headers, m.content_type, m.payload,
-       :now AS now
-  FROM claimstream_queue q
+       l.fence AS fence
+  FROM claimstream_lease l
+  JOIN claimstream_queue q ON q.queue = :queue AND q.shard = :shard
   LEFT JOIN claimstream_message m ON m.id = q.id
- WHERE q.queue = :queue
-   AND q.shard = :shard
+ WHERE l.queue = :queue
+   AND l.shard = :shard
+   AND (l.holder IS NULL OR l.holder = :holder)
    AND q.available_at <= :now
    AND q.available_at >= :low
  ORDER BY q.available_at, q.id

@@ -3,8 +3,7 @@ SELECT q.id, q.available_at AS due_at,
        q.attempts AS attempts, q.last_error,
        (q.claimed_from IS NOT NULL) AS suspect,
        COALESCE(q.parked_until > :now, 0) AS parked,
-       m.ordering_key, m.headers, m.content_type, m.payload,
-       :now AS now
+       m.ordering_key, m.headers, m.content_type, m.payload
   FROM claimstream_queue q
   LEFT JOIN claimstream_message m ON m.id = q.id
  WHERE q.queue = :queue
