@@ -107,6 +107,7 @@ pub(crate) fn figure(round: &mut Round, work: &[Work], began: f64, status: Statu
     let client: f64 = work.iter().map(|work| work.cpu_seconds).sum();
     round.set("rate", if acknowledged > 0.0 { acknowledged / (ended - began) } else { 0.0 });
     round.set("seconds", ended - began);
+    round.set("cores_busy", (client + status.cpu) / (ended - began));
     round.set("client_cpu_ms_per_1000", 1e6 * client / acknowledged);
     round.set("server_cpu_ms_per_1000", 1e6 * status.cpu / acknowledged);
     round.set("statements_per_message", status.statements / acknowledged);

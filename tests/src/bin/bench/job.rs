@@ -26,6 +26,8 @@ pub(crate) struct Job {
     pub(crate) seconds: u64,
     /// Stays when nothing is left, until it is told to stop or its time is over.
     pub(crate) stay: bool,
+    /// Deletes what finished messages leave behind beside its work.
+    pub(crate) swept: bool,
     /// Works on a queue that nobody writes to.
     pub(crate) aside: bool,
     /// How many producers there are in the process.

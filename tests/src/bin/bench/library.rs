@@ -5,11 +5,11 @@ use std::{
 };
 
 use claimstream::{Claim, Claims, Relay, RelayConfig, RelayError, Settled};
-use claimstream_domain::{MessageId, NewMessage, OrderingKey, Payload, QueueName};
-use claimstream_ports::Observe;
+use claimstream_domain::{MessageId, NewMessage, OrderingKey, Payload, QueueName, Retention};
 use claimstream_sea_orm::{OpenOptions, Order, SeaOrmOutbox};
 use claimstream_tokio::TokioTimer;
 use futures::{StreamExt, future::select};
+use sea_orm::{ConnectionTrait, Statement};
 use uuid::Uuid;
 
 use crate::{
@@ -34,12 +34,21 @@ const KEYS: u64 = 1000;
 
 /// Opens the outbox as the contender's name says.
 pub(crate) async fn open(url: &str, own: Own, connections: u32) -> Result<SeaOrmOutbox, Failure> {
+    open_with(url, own, connections, Retention::default()).await
+}
+
+async fn open_with(
+    url: &str,
+    own: Own,
+    max_connections: u32,
+    retention: Retention,
+) -> Result<SeaOrmOutbox, Failure> {
     let (strategy, order) = match own {
         Own::ShardLeasePerKey => (Own::ShardLease, Order::PerKey),
         other => (other, Order::None),
     };
     let strategy = strategy.name().parse()?;
-    let options = OpenOptions { strategy, order, max_connections: connections, ..OpenOptions::default() };
+    let options = OpenOptions { strategy, order, retention, max_connections, ..OpenOptions::default() };
     Ok(SeaOrmOutbox::open(url, options).await?)
 }
 
@@ -61,13 +70,19 @@ pub(crate) fn relay_config(job: &Job) -> RelayConfig {
 
 /// An instance that uses the library as a service would: a stream, handlers beside each other, acknowledgements.
 pub(crate) async fn work(job: &Job, own: Own) -> Result<Work, Failure> {
-    let outbox = Arc::new(open(&job.url, own, 8).await?);
+    let retention = if job.swept { Retention::DELETE } else { Retention::default() };
+    let outbox = Arc::new(open_with(&job.url, own, 8, retention).await?);
     let config = relay_config(job);
     let relay = Relay::new(outbox.clone(), TokioTimer::new(), config);
     let mut claims = relay.claims(if job.aside { ASIDE } else { QUEUE })?;
     cue::wait_for_go()?;
     let tally = Tally::begin();
-    handle_until_done(job, &outbox, &mut claims, &tally).await;
+    let handling = handle_until_done(job, &outbox, &mut claims, &tally);
+    if job.swept {
+        select(pin!(handling), pin!(outbox.sweep_regularly())).await;
+    } else {
+        handling.await;
+    }
     claims.close().await?;
     Ok(tally.end())
 }
@@ -90,11 +105,17 @@ async fn drained(outbox: &SeaOrmOutbox, tally: &Tally) {
     loop {
         tokio::time::sleep(Duration::from_millis(100)).await;
         let quiet = unix_now() - tally.last();
-        let empty = async || outbox.observe().await.is_ok_and(|all| all.iter().all(|queue| queue.depth == 0));
-        if quiet > PATIENCE || (quiet > QUIET && empty().await) {
+        if quiet > PATIENCE || (quiet > QUIET && is_empty(outbox).await) {
             break;
         }
     }
+}
+
+/// Whether no message is left; counting all of them, as an observer does, would hold up those who still have some.
+async fn is_empty(outbox: &SeaOrmOutbox) -> bool {
+    let db = outbox.connection();
+    let any = Statement::from_string(db.get_database_backend(), "SELECT 1 FROM claimstream_queue LIMIT 1");
+    db.query_one_raw(any).await.is_ok_and(|row| row.is_none())
 }
 
 /// Writes down what was handed out and what became of it.

@@ -18,10 +18,11 @@ impl Book {
 
     /// The scenarios, in the order in which they are told, and then those that others measured.
     pub(super) fn scenarios(&self) -> Vec<&str> {
-        const TOLD: [&str; 12] = [
+        const TOLD: [&str; 13] = [
             "drain",
             "backlog",
             "steady",
+            "retention",
             "highest_rate",
             "snapshot",
             "near_empty",

@@ -4,6 +4,7 @@ pub(super) fn title(scenario: &str) -> &str {
         "drain" => "Draining a backlog",
         "backlog" => "Size of the backlog",
         "steady" => "Steady state",
+        "retention" => "Retention beside a load",
         "highest_rate" => "Highest rate that is held",
         "snapshot" => "A snapshot open elsewhere",
         "near_empty" => "A queue that is nearly empty",
@@ -22,7 +23,10 @@ pub(super) fn title(scenario: &str) -> &str {
 /// What is measured in a scenario, and how.
 pub(super) fn about(scenario: &str) -> &'static str {
     match scenario {
-        "drain" => "Everybody empties the same backlog. Ratios are against `ceilxr` with as many instances.",
+        "drain" => {
+            "Everybody empties the same backlog. Ratios are against `ceilxr` with as many instances. Cores busy are those that \
+             instances and server keep busy together: where it is nearly all that the machine has, only less work can be faster."
+        }
         "backlog" => {
             "One instance. Of a million and more only the first seconds are measured; the largest backlog stands, and \
              what a round took is enqueued again before the next."
@@ -30,6 +34,10 @@ pub(super) fn about(scenario: &str) -> &'static str {
         "steady" => {
             "Producers, two processes with up to eight transactions open each, send at a rate; latency counts from before \
              the transaction began until the handler was called. Statements and redo are those of producers and consumers."
+        }
+        "retention" => {
+            "The steady load twice: with `keep` finished messages leave their bodies behind, with `delete` the instances sweep \
+             them away beside their work."
         }
         "highest_rate" => {
             "The rate is doubled until the backlog grows by 100 messages a second or more, or the producers do not keep \
@@ -83,7 +91,7 @@ pub(super) fn figures(scenario: &str) -> &'static [(&'static str, &'static str)]
     const INSERT_P99: (&str, &str) = ("insert_p99_ms", "insert p99 ms");
     match scenario {
         "drain" | "backlog" | "snapshot" | "single" | "network" => {
-            &[("rate", "messages / s"), CPU, SERVER_CPU, STATEMENTS, REDO]
+            &[("rate", "messages / s"), CPU, SERVER_CPU, ("cores_busy", "cores busy"), STATEMENTS, REDO]
         }
         "steady" => &[
             ("enqueued_per_second", "enqueued / s"),
@@ -95,6 +103,19 @@ pub(super) fn figures(scenario: &str) -> &'static [(&'static str, &'static str)]
             CPU,
             SERVER_CPU,
             STATEMENTS,
+            REDO,
+        ],
+        "retention" => &[
+            ("enqueued_per_second", "enqueued / s"),
+            ("growth_per_second", "backlog growth / s"),
+            P50,
+            P99,
+            INSERT_P50,
+            INSERT_P99,
+            ("history_most", "longest history"),
+            ("bodies_left", "bodies left"),
+            CPU,
+            SERVER_CPU,
             REDO,
         ],
         "highest_rate" => &[("highest_rate", "messages / s"), P50, P99, ("history_most", "longest history")],

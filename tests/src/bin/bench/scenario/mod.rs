@@ -7,6 +7,7 @@ mod memory;
 mod near_empty;
 mod network;
 mod proxy;
+mod retention;
 mod steady;
 
 use std::time::Duration;
@@ -17,10 +18,11 @@ use crate::{
 };
 
 /// All scenarios, in the order in which they are told.
-pub(crate) const ALL: [&str; 10] = [
+pub(crate) const ALL: [&str; 11] = [
     "drain",
     "backlog",
     "steady",
+    "retention",
     "snapshot",
     "near_empty",
     "idle",
@@ -39,6 +41,8 @@ pub(crate) enum Plan {
     DrainFarAway { job: Job, delay: Duration },
     /// Producers at a rate, and instances that keep up or do not.
     Steady(Job),
+    /// The same, with instances that sweep or do not.
+    Retention(Job),
     /// The highest rate that instances keep up with.
     Highest(Job),
     /// Producers, and consumers that have little to do or nothing.
@@ -68,6 +72,7 @@ pub(crate) fn groups(
         "single" => Ok(drains::single(&setting)),
         "network" => Ok(network::groups(&setting)),
         "steady" => Ok(steady::groups(&setting)),
+        "retention" => Ok(retention::groups(&setting)),
         "near_empty" => Ok(near_empty::groups(&setting)),
         "idle" => Ok(idle::groups(&setting)),
         "enqueue" => Ok(enqueue::groups(&setting)),
@@ -119,6 +124,7 @@ pub(crate) async fn play(cell: &Cell, backlog: &mut Backlog, url: &str) -> Resul
         }
         Plan::DrainFarAway { job, delay } => network::round(contender, job, *delay, backlog, url).await,
         Plan::Steady(job) => steady::round(contender, job, backlog).await,
+        Plan::Retention(job) => retention::round(contender, job, backlog).await,
         Plan::Highest(job) => steady::highest(contender, job, backlog).await,
         Plan::NearEmpty(job) => near_empty::round(contender, job, backlog).await,
         Plan::Idle(job) => idle::round(contender, job, backlog).await,

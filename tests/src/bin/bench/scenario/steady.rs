@@ -28,26 +28,30 @@ const TRIAL: u64 = 10;
 
 /// Producers at one rate for a minute; then the highest rate at which the backlog does not grow.
 pub(super) fn groups(setting: &Setting<'_>) -> Vec<Vec<Cell>> {
-    let job = |one: &Contender, seconds| Job {
-        backlog: 0,
-        seconds,
-        rate: setting.options.rate,
-        per_transaction: PER_TRANSACTION,
-        ..setting.job(one, INSTANCES)
-    };
     let steady = |one: &Contender| {
-        let job = job(one, setting.options.seconds);
+        let job = job(setting, one, setting.options.seconds);
         let cell = Cell::new("steady", one, INSTANCES, Plan::Steady(job.clone()));
         sized(cell, &job).with("rate", job.rate).with("seconds", job.seconds)
     };
     let highest = |one: &Contender| {
-        let job = job(one, TRIAL);
+        let job = job(setting, one, TRIAL);
         sized(Cell::new("highest_rate", one, INSTANCES, Plan::Highest(job.clone())), &job)
     };
     vec![setting.library().map(steady).collect(), setting.library().map(highest).collect()]
 }
 
-fn sized(cell: Cell, job: &Job) -> Cell {
+/// Instances that are there for so many seconds beside producers at the rate that was asked for.
+pub(super) fn job(setting: &Setting<'_>, contender: &Contender, seconds: u64) -> Job {
+    Job {
+        backlog: 0,
+        seconds,
+        rate: setting.options.rate,
+        per_transaction: PER_TRANSACTION,
+        ..setting.job(contender, INSTANCES)
+    }
+}
+
+pub(super) fn sized(cell: Cell, job: &Job) -> Cell {
     cell.with("batch", job.batch).with("payload", job.payload).with("per_transaction", job.per_transaction)
 }
 
