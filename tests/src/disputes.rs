@@ -16,15 +16,15 @@ use crate::{Instance, LEASE, Ports, Server, Stage, Suite, locks::somebody_waits,
 
 /// Adds the disputes on SQLite and on every server that is here, with each strategy that writes messages.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
-    let mut places: Vec<(&'static str, Option<String>)> = vec![("sqlite", None)];
-    let servers = Server::ALL.into_iter().map(|server| (server.name, server.url(&environment)));
-    places.extend(servers.filter(|(_, url)| url.is_some()));
-    for (store, url) in places {
-        let strategies: &[&'static str] = match url {
-            None => &["preemptive_update"],
-            Some(_) => &["preemptive_update", "skip_locked"],
-        };
-        for strategy in strategies.iter().copied() {
+    let mut places: Vec<(&'static str, Option<String>, Vec<&'static str>)> =
+        vec![("sqlite", None, vec!["preemptive_update"])];
+    for server in Server::ALL {
+        let marks = |strategy: &&str| ["preemptive_update", "skip_locked"].contains(strategy);
+        let strategies = server.strategies().iter().copied().filter(marks).collect();
+        places.extend(server.url(&environment).map(|url| (server.name, Some(url), strategies)));
+    }
+    for (store, url, strategies) in places {
+        for strategy in strategies {
             let name = |what: &str| format!("{store}::{strategy}::disputes::{what}");
             let venue = || {
                 let url = url.clone();
