@@ -43,6 +43,7 @@ mod scratch_database;
 mod server_stage;
 mod servers;
 mod stage;
+pub mod statement;
 mod suite;
 pub mod tcc;
 mod timer_stage;

@@ -9,14 +9,18 @@ use std::time::{Duration, Instant};
 
 use claimstream::Compose;
 use claimstream_domain::{ClaimId, InstanceId, MessageId, NewMessage, OrderingKey, QueueName};
-use claimstream_sea_orm::{Dialect, SeaOrmOutbox, statements};
+use claimstream_sea_orm::SeaOrmOutbox;
 use sea_orm::{
     ConnectionTrait, DatabaseTransaction, DbBackend, QueryResult, Statement, TransactionTrait, Value,
 };
 use tokio::sync::Mutex;
 use uuid::Uuid;
 
-use crate::{Instance, Ports, Server, Stage, Suite, ids, venue::SeaOrmVenue};
+use crate::{
+    Instance, Ports, Server, Stage, Suite, ids,
+    statement::{Args, bind, bytes, sql},
+    venue::SeaOrmVenue,
+};
 
 const BATCH: usize = 100;
 const ROUNDS: usize = 5;
@@ -327,8 +331,6 @@ fn walks(plan: &[Step]) -> bool {
     !queue.is_empty() && queue.iter().all(|step| step.key == "PRIMARY") && !sorts
 }
 
-type Args = Vec<(&'static str, Vec<Value>)>;
-
 fn args(queue: &QueueName, shard: u16, claim: Uuid, limit: usize) -> Args {
     // A minute from now on any server, whose clock is the machine's.
     let lease_end = now_micros() + 60_000_000;
@@ -345,38 +347,6 @@ fn args(queue: &QueueName, shard: u16, claim: Uuid, limit: usize) -> Args {
 fn now_micros() -> i64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     since.expect("a clock after 1970").as_micros() as i64
-}
-
-/// A statement of the adapter with values in it.
-fn sql(name: &str, args: &Args) -> Statement {
-    let all = statements(Dialect::MySql);
-    let file = all.iter().find(|(known, _)| *known == name).expect("a statement").1;
-    let lines = file.lines().map(|line| line.split("--").next().unwrap_or_default().trim());
-    bind(&lines.collect::<Vec<_>>().join(" "), args)
-}
-
-/// Binds `:name` to the last value of that name, or to a list of them.
-fn bind(text: &str, args: &Args) -> Statement {
-    let (mut sql, mut values) = (String::new(), Vec::new());
-    let mut pieces = text.split(':');
-    sql.push_str(pieces.next().unwrap_or_default());
-    for piece in pieces {
-        let end = piece.find(|c: char| !c.is_ascii_lowercase() && c != '_').unwrap_or(piece.len());
-        let (name, rest) = piece.split_at(end);
-        if name.is_empty() {
-            sql.push(':');
-        } else {
-            let (_, list) = args.iter().rfind(|(known, _)| *known == name).expect("a value for each name");
-            sql.push_str(&vec!["?"; list.len()].join(", "));
-            values.extend(list.iter().cloned());
-        }
-        sql.push_str(rest);
-    }
-    Statement::from_sql_and_values(DbBackend::MySql, sql, values)
-}
-
-fn bytes(id: Uuid) -> Value {
-    Value::Bytes(Some(id.as_bytes().to_vec()))
 }
 
 fn id(row: &QueryResult) -> MessageId {

@@ -21,7 +21,8 @@ pub(crate) struct Options {
     /// touched.
     #[arg(long)]
     pub(crate) database: Option<String>,
-    /// What is measured, as a list: drain, backlog, steady, retention, snapshot, near_empty, idle, single, network, enqueue, memory.
+    /// What is measured, as a list: drain, backlog, steady, retention, snapshot, near_empty, idle, single, network, enqueue,
+    /// memory, statements.
     #[arg(long, value_delimiter = ',', default_value = "drain")]
     pub(crate) scenarios: Vec<String>,
     /// How often each figure is measured; the median is shown.

@@ -67,6 +67,7 @@ pub(crate) fn main_figure(scenario: &str) -> &'static str {
         "idle" => "statements_per_second_and_instance",
         "wakeup" => "latency_p50_ms",
         "memory" => "resident_held_mib",
+        "statements" => "rate_alone",
         _ => "rate",
     }
 }

@@ -15,6 +15,7 @@ use crate::{
     cue,
     job::{Job, Work, unix_now},
     machine::cpu_seconds,
+    scenario::Steps,
 };
 
 /// The tables of a contender.
@@ -39,6 +40,28 @@ pub(crate) async fn work(job: &Job, own: Own) -> Result<Work, Failure> {
         Own::S0 => run(job, s0::S0::new(connection, job)).await,
         Own::S1 => run(job, s1::S1::new(connection, job)).await,
         library => Err(format!("{} is not hand-written", library.name()).into()),
+    }
+}
+
+/// How long claims and acknowledgements of a hand-written loop take, one after another, with nothing beside them.
+pub(crate) async fn steps(job: &Job, own: Own) -> Result<Steps, Failure> {
+    let connection = connect(&job.url).await?;
+    match own {
+        Own::Ceilxr => timed(bound::Bound::new(connection, job, true)).await,
+        Own::Handwritten => timed(clustered::Clustered::new(connection, job)).await,
+        other => Err(format!("the steps of {} are not measured", other.name()).into()),
+    }
+}
+
+async fn timed(mut claimer: impl Claimer) -> Result<Steps, Failure> {
+    let mut steps = Steps::default();
+    loop {
+        match steps.time("take_and_read", claimer.claim()).await? {
+            Claimed::Some(_) => {}
+            Claimed::Nothing => continue,
+            Claimed::Drained => return Ok(steps),
+        }
+        steps.time("end", claimer.acknowledge()).await?;
     }
 }
 

@@ -18,7 +18,7 @@ impl Book {
 
     /// The scenarios, in the order in which they are told, and then those that others measured.
     pub(super) fn scenarios(&self) -> Vec<&str> {
-        const TOLD: [&str; 13] = [
+        const TOLD: [&str; 14] = [
             "drain",
             "backlog",
             "steady",
@@ -32,6 +32,7 @@ impl Book {
             "network",
             "enqueue",
             "memory",
+            "statements",
         ];
         let there = distinct(self.records.iter().map(|record| record.scenario.as_str()));
         let told = TOLD.into_iter().filter(|name| there.contains(name));

@@ -14,6 +14,7 @@ pub(super) fn title(scenario: &str) -> &str {
         "network" => "Network between instances and server",
         "enqueue" => "Enqueueing alone",
         "memory" => "Memory",
+        "statements" => "What the statements of a batch take",
         "kill" => "Owners of shards killed",
         "rebalance" => "Shards that change hands",
         other => other,
@@ -66,6 +67,12 @@ pub(super) fn about(scenario: &str) -> &'static str {
         "memory" => {
             "A pipeline has all messages in hand for longer than a third of the lease, so that all are renewed, and then \
              acknowledges them."
+        }
+        "statements" => {
+            "The statements of a batch one after another on a connection, in microseconds, without a library, a handler or anything \
+             beside them: taking (under `shard_lease` the lease row, under `skip_locked` the lock, the mark and the commit), reading with \
+             bodies, ending. The rate alone is what a single connection without any work of a client's own would come to. `SELECT 1` \
+             is a round trip. Deleted entries are purged later, which is not in it."
         }
         "kill" => {
             "Measured by the binary `ownership`: owners of shards are killed one after another under load; how many messages went wrong, and \
@@ -129,6 +136,15 @@ pub(super) fn figures(scenario: &str) -> &'static [(&'static str, &'static str)]
             ("producer_cpu_ms_per_1000", "producer CPU ms / 1,000"),
             SERVER_CPU,
             REDO,
+        ],
+        "statements" => &[
+            ("round_trip_us", "`SELECT 1`"),
+            ("take_us", "take"),
+            ("read_us", "read"),
+            ("take_and_read_us", "take and read"),
+            ("end_us", "end"),
+            ("batch_us", "batch"),
+            ("rate_alone", "rate alone"),
         ],
         "memory" => &[
             ("resident_held_mib", "resident MiB"),

@@ -8,17 +8,19 @@ mod near_empty;
 mod network;
 mod proxy;
 mod retention;
+mod statements;
 mod steady;
 
 use std::time::Duration;
 
+pub(crate) use self::statements::Steps;
 use crate::{
     Failure, backlog::Backlog, cell::Cell, contender::Contender, drain::Drain, job::Job, options::Options,
     record::Round,
 };
 
 /// All scenarios, in the order in which they are told.
-pub(crate) const ALL: [&str; 11] = [
+pub(crate) const ALL: [&str; 12] = [
     "drain",
     "backlog",
     "steady",
@@ -30,6 +32,7 @@ pub(crate) const ALL: [&str; 11] = [
     "network",
     "enqueue",
     "memory",
+    "statements",
 ];
 
 /// What a round of a cell consists of.
@@ -53,6 +56,8 @@ pub(crate) enum Plan {
     Wake(Job),
     /// Producers alone, as fast as they can.
     Enqueue(Job),
+    /// The statements of a batch, one after another.
+    Statements(Job),
     /// All messages of a backlog in one process's hands.
     Memory(Job),
 }
@@ -76,6 +81,7 @@ pub(crate) fn groups(
         "near_empty" => Ok(near_empty::groups(&setting)),
         "idle" => Ok(idle::groups(&setting)),
         "enqueue" => Ok(enqueue::groups(&setting)),
+        "statements" => Ok(statements::groups(&setting)),
         "memory" => Ok(memory::groups(&setting)),
         other => Err(format!("there is no scenario {other}; use {}", ALL.join(", ")).into()),
     }
@@ -130,6 +136,7 @@ pub(crate) async fn play(cell: &Cell, backlog: &mut Backlog, url: &str) -> Resul
         Plan::Idle(job) => idle::round(contender, job, backlog).await,
         Plan::Wake(job) => idle::wake(contender, job, backlog).await,
         Plan::Enqueue(job) => enqueue::round(contender, job, backlog).await,
+        Plan::Statements(job) => statements::round(contender, job, backlog).await,
         Plan::Memory(job) => memory::round(contender, job, backlog).await,
     }
 }

@@ -1,0 +1,41 @@
+//! Statements of the adapter with values in them, for the tests that explain them and for the bench.
+
+use claimstream_sea_orm::{Dialect, statements};
+use sea_orm::{DbBackend, Statement, Value};
+use uuid::Uuid;
+
+/// Values for a statement's `:name`s; the last of a name counts, and more than one is a list.
+pub type Args = Vec<(&'static str, Vec<Value>)>;
+
+/// A statement of the adapter for MySQL and MariaDB, with values in it.
+pub fn sql(name: &str, args: &Args) -> Statement {
+    let all = statements(Dialect::MySql);
+    let file = all.iter().find(|(known, _)| *known == name).expect("a statement").1;
+    let lines = file.lines().map(|line| line.split("--").next().unwrap_or_default().trim());
+    bind(&lines.collect::<Vec<_>>().join(" "), args)
+}
+
+/// Binds `:name` to the last value of that name, or to a list of them.
+pub fn bind(text: &str, args: &Args) -> Statement {
+    let (mut sql, mut values) = (String::new(), Vec::new());
+    let mut pieces = text.split(':');
+    sql.push_str(pieces.next().unwrap_or_default());
+    for piece in pieces {
+        let end = piece.find(|c: char| !c.is_ascii_lowercase() && c != '_').unwrap_or(piece.len());
+        let (name, rest) = piece.split_at(end);
+        if name.is_empty() {
+            sql.push(':');
+        } else {
+            let (_, list) = args.iter().rfind(|(known, _)| *known == name).expect("a value for each name");
+            sql.push_str(&vec!["?"; list.len()].join(", "));
+            values.extend(list.iter().cloned());
+        }
+        sql.push_str(rest);
+    }
+    Statement::from_sql_and_values(DbBackend::MySql, sql, values)
+}
+
+/// An id as the columns have it.
+pub fn bytes(id: Uuid) -> Value {
+    Value::Bytes(Some(id.as_bytes().to_vec()))
+}
