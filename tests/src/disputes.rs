@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use claimstream::Compose;
 use claimstream_domain::{
-    Claimed, Disposition, NewMessage, OrderingKey, Receipt,
+    Claimed, Disposition, NewMessage, OrderingKey, Reason, Receipt,
     Settled::{self, Accepted, Superseded},
     Settlement,
 };
@@ -33,7 +33,10 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
                     Some(url) => SeaOrmVenue::server(store, &url, strategy),
                 }
             };
-            let (lost, settled, ended) = (venue(), venue(), venue());
+            let (lost, settled, ended, overlapping) = (venue(), venue(), venue(), venue());
+            suite.add_async_trial(&name("settlements_that_overlap_accept_a_claim_once"), async move {
+                accept_it_once(overlapping()).await;
+            });
             suite.add_async_trial(&name("what_was_taken_over_is_told_from_what_was_ended"), async move {
                 is_told_apart(lost()).await;
             });
@@ -102,6 +105,27 @@ async fn is_told_apart(venue: SeaOrmVenue) {
         assert_eq!(scene.theirs.ack(taken).await, Accepted);
     }
     assert_eq!(scene.theirs.status().await, None);
+}
+
+/// Two settlements at a time have a message in common; the second is done with it, or gives it up for a while.
+async fn accept_it_once(venue: SeaOrmVenue) {
+    let (scene, claimed) = Scene::with(venue, 60).await;
+    let mut given_up = 0;
+    for (round, batch) in claimed.chunks(3).enumerate() {
+        let (one, mut other) = (done(&batch[..2]), done(&batch[1..]));
+        let gives_up = round % 2 == 1;
+        if gives_up {
+            let after = Duration::from_secs(1);
+            other[0].disposition = Disposition::Retry { after, reason: Reason::new("not yet") };
+        }
+        let both = futures::future::join(scene.ours.settle_all(&one), scene.ours.settle_all(&other));
+        let (first, second) = both.await;
+        assert_eq!((first[0], second[1]), (Accepted, Accepted));
+        assert_ne!(first[1], second[0], "what they have in common is accepted once");
+        given_up += u64::from(gives_up && second[0] == Accepted);
+        let behind = (claimed.len() - 3 * (round + 1)) as u64;
+        assert_eq!(scene.ours.status().await.map_or(0, |status| status.depth), behind + given_up);
+    }
 }
 
 /// Nobody but the holder of a claim ends its messages while the lease runs.

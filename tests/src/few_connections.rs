@@ -1,4 +1,4 @@
-//! An outbox with the fewest connections it takes: no step holds one while it waits for another.
+//! An outbox with the fewest connections it takes: no claim that marks messages holds one while it waits for another.
 
 use claimstream::Compose;
 use claimstream_domain::{Disposition, NewMessage, Renewed, Settled};

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use async_trait::async_trait;
 use claimstream_domain::{Disposition, Lease, Locator, NewMessage, Receipt, Renewed, Settled, Settlement};
 use claimstream_ports::{Settlements, StoreError, StoreErrorKind};
@@ -13,6 +15,7 @@ use crate::{
     shard_lease,
     sql::Sql,
     strategy::Strategy,
+    takings::Ending,
     unit::{Store, rows, run},
 };
 
@@ -64,12 +67,34 @@ enum Together {
 
 impl Store {
     const UNKNOWN_TRIES: u32 = 3;
+    const LOOKS_FOR_AN_END: u32 = 1000;
+    const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
 
     pub(crate) async fn settle(&self, settlements: &[Settlement]) -> Result<Vec<Settled>, StoreError> {
+        let _ending = self.begin_ending(settlements).await?;
         match self.settle_at_once(settlements).await? {
             Some(settled) => Ok(settled),
             None => self.settle_together(settlements).await,
         }
+    }
+
+    /// Whoever settles a claim that is being settled already waits for that to end.
+    async fn begin_ending(&self, settlements: &[Settlement]) -> Result<Ending<'_>, StoreError> {
+        for _ in 0..Self::LOOKS_FOR_AN_END {
+            let ending = self.takings.end(settlements.iter().map(|settlement| &settlement.receipt));
+            if let Some(ending) = ending {
+                return Ok(ending);
+            }
+            tokio::time::sleep(Self::BETWEEN_LOOKS).await;
+        }
+        Err(StoreError::new(StoreErrorKind::Transient, SETTLE, "a message is being settled already"))
+    }
+
+    /// Forgets what was taken and is settled.
+    fn let_go_of(&self, settlements: &[Settlement]) {
+        settlements.iter().for_each(|Settlement { receipt, .. }| {
+            self.takings.settled(receipt.claim, receipt.shard, receipt.message);
+        });
     }
 
     async fn settle_together(&self, settlements: &[Settlement]) -> Result<Vec<Settled>, StoreError> {
@@ -81,6 +106,7 @@ impl Store {
                 Together::Disputed => return self.one_by_one(settlements).await,
                 Together::Unknown(lost) => {
                     if self.took_effect(settlements, &lost).await? {
+                        self.let_go_of(settlements);
                         return Ok(vec![Settled::Accepted; settlements.len()]);
                     }
                     if tries == Self::UNKNOWN_TRIES {
@@ -109,9 +135,7 @@ impl Store {
         self.emit(&transaction, &children).await?;
         match self.commit(SETTLE, transaction).await {
             Ok(()) => {
-                settlements.iter().for_each(|Settlement { receipt, .. }| {
-                    self.takings.settled(receipt.claim, receipt.shard, receipt.message);
-                });
+                self.let_go_of(settlements);
                 Ok(Together::Accepted)
             }
             Err(lost) if may_have_committed(&lost) => Ok(Together::Unknown(lost)),
@@ -136,6 +160,7 @@ impl Store {
                 Together::Accepted => return Ok(Settled::Accepted),
                 Together::Unknown(lost) => {
                     if self.took_effect(one, &lost).await? {
+                        self.let_go_of(one);
                         return Ok(Settled::Accepted);
                     }
                 }

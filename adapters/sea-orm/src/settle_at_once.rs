@@ -91,6 +91,10 @@ impl Store {
         let standing = self.standing(group).await?;
         let gone = group.len().saturating_sub(standing.len() as u64);
         match ended {
+            // Whoever answered lags behind.
+            Ended::Counted(count) if count > gone => {
+                return Err(unknown(format!("only {gone} of {count} are gone")));
+            }
             Ended::Counted(count) if count == gone => {}
             _ if self.still_runs(group.lease_end()).await? => {}
             Ended::Counted(count) => return Err(unknown(format!("{count} of {gone} were ended just now"))),
@@ -127,8 +131,8 @@ impl Store {
     }
 }
 
-/// What is gone after its lease has ended proves nothing.
+/// What is gone after its lease has ended proves nothing, nor does an answer that lags behind.
 pub(crate) fn unknown(why: impl Display) -> StoreError {
-    let why = format!("the outcome is unknown, and the lease has ended since: {why}");
+    let why = format!("the outcome is unknown: {why}");
     StoreError::new(StoreErrorKind::Unavailable, SETTLE, why)
 }

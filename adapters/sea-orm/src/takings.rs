@@ -3,7 +3,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use claimstream_domain::{ClaimId, MessageId, Shard};
+use claimstream_domain::{ClaimId, MessageId, Receipt, Shard};
 
 /// What claims of this process have taken and not settled yet, by claim and shard.
 ///
@@ -18,6 +18,8 @@ pub(crate) struct Takings {
 #[derive(Default)]
 struct State {
     held: HashMap<(ClaimId, Shard), HashSet<MessageId>>,
+    /// What is being settled at this moment.
+    ending: HashSet<(ClaimId, MessageId)>,
     order: VecDeque<(ClaimId, Shard)>,
 }
 
@@ -51,6 +53,20 @@ impl Takings {
         self.state().held.get(&(claim, shard)).is_some_and(|held| has_each(held, ids))
     }
 
+    /// Marks claims as being settled until the answer is dropped; none if another settlement has one of them.
+    ///
+    /// What a statement ends that commits itself is told from what it has not ended by what is gone, so nobody else may
+    /// move it meanwhile.
+    pub(crate) fn end<'a>(&self, receipts: impl Iterator<Item = &'a Receipt>) -> Option<Ending<'_>> {
+        let claims: HashSet<_> = receipts.map(|receipt| (receipt.claim, receipt.message)).collect();
+        let mut state = self.state();
+        if claims.iter().any(|claim| state.ending.contains(claim)) {
+            return None;
+        }
+        state.ending.extend(&claims);
+        Some(Ending { takings: self, claims })
+    }
+
     /// Forgets what has been settled.
     pub(crate) fn settled(&self, claim: ClaimId, shard: Shard, id: MessageId) {
         let mut state = self.state();
@@ -64,6 +80,21 @@ impl Takings {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Claims that are being settled.
+pub(crate) struct Ending<'a> {
+    takings: &'a Takings,
+    claims: HashSet<(ClaimId, MessageId)>,
+}
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        let mut state = self.takings.state();
+        self.claims.iter().for_each(|claim| {
+            state.ending.remove(claim);
+        });
     }
 }
 

@@ -1,6 +1,7 @@
 use std::{
     collections::HashMap,
     sync::{Arc, PoisonError},
+    time::Duration,
 };
 
 use claimstream_domain::{ClaimId, MessageId, OrderingKey, QueueName, Shard};
@@ -18,6 +19,8 @@ pub(crate) struct Hold {
     pub(crate) flights: HashMap<MessageId, Flight>,
     /// Who claims here, for people.
     pub(crate) label: String,
+    /// When the lease row was written last, whatever came of it, on the monotonic clock.
+    pub(crate) written: Option<Duration>,
 }
 
 /// Where we stand with a shard's lease.
@@ -55,9 +58,11 @@ impl Hold {
         self.flights.clear();
     }
 
-    /// Notes what a look has found. Where we stand already, only a newer fence counts: somebody else has been here since.
-    pub(crate) fn found(&mut self, footing: Footing, fence: i64) {
-        if self.footing != Footing::Lost && fence <= self.fence {
+    /// Notes what a look that began at `looked` has found, unless it may have been overtaken by a write of ours. Where we
+    /// stand already, only a newer fence counts: somebody else has been here since.
+    pub(crate) fn found(&mut self, footing: Footing, fence: i64, looked: Duration) {
+        let is_overtaken = self.written.is_some_and(|written| written > looked);
+        if is_overtaken || (self.footing != Footing::Lost && fence <= self.fence) {
             return;
         }
         if fence != self.fence {
@@ -134,11 +139,15 @@ mod tests {
         let flight =
             Flight { claim: ClaimId::new(InstanceId(1), 1), due: 1, deadline: 1, key: None, alone: false };
         hold.flights.insert(MessageId::new(Uuid::from_u128(1)), flight);
-        hold.found(Footing::Over, 5);
+        let at = Duration::from_secs;
+        hold.found(Footing::Over, 5, at(1));
         assert_eq!((hold.footing, hold.flights.len()), (Footing::Known, 1), "it is our own");
         assert!(hold.agrees(5));
         assert!(!hold.agrees(6), "what is in flight is so under another fence");
-        hold.found(Footing::Over, 6);
+        hold.written = Some(at(2));
+        hold.found(Footing::Over, 6, at(1));
+        assert_eq!(hold.flights.len(), 1, "the look is older than what we have written");
+        hold.found(Footing::Over, 6, at(2));
         assert_eq!((hold.footing, hold.fence, hold.flights.len()), (Footing::Over, 6, 0));
         assert!(hold.agrees(7), "nothing is in flight");
         assert_eq!(hold.fence, 7);

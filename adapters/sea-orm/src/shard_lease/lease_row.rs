@@ -106,7 +106,9 @@ impl Store {
     ) -> Result<bool, StoreError> {
         let new_fence = hold.fence + i64::from(begins);
         let args = self.lease_write(hold, queue, shard, new_fence);
-        let written = self.restarting(|| self.write_and_charge(on, &args, charged)).await?;
+        let written = self.restarting(|| self.write_and_charge(on, &args, charged)).await;
+        hold.written = Some(self.clock.elapsed());
+        let written = written?;
         let ours = match written {
             Written::Yes => true,
             Written::No => false,

@@ -11,7 +11,7 @@ mod lone;
 mod pick;
 mod settle;
 
-use std::{collections::HashSet, sync::Arc};
+use std::{collections::HashSet, sync::Arc, time::Instant};
 
 use claimstream_domain::{
     ClaimRequest, Claimed, Locator, Message, MessageId, OrderingKey, Reason, Receipt, Settlement, Shard,
@@ -121,6 +121,7 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
     async fn look(&self) -> Result<(), StoreError> {
         let (store, queue) = (self.store, &self.request.queue);
         let args = store.args().with("queue", queue.as_str()).with("holder", store.holder.clone());
+        let looked = store.clock.elapsed();
         let found = rows(self.on, CLAIM, store.sql.lease_peek.bind(&args)).await?;
         let mut due = Vec::with_capacity(found.len());
         for row in &found {
@@ -130,7 +131,7 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
                 (Some(fence), 0) => (Footing::Known, fence),
                 (Some(fence), _) => (Footing::Over, fence),
             };
-            store.holds.of(queue, shard).lock().await.found(footing, fence);
+            store.holds.of(queue, shard).lock().await.found(footing, fence, looked);
             due.push(shard);
         }
         store.lanes.heat(queue, &due, self.request.owner.instance().0, store.clock.elapsed());
@@ -222,11 +223,16 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
         let ordered = self.store.order.is_per_key();
         let reach = aloft + if ordered { Due::REACH.max(2 * self.wanted()) } else { self.wanted() };
         let args = self.args(shard).with("limit", reach as i64).with("holder", self.store.holder.clone());
-        let mut due = Due { now: self.store.now(self.on, CLAIM).await?, ..Due::default() };
+        let mut due = Due::default();
         let first = args.clone().with("low", low);
         let mut found = self.page(&mut due, &self.store.sql.lease_read, &first).await?;
-        if due.fence.is_some_and(|fence| !hold.agrees(fence)) {
-            hold.lose();
+        if let Some(fence) = due.fence
+            && !hold.agrees(fence)
+        {
+            // An older one comes from a server that lags behind, and proves nothing.
+            if fence > hold.fence {
+                hold.lose();
+            }
             return Ok(None);
         }
         if due.rows.is_empty() && low == 0 {
@@ -247,11 +253,13 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
 
     /// Adds what a statement finds, and says how many rows were new.
     async fn page(&self, due: &mut Due, sql: &Sql, args: &Args) -> Result<usize, StoreError> {
+        let asked = Instant::now();
         let mut new = 0;
         for row in rows(self.on, CLAIM, sql.bind(args)).await? {
             let candidate = candidate(&row)?;
             if due.rows.is_empty() {
-                due.fence = Some(row.int(10)?);
+                (due.fence, due.now) = (Some(row.int(10)?), row.int(11)?);
+                self.store.clock.note(due.now, asked);
             }
             if due.seen.insert(candidate.id) {
                 due.dues.push(row.int(1)?);

@@ -5,7 +5,8 @@ SELECT q.id, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', q.availa
        (q.claimed_from IS NOT NULL) AS suspect,
        COALESCE(q.parked_until > UTC_TIMESTAMP(6), 0) AS parked,
        m.ordering_key, m.headers, m.content_type, m.payload,
-       CAST(l.fence AS SIGNED) AS fence
+       CAST(l.fence AS SIGNED) AS fence,
+       TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) AS now
   FROM claimstream_lease l
   JOIN claimstream_queue q ON q.queue = :queue AND q.shard = :shard
   LEFT JOIN claimstream_message m ON m.id = q.id

@@ -1,4 +1,4 @@
--- Which messages of a claim still stand, and whether they are its own; those that were done are nowhere.
+-- Which messages of a claim still stand, and whether they are its own; those that were done or given up are not there.
 SELECT id, (claim_id <=> :claim) AS ours
   FROM claimstream_queue
  WHERE queue = :queue

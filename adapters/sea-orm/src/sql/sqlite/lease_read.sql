@@ -5,7 +5,8 @@ SELECT q.id, q.available_at AS due_at,
        (q.claimed_from IS NOT NULL) AS suspect,
        COALESCE(q.parked_until > :now, 0) AS parked,
        m.ordering_key, m.headers, m.content_type, m.payload,
-       l.fence AS fence
+       l.fence AS fence,
+       :now AS now
   FROM claimstream_lease l
   JOIN claimstream_queue q ON q.queue = :queue AND q.shard = :shard
   LEFT JOIN claimstream_message m ON m.id = q.id
