@@ -38,7 +38,8 @@ pub(super) fn about(scenario: &str) -> &'static str {
         }
         "retention" => {
             "The steady load twice: with `keep` finished messages leave their bodies behind, with `delete` the instances sweep \
-             them away beside their work."
+             them away beside their work. Bodies left are counted when the instances have stopped; what the sweep was behind by then is left to a \
+             later one."
         }
         "highest_rate" => {
             "The rate is doubled until the backlog grows by 100 messages a second or more, or the producers do not keep \
