@@ -14,7 +14,7 @@ use futures::{FutureExt, Stream, StreamExt, future::BoxFuture, stream::FuturesUn
 use tracing::Instrument;
 
 use crate::{
-    Claim, RelayError,
+    Claim, Operation, RelayError,
     holdings::{Holdings, Standing, Ticket},
     intake::{Haul, Intake},
     settler::Settler,
@@ -47,6 +47,8 @@ pub struct Claims {
     given_back: u64,
     /// An error that has not been told yet.
     trouble: Option<RelayError>,
+    /// Whether the store knows that no more will be claimed.
+    rested: bool,
 }
 
 impl Claims {
@@ -59,6 +61,7 @@ impl Claims {
             chores: FuturesUnordered::new(),
             given_back: 0,
             trouble: None,
+            rested: false,
         }
     }
 
@@ -96,7 +99,7 @@ impl Claims {
     }
 
     pub(crate) fn is_stopped(&self) -> bool {
-        self.intake.is_stopped() && self.chores.is_empty()
+        self.rested && self.chores.is_empty()
     }
 
     /// Ready when nothing is left to be waited for after a [`stop`](Self::stop).
@@ -106,7 +109,9 @@ impl Claims {
             if self.is_stopped() {
                 return Poll::Ready(());
             }
-            if !moved {
+            if self.intake.is_stopped() && !self.rested {
+                self.rest();
+            } else if !moved {
                 return Poll::Pending;
             }
         }
@@ -172,6 +177,20 @@ impl Claims {
             None => format!("all {most} attempts used up, the last never ended"),
         };
         self.settle(ticket, claimed, Verdict::bury(why));
+    }
+
+    /// Tells the store that no more will be claimed, after the last claim call.
+    fn rest(&mut self) {
+        self.rested = true;
+        let (setup, queue) = (Arc::clone(&self.settler.setup), self.queue().clone());
+        let rest = async move {
+            let bound = setup.config.lease.duration();
+            let rested = setup.within(bound, "rest", setup.strategy.rest(&queue)).await;
+            let failed =
+                |source| RelayError::Store { operation: Operation::Claim, queue, source: Arc::new(source) };
+            rested.map(|()| false).map_err(failed)
+        };
+        self.chores.push(rest.boxed());
     }
 
     fn settle(&mut self, ticket: Ticket, claimed: Claimed, verdict: Verdict) {

@@ -92,6 +92,10 @@ impl LockingStrategy for LockGuarded {
         }
         claimed
     }
+
+    async fn rest(&self, queue: &QueueName) -> Result<(), StoreError> {
+        self.strategy.rest(queue).await
+    }
 }
 
 impl fmt::Debug for LockGuarded {

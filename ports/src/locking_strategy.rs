@@ -1,5 +1,5 @@
 use async_trait::async_trait;
-use claimstream_domain::{ClaimRequest, Claimed};
+use claimstream_domain::{ClaimRequest, Claimed, QueueName};
 
 use crate::StoreError;
 
@@ -21,4 +21,11 @@ use crate::StoreError;
 pub trait LockingStrategy: Send + Sync {
     /// Claims up to `request.limit` messages.
     async fn claim(&self, request: &ClaimRequest) -> Result<Vec<Claimed>, StoreError>;
+
+    /// Says that nobody means to claim from a queue for now. What was leased ahead for further claims is due again when the
+    /// call returns; without it, that may take until its lease ends. Does nothing unless an implementation leases ahead.
+    async fn rest(&self, queue: &QueueName) -> Result<(), StoreError> {
+        let _ = queue;
+        Ok(())
+    }
 }

@@ -45,6 +45,7 @@ impl Suite {
         }
         for venue in venues.owner {
             self.add(&venue, conformance::ownership(), |venue| Box::pin(async move { venue.stage().await }));
+            self.add(&venue, conformance::ahead(), |venue| Box::pin(async move { venue.stage().await }));
         }
         for venue in venues.ordered {
             self.add(&venue, conformance::order(), |venue| Box::pin(async move { venue.stage().await }));

@@ -8,8 +8,8 @@ use std::{
 
 use async_trait::async_trait;
 use claimstream_domain::{
-    ClaimRequest, Claimed, Disposition, Locator, Message, MessageId, Owner, Reason, Receipt, Settlement,
-    Shard,
+    ClaimRequest, Claimed, Disposition, Locator, Message, MessageId, Owner, QueueName, Reason, Receipt,
+    Settlement, Shard,
 };
 use claimstream_ports::{LockingStrategy, StoreError};
 use sea_orm::{ConnectionTrait, DatabaseConnection, Value};
@@ -39,6 +39,11 @@ impl LockingStrategy for SeaOrmOutbox {
             }
         };
         self.store.detached(CLAIM, work).await
+    }
+
+    async fn rest(&self, queue: &QueueName) -> Result<(), StoreError> {
+        let (store, queue) = (self.store.clone(), queue.clone());
+        self.store.detached(CLAIM, async move { shard_lease::rest(&store, &queue).await }).await
     }
 }
 

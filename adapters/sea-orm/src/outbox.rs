@@ -162,6 +162,7 @@ impl SeaOrmOutbox {
                 holder: holder(),
                 holds: Default::default(),
                 lone: Default::default(),
+                ahead: Default::default(),
                 sql,
                 clock,
                 shards,

@@ -4,6 +4,7 @@
 //! clauses of the ports it has; a port that not every store has is a list of its own.
 #![allow(missing_docs, reason = "the name of a clause is its sentence")]
 
+pub mod ahead;
 pub mod claim;
 pub mod dead_letters;
 pub mod enqueue;
@@ -56,6 +57,11 @@ pub fn guarded() -> impl Iterator<Item = &'static Clause<Stage>> {
 /// What a store owes whose shards are in one instance's hands at a time.
 pub fn ownership() -> impl Iterator<Item = &'static Clause<Stage>> {
     ownership::CLAUSES.iter()
+}
+
+/// What a store owes whose shards are in one instance's hands at a time and that leases messages ahead.
+pub fn ahead() -> impl Iterator<Item = &'static Clause<Stage>> {
+    ahead::CLAUSES.iter()
 }
 
 /// What a store owes that keeps messages of one key in order.

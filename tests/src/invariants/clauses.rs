@@ -16,6 +16,7 @@ fn listed() -> impl Iterator<Item = (&'static str, &'static str)> {
     let outbox = conformance::outbox().chain(conformance::concurrent()).chain(conformance::payload());
     let outbox = outbox
         .chain(conformance::ownership())
+        .chain(conformance::ahead())
         .chain(conformance::order())
         .chain(conformance::late())
         .chain(conformance::skipping())

@@ -51,7 +51,15 @@ impl Place {
         let queue = scene.fill().await;
         let claimed = instance(2, &scene.b, &queue).claim(BATCH as u32).await;
         let args = self.lease_args(&scene, &queue, claimed[0].receipt.shard.number(), &ids(&claimed)).await;
-        let names = ["lease_peek", "lease_read", "lease_charge", "lease_done", "lease_retry", "lease_park"];
+        let names = [
+            "lease_peek",
+            "lease_read",
+            "lease_charge",
+            "lease_done",
+            "lease_retry",
+            "lease_park",
+            "lease_prove",
+        ];
         let mut wrong = Vec::new();
         for name in names {
             let plan = scene.explain(sql(name, &args)).await;

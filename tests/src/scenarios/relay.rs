@@ -9,7 +9,7 @@ use std::{
 use async_trait::async_trait;
 use claimstream::{Claim, Claims, LocalWakeup, Relay, RelayConfig};
 use claimstream_domain::{
-    ClaimRequest, Claimed, Lease, MessageId, Pacing, Receipt, Renewed, RetryPolicy,
+    ClaimRequest, Claimed, Lease, MessageId, Pacing, QueueName, Receipt, Renewed, RetryPolicy,
     Settled::{self, Accepted},
     Settlement,
 };
@@ -26,6 +26,7 @@ pub const SCENARIOS: &[Clause<Stage>] = clauses!["scenarios":
     a1_4_a_consumer_that_stops_pulling_holds_no_more_than_its_prefetch,
     a1_4_a_closed_stream_frees_what_was_not_handled,
     a1_4_a_dropped_stream_frees_what_was_not_handled_when_the_lease_ends,
+    a1_4_a_closed_stream_leaves_nothing_leased_ahead,
     a1_5_a_store_error_is_waited_out_and_later_messages_arrive,
     a1_5_a_full_batch_claims_again_at_once,
     a1_5_an_idle_stream_claims_about_every_five_seconds,
@@ -86,6 +87,21 @@ pub async fn a1_4_a_dropped_stream_frees_what_was_not_handled_when_the_lease_end
     stage.advance(LEASE).await;
     assert!((1..=10).contains(&before), "{before} were leased");
     assert_eq!(stage.rival.take_all().await.len(), 25);
+}
+
+pub async fn a1_4_a_closed_stream_leaves_nothing_leased_ahead(stage: Stage) {
+    let sent = stage.enqueue(400).await;
+    let mut process = Process::new(&stage.store, RelayConfig { batch: 60, ..config(120) });
+    let mut handled = 0;
+    while handled < 150 {
+        let claim = process.next().await.expect("a claim");
+        assert_eq!(process.ack(claim).await, Accepted);
+        handled += 1;
+    }
+    process.close().await;
+    let rest = stage.rival.take_all().await;
+    assert_eq!(rest.len(), sent.len() - handled);
+    assert!(rest.iter().all(|claimed| claimed.attempt == 1), "an attempt was counted");
 }
 
 pub async fn a1_5_a_store_error_is_waited_out_and_later_messages_arrive(stage: Stage) {
@@ -225,6 +241,10 @@ impl LockingStrategy for Watched {
             return Err(StoreError::new(StoreErrorKind::Transient, "claim", "injected"));
         }
         self.busy(self.ports.claiming.claim(request)).await
+    }
+
+    async fn rest(&self, queue: &QueueName) -> Result<(), StoreError> {
+        self.busy(self.ports.claiming.rest(queue)).await
     }
 }
 

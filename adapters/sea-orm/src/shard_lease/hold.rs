@@ -1,6 +1,9 @@
 use std::{
     collections::HashMap,
-    sync::{Arc, PoisonError},
+    sync::{
+        Arc, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -21,6 +24,8 @@ pub(crate) struct Hold {
     pub(crate) label: String,
     /// When the lease row was written last, whatever came of it, on the monotonic clock.
     pub(crate) written: Option<Duration>,
+    /// Whether this lease was lost, for those who wait under it.
+    pub(crate) lost: Arc<AtomicBool>,
 }
 
 /// Where we stand with a shard's lease.
@@ -55,7 +60,12 @@ impl Hold {
     /// Forgets everything: the lease is somebody else's, or nobody knows whose.
     pub(crate) fn lose(&mut self) {
         self.footing = Footing::Lost;
+        self.forget_flights();
+    }
+
+    fn forget_flights(&mut self) {
         self.flights.clear();
+        std::mem::take(&mut self.lost).store(true, Ordering::Relaxed);
     }
 
     /// Notes what a look that began at `looked` has found, unless it may have been overtaken by a write of ours. Where we
@@ -66,7 +76,7 @@ impl Hold {
             return;
         }
         if fence != self.fence {
-            self.flights.clear();
+            self.forget_flights();
         }
         (self.footing, self.fence) = (footing, fence);
     }
@@ -147,7 +157,9 @@ mod tests {
         hold.written = Some(at(2));
         hold.found(Footing::Over, 6, at(1));
         assert_eq!(hold.flights.len(), 1, "the look is older than what we have written");
+        let lost = Arc::clone(&hold.lost);
         hold.found(Footing::Over, 6, at(2));
+        assert!(lost.load(Ordering::Relaxed) && !hold.lost.load(Ordering::Relaxed));
         assert_eq!((hold.footing, hold.fence, hold.flights.len()), (Footing::Over, 6, 0));
         assert!(hold.agrees(7), "nothing is in flight");
         assert_eq!(hold.fence, 7);

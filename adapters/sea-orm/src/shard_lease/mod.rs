@@ -5,27 +5,35 @@
 //! settlement proves the fence in the transaction that ends the messages, and frees the shard with the last of them. Who
 //! finds a lease that has run out counts an attempt for what was in flight and goes on under the next fence.
 
+mod ahead;
 mod hold;
 mod lease_row;
 mod lone;
 mod pick;
 mod settle;
 
-use std::{collections::HashSet, sync::Arc, time::Instant};
+use std::{
+    collections::{HashSet, VecDeque},
+    sync::{Arc, Weak},
+    time::{Duration, Instant},
+};
 
 use claimstream_domain::{
-    ClaimRequest, Claimed, Locator, Message, MessageId, OrderingKey, Reason, Receipt, Settlement, Shard,
+    ClaimRequest, Claimed, Disposition, Locator, Message, MessageId, OrderingKey, QueueName, Reason, Receipt,
+    Settlement, Shard,
 };
 use claimstream_ports::StoreError;
 use sea_orm::{ConnectionTrait, Value};
 use tokio::sync::OwnedMutexGuard;
 
 pub(crate) use self::{
+    ahead::Ahead,
     hold::Holds,
     lone::Lone,
     settle::{renew, settle},
 };
 use self::{
+    ahead::Page,
     hold::{Flight, Footing, Hold},
     pick::{Candidate, Picked, pick},
 };
@@ -43,6 +51,38 @@ const CLAIM: &str = "claim";
 /// The messages in flight that a lease row tells of.
 pub(crate) fn flights(bytes: &[u8]) -> HashSet<MessageId> {
     Hold::read_bytes(bytes).into_iter().map(|(_, id)| id).collect()
+}
+
+/// Gives back what waits in a queue for claims that nobody means to make.
+pub(crate) async fn rest(store: &Arc<Store>, queue: &QueueName) -> Result<(), StoreError> {
+    give_back(store, store.ahead.all(queue)).await
+}
+
+/// Messages that were read for a claim that did not come are due again, and are seen at once.
+async fn give_back(store: &Arc<Store>, receipts: Vec<Receipt>) -> Result<(), StoreError> {
+    if receipts.is_empty() {
+        return Ok(());
+    }
+    let places: HashSet<_> = receipts.iter().map(|receipt| (receipt.queue.clone(), receipt.shard)).collect();
+    let returned = |receipt| Settlement { receipt, disposition: Disposition::Returned };
+    let returned: Vec<Settlement> = receipts.into_iter().map(returned).collect();
+    let given_back = settle(store, &returned).await;
+    if let Err(error) = &given_back {
+        tracing::warn!(%error, count = returned.len(), "not given back; they come back when their leases end");
+    }
+    places.iter().for_each(|(queue, shard)| store.lanes.short(queue, *shard));
+    given_back.map(drop)
+}
+
+/// Gives back what has waited for too long, as long as anything waits.
+async fn tend(store: Weak<Store>) {
+    loop {
+        tokio::time::sleep(Ahead::PATIENCE).await;
+        let Some(store) = store.upgrade() else { return };
+        let Some(stale) = store.ahead.tend(store.clock.elapsed()) else { return };
+        let back = Arc::clone(&store);
+        let _ = store.detached(CLAIM, async move { give_back(&back, stale).await }).await;
+    }
 }
 
 /// Claims from shards that are ours or free, one after another, until the limit is reached or none is left.
@@ -68,6 +108,7 @@ async fn claim_on<C: ConnectionTrait>(
         taken: Vec::new(),
         unreadable: Vec::new(),
         oldest: None,
+        newest: None,
     };
     let ended = claiming.run().await;
     let Claiming { taken, unreadable, .. } = claiming;
@@ -91,11 +132,17 @@ struct Claiming<'a, C> {
     unreadable: Vec<Settlement>,
     /// The oldest due time that the newest look into a shard has found.
     oldest: Option<i64>,
+    /// The newest due time that was taken there.
+    newest: Option<i64>,
 }
 
 impl<C: ConnectionTrait> Claiming<'_, C> {
     async fn run(&mut self) -> Result<(), StoreError> {
         let (lanes, queue) = (&self.store.lanes, self.request.queue.clone());
+        self.take_what_waits().await;
+        if self.wanted() == 0 {
+            return Ok(());
+        }
         let mut looked = lanes.wants_look(&queue, self.store.clock.elapsed());
         if looked {
             self.look().await?;
@@ -111,6 +158,13 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
             }
         }
         Ok(())
+    }
+
+    /// Takes what an earlier claim has read for this one, and gives back what has waited for too long.
+    async fn take_what_waits(&mut self) {
+        let (store, queue) = (self.store, &self.request.queue);
+        let _ = give_back(store, store.ahead.stale(queue, store.clock.elapsed())).await;
+        self.taken = store.ahead.next(queue, self.wanted(), store.clock.elapsed());
     }
 
     fn wanted(&self) -> usize {
@@ -141,7 +195,7 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
     /// Takes from one shard.
     async fn visit(&mut self, shard: Shard) -> Result<(), StoreError> {
         self.visited.push(shard);
-        self.oldest = None;
+        (self.oldest, self.newest) = (None, None);
         let (store, queue, wanted) = (self.store, self.request.queue.clone(), self.wanted());
         let hold = store.holds.of(&queue, shard);
         let mut hold = hold.lock_owned().await;
@@ -149,47 +203,52 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
             store.lanes.short(&queue, shard);
             return Ok(());
         }
-        let (low, before) = (store.lanes.low(&queue, shard, store.clock.elapsed()), self.taken.len());
-        let mut count = self.take(&mut hold, shard, low).await?;
+        let low = store.lanes.low(&queue, shard, store.clock.elapsed());
+        let reach = if store.order.is_per_key() { wanted } else { store.ahead.reach(&queue, wanted) };
+        let mut count = self.take(&mut hold, shard, low, reach).await?;
         if count < wanted && low > 0 && hold.footing != Footing::Lost {
-            count += self.take(&mut hold, shard, 0).await?;
+            count += self.take(&mut hold, shard, 0, self.wanted()).await?;
         }
         match count == wanted {
             true => store.lanes.full(&queue, shard),
             false => store.lanes.short(&queue, shard),
         }
         // Where keys are in order, whatever is not done must be seen again: what waits for its retry holds its key back.
-        let newest = self.taken[before..].iter().map(|claimed| claimed.receipt.locator.0).max();
-        let low = if store.order.is_per_key() { self.oldest } else { newest };
+        let low = if store.order.is_per_key() { self.oldest } else { self.newest };
         if let Some(low) = low {
             store.lanes.raise(&queue, shard, low, store.clock.elapsed());
         }
         Ok(())
     }
 
-    /// Reads from `low` on, picks, notes the picked in the lease row, and only then hands them out.
+    /// Reads from `low` on, picks, notes the picked in the lease row, and only then hands them out; what was not asked for
+    /// waits for the next claims.
     async fn take(
         &mut self,
         hold: &mut OwnedMutexGuard<Hold>,
         shard: Shard,
         low: i64,
+        reach: usize,
     ) -> Result<usize, StoreError> {
-        let Some(due) = self.read(hold, shard, low).await? else { return Ok(0) };
+        let begun = self.store.clock.elapsed();
+        let Some(due) = self.read(hold, shard, low, reach).await? else { return Ok(0) };
         self.oldest = due.dues.first().copied();
         if due.is_whole {
             // What is not there any more was ended by somebody else.
             hold.flights.retain(|id, _| due.candidates.iter().any(|candidate| candidate.id == *id));
         }
-        let picked = self.picked(hold, &due);
+        let picked = self.picked(hold, &due, reach);
         if picked.taken.is_empty() || !self.may_fly(hold, &due, &picked) {
             return Ok(0);
         }
         let before = hold.flights.clone();
         hold.label = self.request.owner.label().to_owned();
-        self.board(hold, &due, &picked);
+        let patience =
+            if reach > self.wanted() { Ahead::patience(self.request.lease) } else { Duration::ZERO };
+        self.board(hold, &due, &picked, patience);
         let charged = picked.lapsed.map(|n| (due.dues[n], due.candidates[n].id));
-        let queue = &self.request.queue;
-        match self.store.write_claim(self.on, hold, before.is_empty(), queue, shard, charged).await {
+        let queue = self.request.queue.clone();
+        match self.store.write_claim(self.on, hold, before.is_empty(), &queue, shard, charged).await {
             Ok(true) => {}
             Ok(false) => {
                 hold.lose();
@@ -201,15 +260,33 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
                 return Err(error);
             }
         }
+        let wanted = self.wanted();
+        let mut waiting = self.hand_out(shard, &due, &picked);
+        let taken = waiting.drain(..wanted.min(waiting.len()));
+        self.taken.extend(taken);
+        if picked.taken.len() == reach {
+            self.store.ahead.full(&queue, due.weight());
+        }
+        let (until, lost) = (begun + patience, Arc::clone(&hold.lost));
+        if self.store.ahead.keep(&queue, Page { until, lost, waiting }) {
+            self.store.runtime.spawn(tend(Arc::downgrade(self.store)));
+        }
+        Ok(picked.taken.len().min(wanted))
+    }
+
+    /// What was picked, as claims; what cannot be read is set aside.
+    fn hand_out(&mut self, shard: Shard, due: &Due, picked: &Picked) -> VecDeque<Claimed> {
+        let mut handed_out = VecDeque::with_capacity(picked.taken.len());
         for n in &picked.taken {
             let lapsed = u32::from(picked.lapsed == Some(*n));
             let receipt = self.receipt(shard, due.dues[*n], due.candidates[*n].id);
             match claimed(&due.rows[*n], receipt.clone(), lapsed) {
-                Ok(claimed) => self.taken.push(claimed),
+                Ok(claimed) => handed_out.push_back(claimed),
                 Err(why) => self.unreadable.push(given_up(receipt, &why)),
             }
+            self.newest = self.newest.max(Some(due.dues[*n]));
         }
-        Ok(picked.taken.len())
+        handed_out
     }
 
     /// The next due messages of a shard; none if there are none, or if the shard is not ours to take.
@@ -218,11 +295,12 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
         hold: &mut OwnedMutexGuard<Hold>,
         shard: Shard,
         low: i64,
+        reach: usize,
     ) -> Result<Option<Due>, StoreError> {
         let aloft = hold.flights.values().filter(|flight| flight.due >= low).count();
         let ordered = self.store.order.is_per_key();
-        let reach = aloft + if ordered { Due::REACH.max(2 * self.wanted()) } else { self.wanted() };
-        let args = self.args(shard).with("limit", reach as i64).with("holder", self.store.holder.clone());
+        let limit = aloft + if ordered { Due::REACH.max(2 * reach) } else { reach };
+        let args = self.args(shard).with("limit", limit as i64).with("holder", self.store.holder.clone());
         let mut due = Due::default();
         let first = args.clone().with("low", low);
         let mut found = self.page(&mut due, &self.store.sql.lease_read, &first).await?;
@@ -239,9 +317,9 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
             // Nothing is due, or it is in other hands: the next look tells.
             hold.footing = Footing::Lost;
         }
-        due.is_whole = low == 0 && found < reach;
+        due.is_whole = low == 0 && found < limit;
         // Only if all of them wait: what comes behind is looked for one row after another.
-        while ordered && found == reach && self.picked(hold, &due).taken.is_empty() {
+        while ordered && found == limit && self.picked(hold, &due, reach).taken.is_empty() {
             let keys = due.candidates.iter().filter_map(|candidate| candidate.key.as_ref());
             let keys: HashSet<&str> = keys.map(OrderingKey::as_str).collect();
             let low = due.dues.last().copied().unwrap_or_default();
@@ -263,6 +341,7 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
             }
             if due.seen.insert(candidate.id) {
                 due.dues.push(row.int(1)?);
+                due.bytes += row.maybe_lent(9)?.map_or(0, <[u8]>::len);
                 due.candidates.push(candidate);
                 due.rows.push(row);
                 new += 1;
@@ -271,10 +350,10 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
         Ok(new)
     }
 
-    fn picked(&self, hold: &OwnedMutexGuard<Hold>, due: &Due) -> Picked {
+    fn picked(&self, hold: &OwnedMutexGuard<Hold>, due: &Due, reach: usize) -> Picked {
         let (ordered, claim) = (self.store.order.is_per_key(), self.request.claim);
         let lone = self.store.lone.is_free(hold, due.now);
-        pick(&due.candidates, &hold.flights, ordered, due.now, claim, lone, self.wanted())
+        pick(&due.candidates, &hold.flights, ordered, due.now, claim, lone, reach)
     }
 
     /// False if it is a suspect, and another one has come first in another shard.
@@ -283,9 +362,9 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
         lone.is_none_or(|n| self.store.lone.take(hold, due.candidates[*n].id, due.now))
     }
 
-    /// Notes in our own books what is about to be handed out.
-    fn board(&self, hold: &mut Hold, due: &Due, picked: &Picked) {
-        let deadline = due.now + micros(self.request.lease.duration());
+    /// Notes in our own books what is about to be handed out, at once or as long as `patience` from now.
+    fn board(&self, hold: &mut Hold, due: &Due, picked: &Picked, patience: Duration) {
+        let deadline = due.now + micros(self.request.lease.duration() + patience);
         for n in &picked.taken {
             let Candidate { id, key, suspect, .. } = due.candidates[*n].clone();
             let alone = suspect || picked.lapsed == Some(*n);
@@ -314,11 +393,18 @@ struct Due {
     dues: Vec<i64>,
     candidates: Vec<Candidate>,
     rows: Vec<Row>,
+    /// Of all payloads.
+    bytes: usize,
     /// Whether it is all that is due in the shard.
     is_whole: bool,
 }
 
 impl Due {
+    /// The bytes of a payload, on average.
+    fn weight(&self) -> usize {
+        self.bytes / self.rows.len().max(1)
+    }
+
     /// How far we look at least for messages that do not wait behind their keys.
     const REACH: usize = 200;
 }

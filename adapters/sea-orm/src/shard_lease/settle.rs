@@ -15,6 +15,7 @@ use crate::{
     args::Args,
     clock::micros,
     settle::{children, written_alike},
+    sql::Sql,
     unit::{Store, run},
 };
 
@@ -115,12 +116,22 @@ impl Store {
         self.lease_write(&part.after, &part.queue, part.shard, part.after.fence)
     }
 
+    /// The statement that proves the fence. What is in flight is written down again only where it could come back: what is
+    /// done is gone, and nobody can count an attempt for it, noted or not.
+    fn proof(&self, part: &Part<'_>) -> &Sql {
+        let is_done = |end: &&Settlement| matches!(end.disposition, Disposition::Done { .. });
+        match part.ends.iter().all(is_done) && !part.after.flights.is_empty() {
+            true => &self.sql.lease_prove,
+            false => &self.sql.lease_write,
+        }
+    }
+
     async fn write_ends(&self, parts: &[Part<'_>], written: &[Args]) -> Result<Written, StoreError> {
         let transaction = self.begin(SETTLE).await?;
         let mut ours = true;
         for (part, lease) in parts.iter().zip(written) {
             ours = ours
-                && run(&transaction, SETTLE, self.sql.lease_write.bind(lease)).await? == 1
+                && run(&transaction, SETTLE, self.proof(part).bind(lease)).await? == 1
                 && self.write_part(&transaction, part, lease).await?;
         }
         if !ours {
