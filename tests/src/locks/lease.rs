@@ -51,15 +51,7 @@ impl Place {
         let queue = scene.fill().await;
         let claimed = instance(2, &scene.b, &queue).claim(BATCH as u32).await;
         let args = self.lease_args(&scene, &queue, claimed[0].receipt.shard.number(), &ids(&claimed)).await;
-        let names = [
-            "lease_peek",
-            "lease_read",
-            "lease_charge",
-            "lease_done",
-            "lease_retry",
-            "lease_park",
-            "lease_prove",
-        ];
+        let names = ["lease_peek", "lease_read", "lease_charge", "lease_done", "lease_retry", "lease_park"];
         let mut wrong = Vec::new();
         for name in names {
             let plan = scene.explain(sql(name, &args)).await;
@@ -81,11 +73,14 @@ impl Place {
         let read = rows(&open, sql("lease_read", &args)).await;
         assert_eq!((read.len(), id(&read[0])), (BATCH, claimed[0].message.id));
         assert_eq!(run(&open, sql("lease_write", &args)).await, 1);
+        assert_eq!(run(&open, sql("lease_prove", &args)).await, 1);
         let elsewhere = ("holder", vec![Value::Bytes(Some(b"another.".to_vec()))]);
         let others: super::Args = args.iter().cloned().chain([elsewhere]).collect();
         assert!(rows(&open, sql("lease_read", &others)).await.is_empty(), "it is in other hands");
         let locked = scene.rows_locked(thread).await;
-        self.figure(&format!("{locked} rows locked after lease_read and lease_write of {BATCH}"));
+        self.figure(&format!(
+            "{locked} rows locked after lease_read, lease_write and lease_prove of {BATCH}"
+        ));
         assert!(locked <= 2, "{locked} rows locked");
         open.rollback().await.expect("rollback");
     }

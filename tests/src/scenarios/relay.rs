@@ -90,10 +90,10 @@ pub async fn a1_4_a_dropped_stream_frees_what_was_not_handled_when_the_lease_end
 }
 
 pub async fn a1_4_a_closed_stream_leaves_nothing_leased_ahead(stage: Stage) {
-    let sent = stage.enqueue(400).await;
-    let mut process = Process::new(&stage.store, RelayConfig { batch: 60, ..config(120) });
+    let sent = stage.enqueue(600).await;
+    let mut process = Process::new(&stage.store, RelayConfig { batch: 100, ..config(200) });
     let mut handled = 0;
-    while handled < 150 {
+    while handled < 220 {
         let claim = process.next().await.expect("a claim");
         assert_eq!(process.ack(claim).await, Accepted);
         handled += 1;
