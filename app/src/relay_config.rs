@@ -20,7 +20,8 @@ pub struct RelayConfig {
     pub batch: u32,
     /// The most messages of one stream that are leased and not yet settled; 200.
     ///
-    /// A consumer must get through that many within a lease, or what waits too long is given back untried.
+    /// A consumer must get through that many within a lease, or what waits too long is given back untried. Where handlers
+    /// are done at once, four batches are the fastest under `shard_lease`: two are handled, one is claimed and one is settled.
     pub prefetch: u32,
     /// How long a claim lasts; 30 s.
     pub lease: Lease,
