@@ -18,7 +18,8 @@ use claimstream_domain::{Invalid, Lease, Pacing, RetryPolicy};
 pub struct RelayConfig {
     /// The most messages asked for in one claim; 100.
     pub batch: u32,
-    /// The most messages of one stream that are leased and not yet settled; 200.
+    /// The most messages that one stream has leased and not yet settled; 200. Under `shard_lease` the outbox may lease some
+    /// more ahead of it.
     ///
     /// A consumer must get through that many within a lease, or what waits too long is given back untried. Where handlers
     /// are done at once, four batches are the fastest under `shard_lease`: two are handled, one is claimed and one is settled.

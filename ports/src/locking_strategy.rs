@@ -11,7 +11,9 @@ use crate::StoreError;
 /// * that each is this claim's until the lease ends, and that the attempt will count if the holder never settles it,
 ///   durable before the call returns, in a transaction of their own;
 /// * a message whose lease has run out is due again, whatever became of its holder;
-/// * a call that was repeated with the same claim id after an error never hands out a message twice;
+/// * a call that was repeated with the same claim id after an error never hands out a message twice that it has leased; a
+///   receipt bears the claim id of the call that leased its message, which may be an earlier one where messages are leased
+///   ahead;
 /// * an end in bounded time, an error if it must be. A caller waits no longer than the lease it asked for, because the
 ///   answer is worthless then; what a call took that nobody waits for any longer comes back when that lease ends.
 ///

@@ -42,8 +42,7 @@ impl LockingStrategy for SeaOrmOutbox {
     }
 
     async fn rest(&self, queue: &QueueName) -> Result<(), StoreError> {
-        let (store, queue) = (self.store.clone(), queue.clone());
-        self.store.detached(CLAIM, async move { shard_lease::rest(&store, &queue).await }).await
+        shard_lease::rest(&self.store, queue).await
     }
 }
 

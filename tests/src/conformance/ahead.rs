@@ -95,7 +95,9 @@ pub async fn a_claim_finds_again_what_it_left_for_too_long(stage: Stage) {
     two_claims(&stage).await;
     stage.advance(TOO_LONG).await;
     let found = stage.store.take_all().await;
-    assert_eq!(ids(&found), sent[120..]);
+    let mut again = ids(&found);
+    again.sort();
+    assert_eq!(again, sent[120..]);
     assert!(found.iter().all(|claimed| claimed.attempt == 1), "an attempt was counted");
 }
 
@@ -116,12 +118,14 @@ pub async fn who_takes_over_counts_an_attempt_for_what_was_leased_ahead(mut stag
 pub async fn heavy_messages_are_not_leased_ahead_without_bound(stage: Stage) {
     let messages: Vec<_> = (0..240).map(|_| stage.message_of(40_000)).collect();
     stage.store.enqueue(&messages).await;
-    let mut handed_out = 0;
+    let (mut handed_out, mut most_ahead) = (0, 0);
     for _ in 0..3 {
         handed_out += stage.store.claim(BATCH).await.len() as u64;
         let ahead = leased(&stage).await - handed_out;
         assert!(ahead * 40_000 <= 1 << 20, "{ahead} messages of 40 kB are leased ahead");
+        most_ahead = most_ahead.max(ahead);
     }
+    assert!(most_ahead > 0, "nothing was leased ahead");
 }
 
 /// The first brings what it asked for, the second leases more ahead.

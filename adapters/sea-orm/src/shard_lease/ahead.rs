@@ -26,6 +26,8 @@ struct State {
 
 /// Messages that were read together and wait.
 pub(crate) struct Page {
+    /// The lease that they were read for.
+    pub(crate) lease: Lease,
     /// Until when they may be handed out, on the monotonic clock: their lease then still lasts as long as it should.
     pub(crate) until: Duration,
     /// Whether the lease that they are under was lost.
@@ -57,16 +59,14 @@ impl Ahead {
     const MOST: usize = 1000;
     const MOST_BYTES: usize = 1 << 20;
     const CALM: u32 = 16;
-    pub(crate) const PATIENCE: Duration = Duration::from_millis(200);
-
     /// How long messages may wait; their lease is longer by that.
-    pub(crate) fn patience(lease: Lease) -> Duration {
-        Self::PATIENCE.min(lease.duration() / 8)
-    }
+    pub(crate) const PATIENCE: Duration = Duration::from_millis(200);
+    /// Under a shorter lease what waits too long could not be given back in time.
+    const LEAST_LEASE: Duration = Duration::from_millis(1600);
 
     /// How many messages to read for a claim that wants so many.
-    pub(crate) fn reach(&self, queue: &QueueName, wanted: usize) -> usize {
-        if wanted < Self::LEAST_CLAIM {
+    pub(crate) fn reach(&self, queue: &QueueName, wanted: usize, lease: Lease) -> usize {
+        if wanted < Self::LEAST_CLAIM || lease.duration() < Self::LEAST_LEASE {
             return wanted;
         }
         self.with(queue, |pages| {
@@ -97,43 +97,42 @@ impl Ahead {
         !std::mem::replace(&mut state.tended, true)
     }
 
-    /// The next messages that wait, no more than `limit`.
-    pub(crate) fn next(&self, queue: &QueueName, limit: usize, now: Duration) -> Vec<Claimed> {
+    /// The next messages that wait and can be leased for so long, no more than `limit`.
+    pub(crate) fn next(&self, queue: &QueueName, limit: usize, lease: Lease, now: Duration) -> Vec<Claimed> {
         self.with(queue, |pages| {
             let mut taken = Vec::new();
-            while let Some(page) = pages.pages.front_mut().filter(|page| now < page.until) {
+            for page in &mut pages.pages {
                 if page.lost.load(Ordering::Relaxed) {
                     page.waiting.clear();
                 }
-                let some = page.waiting.len().min(limit - taken.len());
-                taken.extend(page.waiting.drain(..some));
-                if !page.waiting.is_empty() {
-                    break;
+                if now < page.until && lease <= page.lease {
+                    let some = page.waiting.len().min(limit - taken.len());
+                    taken.extend(page.waiting.drain(..some));
                 }
-                pages.pages.pop_front();
             }
+            pages.pages.retain(|page| !page.waiting.is_empty());
             taken
         })
     }
 
     /// Takes away what has waited for too long, to be given back.
     pub(crate) fn stale(&self, queue: &QueueName, now: Duration) -> Vec<Receipt> {
-        self.with(queue, |pages| pages.remove(|page| page.until <= now))
+        self.with(queue, |pages| pages.remove(|page| page.until <= now)).concat()
     }
 
     /// Takes away all that waits in a queue, to be given back.
     pub(crate) fn all(&self, queue: &QueueName) -> Vec<Receipt> {
-        self.with(queue, |pages| pages.remove(|_| true))
+        self.with(queue, |pages| pages.remove(|_| true)).concat()
     }
 
-    /// The same as [`stale`](Self::stale) for all queues; none if nothing waits any more and nobody needs to look after it.
-    pub(crate) fn tend(&self, now: Duration) -> Option<Vec<Receipt>> {
+    /// Takes away what has waited for too long in any queue, page by page; and whether anything still waits, so that somebody
+    /// has to look after it.
+    pub(crate) fn tend(&self, now: Duration) -> (Vec<Vec<Receipt>>, bool) {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let stale =
             state.queues.values_mut().flat_map(|pages| pages.remove(|page| page.until <= now)).collect();
-        let waits = state.queues.values().any(|pages| !pages.pages.is_empty());
-        state.tended = waits || !Vec::is_empty(&stale);
-        state.tended.then_some(stale)
+        state.tended = state.queues.values().any(|pages| !pages.pages.is_empty());
+        (stale, state.tended)
     }
 
     fn with<T>(&self, queue: &QueueName, act: impl FnOnce(&mut Pages) -> T) -> T {
@@ -147,7 +146,7 @@ impl Ahead {
 
 impl Pages {
     /// Removes pages that were read in vain.
-    fn remove(&mut self, in_vain: impl Fn(&Page) -> bool) -> Vec<Receipt> {
+    fn remove(&mut self, in_vain: impl Fn(&Page) -> bool) -> Vec<Vec<Receipt>> {
         let (removed, kept): (VecDeque<Page>, VecDeque<Page>) =
             std::mem::take(&mut self.pages).into_iter().partition(in_vain);
         self.pages = kept;
@@ -155,7 +154,7 @@ impl Pages {
             (self.share, self.calm) = (1, Ahead::CALM);
         }
         let ours = removed.into_iter().filter(|page| !page.lost.load(Ordering::Relaxed));
-        ours.flat_map(|page| page.waiting).map(|claimed| claimed.receipt).collect()
+        ours.map(|page| page.waiting.into_iter().map(|claimed| claimed.receipt).collect()).collect()
     }
 }
 
@@ -168,7 +167,11 @@ mod tests {
 
     fn page(ids: std::ops::Range<u128>, until: u64) -> Page {
         let waiting = ids.map(waiting).collect();
-        Page { until: Duration::from_secs(until), lost: Arc::default(), waiting }
+        Page { lease: lease(30), until: Duration::from_secs(until), lost: Arc::default(), waiting }
+    }
+
+    fn lease(secs: u64) -> Lease {
+        Lease::new(Duration::from_secs(secs)).expect("a lease")
     }
 
     fn waiting(id: u128) -> Claimed {
@@ -196,10 +199,10 @@ mod tests {
         let ahead = Ahead::default();
         assert!(ahead.keep(&queue(), page(1..4, 11)));
         assert!(!ahead.keep(&queue(), page(4..6, 11)), "somebody looks after it already");
-        assert_eq!(ids(&ahead.next(&queue(), 2, NOW)), [1, 2]);
-        assert_eq!(ids(&ahead.next(&queue(), 9, NOW)), [3, 4, 5]);
-        assert!(ahead.next(&queue(), 9, NOW).is_empty());
-        assert_eq!(ahead.tend(NOW), None);
+        assert_eq!(ids(&ahead.next(&queue(), 2, lease(30), NOW)), [1, 2]);
+        assert_eq!(ids(&ahead.next(&queue(), 9, lease(30), NOW)), [3, 4, 5]);
+        assert!(ahead.next(&queue(), 9, lease(30), NOW).is_empty());
+        assert_eq!(ahead.tend(NOW), (vec![], false));
         assert!(ahead.keep(&queue(), page(7..8, 11)), "the last one who looked after it has left");
     }
 
@@ -207,13 +210,25 @@ mod tests {
     fn what_has_waited_too_long_goes_back_and_is_not_handed_out() {
         let ahead = Ahead::default();
         ahead.keep(&queue(), page(1..3, 10));
-        assert!(ahead.next(&queue(), 9, NOW).is_empty());
+        assert!(ahead.next(&queue(), 9, lease(30), NOW).is_empty());
         assert_eq!(ahead.stale(&queue(), NOW).len(), 2);
         ahead.keep(&queue(), page(1..3, 10));
         ahead.keep(&queue(), page(3..4, 11));
-        assert_eq!(ahead.tend(NOW).map(|stale| stale.len()), Some(2));
+        let (stale, waits) = ahead.tend(NOW);
+        assert_eq!((stale.concat().len(), waits), (2, true));
         assert_eq!(ahead.all(&queue()).len(), 1);
-        assert_eq!(ahead.tend(NOW), None);
+        assert_eq!(ahead.tend(NOW), (vec![], false));
+    }
+
+    #[test]
+    fn who_asks_for_a_longer_lease_gets_nothing_that_was_read_for_a_shorter_one() {
+        let ahead = Ahead::default();
+        ahead.keep(&queue(), page(1..3, 11));
+        ahead.keep(&queue(), Page { lease: lease(60), ..page(3..4, 11) });
+        assert_eq!(ids(&ahead.next(&queue(), 9, lease(31), NOW)), [3]);
+        assert_eq!(ids(&ahead.next(&queue(), 9, lease(1), NOW)), [1, 2]);
+        ahead.full(&queue(), 500);
+        assert_eq!(ahead.reach(&queue(), 100, lease(1)), 100);
     }
 
     #[test]
@@ -224,7 +239,7 @@ mod tests {
         also_lost.lost.store(true, Ordering::Relaxed);
         ahead.keep(&queue(), lost);
         ahead.keep(&queue(), page(3..4, 11));
-        assert_eq!(ids(&ahead.next(&queue(), 9, NOW)), [3]);
+        assert_eq!(ids(&ahead.next(&queue(), 9, lease(30), NOW)), [3]);
         ahead.keep(&queue(), also_lost);
         assert!(ahead.all(&queue()).is_empty());
     }
@@ -232,7 +247,7 @@ mod tests {
     #[test]
     fn who_claims_on_gets_more_ahead_and_none_after_some_waited_in_vain() {
         let ahead = Ahead::default();
-        let reach = |wanted| ahead.reach(&queue(), wanted);
+        let reach = |wanted| ahead.reach(&queue(), wanted, lease(2));
         assert_eq!(reach(100), 100);
         ahead.full(&queue(), 500);
         assert_eq!(reach(100), 200);

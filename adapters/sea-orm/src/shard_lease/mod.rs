@@ -56,7 +56,11 @@ pub(crate) fn flights(bytes: &[u8]) -> HashSet<MessageId> {
 
 /// Gives back what waits in a queue for claims that nobody means to make.
 pub(crate) async fn rest(store: &Arc<Store>, queue: &QueueName) -> Result<(), StoreError> {
-    give_back(store, store.ahead.all(queue)).await
+    let waiting = store.ahead.all(queue);
+    if waiting.is_empty() {
+        return Ok(());
+    }
+    store.detached(CLAIM, give_back_alone(Arc::clone(store), waiting)).await
 }
 
 /// Messages that were read for a claim that did not come are due again, and are seen at once.
@@ -64,14 +68,18 @@ async fn give_back(store: &Arc<Store>, receipts: Vec<Receipt>) -> Result<(), Sto
     if receipts.is_empty() {
         return Ok(());
     }
-    let places: HashSet<_> = receipts.iter().map(|receipt| (receipt.queue.clone(), receipt.shard)).collect();
     let returned = |receipt| Settlement { receipt, disposition: Disposition::Returned };
     let returned: Vec<Settlement> = receipts.into_iter().map(returned).collect();
-    let given_back = settle(store, &returned).await;
+    let given_back = store.asking_back(|| settle(store, &returned)).await;
     if let Err(error) = &given_back {
-        tracing::warn!(%error, count = returned.len(), "not given back; they come back when their leases end");
+        tracing::warn!(%error, count = returned.len(), "given back in our own books only");
+        // Nobody has them in hand: they are no attempts that were cut off, as long as this process lives.
+        for Settlement { receipt, .. } in &returned {
+            store.ground(receipt).await;
+        }
     }
-    places.iter().for_each(|(queue, shard)| store.lanes.short(queue, *shard));
+    let places: HashSet<_> = returned.iter().map(|one| (&one.receipt.queue, one.receipt.shard)).collect();
+    places.into_iter().for_each(|(queue, shard)| store.lanes.full(queue, shard));
     given_back.map(drop)
 }
 
@@ -80,10 +88,21 @@ async fn tend(store: Weak<Store>) {
     loop {
         tokio::time::sleep(Ahead::PATIENCE).await;
         let Some(store) = store.upgrade() else { return };
-        let Some(stale) = store.ahead.tend(store.clock.elapsed()) else { return };
-        let back = Arc::clone(&store);
-        let _ = store.detached(CLAIM, async move { give_back(&back, stale).await }).await;
+        let (stale, waits) = store.ahead.tend(store.clock.elapsed());
+        for page in stale {
+            let back = Arc::clone(&store);
+            store
+                .runtime
+                .spawn(async move { back.detached(CLAIM, give_back_alone(Arc::clone(&back), page)).await });
+        }
+        if !waits {
+            return;
+        }
     }
+}
+
+async fn give_back_alone(store: Arc<Store>, receipts: Vec<Receipt>) -> Result<(), StoreError> {
+    give_back(&store, receipts).await
 }
 
 /// Claims from shards that are ours or free, one after another, until the limit is reached or none is left.
@@ -165,7 +184,7 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
     async fn take_what_waits(&mut self) {
         let (store, queue) = (self.store, &self.request.queue);
         let _ = give_back(store, store.ahead.stale(queue, store.clock.elapsed())).await;
-        self.taken = store.ahead.next(queue, self.wanted(), store.clock.elapsed());
+        self.taken = store.ahead.next(queue, self.wanted(), self.request.lease, store.clock.elapsed());
     }
 
     fn wanted(&self) -> usize {
@@ -205,7 +224,11 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
             return Ok(());
         }
         let low = store.lanes.low(&queue, shard, store.clock.elapsed());
-        let reach = if store.order.is_per_key() { wanted } else { store.ahead.reach(&queue, wanted) };
+        let reach = if store.order.is_per_key() {
+            wanted
+        } else {
+            store.ahead.reach(&queue, wanted, self.request.lease)
+        };
         let mut count = self.take(&mut hold, shard, low, reach).await?;
         if count < wanted && low > 0 && hold.footing != Footing::Lost {
             count += self.take(&mut hold, shard, 0, self.wanted()).await?;
@@ -236,7 +259,7 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
         self.oldest = due.dues.first().copied();
         if due.is_whole {
             // What is not there any more was ended by somebody else.
-            hold.flights.retain(|id, _| due.candidates.iter().any(|candidate| candidate.id == *id));
+            hold.flights.retain(|id, flight| flight.due > due.now || due.seen.contains(id));
         }
         let picked = self.picked(hold, &due, reach);
         if picked.taken.is_empty() || !self.may_fly(hold, &due, &picked) {
@@ -244,8 +267,7 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
         }
         let before = hold.flights.clone();
         hold.label = self.request.owner.label().to_owned();
-        let patience =
-            if reach > self.wanted() { Ahead::patience(self.request.lease) } else { Duration::ZERO };
+        let patience = if reach > self.wanted() { Ahead::PATIENCE } else { Duration::ZERO };
         self.board(hold, &due, &picked, patience);
         let charged = picked.lapsed.map(|n| (due.dues[n], due.candidates[n].id));
         let queue = self.request.queue.clone();
@@ -268,8 +290,8 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
         if picked.taken.len() == reach {
             self.store.ahead.full(&queue, due.weight());
         }
-        let (until, lost) = (begun + patience, Arc::clone(&hold.lost));
-        if self.store.ahead.keep(&queue, Page { until, lost, waiting }) {
+        let (lease, until, lost) = (self.request.lease, begun + patience, Arc::clone(&hold.lost));
+        if self.store.ahead.keep(&queue, Page { lease, until, lost, waiting }) {
             self.store.runtime.spawn(tend(Arc::downgrade(self.store)));
         }
         Ok(picked.taken.len().min(wanted))

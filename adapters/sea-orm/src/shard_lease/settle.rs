@@ -8,12 +8,13 @@ use sea_orm::ConnectionTrait;
 use tokio::sync::OwnedMutexGuard;
 
 use super::{
-    hold::Hold,
+    hold::{Footing, Hold},
     lease_row::{Written, committed, span},
 };
 use crate::{
     args::Args,
     clock::micros,
+    lanes::Lanes,
     settle::{children, written_alike},
     sql::Sql,
     unit::{Store, run},
@@ -95,7 +96,7 @@ impl Store {
             Written::No => false,
         };
         if done {
-            parts.into_iter().for_each(Part::land);
+            parts.into_iter().for_each(|part| part.land(&self.lanes));
         }
         Ok(done)
     }
@@ -117,10 +118,11 @@ impl Store {
     }
 
     /// The statement that proves the fence. What is in flight is written down again only where it could come back: what is
-    /// done is gone, and nobody can count an attempt for it, noted or not.
+    /// done is gone, and nobody can count an attempt for it, noted or not; and where it is not known what the row says.
     fn proof(&self, part: &Part<'_>) -> &Sql {
         let is_done = |end: &&Settlement| matches!(end.disposition, Disposition::Done { .. });
-        match part.ends.iter().all(is_done) && !part.after.flights.is_empty() {
+        let more = !part.after.flights.is_empty() && part.after.footing != Footing::Lost;
+        match more && part.ends.iter().all(is_done) {
             true => &self.sql.lease_prove,
             false => &self.sql.lease_write,
         }
@@ -177,7 +179,7 @@ impl Store {
     }
 
     /// Strikes a lost claim from our books; the lease row follows with the next write.
-    async fn ground(&self, receipt: &Receipt) {
+    pub(super) async fn ground(&self, receipt: &Receipt) {
         let hold = self.holds.of(&receipt.queue, receipt.shard);
         let mut hold = hold.lock().await;
         if is_held(&hold, receipt) {
@@ -206,7 +208,7 @@ impl Store {
         match extended {
             Ok(false) => hold.lose(),
             // The row may still end earlier than our books say: nothing new flies before the next look.
-            Err(_) => hold.footing = super::hold::Footing::Lost,
+            Err(_) => hold.footing = Footing::Lost,
             Ok(true) => {}
         }
         extended
@@ -224,7 +226,11 @@ impl<'a> Part<'a> {
         })
     }
 
-    fn land(mut self) {
+    /// It is written. What was given back lies below the watermark.
+    fn land(mut self, lanes: &Lanes) {
+        if self.ends.iter().any(|end| end.disposition == Disposition::Returned) {
+            lanes.short(&self.queue, self.shard);
+        }
         self.hold.flights = std::mem::take(&mut self.after.flights);
     }
 
