@@ -24,8 +24,8 @@ use crate::{
 /// The messages of one queue as a [`Stream`] of claims, without an end.
 ///
 /// It claims as it is polled and never holds more than [`prefetch`](crate::RelayConfig::prefetch) messages that are leased
-/// and not settled; what a store leases ahead for it goes back when it is closed. After a full batch it claims again at once, otherwise it waits as the
-/// [`pacing`](crate::RelayConfig::pacing) says, or until a [`Wakeup`](crate::Wakeup). It also waits, ever longer, while
+/// and not settled; what a store leases ahead for it goes back when it is closed. After a full batch it claims again at
+/// once, otherwise it waits as the [`pacing`](crate::RelayConfig::pacing) says, or until a [`Wakeup`](crate::Wakeup). It also waits, ever longer, while
 /// messages are given back, because they are due again at once.
 ///
 /// An error that passes by itself is traced and waited out. Any other is yielded, and the stream goes on after it.

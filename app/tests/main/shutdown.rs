@@ -66,11 +66,14 @@ fn close_waits_for_a_claim_under_way_and_gives_back_what_it_brings() {
     assert_eq!(store.waiting(), (1, 0, 0));
     timer.advance(Duration::from_secs(3));
     bench.settle();
+    assert_eq!(store.rests(), 0, "it may still lease something ahead");
     store.bring([1, 2]);
     bench.settle();
+    assert_eq!(store.rests(), 1);
     assert_eq!(returned(&store.accept()), [id(1), id(2)]);
     bench.settle();
     assert_eq!(task.take().unwrap().unwrap(), 2);
+    assert_eq!(store.rests(), 1);
     assert_eq!(store.waiting(), (0, 0, 0));
 }
 

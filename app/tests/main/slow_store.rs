@@ -2,8 +2,8 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use claimstream::{
-    ClaimId, Claimed, Lease, LockingStrategy, Receipt, Renewed, Settled, Settlement, Settlements, StoreError,
-    domain::ClaimRequest,
+    ClaimId, Claimed, Lease, LockingStrategy, QueueName, Receipt, Renewed, Settled, Settlement, Settlements,
+    StoreError, domain::ClaimRequest,
 };
 use futures::channel::oneshot;
 
@@ -18,6 +18,7 @@ struct Calls {
     claims: Vec<Call<ClaimRequest, Claimed>>,
     settles: Vec<Call<Vec<Settlement>, Settled>>,
     renewals: Vec<Call<Vec<Receipt>, Renewed>>,
+    rests: usize,
 }
 
 /// What was asked, and where the answer goes.
@@ -28,6 +29,11 @@ impl SlowStore {
     pub fn waiting(&self) -> (usize, usize, usize) {
         let calls = self.0.lock().unwrap();
         (calls.claims.len(), calls.settles.len(), calls.renewals.len())
+    }
+
+    /// How often it was told that no more will be claimed.
+    pub fn rests(&self) -> usize {
+        self.0.lock().unwrap().rests
     }
 
     /// Answers the oldest claim call with the messages of these numbers; says what was asked.
@@ -58,6 +64,11 @@ impl LockingStrategy for SlowStore {
         let (answer, answered) = oneshot::channel();
         self.0.lock().unwrap().claims.push((request.clone(), answer));
         Ok(answered.await.unwrap())
+    }
+
+    async fn rest(&self, _: &QueueName) -> Result<(), StoreError> {
+        self.0.lock().unwrap().rests += 1;
+        Ok(())
     }
 }
 

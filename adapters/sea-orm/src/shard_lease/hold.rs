@@ -1,5 +1,5 @@
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{
         Arc, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -14,7 +14,7 @@ use tokio::sync::Mutex;
 ///
 /// The lease row says who may act. This says what the holder has handed out, so that a message needs no write of its own
 /// to be claimed. Whoever writes the lease row holds the lock of its `Hold` from the first look to the answer.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub(crate) struct Hold {
     pub(crate) footing: Footing,
     /// The newest fence we know; what is in flight is so under this one.
@@ -53,6 +53,9 @@ pub(crate) struct Flight {
     pub(crate) alone: bool,
 }
 
+/// What has come into the books, and what stood there before.
+pub(crate) type Boarded = Vec<(MessageId, Option<Flight>)>;
+
 impl Hold {
     /// The bytes of a flight in the lease row.
     const FLIGHT: usize = 24;
@@ -61,6 +64,16 @@ impl Hold {
     pub(crate) fn lose(&mut self) {
         self.footing = Footing::Lost;
         self.forget_flights();
+    }
+
+    /// Undoes it.
+    pub(crate) fn unboard(&mut self, boarded: Boarded) {
+        for (id, before) in boarded {
+            match before {
+                Some(before) => self.flights.insert(id, before),
+                None => self.flights.remove(&id),
+            };
+        }
     }
 
     fn forget_flights(&mut self) {
@@ -95,19 +108,23 @@ impl Hold {
         self.flights.get(&message).is_some_and(|flight| flight.deadline > now)
     }
 
-    /// When the lease may end: when the last claim of it does.
-    pub(crate) fn until(&self) -> i64 {
-        self.flights.values().map(|flight| flight.deadline).max().unwrap_or_default()
+    /// When the lease may end: when the last claim of it does, but for those that have ended.
+    pub(crate) fn until(&self, ended: &HashSet<MessageId>) -> i64 {
+        self.left(ended).map(|(_, flight)| flight.deadline).max().unwrap_or_default()
     }
 
-    /// What is in flight, as the lease row keeps it.
-    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+    /// What is in flight, but for what has ended, as the lease row keeps it.
+    pub(crate) fn to_bytes(&self, ended: &HashSet<MessageId>) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.flights.len() * Self::FLIGHT);
-        for (id, flight) in &self.flights {
+        for (id, flight) in self.left(ended) {
             bytes.extend(flight.due.to_be_bytes());
             bytes.extend(id.uuid().as_bytes());
         }
         bytes
+    }
+
+    fn left(&self, ended: &HashSet<MessageId>) -> impl Iterator<Item = (&MessageId, &Flight)> {
+        self.flights.iter().filter(|(id, _)| !ended.contains(id))
     }
 
     /// Due times and ids, as a lease row keeps them; what is cut short is left out.
@@ -173,11 +190,14 @@ mod tests {
             let claim = ClaimId::new(InstanceId(1), 1);
             hold.flights.insert(id, Flight { claim, due: n * 7, deadline: n, key: None, alone: false });
         }
-        let mut read = Hold::read_bytes(&hold.to_bytes());
+        let none = HashSet::new();
+        let mut read = Hold::read_bytes(&hold.to_bytes(&none));
         read.sort();
         let expected: Vec<_> = (1..=3).map(|n| (n * 7, MessageId::new(Uuid::from_u128(n as u128)))).collect();
         assert_eq!(read, expected);
-        assert_eq!(hold.until(), 3);
+        assert_eq!(hold.until(&none), 3);
+        let ended = HashSet::from([MessageId::new(Uuid::from_u128(3))]);
+        assert_eq!((hold.until(&ended), hold.to_bytes(&ended).len()), (2, 2 * Hold::FLIGHT));
         assert_eq!(Hold::read_bytes(&[1; 30]).len(), 1);
     }
 }

@@ -1,4 +1,7 @@
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::{
+    collections::HashSet,
+    sync::atomic::{AtomicI64, Ordering},
+};
 
 use claimstream_domain::{MessageId, QueueName, Shard};
 use claimstream_ports::{StoreError, StoreErrorKind};
@@ -105,7 +108,7 @@ impl Store {
         charged: Option<(i64, MessageId)>,
     ) -> Result<bool, StoreError> {
         let new_fence = hold.fence + i64::from(begins);
-        let args = self.lease_write(hold, queue, shard, new_fence);
+        let args = self.lease_write(hold, &HashSet::new(), queue, shard, new_fence);
         let written = self.restarting(|| self.write_and_charge(on, &args, charged)).await;
         hold.written = Some(self.clock.elapsed());
         let written = written?;
@@ -160,17 +163,36 @@ impl Store {
         }
     }
 
-    /// The arguments that write `hold` into its lease row.
-    pub(crate) fn lease_write(&self, hold: &Hold, queue: &QueueName, shard: Shard, new_fence: i64) -> Args {
-        let empty = hold.flights.is_empty();
-        let new_holder = if empty { Value::Bytes(None) } else { self.holder.clone() };
-        self.lease_args(queue, shard, hold.fence)
+    /// The arguments that write `hold` into its lease row, without what has ended.
+    pub(crate) fn lease_write(
+        &self,
+        hold: &Hold,
+        ended: &HashSet<MessageId>,
+        queue: &QueueName,
+        shard: Shard,
+        new_fence: i64,
+    ) -> Args {
+        let left = hold.flights.len() - ended.len();
+        let new_holder = if left == 0 { Value::Bytes(None) } else { self.holder.clone() };
+        self.written_under(queue, shard, hold.fence, new_fence, left)
             .with("new_holder", new_holder)
-            .with("label", maybe((!empty).then_some(hold.label.as_str())))
+            .with("label", maybe((left > 0).then_some(hold.label.as_str())))
+            .with("until", hold.until(ended))
+            .with("flights", hold.to_bytes(ended))
+    }
+
+    /// The arguments of any write of a lease row by its holder.
+    pub(crate) fn written_under(
+        &self,
+        queue: &QueueName,
+        shard: Shard,
+        fence: i64,
+        new_fence: i64,
+        in_flight: usize,
+    ) -> Args {
+        self.lease_args(queue, shard, fence)
             .with("new_fence", new_fence)
-            .with("until", hold.until())
-            .with("in_flight", hold.flights.len() as i64)
-            .with("flights", hold.to_bytes())
+            .with("in_flight", in_flight as i64)
             .with("token", next_token())
     }
 

@@ -2,11 +2,12 @@
 //!
 //! Each shard of a queue has one lease row: holder, fence, end, and what is in flight. A claim reads the next due
 //! messages without a lock, notes them in the lease row, and hands them out once that one write has proven the fence; what
-//! was not asked for waits for the claims that follow. A
-//! settlement proves the fence in the transaction that ends the messages, and frees the shard with the last of them. Who
-//! finds a lease that has run out counts an attempt for what was in flight and goes on under the next fence.
+//! was not asked for waits for the claims that follow. A settlement proves the fence in the transaction that ends the
+//! messages, and frees the shard with the last of them. Who finds a lease that has run out counts an attempt for what was
+//! in flight and goes on under the next fence.
 
 mod ahead;
+mod give_back;
 mod hold;
 mod lease_row;
 mod lone;
@@ -15,13 +16,12 @@ mod settle;
 
 use std::{
     collections::{HashSet, VecDeque},
-    sync::{Arc, Weak},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
 use claimstream_domain::{
-    ClaimRequest, Claimed, Disposition, Locator, Message, MessageId, OrderingKey, QueueName, Reason, Receipt,
-    Settlement, Shard,
+    ClaimRequest, Claimed, Locator, Message, MessageId, OrderingKey, Reason, Receipt, Settlement, Shard,
 };
 use claimstream_ports::StoreError;
 use sea_orm::{ConnectionTrait, Value};
@@ -29,13 +29,15 @@ use tokio::sync::OwnedMutexGuard;
 
 pub(crate) use self::{
     ahead::Ahead,
+    give_back::rest,
     hold::Holds,
     lone::Lone,
     settle::{renew, settle},
 };
 use self::{
     ahead::Page,
-    hold::{Flight, Footing, Hold},
+    give_back::{give_back, tend},
+    hold::{Boarded, Flight, Footing, Hold},
     pick::{Candidate, Picked, pick},
 };
 use crate::{
@@ -52,57 +54,6 @@ const CLAIM: &str = "claim";
 /// The messages in flight that a lease row tells of.
 pub(crate) fn flights(bytes: &[u8]) -> HashSet<MessageId> {
     Hold::read_bytes(bytes).into_iter().map(|(_, id)| id).collect()
-}
-
-/// Gives back what waits in a queue for claims that nobody means to make.
-pub(crate) async fn rest(store: &Arc<Store>, queue: &QueueName) -> Result<(), StoreError> {
-    let waiting = store.ahead.all(queue);
-    if waiting.is_empty() {
-        return Ok(());
-    }
-    store.detached(CLAIM, give_back_alone(Arc::clone(store), waiting)).await
-}
-
-/// Messages that were read for a claim that did not come are due again, and are seen at once.
-async fn give_back(store: &Arc<Store>, receipts: Vec<Receipt>) -> Result<(), StoreError> {
-    if receipts.is_empty() {
-        return Ok(());
-    }
-    let returned = |receipt| Settlement { receipt, disposition: Disposition::Returned };
-    let returned: Vec<Settlement> = receipts.into_iter().map(returned).collect();
-    let given_back = store.asking_back(|| settle(store, &returned)).await;
-    if let Err(error) = &given_back {
-        tracing::warn!(%error, count = returned.len(), "given back in our own books only");
-        // Nobody has them in hand: they are no attempts that were cut off, as long as this process lives.
-        for Settlement { receipt, .. } in &returned {
-            store.ground(receipt).await;
-        }
-    }
-    let places: HashSet<_> = returned.iter().map(|one| (&one.receipt.queue, one.receipt.shard)).collect();
-    places.into_iter().for_each(|(queue, shard)| store.lanes.full(queue, shard));
-    given_back.map(drop)
-}
-
-/// Gives back what has waited for too long, as long as anything waits.
-async fn tend(store: Weak<Store>) {
-    loop {
-        tokio::time::sleep(Ahead::PATIENCE).await;
-        let Some(store) = store.upgrade() else { return };
-        let (stale, waits) = store.ahead.tend(store.clock.elapsed());
-        for page in stale {
-            let back = Arc::clone(&store);
-            store
-                .runtime
-                .spawn(async move { back.detached(CLAIM, give_back_alone(Arc::clone(&back), page)).await });
-        }
-        if !waits {
-            return;
-        }
-    }
-}
-
-async fn give_back_alone(store: Arc<Store>, receipts: Vec<Receipt>) -> Result<(), StoreError> {
-    give_back(&store, receipts).await
 }
 
 /// Claims from shards that are ours or free, one after another, until the limit is reached or none is left.
@@ -265,13 +216,13 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
         if picked.taken.is_empty() || !self.may_fly(hold, &due, &picked) {
             return Ok(0);
         }
-        let before = hold.flights.clone();
+        let begins = hold.flights.is_empty();
         hold.label = self.request.owner.label().to_owned();
         let patience = if reach > self.wanted() { Ahead::PATIENCE } else { Duration::ZERO };
-        self.board(hold, &due, &picked, patience);
+        let boarded = self.board(hold, &due, &picked, patience);
         let charged = picked.lapsed.map(|n| (due.dues[n], due.candidates[n].id));
         let queue = self.request.queue.clone();
-        match self.store.write_claim(self.on, hold, before.is_empty(), &queue, shard, charged).await {
+        match self.store.write_claim(self.on, hold, begins, &queue, shard, charged).await {
             Ok(true) => {}
             Ok(false) => {
                 hold.lose();
@@ -279,7 +230,7 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
             }
             Err(error) => {
                 hold.footing = Footing::Lost;
-                hold.flights = before;
+                hold.unboard(boarded);
                 return Err(error);
             }
         }
@@ -386,14 +337,15 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
     }
 
     /// Notes in our own books what is about to be handed out, at once or as long as `patience` from now.
-    fn board(&self, hold: &mut Hold, due: &Due, picked: &Picked, patience: Duration) {
+    fn board(&self, hold: &mut Hold, due: &Due, picked: &Picked, patience: Duration) -> Boarded {
         let deadline = due.now + micros(self.request.lease.duration() + patience);
-        for n in &picked.taken {
+        let flight = |n: &usize| {
             let Candidate { id, key, suspect, .. } = due.candidates[*n].clone();
             let alone = suspect || picked.lapsed == Some(*n);
-            let flight = Flight { claim: self.request.claim, due: due.dues[*n], deadline, key, alone };
-            hold.flights.insert(id, flight);
-        }
+            (id, Flight { claim: self.request.claim, due: due.dues[*n], deadline, key, alone })
+        };
+        let boards = picked.taken.iter().map(flight);
+        boards.map(|(id, flight)| (id, hold.flights.insert(id, flight))).collect()
     }
 
     fn receipt(&self, shard: Shard, due: i64, message: MessageId) -> Receipt {

@@ -1,4 +1,4 @@
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use claimstream_domain::{
     Disposition, Lease, MessageId, QueueName, Receipt, Renewed, Settled, Settlement, Shard,
@@ -73,8 +73,8 @@ struct Part<'a> {
     queue: QueueName,
     shard: Shard,
     hold: OwnedMutexGuard<Hold>,
-    after: Hold,
     ends: Vec<&'a Settlement>,
+    ended: HashSet<MessageId>,
 }
 
 impl Store {
@@ -84,12 +84,12 @@ impl Store {
         if !parts.iter_mut().all(Part::take_off) {
             return Ok(false);
         }
-        let written: Vec<Args> = parts.iter().map(|part| self.lease_after(part)).collect();
+        let written: Vec<(&Sql, Args)> = parts.iter().map(|part| self.proof(part)).collect();
         let done = self.restarting(|| self.write_ends(&parts, &written)).await?;
         let done = match done {
             Written::Unknown(lost) => match written.first() {
                 // All or nothing: one row tells for the whole transaction.
-                Some(args) => self.has_token(args, lost).await?,
+                Some((_, args)) => self.has_token(args, lost).await?,
                 None => true,
             },
             Written::Yes => true,
@@ -108,32 +108,32 @@ impl Store {
             let hold = self.holds.of(&queue, shard).lock_owned().await;
             let here = |of: &&Settlement| (&of.receipt.queue, of.receipt.shard) == (&queue, shard);
             let ends = settlements.iter().filter(here).collect();
-            parts.push(Part { after: hold.clone(), queue, shard, hold, ends });
+            parts.push(Part { queue, shard, hold, ends, ended: HashSet::new() });
         }
         parts
     }
 
-    fn lease_after(&self, part: &Part<'_>) -> Args {
-        self.lease_write(&part.after, &part.queue, part.shard, part.after.fence)
-    }
-
-    /// The statement that proves the fence. What is in flight is written down again only where it could come back: what is
+    /// The statement that proves the fence, and its arguments. What is in flight is written down again only where it could come back: what is
     /// done is gone, and nobody can count an attempt for it, noted or not; and where it is not known what the row says.
-    fn proof(&self, part: &Part<'_>) -> &Sql {
+    fn proof(&self, part: &Part<'_>) -> (&Sql, Args) {
+        let Part { queue, shard, hold, ends, ended } = part;
         let is_done = |end: &&Settlement| matches!(end.disposition, Disposition::Done { .. });
-        let more = !part.after.flights.is_empty() && part.after.footing != Footing::Lost;
-        match more && part.ends.iter().all(is_done) {
-            true => &self.sql.lease_prove,
-            false => &self.sql.lease_write,
+        let more = hold.flights.len() > ended.len() && hold.footing != Footing::Lost;
+        match more && ends.iter().all(is_done) {
+            true => {
+                let in_flight = hold.flights.len() - ended.len();
+                (&self.sql.lease_prove, self.written_under(queue, *shard, hold.fence, hold.fence, in_flight))
+            }
+            false => (&self.sql.lease_write, self.lease_write(hold, ended, queue, *shard, hold.fence)),
         }
     }
 
-    async fn write_ends(&self, parts: &[Part<'_>], written: &[Args]) -> Result<Written, StoreError> {
+    async fn write_ends(&self, parts: &[Part<'_>], written: &[(&Sql, Args)]) -> Result<Written, StoreError> {
         let transaction = self.begin(SETTLE).await?;
         let mut ours = true;
-        for (part, lease) in parts.iter().zip(written) {
+        for (part, (proof, lease)) in parts.iter().zip(written) {
             ours = ours
-                && run(&transaction, SETTLE, self.proof(part).bind(lease)).await? == 1
+                && run(&transaction, SETTLE, proof.bind(lease)).await? == 1
                 && self.write_part(&transaction, part, lease).await?;
         }
         if !ours {
@@ -216,14 +216,10 @@ impl Store {
 }
 
 impl<'a> Part<'a> {
-    /// Strikes from the books what is ended; false if one of the receipts is not the newest of its message.
+    /// Notes what is about to end; false if one of the receipts is not the newest of its message, or comes twice.
     fn take_off(&mut self) -> bool {
-        let after = &mut self.after;
-        self.ends.iter().all(|end| {
-            let held = is_held(after, &end.receipt);
-            after.flights.remove(&end.receipt.message);
-            held
-        })
+        let Self { hold, ends, ended, .. } = self;
+        ends.iter().all(|end| is_held(hold, &end.receipt) && ended.insert(end.receipt.message))
     }
 
     /// It is written. What was given back lies below the watermark.
@@ -231,7 +227,9 @@ impl<'a> Part<'a> {
         if self.ends.iter().any(|end| end.disposition == Disposition::Returned) {
             lanes.short(&self.queue, self.shard);
         }
-        self.hold.flights = std::mem::take(&mut self.after.flights);
+        for message in &self.ended {
+            self.hold.flights.remove(message);
+        }
     }
 
     /// Messages that one statement can end, by disposition.
