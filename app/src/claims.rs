@@ -72,8 +72,8 @@ impl Claims {
 
     /// Gives back what was leased and not yielded, with attempts restored, and says how many messages that were.
     ///
-    /// A claim call that is under way is waited for first, no longer than its lease. Claims that were yielded are not
-    /// touched and can still be settled.
+    /// A claim call that is under way is waited for first, no longer than its lease, and so is the store while it gives back
+    /// what it has leased ahead. Claims that were yielded are not touched and can still be settled.
     ///
     /// An error says what went wrong last: the claim call failed for good, or a message could not be given back, or not
     /// be buried. Such messages come back when their leases end.

@@ -55,8 +55,9 @@ impl Ahead {
     /// Who claims less at a time is in no hurry.
     const LEAST_CLAIM: usize = 50;
     const MOST_SHARE: usize = 4;
-    /// The most messages that one read brings for others than the claim itself, and the most bytes.
+    /// The most messages that one read brings for others than the claim itself.
     const MOST: usize = 1000;
+    /// The most bytes that those come to, if they weigh what the newest full read has found.
     const MOST_BYTES: usize = 1 << 20;
     const CALM: u32 = 16;
     /// How long messages may wait; their lease is longer by that.
@@ -92,8 +93,8 @@ impl Ahead {
         if page.waiting.is_empty() {
             return false;
         }
-        self.with(queue, |pages| pages.pages.push_back(page));
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        state.queues.entry(queue.clone()).or_default().pages.push_back(page);
         !std::mem::replace(&mut state.tended, true)
     }
 

@@ -17,17 +17,17 @@ pub(crate) async fn rest(store: &Arc<Store>, queue: &QueueName) -> Result<(), St
     if waiting.is_empty() {
         return Ok(());
     }
-    store.detached(REST, give_back_alone(Arc::clone(store), waiting)).await
+    store.detached(REST, give_back(Arc::clone(store), waiting)).await
 }
 
 /// Messages that were read for a claim that did not come are due again, and are seen at once.
-pub(super) async fn give_back(store: &Arc<Store>, receipts: Vec<Receipt>) -> Result<(), StoreError> {
+pub(super) async fn give_back(store: Arc<Store>, receipts: Vec<Receipt>) -> Result<(), StoreError> {
     if receipts.is_empty() {
         return Ok(());
     }
     let returned = |receipt| Settlement { receipt, disposition: Disposition::Returned };
     let returned: Vec<Settlement> = receipts.into_iter().map(returned).collect();
-    let given_back = store.asking_back(|| settle(store, &returned)).await;
+    let given_back = store.asking_back(|| settle(&store, &returned)).await;
     if let Err(error) = &given_back {
         tracing::warn!(%error, count = returned.len(), "given back in our own books only");
         // Nobody has them in hand: they are no attempts that were cut off, as long as this process lives.
@@ -48,16 +48,10 @@ pub(super) async fn tend(store: Weak<Store>) {
         let (stale, waits) = store.ahead.tend(store.clock.elapsed());
         for page in stale {
             let back = Arc::clone(&store);
-            store
-                .runtime
-                .spawn(async move { back.detached(REST, give_back_alone(Arc::clone(&back), page)).await });
+            store.runtime.spawn(async move { back.detached(REST, give_back(Arc::clone(&back), page)).await });
         }
         if !waits {
             return;
         }
     }
-}
-
-async fn give_back_alone(store: Arc<Store>, receipts: Vec<Receipt>) -> Result<(), StoreError> {
-    give_back(&store, receipts).await
 }

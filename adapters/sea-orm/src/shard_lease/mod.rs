@@ -134,7 +134,7 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
     /// Takes what an earlier claim has read for this one, and gives back what has waited for too long.
     async fn take_what_waits(&mut self) {
         let (store, queue) = (self.store, &self.request.queue);
-        let _ = give_back(store, store.ahead.stale(queue, store.clock.elapsed())).await;
+        let _ = give_back(Arc::clone(store), store.ahead.stale(queue, store.clock.elapsed())).await;
         self.taken = store.ahead.next(queue, self.wanted(), self.request.lease, store.clock.elapsed());
     }
 

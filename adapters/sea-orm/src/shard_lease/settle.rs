@@ -113,8 +113,10 @@ impl Store {
         parts
     }
 
-    /// The statement that proves the fence, and its arguments. What is in flight is written down again only where it could come back: what is
-    /// done is gone, and nobody can count an attempt for it, noted or not; and where it is not known what the row says.
+    /// The statement that proves the fence, and its arguments.
+    ///
+    /// What is in flight is written down again only where it could come back, because what is done is gone, and nobody can
+    /// count an attempt for it, noted or not; and where it is not known what the row says.
     fn proof(&self, part: &Part<'_>) -> (&Sql, Args) {
         let Part { queue, shard, hold, ends, ended } = part;
         let is_done = |end: &&Settlement| matches!(end.disposition, Disposition::Done { .. });
