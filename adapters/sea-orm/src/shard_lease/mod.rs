@@ -7,6 +7,7 @@
 //! in flight and goes on under the next fence.
 
 mod ahead;
+mod due;
 mod give_back;
 mod hold;
 mod lease_row;
@@ -21,7 +22,7 @@ use std::{
 };
 
 use claimstream_domain::{
-    ClaimRequest, Claimed, Locator, Message, MessageId, OrderingKey, Reason, Receipt, Settlement, Shard,
+    ClaimRequest, Claimed, Locator, MessageId, OrderingKey, Receipt, Settlement, Shard,
 };
 use claimstream_ports::StoreError;
 use sea_orm::{ConnectionTrait, Value};
@@ -36,17 +37,17 @@ pub(crate) use self::{
 };
 use self::{
     ahead::Page,
+    due::Due,
     give_back::{give_back, tend},
     hold::{Boarded, Flight, Footing, Hold},
     pick::{Candidate, Picked, pick},
 };
 use crate::{
     args::Args,
-    body::Body,
     claim::given_up,
     clock::micros,
     sql::Sql,
-    unit::{Row, Store, rows},
+    unit::{Store, rows},
 };
 
 const CLAIM: &str = "claim";
@@ -254,7 +255,7 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
         for n in &picked.taken {
             let lapsed = u32::from(picked.lapsed == Some(*n));
             let receipt = self.receipt(shard, due.dues[*n], due.candidates[*n].id);
-            match claimed(&due.rows[*n], receipt.clone(), lapsed) {
+            match due.claimed(*n, receipt.clone(), lapsed) {
                 Ok(claimed) => handed_out.push_back(claimed),
                 Err(why) => self.unreadable.push(given_up(receipt, &why)),
             }
@@ -287,7 +288,7 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
             }
             return Ok(None);
         }
-        if due.rows.is_empty() && low == 0 {
+        if due.is_empty() && low == 0 {
             // Nothing is due, or it is in other hands: the next look tells.
             hold.footing = Footing::Lost;
         }
@@ -300,7 +301,7 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
             let args = args.clone().with("low", low).with_list("keys", keys.into_iter().map(Value::from));
             found = self.page(&mut due, &self.store.sql.lease_read_on, &args).await?;
         }
-        Ok((!due.rows.is_empty()).then_some(due))
+        Ok((!due.is_empty()).then_some(due))
     }
 
     /// Adds what a statement finds, and says how many rows were new.
@@ -308,18 +309,10 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
         let asked = Instant::now();
         let mut new = 0;
         for row in rows(self.on, CLAIM, sql.bind(args)).await? {
-            let candidate = candidate(&row)?;
-            if due.rows.is_empty() {
-                (due.fence, due.now) = (Some(row.int(10)?), row.int(11)?);
-                self.store.clock.note(due.now, asked);
+            if due.is_empty() {
+                self.store.clock.note(due.begin(&row)?, asked);
             }
-            if due.seen.insert(candidate.id) {
-                due.dues.push(row.int(1)?);
-                due.bytes += row.maybe_lent(9)?.map_or(0, <[u8]>::len);
-                due.candidates.push(candidate);
-                due.rows.push(row);
-                new += 1;
-            }
+            new += usize::from(due.add(row)?);
         }
         Ok(new)
     }
@@ -356,49 +349,4 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
     fn args(&self, shard: Shard) -> Args {
         self.store.args().with("queue", self.request.queue.as_str()).with("shard", shard.number())
     }
-}
-
-/// What lease_read and lease_read_on found.
-#[derive(Default)]
-struct Due {
-    seen: HashSet<MessageId>,
-    now: i64,
-    /// Of the shard's lease, as it was when the first page was read.
-    fence: Option<i64>,
-    dues: Vec<i64>,
-    candidates: Vec<Candidate>,
-    rows: Vec<Row>,
-    /// Of all payloads.
-    bytes: usize,
-    /// Whether it is all that is due in the shard.
-    is_whole: bool,
-}
-
-impl Due {
-    /// The bytes of a payload, on average.
-    fn weight(&self) -> usize {
-        self.bytes / self.rows.len().max(1)
-    }
-
-    /// How far we look at least for messages that do not wait behind their keys.
-    const REACH: usize = 200;
-}
-
-fn claimed(row: &Row, receipt: Receipt, lapsed: u32) -> Result<Claimed, StoreError> {
-    let Body { ordering_key, headers, payload } = Body::read(row, 6)?;
-    let (id, queue, shard) = (receipt.message, receipt.queue.clone(), receipt.shard);
-    let attempt = row.number::<u32>(2)?.saturating_add(1 + lapsed);
-    let last_error = row.maybe_text(3)?.map(Reason::new);
-    let message = Message { id, queue, shard, ordering_key, headers, payload };
-    Ok(Claimed { message, receipt, attempt, last_error })
-}
-
-fn candidate(row: &Row) -> Result<Candidate, StoreError> {
-    Ok(Candidate {
-        id: MessageId::new(row.uuid(0)?),
-        // A key that cannot be read holds nothing back: its message is buried when it is handed out.
-        key: row.maybe_lent_text(6).ok().flatten().and_then(|key| OrderingKey::new(key).ok()),
-        suspect: row.int(4)? != 0,
-        parked: row.int(5)? != 0,
-    })
 }
