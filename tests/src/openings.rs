@@ -1,9 +1,13 @@
 //! How an outbox is opened: what is agreed upon, and what is refused.
 
-use claimstream_domain::ShardCount;
+use std::time::Duration;
+
+use claimstream_domain::{MessageId, NewMessage, Payload, QueueName, ShardCount};
 use claimstream_ports::StoreErrorKind;
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
 use futures::future::join_all;
+use sea_orm::{ConnectionTrait, DbBackend, Statement, Value};
+use uuid::Uuid;
 
 use crate::{Server, Suite, venue::SeaOrmVenue};
 
@@ -15,7 +19,13 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     for server in Server::ALL {
         let Some(url) = server.url(&environment) else { continue };
         let name = |what: &str| format!("{}::openings::{what}", server.name);
-        let alone = url.clone();
+        let (alone, encrypted) = (url.clone(), url.clone());
+        suite.add_async_trial(
+            &name("encrypted_rows_go_together_as_far_as_a_record_carries_them"),
+            async move {
+                fit_into_records(&SeaOrmVenue::server(server.name, &encrypted, "auto"), server.name).await;
+            },
+        );
         suite.add_async_trial(&name("first_starts_agree_on_the_shards"), async move {
             agree_on_the_shards(&SeaOrmVenue::server(server.name, &url, "auto")).await;
         });
@@ -45,4 +55,52 @@ async fn agree_on_the_shards(venue: &SeaOrmVenue) {
             join_all(starts).await.into_iter().map(|start| start.expect("a start")).collect();
         assert!(agreed.iter().all(|shards| *shards == agreed[0]), "{agreed:?}");
     }
+}
+
+/// The most that a TLS record carries.
+const RECORD: usize = 16 * 1024;
+
+/// A packet of several records waits for an acknowledgement that is put off for 40 ms, as long as the driver is as it is.
+async fn fit_into_records(venue: &SeaOrmVenue, server: &str) {
+    let url = venue.fresh_database().await.expect("a database");
+    let url = url.replace("ssl-mode=disabled", "ssl-mode=preferred");
+    assert!(url.contains("ssl-mode=preferred"), "the URL says how to speak: {url}");
+    let store = SeaOrmOutbox::open(&url, OpenOptions::default()).await.expect("open");
+    let is_encrypted = is_encrypted(&store).await;
+    // MariaDB's test servers have a certificate if there is an openssl to make it.
+    assert!(is_encrypted || server.starts_with("mariadb"), "MySQL has a certificate");
+    let messages: Vec<_> = (0..100).map(|_| message(500)).chain([message(40_000)]).collect();
+    let statements = store.enqueue_statements(&messages).expect("statements");
+    let too_large =
+        statements.iter().filter(|(text, values)| text.len().max(carried(values)) > RECORD).count();
+    match is_encrypted {
+        true => assert_eq!(too_large, 1, "only the large message's"),
+        false => {
+            assert_eq!((too_large, statements.len()), (1, 4), "a hundred and one, of bodies and of entries")
+        }
+    }
+    store.enqueue_now(&messages).await.expect("enqueue");
+    let begun = std::time::Instant::now();
+    store.enqueue_now(&(0..1000).map(|_| message(500)).collect::<Vec<_>>()).await.expect("enqueue");
+    // Fifty statements that each wait take two seconds.
+    assert!(begun.elapsed() < Duration::from_millis(50 * 40), "{:?}", begun.elapsed());
+}
+
+async fn is_encrypted(store: &SeaOrmOutbox) -> bool {
+    let asked = Statement::from_string(DbBackend::MySql, "SHOW SESSION STATUS LIKE 'Ssl_cipher'");
+    let row = store.connection().query_one_raw(asked).await.expect("an answer").expect("a row");
+    !row.try_get_by_index::<Vec<u8>>(1).expect("a cipher").is_empty()
+}
+
+fn message(bytes: usize) -> NewMessage {
+    let payload = Payload::new("application/octet-stream", vec![7; bytes]).expect("a payload");
+    NewMessage::new(MessageId::new(Uuid::now_v7()), QueueName::new("encrypted").expect("a name"), payload)
+}
+
+fn carried(values: &[Value]) -> usize {
+    let bytes = |value: &Value| match value {
+        Value::Bytes(Some(bytes)) => bytes.len(),
+        _ => 8,
+    };
+    values.iter().map(bytes).sum()
 }

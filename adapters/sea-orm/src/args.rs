@@ -26,16 +26,6 @@ impl Args {
         self
     }
 
-    /// About how many bytes the single values take on their way.
-    pub(crate) fn bytes(&self) -> usize {
-        let carried = |value: &Value| match value {
-            Value::Bytes(Some(bytes)) => bytes.len(),
-            Value::String(Some(text)) => text.len(),
-            _ => 0,
-        };
-        self.one.iter().map(|(_, value)| 16 + carried(value)).sum()
-    }
-
     pub(crate) fn one(&self, name: &str) -> Option<&Value> {
         self.one.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
     }

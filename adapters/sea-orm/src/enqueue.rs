@@ -145,7 +145,7 @@ impl Store {
         rows: &[Args],
     ) -> Result<Vec<bool>, StoreError> {
         let mut new = vec![true; rows.len()];
-        for part in self.packet.cut(rows) {
+        for part in self.packet.cut(insert.row_bytes(rows)) {
             if self.is_inserted(on, operation, insert, &rows[part.clone()]).await? {
                 continue;
             }
@@ -157,7 +157,7 @@ impl Store {
             part.clone().for_each(|n| new[n] = !known.contains(&ids[n]));
             let rest: Vec<usize> = part.filter(|n| new[*n]).collect();
             let rest_rows: Vec<Args> = rest.iter().map(|n| rows[*n].clone()).collect();
-            for part in self.packet.cut(&rest_rows) {
+            for part in self.packet.cut(insert.row_bytes(&rest_rows)) {
                 if self.is_inserted(on, operation, insert, &rest_rows[part.clone()]).await? {
                     continue;
                 }
@@ -220,7 +220,7 @@ impl Store {
             return Err(corrupt(ENQUEUE, invalid));
         }
         let rows = messages.iter().map(|message| self.message_row(message)).collect::<Result<Vec<_>, _>>()?;
-        self.packet.check(ENQUEUE, &rows)?;
+        self.packet.check(ENQUEUE, self.sql.enqueue_message.row_bytes(&rows))?;
         Ok(rows)
     }
 
@@ -294,7 +294,8 @@ impl Store {
     /// Inserts of several rows each.
     pub(crate) fn inserts(&self, insert: &Sql, rows: &[Args]) -> Vec<Statement> {
         let common = self.args();
-        self.packet.cut(rows).into_iter().map(|part| insert.bind_rows(&common, &rows[part])).collect()
+        let parts = self.packet.cut(insert.row_bytes(rows));
+        parts.into_iter().map(|part| insert.bind_rows(&common, &rows[part])).collect()
     }
 
     fn message_row(&self, message: &NewMessage) -> Result<Args, StoreError> {

@@ -1,4 +1,5 @@
 use std::{
+    collections::VecDeque,
     future::Future,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -8,26 +9,26 @@ use tokio::sync::oneshot;
 
 /// Joins writes that are asked for while one is under way into the next one, so that many callers share a commit.
 ///
-/// The first call writes at once; nobody ever waits for a timer.
-pub(crate) struct Gather<T> {
-    state: Mutex<State<T>>,
+/// The first call writes at once; nobody ever waits for a timer. All who share a write get its answer.
+pub(crate) struct Gather<T, A = ()> {
+    state: Mutex<State<T, A>>,
 }
 
-struct State<T> {
+struct State<T, A> {
     writing: bool,
-    waiting: Vec<(Vec<T>, Reply)>,
+    waiting: VecDeque<(Vec<T>, Reply<A>)>,
 }
 
-type Reply = oneshot::Sender<Result<(), Arc<StoreError>>>;
+type Reply<A> = oneshot::Sender<Result<A, Arc<StoreError>>>;
 
-impl<T> Default for Gather<T> {
+impl<T, A> Default for Gather<T, A> {
     fn default() -> Self {
-        Self { state: Mutex::new(State { writing: false, waiting: Vec::new() }) }
+        Self { state: Mutex::new(State { writing: false, waiting: VecDeque::new() }) }
     }
 }
 
-impl<T: Send + 'static> Gather<T> {
-    /// The most items of one write.
+impl<T, A: Clone> Gather<T, A> {
+    /// The most items of one write, unless one call alone has more.
     const MOST: usize = 500;
 
     /// Has `items` written, alone or with others, and waits until they are.
@@ -38,28 +39,25 @@ impl<T: Send + 'static> Gather<T> {
         operation: &'static str,
         items: Vec<T>,
         start: impl FnOnce(),
-    ) -> Result<(), StoreError> {
+    ) -> Result<A, StoreError> {
         let (reply, answer) = oneshot::channel();
         let first = {
             let mut state = self.lock();
-            state.waiting.push((items, reply));
+            state.waiting.push_back((items, reply));
             !std::mem::replace(&mut state.writing, true)
         };
         if first {
             start();
         }
         match answer.await {
-            Ok(Ok(())) => Ok(()),
+            Ok(Ok(answer)) => Ok(answer),
             Ok(Err(error)) => Err(StoreError::new(error.kind(), operation, error.to_string())),
             Err(lost) => Err(StoreError::new(StoreErrorKind::Unavailable, operation, lost)),
         }
     }
 
     /// Writes what waits, again and again, until nothing does.
-    pub(crate) async fn drain<W: Future<Output = Result<(), StoreError>>>(
-        &self,
-        write: impl Fn(Vec<T>) -> W,
-    ) {
+    pub(crate) async fn drain<W: Future<Output = Result<A, StoreError>>>(&self, write: impl Fn(Vec<T>) -> W) {
         let unfinished = Unfinished(self);
         while let Some((items, replies)) = self.next() {
             let written = write(items).await.map_err(Arc::new);
@@ -72,11 +70,11 @@ impl<T: Send + 'static> Gather<T> {
         std::mem::forget(unfinished);
     }
 
-    fn next(&self) -> Option<(Vec<T>, Vec<Reply>)> {
+    fn next(&self) -> Option<(Vec<T>, Vec<Reply<A>>)> {
         let mut state = self.lock();
         let (mut items, mut replies) = (Vec::new(), Vec::new());
-        while items.len() < Self::MOST && !state.waiting.is_empty() {
-            let (more, reply) = state.waiting.remove(0);
+        let fits = |items: &Vec<T>, more: &Vec<T>| items.is_empty() || items.len() + more.len() <= Self::MOST;
+        while let Some((more, reply)) = state.waiting.pop_front_if(|(more, _)| fits(&items, more)) {
             items.extend(more);
             replies.push(reply);
         }
@@ -88,16 +86,16 @@ impl<T: Send + 'static> Gather<T> {
     }
 }
 
-impl<T> Gather<T> {
-    fn lock(&self) -> MutexGuard<'_, State<T>> {
+impl<T, A> Gather<T, A> {
+    fn lock(&self) -> MutexGuard<'_, State<T, A>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Tells those who wait, and lets the next caller begin, when a drain was broken off by a panic or with its runtime.
-struct Unfinished<'a, T>(&'a Gather<T>);
+struct Unfinished<'a, T, A>(&'a Gather<T, A>);
 
-impl<T> Drop for Unfinished<'_, T> {
+impl<T, A> Drop for Unfinished<'_, T, A> {
     fn drop(&mut self) {
         let mut state = self.0.lock();
         state.waiting.clear();
@@ -129,5 +127,42 @@ mod tests {
         let error = begin(false).await.unwrap_err();
         assert_eq!(error.kind(), StoreErrorKind::Unavailable);
         assert!(begin(true).await.is_ok());
+    }
+    #[tokio::test]
+    async fn who_comes_while_a_write_is_under_way_shares_the_next_one() {
+        let gather = Arc::new(Gather::<u32, usize>::default());
+        let (go, gone) = oneshot::channel();
+        let first = {
+            let drain = Arc::clone(&gather);
+            let start = move || {
+                let gone = tokio::sync::Mutex::new(Some(gone));
+                tokio::spawn(async move {
+                    let write = async |items: Vec<u32>| {
+                        if let Some(gone) = gone.lock().await.take() {
+                            let _ = gone.await;
+                        }
+                        Ok(items.len())
+                    };
+                    drain.drain(write).await;
+                });
+            };
+            let gather = Arc::clone(&gather);
+            tokio::spawn(async move { gather.write("test", vec![1], start).await })
+        };
+        tokio::task::yield_now().await;
+        let later = [vec![2], vec![3; 499], vec![4], vec![5; 501]].map(|items| {
+            let gather = Arc::clone(&gather);
+            tokio::spawn(
+                async move { gather.write("test", items, || unreachable!("one is under way")).await },
+            )
+        });
+        tokio::task::yield_now().await;
+        go.send(()).expect("it waits");
+        assert_eq!(first.await.expect("no panic").expect("written"), 1);
+        let mut shared = Vec::new();
+        for one in later {
+            shared.push(one.await.expect("no panic").expect("written"));
+        }
+        assert_eq!(shared, [500, 500, 1, 501]);
     }
 }

@@ -146,8 +146,9 @@ impl MessageRepository for SeaOrmOutbox {
             let store = store.clone();
             self.store.runtime.spawn(async move {
                 let write = |outcomes: Vec<MessageOutcome>| {
-                    let store = store.clone();
-                    async move { store.restarting(|| store.conclude(&outcomes)).await }
+                    let writing = store.clone();
+                    let work = async move { writing.restarting(|| writing.conclude(&outcomes)).await };
+                    store.detached(MESSAGE, work)
                 };
                 store.outcomes.drain(write).await;
             });
@@ -199,7 +200,7 @@ impl Store {
         let messages = requests.iter().map(request_message).collect::<Result<Vec<_>, _>>();
         let messages = messages.map_err(|e| corrupt(SUBMIT, e))?;
         let rows = requests.iter().map(request_row).collect::<Result<Vec<_>, _>>()?;
-        self.packet.check(SUBMIT, &rows)?;
+        self.packet.check(SUBMIT, self.sql.request_insert.row_bytes(&rows))?;
         let ids: Vec<Uuid> = requests.iter().map(|request| request.id).collect();
         let (insert, lookup) = (&self.sql.request_insert, &self.sql.request_known);
         let new = self.insert_new(on, SUBMIT, insert, lookup, &ids, &rows).await?;

@@ -5,6 +5,7 @@ use claimstream_ports::{StoreError, StoreErrorKind};
 use sea_orm::{Database, DatabaseConnection, DatabaseTransaction};
 
 use crate::{
+    args::Args,
     classify::classify,
     clock::{FrozenClock, ServerClock},
     dialect::Dialect,
@@ -18,7 +19,7 @@ use crate::{
     statements::Statements,
     strategy::{Strategy, StrategyChoice},
     sweep::{LagGauge, Upkeep},
-    unit::Store,
+    unit::{Store, rows},
 };
 
 /// An outbox in a MySQL, MariaDB or SQLite database; implements every port of Claimstream.
@@ -264,9 +265,16 @@ async fn packet(db: &DatabaseConnection, dialect: Dialect, sql: &Statements) -> 
         Dialect::MySql => {
             let variables = crate::doctor::server_variables(db, sql).await?;
             let packet = variables.get("max_allowed_packet").and_then(|bytes| bytes.parse().ok());
-            Ok(Packet::new(packet.unwrap_or(1024 * 1024)))
+            let packet = Packet::new(packet.unwrap_or(1024 * 1024));
+            Ok(if is_encrypted(db, sql).await? { packet.encrypted() } else { packet })
         }
     }
+}
+
+/// Whether the pool's connections speak TLS; those of callers are taken to do the same.
+async fn is_encrypted(db: &DatabaseConnection, sql: &Statements) -> Result<bool, StoreError> {
+    let found = rows(db, "open", sql.session_cipher.bind(&Args::new())).await?;
+    found.first().map_or(Ok(false), |row| Ok(!row.text(1)?.is_empty()))
 }
 
 fn refuse_order_without_owner(order: Order, strategy: Strategy) -> Result<(), StoreError> {

@@ -44,9 +44,39 @@ impl Sql {
         let values = values.into_iter().map(|value| for_column(self.dialect, value));
         Statement::from_sql_and_values(self.dialect.backend(), text, values)
     }
+
+    /// About how many bytes each row of an insert takes on its way: its text while it is prepared, or its values,
+    /// whichever are more.
+    pub(crate) fn row_bytes<'a>(&'a self, rows: &'a [Args]) -> impl Iterator<Item = usize> + 'a {
+        let row = self.pieces.iter().find_map(|piece| match piece {
+            Piece::Row(row) => Some(&row[..]),
+            _ => None,
+        });
+        let row = row.unwrap_or_default();
+        let text: usize = row.iter().map(Piece::text_bytes).sum();
+        rows.iter().map(move |args| text.max(row.iter().map(|piece| piece.value_bytes(args)).sum()))
+    }
 }
 
 impl Piece {
+    fn text_bytes(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+            Self::Param(_) => 1,
+            Self::Row(pieces) => pieces.iter().map(Self::text_bytes).sum(),
+        }
+    }
+
+    fn value_bytes(&self, args: &Args) -> usize {
+        let Self::Param(name) = self else { return 0 };
+        let carried = match args.one(name) {
+            Some(Value::Bytes(Some(bytes))) => bytes.len(),
+            Some(Value::String(Some(text))) => text.len(),
+            _ => 0,
+        };
+        16 + carried
+    }
+
     fn write(&self, args: &[&Args], text: &mut String, values: &mut Vec<Value>) {
         let name = match self {
             Self::Text(piece) => return text.push_str(piece),
@@ -161,5 +191,15 @@ mod tests {
         );
         let values: Vec<Value> = statement.values.map(|v| v.0).unwrap_or_default();
         assert_eq!(values, [1.into(), 9.into(), 2.into(), 9.into(), 9.into()]);
+    }
+
+    #[test]
+    fn a_row_takes_what_it_carries_or_what_its_text_takes() {
+        let sql =
+            Sql::parse(Dialect::Sqlite, "INSERT INTO t (a, b)\nVALUES (:a, COALESCE(:b, 'something else'))");
+        let row =
+            |a: usize| Args::new().with("a", vec![0_u8; a]).with("b", 1).with("not here", vec![0_u8; 999]);
+        let sizes: Vec<usize> = sql.row_bytes(&[row(0), row(500)]).collect();
+        assert_eq!(sizes, [", COALESCE(?, 'something else')".len() + 1, 16 + 500 + 16]);
     }
 }

@@ -61,5 +61,5 @@ statements! {
         shard_list, shard_insert, schema_version, schema_applied;
     mysql:
         claim_lock, claim_mark, step_lock_now, now, history, probe_lock, probe_skip,
-        doctor_server, doctor_columns, doctor_tables;
+        session_cipher, doctor_server, doctor_columns, doctor_tables;
 }

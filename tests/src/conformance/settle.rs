@@ -30,6 +30,7 @@ pub const CLAUSES: &[Clause<Stage>] = clauses!["settle":
     a_repeated_settlement_is_accepted_at_most_once,
     a_claim_that_stands_twice_in_a_batch_is_accepted_once,
     two_parallel_settlements_of_one_claim_are_accepted_once,
+    many_parallel_settlements_are_each_answered_for_themselves,
     a_batch_is_answered_in_the_order_of_its_entries,
     a_batch_over_shards_and_queues_is_answered_in_the_order_of_its_entries,
     a_large_batch_is_settled_whole,
@@ -253,6 +254,36 @@ pub async fn two_parallel_settlements_of_one_claim_are_accepted_once(stage: Stag
             let _ = stage.store.ack(&left).await;
         }
     }
+}
+
+/// What goes on in one shard may be written together: who has lost a message must not cost the others theirs.
+pub async fn many_parallel_settlements_are_each_answered_for_themselves(stage: Stage) {
+    stage.enqueue(40).await;
+    let claimed = stage.store.take(40).await;
+    let (lost, twice) = (&claimed[13], &claimed[22]);
+    assert_eq!(stage.store.release(lost).await, Accepted);
+    let mut batches: Vec<Vec<&Claimed>> = claimed.chunks(5).map(|five| five.iter().collect()).collect();
+    batches[6].push(twice);
+    let settle = |batch: &Vec<&Claimed>| {
+        let end = |claimed: &&Claimed| Settlement { receipt: claimed.receipt.clone(), disposition: done() };
+        let ends: Vec<_> = batch.iter().map(end).collect();
+        let store = &stage.store;
+        async move { store.settle_all(&ends).await }
+    };
+    let answers = join_all(batches.iter().map(settle)).await;
+    let mut accepted = Vec::new();
+    for (claimed, settled) in batches.iter().flatten().zip(answers.iter().flatten()) {
+        match settled {
+            Accepted => accepted.push(claimed.message.id),
+            Superseded => assert!([lost.message.id, twice.message.id].contains(&claimed.message.id)),
+        }
+    }
+    accepted.sort();
+    let mut ours = ids(&claimed);
+    ours.retain(|id| *id != lost.message.id);
+    ours.sort();
+    assert_eq!(accepted, ours, "each once");
+    assert_eq!(stage.rival.status().await.map_or(0, |status| status.depth), 1);
 }
 
 pub async fn a_batch_is_answered_in_the_order_of_its_entries(stage: Stage) {

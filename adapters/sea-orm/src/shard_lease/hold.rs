@@ -7,8 +7,10 @@ use std::{
     time::Duration,
 };
 
-use claimstream_domain::{ClaimId, MessageId, OrderingKey, QueueName, Shard};
+use claimstream_domain::{ClaimId, MessageId, OrderingKey, QueueName, Settlement, Shard};
 use tokio::sync::Mutex;
+
+use crate::gather::Gather;
 
 /// What this outbox knows of one shard of one queue: the fence it acts under, and what it has in flight there.
 ///
@@ -142,14 +144,30 @@ impl Hold {
 
 /// All holds of one outbox.
 #[derive(Default)]
-pub(crate) struct Holds(std::sync::Mutex<HashMap<Place, Arc<Mutex<Hold>>>>);
+pub(crate) struct Holds(std::sync::Mutex<HashMap<(QueueName, Shard), Place>>);
 
-type Place = (QueueName, Shard);
+#[derive(Default)]
+struct Place {
+    hold: Arc<Mutex<Hold>>,
+    finishing: Arc<Finishing>,
+}
+
+/// What is done and waits to be ended in one shard, while something else is being ended there; the answer says whether
+/// all of a write was still ours.
+pub(crate) type Finishing = Gather<Settlement, bool>;
 
 impl Holds {
     pub(crate) fn of(&self, queue: &QueueName, shard: Shard) -> Arc<Mutex<Hold>> {
-        let mut holds = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        holds.entry((queue.clone(), shard)).or_default().clone()
+        self.with(queue, shard, |place| Arc::clone(&place.hold))
+    }
+
+    pub(crate) fn finishing(&self, queue: &QueueName, shard: Shard) -> Arc<Finishing> {
+        self.with(queue, shard, |place| Arc::clone(&place.finishing))
+    }
+
+    fn with<T>(&self, queue: &QueueName, shard: Shard, look: impl FnOnce(&Place) -> T) -> T {
+        let mut places = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        look(places.entry((queue.clone(), shard)).or_default())
     }
 }
 

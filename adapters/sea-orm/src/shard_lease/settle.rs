@@ -24,26 +24,24 @@ const SETTLE: &str = "settle";
 
 /// Ends claims under shard leases.
 ///
-/// Everything together in one transaction that begins by proving the fence of each shard; if something turns out to be
-/// lost, each alone.
+/// Everything together in one transaction that begins by proving the fence of each shard, what is simply done in one shard
+/// also with what others have done there; if something turns out to be lost, each call for itself, and then each message.
 pub(crate) async fn settle(
     store: &Arc<Store>,
     settlements: &[Settlement],
 ) -> Result<Vec<Settled>, StoreError> {
-    match store.settle_held(settlements).await? {
-        true => Ok(vec![Settled::Accepted; settlements.len()]),
-        false => {
-            let mut settled = Vec::with_capacity(settlements.len());
-            for settlement in settlements {
-                let accepted = store.settle_held(std::slice::from_ref(settlement)).await?;
-                if !accepted {
-                    store.ground(&settlement.receipt).await;
-                }
-                settled.push(if accepted { Settled::Accepted } else { Settled::Superseded });
-            }
-            Ok(settled)
-        }
+    if store.finish(settlements).await? || store.settle_held(settlements).await? {
+        return Ok(vec![Settled::Accepted; settlements.len()]);
     }
+    let mut settled = Vec::with_capacity(settlements.len());
+    for settlement in settlements {
+        let accepted = store.settle_held(std::slice::from_ref(settlement)).await?;
+        if !accepted {
+            store.ground(&settlement.receipt).await;
+        }
+        settled.push(if accepted { Settled::Accepted } else { Settled::Superseded });
+    }
+    Ok(settled)
 }
 
 /// Extends the leases that receipts stand under.
@@ -78,6 +76,24 @@ struct Part<'a> {
 }
 
 impl Store {
+    /// Ends what is simply done in one shard together with what others end there at the same time: a shard has one lease
+    /// row, and who wants to write it waits for whoever does. False if it is more than that, or if anything of all is lost.
+    async fn finish(self: &Arc<Self>, settlements: &[Settlement]) -> Result<bool, StoreError> {
+        let Some(Receipt { queue, shard, .. }) = finished_in_one_place(settlements) else { return Ok(false) };
+        let finishing = self.holds.finishing(queue, *shard);
+        let start = || {
+            let (store, finishing) = (Arc::clone(self), Arc::clone(&finishing));
+            self.runtime.spawn(async move {
+                let write = |all: Vec<Settlement>| {
+                    let writing = Arc::clone(&store);
+                    store.detached(SETTLE, async move { writing.settle_held(&all).await })
+                };
+                finishing.drain(write).await;
+            });
+        };
+        finishing.write(SETTLE, settlements.to_vec(), start).await
+    }
+
     /// Ends all of them, or none if one is not ours any more.
     async fn settle_held(self: &Arc<Self>, settlements: &[Settlement]) -> Result<bool, StoreError> {
         let mut parts = self.parts(settlements).await;
@@ -246,6 +262,16 @@ impl<'a> Part<'a> {
         }
         groups
     }
+}
+
+/// Where all of them lie, if nothing else is to be written than that they are done.
+fn finished_in_one_place(settlements: &[Settlement]) -> Option<&Receipt> {
+    let first = &settlements.first()?.receipt;
+    let all = settlements.iter().all(|Settlement { receipt, disposition }| {
+        let is_done = matches!(disposition, Disposition::Done { emit } if emit.is_empty());
+        is_done && (&receipt.queue, receipt.shard) == (&first.queue, first.shard)
+    });
+    all.then_some(first)
 }
 
 fn is_held(hold: &Hold, receipt: &Receipt) -> bool {

@@ -62,11 +62,11 @@ pub(crate) fn message(number: u64, sent: u64, bytes: usize, keyed: bool) -> Resu
     }
 }
 
-/// How a relay is set up: as a service would be, but for the batch, and with four of them in hand: while two are handled,
-/// one is claimed and one is settled.
+/// How a relay is set up: as a service would be, but for the batch, and with eight of them in hand: while one page of four
+/// is settled, the next one is read.
 pub(crate) fn relay_config(job: &Job) -> RelayConfig {
     let batch = job.batch as u32;
-    RelayConfig { batch, prefetch: 4 * batch, settle_batch: batch, ..RelayConfig::default() }
+    RelayConfig { batch, prefetch: 8 * batch, settle_batch: batch, ..RelayConfig::default() }
 }
 
 /// An instance that uses the library as a service would: a stream, handlers beside each other, acknowledgements.

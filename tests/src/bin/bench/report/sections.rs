@@ -40,7 +40,7 @@ const CONTENDERS: &str = "
 | `handwritten` | a loop of SQL on the library's design of tables, one connection, no leases renewed, nothing retried |
 | `s0` | claim with `FOR UPDATE SKIP LOCKED` as a source text has it, acknowledged by the batch; stopped after 6 s |
 | `s1` | preemptive update with a subquery as a source text has it, acknowledged by the batch; stopped after 6 s |
-| `preemptive_update`, `skip_locked`, `shard_lease` | the library: stream, handlers beside each other, fenced settlements; four batches in hand, two in runs before 2026-11-21T23:47Z |
+| `preemptive_update`, `skip_locked`, `shard_lease` | the library: stream, handlers beside each other, fenced settlements; eight batches in hand, four in runs before 2026-11-22T03:00Z, two in those before 2026-11-21T23:47Z |
 | `shard_lease_per_key` | the same with messages of each of 1,000 keys in order |
 ";
 

@@ -1,0 +1,2 @@
+-- How the connection is encrypted; nothing where it is not.
+SHOW SESSION STATUS LIKE 'Ssl_cipher'
