@@ -42,6 +42,7 @@ pub mod scenarios;
 mod scratch_database;
 mod server_stage;
 mod servers;
+pub mod shared_writes;
 mod stage;
 pub mod statement;
 mod suite;

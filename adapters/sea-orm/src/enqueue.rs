@@ -19,8 +19,8 @@ use crate::{
 
 const ENQUEUE: &str = "enqueue";
 
-/// How many keys one statement looks up.
-const KEYS: usize = 500;
+/// How many ids one statement looks up.
+const IDS: usize = 500;
 
 /// A call that fails leaves nothing of itself in the transaction. A call that is dropped half way may leave a body without
 /// its queue entry: roll back then, as after any statement that was cut short.
@@ -256,8 +256,10 @@ impl Store {
     ) -> Result<HashSet<MessageId>, StoreError> {
         let mut owners = HashSet::new();
         for (queue, keys) in keys_by_queue(keyed) {
-            for keys in keys.chunks(KEYS) {
-                let keys = keys.iter().map(|key| Value::from(key.as_str()));
+            // A list is filled up to the next power of two.
+            let sizes = keys.iter().map(|key| 2 * (8 + key.as_str().len()));
+            for part in self.packet.cut(sizes) {
+                let keys = keys[part].iter().map(|key| Value::from(key.as_str()));
                 let args = self.args().with("queue", queue.as_str()).with_list("keys", keys);
                 for row in rows(on, ENQUEUE, self.sql.enqueue_dedup_read.bind(&args)).await? {
                     owners.insert(MessageId::new(row.uuid(0)?));
@@ -274,7 +276,7 @@ impl Store {
         ids: impl Iterator<Item = MessageId>,
     ) -> Result<(), StoreError> {
         let ids: Vec<Value> = ids.map(|id| bytes(id.uuid())).collect();
-        for ids in ids.chunks(KEYS) {
+        for ids in ids.chunks(IDS) {
             let args = self.args().with_list("ids", ids.iter().cloned());
             run(on, ENQUEUE, self.sql.enqueue_discard.bind(&args)).await?;
         }

@@ -1,5 +1,7 @@
 use std::{
     collections::VecDeque,
+    error::Error,
+    fmt,
     future::Future,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -51,7 +53,7 @@ impl<T, A: Clone> Gather<T, A> {
         }
         match answer.await {
             Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(error)) => Err(StoreError::new(error.kind(), operation, error.to_string())),
+            Ok(Err(error)) => Err(StoreError::new(error.kind(), operation, Told(error))),
             Err(lost) => Err(StoreError::new(StoreErrorKind::Unavailable, operation, lost)),
         }
     }
@@ -92,6 +94,25 @@ impl<T, A> Gather<T, A> {
     }
 }
 
+/// The source of an error that all who shared a write are told.
+#[derive(Debug)]
+struct Told(Arc<StoreError>);
+
+impl fmt::Display for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.source() {
+            Some(source) => write!(f, "{source}"),
+            None => write!(f, "{}", self.0),
+        }
+    }
+}
+
+impl Error for Told {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.0.source()?.source()
+    }
+}
+
 /// Tells those who wait, and lets the next caller begin, when a drain was broken off by a panic or with its runtime.
 struct Unfinished<'a, T, A>(&'a Gather<T, A>);
 
@@ -128,6 +149,20 @@ mod tests {
         assert_eq!(error.kind(), StoreErrorKind::Unavailable);
         assert!(begin(true).await.is_ok());
     }
+    #[test]
+    fn all_are_told_the_error_as_it_was() {
+        let cause = std::io::Error::other(std::fmt::Error);
+        let error = Arc::new(StoreError::new(StoreErrorKind::Transient, "test", cause));
+        let told = StoreError::new(error.kind(), "test", Told(Arc::clone(&error)));
+        assert_eq!(told.to_string(), error.to_string());
+        let chain = |error: &StoreError| {
+            std::iter::successors(error.source(), |&e| e.source())
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(chain(&told), chain(&error));
+    }
+
     #[tokio::test]
     async fn who_comes_while_a_write_is_under_way_shares_the_next_one() {
         let gather = Arc::new(Gather::<u32, usize>::default());

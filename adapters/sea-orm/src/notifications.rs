@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use claimstream_domain::{
     Enqueued, Reason,
@@ -141,19 +143,9 @@ impl MessageRepository for SeaOrmOutbox {
     }
 
     async fn conclude(&self, outcomes: &[MessageOutcome]) -> Result<(), StoreError> {
-        let store = self.store.clone();
-        let start = || {
-            let store = store.clone();
-            self.store.runtime.spawn(async move {
-                let write = |outcomes: Vec<MessageOutcome>| {
-                    let writing = store.clone();
-                    let work = async move { writing.restarting(|| writing.conclude(&outcomes)).await };
-                    store.detached(MESSAGE, work)
-                };
-                store.outcomes.drain(write).await;
-            });
-        };
-        self.store.outcomes.write(MESSAGE, outcomes.to_vec(), start).await
+        let (store, outcomes) = (self.store.clone(), outcomes.to_vec());
+        let work = async move { conclude_together(&store, outcomes).await };
+        self.store.detached(MESSAGE, work).await
     }
 
     async fn reopen(&self, id: Uuid) -> Result<(), StoreError> {
@@ -189,6 +181,22 @@ impl NotificationReports for SeaOrmOutbox {
         };
         self.store.detached(MESSAGE, work).await
     }
+}
+
+/// Writes outcomes together with those that others hand in meanwhile.
+async fn conclude_together(store: &Arc<Store>, outcomes: Vec<MessageOutcome>) -> Result<(), StoreError> {
+    let start = || {
+        let store = Arc::clone(store);
+        store.clone().runtime.spawn(async move {
+            let write = |outcomes: Vec<MessageOutcome>| {
+                let writing = Arc::clone(&store);
+                let work = async move { writing.restarting(|| writing.conclude(&outcomes)).await };
+                store.detached(MESSAGE, work)
+            };
+            store.outcomes.drain(write).await;
+        });
+    };
+    store.outcomes.write(MESSAGE, outcomes, start).await
 }
 
 impl Store {

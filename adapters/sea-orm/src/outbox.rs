@@ -271,10 +271,13 @@ async fn packet(db: &DatabaseConnection, dialect: Dialect, sql: &Statements) -> 
     }
 }
 
-/// Whether the pool's connections speak TLS; those of callers are taken to do the same.
+/// Whether the pool's connections speak TLS; those of callers are taken to do the same. Who does not say is taken to.
 async fn is_encrypted(db: &DatabaseConnection, sql: &Statements) -> Result<bool, StoreError> {
-    let found = rows(db, "open", sql.session_cipher.bind(&Args::new())).await?;
-    found.first().map_or(Ok(false), |row| Ok(!row.text(1)?.is_empty()))
+    let found = match rows(db, "open", sql.session_cipher.bind(&Args::new())).await {
+        Err(error) if error.is_retryable() => return Err(error),
+        found => found.unwrap_or_default(),
+    };
+    Ok(found.first().and_then(|row| row.text(1).ok()).is_none_or(|cipher| !cipher.is_empty()))
 }
 
 fn refuse_order_without_owner(order: Order, strategy: Strategy) -> Result<(), StoreError> {

@@ -3,7 +3,7 @@ use std::{collections::HashSet, sync::Arc};
 use claimstream_domain::{
     Disposition, Lease, MessageId, QueueName, Receipt, Renewed, Settled, Settlement, Shard,
 };
-use claimstream_ports::StoreError;
+use claimstream_ports::{StoreError, StoreErrorKind};
 use sea_orm::ConnectionTrait;
 use tokio::sync::OwnedMutexGuard;
 
@@ -77,7 +77,8 @@ struct Part<'a> {
 
 impl Store {
     /// Ends what is simply done in one shard together with what others end there at the same time: a shard has one lease
-    /// row, and who wants to write it waits for whoever does. False if it is more than that, or if anything of all is lost.
+    /// row, and who wants to write it waits for whoever does. False if it is more than that, if anything of all is lost, or if
+    /// nothing was written because a row of somebody's is locked: each call then is settled for itself.
     async fn finish(self: &Arc<Self>, settlements: &[Settlement]) -> Result<bool, StoreError> {
         let Some(Receipt { queue, shard, .. }) = finished_in_one_place(settlements) else { return Ok(false) };
         let finishing = self.holds.finishing(queue, *shard);
@@ -91,7 +92,10 @@ impl Store {
                 finishing.drain(write).await;
             });
         };
-        finishing.write(SETTLE, settlements.to_vec(), start).await
+        match finishing.write(SETTLE, settlements.to_vec(), start).await {
+            Err(error) if error.kind() == StoreErrorKind::Transient => Ok(false),
+            answer => answer,
+        }
     }
 
     /// Ends all of them, or none if one is not ours any more.
