@@ -36,6 +36,7 @@ mod private_redis;
 mod private_server;
 mod readme;
 mod report;
+pub mod resting;
 pub mod runtimes;
 pub mod sagas;
 pub mod scenarios;

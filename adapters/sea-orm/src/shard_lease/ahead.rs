@@ -8,6 +8,7 @@ use std::{
 };
 
 use claimstream_domain::{Claimed, Lease, QueueName, Receipt};
+use tokio::sync::{OwnedRwLockReadGuard, RwLock};
 
 /// Messages that were read and noted in a lease row beyond those that a claim asked for, for the claims after it.
 ///
@@ -15,7 +16,10 @@ use claimstream_domain::{Claimed, Lease, QueueName, Receipt};
 /// row do for several claims. Who claims on and on gets more ahead; once some have waited in vain there is nothing ahead for
 /// a while.
 #[derive(Default)]
-pub(crate) struct Ahead(Mutex<State>);
+pub(crate) struct Ahead {
+    state: Mutex<State>,
+    giving_back: Arc<RwLock<()>>,
+}
 
 #[derive(Default)]
 struct State {
@@ -93,7 +97,7 @@ impl Ahead {
         if page.waiting.is_empty() {
             return false;
         }
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.queues.entry(queue.clone()).or_default().pages.push_back(page);
         !std::mem::replace(&mut state.tended, true)
     }
@@ -129,15 +133,25 @@ impl Ahead {
     /// Takes away what has waited for too long in any queue, page by page; and whether anything still waits, so that somebody
     /// has to look after it.
     pub(crate) fn tend(&self, now: Duration) -> (Vec<Vec<Receipt>>, bool) {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let stale =
             state.queues.values_mut().flat_map(|pages| pages.remove(|page| page.until <= now)).collect();
         state.tended = state.queues.values().any(|pages| !pages.pages.is_empty());
         (stale, state.tended)
     }
 
+    /// To be held from before pages are taken away until they have been given back.
+    pub(crate) async fn begin_giving_back(&self) -> OwnedRwLockReadGuard<()> {
+        Arc::clone(&self.giving_back).read_owned().await
+    }
+
+    /// Waits until nothing is on its way back.
+    pub(crate) async fn all_given_back(&self) {
+        drop(self.giving_back.write().await);
+    }
+
     fn with<T>(&self, queue: &QueueName, act: impl FnOnce(&mut Pages) -> T) -> T {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if !state.queues.contains_key(queue) {
             state.queues.insert(queue.clone(), Pages::default());
         }

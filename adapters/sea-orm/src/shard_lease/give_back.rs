@@ -11,13 +11,16 @@ use crate::unit::Store;
 
 const REST: &str = "rest";
 
-/// Gives back what waits in a queue for claims that nobody means to make.
+/// Gives back what waits in a queue for claims that nobody means to make, and waits for what is on its way back already: the
+/// process may be about to end.
 pub(crate) async fn rest(store: &Arc<Store>, queue: &QueueName) -> Result<(), StoreError> {
     let waiting = store.ahead.all(queue);
-    if waiting.is_empty() {
-        return Ok(());
-    }
-    store.detached(REST, give_back(Arc::clone(store), waiting)).await
+    let given_back = match waiting.is_empty() {
+        true => Ok(()),
+        false => store.detached(REST, give_back(Arc::clone(store), waiting)).await,
+    };
+    store.ahead.all_given_back().await;
+    given_back
 }
 
 /// Messages that were read for a claim that did not come are due again, and are seen at once.
@@ -45,10 +48,14 @@ pub(super) async fn tend(store: Weak<Store>) {
     loop {
         tokio::time::sleep(Ahead::PATIENCE).await;
         let Some(store) = store.upgrade() else { return };
+        let on_its_way = Arc::new(store.ahead.begin_giving_back().await);
         let (stale, waits) = store.ahead.tend(store.clock.elapsed());
         for page in stale {
-            let back = Arc::clone(&store);
-            store.runtime.spawn(async move { back.detached(REST, give_back(Arc::clone(&back), page)).await });
+            let (back, on_its_way) = (Arc::clone(&store), Arc::clone(&on_its_way));
+            store.runtime.spawn(async move {
+                let _ = back.detached(REST, give_back(Arc::clone(&back), page)).await;
+                drop(on_its_way);
+            });
         }
         if !waits {
             return;
