@@ -9,6 +9,8 @@ use std::{
 use claimstream_ports::{StoreError, StoreErrorKind};
 use tokio::sync::oneshot;
 
+use crate::unit::Store;
+
 /// Joins writes that are asked for while one is under way into the next one, so that many callers share a commit.
 ///
 /// The first call writes at once; nobody ever waits for a timer. All who share a write get its answer.
@@ -94,6 +96,30 @@ impl<T, A> Gather<T, A> {
     }
 }
 
+impl Store {
+    /// Has `items` written by `work`, together with what others hand in meanwhile; each write is a unit of work of its own.
+    pub(crate) async fn gathered<T, A, W>(
+        self: &Arc<Self>,
+        operation: &'static str,
+        gather: &Arc<Gather<T, A>>,
+        items: Vec<T>,
+        work: impl Fn(Arc<Self>, Vec<T>) -> W + Send + Sync + 'static,
+    ) -> Result<A, StoreError>
+    where
+        T: Send + 'static,
+        A: Clone + Send + Sync + 'static,
+        W: Future<Output = Result<A, StoreError>> + Send + 'static,
+    {
+        let start = || {
+            let (store, gather) = (Arc::clone(self), Arc::clone(gather));
+            self.runtime.spawn(async move {
+                gather.drain(|all| store.detached(operation, work(Arc::clone(&store), all))).await;
+            });
+        };
+        gather.write(operation, items, start).await
+    }
+}
+
 /// The source of an error that all who shared a write are told.
 #[derive(Debug)]
 struct Told(Arc<StoreError>);
@@ -149,6 +175,7 @@ mod tests {
         assert_eq!(error.kind(), StoreErrorKind::Unavailable);
         assert!(begin(true).await.is_ok());
     }
+
     #[test]
     fn all_are_told_the_error_as_it_was() {
         let cause = std::io::Error::other(std::fmt::Error);

@@ -144,7 +144,10 @@ impl MessageRepository for SeaOrmOutbox {
 
     async fn conclude(&self, outcomes: &[MessageOutcome]) -> Result<(), StoreError> {
         let (store, outcomes) = (self.store.clone(), outcomes.to_vec());
-        let work = async move { conclude_together(&store, outcomes).await };
+        let write = |store: Arc<Store>, outcomes: Vec<MessageOutcome>| async move {
+            store.restarting(|| store.conclude(&outcomes)).await
+        };
+        let work = async move { store.gathered(MESSAGE, &store.outcomes, outcomes, write).await };
         self.store.detached(MESSAGE, work).await
     }
 
@@ -181,22 +184,6 @@ impl NotificationReports for SeaOrmOutbox {
         };
         self.store.detached(MESSAGE, work).await
     }
-}
-
-/// Writes outcomes together with those that others hand in meanwhile.
-async fn conclude_together(store: &Arc<Store>, outcomes: Vec<MessageOutcome>) -> Result<(), StoreError> {
-    let start = || {
-        let store = Arc::clone(store);
-        store.clone().runtime.spawn(async move {
-            let write = |outcomes: Vec<MessageOutcome>| {
-                let writing = Arc::clone(&store);
-                let work = async move { writing.restarting(|| writing.conclude(&outcomes)).await };
-                store.detached(MESSAGE, work)
-            };
-            store.outcomes.drain(write).await;
-        });
-    };
-    store.outcomes.write(MESSAGE, outcomes, start).await
 }
 
 impl Store {

@@ -51,7 +51,7 @@ pub(crate) struct Store {
     pub(crate) introductions: Introductions,
     pub(crate) last_lease: Mutex<Option<(ClaimId, i64)>>,
     pub(crate) takings: Takings,
-    pub(crate) outcomes: Gather<MessageOutcome>,
+    pub(crate) outcomes: Arc<Gather<MessageOutcome>>,
     pub(crate) upkeep: Upkeep,
     pub(crate) runtime: tokio::runtime::Handle,
     #[cfg(feature = "mysql")]

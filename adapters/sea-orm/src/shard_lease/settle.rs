@@ -82,17 +82,8 @@ impl Store {
     async fn finish(self: &Arc<Self>, settlements: &[Settlement]) -> Result<bool, StoreError> {
         let Some(Receipt { queue, shard, .. }) = finished_in_one_place(settlements) else { return Ok(false) };
         let finishing = self.holds.finishing(queue, *shard);
-        let start = || {
-            let (store, finishing) = (Arc::clone(self), Arc::clone(&finishing));
-            self.runtime.spawn(async move {
-                let write = |all: Vec<Settlement>| {
-                    let writing = Arc::clone(&store);
-                    store.detached(SETTLE, async move { writing.settle_held(&all).await })
-                };
-                finishing.drain(write).await;
-            });
-        };
-        match finishing.write(SETTLE, settlements.to_vec(), start).await {
+        let write = |store: Arc<Self>, all: Vec<Settlement>| async move { store.settle_held(&all).await };
+        match self.gathered(SETTLE, &finishing, settlements.to_vec(), write).await {
             Err(error) if error.kind() == StoreErrorKind::Transient => Ok(false),
             answer => answer,
         }
