@@ -23,6 +23,8 @@ pub const CLAUSES: &[Clause<Stage>] = clauses!["ownership":
     of_all_that_a_process_has_in_flight_one_at_most_was_cut_off_before,
     in_flight_counts_as_leased_and_what_waited_longest_is_not_in_flight,
     a_closed_claim_comes_back_to_its_own_instance_with_one_attempt_more,
+    what_its_own_instance_has_let_go_holds_nothing_up,
+    who_has_survived_what_was_cut_off_before_suspects_it_no_more,
 ];
 
 pub async fn a_shard_in_somebodys_hands_is_not_entered(stage: Stage) {
@@ -236,7 +238,41 @@ pub async fn a_closed_claim_comes_back_to_its_own_instance_with_one_attempt_more
     let first = stage.store.take(2).await;
     stage.advance(LEASE).await;
     let again = stage.store.take(2).await;
-    assert_eq!((ids(&again), again[0].attempt), (vec![sent[0]], 2));
+    assert_eq!((ids(&again), again[0].attempt), (sent, 2));
     assert_eq!(stage.store.ack(&first[0]).await, Superseded);
     assert_eq!(stage.store.ack(&again[0]).await, Accepted);
+}
+
+pub async fn what_its_own_instance_has_let_go_holds_nothing_up(stage: Stage) {
+    let sent = stage.enqueue(6).await;
+    for attempt in 1..=4 {
+        let claimed = stage.store.take(9).await;
+        assert_eq!(ids(&claimed), sent, "others wait behind what was let go");
+        let attempts: Vec<_> = claimed.iter().map(|claimed| claimed.attempt).collect();
+        assert_eq!(attempts, [attempt, attempt, 1, 1, 1, 1]);
+        for claimed in &claimed[2..] {
+            assert_eq!(stage.store.release(claimed).await, Accepted);
+        }
+        stage.advance(LEASE).await;
+    }
+}
+
+pub async fn who_has_survived_what_was_cut_off_before_suspects_it_no_more(stage: Stage) {
+    let sent = stage.enqueue(3).await;
+    stage.store.take(3).await;
+    stage.advance(LEASE).await;
+    assert_eq!(ids(&stage.rival.take(9).await), sent[..1], "what was cut off goes alone");
+    stage.advance(LEASE).await;
+    let mut again = stage.rival.take(9).await;
+    assert_eq!((again[0].message.id, again[0].attempt), (sent[0], 3));
+    assert_eq!(stage.rival.ack(&again.remove(0)).await, Accepted);
+    let mut rest: Vec<_> = again.iter().map(|claimed| claimed.message.id).collect();
+    for claimed in again {
+        assert_eq!(stage.rival.ack(&claimed).await, Accepted);
+    }
+    while let Some(claimed) = stage.rival.take(1).await.pop() {
+        rest.push(claimed.message.id);
+        assert_eq!((claimed.attempt, stage.rival.ack(&claimed).await), (2, Accepted));
+    }
+    assert_eq!(rest, sent[1..]);
 }

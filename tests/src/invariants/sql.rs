@@ -71,7 +71,8 @@ fn foreign_clock(file: &File) -> Option<&'static str> {
     clocks.into_iter().find(|clock| statement(file).to_uppercase().contains(&clock.to_uppercase()))
 }
 
-const UNDER_A_LEASE: [&str; 5] = ["lease_charge", "lease_done", "lease_retry", "lease_park", "lease_dead"];
+const UNDER_A_LEASE: [&str; 6] =
+    ["lease_charge", "lease_count", "lease_done", "lease_retry", "lease_park", "lease_dead"];
 
 /// The one Rust file that writes SQL: the script it prints for people who own their schema ends with a statement that
 /// carries the version.

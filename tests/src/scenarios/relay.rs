@@ -23,6 +23,7 @@ use crate::{
 
 pub const SCENARIOS: &[Clause<Stage>] = clauses!["scenarios":
     a0_8_a_message_that_ends_its_process_each_time_is_dead_in_the_end,
+    a0_8_a_message_that_is_dropped_each_time_holds_nothing_up_and_is_dead_in_the_end,
     a1_4_a_consumer_that_stops_pulling_holds_no_more_than_its_prefetch,
     a1_4_a_closed_stream_frees_what_was_not_handled,
     a1_4_a_dropped_stream_frees_what_was_not_handled_when_the_lease_ends,
@@ -46,6 +47,28 @@ pub async fn a0_8_a_message_that_ends_its_process_each_time_is_dead_in_the_end(s
     assert!(process.next().await.is_none(), "it was handed out a fifth time");
     let dead = stage.store.dead().await;
     assert_eq!(dead.iter().map(|d| d.message.id).collect::<Vec<_>>(), [id]);
+}
+
+pub async fn a0_8_a_message_that_is_dropped_each_time_holds_nothing_up_and_is_dead_in_the_end(stage: Stage) {
+    let dropped = stage.enqueue(1).await[0];
+    let retry = RetryPolicy { max_attempts: 4, ..RetryPolicy::default() };
+    let mut process = Process::new(&stage.store, RelayConfig { retry, ..config(10) });
+    for attempt in 1..=4 {
+        let mut passing = stage.enqueue(3).await;
+        while let Some(claim) = process.next().await {
+            if claim.message().id == dropped {
+                assert_eq!(claim.attempt(), attempt);
+                continue;
+            }
+            passing.retain(|id| *id != claim.message().id);
+            assert_eq!(process.ack(claim).await, Accepted);
+        }
+        assert_eq!(passing, [], "they wait behind what was dropped");
+        stage.advance(LEASE).await;
+    }
+    assert!(process.next().await.is_none(), "it was handed out a fifth time");
+    let dead = stage.store.dead().await;
+    assert_eq!(dead.iter().map(|d| d.message.id).collect::<Vec<_>>(), [dropped]);
 }
 
 pub async fn a1_4_a_consumer_that_stops_pulling_holds_no_more_than_its_prefetch(stage: Stage) {

@@ -11,6 +11,7 @@ use super::hold::{Footing, Hold};
 use crate::{
     args::{Args, bytes},
     classify::may_have_committed,
+    sql::Sql,
     unit::{Store, maybe, rows, run},
 };
 
@@ -75,7 +76,7 @@ impl Store {
             return self.roll_back(LEASE, transaction).await;
         };
         let flights = Hold::read_bytes(&row.maybe_bytes(0)?.unwrap_or_default());
-        self.charge(&transaction, &args, &flights).await?;
+        self.charge(&transaction, &self.sql.lease_charge, &args, &flights).await?;
         run(&transaction, LEASE, self.sql.lease_end.bind(&args)).await?;
         self.commit(LEASE, transaction).await?;
         tracing::info!(%queue, shard = shard.number(), cut_off = flights.len(), "shard taken over");
@@ -83,21 +84,23 @@ impl Store {
         Ok(())
     }
 
-    /// Counts an attempt for messages whose claim was cut off.
+    /// Counts an attempt for messages whose claim has run out.
     async fn charge(
         &self,
         on: &impl ConnectionTrait,
+        sql: &Sql,
         shard: &Args,
         flights: &[(i64, MessageId)],
     ) -> Result<(), StoreError> {
         for some in flights.chunks(512) {
             let args = span(shard.clone(), some.iter().copied());
-            run(on, LEASE, self.sql.lease_charge.bind(&args)).await?;
+            run(on, LEASE, sql.bind(&args)).await?;
         }
         Ok(())
     }
 
-    /// Writes the lease row as `hold` now stands, before anything of it is handed out; false if the lease is not ours.
+    /// Writes the lease row as `hold` now stands, before anything of it is handed out, and counts an attempt for what has
+    /// `lapsed` in our own hands; false if the lease is not ours.
     pub(crate) async fn write_claim(
         &self,
         on: &impl ConnectionTrait,
@@ -105,11 +108,11 @@ impl Store {
         begins: bool,
         queue: &QueueName,
         shard: Shard,
-        charged: Option<(i64, MessageId)>,
+        lapsed: &[(i64, MessageId)],
     ) -> Result<bool, StoreError> {
         let new_fence = hold.fence + i64::from(begins);
         let args = self.lease_write(hold, &HashSet::new(), queue, shard, new_fence);
-        let written = self.restarting(|| self.write_and_charge(on, &args, charged)).await;
+        let written = self.restarting(|| self.write_and_charge(on, &args, lapsed)).await;
         hold.written = Some(self.clock.elapsed());
         let written = written?;
         let ours = match written {
@@ -127,22 +130,22 @@ impl Store {
         &self,
         on: &impl ConnectionTrait,
         args: &Args,
-        charged: Option<(i64, MessageId)>,
+        lapsed: &[(i64, MessageId)],
     ) -> Result<Written, StoreError> {
-        let Some(lapsed) = charged else {
+        if lapsed.is_empty() {
             return match run(on, LEASE, self.sql.lease_write.bind(args)).await {
                 Ok(0) => Ok(Written::No),
                 Ok(_) => Ok(Written::Yes),
                 Err(lost) if may_have_committed(&lost) => Ok(Written::Unknown(lost)),
                 Err(error) => Err(error),
             };
-        };
+        }
         let transaction = self.begin(LEASE).await?;
         if run(&transaction, LEASE, self.sql.lease_write.bind(args)).await? == 0 {
             self.roll_back(LEASE, transaction).await?;
             return Ok(Written::No);
         }
-        self.charge(&transaction, args, &[lapsed]).await?;
+        self.charge(&transaction, &self.sql.lease_count, args, lapsed).await?;
         committed(self.commit(LEASE, transaction).await)
     }
 

@@ -221,9 +221,9 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
         hold.label = self.request.owner.label().to_owned();
         let patience = if reach > self.wanted() { Ahead::PATIENCE } else { Duration::ZERO };
         let boarded = self.board(hold, &due, &picked, patience);
-        let charged = picked.lapsed.map(|n| (due.dues[n], due.candidates[n].id));
+        let lapsed: Vec<_> = picked.lapsed.iter().map(|n| (due.dues[*n], due.candidates[*n].id)).collect();
         let queue = self.request.queue.clone();
-        match self.store.write_claim(self.on, hold, begins, &queue, shard, charged).await {
+        match self.store.write_claim(self.on, hold, begins, &queue, shard, &lapsed).await {
             Ok(true) => {}
             Ok(false) => {
                 hold.lose();
@@ -253,7 +253,7 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
     fn hand_out(&mut self, shard: Shard, due: &Due, picked: &Picked) -> VecDeque<Claimed> {
         let mut handed_out = VecDeque::with_capacity(picked.taken.len());
         for n in &picked.taken {
-            let lapsed = u32::from(picked.lapsed == Some(*n));
+            let lapsed = u32::from(picked.lapsed.contains(n));
             let receipt = self.receipt(shard, due.dues[*n], due.candidates[*n].id);
             match due.claimed(*n, receipt.clone(), lapsed) {
                 Ok(claimed) => handed_out.push_back(claimed),
@@ -325,7 +325,7 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
 
     /// False if it is a suspect, and another one has come first in another shard.
     fn may_fly(&self, hold: &OwnedMutexGuard<Hold>, due: &Due, picked: &Picked) -> bool {
-        let lone = picked.taken.iter().find(|n| due.candidates[**n].suspect || picked.lapsed == Some(**n));
+        let lone = picked.taken.iter().find(|n| picked.is_suspect(&due.candidates, **n));
         lone.is_none_or(|n| self.store.lone.take(hold, due.candidates[*n].id, due.now))
     }
 
@@ -333,8 +333,8 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
     fn board(&self, hold: &mut Hold, due: &Due, picked: &Picked, patience: Duration) -> Boarded {
         let deadline = due.now + micros(self.request.lease.duration() + patience);
         let flight = |n: &usize| {
-            let Candidate { id, key, suspect, .. } = due.candidates[*n].clone();
-            let alone = suspect || picked.lapsed == Some(*n);
+            let Candidate { id, key, .. } = due.candidates[*n].clone();
+            let alone = picked.is_suspect(&due.candidates, *n);
             (id, Flight { claim: self.request.claim, due: due.dues[*n], deadline, key, alone })
         };
         let boards = picked.taken.iter().map(flight);

@@ -20,13 +20,21 @@ pub(crate) struct Candidate {
 pub(crate) struct Picked {
     /// Positions among the candidates, in their order.
     pub(crate) taken: Vec<usize>,
-    /// The one of them whose claim has run out, and with it an attempt.
-    pub(crate) lapsed: Option<usize>,
+    /// Those of them whose claim has run out in our own hands, and with it an attempt.
+    pub(crate) lapsed: Vec<usize>,
+}
+
+impl Picked {
+    /// Whether one that is handed out was cut off, and has not been survived since.
+    pub(crate) fn is_suspect(&self, candidates: &[Candidate], n: usize) -> bool {
+        candidates[n].suspect && !self.lapsed.contains(&n)
+    }
 }
 
 /// The one place that decides which of a shard's due messages are handed out.
 ///
-/// * What is in flight is not, until its claim has run out; and never twice under one claim id.
+/// * What is in flight is not, until its claim has run out; and never twice under one claim id. Its process is ours and
+///   lives, so it is handed out like any other, and is no suspect any more.
 /// * A suspect, whose attempt was cut off, is handed out alone, so that one that ends its process is found. `lone` says
 ///   that no other shard has one in flight; until then what is behind it passes.
 /// * What is parked waits, and where keys are in order everything of its key waits behind it.
@@ -60,18 +68,19 @@ pub(crate) fn pick(
         if behind || candidate.parked || (flight.is_some() && !lapsed) {
             continue;
         }
-        if (lapsed || candidate.suspect) && !lone {
+        let suspect = candidate.suspect && !lapsed;
+        if suspect && !lone {
             continue;
         }
-        if lapsed || candidate.suspect {
+        if suspect {
             // It ends the choice: what comes behind it would fly beside it.
             if picked.taken.is_empty() && !somebody_flies {
                 picked.taken.push(n);
-                picked.lapsed = lapsed.then_some(n);
             }
             break;
         }
         picked.taken.push(n);
+        picked.lapsed.extend(lapsed.then_some(n));
     }
     picked
 }
@@ -153,16 +162,26 @@ mod tests {
         let suspect = Candidate { suspect: true, ..plain(1, 1) };
         let candidates = [suspect, plain(2, 2), plain(3, 1)];
         let picked = pick(&candidates, &HashMap::new(), true, NOW, claim(2), false, 10);
-        assert_eq!(picked, Picked { taken: vec![1], lapsed: None });
+        assert_eq!(picked, Picked { taken: vec![1], lapsed: vec![] });
     }
 
     #[test]
-    fn a_claim_that_ran_out_goes_again_but_never_under_its_own_id() {
+    fn a_claim_that_ran_out_goes_again_with_others_but_never_under_its_own_id() {
         let flights = [flying(1, 1, NOW)].into_iter().collect();
         let again = pick(&[plain(1, 1), plain(2, 2)], &flights, false, NOW, claim(2), true, 10);
-        assert_eq!(again, Picked { taken: vec![0], lapsed: Some(0) });
+        assert_eq!(again, Picked { taken: vec![0, 1], lapsed: vec![0] });
         let same = pick(&[plain(1, 1), plain(2, 2)], &flights, false, NOW, claim(1), true, 10);
-        assert_eq!(same, Picked { taken: vec![1], lapsed: None });
+        assert_eq!(same, Picked { taken: vec![1], lapsed: vec![] });
+    }
+
+    #[test]
+    fn a_suspect_that_its_process_has_survived_is_none_any_more() {
+        let suspect = Candidate { suspect: true, ..plain(1, 1) };
+        let mut flown = flying(1, 1, NOW);
+        flown.1.alone = true;
+        let flights = [flown].into_iter().collect();
+        let picked = pick(&[suspect, plain(2, 2)], &flights, false, NOW, claim(2), false, 10);
+        assert_eq!(picked, Picked { taken: vec![0, 1], lapsed: vec![0] });
     }
 
     proptest! {
@@ -198,7 +217,7 @@ mod tests {
                 prop_assert_eq!(keys.iter().filter(|key| **key == taken.key).count(), 1);
                 let first_of_key = candidates.iter().position(|other| other.key == taken.key);
                 prop_assert_eq!(first_of_key, Some(*n), "a key begins with its oldest");
-                if taken.suspect {
+                if taken.suspect && !picked.lapsed.contains(n) {
                     prop_assert!(lone);
                     prop_assert_eq!(picked.taken.len(), 1);
                 }

@@ -217,7 +217,7 @@ impl Store {
         for id in &ids {
             hold.flights.entry(*id).and_modify(|flight| flight.deadline = deadline);
         }
-        let extended = self.write_claim(&self.db, hold, false, queue, shard, None).await;
+        let extended = self.write_claim(&self.db, hold, false, queue, shard, &[]).await;
         match extended {
             Ok(false) => hold.lose(),
             // The row may still end earlier than our books say: nothing new flies before the next look.
