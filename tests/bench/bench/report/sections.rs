@@ -22,10 +22,10 @@ const HEAD: &str = "# Benchmarks
 
 This file and its plots are written by `bench report` from the lines that measurements left, never by hand.
 
-    cargo run --release -p claimstream-tests --bin bench -- --server mariadb-10.11,mysql-9.7 \\
+    cargo run --release -p claimstream-bench --bin bench -- --server mariadb-10.11,mysql-9.7 \\
         --scenarios drain,backlog,steady,retention,snapshot,near_empty,idle,single,network,enqueue,memory,statements \\
         --peers peers/target/release/peer --json benchmarks/lines.jsonl
-    cargo run --release -p claimstream-tests --bin bench -- report --json benchmarks/lines.jsonl
+    cargo run --release -p claimstream-bench --bin bench -- report --json benchmarks/lines.jsonl
 
 Figures are medians of the rounds, with the least and the most. Rounds are interleaved: in each, every contender plays
 once. Ratios are between medians of one run. Server, instances and producers share the machine; every instance and every

@@ -1,6 +1,6 @@
 //! Shows on a real server, with processes that really die, what the ownership of shards promises.
 //!
-//! `cargo run --release -p claimstream-tests --bin ownership -- kill --server mysql-9.7 --order per_key`
+//! `cargo run --release -p claimstream-bench --bin ownership -- kill --server mysql-9.7 --order per_key`
 //!
 //! | command | what it shows |
 //! |---|---|

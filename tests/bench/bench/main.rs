@@ -1,6 +1,6 @@
 //! Measures the library on real servers, beside hand-written SQL and other libraries, in one run.
 //!
-//! `cargo run --release -p claimstream-tests --bin bench -- --server mariadb-10.11`
+//! `cargo run --release -p claimstream-bench --bin bench -- --server mariadb-10.11`
 //!
 //! Every contender plays the same scenarios; every instance and every producer is a process of its own. The reference,
 //! `ceilxr`, is what a single table can do at best: every instance knows beforehand which rows are its own, so nothing is
