@@ -4,7 +4,7 @@ use std::{process::ExitCode, sync::Arc};
 
 use claimstream_tests::{
     Server, Suite, callers, cancellation, disputes, fences, few_connections, guarded, inbox, invariants,
-    locks, model, openings, outages, pages, resting, runtimes, sagas, shared_writes, tcc, upkeep,
+    locks, missing_table, model, openings, outages, pages, resting, runtimes, sagas, shared_writes, tcc, upkeep,
     venue::{SeaOrmVenue, Venues},
     wakeups,
 };
@@ -48,6 +48,7 @@ fn main() -> ExitCode {
     shared_writes::add_to(&mut suite, environment);
     resting::add_to(&mut suite, environment);
     few_connections::add_to(&mut suite, environment);
+    missing_table::add_to(&mut suite, environment);
     openings::add_to(&mut suite, environment);
     outages::add_to(&mut suite, environment);
     upkeep::add_to(&mut suite, environment);

@@ -17,6 +17,7 @@ use crate::{
     Claim, Operation, RelayError,
     holdings::{Holdings, Standing, Ticket},
     intake::{Haul, Intake},
+    pipeline_monitor::Health,
     settler::Settler,
     setup::Setup,
 };
@@ -84,6 +85,11 @@ impl Claims {
         poll_fn(|cx| self.poll_stopped(cx)).instrument(span).await;
         tracing::debug!(queue = %self.queue(), released = self.given_back, "closed");
         self.trouble.take().map_or(Ok(self.given_back), Err)
+    }
+
+    /// How its claims fare.
+    pub(crate) fn health(&self) -> &Arc<Health> {
+        self.intake.health()
     }
 
     pub(crate) fn settler(&self) -> &Arc<Settler> {

@@ -15,6 +15,7 @@ use tracing::Instrument;
 use crate::{
     Operation, RelayError,
     holdings::{Holdings, Ticket},
+    pipeline_monitor::Health,
     setup::Setup,
 };
 
@@ -26,6 +27,7 @@ pub(crate) struct Intake {
     setup: Arc<Setup>,
     holdings: Arc<Holdings>,
     queue: QueueName,
+    health: Arc<Health>,
     stage: Stage,
     pace: Pace,
     /// Whether a wakeup led to the newest claim.
@@ -58,7 +60,8 @@ struct Call {
 impl Intake {
     pub(crate) fn new(setup: Arc<Setup>, holdings: Arc<Holdings>, queue: QueueName) -> Self {
         let (stage, pace) = (Stage::Ready, Pace::default());
-        Self { setup, holdings, queue, stage, pace, woken: false, stopping: false }
+        let health = Arc::new(Health::new(Arc::clone(&setup.timer)));
+        Self { setup, holdings, queue, health, stage, pace, woken: false, stopping: false }
     }
 
     /// The next messages that are claimed, or an error that no repetition helps against.
@@ -93,6 +96,11 @@ impl Intake {
         if matches!(self.stage, Stage::Ready | Stage::Waiting(_)) {
             self.stage = Stage::Stopped;
         }
+    }
+
+    /// How its claims fare.
+    pub(crate) fn health(&self) -> &Arc<Health> {
+        &self.health
     }
 
     pub(crate) fn is_stopping(&self) -> bool {
@@ -140,6 +148,7 @@ impl Intake {
         let (claims, judged) = match answer {
             Ok(claims) => {
                 tracing::debug!(queue = %self.queue, %claim, asked, found = claims.len(), "claimed");
+                self.health.answered();
                 (claims, Ok(()))
             }
             Err(error) => (Vec::new(), self.judge(claim, error)),
@@ -150,13 +159,15 @@ impl Intake {
 
     /// Lets an error that passes by itself pass.
     fn judge(&self, claim: ClaimId, error: StoreError) -> Result<(), RelayError> {
-        if error.is_retryable() {
-            tracing::warn!(queue = %self.queue, %claim, %error, "not claimed");
-            return Ok(());
+        let (passes, source) = (error.is_retryable(), Arc::new(error));
+        if passes {
+            tracing::warn!(queue = %self.queue, %claim, error = %source, "not claimed");
+        } else {
+            tracing::error!(queue = %self.queue, %claim, error = %source, "not claimed");
         }
-        tracing::error!(queue = %self.queue, %claim, %error, "not claimed");
-        let (operation, queue) = (Operation::Claim, self.queue.clone());
-        Err(RelayError::Store { operation, queue, source: Arc::new(error) })
+        let error = RelayError::Store { operation: Operation::Claim, queue: self.queue.clone(), source };
+        self.health.failed(error.clone());
+        if passes { Ok(()) } else { Err(error) }
     }
 
     /// What a call brought. Messages that were given back come again at once, so a call after which some were counts as

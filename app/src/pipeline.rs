@@ -2,7 +2,7 @@ use std::{fmt, future::poll_fn, pin::pin, sync::Arc};
 
 use claimstream_ports::Handler;
 
-use crate::{Claims, PipelineReport, RelayError, run::Run};
+use crate::{Claims, PipelineMonitor, PipelineReport, RelayError, run::Run};
 
 /// Hands the messages of one queue to a [`Handler`] and settles each as its verdict says.
 ///
@@ -52,20 +52,28 @@ impl Pipeline {
         self
     }
 
+    /// Shows how the pipeline stands while it runs; for health checks.
+    pub fn monitor(&self) -> PipelineMonitor {
+        PipelineMonitor::new(Arc::clone(self.claims.health()))
+    }
+
     /// Runs until `shutdown` is ready, then ends in order and says what became of the messages.
     ///
     /// The order: no more is claimed; what has not been started is given back with attempts restored; running handlers
     /// get the [`drain`](crate::RelayConfig::drain) time to finish, and are renewed until they have; those that are left
     /// are dropped and their attempts count as failed; all settlements are written.
     ///
-    /// The error is either a setting that was refused or the store's word that it cannot claim at all. Every other error is
-    /// traced, and the pipeline goes on.
+    /// The error is a setting that was refused, before anything was claimed. Nothing that the store answers ends a pipeline,
+    /// also no error that somebody has to mend, such as a table that is missing: it is traced at the level `error`, shown by
+    /// the [`monitor`](Self::monitor), and the pipeline claims again, after waits that grow up to
+    /// [`idle_max`](crate::Pacing::idle_max). What ends it is `shutdown`, or that its future is dropped.
     pub async fn run_until(self, shutdown: impl Future<Output = ()>) -> Result<PipelineReport, RelayError> {
         self.claims.settler().setup.config.check_concurrency(self.concurrency)?;
         let mut shutdown = pin!(shutdown);
+        self.claims.health().started();
         let mut run = Run::new(self.claims, self.handler, self.concurrency as usize);
         poll_fn(|cx| run.poll(cx, shutdown.as_mut())).await;
-        run.report()
+        Ok(run.report())
     }
 }
 

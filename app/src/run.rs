@@ -8,7 +8,7 @@ use std::{
 };
 
 use claimstream_domain::{Settled, Verdict};
-use claimstream_ports::{Handler, StoreErrorKind};
+use claimstream_ports::Handler;
 use futures::{
     FutureExt, StreamExt,
     future::{AbortHandle, BoxFuture},
@@ -38,7 +38,6 @@ pub(crate) struct Run {
     settlements_ration: Ration,
     phase: Phase,
     panicked: u64,
-    failure: Option<RelayError>,
 }
 
 struct Running {
@@ -72,7 +71,6 @@ impl Run {
             settlements_ration: Ration::default(),
             phase: Phase::Working,
             panicked: 0,
-            failure: None,
         }
     }
 
@@ -99,10 +97,9 @@ impl Run {
         Poll::Pending
     }
 
-    /// What became of the messages, or why the run has failed.
-    pub(crate) fn report(self) -> Result<PipelineReport, RelayError> {
-        let tally = self.claims.settler().holdings.tally();
-        self.failure.map_or(Ok(PipelineReport { panicked: self.panicked, ..tally }), Err)
+    /// What became of the messages.
+    pub(crate) fn report(&self) -> PipelineReport {
+        PipelineReport { panicked: self.panicked, ..self.claims.settler().holdings.tally() }
     }
 
     fn is_over(&self) -> bool {
@@ -185,11 +182,7 @@ impl Run {
         while self.attempts.len() < self.concurrency {
             match self.claims.poll_next_unpin(cx) {
                 Poll::Ready(Some(Ok(claim))) => self.start(claim),
-                Poll::Ready(Some(Err(error))) if error.kind() == Some(StoreErrorKind::Unsupported) => {
-                    self.failure = Some(error);
-                    self.drain();
-                    return true;
-                }
+                // It is in the trace and the monitor shows it; it may be mended while the pipeline goes on.
                 Poll::Ready(Some(Err(_))) => {}
                 Poll::Ready(None) | Poll::Pending => return moved,
             }
@@ -212,6 +205,7 @@ impl Run {
         let setup = &self.claims.settler().setup;
         let (timer, time) = (Arc::clone(&setup.timer), setup.config.drain);
         tracing::debug!(queue = %self.claims.queue(), running = self.running.len(), "told to stop");
+        self.claims.health().stopping();
         self.phase = Phase::Draining(async move { timer.sleep(time).await }.boxed());
         self.claims.stop();
     }
@@ -223,5 +217,11 @@ impl Run {
             tracing::warn!(queue = %self.claims.queue(), message_id = %hold.message(), "stopped at shutdown");
             self.settle(hold, Verdict::nack("stopped at shutdown"));
         }
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        self.claims.health().ended();
     }
 }

@@ -46,7 +46,7 @@ impl Writing {
         match self.write_together(lot).await {
             None => {}
             // What the store refuses for good is one settlement's fault and must not take the others down with it.
-            Some((lot, error)) if lot.settlements.len() > 1 && may_be_about_one(&error) => {
+            Some((lot, error)) if lot.settlements.len() > 1 => {
                 for one in lot.apart() {
                     if let Some((one, error)) = self.write_together(one).await {
                         self.refused(one, error).await;
@@ -57,8 +57,10 @@ impl Writing {
         }
     }
 
-    /// Writes a lot in one call and repeats it while that may help; whose deadline passes is told so and leaves it.
-    /// Answers what the store refuses for good.
+    /// Writes a lot in one call and repeats it unless the fault may be one of the settlements'; whose deadline passes is told
+    /// so and leaves it. Answers what the store refuses for good.
+    ///
+    /// An error that somebody has to mend, such as a table that is missing, may be mended while the claims last.
     async fn write_together(&self, mut lot: Lot) -> Option<(Lot, StoreError)> {
         let timer = &self.setup.timer;
         let mut pace = Pace::default();
@@ -69,7 +71,7 @@ impl Writing {
                     self.settled(lot, &settled).await;
                     return None;
                 }
-                Err(error) if !error.is_retryable() => return Some((lot, error)),
+                Err(error) if may_be_about_one(&error) => return Some((lot, error)),
                 Err(error) => Arc::new(error),
             };
             let (in_time, late) = lot.split(timer.now());
@@ -87,7 +89,7 @@ impl Writing {
     /// again would end the same way.
     async fn refused(&self, lot: Lot, error: StoreError) {
         let error = Arc::new(error);
-        if !may_be_about_one(&error) || !lot.is_one_with_children() {
+        if !lot.is_one_with_children() {
             return self.failed(lot, &error);
         }
         tracing::error!(message_id = %lot.settlements[0].receipt.message, %error, "buried, its children were refused");

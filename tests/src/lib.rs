@@ -27,6 +27,7 @@ pub mod inbox;
 mod instance;
 pub mod invariants;
 pub mod locks;
+pub mod missing_table;
 pub mod model;
 pub mod openings;
 pub mod order;

@@ -11,14 +11,14 @@ use std::{
 
 use async_trait::async_trait;
 use claimstream::{
-    Claimed, Compose, Disposition, Handler, Lease, NewMessage, PipelineReport, RelayConfig, RetryPolicy,
-    StoreErrorKind, Timer, Verdict, handler_fn,
+    Claimed, Compose, Disposition, Handler, Lease, NewMessage, PipelineReport, PipelineState, RelayConfig,
+    RetryPolicy, StoreErrorKind, Timer, Verdict, handler_fn,
 };
-use futures::channel::oneshot;
+use futures::{FutureExt, channel::oneshot};
 use proptest::prelude::*;
 
 use crate::{
-    play::{Answer, Bench, Play, Task, id, of},
+    play::{Answer, Bench, Play, SettleAnswer, Task, id, of},
     virtual_timer::VirtualTimer,
 };
 
@@ -213,25 +213,80 @@ fn a_handler_that_waits_to_be_settled_takes_no_slot() {
 }
 
 #[test]
-fn a_store_that_cannot_claim_at_all_ends_the_pipeline_in_order() {
-    let answers = [Answer::Messages(vec![1]), Answer::Fails(StoreErrorKind::Unsupported)];
-    let (play, mut bench) = (Play::new(answers), Bench::default());
-    let (_stop, task) =
-        start(&play, &bench, RelayConfig::default(), Slow::new(&play.timer, Duration::from_secs(1)));
-    let error = bench.finish(&play.timer, task).unwrap_err();
-    assert_eq!(error.kind(), Some(StoreErrorKind::Unsupported));
-    assert_eq!(play.settled().len(), 1, "what was running has been finished");
+fn no_error_of_the_store_ends_it_and_the_waits_between_claims_grow() {
+    use StoreErrorKind::*;
+    for kind in [Transient, Unavailable, Unsupported, Corrupt, Conflict] {
+        let answers = vec![Answer::Fails(kind); 9].into_iter().chain([Answer::Messages(vec![1])]);
+        let (play, mut bench) = (Play::new(answers), Bench::default());
+        let (stop, task) =
+            start(&play, &bench, RelayConfig::default(), handler_fn(|_| async { Verdict::ack() }));
+        bench.pass(&play.timer, Duration::from_secs(20));
+        assert!(!task.is_done(), "{kind} has ended the pipeline");
+        stop.send(()).unwrap();
+        assert_eq!(bench.finish(&play.timer, task).unwrap().acked, 1, "after {kind}");
+        let claims = play.stage().claims.clone();
+        let waits: Vec<_> = claims[..10].windows(2).map(|pair| pair[1].at - pair[0].at).collect();
+        assert!(waits[8] >= 32 * waits[0], "{kind}: {waits:?}");
+    }
 }
 
 #[test]
-fn other_errors_do_not_end_it() {
-    let answers = [Answer::Fails(StoreErrorKind::Corrupt), Answer::Messages(vec![1])];
+fn a_monitor_shows_how_a_pipeline_stands() {
+    let failure = Answer::Fails(StoreErrorKind::Unsupported);
+    let answers = [Answer::Messages(vec![1]), failure.clone(), failure, Answer::Messages(vec![1])];
     let (play, mut bench) = (Play::new(answers), Bench::default());
-    let (stop, task) =
-        start(&play, &bench, RelayConfig::default(), handler_fn(|_| async { Verdict::Release }));
-    bench.pass(&play.timer, Duration::from_secs(1));
+    let (stop, stopped) = oneshot::channel::<()>();
+    let handler = Slow::new(&play.timer, Duration::from_secs(3));
+    let pipeline = play.relay(RelayConfig::default()).pipeline("orders", handler).unwrap();
+    let monitor = pipeline.monitor();
+    assert!(matches!(monitor.state(), PipelineState::NotStarted));
+    let task = bench.start(pipeline.run_until(async move { stopped.await.unwrap() }));
+    bench.settle();
+    assert!(matches!(monitor.state(), PipelineState::Running));
+    while play.stage().claims.len() < 3 {
+        assert!(play.timer.advance_to_next());
+        bench.settle();
+    }
+    let began = play.stage().claims[1].at;
+    play.timer.advance(Duration::from_millis(1));
+    match monitor.state() {
+        PipelineState::Failing { failures: 2, since, error } => {
+            assert_eq!(since, play.timer.now() - began);
+            assert_eq!(error.kind(), Some(StoreErrorKind::Unsupported));
+        }
+        other => panic!("{other:?}"),
+    }
+    bench.pass(&play.timer, Duration::from_millis(200));
+    assert!(matches!(monitor.state(), PipelineState::Running), "the store answers again");
     stop.send(()).unwrap();
-    assert_eq!(bench.finish(&play.timer, task).unwrap().released, 1);
+    bench.settle();
+    assert!(matches!(monitor.state(), PipelineState::Stopping), "handlers are running");
+    assert_eq!(bench.finish(&play.timer, task).unwrap().acked, 2);
+    assert!(matches!(monitor.state(), PipelineState::Ended));
+}
+
+#[test]
+fn a_pipeline_that_is_dropped_has_ended() {
+    let play = Play::default();
+    let pipeline = play.relay(RelayConfig::default()).pipeline("orders", handler_fn(|_| async { Verdict::ack() }));
+    let pipeline = pipeline.unwrap();
+    let monitor = pipeline.monitor();
+    let mut running = Box::pin(pipeline.run_until(futures::future::pending()));
+    assert!((&mut running).now_or_never().is_none());
+    drop(running);
+    assert!(matches!(monitor.state(), PipelineState::Ended));
+}
+
+#[test]
+fn a_settlement_is_repeated_after_an_error_that_is_not_about_its_message() {
+    let (play, mut bench) = (Play::new([Answer::Messages(vec![1])]), Bench::default());
+    play.stage().settle_answers.extend([SettleAnswer::Fails(StoreErrorKind::Unsupported); 5]);
+    let (stop, task) =
+        start(&play, &bench, RelayConfig::default(), handler_fn(|_| async { Verdict::ack() }));
+    bench.pass(&play.timer, Duration::from_secs(10));
+    stop.send(()).unwrap();
+    let report = bench.finish(&play.timer, task).unwrap();
+    assert_eq!(report, PipelineReport { claimed: 1, acked: 1, ..PipelineReport::default() });
 }
 
 #[test]

@@ -93,16 +93,16 @@ fn close_waits_for_a_claim_no_longer_than_its_lease() {
 #[test]
 fn close_tells_when_something_could_not_be_given_back() {
     let play = Play::new([Answer::Messages(vec![1; 3])]);
-    play.stage().settle_answers.push_back(SettleAnswer::Fails(StoreErrorKind::Unsupported));
+    play.stage().settle_answers.push_back(SettleAnswer::Fails(StoreErrorKind::Corrupt));
     let mut bench = Bench::default();
     let mut claims = play.relay(RelayConfig::default()).claims("orders").unwrap();
     let task = bench.start(async move {
         claims.next().await.unwrap().unwrap().ack().await.unwrap_err();
-        play.stage().settle_answers.push_back(SettleAnswer::Fails(StoreErrorKind::Unsupported));
+        play.stage().settle_answers.push_back(SettleAnswer::Fails(StoreErrorKind::Corrupt));
         claims.close().await.unwrap_err().kind()
     });
     bench.settle();
-    assert_eq!(task.take(), Some(Some(StoreErrorKind::Unsupported)));
+    assert_eq!(task.take(), Some(Some(StoreErrorKind::Corrupt)));
 }
 
 #[test]
