@@ -5,7 +5,7 @@ use std::{
 };
 
 use claimstream_domain::{ClaimId, ClaimRequest, Claimed, Found, Next, Pace, QueueName};
-use claimstream_ports::StoreError;
+use claimstream_ports::{StoreError, Wakeup};
 use futures::{
     FutureExt,
     future::{BoxFuture, Either, select},
@@ -30,10 +30,17 @@ pub(crate) struct Intake {
     health: Arc<Health>,
     stage: Stage,
     pace: Pace,
+    /// Hears wakeups, from before the newest claim was sent.
+    ear: Option<Ear>,
     /// Whether a wakeup led to the newest claim.
     woken: bool,
+    /// How many claims in a row followed wakeups and brought nothing.
+    in_vain: u32,
     stopping: bool,
 }
+
+/// Ends with the next wakeup.
+type Ear = BoxFuture<'static, ()>;
 
 /// What a claim call brought.
 pub(crate) type Haul = Vec<(Ticket, Claimed)>;
@@ -43,8 +50,8 @@ enum Stage {
     Ready,
     /// Waiting for the answer to a claim call.
     Claiming(Call),
-    /// Waiting as the pacing says; tells whether a wakeup cut it short.
-    Waiting(BoxFuture<'static, bool>),
+    /// Waiting as the pacing says; gives the ear back unless a wakeup cut it short.
+    Waiting(BoxFuture<'static, Option<Ear>>),
     /// At an end.
     Stopped,
 }
@@ -61,7 +68,7 @@ impl Intake {
     pub(crate) fn new(setup: Arc<Setup>, holdings: Arc<Holdings>, queue: QueueName) -> Self {
         let (stage, pace) = (Stage::Ready, Pace::default());
         let health = Arc::new(Health::new(Arc::clone(&setup.timer)));
-        Self { setup, holdings, queue, health, stage, pace, woken: false, stopping: false }
+        Self { setup, holdings, queue, health, stage, pace, ear: None, woken: false, in_vain: 0, stopping: false }
     }
 
     /// The next messages that are claimed, or an error that no repetition helps against.
@@ -74,6 +81,7 @@ impl Intake {
                 Stage::Ready if self.stopping => self.stage = Stage::Stopped,
                 Stage::Ready => {
                     let asked = ready!(self.poll_room(cx, hungry));
+                    self.listen(cx);
                     self.stage = Stage::Claiming(self.call(asked));
                 }
                 Stage::Claiming(call) => {
@@ -82,7 +90,8 @@ impl Intake {
                     return Poll::Ready(self.conclude(claim, asked, sent, answer));
                 }
                 Stage::Waiting(wait) => {
-                    self.woken = ready!(wait.poll_unpin(cx));
+                    self.ear = ready!(wait.poll_unpin(cx));
+                    self.woken = self.setup.wakeup.is_some() && self.ear.is_none();
                     self.stage = Stage::Ready;
                 }
                 Stage::Stopped => return Poll::Pending,
@@ -96,6 +105,12 @@ impl Intake {
         if matches!(self.stage, Stage::Ready | Stage::Waiting(_)) {
             self.stage = Stage::Stopped;
         }
+    }
+
+    /// Claims no more, and waits for no call.
+    pub(crate) fn give_up(&mut self) {
+        self.stopping = true;
+        self.stage = Stage::Stopped;
     }
 
     /// How its claims fare.
@@ -185,6 +200,7 @@ impl Intake {
     fn rest(&mut self, found: Found) {
         let (pace, next) = self.setup.pace(self.pace, found);
         self.pace = pace;
+        self.in_vain = if self.woken && found == Found::Nothing { self.in_vain.saturating_add(1) } else { 0 };
         self.stage = match next {
             _ if self.stopping => Stage::Stopped,
             Next::ClaimNow => Stage::Ready,
@@ -193,27 +209,51 @@ impl Intake {
         self.woken = false;
     }
 
-    /// Waits, until a wakeup at the longest.
-    ///
-    /// A wakeup that comes right after one that led to a claim in vain is heard only when the shortest wait is over;
-    /// otherwise a flood of wakeups for messages that others take would be a flood of claims.
-    fn wait(&self, found: Found, wait: Duration) -> BoxFuture<'static, bool> {
+    /// Begins to hear wakeups before a claim is sent: what was rung earlier is answered by this claim, what is rung while it is
+    /// under way is not, and is heard after it.
+    fn listen(&mut self, cx: &mut Context<'_>) {
+        let Some(wakeup) = &self.setup.wakeup else { return };
+        if self.ear.as_mut().is_some_and(|ear| ear.poll_unpin(cx).is_pending()) {
+            return;
+        }
+        let mut ear = ear_on(wakeup, &self.queue);
+        // The first may end at once with a wakeup that nobody has waited for.
+        if ear.poll_unpin(cx).is_ready() {
+            ear = ear_on(wakeup, &self.queue);
+            if ear.poll_unpin(cx).is_ready() {
+                ear = async {}.boxed();
+            }
+        }
+        self.ear = Some(ear);
+    }
+
+    /// Waits, until a wakeup at the longest. Wakeups are put off where they have led to claims in vain for several times, and
+    /// after an error.
+    fn wait(&mut self, found: Found, wait: Duration) -> BoxFuture<'static, Option<Ear>> {
         let timer = Arc::clone(&self.setup.timer);
-        let Some(wakeup) = self.setup.wakeup.clone() else {
-            return async move { timer.sleep(wait).map(|()| false).await }.boxed();
+        let Some(ear) = self.ear.take() else {
+            return async move { timer.sleep(wait).map(|()| None).await }.boxed();
         };
-        let queue = self.queue.clone();
+        let pacing = &self.setup.config.pacing;
         let deaf = match found {
-            Found::Full | Found::Some => Duration::ZERO,
-            Found::Nothing if !self.woken => Duration::ZERO,
-            Found::Nothing | Found::Failed => self.setup.config.pacing.idle_min.min(wait),
+            Found::Failed => pacing.idle_min,
+            _ => pacing.wakeup_delay(self.in_vain),
         };
+        let deaf = deaf.min(wait);
         async move {
             if !deaf.is_zero() {
                 timer.sleep(deaf).await;
             }
-            matches!(select(wakeup.wait(&queue), timer.sleep(wait - deaf)).await, Either::Left(_))
+            match select(ear, timer.sleep(wait - deaf)).await {
+                Either::Left(_) => None,
+                Either::Right((_, ear)) => Some(ear),
+            }
         }
         .boxed()
     }
+}
+
+fn ear_on(wakeup: &Arc<dyn Wakeup>, queue: &QueueName) -> Ear {
+    let (wakeup, queue) = (Arc::clone(wakeup), queue.clone());
+    async move { wakeup.wait(&queue).await }.boxed()
 }

@@ -143,6 +143,16 @@ mod tests {
     }
 
     #[test]
+    fn a_wait_that_began_before_a_wakeup_hears_it_though_another_wait_has_ended_with_it() {
+        let (wakeup, orders) = (LocalWakeup::new(), queue("orders"));
+        let mut ear = wakeup.wait(&orders);
+        assert!((&mut ear).now_or_never().is_none());
+        block_on(wakeup.wake(&orders)).unwrap();
+        assert!(wakeup.wait(&orders).now_or_never().is_some());
+        assert!(ear.now_or_never().is_some());
+    }
+
+    #[test]
     fn a_wait_that_was_given_up_leaves_nothing_behind() {
         let (wakeup, orders) = (LocalWakeup::new(), queue("orders"));
         let mut wait = wakeup.wait(&orders);

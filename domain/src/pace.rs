@@ -7,7 +7,8 @@ use crate::Invalid;
 pub struct Pacing {
     /// The wait after the first claim that was not full.
     pub idle_min: Duration,
-    /// The longest wait; also the longest that a message due by time alone lies unseen.
+    /// The longest wait, shortened at random by up to half; also the longest that a new message lies unseen by an idle relay
+    /// without a wakeup, and in any case one that is due by time alone.
     pub idle_max: Duration,
 }
 
@@ -40,6 +41,17 @@ pub struct Pace {
 }
 
 impl Pacing {
+    /// How many claims in a row may follow wakeups at once though they bring nothing.
+    pub const WAKEUPS_IN_VAIN: u32 = 4;
+
+    /// How long after a claim a wakeup is put off, if the `in_vain` newest claims each followed a wakeup and brought nothing.
+    ///
+    /// One that was claimed by the time that its wakeup is heard is common and no reason to sleep over the next; a flood of
+    /// wakeups for messages that others take must not be a flood of claims.
+    pub fn wakeup_delay(&self, in_vain: u32) -> Duration {
+        if in_vain > Self::WAKEUPS_IN_VAIN { self.idle_min } else { Duration::ZERO }
+    }
+
     /// Refuses waits of nothing and bounds in the wrong order.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.idle_min.is_zero() || self.idle_max < self.idle_min {
@@ -131,6 +143,14 @@ mod tests {
                 (pace, last) = (after, wait);
             }
             prop_assert!(last >= pacing.idle_max / 2);
+        }
+
+        #[test]
+        fn wakeups_are_put_off_only_after_several_in_vain_and_by_the_shortest_wait(in_vain in any::<u32>()) {
+            let pacing = Pacing::default();
+            let put_off = pacing.wakeup_delay(in_vain);
+            let expected = if in_vain > Pacing::WAKEUPS_IN_VAIN { pacing.idle_min } else { Duration::ZERO };
+            prop_assert_eq!(put_off, expected);
         }
 
         #[test]

@@ -9,6 +9,9 @@ use crate::StoreError;
 #[async_trait]
 pub trait Wakeup: Send + Sync {
     /// Waits until somebody may have enqueued into `queue` since the last wait ended.
+    ///
+    /// Implementors owe: a wait that was polled before a wakeup hears it, however long it is not polled then, and though other
+    /// waits end with the same wakeup. A relay begins to wait before it claims and looks at the wait again afterwards.
     async fn wait(&self, queue: &QueueName);
 
     /// Says that somebody has.

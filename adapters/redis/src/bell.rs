@@ -88,6 +88,17 @@ mod tests {
     }
 
     #[test]
+    fn a_wait_that_began_before_a_ring_hears_it_though_another_wait_has_ended_with_it() {
+        let bells = Bells::default();
+        let orders = bells.of(&queue("orders"));
+        let mut ear = Box::pin(orders.wait());
+        assert!((&mut ear).now_or_never().is_none());
+        bells.ring("orders");
+        assert!(orders.wait().now_or_never().is_some());
+        assert!(ear.now_or_never().is_some());
+    }
+
+    #[test]
     fn keeps_rings_that_nobody_heard_for_the_next_wait_and_only_for_that() {
         let bells = Bells::default();
         let orders = bells.of(&queue("orders"));

@@ -32,6 +32,7 @@ pub const SCENARIOS: &[Clause<Stage>] = clauses!["scenarios":
     a1_5_a_full_batch_claims_again_at_once,
     a1_5_an_idle_stream_claims_about_every_five_seconds,
     a1_5_a_wakeup_cuts_the_wait,
+    a1_5_a_wakeup_after_one_in_vain_is_heard_at_once,
 ];
 
 pub async fn a0_8_a_message_that_ends_its_process_each_time_is_dead_in_the_end(stage: Stage) {
@@ -168,6 +169,21 @@ pub async fn a1_5_a_wakeup_cuts_the_wait(stage: Stage) {
     wakeup.wake(stage.queue()).await.expect("wake");
     let shortest = Pacing::default().idle_min;
     process.next_within(2 * shortest).await.expect("a claim soon after the wakeup");
+}
+
+pub async fn a1_5_a_wakeup_after_one_in_vain_is_heard_at_once(stage: Stage) {
+    let wakeup = Arc::new(LocalWakeup::new());
+    let mut process = Process::new(&stage.store, config(10)).with_wakeup(wakeup.clone());
+    assert!(process.next_within(Duration::from_secs(60)).await.is_none());
+    let at_once = Pacing::default().idle_min / 4;
+    for _ in 0..3 {
+        wakeup.wake(stage.queue()).await.expect("wake");
+        assert!(process.next_within(Duration::ZERO).await.is_none(), "nothing was sent");
+        stage.enqueue(1).await;
+        wakeup.wake(stage.queue()).await.expect("wake");
+        let claim = process.next_within(at_once).await.expect("a claim at once");
+        assert_eq!(process.ack(claim).await, Accepted);
+    }
 }
 
 /// A process that reads the queue as a stream; its timer is moved as far as it takes.
