@@ -4,7 +4,8 @@ use std::{process::ExitCode, sync::Arc};
 
 use claimstream_tests::{
     Server, Suite, callers, cancellation, disputes, fences, few_connections, guarded, inbox, invariants,
-    locks, missing_table, model, openings, outages, pages, resting, runtimes, sagas, shared_writes, tcc, upkeep,
+    locks, missing_table, model, openings, outages, pages, resting, runtimes, sagas, shared_writes, tcc,
+    upkeep,
     venue::{SeaOrmVenue, Venues},
     wakeups,
 };

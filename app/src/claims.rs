@@ -104,6 +104,13 @@ impl Claims {
         }
     }
 
+    /// Waits for nothing that is under way.
+    pub(crate) fn abandon(&mut self) {
+        self.intake.abandon();
+        self.chores.clear();
+        self.rested = true;
+    }
+
     pub(crate) fn is_stopped(&self) -> bool {
         self.rested && self.chores.is_empty()
     }

@@ -68,7 +68,18 @@ impl Intake {
     pub(crate) fn new(setup: Arc<Setup>, holdings: Arc<Holdings>, queue: QueueName) -> Self {
         let (stage, pace) = (Stage::Ready, Pace::default());
         let health = Arc::new(Health::new(Arc::clone(&setup.timer)));
-        Self { setup, holdings, queue, health, stage, pace, ear: None, woken: false, in_vain: 0, stopping: false }
+        Self {
+            setup,
+            holdings,
+            queue,
+            health,
+            stage,
+            pace,
+            ear: None,
+            woken: false,
+            in_vain: 0,
+            stopping: false,
+        }
     }
 
     /// The next messages that are claimed, or an error that no repetition helps against.
@@ -108,7 +119,7 @@ impl Intake {
     }
 
     /// Claims no more, and waits for no call.
-    pub(crate) fn give_up(&mut self) {
+    pub(crate) fn abandon(&mut self) {
         self.stopping = true;
         self.stage = Stage::Stopped;
     }

@@ -91,6 +91,7 @@ mod settler;
 mod setup;
 pub mod tcc;
 mod term;
+mod time_limit;
 pub mod timer_event;
 mod transaction;
 mod writing;

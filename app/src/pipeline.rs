@@ -13,6 +13,8 @@ use crate::{Claims, PipelineMonitor, PipelineReport, RelayError, run::Run};
 /// * At most [`concurrency`](Self::concurrency) handlers run at once.
 /// * A handler is not started after its claim's deadline. It is dropped when the lease is lost or the deadline passes
 ///   because renewals fail, and then nothing is settled for it.
+/// * A handler that takes longer than [`handle_timeout`](crate::RelayConfig::handle_timeout), 10 minutes unless told
+///   otherwise, is dropped, and that is a failed attempt.
 /// * A panic in a handler is a failed attempt.
 ///
 /// ```no_run
@@ -61,7 +63,9 @@ impl Pipeline {
     ///
     /// The order: no more is claimed; what has not been started is given back with attempts restored; running handlers
     /// get the [`drain`](crate::RelayConfig::drain) time to finish, and are renewed until they have; those that are left
-    /// are dropped and their attempts count as failed; all settlements are written.
+    /// are dropped and their attempts count as failed; all settlements are written. At most 2 s after the drain time it has
+    /// ended, also if the store does not answer: what is not written then is counted as unsettled and comes back when its
+    /// lease ends.
     ///
     /// The error is a setting that was refused, before anything was claimed. Nothing that the store answers ends a pipeline,
     /// also no error that somebody has to mend, such as a table that is missing: it is traced at the level `error`, shown by

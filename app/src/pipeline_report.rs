@@ -23,6 +23,9 @@ pub struct PipelineReport {
     pub unsettled: u64,
     /// Handlers that panicked; their messages are counted above, as put off or given up.
     pub panicked: u64,
+    /// Handlers that were stopped after [`handle_timeout`](crate::RelayConfig::handle_timeout); their messages are counted
+    /// above, as put off or given up.
+    pub timed_out: u64,
 }
 
 impl PipelineReport {

@@ -34,7 +34,14 @@ pub struct RelayConfig {
     pub settle_batch: u32,
     /// The longest that a settlement waits for others to be written with; 10 ms.
     pub settle_age: Duration,
-    /// How long running handlers may take to finish once a pipeline has been told to stop; 30 s.
+    /// How long a pipeline's handler may take for one message; 10 minutes. One that takes longer is dropped at its next
+    /// `await`, and the attempt has failed. Without it a handler that hangs would keep its message for ever, because its
+    /// lease is renewed while it runs. `Duration::MAX` sets no limit.
+    ///
+    /// A handler that blocks its thread cannot be stopped. A plain stream does not heed it.
+    pub handle_timeout: Duration,
+    /// How long running handlers may take to finish once a pipeline has been told to stop; 30 s. At most 2 s after that the
+    /// pipeline has ended, written or not: what the store has not taken by then comes back when its leases end.
     pub drain: Duration,
     /// How many handlers a pipeline runs at once, no more than `prefetch`; 32. A plain stream does not heed it.
     pub concurrency: u32,
@@ -54,6 +61,13 @@ impl RelayConfig {
         at_least_one("settle_batch", self.settle_batch)?;
         self.pacing.check()?;
         self.retry.check()?;
+        if self.handle_timeout.is_zero() {
+            return Err(Invalid::OutOfRange {
+                what: "handle_timeout",
+                given: "zero".into(),
+                allowed: "longer than zero".into(),
+            });
+        }
         let longest = self.lease.renew_after();
         if self.settle_age >= longest {
             return Err(Invalid::OutOfRange {
@@ -92,6 +106,7 @@ impl Default for RelayConfig {
             retry: RetryPolicy::default(),
             settle_batch: 100,
             settle_age: Duration::from_millis(10),
+            handle_timeout: Duration::from_secs(600),
             drain: Duration::from_secs(30),
             concurrency: 32,
         }
@@ -129,6 +144,7 @@ mod tests {
             RelayConfig { concurrency: 201, ..good.clone() },
             RelayConfig { prefetch: 31, ..good.clone() },
             RelayConfig { settle_age: Duration::from_secs(10), ..good.clone() },
+            RelayConfig { handle_timeout: Duration::ZERO, ..good.clone() },
             RelayConfig { pacing: Pacing { idle_min: Duration::ZERO, ..Pacing::default() }, ..good.clone() },
             RelayConfig { retry: RetryPolicy { max_attempts: 0, ..RetryPolicy::default() }, ..good },
         ];

@@ -5,6 +5,7 @@ use std::{
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
+    time::Duration,
 };
 
 use claimstream_domain::{Settled, Verdict};
@@ -22,6 +23,7 @@ use crate::{
     holdings::Ticket,
     keeper::Keeper,
     ration::{Ration, Rationed},
+    time_limit::TimeLimit,
 };
 
 /// One run of a pipeline: everything that is under way in it.
@@ -32,36 +34,47 @@ pub(crate) struct Run {
     keeper: Keeper,
     attempts: FuturesUnordered<Rationed<(Ticket, Ended)>>,
     attempts_ration: Ration,
-    /// What the running attempts are about.
+    /// What the running attempts are about, the oldest first.
     running: BTreeMap<Ticket, Running>,
+    time_limit: TimeLimit,
     settlements: FuturesUnordered<Rationed<Result<Settled, RelayError>>>,
     settlements_ration: Ration,
     phase: Phase,
     panicked: u64,
+    timed_out: u64,
 }
 
 struct Running {
     hold: Hold,
     stop: AbortHandle,
+    /// When it has to be over.
+    end: Duration,
 }
 
 enum Phase {
     /// Claiming and handling.
     Working,
-    /// Told to stop; running handlers may finish in this time.
-    Draining(BoxFuture<'static, ()>),
-    /// No handler runs any longer.
-    Ending,
+    /// Told to stop; running handlers may finish in this time. All is over at the moment that is named.
+    Draining(BoxFuture<'static, ()>, Duration),
+    /// No handler runs any longer; what is to be written may be written in this time.
+    Ending(BoxFuture<'static, ()>),
+    /// What has not been written is given up.
+    Over,
 }
 
 impl Run {
     /// How often everything is looked at before the executor gets its turn, however much there is to do.
     const TURNS: usize = 64;
+    /// How long after the drain time settlements may still be written.
+    const LAST_WRITES: Duration = Duration::from_secs(2);
 
     pub(crate) fn new(claims: Claims, handler: Arc<dyn Handler>, concurrency: usize) -> Self {
+        let setup = &claims.settler().setup;
+        let time_limit = TimeLimit::new(Arc::clone(&setup.timer), setup.config.handle_timeout);
         Self {
             handler,
             concurrency,
+            time_limit,
             keeper: Keeper::new(Arc::clone(claims.settler())),
             claims,
             attempts: FuturesUnordered::new(),
@@ -71,6 +84,7 @@ impl Run {
             settlements_ration: Ration::default(),
             phase: Phase::Working,
             panicked: 0,
+            timed_out: 0,
         }
     }
 
@@ -85,6 +99,7 @@ impl Run {
                 self.drain();
             }
             let mut moved = self.poll_keeper(cx);
+            moved |= self.poll_time_limit(cx);
             moved |= self.poll_attempts(cx);
             moved |= self.poll_phase(cx);
             // Only when nothing else moves, so that as many settlements as possible are written together.
@@ -99,11 +114,13 @@ impl Run {
 
     /// What became of the messages.
     pub(crate) fn report(&self) -> PipelineReport {
-        PipelineReport { panicked: self.panicked, ..self.claims.settler().holdings.tally() }
+        let Self { panicked, timed_out, .. } = *self;
+        PipelineReport { panicked, timed_out, ..self.claims.settler().holdings.tally() }
     }
 
     fn is_over(&self) -> bool {
-        matches!(self.phase, Phase::Ending) && self.settlements.is_empty() && self.claims.is_stopped()
+        let ended = self.settlements.is_empty() && self.claims.is_stopped();
+        matches!(self.phase, Phase::Ending(_)) && ended || matches!(self.phase, Phase::Over)
     }
 
     fn poll_keeper(&mut self, cx: &mut Context<'_>) -> bool {
@@ -117,10 +134,30 @@ impl Run {
 
     /// Stops the attempt at a message that is no longer ours; there is nothing to settle.
     fn lose(&mut self, ticket: Ticket) {
-        if let Some(Running { hold, stop }) = self.running.remove(&ticket) {
+        if let Some(Running { hold, stop, .. }) = self.running.remove(&ticket) {
             tracing::warn!(queue = %self.claims.queue(), message_id = %hold.message(), "lease lost, handler stopped");
             stop.abort();
         }
+    }
+
+    fn poll_time_limit(&mut self, cx: &mut Context<'_>) -> bool {
+        let first = self.running.values().next().map(|running| running.end);
+        let Poll::Ready(now) = self.time_limit.poll_over(cx, first) else { return false };
+        while let Some(oldest) = self.running.first_entry().filter(|oldest| oldest.get().end <= now) {
+            let running = oldest.remove();
+            self.time_out(running);
+        }
+        true
+    }
+
+    /// Stops a handler that has had all its time; its attempt has failed.
+    fn time_out(&mut self, Running { hold, stop, .. }: Running) {
+        let limit = self.time_limit.limit();
+        let (queue, message_id) = (self.claims.queue(), hold.message());
+        tracing::warn!(%queue, %message_id, ?limit, "handler timed out and was stopped");
+        stop.abort();
+        self.timed_out += 1;
+        self.settle(hold, Verdict::nack(format_args!("no verdict within {limit:?}")));
     }
 
     fn poll_attempts(&mut self, cx: &mut Context<'_>) -> bool {
@@ -166,15 +203,25 @@ impl Run {
             return self.poll_claims(cx);
         }
         let _ = self.claims.poll_stopped(cx);
-        let Phase::Draining(time) = &mut self.phase else { return false };
-        if !self.attempts.is_empty() {
-            if time.poll_unpin(cx).is_pending() {
-                return false;
+        match &mut self.phase {
+            Phase::Working | Phase::Over => false,
+            Phase::Draining(time, end) => {
+                if !self.attempts.is_empty() && time.poll_unpin(cx).is_pending() {
+                    return false;
+                }
+                let left = end.saturating_sub(self.claims.settler().setup.timer.now());
+                self.phase = Phase::Ending(self.sleep(left));
+                self.cut_off();
+                true
             }
-            self.cut_off();
+            Phase::Ending(time) => {
+                let over = time.poll_unpin(cx).is_ready() && !self.is_over();
+                if over {
+                    self.give_up();
+                }
+                over
+            }
         }
-        self.phase = Phase::Ending;
-        true
     }
 
     fn poll_claims(&mut self, cx: &mut Context<'_>) -> bool {
@@ -197,17 +244,31 @@ impl Run {
         let ticket = hold.ticket();
         let attempt = attempt(Arc::clone(&self.handler), ticket, claimed, registration).boxed();
         self.attempts.push(self.attempts_ration.of(attempt));
-        self.running.insert(ticket, Running { hold, stop });
+        self.running.insert(ticket, Running { hold, stop, end: self.time_limit.end() });
     }
 
     /// Begins the orderly end.
     fn drain(&mut self) {
         let setup = &self.claims.settler().setup;
-        let (timer, time) = (Arc::clone(&setup.timer), setup.config.drain);
+        let time = setup.config.drain;
+        let end = setup.timer.now().saturating_add(time).saturating_add(Self::LAST_WRITES);
         tracing::debug!(queue = %self.claims.queue(), running = self.running.len(), "told to stop");
         self.claims.health().stopping();
-        self.phase = Phase::Draining(async move { timer.sleep(time).await }.boxed());
+        self.phase = Phase::Draining(self.sleep(time), end);
         self.claims.stop();
+    }
+
+    fn sleep(&self, time: Duration) -> BoxFuture<'static, ()> {
+        let timer = Arc::clone(&self.claims.settler().setup.timer);
+        async move { timer.sleep(time).await }.boxed()
+    }
+
+    /// Waits no longer for a store that does not answer, or that refuses what is to be written.
+    fn give_up(&mut self) {
+        tracing::warn!(queue = %self.claims.queue(), settlements = self.settlements.len(), "stopped without the store's answer");
+        self.settlements.clear();
+        self.claims.abandon();
+        self.phase = Phase::Over;
     }
 
     /// Ends the attempts that have used up the drain time.

@@ -46,7 +46,7 @@ impl Writing {
         match self.write_together(lot).await {
             None => {}
             // What the store refuses for good is one settlement's fault and must not take the others down with it.
-            Some((lot, error)) if lot.settlements.len() > 1 => {
+            Some((lot, _)) if lot.settlements.len() > 1 => {
                 for one in lot.apart() {
                     if let Some((one, error)) = self.write_together(one).await {
                         self.refused(one, error).await;

@@ -4,7 +4,8 @@ use claimstream_domain::{Claimed, Verdict};
 /// What a pipeline does with each message.
 ///
 /// Implementors owe: a verdict, in bounded time. The same message may come again, after a crash or a lost lease, so its
-/// effect must bear that. A handler may be dropped at any await when its lease is lost or the pipeline is told to stop.
+/// effect must bear that. A handler may be dropped at any await when its lease is lost, when it takes longer than the
+/// pipeline's `handle_timeout`, or when the pipeline is told to stop.
 ///
 /// Callers may rely on nothing: a panic counts as a failed attempt.
 #[async_trait]

@@ -9,7 +9,8 @@ use std::{
 };
 
 use claimstream::{
-    Compose, Lease, Pacing, PipelineMonitor, PipelineState, Relay, RelayConfig, Verdict, handler_fn,
+    Compose, Handler, Lease, Pacing, PipelineMonitor, PipelineReport, PipelineState, Relay, RelayConfig,
+    RelayError, Verdict, handler_fn,
 };
 use claimstream_domain::{NewMessage, QueueName};
 use claimstream_sea_orm::SeaOrmOutbox;
@@ -43,10 +44,16 @@ fn add(
     venue: impl Fn() -> SeaOrmVenue + Clone + Send + 'static,
 ) {
     let name = |what: &str| format!("{store}::{strategy}::missing_table::{what}");
-    let open = venue.clone();
+    let (open, stop) = (venue.clone(), venue.clone());
     suite.add_async_trial(&name("a_pipeline_claims_on_when_the_queue_is_back"), async move {
         claims_on(&open()).await;
     });
+    suite.add_async_trial(
+        &name("a_pipeline_that_is_stopped_meanwhile_ends_after_its_drain_time"),
+        async move {
+            ends_after_its_drain_time(&stop()).await;
+        },
+    );
     suite.add_async_trial(&name("what_was_handled_meanwhile_is_settled_and_not_handled_again"), async move {
         settles_on(&venue()).await;
     });
@@ -80,17 +87,7 @@ async fn claims_on(venue: &SeaOrmVenue) {
 async fn settles_on(venue: &SeaOrmVenue) {
     let (outbox, queue) = open(venue).await;
     let (begun, go_on) = (Arc::<AtomicUsize>::default(), Arc::new(Semaphore::new(0)));
-    let running = Running::start(&outbox, &queue, {
-        let (begun, go_on) = (begun.clone(), go_on.clone());
-        handler_fn(move |_| {
-            begun.fetch_add(1, Ordering::SeqCst);
-            let go_on = go_on.clone();
-            async move {
-                go_on.acquire().await.expect("a permit").forget();
-                Verdict::ack()
-            }
-        })
-    });
+    let running = Running::start(&outbox, &queue, waiting(&begun, &go_on));
     send(&outbox, &queue).await;
     until("the handler has begun", || begun.load(Ordering::SeqCst) == 1).await;
     rename(&outbox, "claimstream_queue", "claimstream_away").await;
@@ -100,6 +97,33 @@ async fn settles_on(venue: &SeaOrmVenue) {
     until("claims are answered", || matches!(running.monitor.state(), PipelineState::Running)).await;
     let report = running.stop().await;
     assert_eq!((begun.load(Ordering::SeqCst), report.acked, report.unsettled), (1, 1, 0));
+}
+
+/// The queue stays away: what was handled cannot be settled, and the lease is longer than this trial may take.
+async fn ends_after_its_drain_time(venue: &SeaOrmVenue) {
+    let (outbox, queue) = open(venue).await;
+    let (begun, go_on) = (Arc::<AtomicUsize>::default(), Arc::new(Semaphore::new(0)));
+    let running = Running::start(&outbox, &queue, waiting(&begun, &go_on));
+    send(&outbox, &queue).await;
+    until("the handler has begun", || begun.load(Ordering::SeqCst) == 1).await;
+    rename(&outbox, "claimstream_queue", "claimstream_away").await;
+    go_on.add_permits(1);
+    until("claims fail", || fails(&running.monitor, 1)).await;
+    let report = running.stop().await;
+    assert_eq!((report.claimed, report.unsettled), (1, 1));
+}
+
+/// Counts each message and waits for a permit.
+fn waiting(begun: &Arc<AtomicUsize>, go_on: &Arc<Semaphore>) -> impl Handler + use<> {
+    let (begun, go_on) = (begun.clone(), go_on.clone());
+    handler_fn(move |_| {
+        begun.fetch_add(1, Ordering::SeqCst);
+        let go_on = go_on.clone();
+        async move {
+            go_on.acquire().await.expect("a permit").forget();
+            Verdict::ack()
+        }
+    })
 }
 
 async fn open(venue: &SeaOrmVenue) -> (SeaOrmOutbox, QueueName) {
@@ -134,14 +158,15 @@ async fn until(what: &str, is_so: impl Fn() -> bool) {
 struct Running {
     monitor: PipelineMonitor,
     stop: oneshot::Sender<()>,
-    task: tokio::task::JoinHandle<Result<claimstream::PipelineReport, claimstream::RelayError>>,
+    task: tokio::task::JoinHandle<Result<PipelineReport, RelayError>>,
 }
 
 impl Running {
-    fn start(outbox: &SeaOrmOutbox, queue: &QueueName, handler: impl claimstream::Handler + 'static) -> Self {
+    fn start(outbox: &SeaOrmOutbox, queue: &QueueName, handler: impl Handler + 'static) -> Self {
         let config = RelayConfig {
             // Longer than the trial, so that nothing comes back by itself.
             lease: Lease::new(2 * LATE).expect("a lease"),
+            drain: Duration::from_secs(1),
             pacing: Pacing { idle_max: Duration::from_millis(200), ..Pacing::default() },
             ..RelayConfig::default()
         };
@@ -155,7 +180,7 @@ impl Running {
         Self { monitor, stop, task }
     }
 
-    async fn stop(self) -> claimstream::PipelineReport {
+    async fn stop(self) -> PipelineReport {
         let _ = self.stop.send(());
         timeout(LATE, self.task).await.expect("an end in time").expect("no panic").expect("a report")
     }

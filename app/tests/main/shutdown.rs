@@ -98,7 +98,8 @@ fn close_tells_when_something_could_not_be_given_back() {
     let mut claims = play.relay(RelayConfig::default()).claims("orders").unwrap();
     let task = bench.start(async move {
         claims.next().await.unwrap().unwrap().ack().await.unwrap_err();
-        play.stage().settle_answers.push_back(SettleAnswer::Fails(StoreErrorKind::Corrupt));
+        // Together, and then each alone.
+        play.stage().settle_answers.extend([SettleAnswer::Fails(StoreErrorKind::Corrupt); 3]);
         claims.close().await.unwrap_err().kind()
     });
     bench.settle();
@@ -159,6 +160,64 @@ fn handlers_that_use_up_the_drain_time_are_dropped_and_their_attempts_have_faile
         |disposition| matches!(disposition, Disposition::Retry { reason, .. } if reason.as_str() == "stopped at shutdown"),
     );
     assert_eq!(stopped, [id(1), id(2)]);
+}
+
+/// The drain time and a little for the last writes, though the lease of what is to be settled is longer.
+#[test]
+fn a_pipeline_ends_after_its_drain_time_though_the_store_is_away() {
+    let (play, mut bench) = (Play::new([Answer::Messages(vec![1; 5])]), Bench::default());
+    play.stage().settle_answers.extend([SettleAnswer::Fails(StoreErrorKind::Unavailable); 1000]);
+    let (stop, stopped) = oneshot::channel::<()>();
+    let config = RelayConfig { drain: Duration::from_secs(7), concurrency: 2, ..RelayConfig::default() };
+    let handler = handler_fn(|_| async { Verdict::ack() });
+    let pipeline = play.relay(config).pipeline("orders", handler).unwrap();
+    let task = bench.start(pipeline.run_until(async move { stopped.await.unwrap() }));
+    bench.pass(&play.timer, Duration::from_secs(1));
+    stop.send(()).unwrap();
+    let report = bench.finish(&play.timer, task).unwrap();
+    assert_eq!(report, PipelineReport { claimed: 5, unsettled: 5, ..PipelineReport::default() });
+    assert_eq!(play.timer.now(), Duration::from_secs(10));
+    assert_eq!(play.timer.sleepers(), 0);
+}
+
+#[test]
+fn a_pipeline_ends_after_its_drain_time_though_a_call_is_never_answered() {
+    for stage in ["a claim", "a settlement"] {
+        let (store, timer, mut bench) = (SlowStore::default(), VirtualTimer::default(), Bench::default());
+        let config = RelayConfig { drain: Duration::from_secs(7), ..RelayConfig::default() };
+        let relay = Relay::new(Arc::new(store.clone()), timer.clone(), config);
+        let (stop, stopped) = oneshot::channel::<()>();
+        let pipeline = relay.pipeline("orders", handler_fn(|_| async { Verdict::ack() })).unwrap();
+        let task = bench.start(pipeline.run_until(async move { stopped.await.unwrap() }));
+        bench.settle();
+        if stage == "a settlement" {
+            store.bring([1]);
+            bench.pass(&timer, Duration::from_millis(100));
+        }
+        let told = timer.now();
+        stop.send(()).unwrap();
+        let report = bench.finish(&timer, task).unwrap();
+        assert_eq!(report.claimed, report.unsettled, "{stage}");
+        assert_eq!(timer.now() - told, Duration::from_secs(9), "{stage}");
+        assert_eq!(timer.sleepers(), 0, "{stage}");
+    }
+}
+
+/// What was cut off at the end of the drain time is still written.
+#[test]
+fn settlements_that_fail_at_the_end_of_the_drain_time_are_repeated_for_a_little() {
+    let (play, mut bench) = (Play::new([Answer::Messages(vec![1])]), Bench::default());
+    play.stage().settle_answers.extend([SettleAnswer::Fails(StoreErrorKind::Transient); 4]);
+    let (stop, stopped) = oneshot::channel::<()>();
+    let config = RelayConfig { drain: Duration::from_secs(3), ..RelayConfig::default() };
+    let never = handler_fn(|_| futures::future::pending::<Verdict>());
+    let pipeline = play.relay(config).pipeline("orders", never).unwrap();
+    let task = bench.start(pipeline.run_until(async move { stopped.await.unwrap() }));
+    bench.pass(&play.timer, Duration::from_secs(1));
+    stop.send(()).unwrap();
+    let report = bench.finish(&play.timer, task).unwrap();
+    assert_eq!(report, PipelineReport { claimed: 1, nacked: 1, ..PipelineReport::default() });
+    assert!(play.timer.now() < Duration::from_secs(6));
 }
 
 #[test]

@@ -24,6 +24,8 @@ pub struct Relay {
     pub idle_min: Duration,
     /// The longest wait while nothing is found; 5 s unless told otherwise.
     pub idle_max: Duration,
+    /// How long a delivery, or a step of a fan-out, may take; 10 minutes unless told otherwise.
+    pub handle_timeout: Duration,
     /// How long running handlers may go on after the signal to stop; 30 s unless told otherwise.
     pub drain: Duration,
     /// The name of this instance in the tables, at most 64 bytes; the process id unless told otherwise.
@@ -41,6 +43,7 @@ impl Relay {
             retry,
             settle_batch: self.settle_batch,
             settle_age: self.settle_age,
+            handle_timeout: self.handle_timeout,
             drain: self.drain,
             concurrency: self.concurrency,
         }
@@ -55,6 +58,7 @@ impl Relay {
         visit("relay.settle_age", &mut self.settle_age);
         visit("relay.idle_min", &mut self.idle_min);
         visit("relay.idle_max", &mut self.idle_max);
+        visit("relay.handle_timeout", &mut self.handle_timeout);
         visit("relay.drain", &mut self.drain);
         visit("relay.label", &mut self.label);
     }
@@ -76,6 +80,7 @@ fn key(invalid: &Invalid) -> &'static str {
         Invalid::OutOfRange { what: "concurrency", .. } => "relay.concurrency",
         Invalid::OutOfRange { what: "settle_batch", .. } => "relay.settle_batch",
         Invalid::OutOfRange { what: "settle_age", .. } => "relay.settle_age",
+        Invalid::OutOfRange { what: "handle_timeout", .. } => "relay.handle_timeout",
         Invalid::OutOfRange { what: "idle wait", .. } => "relay.idle_max",
         _ => "relay",
     }
@@ -93,6 +98,7 @@ impl Default for Relay {
             settle_age: usual.settle_age,
             idle_min: usual.pacing.idle_min,
             idle_max: usual.pacing.idle_max,
+            handle_timeout: usual.handle_timeout,
             drain: usual.drain,
             label: None,
         }

@@ -1,0 +1,53 @@
+use std::{
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use claimstream_ports::Timer;
+use futures::{FutureExt, future::BoxFuture};
+
+/// Tells when a handler has had all the time that it gets; one sleep serves all attempts, because they end in the order in
+/// which they began.
+pub(crate) struct TimeLimit {
+    timer: Arc<dyn Timer>,
+    limit: Duration,
+    alarm: Option<BoxFuture<'static, ()>>,
+}
+
+impl TimeLimit {
+    pub(crate) fn new(timer: Arc<dyn Timer>, limit: Duration) -> Self {
+        Self { timer, limit, alarm: None }
+    }
+
+    /// How long an attempt may take.
+    pub(crate) fn limit(&self) -> Duration {
+        self.limit
+    }
+
+    /// When an attempt that begins now has to be over, on the timer's clock.
+    pub(crate) fn end(&self) -> Duration {
+        self.timer.now().saturating_add(self.limit)
+    }
+
+    /// Ready with the time when `first`, the end of the oldest attempt, is over.
+    pub(crate) fn poll_over(&mut self, cx: &mut Context<'_>, first: Option<Duration>) -> Poll<Duration> {
+        let Some(first) = first.filter(|first| *first < Duration::MAX) else { return Poll::Pending };
+        loop {
+            let timer = &self.timer;
+            let alarm = self.alarm.get_or_insert_with(|| {
+                let (timer, left) = (Arc::clone(timer), first.saturating_sub(timer.now()));
+                async move { timer.sleep(left).await }.boxed()
+            });
+            if alarm.poll_unpin(cx).is_pending() {
+                return Poll::Pending;
+            }
+            self.alarm = None;
+            // The attempt that it was set for may have ended long ago.
+            let now = self.timer.now();
+            if now >= first {
+                return Poll::Ready(now);
+            }
+        }
+    }
+}
