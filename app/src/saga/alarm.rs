@@ -15,6 +15,9 @@ pub struct SagaAlarm {
     pub alarm: SagaAlarmKind,
     /// What was found, or what is in the way.
     pub reason: String,
+    /// What somebody has to do about it, as a sentence.
+    #[serde(default)]
+    pub remedy: String,
 }
 
 /// What an alarm is about.
@@ -29,7 +32,8 @@ pub enum SagaAlarmKind {
 
 impl SagaAlarm {
     pub(super) fn new(scope: &str, saga: SagaId, alarm: SagaAlarmKind, reason: &Reason) -> Self {
-        Self { scope: scope.into(), saga, alarm, reason: reason.as_str().into() }
+        let (reason, remedy) = (reason.as_str().into(), alarm.remedy(scope, saga));
+        Self { scope: scope.into(), saga, alarm, reason, remedy }
     }
 
     /// The message that carries it; a second one of the same saga about the same is not taken in.
@@ -40,5 +44,22 @@ impl SagaAlarm {
         let id = Uuid::new_v5(&self.saga.uuid(), what.as_bytes());
         let message = NewMessage::new(MessageId::new(id), queue, Payload::json(text));
         Ok(message.unique_by(DedupKey::new(&what)?))
+    }
+}
+
+impl SagaAlarmKind {
+    fn remedy(self, scope: &str, saga: SagaId) -> String {
+        match self {
+            Self::Broken => format!(
+                "Nothing is done about saga {saga} until somebody does it. Its rows, in its home and in the databases of its \
+                 steps, are those of claimstream_step with scope = '{scope}' and run = '{saga}'. Mend the rows, the data, or \
+                 the code that refuses them. Then revive its message (claimstream dead revive --queue {scope}), or call \
+                 Saga::proceed with its id: it goes on where its rows say that it stands."
+            ),
+            Self::Late => format!(
+                "Mend what is in the way of saga {saga}. It is tried again all the time and goes on by itself; no row is to \
+                 be changed."
+            ),
+        }
     }
 }

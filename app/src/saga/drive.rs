@@ -120,7 +120,10 @@ impl<'a, I: Send + Sync, H: SagaHome> Drive<'a, I, H> {
         let Some(row) = &self.row else { return Ok(()) };
         let moved = self.parts.advance(self.run, row, to, reason).await;
         self.row = match moved.map_err(Halt::from) {
-            Ok(Some(row)) => Some(row),
+            Ok(Some(row)) => {
+                self.parts.counters.moved(to);
+                Some(row)
+            }
             Ok(None) => self.parts.find(self.run).await?,
             Err(Halt::Business(why)) => {
                 return Err(Halt::Invariant(Reason::new(format_args!("calling off was refused: {why}"))));

@@ -131,7 +131,7 @@ where
         &self.0.config
     }
 
-    /// What has become of the sagas that this value and its clones looked at.
+    /// What this value and its clones have done.
     pub fn tally(&self) -> SagaTally {
         self.0.counters.tally()
     }
@@ -223,12 +223,12 @@ where
 
     fn count(&self, outcome: &SagaOutcome) {
         let counters = &self.0.counters;
-        Counters::count(match outcome {
-            SagaOutcome::Finish => &counters.finished,
-            SagaOutcome::Fail { .. } => &counters.failed,
-            SagaOutcome::Underway { .. } => &counters.put_off,
-            SagaOutcome::TooLate { .. } => &counters.too_late,
-        });
+        match outcome {
+            // Counted by the process that moved the row there.
+            SagaOutcome::Finish | SagaOutcome::Fail { .. } => {}
+            SagaOutcome::Underway { .. } => Counters::count(&counters.put_off),
+            SagaOutcome::TooLate { .. } => Counters::count(&counters.too_late),
+        }
     }
 
     fn run(&self, id: SagaId, owner: &str, input: I) -> Result<SagaRun<I>, SagaError> {

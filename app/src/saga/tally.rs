@@ -1,19 +1,24 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What has become of the sagas that one [`Saga`](super::Saga) looked at, since it was built.
+use claimstream_domain::saga::SagaState;
+
+/// What one [`Saga`](super::Saga) and its clones have done since it was built.
+///
+/// `finished`, `failed` and `alarms` count sagas, each once, with the process that brought them there: their sums over all
+/// processes are how many sagas have ended. The others count deliveries and calls, of which one saga may have many.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SagaTally {
-    /// How often one was brought to `Finish` or found there.
+    /// Sagas that were brought to `Finish` here.
     pub finished: u64,
-    /// How often one was brought to `Fail` or found there.
+    /// Sagas that were brought to `Fail` here.
     pub failed: u64,
-    /// How often one had to be left for later.
+    /// How often a saga had to be left for later.
     pub put_off: u64,
-    /// How often one was to be called off when it was too late for that.
+    /// How often a saga was to be called off when it was too late for that.
     pub too_late: u64,
     /// How often a step came late and was refused.
     pub refused: u64,
-    /// How often an alarm was raised.
+    /// Alarms that were raised, at most one of a kind for a saga.
     pub alarms: u64,
 }
 
@@ -30,6 +35,15 @@ pub(super) struct Counters {
 impl Counters {
     pub(super) fn count(counter: &AtomicU64) {
         counter.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A saga's row was moved to this state, by nobody but us.
+    pub(super) fn moved(&self, to: SagaState) {
+        match to {
+            SagaState::Finish => Self::count(&self.finished),
+            SagaState::Fail => Self::count(&self.failed),
+            SagaState::Init | SagaState::Committing | SagaState::ToRollback => {}
+        }
     }
 
     pub(super) fn tally(&self) -> SagaTally {

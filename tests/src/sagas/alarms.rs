@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use claimstream::saga::{Saga, SagaConfig, SagaError, SagaRun, StepFailure};
+use claimstream::saga::{Saga, SagaAlarm, SagaConfig, SagaError, SagaRun, StepFailure};
 use claimstream_domain::{
     QueueName, Verdict,
     saga::{SagaOrder, SagaOrderKind},
@@ -25,6 +25,7 @@ pub(super) fn clauses<D: Database>() -> Vec<(&'static str, Play<D>)> {
         s4_a_saga_whose_every_delivery_ends_the_process_is_told,
         s4_an_order_that_cannot_be_read_is_kept_and_told,
         s4_an_input_that_would_not_come_back_is_refused,
+        s4_a_saga_is_counted_once_however_often_it_is_looked_at,
     ]
 }
 
@@ -61,7 +62,29 @@ async fn s4_an_order_that_cannot_be_read_is_kept_and_told<D: Database>(bank: Ban
     let verdicts = bank.deliver(&saga).await;
     assert!(matches!(verdicts[..], [Verdict::Bury { .. }]), "{verdicts:?}");
     assert_eq!(bank.dead_letters(&saga.queue()).await, 1);
-    assert_eq!((saga.tally().alarms, bank.claim(&config.alarms).await.len()), (1, 1));
+    let alarms = bank.claim(&config.alarms).await;
+    assert_eq!((saga.tally().alarms, alarms.len()), (1, 1));
+    let alarm: SagaAlarm = serde_json::from_slice(alarms[0].message.payload.bytes()).expect("an alarm");
+    let revive = format!("claimstream dead revive --queue {}", saga.queue());
+    assert!(alarm.remedy.contains(&revive) && alarm.remedy.contains(&id.to_string()), "{alarm:?}");
+}
+
+async fn s4_a_saga_is_counted_once_however_often_it_is_looked_at<D: Database>(bank: Bank<D>) {
+    let (id, wanted, config) = (fresh_saga(), transfer(&bank, AMOUNT).await, config(&bank));
+    let [one, other] = [(); 2].map(|()| saga_as(&bank, &Crash::never(), config.clone()));
+    for _ in 0..3 {
+        one.start(id, "anna", wanted.clone()).await.expect("an outcome");
+        other.proceed(id).await.expect("an outcome");
+    }
+    bank.settle_all(&other).await;
+    assert_eq!((one.tally().finished, other.tally().finished), (1, 0));
+    let too_large = transfer(&bank, 100 * AMOUNT).await;
+    let failing = fresh_saga();
+    for _ in 0..3 {
+        one.start(failing, "anna", too_large.clone()).await.expect("an outcome");
+        other.start(failing, "anna", too_large.clone()).await.expect("an outcome");
+    }
+    assert_eq!((one.tally().failed, other.tally().failed, one.tally().finished), (1, 0, 1));
 }
 
 async fn s4_an_input_that_would_not_come_back_is_refused<D: Database>(bank: Bank<D>) {
