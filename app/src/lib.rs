@@ -121,5 +121,5 @@ pub use claimstream_domain::{
 pub use claimstream_ports as ports;
 pub use claimstream_ports::{
     DeadLetters, DistributedLock, Enqueue, Handler, Lateness, LockWait, Locked, LockingStrategy, Observe,
-    PurgeSteps, Settlements, StepLedger, StoreError, StoreErrorKind, Timer, Transactions, Wakeup,
+    PurgeSteps, Settlements, Sleep, StepLedger, StoreError, StoreErrorKind, Timer, Transactions, Wakeup,
 };

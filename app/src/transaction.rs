@@ -130,11 +130,15 @@ mod tests {
 
     fn timer(sleeps: usize) -> MockTimer {
         let mut timer = MockTimer::new();
-        timer.expect_sleep().times(sleeps).withf(|wait| *wait <= RESTARTS.cap).return_const(());
+        timer
+            .expect_sleep()
+            .times(sleeps)
+            .withf(|wait| *wait <= RESTARTS.cap)
+            .returning(|_| Box::pin(async {}));
         timer
     }
 
-    fn transactions(begins: usize, commits: usize, roll_backs: usize) -> MockTransactions {
+    fn transactions(begins: usize, commits: usize, roll_backs: usize) -> MockTransactions<()> {
         let mut store = MockTransactions::new();
         store.expect_begin_tx().times(begins).returning(|| Ok(()));
         store.expect_commit_tx().times(commits).returning(|()| Ok(()));
@@ -143,7 +147,7 @@ mod tests {
     }
 
     fn run(
-        store: &MockTransactions,
+        store: &MockTransactions<()>,
         timer: &MockTimer,
         fail: u32,
         kind: StoreErrorKind,

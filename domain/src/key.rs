@@ -1,4 +1,4 @@
-use std::{fmt, sync::Arc};
+use std::{fmt, str::FromStr, sync::Arc};
 
 use crate::Invalid;
 
@@ -21,6 +21,30 @@ macro_rules! key {
             /// The key as text.
             pub fn as_str(&self) -> &str {
                 &self.0
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = Invalid;
+
+            fn from_str(key: &str) -> Result<Self, Invalid> {
+                Self::new(key)
+            }
+        }
+
+        impl TryFrom<&str> for $name {
+            type Error = Invalid;
+
+            fn try_from(key: &str) -> Result<Self, Invalid> {
+                Self::new(key)
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = Invalid;
+
+            fn try_from(key: String) -> Result<Self, Invalid> {
+                Self::new(&key)
             }
         }
 
@@ -53,6 +77,9 @@ mod tests {
             OrderingKey::new(&"ä".repeat(128)),
             Err(Invalid::TooLong { len: 256, max: 255, .. })
         ));
+        assert_eq!("".parse::<DedupKey>(), Err(Invalid::Empty { what: "dedup key" }));
+        assert_eq!("order-7".parse(), DedupKey::new("order-7"));
+        assert_eq!(OrderingKey::try_from("a".to_owned()), OrderingKey::new("a"));
         assert_eq!(OrderingKey::new(&"k".repeat(255)).map(|k| k.as_str().len()), Ok(255));
     }
 }

@@ -37,13 +37,20 @@ impl NewMessage {
         }
     }
 
-    /// Keeps it together with all other messages of `key`.
+    /// Keeps it together with all other messages of `key`; text becomes one by `"account-7".parse()?`.
     pub fn ordered_by(mut self, key: OrderingKey) -> Self {
         self.ordering_key = Some(key);
         self
     }
 
-    /// Makes it unique within its queue by `key`.
+    /// Makes it unique within its queue by `key`; text becomes one by `"order-7".parse()?`.
+    ///
+    /// ```
+    /// # use claimstream_domain::{MessageId, NewMessage, Payload};
+    /// # fn paid(message: NewMessage) -> Result<NewMessage, claimstream_domain::Invalid> {
+    /// Ok(message.unique_by("order-7".parse()?))
+    /// # }
+    /// ```
     pub fn unique_by(mut self, key: DedupKey) -> Self {
         self.dedup_key = Some(key);
         self

@@ -55,6 +55,6 @@ pub use settlements::Settlements;
 pub use step_ledger::{LockWait, Locked, StepLedger};
 pub use store_error::{StoreError, StoreErrorKind};
 pub use template_source::TemplateSource;
-pub use timer::Timer;
+pub use timer::{Sleep, Timer};
 pub use transactions::Transactions;
 pub use wakeup::Wakeup;

@@ -1,6 +1,7 @@
 //! A mockall mock of every port.
 //!
-//! Mocks answer what a test scripts and never wait. Ports with a transaction are mocked for `()`.
+//! Mocks answer what a test scripts and never wait. Ports with a transaction are mocked for any type of transaction, which is
+//! inferred, or named as in `MockEnqueue::<MyTransaction>::new()`.
 #![allow(missing_docs, reason = "generated code")]
 
 use std::time::Duration;
@@ -39,10 +40,10 @@ mockall::mock! {
 }
 
 mockall::mock! {
-    pub Enqueue {}
+    pub Enqueue<Tx: Send + Sync + 'static> {}
     #[async_trait]
-    impl Enqueue<()> for Enqueue {
-        async fn enqueue(&self, tx: &(), messages: &[NewMessage]) -> Result<Vec<Enqueued>, StoreError>;
+    impl<Tx: Send + Sync + 'static> Enqueue<Tx> for Enqueue<Tx> {
+        async fn enqueue(&self, tx: &Tx, messages: &[NewMessage]) -> Result<Vec<Enqueued>, StoreError>;
     }
 }
 
@@ -73,11 +74,19 @@ mockall::mock! {
 }
 
 mockall::mock! {
-    pub Timer {}
-    #[async_trait]
-    impl Timer for Timer {
-        fn now(&self) -> Duration;
-        async fn sleep(&self, duration: Duration);
+    pub Timer {
+        pub fn now(&self) -> Duration;
+        pub fn sleep(&self, duration: Duration) -> Sleep<'static>;
+    }
+}
+
+impl Timer for MockTimer {
+    fn now(&self) -> Duration {
+        Self::now(self)
+    }
+
+    fn sleep(&self, duration: Duration) -> Sleep<'_> {
+        Self::sleep(self, duration)
     }
 }
 
@@ -141,10 +150,10 @@ mockall::mock! {
 }
 
 mockall::mock! {
-    pub SubmitRequests {}
+    pub SubmitRequests<Tx: Send + Sync + 'static> {}
     #[async_trait]
-    impl SubmitRequests<()> for SubmitRequests {
-        async fn submit(&self, tx: &(), requests: &[NotificationRequest]) -> Result<Vec<Enqueued>, StoreError>;
+    impl<Tx: Send + Sync + 'static> SubmitRequests<Tx> for SubmitRequests<Tx> {
+        async fn submit(&self, tx: &Tx, requests: &[NotificationRequest]) -> Result<Vec<Enqueued>, StoreError>;
     }
 }
 
@@ -195,19 +204,19 @@ mockall::mock! {
 }
 
 mockall::mock! {
-    pub StepLedger {}
+    pub StepLedger<Tx: Send + Sync + 'static> {}
     #[async_trait]
-    impl StepLedger<()> for StepLedger {
-        async fn begin(&self, tx: &(), step: &NewStep) -> Result<Begun, StoreError>;
+    impl<Tx: Send + Sync + 'static> StepLedger<Tx> for StepLedger<Tx> {
+        async fn begin(&self, tx: &Tx, step: &NewStep) -> Result<Begun, StoreError>;
         async fn advance(
             &self,
-            tx: &(),
+            tx: &Tx,
             key: &StepKey,
             from: &Step,
             change: &StepChange,
         ) -> Result<Option<Step>, StoreError>;
-        async fn find(&self, tx: &(), key: &StepKey) -> Result<Option<Step>, StoreError>;
-        async fn lock(&self, tx: &(), key: &StepKey, wait: LockWait) -> Result<Locked, StoreError>;
+        async fn find(&self, tx: &Tx, key: &StepKey) -> Result<Option<Step>, StoreError>;
+        async fn lock(&self, tx: &Tx, key: &StepKey, wait: LockWait) -> Result<Locked, StoreError>;
     }
 }
 
@@ -221,21 +230,21 @@ mockall::mock! {
 }
 
 mockall::mock! {
-    pub Transactions {}
+    pub Transactions<Tx: Send + Sync + 'static> {}
     #[async_trait]
-    impl Transactions for Transactions {
-        type Tx = ();
-        async fn begin_tx(&self) -> Result<(), StoreError>;
-        async fn commit_tx(&self, tx: ()) -> Result<(), StoreError>;
-        async fn roll_back_tx(&self, tx: ()) -> Result<(), StoreError>;
+    impl<Tx: Send + Sync + 'static> Transactions for Transactions<Tx> {
+        type Tx = Tx;
+        async fn begin_tx(&self) -> Result<Tx, StoreError>;
+        async fn commit_tx(&self, tx: Tx) -> Result<(), StoreError>;
+        async fn roll_back_tx(&self, tx: Tx) -> Result<(), StoreError>;
     }
 }
 
 mockall::mock! {
-    pub NoteSagas {}
+    pub NoteSagas<Tx: Send + Sync + 'static> {}
     #[async_trait]
-    impl NoteSagas<()> for NoteSagas {
-        async fn note(&self, tx: &(), saga: &NewSaga) -> Result<(), StoreError>;
+    impl<Tx: Send + Sync + 'static> NoteSagas<Tx> for NoteSagas<Tx> {
+        async fn note(&self, tx: &Tx, saga: &NewSaga) -> Result<(), StoreError>;
     }
 }
 

@@ -5,8 +5,7 @@ use std::{
     time::Duration,
 };
 
-use async_trait::async_trait;
-use claimstream_ports::Timer;
+use claimstream_ports::{Sleep, Timer};
 
 /// A timer that is moved by hand. A clone is the same timer.
 #[derive(Clone, Default)]
@@ -71,22 +70,23 @@ const MOMENT: Duration = Duration::from_millis(3);
 /// How many moments a call may be under way; one that takes longer waits for something that this future does not drive.
 const PATIENCE: u32 = 300;
 
-#[async_trait]
 impl Timer for HandTimer {
     fn now(&self) -> Duration {
         self.state().now
     }
 
-    async fn sleep(&self, duration: Duration) {
-        let end = self.now() + duration;
-        poll_fn(|cx| {
-            let mut state = self.state();
-            if state.now >= end {
-                return Poll::Ready(());
-            }
-            state.sleepers.push(cx.waker().clone());
-            Poll::Pending
+    fn sleep(&self, duration: Duration) -> Sleep<'_> {
+        Box::pin(async move {
+            let end = self.now() + duration;
+            poll_fn(|cx| {
+                let mut state = self.state();
+                if state.now >= end {
+                    return Poll::Ready(());
+                }
+                state.sleepers.push(cx.waker().clone());
+                Poll::Pending
+            })
+            .await;
         })
-        .await;
     }
 }

@@ -11,11 +11,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use async_trait::async_trait;
 use claimstream::{Compose, Relay, RelayConfig};
 use claimstream_domain::{NewMessage, QueueName, Settled};
 use claimstream_memory::MemoryStore;
-use claimstream_ports::{Enqueue, LockingStrategy, Observe, Settlements, Timer};
+use claimstream_ports::{Enqueue, LockingStrategy, Observe, Settlements, Sleep, Timer};
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
 use claimstream_tokio::TokioTimer;
 use futures::{TryStreamExt, channel::oneshot, future::BoxFuture};
@@ -145,48 +144,49 @@ struct Counted {
     sleeps: Arc<AtomicUsize>,
 }
 
-#[async_trait]
 impl Timer for Counted {
     fn now(&self) -> Duration {
         self.timer.now()
     }
 
-    async fn sleep(&self, duration: Duration) {
+    fn sleep(&self, duration: Duration) -> Sleep<'_> {
         self.sleeps.fetch_add(1, Ordering::SeqCst);
-        self.timer.sleep(duration).await;
+        self.timer.sleep(duration)
     }
 }
 
 /// Smol's timer.
 struct SmolTimer(Instant);
 
-#[async_trait]
 impl Timer for SmolTimer {
     fn now(&self) -> Duration {
         self.0.elapsed()
     }
 
-    async fn sleep(&self, duration: Duration) {
-        smol::Timer::after(duration).await;
+    fn sleep(&self, duration: Duration) -> Sleep<'_> {
+        Box::pin(async move {
+            smol::Timer::after(duration).await;
+        })
     }
 }
 
 /// A timer that needs no runtime: a thread for each sleep, which ends when the sleep is dropped.
 struct ThreadTimer(Instant);
 
-#[async_trait]
 impl Timer for ThreadTimer {
     fn now(&self) -> Duration {
         self.0.elapsed()
     }
 
-    async fn sleep(&self, duration: Duration) {
-        let (_held, dropped) = mpsc::channel::<()>();
-        let (wake, woken) = oneshot::channel();
-        thread::spawn(move || {
-            let _ = dropped.recv_timeout(duration);
-            let _ = wake.send(());
-        });
-        let _ = woken.await;
+    fn sleep(&self, duration: Duration) -> Sleep<'_> {
+        Box::pin(async move {
+            let (_held, dropped) = mpsc::channel::<()>();
+            let (wake, woken) = oneshot::channel();
+            thread::spawn(move || {
+                let _ = dropped.recv_timeout(duration);
+                let _ = wake.send(());
+            });
+            let _ = woken.await;
+        })
     }
 }

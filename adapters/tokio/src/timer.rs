@@ -1,7 +1,6 @@
 use std::time::Duration;
 
-use async_trait::async_trait;
-use claimstream_ports::Timer;
+use claimstream_ports::{Sleep, Timer};
 use tokio::time::Instant;
 
 /// Tokio's clock and sleep; time that a test pauses or moves is followed.
@@ -23,14 +22,13 @@ impl Default for TokioTimer {
     }
 }
 
-#[async_trait]
 impl Timer for TokioTimer {
     fn now(&self) -> Duration {
         self.start.elapsed()
     }
 
-    async fn sleep(&self, duration: Duration) {
-        tokio::time::sleep(duration).await;
+    fn sleep(&self, duration: Duration) -> Sleep<'_> {
+        Box::pin(async move { tokio::time::sleep(duration).await })
     }
 }
 

@@ -6,8 +6,7 @@ use std::{
     time::Duration,
 };
 
-use async_trait::async_trait;
-use claimstream::Timer;
+use claimstream::{Sleep, Timer};
 
 /// A clock that stands still until a test moves it. Clones show the same time.
 #[derive(Clone, Default)]
@@ -48,38 +47,39 @@ impl VirtualTimer {
     }
 }
 
-#[async_trait]
 impl Timer for VirtualTimer {
     fn now(&self) -> Duration {
         self.0.lock().unwrap().now
     }
 
-    async fn sleep(&self, duration: Duration) {
-        let key = {
-            let mut clock = self.0.lock().unwrap();
-            clock.sleeps += 1;
-            (clock.now + duration, clock.sleeps)
-        };
-        let sleep = Sleep { timer: self, key };
-        poll_fn(|cx| {
-            let mut clock = sleep.timer.0.lock().unwrap();
-            if clock.now >= key.0 {
-                return Poll::Ready(());
-            }
-            clock.sleepers.insert(key, cx.waker().clone());
-            Poll::Pending
+    fn sleep(&self, duration: Duration) -> Sleep<'_> {
+        Box::pin(async move {
+            let key = {
+                let mut clock = self.0.lock().unwrap();
+                clock.sleeps += 1;
+                (clock.now + duration, clock.sleeps)
+            };
+            let sleep = Place { timer: self, key };
+            poll_fn(|cx| {
+                let mut clock = sleep.timer.0.lock().unwrap();
+                if clock.now >= key.0 {
+                    return Poll::Ready(());
+                }
+                clock.sleepers.insert(key, cx.waker().clone());
+                Poll::Pending
+            })
+            .await;
         })
-        .await;
     }
 }
 
 /// Gives its place among the sleepers up when it is dropped.
-struct Sleep<'a> {
+struct Place<'a> {
     timer: &'a VirtualTimer,
     key: (Duration, u64),
 }
 
-impl Drop for Sleep<'_> {
+impl Drop for Place<'_> {
     fn drop(&mut self) {
         self.timer.0.lock().unwrap().sleepers.remove(&self.key);
     }
