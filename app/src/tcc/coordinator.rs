@@ -26,7 +26,9 @@ use crate::{in_transaction, work};
 /// one wins, and the other carries out what was decided.
 ///
 /// * A Try that is refused cancels all; one that fails is made again until the deadline cancels all.
-/// * Once decided, Confirm and Cancel are repeated, with the outbox's backoff, until every participant has said `Ok`.
+/// * Once decided, Confirm and Cancel are repeated, with the outbox's backoff, until every participant has said `Ok`. One that
+///   refuses then needs somebody: it is traced as an error, and a [`TccAlarm`](super::TccAlarm) goes into
+///   [`CoordinatorConfig::alarms`], once.
 /// * Every branch is cancelled, whether it was tried or not; a participant that never saw the Try keeps a marker.
 ///
 /// It is the [`Handler`] of its own queue; give the pipeline the retry policy of
@@ -58,10 +60,10 @@ where
         Ok(Self { store, timer, participants: Participants::default(), config })
     }
 
-    /// Registers a participant under the name that branches call it by.
-    pub fn with(mut self, name: &str, participant: impl Participant + 'static) -> Self {
-        self.participants.add(name, Arc::new(participant));
-        self
+    /// Registers a participant under the name that branches call it by; a name that is taken is refused.
+    pub fn with(mut self, name: &str, participant: impl Participant + 'static) -> Result<Self, Invalid> {
+        self.participants.add(name, Arc::new(participant))?;
+        Ok(self)
     }
 
     /// How it drives.
@@ -151,16 +153,35 @@ where
                     Err(failed) => return Err(put_off(failed)),
                 },
                 Duty::ConfirmAll => {
-                    self.participants.end_all(global, Operation::Confirm).await.map_err(put_off)?;
+                    self.end_all(global, Operation::Confirm).await?.map_err(put_off)?;
                     GlobalEvent::AllConfirmed
                 }
                 Duty::CancelAll => {
-                    self.participants.end_all(global, Operation::Cancel).await.map_err(put_off)?;
+                    self.end_all(global, Operation::Cancel).await?.map_err(put_off)?;
                     GlobalEvent::AllCancelled
                 }
             };
             self.note(gid, &step, event, &[]).await?;
         }
+    }
+
+    /// Confirms or cancels every branch, and raises an alarm for each participant that refuses.
+    async fn end_all(
+        &self,
+        global: &GlobalTransaction,
+        operation: Operation,
+    ) -> Result<Result<(), ParticipantError>, CoordinatorError> {
+        let ended = self.participants.end_all(global, operation).await;
+        if !ended.refusals.is_empty() {
+            let alarms = ended.refusals.iter().map(|alarm| alarm.message(self.config.alarms.clone()));
+            let alarms = alarms.collect::<Result<Vec<_>, Invalid>>()?;
+            let raised: Result<_, CoordinatorError> = in_transaction(&*self.store, &*self.timer, |tx| {
+                work(async { Ok(self.store.enqueue(tx, &alarms).await?) })
+            })
+            .await;
+            raised?;
+        }
+        Ok(ended.first)
     }
 
     /// Lets an event happen to a transaction that still is as `step` says, and enqueues `messages` with it; answers where

@@ -10,6 +10,9 @@ pub struct CoordinatorConfig {
     pub queue: QueueName,
     /// How long a transaction may be undecided; then it is cancelled. 60 s unless told otherwise.
     pub deadline: Duration,
+    /// Where alarms are enqueued, each a [`TccAlarm`](super::TccAlarm) about a participant that refuses what has been decided;
+    /// the queue `tcc-alarms` unless told otherwise.
+    pub alarms: QueueName,
     /// After which waits a call that failed is made again: 1 s doubled up to 60 s, without an end unless told otherwise.
     /// The pipeline gets this policy; one that gives up leaves reservations to people.
     pub retry: RetryPolicy,
@@ -18,6 +21,9 @@ pub struct CoordinatorConfig {
 impl CoordinatorConfig {
     /// The queue of a coordinator that was not told otherwise.
     pub const QUEUE: &str = "tcc";
+
+    /// The queue of its alarms.
+    pub const ALARMS: &str = "tcc-alarms";
 
     /// Refuses a deadline of nothing or without an end, and a policy that could never run.
     pub fn check(&self) -> Result<(), Invalid> {
@@ -41,7 +47,8 @@ impl Default for CoordinatorConfig {
             ..RetryPolicy::default()
         };
         let queue = QueueName::new(Self::QUEUE).expect("a valid name");
-        Self { queue, deadline: Duration::from_secs(60), retry }
+        let alarms = QueueName::new(Self::ALARMS).expect("a valid name");
+        Self { queue, deadline: Duration::from_secs(60), alarms, retry }
     }
 }
 

@@ -18,6 +18,7 @@
 //! reserves, and a Cancel that is later finds nothing to give back. So the horizon is chosen beyond the longest time that a
 //! call can be under way or a participant out of reach.
 
+mod alarm;
 mod branch_error;
 mod branches;
 mod coordinator;
@@ -28,6 +29,7 @@ mod local_participant;
 mod participants;
 mod resource;
 
+pub use alarm::TccAlarm;
 pub use branch_error::TccError;
 pub use branches::Tcc;
 pub use claimstream_domain::tcc::{

@@ -1,15 +1,41 @@
-use std::{collections::HashMap, fmt, sync::Arc};
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    fmt,
+    sync::Arc,
+};
 
-use claimstream_domain::tcc::{BranchCall, GlobalTransaction, Operation};
+use claimstream_domain::{
+    Invalid,
+    tcc::{BranchCall, GlobalTransaction, Operation},
+};
 use claimstream_ports::{Participant, ParticipantError};
+
+use super::TccAlarm;
 
 /// The participants that a coordinator knows, by name.
 #[derive(Clone, Default)]
 pub(super) struct Participants(HashMap<Box<str>, Arc<dyn Participant>>);
 
+/// How confirming or cancelling every branch ended.
+pub(super) struct EndedAll {
+    /// The first failure, if there is one.
+    pub(super) first: Result<(), ParticipantError>,
+    /// What was refused though it is decided.
+    pub(super) refusals: Vec<TccAlarm>,
+}
+
 impl Participants {
-    pub(super) fn add(&mut self, name: &str, participant: Arc<dyn Participant>) {
-        self.0.insert(name.into(), participant);
+    /// Takes one in, unless its name is taken.
+    pub(super) fn add(&mut self, name: &str, participant: Arc<dyn Participant>) -> Result<(), Invalid> {
+        match self.0.entry(name.into()) {
+            Entry::Vacant(free) => {
+                free.insert(participant);
+                Ok(())
+            }
+            Entry::Occupied(_) => Err(Invalid::Contradiction(format!(
+                "the coordinator has a participant {name:?} already; give each a name of its own"
+            ))),
+        }
     }
 
     /// The first name of a transaction that is not known.
@@ -27,23 +53,26 @@ impl Participants {
         Ok(())
     }
 
-    /// Confirms or cancels every branch; one that does not succeed keeps none of the others waiting, and the first such
-    /// failure is answered.
-    pub(super) async fn end_all(
-        &self,
-        global: &GlobalTransaction,
-        operation: Operation,
-    ) -> Result<(), ParticipantError> {
-        let mut first = Ok(());
+    /// Confirms or cancels every branch; one that does not succeed keeps none of the others waiting.
+    pub(super) async fn end_all(&self, global: &GlobalTransaction, operation: Operation) -> EndedAll {
+        let mut all = EndedAll { first: Ok(()), refusals: Vec::new() };
         for branch in &global.branches {
             let call = BranchCall::new(&global.gid, branch, operation);
             let done = self.carry_out(&branch.participant, &call).await;
-            if let Err(error) = &done {
-                note(&call, error);
+            match &done {
+                Ok(()) => {}
+                // After the decision a refusal is somebody's fault, and only a person can mend it.
+                Err(ParticipantError::Refused { reason }) => {
+                    tracing::error!(key = %call.key, %reason, "tcc.branch.refused_after_the_decision");
+                    all.refusals.push(TccAlarm::new(&branch.participant, &call, reason));
+                }
+                Err(ParticipantError::Failed { reason, .. }) => {
+                    tracing::warn!(key = %call.key, %reason, "tcc.branch.put_off");
+                }
             }
-            first = first.and(done);
+            all.first = all.first.and(done);
         }
-        first
+        all
     }
 
     async fn carry_out(&self, name: &str, call: &BranchCall) -> Result<(), ParticipantError> {
@@ -52,18 +81,6 @@ impl Participants {
             None => Err(ParticipantError::failed(format_args!(
                 "no participant is called {name:?} in this process"
             ))),
-        }
-    }
-}
-
-/// After the decision a refusal is somebody's fault, and only a person can mend it.
-fn note(call: &BranchCall, error: &ParticipantError) {
-    match error {
-        ParticipantError::Refused { reason } => {
-            tracing::error!(key = %call.key, %reason, "tcc.branch.refused_after_the_decision");
-        }
-        ParticipantError::Failed { reason, .. } => {
-            tracing::warn!(key = %call.key, %reason, "tcc.branch.put_off");
         }
     }
 }

@@ -57,8 +57,8 @@ async fn branches(
     use serde_json::json;
 
     let coordinator = Coordinator::new(outbox.clone(), timer.clone(), CoordinatorConfig::default())?
-        .with("stock", LocalParticipant::new(outbox.clone(), timer.clone(), Stock))
-        .with("coupon", coupon_service);
+        .with("stock", LocalParticipant::new(outbox.clone(), timer.clone(), Stock))?
+        .with("coupon", coupon_service)?;
     let coordinator = Arc::new(coordinator);
 
     let branches =

@@ -11,7 +11,7 @@ use claimstream::{
     in_transaction,
     tcc::{
         Branch, BranchCall, BranchState, Coordinator, CoordinatorError, Decision, GlobalId, GlobalState,
-        GlobalTransaction, LocalParticipant, Operation, Participant, ParticipantError,
+        GlobalTransaction, LocalParticipant, Operation, Participant, ParticipantError, TccAlarm,
     },
     work,
 };
@@ -32,6 +32,8 @@ pub(super) fn scenarios<S: Place>() -> Vec<Scenario<S>> {
         a3_6_wherever_a_coordinator_dies_all_branches_end_alike,
         a3_6_a_try_that_fails_is_made_again_until_the_deadline_cancels,
         a3_6_confirm_is_repeated_past_the_deadline_until_it_succeeds,
+        a3_6_a_refusal_after_the_decision_raises_one_alarm_and_is_repeated,
+        a3_6_a_second_participant_of_one_name_is_refused,
         a3_6_a_check_that_decides_while_branches_are_tried_wins,
         a3_6_a_check_that_decides_when_every_branch_is_tried_wins,
         a3_6_what_a_run_has_decided_is_carried_out_at_once,
@@ -162,6 +164,38 @@ async fn a3_6_confirm_is_repeated_past_the_deadline_until_it_succeeds<S: Place>(
     assert_eq!(script.calls(COUPON, Operation::Cancel), 0);
 }
 
+async fn a3_6_a_refusal_after_the_decision_raises_one_alarm_and_is_repeated<S: Place>(world: World<S>) {
+    let scene = Scene::open(world, 10, 1).await;
+    let script = Script { refuses: Some((COUPON, Operation::Confirm, 5)), ..Script::default() };
+    let coordinator = scene.coordinator(&script);
+    let global = scene.global();
+    assert_eq!(coordinator.run(&global).await.expect("a decision"), Decision::Confirm);
+    scene.world.drive_to_the_end(&coordinator).await;
+    assert!(script.calls(COUPON, Operation::Confirm) > 5);
+    assert_eq!(scene.states(&global.gid).await, [Some(Confirmed), Some(Confirmed)]);
+    let alarms = scene.world.stage.store.on(&coordinator.config().alarms).take_all().await;
+    let alarms: Vec<TccAlarm> = alarms
+        .iter()
+        .map(|alarm| serde_json::from_slice(alarm.message.payload.bytes()).expect("an alarm"))
+        .filter(|alarm: &TccAlarm| alarm.gid == global.gid.as_str())
+        .collect();
+    let expected = TccAlarm {
+        gid: global.gid.to_string(),
+        branch: COUPON.into(),
+        participant: COUPON.into(),
+        operation: "confirm".into(),
+        reason: "it has changed its mind".into(),
+    };
+    assert_eq!(alarms, [expected]);
+}
+
+async fn a3_6_a_second_participant_of_one_name_is_refused<S: Place>(world: World<S>) {
+    let scene = Scene::open(world, 10, 1).await;
+    let coordinator = scene.coordinator(&Script::default());
+    let refused = coordinator.with(COUPON, scene.participant(STOCK)).expect_err("a name that is taken");
+    assert!(refused.to_string().contains(&format!("a participant {COUPON:?} already")), "{refused}");
+}
+
 async fn a3_6_a_check_that_decides_while_branches_are_tried_wins<S: Place>(world: World<S>) {
     let scene = Arc::new(Scene::open(world, 10, 1).await);
     let slow = Script::default();
@@ -271,7 +305,8 @@ impl<S: Place> Scene<S> {
     fn coordinator(&self, script: &Script) -> Coordinator<S> {
         let scripted = |name| Scripted { name, participant: self.participant(name), script: script.clone() };
         let coordinator = self.world.coordinator(&self.world.store);
-        coordinator.with(STOCK, scripted(STOCK)).with(COUPON, scripted(COUPON))
+        let coordinator = coordinator.with(STOCK, scripted(STOCK)).expect("a participant");
+        coordinator.with(COUPON, scripted(COUPON)).expect("a participant")
     }
 
     async fn begin(&self, coordinator: &Coordinator<S>, global: &GlobalTransaction) {
@@ -319,6 +354,8 @@ struct Script {
     dies_at: Option<(u32, Moment)>,
     /// Which call fails how often.
     fails: Option<(&'static str, Operation, u32)>,
+    /// Which call is refused how often.
+    refuses: Option<(&'static str, Operation, u32)>,
     /// What happens before or after the second Try.
     meanwhile: Arc<Mutex<Option<(Moment, Meanwhile)>>>,
     count: Arc<AtomicU32>,
@@ -384,11 +421,16 @@ impl<P: Participant> Participant for Scripted<P> {
         if matches!(script.dies_at, Some((at, Moment::Before)) if at == number) {
             futures::future::pending::<()>().await;
         }
-        if let Some((name, failing, times)) = script.fails
-            && (name, failing) == (self.name, operation)
-            && script.calls(name, failing) <= times as usize
-        {
+        let still = |call: Option<(&'static str, Operation, u32)>| {
+            call.is_some_and(|(name, at, times)| {
+                (name, at) == (self.name, operation) && script.calls(name, at) <= times as usize
+            })
+        };
+        if still(script.fails) {
             return Err(ParticipantError::failed("it cannot be reached"));
+        }
+        if still(script.refuses) {
+            return Err(ParticipantError::refused("it has changed its mind"));
         }
         let done = self.participant.carry_out(call).await;
         script.comes_to(number, Moment::After).await;

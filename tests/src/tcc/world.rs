@@ -8,7 +8,7 @@ use claimstream::{
     },
     work,
 };
-use claimstream_domain::{PayloadLimit, ShardCount, decide};
+use claimstream_domain::{PayloadLimit, QueueName, ShardCount, decide};
 use claimstream_memory::{MemoryClock, MemoryOptions, MemoryStore};
 use claimstream_ports::Handler;
 use claimstream_sea_orm::{FrozenClock, SeaOrmOutbox};
@@ -167,7 +167,8 @@ impl<S: Place> World<S> {
     }
 
     fn config(&self) -> CoordinatorConfig {
-        CoordinatorConfig { queue: self.stage.queue().clone(), ..CoordinatorConfig::default() }
+        let alarms = QueueName::new(&format!("{}-alarms", self.stage.queue())).expect("a name");
+        CoordinatorConfig { queue: self.stage.queue().clone(), alarms, ..CoordinatorConfig::default() }
     }
 
     /// Hands everything that is due to a coordinator and settles it; says how many messages there were.

@@ -97,6 +97,7 @@ async fn drive(service: &Service) -> (GlobalId, GlobalState, WebServer) {
     let coordinator = CoordinatorConfig { retry: retry.clone(), ..CoordinatorConfig::default() };
     let coordinator = Coordinator::new(store.clone(), timer, coordinator).expect("a coordinator");
     let coordinator = coordinator.with("coupon", HttpParticipant::new(config).expect("a participant"));
+    let coordinator = coordinator.expect("a free name");
     let coordinator = Arc::new(coordinator);
 
     let gid = GlobalId::new("order-7").expect("an id");

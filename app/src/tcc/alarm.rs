@@ -1,0 +1,43 @@
+use claimstream_domain::{Invalid, MessageId, NewMessage, Payload, QueueName, Reason, tcc::BranchCall};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+/// What an alarm message of a [`Coordinator`](super::Coordinator) says, as JSON: after the decision a participant refuses to
+/// carry it out, so that the transaction cannot end before somebody mends the participant.
+///
+/// There is one for each branch, however often the call is repeated. It goes on being repeated, and succeeds once the
+/// participant's answer is `Ok`.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct TccAlarm {
+    /// The global transaction.
+    pub gid: String,
+    /// The branch.
+    pub branch: String,
+    /// The participant's name with the coordinator.
+    pub participant: String,
+    /// What it refuses: `confirm` or `cancel`.
+    pub operation: String,
+    /// Why, in its own words.
+    pub reason: String,
+}
+
+impl TccAlarm {
+    pub(super) fn new(participant: &str, call: &BranchCall, reason: &Reason) -> Self {
+        Self {
+            gid: call.key.gid.to_string(),
+            branch: call.key.branch.to_string(),
+            participant: participant.into(),
+            operation: call.key.operation.to_string(),
+            reason: reason.as_str().into(),
+        }
+    }
+
+    /// The message that carries it; a second one about the same call is not taken in.
+    pub(super) fn message(&self, queue: QueueName) -> Result<NewMessage, Invalid> {
+        let json = serde_json::to_vec(self);
+        let json = json.map_err(|e| Invalid::Malformed { what: "TCC alarm", why: e.to_string() })?;
+        let call = format!("tcc-alarm/{}/{}/{}", self.gid, self.branch, self.operation);
+        let id = Uuid::new_v5(&Uuid::NAMESPACE_URL, call.as_bytes());
+        Ok(NewMessage::new(MessageId::new(id), queue, Payload::json(json)))
+    }
+}
