@@ -10,7 +10,7 @@ use claimstream_domain::Settlement;
 use claimstream_ports::Timer;
 use futures::{FutureExt, channel::oneshot};
 
-use crate::{holdings::Ticket, settler::Outcome};
+use crate::{dead_letter_event::Attempted, holdings::Ticket, settler::Outcome};
 
 /// Settlements that are waiting to be written together.
 ///
@@ -25,6 +25,8 @@ pub(crate) struct Batch {
 pub(crate) struct Entry {
     pub(crate) ticket: Ticket,
     pub(crate) settlement: Settlement,
+    /// What is known of the attempt that it ends.
+    pub(crate) attempted: Attempted,
     /// When the claim must no longer be relied on.
     pub(crate) deadline: Duration,
     /// Where its outcome goes.

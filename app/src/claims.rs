@@ -9,12 +9,16 @@ use std::{
 };
 
 use claimstream_domain::{Claimed, QueueName, Settled, Verdict};
-use futures::{FutureExt, Stream, StreamExt, future::BoxFuture, stream::FuturesUnordered};
+use futures::{
+    FutureExt, Stream, StreamExt,
+    future::BoxFuture,
+    stream::{FuturesUnordered, TakeUntil},
+};
 
 use tracing::Instrument;
 
 use crate::{
-    Claim, Operation, RelayError,
+    Claim, DeadLetterClass, Operation, RelayError,
     holdings::{Holdings, Standing, Ticket},
     intake::{Haul, Intake},
     pipeline_monitor::Health,
@@ -29,14 +33,15 @@ use crate::{
 /// once, otherwise it waits as the [`pacing`](crate::RelayConfig::pacing) says, or until a [`Wakeup`](crate::Wakeup). It also waits, ever longer, while
 /// messages are given back, because they are due again at once.
 ///
-/// An error that passes by itself is traced and waited out. Any other is yielded, and the stream goes on after it.
+/// An error that passes by itself is traced and waited out. Any other is yielded, and the stream goes on after it, with growing
+/// waits: a consumer that stops at the first error stops for a table that was away for a moment.
 ///
 /// Two kinds of messages are never yielded: those that have been claimed more often than the retry policy allows, because
 /// they end every process that touches them, are buried; those that waited here until they could no longer be relied on
 /// are given back.
 ///
-/// [`close`](Self::close) it to give back at once what was not yielded. If it is dropped instead, such messages come back
-/// when their leases end.
+/// [`close`](Self::close) it to give back at once what was not yielded; [`until`](Self::until) leaves it to be closed.
+/// If it is dropped instead, such messages come back when their leases end.
 #[must_use = "a stream does nothing unless it is polled"]
 pub struct Claims {
     settler: Arc<Settler>,
@@ -90,6 +95,31 @@ impl Claims {
     /// How its claims fare.
     pub(crate) fn health(&self) -> &Arc<Health> {
         self.intake.health()
+    }
+
+    /// The claims until `stop` is ready, which then leaves the stream to be [`close`](Self::close)d.
+    ///
+    /// ```
+    /// # use claimstream::{Relay, RelayConfig, RelayError};
+    /// # async fn read(relay: Relay, shutdown: impl Future<Output = ()>) -> Result<(), RelayError> {
+    /// use futures::StreamExt;
+    ///
+    /// let mut claims = relay.claims("orders")?;
+    /// let mut until_told = claims.until(shutdown);
+    /// while let Some(claim) = until_told.next().await {
+    ///     // An error is in the trace already, and the stream goes on after it.
+    ///     let Ok(claim) = claim else { continue };
+    ///     claim.ack().await?;
+    /// }
+    /// claims.close().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// [`StreamExt::take_until`](futures::StreamExt::take_until) takes the stream away instead, so that it cannot be closed:
+    /// what it holds stays leased until the leases end.
+    pub fn until<F: Future>(&mut self, stop: F) -> TakeUntil<&mut Self, Pin<Box<F>>> {
+        StreamExt::take_until(self, Box::pin(stop))
     }
 
     pub(crate) fn settler(&self) -> &Arc<Settler> {
@@ -178,7 +208,7 @@ impl Claims {
     /// Releases a message that nobody has begun to handle.
     fn give_back(&mut self, ticket: Ticket, claimed: Claimed) {
         tracing::debug!(message_id = %claimed.message.id, attempt = claimed.attempt, "given back untried");
-        self.settle(ticket, claimed, Verdict::Release);
+        self.settle(ticket, claimed, Verdict::Release, DeadLetterClass::Failed);
     }
 
     /// Buries a message whose attempts are used up though none has failed: it ends every process that touches it.
@@ -189,7 +219,7 @@ impl Claims {
             Some(last) => format!("all {most} attempts used up, the last never ended; before it: {last}"),
             None => format!("all {most} attempts used up, the last never ended"),
         };
-        self.settle(ticket, claimed, Verdict::bury(why));
+        self.settle(ticket, claimed, Verdict::bury(why), DeadLetterClass::NeverEnded);
     }
 
     /// Tells the store that no more will be claimed, after the last claim call.
@@ -206,12 +236,13 @@ impl Claims {
         self.chores.push(rest.boxed());
     }
 
-    fn settle(&mut self, ticket: Ticket, claimed: Claimed, verdict: Verdict) {
+    fn settle(&mut self, ticket: Ticket, claimed: Claimed, verdict: Verdict, class: DeadLetterClass) {
         if self.hand_out(ticket) == Standing::Lost {
             return;
         }
         let release = verdict == Verdict::Release;
-        let settled = Claim::new(Arc::clone(&self.settler), ticket, claimed).settle(verdict);
+        let (_, hold) = Claim::new(Arc::clone(&self.settler), ticket, claimed).into_parts();
+        let settled = hold.settle_as(verdict, class);
         let chore = settled.map(move |settled| Ok(release && settled? == Settled::Accepted));
         self.chores.push(chore.boxed());
     }

@@ -3,7 +3,8 @@ use std::{sync::Arc, time::Duration};
 use claimstream_domain::{Claimed, MessageId, Renewed, Settled, Settlement, Verdict, decide};
 
 use crate::{
-    Operation, RelayError,
+    DeadLetterClass, Operation, RelayError,
+    dead_letter_event::Attempted,
     holdings::{Ticket, Turn, Wanted},
     renewal,
     settler::Settler,
@@ -40,7 +41,17 @@ impl Hold {
     }
 
     /// Ends the claim as `verdict` says.
-    pub(crate) async fn settle(mut self, verdict: Verdict) -> Result<Settled, RelayError> {
+    pub(crate) async fn settle(self, verdict: Verdict) -> Result<Settled, RelayError> {
+        let class = DeadLetterClass::of(&verdict);
+        self.settle_as(verdict, class).await
+    }
+
+    /// Ends the claim as `verdict` says; `class` is told if that makes the message a dead letter.
+    pub(crate) async fn settle_as(
+        mut self,
+        verdict: Verdict,
+        class: DeadLetterClass,
+    ) -> Result<Settled, RelayError> {
         let policy = &self.settler.setup.config.retry;
         let disposition = decide(verdict, self.attempt, policy, self.message.seed(self.attempt));
         let event = disposition.event();
@@ -53,7 +64,9 @@ impl Hold {
             }
         };
         let claim = receipt.claim;
-        let outcome = self.settler.join(self.ticket, Settlement { receipt, disposition }, deadline).await;
+        let attempt = Attempted { attempt: self.attempt, class };
+        let settlement = self.settler.setup.told(Settlement { receipt, disposition }, attempt);
+        let outcome = self.settler.join(self.ticket, settlement, attempt, deadline).await;
         self.ended = true;
         let settled = outcome.as_ref().ok();
         tracing::debug!(message_id = %self.message, %claim, attempt = self.attempt, ?event, ?settled, "settled");

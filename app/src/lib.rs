@@ -60,6 +60,7 @@
 //! Spans at the level `debug`: `claim` (fields `queue`, `claim`, `asked`), `settle` (`queue`, `count`), `renew` (`queue`,
 //! `count`, `lost`), `handle` (`queue`, `message_id`, `attempt`, `traceparent`) and `close` (`queue`). Events use the same
 //! field names. What passes by itself is a `warn`, what needs somebody is an `error`. Payloads and reasons are never traced.
+//! A dead letter is a `warn` with the fields `queue`, `message_id`, `attempts` and `class` (see [`DeadLetterClass`]).
 #![forbid(unsafe_code)]
 
 mod attempt;
@@ -67,6 +68,7 @@ mod batch;
 mod claim;
 mod claims;
 mod compose;
+mod dead_letter_event;
 mod handler_fn;
 mod hint;
 mod hold;
@@ -99,6 +101,7 @@ mod writing;
 pub use claim::Claim;
 pub use claims::Claims;
 pub use compose::Compose;
+pub use dead_letter_event::{DeadLetterClass, DeadLetterEvent};
 pub use handler_fn::{HandlerFn, handler_fn};
 pub use hint::{EnqueueHinted, Hint};
 pub use local_wakeup::LocalWakeup;

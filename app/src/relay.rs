@@ -7,7 +7,7 @@ use claimstream_domain::{InstanceId, Invalid, Owner, QueueName};
 use claimstream_ports::{Handler, LockingStrategy, Settlements, Timer, Wakeup};
 use uuid::Uuid;
 
-use crate::{Claims, Pipeline, RelayConfig, RelayError, setup::Setup};
+use crate::{Claims, DeadLetterEvent, Pipeline, RelayConfig, RelayError, setup::Setup};
 
 /// What empties the outbox: it claims messages queue by queue and settles them.
 ///
@@ -41,13 +41,33 @@ impl Relay {
         let owner = Owner::new(fresh_instance(), &format!("process {}", std::process::id()))
             .expect("a process id is a short label");
         let (claims, seeds) = (Arc::new(AtomicU64::new(1)), Arc::default());
-        let setup = Setup { strategy, settlements, timer, wakeup: None, config, owner, claims, seeds };
+        let setup = Setup {
+            strategy,
+            settlements,
+            timer,
+            wakeup: None,
+            config,
+            owner,
+            on_dead_letter: None,
+            claims,
+            seeds,
+        };
         Self { setup }
     }
 
-    /// Lets a wakeup cut idle waits short; and wakes, by the same wakeup, the queues into which settlements emit children.
+    /// Lets a wakeup cut idle waits short, which last up to [`idle_max`](crate::Pacing::idle_max), 5 s; and wakes, by the same wakeup, the queues into which settlements emit children.
     pub fn with_wakeup(mut self, wakeup: Arc<dyn Wakeup>) -> Self {
         self.setup.wakeup = Some(wakeup);
+        self
+    }
+
+    /// Calls `hook` with each message that this relay makes a dead letter, once that is durable; for counters and alarms.
+    ///
+    /// It is called where the relay is polled, so it must not block; a panic in it is caught and traced. It is not called if
+    /// the process dies before; what must not be missed is read from
+    /// [`RelayConfig::dead_letter_events`](crate::RelayConfig::dead_letter_events).
+    pub fn on_dead_letter(mut self, hook: impl Fn(&DeadLetterEvent) + Send + Sync + 'static) -> Self {
+        self.setup.on_dead_letter = Some(Arc::new(hook));
         self
     }
 

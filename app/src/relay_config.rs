@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use claimstream_domain::{Invalid, Lease, Pacing, RetryPolicy};
+use claimstream_domain::{Invalid, Lease, Pacing, QueueName, RetryPolicy};
 
 /// How a relay claims, holds and settles.
 ///
@@ -26,7 +26,8 @@ pub struct RelayConfig {
     pub prefetch: u32,
     /// How long a claim lasts; 30 s.
     pub lease: Lease,
-    /// How claims are spaced; 20 ms to 5 s while there is nothing to claim.
+    /// How claims are spaced; 20 ms to 5 s while there is nothing to claim. So a new message waits for an idle relay for 2 s on
+    /// average and 5 s at most, unless the relay has a [`Wakeup`](crate::Wakeup) that is rung for it.
     pub pacing: Pacing,
     /// How often and after which waits a failed message is tried again.
     pub retry: RetryPolicy,
@@ -43,6 +44,10 @@ pub struct RelayConfig {
     /// How long running handlers may take to finish once a pipeline has been told to stop; 30 s. At most 2 s after that the
     /// pipeline has ended, written or not: what the store has not taken by then comes back when its leases end.
     pub drain: Duration,
+    /// The queue into which an event goes for each dead letter, in the transaction that buries it, as the JSON of a
+    /// [`DeadLetterEvent`](crate::DeadLetterEvent); none, because events that nobody reads would pile up. Dead letters of
+    /// that queue itself have no event.
+    pub dead_letter_events: Option<QueueName>,
     /// How many handlers a pipeline runs at once, no more than `prefetch`; 32. A plain stream does not heed it.
     pub concurrency: u32,
 }
@@ -108,6 +113,7 @@ impl Default for RelayConfig {
             settle_age: Duration::from_millis(10),
             handle_timeout: Duration::from_secs(600),
             drain: Duration::from_secs(30),
+            dead_letter_events: None,
             concurrency: 32,
         }
     }

@@ -17,7 +17,7 @@ use futures::{
 };
 
 use crate::{
-    Claim, Claims, PipelineReport, RelayError,
+    Claim, Claims, DeadLetterClass, PipelineReport, RelayError,
     attempt::{Ended, attempt},
     hold::Hold,
     holdings::Ticket,
@@ -157,7 +157,8 @@ impl Run {
         tracing::warn!(%queue, %message_id, ?limit, "handler timed out and was stopped");
         stop.abort();
         self.timed_out += 1;
-        self.settle(hold, Verdict::nack(format_args!("no verdict within {limit:?}")));
+        let verdict = Verdict::nack(format_args!("no verdict within {limit:?}"));
+        self.settle(hold, verdict, DeadLetterClass::TimedOut);
     }
 
     fn poll_attempts(&mut self, cx: &mut Context<'_>) -> bool {
@@ -174,18 +175,21 @@ impl Run {
         // Whatever it came to, a claim that was lost meanwhile is not ours to settle.
         let Some(Running { hold, .. }) = self.running.remove(&ticket) else { return };
         match ended {
-            Ended::Verdict(verdict) => self.settle(hold, verdict),
+            Ended::Verdict(verdict) => {
+                let class = DeadLetterClass::of(&verdict);
+                self.settle(hold, verdict, class);
+            }
             Ended::Panicked(verdict) => {
                 tracing::error!(queue = %self.claims.queue(), message_id = %hold.message(), "handler panicked");
                 self.panicked += 1;
-                self.settle(hold, verdict);
+                self.settle(hold, verdict, DeadLetterClass::Panicked);
             }
             Ended::Stopped => {}
         }
     }
 
-    fn settle(&mut self, hold: Hold, verdict: Verdict) {
-        self.settlements.push(self.settlements_ration.of(hold.settle(verdict).boxed()));
+    fn settle(&mut self, hold: Hold, verdict: Verdict, class: DeadLetterClass) {
+        self.settlements.push(self.settlements_ration.of(hold.settle_as(verdict, class).boxed()));
     }
 
     fn poll_settlements(&mut self, cx: &mut Context<'_>) -> bool {
@@ -276,7 +280,7 @@ impl Run {
         self.attempts.clear();
         for (_, Running { hold, .. }) in mem::take(&mut self.running) {
             tracing::warn!(queue = %self.claims.queue(), message_id = %hold.message(), "stopped at shutdown");
-            self.settle(hold, Verdict::nack("stopped at shutdown"));
+            self.settle(hold, Verdict::nack("stopped at shutdown"), DeadLetterClass::Failed);
         }
     }
 }

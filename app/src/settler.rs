@@ -17,6 +17,7 @@ use tracing::Instrument;
 
 use crate::{
     batch::{Batch, Entry},
+    dead_letter_event::Attempted,
     holdings::{Holdings, Ticket},
     setup::Setup,
     writing,
@@ -51,10 +52,16 @@ impl Settler {
     }
 
     /// Joins the open batch, or opens one.
-    pub(crate) fn join(&self, ticket: Ticket, settlement: Settlement, deadline: Duration) -> Settling {
+    pub(crate) fn join(
+        &self,
+        ticket: Ticket,
+        settlement: Settlement,
+        attempted: Attempted,
+        deadline: Duration,
+    ) -> Settling {
         let most = self.setup.config.settle_batch as usize;
         let (answer, outcome) = oneshot::channel();
-        let mut entry = Entry { ticket, settlement, deadline, answer };
+        let mut entry = Entry { ticket, settlement, attempted, deadline, answer };
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             let Open { batch, writing } = open.get_or_insert_with(|| self.open());

@@ -1,4 +1,5 @@
 use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
     pin::pin,
     sync::{
         Arc,
@@ -7,11 +8,15 @@ use std::{
     time::Duration,
 };
 
-use claimstream_domain::{ClaimId, Found, Next, Owner, Pace};
+use claimstream_domain::{ClaimId, Disposition, Found, Next, Owner, Pace, Settlement};
 use claimstream_ports::{LockingStrategy, Settlements, StoreError, StoreErrorKind, Timer, Wakeup};
 use futures::future::{Either, select};
 
-use crate::{RelayConfig, term::Term};
+use crate::{
+    DeadLetterEvent, RelayConfig,
+    dead_letter_event::{Attempted, Hook},
+    term::Term,
+};
 
 /// What everything that a relay starts stands on: its ports, its settings and its name.
 #[derive(Clone)]
@@ -22,6 +27,8 @@ pub(crate) struct Setup {
     pub(crate) wakeup: Option<Arc<dyn Wakeup>>,
     pub(crate) config: RelayConfig,
     pub(crate) owner: Owner,
+    /// What is called with each dead letter.
+    pub(crate) on_dead_letter: Option<Hook>,
     /// How many claim calls this instance has made; clones count together.
     pub(crate) claims: Arc<AtomicU64>,
     /// How many waits have been drawn.
@@ -32,6 +39,34 @@ impl Setup {
     /// An id that no claim call has had before.
     pub(crate) fn fresh_claim_id(&self) -> ClaimId {
         ClaimId::new(self.owner.instance(), self.claims.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// A settlement that buries, with its event if there is a queue for events. Burying an event has none.
+    pub(crate) fn told(&self, mut settlement: Settlement, attempted: Attempted) -> Settlement {
+        let event = DeadLetterEvent::of(&settlement, attempted);
+        let Settlement { receipt, disposition } = &mut settlement;
+        if let (Some(event), Some(queue), Disposition::Dead { emit, .. }) =
+            (event, &self.config.dead_letter_events, disposition)
+            && *queue != receipt.queue
+        {
+            match event.message(receipt, queue) {
+                Ok(message) => emit.push(message),
+                Err(error) => {
+                    tracing::error!(message_id = %receipt.message, %error, "buried without an event")
+                }
+            }
+        }
+        settlement
+    }
+
+    /// Says that a message has become a dead letter, once that is durable.
+    pub(crate) fn tell(&self, event: &DeadLetterEvent) {
+        let DeadLetterEvent { message, queue, attempts, class, .. } = event;
+        tracing::warn!(%queue, message_id = %message, attempts, %class, "dead letter");
+        let Some(hook) = &self.on_dead_letter else { return };
+        if catch_unwind(AssertUnwindSafe(|| hook(event))).is_err() {
+            tracing::error!(%queue, message_id = %message, "the hook for dead letters panicked");
+        }
     }
 
     /// How long to wait after the next failure in a row of a settlement or a renewal: as after a claim that failed, but

@@ -1,11 +1,13 @@
 use std::{sync::Arc, time::Duration};
 
-use claimstream_domain::{Disposition, NewMessage, Pace, Reason, Settled, Settlement};
+use claimstream_domain::{Disposition, Pace, Reason, Settled, Settlement};
 use claimstream_ports::{StoreError, StoreErrorKind};
 use futures::{channel::oneshot, future::select};
 
 use crate::{
+    DeadLetterClass, DeadLetterEvent,
     batch::{Batch, Entry},
+    dead_letter_event::Attempted,
     hint::{awaited, wake_all},
     holdings::{Holdings, Ticket},
     settler::Outcome,
@@ -35,6 +37,7 @@ struct Lot {
 
 struct Waiter {
     ticket: Ticket,
+    attempted: Attempted,
     deadline: Duration,
     answer: oneshot::Sender<Outcome>,
     /// What was refused for good; it is told instead of how the burial ended that takes its place.
@@ -85,17 +88,42 @@ impl Writing {
         }
     }
 
-    /// Tells what the store refuses for good; one whose children are refused is buried for it, because handling it
-    /// again would end the same way.
+    /// Tells what the store refuses for good. One whose children are refused is buried for it, because handling it again
+    /// would end the same way; one whose event is refused is buried without it.
     async fn refused(&self, lot: Lot, error: StoreError) {
         let error = Arc::new(error);
-        if !lot.is_one_with_children() {
-            return self.failed(lot, &error);
-        }
-        tracing::error!(message_id = %lot.settlements[0].receipt.message, %error, "buried, its children were refused");
-        if let Some((lot, second)) = self.write_together(lot.buried(&error)).await {
+        let Some(lot) = self.buried(lot, &error) else { return };
+        if let Some((lot, second)) = self.write_together(lot).await {
             self.failed(lot, &Arc::new(second));
         }
+    }
+
+    /// The one settlement of a lot without the messages that the store refuses; its message is to be buried for them. `None`
+    /// if there are none, after everybody was told.
+    fn buried(&self, mut lot: Lot, error: &Arc<StoreError>) -> Option<Lot> {
+        let ([settlement], [waiter]) = (&mut lot.settlements[..], &mut lot.waiters[..]) else {
+            self.failed(lot, error);
+            return None;
+        };
+        let message_id = settlement.receipt.message;
+        match &mut settlement.disposition {
+            Disposition::Done { emit } if !emit.is_empty() => {
+                tracing::error!(%message_id, %error, "buried, its children were refused");
+                waiter.attempted.class = DeadLetterClass::ChildrenRefused;
+                waiter.refused = Some(Arc::clone(error));
+                settlement.disposition = Disposition::dead(Reason::new(error));
+                *settlement = self.setup.told(settlement.clone(), waiter.attempted);
+            }
+            Disposition::Dead { emit, .. } if !emit.is_empty() => {
+                tracing::error!(%message_id, %error, "buried without its event, which was refused");
+                emit.clear();
+            }
+            _ => {
+                self.failed(lot, error);
+                return None;
+            }
+        }
+        Some(lot)
     }
 
     async fn settled(&self, lot: Lot, settled: &[Settled]) {
@@ -103,6 +131,10 @@ impl Writing {
         self.holdings.conclude(lot.pairs().zip(settled.clone()).map(|((settlement, waiter), settled)| {
             (waiter.ticket, settlement.disposition.event(), Some(settled))
         }));
+        for ((settlement, waiter), settled) in lot.pairs().zip(settled.clone()) {
+            let event = DeadLetterEvent::of(settlement, waiter.attempted);
+            event.filter(|_| settled == Settled::Accepted).iter().for_each(|event| self.setup.tell(event));
+        }
         self.wake_for_children(&lot.settlements, settled.clone()).await;
         for (waiter, settled) in lot.waiters.into_iter().zip(settled) {
             waiter.tell(Ok(settled));
@@ -126,7 +158,7 @@ impl Writing {
     async fn wake_for_children(&self, settlements: &[Settlement], settled: impl Iterator<Item = Settled>) {
         let Some(wakeup) = &self.setup.wakeup else { return };
         let accepted = settlements.iter().zip(settled).filter(|(_, settled)| *settled == Settled::Accepted);
-        let queues = awaited(accepted.flat_map(|(settlement, _)| children(settlement)));
+        let queues = awaited(accepted.flat_map(|(settlement, _)| settlement.disposition.emitted()));
         if !queues.is_empty() {
             let all = Box::pin(wake_all(&**wakeup, &queues));
             select(all, self.setup.timer.sleep(self.setup.config.settle_age)).await;
@@ -137,8 +169,8 @@ impl Writing {
 impl Lot {
     fn of(entries: Vec<Entry>) -> Self {
         let mut lot = Self::default();
-        for Entry { ticket, settlement, deadline, answer } in entries {
-            lot.push(settlement, Waiter { ticket, deadline, answer, refused: None });
+        for Entry { ticket, settlement, attempted, deadline, answer } in entries {
+            lot.push(settlement, Waiter { ticket, attempted, deadline, answer, refused: None });
         }
         lot
     }
@@ -178,34 +210,12 @@ impl Lot {
             _ => None,
         }
     }
-
-    fn is_one_with_children(&self) -> bool {
-        self.only().is_some_and(|only| children(only).next().is_some())
-    }
-
-    /// The same receipts, their messages to be buried for `error`.
-    fn buried(mut self, error: &Arc<StoreError>) -> Self {
-        for settlement in &mut self.settlements {
-            settlement.disposition = Disposition::Dead { reason: Reason::new(error) };
-        }
-        for waiter in &mut self.waiters {
-            waiter.refused = Some(Arc::clone(error));
-        }
-        self
-    }
 }
 
 impl Waiter {
     /// Whoever has stopped waiting is told nothing.
     fn tell(self, outcome: Outcome) {
         let _ = self.answer.send(self.refused.map_or(outcome, Err));
-    }
-}
-
-fn children(settlement: &Settlement) -> impl Iterator<Item = &NewMessage> {
-    match &settlement.disposition {
-        Disposition::Done { emit } => emit.iter(),
-        _ => [].iter(),
     }
 }
 

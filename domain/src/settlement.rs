@@ -26,16 +26,31 @@ pub enum Disposition {
         /// Why.
         reason: Reason,
     },
-    /// Moved to the dead letters.
+    /// Moved to the dead letters; the events are enqueued in the same transaction.
     Dead {
         /// Why.
         reason: Reason,
+        /// Messages that exist exactly if this settlement is accepted, such as one that says what has happened.
+        emit: Vec<NewMessage>,
     },
     /// Given back as it was before the claim, attempt uncounted.
     Returned,
 }
 
 impl Disposition {
+    /// Moved to the dead letters, with nothing to enqueue.
+    pub fn dead(reason: Reason) -> Self {
+        Self::Dead { reason, emit: Vec::new() }
+    }
+
+    /// The messages that exist exactly if the settlement is accepted.
+    pub fn emitted(&self) -> &[NewMessage] {
+        match self {
+            Self::Done { emit } | Self::Dead { emit, .. } => emit,
+            Self::Retry { .. } | Self::Returned => &[],
+        }
+    }
+
     /// The event in the life of the message.
     pub fn event(&self) -> Event {
         match self {

@@ -52,9 +52,9 @@ impl Verdict {
 pub fn decide(verdict: Verdict, attempt: u32, policy: &RetryPolicy, seed: u64) -> Disposition {
     match verdict {
         Verdict::Ack { emit } => Disposition::Done { emit },
-        Verdict::Bury { reason } => Disposition::Dead { reason },
+        Verdict::Bury { reason } => Disposition::dead(reason),
         Verdict::Release => Disposition::Returned,
-        Verdict::Nack { reason, .. } if policy.is_last(attempt) => Disposition::Dead { reason },
+        Verdict::Nack { reason, .. } if policy.is_last(attempt) => Disposition::dead(reason),
         Verdict::Nack { after, reason } => {
             let after = after.unwrap_or_else(|| policy.delay(attempt, seed));
             Disposition::Retry { after: after.min(Due::MAX_DELAY), reason }
@@ -71,7 +71,7 @@ mod tests {
         let policy = RetryPolicy::default();
         assert!(matches!(decide(Verdict::nack("x"), 19, &policy, 1), Disposition::Retry { .. }));
         let reason = Reason::new("x");
-        assert_eq!(decide(Verdict::nack("x"), 20, &policy, 1), Disposition::Dead { reason });
+        assert_eq!(decide(Verdict::nack("x"), 20, &policy, 1), Disposition::dead(reason));
         assert_eq!(decide(Verdict::Release, 20, &policy, 1), Disposition::Returned);
     }
 

@@ -7,8 +7,8 @@ use crate::StoreError;
 ///
 /// Implementors owe:
 /// * one answer for each entry, in the order of the entries;
-/// * `Accepted` only if the claim was still the message's newest one and the disposition is durable, with the children
-///   of a `Done` in the same transaction;
+/// * `Accepted` only if the claim was still the message's newest one and the disposition is durable, with what a
+///   `Done` or a `Dead` emits in the same transaction;
 /// * `Superseded`, and no change at all to that message, if the claim was lost;
 /// * at most one `Accepted` for each claim of a message, also when a call is repeated;
 /// * an answer of unknown outcome is found out by reading the claim back, not guessed; if it cannot be found out, the

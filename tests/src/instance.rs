@@ -181,7 +181,7 @@ impl Instance {
 
     /// Gives a message up.
     pub async fn bury(&self, claimed: &Claimed, why: &str) -> Settled {
-        self.settle(&claimed.receipt, Disposition::Dead { reason: Reason::new(why) }).await
+        self.settle(&claimed.receipt, Disposition::dead(Reason::new(why))).await
     }
 
     /// Gives a message back.

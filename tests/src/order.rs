@@ -241,7 +241,7 @@ impl World {
         let disposition = match how {
             How::Ack => Disposition::Done { emit: vec![] },
             How::Nack => Disposition::Retry { after: Duration::from_secs(7), reason: Reason::new("not now") },
-            How::Bury => Disposition::Dead { reason: Reason::new("never") },
+            How::Bury => Disposition::dead(Reason::new("never")),
             How::Release => Disposition::Returned,
         };
         let settled = instance.settle(&claimed.receipt, disposition).await;

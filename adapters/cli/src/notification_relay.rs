@@ -68,8 +68,8 @@ impl NotificationRelay {
         })
     }
 
-    /// Runs both pipelines, each as a task of its own, until `shutdown` is ready or one of them cannot go on; then both end
-    /// in order.
+    /// Runs both pipelines, each as a task of its own, until `shutdown` is ready; then both end in order. No error of the store
+    /// ends them; should one end by itself, the other one ends as well.
     ///
     /// Dropping the future stops both at once; what they held comes back when its leases end.
     ///

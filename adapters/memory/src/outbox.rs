@@ -115,7 +115,7 @@ impl Outbox {
                 row.put_off(after(now, *delay), reason.clone());
                 self.insert(row);
             }
-            Disposition::Dead { reason } => self.bury(row, reason.clone(), now),
+            Disposition::Dead { reason, .. } => self.bury(row, reason.clone(), now),
             Disposition::Returned => {
                 row.give_back();
                 self.insert(row);

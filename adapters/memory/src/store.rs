@@ -2,8 +2,8 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use claimstream_domain::{
-    ClaimRequest, Claimed, DeadLetter, DeadLetterFilter, Disposition, Enqueued, Lease, NewMessage,
-    PayloadLimit, QueueStatus, Receipt, Renewed, Settled, Settlement, ShardCount, Timestamp,
+    ClaimRequest, Claimed, DeadLetter, DeadLetterFilter, Enqueued, Lease, NewMessage, PayloadLimit,
+    QueueStatus, Receipt, Renewed, Settled, Settlement, ShardCount, Timestamp,
 };
 use claimstream_ports::{DeadLetters, Enqueue, LockingStrategy, Observe, Settlements, StoreError};
 
@@ -119,7 +119,7 @@ impl LockingStrategy for MemoryStore {
 #[async_trait]
 impl Settlements for MemoryStore {
     async fn settle(&self, settlements: &[Settlement]) -> Result<Vec<Settled>, StoreError> {
-        let children = || settlements.iter().flat_map(children);
+        let children = || settlements.iter().flat_map(|settlement| settlement.disposition.emitted());
         self.database.check_payloads("settle", children())?;
         let all: Vec<_> = children().flat_map(identities).collect();
         let settle = |tables: &mut Tables| {
@@ -160,13 +160,6 @@ impl Observe for MemoryStore {
     }
 }
 
-fn children(settlement: &Settlement) -> &[NewMessage] {
-    match &settlement.disposition {
-        Disposition::Done { emit } => emit,
-        _ => &[],
-    }
-}
-
 fn settle_one(
     tables: &mut Tables,
     database: &Database,
@@ -175,7 +168,7 @@ fn settle_one(
     let now = database.now();
     let settled = tables.outbox.settle(settlement, now).map_err(|e| corrupt("settle", e))?;
     if settled == Settled::Accepted {
-        for child in children(settlement) {
+        for child in settlement.disposition.emitted() {
             if !tables.outbox.knows(child) {
                 tables.outbox.insert(Row::new(child, database.shards, now));
             }

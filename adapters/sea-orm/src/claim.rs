@@ -376,7 +376,7 @@ impl Store {
 
 pub(crate) fn given_up(receipt: Receipt, why: &StoreError) -> Settlement {
     let reason = Reason::new(format!("the message cannot be read: {why}"));
-    Settlement { receipt, disposition: Disposition::Dead { reason } }
+    Settlement { receipt, disposition: Disposition::dead(reason) }
 }
 
 fn instance_bytes(owner: &Owner) -> Value {

@@ -237,7 +237,7 @@ impl Store {
                 let args = args.with("after", micros(*after)).with("reason", reason.as_str());
                 write(&self.sql.settle_retry, args).await
             }
-            Disposition::Dead { reason } => {
+            Disposition::Dead { reason, .. } => {
                 // Locked first: of two who bury one claim, the second must find it gone, not its copy there.
                 let ours = rows(on, SETTLE, self.sql.settle_find.bind(&args)).await?.len();
                 if ours as u64 != group.len() {
@@ -268,6 +268,7 @@ impl Store {
 pub(crate) fn written_alike(one: &Disposition, other: &Disposition) -> bool {
     match (one, other) {
         (Disposition::Done { .. }, Disposition::Done { .. }) => true,
+        (Disposition::Dead { reason: one, .. }, Disposition::Dead { reason: other, .. }) => one == other,
         _ => one == other,
     }
 }
@@ -275,9 +276,7 @@ pub(crate) fn written_alike(one: &Disposition, other: &Disposition) -> bool {
 pub(crate) fn children<'a>(settlements: impl Iterator<Item = &'a Settlement>) -> Vec<NewMessage> {
     let mut children: Vec<NewMessage> = Vec::new();
     for settlement in settlements {
-        if let Disposition::Done { emit } = &settlement.disposition {
-            children.extend(emit.iter().cloned());
-        }
+        children.extend_from_slice(settlement.disposition.emitted());
     }
     children.sort_by_key(|child| child.id);
     children.dedup_by_key(|child| child.id);

@@ -154,7 +154,7 @@ proptest! {
         drop(stage);
         let buried_unheard: BTreeSet<_> = made.difference(&yielded).copied().collect();
         let unheard: BTreeSet<_> = of(&play.settled(), |disposition| {
-            matches!(disposition, Disposition::Dead { reason } if reason.as_str().starts_with("all 3 attempts used up"))
+            matches!(disposition, Disposition::Dead { reason, .. } if reason.as_str().starts_with("all 3 attempts used up"))
         }).into_iter().collect();
         prop_assert_eq!(buried_unheard, unheard, "exactly those over the limit are buried unheard");
         prop_assert_eq!(seen.errors.len(), errors, "exactly the permanent errors are yielded");
@@ -255,7 +255,7 @@ fn what_was_claimed_too_often_is_buried_with_its_last_reason() {
     assert!(!task.is_done());
     let settled = play.settled();
     assert_eq!(settled[0].receipt.message, id(1));
-    let Disposition::Dead { reason } = &settled[0].disposition else { panic!("{settled:?}") };
+    let Disposition::Dead { reason, .. } = &settled[0].disposition else { panic!("{settled:?}") };
     assert_eq!(
         reason.as_str(),
         "all 3 attempts used up, the last never ended; before it: attempt 3 of 1 failed"

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, unreachable_pub, reason = "all of it is test code, which nothing can reach")]
 
 mod claims;
+mod dead_letters;
 mod pacing;
 mod pipeline;
 mod play;

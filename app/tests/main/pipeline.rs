@@ -107,7 +107,7 @@ fn a_panic_is_a_failed_attempt_with_its_text_as_reason() {
         .settled()
         .into_iter()
         .map(|settlement| match settlement.disposition {
-            Disposition::Retry { reason, .. } | Disposition::Dead { reason } => {
+            Disposition::Retry { reason, .. } | Disposition::Dead { reason, .. } => {
                 (settlement.receipt.message, reason.to_string())
             }
             other => panic!("{other:?}"),
@@ -321,7 +321,7 @@ fn a_handler_that_hangs_is_dropped_after_its_time_and_its_attempt_has_failed() {
     };
     assert_eq!(report, expected);
     let reasons = play.settled().into_iter().filter_map(|settlement| match settlement.disposition {
-        Disposition::Retry { reason, .. } | Disposition::Dead { reason } => Some(reason.to_string()),
+        Disposition::Retry { reason, .. } | Disposition::Dead { reason, .. } => Some(reason.to_string()),
         _ => None,
     });
     assert_eq!(reasons.collect::<Vec<_>>(), ["no verdict within 600s"; 2]);

@@ -152,7 +152,7 @@ impl Stage {
     }
 
     fn refuses(&self, settlement: &Settlement) -> bool {
-        let children = matches!(&settlement.disposition, Disposition::Done { emit } if !emit.is_empty());
+        let children = !settlement.disposition.emitted().is_empty();
         Some(settlement.receipt.message) == self.refused || children && self.refuses_children
     }
 

@@ -235,9 +235,11 @@ fn each_way_to_settle_says_what_it_means() {
     assert!(matches!(&by_message[&3], Disposition::Retry { after, reason }
         if reason.as_str() == "no" && *after <= Duration::from_secs(2)));
     assert!(matches!(&by_message[&4], Disposition::Retry { after, .. } if *after == Duration::from_secs(7)));
-    assert!(matches!(&by_message[&5], Disposition::Dead { reason } if reason.as_str() == "never"));
+    assert!(matches!(&by_message[&5], Disposition::Dead { reason, .. } if reason.as_str() == "never"));
     assert_eq!(by_message[&6], Disposition::Returned);
-    assert!(matches!(&by_message[&7], Disposition::Dead { reason } if reason.as_str() == "the last time"));
+    assert!(
+        matches!(&by_message[&7], Disposition::Dead { reason, .. } if reason.as_str() == "the last time")
+    );
 }
 
 #[test]
@@ -345,7 +347,7 @@ fn a_message_whose_children_are_refused_for_good_is_buried_for_that_and_the_acke
     }
     let buried = of(
         &play.settled(),
-        |disposition| matches!(disposition, Disposition::Dead { reason } if reason.as_str().contains("too large")),
+        |disposition| matches!(disposition, Disposition::Dead { reason, .. } if reason.as_str().contains("too large")),
     );
     assert_eq!(buried, [id(2), id(3)]);
     assert!(play.stage().leased.is_empty());

@@ -9,7 +9,7 @@ use futures::{FutureExt, StreamExt, channel::oneshot};
 use proptest::prelude::*;
 
 use crate::{
-    play::{Answer, Bench, Play, SettleAnswer, id, of, returned},
+    play::{Answer, Bench, Play, SettleAnswer, accepted, id, of, returned},
     slow_store::SlowStore,
     virtual_timer::VirtualTimer,
 };
@@ -75,6 +75,24 @@ fn close_waits_for_a_claim_under_way_and_gives_back_what_it_brings() {
     assert_eq!(task.take().unwrap().unwrap(), 2);
     assert_eq!(store.rests(), 1);
     assert_eq!(store.waiting(), (0, 0, 0));
+}
+
+#[test]
+fn a_stream_that_is_taken_until_a_word_to_stop_can_be_closed() {
+    let (play, mut bench) = (Play::new([Answer::Messages(vec![1; 5])]), Bench::default());
+    let (stop, stopped) = oneshot::channel::<()>();
+    let mut claims = play.relay(RelayConfig::default()).claims("orders").unwrap();
+    let task = bench.start(async move {
+        let mut until_told = claims.until(stopped);
+        for _ in 0..2 {
+            accepted(until_told.next().await.unwrap().unwrap().ack().await);
+        }
+        stop.send(()).unwrap();
+        assert!(until_told.next().await.is_none());
+        claims.close().await
+    });
+    assert_eq!(bench.finish(&play.timer, task).unwrap(), 3);
+    assert!(play.stage().leased.is_empty());
 }
 
 #[test]

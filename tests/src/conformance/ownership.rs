@@ -139,7 +139,7 @@ pub async fn a_batch_with_something_lost_is_answered_in_order(stage: Stage) {
     let batch = [
         end(4, Disposition::Returned),
         end(1, Disposition::Done { emit: vec![stage.message()] }),
-        end(2, Disposition::Dead { reason: Reason::new("bad") }),
+        end(2, Disposition::dead(Reason::new("bad"))),
         end(3, Disposition::Retry { after: Duration::from_secs(9), reason: Reason::new("busy") }),
         end(0, Disposition::Done { emit: vec![child.clone()] }),
     ];

@@ -42,6 +42,8 @@ pub const CLAUSES: &[Clause<Stage>] = clauses!["settle":
     a_child_whose_dedup_key_is_taken_is_left_out,
     a_child_that_exists_already_is_not_enqueued_twice,
     a_reason_of_the_greatest_length_comes_back_whole,
+    what_a_burial_emits_exists_once_it_is_accepted,
+    what_a_superseded_burial_emits_never_exists,
 ];
 
 pub async fn an_acked_message_is_gone_for_good(stage: Stage) {
@@ -297,7 +299,7 @@ pub async fn a_batch_is_answered_in_the_order_of_its_entries(stage: Stage) {
     let batch = [
         (of(5), Disposition::Returned),
         (lost.receipt, done()),
-        (of(2), Disposition::Dead { reason: Reason::new("bad") }),
+        (of(2), Disposition::dead(Reason::new("bad"))),
         (of(1), Disposition::Done { emit: vec![child.clone()] }),
         (of(2), done()),
         (of(3), Disposition::Retry { after: Duration::from_secs(9), reason: Reason::new("busy") }),
@@ -441,7 +443,7 @@ pub(super) fn dispositions() -> [Disposition; 4] {
     [
         done(),
         Disposition::Retry { after: Duration::from_secs(77), reason: Reason::new("not yet") },
-        Disposition::Dead { reason: Reason::new("never") },
+        Disposition::dead(Reason::new("never")),
         Disposition::Returned,
     ]
 }
@@ -453,4 +455,41 @@ pub(super) fn done() -> Disposition {
 
 fn accepted(answers: &[Settled]) -> usize {
     answers.iter().filter(|answer| **answer == Accepted).count()
+}
+
+pub async fn what_a_burial_emits_exists_once_it_is_accepted(stage: Stage) {
+    let sent = stage.enqueue(4).await;
+    let claimed = stage.store.take(4).await;
+    let events = stage.rival.on(&Stage::fresh_queue());
+    let event = || NewMessage { queue: events.queue().clone(), ..stage.message() };
+    let (first, second) = (event(), event());
+    let dead = |emit: &[NewMessage]| Disposition::Dead { reason: Reason::new("bad"), emit: emit.to_vec() };
+    let batch = [
+        (&claimed[0], dead(std::slice::from_ref(&first))),
+        (&claimed[1], dead(&[])),
+        (&claimed[2], dead(std::slice::from_ref(&second))),
+        (&claimed[3], done()),
+    ]
+    .map(|(claimed, disposition)| Settlement { receipt: claimed.receipt.clone(), disposition });
+    assert_eq!(stage.store.settle_all(&batch).await, [Accepted; 4]);
+    let mut emitted = ids(&events.take_all().await);
+    emitted.sort();
+    assert_eq!(emitted, [first.id, second.id]);
+    let mut dead: Vec<_> = stage.rival.dead().await.iter().map(|dead| dead.message.id).collect();
+    dead.sort();
+    assert_eq!(dead, sent[..3]);
+}
+
+pub async fn what_a_superseded_burial_emits_never_exists(stage: Stage) {
+    stage.enqueue(1).await;
+    let lost = stage.store.take_one().await;
+    stage.advance(LEASE).await;
+    let anew = stage.rival.take_one().await;
+    let events = stage.rival.on(&Stage::fresh_queue());
+    let event = NewMessage { queue: events.queue().clone(), ..stage.message() };
+    let dead = Disposition::Dead { reason: Reason::new("bad"), emit: vec![event.clone()] };
+    assert_eq!(stage.store.settle(&lost.receipt, dead.clone()).await, Superseded);
+    events.finds_nothing().await;
+    assert_eq!(stage.rival.settle(&anew.receipt, dead).await, Accepted);
+    assert_eq!(ids(&events.take_all().await), [event.id]);
 }

@@ -177,7 +177,7 @@ impl Player<'_> {
                 let (after, reason) = (Duration::from_micros(after), Reason::new(format!("wait {after}")));
                 Disposition::Retry { after, reason }
             }
-            Kind::Dead => Disposition::Dead { reason: Reason::new("dead") },
+            Kind::Dead => Disposition::dead(Reason::new("dead")),
             Kind::Returned => Disposition::Returned,
         }
     }

@@ -1,20 +1,23 @@
 use std::{
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
     time::Duration,
 };
 
 use async_trait::async_trait;
-use claimstream::{Claim, Claims, LocalWakeup, Relay, RelayConfig};
+use claimstream::{
+    Claim, Claims, DeadLetterClass, DeadLetterEvent, LocalWakeup, Relay, RelayConfig, Verdict, handler_fn,
+};
 use claimstream_domain::{
     ClaimRequest, Claimed, Lease, MessageId, Pacing, QueueName, Receipt, Renewed, RetryPolicy,
     Settled::{self, Accepted},
     Settlement,
 };
 use claimstream_ports::{LockingStrategy, Settlements, StoreError, StoreErrorKind, Wakeup};
-use futures::StreamExt;
+use claimstream_tokio::TokioTimer;
+use futures::{StreamExt, channel::oneshot};
 
 use crate::{
     HandTimer, Instance, LEASE, Ports, Stage,
@@ -22,8 +25,10 @@ use crate::{
 };
 
 pub const SCENARIOS: &[Clause<Stage>] = clauses!["scenarios":
+    a0_5_a_dead_letter_is_told_in_a_queue_of_its_own,
     a0_8_a_message_that_ends_its_process_each_time_is_dead_in_the_end,
     a0_8_a_message_that_is_dropped_each_time_holds_nothing_up_and_is_dead_in_the_end,
+    a0_8_a_handler_that_hangs_has_failed_its_attempt,
     a1_4_a_consumer_that_stops_pulling_holds_no_more_than_its_prefetch,
     a1_4_a_closed_stream_frees_what_was_not_handled,
     a1_4_a_dropped_stream_frees_what_was_not_handled_when_the_lease_ends,
@@ -70,6 +75,61 @@ pub async fn a0_8_a_message_that_is_dropped_each_time_holds_nothing_up_and_is_de
     assert!(process.next().await.is_none(), "it was handed out a fifth time");
     let dead = stage.store.dead().await;
     assert_eq!(dead.iter().map(|d| d.message.id).collect::<Vec<_>>(), [dropped]);
+}
+
+pub async fn a0_5_a_dead_letter_is_told_in_a_queue_of_its_own(stage: Stage) {
+    let sent = stage.enqueue(2).await;
+    let events = stage.rival.on(&Stage::fresh_queue());
+    let retry = RetryPolicy { max_attempts: 1, ..RetryPolicy::default() };
+    let dead_letter_events = Some(events.queue().clone());
+    let mut process = Process::new(&stage.store, RelayConfig { retry, dead_letter_events, ..config(10) });
+    let classes = [DeadLetterClass::Failed, DeadLetterClass::Buried];
+    for (id, class) in sent.iter().zip(classes) {
+        let claim = process.next().await.expect("a claim");
+        assert_eq!(claim.message().id, *id);
+        let verdict = match class {
+            DeadLetterClass::Buried => Verdict::bury("never"),
+            _ => Verdict::nack("not once more"),
+        };
+        assert_eq!(process.settle(claim, verdict).await, Accepted);
+        let event = events.take_one().await;
+        assert_eq!(events.ack(&event).await, Accepted);
+        let event: DeadLetterEvent = serde_json::from_slice(event.message.payload.bytes()).expect("an event");
+        assert_eq!((event.message, event.attempts, event.class), (id.uuid(), 1, class));
+        assert_eq!(event.queue, stage.queue().as_str());
+    }
+    assert_eq!(stage.store.dead().await.len(), 2);
+    assert_eq!(stage.store.revive(&stage.store.own_dead()).await, 2);
+    let claim = process.next().await.expect("a revived message");
+    assert_eq!(process.settle(claim, Verdict::bury("again")).await, Accepted);
+    assert_eq!(events.take_all().await.len(), 1, "a second burial is told as well");
+}
+
+pub async fn a0_8_a_handler_that_hangs_has_failed_its_attempt(stage: Stage) {
+    let sent = stage.enqueue(1).await;
+    let config = RelayConfig { handle_timeout: Duration::from_millis(50), ..RelayConfig::default() };
+    let store = Watched::new(&stage.store, None);
+    let relay = Relay::from_ports(store.clone(), store, Arc::new(TokioTimer::new()), config);
+    let (stop, stopped) = oneshot::channel::<()>();
+    let hangs = Arc::new(Mutex::new(Some(stop)));
+    let handler = handler_fn(move |_| {
+        // Dropped with the handler's future, which ends the pipeline.
+        let stop = hangs.lock().unwrap_or_else(PoisonError::into_inner).take();
+        async move {
+            let _stop = stop;
+            futures::future::pending().await
+        }
+    });
+    let pipeline = relay.pipeline(stage.queue().clone(), handler).expect("a pipeline");
+    let report = pipeline.run_until(async move {
+        let _ = stopped.await;
+    });
+    let report = report.await.expect("a report");
+    assert_eq!((report.claimed, report.nacked, report.timed_out), (1, 1, 1), "{report:?}");
+    stage.advance(RetryPolicy::default().base).await;
+    let again = stage.rival.take_one().await;
+    assert_eq!((again.message.id, again.attempt), (sent[0], 2));
+    assert_eq!(again.last_error.map(|reason| reason.to_string()).as_deref(), Some("no verdict within 50ms"));
 }
 
 pub async fn a1_4_a_consumer_that_stops_pulling_holds_no_more_than_its_prefetch(stage: Stage) {
@@ -225,9 +285,13 @@ impl Process {
     }
 
     async fn ack(&mut self, claim: Claim) -> Settled {
+        self.settle(claim, Verdict::ack()).await
+    }
+
+    async fn settle(&mut self, claim: Claim, verdict: Verdict) -> Settled {
         let (most, step) = (Duration::from_secs(1), Duration::from_millis(5));
-        let acked = self.timer.within(most, step, || self.store.is_busy(), claim.ack()).await;
-        acked.expect("an answer within a second").expect("ack")
+        let settled = self.timer.within(most, step, || self.store.is_busy(), claim.settle(verdict)).await;
+        settled.expect("an answer within a second").expect("settle")
     }
 
     async fn close(self) {

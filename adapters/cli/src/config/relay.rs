@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use claimstream::RelayConfig;
-use claimstream_domain::{InstanceId, Invalid, Lease, Owner, Pacing, RetryPolicy};
+use claimstream_domain::{InstanceId, Invalid, Lease, Owner, Pacing, QueueName, RetryPolicy};
 
 use super::{Contradiction, Setting};
 
@@ -28,6 +28,8 @@ pub struct Relay {
     pub handle_timeout: Duration,
     /// How long running handlers may go on after the signal to stop; 30 s unless told otherwise.
     pub drain: Duration,
+    /// The queue into which an event goes for each dead letter; none unless told otherwise.
+    pub dead_letter_events: Option<QueueName>,
     /// The name of this instance in the tables, at most 64 bytes; the process id unless told otherwise.
     pub label: Option<String>,
 }
@@ -45,6 +47,7 @@ impl Relay {
             settle_age: self.settle_age,
             handle_timeout: self.handle_timeout,
             drain: self.drain,
+            dead_letter_events: self.dead_letter_events.clone(),
             concurrency: self.concurrency,
         }
     }
@@ -60,6 +63,7 @@ impl Relay {
         visit("relay.idle_max", &mut self.idle_max);
         visit("relay.handle_timeout", &mut self.handle_timeout);
         visit("relay.drain", &mut self.drain);
+        visit("relay.dead_letter_events", &mut self.dead_letter_events);
         visit("relay.label", &mut self.label);
     }
 
@@ -100,6 +104,7 @@ impl Default for Relay {
             idle_max: usual.pacing.idle_max,
             handle_timeout: usual.handle_timeout,
             drain: usual.drain,
+            dead_letter_events: usual.dead_letter_events,
             label: None,
         }
     }

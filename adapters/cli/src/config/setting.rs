@@ -1,7 +1,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use claimstream_channels::{Endpoint, SmtpServer};
-use claimstream_domain::{Jitter, Lease, Retention, ShardCount};
+use claimstream_domain::{Jitter, Lease, QueueName, Retention, ShardCount};
 use claimstream_sea_orm::{Order, StrategyChoice};
 
 use super::keys::nearest;
@@ -77,6 +77,16 @@ impl Written for String {
 
     fn write(&self) -> String {
         quoted(self)
+    }
+}
+
+impl Written for QueueName {
+    fn read(text: &str) -> Result<Self, String> {
+        QueueName::new(text).map_err(|e| e.to_string())
+    }
+
+    fn write(&self) -> String {
+        quoted(self.as_str())
     }
 }
 

@@ -170,7 +170,7 @@ impl Store {
             let sql = match disposition {
                 Disposition::Returned => continue,
                 Disposition::Done { .. } => &self.sql.lease_done,
-                Disposition::Dead { reason } => {
+                Disposition::Dead { reason, .. } => {
                     let args = args.clone().with("reason", reason.as_str());
                     run(on, SETTLE, self.sql.lease_dead.bind(&args)).await?;
                     &self.sql.lease_done
