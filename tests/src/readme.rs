@@ -30,17 +30,21 @@ async fn read(outbox: claimstream_sea_orm::SeaOrmOutbox) -> Result<(), Failure> 
     use std::sync::Arc;
 
     use claimstream::{Relay, RelayConfig};
-    use claimstream_tokio::TokioTimer;
-    use futures::TryStreamExt;
+    use claimstream_tokio::{TokioTimer, shutdown_signal};
+    use futures::StreamExt;
 
     let relay = Relay::new(Arc::new(outbox), TokioTimer::new(), RelayConfig::default());
     let mut claims = relay.claims("orders")?;
-    while let Some(claim) = claims.try_next().await? {
-        match deliver(claim.message()).await {
-            Ok(()) => claim.ack().await?,
-            Err(error) => claim.nack(error).await?,
+    let mut until_told = claims.until(shutdown_signal()?);
+    while let Some(claim) = until_told.next().await {
+        // An error is in the trace, and the stream goes on after it; so does one of a settlement.
+        let Ok(claim) = claim else { continue };
+        let _settled = match deliver(claim.message()).await {
+            Ok(()) => claim.ack().await,
+            Err(error) => claim.nack(error).await,
         };
     }
+    claims.close().await?; // gives back at once what was not handled
     run(relay).await
 }
 
@@ -56,6 +60,36 @@ async fn run(relay: claimstream::Relay) -> Result<(), Failure> {
     });
     let report = relay.pipeline("orders", handler)?.run_until(shutdown_signal()?).await?;
     println!("{report:?}");
+    supervise(relay).await
+}
+
+async fn serve(healthy: impl Fn() -> Result<(), String>) -> Result<(), Failure> {
+    Ok(healthy()?)
+}
+
+async fn supervise(relay: claimstream::Relay) -> Result<(), Failure> {
+    use std::time::Duration;
+
+    use claimstream::{Verdict, handler_fn};
+    use claimstream_tokio::shutdown_signal;
+
+    let handler = handler_fn(|_| async { Verdict::ack() });
+
+    use claimstream::PipelineState;
+
+    let pipeline = relay.pipeline("orders", handler)?;
+    let monitor = pipeline.monitor();
+    let healthy = move || match monitor.state() {
+        PipelineState::Failing { since, error, .. } if since > Duration::from_secs(60) => {
+            Err(error.to_string())
+        }
+        PipelineState::Ended => Err("nothing is delivered any more".to_owned()),
+        _ => Ok(()),
+    };
+    tokio::select! {
+        served = serve(healthy) => served?, // whatever ends first ends the process, and whoever runs it starts it again
+        report = pipeline.run_until(shutdown_signal()?) => { report?; }
+    }
     hint(relay).await
 }
 
