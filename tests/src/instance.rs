@@ -83,6 +83,11 @@ impl Instance {
         Self::new(id, self.ports.clone(), self.queue.clone(), self.patience)
     }
 
+    /// Another instance on other connections.
+    pub fn of(&self, id: u64, ports: Ports) -> Self {
+        Self::new(id, ports, self.queue.clone(), self.patience)
+    }
+
     /// The same instance on another queue.
     pub fn on(&self, queue: &QueueName) -> Self {
         Self { queue: queue.clone(), ..self.clone() }

@@ -6,6 +6,7 @@
 //! | the contracts, sentence by sentence | [`conformance`] |
 //! | the acceptance scenarios | [`scenarios`] |
 //! | random operations on two stores at a time | [`model`] |
+//! | random failures, crashes and lapses, each message handled once | [`redelivery`] |
 //! | random failures, kills and take-overs, and the order of keys | [`order`] |
 //! | the code that the documents show | [`pages`] |
 //! | rules about the source tree | [`invariants`] |
@@ -36,6 +37,7 @@ pub mod pages;
 mod private_redis;
 mod private_server;
 mod readme;
+pub mod redelivery;
 mod report;
 pub mod resting;
 pub mod runtimes;
@@ -64,7 +66,7 @@ pub use report::Report;
 pub use scratch_database::ScratchDatabase;
 pub use server_stage::{Barrier, ServerStage};
 pub use servers::Server;
-pub use stage::{Clock, Facts, LockStage, NotificationPorts, NotificationStage, Stage, StepStage};
+pub use stage::{Clock, Facts, LockStage, NotificationPorts, NotificationStage, Opener, Stage, StepStage};
 pub use suite::Suite;
 pub use timer_stage::{Act, Events, Part, Play, SetUpEvents, TimerPorts, TimerStage};
 pub use transaction::{Begin, StepTransaction, SubmitTransaction, Transaction};

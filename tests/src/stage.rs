@@ -12,6 +12,7 @@ use claimstream_domain::{
     ShardCount, Timestamp, notification::NotificationRequest,
 };
 use claimstream_ports::{DistributedLock, MessageRepository, NotificationReports, RequestRepository};
+use futures::future::BoxFuture;
 use uuid::Uuid;
 
 use crate::{Begin, Instance, Ports, StepTransaction, SubmitTransaction};
@@ -25,10 +26,15 @@ pub struct Stage {
     pub rival: Instance,
     /// What the store takes and how it cuts queues.
     pub facts: Facts,
+    opener: Option<Opener>,
     clock: Arc<dyn Clock>,
     prefix: Uuid,
     messages: AtomicU64,
+    opened: AtomicU64,
 }
+
+/// Opens one more instance's ports on a stage's database, with its clock.
+pub type Opener = Arc<dyn Fn() -> BoxFuture<'static, Ports> + Send + Sync>;
 
 /// What a clause has to know about a store.
 #[derive(Clone, Copy, Debug)]
@@ -115,10 +121,23 @@ impl Stage {
             store: Instance::new(11, store, queue.clone(), patience),
             rival: Instance::new(22, rival, queue, patience),
             facts,
+            opener: None,
             clock,
             prefix: Uuid::now_v7(),
             messages: AtomicU64::new(1),
+            opened: AtomicU64::new(1000),
         }
+    }
+
+    /// The same on which more instances can be opened.
+    pub fn with_opener(self, opener: Opener) -> Self {
+        Self { opener: Some(opener), ..self }
+    }
+
+    /// One more instance, on connections of its own, as a process has that takes another's place.
+    pub async fn another(&self) -> Instance {
+        let open = self.opener.as_ref().expect("a stage on which instances can be opened");
+        self.store.of(self.opened.fetch_add(1, Ordering::SeqCst), open().await)
     }
 
     /// A queue name that nobody else uses.

@@ -15,7 +15,7 @@ use tokio::runtime::{Builder, Runtime};
 use crate::{
     Report, Server,
     conformance::{self, Clause},
-    model, order, scenarios,
+    model, order, redelivery, scenarios,
     servers::{self, REQUIRED},
     venue::{SeaOrmVenue, Venue, Venues},
 };
@@ -28,7 +28,7 @@ pub struct Suite {
 }
 
 /// No clause needs that long; one that does is stuck.
-const STUCK: Duration = Duration::from_secs(120);
+pub(crate) const STUCK: Duration = Duration::from_secs(300);
 
 pub(crate) static RUNTIME: LazyLock<Runtime> =
     LazyLock::new(|| Builder::new_multi_thread().worker_threads(4).enable_all().build().expect("a runtime"));
@@ -39,6 +39,7 @@ impl Suite {
         for venue in venues.outbox {
             self.add(&venue, conformance::outbox(), |venue| Box::pin(async move { venue.stage().await }));
             self.add(&venue, scenarios::all(), |venue| Box::pin(async move { venue.stage().await }));
+            redelivery::add_to(self, venue.clone());
             if !venue.owns_shards() {
                 model::add_to(self, venue);
             }
@@ -107,6 +108,7 @@ impl Suite {
         for venue in venues.guarded {
             self.add(&venue, conformance::guarded(), |venue| Box::pin(async move { venue.stage().await }));
             self.add(&venue, scenarios::all(), |venue| Box::pin(async move { venue.stage().await }));
+            redelivery::add_to(self, venue);
         }
         for venue in venues.lock {
             self.add(&venue, conformance::lock(), |venue| Box::pin(async move { venue.lock_stage().await }));

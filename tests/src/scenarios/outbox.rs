@@ -16,7 +16,6 @@ use crate::{
 pub const SCENARIOS: &[Clause<Stage>] = clauses!["scenarios":
     a0_1_two_claimers_take_three_each,
     a0_2_eight_workers_handle_four_thousand_messages_once_each,
-    a0_2_any_mix_of_workers_and_failures_handles_each_message_once,
     a0_3_a_dead_instances_message_comes_back_when_its_lease_ends,
     a0_4_a_late_ack_is_superseded_and_the_new_holders_result_is_kept,
     a0_4_the_same_holds_if_both_are_one_instance,
@@ -44,19 +43,6 @@ pub async fn a0_1_two_claimers_take_three_each(stage: Stage) {
 pub async fn a0_2_eight_workers_handle_four_thousand_messages_once_each(stage: Stage) {
     let work = Work { messages: 4000, workers: 8, batch: 10, failing: 10, seed: 1 };
     work.run(&stage).await;
-}
-
-pub async fn a0_2_any_mix_of_workers_and_failures_handles_each_message_once(stage: Stage) {
-    for seed in 2..12_u64 {
-        let work = Work {
-            messages: 20 + 13 * seed as usize,
-            workers: 1 + seed % 6,
-            batch: 1 + (seed as usize * 7) % 23,
-            failing: seed * 9 % 70,
-            seed,
-        };
-        work.run(&stage).await;
-    }
 }
 
 pub async fn a0_3_a_dead_instances_message_comes_back_when_its_lease_ends(stage: Stage) {

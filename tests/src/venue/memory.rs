@@ -7,8 +7,8 @@ use claimstream_ports::StoreError;
 
 use super::{LockVenue, NotificationVenue, StepVenue, TimerVenue, Venue};
 use crate::{
-    Clock, Facts, LockStage, NotificationPorts, NotificationStage, Ports, Stage, StepStage, TimerPorts,
-    TimerStage,
+    Clock, Facts, LockStage, NotificationPorts, NotificationStage, Opener, Ports, Stage, StepStage,
+    TimerPorts, TimerStage,
 };
 
 /// The reference model.
@@ -91,7 +91,12 @@ fn open() -> MemoryStore {
 
 fn stage(store: &MemoryStore, queue: QueueName) -> Stage {
     let clock = Arc::new(store.clock().clone());
-    Stage::new(Ports::of(store.clone()), Ports::of(store.rival()), queue, facts(), clock)
+    let more = store.clone();
+    let opener: Opener = Arc::new(move || {
+        let ports = Ports::of(more.rival());
+        Box::pin(async { ports })
+    });
+    Stage::new(Ports::of(store.clone()), Ports::of(store.rival()), queue, facts(), clock).with_opener(opener)
 }
 
 fn facts() -> Facts {

@@ -18,8 +18,8 @@ use tokio::sync::OnceCell;
 
 use super::{LockVenue, NotificationVenue, RedisVenue, ServerVenue, StepVenue, TimerVenue, Venue};
 use crate::{
-    Clock, Facts, LockStage, NotificationPorts, NotificationStage, Ports, ScratchDatabase, ServerStage,
-    SetUpEvents, Stage, StepStage, TimerPorts, TimerStage, timer_stage::RepeatableRead,
+    Clock, Facts, LockStage, NotificationPorts, NotificationStage, Opener, Ports, ScratchDatabase,
+    ServerStage, SetUpEvents, Stage, StepStage, TimerPorts, TimerStage, timer_stage::RepeatableRead,
 };
 
 /// A real database with one word of configuration, or with a second one for the order, as in `shard_lease per_key`.
@@ -105,17 +105,17 @@ impl SeaOrmVenue {
         self.strategy.starts_with("lock:")
     }
 
-    /// The ports of an instance, behind its lock if there is one; instances meet in `place`.
-    fn ports(&self, outbox: &SeaOrmOutbox, place: Option<&RedisPlace>) -> Ports {
-        let ports = Ports::of(outbox.clone());
-        if !self.is_guarded() {
-            return ports;
-        }
-        let lock: Arc<dyn DistributedLock> = match place {
-            Some(place) => Arc::new(RedisLock::new(place.clone())),
-            None => Arc::new(outbox.clone()),
-        };
-        Ports { claiming: Arc::new(LockGuarded::new(ports.claiming.clone(), lock)), ..ports }
+    /// Opens more instances, behind their lock if there is one; they meet in `place`.
+    fn opener(&self, url: &str, clock: FrozenClock, place: Option<RedisPlace>) -> Opener {
+        let (url, is_guarded) = (url.to_owned(), self.is_guarded());
+        let options = OpenOptions { frozen_clock: Some(clock), ..self.options() };
+        Arc::new(move || {
+            let (url, options, place) = (url.clone(), options.clone(), place.clone());
+            Box::pin(async move {
+                let outbox = SeaOrmOutbox::open(&url, options).await.expect("open");
+                ports_behind(is_guarded, &outbox, place.as_ref())
+            })
+        })
     }
 
     pub(crate) async fn shared_database(&self) -> Result<String, StoreError> {
@@ -132,8 +132,9 @@ impl SeaOrmVenue {
         let rival = self.open(url, Some(clock.clone())).await?;
         let facts = Facts { shards: store.shards(), payload_limit: store.payload_limit() };
         let place = self.redis.as_deref().map(|url| RedisVenue::fresh_place(url).0);
-        let (ours, theirs) = (self.ports(&store, place.as_ref()), self.ports(&rival, place.as_ref()));
-        Ok((Stage::new(ours, theirs, queue, facts, Arc::new(clock)), store, rival))
+        let ports = |outbox| ports_behind(self.is_guarded(), outbox, place.as_ref());
+        let stage = Stage::new(ports(&store), ports(&rival), queue, facts, Arc::new(clock.clone()));
+        Ok((stage.with_opener(self.opener(url, clock, place)), store, rival))
     }
 }
 
@@ -223,6 +224,19 @@ impl Clock for FrozenClock {
     async fn advance(&self, by: Duration) {
         self.advance(by);
     }
+}
+
+/// The ports of an instance, behind its lock if there is to be one; instances meet in `place`.
+fn ports_behind(a_lock: bool, outbox: &SeaOrmOutbox, place: Option<&RedisPlace>) -> Ports {
+    let ports = Ports::of(outbox.clone());
+    if !a_lock {
+        return ports;
+    }
+    let lock: Arc<dyn DistributedLock> = match place {
+        Some(place) => Arc::new(RedisLock::new(place.clone())),
+        None => Arc::new(outbox.clone()),
+    };
+    Ports { claiming: Arc::new(LockGuarded::new(ports.claiming.clone(), lock)), ..ports }
 }
 
 fn ports(store: SeaOrmOutbox) -> NotificationPorts {
