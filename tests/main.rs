@@ -18,7 +18,22 @@ fn main() -> ExitCode {
         return code;
     }
     let environment = |name: &str| std::env::var(name).ok();
+    let mut suite = everything(environment);
+    invariants::add_inventory_to(&mut suite, || everything(Server::anywhere));
+    suite.run(environment)
+}
+
+/// All trials on the servers that the environment names.
+fn everything(environment: impl Fn(&str) -> Option<String> + Copy) -> Suite {
     let mut suite = Suite::default();
+    // What takes longest begins first, so that nothing is left to be waited for alone.
+    sagas::add_to(&mut suite, environment);
+    tcc::add_to(&mut suite, environment);
+    cancellation::add_to(&mut suite, environment);
+    upkeep::add_to(&mut suite, environment);
+    inbox::add_to(&mut suite, environment);
+    openings::add_to(&mut suite, environment);
+    guarded::add_to(&mut suite, environment);
     suite.add_venues(Venues::without_server());
     let sqlite = SeaOrmVenue::sqlite("skip_locked");
     suite.add_refusal(Arc::new(sqlite), &["preemptive_update"]);
@@ -43,22 +58,15 @@ fn main() -> ExitCode {
     suite.add_not_run("sqlite::scenarios::a2_2, a2_3", "SQLite lets one transaction write at a time");
     model::add_proof_to(&mut suite);
     callers::add_to(&mut suite, environment);
-    inbox::add_to(&mut suite, environment);
-    cancellation::add_to(&mut suite, environment);
     disputes::add_to(&mut suite, environment);
     shared_writes::add_to(&mut suite, environment);
     resting::add_to(&mut suite, environment);
     few_connections::add_to(&mut suite, environment);
     missing_table::add_to(&mut suite, environment);
-    openings::add_to(&mut suite, environment);
     outages::add_to(&mut suite, environment);
-    upkeep::add_to(&mut suite, environment);
     locks::add_to(&mut suite, environment);
-    guarded::add_to(&mut suite, environment);
     runtimes::add_to(&mut suite);
-    tcc::add_to(&mut suite, environment);
-    sagas::add_to(&mut suite, environment);
     pages::add_to(&mut suite);
     invariants::add_to(&mut suite);
-    suite.run()
+    suite
 }

@@ -24,13 +24,14 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use crate::{Instance, Ports, Server, Stage, Suite, ids, locks::fresh_transactions, venue::SeaOrmVenue};
+use crate::{
+    Instance, Ports, Server, Stage, Suite, ids, locks::fresh_transactions, suite::STUCK, venue::SeaOrmVenue,
+};
 
 const DROPS_OF_EACH: usize = 700;
 const CONNECTIONS: u32 = 8;
 const LEASE: Duration = Duration::from_secs(2);
 const PROMPTLY: Duration = Duration::from_secs(5);
-const STUCK: Duration = Duration::from_secs(150);
 const BITES: usize = 2_000;
 
 /// Adds the drops on every server that is here, and the proof that they show what a plain pool loses.

@@ -32,7 +32,8 @@ impl HandTimer {
 
     /// Waits for `future` while time moves in steps of `step`, at most `most` of it.
     ///
-    /// Time moves only when the future has come to rest and nothing is `busy`: a slow answer costs no time of this timer.
+    /// Time moves only when the future has come to rest and nothing is `busy`: a slow answer costs no time of this timer, and
+    /// a future that waits for this timer alone costs no time of anybody's.
     pub async fn within<F: Future>(
         &self,
         most: Duration,
@@ -44,10 +45,13 @@ impl HandTimer {
         let end = self.now() + most;
         let mut patience = PATIENCE;
         loop {
-            if let Ok(output) = tokio::time::timeout(MOMENT, &mut future).await {
+            if let Poll::Ready(output) = futures::poll!(&mut future) {
                 return Some(output);
             }
             if busy() && patience > 0 {
+                if let Ok(output) = tokio::time::timeout(MOMENT, &mut future).await {
+                    return Some(output);
+                }
                 patience -= 1;
                 continue;
             }
@@ -56,6 +60,7 @@ impl HandTimer {
                 return None;
             }
             self.advance(step);
+            tokio::task::yield_now().await;
         }
     }
 
@@ -64,7 +69,7 @@ impl HandTimer {
     }
 }
 
-/// How long a future may do without a turn and is still not at rest.
+/// How long a call that is under way is waited for at a time.
 const MOMENT: Duration = Duration::from_millis(3);
 
 /// How many moments a call may be under way; one that takes longer waits for something that this future does not drive.

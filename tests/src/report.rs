@@ -1,14 +1,17 @@
 use std::{
+    cmp::Reverse,
     collections::BTreeMap,
     fmt,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
-/// What came of every store with every strategy, and what was not run and why; shown at the end.
+/// What came of every store with every strategy, what was not run and why, and what took longest; shown at the end.
 #[derive(Default)]
 pub struct Report {
     rows: Mutex<BTreeMap<(String, String), Row>>,
     not_run: Mutex<Vec<(String, String)>>,
+    times: Mutex<Vec<(String, Duration)>>,
 }
 
 #[derive(Default)]
@@ -40,25 +43,55 @@ impl Report {
 
     /// Notes that something was not run.
     pub fn not_run(&self, what: &str, why: &str) {
-        let mut not_run = self.not_run.lock().unwrap_or_else(PoisonError::into_inner);
-        not_run.push((what.to_owned(), why.to_owned()));
+        open(&self.not_run).push((what.to_owned(), why.to_owned()));
+    }
+
+    /// Notes how long a trial took.
+    pub fn took(&self, trial: &str, time: Duration) {
+        open(&self.times).push((trial.to_owned(), time));
+    }
+
+    /// The trials that took longest, a line each, and what all of them took together.
+    pub fn slowest(&self, count: usize) -> String {
+        let mut times = open(&self.times).clone();
+        times.sort_by(|one, other| (Reverse(one.1), &one.0).cmp(&(Reverse(other.1), &other.0)));
+        let all: Duration = times.iter().map(|(_, time)| *time).sum();
+        let slowest =
+            times.iter().take(count).map(|(trial, time)| format!("{:7.1} s  {trial}\n", time.as_secs_f64()));
+        let listed = slowest.collect::<String>();
+        format!(
+            "slowest of {} trials, which took {:.0} s together:\n{listed}",
+            times.len(),
+            all.as_secs_f64()
+        )
+    }
+
+    /// A line for each store with trials: `store: strategy, strategy`.
+    pub fn inventory(&self) -> Vec<String> {
+        let rows = open(&self.rows);
+        let mut stores: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for (store, strategy) in rows.keys() {
+            stores.entry(store).or_default().push(strategy);
+        }
+        stores.iter().map(|(store, strategies)| format!("{store}: {}", strategies.join(", "))).collect()
     }
 
     fn row(&self, store: &str, strategy: &str, change: impl FnOnce(&mut Row)) {
-        let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
-        change(rows.entry((store.to_owned(), strategy.to_owned())).or_default());
+        change(open(&self.rows).entry((store.to_owned(), strategy.to_owned())).or_default());
     }
+}
+
+fn open<T>(list: &Mutex<T>) -> MutexGuard<'_, T> {
+    list.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
         writeln!(f, "store | strategy | passed/run")?;
-        for ((store, strategy), row) in rows.iter() {
+        for ((store, strategy), row) in open(&self.rows).iter() {
             writeln!(f, "{store} | {strategy} | {row}")?;
         }
-        let not_run = self.not_run.lock().unwrap_or_else(PoisonError::into_inner);
-        not_run.iter().try_for_each(|(what, why)| writeln!(f, "not run: {what} ({why})"))
+        open(&self.not_run).iter().try_for_each(|(what, why)| writeln!(f, "not run: {what} ({why})"))
     }
 }
 
@@ -97,5 +130,18 @@ mod tests {
             mysql-9.7 | skip_locked | 1/2\n\
             not run: mariadb-11.8 (no URL)\n";
         assert_eq!(report.to_string(), expected);
+        let inventory = ["mariadb-10.5: skip_locked", "memory: reference", "mysql-9.7: skip_locked"];
+        assert_eq!(report.inventory(), inventory);
+    }
+
+    #[test]
+    fn lists_the_slowest_trials_first() {
+        let report = Report::default();
+        for (trial, millis) in [("short", 40), ("long", 61_250), ("longer than short", 700)] {
+            report.took(trial, Duration::from_millis(millis));
+        }
+        let expected =
+            "slowest of 3 trials, which took 62 s together:\n   61.2 s  long\n    0.7 s  longer than short\n";
+        assert_eq!(report.slowest(2), expected);
     }
 }

@@ -1,3 +1,5 @@
+use claimstream_sea_orm::Strategy;
+
 /// A database server that the suite wants to be run on, and the variable that holds its URL.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Server {
@@ -21,11 +23,28 @@ impl Server {
         Self { name: "mysql-9.7", variable: "CLAIMSTREAM_MYSQL_9_7_URL", skips_locked: true },
     ];
 
-    /// The words of configuration that it accepts.
+    /// The strategies that it runs.
     pub fn strategies(self) -> &'static [&'static str] {
         match self.skips_locked {
-            true => &["skip_locked", "preemptive_update", "shard_lease", "auto"],
-            false => &["preemptive_update", "shard_lease", "auto"],
+            true => &["skip_locked", "preemptive_update", "shard_lease"],
+            false => &["preemptive_update", "shard_lease"],
+        }
+    }
+
+    /// The one of them that `auto` is.
+    pub fn chooses(self) -> Strategy {
+        match self.skips_locked {
+            true => Strategy::SkipLocked,
+            false => Strategy::PreemptiveUpdate,
+        }
+    }
+
+    /// An environment in which every server is somewhere, for those who only want to know what would be played.
+    pub fn anywhere(variable: &str) -> Option<String> {
+        let is_here = Self::ALL.iter().any(|server| server.variable == variable);
+        match variable {
+            REDIS_VARIABLE => Some("redis://127.0.0.1:1/0".to_owned()),
+            _ => is_here.then(|| "mysql://root@127.0.0.1:1/claimstream".to_owned()),
         }
     }
 

@@ -1,13 +1,16 @@
 use std::{
     any::Any,
     cell::RefCell,
+    num::NonZero,
     panic::{self, AssertUnwindSafe},
     process::ExitCode,
     sync::{Arc, LazyLock},
-    time::Duration,
+    thread,
+    time::{Duration, Instant},
 };
 
 use claimstream_ports::StoreError;
+use claimstream_sea_orm::Strategy;
 use futures::{FutureExt, future::BoxFuture};
 use libtest_mimic::{Arguments, Failed, Trial};
 use tokio::runtime::{Builder, Runtime};
@@ -26,6 +29,9 @@ pub struct Suite {
     trials: Vec<Trial>,
     report: Arc<Report>,
 }
+
+/// How many of the slowest trials are shown at the end.
+const SLOWEST: &str = "CLAIMSTREAM_SLOWEST";
 
 /// No clause needs that long; one that does is stuck.
 pub(crate) const STUCK: Duration = Duration::from_secs(300);
@@ -66,10 +72,15 @@ impl Suite {
         for venue in venues.payload {
             self.add(&venue, conformance::payload(), |venue| Box::pin(async move { venue.stage().await }));
         }
-        for venue in venues.server {
-            self.add(&venue, conformance::server(), |venue| {
+        for venue in venues.opening {
+            self.add(&venue, conformance::opening(), |venue| {
                 Box::pin(async move { venue.server_stage().await })
             });
+        }
+        for (venue, strategy) in venues.choosing {
+            self.add_choice(venue, strategy);
+        }
+        for venue in venues.server {
             self.add(&venue, scenarios::server(), |venue| {
                 Box::pin(async move { venue.server_stage().await })
             });
@@ -119,7 +130,7 @@ impl Suite {
     pub fn add_refusal(&mut self, venue: Arc<dyn Venue>, works: &'static [&'static str]) {
         let name = format!("{}::{}::is_refused_at_open", venue.name(), venue.strategy());
         let report = self.report.clone();
-        self.trials.push(Trial::test(name, move || {
+        self.push(name, move || {
             let Err(error) = RUNTIME.block_on(venue.stage()) else {
                 return Err("it was opened".into());
             };
@@ -129,15 +140,15 @@ impl Suite {
                 true => Ok(()),
                 false => Err(format!("it names none of {works:?}: {sentence}").into()),
             }
-        }));
+        });
     }
 
     /// Adds a trial that belongs to no venue.
     pub fn add_trial(&mut self, name: &str, run: impl FnOnce() + Send + 'static) {
-        self.trials.push(Trial::test(name, move || {
+        self.push(name.to_owned(), move || {
             remember_panics();
             panic::catch_unwind(AssertUnwindSafe(run)).map_err(failed)
-        }));
+        });
     }
 
     /// Adds a trial that belongs to no venue and waits.
@@ -204,15 +215,47 @@ impl Suite {
         }
     }
 
+    /// How many trials there are.
+    pub fn trials(&self) -> usize {
+        self.trials.len()
+    }
+
+    /// What is shown when trials have been run.
+    pub fn report(&self) -> &Report {
+        &self.report
+    }
+
     /// Runs what the command line selects and shows the report.
-    pub fn run(self) -> ExitCode {
-        let arguments = Arguments::from_args();
+    pub fn run(self, environment: impl Fn(&str) -> Option<String>) -> ExitCode {
+        let mut arguments = Arguments::from_args();
+        arguments.test_threads.get_or_insert_with(threads);
         let shows_report = !arguments.list;
+        let slowest = environment(SLOWEST).and_then(|count| count.parse().ok()).unwrap_or(10);
         let conclusion = libtest_mimic::run(&arguments, self.trials);
         if shows_report {
-            println!("{}", self.report);
+            println!("{}\n{}", self.report, self.report.slowest(slowest));
         }
         conclusion.exit_code()
+    }
+
+    /// Adds that `auto` is a strategy whose clauses are all played by its own name, so that they need not be played again.
+    fn add_choice(&mut self, venue: Arc<SeaOrmVenue>, strategy: Strategy) {
+        let name = format!(
+            "{}::{}::opening::it_is_a_strategy_that_is_played_by_name",
+            venue.name(),
+            venue.strategy()
+        );
+        let report = self.report.clone();
+        report.offer(venue.name(), venue.strategy());
+        self.push(name, move || {
+            let played = match RUNTIME.block_on(chosen(&venue)) {
+                Ok(chosen) if chosen == strategy => Ok(()),
+                Ok(chosen) => Err(Failed::from(format!("it is {chosen}, and not {strategy}"))),
+                Err(error) => Err(Failed::from(error.to_string())),
+            };
+            report.note(venue.name(), venue.strategy(), played.is_ok());
+            played
+        });
     }
 
     fn add<V, S>(
@@ -229,13 +272,33 @@ impl Suite {
             let (venue, report) = (venue.clone(), self.report.clone());
             let name = format!("{}::{}::{}::{}", venue.name(), venue.strategy(), clause.topic, clause.name);
             report.offer(venue.name(), venue.strategy());
-            self.trials.push(Trial::test(name, move || {
+            self.push(name, move || {
                 let played = play(open(venue.clone()), clause);
                 report.note(venue.name(), venue.strategy(), played.is_ok());
                 played
-            }));
+            });
         }
     }
+
+    fn push(&mut self, name: String, run: impl FnOnce() -> Result<(), Failed> + Send + 'static) {
+        let (report, trial) = (self.report.clone(), name.clone());
+        self.trials.push(Trial::test(name, move || {
+            let begun = Instant::now();
+            let played = run();
+            report.took(&trial, begun.elapsed());
+            played
+        }));
+    }
+}
+
+/// Twice as many as there are cores: a trial waits for its server half of the time.
+fn threads() -> usize {
+    2 * thread::available_parallelism().map_or(1, NonZero::get)
+}
+
+async fn chosen(venue: &SeaOrmVenue) -> Result<Strategy, StoreError> {
+    let url = venue.shared_database().await?;
+    Ok(venue.open(&url, None).await?.strategy())
 }
 
 fn play<S: Send + 'static>(

@@ -113,8 +113,8 @@ pub fn payload() -> impl Iterator<Item = &'static Clause<Stage>> {
     payload::CLAUSES.iter()
 }
 
-/// What a store owes that lives on a server.
-pub fn server() -> impl Iterator<Item = &'static Clause<ServerStage>> {
+/// What a store owes that lives on a server, when it is opened.
+pub fn opening() -> impl Iterator<Item = &'static Clause<ServerStage>> {
     opening::CLAUSES.iter()
 }
 

@@ -30,7 +30,7 @@ fn listed() -> impl Iterator<Item = (&'static str, &'static str)> {
     let timer = scenarios::timer().chain(scenarios::concurrent_timer());
     let timer = timer.map(|clause| (clause.topic, clause.name));
     let lock = conformance::lock().map(|clause| (clause.topic, clause.name));
-    let server = conformance::server().chain(conformance::packet()).chain(scenarios::server());
+    let server = conformance::opening().chain(conformance::packet()).chain(scenarios::server());
     let server = server.map(|clause| (clause.topic, clause.name));
     outbox.chain(notification).chain(step).chain(lock).chain(server).chain(timer)
 }

@@ -36,9 +36,21 @@ pub fn add_to(suite: &mut Suite) {
         ("every_clause_and_scenario_is_listed", clauses::are_all_listed),
     ];
     for (name, rule) in rules {
-        suite.add_trial(&format!("invariants::{name}"), move || {
-            let complaints = rule(&Tree::of_workspace());
-            assert!(complaints.is_empty(), "\n{}", complaints.join("\n"));
-        });
+        add(suite, name, rule);
     }
+}
+
+/// Adds that the README names what the whole suite plays.
+pub fn add_inventory_to(suite: &mut Suite, whole: impl FnOnce() -> Suite + Send + 'static) {
+    add(suite, "the_readme_names_every_store_and_strategy", move |tree| {
+        let whole = whole();
+        readme::names_what_is_played(tree, &whole.report().inventory(), whole.trials())
+    });
+}
+
+fn add(suite: &mut Suite, name: &str, rule: impl FnOnce(&Tree) -> Vec<String> + Send + 'static) {
+    suite.add_trial(&format!("invariants::{name}"), move || {
+        let complaints = rule(&Tree::of_workspace());
+        assert!(complaints.is_empty(), "\n{}", complaints.join("\n"));
+    });
 }

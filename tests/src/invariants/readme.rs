@@ -39,6 +39,24 @@ pub(super) fn figures_are_measured(tree: &Tree) -> Vec<String> {
     unknown.map(|row| format!("README.md: not in BENCHMARKS.md: {row}")).collect()
 }
 
+/// The README has a line for each store with its strategies, as the suite would play them if every server were here, and
+/// promises no more trials than there are.
+pub(super) fn names_what_is_played(tree: &Tree, inventory: &[String], trials: usize) -> Vec<String> {
+    assert!(inventory.len() >= 5, "only {} stores are played", inventory.len());
+    not_named(&tree.file("README.md").text, inventory, trials)
+}
+
+fn not_named(readme: &str, inventory: &[String], trials: usize) -> Vec<String> {
+    let missing = inventory.iter().filter(|line| !readme.lines().any(|shown| shown == *line));
+    let mut complaints: Vec<_> = missing.map(|line| format!("README.md: the suite plays {line}")).collect();
+    let promised = readme.split_once("more than ").and_then(|(_, rest)| rest.split_once(" trials"));
+    match promised.map(|(count, _)| count.replace(',', "").parse::<usize>()) {
+        Some(Ok(promised)) if promised < trials => {}
+        told => complaints.push(format!("README.md: there are {trials} trials, and it says {told:?}")),
+    }
+    complaints
+}
+
 fn rows_of_figures(text: &str) -> Vec<String> {
     let section = text.split("\n## ").find(|section| section.starts_with("How fast")).unwrap_or_default();
     section.lines().filter(|line| line.starts_with('|')).map(ToOwned::to_owned).collect()
@@ -79,6 +97,15 @@ mod tests {
     fn finds_the_rows_of_one_section() {
         let text = "# A\n\n## How fast\n\n| a | 1 |\ntext\n| b | 2 |\n\n## Limits\n\n| c | 3 |\n";
         assert_eq!(rows_of_figures(text), ["| a | 1 |", "| b | 2 |"]);
+    }
+
+    #[test]
+    fn finds_a_store_that_is_not_named_and_trials_that_are_not_there() {
+        let readme = "It has more than 1,200 trials.\nsqlite: auto, shard_lease\n";
+        let inventory = ["sqlite: auto, shard_lease".to_owned()];
+        assert!(not_named(readme, &inventory, 1_201).is_empty());
+        assert_eq!(not_named(readme, &inventory, 1_200).len(), 1);
+        assert_eq!(not_named("sqlite: auto", &inventory, 1_201).len(), 2);
     }
 
     #[test]

@@ -94,7 +94,7 @@ pub(crate) async fn somebody_waits(beside: &SeaOrmOutbox) {
         ours && text(row, "Command") != "Sleep" && !text(row, "Info").starts_with("SHOW")
     };
     let mut seen = 0;
-    for _ in 0..40 {
+    for _ in 0..400 {
         tokio::time::sleep(Duration::from_millis(50)).await;
         let found = rows(beside.connection(), ask("SHOW PROCESSLIST")).await;
         seen = if found.iter().any(is_busy) { seen + 1 } else { 0 };

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use claimstream_ports::StoreError;
+use claimstream_sea_orm::Strategy;
 
 pub use memory::MemoryVenue;
 pub use redis::RedisVenue;
@@ -87,6 +88,10 @@ pub struct Venues {
     pub payload: Vec<Arc<dyn Venue>>,
     /// Those on a real server.
     pub server: Vec<Arc<dyn ServerVenue>>,
+    /// Those on a real server, and `auto` on each: what opens an outbox.
+    pub opening: Vec<Arc<dyn ServerVenue>>,
+    /// Those that choose a strategy, and which one they must choose: one that is played by its name.
+    pub choosing: Vec<(Arc<SeaOrmVenue>, Strategy)>,
     /// Those on which the server's own limits are tried: one for each server.
     pub packet: Vec<Arc<dyn ServerVenue>>,
     /// Those that keep notification requests as well.
@@ -108,7 +113,7 @@ pub struct Venues {
 }
 
 impl Venues {
-    /// The venues that need no server.
+    /// The venues that need no server; what has nothing to do with strategies is played once, on `auto`.
     pub fn without_server() -> Self {
         let memory = Arc::new(MemoryVenue);
         let mut venues = Self {
@@ -123,21 +128,21 @@ impl Venues {
             lock: vec![memory],
             ..Self::default()
         };
-        for strategy in ["preemptive_update", "shard_lease", "auto"] {
+        for strategy in ["preemptive_update", "shard_lease"] {
             let sqlite = Arc::new(SeaOrmVenue::sqlite(strategy));
             venues.outbox.push(sqlite.clone());
             if sqlite.owns_shards() {
                 venues.owner.push(sqlite.clone());
             }
             venues.payload.push(sqlite.clone());
-            if strategy == "auto" {
-                venues.fan_out.push(sqlite.clone());
-                venues.step.push(sqlite.clone());
-                venues.lock.push(sqlite.clone());
-                venues.timer.push(sqlite.clone());
-            }
             venues.notification.push(sqlite);
         }
+        let sqlite = Arc::new(SeaOrmVenue::sqlite("auto"));
+        venues.fan_out.push(sqlite.clone());
+        venues.step.push(sqlite.clone());
+        venues.lock.push(sqlite.clone());
+        venues.timer.push(sqlite.clone());
+        venues.choosing.push((sqlite, Strategy::PreemptiveUpdate));
         venues.guarded.push(Arc::new(SeaOrmVenue::sqlite("lock:db")));
         venues.ordered.push(Arc::new(SeaOrmVenue::sqlite("shard_lease per_key")));
         venues.skipping.push(Arc::new(SeaOrmVenue::sqlite("shard_lease per_key_skip")));
@@ -150,7 +155,8 @@ impl Venues {
         Self { lock: vec![Arc::new(RedisVenue::new(url))], guarded: vec![guarded], ..Self::default() }
     }
 
-    /// A server with every strategy that it runs, and with a lock in a Redis if there is one.
+    /// A server with every strategy that it runs, and with a lock in a Redis if there is one; what has nothing to do with
+    /// strategies is played once, on `auto`.
     pub fn of_server(server: Server, url: &str, redis: Option<&str>) -> Self {
         let mut venues = Self::default();
         for strategy in server.strategies() {
@@ -162,18 +168,20 @@ impl Venues {
             venues.concurrent.push(venue.clone());
             venues.payload.push(venue.clone());
             venues.server.push(venue.clone());
-            if *strategy == "auto" {
-                venues.packet.push(venue.clone());
-                venues.fan_out.push(venue.clone());
-                venues.step.push(venue.clone());
-                venues.concurrent_step.push(venue.clone());
-                venues.lock.push(venue.clone());
-                venues.timer.push(venue.clone());
-                venues.concurrent_timer.push(venue.clone());
-            }
+            venues.opening.push(venue.clone());
             venues.notification.push(venue);
         }
         let of_word = |word| Arc::new(SeaOrmVenue::server(server.name, url, word));
+        let auto = of_word("auto");
+        venues.opening.push(auto.clone());
+        venues.packet.push(auto.clone());
+        venues.fan_out.push(auto.clone());
+        venues.step.push(auto.clone());
+        venues.concurrent_step.push(auto.clone());
+        venues.lock.push(auto.clone());
+        venues.timer.push(auto.clone());
+        venues.concurrent_timer.push(auto.clone());
+        venues.choosing.push((auto, server.chooses()));
         venues.guarded.push(of_word("lock:db"));
         if let Some(redis) = redis {
             let guarded = SeaOrmVenue::server(server.name, url, "lock:redis").beside_redis(redis);
