@@ -177,11 +177,16 @@ impl<D: Database> Bank<D> {
 
     /// What is due in a queue of the home, taken with a lease.
     pub(super) async fn claim(&self, queue: &QueueName) -> Vec<Claimed> {
+        self.claim_up_to(100, queue).await
+    }
+
+    /// Some of it.
+    pub(super) async fn claim_up_to(&self, limit: u32, queue: &QueueName) -> Vec<Claimed> {
         let (me, sequence) =
             (InstanceId(u64::from(std::process::id())), self.claims.fetch_add(1, Ordering::SeqCst));
         let request = ClaimRequest {
             queue: queue.clone(),
-            limit: 100,
+            limit,
             lease: Lease::new(self.lease).expect("a lease"),
             claim: ClaimId::new(me, sequence),
             owner: Owner::new(me, "sagas").expect("an owner"),

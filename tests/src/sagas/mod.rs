@@ -7,6 +7,7 @@ mod alarms;
 mod bank;
 mod breakable;
 mod crash;
+pub(crate) mod mishaps;
 mod pivot;
 mod points_and_balance;
 mod processes;
@@ -22,6 +23,7 @@ use futures::future::{BoxFuture, try_join_all};
 use tokio::sync::OnceCell;
 
 use self::bank::{Bank, Database};
+pub use self::mishaps::{Draw, Ends};
 use self::processes::Second;
 pub use self::processes::run_job;
 use crate::{Server, Stage, Suite, venue::SeaOrmVenue};
@@ -31,6 +33,9 @@ type Play<D> = fn(Bank<D>) -> BoxFuture<'static, ()>;
 
 /// Where every pair of crash points is played by killing processes, which takes minutes: a server of each kind.
 const KILLED_IN_PAIRS: [&str; 2] = ["mariadb-10.11", "mysql-9.7"];
+
+/// Where many are drawn at once with their mishaps, beside memory.
+pub(crate) const WITH_MISHAPS: &str = "mariadb-10.11";
 
 /// How many databases a bank has.
 const DATABASES: usize = 5;
@@ -45,18 +50,8 @@ use clauses;
 /// Adds the clauses on memory, on SQLite and on every server that is here; every pair of crash points on memory and SQLite,
 /// and by killing processes on a server of each kind.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
-    add_clauses(
-        suite,
-        "memory",
-        |_| true,
-        || {
-            Box::pin(async {
-                let clock = MemoryClock::manual(Stage::start());
-                let open = |_| MemoryStore::open(MemoryOptions::on(clock.clone()));
-                Ok(Bank::new((0..DATABASES).map(open).collect(), Arc::new(clock.clone())))
-            })
-        },
-    );
+    add_clauses(suite, "memory", |_| true, || Box::pin(async { Ok(in_memory()) }));
+    mishaps::add_to(suite, "memory", || Box::pin(async { in_memory() }));
     let sqlite = Urls::of(SeaOrmVenue::sqlite("preemptive_update"));
     add_databases(suite, "sqlite", |_| true, sqlite.clone());
     processes::add_to(suite, "sqlite", &sqlite, Second::Somewhere);
@@ -64,6 +59,13 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
         let Some(url) = server.url(&environment) else { continue };
         let urls = Urls::of(SeaOrmVenue::server(server.name, &url, "preemptive_update"));
         add_databases(suite, server.name, |name| !name.contains("every_pair"), urls.clone());
+        if server.name == WITH_MISHAPS {
+            let urls = urls.clone();
+            mishaps::add_to(suite, server.name, move || {
+                let urls = urls.clone();
+                Box::pin(async move { on(&urls).await.expect("databases") })
+            });
+        }
         let second =
             if KILLED_IN_PAIRS.contains(&server.name) { Second::Everywhere } else { Second::Somewhere };
         processes::add_to(suite, server.name, &urls, second);
@@ -73,14 +75,38 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
 fn add_databases(suite: &mut Suite, venue: &str, owed: fn(&str) -> bool, urls: Urls) {
     add_clauses(suite, venue, owed, move || {
         let urls = urls.clone();
-        Box::pin(async move {
-            let clock = FrozenClock::at(Stage::start().as_micros());
-            let options = OpenOptions { frozen_clock: Some(clock.clone()), ..urls.venue.options() };
-            let urls = urls.get().await?;
-            let databases = urls.iter().map(|url| SeaOrmOutbox::open(url, options.clone()));
-            Ok(Bank::new(try_join_all(databases).await?, Arc::new(clock)))
-        })
+        Box::pin(async move { on(&urls).await })
     });
+}
+
+fn in_memory() -> Bank<MemoryStore> {
+    let clock = MemoryClock::manual(Stage::start());
+    let open = |_| MemoryStore::open(MemoryOptions::on(clock.clone()));
+    Bank::new((0..DATABASES).map(open).collect(), Arc::new(clock.clone()))
+}
+
+async fn on(urls: &Urls) -> Result<Bank<SeaOrmOutbox>, StoreError> {
+    let clock = FrozenClock::at(Stage::start().as_micros());
+    let options = OpenOptions { frozen_clock: Some(clock.clone()), ..urls.venue.options() };
+    let urls = urls.get().await?;
+    let databases = urls.iter().map(|url| SeaOrmOutbox::open(url, options.clone()));
+    Ok(Bank::new(try_join_all(databases).await?, Arc::new(clock)))
+}
+
+/// Draws payments with their mishaps in memory; how each draw ended is noted.
+pub async fn draw_in_memory(draws: impl Iterator<Item = Draw>, note: impl Fn(Draw, Ends)) {
+    for draw in draws {
+        note(draw, mishaps::play(in_memory(), draw).await);
+    }
+}
+
+/// The same in databases of a venue.
+pub async fn draw_on(venue: SeaOrmVenue, draws: impl Iterator<Item = Draw>, note: impl Fn(Draw, Ends)) {
+    let urls = Urls::of(venue);
+    for draw in draws {
+        let bank = on(&urls).await.expect("databases");
+        note(draw, mishaps::play(bank, draw).await);
+    }
 }
 
 fn add_clauses<D: Database>(

@@ -32,15 +32,15 @@ const HOUR: Duration = Duration::from_secs(3600);
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Payment {
-    from: Purse,
+    pub(super) from: Purse,
     pub(super) to: Purse,
-    jifen: i64,
+    pub(super) jifen: i64,
     pub(super) yue: i64,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Purse {
-    jifen: Account,
+    pub(super) jifen: Account,
     pub(super) yue: Account,
 }
 
@@ -207,7 +207,7 @@ pub(super) type Rows = (Option<SagaState>, [Option<SagaStepState>; 4]);
 
 pub(super) const FINISHED: Rows = (Some(SagaState::Finish), [Some(Done); 4]);
 pub(super) const FAILED: Rows = (Some(SagaState::Fail), [Some(RolledBack); 4]);
-const NOTHING: Rows = (None, [None; 4]);
+pub(super) const NOTHING: Rows = (None, [None; 4]);
 
 pub(super) async fn is_told<D: Database>(bank: &Bank<D>, id: SagaId) -> bool {
     bank.databases[0].progress(told(id)).await.expect("a report").is_some()

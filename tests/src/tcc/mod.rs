@@ -2,13 +2,18 @@
 
 mod branches;
 mod coordinator;
+mod mishaps;
 mod races;
 mod shop;
 mod world;
 
 use futures::future::BoxFuture;
 
-use crate::{Server, Suite, venue::SeaOrmVenue};
+use crate::{
+    Server, Suite,
+    sagas::{self, Draw, Ends},
+    venue::SeaOrmVenue,
+};
 use world::{Place, World};
 
 /// Adds every scenario on every store.
@@ -16,6 +21,9 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     for (name, play) in scenarios() {
         suite.add_async_trial(&format!("memory::tcc::{name}"), async move { play(World::in_memory()).await });
     }
+    suite.add_async_trial(&format!("memory::tcc::{UNDER_MISHAPS}"), async {
+        draw_in_memory(Draw::some("memory").into_iter(), show).await;
+    });
     for (name, play) in scenarios() {
         suite.add_async_trial(&format!("sqlite::tcc::{name}"), async move {
             let venue = SeaOrmVenue::sqlite("auto");
@@ -24,6 +32,12 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     }
     for server in Server::ALL {
         let Some(url) = server.url(&environment) else { continue };
+        if server.name == sagas::WITH_MISHAPS {
+            let venue = SeaOrmVenue::server(server.name, &url, "auto");
+            suite.add_async_trial(&format!("{}::tcc::{UNDER_MISHAPS}", server.name), async move {
+                draw_on(venue, Draw::some(server.name).into_iter(), show).await;
+            });
+        }
         for (name, play) in scenarios() {
             let url = url.clone();
             suite.add_async_trial(&format!("{}::tcc::{name}", server.name), async move {
@@ -31,6 +45,26 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
                 play(World::of(&venue).await).await;
             });
         }
+    }
+}
+
+const UNDER_MISHAPS: &str = "a3_6_many_transactions_under_drawn_mishaps_end_alike_in_all_their_branches";
+
+fn show(draw: Draw, ends: Ends) {
+    println!("tcc: {draw:?}: {ends}");
+}
+
+/// Draws global transactions with their mishaps in memory; how each draw ended is noted.
+pub async fn draw_in_memory(draws: impl Iterator<Item = Draw>, note: impl Fn(Draw, Ends)) {
+    for draw in draws {
+        note(draw, mishaps::play(World::in_memory(), draw).await);
+    }
+}
+
+/// The same in databases of a venue.
+pub async fn draw_on(venue: SeaOrmVenue, draws: impl Iterator<Item = Draw>, note: impl Fn(Draw, Ends)) {
+    for draw in draws {
+        note(draw, mishaps::play(World::of(&venue).await, draw).await);
     }
 }
 
