@@ -168,7 +168,9 @@ impl<S: Place> Scene<S> {
             mishaps: self.mishaps.clone(),
             death: death.clone(),
         };
-        self.world.coordinator(side).with(STOCK, drawn(STOCK)).with(COUPON, drawn(COUPON))
+        let named =
+            |coordinator: Coordinator<S>, name| coordinator.with(name, drawn(name)).expect("a new name");
+        named(named(self.world.coordinator(side), STOCK), COUPON)
     }
 
     /// Begins a transaction: here and now, by two processes at once, or over the outbox.
