@@ -53,7 +53,11 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
 async fn drop_futures(server: Server, url: &str) {
     let venue = SeaOrmVenue::server(server.name, url, "auto");
     let url = venue.fresh_database().await.expect("a database");
-    let options = || OpenOptions { max_connections: CONNECTIONS, ..OpenOptions::default() };
+    let options = || OpenOptions {
+        max_connections: CONNECTIONS,
+        relay_connections: CONNECTIONS,
+        ..OpenOptions::default()
+    };
     let outbox = SeaOrmOutbox::open(&url, options()).await.expect("open");
     let other = SeaOrmOutbox::open(&url, options()).await.expect("open");
     let load = Arc::new(Load::new(outbox, Stage::fresh_queue()));
@@ -267,10 +271,11 @@ impl Load {
 
     /// How many transactions and busy connections there are when there should be none any more.
     async fn open_after_a_while(&self, other: &DatabaseConnection) -> usize {
-        let pool = self.outbox.connection().get_mysql_connection_pool();
+        let pools = [self.outbox.connection(), self.outbox.relay_connection()];
+        let pools = pools.map(|pool| pool.get_mysql_connection_pool());
         let (begun, mut calm) = (Instant::now(), 0);
         loop {
-            let busy = pool.size() as usize - pool.num_idle();
+            let busy: usize = pools.iter().map(|pool| pool.size() as usize - pool.num_idle()).sum();
             let open = fresh_transactions(other, OPEN).await.len();
             calm = if busy + open == 0 { calm + 1 } else { 0 };
             if calm == 3 || begun.elapsed() > PROMPTLY + Duration::from_secs(1) {

@@ -28,10 +28,15 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
             agree_on_the_shards(&SeaOrmVenue::server(server.name, &url, "auto")).await;
         });
         suite.add_async_trial(&name("a_pool_of_one_connection_is_refused"), async move {
-            let options = OpenOptions { max_connections: 1, ..OpenOptions::default() };
-            let error = SeaOrmOutbox::open(&alone, options).await.expect_err("one connection");
-            assert_eq!(error.kind(), StoreErrorKind::Unsupported);
-            assert!(error.to_string().contains("max_connections"), "{error}");
+            let one = [
+                ("max_connections", OpenOptions { max_connections: 1, ..OpenOptions::default() }),
+                ("relay_connections", OpenOptions { relay_connections: 1, ..OpenOptions::default() }),
+            ];
+            for (setting, options) in one {
+                let error = SeaOrmOutbox::open(&alone, options).await.expect_err("one connection");
+                assert_eq!(error.kind(), StoreErrorKind::Unsupported);
+                assert!(error.to_string().contains(setting), "{error}");
+            }
         });
     }
 }
@@ -45,7 +50,8 @@ async fn agree_on_the_shards(venue: &SeaOrmVenue) {
         let url = venue.fresh_database().await.expect("a database");
         let starts = [4, 16, 2, 32].map(|shards| {
             let shards = ShardCount::new(shards).expect("a shard count");
-            let options = OpenOptions { shards, max_connections: 2, ..OpenOptions::default() };
+            let options =
+                OpenOptions { shards, max_connections: 2, relay_connections: 2, ..OpenOptions::default() };
             let url = url.clone();
             tokio::spawn(async move { SeaOrmOutbox::open(&url, options).await.expect("open").shards() })
         });

@@ -56,6 +56,7 @@ impl Database {
             retention: self.retention,
             step_retention: self.step_retention,
             max_connections: self.max_connections,
+            relay_connections: self.relay_connections,
             acquire_timeout: self.acquire_timeout,
             ..OpenOptions::default()
         };

@@ -1,5 +1,8 @@
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -15,6 +18,17 @@ use crate::outage::Outage;
 pub(crate) struct Berth {
     quay: Arc<Quay>,
     most: usize,
+    /// How many wait for a connection of the pool; meanwhile nothing is kept.
+    wanted: AtomicUsize,
+}
+
+/// Somebody waits for a connection of the pool.
+pub(crate) struct Wanted<'a>(&'a Berth);
+
+impl Drop for Wanted<'_> {
+    fn drop(&mut self) {
+        self.0.wanted.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 #[derive(Default)]
@@ -50,12 +64,18 @@ impl Berth {
     /// Keeps no more than half of a pool's connections.
     pub(crate) fn beside_pool_of(max_connections: u32) -> Self {
         let most = if max_connections < Self::LEAST_POOL { 0 } else { max_connections as usize / 2 };
-        Self { quay: Arc::default(), most }
+        Self { quay: Arc::default(), most, wanted: AtomicUsize::default() }
     }
 
     /// For an outbox whose connections have to pass through the pool each time.
     pub(crate) fn closed() -> Self {
-        Self { quay: Arc::default(), most: 0 }
+        Self { quay: Arc::default(), most: 0, wanted: AtomicUsize::default() }
+    }
+
+    /// To be held while somebody waits for a connection of the pool that he means to keep.
+    pub(crate) fn wanted(&self) -> Wanted<'_> {
+        self.wanted.fetch_add(1, Ordering::Relaxed);
+        Wanted(self)
     }
 
     /// The newest connection at hand that commits so.
@@ -69,7 +89,7 @@ impl Berth {
     /// Keeps a connection; if there are enough already it goes back to the pool.
     pub(crate) fn moor(&self, connection: PoolConnection<MySql>, commits: Commits, runtime: &Handle) {
         let mut moorings = self.quay.moorings();
-        if moorings.moored.len() >= self.most {
+        if moorings.moored.len() >= self.most || self.wanted.load(Ordering::Relaxed) > 0 {
             return;
         }
         moorings.moored.push(Moored { connection, commits, since: Instant::now() });

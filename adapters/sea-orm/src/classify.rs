@@ -94,7 +94,7 @@ fn kind_of(error: &DbErr) -> StoreErrorKind {
     }
 }
 
-fn sqlx_error(error: &DbErr) -> Option<&sqlx::Error> {
+pub(crate) fn sqlx_error(error: &DbErr) -> Option<&sqlx::Error> {
     match error {
         DbErr::Exec(RuntimeErr::SqlxError(error))
         | DbErr::Query(RuntimeErr::SqlxError(error))

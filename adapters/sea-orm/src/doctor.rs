@@ -50,11 +50,11 @@ impl fmt::Display for Finding {
     }
 }
 
-fn good(check: &'static str, detail: impl Into<String>) -> Finding {
+pub(crate) fn good(check: &'static str, detail: impl Into<String>) -> Finding {
     Finding { severity: Severity::Good, check, detail: detail.into() }
 }
 
-fn warning(check: &'static str, detail: impl Into<String>) -> Finding {
+pub(crate) fn warning(check: &'static str, detail: impl Into<String>) -> Finding {
     Finding { severity: Severity::Warning, check, detail: detail.into() }
 }
 
@@ -105,6 +105,7 @@ impl Store {
         findings.extend(self.examine_claim_plan().await?);
         findings.push(self.examine_skip_locked().await?);
         findings.push(self.examine_release().await?);
+        findings.push(self.examine_connections(read("max_connections")));
         findings.extend(examine_session(read));
         findings.extend(examine_durability(read));
         findings.extend(examine_cluster(read));
@@ -205,8 +206,8 @@ impl Store {
         use sea_orm::{DbErr, RuntimeErr, TransactionTrait};
         let failed = |e: sea_orm::sqlx::Error| classify(DOCTOR, DbErr::Conn(RuntimeErr::SqlxError(e.into())));
         // Begun first, so that it cannot be the connection that leaks.
-        let witness = self.db.begin().await.map_err(|e| classify(DOCTOR, e))?;
-        let mut leaking = self.db.get_mysql_connection_pool().acquire().await.map_err(failed)?;
+        let witness = self.callers.db.begin().await.map_err(|e| classify(DOCTOR, e))?;
+        let mut leaking = self.callers.db.get_mysql_connection_pool().acquire().await.map_err(failed)?;
         let on = crate::sqlx_connection::SqlxMySql::new(&mut leaking);
         sea_orm::ConnectionTrait::execute_unprepared(&on, "BEGIN").await.map_err(|e| classify(DOCTOR, e))?;
         rows(&on, DOCTOR, self.sql.probe_lock.bind(&Args::new())).await?;

@@ -81,7 +81,7 @@ impl SeaOrmOutbox {
         let work = async move {
             store
                 .restarting(|| async {
-                    let transaction = store.begin(ENQUEUE).await?;
+                    let transaction = store.begin_beside(ENQUEUE).await?;
                     let enqueued = store.enqueue(&transaction, &messages).await?;
                     store.commit(ENQUEUE, transaction).await?;
                     Ok(enqueued)

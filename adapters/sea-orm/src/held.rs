@@ -2,12 +2,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use sea_orm::{
-    ConnAcquireErr, ConnectionTrait, DbBackend, DbErr, ExecResult, QueryResult, RuntimeErr, Statement,
+    ConnAcquireErr, ConnectionTrait, DatabaseConnection, DbBackend, DbErr, ExecResult, QueryResult,
+    RuntimeErr, Statement,
     sqlx::{MySql, pool::PoolConnection},
 };
 use tokio::sync::Mutex;
 
-use crate::{berth::Commits, classify::is_answer, sqlx_connection::SqlxMySql, unit::Store};
+use crate::{
+    berth::{Berth, Commits},
+    classify::is_answer,
+    sqlx_connection::SqlxMySql,
+    unit::Store,
+};
 
 /// One connection for a few statements in a row, at hand or from the pool; afterwards it is at hand again.
 ///
@@ -15,6 +21,8 @@ use crate::{berth::Commits, classify::is_answer, sqlx_connection::SqlxMySql, uni
 /// statement gets another one; within a transaction there is no next statement.
 pub(crate) struct Held<'a> {
     store: &'a Store,
+    db: &'a DatabaseConnection,
+    berth: &'a Berth,
     connection: Mutex<Option<PoolConnection<MySql>>>,
     commits: Commits,
     in_transaction: AtomicBool,
@@ -24,18 +32,27 @@ pub(crate) struct Held<'a> {
 
 impl<'a> Held<'a> {
     pub(crate) fn new(store: &'a Store) -> Self {
-        Self::of(store, Commits::Itself)
+        Self::of(store, (&store.db, &store.berth), Commits::Itself)
     }
 
-    fn of(store: &'a Store, commits: Commits) -> Self {
+    fn of(store: &'a Store, (db, berth): (&'a DatabaseConnection, &'a Berth), commits: Commits) -> Self {
         let (connection, no) = (Mutex::default(), AtomicBool::default);
-        Self { store, connection, commits, in_transaction: no(), suspicious: no() }
+        Self { store, db, berth, connection, commits, in_transaction: no(), suspicious: no() }
     }
 
     /// A connection in a transaction. One that is at hand needs no word for that.
     pub(crate) async fn begin(store: &'a Store) -> Result<Self, DbErr> {
-        let mut held = Self::of(store, Commits::WhenTold);
-        held.connection = Mutex::new(store.berth.leave(Commits::WhenTold, &store.outage));
+        Self::begin_on(store, (&store.db, &store.berth)).await
+    }
+
+    /// The same on a connection of those that callers have.
+    pub(crate) async fn begin_beside(store: &'a Store) -> Result<Self, DbErr> {
+        Self::begin_on(store, (&store.callers.db, &store.callers.berth)).await
+    }
+
+    async fn begin_on(store: &'a Store, pool: (&'a DatabaseConnection, &'a Berth)) -> Result<Self, DbErr> {
+        let mut held = Self::of(store, pool, Commits::WhenTold);
+        held.connection = Mutex::new(held.berth.leave(Commits::WhenTold, &store.outage));
         if held.connection.get_mut().is_none() {
             held.execute_unprepared("SET autocommit = 0").await?;
         }
@@ -54,7 +71,7 @@ impl<'a> Held<'a> {
         let connection = self.connection.try_lock().ok().and_then(|mut connection| connection.take());
         let sound = !self.in_transaction.load(Ordering::Relaxed) && !self.suspicious.load(Ordering::Relaxed);
         if let (true, Some(connection)) = (sound, connection) {
-            self.store.berth.moor(connection, self.commits, &self.store.runtime);
+            self.berth.moor(connection, self.commits, &self.store.runtime);
         }
     }
 
@@ -66,11 +83,11 @@ impl<'a> Held<'a> {
             return Err(DbErr::ConnectionAcquire(ConnAcquireErr::ConnectionClosed));
         }
         if self.commits == Commits::Itself
-            && let Some(connection) = self.store.berth.leave(Commits::Itself, &self.store.outage)
+            && let Some(connection) = self.berth.leave(Commits::Itself, &self.store.outage)
         {
             return Ok(connection);
         }
-        let acquired = self.store.db.get_mysql_connection_pool().acquire().await;
+        let acquired = self.db.get_mysql_connection_pool().acquire().await;
         acquired.map_err(|e| DbErr::Conn(RuntimeErr::SqlxError(e.into())))
     }
 

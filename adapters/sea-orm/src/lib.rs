@@ -12,6 +12,7 @@ mod args;
 #[cfg(feature = "mysql")]
 mod berth;
 mod body;
+mod callers;
 mod claim;
 mod classify;
 mod clock;

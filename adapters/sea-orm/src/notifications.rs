@@ -52,7 +52,7 @@ impl SeaOrmOutbox {
         let work = async move {
             store
                 .restarting(|| async {
-                    let transaction = store.begin(SUBMIT).await?;
+                    let transaction = store.begin_beside(SUBMIT).await?;
                     let taken = store.submit(&transaction, &requests).await?;
                     store.commit(SUBMIT, transaction).await?;
                     Ok(taken)
@@ -69,9 +69,10 @@ impl RequestRepository for SeaOrmOutbox {
         let store = self.store.clone();
         let work = async move {
             let args = store.args().with("id", bytes(id));
-            store.restarting(|| run(&store.db, REQUEST, store.sql.request_open.bind(&args))).await?;
-            let found =
-                store.restarting(|| rows(&store.db, REQUEST, store.sql.request_read.bind(&args))).await?;
+            store.restarting(|| run(&store.callers.db, REQUEST, store.sql.request_open.bind(&args))).await?;
+            let found = store
+                .restarting(|| rows(&store.callers.db, REQUEST, store.sql.request_read.bind(&args)))
+                .await?;
             found.first().map(opened).transpose()
         };
         self.store.detached(REQUEST, work).await
@@ -87,7 +88,7 @@ impl RequestRepository for SeaOrmOutbox {
                 .with("status", status.name())
                 .with("reason", maybe(failure.as_ref().map(Reason::as_str)));
             store
-                .restarting(|| run(&store.db, REQUEST, store.sql.request_close.bind(&args)))
+                .restarting(|| run(&store.callers.db, REQUEST, store.sql.request_close.bind(&args)))
                 .await
                 .map(|_| ())
         };
@@ -104,13 +105,15 @@ impl RequestRepository for SeaOrmOutbox {
         let store = self.store.clone();
         let work = async move {
             let args = store.args().with("id", bytes(id));
-            let called_off =
-                store.restarting(|| run(&store.db, REQUEST, store.sql.request_cancel.bind(&args))).await?;
+            let called_off = store
+                .restarting(|| run(&store.callers.db, REQUEST, store.sql.request_cancel.bind(&args)))
+                .await?;
             if called_off > 0 {
                 return Ok(Cancelled::Yes);
             }
-            let found =
-                store.restarting(|| rows(&store.db, REQUEST, store.sql.request_read.bind(&args))).await?;
+            let found = store
+                .restarting(|| rows(&store.callers.db, REQUEST, store.sql.request_read.bind(&args)))
+                .await?;
             match found.first() {
                 Some(row) => match status(row, 1)? {
                     RequestStatus::Cancelled => Ok(Cancelled::Yes),
@@ -178,8 +181,9 @@ impl NotificationReports for SeaOrmOutbox {
                 .with("id", bytes(id))
                 .with("after", bytes(after.unwrap_or(Uuid::nil())))
                 .with("limit", i64::from(limit));
-            let found =
-                store.restarting(|| rows(&store.db, MESSAGE, store.sql.message_page.bind(&args))).await?;
+            let found = store
+                .restarting(|| rows(&store.callers.db, MESSAGE, store.sql.message_page.bind(&args)))
+                .await?;
             found.iter().map(|row| record(row, id)).collect()
         };
         self.store.detached(MESSAGE, work).await
@@ -206,7 +210,7 @@ impl Store {
 
     async fn insert_records(&self, records: &[NotificationRecord]) -> Result<(), StoreError> {
         let rows: Vec<Args> = records.iter().map(record_row).collect();
-        let transaction = self.begin(MESSAGE).await?;
+        let transaction = self.begin_beside(MESSAGE).await?;
         for statement in self.inserts(&self.sql.message_record, &rows) {
             run(&transaction, MESSAGE, statement).await?;
         }
@@ -217,8 +221,9 @@ impl Store {
         let mut known = std::collections::HashMap::new();
         for ids in ids.chunks(512) {
             let args = self.args().with_list("ids", ids.iter().copied().map(bytes));
-            let found =
-                self.restarting(|| rows(&self.db, MESSAGE, self.sql.message_status.bind(&args))).await?;
+            let found = self
+                .restarting(|| rows(&self.callers.db, MESSAGE, self.sql.message_status.bind(&args)))
+                .await?;
             for row in &found {
                 known.insert(row.uuid(0)?, delivery_status(row, 1)?);
             }
@@ -238,7 +243,7 @@ impl Store {
                 None => groups.push((outcome, vec![outcome.id])),
             }
         }
-        let transaction = self.begin(MESSAGE).await?;
+        let transaction = self.begin_beside(MESSAGE).await?;
         for (outcome, ids) in groups {
             let args = self
                 .args()
@@ -253,16 +258,19 @@ impl Store {
 
     async fn reopen(&self, what: &'static str, failed: &Sql, id: Uuid) -> Result<(), StoreError> {
         let args = self.args().with("id", bytes(id));
-        self.restarting(|| run(&self.db, what, failed.bind(&args))).await.map(|_| ())
+        self.restarting(|| run(&self.callers.db, what, failed.bind(&args))).await.map(|_| ())
     }
 
     async fn progress(&self, id: Uuid) -> Result<Option<Progress>, StoreError> {
         let args = self.args().with("id", bytes(id));
-        let found = self.restarting(|| rows(&self.db, REQUEST, self.sql.request_read.bind(&args))).await?;
+        let found =
+            self.restarting(|| rows(&self.callers.db, REQUEST, self.sql.request_read.bind(&args))).await?;
         let Some(row) = found.first() else { return Ok(None) };
         let (recorded, reason) = (status(row, 1)?, row.maybe_text(2)?);
         let mut progress = Progress { recorded, reason, pending: 0, delivered: 0, skipped: 0, failed: 0 };
-        for row in self.restarting(|| rows(&self.db, REQUEST, self.sql.message_count.bind(&args))).await? {
+        for row in
+            self.restarting(|| rows(&self.callers.db, REQUEST, self.sql.message_count.bind(&args))).await?
+        {
             let count = match delivery_status(&row, 0)? {
                 DeliveryStatus::Pending => &mut progress.pending,
                 DeliveryStatus::Delivered => &mut progress.delivered,

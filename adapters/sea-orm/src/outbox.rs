@@ -2,11 +2,11 @@ use std::{sync::Arc, time::Duration};
 
 use claimstream_domain::{PayloadLimit, Retention, ShardCount, StepRetention, StrainLimit};
 use claimstream_ports::{StoreError, StoreErrorKind};
-use sea_orm::{Database, DatabaseConnection, DatabaseTransaction};
+use sea_orm::{DatabaseConnection, DatabaseTransaction};
 
 use crate::{
     args::Args,
-    classify::classify,
+    callers::Pools,
     clock::{FrozenClock, ServerClock},
     dialect::Dialect,
     lanes::Lanes,
@@ -44,8 +44,15 @@ pub struct OpenOptions {
     pub shards: ShardCount,
     /// The largest payload to take, in bytes, where that is less than what the server takes.
     pub max_payload: Option<usize>,
-    /// The most connections; on a server at least 2.
+    /// The most connections that callers have at a time, in transactions begun here and by [`SeaOrmOutbox::connection`], and
+    /// for what they have the outbox enqueue or record; 10 unless told otherwise, on a server at least 2.
+    ///
+    /// A handler that finds all of them in use waits for one, and its lease is renewed meanwhile. More handlers at once than
+    /// this wait for each other, if each keeps a transaction open.
     pub max_connections: u32,
+    /// The most connections besides that claims, renewals, settlements, locks, sweeps and the doctor have for themselves, so that
+    /// no handler can take them; 6 unless told otherwise, on a server at least 2.
+    pub relay_connections: u32,
     /// How long to wait for a free connection.
     pub acquire_timeout: Duration,
     /// How long what finished messages leave behind is kept; a day unless told otherwise.
@@ -73,6 +80,7 @@ impl Default for OpenOptions {
             shards: ShardCount::default(),
             max_payload: None,
             max_connections: pool.max_connections,
+            relay_connections: 6,
             acquire_timeout: pool.acquire_timeout,
             retention: Retention::default(),
             step_retention: StepRetention::DEFAULT,
@@ -125,26 +133,11 @@ impl SeaOrmOutbox {
         runtime: tokio::runtime::Handle,
     ) -> Result<Self, StoreError> {
         let dialect = Dialect::of_url(url).map_err(unsupported)?;
-        if dialect == Dialect::MySql && options.max_connections < 2 {
-            return Err(unsupported(
-                "max_connections must be 2 or more, to read back what became of a broken one",
-            ));
-        }
+        options.check_connections(dialect).map_err(unsupported)?;
         StepRetention::check(options.step_retention).map_err(|e| unsupported(e.to_string()))?;
-        let pool = HardenedPool {
-            max_connections: options.max_connections,
-            acquire_timeout: options.acquire_timeout,
-            frozen_clock: options.frozen_clock.clone(),
-        };
         let outage = Outage::default();
-        let options_of_pool = pool.options_with(url, outage.clone()).map_err(unsupported)?;
-        // A clock that stands still is shown to connections when they are acquired.
-        #[cfg(feature = "mysql")]
-        let berth = match options.frozen_clock {
-            None => crate::berth::Berth::beside_pool_of(options.max_connections),
-            Some(_) => crate::berth::Berth::closed(),
-        };
-        let db = Database::connect(options_of_pool).await.map_err(|e| classify("open", e))?;
+        let pools = Pools::open(url, &options, outage.clone()).await?;
+        let db = pools.own;
         let sql = Statements::of(dialect);
         let clock = ServerClock::new(options.frozen_clock);
         let shards =
@@ -157,6 +150,7 @@ impl SeaOrmOutbox {
         Ok(Self {
             store: Arc::new(Store {
                 db,
+                callers: pools.callers,
                 dialect,
                 strategy,
                 order: options.order,
@@ -183,7 +177,7 @@ impl SeaOrmOutbox {
                 ),
                 runtime,
                 #[cfg(feature = "mysql")]
-                berth,
+                berth: pools.berth,
             }),
         })
     }
@@ -193,8 +187,14 @@ impl SeaOrmOutbox {
         self.store.strategy
     }
 
-    /// The pool, for the caller's own statements; it is [hardened](HardenedPool).
+    /// The pool of callers, for their own statements; it is [hardened](HardenedPool).
     pub fn connection(&self) -> &DatabaseConnection {
+        &self.store.callers.db
+    }
+
+    /// The pool of claims, renewals, settlements, locks and sweeps, for those who measure it. A connection that is taken out of
+    /// it is missing there.
+    pub fn relay_connection(&self) -> &DatabaseConnection {
         &self.store.db
     }
 
@@ -220,6 +220,9 @@ impl SeaOrmOutbox {
     ///
     /// Only for tokio: the driver commits, rolls back and drops a transaction by means of the current tokio runtime, and
     /// panics without one. On other executors use [`enqueue_now`](Self::enqueue_now).
+    ///
+    /// If others have all connections in use for [`acquire_timeout`](OpenOptions::acquire_timeout), the error is `Transient`, and
+    /// whoever can wait may ask again.
     pub async fn begin(&self) -> Result<DatabaseTransaction, StoreError> {
         let store = self.store.clone();
         self.store.detached("begin", async move { store.begin_for_caller("begin").await }).await

@@ -35,7 +35,8 @@ impl SagaReports for SeaOrmOutbox {
         let store = self.store.clone();
         let args = of_saga(store.args(), scope, id);
         let work = async move {
-            let found = store.restarting(|| rows(&store.db, READ, store.sql.saga_read.bind(&args))).await?;
+            let found =
+                store.restarting(|| rows(&store.callers.db, READ, store.sql.saga_read.bind(&args))).await?;
             found.first().map(record).transpose()
         };
         self.store.detached(READ, work).await
@@ -56,7 +57,7 @@ impl SagaReports for SeaOrmOutbox {
         };
         let work = async move {
             let page = if after.is_some() { &store.sql.saga_page_after } else { &store.sql.saga_page };
-            let found = store.restarting(|| rows(&store.db, READ, page.bind(&args))).await?;
+            let found = store.restarting(|| rows(&store.callers.db, READ, page.bind(&args))).await?;
             found.iter().map(record).collect()
         };
         self.store.detached(READ, work).await

@@ -3,8 +3,8 @@ use std::marker::PhantomData;
 use async_trait::async_trait;
 use claimstream_ports::{StoreError, Transactions};
 use sea_orm::{
-    ConnectionTrait, DatabaseTransaction, DbBackend, DbErr, ExecResult, QueryResult, SqliteTransactionMode,
-    Statement, TransactionOptions, TransactionTrait,
+    ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbBackend, DbErr, ExecResult, QueryResult,
+    SqliteTransactionMode, Statement, TransactionOptions, TransactionTrait,
 };
 
 use crate::{
@@ -37,18 +37,44 @@ impl Store {
             let begun = in_time(operation, crate::held::Held::begin(self), classify).await;
             return begun.map(Transaction::Held);
         }
+        Ok(Transaction::of_pool(self.begin_on(&self.db, operation).await?))
+    }
+
+    /// The same for what callers ask for, on a connection of those that they have.
+    pub(crate) async fn begin_beside(&self, operation: &'static str) -> Result<Transaction<'_>, StoreError> {
+        #[cfg(feature = "mysql")]
+        if self.dialect == Dialect::MySql {
+            let begun =
+                self.waiting(in_time(operation, crate::held::Held::begin_beside(self), classify)).await;
+            return begun.map(Transaction::Held);
+        }
         Ok(Transaction::of_pool(self.begin_for_caller(operation).await?))
     }
 
     /// The same for somebody else to write in and to commit.
+    ///
+    /// If all connections stay in use the error is `Transient`: the database is there, and whoever can wait may ask again.
     pub(crate) async fn begin_for_caller(
         &self,
+        operation: &'static str,
+    ) -> Result<DatabaseTransaction, StoreError> {
+        #[cfg(feature = "mysql")]
+        let _wanted = (self.dialect == Dialect::MySql).then(|| self.callers.wanted());
+        match self.waiting(self.begin_on(&self.callers.db, operation)).await {
+            Err(error) => Err(self.none_to_spare(operation, error).await),
+            begun => begun,
+        }
+    }
+
+    async fn begin_on(
+        &self,
+        db: &DatabaseConnection,
         operation: &'static str,
     ) -> Result<DatabaseTransaction, StoreError> {
         let sqlite_transaction_mode =
             (self.dialect == Dialect::Sqlite).then_some(SqliteTransactionMode::Immediate);
         let options = TransactionOptions { sqlite_transaction_mode, ..Default::default() };
-        in_time(operation, self.db.begin_with_options(options), classify).await
+        in_time(operation, db.begin_with_options(options), classify).await
     }
 
     /// Undoes what a transaction has written.

@@ -14,6 +14,7 @@ use tracing::Instrument;
 
 use crate::{
     args::Args,
+    callers::Callers,
     classify::{TookTooLong, classify, corrupt, is_outage},
     clock::ServerClock,
     dialect::Dialect,
@@ -32,7 +33,9 @@ use crate::{
 
 /// What every unit of work needs; shared by all handles of one outbox.
 pub(crate) struct Store {
+    /// For the outbox's own work: claims, renewals, settlements, locks, sweeps and questions of operators.
     pub(crate) db: DatabaseConnection,
+    pub(crate) callers: Callers,
     pub(crate) dialect: Dialect,
     pub(crate) strategy: Strategy,
     pub(crate) order: Order,
@@ -64,6 +67,7 @@ impl Drop for Store {
     fn drop(&mut self) {
         let _entered = self.runtime.enter();
         self.berth.clear();
+        self.callers.berth.clear();
     }
 }
 
@@ -78,6 +82,11 @@ impl Store {
     const DEADLINE: Duration = Duration::from_secs(20);
     const TRANSIENT_TRIES: u32 = 6;
     const OUTAGE_TRIES: u32 = 7;
+
+    /// A unit of work, or a part of one, that may also have to wait for other callers.
+    pub(crate) async fn waiting<T>(&self, work: impl Future<Output = T>) -> T {
+        DEADLINE.scope(Self::DEADLINE + self.callers.patience, work).await
+    }
 
     /// Runs a unit of work as its own task, so that a dropped caller detaches from it and any executor may wait for it.
     pub(crate) async fn detached<T: Send + 'static>(

@@ -48,7 +48,15 @@ async fn open_with(
         other => (other, Order::None),
     };
     let strategy = strategy.name().parse()?;
-    let options = OpenOptions { strategy, order, retention, max_connections, ..OpenOptions::default() };
+    let relay_connections = max_connections;
+    let options = OpenOptions {
+        strategy,
+        order,
+        retention,
+        max_connections,
+        relay_connections,
+        ..OpenOptions::default()
+    };
     Ok(SeaOrmOutbox::open(url, options).await?)
 }
 

@@ -67,7 +67,7 @@ pub async fn a0_6_a_claim_that_breaks_half_way_leaves_every_message_as_it_was(st
 }
 
 pub async fn a0_6_a_claim_that_finds_nothing_is_one_statement(stage: ServerStage) {
-    let options = OpenOptions { max_connections: CONNECTIONS, ..stage.options };
+    let options = OpenOptions { relay_connections: CONNECTIONS, ..stage.options };
     let outbox = SeaOrmOutbox::open(&stage.empty, options).await.expect("open");
     let instance = Instance::new(1, Ports::of(outbox.clone()), Stage::fresh_queue(), 1);
     // The first claim of an instance also says who it is.
@@ -85,9 +85,9 @@ pub async fn a0_6_a_claim_that_finds_nothing_is_one_statement(stage: ServerStage
 /// Two are what a probe of the server needs.
 const CONNECTIONS: u32 = 2;
 
-/// How many statements its connections have sent, roll-backs at their return to the pool aside.
+/// How many statements the connections of claims have sent, roll-backs at their return to the pool aside.
 async fn statements(outbox: &SeaOrmOutbox) -> u64 {
-    let pool = outbox.connection().get_mysql_connection_pool();
+    let pool = outbox.relay_connection().get_mysql_connection_pool();
     let mut all = try_join_all((0..CONNECTIONS).map(|_| pool.acquire())).await.expect("all connections");
     let mut sent = 0;
     for connection in &mut all {

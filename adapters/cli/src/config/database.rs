@@ -28,8 +28,10 @@ pub struct Database {
     pub step_retention: Duration,
     /// Whether `notify` and `relay` make tables that are missing; they do unless told otherwise.
     pub create_schema: bool,
-    /// The most connections, at least 2; 10 unless told otherwise.
+    /// The most connections of handlers and of whoever writes into the outbox, at least 2; 10 unless told otherwise.
     pub max_connections: u32,
+    /// The most connections besides, at least 2, for claims, renewals, settlements and sweeps; 6 unless told otherwise.
+    pub relay_connections: u32,
     /// How long to wait for a connection; 10 s unless told otherwise.
     pub acquire_timeout: Duration,
 }
@@ -47,6 +49,7 @@ impl Database {
         visit("database.step_retention", &mut self.step_retention);
         visit("database.create_schema", &mut self.create_schema);
         visit("database.max_connections", &mut self.max_connections);
+        visit("database.relay_connections", &mut self.relay_connections);
         visit("database.acquire_timeout", &mut self.acquire_timeout);
     }
 
@@ -54,6 +57,10 @@ impl Database {
         let mut found = Vec::new();
         if self.max_connections < 2 {
             found.push(("database.max_connections".into(), "the self-check needs at least 2".into()));
+        }
+        if self.relay_connections < 2 {
+            let why = "what became of a broken connection is read back on another one; at least 2";
+            found.push(("database.relay_connections".into(), why.into()));
         }
         found.extend(self.contradiction_of_lock());
         if let Err(why) = StepRetention::check(self.step_retention) {
@@ -102,6 +109,7 @@ impl Default for Database {
             step_retention: options.step_retention,
             create_schema: options.create_schema,
             max_connections: options.max_connections,
+            relay_connections: options.relay_connections,
             acquire_timeout: options.acquire_timeout,
         }
     }

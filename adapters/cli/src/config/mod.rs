@@ -204,6 +204,7 @@ mod tests {
         );
         assert!(why("database.retention", "7d").contains("neither \"delete\" nor like \"keep 7d\""));
         assert!(why("database.max_connections", "1").contains("at least 2"));
+        assert!(why("database.relay_connections", "1").contains("at least 2"));
         assert!(why("database.strategy", "lock_guarded").contains("set database.lock = \"database\""));
         assert!(why("database.lock", "memcached://cache").contains("redis-cluster://"));
         assert!(why("database.strategy", "guarded").ends_with("or lock_guarded"));
