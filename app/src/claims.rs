@@ -59,7 +59,7 @@ pub struct Claims {
 
 impl Claims {
     pub(crate) fn new(setup: Arc<Setup>, queue: QueueName) -> Self {
-        let holdings = Arc::new(Holdings::new(setup.config.prefetch));
+        let holdings = Arc::new(Holdings::new(setup.config.prefetch, setup.config.prefetch_bytes));
         Self {
             intake: Intake::new(Arc::clone(&setup), Arc::clone(&holdings), queue.clone()),
             settler: Arc::new(Settler::new(setup, holdings, queue)),

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use claimstream_domain::{Claimed, Event, Receipt, Renewed, Settled};
+use claimstream_domain::{ByteBudget, Claimed, Event, Receipt, Renewed, Settled};
 
 use crate::{PipelineReport, renewal::Renewal, term::Term};
 
@@ -20,6 +20,8 @@ use crate::{PipelineReport, renewal::Renewal, term::Term};
 pub(crate) struct Holdings {
     /// The most claims held, asked-for ones included.
     bound: usize,
+    /// The most bytes of payloads held, except that one message passes.
+    budget: ByteBudget,
     books: Mutex<Books>,
     /// How many claims are out with the consumer and could still be settled.
     idle: AtomicUsize,
@@ -58,6 +60,8 @@ struct Books {
     next: u64,
     asked: usize,
     held: BTreeMap<Ticket, Held>,
+    /// Of the payloads of all that is held.
+    bytes: usize,
     tally: PipelineReport,
     /// Whether a message was given back since the stream last asked.
     given_back: bool,
@@ -66,6 +70,7 @@ struct Books {
 
 struct Held {
     stage: Stage,
+    bytes: usize,
     receipt: Receipt,
     term: Term,
     renewal: Option<Renewal>,
@@ -80,21 +85,29 @@ enum Stage {
 }
 
 impl Holdings {
-    pub(crate) fn new(bound: u32) -> Self {
-        Self { bound: bound as usize, books: Mutex::default(), idle: AtomicUsize::new(0) }
+    pub(crate) fn new(bound: u32, budget: ByteBudget) -> Self {
+        Self { bound: bound as usize, budget, books: Mutex::default(), idle: AtomicUsize::new(0) }
     }
 
-    /// Keeps room for a claim call of up to `most` messages, at least `least`, once there is that much.
-    pub(crate) fn poll_room(&self, cx: &mut Context<'_>, least: usize, most: usize) -> Poll<usize> {
+    /// Keeps room for a claim call of up to `most` messages, at least `least`, once there is that much; says also how many
+    /// bytes there is room for.
+    pub(crate) fn poll_room(
+        &self,
+        cx: &mut Context<'_>,
+        least: usize,
+        most: usize,
+    ) -> Poll<(usize, ByteBudget)> {
         let mut books = self.books();
         let room = self.bound.saturating_sub(books.held.len() + books.asked);
-        if room < least.max(1) {
+        let spare = if least <= 1 { 1 } else { self.budget.bytes() / 4 };
+        let full = books.bytes + spare > self.budget.bytes() && !books.held.is_empty();
+        if room < least.max(1) || full {
             books.wants_room = Some(cx.waker().clone());
             return Poll::Pending;
         }
         let asked = room.min(most);
         books.asked += asked;
-        Poll::Ready(asked)
+        Poll::Ready((asked, self.budget.less(books.bytes)))
     }
 
     /// Ends a claim call that room for `asked` messages was kept for, and takes in what it brought.
@@ -102,7 +115,7 @@ impl Holdings {
         let mut books = self.books();
         books.asked -= asked;
         books.tally.claimed += claims.len() as u64;
-        let taken = claims.into_iter().map(|claimed| (books.hold(&claimed.receipt, term), claimed));
+        let taken = claims.into_iter().map(|claimed| (books.hold(&claimed, term), claimed));
         taken.collect()
     }
 
@@ -152,7 +165,7 @@ impl Holdings {
         let mut books = self.books();
         for (ticket, event, settled) in conclusions {
             // A claim whose settlement nobody waited for any longer has been counted when it was let go.
-            if books.held.remove(&ticket).is_some() {
+            if books.remove(ticket).is_some() {
                 books.tally.count(event, settled);
                 books.given_back |= event == Event::Release;
             }
@@ -168,7 +181,7 @@ impl Holdings {
     /// Forgets a claim that its holder has dropped; does nothing to one that has been settled.
     pub(crate) fn let_go(&self, ticket: Ticket) -> bool {
         let mut books = self.books();
-        let Some(held) = books.held.remove(&ticket) else { return false };
+        let Some(held) = books.remove(ticket) else { return false };
         match held.stage {
             Stage::Lost => books.tally.superseded += 1,
             Stage::Out => {
@@ -307,16 +320,24 @@ pub(crate) enum Wanted {
 }
 
 impl Books {
-    fn hold(&mut self, receipt: &Receipt, term: Term) -> Ticket {
+    fn hold(&mut self, claimed: &Claimed, term: Term) -> Ticket {
         let ticket = Ticket(self.next);
         self.next += 1;
-        let held = Held { stage: Stage::Buffered, receipt: receipt.clone(), term, renewal: None };
+        let (receipt, bytes) = (claimed.receipt.clone(), claimed.message.payload.bytes().len());
+        self.bytes += bytes;
+        let held = Held { stage: Stage::Buffered, bytes, receipt, term, renewal: None };
         self.held.insert(ticket, held);
         ticket
     }
 
+    fn remove(&mut self, ticket: Ticket) -> Option<Held> {
+        let held = self.held.remove(&ticket)?;
+        self.bytes -= held.bytes;
+        Some(held)
+    }
+
     fn drop_lost(&mut self, ticket: Ticket) {
-        self.held.remove(&ticket);
+        self.remove(ticket);
         self.tally.superseded += 1;
     }
 }

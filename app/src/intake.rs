@@ -4,7 +4,7 @@ use std::{
     time::Duration,
 };
 
-use claimstream_domain::{ClaimId, ClaimRequest, Claimed, Found, Next, Pace, QueueName};
+use claimstream_domain::{ByteBudget, ClaimId, ClaimRequest, Claimed, Found, Next, Pace, QueueName};
 use claimstream_ports::{StoreError, Wakeup};
 use futures::{
     FutureExt,
@@ -60,6 +60,7 @@ enum Stage {
 struct Call {
     claim: ClaimId,
     asked: usize,
+    budget: ByteBudget,
     sent: Duration,
     answer: BoxFuture<'static, Result<Vec<Claimed>, StoreError>>,
 }
@@ -91,14 +92,14 @@ impl Intake {
             match &mut self.stage {
                 Stage::Ready if self.stopping => self.stage = Stage::Stopped,
                 Stage::Ready => {
-                    let asked = ready!(self.poll_room(cx, hungry));
+                    let (asked, budget) = ready!(self.poll_room(cx, hungry));
                     self.listen(cx);
-                    self.stage = Stage::Claiming(self.call(asked));
+                    self.stage = Stage::Claiming(self.call(asked, budget));
                 }
                 Stage::Claiming(call) => {
                     let answer = ready!(call.answer.poll_unpin(cx));
-                    let (claim, asked, sent) = (call.claim, call.asked, call.sent);
-                    return Poll::Ready(self.conclude(claim, asked, sent, answer));
+                    let Call { claim, asked, budget, sent, .. } = *call;
+                    return Poll::Ready(self.conclude(claim, asked, budget, sent, answer));
                 }
                 Stage::Waiting(wait) => {
                     self.ear = ready!(wait.poll_unpin(cx));
@@ -137,18 +138,19 @@ impl Intake {
         matches!(self.stage, Stage::Stopped)
     }
 
-    fn poll_room(&self, cx: &mut Context<'_>, hungry: bool) -> Poll<usize> {
+    fn poll_room(&self, cx: &mut Context<'_>, hungry: bool) -> Poll<(usize, ByteBudget)> {
         let config = &self.setup.config;
         let batch = config.batch.min(config.prefetch) as usize;
         let least = if hungry { 1 } else { batch.div_ceil(2) };
         self.holdings.poll_room(cx, least, batch)
     }
 
-    fn call(&self, asked: usize) -> Call {
+    fn call(&self, asked: usize, budget: ByteBudget) -> Call {
         let claim = self.setup.fresh_claim_id();
         let request = ClaimRequest {
             queue: self.queue.clone(),
             limit: asked as u32,
+            budget,
             lease: self.setup.config.lease,
             claim,
             owner: self.setup.owner.clone(),
@@ -159,7 +161,7 @@ impl Intake {
         let bound = setup.term(sent).deadline - sent;
         let answer = async move { setup.within(bound, "claim", setup.strategy.claim(&request)).await };
         let answer = answer.instrument(span).boxed();
-        Call { claim, asked, sent, answer }
+        Call { claim, asked, budget, sent, answer }
     }
 
     /// Takes the answer to a call in and decides what follows it.
@@ -167,10 +169,11 @@ impl Intake {
         &mut self,
         claim: ClaimId,
         asked: usize,
+        budget: ByteBudget,
         sent: Duration,
         answer: Result<Vec<Claimed>, StoreError>,
     ) -> Result<Haul, RelayError> {
-        self.rest(self.found(&answer, asked));
+        self.rest(self.found(&answer, asked, budget));
         let (claims, judged) = match answer {
             Ok(claims) => {
                 tracing::debug!(queue = %self.queue, %claim, asked, found = claims.len(), "claimed");
@@ -198,12 +201,12 @@ impl Intake {
 
     /// What a call brought. Messages that were given back come again at once, so a call after which some were counts as
     /// one in vain: whoever gave them back wants a rest.
-    fn found(&self, answer: &Result<Vec<Claimed>, StoreError>, asked: usize) -> Found {
+    fn found(&self, answer: &Result<Vec<Claimed>, StoreError>, asked: usize, budget: ByteBudget) -> Found {
         let given_back = self.holdings.take_given_back();
         match answer {
             Err(_) => Found::Failed,
             Ok(claims) if claims.is_empty() || given_back => Found::Nothing,
-            Ok(claims) if claims.len() < asked => Found::Some,
+            Ok(claims) if claims.len() < asked && !is_heavy(claims, budget) => Found::Some,
             Ok(_) => Found::Full,
         }
     }
@@ -267,4 +270,10 @@ impl Intake {
 fn ear_on(wakeup: &Arc<dyn Wakeup>, queue: &QueueName) -> Ear {
     let (wakeup, queue) = (Arc::clone(wakeup), queue.clone());
     async move { wakeup.wait(&queue).await }.boxed()
+}
+
+/// Whether it may have been the payloads that there was no more room for.
+fn is_heavy(claims: &[Claimed], budget: ByteBudget) -> bool {
+    let bytes: usize = claims.iter().map(|claimed| claimed.message.payload.bytes().len()).sum();
+    bytes >= budget.bytes() / 2
 }

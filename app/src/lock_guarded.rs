@@ -117,6 +117,7 @@ mod tests {
 
     fn request() -> ClaimRequest {
         ClaimRequest {
+            budget: Default::default(),
             queue: QueueName::new("orders").unwrap(),
             limit: 7,
             lease: Lease::default(),

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use claimstream_domain::{Invalid, Lease, Pacing, QueueName, RetryPolicy};
+use claimstream_domain::{ByteBudget, ClaimRequest, Invalid, Lease, Pacing, QueueName, RetryPolicy};
 
 /// How a relay claims, holds and settles.
 ///
@@ -16,7 +16,7 @@ use claimstream_domain::{Invalid, Lease, Pacing, QueueName, RetryPolicy};
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RelayConfig {
-    /// The most messages asked for in one claim; 100.
+    /// The most messages asked for in one claim; 100, at most 10,000.
     pub batch: u32,
     /// The most messages that one stream has leased and not yet settled; 200. Under `shard_lease` the outbox may lease some
     /// more ahead of it.
@@ -24,6 +24,9 @@ pub struct RelayConfig {
     /// A consumer must get through that many within a lease, or what waits too long is given back untried. Where handlers
     /// are done at once, eight batches are the fastest under `shard_lease`: it reads four ahead while four are settled.
     pub prefetch: u32,
+    /// The most bytes of payloads that one stream has leased and not yet settled; 64 MiB. One message more may pass, whatever it
+    /// weighs. Under `shard_lease` the outbox may lease one MiB more ahead of it.
+    pub prefetch_bytes: ByteBudget,
     /// How long a claim lasts; 30 s.
     pub lease: Lease,
     /// How claims are spaced; 20 ms to 5 s while there is nothing to claim. So a new message waits for an idle relay for 2 s on
@@ -31,7 +34,7 @@ pub struct RelayConfig {
     pub pacing: Pacing,
     /// How often and after which waits a failed message is tried again.
     pub retry: RetryPolicy,
-    /// The most settlements written in one call; 100.
+    /// The most settlements written in one call; 100, at most 10,000.
     pub settle_batch: u32,
     /// The longest that a settlement waits for others to be written with; 10 ms.
     pub settle_age: Duration,
@@ -61,9 +64,9 @@ impl RelayConfig {
 
     /// Refuses settings with which a stream could never work.
     pub(crate) fn check_stream(&self) -> Result<(), Invalid> {
-        at_least_one("batch", self.batch)?;
+        within_a_statement("batch", self.batch)?;
         at_least_one("prefetch", self.prefetch)?;
-        at_least_one("settle_batch", self.settle_batch)?;
+        within_a_statement("settle_batch", self.settle_batch)?;
         self.pacing.check()?;
         self.retry.check()?;
         if self.handle_timeout.is_zero() {
@@ -106,6 +109,7 @@ impl Default for RelayConfig {
         Self {
             batch: 100,
             prefetch: 200,
+            prefetch_bytes: ByteBudget::default(),
             lease: Lease::default(),
             pacing: Pacing::default(),
             retry: RetryPolicy::default(),
@@ -124,6 +128,16 @@ fn at_least_one(what: &'static str, given: u32) -> Result<(), Invalid> {
         return Ok(());
     }
     Err(Invalid::OutOfRange { what, given: given.to_string(), allowed: "at least 1".into() })
+}
+
+/// Refuses more messages than a statement can name.
+fn within_a_statement(what: &'static str, given: u32) -> Result<(), Invalid> {
+    at_least_one(what, given)?;
+    if given <= ClaimRequest::MOST {
+        return Ok(());
+    }
+    let allowed = format!("at most {}: no statement of a database could name more", ClaimRequest::MOST);
+    Err(Invalid::OutOfRange { what, given: given.to_string(), allowed })
 }
 
 #[cfg(test)]
@@ -146,6 +160,8 @@ mod tests {
             RelayConfig { batch: 0, ..good.clone() },
             RelayConfig { prefetch: 0, ..good.clone() },
             RelayConfig { settle_batch: 0, ..good.clone() },
+            RelayConfig { batch: 33_000, ..good.clone() },
+            RelayConfig { settle_batch: 10_001, ..good.clone() },
             RelayConfig { concurrency: 0, ..good.clone() },
             RelayConfig { concurrency: 201, ..good.clone() },
             RelayConfig { prefetch: 31, ..good.clone() },

@@ -2,21 +2,28 @@ use std::fmt;
 
 use uuid::Uuid;
 
-use crate::{Invalid, Lease, Message, MessageId, QueueName, Reason, Shard};
+use crate::{ByteBudget, Invalid, Lease, Message, MessageId, QueueName, Reason, Shard};
 
 /// What a relay asks of a locking strategy: up to `limit` due messages of one queue, leased to `owner`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ClaimRequest {
     /// Which queue.
     pub queue: QueueName,
-    /// The most messages wanted, at least 1.
+    /// The most messages wanted, at least 1 and no more than [`MOST`](Self::MOST).
     pub limit: u32,
+    /// The most bytes of payloads wanted. The oldest message passes whatever it weighs.
+    pub budget: ByteBudget,
     /// How long they are wanted for.
     pub lease: Lease,
     /// A fresh id, used for this call and never again; it is the fence.
     pub claim: ClaimId,
     /// Who is asking, for people who read the table.
     pub owner: Owner,
+}
+
+impl ClaimRequest {
+    /// The most messages of one claim, and of one settlement: what a statement of any database can name.
+    pub const MOST: u32 = 10_000;
 }
 
 /// A message with the proof that it is ours for now.

@@ -19,6 +19,7 @@
 //! | what is to be done next of a saga? | [`saga::SagaPlan::next`] |
 #![forbid(unsafe_code)]
 
+mod byte_budget;
 mod claim;
 mod dead_letter;
 mod fingerprint;
@@ -48,6 +49,7 @@ pub mod timer_event;
 mod timestamp;
 mod verdict;
 
+pub use byte_budget::ByteBudget;
 pub use claim::{ClaimId, ClaimRequest, Claimed, InstanceId, Locator, Owner, Receipt};
 pub use dead_letter::{DeadLetter, DeadLetterFilter};
 pub use fingerprint::Fingerprint;

@@ -6,7 +6,8 @@ use crate::StoreError;
 /// Takes due messages with a lease, so that no two instances ever hold the same one.
 ///
 /// Implementors owe:
-/// * at most `limit` messages, all due on the store's clock, all of the asked queue, oldest due time first within a
+/// * at most `limit` messages, whose payloads come to no more than `budget` bytes, except that the first of them passes
+///   whatever it weighs; a store never has more of a claim in its memory than about twice that. All are due on the store's clock, all of the asked queue, oldest due time first within a
 ///   shard; a message that became visible after younger ones had been claimed is found within two seconds;
 /// * that each is this claim's until the lease ends, and that the attempt will count if the holder never settles it,
 ///   durable before the call returns, in a transaction of their own;

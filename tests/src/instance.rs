@@ -102,6 +102,7 @@ impl Instance {
     pub fn request(&self, limit: u32, lease: Duration) -> ClaimRequest {
         let sequence = self.claims.fetch_add(1, Ordering::SeqCst);
         ClaimRequest {
+            budget: Default::default(),
             queue: self.queue.clone(),
             limit,
             lease: Lease::new(lease).expect("a lease"),

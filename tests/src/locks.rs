@@ -342,6 +342,7 @@ fn args(queue: &QueueName, shard: u16, claim: Uuid, limit: usize) -> Args {
         ("low", vec![0_i64.into()]),
         ("limit", vec![(limit as i64).into()]),
         ("lease_end", vec![lease_end.into()]),
+        ("inline", vec![4096_i64.into()]),
     ]
 }
 

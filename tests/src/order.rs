@@ -4,12 +4,16 @@
 //! change hands. Whatever happens: what is accepted of a key is in order and without a gap, every attempt is counted, and
 //! nothing is accepted twice.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use claimstream_domain::{
-    Claimed, Disposition, MessageId, NewMessage, OrderingKey, Payload, QueueName, Reason, Settled,
+    Claimed, Disposition, MessageId, NewMessage, OrderingKey, Payload, QueueName, Reason, Settled, ShardCount,
 };
-use claimstream_sea_orm::{FrozenClock, SeaOrmOutbox};
+use claimstream_sea_orm::{FrozenClock, OpenOptions, SeaOrmOutbox};
 use proptest::{
     collection::vec,
     prelude::*,
@@ -52,6 +56,38 @@ pub fn add_to(suite: &mut Suite, venue: Arc<SeaOrmVenue>) {
         });
         run.unwrap_or_else(|failure| panic!("{failure}"));
     });
+}
+
+/// More keys than a statement of the database can name.
+pub fn add_many_keys_to(suite: &mut Suite, venue: Arc<SeaOrmVenue>) {
+    let name = format!("{}::{}::order::{MANY_KEYS}", venue.name(), venue.strategy());
+    suite.add_async_trial(&name, many_keys_wait(venue));
+}
+
+const MANY_KEYS: &str = "however_many_keys_wait_what_is_free_behind_them_is_found";
+
+/// Every key has a message that waits for its retry; behind all of them is one that is free.
+async fn many_keys_wait(venue: Arc<SeaOrmVenue>) {
+    let url = venue.fresh_database().await.expect("a database");
+    let options = OpenOptions { shards: ShardCount::new(1).expect("a shard"), ..venue.options() };
+    let outbox = SeaOrmOutbox::open(&url, options).await.expect("open");
+    let instance = Instance::new(7, Ports::of(outbox.clone()), Stage::fresh_queue(), 1);
+    let (keys, park) = match venue.name() {
+        "sqlite" => (17_000, "UPDATE claimstream_queue SET parked_until = 253402300799000000"),
+        _ => (33_000, "UPDATE claimstream_queue SET parked_until = '2100-01-01'"),
+    };
+    for some in (0..keys).collect::<Vec<_>>().chunks(1000) {
+        let some: Vec<_> = some.iter().map(|n| message(instance.queue(), &format!("account-{n}"))).collect();
+        outbox.enqueue_now(&some).await.expect("enqueue");
+    }
+    outbox.connection().execute_unprepared(park).await.expect("all of them wait");
+    let free = message(instance.queue(), "another");
+    instance.enqueue(std::slice::from_ref(&free)).await;
+    let begun = Instant::now();
+    let found = instance.claim(100).await;
+    println!("order: {}: found behind {keys} keys in {:?}", venue.name(), begun.elapsed());
+    assert_eq!(ids(&found), [free.id]);
+    assert_eq!(instance.ack(&found[0]).await, Settled::Accepted);
 }
 
 /// Adds the recipe for the order of commits to a venue on which two transactions can write at a time.

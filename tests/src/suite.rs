@@ -56,6 +56,7 @@ impl Suite {
         }
         for venue in venues.ordered {
             self.add(&venue, conformance::order(), |venue| Box::pin(async move { venue.stage().await }));
+            order::add_many_keys_to(self, venue.clone());
             order::add_to(self, venue);
         }
         for venue in venues.late {

@@ -23,6 +23,7 @@
 //!
 //! let me = InstanceId(7);
 //! let claim = |sequence| ClaimRequest {
+//!     budget: Default::default(),
 //!     queue: orders.clone(),
 //!     limit: 10,
 //!     lease: Lease::default(),

@@ -74,7 +74,10 @@ impl Outbox {
     fn claimable(&self, request: &ClaimRequest, now: Timestamp) -> Vec<MessageId> {
         let due = self.due(&request.queue, now);
         let others = due.filter(|row| row.claim != Some(request.claim));
-        others.map(|row| row.message.id).take(request.limit as usize).collect()
+        let some: Vec<&Row> = others.take(request.limit as usize).collect();
+        let payloads = some.iter().map(|row| row.message.payload.bytes().len());
+        let fitting = request.budget.fitting(None, payloads);
+        some[..fitting].iter().map(|row| row.message.id).collect()
     }
 
     fn due(&self, queue: &QueueName, now: Timestamp) -> impl Iterator<Item = &Row> {

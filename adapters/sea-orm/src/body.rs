@@ -1,7 +1,13 @@
-use claimstream_domain::{Headers, OrderingKey, Payload};
-use claimstream_ports::StoreError;
+use std::collections::HashMap;
 
-use crate::unit::Row;
+use claimstream_domain::{ByteBudget, ClaimRequest, Headers, MessageId, OrderingKey, Payload};
+use claimstream_ports::StoreError;
+use sea_orm::ConnectionTrait;
+
+use crate::{
+    args::bytes,
+    unit::{Row, Store, rows},
+};
 
 /// What a message carries, as four columns hold it: ordering_key, headers, content_type, payload.
 pub(crate) struct Body {
@@ -37,5 +43,36 @@ impl Body {
                 payload: untyped(row.maybe_bytes(first + 3)?.unwrap_or_default())?,
             }),
         }
+    }
+}
+
+/// Up to how many bytes a payload comes along with its row, where up to so many rows are read: all of them together do not
+/// weigh more than the budget, or than what they may weigh in any case.
+pub(crate) fn inline(budget: ByteBudget, rows: usize) -> i64 {
+    const LIGHT: usize = 4096;
+    i64::try_from((budget.bytes() / rows.max(1)).max(LIGHT)).unwrap_or(i64::MAX)
+}
+
+impl Store {
+    /// Reads bodies that were left out; with a budget, the heavy ones among them are still without their payloads.
+    ///
+    /// Columns: id, the four of a [`Body`], and the bytes of the payload.
+    pub(crate) async fn bodies(
+        &self,
+        on: &impl ConnectionTrait,
+        operation: &'static str,
+        ids: &[MessageId],
+        budget: Option<ByteBudget>,
+    ) -> Result<HashMap<MessageId, Row>, StoreError> {
+        let inline = budget.map_or(i64::MAX, |budget| inline(budget, ids.len()));
+        let mut bodies = HashMap::with_capacity(ids.len());
+        for ids in ids.chunks(ClaimRequest::MOST as usize) {
+            let args = self.args().with("inline", inline);
+            let args = args.with_list("ids", ids.iter().map(|id| bytes(id.uuid())));
+            for row in rows(on, operation, self.sql.body_read.bind(&args)).await? {
+                bodies.insert(MessageId::new(row.uuid(0)?), row);
+            }
+        }
+        Ok(bodies)
     }
 }

@@ -1,4 +1,5 @@
 use std::{
+    collections::HashMap,
     sync::{
         Arc, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -16,7 +17,7 @@ use sea_orm::{ConnectionTrait, DatabaseConnection, Value};
 
 use crate::{
     args::{Args, bytes},
-    body::Body,
+    body::{Body, inline},
     classify::{corrupt, may_have_committed},
     clock::micros,
     dialect::Dialect,
@@ -54,6 +55,25 @@ async fn claim(store: &Arc<Store>, request: ClaimRequest) -> Result<Vec<Claimed>
         return Claiming::new(store, &on, request).run().await;
     }
     Claiming::new(store, &store.db, request).run().await
+}
+
+/// A row of `claim_read.sql`, as far as the choice needs to know it.
+struct Taken {
+    due: i64,
+    id: MessageId,
+    bytes: usize,
+    /// Its payload was left out.
+    is_heavy: bool,
+    row: Row,
+}
+
+impl Taken {
+    fn of(row: Row) -> Result<Self, StoreError> {
+        let (due, id) = (row.int(3)?, MessageId::new(row.uuid(0)?));
+        let bytes = row.maybe_int(9)?;
+        let is_heavy = bytes.is_some() && row.maybe_lent(8)?.is_none();
+        Ok(Self { due, id, bytes: bytes.unwrap_or_default() as usize, is_heavy, row })
+    }
 }
 
 /// Where the statements of a claim run that commit themselves.
@@ -98,6 +118,9 @@ impl<'a, C: Singly> Claiming<'a, C> {
 
     /// Takes what is due, and answers all that it has taken even if it cannot take more.
     async fn run(mut self) -> Result<Vec<Claimed>, StoreError> {
+        self.request.limit = self.request.limit.min(ClaimRequest::MOST);
+        let light = self.store.weights.fitting(&self.request.queue, self.request.budget);
+        self.request.limit = self.request.limit.min(light);
         self.introduce().await?;
         match self.take_hot().await {
             Err(error) if self.taken == 0 => return Err(error),
@@ -240,6 +263,8 @@ impl<'a, C: Singly> Claiming<'a, C> {
         self.in_doubt.store(true, Ordering::Relaxed);
         store.note_trouble(&lost);
         self.on.let_go();
+        // Only how many there are is asked for.
+        let args = args.with("inline", 0_i64);
         match store.asking_back(|| rows(&store.db, CLAIM, store.sql.claim_read.bind(&args))).await {
             Ok(found) if !found.is_empty() => {
                 tracing::warn!(shard = shard.number(), count = found.len(), error = %lost, "claim read back");
@@ -249,9 +274,10 @@ impl<'a, C: Singly> Claiming<'a, C> {
         }
     }
 
-    /// Reads what was taken, with bodies, oldest first.
+    /// Reads what was taken, with bodies, oldest first, as far as the budget reaches; the others are given back.
     async fn read(&self) -> Result<Vec<Claimed>, StoreError> {
         let (store, args) = (self.store, self.read_args(&self.visited, self.lease_end));
+        let args = args.with("inline", inline(self.request.budget, self.taken as usize));
         let asked = Instant::now();
         let found = match rows(self.on, CLAIM, store.sql.claim_read.bind(&args)).await {
             Ok(found) => found,
@@ -263,33 +289,63 @@ impl<'a, C: Singly> Claiming<'a, C> {
             }
         };
         if let (Dialect::MySql, Some(row)) = (store.dialect, found.first()) {
-            store.clock.note(row.int(9)?, asked);
+            store.clock.note(row.int(10)?, asked);
         }
+        let mut found = found.into_iter().map(Taken::of).collect::<Result<Vec<_>, _>>()?;
+        found.sort_by_key(|taken| (taken.due, taken.id));
+        let bytes = found.iter().map(|taken| taken.bytes);
+        store.weights.note(&self.request.queue, bytes.clone().sum(), found.len());
+        let fitting = self.request.budget.fitting(None, bytes);
+        let left_out = found[..fitting].iter().filter(|taken| taken.is_heavy).map(|taken| taken.id);
+        let bodies = self.bodies(left_out.collect()).await?;
         let in_full = !self.in_doubt.load(Ordering::Relaxed) && found.len() == self.taken as usize;
         let (mut claimed, mut unreadable) = (Vec::with_capacity(found.len()), Vec::new());
-        for row in &found {
-            let receipt = self.receipt(row)?;
+        let mut too_many = Vec::new();
+        for (n, taken) in found.iter().enumerate() {
+            let receipt = self.receipt(&taken.row)?;
             if in_full {
                 store.takings.note(receipt.claim, receipt.shard, receipt.message);
             }
-            match self.claimed(row, receipt.clone()) {
+            if n >= fitting {
+                too_many.push(Settlement { receipt, disposition: Disposition::Returned });
+                continue;
+            }
+            match self.claimed(&taken.row, bodies.get(&taken.id), receipt.clone()) {
                 Ok(readable) => claimed.push(readable),
                 Err(why) => unreadable.push(given_up(receipt, &why)),
             }
         }
         self.bury(unreadable).await;
+        self.give_back(too_many).await;
         for shard in &self.visited {
             let of_shard = claimed.iter().filter(|(_, claimed)| claimed.message.shard == *shard);
             if let Some(oldest) = of_shard.map(|(due, _)| *due).min() {
                 store.lanes.raise(&self.request.queue, *shard, oldest, store.clock.elapsed());
             }
         }
-        claimed.sort_by_key(|(due, claimed)| (*due, claimed.message.id));
         Ok(claimed.into_iter().map(|(_, claimed)| claimed).collect())
     }
 
-    fn claimed(&self, row: &Row, receipt: Receipt) -> Result<(i64, Claimed), StoreError> {
-        let Body { ordering_key, headers, payload } = Body::read(row, 5)?;
+    async fn bodies(&self, left_out: Vec<MessageId>) -> Result<HashMap<MessageId, Row>, StoreError> {
+        let store = self.store;
+        match store.bodies(self.on, CLAIM, &left_out, None).await {
+            Err(lost) => {
+                store.note_trouble(&lost);
+                self.on.let_go();
+                store.asking_back(|| store.bodies(&store.db, CLAIM, &left_out, None)).await
+            }
+            bodies => bodies,
+        }
+    }
+
+    fn claimed(
+        &self,
+        row: &Row,
+        left_out: Option<&Row>,
+        receipt: Receipt,
+    ) -> Result<(i64, Claimed), StoreError> {
+        let body = left_out.map_or_else(|| Body::read(row, 5), |row| Body::read(row, 1));
+        let Body { ordering_key, headers, payload } = body?;
         let (id, queue, shard) = (receipt.message, self.request.queue.clone(), receipt.shard);
         let message = Message { id, queue, shard, ordering_key, headers, payload };
         let last_error = row.maybe_text(4)?.map(Reason::new);
@@ -318,6 +374,19 @@ impl<'a, C: Singly> Claiming<'a, C> {
             // They come back when their lease ends.
             Err(error) => tracing::error!(count, %error, "messages cannot be read"),
         }
+    }
+
+    /// Gives back what the budget does not reach for; it is due at once.
+    async fn give_back(&self, too_many: Vec<Settlement>) {
+        if too_many.is_empty() {
+            return;
+        }
+        self.on.let_go();
+        if let Err(error) = self.store.settle(&too_many).await {
+            // They come back when their lease ends.
+            tracing::warn!(count = too_many.len(), %error, "not given back");
+        }
+        too_many.iter().for_each(|one| self.store.lanes.full(&self.request.queue, one.receipt.shard));
     }
 
     fn read_args(&self, shards: &[Shard], lease_end: i64) -> Args {

@@ -169,6 +169,8 @@ impl Store {
                 .with("claim", crate::args::bytes(uuid::Uuid::nil()))
                 .with("lease_end", 1_i64)
                 .with("low", 0_i64)
+                .with("holder", self.holder.clone())
+                .with("inline", 0_i64)
                 .with("limit", 100_i64);
             let mut statement = sql.bind(&args);
             statement.sql = format!("EXPLAIN FORMAT=TRADITIONAL {}", statement.sql);

@@ -53,6 +53,7 @@ mod sweep;
 mod takings;
 mod transaction;
 mod unit;
+mod weights;
 
 pub use classify::store_error;
 pub use clock::FrozenClock;

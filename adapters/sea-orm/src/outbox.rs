@@ -168,6 +168,7 @@ impl SeaOrmOutbox {
                 introductions: Default::default(),
                 last_lease: Default::default(),
                 takings: Default::default(),
+                weights: Default::default(),
                 outcomes: Default::default(),
                 upkeep: Upkeep::new(
                     options.retention,

@@ -42,7 +42,7 @@ macro_rules! statements {
 
 statements! {
     both:
-        claim_take, claim_read, peek, instance,
+        claim_take, claim_read, body_read, peek, instance,
         settle_done, settle_done_whole, settle_retry, settle_return, settle_dead, settle_find, settle_trace,
         settle_standing, renew,
         lease_peek, lease_insert, lease_write, lease_prove, lease_token, lease_over, lease_end, lease_read, lease_read_on, lease_charge, lease_count, lease_done,

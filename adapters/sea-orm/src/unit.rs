@@ -29,6 +29,7 @@ use crate::{
     strategy::Strategy,
     sweep::Upkeep,
     takings::Takings,
+    weights::Weights,
 };
 
 /// What every unit of work needs; shared by all handles of one outbox.
@@ -54,6 +55,7 @@ pub(crate) struct Store {
     pub(crate) introductions: Introductions,
     pub(crate) last_lease: Mutex<Option<(ClaimId, i64)>>,
     pub(crate) takings: Takings,
+    pub(crate) weights: Weights,
     pub(crate) outcomes: Arc<Gather<MessageOutcome>>,
     pub(crate) upkeep: Upkeep,
     pub(crate) runtime: tokio::runtime::Handle,

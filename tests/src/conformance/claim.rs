@@ -1,6 +1,9 @@
-use std::{collections::HashSet, time::Duration};
+use std::{
+    collections::{BTreeSet, HashSet},
+    time::Duration,
+};
 
-use claimstream_domain::{Claimed, Lease, NewMessage, QueueName};
+use claimstream_domain::{ByteBudget, ClaimRequest, Claimed, Lease, MessageId, NewMessage, QueueName};
 use futures::future::join_all;
 
 use super::{Clause, clauses};
@@ -11,6 +14,9 @@ pub const CLAUSES: &[Clause<Stage>] = clauses!["claim":
     a_claimed_message_is_not_claimed_again_while_leased,
     a_claim_takes_at_most_its_limit,
     a_claim_of_everything_takes_everything,
+    a_claim_brings_no_more_bytes_than_its_budget_and_leaves_the_rest_untried,
+    a_message_larger_than_the_budget_is_claimed_all_the_same,
+    a_claim_may_ask_for_more_than_a_statement_can_name,
     a_claim_takes_only_the_asked_queue,
     queue_names_that_differ_only_in_case_are_two_queues,
     an_empty_queue_gives_an_empty_answer,
@@ -75,6 +81,66 @@ pub async fn a_claim_of_everything_takes_everything(stage: Stage) {
     sent.sort();
     found.sort();
     assert_eq!(found, sent);
+}
+
+pub async fn a_claim_brings_no_more_bytes_than_its_budget_and_leaves_the_rest_untried(stage: Stage) {
+    let sent = heavy(&stage, &[40_000; 7]).await;
+    let claims = claims_within(&stage, 100_000, sent.len()).await;
+    for claim in &claims {
+        let bytes: usize = claim.iter().map(|claimed| claimed.message.payload.bytes().len()).sum();
+        assert!(bytes <= 100_000, "{bytes} bytes in {} messages", claim.len());
+    }
+    let all = claims.concat();
+    assert_eq!(ids(&all), sent);
+    assert!(all.iter().all(|claimed| claimed.attempt == 1), "an attempt was counted");
+    assert!(all.iter().all(|claimed| claimed.message.payload.bytes()[..3] == [0, 1, 2]));
+}
+
+pub async fn a_message_larger_than_the_budget_is_claimed_all_the_same(stage: Stage) {
+    let sent = heavy(&stage, &[10, 90_000, 80_000, 10, 10]).await;
+    let claims = claims_within(&stage, 1000, sent.len()).await;
+    assert!(claims.iter().all(|claim| claim.len() <= 2), "two large ones together, or one with others");
+    let all = claims.concat();
+    assert_eq!(ids(&all), sent);
+    assert!(all.iter().all(|claimed| claimed.attempt == 1), "an attempt was counted");
+}
+
+pub async fn a_claim_may_ask_for_more_than_a_statement_can_name(stage: Stage) {
+    let sent = stage.enqueue(5).await;
+    let mut taken = Vec::new();
+    for _ in 0..20 {
+        taken.extend(stage.store.claim(u32::MAX).await);
+    }
+    assert_eq!(
+        taken.iter().map(|claimed| claimed.message.id).collect::<BTreeSet<_>>(),
+        BTreeSet::from_iter(sent)
+    );
+}
+
+/// Messages of one shard that carry so many bytes, one microsecond after the other.
+async fn heavy(stage: &Stage, payloads: &[usize]) -> Vec<MessageId> {
+    let mut sent = Vec::new();
+    for bytes in payloads {
+        let message = stage.message_of(*bytes);
+        sent.push(message.id);
+        stage.store.enqueue(&[message]).await;
+        stage.advance(Duration::from_micros(1)).await;
+    }
+    sent
+}
+
+/// Claims with a budget until there are so many messages, or none come.
+async fn claims_within(stage: &Stage, bytes: usize, wanted: usize) -> Vec<Vec<Claimed>> {
+    let budget = ByteBudget::new(bytes).expect("a budget");
+    let mut claims: Vec<Vec<Claimed>> = Vec::new();
+    for _ in 0..50 {
+        if claims.iter().map(Vec::len).sum::<usize>() >= wanted {
+            break;
+        }
+        let request = ClaimRequest { budget, ..stage.store.request(10, LEASE) };
+        claims.push(stage.store.claim_as(&request).await);
+    }
+    claims
 }
 
 pub async fn a_claim_takes_only_the_asked_queue(stage: Stage) {

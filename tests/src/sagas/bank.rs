@@ -185,6 +185,7 @@ impl<D: Database> Bank<D> {
         let (me, sequence) =
             (InstanceId(u64::from(std::process::id())), self.claims.fetch_add(1, Ordering::SeqCst));
         let request = ClaimRequest {
+            budget: Default::default(),
             queue: queue.clone(),
             limit,
             lease: Lease::new(self.lease).expect("a lease"),

@@ -11,7 +11,7 @@ use claimstream::{
     Claim, Claims, DeadLetterClass, DeadLetterEvent, LocalWakeup, Relay, RelayConfig, Verdict, handler_fn,
 };
 use claimstream_domain::{
-    ClaimRequest, Claimed, Lease, MessageId, Pacing, QueueName, Receipt, Renewed, RetryPolicy,
+    ByteBudget, ClaimRequest, Claimed, Lease, MessageId, Pacing, QueueName, Receipt, Renewed, RetryPolicy,
     Settled::{self, Accepted},
     Settlement,
 };
@@ -30,6 +30,7 @@ pub const SCENARIOS: &[Clause<Stage>] = clauses!["scenarios":
     a0_8_a_message_that_is_dropped_each_time_holds_nothing_up_and_is_dead_in_the_end,
     a0_8_a_handler_that_hangs_has_failed_its_attempt,
     a1_4_a_consumer_that_stops_pulling_holds_no_more_than_its_prefetch,
+    a1_4_a_consumer_that_stops_pulling_holds_no_more_bytes_than_its_prefetch,
     a1_4_a_closed_stream_frees_what_was_not_handled,
     a1_4_a_dropped_stream_frees_what_was_not_handled_when_the_lease_ends,
     a1_4_a_closed_stream_leaves_nothing_leased_ahead,
@@ -145,6 +146,28 @@ pub async fn a1_4_a_consumer_that_stops_pulling_holds_no_more_than_its_prefetch(
     }
     assert!(leased(&stage).await <= 10);
     assert_eq!(stage.rival.status().await.map(|status| status.depth), Some(20));
+}
+
+pub async fn a1_4_a_consumer_that_stops_pulling_holds_no_more_bytes_than_its_prefetch(stage: Stage) {
+    for _ in 0..6 {
+        stage.store.enqueue(&[stage.message_of(40_000)]).await;
+        stage.advance(Duration::from_micros(1)).await;
+    }
+    let prefetch_bytes = ByteBudget::new(100_000).expect("a budget");
+    let mut process = Process::new(&stage.store, RelayConfig { prefetch_bytes, ..config(10) });
+    let mut done = 0;
+    while done < 6 {
+        let mut held = Vec::new();
+        while let Some(claim) = process.next().await {
+            held.push(claim);
+        }
+        assert!((1..=3).contains(&held.len()), "{} messages of 40 kB are held", held.len());
+        done += held.len();
+        for claim in held {
+            assert_eq!(claim.attempt(), 1);
+            assert_eq!(process.ack(claim).await, Accepted);
+        }
+    }
 }
 
 pub async fn a1_4_a_closed_stream_frees_what_was_not_handled(stage: Stage) {

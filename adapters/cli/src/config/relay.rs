@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use claimstream::RelayConfig;
-use claimstream_domain::{InstanceId, Invalid, Lease, Owner, Pacing, QueueName, RetryPolicy};
+use claimstream_domain::{ByteBudget, InstanceId, Invalid, Lease, Owner, Pacing, QueueName, RetryPolicy};
 
 use super::{Contradiction, Setting};
 
@@ -12,6 +12,8 @@ pub struct Relay {
     pub batch: u32,
     /// The most messages that a pipeline holds at a time, claimed and not yet settled; 200 unless told otherwise.
     pub prefetch: u32,
+    /// The most bytes of payloads that a pipeline holds at a time; 64 MiB unless told otherwise.
+    pub prefetch_bytes: ByteBudget,
     /// How long a claim lasts unless it is renewed; 30 s unless told otherwise.
     pub lease: Lease,
     /// How many messages a pipeline handles at the same time; 32 unless told otherwise.
@@ -40,6 +42,7 @@ impl Relay {
         RelayConfig {
             batch: self.batch,
             prefetch: self.prefetch,
+            prefetch_bytes: self.prefetch_bytes,
             lease: self.lease,
             pacing: Pacing { idle_min: self.idle_min, idle_max: self.idle_max },
             retry,
@@ -55,6 +58,7 @@ impl Relay {
     pub(super) fn each(&mut self, visit: &mut dyn FnMut(&str, &mut dyn Setting)) {
         visit("relay.batch", &mut self.batch);
         visit("relay.prefetch", &mut self.prefetch);
+        visit("relay.prefetch_bytes", &mut self.prefetch_bytes);
         visit("relay.lease", &mut self.lease);
         visit("relay.concurrency", &mut self.concurrency);
         visit("relay.settle_batch", &mut self.settle_batch);
@@ -96,6 +100,7 @@ impl Default for Relay {
         Self {
             batch: usual.batch,
             prefetch: usual.prefetch,
+            prefetch_bytes: usual.prefetch_bytes,
             lease: usual.lease,
             concurrency: usual.concurrency,
             settle_batch: usual.settle_batch,

@@ -1,7 +1,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use claimstream_channels::{Endpoint, SmtpServer};
-use claimstream_domain::{Jitter, Lease, QueueName, Retention, ShardCount};
+use claimstream_domain::{ByteBudget, Jitter, Lease, QueueName, Retention, ShardCount};
 use claimstream_sea_orm::{Order, StrategyChoice};
 
 use super::keys::nearest;
@@ -58,7 +58,7 @@ macro_rules! number {
     };
 }
 
-number!(u16, u32);
+number!(u16, u32, usize);
 
 impl Written for bool {
     fn read(text: &str) -> Result<Self, String> {
@@ -118,6 +118,16 @@ impl Written for Lease {
 
     fn write(&self) -> String {
         self.duration().write()
+    }
+}
+
+impl Written for ByteBudget {
+    fn read(text: &str) -> Result<Self, String> {
+        ByteBudget::new(usize::read(text)?).map_err(|e| e.to_string())
+    }
+
+    fn write(&self) -> String {
+        self.bytes().to_string()
     }
 }
 

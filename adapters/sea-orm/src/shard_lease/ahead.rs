@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use claimstream_domain::{Claimed, Lease, QueueName, Receipt};
+use claimstream_domain::{ByteBudget, Claimed, Lease, QueueName, Receipt};
 use tokio::sync::{OwnedRwLockReadGuard, RwLock};
 
 /// Messages that were read and noted in a lease row beyond those that a claim asked for, for the claims after it.
@@ -61,7 +61,7 @@ impl Ahead {
     const MOST_SHARE: usize = 4;
     /// The most messages that one read brings for others than the claim itself.
     const MOST: usize = 1000;
-    /// The most bytes that those come to, if they weigh what the newest full read has found.
+    /// The most bytes that those come to.
     const MOST_BYTES: usize = 1 << 20;
     const CALM: u32 = 16;
     /// How long messages may wait; their lease is longer by that.
@@ -69,7 +69,12 @@ impl Ahead {
     /// Under a shorter lease what waits too long could not be given back in time.
     const LEAST_LEASE: Duration = Duration::from_millis(1600);
 
-    /// How many messages to read for a claim that wants so many.
+    /// How much one read may bring for others than the claim itself.
+    pub(crate) fn budget() -> ByteBudget {
+        ByteBudget::default().lowered_to(Self::MOST_BYTES)
+    }
+
+    /// How many messages to read for a claim that wants so many; ahead no more than probably fit.
     pub(crate) fn reach(&self, queue: &QueueName, wanted: usize, lease: Lease) -> usize {
         if wanted < Self::LEAST_CLAIM || lease.duration() < Self::LEAST_LEASE {
             return wanted;
@@ -102,17 +107,27 @@ impl Ahead {
         !std::mem::replace(&mut state.tended, true)
     }
 
-    /// The next messages that wait and can be leased for so long, no more than `limit`.
-    pub(crate) fn next(&self, queue: &QueueName, limit: usize, lease: Lease, now: Duration) -> Vec<Claimed> {
+    /// The next messages that wait and can be leased for so long, no more than `limit` and than the budget reaches for.
+    pub(crate) fn next(
+        &self,
+        queue: &QueueName,
+        limit: usize,
+        budget: ByteBudget,
+        lease: Lease,
+        now: Duration,
+    ) -> Vec<Claimed> {
         self.with(queue, |pages| {
-            let mut taken = Vec::new();
+            let (mut taken, mut in_hand) = (Vec::new(), None);
             for page in &mut pages.pages {
                 if page.lost.load(Ordering::Relaxed) {
                     page.waiting.clear();
                 }
                 if now < page.until && lease <= page.lease {
+                    let bytes = |claimed: &Claimed| claimed.message.payload.bytes().len();
                     let some = page.waiting.len().min(limit - taken.len());
-                    taken.extend(page.waiting.drain(..some));
+                    let fitting = budget.fitting(in_hand, page.waiting.iter().take(some).map(bytes));
+                    taken.extend(page.waiting.drain(..fitting));
+                    in_hand = (!taken.is_empty()).then(|| taken.iter().map(bytes).sum());
                 }
             }
             pages.pages.retain(|page| !page.waiting.is_empty());
@@ -214,18 +229,30 @@ mod tests {
         let ahead = Ahead::default();
         assert!(ahead.keep(&queue(), page(1..4, 11)));
         assert!(!ahead.keep(&queue(), page(4..6, 11)), "somebody looks after it already");
-        assert_eq!(ids(&ahead.next(&queue(), 2, lease(30), NOW)), [1, 2]);
-        assert_eq!(ids(&ahead.next(&queue(), 9, lease(30), NOW)), [3, 4, 5]);
-        assert!(ahead.next(&queue(), 9, lease(30), NOW).is_empty());
+        assert_eq!(ids(&ahead.next(&queue(), 2, ByteBudget::default(), lease(30), NOW)), [1, 2]);
+        assert_eq!(ids(&ahead.next(&queue(), 9, ByteBudget::default(), lease(30), NOW)), [3, 4, 5]);
+        assert!(ahead.next(&queue(), 9, ByteBudget::default(), lease(30), NOW).is_empty());
         assert_eq!(ahead.tend(NOW), (vec![], false));
         assert!(ahead.keep(&queue(), page(7..8, 11)), "the last one who looked after it has left");
+    }
+
+    #[test]
+    fn what_waits_is_handed_out_as_far_as_the_budget_reaches() {
+        let ahead = Ahead::default();
+        ahead.keep(&queue(), page(1..4, 11));
+        ahead.keep(&queue(), page(4..5, 11));
+        let next = |bytes| {
+            let budget = ByteBudget::new(bytes).expect("a budget");
+            ids(&ahead.next(&queue(), 9, budget, lease(30), NOW))
+        };
+        assert_eq!((next(1), next(5), next(9)), (vec![1], vec![2, 3], vec![4]), "two bytes each");
     }
 
     #[test]
     fn what_has_waited_too_long_goes_back_and_is_not_handed_out() {
         let ahead = Ahead::default();
         ahead.keep(&queue(), page(1..3, 10));
-        assert!(ahead.next(&queue(), 9, lease(30), NOW).is_empty());
+        assert!(ahead.next(&queue(), 9, ByteBudget::default(), lease(30), NOW).is_empty());
         assert_eq!(ahead.stale(&queue(), NOW).len(), 2);
         ahead.keep(&queue(), page(1..3, 10));
         ahead.keep(&queue(), page(3..4, 11));
@@ -240,8 +267,8 @@ mod tests {
         let ahead = Ahead::default();
         ahead.keep(&queue(), page(1..3, 11));
         ahead.keep(&queue(), Page { lease: lease(60), ..page(3..4, 11) });
-        assert_eq!(ids(&ahead.next(&queue(), 9, lease(31), NOW)), [3]);
-        assert_eq!(ids(&ahead.next(&queue(), 9, lease(1), NOW)), [1, 2]);
+        assert_eq!(ids(&ahead.next(&queue(), 9, ByteBudget::default(), lease(31), NOW)), [3]);
+        assert_eq!(ids(&ahead.next(&queue(), 9, ByteBudget::default(), lease(1), NOW)), [1, 2]);
         ahead.full(&queue(), 500);
         assert_eq!(ahead.reach(&queue(), 100, lease(1)), 100);
     }
@@ -254,7 +281,7 @@ mod tests {
         also_lost.lost.store(true, Ordering::Relaxed);
         ahead.keep(&queue(), lost);
         ahead.keep(&queue(), page(3..4, 11));
-        assert_eq!(ids(&ahead.next(&queue(), 9, lease(30), NOW)), [3]);
+        assert_eq!(ids(&ahead.next(&queue(), 9, ByteBudget::default(), lease(30), NOW)), [3]);
         ahead.keep(&queue(), also_lost);
         assert!(ahead.all(&queue()).is_empty());
     }

@@ -12,6 +12,7 @@ mod give_back;
 mod hold;
 mod lease_row;
 mod lone;
+mod passed;
 mod pick;
 mod settle;
 
@@ -21,12 +22,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use claimstream_domain::{
-    ClaimRequest, Claimed, Locator, MessageId, OrderingKey, Receipt, Settlement, Shard,
-};
+use claimstream_domain::{ClaimRequest, Claimed, Locator, MessageId, Receipt, Settlement, Shard};
 use claimstream_ports::StoreError;
 use sea_orm::{ConnectionTrait, Value};
 use tokio::sync::OwnedMutexGuard;
+use uuid::Uuid;
 
 pub(crate) use self::{
     ahead::Ahead,
@@ -43,7 +43,8 @@ use self::{
     pick::{Candidate, Picked, pick},
 };
 use crate::{
-    args::Args,
+    args::{Args, bytes},
+    body::inline,
     claim::given_up,
     clock::micros,
     sql::Sql,
@@ -78,10 +79,12 @@ async fn claim_on<C: ConnectionTrait>(
         request,
         visited: Vec::new(),
         taken: Vec::new(),
+        is_cut_short: false,
         unreadable: Vec::new(),
         oldest: None,
         newest: None,
     };
+    claiming.request.limit = claiming.request.limit.min(ClaimRequest::MOST);
     let ended = claiming.run().await;
     let Claiming { taken, unreadable, .. } = claiming;
     if !unreadable.is_empty() {
@@ -101,6 +104,8 @@ struct Claiming<'a, C> {
     request: ClaimRequest,
     visited: Vec<Shard>,
     taken: Vec<Claimed>,
+    /// There was more than the budget reached for.
+    is_cut_short: bool,
     unreadable: Vec<Settlement>,
     /// The oldest due time that the newest look into a shard has found.
     oldest: Option<i64>,
@@ -136,10 +141,15 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
     async fn take_what_waits(&mut self) {
         let (store, queue) = (self.store, &self.request.queue);
         let _ = give_back(Arc::clone(store), store.ahead.stale(queue, store.clock.elapsed())).await;
-        self.taken = store.ahead.next(queue, self.wanted(), self.request.lease, store.clock.elapsed());
+        let (wanted, budget, lease) = (self.wanted(), self.request.budget, self.request.lease);
+        self.taken = store.ahead.next(queue, wanted, budget, lease, store.clock.elapsed());
     }
 
+    /// How many more; none if the budget is spent.
     fn wanted(&self) -> usize {
+        if self.is_cut_short {
+            return 0;
+        }
         (self.request.limit as usize).saturating_sub(self.taken.len())
     }
 
@@ -182,10 +192,10 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
             store.ahead.reach(&queue, wanted, self.request.lease)
         };
         let mut count = self.take(&mut hold, shard, low, reach).await?;
-        if count < wanted && low > 0 && hold.footing != Footing::Lost {
+        if count < wanted && low > 0 && !self.is_cut_short && hold.footing != Footing::Lost {
             count += self.take(&mut hold, shard, 0, self.wanted()).await?;
         }
-        match count == wanted {
+        match count == wanted || self.is_cut_short {
             true => store.lanes.full(&queue, shard),
             false => store.lanes.short(&queue, shard),
         }
@@ -207,14 +217,16 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
         reach: usize,
     ) -> Result<usize, StoreError> {
         let begun = self.store.clock.elapsed();
-        let Some(due) = self.read(hold, shard, low, reach).await? else { return Ok(0) };
-        self.oldest = due.dues.first().copied();
+        let Some(mut due) = self.read(hold, shard, low, reach).await? else { return Ok(0) };
+        self.oldest = due.oldest;
         if due.is_whole {
             // What is not there any more was ended by somebody else.
             hold.flights.retain(|id, flight| flight.due > due.now || due.seen.contains(id));
         }
         let picked = self.picked(hold, &due, reach);
+        let (picked, is_cut_short) = self.within_budget(&mut due, picked).await?;
         if picked.taken.is_empty() || !self.may_fly(hold, &due, &picked) {
+            self.is_cut_short |= is_cut_short;
             return Ok(0);
         }
         let begins = hold.flights.is_empty();
@@ -239,6 +251,7 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
         let mut waiting = self.hand_out(shard, &due, &picked);
         let taken = waiting.drain(..wanted.min(waiting.len()));
         self.taken.extend(taken);
+        self.is_cut_short |= is_cut_short;
         if picked.taken.len() == reach {
             self.store.ahead.full(&queue, due.weight());
         }
@@ -274,10 +287,10 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
     ) -> Result<Option<Due>, StoreError> {
         let aloft = hold.flights.values().filter(|flight| flight.due >= low).count();
         let ordered = self.store.order.is_per_key();
-        let limit = aloft + if ordered { Due::REACH.max(2 * reach) } else { reach };
-        let args = self.args(shard).with("limit", limit as i64).with("holder", self.store.holder.clone());
+        let mut limit = aloft + if ordered { Due::REACH.max(2 * reach) } else { reach };
         let mut due = Due::default();
-        let first = args.clone().with("low", low);
+        let first = self.args(shard).with("holder", self.store.holder.clone()).with("low", low);
+        let first = first.with("limit", limit as i64).with("inline", inline(self.request.budget, limit));
         let mut found = self.page(&mut due, &self.store.sql.lease_read, &first).await?;
         if let Some(fence) = due.fence
             && !hold.agrees(fence)
@@ -294,12 +307,14 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
         }
         due.is_whole = low == 0 && found < limit;
         // Only if all of them wait: what comes behind is looked for one row after another.
-        while ordered && found == limit && self.picked(hold, &due, reach).taken.is_empty() {
-            let keys = due.candidates.iter().filter_map(|candidate| candidate.key.as_ref());
-            let keys: HashSet<&str> = keys.map(OrderingKey::as_str).collect();
-            let low = due.dues.last().copied().unwrap_or_default();
-            let args = args.clone().with("low", low).with_list("keys", keys.into_iter().map(Value::from));
-            found = self.page(&mut due, &self.store.sql.lease_read_on, &args).await?;
+        while ordered && found == limit && self.all_wait(hold, &due, reach) {
+            due.pass();
+            limit = Due::PAGE;
+            let (low, last) = due.last.unwrap_or((low, MessageId::new(Uuid::nil())));
+            let on = self.args(shard).with("low", low).with("last", bytes(last.uuid()));
+            let on = on.with("limit", limit as i64);
+            let on = on.with_list("keys", due.passed.most_common().into_iter().map(Value::from));
+            found = self.page(&mut due, &self.store.sql.lease_read_on, &on).await?;
         }
         Ok((!due.is_empty()).then_some(due))
     }
@@ -309,7 +324,7 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
         let asked = Instant::now();
         let mut new = 0;
         for row in rows(self.on, CLAIM, sql.bind(args)).await? {
-            if due.is_empty() {
+            if due.fence.is_none() {
                 self.store.clock.note(due.begin(&row)?, asked);
             }
             new += usize::from(due.add(row)?);
@@ -321,6 +336,27 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
         let (ordered, claim) = (self.store.order.is_per_key(), self.request.claim);
         let lone = self.store.lone.is_free(hold, due.now);
         pick(&due.candidates, &hold.flights, ordered, due.now, claim, lone, reach)
+    }
+
+    /// Whether what comes behind may pass all of these: none can be handed out, and none is a suspect that others wait for.
+    fn all_wait(&self, hold: &OwnedMutexGuard<Hold>, due: &Due, reach: usize) -> bool {
+        let mut candidates = due.candidates.iter();
+        let is_held_up = self.store.lone.is_free(hold, due.now) && candidates.any(|one| one.suspect);
+        !is_held_up && self.picked(hold, due, reach).taken.is_empty()
+    }
+
+    /// The picked with their bodies, as far as the budget reaches; and whether it reaches for less than is wanted.
+    async fn within_budget(&self, due: &mut Due, picked: Picked) -> Result<(Picked, bool), StoreError> {
+        let in_hand = || self.taken.iter().map(|claimed| claimed.message.payload.bytes().len()).sum();
+        let budget = (self.request.budget, (!self.taken.is_empty()).then(in_hand));
+        let unknown = due.left_out(&picked, false);
+        due.add_bodies(self.store.bodies(self.on, CLAIM, &unknown, Some(self.request.budget)).await?);
+        let wanted = self.wanted().min(picked.taken.len());
+        let within = due.within(picked, wanted, budget, Ahead::budget());
+        let is_cut_short = within.taken.len() < wanted;
+        let heavy = due.left_out(&within, true);
+        due.add_bodies(self.store.bodies(self.on, CLAIM, &heavy, None).await?);
+        Ok((within, is_cut_short))
     }
 
     /// False if it is a suspect, and another one has come first in another shard.

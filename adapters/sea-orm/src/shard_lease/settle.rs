@@ -1,7 +1,7 @@
 use std::{collections::HashSet, sync::Arc};
 
 use claimstream_domain::{
-    Disposition, Lease, MessageId, QueueName, Receipt, Renewed, Settled, Settlement, Shard,
+    ClaimRequest, Disposition, Lease, MessageId, QueueName, Receipt, Renewed, Settled, Settlement, Shard,
 };
 use claimstream_ports::{StoreError, StoreErrorKind};
 use sea_orm::ConnectionTrait;
@@ -250,7 +250,9 @@ impl<'a> Part<'a> {
         let mut groups: Vec<(&Disposition, Vec<(i64, MessageId)>)> = Vec::new();
         for Settlement { receipt, disposition } in &self.ends {
             let message = (receipt.locator.0, receipt.message);
-            match groups.iter_mut().find(|(known, _)| written_alike(known, disposition)) {
+            let most = ClaimRequest::MOST as usize;
+            let has_room = |messages: &[_]| messages.len() < most;
+            match groups.iter_mut().find(|(known, all)| has_room(all) && written_alike(known, disposition)) {
                 Some((_, messages)) => messages.push(message),
                 None => groups.push((disposition, vec![message])),
             }

@@ -170,6 +170,7 @@ impl Batches {
             ("queue", blob(QUEUE.as_bytes())),
             ("shard", vec![shard.into()]),
             ("limit", one(self.batch)),
+            ("inline", one(1_i64 << 20)),
             ("low", one(self.low.get(&shard).copied().unwrap_or_default())),
         ]
     }

@@ -1,0 +1,55 @@
+use std::collections::HashMap;
+
+use claimstream_domain::OrderingKey;
+
+/// The keys of due messages that wait, and were passed by in search of one that does not: everything else of these keys waits
+/// behind them.
+#[derive(Default)]
+pub(super) struct Passed(HashMap<OrderingKey, usize>);
+
+impl Passed {
+    /// How many keys a statement names, at most.
+    const NAMED: usize = 500;
+
+    /// Notes one more message of a key.
+    pub(super) fn note(&mut self, key: OrderingKey) {
+        *self.0.entry(key).or_default() += 1;
+    }
+
+    /// Whether a message of this key waits; it is noted then.
+    pub(super) fn holds_back(&mut self, key: Option<&OrderingKey>) -> bool {
+        let waiting = key.and_then(|key| self.0.get_mut(key));
+        waiting.map(|count| *count += 1).is_some()
+    }
+
+    /// The keys that most messages wait behind, for the next statement to leave out; the others are told apart when they have
+    /// been read, so that no number of keys is too many for a statement.
+    pub(super) fn most_common(&self) -> Vec<&str> {
+        let mut keys: Vec<(&OrderingKey, &usize)> = self.0.iter().collect();
+        if keys.len() > Self::NAMED {
+            keys.select_nth_unstable_by(Self::NAMED, |(_, one), (_, other)| other.cmp(one));
+            keys.truncate(Self::NAMED);
+        }
+        keys.into_iter().map(|(key, _)| key.as_str()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(n: usize) -> OrderingKey {
+        OrderingKey::new(&format!("key {n}")).expect("a key")
+    }
+
+    #[test]
+    fn many_keys_are_held_back_and_few_are_named() {
+        let mut passed = Passed::default();
+        (0..40_000).for_each(|n| passed.note(key(n)));
+        (0..3).for_each(|_| assert!(passed.holds_back(Some(&key(33_333)))));
+        assert!(!passed.holds_back(Some(&key(40_000))) && !passed.holds_back(None));
+        let named = passed.most_common();
+        assert_eq!(named.len(), Passed::NAMED);
+        assert!(named.contains(&"key 33333"), "the one with the most behind it");
+    }
+}
