@@ -3,9 +3,9 @@
 use std::{process::ExitCode, sync::Arc};
 
 use claimstream_tests::{
-    Server, Suite, callers, cancellation, disputes, fences, few_connections, guarded, inbox, invariants,
-    locks, missing_table, model, openings, outages, pages, resting, runtimes, sagas, shared_writes, tcc,
-    upkeep,
+    Server, Suite, callers, cancellation, disputes, error_kinds, failover, fences, few_connections, guarded,
+    inbox, invariants, locks, missing_table, model, openings, outages, pages, passing_errors, resting,
+    runtimes, sagas, shared_writes, tcc, upkeep,
     venue::{SeaOrmVenue, Venues},
     wakeups,
 };
@@ -64,6 +64,9 @@ fn everything(environment: impl Fn(&str) -> Option<String> + Copy) -> Suite {
     few_connections::add_to(&mut suite, environment);
     missing_table::add_to(&mut suite, environment);
     outages::add_to(&mut suite, environment);
+    passing_errors::add_to(&mut suite, environment);
+    error_kinds::add_to(&mut suite, environment);
+    failover::add_to(&mut suite, environment);
     locks::add_to(&mut suite, environment);
     runtimes::add_to(&mut suite);
     pages::add_to(&mut suite);

@@ -1,19 +1,19 @@
-use std::{convert::Infallible, fmt, sync::Arc};
+use std::{convert::Infallible, error::Error, fmt, sync::Arc};
 
 use claimstream_domain::{Invalid, QueueName};
 use claimstream_ports::{StoreError, StoreErrorKind};
 
 /// Why a relay could not do what it was asked to; a lost lease is not among the reasons, it is an outcome.
-#[derive(Clone, Debug, thiserror::Error)]
+///
+/// Its text holds what the store said, so [`source`](Error::source) answers nothing.
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum RelayError {
     /// A value or a setting was refused; nothing was sent to the store.
-    #[error(transparent)]
-    Invalid(#[from] Invalid),
+    Invalid(Invalid),
     /// The store failed.
     ///
     /// The claims in question come back by themselves when their leases end, unless they were settled after all.
-    #[error("could not {operation} in queue {queue}: {source}")]
     Store {
         /// What the relay was doing.
         operation: Operation,
@@ -50,6 +50,25 @@ impl RelayError {
     }
 }
 
+impl fmt::Display for RelayError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Invalid(invalid) => invalid.fmt(f),
+            Self::Store { operation, queue, source } => {
+                write!(f, "could not {operation} in queue {queue}: {source}")
+            }
+        }
+    }
+}
+
+impl Error for RelayError {}
+
+impl From<Invalid> for RelayError {
+    fn from(invalid: Invalid) -> Self {
+        Self::Invalid(invalid)
+    }
+}
+
 /// Lets a [`QueueName`] stand where text that may not be one is taken as well.
 impl From<Infallible> for RelayError {
     fn from(never: Infallible) -> Self {
@@ -69,8 +88,6 @@ impl fmt::Display for Operation {
 
 #[cfg(test)]
 mod tests {
-    use std::error::Error;
-
     use super::*;
 
     #[test]
@@ -79,7 +96,7 @@ mod tests {
         let source = Arc::new(StoreError::new(StoreErrorKind::Transient, "lock", "deadlock found"));
         let error = RelayError::Store { operation: Operation::Settle, queue, source };
         assert_eq!(error.to_string(), "could not settle in queue orders: lock: transient: deadlock found");
-        assert!(error.is_retryable() && error.source().is_some());
+        assert!(error.is_retryable() && error.source().is_none());
         assert_eq!(error.kind(), Some(StoreErrorKind::Transient));
         assert!(!RelayError::from(Invalid::Empty { what: "queue name" }).is_retryable());
     }

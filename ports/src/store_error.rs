@@ -2,27 +2,33 @@ use std::{error::Error, fmt};
 
 /// A store that could not do what it was asked: what it was doing, the kind of trouble, and the source.
 ///
-/// Callers branch on [`kind`](Self::kind) and never on the text.
-#[derive(Debug, thiserror::Error)]
-#[error("{operation}: {kind}: {source}")]
+/// Callers branch on [`kind`](Self::kind) and never on the text. The text holds all there is to say, so
+/// [`source`](Error::source) answers nothing: whatever prints a chain of errors prints the source once. Programs that want to
+/// look at the source itself ask [`get_ref`](Self::get_ref).
+#[derive(Debug)]
 pub struct StoreError {
     kind: StoreErrorKind,
     operation: &'static str,
-    source: Box<dyn Error + Send + Sync>,
+    inner: Box<dyn Error + Send + Sync>,
 }
 
-/// What kind of trouble a store is in.
+/// What kind of trouble a store is in, and so what the caller should do.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum StoreErrorKind {
-    /// Passes by itself and nothing was changed: a deadlock, a lock wait, a busy file.
+    /// Passes by itself and nothing was changed: a deadlock, a lock wait, a busy file. Do it again at once, a transaction from
+    /// its beginning.
     Transient,
-    /// The store cannot be reached or does not take writes now; whether the last call took effect may be unknown.
+    /// The store cannot be reached or does not take writes now, or has said something that nobody knows; whether the last
+    /// call took effect may be unknown. Do it again later, under the same ids.
     Unavailable,
-    /// The store cannot do this at all, now or later; the text names what it can do.
+    /// A setting is wrong: the URL, the user, the password, the database's name, a right, or TLS. Change the one that the text
+    /// names.
+    Misconfigured,
+    /// The store cannot do this at all, now or later. Do what the text names instead.
     Unsupported,
-    /// What is stored, or what was asked to be stored, is not what it must be.
+    /// What is stored, or what was asked to be stored, is not what it must be. Leave this one out; others may be taken.
     Corrupt,
-    /// Something with this identity exists already.
+    /// Something with this identity exists already. Look at what is there.
     Conflict,
 }
 
@@ -33,7 +39,7 @@ impl StoreError {
         operation: &'static str,
         source: impl Into<Box<dyn Error + Send + Sync>>,
     ) -> Self {
-        Self { kind, operation, source: source.into() }
+        Self { kind, operation, inner: source.into() }
     }
 
     /// What kind of trouble it is.
@@ -46,10 +52,35 @@ impl StoreError {
         self.operation
     }
 
+    /// What the store met, as the driver or the operating system said it.
+    pub fn get_ref(&self) -> &(dyn Error + Send + Sync + 'static) {
+        &*self.inner
+    }
+
     /// Whether the same call may work later.
     pub fn is_retryable(&self) -> bool {
         matches!(self.kind, StoreErrorKind::Transient | StoreErrorKind::Unavailable)
     }
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}: {}", self.operation, self.kind, self.inner)
+    }
+}
+
+impl Error for StoreError {}
+
+impl StoreErrorKind {
+    /// Every kind there is.
+    pub const ALL: [Self; 6] = [
+        Self::Transient,
+        Self::Unavailable,
+        Self::Misconfigured,
+        Self::Unsupported,
+        Self::Corrupt,
+        Self::Conflict,
+    ];
 }
 
 impl fmt::Display for StoreErrorKind {
@@ -57,6 +88,7 @@ impl fmt::Display for StoreErrorKind {
         f.write_str(match self {
             Self::Transient => "transient",
             Self::Unavailable => "unavailable",
+            Self::Misconfigured => "misconfigured",
             Self::Unsupported => "unsupported",
             Self::Corrupt => "corrupt",
             Self::Conflict => "conflict",
@@ -72,6 +104,7 @@ mod tests {
     fn says_what_was_done_the_kind_and_the_source() {
         let error = StoreError::new(StoreErrorKind::Transient, "claim", "deadlock found");
         assert_eq!(error.to_string(), "claim: transient: deadlock found");
-        assert!(error.is_retryable() && error.source().is_some());
+        assert!(error.is_retryable() && error.source().is_none());
+        assert_eq!(error.get_ref().to_string(), "deadlock found");
     }
 }

@@ -34,7 +34,7 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
             ];
             for (setting, options) in one {
                 let error = SeaOrmOutbox::open(&alone, options).await.expect_err("one connection");
-                assert_eq!(error.kind(), StoreErrorKind::Unsupported);
+                assert_eq!(error.kind(), StoreErrorKind::Misconfigured);
                 assert!(error.to_string().contains(setting), "{error}");
             }
         });

@@ -1,13 +1,6 @@
 //! What breaks under an outbox and what it does then.
 
-use std::{
-    io,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
-};
+use std::sync::atomic::Ordering;
 
 use claimstream::Compose;
 use claimstream_domain::{Disposition, NewMessage, QueueName, Settled};
@@ -15,12 +8,8 @@ use claimstream_ports::StoreErrorKind;
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
 use futures::future::join_all;
 use sea_orm::{ConnectionTrait, DbBackend, Statement};
-use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    net::{TcpListener, TcpStream, tcp::OwnedReadHalf, tcp::OwnedWriteHalf},
-};
 
-use crate::{Instance, Ports, Server, Stage, Suite, venue::SeaOrmVenue};
+use crate::{Instance, Ports, Server, Stage, Suite, venue::SeaOrmVenue, wire::Wire};
 
 /// Adds the outages on every server that is here.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
@@ -135,98 +124,4 @@ async fn is_settled_in_a_transaction(venue: &SeaOrmVenue) {
     let settled = instance.settle(&claimed.receipt, Disposition::Done { emit: vec![] }).await;
     assert_eq!(settled, Settled::Accepted);
     assert!(!wire.cut_after_commit.load(Ordering::SeqCst), "no commit was cut");
-}
-
-/// A wire to a server that can lose the answer to a commit, or to a statement that has changed something and commits
-/// itself, with the connections that are open then.
-struct Wire {
-    url: String,
-    cut_after_commit: Arc<AtomicBool>,
-    cut_after_change: Arc<AtomicBool>,
-}
-
-impl Wire {
-    async fn to(url: &str) -> io::Result<Self> {
-        let (_, rest) = url.split_once('@').expect("a user");
-        let (server, _) = rest.split_once('/').expect("a database");
-        let listener = TcpListener::bind("127.0.0.1:0").await?;
-        let url = url.replace(server, &listener.local_addr()?.to_string());
-        let [cut_after_commit, cut_after_change] = [(); 2].map(|()| Arc::<AtomicBool>::default());
-        let (commit, change) = (cut_after_commit.clone(), cut_after_change.clone());
-        tokio::spawn(serve(listener, server.to_owned(), commit, change));
-        Ok(Self { url, cut_after_commit, cut_after_change })
-    }
-}
-
-async fn serve(listener: TcpListener, server: String, cut: Arc<AtomicBool>, change: Arc<AtomicBool>) {
-    let (breaks, _) = tokio::sync::broadcast::channel::<()>(8);
-    while let Ok((client, _)) = listener.accept().await {
-        let Ok(server) = TcpStream::connect(&server).await else { continue };
-        let (from_client, to_client) = client.into_split();
-        let (from_server, to_server) = server.into_split();
-        let (cut, change) = (cut.clone(), change.clone());
-        let (breaking, mut broken) = (breaks.clone(), breaks.subscribe());
-        tokio::spawn(async move {
-            tokio::select! {
-                _ = requests(from_client, to_server, &cut) => {
-                    // The commit is given time to be done, and its answer goes nowhere.
-                    let _ = breaking.send(());
-                }
-                true = answers(from_server, to_client, &cut, &change) => {
-                    let _ = breaking.send(());
-                }
-                _ = broken.recv() => {}
-            }
-        });
-    }
-}
-
-/// Passes requests on; ends after a commit that is to be cut.
-async fn requests(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, cut: &AtomicBool) {
-    let mut buffer = vec![0; 1 << 16];
-    while let Ok(n @ 1..) = from.read(&mut buffer).await {
-        let is_commit = buffer[..n].windows(6).any(|bytes| bytes == b"COMMIT");
-        if to.write_all(&buffer[..n]).await.is_err() {
-            return;
-        }
-        if is_commit && cut.load(Ordering::SeqCst) {
-            tokio::time::sleep(Duration::from_millis(100)).await;
-            cut.store(false, Ordering::SeqCst);
-            return;
-        }
-    }
-    std::future::pending::<()>().await
-}
-
-/// Passes answers on, except while a commit is to be cut and has been sent; ends with true at the answer to a change that is
-/// to be cut.
-async fn answers(
-    mut from: OwnedReadHalf,
-    mut to: OwnedWriteHalf,
-    cut: &AtomicBool,
-    change: &AtomicBool,
-) -> bool {
-    let mut buffer = vec![0; 1 << 16];
-    while let Ok(n @ 1..) = from.read(&mut buffer).await {
-        if is_answer_to_commit(&buffer[..n]) && cut.load(Ordering::SeqCst) {
-            continue;
-        }
-        if is_answer_to_change(&buffer[..n]) && change.swap(false, Ordering::SeqCst) {
-            return true;
-        }
-        if to.write_all(&buffer[..n]).await.is_err() {
-            return false;
-        }
-    }
-    false
-}
-
-/// An OK without rows, outside a transaction: status flags without SERVER_STATUS_IN_TRANS.
-fn is_answer_to_commit(packet: &[u8]) -> bool {
-    matches!(packet, [7, 0, 0, 1, 0, 0, 0, flags, ..] if flags & 1 == 0)
-}
-
-/// An OK with a few rows that have been changed: outside a transaction, and with SERVER_STATUS_AUTOCOMMIT.
-fn is_answer_to_change(packet: &[u8]) -> bool {
-    matches!(packet, [_, 0, 0, 1, 0, 1..=250, 0, flags, ..] if flags & 3 == 2)
 }

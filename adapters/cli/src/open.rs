@@ -17,12 +17,12 @@ pub enum OpenError {
     #[error("there is no database {path}; make it with `claimstream schema apply`", path = .0.display())]
     NoFile(PathBuf),
     /// The store refused.
-    #[error("cannot open {url}: {source}")]
+    #[error("cannot open {url}: {error}")]
     Store {
         /// Where it is, without the password.
         url: DatabaseUrl,
         /// What the store said.
-        source: StoreError,
+        error: StoreError,
     },
 }
 
@@ -61,7 +61,7 @@ impl Database {
             ..OpenOptions::default()
         };
         let opened = SeaOrmOutbox::open(url.reveal(), options).await;
-        opened.map_err(|source| OpenError::Store { url, source })
+        opened.map_err(|error| OpenError::Store { url, error })
     }
 
     /// How messages of this outbox are claimed: by its strategy, or by that behind a lock.

@@ -1,13 +1,15 @@
 use std::time::Duration;
 
 use claimstream_ports::{StoreError, StoreErrorKind};
-use sea_orm::{ConnAcquireErr, Database, DatabaseConnection, DbErr, sqlx};
+use sea_orm::{Database, DatabaseConnection, DbErr};
 
 use crate::{
     args::Args,
-    classify::{classify, sqlx_error},
+    classify::{classify, is_pool_timeout},
+    connecting,
     dialect::Dialect,
     doctor::{Finding, good},
+    failover::Failover,
     outage::Outage,
     outbox::OpenOptions,
     pool::HardenedPool,
@@ -44,12 +46,17 @@ pub(crate) struct Pools {
 
 impl Pools {
     /// Connects for the outbox's own work; callers' connections are made when they are asked for.
-    pub(crate) async fn open(url: &str, options: &OpenOptions, outage: Outage) -> Result<Self, StoreError> {
+    pub(crate) async fn open(
+        url: &str,
+        dialect: Dialect,
+        options: &OpenOptions,
+        (outage, failover): (Outage, Failover),
+    ) -> Result<Self, StoreError> {
         let pool_of = |max_connections| {
             let (acquire_timeout, frozen_clock) = (options.acquire_timeout, options.frozen_clock.clone());
             let pool = HardenedPool { max_connections, acquire_timeout, frozen_clock };
-            let made = pool.options_with(url, outage.clone());
-            made.map_err(|why| StoreError::new(StoreErrorKind::Unsupported, OPEN, why))
+            let made = pool.options_with(url, outage.clone(), failover.clone());
+            made.map_err(|why| StoreError::new(StoreErrorKind::Misconfigured, OPEN, why))
         };
         // A clock that stands still is shown to connections when they are acquired.
         #[cfg(feature = "mysql")]
@@ -58,7 +65,10 @@ impl Pools {
             Some(_) => crate::berth::Berth::closed(),
         };
         let own = pool_of(options.relay_connections)?;
-        let own = Database::connect(own).await.map_err(|e| classify(OPEN, e))?;
+        let own = match Database::connect(own).await {
+            Ok(own) => own,
+            Err(error) => return Err(connecting::refused(url, dialect, options.acquire_timeout, error).await),
+        };
         let mut lazy = pool_of(options.max_connections)?;
         lazy.connect_lazy(true);
         let callers = Callers {
@@ -148,10 +158,5 @@ impl Store {
 }
 
 fn waited_in_vain(error: &StoreError) -> bool {
-    let source = std::error::Error::source(error).and_then(|source| source.downcast_ref::<DbErr>());
-    match source {
-        Some(DbErr::ConnectionAcquire(ConnAcquireErr::Timeout)) => true,
-        Some(error) => matches!(sqlx_error(error), Some(sqlx::Error::PoolTimedOut)),
-        None => false,
-    }
+    error.get_ref().downcast_ref::<DbErr>().is_some_and(is_pool_timeout)
 }

@@ -34,6 +34,7 @@ impl LockingStrategy for SeaOrmOutbox {
     async fn claim(&self, request: &ClaimRequest) -> Result<Vec<Claimed>, StoreError> {
         let (store, request) = (self.store.clone(), request.clone());
         let work = async move {
+            store.failover.claiming(request.claim);
             match store.strategy {
                 Strategy::ShardLease => shard_lease::claim(&store, request).await,
                 _ => claim(&store, request).await,

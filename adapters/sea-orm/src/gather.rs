@@ -126,16 +126,13 @@ struct Told(Arc<StoreError>);
 
 impl fmt::Display for Told {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0.source() {
-            Some(source) => write!(f, "{source}"),
-            None => write!(f, "{}", self.0),
-        }
+        fmt::Display::fmt(self.0.get_ref(), f)
     }
 }
 
 impl Error for Told {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.0.source()?.source()
+        self.0.get_ref().source()
     }
 }
 
@@ -183,7 +180,7 @@ mod tests {
         let told = StoreError::new(error.kind(), "test", Told(Arc::clone(&error)));
         assert_eq!(told.to_string(), error.to_string());
         let chain = |error: &StoreError| {
-            std::iter::successors(error.source(), |&e| e.source())
+            std::iter::successors(error.get_ref().source(), |&e| e.source())
                 .map(ToString::to_string)
                 .collect::<Vec<_>>()
         };

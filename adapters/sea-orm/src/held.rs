@@ -66,6 +66,13 @@ impl<'a> Held<'a> {
         Ok(())
     }
 
+    /// Gets a connection before there is a statement for it.
+    pub(crate) async fn connect(&self) -> Result<(), DbErr> {
+        let connection = self.acquire().await?;
+        *self.connection.lock().await = Some(connection);
+        Ok(())
+    }
+
     /// Puts the connection at hand until the next statement.
     pub(crate) fn rest(&self) {
         let connection = self.connection.try_lock().ok().and_then(|mut connection| connection.take());

@@ -16,10 +16,12 @@ mod callers;
 mod claim;
 mod classify;
 mod clock;
+mod connecting;
 mod dead_letters;
 mod dialect;
 mod doctor;
 mod enqueue;
+mod failover;
 mod gather;
 mod group;
 #[cfg(feature = "mysql")]

@@ -8,7 +8,9 @@ use crate::{
     args::Args,
     callers::Pools,
     clock::{FrozenClock, ServerClock},
+    connecting,
     dialect::Dialect,
+    failover::Failover,
     lanes::Lanes,
     order::Order,
     outage::Outage,
@@ -132,11 +134,12 @@ impl SeaOrmOutbox {
         options: OpenOptions,
         runtime: tokio::runtime::Handle,
     ) -> Result<Self, StoreError> {
-        let dialect = Dialect::of_url(url).map_err(unsupported)?;
-        options.check_connections(dialect).map_err(unsupported)?;
-        StepRetention::check(options.step_retention).map_err(|e| unsupported(e.to_string()))?;
-        let outage = Outage::default();
-        let pools = Pools::open(url, &options, outage.clone()).await?;
+        let dialect = Dialect::of_url(url).map_err(misconfigured)?;
+        options.check_connections(dialect).map_err(misconfigured)?;
+        StepRetention::check(options.step_retention).map_err(|e| misconfigured(e.to_string()))?;
+        connecting::names_a_database(url, dialect).map_err(misconfigured)?;
+        let (outage, failover) = (Outage::default(), Failover::default());
+        let pools = Pools::open(url, dialect, &options, (outage.clone(), failover.clone())).await?;
         let db = pools.own;
         let sql = Statements::of(dialect);
         let clock = ServerClock::new(options.frozen_clock);
@@ -164,6 +167,7 @@ impl SeaOrmOutbox {
                 limit,
                 packet,
                 outage,
+                failover,
                 lanes,
                 introductions: Default::default(),
                 last_lease: Default::default(),
@@ -237,6 +241,10 @@ impl std::fmt::Debug for SeaOrmOutbox {
             .field("strategy", &self.store.strategy)
             .finish_non_exhaustive()
     }
+}
+
+fn misconfigured(why: impl Into<String>) -> StoreError {
+    StoreError::new(StoreErrorKind::Misconfigured, "open", why.into())
 }
 
 fn unsupported(why: impl Into<String>) -> StoreError {

@@ -4,7 +4,7 @@ use sea_orm::ConnectOptions;
 #[cfg(any(feature = "mysql", feature = "sqlite"))]
 use sea_orm::sqlx::Executor;
 
-use crate::{clock::FrozenClock, dialect::Dialect, outage::Outage};
+use crate::{clock::FrozenClock, dialect::Dialect, failover::Failover, outage::Outage};
 
 /// Connection settings under which a cancelled caller can lose nothing; use them for your own transactions too.
 ///
@@ -35,11 +35,16 @@ impl HardenedPool {
 
     /// The settings for a database URL, to be handed to [`sea_orm::Database::connect`].
     pub fn options(&self, url: &str) -> Result<ConnectOptions, String> {
-        self.options_with(url, Outage::default())
+        self.options_with(url, Outage::default(), Failover::default())
     }
 
-    /// The same for a pool whose connections are closed when they are older than an outage.
-    pub(crate) fn options_with(&self, url: &str, outage: Outage) -> Result<ConnectOptions, String> {
+    /// The same for a pool whose connections are closed when they are older than an outage, and say which server they lead to.
+    pub(crate) fn options_with(
+        &self,
+        url: &str,
+        outage: Outage,
+        failover: Failover,
+    ) -> Result<ConnectOptions, String> {
         let dialect = Dialect::of_url(url)?;
         refuse_unreadable(url, dialect)?;
         let mut options = ConnectOptions::new(url.to_owned());
@@ -53,11 +58,11 @@ impl HardenedPool {
             .sqlx_logging(false);
         match dialect {
             #[cfg(feature = "mysql")]
-            Dialect::MySql => self.harden_mysql(&mut options, outage),
+            Dialect::MySql => self.harden_mysql(&mut options, outage, failover),
             #[cfg(feature = "sqlite")]
             Dialect::Sqlite => {
                 // A file does not break connections.
-                drop(outage);
+                drop((outage, failover));
                 self.harden_sqlite(&mut options)
             }
             #[allow(unreachable_patterns, reason = "a dialect whose feature is off was refused above")]
@@ -67,18 +72,26 @@ impl HardenedPool {
     }
 
     #[cfg(feature = "mysql")]
-    fn harden_mysql(&self, options: &mut ConnectOptions, outage: Outage) {
-        use sea_orm::sqlx::{AssertSqlSafe, Error, mysql::MySqlPoolOptions};
+    fn harden_mysql(&self, options: &mut ConnectOptions, outage: Outage, failover: Failover) {
+        use sea_orm::sqlx::{AssertSqlSafe, Error, Row, mysql::MySqlPoolOptions};
+        let which = crate::sql::text(include_str!("sql/mysql/session_server.sql"));
         let session = crate::sql::text(include_str!("sql/mysql/session.sql"));
         let rollback = crate::sql::text(include_str!("sql/mysql/session_rollback.sql"));
         let frozen = self.frozen_clock.clone();
         options.map_sqlx_mysql_opts(|o| o.statement_cache_capacity(Self::STATEMENT_CACHE));
         options.map_sqlx_mysql_pool_opts(move |pool: MySqlPoolOptions| {
             let (session, rollback, frozen) = (session.clone(), rollback.clone(), frozen.clone());
+            let (which, failover) = (which.clone(), failover.clone());
             let at_connect = frozen.clone();
             let pool = pool.after_connect(move |connection, _| {
                 let session = session.clone() + &set_timestamp(at_connect.as_ref());
-                Box::pin(async move { connection.execute(AssertSqlSafe(session)).await.map(|_| ()) })
+                let (which, failover) = (which.clone(), failover.clone());
+                Box::pin(async move {
+                    connection.execute(AssertSqlSafe(session)).await?;
+                    let server = connection.fetch_one(AssertSqlSafe(which)).await?;
+                    failover.met(server.try_get(0)?);
+                    Ok(())
+                })
             });
             let outage = outage.clone();
             let pool = pool.before_acquire(move |connection, it| {

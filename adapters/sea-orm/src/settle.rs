@@ -1,4 +1,4 @@
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use claimstream_domain::{Disposition, Lease, Locator, NewMessage, Receipt, Renewed, Settled, Settlement};
@@ -30,10 +30,7 @@ impl Settlements for SeaOrmOutbox {
         let (store, settlements) = (self.store.clone(), settlements.to_vec());
         let work = async move {
             let begun = store.clock.elapsed();
-            let settled = match store.strategy {
-                Strategy::ShardLease => shard_lease::settle(&store, &settlements).await,
-                _ => store.settle(&settlements).await,
-            }?;
+            let settled = settle(&store, &settlements).await?;
             store.upkeep.note(&settlements, &settled, begun);
             Ok(settled)
         };
@@ -52,6 +49,28 @@ impl Settlements for SeaOrmOutbox {
             }
         };
         self.store.detached("renew", work).await
+    }
+}
+
+/// Settles; what was claimed before another server took over is given back and not ended, and counts as lost.
+async fn settle(store: &Arc<Store>, settlements: &[Settlement]) -> Result<Vec<Settled>, StoreError> {
+    loop {
+        let heeded = store.failover.heeded(settlements);
+        let written = match store.strategy {
+            Strategy::ShardLease => shard_lease::settle(store, &heeded).await,
+            _ => store.settle(&heeded).await,
+        };
+        match written {
+            // The server was found to be another one on the way.
+            Err(_) if store.failover.heeded(settlements) != heeded => {}
+            Err(error) => return Err(error),
+            Ok(settled) => {
+                let pairs = settlements.iter().zip(heeded.iter()).zip(settled);
+                return Ok(pairs
+                    .map(|((one, heeded), settled)| if one == heeded { settled } else { Settled::Superseded })
+                    .collect());
+            }
+        }
     }
 }
 
@@ -120,6 +139,7 @@ impl Store {
     /// Writes all settlements in one transaction, on the claim's own access path, if every one is still ours.
     async fn together(&self, settlements: &[Settlement]) -> Result<Together, StoreError> {
         let transaction = self.begin(SETTLE).await?;
+        self.failover.check(SETTLE, settlements.iter())?;
         let mut ours = true;
         for (disposition, group) in Group::of_settlements(settlements) {
             if self.write(&transaction, disposition, &group).await? != group.len() {

@@ -36,7 +36,7 @@ impl Store {
         settlements: &[Settlement],
     ) -> Result<Option<Vec<Settled>>, StoreError> {
         let Some(group) = self.one_statement_for(settlements) else { return Ok(None) };
-        match self.restarting(|| self.end_at_once(&group)).await? {
+        match self.restarting(|| self.end_at_once(settlements, &group)).await? {
             Ended::Counted(0) => Ok(None),
             Ended::Counted(count) if count == group.len() => {
                 Ok(Some(settlements.iter().map(|settlement| self.accepted(settlement)).collect()))
@@ -60,11 +60,16 @@ impl Store {
         (runs_on && group.is_held(self)).then_some(group)
     }
 
-    async fn end_at_once(&self, group: &Group<'_>) -> Result<Ended, StoreError> {
+    async fn end_at_once(&self, settlements: &[Settlement], group: &Group<'_>) -> Result<Ended, StoreError> {
         #[cfg(feature = "mysql")]
         if self.dialect == Dialect::MySql {
-            return self.end_on(&crate::held::Held::new(self), group).await;
+            let held = crate::held::Held::new(self);
+            crate::unit::in_time(SETTLE, held.connect(), crate::classify::classify).await?;
+            self.failover.check(SETTLE, settlements.iter())?;
+            return self.end_on(&held, group).await;
         }
+        #[cfg(not(feature = "mysql"))]
+        let _ = settlements;
         self.end_on(&self.db, group).await
     }
 

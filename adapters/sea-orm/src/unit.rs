@@ -17,7 +17,9 @@ use crate::{
     callers::Callers,
     classify::{TookTooLong, classify, corrupt, is_outage},
     clock::ServerClock,
+    connecting,
     dialect::Dialect,
+    failover::Failover,
     gather::Gather,
     introductions::Introductions,
     lanes::Lanes,
@@ -51,6 +53,7 @@ pub(crate) struct Store {
     pub(crate) limit: PayloadLimit,
     pub(crate) packet: Packet,
     pub(crate) outage: Outage,
+    pub(crate) failover: Failover,
     pub(crate) lanes: Lanes,
     pub(crate) introductions: Introductions,
     pub(crate) last_lease: Mutex<Option<(ClaimId, i64)>>,
@@ -96,6 +99,13 @@ impl Store {
         operation: &'static str,
         work: impl Future<Output = Result<T, StoreError>> + Send + 'static,
     ) -> Result<T, StoreError> {
+        let store = Arc::clone(self);
+        let work = async move {
+            match work.await {
+                Err(error) => Err(connecting::explained(&store.db, error).await),
+                done => done,
+            }
+        };
         match self.runtime.spawn(DEADLINE.scope(Self::DEADLINE, work.in_current_span())).await {
             Ok(done) => done,
             Err(lost) => Err(StoreError::new(StoreErrorKind::Unavailable, operation, lost)),

@@ -71,9 +71,10 @@ impl From<StoreError> for Halt {
     fn from(error: StoreError) -> Self {
         match error.kind() {
             StoreErrorKind::Transient | StoreErrorKind::Unavailable => Self::Transient(Reason::new(error)),
-            StoreErrorKind::Unsupported | StoreErrorKind::Corrupt | StoreErrorKind::Conflict => {
-                Self::Invariant(Reason::new(error))
-            }
+            StoreErrorKind::Misconfigured
+            | StoreErrorKind::Unsupported
+            | StoreErrorKind::Corrupt
+            | StoreErrorKind::Conflict => Self::Invariant(Reason::new(error)),
         }
     }
 }

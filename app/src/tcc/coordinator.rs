@@ -140,7 +140,7 @@ where
             let found = in_transaction(&*self.store, &*self.timer, |tx| work(self.find(tx, gid))).await?;
             let step = found.ok_or_else(|| CoordinatorError::UnknownTransaction(gid.clone()))?;
             let state = state_of(&step)?;
-            let put_off = |source| CoordinatorError::Participant { gid: gid.clone(), state, source };
+            let put_off = |error| CoordinatorError::Participant { gid: gid.clone(), state, error };
             let event = match state.duty(errand) {
                 Duty::Nothing => return Ok(()),
                 Duty::Note(event) => event,
@@ -262,7 +262,7 @@ impl<S> fmt::Debug for Coordinator<S> {
 
 fn put_off(error: &CoordinatorError) -> Verdict {
     let after = match error {
-        CoordinatorError::Participant { source: ParticipantError::Failed { retry_after, .. }, .. } => {
+        CoordinatorError::Participant { error: ParticipantError::Failed { retry_after, .. }, .. } => {
             *retry_after
         }
         _ => None,

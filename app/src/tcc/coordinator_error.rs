@@ -23,14 +23,14 @@ pub enum CoordinatorError {
     #[error("no global transaction {0} was ever begun here")]
     UnknownTransaction(GlobalId),
     /// A participant did not say that it is done.
-    #[error("{gid} is {state:?}: {source}")]
+    #[error("{gid} is {state:?}: {error}")]
     Participant {
         /// Which transaction.
         gid: GlobalId,
         /// Where it stands.
         state: GlobalState,
         /// What the participant said.
-        source: ParticipantError,
+        error: ParticipantError,
     },
     /// The store failed.
     #[error(transparent)]

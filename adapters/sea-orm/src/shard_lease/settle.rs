@@ -143,6 +143,7 @@ impl Store {
 
     async fn write_ends(&self, parts: &[Part<'_>], written: &[(&Sql, Args)]) -> Result<Written, StoreError> {
         let transaction = self.begin(SETTLE).await?;
+        self.failover.check(SETTLE, parts.iter().flat_map(|part| part.ends.iter().copied()))?;
         let mut ours = true;
         for (part, (proof, lease)) in parts.iter().zip(written) {
             ours = ours

@@ -1,0 +1,2 @@
+-- Which server this is, as replication tells servers apart.
+SELECT CAST(@@server_id AS SIGNED)
