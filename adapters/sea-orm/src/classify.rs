@@ -201,7 +201,7 @@ fn sqlite_kind(code: &str) -> StoreErrorKind {
         // ERROR (such as an unknown table), RANGE; a file that is damaged, or none of SQLite's: that is no message's fault.
         (_, 1 | 25 | 11 | 24 | 26) => StoreErrorKind::Unsupported,
         // TOOBIG, CONSTRAINT, MISMATCH.
-        (_, 18 | 19 | 20) => StoreErrorKind::Corrupt,
+        (_, 18..=20) => StoreErrorKind::Corrupt,
         _ => StoreErrorKind::Unavailable,
     }
 }
