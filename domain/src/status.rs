@@ -17,4 +17,42 @@ pub struct QueueStatus {
     pub oldest: Option<Duration>,
     /// Dead letters.
     pub dead: u64,
+    /// Messages in shards that the store does not have: nobody claims them. They count as depth alone.
+    pub stray: u64,
+}
+
+impl QueueStatus {
+    /// After so long it is time to ask whether anybody reads a queue: leases and poll intervals are shorter by far.
+    pub const UNREAD_AFTER: Duration = Duration::from_secs(5 * 60);
+
+    /// Whether nobody seems to read the queue: something has been due for long, and nothing is in hand.
+    pub fn seems_unread(&self) -> bool {
+        self.leased == 0 && self.oldest.is_some_and(|oldest| oldest >= Self::UNREAD_AFTER)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_seems_unread_if_something_waits_for_long_and_nothing_is_in_hand() {
+        let queue = QueueName::new("orders").unwrap();
+        let status = |leased, oldest| QueueStatus {
+            queue: queue.clone(),
+            depth: 9,
+            due: 3,
+            leased,
+            oldest,
+            dead: 0,
+            stray: 0,
+        };
+        let (long, short) = (QueueStatus::UNREAD_AFTER, QueueStatus::UNREAD_AFTER - Duration::from_secs(1));
+        assert!(status(0, Some(long)).seems_unread());
+        assert!(
+            ![status(1, Some(long)), status(0, Some(short)), status(0, None)]
+                .iter()
+                .any(QueueStatus::seems_unread)
+        );
+    }
 }

@@ -201,6 +201,7 @@ impl Outbox {
             leased: rows().filter(leased).count() as u64,
             oldest: self.due(queue, now).next().map(|row| between(row.available_at, now)),
             dead: self.dead.values().filter(|dead| dead.message.queue == *queue).count() as u64,
+            stray: 0,
         }
     }
 }

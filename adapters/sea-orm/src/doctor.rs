@@ -58,7 +58,7 @@ pub(crate) fn warning(check: &'static str, detail: impl Into<String>) -> Finding
     Finding { severity: Severity::Warning, check, detail: detail.into() }
 }
 
-fn failure(check: &'static str, detail: impl Into<String>) -> Finding {
+pub(crate) fn failure(check: &'static str, detail: impl Into<String>) -> Finding {
     Finding { severity: Severity::Failure, check, detail: detail.into() }
 }
 
@@ -72,10 +72,12 @@ impl SeaOrmOutbox {
     pub async fn doctor(&self) -> Result<Vec<Finding>, StoreError> {
         let store = self.store.clone();
         let work = async move {
-            match store.dialect {
-                Dialect::MySql => store.examine_server().await,
-                Dialect::Sqlite => store.examine_file().await,
-            }
+            let mut findings = match store.dialect {
+                Dialect::MySql => store.examine_server().await?,
+                Dialect::Sqlite => store.examine_file().await?,
+            };
+            findings.extend(store.examine_queues().await?);
+            Ok(findings)
         };
         self.store.detached(DOCTOR, work).await
     }

@@ -20,6 +20,7 @@ mod connecting;
 mod dead_letters;
 mod dialect;
 mod doctor;
+mod doctor_queues;
 mod enqueue;
 mod failover;
 mod gather;

@@ -25,12 +25,12 @@ impl Observe for SeaOrmOutbox {
 }
 
 impl Store {
-    async fn observe(&self) -> Result<Vec<QueueStatus>, StoreError> {
+    pub(crate) async fn observe(&self) -> Result<Vec<QueueStatus>, StoreError> {
         let mut queues: BTreeMap<QueueName, QueueStatus> = BTreeMap::new();
         let held = self.held().await?;
         let ask = || rows(&self.db, OBSERVE, self.sql.observe_live.bind(&self.args()));
         for row in &self.restarting(ask).await? {
-            let (queue, mut status) = (queue(row)?, shard_status(row)?);
+            let (queue, mut status) = (queue(row)?, self.shard_status(row)?);
             if let Some(flights) = held.get(&(queue.clone(), row.number(1)?)) {
                 self.set_apart(row, flights, &mut status).await?;
             }
@@ -39,6 +39,7 @@ impl Store {
             all.due += status.due;
             all.leased += status.leased;
             all.oldest = all.oldest.max(status.oldest);
+            all.stray += status.stray;
         }
         let ask = || rows(&self.db, OBSERVE, self.sql.observe_dead.bind(&self.args()));
         for row in &self.restarting(ask).await? {
@@ -81,21 +82,18 @@ impl Store {
         status.oldest = waited;
         Ok(())
     }
-}
 
-/// A row of observe_live: queue, shard, depth, due, leased, oldest.
-fn shard_status(row: &Row) -> Result<QueueStatus, StoreError> {
-    let due = row.number(3)?;
-    // Only a shard with due messages has one that has waited; the oldest of all is then a due one.
-    let oldest = if due == 0 { None } else { Some(age(row.int(5)?)) };
-    Ok(QueueStatus {
-        queue: queue(row)?,
-        depth: row.number(2)?,
-        due,
-        leased: row.number(4)?,
-        oldest,
-        dead: 0,
-    })
+    /// A row of observe_live: queue, shard, depth, due, leased, oldest.
+    fn shard_status(&self, row: &Row) -> Result<QueueStatus, StoreError> {
+        let (queue, depth) = (queue(row)?, row.number(2)?);
+        if row.number::<u16>(1)? >= self.shards.get() {
+            return Ok(QueueStatus { depth, stray: depth, ..empty(queue) });
+        }
+        let due = row.number(3)?;
+        // Only a shard with due messages has one that has waited; the oldest of all is then a due one.
+        let oldest = if due == 0 { None } else { Some(age(row.int(5)?)) };
+        Ok(QueueStatus { depth, due, leased: row.number(4)?, oldest, ..empty(queue) })
+    }
 }
 
 fn age(micros: i64) -> Duration {
@@ -103,7 +101,7 @@ fn age(micros: i64) -> Duration {
 }
 
 fn empty(queue: QueueName) -> QueueStatus {
-    QueueStatus { queue, depth: 0, due: 0, leased: 0, oldest: None, dead: 0 }
+    QueueStatus { queue, depth: 0, due: 0, leased: 0, oldest: None, dead: 0, stray: 0 }
 }
 
 fn queue(row: &Row) -> Result<QueueName, StoreError> {

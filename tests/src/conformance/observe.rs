@@ -34,6 +34,7 @@ pub async fn every_number_is_exact(stage: Stage) {
         leased: 2,
         oldest: Some(Duration::from_micros(2_000_001)),
         dead: 1,
+        stray: 0,
     };
     assert_eq!(stage.rival.status().await, Some(expected));
 }
@@ -53,7 +54,7 @@ pub async fn a_queue_with_only_dead_letters_is_listed(stage: Stage) {
         let _ = stage.store.bury(&claimed, "no").await;
     }
     let queue = stage.queue().clone();
-    let expected = QueueStatus { queue, depth: 0, due: 0, leased: 0, oldest: None, dead: 2 };
+    let expected = QueueStatus { queue, depth: 0, due: 0, leased: 0, oldest: None, dead: 2, stray: 0 };
     assert_eq!(stage.rival.status().await, Some(expected));
 }
 

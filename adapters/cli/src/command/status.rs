@@ -68,8 +68,21 @@ fn shown(queues: &[QueueStatus], as_json: bool) -> String {
     match as_json {
         true => format!("{}\n", Value::Array(queues.iter().map(as_value).collect())),
         false if queues.is_empty() => "all queues are empty\n".into(),
-        false => table(queues).to_string(),
+        false => format!("{}{}", table(queues), remarks(queues)),
     }
+}
+
+/// A line for each queue with messages that nobody claims.
+fn remarks(queues: &[QueueStatus]) -> String {
+    let of = |status: &QueueStatus| {
+        let (queue, stray) = (&status.queue, status.stray);
+        match (stray, status.seems_unread()) {
+            (0, false) => String::new(),
+            (0, true) => format!("{queue}: nobody seems to read this queue; see doctor\n"),
+            _ => format!("{queue}: {stray} messages lie in shards that nobody reads; see doctor\n"),
+        }
+    };
+    queues.iter().map(of).collect()
 }
 
 fn table(queues: &[QueueStatus]) -> Table<6> {
@@ -103,5 +116,7 @@ fn as_value(status: &QueueStatus) -> Value {
         "leased": status.leased,
         "oldest_seconds": status.oldest.map(|oldest| oldest.as_secs_f64()),
         "dead": status.dead,
+        "stray": status.stray,
+        "seems_unread": status.seems_unread(),
     })
 }

@@ -3,6 +3,8 @@ use std::{
     process::Stdio,
 };
 
+use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
+use sea_orm::ConnectionTrait;
 use serde_json::Value;
 
 use crate::operator::{Operator, Running, request};
@@ -30,6 +32,24 @@ fn is_json_for_programs() {
     assert_eq!(status[0]["queue"], "notification-requests");
     assert_eq!((&status[0]["depth"], &status[0]["dead"]), (&1.into(), &0.into()));
     assert!(status[0]["oldest_seconds"].as_f64().is_some());
+}
+
+#[tokio::test]
+async fn names_queues_with_messages_that_nobody_claims() {
+    let operator = with_one_request();
+    let file = format!("sqlite://{}", operator.path("claimstream.db").display());
+    let outbox = SeaOrmOutbox::open(&file, OpenOptions::default()).await.unwrap();
+    outbox.connection().execute_unprepared("UPDATE claimstream_queue SET shard = 200").await.unwrap();
+    outbox.connection().clone().close().await.unwrap();
+    let status = operator.run(&["status"]).succeeded();
+    let remark = "notification-requests: 1 messages lie in shards that nobody reads; see doctor";
+    assert_eq!(status.lines().last(), Some(remark));
+    assert!(operator.run(&["status", "--json"]).succeeded().contains("\"stray\":1"));
+    let doctor = operator.run(&["doctor"]);
+    assert!(
+        doctor.code == Some(2) && doctor.out.contains("1 messages of queue notification-requests"),
+        "{doctor:?}"
+    );
 }
 
 #[test]
