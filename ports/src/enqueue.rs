@@ -10,7 +10,9 @@ use crate::StoreError;
 /// * one answer for each message, in order; a message whose dedup key is taken in its queue is a `Duplicate` and leaves
 ///   no trace;
 /// * a payload over the store's limit is refused before anything is sent, as `Corrupt`, and none of the call's messages
-///   is inserted.
+///   is inserted;
+/// * a transaction that the database has ended meanwhile, or that was begun on another store, is refused as `Unsupported`.
+///   If this call itself has met the end, such as a deadlock, the error says so: begin again and repeat all of it.
 ///
 /// Callers may rely on: nothing is committed, rolled back or waited for beyond the inserts themselves.
 #[async_trait]

@@ -1,5 +1,8 @@
 //! What callers do with connections of their own: a message is stored whole or not at all.
 
+mod elsewhere;
+mod ended;
+
 use claimstream::Compose;
 use claimstream_domain::{
     DedupKey,
@@ -7,32 +10,92 @@ use claimstream_domain::{
     NewMessage, QueueName,
 };
 use claimstream_ports::{Enqueue, StoreErrorKind};
-use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
+use claimstream_sea_orm::{Dialect, OpenOptions, SeaOrmOutbox};
+use futures::future::BoxFuture;
 use sea_orm::{ConnectionTrait, Database, DatabaseConnection, TransactionTrait};
 
+use self::{
+    elsewhere::{
+        a_connection_to_another_database_is_refused, a_queue_that_nobody_reads_is_reported,
+        messages_in_unknown_shards_are_reported,
+    },
+    ended::{
+        a_connection_without_autocommit_is_refused, an_enqueue_after_a_conflict_that_rolls_back_is_refused,
+        an_enqueue_after_a_swallowed_deadlock_is_refused, an_enqueue_after_an_implicit_commit_is_refused,
+        an_enqueue_does_not_begin_the_callers_snapshot,
+        an_enqueue_long_after_a_swallowed_deadlock_is_refused,
+        an_enqueue_takes_as_many_round_trips_as_its_statements,
+        an_enqueue_that_met_a_deadlock_says_that_the_transaction_is_gone,
+    },
+};
 use crate::{Server, Stage, Suite, venue::SeaOrmVenue};
 
 /// Adds what is said about callers' connections to SQLite and to every server that is here.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
-    suite.add_async_trial("sqlite::callers::a_connection_without_a_transaction_is_refused", async {
+    let rolled_back = "sqlite::callers::an_enqueue_after_a_conflict_that_rolls_back_is_refused";
+    suite.add_async_trial(rolled_back, async {
         let venue = SeaOrmVenue::sqlite("auto");
-        a_connection_without_a_transaction_is_refused(&Scene::of(&venue).await).await;
+        an_enqueue_after_a_conflict_that_rolls_back_is_refused(&Scene::of(&venue).await).await;
     });
+    add_everywhere(suite, "sqlite", || SeaOrmVenue::sqlite("auto"));
     for server in Server::ALL {
         let Some(url) = server.url(&environment) else { continue };
-        let name = |what: &str| format!("{}::callers::{what}", server.name);
-        let (refused, failed) = (url.clone(), url);
-        suite.add_async_trial(&name("a_connection_without_a_transaction_is_refused"), async move {
-            let venue = SeaOrmVenue::server(server.name, &refused, "auto");
+        let venue = move || SeaOrmVenue::server(server.name, &url, "auto");
+        add_everywhere(suite, server.name, venue.clone());
+        for (what, trial) in on_servers() {
+            let venue = venue.clone();
+            suite.add_async_trial(&format!("{}::callers::{what}", server.name), async move {
+                let venue = venue();
+                trial(&Scene::of(&venue).await).await;
+            });
+        }
+    }
+}
+
+/// What is said of one scene.
+type Trial = for<'a> fn(&'a Scene) -> BoxFuture<'a, ()>;
+
+macro_rules! trials {
+    ($($name:ident),* $(,)?) => {
+        vec![$((stringify!($name), (|scene| Box::pin($name(scene))) as Trial)),*]
+    };
+}
+
+fn add_everywhere(suite: &mut Suite, store: &str, venue: impl Fn() -> SeaOrmVenue + Clone + Send + 'static) {
+    let there = venue.clone();
+    suite.add_async_trial(
+        &format!("{store}::callers::a_connection_to_another_database_is_refused"),
+        async move {
+            let venue = there();
             let scene = Scene::of(&venue).await;
-            a_connection_without_a_transaction_is_refused(&scene).await;
-            a_sqlx_connection_without_a_transaction_is_refused(&scene).await;
-        });
-        suite.add_async_trial(&name("a_call_that_failed_has_written_nothing"), async move {
-            let venue = SeaOrmVenue::server(server.name, &failed, "auto");
-            a_call_that_failed_has_written_nothing(&Scene::of(&venue).await).await;
+            a_connection_to_another_database_is_refused(&scene, &venue).await;
+        },
+    );
+    let trials = trials![
+        a_connection_without_a_transaction_is_refused,
+        messages_in_unknown_shards_are_reported,
+        a_queue_that_nobody_reads_is_reported,
+    ];
+    for (what, trial) in trials {
+        let venue = venue.clone();
+        suite.add_async_trial(&format!("{store}::callers::{what}"), async move {
+            let venue = venue();
+            trial(&Scene::of(&venue).await).await;
         });
     }
+}
+
+fn on_servers() -> Vec<(&'static str, Trial)> {
+    trials![
+        a_call_that_failed_has_written_nothing,
+        an_enqueue_after_a_swallowed_deadlock_is_refused,
+        an_enqueue_that_met_a_deadlock_says_that_the_transaction_is_gone,
+        an_enqueue_long_after_a_swallowed_deadlock_is_refused,
+        an_enqueue_after_an_implicit_commit_is_refused,
+        a_connection_without_autocommit_is_refused,
+        an_enqueue_takes_as_many_round_trips_as_its_statements,
+        an_enqueue_does_not_begin_the_callers_snapshot,
+    ]
 }
 
 /// An outbox and a plain pool of a caller's on one database.
@@ -58,7 +121,7 @@ async fn a_connection_without_a_transaction_is_refused(scene: &Scene) {
     let message = [scene.message()];
     let error = scene.outbox.enqueue_on(&scene.plain, &message).await.expect_err("no transaction");
     assert_eq!(error.kind(), StoreErrorKind::Unsupported, "{error}");
-    assert_eq!(scene.outbox.enqueue(&scene.plain, &message).await.expect("its own transaction"), [New]);
+    assert_eq!(scene.outbox.enqueue_now(&message).await.expect("its own transaction"), [New]);
     let tx = scene.plain.begin().await.expect("begin");
     assert_eq!(scene.outbox.enqueue_on(&tx, &message).await.expect("in a transaction"), [Duplicate]);
     assert_eq!(scene.outbox.enqueue_on(&tx, &[scene.message()]).await.expect("in a transaction"), [New]);
@@ -68,6 +131,10 @@ async fn a_connection_without_a_transaction_is_refused(scene: &Scene) {
     tx.commit().await.expect("commit");
     assert_eq!(scene.outbox.enqueue_now(&message).await.expect("again"), [Duplicate]);
     assert_eq!(depth(scene).await, 2);
+    match scene.outbox.dialect() {
+        Dialect::MySql => a_sqlx_connection_without_a_transaction_is_refused(scene).await,
+        Dialect::Sqlite => a_sqlx_connection_to_sqlite_without_a_transaction_is_refused(scene).await,
+    }
 }
 
 async fn a_sqlx_connection_without_a_transaction_is_refused(scene: &Scene) {
@@ -79,6 +146,19 @@ async fn a_sqlx_connection_without_a_transaction_is_refused(scene: &Scene) {
     assert_eq!(error.kind(), StoreErrorKind::Unsupported, "{error}");
     let mut tx = connection.begin().await.expect("begin");
     assert_eq!(scene.outbox.enqueue_sqlx(&mut tx, &message).await.expect("in a transaction"), [New]);
+    tx.commit().await.expect("commit");
+    assert_eq!(depth(scene).await, 3);
+}
+
+async fn a_sqlx_connection_to_sqlite_without_a_transaction_is_refused(scene: &Scene) {
+    use sea_orm::sqlx::Connection;
+    let mut connection = scene.plain.get_sqlite_connection_pool().acquire().await.expect("a connection");
+    let message = [scene.message()];
+    let error =
+        scene.outbox.enqueue_sqlx_sqlite(&mut connection, &message).await.expect_err("no transaction");
+    assert_eq!(error.kind(), StoreErrorKind::Unsupported, "{error}");
+    let mut tx = connection.begin_with("BEGIN IMMEDIATE").await.expect("begin");
+    assert_eq!(scene.outbox.enqueue_sqlx_sqlite(&mut tx, &message).await.expect("in a transaction"), [New]);
     tx.commit().await.expect("commit");
     assert_eq!(depth(scene).await, 3);
 }

@@ -226,7 +226,7 @@ impl Load {
 
     async fn write(&self) -> MessageId {
         let message = self.message();
-        let enqueued = self.outbox.enqueue(self.outbox.connection(), std::slice::from_ref(&message)).await;
+        let enqueued = self.outbox.enqueue_now(std::slice::from_ref(&message)).await;
         enqueued.expect("an acknowledged write");
         self.note_enqueued(&message, Some(()));
         message.id

@@ -74,7 +74,7 @@ async fn fit_into_records(venue: &SeaOrmVenue, server: &str) {
     // MariaDB's test servers have a certificate if there is an openssl to make it.
     assert!(is_encrypted || server.starts_with("mariadb"), "MySQL has a certificate");
     let messages: Vec<_> = (0..100).map(|_| message(500)).chain([message(40_000)]).collect();
-    let statements = store.enqueue_statements(&messages).expect("statements");
+    let statements = store.enqueue_statements(&messages).expect("statements").inserts;
     let too_large =
         statements.iter().filter(|(text, values)| text.len().max(carried(values)) > RECORD).count();
     match is_encrypted {

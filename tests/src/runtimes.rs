@@ -14,7 +14,9 @@ use std::{
 use claimstream::{Compose, Relay, RelayConfig};
 use claimstream_domain::{NewMessage, QueueName, Settled};
 use claimstream_memory::MemoryStore;
-use claimstream_ports::{Enqueue, LockingStrategy, Observe, Settlements, Sleep, Timer};
+use claimstream_ports::{
+    Enqueue, LockingStrategy, Observe, Settlements, Sleep, StoreError, StoreErrorKind, Timer,
+};
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
 use claimstream_tokio::TokioTimer;
 use futures::{TryStreamExt, channel::oneshot, future::BoxFuture};
@@ -29,6 +31,10 @@ const STUCK: Duration = Duration::from_secs(60);
 /// Adds the stream on memory and on SQLite, under tokio, smol and a bare `block_on`.
 pub fn add_to(suite: &mut Suite) {
     for executor in Executor::ALL {
+        let name_of = |what: &str| format!("sqlite::runtimes::{what}_under_{}", executor.name());
+        suite.add_trial(&name_of("a_transaction_enqueues"), move || {
+            executor.run_alone(a_transaction_enqueues())
+        });
         let name = |store: &str| format!("{store}::runtimes::a_stream_runs_under_{}", executor.name());
         suite.add_trial(&name("memory"), move || executor.run("memory", |timer| Box::pin(on_memory(timer))));
         suite.add_trial(&name("sqlite"), move || executor.run("sqlite", |timer| Box::pin(on_sqlite(timer))));
@@ -67,6 +73,17 @@ impl Executor {
         println!("runtimes: {store} under {name}: {acked} acked, {sleeps} sleeps, {:?}", begun.elapsed());
         assert_eq!(acked, MESSAGES);
         assert!(sleeps > 0, "the timer was never used");
+    }
+
+    /// Runs a trial on a thread of its own, which must come to an end.
+    fn run_alone(self, trial: impl Future<Output = ()> + Send + 'static) {
+        let (sender, receiver) = mpsc::channel();
+        let trial = Box::pin(async move {
+            trial.await;
+            0
+        });
+        thread::spawn(move || sender.send(self.block_on(trial)));
+        receiver.recv_timeout(STUCK).expect("it neither panics nor is stuck");
     }
 
     fn timer(self) -> Box<dyn Timer> {
@@ -109,6 +126,39 @@ async fn on_sqlite(timer: Arc<dyn Timer>) -> usize {
     let queue = Stage::fresh_queue();
     outbox.enqueue_now(&messages(&queue)).await.expect("enqueue");
     read(Arc::new(outbox), timer, queue).await
+}
+
+/// Business data and a message, together, under every executor; what needs tokio is refused without it.
+async fn a_transaction_enqueues() {
+    let venue = SeaOrmVenue::sqlite("preemptive_update");
+    let url = venue.fresh_database().await.expect("a folder");
+    let outbox = SeaOrmOutbox::open(&url, OpenOptions::default()).await.expect("open");
+    let queue = Stage::fresh_queue();
+    for fails in [false, true] {
+        let (enqueueing, message) = (outbox.clone(), NewMessage::json(queue.clone(), &7).expect("a message"));
+        let done = outbox.transaction(move |tx| {
+            Box::pin(async move {
+                enqueueing.enqueue(tx, &[message]).await?;
+                if fails {
+                    Err(StoreError::new(StoreErrorKind::Conflict, "order", "sold out"))
+                } else {
+                    Ok(7)
+                }
+            })
+        });
+        assert_eq!(done.await.ok(), (!fails).then_some(7));
+    }
+    let status = outbox.observe().await.expect("observe");
+    assert_eq!(
+        status.iter().map(|status| status.depth).collect::<Vec<_>>(),
+        [1],
+        "what failed has left nothing"
+    );
+    match (outbox.begin().await, tokio::runtime::Handle::try_current()) {
+        (Ok(tx), Ok(_)) => tx.rollback().await.expect("roll back"),
+        (Err(error), Err(_)) => assert_eq!(error.kind(), StoreErrorKind::Unsupported, "{error}"),
+        (begun, current) => panic!("begun {begun:?}, tokio {current:?}"),
+    }
 }
 
 fn messages(queue: &QueueName) -> Vec<NewMessage> {

@@ -63,6 +63,16 @@ pub(crate) fn is_locked_by_another(error: &StoreError) -> bool {
     code & 0xff == 5
 }
 
+/// The number by which the database has refused a statement, if it has.
+pub(crate) fn refusal(error: &DbErr) -> Option<u32> {
+    let Some(sqlx::Error::Database(refused)) = sqlx_error(error) else { return None };
+    #[cfg(feature = "mysql")]
+    if let Some(refused) = refused.try_downcast_ref::<sqlx::mysql::MySqlDatabaseError>() {
+        return Some(refused.number().into());
+    }
+    refused.code()?.parse().ok()
+}
+
 /// Whether the server has answered, if only to refuse: the connection is as good as before.
 #[cfg(feature = "mysql")]
 pub(crate) fn is_answer(error: &DbErr) -> bool {

@@ -3,7 +3,7 @@ use std::collections::HashSet;
 use async_trait::async_trait;
 use claimstream_domain::{DedupKey, Due, Enqueued, MessageId, NewMessage, QueueName};
 use claimstream_ports::{Enqueue, StoreError, StoreErrorKind};
-use sea_orm::{ConnectionTrait, DatabaseConnection, DatabaseTransaction, Statement, Value};
+use sea_orm::{ConnectionTrait, DatabaseTransaction, Statement, Value};
 use uuid::Uuid;
 
 use crate::{
@@ -24,6 +24,9 @@ const IDS: usize = 500;
 
 /// A call that fails leaves nothing of itself in the transaction. A call that is dropped half way may leave a body without
 /// its queue entry: roll back then, as after any statement that was cut short.
+///
+/// A transaction that a deadlock has ended, or one on another outbox's database, is refused as by
+/// [`SeaOrmOutbox::enqueue_on`].
 #[async_trait]
 impl Enqueue<DatabaseTransaction> for SeaOrmOutbox {
     async fn enqueue(
@@ -31,35 +34,24 @@ impl Enqueue<DatabaseTransaction> for SeaOrmOutbox {
         tx: &DatabaseTransaction,
         messages: &[NewMessage],
     ) -> Result<Vec<Enqueued>, StoreError> {
-        self.store.check_backend(tx, ENQUEUE)?;
-        if messages.is_empty() {
-            return Ok(Vec::new());
-        }
-        let savepoint = Savepoint::set(&self.store, tx, ENQUEUE).await?;
-        savepoint.end(self.store.enqueue(tx, messages).await).await
-    }
-}
-
-/// Without a transaction of the caller's: the call is one of the outbox's own, on the outbox's own connections.
-///
-/// Several calls are several transactions.
-#[async_trait]
-impl Enqueue<DatabaseConnection> for SeaOrmOutbox {
-    async fn enqueue(
-        &self,
-        db: &DatabaseConnection,
-        messages: &[NewMessage],
-    ) -> Result<Vec<Enqueued>, StoreError> {
-        self.store.check_backend(db, ENQUEUE)?;
-        self.enqueue_now(messages).await
+        self.enqueue_on(tx, messages).await
     }
 }
 
 impl SeaOrmOutbox {
     /// Enqueues in a transaction of the caller's, on whatever runs it.
     ///
-    /// A connection that is not in a transaction is refused as `Unsupported`: a message is two rows, and a break between
-    /// them would lose it. The connection must lead to the outbox's own database, or the messages go to another outbox.
+    /// Each call proves, in the packet that sets its savepoint, that the connection is in a transaction and leads to this
+    /// outbox's own database; anything else is refused as `Unsupported`, and nothing is enqueued.
+    ///
+    /// A deadlock ends the transaction on the server, though the handle lives on. If the call itself meets it, the error
+    /// says that the whole transaction was rolled back; if an earlier statement did, the call is refused. What was
+    /// written on the handle in between has committed itself, and no call can take it back.
+    ///
+    /// The proof shows that *a* transaction is open. It cannot tell one that the caller has begun by hand (`BEGIN` as a
+    /// statement) after the first has ended, nor on MariaDB 10.5 the one that the server begins with the next statement on a
+    /// table after a deadlock. With autocommit off the server begins transactions by itself, so such a
+    /// connection is refused.
     pub async fn enqueue_on<C: ConnectionTrait>(
         &self,
         on: &C,
@@ -69,13 +61,22 @@ impl SeaOrmOutbox {
         if messages.is_empty() {
             return Ok(Vec::new());
         }
-        let savepoint = Savepoint::set_if_in_transaction(&self.store, on, ENQUEUE).await?;
+        let savepoint = Savepoint::set(&self.store, on, ENQUEUE).await?;
         savepoint.end(self.store.enqueue(on, messages).await).await
     }
 
-    /// Enqueues in a transaction of the outbox's own, for callers that have no business data to write with it.
+    /// Enqueues in a transaction of the outbox's own, on a connection of the outbox's own, for callers that have no
+    /// business data to write with it.
     ///
-    /// It runs to its end even if the caller is cancelled.
+    /// It has committed when it answers, and several calls are several transactions. It runs to its end even if the caller
+    /// is cancelled. There is no call that takes a [`sea_orm::DatabaseConnection`]: a pool is in no transaction.
+    ///
+    /// ```compile_fail,E0277
+    /// # use claimstream_ports::Enqueue;
+    /// # async fn example(outbox: claimstream_sea_orm::SeaOrmOutbox, db: sea_orm::DatabaseConnection) {
+    /// let _ = Enqueue::enqueue(&outbox, &db, &[]).await;
+    /// # }
+    /// ```
     pub async fn enqueue_now(&self, messages: &[NewMessage]) -> Result<Vec<Enqueued>, StoreError> {
         let (store, messages) = (self.store.clone(), messages.to_vec());
         let work = async move {
@@ -89,24 +90,6 @@ impl SeaOrmOutbox {
                 .await
         };
         self.store.detached(ENQUEUE, work).await
-    }
-
-    /// The statements that enqueue messages, for drivers of other kinds: run them in order, in one transaction.
-    ///
-    /// A dedup key that is taken makes the first statement fail with a duplicate-key error, which is the answer.
-    pub fn enqueue_statements(
-        &self,
-        messages: &[NewMessage],
-    ) -> Result<Vec<(String, Vec<Value>)>, StoreError> {
-        let store = &self.store;
-        let bodies = store.checked_rows(messages)?;
-        let unique: Vec<&NewMessage> = messages.iter().filter(|m| m.dedup_key.is_some()).collect();
-        let keys = store.dedup_rows(&unique);
-        let mut statements: Vec<Statement> =
-            store.inserts(&store.sql.enqueue_dedup, &keys).into_iter().map(without_upsert).collect();
-        statements.extend(store.inserts(&store.sql.enqueue_message, &bodies));
-        statements.extend(store.inserts(&store.sql.enqueue_queue, &bodies));
-        Ok(statements.into_iter().map(|s| (s.sql, s.values.map(|v| v.0).unwrap_or_default())).collect())
     }
 }
 
@@ -215,7 +198,7 @@ impl Store {
     }
 
     /// The rows of messages, if every one is fit to be sent.
-    fn checked_rows(&self, messages: &[NewMessage]) -> Result<Vec<Args>, StoreError> {
+    pub(crate) fn checked_rows(&self, messages: &[NewMessage]) -> Result<Vec<Args>, StoreError> {
         if let Some(invalid) = messages.iter().find_map(|message| self.limit.check(&message.payload).err()) {
             return Err(corrupt(ENQUEUE, invalid));
         }
@@ -283,7 +266,7 @@ impl Store {
         Ok(())
     }
 
-    fn dedup_rows(&self, keyed: &[&NewMessage]) -> Vec<Args> {
+    pub(crate) fn dedup_rows(&self, keyed: &[&NewMessage]) -> Vec<Args> {
         let row = |message: &&NewMessage| {
             self.args()
                 .with("queue", message.queue.as_str())
@@ -338,12 +321,4 @@ fn keys_by_queue<'a>(keyed: &[&'a NewMessage]) -> Vec<(&'a QueueName, Vec<&'a De
         }
     }
     by_queue
-}
-
-/// The plain insert, which fails on a duplicate key.
-fn without_upsert(mut statement: Statement) -> Statement {
-    if let Some(at) = statement.sql.find(" ON ") {
-        statement.sql.truncate(at);
-    }
-    statement
 }

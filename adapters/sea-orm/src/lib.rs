@@ -2,8 +2,8 @@
 //!
 //! [`SeaOrmOutbox::open`] connects with a [hardened pool](HardenedPool), makes or checks the schema, proves the locking
 //! strategy and then implements every port. Each unit of work runs as a task of its own on the adapter's runtime, so that
-//! a dropped caller detaches from it instead of cutting it, and any executor may poll the ports. Only a transaction of the
-//! caller's own, as [`SeaOrmOutbox::begin`] gives it, needs tokio around it.
+//! a dropped caller detaches from it instead of cutting it, and any executor may poll the ports. A transaction that
+//! [`SeaOrmOutbox::begin`] gives away needs tokio around it; [`SeaOrmOutbox::transaction`] does the work in one anywhere.
 //!
 //! Every statement is a file that a DBA can read: see [`statements`].
 #![forbid(unsafe_code)]
@@ -22,11 +22,13 @@ mod dialect;
 mod doctor;
 mod doctor_queues;
 mod enqueue;
+mod enqueue_statements;
 mod failover;
 mod gather;
 mod group;
 #[cfg(feature = "mysql")]
 mod held;
+mod identity;
 mod introductions;
 mod lanes;
 mod lateness;
@@ -47,7 +49,7 @@ mod settle_at_once;
 mod settle_renew;
 mod shard_lease;
 mod sql;
-#[cfg(feature = "mysql")]
+#[cfg(any(feature = "mysql", feature = "sqlite"))]
 mod sqlx_connection;
 mod statements;
 mod step_ledger;
@@ -62,6 +64,7 @@ pub use classify::store_error;
 pub use clock::FrozenClock;
 pub use dialect::Dialect;
 pub use doctor::{Finding, Severity};
+pub use enqueue_statements::EnqueueStatements;
 pub use order::Order;
 pub use outbox::{OpenOptions, SeaOrmOutbox};
 pub use pool::HardenedPool;
@@ -69,6 +72,9 @@ pub use probe::SkipLocked;
 pub use schema::schema;
 #[cfg(feature = "mysql")]
 pub use sqlx_connection::SqlxMySql;
+#[cfg(feature = "sqlite")]
+pub use sqlx_connection::SqlxSqlite;
 pub use statements::statements;
 pub use strategy::{Strategy, StrategyChoice};
 pub use sweep::{LagGauge, Swept};
+pub use transaction::TransactionWork;

@@ -11,6 +11,7 @@ use crate::{
     connecting,
     dialect::Dialect,
     failover::Failover,
+    identity::Identity,
     lanes::Lanes,
     order::Order,
     outage::Outage,
@@ -145,6 +146,7 @@ impl SeaOrmOutbox {
         let clock = ServerClock::new(options.frozen_clock);
         let shards =
             schema::prepare(&db, &sql, dialect, &clock, options.create_schema, options.shards).await?;
+        let identity = Identity::of_opened(&db, &sql).await?;
         let packet = packet(&db, dialect, &sql).await?;
         let limit = packet.payload_limit().lowered_to(options.max_payload);
         let strategy = choose(&db, dialect, &sql, options.strategy).await?;
@@ -164,6 +166,7 @@ impl SeaOrmOutbox {
                 sql,
                 clock,
                 shards,
+                identity,
                 limit,
                 packet,
                 outage,
@@ -224,11 +227,17 @@ impl SeaOrmOutbox {
     /// write lock at once, because a transaction that reads first and writes later may be refused there.
     ///
     /// Only for tokio: the driver commits, rolls back and drops a transaction by means of the current tokio runtime, and
-    /// panics without one. On other executors use [`enqueue_now`](Self::enqueue_now).
+    /// panics without one, so without one this is refused as `Unsupported`. On other executors use
+    /// [`transaction`](Self::transaction), or [`enqueue_now`](Self::enqueue_now).
     ///
     /// If others have all connections in use for [`acquire_timeout`](OpenOptions::acquire_timeout), the error is `Transient`, and
     /// whoever can wait may ask again.
     pub async fn begin(&self) -> Result<DatabaseTransaction, StoreError> {
+        if tokio::runtime::Handle::try_current().is_err() {
+            let why = "a transaction that is given away needs a tokio runtime around it, and there is none; do the work in \
+                       SeaOrmOutbox::transaction, which runs on the outbox's own";
+            return Err(StoreError::new(StoreErrorKind::Unsupported, "begin", why));
+        }
         let store = self.store.clone();
         self.store.detached("begin", async move { store.begin_for_caller("begin").await }).await
     }

@@ -49,7 +49,7 @@ statements! {
         lease_retry, lease_park, lease_dead, lease_held, lease_oldest,
         lock_take, lock_make, lock_read, lock_renew, lock_release, sweep_locks,
         enqueue_dedup, enqueue_dedup_read, enqueue_message, enqueue_queue, enqueue_known, enqueue_discard,
-        savepoint_set, savepoint_proof, savepoint_undo,
+        savepoint_proof, savepoint_undo, identity,
         observe_live, observe_dead,
         dead_list, dead_page, dead_lock, revive_message, revive_queue, dead_delete,
         sweep_live, sweep_page, sweep_left, sweep_delete, sweep_keys, sweep_dedup, sweep_instances,
@@ -61,5 +61,5 @@ statements! {
         shard_list, shard_insert, schema_version, schema_applied;
     mysql:
         claim_lock, claim_mark, step_lock_now, now, history, probe_lock, probe_skip,
-        session_cipher, doctor_server, doctor_columns, doctor_tables;
+        session_cipher, session_transaction, doctor_server, doctor_columns, doctor_tables;
 }

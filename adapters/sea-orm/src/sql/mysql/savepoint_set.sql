@@ -1,2 +1,0 @@
--- Where a call in a caller's transaction goes back to if it fails.
-SAVEPOINT claimstream

@@ -1,0 +1,242 @@
+//! A transaction that the database has ended, though the caller's handle lives on.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use async_trait::async_trait;
+use claimstream_domain::{
+    DedupKey,
+    Enqueued::{self, New},
+};
+use claimstream_ports::{Enqueue, StoreError, StoreErrorKind};
+use futures::future::join;
+use sea_orm::{
+    ConnectionTrait, DatabaseTransaction, DbBackend, DbErr, ExecResult, IsolationLevel, QueryResult,
+    Statement, TransactionTrait, sqlx,
+};
+
+use super::{Scene, depth};
+
+/// A caller has not noticed a deadlock in a statement of its own, and commits.
+pub(super) async fn an_enqueue_after_a_swallowed_deadlock_is_refused(scene: &Scene) {
+    let tables = Tables::make(scene).await;
+    let tx = scene.outbox.begin().await.expect("begin");
+    tables.lose_a_deadlock(scene, &tx).await;
+    refused(scene.outbox.enqueue(&tx, &[scene.message()]).await);
+    refused(scene.outbox.enqueue(&tx, &[scene.message()]).await);
+    tx.commit().await.expect("commit");
+
+    let tx = scene.plain.begin().await.expect("begin");
+    assert_eq!(scene.outbox.enqueue_on(&tx, &[scene.message()]).await.expect("before"), [New]);
+    tables.lose_a_deadlock(scene, &tx).await;
+    refused(scene.outbox.enqueue_on(&tx, &[scene.message()]).await);
+    tx.commit().await.expect("commit");
+
+    let mut tx = scene.plain.get_mysql_connection_pool().begin().await.expect("begin");
+    tables.lose_a_deadlock(scene, &claimstream_sea_orm::SqlxMySql::new(&mut tx)).await;
+    refused(scene.outbox.enqueue_sqlx(&mut tx, &[scene.message()]).await);
+    tx.commit().await.expect("commit");
+
+    let mut tx = scene.plain.get_mysql_connection_pool().begin().await.expect("begin");
+    let exported = scene.outbox.enqueue_statements(&[scene.message()]).expect("statements");
+    let proof = exported.proof.expect("a proof");
+    assert!(send(&mut tx, &proof).await.is_ok());
+    tables.lose_a_deadlock(scene, &claimstream_sea_orm::SqlxMySql::new(&mut tx)).await;
+    let error = send(&mut tx, &proof).await.expect_err("the transaction has ended").to_string();
+    assert!(["1305", "1690"].iter().any(|number| error.contains(number)), "{error}");
+    assert_eq!(depth(scene).await, 0);
+}
+
+/// The caller has gone on writing. MariaDB 10.5 takes that for the next transaction, which nothing tells from the first.
+pub(super) async fn an_enqueue_long_after_a_swallowed_deadlock_is_refused(scene: &Scene) {
+    let tables = Tables::make(scene).await;
+    let tx = scene.outbox.begin().await.expect("begin");
+    tables.lose_a_deadlock(scene, &tx).await;
+    tx.execute_unprepared("INSERT INTO orders VALUES (9)").await.expect("what comes next");
+    let enqueued = scene.outbox.enqueue(&tx, &[scene.message()]).await;
+    let version = Statement::from_string(DbBackend::MySql, "SELECT VERSION()");
+    let version = scene.plain.query_one_raw(version).await.expect("an answer").expect("a row");
+    match version.try_get_by_index::<String>(0).expect("a version").starts_with("10.5.") {
+        true => assert_eq!(enqueued.expect("in the next transaction"), [New]),
+        false => refused(enqueued),
+    }
+    tx.rollback().await.expect("roll back");
+    assert_eq!(depth(scene).await, 0);
+}
+
+/// The deadlock is the enqueue's own: it says that the transaction is gone, and the call cannot be repeated on the handle.
+pub(super) async fn an_enqueue_that_met_a_deadlock_says_that_the_transaction_is_gone(scene: &Scene) {
+    let tables = Tables::make(scene).await;
+    let unique = || scene.message().unique_by(DedupKey::new("order-1").expect("a key"));
+    let other = tables.heavy(scene).await;
+    scene.outbox.enqueue(&other, &[unique()]).await.expect("enqueue");
+    let tx = scene.outbox.begin().await.expect("begin");
+    tx.execute_unprepared("INSERT INTO orders VALUES (7)").await.expect("business data");
+    tx.execute_unprepared("UPDATE stock SET n = n + 1 WHERE id = 1").await.expect("a lock");
+    let call = [unique()];
+    let (met, went_on) = join(
+        scene.outbox.enqueue(&tx, &call),
+        other.execute_unprepared("UPDATE stock SET n = n + 1 WHERE id = 1"),
+    )
+    .await;
+    went_on.expect("the heavier one goes on");
+    let met = met.expect_err("a deadlock");
+    assert_eq!(met.kind(), StoreErrorKind::Transient, "{met}");
+    assert!(met.to_string().contains("rolled back the whole transaction"), "{met}");
+    other.rollback().await.expect("roll back");
+    refused(scene.outbox.enqueue(&tx, &call).await);
+    tx.commit().await.expect("commit");
+    assert_eq!(depth(scene).await, 0);
+    assert_eq!(scene.outbox.enqueue_now(&call).await.expect("a whole new transaction"), [New]);
+}
+
+/// A statement that commits by itself ends the transaction as well.
+pub(super) async fn an_enqueue_after_an_implicit_commit_is_refused(scene: &Scene) {
+    let tx = scene.outbox.begin().await.expect("begin");
+    tx.execute_unprepared("CREATE TABLE implicit (id INT PRIMARY KEY) ENGINE = InnoDB")
+        .await
+        .expect("a table");
+    refused(scene.outbox.enqueue(&tx, &[scene.message()]).await);
+    tx.rollback().await.expect("roll back");
+    assert_eq!(depth(scene).await, 0);
+}
+
+/// With autocommit off the next transaction begins by itself, and nothing tells it from the one that ended.
+pub(super) async fn a_connection_without_autocommit_is_refused(scene: &Scene) {
+    let mut connection = scene.plain.get_mysql_connection_pool().acquire().await.expect("a connection");
+    send(&mut connection, "SET autocommit = 0").await.expect("a setting");
+    let error = scene.outbox.enqueue_sqlx(&mut connection, &[scene.message()]).await.expect_err("refused");
+    assert_eq!(error.kind(), StoreErrorKind::Unsupported, "{error}");
+    assert!(error.to_string().contains("SET autocommit = 1"), "{error}");
+    send(&mut connection, "COMMIT; SET autocommit = 1; BEGIN").await.expect("a transaction");
+    let enqueued = scene.outbox.enqueue_sqlx(&mut connection, &[scene.message()]).await;
+    assert_eq!(enqueued.expect("in a transaction"), [New]);
+    send(&mut connection, "COMMIT").await.expect("commit");
+    assert_eq!(depth(scene).await, 1);
+}
+
+/// The proof costs no round trip: it goes with the savepoint.
+pub(super) async fn an_enqueue_takes_as_many_round_trips_as_its_statements(scene: &Scene) {
+    let tx = scene.plain.begin().await.expect("begin");
+    let counted = Counted { tx: &tx, sent: AtomicUsize::new(0) };
+    assert_eq!(scene.outbox.enqueue_on(&counted, &[scene.message()]).await.expect("enqueue"), [New]);
+    assert_eq!(counted.sent.load(Ordering::SeqCst), 3, "a savepoint, a body, a queue entry");
+    tx.commit().await.expect("commit");
+    assert_eq!(depth(scene).await, 1);
+}
+
+/// A caller that enqueues first and reads later sees what others have committed between.
+pub(super) async fn an_enqueue_does_not_begin_the_callers_snapshot(scene: &Scene) {
+    Tables::make(scene).await;
+    let repeatable = Some(IsolationLevel::RepeatableRead);
+    let tx = scene.plain.begin_with_config(repeatable, None).await.expect("begin");
+    assert_eq!(scene.outbox.enqueue_on(&tx, &[scene.message()]).await.expect("enqueue"), [New]);
+    scene.plain.execute_unprepared("INSERT INTO orders VALUES (8)").await.expect("another's order");
+    let seen = tx.query_all_raw(Statement::from_string(DbBackend::MySql, "SELECT id FROM orders")).await;
+    assert_eq!(seen.expect("a read").len(), 1);
+    tx.commit().await.expect("commit");
+}
+
+/// SQLite ends a transaction by itself where a conflict asks for it.
+pub(super) async fn an_enqueue_after_a_conflict_that_rolls_back_is_refused(scene: &Scene) {
+    let db = &scene.plain;
+    db.execute_unprepared("CREATE TABLE orders (id INTEGER PRIMARY KEY)").await.expect("a table");
+    db.execute_unprepared("INSERT INTO orders VALUES (7)").await.expect("an order");
+    let tx = scene.outbox.begin().await.expect("begin");
+    tx.execute_unprepared("INSERT OR ROLLBACK INTO orders VALUES (7)").await.expect_err("a conflict");
+    refused(scene.outbox.enqueue(&tx, &[scene.message()]).await);
+    drop(tx);
+    let breaking =
+        "CREATE TRIGGER breaking BEFORE INSERT ON claimstream_queue BEGIN SELECT RAISE(ROLLBACK, 'no'); END";
+    db.execute_unprepared(breaking).await.expect("a trigger");
+    let tx = scene.outbox.begin().await.expect("begin");
+    let met = scene.outbox.enqueue(&tx, &[scene.message()]).await.expect_err("rolled back");
+    assert!(met.to_string().contains("rolled back the whole transaction"), "{met}");
+    refused(scene.outbox.enqueue(&tx, &[scene.message()]).await);
+    drop(tx);
+    assert_eq!(depth(scene).await, 0);
+}
+
+fn refused(enqueued: Result<Vec<Enqueued>, StoreError>) {
+    let error = enqueued.expect_err("the transaction has ended");
+    assert_eq!(error.kind(), StoreErrorKind::Unsupported, "{error}");
+    assert!(error.to_string().contains("begin a new one and repeat everything in it"), "{error}");
+}
+
+async fn send(on: &mut sqlx::MySqlConnection, text: &str) -> Result<(), sqlx::Error> {
+    sqlx::Executor::execute(on, sqlx::AssertSqlSafe(text.to_owned())).await.map(|_| ())
+}
+
+/// Tables of a caller's: orders to write, and stock to lock.
+struct Tables;
+
+impl Tables {
+    async fn make(scene: &Scene) -> Self {
+        for sql in [
+            "CREATE TABLE orders (id INT PRIMARY KEY) ENGINE = InnoDB",
+            "CREATE TABLE stock (id INT PRIMARY KEY, n INT NOT NULL) ENGINE = InnoDB",
+            "INSERT INTO stock VALUES (1, 0), (2, 0)",
+        ] {
+            scene.plain.execute_unprepared(sql).await.expect(sql);
+        }
+        Self
+    }
+
+    /// A transaction that has written so much that a deadlock ends the other one.
+    async fn heavy(&self, scene: &Scene) -> DatabaseTransaction {
+        let heavy = scene.plain.begin().await.expect("begin");
+        let many: Vec<String> = (100..300).map(|id| format!("({id}, 0)")).collect();
+        let many = format!("INSERT INTO stock VALUES {}", many.join(", "));
+        heavy.execute_unprepared(&many).await.expect("many rows");
+        heavy
+    }
+
+    /// The transaction writes an order, is ended by a deadlock, and its owner takes no notice.
+    async fn lose_a_deadlock(&self, scene: &Scene, tx: &impl ConnectionTrait) {
+        let heavy = self.heavy(scene).await;
+        let update = |id: u32| format!("UPDATE stock SET n = n + 1 WHERE id = {id}");
+        heavy.execute_unprepared(&update(1)).await.expect("a lock");
+        tx.execute_unprepared("INSERT INTO orders VALUES (7)").await.expect("business data");
+        tx.execute_unprepared(&update(2)).await.expect("a lock");
+        let (one, two) = (update(1), update(2));
+        let (lost, won) = join(tx.execute_unprepared(&one), heavy.execute_unprepared(&two)).await;
+        won.expect("the heavier one goes on");
+        assert!(lost.is_err_and(|error| error.to_string().contains("1213")), "a deadlock");
+        heavy.rollback().await.expect("roll back");
+    }
+}
+
+/// A transaction that counts what is sent.
+struct Counted<'a> {
+    tx: &'a DatabaseTransaction,
+    sent: AtomicUsize,
+}
+
+impl Counted<'_> {
+    fn count(&self) -> &DatabaseTransaction {
+        self.sent.fetch_add(1, Ordering::SeqCst);
+        self.tx
+    }
+}
+
+#[async_trait]
+impl ConnectionTrait for Counted<'_> {
+    fn get_database_backend(&self) -> DbBackend {
+        self.tx.get_database_backend()
+    }
+
+    async fn execute_raw(&self, statement: Statement) -> Result<ExecResult, DbErr> {
+        self.count().execute_raw(statement).await
+    }
+
+    async fn execute_unprepared(&self, sql: &str) -> Result<ExecResult, DbErr> {
+        self.count().execute_unprepared(sql).await
+    }
+
+    async fn query_one_raw(&self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
+        self.count().query_one_raw(statement).await
+    }
+
+    async fn query_all_raw(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
+        self.count().query_all_raw(statement).await
+    }
+}
