@@ -113,13 +113,15 @@ async fn is_settled_in_a_transaction(venue: &SeaOrmVenue) {
     let queue = Stage::fresh_queue();
     let instance = Instance::new(7, Ports::of(outbox.clone()), queue.clone(), 5);
     send(&outbox, &queue).await.expect("enqueue");
-    assert_eq!(instance.claim(1).await.len(), 1);
+    let first = instance.take_one().await;
     send(&outbox, &queue).await.expect("enqueue");
     wire.cut_after_change.store(true, Ordering::SeqCst);
     let claimed = instance.take_one().await;
     assert!(!wire.cut_after_change.load(Ordering::SeqCst), "nothing was changed outside a transaction");
     // Leaves a connection at hand whose first answer in a transaction is that to the commit.
-    send(&outbox, &queue).await.expect("enqueue");
+    let child = NewMessage::json(queue.clone(), &7).expect("a message");
+    let done = instance.settle(&first.receipt, Disposition::Done { emit: vec![child] }).await;
+    assert_eq!(done, Settled::Accepted);
     wire.cut_after_commit.store(true, Ordering::SeqCst);
     let settled = instance.settle(&claimed.receipt, Disposition::Done { emit: vec![] }).await;
     assert_eq!(settled, Settled::Accepted);
