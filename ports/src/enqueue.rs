@@ -8,7 +8,7 @@ use crate::StoreError;
 /// Implementors owe:
 /// * the messages exist exactly if the caller's transaction commits;
 /// * one answer for each message, in order; a message whose dedup key is taken in its queue is a `Duplicate` and leaves
-///   no trace;
+///   no trace; a message's id and key stay taken while it is live or a dead letter;
 /// * a payload over the store's limit is refused before anything is sent, as `Corrupt`, and none of the call's messages
 ///   is inserted;
 /// * a transaction that the database has ended meanwhile, or that was begun on another store, is refused as `Unsupported`.

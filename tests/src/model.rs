@@ -69,7 +69,7 @@ async fn both(
     right: &dyn Venue,
     operations: &[Operation],
 ) -> (Vec<Observation>, Vec<Observation>) {
-    let (left, right) = (left.stage().await, right.stage().await);
+    let (left, right) = (left.swept_stage().await, right.swept_stage().await);
     let (left, right) = (left.expect("a stage"), right.expect("a stage"));
     futures::future::join(play(&left, operations), play(&right, operations)).await
 }

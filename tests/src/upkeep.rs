@@ -2,6 +2,7 @@
 
 mod bodies;
 mod consideration;
+mod ids;
 mod locks;
 mod retention;
 mod steps;
@@ -30,6 +31,7 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
 
 fn add_everywhere(suite: &mut Suite, place: &Place) {
     bodies::add_to(suite, place);
+    ids::add_to(suite, place);
     retention::add_to(suite, place);
     locks::add_to(suite, place);
     steps::add_to(suite, place);
@@ -61,6 +63,26 @@ impl Place {
         suite.add_async_trial(&format!("{}::upkeep::{what}", self.name), async move {
             let venue = venue(strategy);
             play(Scene::of(&venue, OpenOptions { retention, ..venue.options() }).await).await;
+        });
+    }
+}
+
+impl Place {
+    /// The same on two databases, each with a clock of its own.
+    fn add_pair<F: Future<Output = ()> + Send>(
+        &self,
+        suite: &mut Suite,
+        strategy: &'static str,
+        retention: Retention,
+        what: &str,
+        play: impl FnOnce(Scene, Scene) -> F + Send + 'static,
+    ) {
+        let venue = Arc::clone(&self.venue);
+        suite.add_async_trial(&format!("{}::upkeep::{what}", self.name), async move {
+            let venue = venue(strategy);
+            let options = OpenOptions { retention, ..venue.options() };
+            let (one, other) = (Scene::of(&venue, options.clone()).await, Scene::of(&venue, options).await);
+            play(one, other).await;
         });
     }
 }

@@ -126,7 +126,8 @@ impl Database {
     }
 
     pub(crate) fn commit(&self, id: TransactionId) {
-        let wakers = self.tables().commit(id);
+        let now = self.now();
+        let wakers = self.tables().commit(id, now);
         wakers.into_iter().for_each(Waker::wake);
     }
 
@@ -137,11 +138,11 @@ impl Database {
 }
 
 impl Tables {
-    fn commit(&mut self, id: TransactionId) -> Vec<Waker> {
+    fn commit(&mut self, id: TransactionId, now: Timestamp) -> Vec<Waker> {
         let (changes, wakers) = self.open.end(id);
         for change in changes {
             match change {
-                Change::Enqueue(row) => self.outbox.insert(row),
+                Change::Enqueue(row) => self.outbox.enqueue(row, now),
                 Change::Submit(request) => self.notifications.insert(request),
                 Change::Step(key, step) => self.steps.put(key, step),
                 Change::Saga(saga, at) => self.sagas.insert(saga, at),

@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use claimstream_domain::{
     ClaimId, ClaimRequest, Claimed, DeadLetter, DeadLetterFilter, DedupKey, Disposition, Due, Event,
@@ -8,15 +8,14 @@ use claimstream_domain::{
 
 use crate::clock::{after, between};
 
-/// The outbox as it has been committed: what waits, what is dead, and the dedup keys that were ever used, which nobody
-/// sweeps here.
+/// The outbox as it has been committed: what waits, what is dead, and the dedup keys that were used until they are swept.
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
     rows: BTreeMap<MessageId, Row>,
     /// The ids of each queue's rows, in the order in which they come due.
     order: BTreeMap<QueueName, BTreeSet<(Timestamp, MessageId)>>,
     dead: BTreeMap<MessageId, Dead>,
-    keys: HashSet<(QueueName, DedupKey)>,
+    keys: HashMap<(QueueName, DedupKey), KeyOwner>,
 }
 
 /// A message that waits or is leased.
@@ -31,6 +30,13 @@ pub(crate) struct Row {
     last_error: Option<Reason>,
 }
 
+/// The message that a dedup key was taken by, and when.
+#[derive(Debug)]
+struct KeyOwner {
+    message: MessageId,
+    since: Timestamp,
+}
+
 #[derive(Debug)]
 struct Dead {
     message: Message,
@@ -40,19 +46,38 @@ struct Dead {
 }
 
 impl Outbox {
-    /// Whether a message with this identity or dedup key is here already.
+    /// Whether a message with this identity or dedup key is here already; a key does not stand in its own message's way.
     pub(crate) fn knows(&self, message: &NewMessage) -> bool {
         let key = message.dedup_key.as_ref().map(|key| (message.queue.clone(), key.clone()));
-        self.rows.contains_key(&message.id)
-            || self.dead.contains_key(&message.id)
-            || key.is_some_and(|key| self.keys.contains(&key))
+        self.is_here(message.id)
+            || key.and_then(|key| self.keys.get(&key)).is_some_and(|owner| owner.message != message.id)
     }
 
-    pub(crate) fn insert(&mut self, row: Row) {
-        let id = row.message.id;
+    fn is_here(&self, id: MessageId) -> bool {
+        self.rows.contains_key(&id) || self.dead.contains_key(&id)
+    }
+
+    /// Takes a new message in.
+    pub(crate) fn enqueue(&mut self, row: Row, now: Timestamp) {
         if let Some(key) = &row.dedup_key {
-            self.keys.insert((row.message.queue.clone(), key.clone()));
+            let owner = KeyOwner { message: row.message.id, since: now };
+            self.keys.entry((row.message.queue.clone(), key.clone())).or_insert(owner);
         }
+        self.insert(row);
+    }
+
+    /// Forgets the keys of messages that were taken in before the bound and are neither live nor dead letters.
+    pub(crate) fn forget_keys(&mut self, bound: Timestamp) -> u64 {
+        let Self { keys, rows, dead, .. } = self;
+        let known = keys.len();
+        keys.retain(|_, KeyOwner { message, since }| {
+            *since >= bound || rows.contains_key(message) || dead.contains_key(message)
+        });
+        (known - keys.len()) as u64
+    }
+
+    fn insert(&mut self, row: Row) {
+        let id = row.message.id;
         self.order.entry(row.message.queue.clone()).or_default().insert((row.available_at, id));
         self.rows.insert(id, row);
     }

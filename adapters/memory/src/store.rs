@@ -3,7 +3,7 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use claimstream_domain::{
     ClaimRequest, Claimed, DeadLetter, DeadLetterFilter, Enqueued, Lease, NewMessage, PayloadLimit,
-    QueueStatus, Receipt, Renewed, Settled, Settlement, ShardCount, Timestamp,
+    QueueStatus, Receipt, Renewed, Retention, Settled, Settlement, ShardCount, Timestamp,
 };
 use claimstream_ports::{DeadLetters, Enqueue, LockingStrategy, Observe, Settlements, StoreError};
 
@@ -16,8 +16,9 @@ use crate::{
 
 /// An outbox, its neighbours and their clock, in memory. A clone is another handle on the same data.
 ///
-/// It implements every store port. What it does not have is durability: everything ends with the last handle. Nor does
-/// it sweep: dedup keys, steps and notifications are kept until then, so it is not for a process that runs for months.
+/// It implements every store port. What it does not have is durability: everything ends with the last handle. Its
+/// [`sweep`](Self::sweep) forgets dedup keys alone: notifications are kept until then, so it is not for a process that runs for
+/// months.
 /// And where a database ends a wait for another transaction's rows with an error, it waits until that transaction ends.
 #[derive(Clone, Debug)]
 pub struct MemoryStore {
@@ -86,6 +87,15 @@ impl MemoryStore {
     /// Moves the store's clock forward.
     pub fn advance(&self, by: Duration) {
         self.database.clock.advance(by);
+    }
+
+    /// Forgets the dedup keys that `retention` does not keep, and says how many; the key of a message that is live or a dead
+    /// letter stays. Bodies of finished messages are not kept here, so that their ids are new at once.
+    pub fn sweep(&self, retention: Retention) -> u64 {
+        let micros = i64::try_from(retention.of_keys().as_micros()).unwrap_or(i64::MAX);
+        let bound = self.database.now().as_micros().saturating_sub(micros).max(0);
+        let bound = Timestamp::from_micros(bound).unwrap_or(Timestamp::MAX);
+        self.database.tables().outbox.forget_keys(bound)
     }
 
     /// Begins a transaction.
@@ -170,7 +180,7 @@ fn settle_one(
     if settled == Settled::Accepted {
         for child in settlement.disposition.emitted() {
             if !tables.outbox.knows(child) {
-                tables.outbox.insert(Row::new(child, database.shards, now));
+                tables.outbox.enqueue(Row::new(child, database.shards, now), now);
             }
         }
     }

@@ -12,7 +12,7 @@ use claimstream_domain::{
     ClaimRequest, Claimed, Disposition, Locator, Message, MessageId, Owner, QueueName, Reason, Receipt,
     Settlement, Shard,
 };
-use claimstream_ports::{LockingStrategy, StoreError};
+use claimstream_ports::{LockingStrategy, StoreError, StoreErrorKind};
 use sea_orm::{ConnectionTrait, DatabaseConnection, Value};
 
 use crate::{
@@ -199,20 +199,31 @@ impl<'a, C: Singly> Claiming<'a, C> {
 
     async fn take(&mut self, shard: Shard, limit: u32, low: i64) -> Result<u32, StoreError> {
         let args = self.shard_args(shard).with("low", low).with("limit", i64::from(limit));
-        let (store, known, shared) = (self.store, self.lease_end, &*self);
-        let (count, lease_end) = match store.strategy {
-            Strategy::PreemptiveUpdate | Strategy::ShardLease => {
-                store.restarting(|| shared.mark_at_once(shard, args.clone(), known)).await?
-            }
-            Strategy::SkipLocked => {
-                store.restarting(|| shared.lock_and_mark(shard, args.clone(), known)).await?
-            }
-        };
+        let (store, known) = (self.store, self.lease_end);
+        let mut marked = self.mark(shard, &args, known).await;
+        if let Err(twice) = &marked
+            && twice.kind() == StoreErrorKind::Conflict
+        {
+            self.on.let_go();
+            store.unite(&self.request.queue, shard).await?;
+            marked = self.mark(shard, &args, known).await;
+        }
+        let (count, lease_end) = marked?;
         if count > 0 {
             self.lease_end = lease_end;
         }
         self.taken += count;
         Ok(count)
+    }
+
+    async fn mark(&self, shard: Shard, args: &Args, known: i64) -> Result<(u32, i64), StoreError> {
+        let store = self.store;
+        match store.strategy {
+            Strategy::PreemptiveUpdate | Strategy::ShardLease => {
+                store.restarting(|| self.mark_at_once(shard, args.clone(), known)).await
+            }
+            Strategy::SkipLocked => store.restarting(|| self.lock_and_mark(shard, args.clone(), known)).await,
+        }
     }
 
     /// One statement, its own transaction; also tells the end of the lease, which is counted from this try unless other

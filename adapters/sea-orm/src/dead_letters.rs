@@ -1,9 +1,9 @@
-use std::time::Duration;
+use std::{collections::HashSet, time::Duration};
 
 use async_trait::async_trait;
 use claimstream_domain::{DeadLetter, DeadLetterFilter, Message, MessageId, QueueName, Reason, Shard};
-use claimstream_ports::{DeadLetters, StoreError};
-use sea_orm::Value;
+use claimstream_ports::{DeadLetters, StoreError, StoreErrorKind};
+use sea_orm::{ConnectionTrait, Statement};
 use uuid::Uuid;
 
 use crate::{
@@ -84,17 +84,84 @@ impl Store {
         let transaction = self.begin(DEAD).await?;
         let args = self.args().with_list("ids", page.iter().copied().map(bytes)).with("bound", bound);
         let found = rows(&transaction, DEAD, self.sql.dead_lock.bind(&args)).await?;
-        let ids = found.iter().map(|row| row.uuid(0).map(bytes)).collect::<Result<Vec<Value>, _>>()?;
-        if !ids.is_empty() {
-            let args = self.args().with_list("ids", ids);
-            if let Move::Revive = what {
-                run(&transaction, DEAD, self.sql.revive_message.bind(&args)).await?;
-                run(&transaction, DEAD, self.sql.revive_queue.bind(&args)).await?;
+        let ids = found.iter().map(|row| row.uuid(0)).collect::<Result<Vec<_>, _>>()?;
+        match what {
+            _ if ids.is_empty() => {}
+            Move::Revive => self.revive_page(&transaction, ids).await?,
+            Move::Purge => {
+                run(&transaction, DEAD, self.sql.dead_delete.bind(&self.ids_args(&ids))).await?;
             }
-            run(&transaction, DEAD, self.sql.dead_delete.bind(&args)).await?;
         }
         self.commit(DEAD, transaction).await?;
         Ok(found.len() as u64)
+    }
+
+    /// Makes dead letters live again. Their bodies are there and locked first, so that from then on nobody gets one of their
+    /// ids; a letter whose id another message has by then is revived under an id of its own.
+    async fn revive_page(&self, on: &impl ConnectionTrait, mut ids: Vec<Uuid>) -> Result<(), StoreError> {
+        run(on, DEAD, self.sql.dead_body.bind(&self.ids_args(&ids))).await?;
+        let others = rows(on, DEAD, self.sql.dead_others.bind(&self.ids_args(&ids))).await?;
+        for row in &others {
+            let id = row.uuid(0)?;
+            ids.retain(|known| *known != id);
+            ids.push(self.rename(on, DEAD, id).await?);
+        }
+        let args = self.ids_args(&ids);
+        run(on, DEAD, self.sql.revive_message.bind(&args)).await?;
+        run(on, DEAD, self.sql.revive_queue.bind(&args)).await?;
+        run(on, DEAD, self.sql.dead_delete.bind(&args)).await?;
+        Ok(())
+    }
+
+    /// Writes dead letters. A letter that is there under the id of one of them makes room, and goes on under another id.
+    pub(crate) async fn bury(
+        &self,
+        on: &impl ConnectionTrait,
+        operation: &'static str,
+        letters: Statement,
+        ids: &[Uuid],
+    ) -> Result<(), StoreError> {
+        match run(on, operation, letters.clone()).await {
+            Err(known) if known.kind() == StoreErrorKind::Conflict => {}
+            buried => return buried.map(|_| ()),
+        }
+        for row in rows(on, operation, self.sql.dead_known.bind(&self.ids_args(ids))).await? {
+            self.rename(on, operation, row.uuid(0)?).await?;
+        }
+        run(on, operation, letters).await.map(|_| ())
+    }
+
+    /// Gives a dead letter, and what it carries, another id.
+    async fn rename(
+        &self,
+        on: &impl ConnectionTrait,
+        operation: &'static str,
+        id: Uuid,
+    ) -> Result<Uuid, StoreError> {
+        let fresh = Uuid::now_v7();
+        let args = self.args().with("id", bytes(id)).with("fresh", bytes(fresh));
+        run(on, operation, self.sql.dead_rename.bind(&args)).await?;
+        run(on, operation, self.sql.dead_body.bind(&self.ids_args(&[fresh]))).await?;
+        tracing::warn!(%id, %fresh, "a second message has the id of a dead letter, which goes on under another one");
+        Ok(fresh)
+    }
+
+    /// Which of these messages are dead letters.
+    pub(crate) async fn dead_among(
+        &self,
+        operation: &'static str,
+        ids: &[Uuid],
+    ) -> Result<HashSet<Uuid>, StoreError> {
+        let known = self.sql.dead_known.bind(&self.ids_args(ids));
+        self.restarting(|| rows(&self.db, operation, known.clone()))
+            .await?
+            .iter()
+            .map(|row| row.uuid(0))
+            .collect()
+    }
+
+    pub(crate) fn ids_args(&self, ids: &[Uuid]) -> Args {
+        self.args().with_list("ids", ids.iter().copied().map(bytes))
     }
 
     fn filter_args(&self, filter: &DeadLetterFilter, limit: u32) -> Args {

@@ -6,6 +6,7 @@ use sea_orm::DatabaseConnection;
 use crate::{
     args::Args,
     classify::classify,
+    clock::micros,
     dialect::Dialect,
     outbox::SeaOrmOutbox,
     probe::SkipLocked,
@@ -89,6 +90,8 @@ impl Store {
             good("server", "SQLite, bundled"),
             good("schema", format!("version {}", schema::VERSION)),
             good("shards", self.shards.get().to_string()),
+            self.examine_ids().await?,
+            self.examine_steps().await?,
             good("strategy", self.strategy.name()),
             good("payload limit", format!("{} bytes", self.limit.bytes())),
             warning(
@@ -104,6 +107,8 @@ impl Store {
         let mut findings = vec![good("server", server_name(&self.db, &self.sql).await?)];
         findings.push(good("schema", format!("version {}, {} shards", schema::VERSION, self.shards.get())));
         findings.extend(self.examine_tables().await?);
+        findings.push(self.examine_ids().await?);
+        findings.push(self.examine_steps().await?);
         findings.extend(self.examine_claim_plan().await?);
         findings.push(self.examine_skip_locked().await?);
         findings.push(self.examine_release().await?);
@@ -158,6 +163,54 @@ impl Store {
                 failure("keys", format!("a collation would merge different keys: {}", collated.join(", "))),
             ),
         ])
+    }
+
+    /// An id belongs to one message, live or dead, which has one entry and a body that keeps others away.
+    async fn examine_ids(&self) -> Result<Finding, StoreError> {
+        let counted = rows(&self.db, DOCTOR, self.sql.doctor_ids.bind(&Args::new())).await?;
+        let count = |n: usize| counted.first().map_or(Ok(0), |row| row.int(n));
+        let (bare, beside, twins) = (count(0)?, count(1)?, count(2)?);
+        let mut wrong = Vec::new();
+        if bare > 0 {
+            wrong.push(format!("{bare} dead letters have lost their bodies, the next sweep restores them"));
+        }
+        if beside > 0 {
+            wrong.push(format!(
+                "{beside} dead letters have the ids of other messages, a revival gives them ids of their own"
+            ));
+        }
+        if twins > 0 {
+            wrong
+                .push(format!("{twins} messages have two entries, the claim that meets them takes one away"));
+        }
+        Ok(either(
+            wrong.is_empty(),
+            good("ids", "each belongs to one message"),
+            warning("ids", wrong.join("; ")),
+        ))
+    }
+
+    /// Steps are forgotten when they are old and their runs have ended.
+    async fn examine_steps(&self) -> Result<Finding, StoreError> {
+        let args = self.args().with("kept", micros(self.upkeep.step_retention));
+        let found = rows(&self.db, DOCTOR, self.sql.doctor_steps.bind(&args)).await?;
+        let mut open = Vec::new();
+        for row in &found {
+            open.push(format!("{} of {} (the oldest {} days old)", row.int(1)?, row.text(0)?, row.int(2)?));
+        }
+        let kept = self.upkeep.step_retention;
+        Ok(either(
+            open.is_empty(),
+            good("steps", format!("no run is older than step_retention, {kept:?}, and still open")),
+            warning(
+                "steps",
+                format!(
+                    "older than step_retention, {kept:?}, and still open: {}; they are kept until they have ended, so look for \
+                     what holds them up, such as a dead letter",
+                    open.join(", ")
+                ),
+            ),
+        ))
     }
 
     /// The claim reads its own index in order and sorts nothing.

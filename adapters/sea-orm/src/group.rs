@@ -1,4 +1,5 @@
 use claimstream_domain::{ClaimId, Disposition, Locator, MessageId, QueueName, Receipt, Settlement, Shard};
+use uuid::Uuid;
 
 use crate::{
     args::{Args, bytes},
@@ -36,6 +37,10 @@ impl<'a> Group<'a> {
         self.messages.len() as u64
     }
 
+    pub(crate) fn ids(&self) -> Vec<Uuid> {
+        self.messages.iter().map(|message| message.uuid()).collect()
+    }
+
     /// The end of the lease that its claim was told of.
     pub(crate) fn lease_end(&self) -> i64 {
         self.receipt.locator.0
@@ -59,7 +64,7 @@ impl<'a> Group<'a> {
             .with("shard", shard.number())
             .with("claim", bytes(claim.uuid()))
             .with("lease_end", locator.0)
-            .with_list("ids", self.messages.iter().map(|message| bytes(message.uuid())))
+            .with_list("ids", self.ids().into_iter().map(bytes))
     }
 
     /// Where its rows lie together, as the clustered key has it, and whose they are.
@@ -96,7 +101,6 @@ mod tests {
 
     use claimstream_domain::{InstanceId, Reason};
     use proptest::{collection::vec, prelude::*};
-    use uuid::Uuid;
 
     use super::*;
 

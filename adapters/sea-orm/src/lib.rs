@@ -57,6 +57,7 @@ mod strategy;
 mod sweep;
 mod takings;
 mod transaction;
+mod twins;
 mod unit;
 mod weights;
 

@@ -263,7 +263,8 @@ impl Store {
                 if ours as u64 != group.len() {
                     return Ok(ours as u64);
                 }
-                write(&self.sql.settle_dead, args.clone().with("reason", reason.as_str())).await?;
+                let letters = self.sql.settle_dead.bind(&args.clone().with("reason", reason.as_str()));
+                self.bury(on, SETTLE, letters, &group.ids()).await?;
                 write(&self.sql.settle_done, args).await
             }
         }

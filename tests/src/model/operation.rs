@@ -1,22 +1,50 @@
 use std::{collections::HashMap, time::Duration};
 
 use claimstream_domain::{
-    Claimed, DedupKey, Disposition, Enqueued, MessageId, Reason, Renewed, Settled, Settlement,
+    Claimed, DedupKey, Disposition, Enqueued, MessageId, NewMessage, Reason, Renewed, Retention, Settled,
+    Settlement,
 };
 use proptest::{collection::vec, prelude::*, sample::select};
 
-use crate::{Instance, Stage};
+use crate::{
+    Instance, Stage,
+    venue::{Sweeper, SweptStage},
+};
 
 /// One thing that somebody does to a store.
 #[derive(Clone, Debug)]
 pub(super) enum Operation {
-    Enqueue { by: Side, delay: u64, key: Option<&'static str> },
-    Claim { by: Side, limit: usize, lease: u64 },
-    Settle { by: Side, batch: Vec<(usize, Kind)> },
-    Renew { by: Side, claims: Vec<usize>, lease: u64 },
-    Advance { micros: u64 },
+    Enqueue {
+        by: Side,
+        delay: u64,
+        key: Option<&'static str>,
+    },
+    Claim {
+        by: Side,
+        limit: usize,
+        lease: u64,
+    },
+    Settle {
+        by: Side,
+        batch: Vec<(usize, Kind)>,
+    },
+    Renew {
+        by: Side,
+        claims: Vec<usize>,
+        lease: u64,
+    },
+    Advance {
+        micros: u64,
+    },
+    /// All that is finished is forgotten, and a message that was there is enqueued again.
+    Again {
+        by: Side,
+        which: usize,
+    },
     Revive,
-    Purge { dead_for: u64 },
+    Purge {
+        dead_for: u64,
+    },
     Observe,
 }
 
@@ -66,7 +94,8 @@ impl Operation {
             2 => (Side::any(), vec(any::<usize>(), 1..4), leases())
                 .prop_map(|(by, claims, lease)| Self::Renew { by, claims, lease }),
             4 => times().prop_map(|micros| Self::Advance { micros }),
-            1 => Just(Self::Revive),
+            2 => (Side::any(), any::<usize>()).prop_map(|(by, which)| Self::Again { by, which }),
+            2 => Just(Self::Revive),
             1 => times().prop_map(|dead_for| Self::Purge { dead_for }),
             1 => Just(Self::Observe),
         ]
@@ -99,8 +128,9 @@ impl Kind {
 }
 
 /// Plays operations and a last look at everything, and says what was seen at each.
-pub(super) async fn play(stage: &Stage, operations: &[Operation]) -> Vec<Observation> {
-    let mut player = Player { stage, made: HashMap::new(), claims: Vec::new() };
+pub(super) async fn play(swept: &SweptStage, operations: &[Operation]) -> Vec<Observation> {
+    let SweptStage { stage, sweeper } = swept;
+    let mut player = Player { stage, sweeper: &**sweeper, made: HashMap::new(), claims: Vec::new() };
     let mut seen = Vec::new();
     for operation in operations {
         seen.push(player.play(operation).await);
@@ -111,6 +141,7 @@ pub(super) async fn play(stage: &Stage, operations: &[Operation]) -> Vec<Observa
 
 struct Player<'a> {
     stage: &'a Stage,
+    sweeper: &'a dyn Sweeper,
     made: HashMap<MessageId, usize>,
     /// Every claim that was ever made, also those that are lost.
     claims: Vec<Claimed>,
@@ -127,6 +158,7 @@ impl Player<'_> {
                 self.stage.advance(Duration::from_micros(*micros)).await;
                 Observation::Nothing
             }
+            Operation::Again { by, which } => self.enqueue_again(*by, *which).await,
             Operation::Revive => {
                 Observation::Count(self.stage.store.revive(&self.stage.store.own_dead()).await)
             }
@@ -144,6 +176,16 @@ impl Player<'_> {
         message.dedup_key = key.map(|key| DedupKey::new(key).expect("a key"));
         self.made.insert(message.id, self.made.len());
         Observation::Enqueued(by.of(self.stage).enqueue(&[message]).await)
+    }
+
+    async fn enqueue_again(&mut self, by: Side, which: usize) -> Observation {
+        let kept = Retention::default();
+        self.stage.advance(kept.of_bodies().max(kept.of_keys()) + Duration::from_micros(1)).await;
+        self.sweeper.sweep().await;
+        let Some(n) = which.checked_rem(self.made.len()) else { return Observation::Nothing };
+        let id = self.made.iter().find(|(_, number)| **number == n).map(|(id, _)| *id);
+        let again = NewMessage { id: id.expect("one of each number"), ..self.stage.message() };
+        Observation::Enqueued(by.of(self.stage).enqueue(&[again]).await)
     }
 
     async fn claim(&mut self, by: Side, limit: usize, lease: u64) -> Observation {

@@ -7,7 +7,10 @@ use claimstream_domain::{
 };
 use claimstream_ports::{DeadLetters, LockingStrategy, Settlements, StoreError};
 
-use crate::{Ports, Stage, venue::Venue};
+use crate::{
+    Ports, Stage,
+    venue::{Sweeper, SweptStage, Venue},
+};
 
 /// A way in which a store can be wrong.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,15 +25,18 @@ pub(super) enum Sabotage {
     AcceptsEverything,
     /// A revived letter stays.
     RevivesNothing,
+    /// A sweep forgets who is dead.
+    SweepsDeadLetters,
 }
 
 impl Sabotage {
-    pub(super) const ALL: [Self; 5] = [
+    pub(super) const ALL: [Self; 6] = [
         Self::CountsAReleasedAttempt,
         Self::ForgetsToRenew,
         Self::LeasesTooLong,
         Self::AcceptsEverything,
         Self::RevivesNothing,
+        Self::SweepsDeadLetters,
     ];
 
     pub(super) fn name(self) -> &'static str {
@@ -40,6 +46,7 @@ impl Sabotage {
             Self::LeasesTooLong => "leases_too_long",
             Self::AcceptsEverything => "accepts_everything",
             Self::RevivesNothing => "revives_nothing",
+            Self::SweepsDeadLetters => "sweeps_dead_letters",
         }
     }
 }
@@ -78,6 +85,31 @@ impl<V: Venue> Venue for Sabotaged<V> {
         self.spoil(&mut stage.store.ports);
         self.spoil(&mut stage.rival.ports);
         Ok(stage)
+    }
+
+    async fn swept_stage(&self) -> Result<SweptStage, StoreError> {
+        let SweptStage { mut stage, sweeper } = self.venue.swept_stage().await?;
+        self.spoil(&mut stage.store.ports);
+        self.spoil(&mut stage.rival.ports);
+        let ports = stage.store.ports.clone();
+        Ok(match self.sabotage {
+            Sabotage::SweepsDeadLetters => SweptStage { stage, sweeper: Arc::new(Broom { ports, sweeper }) },
+            _ => SweptStage { stage, sweeper },
+        })
+    }
+}
+
+/// Takes dead letters away, too.
+struct Broom {
+    ports: Ports,
+    sweeper: Arc<dyn Sweeper>,
+}
+
+#[async_trait]
+impl Sweeper for Broom {
+    async fn sweep(&self) {
+        self.sweeper.sweep().await;
+        self.ports.dead_letters.purge(&DeadLetterFilter::default()).await.expect("purge");
     }
 }
 

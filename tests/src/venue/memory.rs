@@ -1,11 +1,13 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use claimstream_domain::{PayloadLimit, QueueName, ShardCount, Timestamp, notification::REQUEST_QUEUE};
+use claimstream_domain::{
+    PayloadLimit, QueueName, Retention, ShardCount, Timestamp, notification::REQUEST_QUEUE,
+};
 use claimstream_memory::{MemoryClock, MemoryOptions, MemoryStore};
 use claimstream_ports::StoreError;
 
-use super::{LockVenue, NotificationVenue, StepVenue, TimerVenue, Venue};
+use super::{LockVenue, NotificationVenue, StepVenue, Sweeper, SweptStage, TimerVenue, Venue};
 use crate::{
     Clock, Facts, LockStage, NotificationPorts, NotificationStage, Opener, Ports, Stage, StepStage,
     TimerPorts, TimerStage,
@@ -27,6 +29,18 @@ impl Venue for MemoryVenue {
     async fn stage(&self) -> Result<Stage, StoreError> {
         let queue = Stage::fresh_queue();
         Ok(stage(&open(), queue))
+    }
+
+    async fn swept_stage(&self) -> Result<SweptStage, StoreError> {
+        let store = open();
+        Ok(SweptStage { stage: stage(&store, Stage::fresh_queue()), sweeper: Arc::new(store) })
+    }
+}
+
+#[async_trait]
+impl Sweeper for MemoryStore {
+    async fn sweep(&self) {
+        self.sweep(Retention::default());
     }
 }
 

@@ -32,6 +32,24 @@ pub trait Venue: Send + Sync {
 
     /// Sets up a stage whose time stands at [`Stage::START`].
     async fn stage(&self) -> Result<Stage, StoreError>;
+
+    /// Sets up a stage whose store is swept; nobody keeps anything finished there. The venue makes one at a time.
+    async fn swept_stage(&self) -> Result<SweptStage, StoreError>;
+}
+
+/// A stage whose store can be swept.
+pub struct SweptStage {
+    /// The stage.
+    pub stage: Stage,
+    /// What sweeps its store.
+    pub sweeper: Arc<dyn Sweeper>,
+}
+
+/// Takes away what finished messages have left behind.
+#[async_trait]
+pub trait Sweeper: Send + Sync {
+    /// Sweeps once. The store keeps things for [`Retention::default`](claimstream_domain::Retention::default).
+    async fn sweep(&self);
 }
 
 /// A venue on a real server.
@@ -108,6 +126,8 @@ pub struct Venues {
     pub concurrent_timer: Vec<Arc<dyn TimerVenue>>,
     /// Those with an outbox whose claims are behind a lock.
     pub guarded: Vec<Arc<dyn Venue>>,
+    /// Those of them on a real server.
+    pub guarded_server: Vec<Arc<dyn ServerVenue>>,
     /// Those with locks.
     pub lock: Vec<Arc<dyn LockVenue>>,
 }
@@ -183,6 +203,7 @@ impl Venues {
         venues.concurrent_timer.push(auto.clone());
         venues.choosing.push((auto, server.chooses()));
         venues.guarded.push(of_word("lock:db"));
+        venues.guarded_server.push(of_word("lock:db"));
         if let Some(redis) = redis {
             let guarded = SeaOrmVenue::server(server.name, url, "lock:redis").beside_redis(redis);
             venues.guarded.push(Arc::new(guarded));

@@ -7,7 +7,7 @@ use claimstream_redis::{RedisLock, RedisPlace};
 use redis::{Client, Script};
 use uuid::Uuid;
 
-use super::{LockVenue, Venue};
+use super::{LockVenue, SweptStage, Venue};
 use crate::{Clock, LockStage, Stage};
 
 /// Locks in a Redis; stages have a namespace each.
@@ -39,6 +39,10 @@ impl Venue for RedisVenue {
     }
 
     async fn stage(&self) -> Result<Stage, StoreError> {
+        Err(StoreError::new(StoreErrorKind::Unsupported, "open", "Redis holds no messages"))
+    }
+
+    async fn swept_stage(&self) -> Result<SweptStage, StoreError> {
         Err(StoreError::new(StoreErrorKind::Unsupported, "open", "Redis holds no messages"))
     }
 }

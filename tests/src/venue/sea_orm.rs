@@ -16,7 +16,9 @@ use claimstream_sea_orm::{FrozenClock, OpenOptions, SeaOrmOutbox};
 use sea_orm::Database;
 use tokio::sync::OnceCell;
 
-use super::{LockVenue, NotificationVenue, RedisVenue, ServerVenue, StepVenue, TimerVenue, Venue};
+use super::{
+    LockVenue, NotificationVenue, RedisVenue, ServerVenue, StepVenue, Sweeper, SweptStage, TimerVenue, Venue,
+};
 use crate::{
     Clock, Facts, LockStage, NotificationPorts, NotificationStage, Opener, Ports, ScratchDatabase,
     ServerStage, SetUpEvents, Stage, StepStage, TimerPorts, TimerStage, timer_stage::RepeatableRead,
@@ -25,7 +27,7 @@ use crate::{
 /// A real database with one word of configuration, or with a second one for the order, as in `shard_lease per_key`.
 /// Under `lock:db` and `lock:redis` claims by `preemptive_update` are behind a lock.
 ///
-/// Stages share a database and have a queue each; those with notification requests, whose queue has a fixed name, have a
+/// Stages share a database and have a queue each, and so do those that are swept; those with notification requests, whose queue has a fixed name, have a
 /// database each. All of them are dropped with the venue.
 pub struct SeaOrmVenue {
     name: &'static str,
@@ -33,6 +35,7 @@ pub struct SeaOrmVenue {
     place: Place,
     redis: Option<String>,
     shared: OnceCell<String>,
+    swept: OnceCell<String>,
 }
 
 /// Where databases are made.
@@ -57,7 +60,7 @@ impl SeaOrmVenue {
     }
 
     fn new(name: &'static str, strategy: &'static str, place: Place) -> Self {
-        Self { name, strategy, place, redis: None, shared: OnceCell::new() }
+        Self { name, strategy, place, redis: None, shared: OnceCell::new(), swept: OnceCell::new() }
     }
 
     /// With a Redis for locks.
@@ -151,6 +154,19 @@ impl Venue for SeaOrmVenue {
     async fn stage(&self) -> Result<Stage, StoreError> {
         let url = self.shared_database().await?;
         Ok(self.pair(&url, Stage::fresh_queue()).await?.0)
+    }
+
+    async fn swept_stage(&self) -> Result<SweptStage, StoreError> {
+        let url = self.swept.get_or_try_init(|| self.fresh_database()).await?;
+        let (stage, store, _) = self.pair(url, Stage::fresh_queue()).await?;
+        Ok(SweptStage { stage, sweeper: Arc::new(store) })
+    }
+}
+
+#[async_trait]
+impl Sweeper for SeaOrmOutbox {
+    async fn sweep(&self) {
+        self.sweep().await.expect("sweep");
     }
 }
 

@@ -14,6 +14,8 @@ use crate::{body::Body, unit::Row};
 #[derive(Default)]
 pub(super) struct Due {
     pub(super) seen: HashSet<MessageId>,
+    /// A message has a second entry.
+    pub(super) has_twins: bool,
     pub(super) now: i64,
     /// Of the shard's lease, as it was when the first page was read.
     pub(super) fence: Option<i64>,
@@ -51,6 +53,8 @@ impl Due {
     pub(super) fn add(&mut self, row: Row) -> Result<bool, StoreError> {
         let (candidate, due) = (candidate(&row)?, row.int(1)?);
         if !self.seen.insert(candidate.id) {
+            let known = self.candidates.iter().position(|known| known.id == candidate.id);
+            self.has_twins |= known.is_some_and(|n| self.dues[n] != due);
             return Ok(false);
         }
         self.oldest = self.oldest.or(Some(due));

@@ -78,6 +78,7 @@ async fn claim_on<C: ConnectionTrait>(
         on,
         request,
         visited: Vec::new(),
+        with_twins: Vec::new(),
         taken: Vec::new(),
         is_cut_short: false,
         unreadable: Vec::new(),
@@ -86,7 +87,12 @@ async fn claim_on<C: ConnectionTrait>(
     };
     claiming.request.limit = claiming.request.limit.min(ClaimRequest::MOST);
     let ended = claiming.run().await;
-    let Claiming { taken, unreadable, .. } = claiming;
+    let Claiming { taken, unreadable, with_twins, request, .. } = claiming;
+    for shard in with_twins {
+        if let Err(error) = store.unite(&request.queue, shard).await {
+            tracing::warn!(%error, "messages have two entries each");
+        }
+    }
     if !unreadable.is_empty() {
         let buried = settle(store, &unreadable).await;
         tracing::error!(count = unreadable.len(), buried = buried.is_ok(), "unreadable messages");
@@ -103,6 +109,8 @@ struct Claiming<'a, C> {
     on: &'a C,
     request: ClaimRequest,
     visited: Vec<Shard>,
+    /// Where a message has two entries; the older one was handed out.
+    with_twins: Vec<Shard>,
     taken: Vec<Claimed>,
     /// There was more than the budget reached for.
     is_cut_short: bool,
@@ -219,6 +227,9 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
         let begun = self.store.clock.elapsed();
         let Some(mut due) = self.read(hold, shard, low, reach).await? else { return Ok(0) };
         self.oldest = due.oldest;
+        if due.has_twins {
+            self.with_twins.push(shard);
+        }
         if due.is_whole {
             // What is not there any more was ended by somebody else.
             hold.flights.retain(|id, flight| flight.due > due.now || due.seen.contains(id));

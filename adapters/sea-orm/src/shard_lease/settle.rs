@@ -172,8 +172,9 @@ impl Store {
                 Disposition::Returned => continue,
                 Disposition::Done { .. } => &self.sql.lease_done,
                 Disposition::Dead { reason, .. } => {
-                    let args = args.clone().with("reason", reason.as_str());
-                    run(on, SETTLE, self.sql.lease_dead.bind(&args)).await?;
+                    let letters = self.sql.lease_dead.bind(&args.clone().with("reason", reason.as_str()));
+                    let ids: Vec<_> = messages.iter().map(|(_, id)| id.uuid()).collect();
+                    self.bury(on, SETTLE, letters, &ids).await?;
                     &self.sql.lease_done
                 }
                 Disposition::Retry { .. } if self.order.blocks() => &self.sql.lease_park,

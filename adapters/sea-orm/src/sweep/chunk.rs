@@ -1,10 +1,10 @@
-use std::{collections::HashSet, sync::Arc, time::Duration};
+use std::time::Duration;
 
 use claimstream_ports::StoreError;
 use sea_orm::{ConnectionTrait, DatabaseTransaction, IsolationLevel, TransactionTrait, Value};
 use uuid::Uuid;
 
-use super::SWEEP;
+use super::{SWEEP, window::Window};
 use crate::{
     args::bytes,
     classify::classify,
@@ -16,15 +16,6 @@ use crate::{
 
 /// How many live messages one statement reads.
 const LIVE_PAGE: i64 = 10_000;
-
-/// Bodies between two ids that may go: those stored before the bound and not live.
-#[derive(Clone)]
-pub(super) struct Stretch {
-    pub(super) after: Uuid,
-    pub(super) last: Uuid,
-    pub(super) bound: i64,
-    pub(super) live: Arc<HashSet<Uuid>>,
-}
 
 /// A chunk of what this process has finished.
 pub(super) struct Left {
@@ -48,7 +39,7 @@ impl Store {
             let (id, stored_at, age) = (row.uuid(0)?, row.int(1)?, row.int(2)?);
             let age = Duration::from_micros(u64::try_from(age).unwrap_or_default());
             if left.iter().any(|left| left.id == id && left.is_of(age, now)) {
-                finished.push(bytes(id));
+                finished.push(id);
                 newest = newest.max(stored_at);
             }
         }
@@ -57,28 +48,63 @@ impl Store {
         Ok(Left { taken: left.len(), deleted })
     }
 
-    /// Deletes finished ones among the next bodies of a stretch; `None` at its end.
-    pub(super) async fn sweep_stretch(
+    /// Some ids between two that have bodies stored before the bound, in order.
+    pub(super) async fn old_bodies(
         &self,
-        stretch: &Stretch,
+        after: Uuid,
+        last: Uuid,
+        bound: i64,
         most: u32,
-    ) -> Result<Option<(Uuid, u64)>, StoreError> {
-        let args = self.args().with("after", bytes(stretch.after)).with("last", bytes(stretch.last));
-        let args = args.with("bound", stretch.bound).with("limit", i64::from(most));
+    ) -> Result<Vec<Uuid>, StoreError> {
+        let args = self.args().with("after", bytes(after)).with("last", bytes(last));
+        let args = args.with("bound", bound).with("limit", i64::from(most));
         let page = self.restarting(|| rows(&self.db, SWEEP, self.sql.sweep_page.bind(&args))).await?;
-        let page = page.iter().map(|row| row.uuid(0)).collect::<Result<Vec<_>, _>>()?;
-        let Some(newest) = page.last().copied() else { return Ok(None) };
-        let done = page.into_iter().filter(|id| !stretch.live.contains(id)).map(bytes).collect();
-        Ok(Some((newest, self.delete_bodies(done, stretch.bound).await?)))
+        page.iter().map(|row| row.uuid(0)).collect()
     }
 
-    /// One that was stored at the bound or later stays.
-    async fn delete_bodies(&self, ids: Vec<Value>, bound: i64) -> Result<u64, StoreError> {
+    /// Strikes the live ones out of a window.
+    pub(super) async fn strike_live(&self, window: Window) -> Result<Window, StoreError> {
+        self.restarting(|| async {
+            let (snapshot, mut window) = (self.snapshot().await?, window.clone());
+            let look = |row: &Row| {
+                window.strike(row.uuid(0)?);
+                Ok(())
+            };
+            let read = self.each_live(&snapshot, &self.sql.sweep_live, look).await;
+            self.roll_back(SWEEP, Transaction::of_pool(snapshot)).await?;
+            read.map(|()| window)
+        })
+        .await
+    }
+
+    /// Deletes bodies of messages that are not live. What is a dead letter stays, because it may be revived, and as long as its
+    /// body is there nobody gets its id; and so does what was stored at the bound or later.
+    pub(super) async fn delete_bodies(&self, mut ids: Vec<Uuid>, bound: i64) -> Result<u64, StoreError> {
         if ids.is_empty() {
             return Ok(0);
         }
-        let args = self.args().with_list("ids", ids).with("bound", bound);
+        let dead = self.dead_among(SWEEP, &ids).await?;
+        ids.retain(|id| !dead.contains(id));
+        if ids.is_empty() {
+            return Ok(0);
+        }
+        let args = self.ids_args(&ids).with("bound", bound);
         self.restarting(|| run(&self.db, SWEEP, self.sql.sweep_delete.bind(&args))).await
+    }
+
+    /// Gives some dead letters that have lost their bodies theirs back: the last of them and how many; `None` if there is none.
+    pub(super) async fn restore_bodies(
+        &self,
+        after: Uuid,
+        most: u32,
+    ) -> Result<Option<(Uuid, u64)>, StoreError> {
+        let args = self.args().with("after", bytes(after)).with("limit", i64::from(most));
+        let page = self.restarting(|| rows(&self.db, SWEEP, self.sql.dead_bare.bind(&args))).await?;
+        let ids = page.iter().map(|row| row.uuid(0)).collect::<Result<Vec<_>, _>>()?;
+        let Some(last) = ids.last().copied() else { return Ok(None) };
+        let args = self.ids_args(&ids);
+        let restored = self.restarting(|| run(&self.db, SWEEP, self.sql.dead_body.bind(&args))).await?;
+        Ok(Some((last, restored)))
     }
 
     /// Forgets some of the oldest keys whose messages have no body; `None` if there is none.
@@ -118,22 +144,6 @@ impl Store {
     pub(super) async fn fresh_now(&self) -> Result<i64, StoreError> {
         self.clock.forget();
         self.restarting(|| self.now(&self.db, SWEEP)).await
-    }
-
-    /// The ids of all live messages, as of one moment, page by page.
-    pub(super) async fn live(&self) -> Result<HashSet<Uuid>, StoreError> {
-        self.restarting(|| async {
-            let snapshot = self.snapshot().await?;
-            let mut live = HashSet::new();
-            let read = self.each_live(&snapshot, &self.sql.sweep_live, |row| {
-                live.insert(row.uuid(0)?);
-                Ok(())
-            });
-            let read = read.await;
-            self.roll_back(SWEEP, Transaction::of_pool(snapshot)).await?;
-            read.map(|()| live)
-        })
-        .await
     }
 
     /// A transaction in which everything is as of one moment.

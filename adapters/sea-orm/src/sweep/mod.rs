@@ -6,6 +6,7 @@ mod round;
 mod steps;
 mod strain;
 mod upkeep;
+mod window;
 
 use std::{convert::Infallible, time::Duration};
 

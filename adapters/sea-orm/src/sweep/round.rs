@@ -1,5 +1,4 @@
 use std::{
-    collections::HashSet,
     future::Future,
     sync::Arc,
     time::{Duration, Instant},
@@ -9,10 +8,7 @@ use claimstream_domain::{Retention, SweepPace};
 use claimstream_ports::StoreError;
 use uuid::Uuid;
 
-use super::{
-    SWEEP, Swept,
-    chunk::{Left, Stretch},
-};
+use super::{SWEEP, Swept, chunk::Left, window::Window};
 use crate::{clock::micros, unit::Store};
 
 /// Instances are kept at least that long, for people who look at what happened.
@@ -28,13 +24,15 @@ pub(super) struct Round {
     store: Arc<Store>,
     pace: SweepPace,
     looked: Option<Instant>,
+    /// How many ids it holds at a time.
+    window: usize,
 }
 
 impl Round {
     const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
 
     pub(super) fn of(store: &Arc<Store>) -> Self {
-        Self { store: Arc::clone(store), pace: SweepPace::default(), looked: None }
+        Self { store: Arc::clone(store), pace: SweepPace::default(), looked: None, window: Window::SIZE }
     }
 
     /// One chunk of what this process has finished; `None` if there is nothing.
@@ -46,13 +44,13 @@ impl Round {
         self.chunk(chunk).await.map(Some)
     }
 
-    /// One bound for all of it: what is live is read after the bound was, so that nothing that is stored before the bound
-    /// and not among the live can become live again, unless by a revival, which stores it anew.
+    /// One bound for all of it.
     pub(super) async fn all(&mut self) -> Result<Swept, StoreError> {
         self.bearable().await?;
         let retention = self.store.upkeep.retention;
         let now = self.unit(|store| async move { store.fresh_now().await }).await?;
         let before = |keep: Duration| now.saturating_sub(micros(keep)).max(0);
+        self.restore().await?;
         let bodies = self.bodies(before(retention.of_bodies())).await?;
         let dedup_keys = self.dedup_keys(before(retention.of_keys())).await?;
         let instances = before(retention.of_keys().max(KEEP_INSTANCES));
@@ -63,27 +61,62 @@ impl Round {
         Ok(Swept { bodies, dedup_keys, steps })
     }
 
+    /// Dead letters keep their bodies, and so their ids; one that has lost it gets it back, unless its id has been used again.
+    async fn restore(&mut self) -> Result<(), StoreError> {
+        let mut after = Uuid::nil();
+        loop {
+            let chunk = move |store: Arc<Store>, most| async move { store.restore_bodies(after, most).await };
+            let Some((last, restored)) = self.chunk(chunk).await? else { return Ok(()) };
+            tracing::info!(restored, "dead letters had lost their bodies and have them back");
+            after = last;
+        }
+    }
+
     /// Ids that tell their time show where to stop: those made after the bound are passed over, and only ids that lie
     /// beyond all times, such as random ones, are looked at behind them.
     async fn bodies(&mut self, bound: i64) -> Result<u64, StoreError> {
-        let live: HashSet<Uuid> = self.unit(|store| async move { store.live().await }).await?;
-        let live = Arc::new(live);
         let tomorrow = self.store.clock.local().max(bound).saturating_add(micros(KEEP_INSTANCES));
-        let stretch = |after, last| Stretch { after, last, bound, live: Arc::clone(&live) };
-        let told = self.stretch(stretch(Uuid::nil(), first_id_of(bound))).await?;
-        let untold = self.stretch(stretch(first_id_of(tomorrow), Uuid::max())).await?;
+        let told = self.stretch(Uuid::nil(), first_id_of(bound), bound).await?;
+        let untold = self.stretch(first_id_of(tomorrow), Uuid::max(), bound).await?;
         Ok(told + untold)
     }
 
-    async fn stretch(&mut self, mut stretch: Stretch) -> Result<u64, StoreError> {
-        let mut swept = 0;
+    /// Window by window, so that the memory it takes does not grow with the outbox: what is live is read for each, after it.
+    /// What was stored before the bound and is not among the live cannot become live again, unless by a revival, which stores
+    /// it anew.
+    async fn stretch(&mut self, after: Uuid, last: Uuid, bound: i64) -> Result<u64, StoreError> {
+        let (mut after, mut swept) = (after, 0);
         loop {
-            let part = stretch.clone();
-            let chunk = move |store: Arc<Store>, most| async move { store.sweep_stretch(&part, most).await };
-            let Some((newest, deleted)) = self.chunk(chunk).await? else { return Ok(swept) };
-            stretch.after = newest;
-            swept += deleted;
+            let mut window = self.window(after, last, bound).await?;
+            let Some(newest) = window.newest() else { return Ok(swept) };
+            after = newest;
+            window = self.unit(|store| async move { store.strike_live(window).await }).await?;
+            let mut finished = window.rest();
+            while !finished.is_empty() {
+                let chunk = move |store: Arc<Store>, most: u32| async move {
+                    let left = finished.split_off(finished.len().min(most as usize));
+                    store.delete_bodies(finished, bound).await.map(|deleted| (deleted, left))
+                };
+                let (deleted, left) = self.chunk(chunk).await?;
+                (swept, finished) = (swept + deleted, left);
+            }
         }
+    }
+
+    /// The next bodies that may go.
+    async fn window(&mut self, mut after: Uuid, last: Uuid, bound: i64) -> Result<Window, StoreError> {
+        let mut window = Window::of(self.window);
+        while window.room() > 0 {
+            let room = u32::try_from(window.room()).unwrap_or(u32::MAX);
+            let chunk = move |store: Arc<Store>, most: u32| async move {
+                store.old_bodies(after, last, bound, most.min(room)).await
+            };
+            let page = self.chunk(chunk).await?;
+            let Some(newest) = page.last() else { break };
+            after = *newest;
+            window.add(page);
+        }
+        Ok(window)
     }
 
     /// Bodies have been swept by this bound or a later one: a message that still has one is live, or was revived.
@@ -192,5 +225,51 @@ mod tests {
         let micros = (id.as_u128() >> 80) as i64 * 1000;
         assert!(first_id_of(micros) <= id && id < first_id_of(micros + 1000));
         assert_eq!(first_id_of(-1), Uuid::nil());
+    }
+
+    /// Live and finished ones lie between each other, and twenty of them are many windows.
+    #[cfg(feature = "sqlite")]
+    #[tokio::test(flavor = "multi_thread")]
+    async fn what_does_not_fit_into_one_window_is_swept_by_the_next() {
+        use claimstream_domain::{
+            ByteBudget, ClaimId, ClaimRequest, Disposition, Enqueued, InstanceId, Lease, MessageId,
+            NewMessage, Owner, Payload, QueueName, Settled, Settlement,
+        };
+        use claimstream_ports::{LockingStrategy, Settlements};
+
+        use crate::{FrozenClock, OpenOptions, SeaOrmOutbox};
+
+        let file = std::env::temp_dir().join(format!("claimstream-windows-{}.db", Uuid::now_v7()));
+        let clock = FrozenClock::at(1_600_000_000_000_000);
+        let options = OpenOptions { frozen_clock: Some(clock.clone()), ..OpenOptions::default() };
+        let outbox = SeaOrmOutbox::open(&format!("sqlite://{}", file.display()), options).await.unwrap();
+        let message = |n: u128| {
+            let id = MessageId::new(Uuid::from_u128(n << 64));
+            NewMessage::new(id, QueueName::new("orders").unwrap(), Payload::json("{}"))
+        };
+        let messages: Vec<_> = (1..=20).map(message).collect();
+        outbox.enqueue_now(&messages).await.unwrap();
+        let me = InstanceId(1);
+        let request = ClaimRequest {
+            queue: QueueName::new("orders").unwrap(),
+            limit: 7,
+            lease: Lease::default(),
+            claim: ClaimId::new(me, 1),
+            owner: Owner::new(me, "me").unwrap(),
+            budget: ByteBudget::default(),
+        };
+        let claimed = outbox.claim(&request).await.unwrap();
+        let done = |receipt| Settlement { receipt, disposition: Disposition::Done { emit: vec![] } };
+        let done: Vec<_> = claimed.into_iter().map(|claimed| done(claimed.receipt)).collect();
+        assert_eq!(outbox.settle(&done).await.unwrap(), [Settled::Accepted; 7]);
+        clock.advance(Retention::SHORTEST * 48);
+        let mut round = Round { window: 3, ..Round::of(&outbox.store) };
+        let bound = clock.micros() - 1;
+        assert_eq!(round.bodies(bound).await.unwrap(), 7);
+        assert_eq!(round.bodies(bound).await.unwrap(), 0);
+        let again = outbox.enqueue_now(&messages).await.unwrap();
+        assert_eq!(again.iter().filter(|enqueued| **enqueued == Enqueued::New).count(), 7, "and they alone");
+        drop(outbox);
+        let _ = std::fs::remove_file(file);
     }
 }

@@ -1,6 +1,5 @@
--- Brings the bodies of dead letters back where they are gone; stored anew, and known to be as old as they are.
-INSERT INTO claimstream_message (id, queue, shard, ordering_key, headers, content_type, payload, created_at, first_at)
-SELECT id, queue, shard, ordering_key, headers, content_type, payload, :now, created_at
-  FROM claimstream_dead
+-- Stores the bodies of dead letters anew, known to be as old as they are.
+UPDATE claimstream_message
+   SET first_at   = COALESCE(first_at, created_at),
+       created_at = :now
  WHERE id IN (:ids)
-ON CONFLICT (id) DO UPDATE SET first_at = COALESCE(first_at, created_at), created_at = :now

@@ -1,0 +1,4 @@
+-- Which of these messages are dead letters; takes no lock.
+SELECT id
+  FROM claimstream_dead
+ WHERE id IN (:ids)
