@@ -9,7 +9,7 @@ use crate::StoreError;
 /// Implementors owe: the steps of a run go together, once the last change of the run is older than the retention, but one
 /// that is changed while they go stays; and
 /// none goes that was changed after the oldest message that is live or a dead letter in the same store had come into
-/// being, because that message may still come for it.
+/// being, because that message may still come for it; and none of a run that has not ended, however old it is.
 #[async_trait]
 pub trait PurgeSteps: Send + Sync {
     /// How long the steps of a run are kept after its last change.

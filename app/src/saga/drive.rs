@@ -59,7 +59,12 @@ impl<'a, I: Send + Sync, H: SagaHome> Drive<'a, I, H> {
             SagaNext::Forward(step) => self.forward(step).await?,
             SagaNext::Undo(step) => self.undo(step).await?,
             SagaNext::Move(_, SagaState::ToRollback) => self.call_off(&self.why_called_off()).await?,
-            SagaNext::Move(_, to) => self.advance(to, None).await?,
+            SagaNext::Move(_, to) => {
+                if to.is_over() {
+                    self.close(to).await?;
+                }
+                self.advance(to, None).await?;
+            }
             SagaNext::Over => return Ok(Some(self.outcome())),
             SagaNext::TooLate => return Ok(Some(self.too_late())),
             SagaNext::Broken(fault) => return Err(Halt::Invariant(Reason::new(fault))),
@@ -108,6 +113,14 @@ impl<'a, I: Send + Sync, H: SagaHome> Drive<'a, I, H> {
             }
             Err(halt) => Err(halt),
         }
+    }
+
+    /// Notes the end wherever steps were taken, before it is the end: whoever finds the saga over has nothing left to do.
+    async fn close(&self, end: SagaState) -> Result<(), Halt> {
+        for step in &self.parts.steps {
+            step.close(self.run, end, &*self.parts.timer).await.map_err(Halt::from)?;
+        }
+        Ok(())
     }
 
     async fn call_off(&mut self, why: &Reason) -> Result<(), Halt> {

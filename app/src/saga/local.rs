@@ -1,7 +1,10 @@
 use std::marker::PhantomData;
 
 use async_trait::async_trait;
-use claimstream_domain::{Begun, NewStep, Reason, StepChange, saga::SagaStepState};
+use claimstream_domain::{
+    Begun, NewStep, Reason, StepChange,
+    saga::{SagaState, SagaStepState},
+};
 use claimstream_ports::{StepLedger, StoreError, StoreErrorKind, Timer, Transactions};
 use futures::future::BoxFuture;
 
@@ -74,6 +77,12 @@ where
         let (db, step) = ((self.place)(&run.input), self.row(run, SagaStepState::Done)?);
         let found = in_transaction(&db, timer, |tx| work(async { db.find(tx, &step.key).await })).await;
         found?.map(|row| state_of(&self.name, &row)).transpose()
+    }
+
+    /// In the saga's home its own row is there, and says it itself.
+    async fn close(&self, run: &SagaRun<I>, end: SagaState, timer: &dyn Timer) -> Result<(), StepFailure> {
+        let (db, end) = ((self.place)(&run.input), NewStep::new(run.row.clone(), end.code()));
+        in_transaction(&db, timer, |tx| work(async { Ok(db.begin(tx, &end).await.map(|_| ())?) })).await
     }
 }
 

@@ -1,7 +1,10 @@
 use std::fmt;
 
 use async_trait::async_trait;
-use claimstream_domain::{Begun, NewStep, Reason, Step as Row, StepChange, StepKey, saga::SagaStepState};
+use claimstream_domain::{
+    Begun, NewStep, Reason, Step as Row, StepChange, StepKey,
+    saga::{SagaState, SagaStepState},
+};
 use claimstream_ports::{StepLedger, Timer, Transactions};
 use futures::future::BoxFuture;
 
@@ -83,6 +86,11 @@ where
         let (home, key) = (&self.home, self.key(run)?);
         let found = in_transaction(home, timer, |tx| work(async { home.find(tx, &key).await })).await;
         found?.map(|row| state_of(&self.name, &row)).transpose()
+    }
+
+    /// Its row is in the saga's home.
+    async fn close(&self, _: &SagaRun<I>, _: SagaState, _: &dyn Timer) -> Result<(), StepFailure> {
+        Ok(())
     }
 }
 

@@ -1,5 +1,8 @@
 use async_trait::async_trait;
-use claimstream_domain::{Step as Row, saga::SagaStepState};
+use claimstream_domain::{
+    Step as Row,
+    saga::{SagaState, SagaStepState},
+};
 use claimstream_ports::Timer;
 
 use super::{SagaRun, StepFailure};
@@ -17,6 +20,9 @@ pub(super) trait Step<I>: Send + Sync {
 
     /// How its row stands.
     async fn look(&self, run: &SagaRun<I>, timer: &dyn Timer) -> Result<Option<SagaStepState>, StepFailure>;
+
+    /// Notes beside its row that nothing can keep the saga from ending so: from then on the row may be forgotten.
+    async fn close(&self, run: &SagaRun<I>, end: SagaState, timer: &dyn Timer) -> Result<(), StepFailure>;
 }
 
 pub(super) fn state_of(name: &str, row: &Row) -> Result<SagaStepState, StepFailure> {

@@ -74,6 +74,9 @@ impl<D: Database> StepLedger<D::Tx> for Breakable<D> {
     async fn begin(&self, tx: &D::Tx, step: &NewStep) -> Result<Begun, StoreError> {
         let begun = self.inner.begin(tx, step).await?;
         match begun {
+            // The end of a saga, noted where its steps were taken: the points of the steps before it and of the end itself are
+            // its points as well.
+            Begun::New(_) if is_the_note_of_an_end(step) => self.crash.about(None),
             Begun::New(_) => {
                 self.about(&step.key, step.state);
                 self.crash.pass("inside").await;
@@ -137,4 +140,11 @@ impl<D: Database> SagaReports for Breakable<D> {
     ) -> Result<Vec<SagaRecord>, StoreError> {
         self.inner.sagas_of(scope, owner, after, limit).await
     }
+}
+
+/// A saga's row begins as `Init` or `ToRollback`.
+fn is_the_note_of_an_end(step: &NewStep) -> bool {
+    step.key.scope().starts_with("saga:")
+        && step.key.step().is_empty()
+        && SagaState::of_code(step.state).is_some_and(SagaState::is_over)
 }

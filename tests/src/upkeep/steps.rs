@@ -1,8 +1,24 @@
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
-use claimstream_domain::{Begun, DeadLetterFilter, NewStep, Retention, StepChange, StepKey};
-use claimstream_ports::{PurgeSteps, StepLedger, Transactions};
-use claimstream_sea_orm::SeaOrmOutbox;
+use claimstream::{
+    saga::{Saga, SagaConfig, SagaId, SagaOutcome, SagaState, StepFailure},
+    tcc::{BranchName, GlobalId, Tcc},
+};
+use claimstream_domain::{
+    Begun, DeadLetterFilter, NewStep, Reason, Retention, Step, StepChange, StepKey,
+    saga::SagaStepState,
+    tcc::{BranchState, GlobalState},
+    timer_event::EventStatus,
+};
+use claimstream_ports::{PurgeSteps, StepLedger, StoreError, Transactions};
+use claimstream_sea_orm::{SeaOrmOutbox, Severity};
+use claimstream_tokio::TokioTimer;
 use uuid::Uuid;
 
 use super::{Place, Scene, keep};
@@ -21,6 +37,12 @@ pub(super) fn add_to(suite: &mut Suite, place: &Place) {
     place.add(suite, "auto", keep(), what, leaves_what_changes_meanwhile);
     let what = "steps_of_a_run_go_together_when_the_last_change_is_old";
     place.add(suite, "auto", keep(), what, takes_whole_runs);
+    let what = "what_is_not_final_is_never_forgotten_and_doctor_tells_of_it";
+    place.add(suite, "auto", keep(), what, leaves_what_is_not_final);
+    let what = "a_reservation_is_given_back_however_late";
+    place.add(suite, "auto", keep(), what, leaves_a_reservation);
+    let what = "a_saga_takes_no_step_twice_however_late_it_goes_on";
+    place.add_pair(suite, "auto", keep(), what, leaves_what_a_saga_did_elsewhere);
     let what = "a_sweep_takes_steps_page_by_page";
     place.add(suite, "auto", keep(), what, takes_many);
 }
@@ -116,8 +138,110 @@ async fn takes_many(scene: Scene) {
     assert_eq!(scene.outbox.sweep().await.expect("sweep").steps, 300);
 }
 
+/// Every state of everything that has states, alone in its run; the last ones in a database that is not the saga's home.
+async fn leaves_what_is_not_final(scene: Scene) {
+    let mut open = Vec::new();
+    let mut runs: Vec<(&str, &str, u8, bool)> = Vec::new();
+    runs.extend(BranchState::ALL.map(|state| ("tcc", "stock", state.code(), state.is_final())));
+    runs.extend(GlobalState::ALL.map(|state| ("tcc-global", "", state.code(), state.is_final())));
+    runs.extend(EventStatus::ALL.map(|state| ("timer:bill", "", state.code(), state != EventStatus::Init)));
+    runs.extend(SagaState::ALL.map(|state| ("saga:transfer", "", state.code(), state.is_over())));
+    let of_step =
+        |state: SagaStepState| ("saga:refund", "credit", state.code(), state == SagaStepState::RolledBack);
+    runs.extend(SagaStepState::ALL.map(of_step));
+    for (n, (scope, name, state, is_final)) in runs.iter().enumerate() {
+        let key = StepKey::new(scope, &n.to_string(), name).expect("a key");
+        begin(&scene.outbox, &NewStep::new(key.clone(), *state)).await;
+        open.extend((!is_final).then_some(key));
+    }
+    scene.clock.advance(KEPT * 2);
+    assert_eq!(scene.outbox.purge_steps().await.expect("purge") as usize, runs.len() - open.len());
+    for key in &open {
+        assert!(find(&scene.outbox, key).await.is_some(), "{key} was forgotten");
+    }
+    let findings = scene.outbox.doctor().await.expect("doctor");
+    let steps = findings.iter().find(|finding| finding.check == "steps").expect("a finding");
+    assert_eq!(steps.severity, Severity::Warning);
+    let told = "2 of saga:refund (the oldest 60 days old), 3 of saga:transfer (the oldest 60 days old), \
+                1 of tcc (the oldest 60 days old), 3 of tcc-global (the oldest 60 days old), \
+                1 of timer:bill (the oldest 60 days old)";
+    assert!(steps.detail.contains(told), "{}", steps.detail);
+    for key in open.iter().filter(|key| key.scope() == "saga:refund") {
+        let end = NewStep::new(key.beside("").expect("a key"), SagaState::Finish.code());
+        begin(&scene.outbox, &end).await;
+    }
+    assert_eq!(scene.outbox.purge_steps().await.expect("purge"), 0, "their end is young");
+    scene.clock.advance(KEPT + Scene::MOMENT);
+    assert_eq!(scene.outbox.purge_steps().await.expect("purge"), 4, "two steps and the notes of their ends");
+}
+
+/// The message that would have ended the branch is long gone; somebody ends it by hand.
+async fn leaves_a_reservation(scene: Scene) {
+    let tcc = Tcc::new(Arc::new(scene.outbox.clone()));
+    let (gid, stock) = (GlobalId::new("order-7").expect("an id"), BranchName::new("stock").expect("a name"));
+    let tx = scene.outbox.begin_tx().await.expect("begin");
+    tcc.try_(&tx, &gid, &stock, |_| async { Ok::<(), StoreError>(()) }).await.expect("a reservation");
+    scene.outbox.commit_tx(tx).await.expect("commit");
+    scene.clock.advance(KEPT * 12);
+    assert_eq!(scene.outbox.purge_steps().await.expect("purge"), 0);
+    let given_back = AtomicU64::new(0);
+    let tx = scene.outbox.begin_tx().await.expect("begin");
+    let release = |_| async {
+        given_back.fetch_add(1, Ordering::SeqCst);
+        Ok::<(), StoreError>(())
+    };
+    tcc.cancel(&tx, &gid, &stock, release).await.expect("a cancellation");
+    scene.outbox.commit_tx(tx).await.expect("commit");
+    assert_eq!(given_back.load(Ordering::SeqCst), 1, "the reservation has leaked");
+    scene.clock.advance(KEPT + Scene::MOMENT);
+    assert_eq!(scene.outbox.purge_steps().await.expect("purge"), 1, "it is final");
+}
+
+/// Between two steps lie two months, in which the database of the first one is swept.
+async fn leaves_what_a_saga_did_elsewhere(scene: Scene, elsewhere: Scene) {
+    let stuck = Arc::new(AtomicBool::new(true));
+    let (home, other, waits) = (scene.outbox.clone(), elsewhere.outbox.clone(), Arc::clone(&stuck));
+    let booked = Arc::new(AtomicU64::new(0));
+    let books = Arc::clone(&booked);
+    let saga = Saga::list("transfer", scene.outbox.clone(), Arc::new(TokioTimer::new()))
+        .pivot()
+        .at(move |_: &u32| other.clone())
+        .step("credit", move |_, _| {
+            books.fetch_add(1, Ordering::SeqCst);
+            Box::pin(async { Ok(()) })
+        })
+        .at(move |_: &u32| home.clone())
+        .step("note", move |_, _| {
+            let stuck = waits.load(Ordering::SeqCst);
+            let answer = if stuck { Err(StepFailure::Transient(Reason::new("not now"))) } else { Ok(()) };
+            Box::pin(async { answer })
+        })
+        .build(SagaConfig::default())
+        .expect("a saga");
+    let id = SagaId::new(Uuid::now_v7());
+    let underway = saga.start(id, "anna", 7).await.expect("an outcome");
+    assert!(matches!(underway, SagaOutcome::Underway { .. }), "{underway:?}");
+    assert_eq!(booked.load(Ordering::SeqCst), 1);
+    scene.clock.advance(KEPT * 2);
+    elsewhere.clock.advance(KEPT * 2);
+    assert_eq!(elsewhere.outbox.purge_steps().await.expect("purge"), 0, "nobody knows that the saga is over");
+    stuck.store(false, Ordering::SeqCst);
+    assert_eq!(saga.proceed(id).await.expect("an outcome"), SagaOutcome::Finish);
+    assert_eq!(booked.load(Ordering::SeqCst), 1, "it was booked twice");
+    assert_eq!(elsewhere.outbox.purge_steps().await.expect("purge"), 0, "its end is young");
+    elsewhere.clock.advance(KEPT * 2);
+    assert_eq!(elsewhere.outbox.purge_steps().await.expect("purge"), 2, "the step and the note of the end");
+}
+
+async fn find(outbox: &SeaOrmOutbox, key: &StepKey) -> Option<Step> {
+    let tx = outbox.begin_tx().await.expect("begin");
+    let found = outbox.find(&tx, key).await.expect("find");
+    outbox.roll_back_tx(tx).await.expect("roll back");
+    found
+}
+
 fn step(run: &str, name: &str) -> NewStep {
-    NewStep::new(StepKey::new("saga:transfer", run, name).expect("a key"), 1)
+    NewStep::new(StepKey::new("inbox:mail", run, name).expect("a key"), 1)
 }
 
 async fn begin(outbox: &SeaOrmOutbox, step: &NewStep) -> Begun {
