@@ -4,8 +4,8 @@ use std::{process::ExitCode, sync::Arc};
 
 use claimstream_tests::{
     Server, Suite, callers, cancellation, disputes, error_kinds, failover, fences, few_connections, guarded,
-    inbox, invariants, locks, missing_table, model, openings, outages, pages, passing_errors, resting,
-    runtimes, sagas, shared_writes, tcc, upkeep,
+    inbox, invariants, locks, missing_table, model, openings, outages, outbox_view, pages, passing_errors,
+    resting, runtimes, sagas, shared_writes, tcc, upkeep,
     venue::{SeaOrmVenue, Venues},
     wakeups,
 };
@@ -67,6 +67,7 @@ fn everything(environment: impl Fn(&str) -> Option<String> + Copy) -> Suite {
     passing_errors::add_to(&mut suite, environment);
     error_kinds::add_to(&mut suite, environment);
     failover::add_to(&mut suite, environment);
+    outbox_view::add_to(&mut suite, environment);
     locks::add_to(&mut suite, environment);
     runtimes::add_to(&mut suite);
     pages::add_to(&mut suite);

@@ -18,6 +18,7 @@
 pub mod callers;
 pub mod cancellation;
 pub mod conformance;
+mod deliveries;
 pub mod disputes;
 pub mod error_kinds;
 pub mod failover;
@@ -35,6 +36,7 @@ pub mod model;
 pub mod openings;
 pub mod order;
 pub mod outages;
+pub mod outbox_view;
 pub mod pages;
 pub mod passing_errors;
 mod private_database;

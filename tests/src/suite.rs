@@ -122,6 +122,11 @@ impl Suite {
             self.add(&venue, scenarios::all(), |venue| Box::pin(async move { venue.stage().await }));
             redelivery::add_to(self, venue);
         }
+        for venue in venues.guarded_server {
+            self.add(&venue, scenarios::guarded_server(), |venue| {
+                Box::pin(async move { venue.server_stage().await })
+            });
+        }
         for venue in venues.lock {
             self.add(&venue, conformance::lock(), |venue| Box::pin(async move { venue.lock_stage().await }));
         }

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// The newest version of the tables; [`schema`] holds one script for each.
-pub(crate) const VERSION: i64 = 2;
+pub(crate) const VERSION: i64 = 3;
 
 /// The scripts that make the tables, by version; for people who apply them by other means.
 ///
@@ -25,6 +25,7 @@ pub fn schema(dialect: Dialect) -> &'static [(i64, &'static str)] {
         Dialect::MySql => &[
             (1, include_str!("sql/mysql/schema_1.sql")),
             (2, concat!(include_str!("sql/mysql/schema_2.sql"), include_str!("sql/mysql/schema_2_lock.sql"))),
+            (3, include_str!("sql/mysql/schema_3.sql")),
         ],
         Dialect::Sqlite => &[
             (1, include_str!("sql/sqlite/schema_1.sql")),
@@ -35,6 +36,7 @@ pub fn schema(dialect: Dialect) -> &'static [(i64, &'static str)] {
                     include_str!("sql/sqlite/schema_2_lock.sql")
                 ),
             ),
+            (3, include_str!("sql/sqlite/schema_3.sql")),
         ],
     }
 }

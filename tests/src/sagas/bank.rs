@@ -17,8 +17,8 @@ use claimstream_domain::{
     saga::SagaStepState,
 };
 use claimstream_ports::{
-    DeadLetters, Handler, LockWait, Locked, LockingStrategy, NotificationReports, Settlements, StoreError,
-    StoreErrorKind, SubmitRequests, Timer, Transactions,
+    DeadLetters, Handler, LockWait, Locked, LockingStrategy, MessageRepository, NotificationReports,
+    RequestRepository, Settlements, StoreError, StoreErrorKind, SubmitRequests, Timer, Transactions,
 };
 use claimstream_tokio::TokioTimer;
 use serde::{Serialize, de::DeserializeOwned};
@@ -35,6 +35,8 @@ pub(super) trait Database:
     + Settlements
     + DeadLetters
     + NotificationReports
+    + RequestRepository
+    + MessageRepository
     + Clone
     + 'static
 {
@@ -47,6 +49,8 @@ impl<D> Database for D where
         + Settlements
         + DeadLetters
         + NotificationReports
+        + RequestRepository
+        + MessageRepository
         + Clone
         + 'static
 {

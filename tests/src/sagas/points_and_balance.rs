@@ -5,17 +5,20 @@ use std::{
     time::Duration,
 };
 
-use claimstream::saga::{
-    Saga, SagaConfig, SagaError, SagaId, SagaOrderKind, SagaOutcome, SagaRun, SagaState, SagaTail,
-    StepFailure,
+use claimstream::{
+    notification::{MESSAGE_QUEUE, MessageConfig, REQUEST_QUEUE, RequestConfig},
+    saga::{
+        Saga, SagaConfig, SagaError, SagaId, SagaOrderKind, SagaOutcome, SagaRun, SagaState, SagaTail,
+        StepFailure,
+    },
 };
 use claimstream_domain::{
-    Lease, StepKey, Verdict,
+    Lease, QueueName, RetryPolicy, StepKey, Verdict,
     notification::{Channel, Content, NotificationRequest, RecipientReference, Requester, RequesterKind},
     saga::SagaStepState::{self, Done, RolledBack},
 };
 use claimstream_memory::MemoryStore;
-use claimstream_ports::DistributedLock;
+use claimstream_ports::{DistributedLock, Handler};
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -27,6 +30,7 @@ use super::{
     clauses,
     crash::Crash,
 };
+use crate::deliveries::{Deliveries, fan_out_to};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -62,6 +66,7 @@ pub(super) fn clauses<D: Database>() -> Vec<(&'static str, Play<D>)> {
         s4b_b4_b5_with_did_in_is_an_alarm_and_nothing_is_given_back,
         s4b_a_lock_that_is_held_puts_off_and_one_that_is_lost_spoils_nothing,
         x1_a_shortage_is_told_in_the_transaction_that_calls_off,
+        x1_what_is_told_of_a_shortage_is_delivered_once,
     ]
 }
 
@@ -507,5 +512,42 @@ async fn x1_a_shortage_is_told_in_the_transaction_that_calls_off<D: Database>(ba
         assert_eq!(bank.state(&sound.queue(), id).await == Some(SagaState::ToRollback), told, "{point}");
         bank.settle_all(&sound).await;
         assert!(is_told(&bank, id).await, "{point}");
+    }
+}
+
+/// The request that the saga has made is fanned out and its message delivered, each handled twice, as after a lost ack.
+async fn x1_what_is_told_of_a_shortage_is_delivered_once<D: Database>(bank: Bank<D>) {
+    let (id, paid) = (fresh_saga(), payment(&bank, 1_000, 500).await);
+    let saga = saga(&bank, &Crash::never());
+    let ended = saga.start(id, "anna", paid).await.expect("an outcome");
+    assert!(matches!(ended, SagaOutcome::Fail { .. }), "{ended:?}");
+    bank.settle_all(&saga).await;
+    let home = Arc::new(bank.databases[0].clone());
+    let deliveries = Deliveries::default();
+    let requests = fan_out_to("anna", home.clone(), home.clone());
+    let (requests_retry, messages_retry) = (RequestConfig::default().retry, MessageConfig::default().retry);
+    let messages = deliveries.handler(home.clone());
+    handle_all(&bank, REQUEST_QUEUE, &requests, &requests_retry).await;
+    handle_all(&bank, MESSAGE_QUEUE, &messages, &messages_retry).await;
+    let delivered = deliveries.of(told(id));
+    assert_eq!(delivered.len(), 1, "{delivered:?}");
+    assert_eq!(delivered[0].address, "anna@example.com");
+    let progress = home.progress(told(id)).await.expect("a report").expect("a request");
+    assert_eq!((progress.delivered, progress.total()), (1, 1), "{progress:?}");
+}
+
+/// Handles each message of a queue twice until it is empty; other clauses' are among them.
+async fn handle_all<D: Database>(bank: &Bank<D>, queue: &str, handler: &dyn Handler, retry: &RetryPolicy) {
+    let queue = QueueName::new(queue).expect("a queue");
+    loop {
+        let claimed = bank.claim(&queue).await;
+        if claimed.is_empty() {
+            return;
+        }
+        for claimed in &claimed {
+            handler.handle(claimed).await;
+            let verdict = handler.handle(claimed).await;
+            bank.settle(claimed, &verdict, retry).await;
+        }
     }
 }

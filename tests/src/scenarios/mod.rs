@@ -24,6 +24,11 @@ pub fn server() -> impl Iterator<Item = &'static Clause<ServerStage>> {
     server::SCENARIOS.iter()
 }
 
+/// What a store owes whose claims are behind a lock and that lives on a server.
+pub fn guarded_server() -> impl Iterator<Item = &'static Clause<ServerStage>> {
+    server().filter(|clause| clause.name.starts_with("a0_6_a_claim_that_breaks"))
+}
+
 /// What every store must bear that keeps notification requests and has to be waited for; once, as it takes seconds.
 pub fn fan_out() -> impl Iterator<Item = &'static Clause<NotificationStage>> {
     fan_out::SCENARIOS.iter()

@@ -5,14 +5,12 @@ use std::{
 };
 
 use claimstream::{
-    notification::{MESSAGE_QUEUE, REQUEST_QUEUE, RequestConfig, RequestHandler},
+    notification::{MESSAGE_QUEUE, REQUEST_QUEUE},
     timer_event::{DecisionError, EventStatus, FailurePolicy, RowLock, Schedule, Ticked},
 };
 use claimstream_domain::{
-    Disposition, Jitter, NewStep, RetryPolicy, Settled, Verdict, decide,
-    notification::{Recipient, RequestStatus},
+    Disposition, Jitter, NewStep, RetryPolicy, Settled, Verdict, decide, notification::RequestStatus,
 };
-use claimstream_memory::{MemoryDirectory, MemoryTemplates};
 use claimstream_ports::{Handler, LockWait, Locked};
 use futures::{FutureExt, future::join_all};
 use tokio::sync::Notify;
@@ -22,6 +20,7 @@ use crate::{
     Act, Events, Instance, LEASE, Part, Play, SetUpEvents, TimerStage,
     cancellation::{Cut, Random},
     conformance::{Clause, clauses},
+    deliveries::{Deliveries, fan_out_to},
     timer_stage::queue,
 };
 
@@ -45,6 +44,7 @@ pub const SCENARIOS: &[Clause<TimerStage>] = clauses!["scenarios":
 /// Where two transactions can write at a time.
 pub const CONCURRENT: &[Clause<TimerStage>] = clauses!["scenarios":
     a2_2_two_nodes_that_fire_at_once_make_one_row_and_one_run,
+    a2_2_two_nodes_that_look_for_one_tick_at_once_make_one_run_without_a_row_lock,
     a2_3_without_waiting_a_row_that_is_held_is_busy_at_once,
     a2_3_in_wait_mode_a_run_waits_for_the_row,
 ];
@@ -100,6 +100,26 @@ pub async fn a2_2_two_nodes_that_fire_at_once_make_one_row_and_one_run(stage: Ti
             assert!(median(&took) < Duration::from_millis(500), "{isolation} {row_lock:?}: {took:?}");
         }
     }
+}
+
+/// The timer's message is what keeps two runs apart where no row is locked: whoever claims it runs, and the other finds nothing.
+pub async fn a2_2_two_nodes_that_look_for_one_tick_at_once_make_one_run_without_a_row_lock(
+    stage: TimerStage,
+) {
+    let calls = Calls::default();
+    let parts = vec![calls.works("d1"), calls.calls("d2"), calls.works("d3")];
+    let play = Play { row_lock: RowLock::None, ..Play::of(parts) };
+    let [one, other] =
+        [&stage.store, &stage.rival].map(|node| node.events.set_up(stage.outbox.queue(), &play));
+    one.start().await.expect("start");
+    stage.advance_to(TimerStage::FIRST).await;
+    let ran = futures::join!(turn(&stage.outbox.store, &*one), turn(&stage.outbox.rival, &*other));
+    let ran = [ran.0, ran.1].concat();
+    assert_eq!(ran, [Verdict::ack()], "one of them has the message");
+    assert_eq!(calls.keys().len(), 1, "a remote decision is called once: {:?}", calls.keys());
+    assert_eq!(stage.emptied(Play::EFFECTS).await, ["d1", "d3"]);
+    assert_eq!(stage.status().await, Some(EventStatus::Success));
+    moves_on_once(&stage, &*one, &calls).await;
 }
 
 async fn fire_at_once(
@@ -422,7 +442,9 @@ pub async fn x2_a_timeouts_alarm_is_a_notification_request_that_is_delivered_onc
     let alarm = TimerStage::tick().event_id().alarm_id();
     assert_eq!(request.message.id.uuid(), alarm);
     // Handled twice, as after a lost ack.
-    let handler = fan_out(&stage);
+    let (repository, records) =
+        (stage.store.notifications.requests.clone(), stage.store.notifications.messages.clone());
+    let handler = fan_out_to("on-call", repository, records.clone());
     for last in [false, true] {
         let verdict = handler.handle(&request).await;
         let disposition = decide(verdict, request.attempt, &RetryPolicy::default(), 0);
@@ -434,21 +456,24 @@ pub async fn x2_a_timeouts_alarm_is_a_notification_request_that_is_delivered_onc
         }
     }
     requests.finds_nothing().await;
-    let messages = stage.emptied(MESSAGE_QUEUE).await;
-    assert_eq!(messages.len(), 1, "{messages:?}");
-    assert!(messages[0].contains("on-call@example.com") && messages[0].contains("monthly-bill timed out"));
-    let progress = stage.rival.notifications.reports.progress(alarm).await.expect("progress");
-    assert_eq!(progress.map(|progress| progress.recorded), Some(RequestStatus::Dispatched));
-}
-
-fn fan_out(stage: &TimerStage) -> RequestHandler {
-    let who = Recipient { email: Some("on-call@example.com".into()), ..Recipient::user("on-call") };
-    let directory = Arc::new(MemoryDirectory::new().with_user(who).expect("a user"));
-    let (requests, messages) =
-        (stage.store.notifications.requests.clone(), stage.store.notifications.messages.clone());
-    let templates = Arc::new(MemoryTemplates::new("en"));
-    RequestHandler::new(requests, messages, directory, templates, RequestConfig::default())
-        .expect("a handler")
+    let messages = stage.outbox.store.on(&queue(MESSAGE_QUEUE));
+    let message = messages.take_one().await;
+    messages.finds_nothing().await;
+    let deliveries = Deliveries::default();
+    let handler = deliveries.handler(records);
+    // Here as well.
+    for _ in 0..2 {
+        assert_eq!(handler.handle(&message).await, Verdict::ack());
+    }
+    assert_eq!(messages.ack(&message).await, Settled::Accepted);
+    let delivered = deliveries.of(alarm);
+    assert_eq!(delivered.len(), 1, "{delivered:?}");
+    assert_eq!(delivered[0].address, "on-call@example.com");
+    assert!(format!("{:?}", delivered[0].content).contains("monthly-bill timed out"), "{delivered:?}");
+    let progress =
+        stage.rival.notifications.reports.progress(alarm).await.expect("progress").expect("a request");
+    assert_eq!((progress.recorded, progress.delivered), (RequestStatus::Dispatched, 1));
+    assert_eq!(progress.total(), 1);
 }
 
 /// Handles all that is due as a pipeline would, and tells the verdicts.
