@@ -1,5 +1,5 @@
-//! An outbox with few connections: no claim that marks messages holds one while it waits for another, and whatever callers
-//! hold, claims, renewals and settlements have their own.
+//! An outbox with few connections: no claim holds one while it waits for another, and whatever callers hold, claims, renewals
+//! and settlements have their own.
 
 use std::{
     sync::{
@@ -25,7 +25,7 @@ use crate::{Instance, LEASE, Ports, Server, Stage, Suite, venue::SeaOrmVenue};
 const MESSAGES: usize = 80;
 const UNREADABLE: usize = 8;
 
-/// Adds it for every server that is here, with each strategy that writes messages; and what callers hold with all.
+/// Adds it for every server that is here, with each strategy.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     for strategy in ["preemptive_update", "shard_lease"] {
         suite.add_async_trial(&format!("sqlite::{strategy}::few_connections::{OWN_ONES}"), async move {
@@ -40,11 +40,9 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
             }
             let name = |what: &str| format!("{}::{strategy}::few_connections::{what}", server.name);
             let (url, held, slow) = (url.clone(), url.clone(), url.clone());
-            if strategy != "shard_lease" {
-                suite.add_async_trial(&name("two_are_enough_for_many"), async move {
-                    are_enough_for_many(&SeaOrmVenue::server(server.name, &url, strategy)).await;
-                });
-            }
+            suite.add_async_trial(&name("two_are_enough_for_many"), async move {
+                are_enough_for_many(&SeaOrmVenue::server(server.name, &url, strategy)).await;
+            });
             suite.add_async_trial(&name(OWN_ONES), async move {
                 callers_hold_all(&SeaOrmVenue::server(server.name, &held, strategy)).await;
             });

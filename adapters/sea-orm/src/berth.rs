@@ -9,7 +9,7 @@ use std::{
 use sea_orm::sqlx::{MySql, pool::PoolConnection};
 use tokio::runtime::Handle;
 
-use crate::outage::Outage;
+use crate::{held::Commits, outage::Outage};
 
 /// Connections that claims and settlements keep at hand: every return to the pool costs two round trips.
 ///
@@ -47,15 +47,6 @@ struct Moored {
     since: Instant,
 }
 
-/// When a connection commits.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Commits {
-    /// After every statement, as connections of the pool do.
-    Itself,
-    /// When it is told to: a transaction needs no `BEGIN`.
-    WhenTold,
-}
-
 impl Berth {
     /// Below this many connections the pool has none to spare.
     const LEAST_POOL: u32 = 4;
@@ -78,12 +69,17 @@ impl Berth {
         Wanted(self)
     }
 
-    /// The newest connection at hand that commits so.
-    pub(crate) fn leave(&self, commits: Commits, outage: &Outage) -> Option<PoolConnection<MySql>> {
+    /// The newest connection at hand, rather one that commits so, and how it does commit.
+    pub(crate) fn leave(
+        &self,
+        commits: Commits,
+        outage: &Outage,
+    ) -> Option<(PoolConnection<MySql>, Commits)> {
         let mut moorings = self.quay.moorings();
-        let newest = moorings.moored.iter().rposition(|moored| moored.commits == commits)?;
+        let newest = moorings.moored.iter().rposition(|moored| moored.commits == commits);
+        let newest = newest.or(moorings.moored.len().checked_sub(1))?;
         let newest = moorings.moored.remove(newest);
-        outage.trusts(newest.since.elapsed()).then_some(newest.connection)
+        outage.trusts(newest.since.elapsed()).then_some((newest.connection, newest.commits))
     }
 
     /// Keeps a connection; if there are enough already it goes back to the pool.

@@ -74,7 +74,6 @@ pub(crate) fn refusal(error: &DbErr) -> Option<u32> {
 }
 
 /// Whether the server has answered, if only to refuse: the connection is as good as before.
-#[cfg(feature = "mysql")]
 pub(crate) fn is_answer(error: &DbErr) -> bool {
     matches!(sqlx_error(error), Some(sqlx::Error::Database(_)))
 }

@@ -2,104 +2,175 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use sea_orm::{
-    ConnAcquireErr, ConnectionTrait, DatabaseConnection, DbBackend, DbErr, ExecResult, QueryResult,
-    RuntimeErr, Statement,
-    sqlx::{MySql, pool::PoolConnection},
+    ConnAcquireErr, ConnectionTrait, DatabaseConnection, DbBackend, DbErr, ExecResult, QueryResult, Statement,
 };
 use tokio::sync::Mutex;
 
-use crate::{
-    berth::{Berth, Commits},
-    classify::is_answer,
-    sqlx_connection::SqlxMySql,
-    unit::Store,
-};
+use crate::{classify::is_answer, dialect::Dialect, link::Link, unit::Store};
 
 /// One connection for a few statements in a row, at hand or from the pool; afterwards it is at hand again.
 ///
 /// After a statement that got no answer the connection goes back to the pool at once, to be closed there, and the next
-/// statement gets another one; within a transaction there is no next statement.
+/// statement gets another one; within a transaction, or where somebody has seen to it that it is
+/// [connected](Self::connect), there is no next statement.
 pub(crate) struct Held<'a> {
     store: &'a Store,
-    db: &'a DatabaseConnection,
-    berth: &'a Berth,
-    connection: Mutex<Option<PoolConnection<MySql>>>,
+    /// It is one of those that callers have.
+    beside: bool,
+    connection: Mutex<Option<Link>>,
     commits: Commits,
+    /// There is no other connection for it.
+    alone: AtomicBool,
     in_transaction: AtomicBool,
     /// Something went wrong: the pool has to look at it.
     suspicious: AtomicBool,
 }
 
+/// When a connection commits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Commits {
+    /// After every statement, as connections of the pool do.
+    Itself,
+    /// When it is told to: a transaction needs no `BEGIN`.
+    WhenTold,
+}
+
 impl<'a> Held<'a> {
     pub(crate) fn new(store: &'a Store) -> Self {
-        Self::of(store, (&store.db, &store.berth), Commits::Itself)
+        Self::of(store, Commits::Itself)
     }
 
-    fn of(store: &'a Store, (db, berth): (&'a DatabaseConnection, &'a Berth), commits: Commits) -> Self {
+    /// One that saves the `BEGIN`, where the database can.
+    pub(crate) fn for_transactions(store: &'a Store) -> Self {
+        match store.dialect {
+            Dialect::MySql => Self::of(store, Commits::WhenTold),
+            Dialect::Sqlite => Self::of(store, Commits::Itself),
+        }
+    }
+
+    fn of(store: &'a Store, commits: Commits) -> Self {
         let (connection, no) = (Mutex::default(), AtomicBool::default);
-        Self { store, db, berth, connection, commits, in_transaction: no(), suspicious: no() }
+        Self {
+            store,
+            beside: false,
+            connection,
+            commits,
+            alone: no(),
+            in_transaction: no(),
+            suspicious: no(),
+        }
     }
 
-    /// A connection in a transaction. One that is at hand needs no word for that.
+    /// A connection in a transaction.
+    #[cfg(feature = "mysql")]
     pub(crate) async fn begin(store: &'a Store) -> Result<Self, DbErr> {
-        Self::begin_on(store, (&store.db, &store.berth)).await
+        Self::for_transactions(store).begun().await
     }
 
     /// The same on a connection of those that callers have.
+    #[cfg(feature = "mysql")]
     pub(crate) async fn begin_beside(store: &'a Store) -> Result<Self, DbErr> {
-        Self::begin_on(store, (&store.callers.db, &store.callers.berth)).await
+        let mut held = Self::for_transactions(store);
+        held.beside = true;
+        held.begun().await
     }
 
-    async fn begin_on(store: &'a Store, pool: (&'a DatabaseConnection, &'a Berth)) -> Result<Self, DbErr> {
-        let mut held = Self::of(store, pool, Commits::WhenTold);
-        held.connection = Mutex::new(held.berth.leave(Commits::WhenTold, &store.outage));
-        if held.connection.get_mut().is_none() {
-            held.execute_unprepared("SET autocommit = 0").await?;
+    #[cfg(feature = "mysql")]
+    async fn begun(self) -> Result<Self, DbErr> {
+        self.connect().await?;
+        self.start().await?;
+        Ok(self)
+    }
+
+    /// Gets its connection, if it has none. Until it rests it gets no other one, so that no statement waits for one.
+    pub(crate) async fn connect(&self) -> Result<(), DbErr> {
+        let mut connection = self.connection.lock().await;
+        if connection.is_none() {
+            *connection = Some(self.find().await?);
+            self.suspicious.store(false, Ordering::Relaxed);
         }
-        held.in_transaction = AtomicBool::new(true);
-        Ok(held)
+        self.alone.store(true, Ordering::Relaxed);
+        Ok(())
     }
 
-    pub(crate) async fn end(self, how: &'static str) -> Result<(), DbErr> {
+    /// Begins a transaction that takes its write lock first where the database has only one.
+    pub(crate) async fn start(&self) -> Result<(), DbErr> {
+        match (self.store.dialect, self.commits) {
+            (Dialect::Sqlite, _) => self.execute_unprepared("BEGIN IMMEDIATE").await.map(drop)?,
+            (Dialect::MySql, Commits::Itself) => self.execute_unprepared("BEGIN").await.map(drop)?,
+            (Dialect::MySql, Commits::WhenTold) => {}
+        }
+        self.in_transaction.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    pub(crate) async fn end(&self, how: &'static str) -> Result<(), DbErr> {
         self.execute_unprepared(how).await?;
         self.in_transaction.store(false, Ordering::Relaxed);
         Ok(())
     }
 
-    /// Gets a connection before there is a statement for it.
-    pub(crate) async fn connect(&self) -> Result<(), DbErr> {
-        let connection = self.acquire().await?;
-        *self.connection.lock().await = Some(connection);
-        Ok(())
+    /// Undoes a transaction that went wrong; if that goes wrong too, the pool does it.
+    pub(crate) async fn undo(&self) {
+        if self.in_transaction.load(Ordering::Relaxed) {
+            let _ = self.end("ROLLBACK").await;
+        }
     }
 
     /// Puts the connection at hand until the next statement.
     pub(crate) fn rest(&self) {
         let connection = self.connection.try_lock().ok().and_then(|mut connection| connection.take());
-        let sound = !self.in_transaction.load(Ordering::Relaxed) && !self.suspicious.load(Ordering::Relaxed);
-        if let (true, Some(connection)) = (sound, connection) {
-            self.berth.moor(connection, self.commits, &self.store.runtime);
+        let in_transaction = self.in_transaction.swap(false, Ordering::Relaxed);
+        let sound = !in_transaction && !self.suspicious.load(Ordering::Relaxed);
+        self.alone.store(false, Ordering::Relaxed);
+        #[cfg(feature = "mysql")]
+        if let (true, Some(Link::MySql(connection))) = (sound, connection) {
+            self.berth().moor(connection, self.commits, &self.store.runtime);
         }
+        #[cfg(not(feature = "mysql"))]
+        drop((sound, connection));
     }
 
-    async fn acquire(&self) -> Result<PoolConnection<MySql>, DbErr> {
+    async fn acquire(&self) -> Result<Link, DbErr> {
         if let Some(connection) = self.connection.lock().await.take() {
             return Ok(connection);
         }
-        if self.in_transaction.load(Ordering::Relaxed) {
+        if self.in_transaction.load(Ordering::Relaxed) || self.alone.load(Ordering::Relaxed) {
             return Err(DbErr::ConnectionAcquire(ConnAcquireErr::ConnectionClosed));
         }
-        if self.commits == Commits::Itself
-            && let Some(connection) = self.berth.leave(Commits::Itself, &self.store.outage)
-        {
-            return Ok(connection);
+        self.find().await
+    }
+
+    /// One that is at hand, or one of the pool, that commits as it should.
+    async fn find(&self) -> Result<Link, DbErr> {
+        #[cfg(feature = "mysql")]
+        if let Some((connection, commits)) = self.berth().leave(self.commits, &self.store.outage) {
+            return self.committing(Link::MySql(connection), commits).await;
         }
-        let acquired = self.db.get_mysql_connection_pool().acquire().await;
-        acquired.map_err(|e| DbErr::Conn(RuntimeErr::SqlxError(e.into())))
+        let connection = Link::of_pool(self.db(), self.store.dialect).await?;
+        self.committing(connection, Commits::Itself).await
+    }
+
+    fn db(&self) -> &DatabaseConnection {
+        if self.beside { &self.store.callers.db } else { &self.store.db }
+    }
+
+    #[cfg(feature = "mysql")]
+    fn berth(&self) -> &crate::berth::Berth {
+        if self.beside { &self.store.callers.berth } else { &self.store.berth }
+    }
+
+    async fn committing(&self, mut connection: Link, now: Commits) -> Result<Link, DbErr> {
+        match self.commits {
+            commits if commits == now => {}
+            Commits::Itself => connection.execute_unprepared("SET autocommit = 1").await.map(drop)?,
+            Commits::WhenTold => connection.execute_unprepared("SET autocommit = 0").await.map(drop)?,
+        }
+        Ok(connection)
     }
 
     /// Keeps a connection whose statement was answered.
-    async fn keep<T>(&self, connection: PoolConnection<MySql>, done: Result<T, DbErr>) -> Result<T, DbErr> {
+    async fn keep<T>(&self, connection: Link, done: Result<T, DbErr>) -> Result<T, DbErr> {
         if done.is_err() {
             self.suspicious.store(true, Ordering::Relaxed);
         }
@@ -119,30 +190,30 @@ impl Drop for Held<'_> {
 #[async_trait]
 impl ConnectionTrait for Held<'_> {
     fn get_database_backend(&self) -> DbBackend {
-        DbBackend::MySql
+        self.store.db.get_database_backend()
     }
 
     async fn execute_raw(&self, statement: Statement) -> Result<ExecResult, DbErr> {
         let mut connection = self.acquire().await?;
-        let done = SqlxMySql::new(&mut connection).execute_raw(statement).await;
+        let done = connection.execute_raw(statement).await;
         self.keep(connection, done).await
     }
 
     async fn execute_unprepared(&self, sql: &str) -> Result<ExecResult, DbErr> {
         let mut connection = self.acquire().await?;
-        let done = SqlxMySql::new(&mut connection).execute_unprepared(sql).await;
+        let done = connection.execute_unprepared(sql).await;
         self.keep(connection, done).await
     }
 
     async fn query_one_raw(&self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
         let mut connection = self.acquire().await?;
-        let found = SqlxMySql::new(&mut connection).query_one_raw(statement).await;
+        let found = connection.query_one_raw(statement).await;
         self.keep(connection, found).await
     }
 
     async fn query_all_raw(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
         let mut connection = self.acquire().await?;
-        let found = SqlxMySql::new(&mut connection).query_all_raw(statement).await;
+        let found = connection.query_all_raw(statement).await;
         self.keep(connection, found).await
     }
 }

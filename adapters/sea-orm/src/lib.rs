@@ -26,12 +26,12 @@ mod enqueue_statements;
 mod failover;
 mod gather;
 mod group;
-#[cfg(feature = "mysql")]
 mod held;
 mod identity;
 mod introductions;
 mod lanes;
 mod lateness;
+mod link;
 mod lock;
 mod notifications;
 mod observe;

@@ -184,6 +184,7 @@ impl SeaOrmOutbox {
                     options.lag,
                 ),
                 runtime,
+                acquire_timeout: options.acquire_timeout,
                 #[cfg(feature = "mysql")]
                 berth: pools.berth,
             }),

@@ -11,6 +11,7 @@ use tracing::Instrument;
 use crate::{
     classify::{classify, classify_commit},
     dialect::Dialect,
+    held::Held,
     outbox::SeaOrmOutbox,
     unit::{Store, in_time},
 };
@@ -21,7 +22,7 @@ use crate::{
 pub(crate) enum Transaction<'a> {
     Pooled(DatabaseTransaction, PhantomData<&'a Store>),
     #[cfg(feature = "mysql")]
-    Held(crate::held::Held<'a>),
+    Held(Held<'a>),
 }
 
 impl Transaction<'_> {
@@ -35,7 +36,7 @@ impl Store {
     pub(crate) async fn begin(&self, operation: &'static str) -> Result<Transaction<'_>, StoreError> {
         #[cfg(feature = "mysql")]
         if self.dialect == Dialect::MySql {
-            let begun = in_time(operation, crate::held::Held::begin(self), classify).await;
+            let begun = in_time(operation, Held::begin(self), classify).await;
             return begun.map(Transaction::Held);
         }
         Ok(Transaction::of_pool(self.begin_on(&self.db, operation).await?))
@@ -45,8 +46,7 @@ impl Store {
     pub(crate) async fn begin_beside(&self, operation: &'static str) -> Result<Transaction<'_>, StoreError> {
         #[cfg(feature = "mysql")]
         if self.dialect == Dialect::MySql {
-            let begun =
-                self.waiting(in_time(operation, crate::held::Held::begin_beside(self), classify)).await;
+            let begun = self.waiting(in_time(operation, Held::begin_beside(self), classify)).await;
             return begun.map(Transaction::Held);
         }
         Ok(Transaction::of_pool(self.begin_for_caller(operation).await?))
@@ -89,6 +89,26 @@ impl Store {
             #[cfg(feature = "mysql")]
             Transaction::Held(held) => in_time(operation, held.end("ROLLBACK"), classify).await,
         }
+    }
+
+    /// Begins a transaction on a connection that is ours already.
+    pub(crate) async fn begin_held(&self, operation: &'static str, on: &Held<'_>) -> Result<(), StoreError> {
+        in_time(operation, on.start(), classify).await
+    }
+
+    /// Undoes what a transaction on a connection of ours has written.
+    pub(crate) async fn roll_back_held(
+        &self,
+        operation: &'static str,
+        on: &Held<'_>,
+    ) -> Result<(), StoreError> {
+        in_time(operation, on.end("ROLLBACK"), classify).await
+    }
+
+    /// Commits on a connection of ours, like [`commit`](Self::commit).
+    pub(crate) async fn commit_held(&self, operation: &'static str, on: &Held<'_>) -> Result<(), StoreError> {
+        let committed = in_time(operation, on.end("COMMIT"), classify_commit).await;
+        committed.inspect_err(|error| self.note_trouble(error))
     }
 
     /// Commits; an error that leaves open whether it took effect is `Unavailable`.

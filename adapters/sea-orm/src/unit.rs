@@ -64,6 +64,8 @@ pub(crate) struct Store {
     pub(crate) outcomes: Arc<Gather<MessageOutcome>>,
     pub(crate) upkeep: Upkeep,
     pub(crate) runtime: tokio::runtime::Handle,
+    /// How long to wait for a connection, or for one's turn to wait for one.
+    pub(crate) acquire_timeout: Duration,
     #[cfg(feature = "mysql")]
     pub(crate) berth: crate::berth::Berth,
 }
@@ -189,6 +191,17 @@ pub(crate) async fn rows(
     statement: Statement,
 ) -> Result<Vec<Row>, StoreError> {
     let found = in_time(operation, on.query_all_raw(statement), classify).await?;
+    Ok(found.into_iter().map(|row| Row { row, operation }).collect())
+}
+
+/// What a connection answers that is opened for this one question, however long others keep those of the pool.
+pub(crate) async fn rows_beside_the_pool(
+    store: &Store,
+    operation: &'static str,
+    question: Statement,
+) -> Result<Vec<Row>, StoreError> {
+    let answer = crate::link::ask_beside_the_pool(&store.db, store.dialect, question);
+    let found = in_time(operation, answer, classify).await?;
     Ok(found.into_iter().map(|row| Row { row, operation }).collect())
 }
 

@@ -1,10 +1,15 @@
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use claimstream_domain::{ClaimId, InstanceId};
-use sea_orm::{TransactionTrait, Value};
+use claimstream_domain::{ClaimId, Disposition, InstanceId, Settled, Settlement};
+use sea_orm::{ConnectionTrait, DbBackend, QueryResult, Statement, TransactionTrait, Value};
 
-use super::{BATCH, Place, ROUNDS, Scene, bytes, id, ids, instance, now_micros, rows, run, sql, walks};
-use crate::Suite;
+use super::{
+    BATCH, Place, ROUNDS, Scene, bytes, id, ids, instance, now_micros, rows, run, somebody_waits, sql, walks,
+};
+use crate::{LEASE, Suite};
+
+/// As long as a session of ours waits for a row that somebody has locked.
+const LOCK_WAIT: Duration = Duration::from_secs(5);
 
 /// Adds what is said about locks where shards are leased.
 pub(super) fn add_to(suite: &mut Suite, place: Place) {
@@ -20,6 +25,15 @@ pub(super) fn add_to(suite: &mut Suite, place: Place) {
     suite.add_async_trial(&name("claim_statements_walk_the_primary_key"), async move {
         plans.walks_the_primary_key_under_a_lease().await;
     });
+    let frozen = place.clone();
+    suite.add_async_trial(&name("a_lease_that_a_frozen_peer_has_locked_holds_up_nobody"), async move {
+        frozen.passes_over().await;
+    });
+    let broken = place.clone();
+    suite.add_async_trial(
+        &name("a0_6_a_claim_that_breaks_while_it_writes_the_lease_leaves_everything_as_it_was"),
+        async move { broken.breaks_half_way().await },
+    );
     suite.add_async_trial(&name("a_claim_locks_no_message"), async move { place.locks_a_lease().await });
 }
 
@@ -44,6 +58,66 @@ impl Place {
         }
         self.at_once("a claim beside an open settlement", &claims);
         self.at_once("an insert beside an open settlement", &inserts);
+    }
+
+    /// A's lease of a shard has run out, and a peer that was about to take it over stands still with the row locked. B takes
+    /// what is in the other shards, at once and without an error, and the rest when the row is free.
+    async fn passes_over(&self) {
+        let scene = self.scene().await;
+        let queue = scene.fill().await;
+        let held = instance(1, &scene.a, &queue).claim(1).await.remove(0);
+        let args = super::args(&queue, held.receipt.shard.number(), uuid::Uuid::nil(), 0);
+        let lease = |sql: &str| super::bind(&format!("{sql} WHERE queue = :queue AND shard = :shard"), &args);
+        let over = lease("UPDATE claimstream_lease SET held_until = '2000-01-01'");
+        let over = scene.a.connection().execute_raw(over).await.expect("an update");
+        assert_eq!(over.rows_affected(), 1);
+        let open = scene.a.connection().begin().await.expect("begin");
+        let row = lease("SELECT fence FROM claimstream_lease");
+        let row = Statement { sql: format!("{} FOR UPDATE", row.sql), ..row };
+        assert_eq!(rows(&open, row).await.len(), 1);
+        let b = instance(2, &scene.b, &queue);
+        let begun = Instant::now();
+        let taken = b.claim(5_000).await;
+        let took = begun.elapsed();
+        self.figure(&format!("{} messages beside a locked lease in {took:?}", taken.len()));
+        assert!(taken.len() > 1_000, "{} from the other shards", taken.len());
+        assert!(taken.iter().all(|claimed| claimed.receipt.shard != held.receipt.shard));
+        assert!(took < LOCK_WAIT, "it waited for the row: {took:?}");
+        open.rollback().await.expect("rollback");
+        let suspect = b.take(1).await.remove(0);
+        assert_eq!((suspect.message.id, suspect.attempt), (held.message.id, 2));
+    }
+
+    /// B's connection is killed while it waits to write the lease row. Nothing has changed, and A takes everything, each
+    /// message for the first time.
+    async fn breaks_half_way(&self) {
+        let scene = self.scene().await;
+        let shard = scene.six_messages().await;
+        let returned = |receipt| Settlement { receipt, disposition: Disposition::Returned };
+        let claimed = shard.claimer.claim(6).await;
+        let returned: Vec<_> = claimed.into_iter().map(|one| returned(one.receipt)).collect();
+        assert_eq!(shard.claimer.settle_all(&returned).await, [Settled::Accepted; 6]);
+        let ask = |sql: &str| Statement::from_string(DbBackend::MySql, sql);
+        let stands = "SELECT HEX(id), HEX(CONCAT_WS(' ', available_at, attempts, claim_id)) FROM claimstream_queue ORDER BY id";
+        let stands = async || {
+            let found = rows(scene.a.connection(), ask(stands)).await;
+            let row = |row: &QueryResult| row.try_get_many_by_index::<(String, String)>().expect("a row");
+            found.iter().map(row).collect::<Vec<_>>()
+        };
+        let before = stands().await;
+        let open = scene.a.connection().begin().await.expect("begin");
+        assert_eq!(rows(&open, ask("SELECT fence FROM claimstream_lease FOR UPDATE")).await.len(), 1);
+        let (claimer, request) = (shard.claimer.clone(), shard.claimer.request(3, LEASE));
+        let broken = tokio::spawn(async move { claimer.ports.claiming.claim(&request).await });
+        let waiting = somebody_waits(&scene.a).await;
+        rows(scene.a.connection(), ask(&format!("KILL CONNECTION {waiting}"))).await;
+        let answer = broken.await.expect("an answer");
+        assert!(answer.is_err(), "a claim whose connection broke was answered with {answer:?}");
+        open.rollback().await.expect("rollback");
+        assert_eq!(stands().await, before);
+        let taken = instance(1, &scene.a, &shard.queue).take(6).await;
+        assert_eq!(ids(&taken), shard.ids);
+        assert!(taken.iter().all(|claimed| claimed.attempt == 1), "an attempt was counted: {taken:?}");
     }
 
     async fn walks_the_primary_key_under_a_lease(&self) {

@@ -1,21 +1,19 @@
 use std::{
     collections::{HashMap, HashSet},
     sync::{
-        Arc, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
 
-use claimstream_domain::{ClaimId, MessageId, OrderingKey, QueueName, Settlement, Shard};
-use tokio::sync::Mutex;
-
-use crate::gather::Gather;
+use claimstream_domain::{ClaimId, MessageId, OrderingKey};
 
 /// What this outbox knows of one shard of one queue: the fence it acts under, and what it has in flight there.
 ///
 /// The lease row says who may act. This says what the holder has handed out, so that a message needs no write of its own
-/// to be claimed. Whoever writes the lease row holds the lock of its `Hold` from the first look to the answer.
+/// to be claimed. Whoever writes the lease row holds the lock of its `Hold` from the first look to the answer, and has the
+/// connection already when it takes that lock (`line.rs`).
 #[derive(Default)]
 pub(crate) struct Hold {
     pub(crate) footing: Footing,
@@ -42,6 +40,15 @@ pub(crate) enum Footing {
     Known,
     /// Somebody else's has run out under the fence we know.
     Over,
+}
+
+/// What a look without locks has found of a shard's lease.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen {
+    pub(crate) footing: Footing,
+    pub(crate) fence: i64,
+    /// When the look began, on the monotonic clock.
+    pub(crate) looked: Duration,
 }
 
 /// A message that was handed out and is not settled yet.
@@ -83,9 +90,10 @@ impl Hold {
         std::mem::take(&mut self.lost).store(true, Ordering::Relaxed);
     }
 
-    /// Notes what a look that began at `looked` has found, unless it may have been overtaken by a write of ours. Where we
-    /// stand already, only a newer fence counts: somebody else has been here since.
-    pub(crate) fn found(&mut self, footing: Footing, fence: i64, looked: Duration) {
+    /// Notes what a look has found, unless it may have been overtaken by a write of ours. Where we stand already, only a
+    /// newer fence counts: somebody else has been here since.
+    pub(crate) fn found(&mut self, seen: Seen) {
+        let Seen { footing, fence, looked } = seen;
         let is_overtaken = self.written.is_some_and(|written| written > looked);
         if is_overtaken || (self.footing != Footing::Lost && fence <= self.fence) {
             return;
@@ -96,10 +104,21 @@ impl Hold {
         (self.footing, self.fence) = (footing, fence);
     }
 
-    /// Takes note of the fence that was read together with messages while the shard was free or ours; false if what is in
-    /// flight is so under another one.
-    pub(crate) fn agrees(&mut self, fence: i64) -> bool {
-        if self.flights.is_empty() {
+    /// Takes note of the fence that was read at `now`, together with messages, while the shard was free or ours; false if
+    /// what is in flight is so under another one.
+    ///
+    /// An older one may come from a server that lags behind, and proves nothing. But a failover that has lost our last
+    /// writes leaves it for good, and once all that was in flight has lapsed nothing is lost by going on from there.
+    pub(crate) fn agrees(&mut self, fence: i64, now: i64) -> bool {
+        let went_back = fence < self.fence && self.flights.values().all(|flight| flight.deadline <= now);
+        if went_back && !self.flights.is_empty() {
+            tracing::warn!(
+                known = self.fence,
+                fence,
+                "the fence of a shard's lease has gone back: the store has lost writes"
+            );
+        }
+        if went_back || self.flights.is_empty() {
             self.fence = fence;
         }
         self.fence == fence
@@ -142,35 +161,6 @@ impl Hold {
     }
 }
 
-/// All holds of one outbox.
-#[derive(Default)]
-pub(crate) struct Holds(std::sync::Mutex<HashMap<(QueueName, Shard), Place>>);
-
-#[derive(Default)]
-struct Place {
-    hold: Arc<Mutex<Hold>>,
-    finishing: Arc<Finishing>,
-}
-
-/// What is done and waits to be ended in one shard, while something else is being ended there; the answer says whether
-/// all of a write was still ours.
-pub(crate) type Finishing = Gather<Settlement, bool>;
-
-impl Holds {
-    pub(crate) fn of(&self, queue: &QueueName, shard: Shard) -> Arc<Mutex<Hold>> {
-        self.with(queue, shard, |place| Arc::clone(&place.hold))
-    }
-
-    pub(crate) fn finishing(&self, queue: &QueueName, shard: Shard) -> Arc<Finishing> {
-        self.with(queue, shard, |place| Arc::clone(&place.finishing))
-    }
-
-    fn with<T>(&self, queue: &QueueName, shard: Shard, look: impl FnOnce(&Place) -> T) -> T {
-        let mut places = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        look(places.entry((queue.clone(), shard)).or_default())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use claimstream_domain::InstanceId;
@@ -185,19 +175,34 @@ mod tests {
             Flight { claim: ClaimId::new(InstanceId(1), 1), due: 1, deadline: 1, key: None, alone: false };
         hold.flights.insert(MessageId::new(Uuid::from_u128(1)), flight);
         let at = Duration::from_secs;
-        hold.found(Footing::Over, 5, at(1));
+        let over = |fence, looked| Seen { footing: Footing::Over, fence, looked };
+        hold.found(over(5, at(1)));
         assert_eq!((hold.footing, hold.flights.len()), (Footing::Known, 1), "it is our own");
-        assert!(hold.agrees(5));
-        assert!(!hold.agrees(6), "what is in flight is so under another fence");
+        assert!(hold.agrees(5, 0));
+        assert!(!hold.agrees(6, 0), "what is in flight is so under another fence");
         hold.written = Some(at(2));
-        hold.found(Footing::Over, 6, at(1));
+        hold.found(over(6, at(1)));
         assert_eq!(hold.flights.len(), 1, "the look is older than what we have written");
         let lost = Arc::clone(&hold.lost);
-        hold.found(Footing::Over, 6, at(2));
+        hold.found(over(6, at(2)));
         assert!(lost.load(Ordering::Relaxed) && !hold.lost.load(Ordering::Relaxed));
         assert_eq!((hold.footing, hold.fence, hold.flights.len()), (Footing::Over, 6, 0));
-        assert!(hold.agrees(7), "nothing is in flight");
+        assert!(hold.agrees(7, 0), "nothing is in flight");
         assert_eq!(hold.fence, 7);
+    }
+
+    #[test]
+    fn a_fence_that_went_back_counts_once_all_that_was_in_flight_has_lapsed() {
+        let mut hold = Hold { footing: Footing::Known, fence: 5, ..Hold::default() };
+        for (n, deadline) in [(1, 10), (2, 20)] {
+            let claim = ClaimId::new(InstanceId(1), 1);
+            let flight = Flight { claim, due: 1, deadline, key: None, alone: false };
+            hold.flights.insert(MessageId::new(Uuid::from_u128(n)), flight);
+        }
+        assert!(!hold.agrees(4, 19));
+        assert!(!hold.agrees(6, 20), "a newer one is somebody else's");
+        assert!(hold.agrees(4, 20));
+        assert_eq!((hold.fence, hold.flights.len()), (4, 2), "they are still known to have lapsed");
     }
 
     #[test]

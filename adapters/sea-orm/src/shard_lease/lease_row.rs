@@ -5,14 +5,16 @@ use std::{
 
 use claimstream_domain::{MessageId, QueueName, Shard};
 use claimstream_ports::{StoreError, StoreErrorKind};
-use sea_orm::{ConnectionTrait, Value};
+use sea_orm::Value;
 
 use super::hold::{Footing, Hold};
 use crate::{
     args::{Args, bytes},
-    classify::may_have_committed,
+    classify::{is_locked_by_another, may_have_committed},
+    dialect::Dialect,
+    held::Held,
     sql::Sql,
-    unit::{Store, maybe, rows, run},
+    unit::{Store, maybe, rows, rows_beside_the_pool, run},
 };
 
 const LEASE: &str = "shard lease";
@@ -38,24 +40,31 @@ fn next_token() -> i64 {
 /// The lease row of one shard of one queue.
 impl Store {
     /// Makes sure that we know a fence under which the shard is ours or free; takes over what has run out.
-    pub(crate) async fn find_footing(
+    pub(super) async fn find_footing(
         &self,
+        on: &Held<'_>,
         hold: &mut Hold,
         queue: &QueueName,
         shard: Shard,
     ) -> Result<bool, StoreError> {
         match hold.footing {
             Footing::Known | Footing::Lost => {}
-            Footing::Unmade => self.make_lease(hold, queue, shard).await?,
-            Footing::Over => self.take_over(hold, queue, shard).await?,
+            Footing::Unmade => self.make_lease(on, hold, queue, shard).await?,
+            Footing::Over => self.take_over(on, hold, queue, shard).await?,
         }
         Ok(hold.footing == Footing::Known)
     }
 
-    async fn make_lease(&self, hold: &mut Hold, queue: &QueueName, shard: Shard) -> Result<(), StoreError> {
+    async fn make_lease(
+        &self,
+        on: &Held<'_>,
+        hold: &mut Hold,
+        queue: &QueueName,
+        shard: Shard,
+    ) -> Result<(), StoreError> {
         let args = self.args().with("queue", queue.as_str()).with("shard", shard.number());
         hold.lose();
-        match run(&self.db, LEASE, self.sql.lease_insert.bind(&args)).await {
+        match run(on, LEASE, self.sql.lease_insert.bind(&args)).await {
             Ok(_) => (hold.footing, hold.fence) = (Footing::Known, 0),
             // Somebody else made it at this moment, and the next look tells who has it.
             Err(error) if matches!(error.kind(), StoreErrorKind::Conflict | StoreErrorKind::Transient) => {}
@@ -64,21 +73,33 @@ impl Store {
         Ok(())
     }
 
-    /// Ends somebody's lease that has run out: counts an attempt for what was in flight, and begins the next fence.
-    async fn take_over(&self, hold: &mut Hold, queue: &QueueName, shard: Shard) -> Result<(), StoreError> {
+    /// Ends somebody's lease that has run out: counts an attempt for what was in flight, and begins the next fence. A row
+    /// that is locked is left alone: its holder may stand still, and a later look comes back to it.
+    async fn take_over(
+        &self,
+        on: &Held<'_>,
+        hold: &mut Hold,
+        queue: &QueueName,
+        shard: Shard,
+    ) -> Result<(), StoreError> {
         hold.lose();
         let fence = hold.fence;
-        let token = next_token();
-        let args = self.lease_args(queue, shard, fence).with("token", token);
-        let transaction = self.begin(LEASE).await?;
-        let found = rows(&transaction, LEASE, self.sql.lease_over.bind(&args)).await?;
+        let args = self.lease_args(queue, shard, fence).with("token", next_token());
+        self.begin_held(LEASE, on).await?;
+        let found = match rows(on, LEASE, self.sql.lease_over.bind(&args)).await {
+            Err(locked) if is_locked_by_another(&locked) => {
+                tracing::debug!(%queue, shard = shard.number(), "somebody has locked the lease that has run out");
+                return self.roll_back_held(LEASE, on).await;
+            }
+            found => found?,
+        };
         let Some(row) = found.first() else {
-            return self.roll_back(LEASE, transaction).await;
+            return self.roll_back_held(LEASE, on).await;
         };
         let flights = Hold::read_bytes(&row.maybe_bytes(0)?.unwrap_or_default());
-        self.charge(&transaction, &self.sql.lease_charge, &args, &flights).await?;
-        run(&transaction, LEASE, self.sql.lease_end.bind(&args)).await?;
-        self.commit(LEASE, transaction).await?;
+        self.charge(on, &self.sql.lease_charge, &args, &flights).await?;
+        run(on, LEASE, self.sql.lease_end.bind(&args)).await?;
+        self.commit_held(LEASE, on).await?;
         tracing::info!(%queue, shard = shard.number(), cut_off = flights.len(), "shard taken over");
         (hold.footing, hold.fence) = (Footing::Known, fence + 1);
         Ok(())
@@ -87,7 +108,7 @@ impl Store {
     /// Counts an attempt for messages whose claim has run out.
     async fn charge(
         &self,
-        on: &impl ConnectionTrait,
+        on: &Held<'_>,
         sql: &Sql,
         shard: &Args,
         flights: &[(i64, MessageId)],
@@ -101,9 +122,9 @@ impl Store {
 
     /// Writes the lease row as `hold` now stands, before anything of it is handed out, and counts an attempt for what has
     /// `lapsed` in our own hands; false if the lease is not ours.
-    pub(crate) async fn write_claim(
+    pub(super) async fn write_claim(
         &self,
-        on: &impl ConnectionTrait,
+        on: &Held<'_>,
         hold: &mut Hold,
         begins: bool,
         queue: &QueueName,
@@ -112,9 +133,18 @@ impl Store {
     ) -> Result<bool, StoreError> {
         let new_fence = hold.fence + i64::from(begins);
         let args = self.lease_write(hold, &HashSet::new(), queue, shard, new_fence);
-        let written = self.restarting(|| self.write_and_charge(on, &args, lapsed)).await;
+        let write = || async {
+            match self.written_whole(on, self.write_and_charge(on, &args, lapsed)).await {
+                // A server has waited for long enough, and the holder of the lock may stand still.
+                Err(locked) if self.dialect == Dialect::MySql && is_locked_by_another(&locked) => {
+                    Ok(Err(locked))
+                }
+                written => written.map(Ok),
+            }
+        };
+        let written = self.restarting(write).await;
         hold.written = Some(self.clock.elapsed());
-        let written = written?;
+        let written = written??;
         let ours = match written {
             Written::Yes => true,
             Written::No => false,
@@ -126,9 +156,22 @@ impl Store {
         Ok(ours)
     }
 
+    /// Undoes what a write that went wrong has left of a transaction, so that nobody waits for it.
+    pub(super) async fn written_whole(
+        &self,
+        on: &Held<'_>,
+        write: impl Future<Output = Result<Written, StoreError>>,
+    ) -> Result<Written, StoreError> {
+        let written = write.await;
+        if written.is_err() {
+            on.undo().await;
+        }
+        written
+    }
+
     async fn write_and_charge(
         &self,
-        on: &impl ConnectionTrait,
+        on: &Held<'_>,
         args: &Args,
         lapsed: &[(i64, MessageId)],
     ) -> Result<Written, StoreError> {
@@ -140,19 +183,21 @@ impl Store {
                 Err(error) => Err(error),
             };
         }
-        let transaction = self.begin(LEASE).await?;
-        if run(&transaction, LEASE, self.sql.lease_write.bind(args)).await? == 0 {
-            self.roll_back(LEASE, transaction).await?;
+        self.begin_held(LEASE, on).await?;
+        if run(on, LEASE, self.sql.lease_write.bind(args)).await? == 0 {
+            self.roll_back_held(LEASE, on).await?;
             return Ok(Written::No);
         }
-        self.charge(&transaction, &self.sql.lease_count, args, lapsed).await?;
-        committed(self.commit(LEASE, transaction).await)
+        self.charge(on, &self.sql.lease_count, args, lapsed).await?;
+        committed(self.commit_held(LEASE, on).await)
     }
 
-    /// Whether the newest write of a lease row is the one with these arguments, after its answer was lost.
+    /// Whether the newest write of a lease row is the one with these arguments, after its answer was lost. The books are open
+    /// meanwhile, so it is asked beside the pool.
     pub(crate) async fn has_token(&self, args: &Args, lost: StoreError) -> Result<bool, StoreError> {
         self.note_trouble(&lost);
-        let found = self.asking_back(|| rows(&self.db, LEASE, self.sql.lease_token.bind(args))).await?;
+        let question = || self.sql.lease_token.bind(args);
+        let found = self.asking_back(|| rows_beside_the_pool(self, LEASE, question())).await?;
         let Some(row) = found.first() else { return Err(lost) };
         let (fence, token) = (row.int(0)?, row.int(1)?);
         let asked = |name| match args.one(name) {

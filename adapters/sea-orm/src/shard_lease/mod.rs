@@ -11,6 +11,7 @@ mod due;
 mod give_back;
 mod hold;
 mod lease_row;
+mod line;
 mod lone;
 mod passed;
 mod pick;
@@ -23,15 +24,15 @@ use std::{
 };
 
 use claimstream_domain::{ClaimRequest, Claimed, Locator, MessageId, Receipt, Settlement, Shard};
-use claimstream_ports::StoreError;
-use sea_orm::{ConnectionTrait, Value};
+use claimstream_ports::{StoreError, StoreErrorKind};
+use sea_orm::Value;
 use tokio::sync::OwnedMutexGuard;
 use uuid::Uuid;
 
 pub(crate) use self::{
     ahead::Ahead,
     give_back::rest,
-    hold::Holds,
+    line::Holds,
     lone::Lone,
     settle::{renew, settle},
 };
@@ -39,7 +40,7 @@ use self::{
     ahead::Page,
     due::Due,
     give_back::{give_back, tend},
-    hold::{Boarded, Flight, Footing, Hold},
+    hold::{Boarded, Flight, Footing, Hold, Seen},
     pick::{Candidate, Picked, pick},
 };
 use crate::{
@@ -47,6 +48,7 @@ use crate::{
     body::inline,
     claim::given_up,
     clock::micros,
+    held::Held,
     sql::Sql,
     unit::{Store, rows},
 };
@@ -60,22 +62,9 @@ pub(crate) fn flights(bytes: &[u8]) -> HashSet<MessageId> {
 
 /// Claims from shards that are ours or free, one after another, until the limit is reached or none is left.
 pub(crate) async fn claim(store: &Arc<Store>, request: ClaimRequest) -> Result<Vec<Claimed>, StoreError> {
-    #[cfg(feature = "mysql")]
-    if store.dialect == crate::dialect::Dialect::MySql {
-        let on = crate::held::Held::new(store);
-        return claim_on(store, &on, request).await;
-    }
-    claim_on(store, &store.db, request).await
-}
-
-async fn claim_on<C: ConnectionTrait>(
-    store: &Arc<Store>,
-    on: &C,
-    request: ClaimRequest,
-) -> Result<Vec<Claimed>, StoreError> {
     let mut claiming = Claiming {
         store,
-        on,
+        on: Held::new(store),
         request,
         visited: Vec::new(),
         with_twins: Vec::new(),
@@ -84,10 +73,13 @@ async fn claim_on<C: ConnectionTrait>(
         unreadable: Vec::new(),
         oldest: None,
         newest: None,
+        trouble: None,
     };
     claiming.request.limit = claiming.request.limit.min(ClaimRequest::MOST);
-    let ended = claiming.run().await;
-    let Claiming { taken, unreadable, with_twins, request, .. } = claiming;
+    let ended = Box::pin(claiming.run()).await;
+    let Claiming { taken, unreadable, with_twins, request, trouble, on, .. } = claiming;
+    drop(on);
+    let ended = ended.and(trouble.map_or(Ok(()), Err));
     for shard in with_twins {
         if let Err(error) = store.unite(&request.queue, shard).await {
             tracing::warn!(%error, "messages have two entries each");
@@ -104,9 +96,9 @@ async fn claim_on<C: ConnectionTrait>(
     Ok(taken)
 }
 
-struct Claiming<'a, C> {
+struct Claiming<'a> {
     store: &'a Arc<Store>,
-    on: &'a C,
+    on: Held<'a>,
     request: ClaimRequest,
     visited: Vec<Shard>,
     /// Where a message has two entries; the older one was handed out.
@@ -119,9 +111,11 @@ struct Claiming<'a, C> {
     oldest: Option<i64>,
     /// The newest due time that was taken there.
     newest: Option<i64>,
+    /// What went wrong in a shard that was passed over, the first time.
+    trouble: Option<StoreError>,
 }
 
-impl<C: ConnectionTrait> Claiming<'_, C> {
+impl Claiming<'_> {
     async fn run(&mut self) -> Result<(), StoreError> {
         let (lanes, queue) = (&self.store.lanes, self.request.queue.clone());
         self.take_what_waits().await;
@@ -166,7 +160,7 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
         let (store, queue) = (self.store, &self.request.queue);
         let args = store.args().with("queue", queue.as_str()).with("holder", store.holder.clone());
         let looked = store.clock.elapsed();
-        let found = rows(self.on, CLAIM, store.sql.lease_peek.bind(&args)).await?;
+        let found = rows(&self.on, CLAIM, store.sql.lease_peek.bind(&args)).await?;
         let mut due = Vec::with_capacity(found.len());
         for row in &found {
             let shard = Shard::from_number(row.number(0)?);
@@ -175,21 +169,34 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
                 (Some(fence), 0) => (Footing::Known, fence),
                 (Some(fence), _) => (Footing::Over, fence),
             };
-            store.holds.of(queue, shard).lock().await.found(footing, fence, looked);
+            store.holds.saw(queue, shard, Seen { footing, fence, looked });
             due.push(shard);
         }
         store.lanes.heat(queue, &due, self.request.owner.instance().0, store.clock.elapsed());
         Ok(())
     }
 
-    /// Takes from one shard.
+    /// Takes from one shard. What goes wrong in it alone keeps nobody from the others.
     async fn visit(&mut self, shard: Shard) -> Result<(), StoreError> {
         self.visited.push(shard);
+        match self.take_from(shard).await {
+            Err(error) if matches!(error.kind(), StoreErrorKind::Transient | StoreErrorKind::Corrupt) => {
+                self.on.rest();
+                self.store.lanes.short(&self.request.queue, shard);
+                tracing::debug!(queue = %self.request.queue, shard = shard.number(), %error, "shard passed over");
+                self.trouble.get_or_insert(error);
+                Ok(())
+            }
+            done => done,
+        }
+    }
+
+    async fn take_from(&mut self, shard: Shard) -> Result<(), StoreError> {
         (self.oldest, self.newest) = (None, None);
         let (store, queue, wanted) = (self.store, self.request.queue.clone(), self.wanted());
-        let hold = store.holds.of(&queue, shard);
-        let mut hold = hold.lock_owned().await;
-        if !store.find_footing(&mut hold, &queue, shard).await? {
+        let _turn = store.turn(CLAIM, &[(queue.clone(), shard)], &self.on).await?;
+        let mut hold = store.holds.books(&queue, shard).await;
+        if !store.find_footing(&self.on, &mut hold, &queue, shard).await? {
             store.lanes.short(&queue, shard);
             return Ok(());
         }
@@ -199,9 +206,9 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
         } else {
             store.ahead.reach(&queue, wanted, self.request.lease)
         };
-        let mut count = self.take(&mut hold, shard, low, reach).await?;
+        let mut count = Box::pin(self.take(&mut hold, shard, low, reach)).await?;
         if count < wanted && low > 0 && !self.is_cut_short && hold.footing != Footing::Lost {
-            count += self.take(&mut hold, shard, 0, self.wanted()).await?;
+            count += Box::pin(self.take(&mut hold, shard, 0, self.wanted())).await?;
         }
         match count == wanted || self.is_cut_short {
             true => store.lanes.full(&queue, shard),
@@ -246,7 +253,7 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
         let boarded = self.board(hold, &due, &picked, patience);
         let lapsed: Vec<_> = picked.lapsed.iter().map(|n| (due.dues[*n], due.candidates[*n].id)).collect();
         let queue = self.request.queue.clone();
-        match self.store.write_claim(self.on, hold, begins, &queue, shard, &lapsed).await {
+        match self.store.write_claim(&self.on, hold, begins, &queue, shard, &lapsed).await {
             Ok(true) => {}
             Ok(false) => {
                 hold.lose();
@@ -304,9 +311,8 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
         let first = first.with("limit", limit as i64).with("inline", inline(self.request.budget, limit));
         let mut found = self.page(&mut due, &self.store.sql.lease_read, &first).await?;
         if let Some(fence) = due.fence
-            && !hold.agrees(fence)
+            && !hold.agrees(fence, due.now)
         {
-            // An older one comes from a server that lags behind, and proves nothing.
             if fence > hold.fence {
                 hold.lose();
             }
@@ -334,7 +340,7 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
     async fn page(&self, due: &mut Due, sql: &Sql, args: &Args) -> Result<usize, StoreError> {
         let asked = Instant::now();
         let mut new = 0;
-        for row in rows(self.on, CLAIM, sql.bind(args)).await? {
+        for row in rows(&self.on, CLAIM, sql.bind(args)).await? {
             if due.fence.is_none() {
                 self.store.clock.note(due.begin(&row)?, asked);
             }
@@ -361,12 +367,12 @@ impl<C: ConnectionTrait> Claiming<'_, C> {
         let in_hand = || self.taken.iter().map(|claimed| claimed.message.payload.bytes().len()).sum();
         let budget = (self.request.budget, (!self.taken.is_empty()).then(in_hand));
         let unknown = due.left_out(&picked, false);
-        due.add_bodies(self.store.bodies(self.on, CLAIM, &unknown, Some(self.request.budget)).await?);
+        due.add_bodies(self.store.bodies(&self.on, CLAIM, &unknown, Some(self.request.budget)).await?);
         let wanted = self.wanted().min(picked.taken.len());
         let within = due.within(picked, wanted, budget, Ahead::budget());
         let is_cut_short = within.taken.len() < wanted;
         let heavy = due.left_out(&within, true);
-        due.add_bodies(self.store.bodies(self.on, CLAIM, &heavy, None).await?);
+        due.add_bodies(self.store.bodies(&self.on, CLAIM, &heavy, None).await?);
         Ok((within, is_cut_short))
     }
 

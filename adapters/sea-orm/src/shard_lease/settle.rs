@@ -10,10 +10,12 @@ use tokio::sync::OwnedMutexGuard;
 use super::{
     hold::{Footing, Hold},
     lease_row::{Written, committed, span},
+    line::Place,
 };
 use crate::{
     args::Args,
     clock::micros,
+    held::Held,
     lanes::Lanes,
     settle::{children, written_alike},
     sql::Sql,
@@ -21,6 +23,7 @@ use crate::{
 };
 
 const SETTLE: &str = "settle";
+const RENEW: &str = "renew";
 
 /// Ends claims under shard leases.
 ///
@@ -51,14 +54,16 @@ pub(crate) async fn renew(
     lease: Lease,
 ) -> Result<Vec<Renewed>, StoreError> {
     let mut renewed: Vec<Option<Renewed>> = vec![None; receipts.len()];
-    for (queue, shard) in places(receipts.iter()) {
-        let hold = store.holds.of(&queue, shard);
-        let mut hold = hold.lock().await;
+    let on = Held::new(store);
+    for place in places(receipts.iter()) {
+        let _turn = store.turn(RENEW, std::slice::from_ref(&place), &on).await?;
+        let (queue, shard) = place;
+        let mut hold = store.holds.books(&queue, shard).await;
         let here = |receipt: &Receipt| (&receipt.queue, receipt.shard) == (&queue, shard);
         let ours: Vec<usize> =
             (0..receipts.len()).filter(|n| here(&receipts[*n]) && is_held(&hold, &receipts[*n])).collect();
         let extended =
-            store.extend(&mut hold, &queue, shard, ours.iter().map(|n| &receipts[*n]), lease).await?;
+            store.extend(&on, &mut hold, &queue, shard, ours.iter().map(|n| &receipts[*n]), lease).await?;
         for n in ours.into_iter().filter(|_| extended) {
             renewed[n] = Some(Renewed::Extended(receipts[n].clone()));
         }
@@ -91,12 +96,29 @@ impl Store {
 
     /// Ends all of them, or none if one is not ours any more.
     async fn settle_held(self: &Arc<Self>, settlements: &[Settlement]) -> Result<bool, StoreError> {
-        let mut parts = self.parts(settlements).await;
+        let places = places(settlements.iter().map(|settlement| &settlement.receipt));
+        let on = Held::for_transactions(self);
+        let turn = self.turn(SETTLE, &places, &on).await?;
+        let settled = self.settle_in_turn(&on, places, settlements).await;
+        // First the connection: the next in line then finds it at hand.
+        on.rest();
+        drop(turn);
+        settled
+    }
+
+    async fn settle_in_turn(
+        &self,
+        on: &Held<'_>,
+        places: Vec<Place>,
+        settlements: &[Settlement],
+    ) -> Result<bool, StoreError> {
+        let mut parts = self.parts(places, settlements).await;
         if !parts.iter_mut().all(Part::take_off) {
             return Ok(false);
         }
         let written: Vec<(&Sql, Args)> = parts.iter().map(|part| self.proof(part)).collect();
-        let done = self.restarting(|| self.write_ends(&parts, &written)).await?;
+        let write = || self.written_whole(on, self.write_ends(on, &parts, &written));
+        let done = self.restarting(write).await?;
         let done = match done {
             Written::Unknown(lost) => match written.first() {
                 // All or nothing: one row tells for the whole transaction.
@@ -112,11 +134,11 @@ impl Store {
         Ok(done)
     }
 
-    /// The holds that settlements need, locked in one order for all.
-    async fn parts<'a>(&self, settlements: &'a [Settlement]) -> Vec<Part<'a>> {
+    /// The books that settlements need, where it is our turn.
+    async fn parts<'a>(&self, places: Vec<Place>, settlements: &'a [Settlement]) -> Vec<Part<'a>> {
         let mut parts = Vec::new();
-        for (queue, shard) in places(settlements.iter().map(|settlement| &settlement.receipt)) {
-            let hold = self.holds.of(&queue, shard).lock_owned().await;
+        for (queue, shard) in places {
+            let hold = self.holds.books(&queue, shard).await;
             let here = |of: &&Settlement| (&of.receipt.queue, of.receipt.shard) == (&queue, shard);
             let ends = settlements.iter().filter(here).collect();
             parts.push(Part { queue, shard, hold, ends, ended: HashSet::new() });
@@ -141,22 +163,27 @@ impl Store {
         }
     }
 
-    async fn write_ends(&self, parts: &[Part<'_>], written: &[(&Sql, Args)]) -> Result<Written, StoreError> {
-        let transaction = self.begin(SETTLE).await?;
+    async fn write_ends(
+        &self,
+        on: &Held<'_>,
+        parts: &[Part<'_>],
+        written: &[(&Sql, Args)],
+    ) -> Result<Written, StoreError> {
+        self.begin_held(SETTLE, on).await?;
         self.failover.check(SETTLE, parts.iter().flat_map(|part| part.ends.iter().copied()))?;
         let mut ours = true;
         for (part, (proof, lease)) in parts.iter().zip(written) {
             ours = ours
-                && run(&transaction, SETTLE, proof.bind(lease)).await? == 1
-                && self.write_part(&transaction, part, lease).await?;
+                && run(on, SETTLE, proof.bind(lease)).await? == 1
+                && self.write_part(on, part, lease).await?;
         }
         if !ours {
-            self.roll_back(SETTLE, transaction).await?;
+            self.roll_back_held(SETTLE, on).await?;
             return Ok(Written::No);
         }
         let settlements = parts.iter().flat_map(|part| part.ends.iter().copied());
-        self.emit(&transaction, &children(settlements)).await?;
-        committed(self.commit(SETTLE, transaction).await)
+        self.emit(on, &children(settlements)).await?;
+        committed(self.commit_held(SETTLE, on).await)
     }
 
     /// Ends messages of one shard; false if one of them is not there any more.
@@ -195,8 +222,7 @@ impl Store {
 
     /// Strikes a lost claim from our books; the lease row follows with the next write.
     pub(super) async fn ground(&self, receipt: &Receipt) {
-        let hold = self.holds.of(&receipt.queue, receipt.shard);
-        let mut hold = hold.lock().await;
+        let mut hold = self.holds.books(&receipt.queue, receipt.shard).await;
         if is_held(&hold, receipt) {
             hold.flights.remove(&receipt.message);
         }
@@ -204,6 +230,7 @@ impl Store {
 
     async fn extend(
         &self,
+        on: &Held<'_>,
         hold: &mut Hold,
         queue: &QueueName,
         shard: Shard,
@@ -215,11 +242,11 @@ impl Store {
             return Ok(false);
         }
         self.clock.forget();
-        let deadline = self.now(&self.db, "renew").await? + micros(lease.duration());
+        let deadline = self.now(on, RENEW).await? + micros(lease.duration());
         for id in &ids {
             hold.flights.entry(*id).and_modify(|flight| flight.deadline = deadline);
         }
-        let extended = self.write_claim(&self.db, hold, false, queue, shard, &[]).await;
+        let extended = self.write_claim(on, hold, false, queue, shard, &[]).await;
         match extended {
             Ok(false) => hold.lose(),
             // The row may still end earlier than our books say: nothing new flies before the next look.
@@ -279,7 +306,7 @@ fn is_held(hold: &Hold, receipt: &Receipt) -> bool {
 }
 
 /// The queues and shards of receipts, each once, in one order for everybody.
-fn places<'a>(receipts: impl Iterator<Item = &'a Receipt>) -> Vec<(QueueName, Shard)> {
+fn places<'a>(receipts: impl Iterator<Item = &'a Receipt>) -> Vec<Place> {
     let mut places: Vec<_> = receipts.map(|receipt| (receipt.queue.clone(), receipt.shard)).collect();
     places.sort();
     places.dedup();

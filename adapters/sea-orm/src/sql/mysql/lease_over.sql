@@ -1,4 +1,4 @@
--- Locks the lease of a shard that has run out, to read what was in flight.
+-- Locks the lease of a shard that has run out, to read what was in flight, or fails at once if somebody else has locked it.
 SELECT flights
   FROM claimstream_lease
  WHERE queue = :queue
@@ -6,4 +6,4 @@ SELECT flights
    AND fence = :fence
    AND holder <> :holder
    AND held_until <= UTC_TIMESTAMP(6)
-   FOR UPDATE
+   FOR UPDATE NOWAIT

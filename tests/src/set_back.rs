@@ -1,0 +1,57 @@
+//! A store that has fallen back: a failover has lost the last writes of a shard's lease.
+
+use std::time::Duration;
+
+use claimstream::Compose;
+use claimstream_domain::{NewMessage, OrderingKey, Settled::Accepted};
+use claimstream_sea_orm::FrozenClock;
+use sea_orm::ConnectionTrait;
+
+use crate::{Instance, LEASE, Ports, Server, Stage, Suite, venue::SeaOrmVenue};
+
+/// Adds the trial on SQLite and on every server that is here.
+pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
+    let servers = Server::ALL.map(|server| (server.name, server.url(&environment)));
+    let servers = servers.into_iter().filter_map(|(name, url)| Some((name, Some(url?))));
+    for (store, url) in std::iter::once(("sqlite", None)).chain(servers) {
+        let name = "a_lone_process_goes_on_from_a_fence_that_went_back_when_its_claims_have_lapsed";
+        suite.add_async_trial(&format!("{store}::shard_lease::set_back::{name}"), async move {
+            let venue = match url {
+                None => SeaOrmVenue::sqlite("shard_lease"),
+                Some(url) => SeaOrmVenue::server(store, &url, "shard_lease"),
+            };
+            goes_on(&venue).await;
+        });
+    }
+}
+
+const MESSAGES: usize = 6;
+
+async fn goes_on(venue: &SeaOrmVenue) {
+    let url = venue.fresh_database().await.expect("a database");
+    let clock = FrozenClock::at(Stage::start().as_micros());
+    let store = venue.open(&url, Some(clock.clone())).await.expect("open");
+    let instance = Instance::new(1, Ports::of(store.clone()), Stage::fresh_queue(), 10);
+    let key = OrderingKey::new("account-7").expect("a key");
+    let message = |n| NewMessage::json(instance.queue().clone(), &n).expect("a message");
+    let sent: Vec<_> = (0..MESSAGES).map(|n| message(n).ordered_by(key.clone())).collect();
+    store.enqueue_now(&sent).await.expect("enqueue");
+    assert_eq!(instance.take(MESSAGES).await.len(), MESSAGES);
+    let set_back = "UPDATE claimstream_lease \
+                    SET fence = fence - 1, holder = NULL, label = NULL, in_flight = 0, flights = NULL";
+    let changed = store.connection().execute_unprepared(set_back).await.expect("an update");
+    assert_eq!(changed.rows_affected(), 1);
+
+    clock.advance(LEASE - Duration::from_millis(1));
+    instance.finds_nothing().await;
+    clock.advance(Duration::from_millis(1));
+    let mut handled = Vec::new();
+    while let Some(claimed) = instance.take(1).await.pop() {
+        assert_eq!((claimed.attempt, instance.ack(&claimed).await), (2, Accepted));
+        handled.push(claimed.message.id);
+    }
+    handled.sort();
+    let mut expected: Vec<_> = sent.iter().map(|message| message.id).collect();
+    expected.sort();
+    assert_eq!(handled, expected);
+}
