@@ -73,8 +73,8 @@ async fn many_keys_wait(venue: Arc<SeaOrmVenue>) {
     let outbox = SeaOrmOutbox::open(&url, options).await.expect("open");
     let instance = Instance::new(7, Ports::of(outbox.clone()), Stage::fresh_queue(), 1);
     let (keys, park) = match venue.name() {
-        "sqlite" => (17_000, "UPDATE claimstream_queue SET parked_until = 253402300799000000"),
-        _ => (33_000, "UPDATE claimstream_queue SET parked_until = '2100-01-01'"),
+        "sqlite" => (20_000, "UPDATE claimstream_queue SET parked_until = 253402300799000000"),
+        _ => (36_000, "UPDATE claimstream_queue SET parked_until = '2100-01-01'"),
     };
     for some in (0..keys).collect::<Vec<_>>().chunks(1000) {
         let some: Vec<_> = some.iter().map(|n| message(instance.queue(), &format!("account-{n}"))).collect();
