@@ -1,5 +1,6 @@
 use std::{
     future::Future,
+    pin::Pin,
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -86,6 +87,8 @@ tokio::task_local! {
     static DEADLINE: Duration;
 }
 
+type Work<T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send>>;
+
 impl Store {
     /// Longer than a wait for a connection and one for a lock.
     const DEADLINE: Duration = Duration::from_secs(20);
@@ -98,21 +101,27 @@ impl Store {
     }
 
     /// Runs a unit of work as its own task, so that a dropped caller detaches from it and any executor may wait for it.
-    pub(crate) async fn detached<T: Send + 'static>(
+    ///
+    /// The work is boxed here: a caller whose future contained it would contain the futures of all its statements, and the
+    /// compiler gives up on what is nested so deeply.
+    pub(crate) fn detached<T: Send + 'static>(
         self: &Arc<Self>,
         operation: &'static str,
         work: impl Future<Output = Result<T, StoreError>> + Send + 'static,
-    ) -> Result<T, StoreError> {
-        let store = Arc::clone(self);
-        let work = async move {
-            match work.await {
-                Err(error) => Err(connecting::explained(&store.db, error).await),
-                done => done,
+    ) -> impl Future<Output = Result<T, StoreError>> + Send {
+        let (store, work) = (Arc::clone(self), Box::pin(work) as Work<T>);
+        async move {
+            let runtime = store.runtime.clone();
+            let work = async move {
+                match work.await {
+                    Err(error) => Err(connecting::explained(&store.db, error).await),
+                    done => done,
+                }
+            };
+            match runtime.spawn(DEADLINE.scope(Self::DEADLINE, work.in_current_span())).await {
+                Ok(done) => done,
+                Err(lost) => Err(StoreError::new(StoreErrorKind::Unavailable, operation, lost)),
             }
-        };
-        match self.runtime.spawn(DEADLINE.scope(Self::DEADLINE, work.in_current_span())).await {
-            Ok(done) => done,
-            Err(lost) => Err(StoreError::new(StoreErrorKind::Unavailable, operation, lost)),
         }
     }
 
