@@ -250,7 +250,7 @@ impl Intake {
         };
         let pacing = &self.setup.config.pacing;
         let deaf = match found {
-            Found::Failed => pacing.idle_min,
+            Found::Failed => wait,
             _ => pacing.wakeup_delay(self.in_vain),
         };
         let deaf = deaf.min(wait);

@@ -99,8 +99,9 @@ impl Run {
                 self.drain();
             }
             let mut moved = self.poll_keeper(cx);
-            moved |= self.poll_time_limit(cx);
+            // A verdict that is ready counts, also in the moment in which the time is up.
             moved |= self.poll_attempts(cx);
+            moved |= self.poll_time_limit(cx);
             moved |= self.poll_phase(cx);
             // Only when nothing else moves, so that as many settlements as possible are written together.
             moved = moved || self.poll_settlements(cx);

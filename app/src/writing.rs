@@ -2,7 +2,11 @@ use std::{sync::Arc, time::Duration};
 
 use claimstream_domain::{Disposition, Pace, Reason, Settled, Settlement};
 use claimstream_ports::{StoreError, StoreErrorKind};
-use futures::{channel::oneshot, future::select};
+use futures::{
+    FutureExt,
+    channel::oneshot,
+    future::{BoxFuture, join, join_all, select},
+};
 
 use crate::{
     DeadLetterClass, DeadLetterEvent,
@@ -20,7 +24,7 @@ pub(crate) async fn write(setup: Arc<Setup>, holdings: Arc<Holdings>, batch: Arc
     batch.ripe(&*setup.timer, setup.config.settle_age).await;
     let lot = Lot::of(batch.take());
     tracing::Span::current().record("count", lot.settlements.len());
-    Writing { setup, holdings }.write_all(lot).await;
+    Writing { setup, holdings }.write_all(lot, Patience::default()).await;
 }
 
 struct Writing {
@@ -44,29 +48,50 @@ struct Waiter {
     refused: Option<Arc<StoreError>>,
 }
 
+/// How a lot that was not written goes on.
+enum Unwritten {
+    /// The store refuses it for good: that is one settlement's fault and must not take the others down with it.
+    Refused(Lot, StoreError),
+    /// It has failed again and again, with an error that may pass, and may also be one settlement's fault.
+    Failing(Lot, Patience),
+}
+
+/// How often a lot has failed, and how long it waits after the next time.
+#[derive(Clone, Copy, Default)]
+struct Patience {
+    failures: u32,
+    pace: Pace,
+}
+
+impl Patience {
+    /// From this failure on a lot is halved each time, so that a settlement the store never takes soon stands alone.
+    const TOGETHER: u32 = 3;
+}
+
 impl Writing {
-    async fn write_all(&self, lot: Lot) {
-        match self.write_together(lot).await {
-            None => {}
-            // What the store refuses for good is one settlement's fault and must not take the others down with it.
-            Some((lot, _)) if lot.settlements.len() > 1 => {
-                for one in lot.apart() {
-                    if let Some((one, error)) = self.write_together(one).await {
-                        self.refused(one, error).await;
-                    }
+    fn write_all(&self, lot: Lot, patience: Patience) -> BoxFuture<'_, ()> {
+        async move {
+            match self.write_together(lot, patience).await {
+                None => {}
+                Some(Unwritten::Failing(lot, patience)) => {
+                    let (some, others) = lot.halves();
+                    join(self.write_all(some, patience), self.write_all(others, patience)).await;
                 }
+                Some(Unwritten::Refused(lot, _)) if lot.settlements.len() > 1 => {
+                    join_all(lot.apart().map(|one| self.write_all(one, Patience::default()))).await;
+                }
+                Some(Unwritten::Refused(lot, error)) => self.refused(lot, error).await,
             }
-            Some((lot, error)) => self.refused(lot, error).await,
         }
+        .boxed()
     }
 
     /// Writes a lot in one call and repeats it unless the fault may be one of the settlements'; whose deadline passes is told
-    /// so and leaves it. Answers what the store refuses for good.
+    /// so and leaves it. Answers what the store refuses for good, and what has failed too often to go on together.
     ///
     /// An error that somebody has to mend, such as a table that is missing, may be mended while the claims last.
-    async fn write_together(&self, mut lot: Lot) -> Option<(Lot, StoreError)> {
+    async fn write_together(&self, mut lot: Lot, mut patience: Patience) -> Option<Unwritten> {
         let timer = &self.setup.timer;
-        let mut pace = Pace::default();
         loop {
             let settled = self.setup.settlements.settle(&lot.settlements).await;
             let error = match settled.and_then(|settled| one_for_each(&lot.settlements, settled)) {
@@ -74,7 +99,7 @@ impl Writing {
                     self.settled(lot, &settled).await;
                     return None;
                 }
-                Err(error) if may_be_about_one(&error) => return Some((lot, error)),
+                Err(error) if may_be_about_one(&error) => return Some(Unwritten::Refused(lot, error)),
                 Err(error) => Arc::new(error),
             };
             let (in_time, late) = lot.split(timer.now());
@@ -83,18 +108,20 @@ impl Writing {
             let left = lot.earliest_deadline()?.saturating_sub(timer.now());
             tracing::warn!(count = lot.settlements.len(), %error, "settling again");
             let wait;
-            (pace, wait) = self.setup.wait_after_failure(pace);
+            (patience.pace, wait) = self.setup.wait_after_failure(patience.pace);
             timer.sleep(wait.min(left)).await;
+            patience.failures += 1;
+            if patience.failures >= Patience::TOGETHER && lot.settlements.len() > 1 {
+                return Some(Unwritten::Failing(lot, patience));
+            }
         }
     }
 
     /// Tells what the store refuses for good. One whose children are refused is buried for it, because handling it again
     /// would end the same way; one whose event is refused is buried without it.
     async fn refused(&self, lot: Lot, error: StoreError) {
-        let error = Arc::new(error);
-        let Some(lot) = self.buried(lot, &error) else { return };
-        if let Some((lot, second)) = self.write_together(lot).await {
-            self.failed(lot, &Arc::new(second));
+        if let Some(lot) = self.buried(lot, &Arc::new(error)) {
+            self.write_all(lot, Patience::default()).await;
         }
     }
 
@@ -188,6 +215,12 @@ impl Lot {
     fn apart(self) -> impl Iterator<Item = Self> {
         let pairs = self.settlements.into_iter().zip(self.waiters);
         pairs.map(|(settlement, waiter)| Self { settlements: vec![settlement], waiters: vec![waiter] })
+    }
+
+    fn halves(mut self) -> (Self, Self) {
+        let half = self.settlements.len() / 2;
+        let (settlements, waiters) = (self.settlements.split_off(half), self.waiters.split_off(half));
+        (self, Self { settlements, waiters })
     }
 
     fn earliest_deadline(&self) -> Option<Duration> {

@@ -201,15 +201,13 @@ fn sqlite_kind(code: &str) -> StoreErrorKind {
     match (code, code & 0xff) {
         // UNIQUE, PRIMARY KEY and ROWID.
         (2067 | 1555 | 2579, _) => StoreErrorKind::Conflict,
-        // A trigger's RAISE: somebody's rule, of which nothing is known.
-        (1811, _) => StoreErrorKind::Unavailable,
         // BUSY, LOCKED, INTERRUPT, SCHEMA (which somebody has just changed).
         (_, 5 | 6 | 9 | 17) => StoreErrorKind::Transient,
         // PERM, AUTH.
         (_, 3 | 23) => StoreErrorKind::Misconfigured,
         // ERROR (such as an unknown table), RANGE; a file that is damaged, or none of SQLite's: that is no message's fault.
         (_, 1 | 25 | 11 | 24 | 26) => StoreErrorKind::Unsupported,
-        // TOOBIG, CONSTRAINT, MISMATCH.
+        // TOOBIG, CONSTRAINT (a trigger's RAISE among them, which is a rule about a row), MISMATCH.
         (_, 18..=20) => StoreErrorKind::Corrupt,
         _ => StoreErrorKind::Unavailable,
     }
@@ -259,7 +257,7 @@ mod tests {
                 assert_eq!(mysql_kind(number, state, ""), StoreErrorKind::Unavailable, "{number} {state}");
             }
         }
-        for code in ["", "7", "15", "1811", "999"] {
+        for code in ["", "7", "15", "999"] {
             assert_eq!(sqlite_kind(code), StoreErrorKind::Unavailable, "{code}");
         }
     }

@@ -39,6 +39,8 @@ pub(crate) async fn refused(url: &str, dialect: Dialect, waited: Duration, error
 }
 
 /// The same error; where a pool has only said that its time ran out, the reason for that.
+///
+/// Neither pool of an outbox can be told from the error, so both settings are named.
 pub(crate) async fn explained(db: &DatabaseConnection, error: StoreError) -> StoreError {
     #[cfg(feature = "mysql")]
     if error.get_ref().downcast_ref::<DbErr>().is_some_and(is_pool_timeout)
@@ -65,7 +67,8 @@ async fn no_connection(
     let unavailable = |why: String| StoreError::new(StoreErrorKind::Unavailable, operation, why);
     match tokio::time::timeout(PATIENCE, options.connect()).await {
         Ok(Ok(_)) => unavailable(format!(
-            "no connection within {waited:?}: all of the pool's are in use; allow more with max_connections"
+            "no connection within {waited:?}: all are in use; allow more with max_connections for callers, and with \
+             relay_connections for claims, renewals and settlements"
         )),
         Ok(Err(sqlx::Error::Io(why))) => {
             unavailable(format!("no connection to {place} within {waited:?}: {why}"))

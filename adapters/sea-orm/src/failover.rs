@@ -2,11 +2,13 @@ use std::{
     borrow::Cow,
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use claimstream_domain::{ClaimId, Disposition, InstanceId, Settlement};
 use claimstream_ports::{StoreError, StoreErrorKind};
+
+use crate::outage::Outage;
 
 /// Which claims were made before another server took the place of the one that they were made on.
 ///
@@ -14,7 +16,10 @@ use claimstream_ports::{StoreError, StoreErrorKind};
 /// written may be gone there, and its message, written earlier, still claimed: an acknowledgement would be accepted for work
 /// that does not exist any more. So what was claimed before is given back, and handled again. Clones share it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Failover(Arc<Mutex<Servers>>);
+pub(crate) struct Failover {
+    outage: Outage,
+    servers: Arc<Mutex<Servers>>,
+}
 
 #[derive(Debug, Default)]
 struct Servers {
@@ -29,18 +34,23 @@ struct Servers {
 }
 
 impl Failover {
-    /// Servers that take turns, as behind a balancer, replace nobody.
-    const TAKES_TURNS: Duration = Duration::from_secs(600);
+    /// Judges by the connections that `outage` has seen break.
+    pub(crate) fn after(outage: Outage) -> Self {
+        Self { outage, servers: Arc::default() }
+    }
 
     /// Notes that a connection has been made to a server, by its `server_id`.
+    ///
+    /// A server that is met for the first time has taken over from the one before it. One that is known has if connections
+    /// have broken since the one before it was met last; otherwise they take turns, as behind a balancer.
     #[cfg_attr(not(feature = "mysql"), allow(dead_code, reason = "a file is not replaced"))]
     pub(crate) fn met(&self, server: i64) {
-        let now = Instant::now();
         let mut servers = self.servers();
-        servers.met.retain(|_, at| now.duration_since(*at) < Self::TAKES_TURNS);
-        let is_known = servers.met.insert(server, now).is_some();
-        let before = servers.last.replace(server);
-        if let Some(before) = before.filter(|before| *before != server && !is_known) {
+        let is_known = servers.met.insert(server, Instant::now()).is_some();
+        let before = servers.last.replace(server).filter(|before| *before != server);
+        let is_sound =
+            |before: &i64| servers.met.get(before).is_some_and(|at| self.outage.trusts(at.elapsed()));
+        if let Some(before) = before.filter(|before| !is_known || !is_sound(before)) {
             servers.outdated = servers.newest.clone();
             tracing::warn!(
                 before,
@@ -87,7 +97,7 @@ impl Failover {
     }
 
     fn servers(&self) -> MutexGuard<'_, Servers> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.servers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -102,6 +112,8 @@ impl Servers {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use claimstream_domain::{Locator, MessageId, QueueName, Receipt, Shard};
 
     use super::*;
@@ -149,6 +161,25 @@ mod tests {
             failover.met(1 + (sequence % 2) as i64);
             assert!(!is_given_back(&failover, sequence));
         }
+    }
+
+    #[test]
+    fn a_server_that_comes_back_after_an_outage_has_taken_over() {
+        let outage = Outage::default();
+        let failover = Failover::after(outage.clone());
+        failover.met(1);
+        failover.met(2);
+        std::thread::sleep(Duration::from_millis(2));
+        failover.claiming(claim(1));
+        outage.note();
+        failover.met(1);
+        assert!(is_given_back(&failover, 1));
+        std::thread::sleep(Duration::from_millis(2));
+        failover.claiming(claim(2));
+        for server in [2, 1, 2] {
+            failover.met(server);
+        }
+        assert!(!is_given_back(&failover, 2), "from then on they take turns");
     }
 
     #[test]

@@ -6,7 +6,12 @@ use sea_orm::{
 };
 use tokio::sync::Mutex;
 
-use crate::{classify::is_answer, dialect::Dialect, link::Link, unit::Store};
+use crate::{
+    classify::{classify, is_answer},
+    dialect::Dialect,
+    link::Link,
+    unit::{Store, in_time},
+};
 
 /// One connection for a few statements in a row, at hand or from the pool; afterwards it is at hand again.
 ///
@@ -113,7 +118,7 @@ impl<'a> Held<'a> {
     /// Undoes a transaction that went wrong; if that goes wrong too, the pool does it.
     pub(crate) async fn undo(&self) {
         if self.in_transaction.load(Ordering::Relaxed) {
-            let _ = self.end("ROLLBACK").await;
+            let _ = in_time("roll back", self.end("ROLLBACK"), classify).await;
         }
     }
 

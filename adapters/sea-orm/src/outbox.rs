@@ -139,7 +139,8 @@ impl SeaOrmOutbox {
         options.check_connections(dialect).map_err(misconfigured)?;
         StepRetention::check(options.step_retention).map_err(|e| misconfigured(e.to_string()))?;
         connecting::names_a_database(url, dialect).map_err(misconfigured)?;
-        let (outage, failover) = (Outage::default(), Failover::default());
+        let outage = Outage::default();
+        let failover = Failover::after(outage.clone());
         let pools = Pools::open(url, dialect, &options, (outage.clone(), failover.clone())).await?;
         let db = pools.own;
         let sql = Statements::of(dialect);

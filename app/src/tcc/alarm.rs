@@ -1,12 +1,14 @@
-use claimstream_domain::{Invalid, MessageId, NewMessage, Payload, QueueName, Reason, tcc::BranchCall};
+use claimstream_domain::{
+    DedupKey, Invalid, MessageId, NewMessage, Payload, QueueName, Reason, tcc::BranchCall,
+};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 /// What an alarm message of a [`Coordinator`](super::Coordinator) says, as JSON: after the decision a participant refuses to
 /// carry it out, so that the transaction cannot end before somebody mends the participant.
 ///
-/// There is one for each branch, however often the call is repeated. It goes on being repeated, and succeeds once the
-/// participant's answer is `Ok`.
+/// There is one for each branch while the first is remembered, that is for as long as the outbox keeps keys, however often
+/// the call is repeated. It goes on being repeated, and succeeds once the participant's answer is `Ok`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct TccAlarm {
     /// The global transaction.
@@ -38,6 +40,8 @@ impl TccAlarm {
         let json = json.map_err(|e| Invalid::Malformed { what: "TCC alarm", why: e.to_string() })?;
         let call = format!("tcc-alarm/{}/{}/{}", self.gid, self.branch, self.operation);
         let id = Uuid::new_v5(&Uuid::NAMESPACE_URL, call.as_bytes());
-        Ok(NewMessage::new(MessageId::new(id), queue, Payload::json(json)))
+        // A sweep forgets a finished message's id long before a key.
+        let key = DedupKey::new(&format!("tcc-alarm/{id}"))?;
+        Ok(NewMessage::new(MessageId::new(id), queue, Payload::json(json)).unique_by(key))
     }
 }

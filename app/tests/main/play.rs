@@ -47,6 +47,8 @@ pub struct Stage {
     pub superseded: Vec<MessageId>,
     /// A message whose settlement is refused for good.
     pub refused: Option<MessageId>,
+    /// A message whose settlement, and every call that it is in, fails with an error that may pass and never does.
+    pub stuck: Option<MessageId>,
     /// Whether settlements with children are refused for good.
     pub refuses_children: bool,
     /// Every receipt that was handed out last.
@@ -144,6 +146,9 @@ impl Stage {
         }
         if let Some(SettleAnswer::Fails(kind)) = self.settle_answers.pop_front() {
             return Err(StoreError::new(kind, "settle", "as the script says"));
+        }
+        if batch.iter().any(|settlement| Some(settlement.receipt.message) == self.stuck) {
+            return Err(StoreError::new(StoreErrorKind::Unavailable, "settle", "one of them is never taken"));
         }
         if batch.iter().any(|settlement| self.refuses(settlement)) {
             return Err(StoreError::new(StoreErrorKind::Corrupt, "settle", "a child that is too large"));

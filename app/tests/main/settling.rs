@@ -166,10 +166,10 @@ fn a_waiter_that_is_dropped_does_not_stall_the_others() {
 
 #[test]
 fn passing_errors_are_retried_with_growing_waits() {
-    let play = Play::new([Answer::Messages(vec![1; 2])]);
+    let play = Play::new([Answer::Messages(vec![1])]);
     play.stage().settle_answers.extend([SettleAnswer::Fails(StoreErrorKind::Unavailable); 6]);
     let mut bench = Bench::default();
-    let (_claims, taken) = taken(&play, &mut bench, wide(), 2);
+    let (_claims, taken) = taken(&play, &mut bench, wide(), 1);
     let task = bench.start(join_all(taken.into_iter().map(Claim::ack)));
     for settled in bench.finish(&play.timer, task) {
         assert_eq!(settled.unwrap(), Settled::Accepted);
@@ -179,6 +179,37 @@ fn passing_errors_are_retried_with_growing_waits() {
     assert!(stage.settlements.windows(2).all(|pair| pair[0].1 == pair[1].1), "always the same call");
     let waits: Vec<_> = stage.settlements.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
     assert!(waits[0] >= Duration::from_millis(20) && waits[5] >= Duration::from_millis(320), "{waits:?}");
+}
+
+#[test]
+fn what_has_failed_together_twice_is_written_together_once_more() {
+    let play = Play::new([Answer::Messages(vec![1; 2])]);
+    play.stage().settle_answers.extend([SettleAnswer::Fails(StoreErrorKind::Unavailable); 2]);
+    let mut bench = Bench::default();
+    let (_claims, taken) = taken(&play, &mut bench, wide(), 2);
+    let task = bench.start(join_all(taken.into_iter().map(Claim::ack)));
+    for settled in bench.finish(&play.timer, task) {
+        assert_eq!(settled.unwrap(), Settled::Accepted);
+    }
+    assert_eq!(play.batches(), [2, 2, 2]);
+}
+
+#[test]
+fn a_settlement_that_never_passes_does_not_keep_the_others() {
+    let play = Play::new([Answer::Messages(vec![1; 40])]);
+    play.stage().stuck = Some(id(7));
+    let mut bench = Bench::default();
+    let (_claims, taken) = taken(&play, &mut bench, wide(), 40);
+    let task = bench.start(join_all(taken.into_iter().map(Claim::ack)));
+    let outcomes = bench.finish(&play.timer, task);
+    for (n, outcome) in (1..).zip(&outcomes) {
+        match n {
+            7 => assert!(outcome.as_ref().is_err_and(|error| error.is_retryable())),
+            n => assert_eq!(outcome.as_ref().unwrap(), &Settled::Accepted, "{n}"),
+        }
+    }
+    let calls = play.batches().len();
+    assert!(calls < 40, "{calls} calls: each time half of those that fail is tried apart");
 }
 
 #[test]
