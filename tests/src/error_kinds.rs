@@ -15,7 +15,7 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
         let name = |what: &str| format!("{}::error_kinds::{what}", server.name);
         let (mistaken, closed, busy) = (url.clone(), url.clone(), url);
         suite.add_async_trial(&name("a_mistake_in_the_url_is_told_with_what_would_help"), async move {
-            mistakes(&mistaken).await;
+            mistakes(&mistaken, server.name).await;
         });
         suite.add_async_trial(&name("a_refused_connection_is_told_as_one"), async move {
             refused_connection(&closed).await;
@@ -26,12 +26,17 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     }
 }
 
-async fn mistakes(url: &str) {
+async fn mistakes(url: &str, name: &str) {
     let (address, parameters) = url.split_once('?').unwrap_or((url, "ssl-mode=disabled"));
     let (server, _) = address.rsplit_once('/').expect("a database");
     let (_, place) = server.split_once('@').expect("a user");
+    // In the clear MySQL does not even look at a password.
+    let told = match name.starts_with("mysql") {
+        true => ["over TLS only", "ssl-mode=required"],
+        false => ["1045", "user and the password"],
+    };
     let wrong = [
-        (format!("mysql://root:secret@{place}/claimstream?{parameters}"), ["1045", "user and the password"]),
+        (format!("mysql://root:secret@{place}/claimstream?{parameters}"), told),
         (format!("{server}/claimstream_nowhere?{parameters}"), ["1049", "name another one"]),
         (format!("{server}?{parameters}"), ["names no database", "write it like mysql://"]),
         ("postgres://me:secret@host/db".to_owned(), ["postgres", "mysql://"]),

@@ -113,12 +113,13 @@ async fn serve(
         let (breaking, mut broken) = (breaks.clone(), breaks.subscribe());
         tokio::spawn(async move {
             let (refuse, refusals) = mpsc::unbounded_channel();
+            let committing = AtomicBool::new(false);
             tokio::select! {
-                _ = requests(from_client, to_server, &switches, refuse) => {
+                _ = requests(from_client, to_server, &switches, &committing, refuse) => {
                     // The commit is given time to be done, and its answer goes nowhere.
                     let _ = breaking.send(());
                 }
-                true = answers(from_server, to_client, &switches, refusals) => {
+                true = answers(from_server, to_client, &switches, &committing, refusals) => {
                     let _ = breaking.send(());
                 }
                 _ = broken.recv() => {}
@@ -132,6 +133,7 @@ async fn requests(
     mut from: OwnedReadHalf,
     mut to: OwnedWriteHalf,
     Switches { commit, refusal, .. }: &Switches,
+    committing: &AtomicBool,
     refuse: mpsc::UnboundedSender<Vec<u8>>,
 ) {
     let mut buffer = vec![0; 1 << 16];
@@ -142,10 +144,12 @@ async fn requests(
             continue;
         }
         let is_commit = buffer[..n].windows(6).any(|bytes| bytes == b"COMMIT");
+        let is_cut = is_commit && commit.load(Ordering::SeqCst);
+        committing.store(is_cut, Ordering::SeqCst);
         if to.write_all(&buffer[..n]).await.is_err() {
             return;
         }
-        if is_commit && commit.load(Ordering::SeqCst) {
+        if is_cut {
             tokio::time::sleep(Duration::from_millis(100)).await;
             commit.store(false, Ordering::SeqCst);
             return;
@@ -154,12 +158,13 @@ async fn requests(
     std::future::pending::<()>().await
 }
 
-/// Passes answers on, except while a commit is to be cut and has been sent; ends with true at the answer to a change that is
+/// Passes answers on, except after a commit that is to be cut has been sent; ends with true at the answer to a change that is
 /// to be cut.
 async fn answers(
     mut from: OwnedReadHalf,
     mut to: OwnedWriteHalf,
-    Switches { commit, change, .. }: &Switches,
+    Switches { change, .. }: &Switches,
+    committing: &AtomicBool,
     mut refusals: mpsc::UnboundedReceiver<Vec<u8>>,
 ) -> bool {
     let mut buffer = vec![0; 1 << 16];
@@ -174,7 +179,7 @@ async fn answers(
             }
             else => return false,
         };
-        if is_answer_to_commit(answer) && commit.load(Ordering::SeqCst) {
+        if committing.load(Ordering::SeqCst) {
             continue;
         }
         if is_answer_to_change(answer) && change.swap(false, Ordering::SeqCst) {
@@ -199,11 +204,6 @@ fn error_packet(number: u16, text: &str) -> Vec<u8> {
     body.extend(text.as_bytes());
     let length = u8::try_from(body.len()).expect("a short text");
     [vec![length, 0, 0, 1], body].concat()
-}
-
-/// An OK without rows, outside a transaction: status flags without SERVER_STATUS_IN_TRANS.
-fn is_answer_to_commit(packet: &[u8]) -> bool {
-    matches!(packet, [7, 0, 0, 1, 0, 0, 0, flags, ..] if flags & 1 == 0)
 }
 
 /// An OK with a few rows that have been changed: outside a transaction, and with SERVER_STATUS_AUTOCOMMIT.
