@@ -1,7 +1,7 @@
 use std::io::Write;
 
 use claimstream_cli::config::DatabaseUrl;
-use sea_orm::{ConnectionTrait, Database};
+use sea_orm::{ConnectionTrait, Database, DbBackend, Statement};
 use uuid::Uuid;
 
 use crate::operator::{Operator, id, request};
@@ -16,12 +16,15 @@ async fn is_operated_like_a_file() {
 #[tokio::test]
 async fn is_relayed_from_under_every_strategy_with_one_word_changed() {
     for (server, url) in servers("is_relayed_from_under_every_strategy_with_one_word_changed") {
-        for word in ["auto", "preemptive_update", "skip_locked", "shard_lease"] {
+        for word in ["auto", "preemptive_update", "skip_locked", "shard_lease", "lock_guarded"] {
             let scratch = Scratch::on(url.clone()).await;
             match word == "skip_locked" && !server.skips_locked {
                 true => is_refused_by_name(&scratch, word),
                 false => is_relayed_once(&scratch, word),
             }
+            let locks =
+                scratch.count("SELECT COUNT(*) FROM claimstream_lock WHERE lock_key LIKE 'claim/%'").await;
+            assert_eq!(locks > 0, word == "lock_guarded", "{word} has taken {locks} locks");
         }
     }
 }
@@ -83,6 +86,14 @@ impl Scratch {
         let host = address.rsplit_once('/').map_or(address, |(host, _)| host);
         format!("{host}/{}?{parameters}", self.name)
     }
+
+    async fn count(&self, query: &str) -> i64 {
+        let database = Database::connect(self.url()).await.unwrap();
+        let row = database.query_one_raw(Statement::from_string(DbBackend::MySql, query)).await.unwrap();
+        let count = row.expect("a row").try_get_by_index(0).unwrap();
+        database.close().await.unwrap();
+        count
+    }
 }
 
 impl Drop for Scratch {
@@ -127,7 +138,7 @@ async fn operate(scratch: &Scratch) {
 /// An operator whose configuration is the same for all strategies, but for the word.
 fn configured(scratch: &Scratch, strategy: &str) -> Operator {
     let operator = Operator::new().set("CLAIMSTREAM_DATABASE__URL", &scratch.url());
-    let file = "[database]\nstrategy = 'WORD'\n[channels.default]\nprovider = 'log'\nfile = 'out.jsonl'\n";
+    let file = "[database]\nstrategy = 'WORD'\nlock = 'database'\n[channels.default]\nprovider = 'log'\nfile = 'out.jsonl'\n";
     operator.write("claimstream.toml", file.replace("WORD", strategy));
     operator
 }
