@@ -14,6 +14,7 @@ pub mod inbox;
 pub mod lease;
 mod promise;
 pub mod saga;
+pub mod shard_lease;
 mod show;
 pub mod tcc;
 

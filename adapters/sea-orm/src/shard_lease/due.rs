@@ -19,6 +19,8 @@ pub(super) struct Due {
     pub(super) now: i64,
     /// Of the shard's lease, as it was when the first page was read.
     pub(super) fence: Option<i64>,
+    /// Nobody held the lease then.
+    pub(super) was_free: bool,
     /// The first due time of all that was read.
     pub(super) oldest: Option<i64>,
     pub(super) dues: Vec<i64>,
@@ -43,9 +45,10 @@ impl Due {
         self.oldest.is_none()
     }
 
-    /// Reads what every row of `lease_read.sql` has: the fence, and the server's time, which it answers.
+    /// Reads what every row of `lease_read.sql` has: the fence, whether the lease is free, and the server's time, which it
+    /// answers.
     pub(super) fn begin(&mut self, row: &Row) -> Result<i64, StoreError> {
-        (self.fence, self.now) = (Some(row.int(10)?), row.int(11)?);
+        (self.fence, self.now, self.was_free) = (Some(row.int(10)?), row.int(11)?, row.int(13)? != 0);
         Ok(self.now)
     }
 

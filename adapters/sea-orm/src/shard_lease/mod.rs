@@ -247,7 +247,8 @@ impl Claiming<'_> {
             self.is_cut_short |= is_cut_short;
             return Ok(0);
         }
-        let begins = hold.flights.is_empty();
+        // Books may have what the row has not: the answer to a settlement that freed the shard was lost.
+        let begins = due.was_free || hold.flights.is_empty();
         hold.label = self.request.owner.label().to_owned();
         let patience = if reach > self.wanted() { Ahead::PATIENCE } else { Duration::ZERO };
         let boarded = self.board(hold, &due, &picked, patience);

@@ -1,5 +1,5 @@
--- Reads the next due messages of a shard whose lease is free or ours, bodies included unless they are heavy, and its fence; takes
--- no lock. Of a shard in other hands it reads nothing.
+-- Reads the next due messages of a shard whose lease is free or ours, bodies included unless they are heavy, and its fence;
+-- takes no lock. Of a shard in other hands it reads nothing.
 SELECT q.id, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', q.available_at) AS due_at,
        CAST(q.attempts AS SIGNED) AS attempts, q.last_error,
        (q.claimed_from IS NOT NULL) AS suspect,
@@ -8,7 +8,8 @@ SELECT q.id, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', q.availa
        CASE WHEN OCTET_LENGTH(m.payload) <= :inline THEN m.payload END AS payload,
        CAST(l.fence AS SIGNED) AS fence,
        TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) AS now,
-       CAST(OCTET_LENGTH(m.payload) AS SIGNED) AS bytes
+       CAST(OCTET_LENGTH(m.payload) AS SIGNED) AS bytes,
+       (l.holder IS NULL) AS is_free
   FROM claimstream_lease l
   JOIN claimstream_queue q ON q.queue = :queue AND q.shard = :shard
   LEFT JOIN claimstream_message m ON m.id = q.id

@@ -1,4 +1,5 @@
--- Takes, extends, or gives up the lease of a shard and notes what is in flight, if the fence is still the one we know.
+-- Takes, extends, or gives up the lease of a shard and notes what is in flight, if the fence is still the one we know. A shard
+-- that is free is taken under a new fence only: another process may have read it under this one.
 UPDATE claimstream_lease
    SET holder     = :new_holder,
        label      = :label,
@@ -10,4 +11,4 @@ UPDATE claimstream_lease
  WHERE queue = :queue
    AND shard = :shard
    AND fence = :fence
-   AND (holder IS NULL OR holder = :holder)
+   AND (holder = :holder OR (holder IS NULL AND :new_fence > fence))

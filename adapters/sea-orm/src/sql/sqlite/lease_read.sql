@@ -1,5 +1,5 @@
--- Reads the next due messages of a shard whose lease is free or ours, bodies included unless they are heavy, and its fence; takes
--- no lock. Of a shard in other hands it reads nothing.
+-- Reads the next due messages of a shard whose lease is free or ours, bodies included unless they are heavy, and its fence;
+-- takes no lock. Of a shard in other hands it reads nothing.
 SELECT q.id, q.available_at AS due_at,
        q.attempts AS attempts, q.last_error,
        (q.claimed_from IS NOT NULL) AS suspect,
@@ -8,7 +8,8 @@ SELECT q.id, q.available_at AS due_at,
        CASE WHEN LENGTH(m.payload) <= :inline THEN m.payload END AS payload,
        l.fence AS fence,
        :now AS now,
-       LENGTH(m.payload) AS bytes
+       LENGTH(m.payload) AS bytes,
+       (l.holder IS NULL) AS is_free
   FROM claimstream_lease l
   JOIN claimstream_queue q ON q.queue = :queue AND q.shard = :shard
   LEFT JOIN claimstream_message m ON m.id = q.id

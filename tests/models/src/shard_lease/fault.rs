@@ -1,0 +1,29 @@
+/// A fault that can be put in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fault {
+    /// A settlement does not show the fence.
+    NotFenced,
+    /// A settlement is sent without a look into the books.
+    NotInTheBooks,
+    /// A settlement finds its message by the id alone, wherever it is due meanwhile.
+    FoundByIdAlone,
+    /// A shard that was free is taken under the fence that it had.
+    SameFence,
+    /// A shard that was free is taken under the fence that it had, if the process has something in flight by its books.
+    FenceOfTheBooks,
+    /// A take-over counts no attempt for what was in flight.
+    NotCharged,
+    /// A process that hands out again what has run out in its own books counts no attempt.
+    NotCountedAtHome,
+    /// A message is handed out although nobody knows whether the claim was written, and it was not.
+    HandedOutUnwritten,
+    /// A row whose fence went back is ignored as long as the books have anything in flight.
+    WaitsForItsFence,
+}
+
+impl Fault {
+    /// Whether writes under an old fence find a shard that is free, too.
+    pub(super) fn takes_what_is_free(self) -> bool {
+        matches!(self, Self::SameFence | Self::FenceOfTheBooks)
+    }
+}
