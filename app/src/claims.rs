@@ -1,8 +1,6 @@
 use std::{
-    collections::VecDeque,
     fmt,
     future::poll_fn,
-    mem,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
@@ -19,6 +17,7 @@ use tracing::Instrument;
 
 use crate::{
     Claim, DeadLetterClass, Operation, RelayError,
+    buffer::Buffer,
     holdings::{Holdings, Standing, Ticket},
     intake::{Haul, Intake},
     pipeline_monitor::Health,
@@ -40,15 +39,25 @@ use crate::{
 /// they end every process that touches them, are buried; those that waited here until they could no longer be relied on
 /// are given back.
 ///
+/// A message that was cut off again and again, and never said why, may be what ends its processes. Nothing is claimed while
+/// one of them is at hand, no longer than its lease, so that it takes no other of its kind along to the dead letters.
+///
+/// A consumer may take longer over one message than a lease lasts. What waits behind it is given back after two thirds of its
+/// lease, uncounted, if the [`Timer`](crate::Timer) can run that [beside](crate::Timer::run_beside) the consumer.
+///
 /// [`close`](Self::close) it to give back at once what was not yielded; [`until`](Self::until) leaves it to be closed.
 /// If it is dropped instead, such messages come back when their leases end.
 #[must_use = "a stream does nothing unless it is polled"]
 pub struct Claims {
     settler: Arc<Settler>,
     intake: Intake,
-    buffer: VecDeque<(Ticket, Claimed)>,
+    buffer: Arc<Buffer>,
     /// Settlements that nobody but the stream waits for.
-    chores: FuturesUnordered<BoxFuture<'static, Result<bool, RelayError>>>,
+    chores: Chores,
+    /// The one message at hand that may be what ends its processes; nothing is claimed while it is.
+    suspect: Option<Suspect>,
+    /// Other such messages on their way back; the one at hand waits for them.
+    partings: Chores,
     /// How many messages have been given back.
     given_back: u64,
     /// An error that has not been told yet.
@@ -57,14 +66,25 @@ pub struct Claims {
     rested: bool,
 }
 
+type Chores = FuturesUnordered<BoxFuture<'static, Result<bool, RelayError>>>;
+
+/// A message that was cut off so often that nothing else of its kind may be at hand beside it, or it would be buried with it.
+struct Suspect {
+    ticket: Ticket,
+    /// When its claim must no longer be relied on: who keeps it longer does not hold the stream up.
+    deadline: BoxFuture<'static, ()>,
+}
+
 impl Claims {
     pub(crate) fn new(setup: Arc<Setup>, queue: QueueName) -> Self {
         let holdings = Arc::new(Holdings::new(setup.config.prefetch, setup.config.prefetch_bytes));
         Self {
             intake: Intake::new(Arc::clone(&setup), Arc::clone(&holdings), queue.clone()),
             settler: Arc::new(Settler::new(setup, holdings, queue)),
-            buffer: VecDeque::new(),
+            buffer: Arc::default(),
             chores: FuturesUnordered::new(),
+            suspect: None,
+            partings: FuturesUnordered::new(),
             given_back: 0,
             trouble: None,
             rested: false,
@@ -129,7 +149,7 @@ impl Claims {
     /// Claims no more, and gives back what was not yielded as [`poll_stopped`](Self::poll_stopped) is polled.
     pub(crate) fn stop(&mut self) {
         self.intake.stop();
-        for (ticket, claimed) in mem::take(&mut self.buffer) {
+        for (ticket, claimed) in self.buffer.take_all() {
             self.give_back(ticket, claimed);
         }
     }
@@ -138,17 +158,20 @@ impl Claims {
     pub(crate) fn abandon(&mut self) {
         self.intake.abandon();
         self.chores.clear();
+        self.partings.clear();
+        self.buffer = Arc::default();
         self.rested = true;
     }
 
     pub(crate) fn is_stopped(&self) -> bool {
-        self.rested && self.chores.is_empty()
+        self.rested && self.chores.is_empty() && self.partings.is_empty() && self.buffer.is_at_rest()
     }
 
     /// Ready when nothing is left to be waited for after a [`stop`](Self::stop).
     pub(crate) fn poll_stopped(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         loop {
             let moved = self.poll_fill(cx);
+            let _ = self.buffer.poll_rest(cx);
             if self.is_stopped() {
                 return Poll::Ready(());
             }
@@ -163,12 +186,12 @@ impl Claims {
     /// Claims and does chores as far as that goes now, and says whether it went anywhere.
     pub(crate) fn poll_fill(&mut self, cx: &mut Context<'_>) -> bool {
         let mut moved = false;
-        while let Poll::Ready(Some(done)) = self.chores.poll_next_unpin(cx) {
+        while let Some(done) = self.poll_chore(cx) {
             self.chore_done(done);
             moved = true;
         }
-        while self.trouble.is_none() || self.intake.is_stopping() {
-            match self.intake.poll_haul(cx, self.buffer.is_empty()) {
+        while self.may_claim(cx) {
+            match self.intake.poll_haul(cx, self.buffer.len() == 0) {
                 Poll::Ready(Ok(haul)) => self.take_in(haul),
                 Poll::Ready(Err(error)) => self.trouble = Some(error),
                 Poll::Pending => break,
@@ -178,24 +201,84 @@ impl Claims {
         moved
     }
 
+    /// The next chore that is done.
+    fn poll_chore(&mut self, cx: &mut Context<'_>) -> Option<Result<bool, RelayError>> {
+        for chores in [&mut self.chores, &mut self.partings] {
+            if let Poll::Ready(Some(done)) = chores.poll_next_unpin(cx) {
+                return Some(done);
+            }
+        }
+        None
+    }
+
+    /// Whether the intake may go on. What it has begun it may end in any case.
+    fn may_claim(&mut self, cx: &mut Context<'_>) -> bool {
+        if self.intake.is_stopping() {
+            return true;
+        }
+        let has_suspect = self.has_suspect(cx);
+        self.trouble.is_none() && (self.intake.is_claiming() || !has_suspect)
+    }
+
+    /// Whether a suspect is at hand; wakes the task when it is not any more.
+    fn has_suspect(&mut self, cx: &mut Context<'_>) -> bool {
+        let Some(Suspect { ticket, deadline }) = &mut self.suspect else { return false };
+        let ended = self.settler.holdings.poll_ended(cx, *ticket).is_ready();
+        if ended || deadline.poll_unpin(cx).is_ready() {
+            self.suspect = None;
+        }
+        self.suspect.is_some()
+    }
+
+    /// Whether a message has to wait: it is a suspect, and others may still be at hand.
+    fn has_to_wait(&self, ticket: Ticket) -> bool {
+        let is_suspect = self.suspect.as_ref().is_some_and(|suspect| suspect.ticket == ticket);
+        is_suspect && (self.intake.is_claiming() || !self.partings.is_empty())
+    }
+
     fn take_in(&mut self, haul: Haul) {
         for (ticket, claimed) in haul {
             if claimed.attempt > self.settler.setup.config.retry.max_attempts {
                 self.give_up(ticket, claimed);
             } else if self.intake.is_stopping() {
                 self.give_back(ticket, claimed);
+            } else if !self.is_suspect(&claimed) {
+                self.buffer.push(ticket, claimed);
+            } else if self.suspect.is_none() {
+                self.suspect = Some(self.kept_apart(ticket));
+                self.buffer.push(ticket, claimed);
             } else {
-                self.buffer.push_back((ticket, claimed));
+                tracing::debug!(message_id = %claimed.message.id, attempt = claimed.attempt, "kept apart");
+                let parting = self.ending(ticket, claimed, Verdict::Release, DeadLetterClass::Failed);
+                self.partings.push(parting);
             }
+        }
+        if self.buffer.wants_watch() {
+            let (buffer, settler) = (Arc::downgrade(&self.buffer), Arc::downgrade(&self.settler));
+            let timer = Arc::clone(&self.settler.setup.timer);
+            timer.run_beside(Buffer::watch(buffer, settler, Arc::clone(&timer)).boxed());
         }
     }
 
+    fn is_suspect(&self, claimed: &Claimed) -> bool {
+        self.settler.setup.config.retry.is_suspect(claimed.attempt, claimed.last_error.is_some())
+    }
+
+    fn kept_apart(&self, ticket: Ticket) -> Suspect {
+        let timer = Arc::clone(&self.settler.setup.timer);
+        let left = self.settler.holdings.deadline(ticket).saturating_sub(timer.now());
+        Suspect { ticket, deadline: async move { timer.sleep(left).await }.boxed() }
+    }
+
     fn next_live(&mut self) -> Option<Claim> {
-        while let Some((ticket, claimed)) = self.buffer.pop_front() {
+        while let Some((ticket, claimed)) = self.buffer.pop() {
+            if self.has_to_wait(ticket) {
+                self.buffer.put_back(ticket, claimed);
+                return None;
+            }
             match self.hand_out(ticket) {
                 Standing::Live => return Some(Claim::new(Arc::clone(&self.settler), ticket, claimed)),
-                Standing::Stale => self.give_back(ticket, claimed),
-                Standing::Lost => {}
+                Standing::Stale | Standing::Lost => self.give_back(ticket, claimed),
             }
         }
         None
@@ -237,14 +320,23 @@ impl Claims {
     }
 
     fn settle(&mut self, ticket: Ticket, claimed: Claimed, verdict: Verdict, class: DeadLetterClass) {
-        if self.hand_out(ticket) == Standing::Lost {
-            return;
-        }
+        let chore = self.ending(ticket, claimed, verdict, class);
+        self.chores.push(chore);
+    }
+
+    /// Ends a claim; tells whether it was given back.
+    fn ending(
+        &self,
+        ticket: Ticket,
+        claimed: Claimed,
+        verdict: Verdict,
+        class: DeadLetterClass,
+    ) -> BoxFuture<'static, Result<bool, RelayError>> {
+        self.hand_out(ticket);
         let release = verdict == Verdict::Release;
         let (_, hold) = Claim::new(Arc::clone(&self.settler), ticket, claimed).into_parts();
         let settled = hold.settle_as(verdict, class);
-        let chore = settled.map(move |settled| Ok(release && settled? == Settled::Accepted));
-        self.chores.push(chore.boxed());
+        settled.map(move |settled| Ok(release && settled? == Settled::Accepted)).boxed()
     }
 
     fn chore_done(&mut self, done: Result<bool, RelayError>) {
@@ -266,11 +358,11 @@ impl Stream for Claims {
             if let Some(trouble) = self.trouble.take() {
                 return Poll::Ready(Some(Err(trouble)));
             }
-            let buffered = !self.buffer.is_empty();
+            let buffered = self.buffer.len();
             if let Some(claim) = self.next_live() {
                 return Poll::Ready(Some(Ok(claim)));
             }
-            if !moved && !buffered {
+            if !moved && self.buffer.len() == buffered {
                 return Poll::Pending;
             }
         }
@@ -279,7 +371,7 @@ impl Stream for Claims {
 
 impl Drop for Claims {
     fn drop(&mut self) {
-        for (ticket, claimed) in self.buffer.drain(..) {
+        for (ticket, claimed) in self.buffer.take_all() {
             tracing::debug!(message_id = %claimed.message.id, attempt = claimed.attempt, "dropped untried");
             self.settler.holdings.let_go(ticket);
         }

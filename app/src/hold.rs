@@ -1,6 +1,6 @@
-use std::{sync::Arc, time::Duration};
+use std::{mem, sync::Arc, time::Duration};
 
-use claimstream_domain::{Claimed, MessageId, Renewed, Settled, Settlement, Verdict, decide};
+use claimstream_domain::{Claimed, Disposition, MessageId, Renewed, Settled, Settlement, Verdict, decide};
 
 use crate::{
     DeadLetterClass, Operation, RelayError,
@@ -60,7 +60,12 @@ impl Hold {
                 Turn::Settle(receipt, deadline) => break (receipt, deadline),
                 // Its outcome is in the books before we look again.
                 Turn::After(renewal) => drop(renewal.await),
-                Turn::Lost => return Ok(Settled::Superseded),
+                Turn::Lost(receipt) if disposition == Disposition::Returned => {
+                    self.let_go();
+                    self.settler.take_back(self.ticket, receipt).await;
+                    return Ok(Settled::Superseded);
+                }
+                Turn::Lost(_) => return Ok(Settled::Superseded),
             }
         };
         let claim = receipt.claim;
@@ -71,6 +76,15 @@ impl Hold {
         let settled = outcome.as_ref().ok();
         tracing::debug!(message_id = %self.message, %claim, attempt = self.attempt, ?event, ?settled, "settled");
         outcome.map_err(|source| self.error(Operation::Settle, source))
+    }
+
+    /// Ends a claim that was lost while its handler was at it. The attempt is taken back if the store had been asked for more
+    /// time and did not answer soon enough.
+    pub(crate) async fn lose(mut self) -> Result<Settled, RelayError> {
+        let excused = self.settler.excused(self.ticket, self.message);
+        self.let_go();
+        self.settler.take_back(self.ticket, excused).await;
+        Ok(Settled::Superseded)
     }
 
     /// Moves the end of the claim to a whole lease from now.
@@ -91,10 +105,16 @@ impl Hold {
     }
 }
 
-impl Drop for Hold {
-    fn drop(&mut self) {
-        if !self.ended && self.settler.holdings.let_go(self.ticket) {
+impl Hold {
+    fn let_go(&mut self) {
+        if !mem::replace(&mut self.ended, true) && self.settler.holdings.let_go(self.ticket) {
             tracing::debug!(message_id = %self.message, attempt = self.attempt, "dropped unsettled");
         }
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        self.let_go();
     }
 }

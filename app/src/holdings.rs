@@ -48,8 +48,8 @@ pub(crate) enum Turn {
     Settle(Receipt, Duration),
     /// A renewal that will change the receipt, or find the claim lost.
     After(Renewal),
-    /// The claim is lost, there is nothing to settle.
-    Lost,
+    /// The claim is lost, there is nothing to settle; its newest receipt, if it is still in the books.
+    Lost(Option<Receipt>),
 }
 
 /// How a settlement ended, for the books; `None` if the store could not say.
@@ -74,6 +74,10 @@ struct Held {
     receipt: Receipt,
     term: Term,
     renewal: Option<Renewal>,
+    /// Whether the store has been asked for more time in vain so far.
+    asked: bool,
+    /// Whether it is ended without having been handed out.
+    unbegun: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -110,6 +114,16 @@ impl Holdings {
         Poll::Ready((asked, self.budget.less(books.bytes)))
     }
 
+    /// Ready when a claim is not held any longer.
+    pub(crate) fn poll_ended(&self, cx: &mut Context<'_>, ticket: Ticket) -> Poll<()> {
+        let mut books = self.books();
+        if !books.held.contains_key(&ticket) {
+            return Poll::Ready(());
+        }
+        books.wants_room = Some(cx.waker().clone());
+        Poll::Pending
+    }
+
     /// Ends a claim call that room for `asked` messages was kept for, and takes in what it brought.
     pub(crate) fn take_in(&self, asked: usize, term: Term, claims: Vec<Claimed>) -> Vec<(Ticket, Claimed)> {
         let mut books = self.books();
@@ -124,7 +138,6 @@ impl Holdings {
         let mut books = self.books();
         let Some(held) = books.held.get_mut(&ticket) else { return Standing::Lost };
         if held.stage == Stage::Lost {
-            books.drop_lost(ticket);
             return Standing::Lost;
         }
         let stale = held.term.deadline <= now;
@@ -148,11 +161,13 @@ impl Holdings {
     pub(crate) fn begin_settling(&self, ticket: Ticket) -> Turn {
         let mut books = self.books();
         match books.held.get_mut(&ticket) {
-            None => Turn::Lost,
-            Some(held) if held.stage == Stage::Lost => Turn::Lost,
+            None => Turn::Lost(None),
+            Some(held) if held.stage == Stage::Lost => Turn::Lost(Some(held.receipt.clone())),
             Some(Held { renewal: Some(renewal), .. }) => Turn::After(renewal.clone()),
             Some(held) => {
-                if mem::replace(&mut held.stage, Stage::Settling) == Stage::Out {
+                let before = mem::replace(&mut held.stage, Stage::Settling);
+                held.unbegun = before == Stage::Buffered;
+                if before == Stage::Out {
                     self.idle.fetch_sub(1, Ordering::Relaxed);
                 }
                 Turn::Settle(held.receipt.clone(), held.term.deadline)
@@ -165,9 +180,10 @@ impl Holdings {
         let mut books = self.books();
         for (ticket, event, settled) in conclusions {
             // A claim whose settlement nobody waited for any longer has been counted when it was let go.
-            if books.remove(ticket).is_some() {
+            if let Some(held) = books.remove(ticket) {
                 books.tally.count(event, settled);
-                books.given_back |= event == Event::Release;
+                // Whoever gives back what has waited has waited long enough.
+                books.given_back |= event == Event::Release && !held.unbegun;
             }
         }
         Self::make_room(books);
@@ -214,7 +230,9 @@ impl Holdings {
         }
         let tickets = renewing.iter().map(|(ticket, _)| **ticket).collect();
         let renewal = renew(tickets, renewing.iter().map(|(_, held)| held.receipt.clone()).collect());
-        renewing.iter_mut().for_each(|(_, held)| held.renewal = Some(renewal.clone()));
+        for (_, held) in &mut renewing {
+            (held.renewal, held.asked) = (Some(renewal.clone()), true);
+        }
         Some(renewal)
     }
 
@@ -247,7 +265,9 @@ impl Holdings {
         for (ticket, renewed) in tickets.iter().zip(renewed) {
             let Some(held) = books.held.get_mut(ticket) else { continue };
             match renewed {
-                Renewed::Extended(receipt) => (held.receipt, held.term) = (receipt, term),
+                Renewed::Extended(receipt) => {
+                    (held.receipt, held.term, held.asked) = (receipt, term, false);
+                }
                 Renewed::Superseded => {
                     self.lose(held);
                     lost.push(*ticket);
@@ -269,6 +289,19 @@ impl Holdings {
                 *ticket
             })
             .collect()
+    }
+
+    /// The newest receipt of a claim that was lost although the store had been asked for more time before its deadline.
+    pub(crate) fn asked_in_vain(&self, ticket: Ticket) -> Option<Receipt> {
+        let books = self.books();
+        let held = books.held.get(&ticket).filter(|held| held.stage == Stage::Lost && held.asked)?;
+        Some(held.receipt.clone())
+    }
+
+    /// The first moment at which one of these claims is to be given back, if nobody has begun with it.
+    pub(crate) fn give_back_at(&self, tickets: impl Iterator<Item = Ticket>) -> Option<Duration> {
+        let books = self.books();
+        tickets.filter_map(|ticket| Some(books.held.get(&ticket)?.term.give_back_at)).min()
     }
 
     /// The next moment at which a claim wants to be renewed, no earlier than `not_before`, or passes its deadline.
@@ -325,8 +358,8 @@ impl Books {
         self.next += 1;
         let (receipt, bytes) = (claimed.receipt.clone(), claimed.message.payload.bytes().len());
         self.bytes += bytes;
-        let held = Held { stage: Stage::Buffered, bytes, receipt, term, renewal: None };
-        self.held.insert(ticket, held);
+        let (stage, renewal, asked, unbegun) = (Stage::Buffered, None, false, false);
+        self.held.insert(ticket, Held { stage, bytes, receipt, term, renewal, asked, unbegun });
         ticket
     }
 
@@ -334,11 +367,6 @@ impl Books {
         let held = self.held.remove(&ticket)?;
         self.bytes -= held.bytes;
         Some(held)
-    }
-
-    fn drop_lost(&mut self, ticket: Ticket) {
-        self.remove(ticket);
-        self.tally.superseded += 1;
     }
 }
 

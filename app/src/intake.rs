@@ -4,8 +4,10 @@ use std::{
     time::Duration,
 };
 
-use claimstream_domain::{ByteBudget, ClaimId, ClaimRequest, Claimed, Found, Next, Pace, QueueName};
-use claimstream_ports::{StoreError, Wakeup};
+use claimstream_domain::{
+    ByteBudget, ClaimId, ClaimRequest, Claimed, Disposition, Found, Next, Pace, QueueName, Settlement,
+};
+use claimstream_ports::{Settlements, StoreError, Wakeup};
 use futures::{
     FutureExt,
     future::{BoxFuture, Either, select},
@@ -54,6 +56,40 @@ enum Stage {
     Waiting(BoxFuture<'static, Option<Ear>>),
     /// At an end.
     Stopped,
+}
+
+/// Claims. A call that takes longer than `bound` is given up, and what it brings after all goes back: nobody can rely on it any
+/// more, and nobody had begun with it.
+async fn claimed_within(
+    bound: Duration,
+    setup: Arc<Setup>,
+    request: ClaimRequest,
+) -> Result<Vec<Claimed>, StoreError> {
+    let strategy = Arc::clone(&setup.strategy);
+    let call = async move { strategy.claim(&request).await }.boxed();
+    match select(call, setup.timer.sleep(bound)).await {
+        Either::Left((answer, _)) => answer,
+        Either::Right(((), late)) => {
+            let settlements = Arc::clone(&setup.settlements);
+            setup.timer.run_beside(give_back_late(settlements, late).boxed());
+            Err(setup.unanswered(bound, "claim"))
+        }
+    }
+}
+
+async fn give_back_late(
+    settlements: Arc<dyn Settlements>,
+    late: impl Future<Output = Result<Vec<Claimed>, StoreError>>,
+) {
+    let claims = late.await.unwrap_or_default();
+    let returned =
+        |claimed: Claimed| Settlement { receipt: claimed.receipt, disposition: Disposition::Returned };
+    let returned: Vec<_> = claims.into_iter().map(returned).collect();
+    if returned.is_empty() {
+        return;
+    }
+    let given_back = settlements.settle(&returned).await;
+    tracing::warn!(count = returned.len(), given_back = given_back.is_ok(), "claimed too late");
 }
 
 /// A claim call under way.
@@ -130,6 +166,10 @@ impl Intake {
         &self.health
     }
 
+    pub(crate) fn is_claiming(&self) -> bool {
+        matches!(self.stage, Stage::Claiming(_))
+    }
+
     pub(crate) fn is_stopping(&self) -> bool {
         self.stopping
     }
@@ -159,8 +199,7 @@ impl Intake {
         let setup = Arc::clone(&self.setup);
         let sent = setup.timer.now();
         let bound = setup.term(sent).deadline - sent;
-        let answer = async move { setup.within(bound, "claim", setup.strategy.claim(&request)).await };
-        let answer = answer.instrument(span).boxed();
+        let answer = claimed_within(bound, setup, request).instrument(span).boxed();
         Call { claim, asked, budget, sent, answer }
     }
 

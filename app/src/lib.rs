@@ -41,7 +41,8 @@
 //! ```
 //!
 //! A [`Pipeline`] does the same with a [`Handler`] and sees to concurrency, renewals, panics and an orderly shutdown.
-//! Nothing is ever spawned: whoever polls, drives, on any executor. This crate knows no database and no runtime; a store
+//! Whoever polls, drives, on any executor; only what must not wait for a slow consumer is handed to the [`Timer`] to be run
+//! [beside](Timer::run_beside) it. This crate knows no database and no runtime; a store
 //! and a [`Timer`] are handed to the relay.
 //!
 //! # What is promised
@@ -65,6 +66,7 @@
 
 mod attempt;
 mod batch;
+mod buffer;
 mod claim;
 mod claims;
 mod compose;

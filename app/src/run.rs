@@ -133,11 +133,12 @@ impl Run {
         moved
     }
 
-    /// Stops the attempt at a message that is no longer ours; there is nothing to settle.
+    /// Stops the attempt at a message that is no longer ours.
     fn lose(&mut self, ticket: Ticket) {
         if let Some(Running { hold, stop, .. }) = self.running.remove(&ticket) {
             tracing::warn!(queue = %self.claims.queue(), message_id = %hold.message(), "lease lost, handler stopped");
             stop.abort();
+            self.settlements.push(self.settlements_ration.of(hold.lose().boxed()));
         }
     }
 

@@ -1,4 +1,5 @@
 use std::{
+    collections::HashMap,
     future::Future,
     pin::Pin,
     sync::{Arc, Mutex, PoisonError},
@@ -6,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use claimstream_domain::{QueueName, Settled, Settlement};
+use claimstream_domain::{ClaimEnd, Disposition, MessageId, QueueName, Receipt, Settled, Settlement};
 use claimstream_ports::{StoreError, StoreErrorKind};
 use futures::{
     FutureExt,
@@ -16,6 +17,7 @@ use futures::{
 use tracing::Instrument;
 
 use crate::{
+    DeadLetterClass,
     batch::{Batch, Entry},
     dead_letter_event::Attempted,
     holdings::{Holdings, Ticket},
@@ -32,6 +34,8 @@ pub(crate) struct Settler {
     pub(crate) holdings: Arc<Holdings>,
     pub(crate) queue: QueueName,
     open: Mutex<Option<Open>>,
+    /// How often messages were excused that the store was too slow for.
+    excuses: Mutex<HashMap<MessageId, u32>>,
 }
 
 /// How one settlement ended.
@@ -47,8 +51,11 @@ struct Open {
 }
 
 impl Settler {
+    /// Of so many messages it is known how often they were excused.
+    const MOST_EXCUSED: usize = 10_000;
+
     pub(crate) fn new(setup: Arc<Setup>, holdings: Arc<Holdings>, queue: QueueName) -> Self {
-        Self { setup, holdings, queue, open: Mutex::default() }
+        Self { setup, holdings, queue, open: Mutex::default(), excuses: Mutex::default() }
     }
 
     /// Joins the open batch, or opens one.
@@ -74,6 +81,30 @@ impl Settler {
                 Err(returned) => (entry, *open) = (*returned, None),
             }
         }
+    }
+
+    /// Takes back the attempt that was, or will be, counted for a claim that was lost.
+    pub(crate) async fn take_back(&self, ticket: Ticket, receipt: Option<Receipt>) {
+        let Some(receipt) = receipt else { return };
+        let deadline = self.setup.timer.now() + self.setup.config.lease.renew_after();
+        // The books know nothing of it any more; what went wrong is in the trace.
+        let settlement = Settlement { receipt, disposition: Disposition::Returned };
+        let attempt = Attempted { attempt: 0, class: DeadLetterClass::Failed };
+        let _ = self.join(ticket, settlement, attempt, deadline).await;
+    }
+
+    /// The receipt of a claim that was lost because the store did not answer a renewal in time, unless that has happened
+    /// to its message too often.
+    pub(crate) fn excused(&self, ticket: Ticket, message: MessageId) -> Option<Receipt> {
+        let receipt = self.holdings.asked_in_vain(ticket)?;
+        let mut excuses = self.excuses.lock().unwrap_or_else(PoisonError::into_inner);
+        if excuses.len() >= Self::MOST_EXCUSED {
+            excuses.clear();
+        }
+        let excused = excuses.entry(message).or_default();
+        let end = ClaimEnd::Unanswered { excused: *excused };
+        *excused += 1;
+        (!end.counts()).then_some(receipt)
     }
 
     fn open(&self) -> Open {

@@ -89,11 +89,13 @@ impl Setup {
     ) -> Result<T, StoreError> {
         match select(pin!(call), self.timer.sleep(bound)).await {
             Either::Left((answer, _)) => answer,
-            Either::Right(_) => {
-                let what = format!("no answer within {bound:?}");
-                Err(StoreError::new(StoreErrorKind::Unavailable, operation, what))
-            }
+            Either::Right(_) => Err(self.unanswered(bound, operation)),
         }
+    }
+
+    /// What a call ends with that was given up after `bound`.
+    pub(crate) fn unanswered(&self, bound: Duration, operation: &'static str) -> StoreError {
+        StoreError::new(StoreErrorKind::Unavailable, operation, format!("no answer within {bound:?}"))
     }
 
     /// What follows a claim that brought `found`.

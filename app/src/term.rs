@@ -6,6 +6,8 @@ use claimstream_domain::Lease;
 #[derive(Clone, Copy)]
 pub(crate) struct Term {
     pub(crate) renew_at: Duration,
+    /// When it is to be given back if nobody has begun with it: two thirds of the lease.
+    pub(crate) give_back_at: Duration,
     pub(crate) deadline: Duration,
 }
 
@@ -16,6 +18,11 @@ impl Term {
     /// The term of a lease that was asked for at `sent`: the store granted it later, so it lasts longer than we believe.
     pub(crate) fn of(lease: Lease, sent: Duration) -> Self {
         let margin = lease.duration() / Self::MARGIN;
-        Self { renew_at: sent + lease.renew_after(), deadline: sent + lease.duration() - margin }
+        let renew_at = sent + lease.renew_after();
+        Self {
+            renew_at,
+            give_back_at: renew_at + lease.renew_after(),
+            deadline: sent + lease.duration() - margin,
+        }
     }
 }

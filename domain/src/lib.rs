@@ -7,6 +7,7 @@
 //! |---|---|
 //! | is a message due? | [`is_due`] |
 //! | what does a handler's verdict do to its message? | [`decide`] |
+//! | does the end of a claim count as an attempt, and is its message a suspect? | [`ClaimEnd`] |
 //! | which state follows? | [`State::next`] |
 //! | how long until the next attempt? | [`RetryPolicy::delay`] |
 //! | claim again, or wait? | [`Pacing::after`] |
@@ -21,6 +22,7 @@
 
 mod byte_budget;
 mod claim;
+mod claim_end;
 mod dead_letter;
 mod fingerprint;
 mod headers;
@@ -51,6 +53,7 @@ mod verdict;
 
 pub use byte_budget::ByteBudget;
 pub use claim::{ClaimId, ClaimRequest, Claimed, InstanceId, Locator, Owner, Receipt};
+pub use claim_end::ClaimEnd;
 pub use dead_letter::{DeadLetter, DeadLetterFilter};
 pub use fingerprint::Fingerprint;
 pub use headers::Headers;

@@ -58,6 +58,12 @@ impl RetryPolicy {
         Self { max_attempts: self.max_attempts.saturating_add(1), ..self.clone() }
     }
 
+    /// Whether a message that is tried for the `attempt`-th time may be what ends its processes: it has used up half of its
+    /// attempts, and none of them has said why it `failed`.
+    pub fn is_suspect(&self, attempt: u32, failed: bool) -> bool {
+        !failed && attempt > self.max_attempts.div_ceil(2)
+    }
+
     /// Whether a message that fails its attempt number `attempt` has none left.
     pub fn is_last(&self, attempt: u32) -> bool {
         attempt >= self.max_attempts
@@ -91,6 +97,16 @@ mod tests {
         let seconds: Vec<_> = (1..=9).map(|attempt| policy.delay(attempt, 0).as_secs()).collect();
         assert_eq!(seconds, [2, 4, 8, 16, 32, 64, 128, 256, 300]);
         assert!(!policy.is_last(19) && policy.is_last(20));
+    }
+
+    #[test]
+    fn a_message_that_was_cut_off_half_of_the_times_is_a_suspect() {
+        let suspects = |max_attempts| {
+            let policy = RetryPolicy { max_attempts, ..RetryPolicy::default() };
+            assert!((1..=max_attempts).all(|attempt| !policy.is_suspect(attempt, true)));
+            (1..=max_attempts).filter(|attempt| policy.is_suspect(*attempt, false)).count()
+        };
+        assert_eq!([1, 2, 3, 4, 20].map(suspects), [0, 1, 1, 2, 10]);
     }
 
     #[test]

@@ -10,7 +10,8 @@ use crate::StoreError;
 ///   whatever it weighs; a store never has more of a claim in its memory than about twice that. All are due on the store's clock, all of the asked queue, oldest due time first within a
 ///   shard; a message that became visible after younger ones had been claimed is found within two seconds;
 /// * that each is this claim's until the lease ends, and that the attempt will count if the holder never settles it,
-///   durable before the call returns, in a transaction of their own;
+///   durable before the call returns, in a transaction of their own; which ends of a claim count, and which make its message
+///   a suspect, [`ClaimEnd`](claimstream_domain::ClaimEnd) says;
 /// * a message whose lease has run out is due again, whatever became of its holder;
 /// * a call that was repeated with the same claim id after an error never hands out a message twice that it has leased; a
 ///   receipt bears the claim id of the call that leased its message, which may be an earlier one where messages are leased

@@ -30,6 +30,12 @@ impl Timer for TokioTimer {
     fn sleep(&self, duration: Duration) -> Sleep<'_> {
         Box::pin(async move { tokio::time::sleep(duration).await })
     }
+
+    fn run_beside(&self, work: Sleep<'static>) {
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(work);
+        }
+    }
 }
 
 #[cfg(test)]

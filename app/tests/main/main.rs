@@ -13,3 +13,4 @@ mod slow_store;
 mod together;
 mod traces;
 mod virtual_timer;
+mod waiting;

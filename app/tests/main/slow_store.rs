@@ -44,6 +44,13 @@ impl SlowStore {
         request.claim
     }
 
+    /// Answers the oldest claim call with messages of these numbers and attempts, none of which has said why it failed.
+    pub fn bring_cut_off(&self, messages: impl IntoIterator<Item = (u128, u32)>) {
+        let (request, answer) = self.0.lock().unwrap().claims.remove(0);
+        let cut_off = |(n, attempt)| Claimed { last_error: None, ..claimed(n, request.claim, attempt) };
+        let _ = answer.send(messages.into_iter().map(cut_off).collect());
+    }
+
     /// Takes the oldest settle call's settlements and answers `Accepted` to all.
     pub fn accept(&self) -> Vec<Settlement> {
         let (settlements, answer) = self.0.lock().unwrap().settles.remove(0);

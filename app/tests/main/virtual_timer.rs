@@ -1,6 +1,7 @@
 use std::{
     collections::BTreeMap,
     future::poll_fn,
+    pin::Pin,
     sync::{Arc, Mutex},
     task::{Poll, Waker},
     time::Duration,
@@ -10,7 +11,10 @@ use claimstream::{Sleep, Timer};
 
 /// A clock that stands still until a test moves it. Clones show the same time.
 #[derive(Clone, Default)]
-pub struct VirtualTimer(Arc<Mutex<Clock>>);
+pub struct VirtualTimer(Arc<Mutex<Clock>>, Beside);
+
+/// What was handed over to be run beside, until a test takes it.
+type Beside = Arc<Mutex<Vec<Pin<Box<dyn Future<Output = ()> + Send>>>>>;
 
 #[derive(Default)]
 struct Clock {
@@ -39,6 +43,11 @@ impl VirtualTimer {
             clock.sleepers.keys().next().map(|(until, _)| *until - clock.now)
         };
         next.map(|by| self.advance(by)).is_some()
+    }
+
+    /// Takes what was handed over to be run beside.
+    pub fn take_beside(&self) -> Vec<Pin<Box<dyn Future<Output = ()> + Send>>> {
+        std::mem::take(&mut self.1.lock().unwrap())
     }
 
     /// How many sleeps are going on.
@@ -70,6 +79,10 @@ impl Timer for VirtualTimer {
             })
             .await;
         })
+    }
+
+    fn run_beside(&self, work: Pin<Box<dyn Future<Output = ()> + Send>>) {
+        self.1.lock().unwrap().push(work);
     }
 }
 

@@ -1,0 +1,142 @@
+use std::{
+    collections::VecDeque,
+    mem,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    task::{Context, Poll, Waker},
+    time::Duration,
+};
+
+use claimstream_domain::{Claimed, Verdict};
+use claimstream_ports::Timer;
+use futures::future::join_all;
+
+use crate::{
+    Claim,
+    holdings::{Holdings, Ticket},
+    settler::Settler,
+};
+
+/// What a stream has claimed and not yielded yet.
+///
+/// A stream runs only while it is polled, and its consumer may take longer over one message than the lease lasts. So the
+/// timer's runtime runs a [`watch`](Self::watch) beside it, which gives back what waits before its lease ends.
+#[derive(Default)]
+pub(crate) struct Buffer {
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    waiting: VecDeque<(Ticket, Claimed)>,
+    /// Whether a watch has been started and not ended.
+    watched: bool,
+    /// How many messages a watch is giving back at the moment.
+    going_back: usize,
+    wants_them_back: Option<Waker>,
+}
+
+impl Buffer {
+    pub(crate) fn push(&self, ticket: Ticket, claimed: Claimed) {
+        self.state().waiting.push_back((ticket, claimed));
+    }
+
+    pub(crate) fn put_back(&self, ticket: Ticket, claimed: Claimed) {
+        self.state().waiting.push_front((ticket, claimed));
+    }
+
+    pub(crate) fn pop(&self) -> Option<(Ticket, Claimed)> {
+        self.state().waiting.pop_front()
+    }
+
+    pub(crate) fn take_all(&self) -> VecDeque<(Ticket, Claimed)> {
+        mem::take(&mut self.state().waiting)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.state().waiting.len()
+    }
+
+    /// Whether something waits and nobody watches over it; who is told so starts a watch.
+    pub(crate) fn wants_watch(&self) -> bool {
+        let mut state = self.state();
+        !state.waiting.is_empty() && !mem::replace(&mut state.watched, true)
+    }
+
+    /// Whether no watch is giving anything back at the moment.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        self.state().going_back == 0
+    }
+
+    /// Ready when no watch is giving anything back.
+    pub(crate) fn poll_rest(&self, cx: &mut Context<'_>) -> Poll<()> {
+        let mut state = self.state();
+        if state.going_back == 0 {
+            return Poll::Ready(());
+        }
+        state.wants_them_back = Some(cx.waker().clone());
+        Poll::Pending
+    }
+
+    /// Gives back what has waited until its lease will soon end, for as long as anything waits.
+    pub(crate) async fn watch(buffer: Weak<Self>, settler: Weak<Settler>, timer: Arc<dyn Timer>) {
+        while let Some(wait) = Self::next_look(&buffer, &settler, timer.now()) {
+            timer.sleep(wait).await;
+            let (Some(buffer), Some(settler)) = (buffer.upgrade(), settler.upgrade()) else { return };
+            buffer.give_back_overdue(&settler, timer.now()).await;
+        }
+    }
+
+    /// How long nothing has to be given back; `None` if nothing waits any more, and then the watch is over.
+    fn next_look(buffer: &Weak<Self>, settler: &Weak<Settler>, now: Duration) -> Option<Duration> {
+        let (buffer, settler) = (buffer.upgrade()?, settler.upgrade()?);
+        let mut state = buffer.state();
+        let due = settler.holdings.give_back_at(state.waiting.iter().map(|(ticket, _)| *ticket));
+        state.watched = due.is_some();
+        due.map(|due| due.saturating_sub(now))
+    }
+
+    async fn give_back_overdue(&self, settler: &Arc<Settler>, now: Duration) {
+        let overdue = self.take_overdue(&settler.holdings, now);
+        let _going = Going { buffer: self, count: overdue.len() };
+        if !overdue.is_empty() {
+            tracing::debug!(queue = %settler.queue, count = overdue.len(), "given back before their leases end");
+        }
+        let back = overdue.into_iter().map(|(ticket, claimed)| {
+            Claim::new(Arc::clone(settler), ticket, claimed).settle(Verdict::Release)
+        });
+        // What went wrong is in the trace of the settlement.
+        join_all(back).await;
+    }
+
+    fn take_overdue(&self, holdings: &Holdings, now: Duration) -> Vec<(Ticket, Claimed)> {
+        let mut state = self.state();
+        let is_overdue = |ticket| holdings.give_back_at([ticket].into_iter()).is_none_or(|due| due <= now);
+        let waiting = mem::take(&mut state.waiting);
+        let (overdue, left): (Vec<_>, Vec<_>) =
+            waiting.into_iter().partition(|(ticket, _)| is_overdue(*ticket));
+        state.waiting = left.into();
+        state.going_back += overdue.len();
+        overdue
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Messages that a watch is giving back; when it is dropped they have gone back, or nobody gives them back any more.
+struct Going<'a> {
+    buffer: &'a Buffer,
+    count: usize,
+}
+
+impl Drop for Going<'_> {
+    fn drop(&mut self) {
+        let waker = {
+            let mut state = self.buffer.state();
+            state.going_back -= self.count;
+            state.wants_them_back.take()
+        };
+        waker.into_iter().for_each(Waker::wake);
+    }
+}
