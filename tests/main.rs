@@ -5,7 +5,7 @@ use std::{process::ExitCode, sync::Arc};
 use claimstream_tests::{
     Server, Suite, callers, cancellation, disputes, error_kinds, failover, fences, few_connections, guarded,
     inbox, invariants, locks, many_queues, missing_table, model, openings, outages, outbox_view, pages,
-    passing_errors, resting, runtimes, sagas, set_back, shared_writes, tcc, upkeep,
+    passing_errors, resting, runtimes, sagas, set_back, shared_writes, slow, tcc, upkeep,
     venue::{SeaOrmVenue, Venues},
     wakeups,
 };
@@ -62,6 +62,7 @@ fn everything(environment: impl Fn(&str) -> Option<String> + Copy) -> Suite {
     shared_writes::add_to(&mut suite, environment);
     resting::add_to(&mut suite, environment);
     set_back::add_to(&mut suite, environment);
+    slow::add_to(&mut suite, environment);
     few_connections::add_to(&mut suite, environment);
     many_queues::add_to(&mut suite, environment);
     missing_table::add_to(&mut suite, environment);

@@ -55,6 +55,7 @@ mod server_stage;
 mod servers;
 pub mod set_back;
 pub mod shared_writes;
+pub mod slow;
 mod stage;
 pub mod statement;
 mod suite;

@@ -2,7 +2,7 @@ use std::{
     io,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -17,12 +17,14 @@ use tokio::{
 };
 
 /// A wire to a server that can lose the answer to a commit, or to a statement that has changed something and commits
-/// itself, with the connections that are open then; and that can answer statements with an error of its own, as proxies do.
+/// itself, with the connections that are open then; that can answer statements with an error of its own, as proxies do; and
+/// that can be slow.
 pub(crate) struct Wire {
     pub(crate) url: String,
     pub(crate) cut_after_commit: Arc<AtomicBool>,
     pub(crate) cut_after_change: Arc<AtomicBool>,
     refusal: Arc<Refusal>,
+    delay: Arc<AtomicU64>,
     server: Arc<Mutex<String>>,
     breaks: broadcast::Sender<()>,
 }
@@ -33,22 +35,34 @@ impl Wire {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let url = url.replace(&server, &listener.local_addr()?.to_string());
         let [cut_after_commit, cut_after_change] = [(); 2].map(|()| Arc::<AtomicBool>::default());
-        let refusal = Arc::<Refusal>::default();
+        let (refusal, delay) = (Arc::<Refusal>::default(), Arc::<AtomicU64>::default());
         let switches = Switches {
             commit: cut_after_commit.clone(),
             change: cut_after_change.clone(),
             refusal: refusal.clone(),
+            delay: delay.clone(),
         };
         let server = Arc::new(Mutex::new(server));
         let (breaks, _) = broadcast::channel(8);
         tokio::spawn(serve(listener, server.clone(), breaks.clone(), switches));
-        Ok(Self { url, cut_after_commit, cut_after_change, refusal, server, breaks })
+        Ok(Self { url, cut_after_commit, cut_after_change, refusal, delay, server, breaks })
     }
 
     /// Leads to the server of this URL from now on; connections that are open break.
     pub(crate) fn lead_to(&self, url: &str) {
         *self.server.lock().unwrap_or_else(PoisonError::into_inner) = place(url);
         let _ = self.breaks.send(());
+    }
+
+    /// Leads nowhere from now on; connections that are open break.
+    pub(crate) fn lead_nowhere(&self) {
+        // Nobody listens on the port of the multiplexer of TCP services.
+        self.lead_to("mysql://nobody@127.0.0.1:1/nothing");
+    }
+
+    /// Passes each piece of an answer on so much later from now on.
+    pub(crate) fn answer_after(&self, delay: Duration) {
+        self.delay.store(delay.as_millis() as u64, Ordering::SeqCst);
     }
 
     /// Answers every statement with this error from now on.
@@ -96,6 +110,8 @@ struct Switches {
     commit: Arc<AtomicBool>,
     change: Arc<AtomicBool>,
     refusal: Arc<Refusal>,
+    /// In milliseconds.
+    delay: Arc<AtomicU64>,
 }
 
 async fn serve(
@@ -163,7 +179,7 @@ async fn requests(
 async fn answers(
     mut from: OwnedReadHalf,
     mut to: OwnedWriteHalf,
-    Switches { change, .. }: &Switches,
+    Switches { change, delay, .. }: &Switches,
     committing: &AtomicBool,
     mut refusals: mpsc::UnboundedReceiver<Vec<u8>>,
 ) -> bool {
@@ -184,6 +200,10 @@ async fn answers(
         }
         if is_answer_to_change(answer) && change.swap(false, Ordering::SeqCst) {
             return true;
+        }
+        let delay = delay.load(Ordering::SeqCst);
+        if delay > 0 {
+            tokio::time::sleep(Duration::from_millis(delay)).await;
         }
         if to.write_all(answer).await.is_err() {
             return false;

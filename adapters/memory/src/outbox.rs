@@ -136,7 +136,12 @@ impl Outbox {
         now: Timestamp,
     ) -> Result<Settled, IllegalTransition> {
         State::Leased.next(settlement.disposition.event())?;
-        let Some(mut row) = self.take_if_held(&settlement.receipt) else { return Ok(Settled::Superseded) };
+        let Some(mut row) = self.take_if_held(&settlement.receipt) else {
+            if settlement.disposition == Disposition::Returned {
+                self.take_back(&settlement.receipt, now);
+            }
+            return Ok(Settled::Superseded);
+        };
         match &settlement.disposition {
             Disposition::Done { .. } => {}
             Disposition::Retry { after: delay, reason } => {
@@ -158,6 +163,19 @@ impl Outbox {
         let renewed = row.receipt(receipt.claim);
         self.insert(row);
         Renewed::Extended(renewed)
+    }
+
+    /// Takes back the attempt that was counted for a claim when the next claim took its message, once, while that holds it.
+    fn take_back(&mut self, receipt: &Receipt, now: Timestamp) {
+        let Some(row) = self.rows.get_mut(&receipt.message) else { return };
+        let is_next = row.claim.is_some_and(|claim| claim != receipt.claim)
+            && row.message.queue == receipt.queue
+            && row.claimed_from.as_micros() == receipt.locator.0
+            && row.available_at > now;
+        if is_next && row.attempts > 1 {
+            row.attempts -= 1;
+            row.claimed_from = before(row.claimed_from);
+        }
     }
 
     /// The fence: takes a row out only for the claim that took it last.
@@ -229,6 +247,11 @@ impl Outbox {
             stray: 0,
         }
     }
+}
+
+/// A microsecond earlier, so that an attempt is not taken back twice.
+fn before(moment: Timestamp) -> Timestamp {
+    Timestamp::from_micros(moment.as_micros() - 1).unwrap_or(moment)
 }
 
 impl Row {

@@ -55,6 +55,7 @@ mod statements;
 mod step_ledger;
 mod strategy;
 mod sweep;
+mod take_back;
 mod takings;
 mod transaction;
 mod twins;

@@ -65,6 +65,7 @@ async fn settle(store: &Arc<Store>, settlements: &[Settlement]) -> Result<Vec<Se
             Err(_) if store.failover.heeded(settlements) != heeded => {}
             Err(error) => return Err(error),
             Ok(settled) => {
+                store.take_back(&heeded, &settled).await;
                 let pairs = settlements.iter().zip(heeded.iter()).zip(settled);
                 return Ok(pairs
                     .map(|((one, heeded), settled)| if one == heeded { settled } else { Settled::Superseded })

@@ -43,9 +43,9 @@ macro_rules! statements {
 statements! {
     both:
         claim_take, claim_read, body_read, peek, instance,
-        settle_done, settle_done_whole, settle_retry, settle_return, settle_dead, settle_find, settle_trace,
+        settle_done, settle_done_whole, settle_retry, settle_return, settle_uncount, settle_dead, settle_find, settle_trace,
         settle_standing, renew,
-        lease_peek, lease_insert, lease_write, lease_prove, lease_token, lease_over, lease_end, lease_read, lease_read_on, lease_charge, lease_count, lease_done,
+        lease_peek, lease_insert, lease_write, lease_prove, lease_token, lease_over, lease_end, lease_read, lease_read_on, lease_charge, lease_count, lease_uncount, lease_done,
         lease_retry, lease_park, lease_dead, lease_held, lease_oldest,
         lock_take, lock_make, lock_read, lock_renew, lock_release, sweep_locks,
         enqueue_dedup, enqueue_dedup_read, enqueue_message, enqueue_queue, enqueue_known, enqueue_discard,

@@ -8,7 +8,7 @@ use claimstream_models::{
 
 /// Two workers of one instance and one of another; for a fault, one message is enough.
 fn one_message(fault: Option<Fault>) -> Lease {
-    Lease { fault, messages: 1, workers: vec![0, 0, 1], mishaps: true, late: 1 }
+    Lease { fault, messages: 1, workers: vec![0, 0, 1], mishaps: true, late: 1, excuses: 1 }
 }
 
 #[test]
@@ -21,7 +21,7 @@ fn ours_three_workers_share_a_message() {
 #[test]
 fn ours_two_workers_share_two_messages() {
     let title = "ours_two_workers_share_two_messages";
-    let lease = Lease { messages: 2, workers: vec![0, 0], ..one_message(None) };
+    let lease = Lease { messages: 2, workers: vec![0, 0], excuses: 0, ..one_message(None) };
     show_that_it_keeps_every_promise(title, &lease, 400_000);
 }
 
@@ -53,6 +53,15 @@ fn s0_f7_attempts_that_count_when_settled_let_a_message_be_tried_for_ever() {
     show_that_it_breaks(
         "s0_f7_attempts_that_count_when_settled_let_a_message_be_tried_for_ever",
         &one_message(Some(Fault::CountedWhenSettled)),
+        "no_handler_is_begun_more_often_than_allowed",
+    );
+}
+
+#[test]
+fn a_slow_table_that_is_excused_each_time_lets_a_message_be_tried_for_ever() {
+    show_that_it_breaks(
+        "a_slow_table_that_is_excused_each_time_lets_a_message_be_tried_for_ever",
+        &one_message(Some(Fault::ExcusedWithoutEnd)),
         "no_handler_is_begun_more_often_than_allowed",
     );
 }

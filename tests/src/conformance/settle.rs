@@ -23,6 +23,8 @@ pub const CLAUSES: &[Clause<Stage>] = clauses!["settle":
     a_release_keeps_the_error_of_the_attempt_before,
     an_expired_claim_that_nobody_took_is_still_settled,
     a_settlement_of_a_lost_claim_is_superseded_and_changes_nothing,
+    what_is_given_back_too_late_is_taken_off_the_count_once,
+    what_is_given_back_too_late_and_then_claimed_twice_is_left_alone,
     an_older_claim_of_the_same_instance_is_superseded,
     a_late_ack_does_not_undo_the_new_holders_ack,
     a_forged_claim_id_is_superseded,
@@ -170,6 +172,41 @@ pub async fn a_settlement_of_a_lost_claim_is_superseded_and_changes_nothing(stag
     for held in &held {
         assert_eq!((held.attempt, stage.rival.ack(held).await), (2, Accepted));
     }
+}
+
+pub async fn what_is_given_back_too_late_is_taken_off_the_count_once(stage: Stage) {
+    stage.enqueue(1).await;
+    for _ in 0..2 {
+        let failed = stage.store.take_one().await;
+        assert_eq!(stage.store.nack(&failed, Duration::from_secs(1), "busy").await, Accepted);
+        stage.advance(Duration::from_secs(1)).await;
+    }
+    let late = stage.store.take_one().await;
+    stage.advance(LEASE).await;
+    let held = stage.rival.take_one().await;
+    assert_eq!((late.attempt, held.attempt), (3, 4));
+    for _ in 0..3 {
+        assert_eq!(stage.store.release(&late).await, Superseded);
+    }
+    assert_eq!(stage.rival.nack(&held, Duration::from_secs(1), "busy").await, Accepted);
+    stage.advance(Duration::from_secs(1)).await;
+    let next = stage.rival.take_one().await;
+    assert_eq!(next.attempt, 4, "three have failed");
+    assert_eq!(stage.rival.ack(&next).await, Accepted);
+}
+
+pub async fn what_is_given_back_too_late_and_then_claimed_twice_is_left_alone(stage: Stage) {
+    stage.enqueue(1).await;
+    let late = stage.store.take_one().await;
+    stage.advance(LEASE).await;
+    let held = stage.rival.take_one().await;
+    assert_eq!(stage.rival.nack(&held, Duration::from_secs(1), "busy").await, Accepted);
+    stage.advance(Duration::from_secs(1)).await;
+    let next = stage.rival.take_one().await;
+    assert_eq!(next.attempt, 3);
+    assert_eq!(stage.store.release(&late).await, Superseded);
+    assert_eq!(stage.rival.nack(&next, Duration::ZERO, "busy").await, Accepted);
+    assert_eq!(stage.rival.take_one().await.attempt, 4);
 }
 
 pub async fn an_older_claim_of_the_same_instance_is_superseded(stage: Stage) {

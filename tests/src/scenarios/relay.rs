@@ -27,6 +27,7 @@ use crate::{
 pub const SCENARIOS: &[Clause<Stage>] = clauses!["scenarios":
     a0_5_a_dead_letter_is_told_in_a_queue_of_its_own,
     a0_8_a_message_that_ends_its_process_each_time_is_dead_in_the_end,
+    a0_8_a_message_that_ends_its_process_each_time_takes_no_other_along,
     a0_8_a_message_that_is_dropped_each_time_holds_nothing_up_and_is_dead_in_the_end,
     a0_8_a_handler_that_hangs_has_failed_its_attempt,
     a1_4_a_consumer_that_stops_pulling_holds_no_more_than_its_prefetch,
@@ -54,6 +55,45 @@ pub async fn a0_8_a_message_that_ends_its_process_each_time_is_dead_in_the_end(s
     assert!(process.next().await.is_none(), "it was handed out a fifth time");
     let dead = stage.store.dead().await;
     assert_eq!(dead.iter().map(|d| d.message.id).collect::<Vec<_>>(), [id]);
+}
+
+pub async fn a0_8_a_message_that_ends_its_process_each_time_takes_no_other_along(stage: Stage) {
+    let sent = stage.enqueue(6).await;
+    let poison = sent[3];
+    let retry = RetryPolicy { max_attempts: 8, ..RetryPolicy::default() };
+    let (mut crashes, mut handled) = (0, Vec::new());
+    // Each process takes all it can get before it has handled anything.
+    'processes: for n in 0..60 {
+        let instance = [&stage.store, &stage.rival][n % 2];
+        let mut process = Process::new(instance, RelayConfig { retry: retry.clone(), ..config(10) });
+        loop {
+            let mut in_hand = Vec::new();
+            while let Some(claim) = process.next_within(Duration::from_secs(6)).await {
+                in_hand.push(claim);
+            }
+            if in_hand.iter().any(|claim| claim.message().id == poison) {
+                crashes += 1;
+                drop((in_hand, process));
+                stage.advance(LEASE).await;
+                continue 'processes;
+            }
+            if in_hand.is_empty() {
+                break;
+            }
+            for claim in in_hand {
+                handled.push(claim.message().id);
+                assert_eq!(process.ack(claim).await, Accepted);
+            }
+        }
+        if !stage.store.dead().await.is_empty() {
+            break;
+        }
+        stage.advance(LEASE).await;
+    }
+    let dead: Vec<_> = stage.store.dead().await.into_iter().map(|dead| dead.message.id).collect();
+    handled.sort();
+    let innocent: Vec<_> = sent.iter().copied().filter(|id| *id != poison).collect();
+    assert_eq!((dead, handled, crashes), (vec![poison], innocent, 8));
 }
 
 pub async fn a0_8_a_message_that_is_dropped_each_time_holds_nothing_up_and_is_dead_in_the_end(stage: Stage) {

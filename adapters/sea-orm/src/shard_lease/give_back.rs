@@ -1,15 +1,20 @@
 use std::{
     collections::HashSet,
+    slice,
     sync::{Arc, Weak},
+    time::Duration,
 };
 
 use claimstream_domain::{Disposition, QueueName, Receipt, Settlement};
 use claimstream_ports::StoreError;
 
-use super::{ahead::Ahead, settle::settle};
-use crate::unit::Store;
+use super::{ahead::Ahead, hold::Footing, line::Place, settle::settle};
+use crate::{held::Held, unit::Store};
 
 const REST: &str = "rest";
+/// How often lease rows that could not be written are written again: for longer than most leases last.
+const AMENDS: u32 = 120;
+const BETWEEN_AMENDS: Duration = Duration::from_millis(500);
 
 /// Gives back what waits in a queue for claims that nobody means to make, and waits for what is on its way back already: the
 /// process may be about to end.
@@ -38,9 +43,50 @@ pub(super) async fn give_back(store: Arc<Store>, receipts: Vec<Receipt>) -> Resu
             store.ground(receipt).await;
         }
     }
-    let places: HashSet<_> = returned.iter().map(|one| (&one.receipt.queue, one.receipt.shard)).collect();
-    places.into_iter().for_each(|(queue, shard)| store.lanes.full(queue, shard));
+    let places: HashSet<Place> =
+        returned.into_iter().map(|one| (one.receipt.queue, one.receipt.shard)).collect();
+    places.iter().for_each(|(queue, shard)| store.lanes.full(queue, *shard));
+    if given_back.is_err() {
+        store.runtime.spawn(amend(Arc::downgrade(&store), places));
+    }
     given_back.map(drop)
+}
+
+/// Writes lease rows as our books stand, as soon as the store is back. Another instance that takes a shard over believes the row,
+/// and would count an attempt for what nobody had in hand.
+async fn amend(store: Weak<Store>, mut places: HashSet<Place>) {
+    for _ in 0..AMENDS {
+        tokio::time::sleep(BETWEEN_AMENDS).await;
+        let Some(store) = store.upgrade() else { return };
+        for place in places.clone() {
+            let (writing, here) = (Arc::clone(&store), place.clone());
+            let write = async move { writing.write_books(&here).await };
+            if store.detached(REST, write).await.is_ok() {
+                places.remove(&place);
+            }
+        }
+        if places.is_empty() {
+            return;
+        }
+    }
+    tracing::warn!(places = places.len(), "lease rows tell of messages that nobody has in hand");
+}
+
+impl Store {
+    /// Writes a lease row as our books stand.
+    async fn write_books(&self, place: &Place) -> Result<(), StoreError> {
+        let on = Held::new(self);
+        let _turn = self.turn(REST, slice::from_ref(place), &on).await?;
+        let (queue, shard) = place;
+        let mut hold = self.holds.books(queue, *shard).await;
+        let written = self.write_claim(&on, &mut hold, false, queue, *shard, &[]).await;
+        match written {
+            Ok(false) => hold.lose(),
+            Err(_) => hold.footing = Footing::Lost,
+            Ok(true) => {}
+        }
+        written.map(drop)
+    }
 }
 
 /// Gives back what has waited for too long, as long as anything waits.

@@ -7,6 +7,8 @@ pub enum Fault {
     FencedByInstance,
     /// S0.F7: an attempt counts when it is settled, so one that kills its worker does not count.
     CountedWhenSettled,
+    /// A worker whose lease ran out for a slow table has the attempt taken back each time.
+    ExcusedWithoutEnd,
     /// S1.F1: the owner of a claimed message is never taken back, and a claim takes only what has no owner.
     NeverReleased,
     /// S1.F5: a settlement shows nothing at all.

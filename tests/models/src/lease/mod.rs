@@ -30,6 +30,8 @@ pub struct Lease {
     pub mishaps: bool,
     /// How many requests of dead workers may be on their way at a time.
     pub late: usize,
+    /// How often a message is excused whose lease ran out under its handler because the table was slow.
+    pub excuses: u8,
 }
 
 /// How often a message is tried in the model.
@@ -52,7 +54,7 @@ impl Protocol for Lease {
 
     fn start(&self) -> State {
         State {
-            rows: vec![Row::enqueued(); self.messages],
+            rows: vec![Row::enqueued(self.excuses); self.messages],
             workers: vec![Worker::Idle; self.workers.len()],
             late: Vec::new(),
         }
@@ -85,7 +87,7 @@ impl Protocol for Lease {
             Promise::always("only_the_newest_claim_is_accepted", |s| !s.rows.iter().any(|row| row.stale)),
             Promise::always("a_claim_is_accepted_once", |s| !s.rows.iter().any(|row| row.doubled)),
             Promise::always("no_handler_is_begun_more_often_than_allowed", |s| {
-                s.rows.iter().all(|row| row.begun <= MAX_ATTEMPTS)
+                s.rows.iter().all(|row| row.begun <= row.allowed)
             }),
             Promise::every_step("what_has_ended_stays_ended", |from, to| {
                 from.rows.iter().zip(&to.rows).all(|(from, to)| !from.has_ended() || from.stands == to.stands)
@@ -150,6 +152,17 @@ impl Lease {
         let mut next = state.clone();
         if self.arrives(&mut next, self.request(worker, message, claim, Wish::Renew)) {
             steps.push((Step::Renews { worker, message }, next));
+        }
+        self.excuses(state, worker, steps);
+    }
+
+    /// A worker believes that the table was too slow for its lease: it drops the handler and wants the attempt taken back.
+    fn excuses(&self, state: &State, worker: usize, steps: &mut Vec<(Step, State)>) {
+        let Worker::Handles { message, claim, .. } = state.workers[worker] else { return };
+        let mut next = state.clone();
+        if next.rows[message].is_excused(self.fault) {
+            next.workers[worker] = self.awaits(worker, message, claim, Event::Release);
+            steps.push((Step::Excuses { worker, message }, next));
         }
     }
 

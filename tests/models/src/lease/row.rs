@@ -14,6 +14,13 @@ pub struct Row {
     /// The instance that holds it, by which only a fault decides.
     owner: Option<u8>,
     attempts: u8,
+    /// The claim whose lapse was counted when the one that holds it came; followed where there are excuses only, or there would
+    /// be too many states.
+    counted_for: Option<u8>,
+    /// How often it was excused, by those who had it.
+    excused: u8,
+    /// How often its handler may be begun, excuses included.
+    pub(super) allowed: u8,
     /// Past: its newest claim, whatever became of it.
     pub(super) newest: Option<u8>,
     /// Past: those claims that anybody still knows of by which something was accepted, a bit for
@@ -33,13 +40,16 @@ const NOW: u8 = 0;
 const LATER: u8 = 1;
 
 impl Row {
-    pub(super) fn enqueued() -> Self {
+    pub(super) fn enqueued(excuses: u8) -> Self {
         Self {
             stands: Stands::Ready,
             available_at: NOW,
             claim: None,
             owner: None,
             attempts: 0,
+            counted_for: None,
+            excused: 0,
+            allowed: MAX_ATTEMPTS + excuses,
             newest: None,
             ended: 0,
             begun: 0,
@@ -70,8 +80,10 @@ impl Row {
 
     /// Leases it by a claim; answers which attempt it is.
     pub(super) fn take(&mut self, claim: u8, instance: u8, fault: Option<Fault>) -> u8 {
+        self.counted_for = None;
         if self.stands == Stands::Leased {
             self.goes(Event::Expire);
+            self.counted_for = self.claim.filter(|_| self.allowed > MAX_ATTEMPTS);
         }
         self.goes(Event::Claim);
         self.available_at = LATER;
@@ -86,7 +98,16 @@ impl Row {
     }
 
     pub(super) fn begin(&mut self) {
-        self.begun = (self.begun + 1).min(MAX_ATTEMPTS + 1);
+        self.begun = (self.begun + 1).min(self.allowed + 1);
+    }
+
+    /// Whether it is excused once more.
+    pub(super) fn is_excused(&mut self, fault: Option<Fault>) -> bool {
+        let excused = MAX_ATTEMPTS + self.excused < self.allowed;
+        if fault != Some(Fault::ExcusedWithoutEnd) {
+            self.excused += u8::from(excused);
+        }
+        excused
     }
 
     /// Does what is wished if the request may still wish it.
@@ -97,6 +118,9 @@ impl Row {
             _ => self.claim == Some(request.claim),
         };
         if !shown || self.stands != Stands::Leased {
+            if request.wish == Wish::Settle(Event::Release) {
+                self.take_back(request.claim);
+            }
             return false;
         }
         match request.wish {
@@ -107,6 +131,15 @@ impl Row {
             }
         }
         true
+    }
+
+    /// Takes back the attempt that was counted for a claim, once, while the claim that came next holds it.
+    fn take_back(&mut self, claim: u8) {
+        let is_held = self.stands == Stands::Leased && self.available_at == LATER;
+        if is_held && self.counted_for == Some(claim) && self.attempts > 1 {
+            self.attempts -= 1;
+            self.counted_for = None;
+        }
     }
 
     fn settle(&mut self, event: Event, fault: Option<Fault>) {
@@ -140,6 +173,7 @@ impl Row {
         self.ended = ended.fold(0, |all, claim| all | bit(new(*claim)));
         self.claim = self.claim.map(&new);
         self.newest = self.newest.map(&new);
+        self.counted_for = self.counted_for.filter(|claim| known.contains(claim)).map(&new);
     }
 }
 

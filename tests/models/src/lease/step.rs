@@ -13,6 +13,7 @@ pub enum Step {
     ClaimUnanswered { worker: usize, message: usize },
     Begins { worker: usize, message: usize },
     Renews { worker: usize, message: usize },
+    Excuses { worker: usize, message: usize },
     Decides { worker: usize, message: usize, event: Event },
     Answered { worker: usize, request: Request, accepted: bool },
     Unanswered { worker: usize, request: Request, accepted: bool },
@@ -41,6 +42,9 @@ impl fmt::Display for Step {
                 write!(f, "worker {worker} begins to handle message {message}")
             }
             Self::Renews { worker, message } => write!(f, "worker {worker} renews message {message}"),
+            Self::Excuses { worker, message } => {
+                write!(f, "worker {worker} finds the table too slow for its lease of message {message}")
+            }
             Self::Decides { worker, message, event } => {
                 write!(f, "worker {worker} wants to {event:?} message {message}")
             }
