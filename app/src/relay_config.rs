@@ -40,7 +40,8 @@ pub struct RelayConfig {
     pub settle_age: Duration,
     /// How long a pipeline's handler may take for one message; 10 minutes. One that takes longer is dropped at its next
     /// `await`, and the attempt has failed. Without it a handler that hangs would keep its message for ever, because its
-    /// lease is renewed while it runs. `Duration::MAX` sets no limit.
+    /// lease is renewed while it runs. `Duration::MAX` sets no limit, which
+    /// an [`Inbox`](crate::inbox::Inbox) refuses.
     ///
     /// A handler that blocks its thread cannot be stopped. A plain stream does not heed it.
     pub handle_timeout: Duration,

@@ -20,20 +20,27 @@ impl StepRetention {
         }
     }
 
-    /// Refuses a time after which a message may still come for its next attempt: its effect would be had twice.
-    pub fn check_against(keep: Duration, retry: &RetryPolicy, lease: Lease) -> Result<(), Invalid> {
+    /// Refuses a time after which a message may still come for its next attempt: its effect would be had twice. `handling` is
+    /// how long a handler may take, while its lease is renewed.
+    pub fn check_against(
+        keep: Duration,
+        retry: &RetryPolicy,
+        lease: Lease,
+        handling: Duration,
+    ) -> Result<(), Invalid> {
         Self::check(keep)?;
-        let horizon = Self::horizon(retry, lease);
+        let horizon = Self::horizon(retry, lease, handling);
         match keep > horizon {
             true => Ok(()),
             false => Err(too_short(keep, horizon, "the retry policy keeps a message coming")),
         }
     }
 
-    /// How long after its first attempt a message may still be tried: every attempt lasts a lease and waits its longest
-    /// delay.
-    pub fn horizon(retry: &RetryPolicy, lease: Lease) -> Duration {
-        lease.duration().saturating_add(retry.cap).saturating_mul(retry.max_attempts)
+    /// How long after its first attempt a message may still be tried: every attempt lasts a lease, or as long as a handler may
+    /// take, and waits its longest delay.
+    pub fn horizon(retry: &RetryPolicy, lease: Lease, handling: Duration) -> Duration {
+        let attempt = lease.duration().max(handling);
+        attempt.saturating_add(retry.cap).saturating_mul(retry.max_attempts)
     }
 }
 
@@ -52,14 +59,18 @@ mod tests {
     #[test]
     fn steps_outlive_every_attempt() {
         let (retry, lease) = (RetryPolicy::default(), Lease::default());
-        assert_eq!(StepRetention::check_against(StepRetention::DEFAULT, &retry, lease), Ok(()));
-        let horizon = StepRetention::horizon(&retry, lease);
+        let short = Duration::from_secs(5);
+        assert_eq!(StepRetention::check_against(StepRetention::DEFAULT, &retry, lease, short), Ok(()));
+        let horizon = StepRetention::horizon(&retry, lease, short);
         assert_eq!(horizon, Duration::from_secs(20 * 330));
-        let refused = StepRetention::check_against(horizon, &retry, lease).unwrap_err();
+        let refused = StepRetention::check_against(horizon, &retry, lease, short).unwrap_err();
         assert_eq!(
             refused.to_string(),
             "step_retention is 1h 50m, it must be longer than 1h 50m, which the retry policy keeps a message coming"
         );
         assert!(StepRetention::check(Duration::from_secs(60)).is_err());
+        let long = Duration::from_secs(600);
+        assert_eq!(StepRetention::horizon(&retry, lease, long), Duration::from_secs(20 * 900));
+        assert!(StepRetention::check_against(StepRetention::DEFAULT, &retry, lease, Duration::MAX).is_err());
     }
 }

@@ -33,7 +33,8 @@ impl<S: PurgeSteps> Inbox<S> {
     ///
     /// Refused if the store forgets what was done while a message may still come again.
     pub fn new(store: Arc<S>, config: &RelayConfig) -> Result<Self, Invalid> {
-        StepRetention::check_against(store.step_retention(), &config.retry, config.lease)?;
+        let RelayConfig { retry, lease, handle_timeout, .. } = config;
+        StepRetention::check_against(store.step_retention(), retry, *lease, *handle_timeout)?;
         Ok(Self { store })
     }
 }
