@@ -130,6 +130,15 @@ mod tests {
     }
 
     #[test]
+    fn a_mock_takes_any_type_of_transaction() {
+        struct Session;
+        let mut store = MockEnqueue::<Session>::new();
+        store.expect_enqueue().returning(|_, messages| Ok(vec![Enqueued::New; messages.len()]));
+        let hint = block_on(store.enqueue_hinted(&Session, &[message("orders")])).unwrap();
+        assert_eq!(hint.enqueued(), [Enqueued::New]);
+    }
+
+    #[test]
     fn a_hint_of_nothing_wakes_nobody() {
         assert_eq!(Hint::of(&[], Vec::new()).queues, []);
     }

@@ -85,13 +85,7 @@ async fn claims_on(venue: &SeaOrmVenue) {
 }
 
 async fn settles_on(venue: &SeaOrmVenue) {
-    let (outbox, queue) = open(venue).await;
-    let (begun, go_on) = (Arc::<AtomicUsize>::default(), Arc::new(Semaphore::new(0)));
-    let running = Running::start(&outbox, &queue, waiting(&begun, &go_on));
-    send(&outbox, &queue).await;
-    until("the handler has begun", || begun.load(Ordering::SeqCst) == 1).await;
-    rename(&outbox, "claimstream_queue", "claimstream_away").await;
-    go_on.add_permits(1);
+    let (outbox, running, begun) = handled_meanwhile(venue).await;
     until("claims fail", || fails(&running.monitor, 3)).await;
     rename(&outbox, "claimstream_away", "claimstream_queue").await;
     until("claims are answered", || matches!(running.monitor.state(), PipelineState::Running)).await;
@@ -101,6 +95,14 @@ async fn settles_on(venue: &SeaOrmVenue) {
 
 /// The queue stays away: what was handled cannot be settled, and the lease is longer than this trial may take.
 async fn ends_after_its_drain_time(venue: &SeaOrmVenue) {
+    let (_outbox, running, _) = handled_meanwhile(venue).await;
+    until("claims fail", || fails(&running.monitor, 1)).await;
+    let report = running.stop().await;
+    assert_eq!((report.claimed, report.unsettled), (1, 1));
+}
+
+/// A pipeline whose one handler ends when the queue is away, and how many handlers have begun.
+async fn handled_meanwhile(venue: &SeaOrmVenue) -> (SeaOrmOutbox, Running, Arc<AtomicUsize>) {
     let (outbox, queue) = open(venue).await;
     let (begun, go_on) = (Arc::<AtomicUsize>::default(), Arc::new(Semaphore::new(0)));
     let running = Running::start(&outbox, &queue, waiting(&begun, &go_on));
@@ -108,9 +110,7 @@ async fn ends_after_its_drain_time(venue: &SeaOrmVenue) {
     until("the handler has begun", || begun.load(Ordering::SeqCst) == 1).await;
     rename(&outbox, "claimstream_queue", "claimstream_away").await;
     go_on.add_permits(1);
-    until("claims fail", || fails(&running.monitor, 1)).await;
-    let report = running.stop().await;
-    assert_eq!((report.claimed, report.unsettled), (1, 1));
+    (outbox, running, begun)
 }
 
 /// Counts each message and waits for a permit.

@@ -382,7 +382,10 @@ impl<'a, C: Singly> Claiming<'a, C> {
         self.on.let_go();
         let count = unreadable.len();
         match self.store.settle(&unreadable).await {
-            Ok(_) => tracing::error!(count, "messages that cannot be read went to the dead letters"),
+            Ok(_) => {
+                tracing::error!(count, "messages that cannot be read went to the dead letters");
+                told(&unreadable);
+            }
             // They come back when their lease ends.
             Err(error) => tracing::error!(count, %error, "messages cannot be read"),
         }
@@ -452,6 +455,13 @@ impl Store {
             found.first().ok_or_else(|| corrupt(operation, "the server did not tell the time"))?.int(0)?;
         self.clock.note(now, asked);
         Ok(now)
+    }
+}
+
+/// Says which messages have become dead letters, in the words of a relay, which has not seen them.
+pub(crate) fn told(unreadable: &[Settlement]) {
+    for Settlement { receipt, .. } in unreadable {
+        tracing::warn!(queue = %receipt.queue, message_id = %receipt.message, class = "unreadable", "dead letter");
     }
 }
 

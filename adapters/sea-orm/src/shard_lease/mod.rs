@@ -46,7 +46,7 @@ use self::{
 use crate::{
     args::{Args, bytes},
     body::inline,
-    claim::given_up,
+    claim::{given_up, told},
     clock::micros,
     held::Held,
     sql::Sql,
@@ -88,6 +88,9 @@ pub(crate) async fn claim(store: &Arc<Store>, request: ClaimRequest) -> Result<V
     if !unreadable.is_empty() {
         let buried = settle(store, &unreadable).await;
         tracing::error!(count = unreadable.len(), buried = buried.is_ok(), "unreadable messages");
+        if buried.is_ok() {
+            told(&unreadable);
+        }
     }
     match ended {
         Err(error) if !taken.is_empty() => tracing::warn!(%error, "claim cut short"),
