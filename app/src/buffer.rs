@@ -6,12 +6,12 @@ use std::{
     time::Duration,
 };
 
-use claimstream_domain::{Claimed, Verdict};
+use claimstream_domain::Claimed;
 use claimstream_ports::Timer;
 use futures::future::join_all;
 
 use crate::{
-    Claim,
+    hold::Hold,
     holdings::{Holdings, Ticket},
     settler::Settler,
 };
@@ -101,9 +101,9 @@ impl Buffer {
         if !overdue.is_empty() {
             tracing::debug!(queue = %settler.queue, count = overdue.len(), "given back before their leases end");
         }
-        let back = overdue.into_iter().map(|(ticket, claimed)| {
-            Claim::new(Arc::clone(settler), ticket, claimed).settle(Verdict::Release)
-        });
+        let back = overdue
+            .into_iter()
+            .map(|(ticket, claimed)| Hold::new(Arc::clone(settler), ticket, &claimed).give_back());
         // What went wrong is in the trace of the settlement.
         join_all(back).await;
     }

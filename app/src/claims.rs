@@ -160,6 +160,7 @@ impl Claims {
         self.chores.clear();
         self.partings.clear();
         self.buffer = Arc::default();
+        self.settler.holdings.let_all_go();
         self.rested = true;
     }
 
@@ -320,6 +321,7 @@ impl Claims {
     }
 
     fn settle(&mut self, ticket: Ticket, claimed: Claimed, verdict: Verdict, class: DeadLetterClass) {
+        self.hand_out(ticket);
         let chore = self.ending(ticket, claimed, verdict, class);
         self.chores.push(chore);
     }
@@ -332,7 +334,6 @@ impl Claims {
         verdict: Verdict,
         class: DeadLetterClass,
     ) -> BoxFuture<'static, Result<bool, RelayError>> {
-        self.hand_out(ticket);
         let release = verdict == Verdict::Release;
         let (_, hold) = Claim::new(Arc::clone(&self.settler), ticket, claimed).into_parts();
         let settled = hold.settle_as(verdict, class);

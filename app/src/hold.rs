@@ -46,18 +46,34 @@ impl Hold {
         self.settle_as(verdict, class).await
     }
 
+    /// Gives the message back, with nobody to wait for it. The store is asked for a lease longer than the claim lasts, because
+    /// the attempt is taken back later as well.
+    pub(crate) async fn give_back(self) -> Result<Settled, RelayError> {
+        let longer = self.settler.setup.config.lease.duration();
+        self.end(Verdict::Release, DeadLetterClass::Failed, longer).await
+    }
+
     /// Ends the claim as `verdict` says; `class` is told if that makes the message a dead letter.
     pub(crate) async fn settle_as(
+        self,
+        verdict: Verdict,
+        class: DeadLetterClass,
+    ) -> Result<Settled, RelayError> {
+        self.end(verdict, class, Duration::ZERO).await
+    }
+
+    async fn end(
         mut self,
         verdict: Verdict,
         class: DeadLetterClass,
+        longer: Duration,
     ) -> Result<Settled, RelayError> {
         let policy = &self.settler.setup.config.retry;
         let disposition = decide(verdict, self.attempt, policy, self.message.seed(self.attempt));
         let event = disposition.event();
         let (receipt, deadline) = loop {
             match self.settler.holdings.begin_settling(self.ticket) {
-                Turn::Settle(receipt, deadline) => break (receipt, deadline),
+                Turn::Settle(receipt, deadline) => break (receipt, deadline.saturating_add(longer)),
                 // Its outcome is in the books before we look again.
                 Turn::After(renewal) => drop(renewal.await),
                 Turn::Lost(receipt) if disposition == Disposition::Returned => {

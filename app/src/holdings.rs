@@ -210,6 +210,14 @@ impl Holdings {
         true
     }
 
+    /// Forgets all claims, because nobody waits for any of them any longer.
+    pub(crate) fn let_all_go(&self) {
+        let all: Vec<Ticket> = self.books().held.keys().copied().collect();
+        all.into_iter().for_each(|ticket| {
+            self.let_go(ticket);
+        });
+    }
+
     /// Begins a renewal of those claims that `wanted` names and that nobody is renewing, settling or known to have lost;
     /// `None` if there are none.
     pub(crate) fn begin_renewal(

@@ -7,7 +7,7 @@ use std::{
 use claimstream_domain::{
     ByteBudget, ClaimId, ClaimRequest, Claimed, Disposition, Found, Next, Pace, QueueName, Settlement,
 };
-use claimstream_ports::{Settlements, StoreError, Wakeup};
+use claimstream_ports::{StoreError, Wakeup};
 use futures::{
     FutureExt,
     future::{BoxFuture, Either, select},
@@ -70,17 +70,14 @@ async fn claimed_within(
     match select(call, setup.timer.sleep(bound)).await {
         Either::Left((answer, _)) => answer,
         Either::Right(((), late)) => {
-            let settlements = Arc::clone(&setup.settlements);
-            setup.timer.run_beside(give_back_late(settlements, late).boxed());
+            setup.timer.run_beside(give_back_late(Arc::clone(&setup), late).boxed());
             Err(setup.unanswered(bound, "claim"))
         }
     }
 }
 
-async fn give_back_late(
-    settlements: Arc<dyn Settlements>,
-    late: impl Future<Output = Result<Vec<Claimed>, StoreError>>,
-) {
+/// Gives back what a call brings that nobody waits for any more; a store that is away is asked for a lease.
+async fn give_back_late(setup: Arc<Setup>, late: impl Future<Output = Result<Vec<Claimed>, StoreError>>) {
     let claims = late.await.unwrap_or_default();
     let returned =
         |claimed: Claimed| Settlement { receipt: claimed.receipt, disposition: Disposition::Returned };
@@ -88,8 +85,17 @@ async fn give_back_late(
     if returned.is_empty() {
         return;
     }
-    let given_back = settlements.settle(&returned).await;
-    tracing::warn!(count = returned.len(), given_back = given_back.is_ok(), "claimed too late");
+    let (end, mut pace) = (setup.timer.now() + setup.config.lease.duration(), Pace::default());
+    loop {
+        let given_back = setup.settlements.settle(&returned).await;
+        tracing::warn!(count = returned.len(), given_back = given_back.is_ok(), "claimed too late");
+        if given_back.is_ok() || setup.timer.now() >= end {
+            return;
+        }
+        let wait;
+        (pace, wait) = setup.wait_after_failure(pace);
+        setup.timer.sleep(wait).await;
+    }
 }
 
 /// A claim call under way.

@@ -7,8 +7,9 @@ use crate::{Claims, PipelineMonitor, PipelineReport, RelayError, run::Run};
 /// Hands the messages of one queue to a [`Handler`] and settles each as its verdict says.
 ///
 /// Everything happens inside the one future of [`run_until`](Self::run_until): claims, handlers, renewals of what is
-/// running or waiting, settlements in batches, and the shutdown. Nothing is spawned; a handler that wants a thread of
-/// its own spawns its work and waits for it.
+/// running or waiting, settlements in batches, and the shutdown. Only messages that have
+/// waited for too long go back beside it, by [`Timer::run_beside`](crate::Timer::run_beside). A handler that wants a thread of its own
+/// spawns its work and waits for it.
 ///
 /// * At most [`concurrency`](Self::concurrency) handlers run at once.
 /// * A handler is not started after its claim's deadline. It is dropped when the lease is lost or the deadline passes

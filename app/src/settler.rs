@@ -86,7 +86,7 @@ impl Settler {
     /// Takes back the attempt that was, or will be, counted for a claim that was lost.
     pub(crate) async fn take_back(&self, ticket: Ticket, receipt: Option<Receipt>) {
         let Some(receipt) = receipt else { return };
-        let deadline = self.setup.timer.now() + self.setup.config.lease.renew_after();
+        let deadline = self.setup.timer.now() + self.setup.config.lease.duration();
         // The books know nothing of it any more; what went wrong is in the trace.
         let settlement = Settlement { receipt, disposition: Disposition::Returned };
         let attempt = Attempted { attempt: 0, class: DeadLetterClass::Failed };

@@ -3,7 +3,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use claimstream::{
     ClaimId, Claimed, Lease, LockingStrategy, QueueName, Receipt, Renewed, Settled, Settlement, Settlements,
-    StoreError, domain::ClaimRequest,
+    StoreError, StoreErrorKind, domain::ClaimRequest,
 };
 use futures::channel::oneshot;
 
@@ -58,6 +58,13 @@ impl SlowStore {
         settlements
     }
 
+    /// Takes the oldest settle call's settlements and answers that the store is away.
+    pub fn be_away(&self) -> Vec<Settlement> {
+        let (settlements, answer) = self.0.lock().unwrap().settles.remove(0);
+        drop(answer);
+        settlements
+    }
+
     /// Answers the oldest renew call.
     pub fn renewed(&self, answer: impl FnMut(Receipt) -> Renewed) {
         let (receipts, reply) = self.0.lock().unwrap().renewals.remove(0);
@@ -84,7 +91,8 @@ impl Settlements for SlowStore {
     async fn settle(&self, settlements: &[Settlement]) -> Result<Vec<Settled>, StoreError> {
         let (answer, answered) = oneshot::channel();
         self.0.lock().unwrap().settles.push((settlements.to_vec(), answer));
-        Ok(answered.await.unwrap())
+        let away = |_| StoreError::new(StoreErrorKind::Unavailable, "settle", "the store is away");
+        answered.await.map_err(away)
     }
 
     async fn renew(&self, receipts: &[Receipt], _: Lease) -> Result<Vec<Renewed>, StoreError> {

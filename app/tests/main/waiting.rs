@@ -5,8 +5,8 @@ use std::{
     time::Duration,
 };
 
-use claimstream::{Claim, Disposition, Relay, RelayConfig, Renewed, Verdict, handler_fn};
-use futures::{StreamExt, future::pending};
+use claimstream::{Claim, Disposition, Relay, RelayConfig, Renewed, RetryPolicy, Timer, Verdict, handler_fn};
+use futures::{FutureExt, StreamExt, channel::oneshot, future::pending};
 
 use crate::{
     play::{Answer, Bench, Play, id, returned},
@@ -183,4 +183,89 @@ fn who_keeps_a_suspect_for_longer_than_its_lease_holds_nobody_up() {
     assert_eq!((in_hand.lock().unwrap().len(), store.waiting().0), (2, 0));
     bench.pass(&timer, Duration::from_secs(2));
     assert_eq!(store.waiting().0, 1);
+}
+
+#[test]
+fn many_suspects_come_one_after_another_without_a_wait() {
+    const SUSPECTS: u128 = 30;
+    let (store, timer, mut bench) = (SlowStore::default(), VirtualTimer::default(), Bench::default());
+    let retry = RetryPolicy { max_attempts: 2, ..RetryPolicy::default() };
+    let relay =
+        Relay::new(Arc::new(store.clone()), timer.clone(), RelayConfig { retry, ..RelayConfig::default() });
+    let handler = handler_fn(|_| async { Verdict::ack() });
+    let pipeline = relay.pipeline("orders", handler).unwrap();
+    let _running = bench.start(pipeline.run_until(pending()));
+    let began = timer.now();
+    for first in 1..=SUSPECTS {
+        while store.waiting().0 == 0 {
+            bench.pass(&timer, Duration::from_millis(10));
+        }
+        store.bring_cut_off((first..=SUSPECTS).map(|n| (n, 2)));
+        for _ in 0..5 {
+            bench.pass(&timer, Duration::from_millis(5));
+            while store.waiting().1 > 0 {
+                store.accept();
+            }
+        }
+    }
+    let took = timer.now() - began;
+    assert!(took < Duration::from_secs(6), "{took:?} for {SUSPECTS} suspects");
+}
+
+#[test]
+fn what_waits_for_a_slow_consumer_goes_back_though_the_store_is_away_until_its_lease_has_ended() {
+    let (store, timer, mut bench) = (SlowStore::default(), VirtualTimer::default(), Bench::default());
+    let relay = Relay::new(Arc::new(store.clone()), timer.clone(), RelayConfig::default());
+    let mut claims = relay.claims("orders").unwrap();
+    let task = bench.start(async move { (claims.next().await.unwrap().unwrap(), claims) });
+    bench.settle();
+    store.bring([1, 2]);
+    bench.settle();
+    let kept = task.take().unwrap();
+    run_beside(&bench, &timer);
+    for _ in 0..32 {
+        bench.pass(&timer, Duration::from_secs(1));
+        while store.waiting().1 > 0 {
+            assert_eq!(returned(&store.be_away()), [id(2)]);
+        }
+    }
+    bench.pass(&timer, Duration::from_secs(5));
+    assert_eq!(store.waiting().1, 1, "it has not been given up");
+    assert_eq!(returned(&store.accept()), [id(2)]);
+    drop(kept);
+}
+
+#[test]
+fn what_is_claimed_too_late_goes_back_though_the_store_is_away_for_a_moment() {
+    let (store, timer, mut bench) = (SlowStore::default(), VirtualTimer::default(), Bench::default());
+    let relay = Relay::new(Arc::new(store.clone()), timer.clone(), RelayConfig::default());
+    let mut claims = relay.claims("orders").unwrap();
+    let _waiting = bench.start(async move { claims.next().await.is_some() });
+    bench.pass(&timer, Duration::from_secs(29));
+    run_beside(&bench, &timer);
+    store.bring([1]);
+    bench.settle();
+    assert_eq!(returned(&store.be_away()), [id(1)]);
+    bench.pass(&timer, Duration::from_secs(5));
+    assert_eq!(returned(&store.accept()), [id(1)]);
+}
+
+#[test]
+fn a_report_counts_what_was_on_its_way_back_when_the_pipeline_gave_up() {
+    let (store, timer, mut bench) = (SlowStore::default(), VirtualTimer::default(), Bench::default());
+    let relay = Relay::new(Arc::new(store.clone()), timer.clone(), RelayConfig::default());
+    let handler = handler_fn(|_| pending::<Verdict>());
+    let pipeline = relay.pipeline("orders", handler).unwrap().concurrency(1);
+    let (stop, stopped) = oneshot::channel::<()>();
+    let run = bench.start(pipeline.run_until(stopped.map(drop)));
+    bench.settle();
+    store.bring([1, 2]);
+    bench.settle();
+    run_beside(&bench, &timer);
+    bench.pass(&timer, Duration::from_secs(21));
+    stop.send(()).unwrap();
+    let report = bench.finish(&timer, run).unwrap();
+    assert_eq!(report.claimed, 2);
+    let ended = report.acked + report.nacked + report.buried + report.released + report.superseded;
+    assert_eq!(ended + report.unsettled, 2, "{report:?}");
 }
