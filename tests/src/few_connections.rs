@@ -6,7 +6,7 @@ use std::{
         Arc,
         atomic::{AtomicU32, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use claimstream::{
@@ -14,7 +14,7 @@ use claimstream::{
     inbox::{Consumer, Inbox},
 };
 use claimstream_domain::{Disposition, Lease, NewMessage, Renewed, Settled, StepResult};
-use claimstream_ports::{DistributedLock, LockingStrategy, StoreErrorKind};
+use claimstream_ports::{DistributedLock, LockingStrategy, Observe, StoreErrorKind};
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
 use claimstream_tokio::TokioTimer;
 use futures::future::{join_all, try_join_all};
@@ -39,12 +39,30 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
                 continue;
             }
             let name = |what: &str| format!("{}::{strategy}::few_connections::{what}", server.name);
-            let (url, held, slow) = (url.clone(), url.clone(), url.clone());
+            let [plain, held, slow, refused, hurried] = std::array::from_fn(|_| url.clone());
             suite.add_async_trial(&name("two_are_enough_for_many"), async move {
-                are_enough_for_many(&SeaOrmVenue::server(server.name, &url, strategy)).await;
+                are_enough_for_many(&SeaOrmVenue::server(server.name, &plain, strategy)).await;
             });
             suite.add_async_trial(&name(OWN_ONES), async move {
                 callers_hold_all(&SeaOrmVenue::server(server.name, &held, strategy)).await;
+            });
+            if strategy == "shard_lease" {
+                let used_up = url.clone();
+                suite.add_async_trial(
+                    &name("a_long_wait_for_a_connection_is_no_outage_of_the_server"),
+                    async move {
+                        waits_for_long(&SeaOrmVenue::server(server.name, &used_up, strategy)).await;
+                    },
+                );
+            }
+            suite.add_async_trial(
+                &name("a_lock_that_is_refused_is_asked_about_with_empty_hands"),
+                async move {
+                    asks_with_empty_hands(&SeaOrmVenue::server(server.name, &refused, strategy)).await;
+                },
+            );
+            suite.add_async_trial(&name("who_waits_at_the_pool_is_passed_by_nobody_for_long"), async move {
+                takes_turns_at_the_pool(&SeaOrmVenue::server(server.name, &hurried, strategy)).await;
             });
             suite.add_async_trial(
                 &name("handlers_that_outlast_their_leases_and_outnumber_connections_have_each_message_once"),
@@ -85,6 +103,80 @@ async fn callers_hold_all(venue: &SeaOrmVenue) {
     assert_eq!(begun.kind(), StoreErrorKind::Transient, "{begun}");
     assert!(begun.to_string().contains("max_connections"), "{begun}");
     drop(held);
+}
+
+/// A server that takes no writes refuses to take a lock. What became of it is asked on a connection of the pool, which has one
+/// left: the one that the attempt was made on.
+async fn asks_with_empty_hands(venue: &SeaOrmVenue) {
+    let url = venue.fresh_database().await.expect("a database");
+    let patience = Duration::from_secs(8);
+    let options = OpenOptions { relay_connections: 2, acquire_timeout: patience, ..venue.options() };
+    let outbox = SeaOrmOutbox::open(&url, options).await.expect("open");
+    let trigger = "CREATE TRIGGER refused BEFORE INSERT ON claimstream_lock FOR EACH ROW \
+                   SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1290, MESSAGE_TEXT = 'running with --read-only'";
+    outbox.connection().execute_unprepared(trigger).await.expect("a trigger");
+    let busy = outbox.relay_connection().begin().await.expect("all but one");
+    let begun = Instant::now();
+    let lease = Lease::new(LEASE).expect("a lease");
+    let refused = outbox.try_acquire("a lock", lease).await.expect_err("nothing can be written");
+    let took = begun.elapsed();
+    assert_eq!(refused.kind(), StoreErrorKind::Unavailable, "{refused}");
+    assert!(refused.to_string().contains("read-only"), "{refused}");
+    assert!(took < patience, "it held a connection and waited for another: {took:?}");
+    drop(busy);
+}
+
+/// Somebody has all connections of the outbox's own. A claim waits for one as long as it was configured to, and says so.
+async fn waits_for_long(venue: &SeaOrmVenue) {
+    let url = venue.fresh_database().await.expect("a database");
+    let patience = Duration::from_secs(22);
+    let options = OpenOptions { relay_connections: 2, acquire_timeout: patience, ..venue.options() };
+    let outbox = SeaOrmOutbox::open(&url, options).await.expect("open");
+    let instance = Instance::new(1, Ports::of(outbox.clone()), Stage::fresh_queue(), 1);
+    let all = try_join_all((0..2).map(|_| outbox.relay_connection().begin())).await.expect("all of them");
+    let begun = Instant::now();
+    let refused = outbox.claim(&instance.request(1, LEASE)).await.expect_err("there is no connection");
+    let took = begun.elapsed();
+    assert!(took >= patience, "given up after {took:?}: {refused}");
+    assert_eq!(refused.kind(), StoreErrorKind::Unavailable, "{refused}");
+    drop(all);
+    assert!(outbox.claim(&instance.request(1, LEASE)).await.expect("an answer").is_empty());
+}
+
+/// Twice as many hurry from one call to the next as there are connections, and each gets about as much done; so does a call
+/// that asks the pool itself.
+async fn takes_turns_at_the_pool(venue: &SeaOrmVenue) {
+    const POOL: u32 = 4;
+    let url = venue.fresh_database().await.expect("a database");
+    let outbox = SeaOrmOutbox::open(&url, OpenOptions { relay_connections: POOL, ..venue.options() });
+    let outbox = outbox.await.expect("open");
+    let lease = Lease::new(LEASE).expect("a lease");
+    let until = Instant::now() + Duration::from_secs(4);
+    let hurries = (0..2 * POOL).map(|n| {
+        let outbox = outbox.clone();
+        tokio::spawn(async move {
+            let (mut count, mut longest) = (0_u32, Duration::ZERO);
+            while Instant::now() < until {
+                let begun = Instant::now();
+                outbox.try_acquire(&format!("lock {n}"), lease).await.expect("an answer");
+                (count, longest) = (count + 1, longest.max(begun.elapsed()));
+            }
+            (count, longest)
+        })
+    });
+    let hurries: Vec<_> = hurries.collect();
+    let (mut asked, mut longest) = (0, Duration::ZERO);
+    while Instant::now() < until {
+        let begun = Instant::now();
+        outbox.observe().await.expect("an answer");
+        (asked, longest) = (asked + 1, longest.max(begun.elapsed()));
+    }
+    let done: Vec<_> = join_all(hurries).await.into_iter().map(|done| done.expect("no panic")).collect();
+    eprintln!("calls and the longest of them: {done:?}; through the pool: {asked}, {longest:?}");
+    let counts = || done.iter().map(|(count, _)| *count);
+    let (fewest, most) = (counts().min().unwrap_or_default(), counts().max().unwrap_or_default());
+    assert!(fewest * 5 > most, "some were passed by: {done:?}");
+    assert!(longest < Duration::from_secs(2), "a call through the pool waited for {longest:?}");
 }
 
 /// As few connections for callers as an outbox takes, and a short wait for one.

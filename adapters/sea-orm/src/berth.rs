@@ -14,11 +14,13 @@ use crate::{held::Commits, outage::Outage};
 /// Connections that claims and settlements keep at hand: every return to the pool costs two round trips.
 ///
 /// Only one whose statements were all answered well, and that is in no transaction, is kept. One that nobody has asked for
-/// in the last seconds goes back to the pool, as does one from before an outage.
+/// in the last seconds goes back to the pool, as does one from before an outage. Nobody is passed by for long who waits at
+/// the pool: while one of those waits who might be served from here, all go back, and as long as the pool has none left, one
+/// goes back now and then for those who are not seen from here.
 pub(crate) struct Berth {
     quay: Arc<Quay>,
     most: usize,
-    /// How many wait for a connection of the pool; meanwhile nothing is kept.
+    /// How many are known to wait for a connection of the pool; meanwhile nothing is kept.
     wanted: AtomicUsize,
 }
 
@@ -37,6 +39,8 @@ struct Quay(Mutex<Moorings>);
 #[derive(Default)]
 struct Moorings {
     moored: Vec<Moored>,
+    /// When one went back for the last time because the pool had none left.
+    spared: Option<Instant>,
     /// Whether a task looks after what is moored.
     tended: bool,
 }
@@ -51,6 +55,8 @@ impl Berth {
     /// Below this many connections the pool has none to spare.
     const LEAST_POOL: u32 = 4;
     const FRESH_FOR: Duration = Duration::from_secs(2);
+    /// How long whoever is not seen from here may be passed by.
+    const SPARES_EVERY: Duration = Duration::from_millis(50);
 
     /// Keeps no more than half of a pool's connections.
     pub(crate) fn beside_pool_of(max_connections: u32) -> Self {
@@ -63,7 +69,7 @@ impl Berth {
         Self { quay: Arc::default(), most: 0, wanted: AtomicUsize::default() }
     }
 
-    /// To be held while somebody waits for a connection of the pool that he means to keep.
+    /// To be held while somebody waits for a connection of the pool.
     pub(crate) fn wanted(&self) -> Wanted<'_> {
         self.wanted.fetch_add(1, Ordering::Relaxed);
         Wanted(self)
@@ -82,10 +88,21 @@ impl Berth {
         outage.trusts(newest.since.elapsed()).then_some((newest.connection, newest.commits))
     }
 
-    /// Keeps a connection; if there are enough already it goes back to the pool.
-    pub(crate) fn moor(&self, connection: PoolConnection<MySql>, commits: Commits, runtime: &Handle) {
+    /// Keeps a connection; if there are enough already, or somebody waits for one, it goes back to the pool. `used_up` says
+    /// that the pool has none left.
+    pub(crate) fn moor(
+        &self,
+        connection: PoolConnection<MySql>,
+        commits: Commits,
+        used_up: bool,
+        runtime: &Handle,
+    ) {
         let mut moorings = self.quay.moorings();
         if moorings.moored.len() >= self.most || self.wanted.load(Ordering::Relaxed) > 0 {
+            return;
+        }
+        if used_up && moorings.spared.is_none_or(|at| at.elapsed() >= Self::SPARES_EVERY) {
+            moorings.spared = Some(Instant::now());
             return;
         }
         moorings.moored.push(Moored { connection, commits, since: Instant::now() });

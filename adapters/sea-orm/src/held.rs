@@ -130,7 +130,7 @@ impl<'a> Held<'a> {
         self.alone.store(false, Ordering::Relaxed);
         #[cfg(feature = "mysql")]
         if let (true, Some(Link::MySql(connection))) = (sound, connection) {
-            self.berth().moor(connection, self.commits, &self.store.runtime);
+            self.berth().moor(connection, self.commits, self.is_pool_used_up(), &self.store.runtime);
         }
         #[cfg(not(feature = "mysql"))]
         drop((sound, connection));
@@ -152,8 +152,19 @@ impl<'a> Held<'a> {
         if let Some((connection, commits)) = self.berth().leave(self.commits, &self.store.outage) {
             return self.committing(Link::MySql(connection), commits).await;
         }
+        #[cfg(feature = "mysql")]
+        let wanted = self.berth().wanted();
         let connection = Link::of_pool(self.db(), self.store.dialect).await?;
+        #[cfg(feature = "mysql")]
+        drop(wanted);
         self.committing(connection, Commits::Itself).await
+    }
+
+    /// Whether somebody who asks the pool now has to wait.
+    #[cfg(feature = "mysql")]
+    fn is_pool_used_up(&self) -> bool {
+        let pool = self.db().get_mysql_connection_pool();
+        pool.num_idle() == 0 && pool.size() >= pool.options().get_max_connections()
     }
 
     fn db(&self) -> &DatabaseConnection {

@@ -10,6 +10,7 @@ use crate::{
     args::{Args, bytes},
     classify::{corrupt, may_have_committed},
     clock::micros,
+    held::Held,
     outbox::SeaOrmOutbox,
     unit::{Store, rows, run},
 };
@@ -22,13 +23,7 @@ impl DistributedLock for SeaOrmOutbox {
     async fn try_acquire(&self, key: &str, lease: Lease) -> Result<Option<LockGuard>, StoreError> {
         LockGuard::check_key(key)?;
         let (store, key) = (self.store.clone(), key.to_owned());
-        let work = async move {
-            #[cfg(feature = "mysql")]
-            if store.dialect == crate::dialect::Dialect::MySql {
-                return Taking::of(&store, key, lease).on(&crate::held::Held::new(&store)).await;
-            }
-            Taking::of(&store, key, lease).on(&store.db).await
-        };
+        let work = async move { Taking::of(&store, key, lease).on(&Held::new(&store)).await };
         self.store.detached(LOCK, work).await
     }
 
@@ -57,7 +52,7 @@ impl<'a> Taking<'a> {
     }
 
     /// Takes the row if it is free, makes it if it is not there; whoever comes second finds it held.
-    async fn on(self, on: &impl ConnectionTrait) -> Result<Option<LockGuard>, StoreError> {
+    async fn on(self, on: &Held<'_>) -> Result<Option<LockGuard>, StoreError> {
         let sql = &self.store.sql;
         let taken = self.store.restarting(|| run(on, LOCK, sql.lock_take.bind(&self.args))).await;
         match self.looked_at(on, taken).await? {
@@ -76,16 +71,14 @@ impl<'a> Taking<'a> {
         }
     }
 
-    /// Reads the row after a write; a write whose answer was lost has taken effect if the row is ours.
-    async fn looked_at(
-        &self,
-        on: &impl ConnectionTrait,
-        written: Result<u64, StoreError>,
-    ) -> Result<Row, StoreError> {
+    /// Reads the row after a write; a write whose answer was lost has taken effect if the row is ours. That is asked on whatever
+    /// connection there is, so ours goes back first.
+    async fn looked_at(&self, on: &Held<'_>, written: Result<u64, StoreError>) -> Result<Row, StoreError> {
         let store = self.store;
         match written {
             Ok(_) => store.restarting(|| self.read(on)).await,
             Err(lost) if may_have_committed(&lost) => {
+                on.rest();
                 match store.asking_back(|| self.read(&store.db)).await {
                     Ok(ours @ Row::Ours(_)) => Ok(ours),
                     _ => Err(lost),
