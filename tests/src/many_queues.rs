@@ -2,7 +2,10 @@
 //! shard.
 
 use std::{
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -16,9 +19,21 @@ use sea_orm::DatabaseTransaction;
 
 use crate::{Server, Stage, Suite, venue::SeaOrmVenue};
 
-/// How many queues one process works on at one time, and how many messages each has.
-const QUEUES: usize = 20;
-const EACH: usize = 100;
+/// What one process is to do.
+#[derive(Clone, Copy, Debug)]
+pub struct Load {
+    /// How many queues it works on at one time.
+    pub queues: usize,
+    /// How many messages each of them has.
+    pub each: usize,
+    /// The most connections of either pool; as many as an outbox has by default if none are named.
+    pub connections: Option<u32>,
+    /// For how long a handler keeps a transaction of its own; it has none if this is zero.
+    pub handling: Duration,
+}
+
+/// What is played in the suite.
+const LOAD: Load = Load { queues: 20, each: 100, connections: None, handling: Duration::ZERO };
 /// So long it takes on a machine that has much else to do; without an order of waiting no time is enough.
 const IN_TIME: Duration = Duration::from_secs(100);
 /// How long a handler keeps a transaction of its own.
@@ -46,38 +61,52 @@ fn add(
         let name = format!("{store}::{strategy}::many_queues::{connections}_connections_");
         let (plain, busy) = (venue.clone(), venue.clone());
         suite.add_async_trial(&(name.clone() + "are_enough_for_many_queues"), async move {
-            are_enough_for_many_queues(&plain(), connections, Duration::ZERO).await;
+            are_enough(&plain(), Load { connections: Some(connections), ..LOAD }).await;
         });
         suite.add_async_trial(&(name + "are_enough_for_many_queues_beside_handlers"), async move {
-            are_enough_for_many_queues(&busy(), connections, HANDLING).await;
+            are_enough(&busy(), Load { connections: Some(connections), handling: HANDLING, ..LOAD }).await;
         });
     }
 }
 
-/// Relays of one process empty many queues at one time, each with handlers that have transactions of their own for so long.
-async fn are_enough_for_many_queues(venue: &SeaOrmVenue, connections: u32, handling: Duration) {
+async fn are_enough(venue: &SeaOrmVenue, load: Load) {
+    let took = empty(venue, load, IN_TIME).await.expect("it takes too long");
+    eprintln!("{} queues emptied in {took:.1?}", load.queues);
+}
+
+/// Relays of one process empty many queues at one time, each with handlers that have transactions of their own for so long;
+/// answers how long it took, or how many messages were settled if it was not done `in_time`.
+pub async fn empty(venue: &SeaOrmVenue, load: Load, in_time: Duration) -> Result<Duration, usize> {
     let url = venue.fresh_database().await.expect("a database");
     let shards = ShardCount::new(16).expect("a number of shards");
+    let defaults = OpenOptions::default();
     let options = OpenOptions {
-        max_connections: connections,
-        relay_connections: connections,
+        max_connections: load.connections.unwrap_or(defaults.max_connections),
+        relay_connections: load.connections.unwrap_or(defaults.relay_connections),
         shards,
         ..venue.options()
     };
     let outbox = Arc::new(SeaOrmOutbox::open(&url, options).await.expect("open"));
-    let queues: Vec<_> = (0..QUEUES).map(|_| Stage::fresh_queue()).collect();
+    let queues: Vec<_> = (0..load.queues).map(|_| Stage::fresh_queue()).collect();
     for queue in &queues {
         let message = |n| NewMessage::json(queue.clone(), &n).expect("a message");
-        let messages: Vec<_> = (0..EACH).map(message).collect();
+        let messages: Vec<_> = (0..load.each).map(message).collect();
         outbox.enqueue_now(&messages).await.expect("enqueue");
     }
-    let begun = Instant::now();
-    let emptied = queues.iter().map(|queue| tokio::spawn(empties(outbox.clone(), queue.clone(), handling)));
-    let emptied = tokio::time::timeout(IN_TIME, join_all(emptied)).await.expect("it takes too long");
-    eprintln!("{} queues emptied in {:.1?}", emptied.len(), begun.elapsed());
-    for done in emptied {
-        done.expect("no panic");
+    let (begun, settled) = (Instant::now(), Arc::new(AtomicUsize::new(0)));
+    let emptied: Vec<_> = queues
+        .into_iter()
+        .map(|queue| tokio::spawn(empties(outbox.clone(), queue, load, settled.clone())))
+        .collect();
+    let stop: Vec<_> = emptied.iter().map(tokio::task::JoinHandle::abort_handle).collect();
+    match tokio::time::timeout(in_time, join_all(emptied)).await {
+        Ok(emptied) => emptied.into_iter().for_each(|done| done.expect("no panic")),
+        Err(_) => {
+            stop.iter().for_each(tokio::task::AbortHandle::abort);
+            return Err(settled.load(Ordering::Relaxed));
+        }
     }
+    Ok(begun.elapsed())
 }
 
 /// A transaction of a caller's; more of them are asked for than there are connections, so one may have to ask again.
@@ -91,18 +120,19 @@ async fn begun(outbox: &SeaOrmOutbox) -> DatabaseTransaction {
 }
 
 /// A relay on one queue until all its messages are settled.
-async fn empties(outbox: Arc<SeaOrmOutbox>, queue: QueueName, handling: Duration) {
+async fn empties(outbox: Arc<SeaOrmOutbox>, queue: QueueName, load: Load, settled: Arc<AtomicUsize>) {
     let relay = Relay::new(outbox.clone(), TokioTimer::new(), RelayConfig::default());
     let mut claims = relay.claims(queue).expect("claims");
     let handle = async |claim: Result<Claim, RelayError>| {
         let claim = claim.expect("a claim");
-        if !handling.is_zero() {
+        if !load.handling.is_zero() {
             let own = begun(&outbox).await;
-            tokio::time::sleep(handling).await;
+            tokio::time::sleep(load.handling).await;
             own.commit().await.expect("commit");
         }
         assert_eq!(claim.ack().await.expect("ack"), Settled::Accepted);
+        settled.fetch_add(1, Ordering::Relaxed);
     };
-    claims.by_ref().take(EACH).for_each_concurrent(8, handle).await;
+    claims.by_ref().take(load.each).for_each_concurrent(8, handle).await;
     claims.close().await.expect("close");
 }
