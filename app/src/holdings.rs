@@ -256,13 +256,14 @@ impl Holdings {
         Some(held.receipt.clone())
     }
 
-    /// Ends a renewal: `renewed` has an answer for each ticket, or none at all if the store failed. Returns the claims
-    /// that turned out to be lost.
+    /// Ends a renewal: `renewed` has an answer for each ticket, or none at all if the store failed. What is not known yet is
+    /// asked for again at the moment `again`. Returns the claims that turned out to be lost.
     pub(crate) fn conclude_renewal(
         &self,
         tickets: &[Ticket],
         renewed: Vec<Renewed>,
         term: Term,
+        again: Duration,
     ) -> Arc<[Ticket]> {
         let mut lost = Vec::new();
         let mut ended = Vec::with_capacity(tickets.len());
@@ -280,6 +281,7 @@ impl Holdings {
                     self.lose(held);
                     lost.push(*ticket);
                 }
+                Renewed::Unknown => held.term.renew_at = again,
             }
         }
         drop(books);

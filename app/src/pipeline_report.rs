@@ -32,7 +32,7 @@ impl PipelineReport {
     /// Counts one settlement; `None` if the store could not say how it ended.
     pub(crate) fn count(&mut self, event: Event, settled: Option<Settled>) {
         let counter = match (settled, event) {
-            (None, _) => &mut self.unsettled,
+            (None | Some(Settled::Unknown), _) => &mut self.unsettled,
             (Some(Settled::Superseded), _) => &mut self.superseded,
             (Some(Settled::Accepted), Event::Ack) => &mut self.acked,
             (Some(Settled::Accepted), Event::Bury) => &mut self.buried,

@@ -43,15 +43,25 @@ async fn renew(
     let bound = setup.config.lease.renew_after();
     let call = setup.settlements.renew(&receipts, setup.config.lease);
     let answer = setup.within(bound, "renew", call).await;
+    // Later than what the keeper renews along with others, or it would ask without a pause.
+    let again = setup.timer.now() + bound / 2;
     match answer.and_then(|renewed| one_for_each(&receipts, renewed)) {
         Ok(renewed) => {
-            let lost = holdings.conclude_renewal(&tickets, renewed, term);
+            let unknown = renewed.iter().filter(|one| **one == Renewed::Unknown).count();
+            if unknown > 0 {
+                tracing::warn!(
+                    unknown,
+                    of = receipts.len(),
+                    "some are not renewed yet, and are asked for again"
+                );
+            }
+            let lost = holdings.conclude_renewal(&tickets, renewed, term, again);
             tracing::Span::current().record("lost", lost.len());
             tracing::debug!(count = receipts.len(), lost = lost.len(), "renewed");
             Ok(lost)
         }
         Err(error) => {
-            holdings.conclude_renewal(&tickets, Vec::new(), term);
+            holdings.conclude_renewal(&tickets, Vec::new(), term, again);
             tracing::warn!(count = receipts.len(), %error, "not renewed");
             Err(Arc::new(error))
         }
@@ -59,6 +69,10 @@ async fn renew(
 }
 
 fn one_for_each(receipts: &[Receipt], renewed: Vec<Renewed>) -> Result<Vec<Renewed>, StoreError> {
+    if renewed.iter().all(|one| *one == Renewed::Unknown) && renewed.len() == receipts.len() {
+        let why = "the store does not say yet what became of them";
+        return Err(StoreError::new(StoreErrorKind::Transient, "renew", why));
+    }
     if renewed.len() == receipts.len() {
         return Ok(renewed);
     }

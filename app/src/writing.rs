@@ -96,8 +96,13 @@ impl Writing {
             let settled = self.setup.settlements.settle(&lot.settlements).await;
             let error = match settled.and_then(|settled| one_for_each(&lot.settlements, settled)) {
                 Ok(settled) => {
-                    self.settled(lot, &settled).await;
-                    return None;
+                    let (known, answers, unknown) = lot.known(settled);
+                    self.settled(known, &answers).await;
+                    if unknown.settlements.is_empty() {
+                        return None;
+                    }
+                    lot = unknown;
+                    Arc::new(not_known())
                 }
                 Err(error) if may_be_about_one(&error) => return Some(Unwritten::Refused(lot, error)),
                 Err(error) => Arc::new(error),
@@ -227,6 +232,20 @@ impl Lot {
         self.waiters.iter().map(|waiter| waiter.deadline).min()
     }
 
+    /// Those that the store has answered, their answers, and those that it could not say anything about.
+    fn known(self, settled: Vec<Settled>) -> (Self, Vec<Settled>, Self) {
+        let (mut known, mut answers, mut unknown) = (Self::default(), Vec::new(), Self::default());
+        for ((settlement, waiter), settled) in self.settlements.into_iter().zip(self.waiters).zip(settled) {
+            if settled == Settled::Unknown {
+                unknown.push(settlement, waiter);
+                continue;
+            }
+            known.push(settlement, waiter);
+            answers.push(settled);
+        }
+        (known, answers, unknown)
+    }
+
     /// Those whose deadlines are still to come, and those whose have passed.
     fn split(self, now: Duration) -> (Self, Self) {
         let (mut in_time, mut late) = (Self::default(), Self::default());
@@ -254,6 +273,10 @@ impl Waiter {
 
 fn may_be_about_one(error: &StoreError) -> bool {
     matches!(error.kind(), StoreErrorKind::Corrupt | StoreErrorKind::Conflict)
+}
+
+fn not_known() -> StoreError {
+    StoreError::new(StoreErrorKind::Transient, "settle", "the store does not say yet what became of it")
 }
 
 fn one_for_each(settlements: &[Settlement], settled: Vec<Settled>) -> Result<Vec<Settled>, StoreError> {

@@ -69,6 +69,9 @@ pub enum Settled {
     Accepted,
     /// The lease had been lost and somebody else holds or has finished the message; nothing was changed.
     Superseded,
+    /// The store cannot say yet, because something of this settlement's own was in the way, such as a shard that somebody
+    /// has locked. It is to be asked again. A stream does so itself, so no claim is answered with it.
+    Unknown,
 }
 
 /// How a renewal ended.
@@ -78,4 +81,7 @@ pub enum Renewed {
     Extended(Receipt),
     /// The lease had been lost; nothing was changed.
     Superseded,
+    /// The store cannot say yet, because something of this claim's own was in the way, such as a shard that somebody has
+    /// locked. It is to be asked again. A stream does so itself, so no claim is answered with it.
+    Unknown,
 }

@@ -4,18 +4,19 @@ use std::time::Duration;
 
 use claimstream::Compose;
 use claimstream_domain::{
-    Claimed, Disposition, NewMessage, OrderingKey, Reason, Receipt,
+    ClaimId, Claimed, Disposition, InstanceId, NewMessage, OrderingKey, Reason, Receipt,
     Settled::{self, Accepted, Superseded},
     Settlement,
 };
 use claimstream_ports::StoreErrorKind;
-use claimstream_sea_orm::{FrozenClock, SeaOrmOutbox};
+use claimstream_sea_orm::{Dialect, FrozenClock, SeaOrmOutbox};
 use sea_orm::{ConnectionTrait, DbBackend, Statement, TransactionTrait};
 
 use crate::{Instance, LEASE, Ports, Server, Stage, Suite, locks::somebody_waits, venue::SeaOrmVenue};
 
 /// Adds the disputes on SQLite and on every server that is here, with each strategy that writes messages.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
+    add_partly_known(suite, &environment);
     let mut places: Vec<(&'static str, Option<String>, Vec<&'static str>)> =
         vec![("sqlite", None, vec!["preemptive_update"])];
     for server in Server::ALL {
@@ -58,6 +59,30 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     }
 }
 
+/// Adds it on every store with each strategy, because each of them settles one by one what it cannot settle together.
+fn add_partly_known(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
+    let mut places: Vec<(&'static str, Option<String>, &'static [&'static str])> =
+        vec![("sqlite", None, &["preemptive_update", "shard_lease"])];
+    let servers = Server::ALL.into_iter();
+    places.extend(
+        servers
+            .filter_map(|server| Some((server.name, Some(server.url(&environment)?), server.strategies()))),
+    );
+    for (store, url, strategies) in places {
+        for strategy in strategies.iter().copied().filter(|strategy| *strategy != "auto") {
+            let url = url.clone();
+            let name = "what_is_known_before_an_error_is_answered";
+            suite.add_async_trial(&format!("{store}::{strategy}::disputes::{name}"), async move {
+                keeps_what_is_known(match url {
+                    None => SeaOrmVenue::sqlite(strategy),
+                    Some(url) => SeaOrmVenue::server(store, &url, strategy),
+                })
+                .await;
+            });
+        }
+    }
+}
+
 /// A store, and a rival whose clock is set apart from it, on one queue with messages in one shard.
 struct Scene {
     store: SeaOrmOutbox,
@@ -88,6 +113,39 @@ impl Scene {
         assert_eq!(claimed.len(), messages);
         (scene, claimed)
     }
+}
+
+/// One of four is not ours, and one cannot be ended. What became of those before it is known, and stays known.
+async fn keeps_what_is_known(venue: SeaOrmVenue) {
+    let (scene, claimed) = Scene::with(venue, 4).await;
+    let stuck = claimed[2].message.id.uuid().simple();
+    let trigger = match scene.store.dialect() {
+        Dialect::MySql => format!(
+            "CREATE TRIGGER stuck BEFORE DELETE ON claimstream_queue FOR EACH ROW IF OLD.id = X'{stuck}' THEN \
+             SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1114, MESSAGE_TEXT = 'The table is full'; END IF"
+        ),
+        Dialect::Sqlite => format!(
+            "CREATE TRIGGER stuck BEFORE DELETE ON claimstream_queue WHEN OLD.id = X'{stuck}' \
+             BEGIN SELECT RAISE(ABORT, 'no'); END"
+        ),
+    };
+    scene.store.connection().execute_unprepared(&trigger).await.expect("a trigger");
+    let mut all = done(&claimed);
+    all[0].receipt.claim = ClaimId::new(InstanceId(0), 0);
+    let answers = scene.ours.settle_all(&all).await;
+    assert_eq!(answers[..3], [Superseded, Accepted, Settled::Unknown]);
+    let left: Vec<_> = all
+        .iter()
+        .zip(&answers)
+        .filter(|(_, answer)| **answer == Settled::Unknown)
+        .map(|(one, _)| one.clone())
+        .collect();
+    let refused = scene.ours.ports.settlements.settle(&left).await;
+    assert!(refused.is_err(), "nothing is known of any of them: {refused:?}");
+    scene.store.connection().execute_unprepared("DROP TRIGGER stuck").await.expect("no trigger");
+    assert_eq!(scene.ours.settle_all(&left).await, vec![Accepted; left.len()]);
+    // Nobody has ended the one that was not ours to end.
+    assert_eq!(scene.ours.status().await.map(|status| status.depth), Some(1));
 }
 
 /// A rival has two of six, whose lease has ended by its clock; a renewal whose answer nobody saw has moved a third.

@@ -1,5 +1,6 @@
 //! Who waits for whom on real servers, which index every claim statement walks, and how many rows it locks.
 
+mod frozen;
 mod lease;
 mod settle;
 
@@ -35,6 +36,7 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
         for strategy in server.strategies().iter().copied() {
             let place = Place { server, strategy, url: url.clone() };
             if strategy == "shard_lease" {
+                frozen::add_to(suite, &place);
                 lease::add_to(suite, place);
                 continue;
             }

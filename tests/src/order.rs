@@ -66,12 +66,15 @@ pub fn add_many_keys_to(suite: &mut Suite, venue: Arc<SeaOrmVenue>) {
 
 const MANY_KEYS: &str = "however_many_keys_wait_what_is_free_behind_them_is_found";
 
-/// Every key has a message that waits for its retry; behind all of them is one that is free.
+/// Every key has a message that waits for its retry; behind all of them is one that is free. What is settled in the shard
+/// meanwhile does not wait until that one is found.
 async fn many_keys_wait(venue: Arc<SeaOrmVenue>) {
     let url = venue.fresh_database().await.expect("a database");
     let options = OpenOptions { shards: ShardCount::new(1).expect("a shard"), ..venue.options() };
     let outbox = SeaOrmOutbox::open(&url, options).await.expect("open");
     let instance = Instance::new(7, Ports::of(outbox.clone()), Stage::fresh_queue(), 1);
+    outbox.enqueue_now(&[message(instance.queue(), "in hand")]).await.expect("enqueue");
+    let in_hand = instance.take_one().await;
     let (keys, park) = match venue.name() {
         "sqlite" => (20_000, "UPDATE claimstream_queue SET parked_until = 253402300799000000"),
         _ => (36_000, "UPDATE claimstream_queue SET parked_until = '2100-01-01'"),
@@ -84,9 +87,15 @@ async fn many_keys_wait(venue: Arc<SeaOrmVenue>) {
     let free = message(instance.queue(), "another");
     instance.enqueue(std::slice::from_ref(&free)).await;
     let begun = Instant::now();
-    let found = instance.claim(100).await;
-    println!("order: {}: found behind {keys} keys in {:?}", venue.name(), begun.elapsed());
+    let claimer = instance.clone();
+    let claim = tokio::spawn(async move { (claimer.claim(100).await, begun.elapsed()) });
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert_eq!(instance.ack(&in_hand).await, Settled::Accepted);
+    let settled = begun.elapsed();
+    let (found, took) = claim.await.expect("no panic");
+    println!("order: {}: found behind {keys} keys in {took:?}, settled after {settled:?}", venue.name());
     assert_eq!(ids(&found), [free.id]);
+    assert!(settled < took, "a settlement waited until all was read: {settled:?} of {took:?}");
     assert_eq!(instance.ack(&found[0]).await, Settled::Accepted);
 }
 

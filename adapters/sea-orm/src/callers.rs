@@ -13,6 +13,7 @@ use crate::{
     outage::Outage,
     outbox::OpenOptions,
     pool::HardenedPool,
+    strategy::{Strategy, StrategyChoice},
     unit::{Store, rows},
 };
 
@@ -52,10 +53,10 @@ impl Pools {
         options: &OpenOptions,
         (outage, failover): (Outage, Failover),
     ) -> Result<Self, StoreError> {
-        let pool_of = |max_connections| {
+        let pool_of = |max_connections, impatient| {
             let (acquire_timeout, frozen_clock) = (options.acquire_timeout, options.frozen_clock.clone());
             let pool = HardenedPool { max_connections, acquire_timeout, frozen_clock };
-            let made = pool.options_with(url, outage.clone(), failover.clone());
+            let made = pool.options_with(url, outage.clone(), failover.clone(), impatient);
             made.map_err(|why| StoreError::new(StoreErrorKind::Misconfigured, OPEN, why))
         };
         // A clock that stands still is shown to connections when they are acquired.
@@ -64,12 +65,13 @@ impl Pools {
             None => crate::berth::Berth::beside_pool_of(max_connections),
             Some(_) => crate::berth::Berth::closed(),
         };
-        let own = pool_of(options.relay_connections)?;
+        let leases_shards = options.strategy == StrategyChoice::Exactly(Strategy::ShardLease);
+        let own = pool_of(options.relay_connections, leases_shards)?;
         let own = match Database::connect(own).await {
             Ok(own) => own,
             Err(error) => return Err(connecting::refused(url, dialect, options.acquire_timeout, error).await),
         };
-        let mut lazy = pool_of(options.max_connections)?;
+        let mut lazy = pool_of(options.max_connections, false)?;
         lazy.connect_lazy(true);
         let callers = Callers {
             db: Database::connect(lazy).await.map_err(|e| classify(OPEN, e))?,

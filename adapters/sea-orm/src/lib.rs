@@ -8,6 +8,7 @@
 //! Every statement is a file that a DBA can read: see [`statements`].
 #![forbid(unsafe_code)]
 
+mod answers;
 mod args;
 #[cfg(feature = "mysql")]
 mod berth;

@@ -35,15 +35,17 @@ impl HardenedPool {
 
     /// The settings for a database URL, to be handed to [`sea_orm::Database::connect`].
     pub fn options(&self, url: &str) -> Result<ConnectOptions, String> {
-        self.options_with(url, Outage::default(), Failover::default())
+        self.options_with(url, Outage::default(), Failover::default(), false)
     }
 
-    /// The same for a pool whose connections are closed when they are older than an outage, and say which server they lead to.
+    /// The same for a pool whose connections are closed when they are older than an outage, and say which server they lead to;
+    /// `impatient` ones wait for a locked row no longer than they must.
     pub(crate) fn options_with(
         &self,
         url: &str,
         outage: Outage,
         failover: Failover,
+        impatient: bool,
     ) -> Result<ConnectOptions, String> {
         let dialect = Dialect::of_url(url)?;
         refuse_unreadable(url, dialect)?;
@@ -58,11 +60,11 @@ impl HardenedPool {
             .sqlx_logging(false);
         match dialect {
             #[cfg(feature = "mysql")]
-            Dialect::MySql => self.harden_mysql(&mut options, outage, failover),
+            Dialect::MySql => self.harden_mysql(&mut options, outage, failover, impatient),
             #[cfg(feature = "sqlite")]
             Dialect::Sqlite => {
                 // A file does not break connections.
-                drop((outage, failover));
+                drop((outage, failover, impatient));
                 self.harden_sqlite(&mut options)
             }
             #[allow(unreachable_patterns, reason = "a dialect whose feature is off was refused above")]
@@ -72,10 +74,19 @@ impl HardenedPool {
     }
 
     #[cfg(feature = "mysql")]
-    fn harden_mysql(&self, options: &mut ConnectOptions, outage: Outage, failover: Failover) {
+    fn harden_mysql(
+        &self,
+        options: &mut ConnectOptions,
+        outage: Outage,
+        failover: Failover,
+        impatient: bool,
+    ) {
         use sea_orm::sqlx::{AssertSqlSafe, Error, Row, mysql::MySqlPoolOptions};
         let which = crate::sql::text(include_str!("sql/mysql/session_server.sql"));
-        let session = crate::sql::text(include_str!("sql/mysql/session.sql"));
+        let mut session = crate::sql::text(include_str!("sql/mysql/session.sql"));
+        if impatient {
+            session = session + "; " + &crate::sql::text(include_str!("sql/mysql/session_impatient.sql"));
+        }
         let rollback = crate::sql::text(include_str!("sql/mysql/session_rollback.sql"));
         let frozen = self.frozen_clock.clone();
         options.map_sqlx_mysql_opts(|o| o.statement_cache_capacity(Self::STATEMENT_CACHE));

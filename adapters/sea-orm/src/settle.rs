@@ -6,6 +6,7 @@ use claimstream_ports::{Settlements, StoreError, StoreErrorKind};
 use sea_orm::{ConnectionTrait, Statement};
 
 use crate::{
+    answers::as_far_as_known,
     args::Args,
     classify::may_have_committed,
     clock::micros,
@@ -67,8 +68,12 @@ async fn settle(store: &Arc<Store>, settlements: &[Settlement]) -> Result<Vec<Se
             Ok(settled) => {
                 store.take_back(&heeded, &settled).await;
                 let pairs = settlements.iter().zip(heeded.iter()).zip(settled);
+                let is_given_back = |one, heeded, settled| one != heeded && settled != Settled::Unknown;
                 return Ok(pairs
-                    .map(|((one, heeded), settled)| if one == heeded { settled } else { Settled::Superseded })
+                    .map(|((one, heeded), settled)| match is_given_back(one, heeded, settled) {
+                        true => Settled::Superseded,
+                        false => settled,
+                    })
                     .collect());
             }
         }
@@ -164,13 +169,20 @@ impl Store {
         }
     }
 
-    /// Settles each alone, after at least one of them turned out to be lost; every answer is exact.
+    /// Settles each alone, after at least one of them turned out to be lost; every answer is exact, and what is known before
+    /// something goes wrong stays known.
     async fn one_by_one(&self, settlements: &[Settlement]) -> Result<Vec<Settled>, StoreError> {
-        let mut settled = Vec::with_capacity(settlements.len());
-        for settlement in settlements {
-            settled.push(self.alone(settlement).await?);
+        let (mut settled, mut trouble) = (vec![Settled::Unknown; settlements.len()], None);
+        for (settlement, answer) in settlements.iter().zip(&mut settled) {
+            match self.alone(settlement).await {
+                Ok(known) => *answer = known,
+                Err(error) => {
+                    trouble = Some(error);
+                    break;
+                }
+            }
         }
-        Ok(settled)
+        as_far_as_known(settled, &Settled::Unknown, trouble)
     }
 
     pub(crate) async fn alone(&self, settlement: &Settlement) -> Result<Settled, StoreError> {

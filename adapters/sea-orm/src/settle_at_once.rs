@@ -5,6 +5,7 @@ use claimstream_ports::{StoreError, StoreErrorKind};
 use sea_orm::ConnectionTrait;
 
 use crate::{
+    answers::as_far_as_known,
     classify::may_have_committed,
     clock::micros,
     dialect::Dialect,
@@ -105,16 +106,19 @@ impl Store {
             Ended::Counted(count) => return Err(unknown(format!("{count} of {gone} were ended just now"))),
             Ended::Unknown(lost) => return Err(unknown(lost)),
         }
-        let mut settled = Vec::with_capacity(settlements.len());
+        let (mut settled, mut trouble) = (Vec::with_capacity(settlements.len()), None);
         for settlement in settlements {
             settled.push(match standing.get(&settlement.receipt.message) {
                 None => self.accepted(settlement),
                 // A renewal whose answer was lost has moved it.
-                Some(true) => self.alone(settlement).await?,
+                Some(true) => self.alone(settlement).await.unwrap_or_else(|error| {
+                    trouble = trouble.take().or(Some(error));
+                    Settled::Unknown
+                }),
                 Some(false) => Settled::Superseded,
             });
         }
-        Ok(settled)
+        as_far_as_known(settled, &Settled::Unknown, trouble)
     }
 
     /// Those messages that are still there, and whether they are still the claim's own.

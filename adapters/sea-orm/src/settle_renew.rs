@@ -2,6 +2,7 @@ use claimstream_domain::{Lease, Locator, Receipt, Renewed};
 use claimstream_ports::StoreError;
 
 use crate::{
+    answers::as_far_as_known,
     classify::may_have_committed,
     clock::micros,
     group::Group,
@@ -46,19 +47,28 @@ impl Store {
     }
 
     async fn renew_one_by_one(&self, receipts: &[Receipt], lease: Lease) -> Result<Vec<Renewed>, StoreError> {
-        let mut renewed = Vec::with_capacity(receipts.len());
-        for receipt in receipts {
-            let answer = match self.renew_alone(receipt, lease).await? {
-                Some(renewed) => Some(renewed),
-                // An earlier renewal whose answer was lost has moved it; from there it is renewed as it was asked.
-                None => match self.trace(receipt).await? {
-                    Some(locator) => self.renew_alone(&Receipt { locator, ..receipt.clone() }, lease).await?,
-                    None => None,
-                },
-            };
-            renewed.push(answer.unwrap_or(Renewed::Superseded));
+        let (mut renewed, mut trouble) = (vec![Renewed::Unknown; receipts.len()], None);
+        for (receipt, answer) in receipts.iter().zip(&mut renewed) {
+            match self.renew_wherever(receipt, lease).await {
+                Ok(known) => *answer = known.unwrap_or(Renewed::Superseded),
+                Err(error) => {
+                    trouble = Some(error);
+                    break;
+                }
+            }
         }
-        Ok(renewed)
+        as_far_as_known(renewed, &Renewed::Unknown, trouble)
+    }
+
+    /// Renews where the receipt says, or where an earlier renewal whose answer was lost has moved it.
+    async fn renew_wherever(&self, receipt: &Receipt, lease: Lease) -> Result<Option<Renewed>, StoreError> {
+        if let Some(renewed) = self.renew_alone(receipt, lease).await? {
+            return Ok(Some(renewed));
+        }
+        match self.trace(receipt).await? {
+            Some(locator) => self.renew_alone(&Receipt { locator, ..receipt.clone() }, lease).await,
+            None => Ok(None),
+        }
     }
 
     async fn renew_alone(&self, receipt: &Receipt, lease: Lease) -> Result<Option<Renewed>, StoreError> {

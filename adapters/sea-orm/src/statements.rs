@@ -61,6 +61,6 @@ statements! {
         saga_note, saga_read, saga_page, saga_page_after,
         shard_list, shard_insert, schema_version, schema_applied;
     mysql:
-        claim_lock, claim_mark, step_lock_now, now, history, probe_lock, probe_skip,
+        claim_lock, claim_mark, lease_lock, step_lock_now, now, history, probe_lock, probe_skip,
         session_cipher, session_transaction, doctor_server, doctor_columns, doctor_tables;
 }

@@ -28,7 +28,7 @@ use crate::{
     order::Order,
     outage::Outage,
     packet::Packet,
-    shard_lease::{Ahead, Holds, Lone},
+    shard_lease::{Ahead, Busy, Holds, Lone},
     statements::Statements,
     strategy::Strategy,
     sweep::Upkeep,
@@ -90,14 +90,20 @@ tokio::task_local! {
 type Work<T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send>>;
 
 impl Store {
-    /// Longer than a wait for a connection and one for a lock.
     const DEADLINE: Duration = Duration::from_secs(20);
+    /// How much longer than a wait for a connection a statement may take at least: one for a lock, and some time to answer.
+    const AT_LEAST: Duration = Duration::from_secs(10);
     const TRANSIENT_TRIES: u32 = 6;
     const OUTAGE_TRIES: u32 = 7;
 
+    /// Longer than a wait for a connection and one for a lock: whoever waits for others of this process has met no outage.
+    fn deadline(&self) -> Duration {
+        Self::DEADLINE.max(self.acquire_timeout + Self::AT_LEAST)
+    }
+
     /// A unit of work, or a part of one, that may also have to wait for other callers.
     pub(crate) async fn waiting<T>(&self, work: impl Future<Output = T>) -> T {
-        DEADLINE.scope(Self::DEADLINE + self.callers.patience, work).await
+        DEADLINE.scope(self.deadline() + self.callers.patience, work).await
     }
 
     /// Runs a unit of work as its own task, so that a dropped caller detaches from it and any executor may wait for it.
@@ -111,14 +117,14 @@ impl Store {
     ) -> impl Future<Output = Result<T, StoreError>> + Send {
         let (store, work) = (Arc::clone(self), Box::pin(work) as Work<T>);
         async move {
-            let runtime = store.runtime.clone();
+            let (runtime, deadline) = (store.runtime.clone(), store.deadline());
             let work = async move {
                 match work.await {
                     Err(error) => Err(connecting::explained(&store.db, error).await),
                     done => done,
                 }
             };
-            match runtime.spawn(DEADLINE.scope(Self::DEADLINE, work.in_current_span())).await {
+            match runtime.spawn(DEADLINE.scope(deadline, work.in_current_span())).await {
                 Ok(done) => done,
                 Err(lost) => Err(StoreError::new(StoreErrorKind::Unavailable, operation, lost)),
             }
@@ -134,7 +140,7 @@ impl Store {
         loop {
             tries += 1;
             match transaction().await {
-                Err(error) if error.kind() == StoreErrorKind::Transient && tries < Self::TRANSIENT_TRIES => {
+                Err(error) if may_restart(&error) && tries < Self::TRANSIENT_TRIES => {
                     tracing::debug!(operation = error.operation(), tries, %error, "restart");
                     tokio::time::sleep(restart_wait(tries)).await;
                 }
@@ -303,6 +309,11 @@ impl Row {
 /// Text, or NULL.
 pub(crate) fn maybe(text: Option<&str>) -> Value {
     Value::String(text.map(ToOwned::to_owned))
+}
+
+/// Whether it may go well in a moment; who waited for his turn has waited for long enough.
+fn may_restart(error: &StoreError) -> bool {
+    error.kind() == StoreErrorKind::Transient && !error.get_ref().is::<Busy>()
 }
 
 fn restart_wait(tries: u32) -> Duration {

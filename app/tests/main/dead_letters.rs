@@ -51,6 +51,19 @@ fn told(n: u128, attempts: u32, class: DeadLetterClass, reason: &str) -> DeadLet
 }
 
 #[test]
+fn the_hook_is_called_for_what_is_known_of_a_batch_and_for_the_rest_when_it_is_known() {
+    let play = Play::new([Answer::Messages(vec![1, 2, 1])]);
+    // The third panics, and is settled along with the two that are dead.
+    play.stage().settle_answers.extend([SettleAnswer::Knows(1)]);
+    let mut all = run(&play, RelayConfig::default());
+    all.sort_by_key(|event| event.message);
+    let expected =
+        [told(1, 1, DeadLetterClass::Buried, "never"), told(2, 2, DeadLetterClass::Failed, "not again")];
+    assert_eq!(all, expected);
+    assert!(play.batches()[0] > 1 && play.batches().len() > 1, "{:?}", play.batches());
+}
+
+#[test]
 fn the_hook_is_called_once_for_each_with_the_class_of_its_error() {
     // The second of the seven is not dead yet the first time; the fifth ends every process; the last is fine.
     let play = Play::new([Answer::Messages(vec![1, 2, 2, 2, 3, 2, 2])]);

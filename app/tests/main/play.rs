@@ -37,6 +37,8 @@ pub enum Answer {
 pub enum SettleAnswer {
     Taken,
     Fails(StoreErrorKind),
+    /// What became of so many is known, and of the others not yet.
+    Knows(usize),
 }
 
 #[derive(Default)]
@@ -144,8 +146,17 @@ impl Stage {
             let receipt = &settlement.receipt;
             assert_eq!(self.receipts.get(&receipt.message), Some(receipt), "a receipt that was never given");
         }
-        if let Some(SettleAnswer::Fails(kind)) = self.settle_answers.pop_front() {
-            return Err(StoreError::new(kind, "settle", "as the script says"));
+        match self.settle_answers.pop_front() {
+            Some(SettleAnswer::Fails(kind)) => {
+                return Err(StoreError::new(kind, "settle", "as the script says"));
+            }
+            Some(SettleAnswer::Knows(first)) => {
+                let known = batch[..first].iter().map(|settlement| self.end(settlement.receipt.message));
+                let mut answers: Vec<_> = known.collect();
+                answers.resize(batch.len(), Settled::Unknown);
+                return Ok(answers);
+            }
+            Some(SettleAnswer::Taken) | None => {}
         }
         if batch.iter().any(|settlement| Some(settlement.receipt.message) == self.stuck) {
             return Err(StoreError::new(StoreErrorKind::Unavailable, "settle", "one of them is never taken"));

@@ -80,6 +80,11 @@ struct Held {
 }
 
 fn held(lease: Duration) -> Held {
+    held_of(lease, &[1])
+}
+
+/// One with these messages.
+fn held_of(lease: Duration, numbers: &[u128]) -> Held {
     let (store, timer, mut bench) = (SlowStore::default(), VirtualTimer::default(), Bench::default());
     let config = RelayConfig { lease: Lease::new(lease).unwrap(), ..RelayConfig::default() };
     let relay = Relay::new(Arc::new(store.clone()), timer.clone(), config);
@@ -95,7 +100,7 @@ fn held(lease: Duration) -> Held {
     let pipeline = relay.pipeline("orders", handler).unwrap();
     let _ = bench.start(pipeline.run_until(futures::future::pending()));
     bench.settle();
-    store.bring([1]);
+    store.bring(numbers.iter().copied());
     bench.settle();
     Held { store, timer, bench, end }
 }
@@ -188,6 +193,47 @@ fn a_claim_that_is_answered_late_is_renewed_before_the_others_are_due() {
     store.bring([2]);
     bench.settle();
     assert_eq!(store.waiting().2, 1, "what was asked for 25 s ago has long been due");
+}
+
+#[test]
+fn what_is_not_known_of_a_renewal_is_asked_for_again_and_holds_up_no_other() {
+    let Held { store, timer, mut bench, end } = held_of(Duration::from_secs(30), &[1, 2]);
+    bench.pass(&timer, Duration::from_secs(10));
+    assert_eq!(store.waiting().2, 1);
+    let mut asked = Vec::new();
+    store.renewed(|receipt| {
+        asked.push(receipt.message);
+        if asked.len() == 1 { Renewed::Unknown } else { moved(receipt) }
+    });
+    bench.settle();
+    assert_eq!(store.waiting().2, 0, "not at once, or it would ask for as long as there is trouble");
+    bench.pass(&timer, Duration::from_secs(5));
+    let mut again = Vec::new();
+    store.renewed(|receipt| {
+        again.push(receipt.message);
+        Renewed::Unknown
+    });
+    assert_eq!((asked.len(), &again[..]), (2, &asked[..1]), "the other one is renewed");
+    bench.settle();
+    assert_eq!(store.waiting().2, 0, "an answer that says nothing is like an error");
+    bench.pass(&timer, Duration::from_secs(5));
+    store.renewed(moved);
+    bench.settle();
+    end.send(()).unwrap();
+    bench.pass(&timer, Duration::from_millis(50));
+    // The other one is being renewed again by now, and its settlement comes after that.
+    let mut settled = 0;
+    for _ in 0..4 {
+        if store.waiting().2 > 0 {
+            store.renewed(moved);
+            bench.settle();
+        }
+        while store.waiting().1 > 0 {
+            settled += store.accept().len();
+        }
+        bench.pass(&timer, Duration::from_millis(50));
+    }
+    assert_eq!(settled, 2);
 }
 
 #[test]

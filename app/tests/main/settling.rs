@@ -147,6 +147,22 @@ fn a_full_batch_does_not_wait() {
 }
 
 #[test]
+fn what_is_known_of_a_batch_is_answered_and_the_rest_is_asked_again() {
+    let play = Play::new([Answer::Messages(vec![1; 3])]);
+    play.stage().settle_answers.extend([SettleAnswer::Knows(1), SettleAnswer::Knows(0)]);
+    let mut bench = Bench::default();
+    let (_claims, mut taken) = taken(&play, &mut bench, RelayConfig { settle_batch: 3, ..wide() }, 3);
+    let first = bench.start(taken.remove(0).ack());
+    let others = bench.start(join_all(taken.into_iter().map(Claim::ack)));
+    bench.settle();
+    assert_eq!(play.batches(), [3]);
+    accepted(first.take().expect("its outcome is known"));
+    assert!(!others.is_done());
+    bench.finish(&play.timer, others).into_iter().for_each(accepted);
+    assert_eq!(play.batches(), [3, 2, 2]);
+}
+
+#[test]
 fn a_waiter_that_is_dropped_does_not_stall_the_others() {
     let play = Play::new([Answer::Messages(vec![1; 3])]);
     let mut bench = Bench::default();

@@ -151,6 +151,7 @@ impl Tally {
         match claim.ack().await {
             Ok(Settled::Accepted) => self.work().accept(number, self.went),
             Ok(Settled::Superseded) => self.work().superseded += 1,
+            Ok(Settled::Unknown) => self.work().errors.push("a claim was answered with Unknown".into()),
             Err(error) => self.fail(error),
         }
     }

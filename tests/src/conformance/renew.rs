@@ -160,7 +160,7 @@ pub async fn renewals_are_answered_in_the_order_of_their_entries(stage: Stage) {
         .iter()
         .map(|renewed| match renewed {
             Extended(receipt) => Some(receipt.message),
-            Superseded => None,
+            Superseded | Renewed::Unknown => None,
         })
         .collect();
     let id = |n: usize| Some(claimed[n].message.id);
@@ -188,6 +188,6 @@ pub async fn an_empty_renewal_has_an_empty_answer(stage: Stage) {
 fn extended(renewed: Renewed) -> Receipt {
     match renewed {
         Extended(receipt) => receipt,
-        Superseded => panic!("the claim should have been extended"),
+        other => panic!("the claim should have been extended: {other:?}"),
     }
 }

@@ -315,6 +315,7 @@ pub async fn many_parallel_settlements_are_each_answered_for_themselves(stage: S
         match settled {
             Accepted => accepted.push(claimed.message.id),
             Superseded => assert!([lost.message.id, twice.message.id].contains(&claimed.message.id)),
+            Settled::Unknown => panic!("nothing is in its way"),
         }
     }
     accepted.sort();

@@ -112,6 +112,7 @@ async fn handle(claim: Result<Claim, RelayError>) {
     match claim.ack().await {
         Ok(Settled::Accepted) => println!("accepted {id}"),
         Ok(Settled::Superseded) => println!("superseded {id}"),
+        Ok(Settled::Unknown) => eprintln!("{id}: unknown"),
         Err(unknown) => eprintln!("{id}: {unknown}"),
     }
 }

@@ -235,7 +235,7 @@ impl Player<'_> {
         let mut seen = Vec::new();
         for (n, answer) in chosen.into_iter().zip(answers) {
             seen.push(match answer {
-                Renewed::Superseded => None,
+                Renewed::Superseded | Renewed::Unknown => None,
                 Renewed::Extended(receipt) => {
                     let number = self.number(receipt.message);
                     self.claims[n].receipt = receipt;

@@ -117,7 +117,7 @@ pub async fn a0_7_a_handler_that_renews_is_never_overtaken(stage: Stage) {
         stage.rival.finds_nothing().await;
         receipt = match stage.store.renew(&receipt, LEASE).await {
             claimstream_domain::Renewed::Extended(receipt) => receipt,
-            claimstream_domain::Renewed::Superseded => panic!("the lease was lost"),
+            lost => panic!("{lost:?}"),
         };
     }
     assert_eq!(stage.store.settle(&receipt, Disposition::Done { emit: vec![] }).await, Accepted);

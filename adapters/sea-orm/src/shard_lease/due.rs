@@ -13,6 +13,8 @@ use crate::{body::Body, unit::Row};
 /// columns are.
 #[derive(Default)]
 pub(super) struct Due {
+    /// The due time from which on it was read.
+    pub(super) low: i64,
     pub(super) seen: HashSet<MessageId>,
     /// A message has a second entry.
     pub(super) has_twins: bool,
@@ -40,6 +42,8 @@ impl Due {
     pub(super) const REACH: usize = 200;
     /// How many at a time from there on.
     pub(super) const PAGE: usize = 2000;
+    /// So many of these are read in one turn.
+    pub(super) const PAGES: usize = 4;
 
     pub(super) fn is_empty(&self) -> bool {
         self.oldest.is_none()

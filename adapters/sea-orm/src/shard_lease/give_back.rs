@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use claimstream_domain::{Disposition, QueueName, Receipt, Settlement};
+use claimstream_domain::{Disposition, QueueName, Receipt, Settled, Settlement};
 use claimstream_ports::StoreError;
 
 use super::{ahead::Ahead, hold::Footing, line::Place, settle::settle};
@@ -38,16 +38,20 @@ pub(super) async fn give_back(store: Arc<Store>, receipts: Vec<Receipt>) -> Resu
     let given_back = store.asking_back(|| settle(&store, &returned)).await;
     if let Err(error) = &given_back {
         tracing::warn!(%error, count = returned.len(), "given back in our own books only");
-        // Nobody has them in hand: they are no attempts that were cut off, as long as this process lives.
-        for Settlement { receipt, .. } in &returned {
+    }
+    // Nobody has them in hand: they are no attempts that were cut off, as long as this process lives.
+    let mut unwritten = HashSet::new();
+    for (n, Settlement { receipt, .. }) in returned.iter().enumerate() {
+        if given_back.as_ref().map_or(true, |answers| answers[n] == Settled::Unknown) {
             store.ground(receipt).await;
+            unwritten.insert((receipt.queue.clone(), receipt.shard));
         }
     }
     let places: HashSet<Place> =
         returned.into_iter().map(|one| (one.receipt.queue, one.receipt.shard)).collect();
     places.iter().for_each(|(queue, shard)| store.lanes.full(queue, *shard));
-    if given_back.is_err() {
-        store.runtime.spawn(amend(Arc::downgrade(&store), places));
+    if !unwritten.is_empty() {
+        store.runtime.spawn(amend(Arc::downgrade(&store), unwritten));
     }
     given_back.map(drop)
 }
@@ -76,7 +80,7 @@ impl Store {
     /// Writes a lease row as our books stand.
     async fn write_books(&self, place: &Place) -> Result<(), StoreError> {
         let on = Held::new(self);
-        let _turn = self.turn(REST, slice::from_ref(place), &on).await?;
+        let _turn = self.turn(REST, slice::from_ref(place), &on, self.acquire_timeout).await?;
         let (queue, shard) = place;
         let mut hold = self.holds.books(queue, *shard).await;
         let written = self.write_claim(&on, &mut hold, false, queue, *shard, &[]).await;

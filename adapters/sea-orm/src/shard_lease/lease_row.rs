@@ -133,19 +133,9 @@ impl Store {
     ) -> Result<bool, StoreError> {
         let new_fence = hold.fence + i64::from(begins);
         let args = self.lease_write(hold, &HashSet::new(), queue, shard, new_fence);
-        let write = || async {
-            match self.written_whole(on, self.write_and_charge(on, &args, lapsed)).await {
-                // A server has waited for long enough, and the holder of the lock may stand still.
-                Err(locked) if self.dialect == Dialect::MySql && is_locked_by_another(&locked) => {
-                    Ok(Err(locked))
-                }
-                written => written.map(Ok),
-            }
-        };
-        let written = self.restarting(write).await;
+        let written = self.written_whole(on, || self.write_and_charge(on, &args, lapsed)).await;
         hold.written = Some(self.clock.elapsed());
-        let written = written??;
-        let ours = match written {
+        let ours = match written? {
             Written::Yes => true,
             Written::No => false,
             Written::Unknown(lost) => self.has_token(&args, lost).await?,
@@ -156,17 +146,42 @@ impl Store {
         Ok(ours)
     }
 
-    /// Undoes what a write that went wrong has left of a transaction, so that nobody waits for it.
-    pub(super) async fn written_whole(
+    /// Repeats a write that met a deadlock, and undoes what one that went wrong has left of a transaction, so that nobody
+    /// waits for it.
+    ///
+    /// One that met a row which somebody keeps locked is not repeated here: who holds it may stand still, and whoever comes
+    /// again for it waits with empty hands meanwhile.
+    pub(super) async fn written_whole<F: Future<Output = Result<Written, StoreError>>>(
         &self,
         on: &Held<'_>,
-        write: impl Future<Output = Result<Written, StoreError>>,
+        write: impl Fn() -> F,
     ) -> Result<Written, StoreError> {
-        let written = write.await;
-        if written.is_err() {
-            on.undo().await;
+        let once = || async {
+            let written = write().await;
+            if written.is_err() {
+                on.undo().await;
+            }
+            match written {
+                Err(locked) if self.dialect == Dialect::MySql && is_locked_by_another(&locked) => {
+                    self.holds.found_locked(self.clock.elapsed());
+                    Ok(Err(locked))
+                }
+                written => written.map(Ok),
+            }
+        };
+        self.restarting(once).await?
+    }
+
+    /// Before a lease row is written: fails at once if somebody keeps it locked, as long as somebody was found who does.
+    pub(super) async fn lock_lease(&self, on: &Held<'_>, args: &Args) -> Result<(), StoreError> {
+        if self.is_wary() {
+            rows(on, LEASE, self.sql.lease_lock.bind(args)).await?;
         }
-        written
+        Ok(())
+    }
+
+    fn is_wary(&self) -> bool {
+        self.dialect == Dialect::MySql && self.holds.are_wary(self.clock.elapsed())
     }
 
     async fn write_and_charge(
@@ -175,7 +190,7 @@ impl Store {
         args: &Args,
         lapsed: &[(i64, MessageId)],
     ) -> Result<Written, StoreError> {
-        if lapsed.is_empty() {
+        if lapsed.is_empty() && !self.is_wary() {
             return match run(on, LEASE, self.sql.lease_write.bind(args)).await {
                 Ok(0) => Ok(Written::No),
                 Ok(_) => Ok(Written::Yes),
@@ -184,6 +199,7 @@ impl Store {
             };
         }
         self.begin_held(LEASE, on).await?;
+        self.lock_lease(on, args).await?;
         if run(on, LEASE, self.sql.lease_write.bind(args)).await? == 0 {
             self.roll_back_held(LEASE, on).await?;
             return Ok(Written::No);

@@ -1,12 +1,15 @@
 use std::{
     collections::HashMap,
     sync::{Arc, PoisonError},
+    time::Duration,
 };
 
 use claimstream_domain::{QueueName, Settlement, Shard};
-use claimstream_ports::StoreError;
-use sea_orm::{ConnAcquireErr, DbErr};
-use tokio::sync::{Mutex, OwnedMutexGuard};
+use claimstream_ports::{StoreError, StoreErrorKind};
+use tokio::{
+    sync::{Mutex, OwnedMutexGuard},
+    time::{Instant, timeout_at},
+};
 
 use super::hold::{Hold, Seen};
 use crate::{
@@ -33,7 +36,11 @@ pub(crate) type Finishing = Gather<Settlement, bool>;
 
 /// The lines and books of all shards that one outbox has to do with.
 #[derive(Default)]
-pub(crate) struct Holds(std::sync::Mutex<HashMap<Place, Desk>>);
+pub(crate) struct Holds {
+    desks: std::sync::Mutex<HashMap<Place, Desk>>,
+    /// When a lease row was found that somebody keeps locked, the last time, on the monotonic clock.
+    locked: std::sync::Mutex<Option<Duration>>,
+}
 
 #[derive(Default)]
 struct Desk {
@@ -44,30 +51,67 @@ struct Desk {
     seen: Option<Seen>,
 }
 
+/// A shard in which another call of this process was at work for as long as somebody waited for a turn.
+#[derive(Debug, thiserror::Error)]
+#[error("other calls of this process were at work in shard {shard} of queue {queue} for {patience:?}")]
+pub(crate) struct Busy {
+    queue: QueueName,
+    shard: u16,
+    patience: Duration,
+}
+
 impl Store {
-    /// Waits until it is our turn in all of the places, and for a connection; one that `on` has already is put back before
-    /// anything is waited for. The places have one order for everybody.
+    /// How long a call waits for a shard that it can do without for now, or that keeps it from others.
+    pub(super) const SOON: Duration = Duration::from_secs(1);
+
+    /// Waits until it is our turn in all of the places, no longer than `patience`, and for a connection; one that `on` has
+    /// already is put back before anything is waited for. The places have one order for everybody.
     pub(super) async fn turn(
         &self,
         operation: &'static str,
         places: &[Place],
         on: &Held<'_>,
+        patience: Duration,
     ) -> Result<Turn, StoreError> {
-        let turn = match self.holds.turn_at_once(places) {
-            Some(turn) => turn,
-            None => {
-                on.rest();
-                let turn = tokio::time::timeout(self.acquire_timeout, self.holds.turn(places)).await;
-                let too_long = || DbErr::ConnectionAcquire(ConnAcquireErr::Timeout);
-                turn.map_err(|_| classify(operation, too_long()))?
-            }
-        };
+        let turn = self.first_in_line(places, on, patience).await;
+        let turn = turn.map_err(|busy| StoreError::new(StoreErrorKind::Transient, operation, busy))?;
         in_time(operation, on.connect(), classify).await?;
         Ok(turn)
+    }
+
+    /// The turn of somebody who takes what is elsewhere meanwhile; none if others are at work here.
+    pub(super) async fn turn_soon(
+        &self,
+        operation: &'static str,
+        place: Place,
+        on: &Held<'_>,
+    ) -> Result<Option<Turn>, StoreError> {
+        match self.first_in_line(&[place], on, Self::SOON.min(self.acquire_timeout)).await {
+            Err(busy) => {
+                tracing::debug!(%busy, "shard passed over");
+                Ok(None)
+            }
+            Ok(turn) => {
+                in_time(operation, on.connect(), classify).await?;
+                Ok(Some(turn))
+            }
+        }
+    }
+
+    async fn first_in_line(&self, places: &[Place], on: &Held<'_>, patience: Duration) -> Result<Turn, Busy> {
+        match self.holds.turn_at_once(places) {
+            Some(turn) => Ok(turn),
+            None => {
+                on.rest();
+                self.holds.turn(places, patience).await
+            }
+        }
     }
 }
 
 impl Holds {
+    const WARY_FOR: Duration = Duration::from_secs(10);
+
     /// The books of a shard; a write of the lease row takes its [`Turn`] too.
     pub(crate) async fn books(&self, queue: &QueueName, shard: Shard) -> OwnedMutexGuard<Hold> {
         let mut hold = self.with(queue, shard, |desk| Arc::clone(&desk.hold)).lock_owned().await;
@@ -89,12 +133,25 @@ impl Holds {
         self.with(queue, shard, |desk| Arc::clone(&desk.finishing))
     }
 
-    async fn turn(&self, places: &[Place]) -> Turn {
+    /// Whether somebody was found lately who keeps a lease row locked. Whoever writes one then asks first whether it is free:
+    /// the one who found it has waited, and nobody else does.
+    pub(super) fn are_wary(&self, now: Duration) -> bool {
+        let locked = self.locked.lock().unwrap_or_else(PoisonError::into_inner);
+        locked.is_some_and(|at| now.saturating_sub(at) < Self::WARY_FOR)
+    }
+
+    pub(super) fn found_locked(&self, now: Duration) {
+        *self.locked.lock().unwrap_or_else(PoisonError::into_inner) = Some(now);
+    }
+
+    async fn turn(&self, places: &[Place], patience: Duration) -> Result<Turn, Busy> {
+        let until = Instant::now() + patience;
         let mut first = Vec::with_capacity(places.len());
         for (queue, shard) in places {
-            first.push(self.line(queue, *shard).lock_owned().await);
+            let busy = |_| Busy { queue: queue.clone(), shard: shard.number(), patience };
+            first.push(timeout_at(until, self.line(queue, *shard).lock_owned()).await.map_err(busy)?);
         }
-        Turn(first)
+        Ok(Turn(first))
     }
 
     fn turn_at_once(&self, places: &[Place]) -> Option<Turn> {
@@ -107,7 +164,61 @@ impl Holds {
     }
 
     fn with<T>(&self, queue: &QueueName, shard: Shard, look: impl FnOnce(&mut Desk) -> T) -> T {
-        let mut desks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut desks = self.desks.lock().unwrap_or_else(PoisonError::into_inner);
         look(desks.entry((queue.clone(), shard)).or_default())
+    }
+}
+
+#[cfg(all(test, feature = "sqlite"))]
+mod tests {
+    use claimstream_domain::{
+        ByteBudget, ClaimId, ClaimRequest, InstanceId, Lease, MessageId, NewMessage, Owner, Payload,
+    };
+    use claimstream_ports::LockingStrategy;
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::{OpenOptions, SeaOrmOutbox, Strategy, StrategyChoice};
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_busy_shard_is_named_to_who_waits_for_it_and_passed_over_by_claims() {
+        let file = std::env::temp_dir().join(format!("claimstream-lines-{}.db", Uuid::now_v7()));
+        let strategy = StrategyChoice::Exactly(Strategy::ShardLease);
+        // A claim that waited for as long would not end in the time of this test.
+        let options =
+            OpenOptions { strategy, acquire_timeout: Duration::from_secs(600), ..OpenOptions::default() };
+        let outbox = SeaOrmOutbox::open(&format!("sqlite://{}", file.display()), options).await.unwrap();
+        let queue = QueueName::new("orders").unwrap();
+        let message = |n: u128| {
+            NewMessage::new(MessageId::new(Uuid::from_u128(n << 64)), queue.clone(), Payload::json("{}"))
+        };
+        outbox.enqueue_now(&(1..=100).map(message).collect::<Vec<_>>()).await.unwrap();
+        let (busy, me) = (Shard::from_number(3), InstanceId(1));
+        let request = |limit, sequence| ClaimRequest {
+            queue: queue.clone(),
+            limit,
+            lease: Lease::default(),
+            claim: ClaimId::new(me, sequence),
+            owner: Owner::new(me, "me").unwrap(),
+            budget: ByteBudget::default(),
+        };
+        let (at_work, waits) = (Held::new(&outbox.store), Held::new(&outbox.store));
+        let (place, patience) = ((queue.clone(), busy), Duration::from_millis(30));
+        let turn = outbox.store.turn("settle", std::slice::from_ref(&place), &at_work, patience).await;
+        let turn = turn.ok().unwrap();
+        let waited = outbox.store.turn("settle", std::slice::from_ref(&place), &waits, patience).await;
+        let error = waited.err().unwrap();
+        assert_eq!(error.kind(), StoreErrorKind::Transient, "{error}");
+        let text = "other calls of this process were at work in shard 3 of queue orders for 30ms";
+        assert_eq!(error.to_string(), format!("settle: {}: {text}", error.kind()));
+        let claimed = outbox.claim(&request(100, 1)).await.unwrap();
+        assert!(!claimed.is_empty() && claimed.iter().all(|one| one.receipt.shard != busy));
+        drop(turn);
+        let rest = outbox.claim(&request(100, 2)).await.unwrap();
+        assert_eq!(claimed.len() + rest.len(), 100);
+        assert!(rest.iter().all(|one| one.receipt.shard == busy));
+        drop((at_work, waits));
+        drop(outbox);
+        let _ = std::fs::remove_file(file);
     }
 }

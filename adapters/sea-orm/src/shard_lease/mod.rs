@@ -32,7 +32,7 @@ use uuid::Uuid;
 pub(crate) use self::{
     ahead::Ahead,
     give_back::rest,
-    line::Holds,
+    line::{Busy, Holds},
     lone::Lone,
     settle::{renew, settle},
 };
@@ -74,6 +74,7 @@ pub(crate) async fn claim(store: &Arc<Store>, request: ClaimRequest) -> Result<V
         oldest: None,
         newest: None,
         trouble: None,
+        unfinished: None,
     };
     claiming.request.limit = claiming.request.limit.min(ClaimRequest::MOST);
     let ended = Box::pin(claiming.run()).await;
@@ -116,6 +117,8 @@ struct Claiming<'a> {
     newest: Option<i64>,
     /// What went wrong in a shard that was passed over, the first time.
     trouble: Option<StoreError>,
+    /// What was read of a shard before others had their turn there.
+    unfinished: Option<Box<Due>>,
 }
 
 impl Claiming<'_> {
@@ -194,24 +197,48 @@ impl Claiming<'_> {
         }
     }
 
+    /// Takes from a shard, in as many turns as it takes to read so far that something is free.
     async fn take_from(&mut self, shard: Shard) -> Result<(), StoreError> {
-        (self.oldest, self.newest) = (None, None);
+        (self.oldest, self.newest, self.unfinished) = (None, None, None);
+        loop {
+            self.take_in_turn(shard).await?;
+            if self.unfinished.is_none() {
+                return Ok(());
+            }
+            // With empty hands, so that whoever waits for the shard or for a connection comes first.
+            self.on.rest();
+        }
+    }
+
+    async fn take_in_turn(&mut self, shard: Shard) -> Result<(), StoreError> {
         let (store, queue, wanted) = (self.store, self.request.queue.clone(), self.wanted());
-        let _turn = store.turn(CLAIM, &[(queue.clone(), shard)], &self.on).await?;
+        let Some(_turn) = store.turn_soon(CLAIM, (queue.clone(), shard), &self.on).await? else {
+            self.unfinished = None;
+            store.lanes.full(&queue, shard);
+            return Ok(());
+        };
         let mut hold = store.holds.books(&queue, shard).await;
         if !store.find_footing(&self.on, &mut hold, &queue, shard).await? {
+            self.unfinished = None;
             store.lanes.short(&queue, shard);
             return Ok(());
         }
-        let low = store.lanes.low(&queue, shard, store.clock.elapsed());
+        let low = match &self.unfinished {
+            Some(due) => due.low,
+            None => store.lanes.low(&queue, shard, store.clock.elapsed()),
+        };
         let reach = if store.order.is_per_key() {
             wanted
         } else {
             store.ahead.reach(&queue, wanted, self.request.lease)
         };
         let mut count = Box::pin(self.take(&mut hold, shard, low, reach)).await?;
-        if count < wanted && low > 0 && !self.is_cut_short && hold.footing != Footing::Lost {
+        let is_whole = self.is_cut_short || self.unfinished.is_some() || hold.footing == Footing::Lost;
+        if count < wanted && low > 0 && !is_whole {
             count += Box::pin(self.take(&mut hold, shard, 0, self.wanted())).await?;
+        }
+        if self.unfinished.is_some() {
+            return Ok(());
         }
         match count == wanted || self.is_cut_short {
             true => store.lanes.full(&queue, shard),
@@ -299,21 +326,30 @@ impl Claiming<'_> {
         handed_out
     }
 
-    /// The next due messages of a shard; none if there are none, or if the shard is not ours to take.
+    /// The next due messages of a shard; none if there are none, if the shard is not ours to take, or if so many wait that
+    /// others have their turn before it is read on.
     async fn read(
-        &self,
+        &mut self,
         hold: &mut OwnedMutexGuard<Hold>,
         shard: Shard,
         low: i64,
         reach: usize,
     ) -> Result<Option<Due>, StoreError> {
+        if let Some(mut due) = self.unfinished.take() {
+            if due.fence != Some(hold.fence) {
+                return Ok(None);
+            }
+            due.now = self.store.now(&self.on, CLAIM).await?;
+            return self.read_on(hold, shard, due, reach).await;
+        }
         let aloft = hold.flights.values().filter(|flight| flight.due >= low).count();
         let ordered = self.store.order.is_per_key();
-        let mut limit = aloft + if ordered { Due::REACH.max(2 * reach) } else { reach };
-        let mut due = Due::default();
+        let limit = aloft + if ordered { Due::REACH.max(2 * reach) } else { reach };
+        let mut due = Box::<Due>::default();
+        due.low = low;
         let first = self.args(shard).with("holder", self.store.holder.clone()).with("low", low);
         let first = first.with("limit", limit as i64).with("inline", inline(self.request.budget, limit));
-        let mut found = self.page(&mut due, &self.store.sql.lease_read, &first).await?;
+        let found = self.page(&mut due, &self.store.sql.lease_read, &first).await?;
         if let Some(fence) = due.fence
             && !hold.agrees(fence, due.now)
         {
@@ -327,17 +363,38 @@ impl Claiming<'_> {
             hold.footing = Footing::Lost;
         }
         due.is_whole = low == 0 && found < limit;
-        // Only if all of them wait: what comes behind is looked for one row after another.
-        while ordered && found == limit && self.all_wait(hold, &due, reach) {
-            due.pass();
-            limit = Due::PAGE;
-            let (low, last) = due.last.unwrap_or((low, MessageId::new(Uuid::nil())));
-            let on = self.args(shard).with("low", low).with("last", bytes(last.uuid()));
-            let on = on.with("limit", limit as i64);
-            let on = on.with_list("keys", due.passed.most_common().into_iter().map(Value::from));
-            found = self.page(&mut due, &self.store.sql.lease_read_on, &on).await?;
+        if ordered && found == limit {
+            return self.read_on(hold, shard, due, reach).await;
         }
-        Ok((!due.is_empty()).then_some(due))
+        Ok((!due.is_empty()).then_some(*due))
+    }
+
+    /// Looks for what comes behind, one row after another, as long as all that was read waits; after so many rows the others
+    /// who want the shard have their turn.
+    async fn read_on(
+        &mut self,
+        hold: &mut OwnedMutexGuard<Hold>,
+        shard: Shard,
+        mut due: Box<Due>,
+        reach: usize,
+    ) -> Result<Option<Due>, StoreError> {
+        let mut pages = 0;
+        while self.all_wait(hold, &due, reach) {
+            if pages == Due::PAGES {
+                self.unfinished = Some(due);
+                return Ok(None);
+            }
+            pages += 1;
+            due.pass();
+            let (low, last) = due.last.unwrap_or((due.low, MessageId::new(Uuid::nil())));
+            let on = self.args(shard).with("low", low).with("last", bytes(last.uuid()));
+            let on = on.with("limit", Due::PAGE as i64);
+            let on = on.with_list("keys", due.passed.most_common().into_iter().map(Value::from));
+            if self.page(&mut due, &self.store.sql.lease_read_on, &on).await? < Due::PAGE {
+                break;
+            }
+        }
+        Ok((!due.is_empty()).then_some(*due))
     }
 
     /// Adds what a statement finds, and says how many rows were new.

@@ -1,4 +1,8 @@
-use std::{collections::HashSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use claimstream_domain::{
     ClaimRequest, Disposition, Lease, MessageId, QueueName, Receipt, Renewed, Settled, Settlement, Shard,
@@ -13,6 +17,7 @@ use super::{
     line::Place,
 };
 use crate::{
+    answers::as_far_as_known,
     args::Args,
     clock::micros,
     held::Held,
@@ -28,47 +33,38 @@ const RENEW: &str = "renew";
 /// Ends claims under shard leases.
 ///
 /// Everything together in one transaction that begins by proving the fence of each shard, what is simply done in one shard
-/// also with what others have done there; if something turns out to be lost, each call for itself, and then each message.
+/// also with what others have done there; if something turns out to be lost, or keeps its shard locked, each shard for
+/// itself, and then each message.
 pub(crate) async fn settle(
     store: &Arc<Store>,
     settlements: &[Settlement],
 ) -> Result<Vec<Settled>, StoreError> {
-    if store.finish(settlements).await? || store.settle_held(settlements).await? {
+    let parts = parts(settlements, |settlement| &settlement.receipt);
+    if parts.len() < 2 {
+        return store.settle_part(settlements, store.acquire_timeout).await;
+    }
+    if store.settle_whole(settlements).await? {
         return Ok(vec![Settled::Accepted; settlements.len()]);
     }
-    let mut settled = Vec::with_capacity(settlements.len());
-    for settlement in settlements {
-        let accepted = store.settle_held(std::slice::from_ref(settlement)).await?;
-        if !accepted {
-            store.ground(&settlement.receipt).await;
-        }
-        settled.push(if accepted { Settled::Accepted } else { Settled::Superseded });
-    }
-    Ok(settled)
+    let soon = Store::SOON.min(store.acquire_timeout);
+    let settle =
+        move |store: Arc<Store>, part: Vec<Settlement>| async move { store.settle_part(&part, soon).await };
+    store.each_for_itself(SETTLE, settlements, parts, Settled::Unknown, settle).await
 }
 
-/// Extends the leases that receipts stand under.
+/// Extends the leases that receipts stand under, each shard for itself.
 pub(crate) async fn renew(
     store: &Arc<Store>,
     receipts: &[Receipt],
     lease: Lease,
 ) -> Result<Vec<Renewed>, StoreError> {
-    let mut renewed: Vec<Option<Renewed>> = vec![None; receipts.len()];
-    let on = Held::new(store);
-    for place in places(receipts.iter()) {
-        let _turn = store.turn(RENEW, std::slice::from_ref(&place), &on).await?;
-        let (queue, shard) = place;
-        let mut hold = store.holds.books(&queue, shard).await;
-        let here = |receipt: &Receipt| (&receipt.queue, receipt.shard) == (&queue, shard);
-        let ours: Vec<usize> =
-            (0..receipts.len()).filter(|n| here(&receipts[*n]) && is_held(&hold, &receipts[*n])).collect();
-        let extended =
-            store.extend(&on, &mut hold, &queue, shard, ours.iter().map(|n| &receipts[*n]), lease).await?;
-        for n in ours.into_iter().filter(|_| extended) {
-            renewed[n] = Some(Renewed::Extended(receipts[n].clone()));
-        }
-    }
-    Ok(renewed.into_iter().map(|one| one.unwrap_or(Renewed::Superseded)).collect())
+    let parts = parts(receipts, |receipt| receipt);
+    // Whoever asks waits no longer than it takes to ask again in time.
+    let patience = (lease.renew_after() / 2).min(store.acquire_timeout);
+    let renew = move |store: Arc<Store>, part: Vec<Receipt>| async move {
+        store.restarting(|| store.renew_part(&part, lease, patience)).await
+    };
+    store.each_for_itself(RENEW, receipts, parts, Renewed::Unknown, renew).await
 }
 
 /// The shards that a transaction writes in, with what it ends in each.
@@ -81,24 +77,122 @@ struct Part<'a> {
 }
 
 impl Store {
+    /// Has a part of a call done in each shard, all at a time. Trouble in one of them leaves only its own part `unknown`.
+    async fn each_for_itself<E, A, W>(
+        self: &Arc<Self>,
+        operation: &'static str,
+        entries: &[E],
+        parts: Vec<Vec<usize>>,
+        unknown: A,
+        work: impl Fn(Arc<Self>, Vec<E>) -> W,
+    ) -> Result<Vec<A>, StoreError>
+    where
+        E: Clone,
+        A: Clone + PartialEq + Send + 'static,
+        W: Future<Output = Result<Vec<A>, StoreError>> + Send + 'static,
+    {
+        let begin = |part: &Vec<usize>| {
+            let part = part.iter().map(|n| entries[*n].clone()).collect();
+            let (store, work) = (Arc::clone(self), work(Arc::clone(self), part));
+            self.runtime.spawn(async move { store.detached(operation, work).await })
+        };
+        let begun: Vec<_> = parts.iter().map(begin).collect();
+        let (mut answers, mut trouble) = (vec![unknown.clone(); entries.len()], None);
+        for (part, done) in parts.into_iter().zip(begun) {
+            let lost = |lost| Err(StoreError::new(StoreErrorKind::Unavailable, operation, lost));
+            match done.await.unwrap_or_else(lost) {
+                Ok(known) => part.into_iter().zip(known).for_each(|(n, answer)| answers[n] = answer),
+                Err(error) => trouble = trouble.or(Some(error)),
+            }
+        }
+        as_far_as_known(answers, &unknown, trouble)
+    }
+
+    /// Ends claims in several shards, or none; false also if one of the shards is not to be had at once.
+    async fn settle_whole(self: &Arc<Self>, settlements: &[Settlement]) -> Result<bool, StoreError> {
+        match self.settle_held(settlements, Self::SOON.min(self.acquire_timeout)).await {
+            Err(error) if error.kind() == StoreErrorKind::Transient => {
+                tracing::debug!(count = settlements.len(), %error, "each shard is settled for itself");
+                Ok(false)
+            }
+            settled => settled,
+        }
+    }
+
+    /// Ends claims in one shard. What is known before something goes wrong stays known.
+    async fn settle_part(
+        self: &Arc<Self>,
+        settlements: &[Settlement],
+        patience: Duration,
+    ) -> Result<Vec<Settled>, StoreError> {
+        if self.finish(settlements).await?
+            || self.restarting(|| self.settle_held(settlements, patience)).await?
+        {
+            return Ok(vec![Settled::Accepted; settlements.len()]);
+        }
+        let (mut settled, mut trouble) = (vec![Settled::Unknown; settlements.len()], None);
+        for (settlement, answer) in settlements.iter().zip(&mut settled) {
+            let one = std::slice::from_ref(settlement);
+            *answer = match self.restarting(|| self.settle_held(one, patience)).await {
+                Ok(true) => Settled::Accepted,
+                Ok(false) => {
+                    self.ground(&settlement.receipt).await;
+                    Settled::Superseded
+                }
+                Err(error) => {
+                    trouble = Some(error);
+                    break;
+                }
+            };
+        }
+        as_far_as_known(settled, &Settled::Unknown, trouble)
+    }
+
+    /// Extends the lease of the one shard that all of the receipts are of.
+    async fn renew_part(
+        &self,
+        receipts: &[Receipt],
+        lease: Lease,
+        patience: Duration,
+    ) -> Result<Vec<Renewed>, StoreError> {
+        let Some(Receipt { queue, shard, .. }) = receipts.first() else { return Ok(Vec::new()) };
+        let on = Held::new(self);
+        let _turn = self.turn(RENEW, &[(queue.clone(), *shard)], &on, patience).await?;
+        let mut hold = self.holds.books(queue, *shard).await;
+        let ours: Vec<bool> = receipts.iter().map(|receipt| is_held(&hold, receipt)).collect();
+        let held = receipts.iter().zip(&ours).filter(|(_, is_ours)| **is_ours).map(|(receipt, _)| receipt);
+        let extended = self.extend(&on, &mut hold, queue, *shard, held, lease).await?;
+        let renewed = |(receipt, is_ours): (&Receipt, &bool)| match extended && *is_ours {
+            true => Renewed::Extended(receipt.clone()),
+            false => Renewed::Superseded,
+        };
+        Ok(receipts.iter().zip(&ours).map(renewed).collect())
+    }
+
     /// Ends what is simply done in one shard together with what others end there at the same time: a shard has one lease
     /// row, and who wants to write it waits for whoever does. False if it is more than that, if anything of all is lost, or if
     /// nothing was written because a row of somebody's is locked: each call then is settled for itself.
     async fn finish(self: &Arc<Self>, settlements: &[Settlement]) -> Result<bool, StoreError> {
         let Some(Receipt { queue, shard, .. }) = finished_in_one_place(settlements) else { return Ok(false) };
         let finishing = self.holds.finishing(queue, *shard);
-        let write = |store: Arc<Self>, all: Vec<Settlement>| async move { store.settle_held(&all).await };
+        let write = |store: Arc<Self>, all: Vec<Settlement>| async move {
+            store.settle_held(&all, store.acquire_timeout).await
+        };
         match self.gathered(SETTLE, &finishing, settlements.to_vec(), write).await {
             Err(error) if error.kind() == StoreErrorKind::Transient => Ok(false),
             answer => answer,
         }
     }
 
-    /// Ends all of them, or none if one is not ours any more.
-    async fn settle_held(self: &Arc<Self>, settlements: &[Settlement]) -> Result<bool, StoreError> {
+    /// Ends all of them, or none if one is not ours any more; waits no longer than `patience` for others of this process.
+    async fn settle_held(
+        self: &Arc<Self>,
+        settlements: &[Settlement],
+        patience: Duration,
+    ) -> Result<bool, StoreError> {
         let places = places(settlements.iter().map(|settlement| &settlement.receipt));
         let on = Held::for_transactions(self);
-        let turn = self.turn(SETTLE, &places, &on).await?;
+        let turn = self.turn(SETTLE, &places, &on, patience).await?;
         let settled = self.settle_in_turn(&on, places, settlements).await;
         // First the connection: the next in line then finds it at hand.
         on.rest();
@@ -117,9 +211,7 @@ impl Store {
             return Ok(false);
         }
         let written: Vec<(&Sql, Args)> = parts.iter().map(|part| self.proof(part)).collect();
-        let write = || self.written_whole(on, self.write_ends(on, &parts, &written));
-        let done = self.restarting(write).await?;
-        let done = match done {
+        let done = match self.written_whole(on, || self.write_ends(on, &parts, &written)).await? {
             Written::Unknown(lost) => match written.first() {
                 // All or nothing: one row tells for the whole transaction.
                 Some((_, args)) => self.has_token(args, lost).await?,
@@ -173,6 +265,7 @@ impl Store {
         self.failover.check(SETTLE, parts.iter().flat_map(|part| part.ends.iter().copied()))?;
         let mut ours = true;
         for (part, (proof, lease)) in parts.iter().zip(written) {
+            self.lock_lease(on, lease).await?;
             ours = ours
                 && run(on, SETTLE, proof.bind(lease)).await? == 1
                 && self.write_part(on, part, lease).await?;
@@ -303,6 +396,16 @@ fn finished_in_one_place(settlements: &[Settlement]) -> Option<&Receipt> {
 fn is_held(hold: &Hold, receipt: &Receipt) -> bool {
     let flight = hold.flights.get(&receipt.message);
     flight.is_some_and(|flight| flight.claim == receipt.claim && flight.due == receipt.locator.0)
+}
+
+/// Which entries lie in each shard.
+fn parts<E>(entries: &[E], receipt: impl Fn(&E) -> &Receipt) -> Vec<Vec<usize>> {
+    let mut parts: BTreeMap<(&QueueName, Shard), Vec<usize>> = BTreeMap::new();
+    for (n, entry) in entries.iter().enumerate() {
+        let Receipt { queue, shard, .. } = receipt(entry);
+        parts.entry((queue, *shard)).or_default().push(n);
+    }
+    parts.into_values().collect()
 }
 
 /// The queues and shards of receipts, each once, in one order for everybody.

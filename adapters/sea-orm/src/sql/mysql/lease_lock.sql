@@ -1,0 +1,6 @@
+-- Locks the lease of a shard that is about to be written, or fails at once if somebody else has locked it.
+SELECT 1
+  FROM claimstream_lease
+ WHERE queue = :queue
+   AND shard = :shard
+   FOR UPDATE NOWAIT
