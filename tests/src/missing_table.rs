@@ -10,9 +10,11 @@ use std::{
 
 use claimstream::{
     Compose, Handler, Lease, Pacing, PipelineMonitor, PipelineReport, PipelineState, Relay, RelayConfig,
-    RelayError, Verdict, handler_fn,
+    RelayError, RetryPolicy, Verdict, handler_fn,
+    saga::{Saga, SagaConfig, SagaId},
 };
 use claimstream_domain::{NewMessage, QueueName};
+use claimstream_ports::Transactions;
 use claimstream_sea_orm::SeaOrmOutbox;
 use claimstream_tokio::TokioTimer;
 use sea_orm::ConnectionTrait;
@@ -54,6 +56,10 @@ fn add(
             ends_after_its_drain_time(&stop()).await;
         },
     );
+    let saga = venue.clone();
+    suite.add_async_trial(&name("a_saga_goes_on_when_its_steps_are_back"), async move {
+        goes_on_with_a_saga(&saga()).await;
+    });
     suite.add_async_trial(&name("what_was_handled_meanwhile_is_settled_and_not_handled_again"), async move {
         settles_on(&venue()).await;
     });
@@ -91,6 +97,27 @@ async fn settles_on(venue: &SeaOrmVenue) {
     until("claims are answered", || matches!(running.monitor.state(), PipelineState::Running)).await;
     let report = running.stop().await;
     assert_eq!((begun.load(Ordering::SeqCst), report.acked, report.unsettled), (1, 1, 0));
+}
+
+async fn goes_on_with_a_saga(venue: &SeaOrmVenue) {
+    let (outbox, queue) = open(venue).await;
+    let wait = Duration::from_millis(50);
+    let retry = RetryPolicy { base: wait, cap: wait, ..RetryPolicy::default() };
+    let place = outbox.clone();
+    let saga: Saga<u32, _> = Saga::list(queue.as_str(), outbox.clone(), Arc::new(TokioTimer::new()))
+        .at(move |_| place.clone())
+        .step("nothing", |_, _| Box::pin(async { Ok(()) }), |_, _| Box::pin(async { Ok(()) }))
+        .build(SagaConfig { retry: retry.clone(), ..SagaConfig::default() })
+        .expect("a saga");
+    let tx = outbox.begin_tx().await.expect("begin");
+    saga.submit(&tx, SagaId::new(uuid::Uuid::now_v7()), "anna", 7).await.expect("submit");
+    outbox.commit_tx(tx).await.expect("commit");
+    rename(&outbox, "claimstream_step", "claimstream_away").await;
+    let running = Running::start_with(&outbox, &saga.queue(), saga.clone(), saga.config().pipeline_retry());
+    until("the saga is put off", || saga.tally().put_off >= 3).await;
+    rename(&outbox, "claimstream_away", "claimstream_step").await;
+    until("the saga is finished", || saga.tally().finished == 1).await;
+    assert_eq!(running.stop().await.buried, 0);
 }
 
 /// The queue stays away: what was handled cannot be settled, and the lease is longer than this trial may take.
@@ -163,11 +190,21 @@ struct Running {
 
 impl Running {
     fn start(outbox: &SeaOrmOutbox, queue: &QueueName, handler: impl Handler + 'static) -> Self {
+        Self::start_with(outbox, queue, handler, RetryPolicy::default())
+    }
+
+    fn start_with(
+        outbox: &SeaOrmOutbox,
+        queue: &QueueName,
+        handler: impl Handler + 'static,
+        retry: RetryPolicy,
+    ) -> Self {
         let config = RelayConfig {
             // Longer than the trial, so that nothing comes back by itself.
             lease: Lease::new(2 * LATE).expect("a lease"),
             drain: Duration::from_secs(1),
             pacing: Pacing { idle_max: Duration::from_millis(200), ..Pacing::default() },
+            retry,
             ..RelayConfig::default()
         };
         let relay = Relay::new(Arc::new(outbox.clone()), TokioTimer::new(), config);

@@ -17,7 +17,8 @@ pub enum StepFailure {
     /// Something is as it must never be: an alarm is raised, nothing is written, and somebody has to look.
     #[error("{0}")]
     Invariant(Reason),
-    /// The store could not; what passes by itself is tried again, anything else is an alarm.
+    /// The store could not: what is stored, or was to be stored, is an alarm, anything else is tried again. A table or a right
+    /// that is missing comes back, and the saga goes on then.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -70,11 +71,11 @@ impl From<StepFailure> for Halt {
 impl From<StoreError> for Halt {
     fn from(error: StoreError) -> Self {
         match error.kind() {
-            StoreErrorKind::Transient | StoreErrorKind::Unavailable => Self::Transient(Reason::new(error)),
-            StoreErrorKind::Misconfigured
-            | StoreErrorKind::Unsupported
-            | StoreErrorKind::Corrupt
-            | StoreErrorKind::Conflict => Self::Invariant(Reason::new(error)),
+            StoreErrorKind::Transient
+            | StoreErrorKind::Unavailable
+            | StoreErrorKind::Misconfigured
+            | StoreErrorKind::Unsupported => Self::Transient(Reason::new(error)),
+            StoreErrorKind::Corrupt | StoreErrorKind::Conflict => Self::Invariant(Reason::new(error)),
         }
     }
 }
@@ -84,12 +85,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_passes_by_itself_is_tried_again_and_the_rest_is_an_alarm() {
-        let of = |kind| Halt::from(StepFailure::from(StoreError::new(kind, "debit", "told to")));
-        assert!(matches!(of(StoreErrorKind::Transient), Halt::Transient(_)));
-        assert!(matches!(of(StoreErrorKind::Unavailable), Halt::Transient(_)));
-        assert!(matches!(of(StoreErrorKind::Corrupt), Halt::Invariant(_)));
-        assert!(matches!(of(StoreErrorKind::Conflict), Halt::Invariant(_)));
+    fn only_what_is_wrong_with_the_values_is_an_alarm_at_once() {
+        for kind in StoreErrorKind::ALL {
+            let halt = Halt::from(StepFailure::from(StoreError::new(kind, "debit", "told to")));
+            let is_alarm = matches!(kind, StoreErrorKind::Corrupt | StoreErrorKind::Conflict);
+            assert_eq!(matches!(halt, Halt::Invariant(_)), is_alarm, "{kind}: {halt:?}");
+            assert_eq!(matches!(halt, Halt::Transient(_)), !is_alarm, "{kind}: {halt:?}");
+        }
         assert!(StepFailure::business("too small").store_error().is_none());
     }
 }

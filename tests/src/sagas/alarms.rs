@@ -1,13 +1,18 @@
 //! S4: what nobody can finish is told, and what could not be finished is not begun.
 
-use std::time::Duration;
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
-use claimstream::saga::{Saga, SagaAlarm, SagaConfig, SagaError, SagaRun, StepFailure};
+use claimstream::saga::{
+    Saga, SagaAlarm, SagaAlarmKind, SagaConfig, SagaError, SagaOutcome, SagaRun, StepFailure,
+};
 use claimstream_domain::{
     QueueName, Verdict,
     saga::{SagaOrder, SagaOrderKind},
 };
-use claimstream_ports::Handler;
+use claimstream_ports::{Handler, StoreError, StoreErrorKind};
 use futures::future::BoxFuture;
 
 use super::{
@@ -25,6 +30,7 @@ pub(super) fn clauses<D: Database>() -> Vec<(&'static str, Play<D>)> {
         s4_a_saga_whose_every_delivery_ends_the_process_is_told,
         s4_an_order_that_cannot_be_read_is_kept_and_told,
         s4_an_input_that_would_not_come_back_is_refused,
+        s4_a_store_that_cannot_for_a_while_is_tried_again_and_told_once,
         s4_a_saga_is_counted_once_however_often_it_is_looked_at,
     ]
 }
@@ -67,6 +73,55 @@ async fn s4_an_order_that_cannot_be_read_is_kept_and_told<D: Database>(bank: Ban
     let alarm: SagaAlarm = serde_json::from_slice(alarms[0].message.payload.bytes()).expect("an alarm");
     let revive = format!("claimstream dead revive --queue {}", saga.queue());
     assert!(alarm.remedy.contains(&revive) && alarm.remedy.contains(&id.to_string()), "{alarm:?}");
+}
+
+/// A table that is renamed for a moment, a right that is missing: the saga is not broken, and goes on when they are back.
+async fn s4_a_store_that_cannot_for_a_while_is_tried_again_and_told_once<D: Database>(bank: Bank<D>) {
+    for kind in [StoreErrorKind::Unsupported, StoreErrorKind::Misconfigured] {
+        let trouble = Arc::new(Mutex::new(Some(kind)));
+        let home = bank.seen_by(&Crash::never())[0].clone();
+        let (place, met) = (home.clone(), trouble.clone());
+        let config = SagaConfig {
+            alarms: QueueName::new(&bank.name(&format!("alarms-{kind}"))).expect("a queue"),
+            ..config(&bank)
+        };
+        let saga: Saga<u128, _> = Saga::list(&bank.name(&format!("{kind}")), home, timer())
+            .at(move |_: &u128| place.clone())
+            .step("try", trying::<D::Tx>(met), nothing)
+            .build(config.clone())
+            .expect("a saga");
+        let outcome = saga.start(fresh_saga(), "anna", 7).await.expect("an outcome");
+        assert!(matches!(outcome, SagaOutcome::Underway { .. }), "{kind}: {outcome:?}");
+        for delivery in 1..=4 {
+            bank.pass_time(HOUR).await;
+            let verdicts = bank.deliver(&saga).await;
+            assert!(
+                matches!(verdicts[..], [Verdict::Nack { .. }]),
+                "{kind}, delivery {delivery}: {verdicts:?}"
+            );
+        }
+        let alarms = bank.claim(&config.alarms).await;
+        assert_eq!((saga.tally().alarms, alarms.len()), (1, 1), "{kind}");
+        let alarm: SagaAlarm = serde_json::from_slice(alarms[0].message.payload.bytes()).expect("an alarm");
+        assert_eq!(alarm.alarm, SagaAlarmKind::Late, "{kind}");
+        *trouble.lock().expect("no panic") = None;
+        bank.settle_all(&saga).await;
+        assert_eq!((saga.tally().finished, bank.dead_letters(&saga.queue()).await), (1, 0), "{kind}");
+    }
+}
+
+fn trying<Tx: Sync>(
+    trouble: Arc<Mutex<Option<StoreErrorKind>>>,
+) -> impl for<'a> Fn(&'a Tx, &'a SagaRun<u128>) -> BoxFuture<'a, Result<(), StepFailure>> {
+    move |_, _| {
+        let met = *trouble.lock().expect("no panic");
+        Box::pin(async move {
+            match met {
+                Some(kind) => Err(StoreError::new(kind, "try", "told to").into()),
+                None => Ok(()),
+            }
+        })
+    }
 }
 
 async fn s4_a_saga_is_counted_once_however_often_it_is_looked_at<D: Database>(bank: Bank<D>) {
