@@ -1,7 +1,8 @@
 use std::{fmt, sync::Arc};
 
 use claimstream_domain::{
-    Disposition, Invalid, MessageId, NewMessage, Payload, QueueName, Receipt, Settlement, Verdict,
+    Disposition, Headers, Invalid, Message, MessageId, NewMessage, Payload, QueueName, Receipt, Settlement,
+    Verdict,
 };
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -23,6 +24,9 @@ pub struct DeadLetterEvent {
     /// Why, as it stands with the dead letter.
     pub reason: String,
 }
+
+/// The header that tells such a message from others.
+const HEADER: &str = "claimstream-event";
 
 /// What kind of error a message was given up for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -50,6 +54,9 @@ pub(crate) struct Attempted {
     pub(crate) attempt: u32,
     /// The class of its message if it becomes a dead letter.
     pub(crate) class: DeadLetterClass,
+    /// Its message is an event of a dead letter itself, which has no event: relays that read each other's events would go on
+    /// telling each other for ever.
+    pub(crate) is_event: bool,
 }
 
 /// What is called with each dead letter.
@@ -75,7 +82,14 @@ impl DeadLetterEvent {
         let json = serde_json::to_vec(self);
         let json = json.map_err(|e| Invalid::Malformed { what: "dead letter event", why: e.to_string() })?;
         let id = Uuid::new_v5(&self.message, receipt.claim.uuid().as_bytes());
-        Ok(NewMessage::new(MessageId::new(id), queue.clone(), Payload::json(json)))
+        let mut headers = Headers::new();
+        headers.insert(HEADER, "dead-letter")?;
+        Ok(NewMessage::new(MessageId::new(id), queue.clone(), Payload::json(json)).with_headers(headers))
+    }
+
+    /// Whether a message carries one.
+    pub(crate) fn is_in(message: &Message) -> bool {
+        message.headers.get(HEADER) == Some("dead-letter")
     }
 }
 

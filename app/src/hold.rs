@@ -3,7 +3,7 @@ use std::{mem, sync::Arc, time::Duration};
 use claimstream_domain::{Claimed, Disposition, MessageId, Renewed, Settled, Settlement, Verdict, decide};
 
 use crate::{
-    DeadLetterClass, Operation, RelayError,
+    DeadLetterClass, DeadLetterEvent, Operation, RelayError,
     dead_letter_event::Attempted,
     holdings::{Ticket, Turn, Wanted},
     renewal,
@@ -18,12 +18,21 @@ pub(crate) struct Hold {
     ticket: Ticket,
     message: MessageId,
     attempt: u32,
+    is_event: bool,
     ended: bool,
 }
 
 impl Hold {
     pub(crate) fn new(settler: Arc<Settler>, ticket: Ticket, claimed: &Claimed) -> Self {
-        Self { settler, ticket, message: claimed.message.id, attempt: claimed.attempt, ended: false }
+        let is_event = DeadLetterEvent::is_in(&claimed.message);
+        Self {
+            settler,
+            ticket,
+            message: claimed.message.id,
+            attempt: claimed.attempt,
+            is_event,
+            ended: false,
+        }
     }
 
     pub(crate) fn ticket(&self) -> Ticket {
@@ -85,7 +94,7 @@ impl Hold {
             }
         };
         let claim = receipt.claim;
-        let attempt = Attempted { attempt: self.attempt, class };
+        let attempt = Attempted { attempt: self.attempt, class, is_event: self.is_event };
         let settlement = self.settler.setup.told(Settlement { receipt, disposition }, attempt);
         let outcome = self.settler.join(self.ticket, settlement, attempt, deadline).await;
         self.ended = true;

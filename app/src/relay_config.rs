@@ -50,7 +50,7 @@ pub struct RelayConfig {
     pub drain: Duration,
     /// The queue into which an event goes for each dead letter, in the transaction that buries it, as the JSON of a
     /// [`DeadLetterEvent`](crate::DeadLetterEvent); none, because events that nobody reads would pile up. Dead letters of
-    /// that queue itself have no event.
+    /// that queue itself have no event, and neither has an event that dies in the hands of another relay.
     pub dead_letter_events: Option<QueueName>,
     /// How many handlers a pipeline runs at once, no more than `prefetch`; 32. A plain stream does not heed it.
     pub concurrency: u32,

@@ -89,7 +89,7 @@ impl Settler {
         let deadline = self.setup.timer.now() + self.setup.config.lease.duration();
         // The books know nothing of it any more; what went wrong is in the trace.
         let settlement = Settlement { receipt, disposition: Disposition::Returned };
-        let attempt = Attempted { attempt: 0, class: DeadLetterClass::Failed };
+        let attempt = Attempted { attempt: 0, class: DeadLetterClass::Failed, is_event: false };
         let _ = self.join(ticket, settlement, attempt, deadline).await;
     }
 

@@ -41,13 +41,14 @@ impl Setup {
         ClaimId::new(self.owner.instance(), self.claims.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// A settlement that buries, with its event if there is a queue for events. Burying an event has none.
+    /// A settlement that buries, with its event if there is a queue for events. Burying an event has none, whichever relay does it.
     pub(crate) fn told(&self, mut settlement: Settlement, attempted: Attempted) -> Settlement {
         let event = DeadLetterEvent::of(&settlement, attempted);
         let Settlement { receipt, disposition } = &mut settlement;
         if let (Some(event), Some(queue), Disposition::Dead { emit, .. }) =
             (event, &self.config.dead_letter_events, disposition)
             && *queue != receipt.queue
+            && !attempted.is_event
         {
             match event.message(receipt, queue) {
                 Ok(message) => emit.push(message),

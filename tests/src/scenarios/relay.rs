@@ -26,6 +26,7 @@ use crate::{
 
 pub const SCENARIOS: &[Clause<Stage>] = clauses!["scenarios":
     a0_5_a_dead_letter_is_told_in_a_queue_of_its_own,
+    a0_5_relays_that_tell_each_other_of_dead_letters_do_not_go_on_for_ever,
     a0_8_a_message_that_ends_its_process_each_time_is_dead_in_the_end,
     a0_8_a_message_that_ends_its_process_each_time_takes_no_other_along,
     a0_8_a_message_that_is_dropped_each_time_holds_nothing_up_and_is_dead_in_the_end,
@@ -144,6 +145,20 @@ pub async fn a0_5_a_dead_letter_is_told_in_a_queue_of_its_own(stage: Stage) {
     let claim = process.next().await.expect("a revived message");
     assert_eq!(process.settle(claim, Verdict::bury("again")).await, Accepted);
     assert_eq!(events.take_all().await.len(), 1, "a second burial is told as well");
+}
+
+pub async fn a0_5_relays_that_tell_each_other_of_dead_letters_do_not_go_on_for_ever(stage: Stage) {
+    stage.enqueue(1).await;
+    let other = stage.rival.on(&Stage::fresh_queue());
+    let telling = |queue: &QueueName| RelayConfig { dead_letter_events: Some(queue.clone()), ..config(10) };
+    let mut here = Process::new(&stage.store, telling(other.queue()));
+    let mut there = Process::new(&other, telling(stage.queue()));
+    let claim = here.next().await.expect("a claim");
+    assert_eq!(here.settle(claim, Verdict::bury("never")).await, Accepted);
+    let event = there.next().await.expect("an event");
+    assert_eq!(there.settle(event, Verdict::bury("nor this")).await, Accepted);
+    assert!(here.next().await.is_none(), "an event of an event");
+    assert_eq!((stage.store.dead().await.len(), other.dead().await.len()), (1, 1));
 }
 
 pub async fn a0_8_a_handler_that_hangs_has_failed_its_attempt(stage: Stage) {
