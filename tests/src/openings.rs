@@ -1,10 +1,13 @@
 //! How an outbox is opened: what is agreed upon, and what is refused.
 
+use std::time::Duration;
+
 use claimstream_domain::{Enqueued, MessageId, NewMessage, Payload, QueueName, ShardCount};
-use claimstream_ports::StoreErrorKind;
-use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
+use claimstream_ports::{Enqueue, StoreErrorKind, Transactions};
+use claimstream_sea_orm::{Dialect, OpenOptions, SeaOrmOutbox};
 use futures::future::join_all;
 use sea_orm::{ConnectionTrait, DbBackend, Statement, Value};
+use tokio::time::timeout;
 use uuid::Uuid;
 
 use crate::{Server, Suite, venue::SeaOrmVenue};
@@ -14,10 +17,16 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     suite.add_async_trial("sqlite::openings::first_starts_agree_on_the_shards", async {
         agree_on_the_shards(&SeaOrmVenue::sqlite("auto")).await;
     });
+    suite.add_async_trial("sqlite::openings::an_opening_waits_for_no_open_transaction", async {
+        waits_for_nobody(&SeaOrmVenue::sqlite("auto")).await;
+    });
     for server in Server::ALL {
         let Some(url) = server.url(&environment) else { continue };
         let name = |what: &str| format!("{}::openings::{what}", server.name);
-        let (alone, encrypted) = (url.clone(), url.clone());
+        let (alone, encrypted, busy) = (url.clone(), url.clone(), url.clone());
+        suite.add_async_trial(&name("an_opening_waits_for_no_open_transaction"), async move {
+            waits_for_nobody(&SeaOrmVenue::server(server.name, &busy, "auto")).await;
+        });
         suite.add_async_trial(
             &name("encrypted_rows_go_together_as_far_as_a_record_carries_them"),
             async move {
@@ -60,6 +69,27 @@ async fn agree_on_the_shards(venue: &SeaOrmVenue) {
         assert!(agreed.iter().all(|shards| *shards == agreed[0]), "{agreed:?}");
     }
 }
+
+/// Each enqueue shares a lock on the row that tells outboxes apart until its transaction ends.
+async fn waits_for_nobody(venue: &SeaOrmVenue) {
+    let url = venue.fresh_database().await.expect("a database");
+    let first = SeaOrmOutbox::open(&url, OpenOptions::default()).await.expect("open");
+    let tx = first.begin().await.expect("begin");
+    first.enqueue(&tx, &[message(5)]).await.expect("enqueue");
+    let open = || timeout(PATIENCE, SeaOrmOutbox::open(&url, OpenOptions::default()));
+    let _same = open().await.expect("an opening of what is there").expect("open");
+    if first.dialect() == Dialect::MySql {
+        // As a database from before the last version; SQLite has one lock for everything that is written.
+        let before = "DELETE FROM claimstream_schema WHERE version > 1";
+        first.connection().execute_unprepared(before).await.expect("an older schema");
+        let newer = open().await.expect("an opening that applies a version").expect("open");
+        newer.enqueue_now(&[message(5)]).await.expect("enqueue");
+    }
+    first.commit_tx(tx).await.expect("commit");
+}
+
+/// Longer than a few waits for locks, and shorter than all that an opening makes.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The most that a TLS record carries.
 const RECORD: usize = 16 * 1024;

@@ -98,11 +98,12 @@ async fn prepare_once(
     create: bool,
     shards: ShardCount,
 ) -> Result<ShardCount, StoreError> {
-    if applied(db, sql).await? < VERSION {
+    let applied = applied(db, sql).await?;
+    if applied < VERSION {
         if !create {
             return Err(missing());
         }
-        apply(db, sql, dialect, clock, shards).await?;
+        apply(db, sql, dialect, clock, shards, applied).await?;
     }
     read_shards(db, sql).await
 }
@@ -115,14 +116,17 @@ async fn applied(db: &DatabaseConnection, sql: &Statements) -> Result<i64, Store
     }
 }
 
+/// Applies what is newer than `applied`. What is there already is left alone: every enqueue shares a lock on the row of the
+/// first version, and writing that row would wait for all callers' transactions, and they for it.
 async fn apply(
     db: &DatabaseConnection,
     sql: &Statements,
     dialect: Dialect,
     clock: &ServerClock,
     shards: ShardCount,
+    applied: i64,
 ) -> Result<(), StoreError> {
-    for (version, script) in schema(dialect) {
+    for (version, script) in schema(dialect).iter().filter(|(version, _)| *version > applied) {
         let script = text(script);
         for statement in script.split(';').map(str::trim).filter(|statement| !statement.is_empty()) {
             db.execute_unprepared(statement).await.map_err(|e| classify("schema", e))?;
