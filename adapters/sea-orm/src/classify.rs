@@ -160,9 +160,10 @@ fn mysql_kind(number: u16, state: &str, text: &str) -> StoreErrorKind {
     match (number, state.get(..2).unwrap_or_default()) {
         // Deadlock; record changed since the snapshot; lock wait; NOWAIT; query killed; statement timeouts; GET_LOCK
         // deadlock; metadata lock deadlock; a statement or a table that has just changed; no room for locks or transactions;
-        // rolled back by Group Replication's certification.
+        // rolled back by Group Replication's certification, or as a branch of XA: too slow, a deadlock.
         (
-            1213 | 1020 | 1205 | 3572 | 1317 | 1969 | 3024 | 3058 | 1479 | 1615 | 1412 | 1206 | 1637 | 3101,
+            1213 | 1020 | 1205 | 3572 | 1317 | 1969 | 3024 | 3058 | 1479 | 1615 | 1412 | 1206 | 1637 | 3101
+            | 1613 | 1614,
             _,
         ) => StoreErrorKind::Transient,
         // The same certification, said by the storage engine: deadlock. Any other error during a commit may be anything.
@@ -185,6 +186,8 @@ fn mysql_kind(number: u16, state: &str, text: &str) -> StoreErrorKind {
         // Syntax and unknown names; features; READ ONLY transaction.
         (_, "42" | "0A" | "25" | "21") => StoreErrorKind::Unsupported,
         (_, "40") => StoreErrorKind::Transient,
+        // Also 1644, a trigger's SIGNAL: its author knows what it means, and nobody else whether it passes. Transient would
+        // have it repeated at once.
         _ => StoreErrorKind::Unavailable,
     }
 }
@@ -231,6 +234,8 @@ mod tests {
         all_are(Transient, "40001", &[1213]);
         all_are(Transient, "HY000", &[1020, 1205, 3572, 1969, 1615, 1412, 1206, 1637, 3101]);
         all_are(Transient, "70100", &[1317]);
+        all_are(Transient, "XA106", &[1613]);
+        all_are(Transient, "XA102", &[1614]);
         all_are(Unavailable, "HY000", &[1290, 1836, 1047, 3032, 4031, 3100, 1021, 1030, 1114, 1197, 1129]);
         all_are(Unavailable, "08S01", &[1160, 1053]);
         all_are(Unavailable, "08004", &[1040]);
