@@ -74,8 +74,8 @@ async fn pool_in_use(venue: &SeaOrmVenue) {
     let outbox = SeaOrmOutbox::open(&url, options).await.expect("open");
     let taken = [outbox.begin().await.expect("begin"), outbox.begin().await.expect("begin")];
     let error = outbox.progress(Uuid::nil()).await.expect_err("no connection");
-    assert_eq!(error.kind(), StoreErrorKind::Unavailable, "{error}");
-    assert!(error.to_string().contains("max_connections"), "{error}");
+    assert_eq!(error.kind(), StoreErrorKind::Transient, "{error}");
+    assert!(error.to_string().contains("raise max_connections"), "{error}");
     for transaction in taken {
         transaction.rollback().await.expect("roll back");
     }

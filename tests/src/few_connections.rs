@@ -13,12 +13,18 @@ use claimstream::{
     Compose, PipelineReport, Relay, RelayConfig,
     inbox::{Consumer, Inbox},
 };
-use claimstream_domain::{Disposition, Lease, NewMessage, Renewed, Settled, StepResult};
-use claimstream_ports::{DistributedLock, LockingStrategy, Observe, StoreErrorKind};
-use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
+use claimstream_domain::{
+    Disposition, Lease, NewMessage, Renewed, Settled, StepResult, notification::NotificationRequest,
+};
+use claimstream_ports::{DistributedLock, LockingStrategy, NotificationReports, Observe, StoreErrorKind};
+use claimstream_sea_orm::{Finding, OpenOptions, SeaOrmOutbox, Severity};
 use claimstream_tokio::TokioTimer;
-use futures::future::{join_all, try_join_all};
+use futures::{
+    FutureExt,
+    future::{join_all, try_join_all},
+};
 use sea_orm::{ConnectionTrait, DbBackend, Statement, TransactionTrait};
+use uuid::Uuid;
 
 use crate::{Instance, LEASE, Ports, Server, Stage, Suite, venue::SeaOrmVenue};
 
@@ -39,7 +45,10 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
                 continue;
             }
             let name = |what: &str| format!("{}::{strategy}::few_connections::{what}", server.name);
-            let [plain, held, slow, refused, hurried] = std::array::from_fn(|_| url.clone());
+            let [plain, held, slow, refused, hurried, examined] = std::array::from_fn(|_| url.clone());
+            suite.add_async_trial(&name("doctor_examines_a_process_that_uses_half_of_two"), async move {
+                examined_in_use(&SeaOrmVenue::server(server.name, &examined, strategy)).await;
+            });
             suite.add_async_trial(&name("two_are_enough_for_many"), async move {
                 are_enough_for_many(&SeaOrmVenue::server(server.name, &plain, strategy)).await;
             });
@@ -99,9 +108,19 @@ async fn callers_hold_all(venue: &SeaOrmVenue) {
     assert!(outbox.release(lock).await.expect("an answer"));
     outbox.rest(&queue).await.expect("rest");
     outbox.sweep().await.expect("sweep");
-    let begun = outbox.begin().await.expect_err("one more than there are");
-    assert_eq!(begun.kind(), StoreErrorKind::Transient, "{begun}");
-    assert!(begun.to_string().contains("max_connections"), "{begun}");
+    let (request, more) = (request(), NewMessage::json(queue.clone(), &7).expect("a message"));
+    let (begun, enqueued, submitted, asked) = tokio::join!(
+        outbox.begin().map(|done| done.map(drop)),
+        outbox.enqueue_now(std::slice::from_ref(&more)).map(|done| done.map(drop)),
+        outbox.submit_now(std::slice::from_ref(&request)).map(|done| done.map(drop)),
+        outbox.progress(request.id).map(|done| done.map(drop)),
+    );
+    for none in [begun, enqueued, submitted, asked] {
+        let none = none.expect_err("one more than there are");
+        assert_eq!(none.kind(), StoreErrorKind::Transient, "{none}");
+        let told = "all 2 connections for callers were in use for 2s; raise max_connections";
+        assert!(none.to_string().contains(told), "{none}");
+    }
     drop(held);
 }
 
@@ -177,6 +196,35 @@ async fn takes_turns_at_the_pool(venue: &SeaOrmVenue) {
     let (fewest, most) = (counts().min().unwrap_or_default(), counts().max().unwrap_or_default());
     assert!(fewest * 5 > most, "some were passed by: {done:?}");
     assert!(longest < Duration::from_secs(2), "a call through the pool waited for {longest:?}");
+}
+
+fn request() -> NotificationRequest {
+    let request = serde_json::json!({
+        "id": Uuid::now_v7(),
+        "requester": {"type": "service", "id": "shop"},
+        "recipients": [{"user": "anna"}],
+        "channels": ["email"],
+        "content": {"title": "Hello", "body": "there"},
+    });
+    serde_json::from_value(request).expect("a request")
+}
+
+/// The doctor holds no connection while it waits for another, so that it may look at a process that is busy.
+async fn examined_in_use(venue: &SeaOrmVenue) {
+    let url = venue.fresh_database().await.expect("a database");
+    let options = OpenOptions { relay_connections: 2, ..few(venue) };
+    let outbox = SeaOrmOutbox::open(&url, options).await.expect("open");
+    let held = [outbox.connection(), outbox.relay_connection()];
+    let held = try_join_all(held.map(|pool| pool.begin())).await.expect("one of each");
+    for examined in join_all([outbox.doctor(), outbox.doctor()]).await {
+        let failures: Vec<_> = examined.expect("findings").into_iter().filter(is_failure).collect();
+        assert!(failures.is_empty(), "{failures:?}");
+    }
+    drop(held);
+}
+
+fn is_failure(finding: &Finding) -> bool {
+    finding.severity == Severity::Failure
 }
 
 /// As few connections for callers as an outbox takes, and a short wait for one.

@@ -81,7 +81,7 @@ impl SeaOrmOutbox {
         let (store, messages) = (self.store.clone(), messages.to_vec());
         let work = async move {
             store
-                .restarting(|| async {
+                .restarting_beside(ENQUEUE, || async {
                     let transaction = store.begin_beside(ENQUEUE).await?;
                     let enqueued = store.enqueue(&transaction, &messages).await?;
                     store.commit(ENQUEUE, transaction).await?;

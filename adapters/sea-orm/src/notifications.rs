@@ -51,7 +51,7 @@ impl SeaOrmOutbox {
         let (store, requests) = (self.store.clone(), requests.to_vec());
         let work = async move {
             store
-                .restarting(|| async {
+                .restarting_beside(SUBMIT, || async {
                     let transaction = store.begin_beside(SUBMIT).await?;
                     let taken = store.submit(&transaction, &requests).await?;
                     store.commit(SUBMIT, transaction).await?;
@@ -69,9 +69,15 @@ impl RequestRepository for SeaOrmOutbox {
         let store = self.store.clone();
         let work = async move {
             let args = store.args().with("id", bytes(id));
-            store.restarting(|| run(&store.callers.db, REQUEST, store.sql.request_open.bind(&args))).await?;
+            store
+                .restarting_beside(REQUEST, || {
+                    run(&store.callers.db, REQUEST, store.sql.request_open.bind(&args))
+                })
+                .await?;
             let found = store
-                .restarting(|| rows(&store.callers.db, REQUEST, store.sql.request_read.bind(&args)))
+                .restarting_beside(REQUEST, || {
+                    rows(&store.callers.db, REQUEST, store.sql.request_read.bind(&args))
+                })
                 .await?;
             found.first().map(opened).transpose()
         };
@@ -88,7 +94,9 @@ impl RequestRepository for SeaOrmOutbox {
                 .with("status", status.name())
                 .with("reason", maybe(failure.as_ref().map(Reason::as_str)));
             store
-                .restarting(|| run(&store.callers.db, REQUEST, store.sql.request_close.bind(&args)))
+                .restarting_beside(REQUEST, || {
+                    run(&store.callers.db, REQUEST, store.sql.request_close.bind(&args))
+                })
                 .await
                 .map(|_| ())
         };
@@ -106,13 +114,17 @@ impl RequestRepository for SeaOrmOutbox {
         let work = async move {
             let args = store.args().with("id", bytes(id));
             let called_off = store
-                .restarting(|| run(&store.callers.db, REQUEST, store.sql.request_cancel.bind(&args)))
+                .restarting_beside(REQUEST, || {
+                    run(&store.callers.db, REQUEST, store.sql.request_cancel.bind(&args))
+                })
                 .await?;
             if called_off > 0 {
                 return Ok(Cancelled::Yes);
             }
             let found = store
-                .restarting(|| rows(&store.callers.db, REQUEST, store.sql.request_read.bind(&args)))
+                .restarting_beside(REQUEST, || {
+                    rows(&store.callers.db, REQUEST, store.sql.request_read.bind(&args))
+                })
                 .await?;
             match found.first() {
                 Some(row) => match status(row, 1)? {
@@ -131,7 +143,7 @@ impl MessageRepository for SeaOrmOutbox {
     async fn record(&self, records: &[NotificationRecord]) -> Result<Vec<DeliveryStatus>, StoreError> {
         let (store, records) = (self.store.clone(), records.to_vec());
         let work = async move {
-            store.restarting(|| store.insert_records(&records)).await?;
+            store.restarting_beside(MESSAGE, || store.insert_records(&records)).await?;
             let ids: Vec<Uuid> = records.iter().map(|record| record.id).collect();
             let known = store.delivery_statuses(&ids).await?;
             let gone = || corrupt(MESSAGE, "a record that was just kept is gone");
@@ -148,7 +160,7 @@ impl MessageRepository for SeaOrmOutbox {
     async fn conclude(&self, outcomes: &[MessageOutcome]) -> Result<(), StoreError> {
         let (store, outcomes) = (self.store.clone(), outcomes.to_vec());
         let write = |store: Arc<Store>, outcomes: Vec<MessageOutcome>| async move {
-            store.restarting(|| store.conclude(&outcomes)).await
+            store.restarting_beside(MESSAGE, || store.conclude(&outcomes)).await
         };
         let work = async move { store.gathered(MESSAGE, &store.outcomes, outcomes, write).await };
         self.store.detached(MESSAGE, work).await
@@ -182,7 +194,9 @@ impl NotificationReports for SeaOrmOutbox {
                 .with("after", bytes(after.unwrap_or(Uuid::nil())))
                 .with("limit", i64::from(limit));
             let found = store
-                .restarting(|| rows(&store.callers.db, MESSAGE, store.sql.message_page.bind(&args)))
+                .restarting_beside(MESSAGE, || {
+                    rows(&store.callers.db, MESSAGE, store.sql.message_page.bind(&args))
+                })
                 .await?;
             found.iter().map(|row| record(row, id)).collect()
         };
@@ -222,7 +236,9 @@ impl Store {
         for ids in ids.chunks(512) {
             let args = self.args().with_list("ids", ids.iter().copied().map(bytes));
             let found = self
-                .restarting(|| rows(&self.callers.db, MESSAGE, self.sql.message_status.bind(&args)))
+                .restarting_beside(MESSAGE, || {
+                    rows(&self.callers.db, MESSAGE, self.sql.message_status.bind(&args))
+                })
                 .await?;
             for row in &found {
                 known.insert(row.uuid(0)?, delivery_status(row, 1)?);
@@ -258,18 +274,22 @@ impl Store {
 
     async fn reopen(&self, what: &'static str, failed: &Sql, id: Uuid) -> Result<(), StoreError> {
         let args = self.args().with("id", bytes(id));
-        self.restarting(|| run(&self.callers.db, what, failed.bind(&args))).await.map(|_| ())
+        self.restarting_beside(what, || run(&self.callers.db, what, failed.bind(&args))).await.map(|_| ())
     }
 
     async fn progress(&self, id: Uuid) -> Result<Option<Progress>, StoreError> {
         let args = self.args().with("id", bytes(id));
-        let found =
-            self.restarting(|| rows(&self.callers.db, REQUEST, self.sql.request_read.bind(&args))).await?;
+        let found = self
+            .restarting_beside(REQUEST, || rows(&self.callers.db, REQUEST, self.sql.request_read.bind(&args)))
+            .await?;
         let Some(row) = found.first() else { return Ok(None) };
         let (recorded, reason) = (status(row, 1)?, row.maybe_text(2)?);
         let mut progress = Progress { recorded, reason, pending: 0, delivered: 0, skipped: 0, failed: 0 };
-        for row in
-            self.restarting(|| rows(&self.callers.db, REQUEST, self.sql.message_count.bind(&args))).await?
+        for row in self
+            .restarting_beside(REQUEST, || {
+                rows(&self.callers.db, REQUEST, self.sql.message_count.bind(&args))
+            })
+            .await?
         {
             let count = match delivery_status(&row, 0)? {
                 DeliveryStatus::Pending => &mut progress.pending,

@@ -1,9 +1,12 @@
 use std::{fmt, time::Duration};
 
 use claimstream_ports::{StoreError, StoreErrorKind};
-use sea_orm::{DatabaseConnection, TransactionTrait};
+use sea_orm::{DatabaseConnection, QueryResult, TransactionTrait};
 
-use crate::{args::Args, classify::classify, doctor, statements::Statements, unit};
+use crate::{
+    args::Args, classify::classify, dialect::Dialect, doctor, link::ask_beside_the_pool,
+    statements::Statements, unit,
+};
 
 const PROBE: &str = "probe";
 
@@ -38,24 +41,20 @@ impl SkipLocked {
         }
     }
 
-    /// What the second connection sees; both are there before its time runs, and both are given back at the end.
+    /// What a second connection sees. It is opened beside the pool, so that nobody holds one connection of the pool while
+    /// waiting for another.
     async fn look(db: &DatabaseConnection, sql: &Statements) -> Result<Look, StoreError> {
         let holder = db.begin().await.map_err(|e| classify(PROBE, e))?;
-        let second = db.begin().await.map_err(|e| classify(PROBE, e))?;
         unit::rows(&holder, PROBE, sql.probe_lock.bind(&Args::new())).await?;
-        let found = unit::rows(&second, PROBE, sql.probe_skip.bind(&Args::new()));
+        let found = ask_beside_the_pool(db, Dialect::MySql, sql.probe_skip.bind(&Args::new()));
         let look = tokio::time::timeout(Self::PATIENCE, found).await;
-        match look {
-            Ok(_) => second.rollback().await.map_err(|e| classify(PROBE, e))?,
-            Err(_) => drop(second),
-        }
         holder.rollback().await.map_err(|e| classify(PROBE, e))?;
-        Ok(look)
+        Ok(look.map(|found| found.map_err(|e| classify(PROBE, e))))
     }
 }
 
 /// What came of a look, if it came in time.
-type Look = Result<Result<Vec<unit::Row>, StoreError>, tokio::time::error::Elapsed>;
+type Look = Result<Result<Vec<QueryResult>, StoreError>, tokio::time::error::Elapsed>;
 
 impl fmt::Display for SkipLocked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -153,6 +153,19 @@ impl Store {
         }
     }
 
+    /// The same on connections of those that callers have. The error of one that waited for such a connection in vain is
+    /// `Transient` and names the setting, and the wait is not repeated.
+    pub(crate) async fn restarting_beside<T, F: Future<Output = Result<T, StoreError>>>(
+        &self,
+        operation: &'static str,
+        transaction: impl FnMut() -> F,
+    ) -> Result<T, StoreError> {
+        match self.waiting(self.restarting(transaction)).await {
+            Err(error) => Err(self.none_to_spare(operation, error).await),
+            done => done,
+        }
+    }
+
     /// Asks what became of something although the store may be away for a moment: for about three seconds.
     pub(crate) async fn asking_back<T, F: Future<Output = Result<T, StoreError>>>(
         &self,
