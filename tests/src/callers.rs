@@ -20,7 +20,8 @@ use self::{
         messages_in_unknown_shards_are_reported,
     },
     ended::{
-        a_connection_without_autocommit_is_refused, an_enqueue_after_a_conflict_that_rolls_back_is_refused,
+        a_commit_after_a_swallowed_deadlock_is_refused, a_connection_without_autocommit_is_refused,
+        a_step_after_a_swallowed_deadlock_is_refused, an_enqueue_after_a_conflict_that_rolls_back_is_refused,
         an_enqueue_after_a_swallowed_deadlock_is_refused, an_enqueue_after_an_implicit_commit_is_refused,
         an_enqueue_does_not_begin_the_callers_snapshot,
         an_enqueue_long_after_a_swallowed_deadlock_is_refused,
@@ -92,6 +93,8 @@ fn on_servers() -> Vec<(&'static str, Trial)> {
         an_enqueue_that_met_a_deadlock_says_that_the_transaction_is_gone,
         an_enqueue_long_after_a_swallowed_deadlock_is_refused,
         an_enqueue_after_an_implicit_commit_is_refused,
+        a_commit_after_a_swallowed_deadlock_is_refused,
+        a_step_after_a_swallowed_deadlock_is_refused,
         a_connection_without_autocommit_is_refused,
         an_enqueue_takes_as_many_round_trips_as_its_statements,
         an_enqueue_does_not_begin_the_callers_snapshot,

@@ -13,6 +13,7 @@ mod args;
 #[cfg(feature = "mysql")]
 mod berth;
 mod body;
+mod caller_commit;
 mod callers;
 mod claim;
 mod classify;

@@ -9,6 +9,7 @@ use crate::{
     args::Args,
     classify::corrupt,
     outbox::SeaOrmOutbox,
+    savepoint::Savepoint,
     step_ledger::step_at,
     unit::{Row, rows, run},
 };
@@ -16,7 +17,8 @@ use crate::{
 const NOTE: &str = "note saga";
 const READ: &str = "sagas";
 
-/// For transactions on the outbox's own database, which [`SeaOrmOutbox::begin`] begins.
+/// For transactions on the outbox's own database, which [`SeaOrmOutbox::begin`] begins; it is proven first, as by
+/// [`SeaOrmOutbox::enqueue_on`].
 #[async_trait]
 impl NoteSagas<DatabaseTransaction> for SeaOrmOutbox {
     async fn note(&self, tx: &DatabaseTransaction, saga: &NewSaga) -> Result<(), StoreError> {
@@ -25,7 +27,9 @@ impl NoteSagas<DatabaseTransaction> for SeaOrmOutbox {
         let args = of_saga(self.store.args(), &saga.scope, saga.id)
             .with("owner", &*saga.owner)
             .with("input", &*saga.input);
-        run(tx, NOTE, self.store.sql.saga_note.bind(&args)).await.map(|_| ())
+        let savepoint = Savepoint::set(&self.store, tx, NOTE).await?;
+        let noted = run(tx, NOTE, self.store.sql.saga_note.bind(&args)).await;
+        savepoint.end(noted.map(|_| ())).await
     }
 }
 
@@ -35,8 +39,9 @@ impl SagaReports for SeaOrmOutbox {
         let store = self.store.clone();
         let args = of_saga(store.args(), scope, id);
         let work = async move {
-            let found =
-                store.restarting(|| rows(&store.callers.db, READ, store.sql.saga_read.bind(&args))).await?;
+            let found = store
+                .restarting_beside(READ, || rows(&store.callers.db, READ, store.sql.saga_read.bind(&args)))
+                .await?;
             found.first().map(record).transpose()
         };
         self.store.detached(READ, work).await
@@ -57,7 +62,8 @@ impl SagaReports for SeaOrmOutbox {
         };
         let work = async move {
             let page = if after.is_some() { &store.sql.saga_page_after } else { &store.sql.saga_page };
-            let found = store.restarting(|| rows(&store.callers.db, READ, page.bind(&args))).await?;
+            let found =
+                store.restarting_beside(READ, || rows(&store.callers.db, READ, page.bind(&args))).await?;
             found.iter().map(record).collect()
         };
         self.store.detached(READ, work).await

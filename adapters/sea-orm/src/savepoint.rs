@@ -27,13 +27,13 @@ pub(crate) struct Savepoint<'a, C> {
 }
 
 /// The statements were refused because the transaction, and its savepoints, are gone.
-const NO_SAVEPOINT: u32 = 1305;
+pub(crate) const NO_SAVEPOINT: u32 = 1305;
 /// The proof's sum is out of range.
-const NOT_PROVEN: u32 = 1690;
+pub(crate) const NOT_PROVEN: u32 = 1690;
 /// The database has none of the tables.
 const NO_TABLE: u32 = 1146;
 /// SQLite's answer to what makes no sense where it is said.
-const SQLITE_ERROR: u32 = 1;
+pub(crate) const SQLITE_ERROR: u32 = 1;
 
 impl<'a, C: ConnectionTrait> Savepoint<'a, C> {
     /// Sets it on a connection that proves to be in a transaction on the outbox's own database, and refuses any other.

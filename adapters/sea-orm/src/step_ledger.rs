@@ -9,6 +9,7 @@ use crate::{
     classify::{corrupt, is_locked_by_another},
     dialect::Dialect,
     outbox::SeaOrmOutbox,
+    savepoint::Savepoint,
     unit::{Row, Store, rows, run},
 };
 
@@ -17,7 +18,8 @@ const CHANGE: &str = "advance step";
 const FIND: &str = "find step";
 const LOCK: &str = "lock step";
 
-/// For transactions on the outbox's own database, which [`SeaOrmOutbox::begin`] begins.
+/// For transactions on the outbox's own database, which [`SeaOrmOutbox::begin`] begins. What writes proves the transaction
+/// and the database first, as [`SeaOrmOutbox::enqueue_on`] does.
 ///
 /// On MySQL and MariaDB a lock wait that is refused may leave the transaction open; it must be rolled back like after any
 /// other error. On SQLite there is one write lock for everything, and a transaction of the outbox has it from its beginning.
@@ -25,7 +27,8 @@ const LOCK: &str = "lock step";
 impl StepLedger<DatabaseTransaction> for SeaOrmOutbox {
     async fn begin(&self, tx: &DatabaseTransaction, step: &NewStep) -> Result<Begun, StoreError> {
         self.store.check_backend(tx, BEGIN)?;
-        self.store.begin_step(tx, step).await
+        let savepoint = Savepoint::set(&self.store, tx, BEGIN).await?;
+        savepoint.end(self.store.begin_step(tx, step).await).await
     }
 
     async fn advance(
@@ -36,7 +39,8 @@ impl StepLedger<DatabaseTransaction> for SeaOrmOutbox {
         change: &StepChange,
     ) -> Result<Option<Step>, StoreError> {
         self.store.check_backend(tx, CHANGE)?;
-        self.store.change_step(tx, key, from, change).await
+        let savepoint = Savepoint::set(&self.store, tx, CHANGE).await?;
+        savepoint.end(self.store.change_step(tx, key, from, change).await).await
     }
 
     async fn find(&self, tx: &DatabaseTransaction, key: &StepKey) -> Result<Option<Step>, StoreError> {

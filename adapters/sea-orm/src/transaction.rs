@@ -128,7 +128,8 @@ impl Store {
     }
 }
 
-/// Only for tokio, as [`SeaOrmOutbox::begin`] says.
+/// Only for tokio, as [`SeaOrmOutbox::begin`] says. A transaction that has ended before its commit is refused, as
+/// [`SeaOrmOutbox::commit`] says.
 #[async_trait]
 impl Transactions for SeaOrmOutbox {
     type Tx = DatabaseTransaction;
@@ -138,11 +139,7 @@ impl Transactions for SeaOrmOutbox {
     }
 
     async fn commit_tx(&self, tx: DatabaseTransaction) -> Result<(), StoreError> {
-        let store = self.store.clone();
-        let commit = async move { in_time("commit", tx.commit(), classify_commit).await };
-        self.store
-            .detached("commit", async move { commit.await.inspect_err(|e| store.note_trouble(e)) })
-            .await
+        self.commit(tx).await
     }
 
     async fn roll_back_tx(&self, tx: DatabaseTransaction) -> Result<(), StoreError> {

@@ -4,10 +4,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use claimstream_domain::{
-    DedupKey,
-    Enqueued::{self, New},
+    Begun, DedupKey,
+    Enqueued::New,
+    NewStep, StepChange, StepKey,
+    saga::{NewSaga, SagaId},
 };
-use claimstream_ports::{Enqueue, StoreError, StoreErrorKind};
+use claimstream_ports::{
+    Enqueue, LockWait, Locked, NoteSagas, SagaReports, StepLedger, StoreError, StoreErrorKind, Transactions,
+};
 use futures::future::join;
 use sea_orm::{
     ConnectionTrait, DatabaseTransaction, DbBackend, DbErr, ExecResult, IsolationLevel, QueryResult,
@@ -89,6 +93,61 @@ pub(super) async fn an_enqueue_that_met_a_deadlock_says_that_the_transaction_is_
     assert_eq!(scene.outbox.enqueue_now(&call).await.expect("a whole new transaction"), [New]);
 }
 
+/// A deadlock after the last enqueue: the message is gone with the transaction, and the commit says so.
+pub(super) async fn a_commit_after_a_swallowed_deadlock_is_refused(scene: &Scene) {
+    let tables = Tables::make(scene).await;
+    let tx = scene.outbox.begin().await.expect("begin");
+    assert_eq!(scene.outbox.enqueue(&tx, &[scene.message()]).await.expect("enqueue"), [New]);
+    tables.lose_a_deadlock(scene, &tx).await;
+    refused(scene.outbox.commit_tx(tx).await);
+    let tx = scene.outbox.begin().await.expect("begin");
+    tx.execute_unprepared("CREATE TABLE implicit (id INT PRIMARY KEY) ENGINE = InnoDB").await.expect("DDL");
+    refused(scene.outbox.commit_tx(tx).await);
+    assert_eq!(depth(scene).await, 0);
+    // What is still there commits, whether anything was written in it or not, and leaves nothing open.
+    for messages in [vec![], vec![scene.message(), scene.message()]] {
+        let tx = scene.outbox.begin().await.expect("begin");
+        scene.outbox.enqueue(&tx, &messages).await.expect("enqueue");
+        scene.outbox.commit_tx(tx).await.expect("commit");
+        let tx = scene.outbox.begin().await.expect("begin");
+        tx.execute_unprepared("DELETE FROM claimstream_queue").await.expect("what is undone");
+        scene.outbox.roll_back_tx(tx).await.expect("roll back");
+    }
+    assert_eq!(depth(scene).await, 2);
+}
+
+/// A step that is noted after a deadlock would be taken for good, without what came before it.
+pub(super) async fn a_step_after_a_swallowed_deadlock_is_refused(scene: &Scene) {
+    let (outbox, tables) = (&scene.outbox, Tables::make(scene).await);
+    let key = |step| StepKey::new("deadlocks", "7", step).expect("a key");
+    let tx = outbox.begin().await.expect("begin");
+    let (Begun::New(taken) | Begun::Found(taken)) =
+        StepLedger::begin(outbox, &tx, &NewStep::new(key("taken"), 1)).await.expect("a step");
+    outbox.commit_tx(tx).await.expect("commit");
+
+    let tx = outbox.begin().await.expect("begin");
+    tables.lose_a_deadlock(scene, &tx).await;
+    refused(StepLedger::begin(outbox, &tx, &NewStep::new(key("late"), 1)).await);
+    drop(tx);
+    let tx = outbox.begin().await.expect("begin");
+    assert!(matches!(outbox.lock(&tx, &key("taken"), LockWait::Wait).await, Ok(Locked::Held(_))));
+    tables.lose_a_deadlock(scene, &tx).await;
+    refused(outbox.advance(&tx, &key("taken"), &taken, &StepChange::to(2)).await);
+    drop(tx);
+    let tx = outbox.begin().await.expect("begin");
+    tables.lose_a_deadlock(scene, &tx).await;
+    let id = SagaId::new(uuid::Uuid::now_v7());
+    let (scope, owner, input) = ("saga:deadlocks".into(), "anna".into(), "7".into());
+    refused(outbox.note(&tx, &NewSaga { scope, id, owner, input }).await);
+    drop(tx);
+
+    let tx = outbox.begin().await.expect("begin");
+    assert_eq!(outbox.find(&tx, &key("late")).await.expect("a look"), None);
+    assert_eq!(outbox.find(&tx, &key("taken")).await.expect("a look"), Some(taken));
+    drop(tx);
+    assert!(outbox.saga("saga:deadlocks", id).await.expect("a look").is_none());
+}
+
 /// A statement that commits by itself ends the transaction as well.
 pub(super) async fn an_enqueue_after_an_implicit_commit_is_refused(scene: &Scene) {
     let tx = scene.outbox.begin().await.expect("begin");
@@ -152,12 +211,12 @@ pub(super) async fn an_enqueue_after_a_conflict_that_rolls_back_is_refused(scene
     let met = scene.outbox.enqueue(&tx, &[scene.message()]).await.expect_err("rolled back");
     assert!(met.to_string().contains("rolled back the whole transaction"), "{met}");
     refused(scene.outbox.enqueue(&tx, &[scene.message()]).await);
-    drop(tx);
+    refused(scene.outbox.commit_tx(tx).await);
     assert_eq!(depth(scene).await, 0);
 }
 
-fn refused(enqueued: Result<Vec<Enqueued>, StoreError>) {
-    let error = enqueued.expect_err("the transaction has ended");
+fn refused<T: std::fmt::Debug>(done: Result<T, StoreError>) {
+    let error = done.expect_err("the transaction has ended");
     assert_eq!(error.kind(), StoreErrorKind::Unsupported, "{error}");
     assert!(error.to_string().contains("begin a new one and repeat everything in it"), "{error}");
 }
