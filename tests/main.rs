@@ -5,7 +5,7 @@ use std::{process::ExitCode, sync::Arc};
 use claimstream_tests::{
     Server, Suite, callers, cancellation, disputes, error_kinds, failover, fences, few_connections, guarded,
     inbox, invariants, locks, many_queues, missing_table, model, openings, outages, outbox_view, pages,
-    passing_errors, resting, runtimes, sagas, set_back, shared_writes, slow, tcc, upkeep,
+    passing_errors, resting, rights, runtimes, sagas, set_back, shared_writes, slow, tcc, upkeep,
     venue::{SeaOrmVenue, Venues},
     wakeups,
 };
@@ -69,6 +69,7 @@ fn everything(environment: impl Fn(&str) -> Option<String> + Copy) -> Suite {
     outages::add_to(&mut suite, environment);
     passing_errors::add_to(&mut suite, environment);
     error_kinds::add_to(&mut suite, environment);
+    rights::add_to(&mut suite, environment);
     failover::add_to(&mut suite, environment);
     outbox_view::add_to(&mut suite, environment);
     locks::add_to(&mut suite, environment);

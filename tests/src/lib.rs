@@ -47,6 +47,7 @@ mod readme;
 pub mod redelivery;
 mod report;
 pub mod resting;
+pub mod rights;
 pub mod runtimes;
 pub mod sagas;
 pub mod scenarios;
