@@ -2,6 +2,7 @@
 
 mod elsewhere;
 mod ended;
+mod given;
 
 use claimstream::Compose;
 use claimstream_domain::{
@@ -28,6 +29,10 @@ use self::{
         an_enqueue_takes_as_many_round_trips_as_its_statements,
         an_enqueue_that_met_a_deadlock_says_that_the_transaction_is_gone,
     },
+    given::{
+        a_pool_in_memory_is_refused, a_pool_that_does_not_fit_is_refused,
+        a_pool_that_does_not_roll_back_is_refused, a_pool_that_is_handed_in_is_the_callers,
+    },
 };
 use crate::{Server, Stage, Suite, venue::SeaOrmVenue};
 
@@ -38,10 +43,20 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
         let venue = SeaOrmVenue::sqlite("auto");
         an_enqueue_after_a_conflict_that_rolls_back_is_refused(&Scene::of(&venue).await).await;
     });
+    suite.add_async_trial("sqlite::callers::a_pool_in_memory_is_refused", a_pool_in_memory_is_refused());
     add_everywhere(suite, "sqlite", || SeaOrmVenue::sqlite("auto"));
     for server in Server::ALL {
         let Some(url) = server.url(&environment) else { continue };
         let venue = move || SeaOrmVenue::server(server.name, &url, "auto");
+        let unfit = venue.clone();
+        suite.add_async_trial(
+            &format!("{}::callers::a_pool_that_does_not_fit_is_refused", server.name),
+            async move {
+                let venue = unfit();
+                let (scene, url) = Scene::at(&venue).await;
+                a_pool_that_does_not_fit_is_refused(&scene, &url, &venue).await;
+            },
+        );
         add_everywhere(suite, server.name, venue.clone());
         for (what, trial) in on_servers() {
             let venue = venue.clone();
@@ -70,6 +85,23 @@ fn add_everywhere(suite: &mut Suite, store: &str, venue: impl Fn() -> SeaOrmVenu
             let venue = there();
             let scene = Scene::of(&venue).await;
             a_connection_to_another_database_is_refused(&scene, &venue).await;
+        },
+    );
+    let (handed_in, leaks) = (venue.clone(), venue.clone());
+    suite.add_async_trial(
+        &format!("{store}::callers::a_pool_that_is_handed_in_is_the_callers"),
+        async move {
+            let venue = handed_in();
+            let (scene, url) = Scene::at(&venue).await;
+            a_pool_that_is_handed_in_is_the_callers(&scene, &url).await;
+        },
+    );
+    suite.add_async_trial(
+        &format!("{store}::callers::a_pool_that_does_not_roll_back_is_refused"),
+        async move {
+            let venue = leaks();
+            let (scene, url) = Scene::at(&venue).await;
+            a_pool_that_does_not_roll_back_is_refused(&scene, &url).await;
         },
     );
     let trials = trials![
@@ -110,9 +142,15 @@ struct Scene {
 
 impl Scene {
     async fn of(venue: &SeaOrmVenue) -> Self {
+        Self::at(venue).await.0
+    }
+
+    /// The scene and its database's URL.
+    async fn at(venue: &SeaOrmVenue) -> (Self, String) {
         let url = venue.fresh_database().await.expect("a database");
         let outbox = SeaOrmOutbox::open(&url, OpenOptions::default()).await.expect("open");
-        Self { outbox, plain: Database::connect(&url).await.expect("connect"), queue: Stage::fresh_queue() }
+        let plain = Database::connect(&url).await.expect("connect");
+        (Self { outbox, plain, queue: Stage::fresh_queue() }, url)
     }
 
     fn message(&self) -> NewMessage {

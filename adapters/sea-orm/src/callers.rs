@@ -10,6 +10,7 @@ use crate::{
     dialect::Dialect,
     doctor::{Finding, good},
     failover::Failover,
+    given_pool::GivenPool,
     outage::Outage,
     outbox::OpenOptions,
     pool::HardenedPool,
@@ -30,6 +31,9 @@ const OPEN: &str = "open";
 pub(crate) struct Callers {
     pub(crate) db: DatabaseConnection,
     pub(crate) most: u32,
+    /// They were handed in: nobody but their owner changes their sessions or keeps them at hand.
+    #[cfg(feature = "mysql")]
+    pub(crate) are_given: bool,
     /// How long a caller waits for one of them.
     pub(crate) patience: Duration,
     #[cfg(feature = "mysql")]
@@ -49,6 +53,7 @@ impl Pools {
     /// Connects for the outbox's own work; callers' connections are made when they are asked for.
     pub(crate) async fn open(
         url: &str,
+        given: Option<&GivenPool>,
         dialect: Dialect,
         options: &OpenOptions,
         (outage, failover): (Outage, Failover),
@@ -56,7 +61,7 @@ impl Pools {
         let pool_of = |max_connections, impatient| {
             let (acquire_timeout, frozen_clock) = (options.acquire_timeout, options.frozen_clock.clone());
             let pool = HardenedPool { max_connections, acquire_timeout, frozen_clock };
-            let made = pool.options_with(url, outage.clone(), failover.clone(), impatient);
+            let made = pool.options_with(url, given, outage.clone(), failover.clone(), impatient);
             made.map_err(|why| StoreError::new(StoreErrorKind::Misconfigured, OPEN, why))
         };
         // A clock that stands still is shown to connections when they are acquired.
@@ -69,16 +74,36 @@ impl Pools {
         let own = pool_of(options.relay_connections, leases_shards)?;
         let own = match Database::connect(own).await {
             Ok(own) => own,
-            Err(error) => return Err(connecting::refused(url, dialect, options.acquire_timeout, error).await),
+            Err(error) => {
+                return Err(match given {
+                    Some(given) => connecting::explained(&given.db, classify(OPEN, error)).await,
+                    None => connecting::refused(url, dialect, options.acquire_timeout, error).await,
+                });
+            }
         };
-        let mut lazy = pool_of(options.max_connections, false)?;
-        lazy.connect_lazy(true);
-        let callers = Callers {
-            db: Database::connect(lazy).await.map_err(|e| classify(OPEN, e))?,
-            most: options.max_connections,
-            patience: options.acquire_timeout,
-            #[cfg(feature = "mysql")]
-            berth: berth_of(options.max_connections),
+        let callers = match given {
+            Some(given) => Callers {
+                db: given.db.clone(),
+                most: given.most,
+                patience: given.patience,
+                #[cfg(feature = "mysql")]
+                are_given: true,
+                #[cfg(feature = "mysql")]
+                berth: crate::berth::Berth::closed(),
+            },
+            None => {
+                let mut lazy = pool_of(options.max_connections, false)?;
+                lazy.connect_lazy(true);
+                Callers {
+                    db: Database::connect(lazy).await.map_err(|e| classify(OPEN, e))?,
+                    most: options.max_connections,
+                    patience: options.acquire_timeout,
+                    #[cfg(feature = "mysql")]
+                    are_given: false,
+                    #[cfg(feature = "mysql")]
+                    berth: berth_of(options.max_connections),
+                }
+            }
         };
         Ok(Self {
             own,

@@ -27,6 +27,7 @@ mod enqueue;
 mod enqueue_statements;
 mod failover;
 mod gather;
+mod given_pool;
 mod group;
 mod held;
 mod identity;

@@ -11,6 +11,7 @@ use crate::{
     connecting,
     dialect::Dialect,
     failover::Failover,
+    given_pool::GivenPool,
     identity::Identity,
     lanes::Lanes,
     order::Order,
@@ -101,12 +102,20 @@ impl SeaOrmOutbox {
 
     /// Connects, makes or checks the tables, and proves the locking strategy; refuses here what would fail at night.
     pub async fn open(url: &str, options: OpenOptions) -> Result<Self, StoreError> {
+        Self::open_with(url.to_owned(), None, options).await
+    }
+
+    pub(crate) async fn open_with(
+        url: String,
+        given: Option<GivenPool>,
+        options: OpenOptions,
+    ) -> Result<Self, StoreError> {
         let runtime = match &options.runtime {
             Some(handle) => handle.clone(),
             None => own_or_current_runtime()?,
         };
-        let url = url.to_owned();
-        let opened = runtime.clone().spawn(async move { Self::open_patiently(&url, options, runtime).await });
+        let opened =
+            runtime.clone().spawn(async move { Self::open_patiently(&url, given, options, runtime).await });
         match opened.await {
             Ok(opened) => opened,
             Err(lost) => Err(StoreError::new(StoreErrorKind::Unavailable, "open", lost)),
@@ -116,22 +125,24 @@ impl SeaOrmOutbox {
     /// Several instances may start at once: whoever meets the other's lock on the tables tries again.
     async fn open_patiently(
         url: &str,
+        given: Option<GivenPool>,
         options: OpenOptions,
         runtime: tokio::runtime::Handle,
     ) -> Result<Self, StoreError> {
         for _ in 0..Self::OPEN_TRIES {
-            match Self::open_here(url, options.clone(), runtime.clone()).await {
+            match Self::open_here(url, given.clone(), options.clone(), runtime.clone()).await {
                 Err(error) if error.kind() == StoreErrorKind::Transient => {
                     tokio::time::sleep(Self::OPEN_WAIT).await
                 }
                 done => return done,
             }
         }
-        Self::open_here(url, options, runtime).await
+        Self::open_here(url, given, options, runtime).await
     }
 
     async fn open_here(
         url: &str,
+        given: Option<GivenPool>,
         options: OpenOptions,
         runtime: tokio::runtime::Handle,
     ) -> Result<Self, StoreError> {
@@ -141,13 +152,17 @@ impl SeaOrmOutbox {
         connecting::names_a_database(url, dialect).map_err(misconfigured)?;
         let outage = Outage::default();
         let failover = Failover::after(outage.clone());
-        let pools = Pools::open(url, dialect, &options, (outage.clone(), failover.clone())).await?;
+        let watched = (outage.clone(), failover.clone());
+        let pools = Pools::open(url, given.as_ref(), dialect, &options, watched).await?;
         let db = pools.own;
         let sql = Statements::of(dialect);
         let clock = ServerClock::new(options.frozen_clock);
         let shards =
             schema::prepare(&db, &sql, dialect, &clock, options.create_schema, options.shards).await?;
         let identity = Identity::of_opened(&db, &sql).await?;
+        if let Some(given) = given {
+            given.check(&db, dialect, &sql, identity, options.relay_connections).await?;
+        }
         let packet = packet(&db, dialect, &sql).await?;
         let limit = packet.payload_limit().lowered_to(options.max_payload);
         let strategy = choose(&db, dialect, &sql, options.strategy).await?;
@@ -197,7 +212,8 @@ impl SeaOrmOutbox {
         self.store.strategy
     }
 
-    /// The pool of callers, for their own statements; it is [hardened](HardenedPool).
+    /// The pool of callers, for their own statements; it is [hardened](HardenedPool), or the one that was
+    /// [handed in](Self::from_pool).
     pub fn connection(&self) -> &DatabaseConnection {
         &self.store.callers.db
     }

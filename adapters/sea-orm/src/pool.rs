@@ -4,7 +4,9 @@ use sea_orm::ConnectOptions;
 #[cfg(any(feature = "mysql", feature = "sqlite"))]
 use sea_orm::sqlx::Executor;
 
-use crate::{clock::FrozenClock, dialect::Dialect, failover::Failover, outage::Outage};
+use crate::{
+    clock::FrozenClock, dialect::Dialect, failover::Failover, given_pool::GivenPool, outage::Outage,
+};
 
 /// Connection settings under which a cancelled caller can lose nothing; use them for your own transactions too.
 ///
@@ -35,14 +37,16 @@ impl HardenedPool {
 
     /// The settings for a database URL, to be handed to [`sea_orm::Database::connect`].
     pub fn options(&self, url: &str) -> Result<ConnectOptions, String> {
-        self.options_with(url, Outage::default(), Failover::default(), false)
+        self.options_with(url, None, Outage::default(), Failover::default(), false)
     }
 
     /// The same for a pool whose connections are closed when they are older than an outage, and say which server they lead to;
-    /// `impatient` ones wait for a locked row no longer than they must.
+    /// `impatient` ones wait for a locked row no longer than they must. They connect as those of `given` do, if it is there; a
+    /// URL cannot say all of that.
     pub(crate) fn options_with(
         &self,
         url: &str,
+        given: Option<&GivenPool>,
         outage: Outage,
         failover: Failover,
         impatient: bool,
@@ -60,12 +64,20 @@ impl HardenedPool {
             .sqlx_logging(false);
         match dialect {
             #[cfg(feature = "mysql")]
-            Dialect::MySql => self.harden_mysql(&mut options, outage, failover, impatient),
+            Dialect::MySql => {
+                let given = given.map(|given| given.db.get_mysql_connection_pool().connect_options());
+                options.map_sqlx_mysql_opts(move |of_url| {
+                    let options = given.as_deref().map_or(of_url, as_given);
+                    options.statement_cache_capacity(Self::STATEMENT_CACHE)
+                });
+                self.harden_mysql(&mut options, outage, failover, impatient)
+            }
             #[cfg(feature = "sqlite")]
             Dialect::Sqlite => {
                 // A file does not break connections.
                 drop((outage, failover, impatient));
-                self.harden_sqlite(&mut options)
+                let given = given.map(|given| given.db.get_sqlite_connection_pool().connect_options());
+                self.harden_sqlite(&mut options, given.as_deref().cloned())
             }
             #[allow(unreachable_patterns, reason = "a dialect whose feature is off was refused above")]
             _ => {}
@@ -89,7 +101,6 @@ impl HardenedPool {
         }
         let rollback = crate::sql::text(include_str!("sql/mysql/session_rollback.sql"));
         let frozen = self.frozen_clock.clone();
-        options.map_sqlx_mysql_opts(|o| o.statement_cache_capacity(Self::STATEMENT_CACHE));
         options.map_sqlx_mysql_pool_opts(move |pool: MySqlPoolOptions| {
             let (session, rollback, frozen) = (session.clone(), rollback.clone(), frozen.clone());
             let (which, failover) = (which.clone(), failover.clone());
@@ -129,10 +140,16 @@ impl HardenedPool {
     }
 
     #[cfg(feature = "sqlite")]
-    fn harden_sqlite(&self, options: &mut ConnectOptions) {
+    fn harden_sqlite(
+        &self,
+        options: &mut ConnectOptions,
+        given: Option<sea_orm::sqlx::sqlite::SqliteConnectOptions>,
+    ) {
         use sea_orm::sqlx::sqlite::{SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
-        options.map_sqlx_sqlite_opts(|o| {
-            o.create_if_missing(true)
+        options.map_sqlx_sqlite_opts(move |of_url| {
+            let options = given.clone().unwrap_or(of_url);
+            options
+                .create_if_missing(true)
                 .journal_mode(SqliteJournalMode::Wal)
                 .synchronous(SqliteSynchronous::Full)
                 .busy_timeout(Duration::from_secs(5))
@@ -170,6 +187,14 @@ fn refuse_unreadable(url: &str, dialect: Dialect) -> Result<(), String> {
         }
         (true, false) => Ok(()),
     }
+}
+
+/// What the outbox's own sessions need is set all the same: UTC, and names in utf8mb4.
+#[cfg(feature = "mysql")]
+fn as_given(given: &sea_orm::sqlx::mysql::MySqlConnectOptions) -> sea_orm::sqlx::mysql::MySqlConnectOptions {
+    use sea_orm::sqlx::ConnectOptions;
+    let options = given.clone().timezone(Some("+00:00".to_owned())).set_names(true).charset("utf8mb4");
+    options.disable_statement_logging()
 }
 
 /// `; SET timestamp = ...`, or nothing without a frozen clock.

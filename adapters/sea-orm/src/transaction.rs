@@ -45,11 +45,12 @@ impl Store {
     /// The same for what callers ask for, on a connection of those that they have.
     pub(crate) async fn begin_beside(&self, operation: &'static str) -> Result<Transaction<'_>, StoreError> {
         #[cfg(feature = "mysql")]
-        if self.dialect == Dialect::MySql {
+        if self.dialect == Dialect::MySql && !self.callers.are_given {
             let begun = self.waiting(in_time(operation, Held::begin_beside(self), classify)).await;
             return begun.map(Transaction::Held);
         }
-        Ok(Transaction::of_pool(self.begin_for_caller(operation).await?))
+        let begun = self.waiting(self.begin_on(&self.callers.db, operation)).await?;
+        Ok(Transaction::of_pool(begun))
     }
 
     /// The same for somebody else to write in and to commit.

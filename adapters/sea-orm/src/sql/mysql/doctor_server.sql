@@ -2,4 +2,5 @@
 SHOW SESSION VARIABLES
  WHERE Variable_name IN ('version', 'version_comment', 'tx_isolation', 'transaction_isolation', 'sql_mode', 'time_zone',
                          'binlog_format', 'log_bin', 'wsrep_on', 'innodb_flush_log_at_trx_commit', 'sync_binlog',
-                         'max_allowed_packet', 'max_connections', 'read_only', 'innodb_read_only', 'innodb_snapshot_isolation')
+                         'max_allowed_packet', 'max_connections', 'read_only', 'innodb_read_only', 'innodb_snapshot_isolation',
+                         'autocommit', 'character_set_client')
