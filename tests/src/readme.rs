@@ -22,8 +22,23 @@ async fn write() -> Result<(), Failure> {
     let tx = outbox.begin().await?;
     tx.execute_unprepared("UPDATE orders SET paid = TRUE WHERE id = 7").await?;
     outbox.enqueue(&tx, &[NewMessage::json("orders", &OrderPaid { order: 7 })?]).await?;
-    tx.commit().await?;
+    outbox.commit(tx).await?;
     read(outbox).await
+}
+
+async fn hand_in() -> Result<claimstream_sea_orm::SeaOrmOutbox, Failure> {
+    use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
+    use sea_orm::sqlx::{Executor, mysql::MySqlPoolOptions};
+
+    let pool = MySqlPoolOptions::new()
+        // What a cancelled caller has left open must not be the next one's; a pool that does not see to it is refused.
+        .after_release(|connection, _| {
+            Box::pin(async move { connection.execute("ROLLBACK").await.map(|_| true) })
+        })
+        .connect("mysql://app@db.example.com/shop")
+        .await?;
+    let outbox = SeaOrmOutbox::from_pool(pool.clone(), OpenOptions::default()).await?;
+    Ok(outbox)
 }
 
 async fn read(outbox: claimstream_sea_orm::SeaOrmOutbox) -> Result<(), Failure> {
@@ -107,7 +122,7 @@ async fn hint(relay: claimstream::Relay) -> Result<(), Failure> {
 
     let tx = outbox.begin().await?;
     let hint = outbox.enqueue_hinted(&tx, &[NewMessage::json("orders", &OrderPaid { order: 8 })?]).await?;
-    tx.commit().await?;
+    outbox.commit(tx).await?;
     hint.wake(&*wakeup).await;
     let handler = handler_fn(|_| async { Verdict::ack() });
     sweep(relay.pipeline("orders", handler)?).await
