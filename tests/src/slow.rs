@@ -67,6 +67,18 @@ async fn sent(outbox: &SeaOrmOutbox, queue: &QueueName, count: usize) -> Vec<Mes
     messages.into_iter().map(|message| message.id).collect()
 }
 
+async fn until_empty(instance: &Instance) {
+    let begun = Instant::now();
+    while instance.status().await.is_some_and(|status| status.depth > 0) {
+        assert!(
+            begun.elapsed() < Duration::from_secs(90),
+            "messages are left: {:?}",
+            instance.status().await
+        );
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+}
+
 /// Three instances whose consumers take longer over a message than a lease lasts, and renew what they have in hand.
 async fn nothing_dies_unheard(venue: &SeaOrmVenue) {
     const MESSAGES: usize = 18;
@@ -95,15 +107,7 @@ async fn nothing_dies_unheard(venue: &SeaOrmVenue) {
         }));
     }
     let instance = Instance::new(99, Ports::of(outbox), queue, 5);
-    let begun = Instant::now();
-    while instance.status().await.is_some_and(|status| status.depth > 0) {
-        assert!(
-            begun.elapsed() < Duration::from_secs(90),
-            "messages are left: {:?}",
-            instance.status().await
-        );
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
+    until_empty(&instance).await;
     consumers.iter().for_each(|consumer| consumer.abort());
     let dead = instance.dead().await;
     let heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
@@ -125,26 +129,18 @@ async fn burns_no_attempts(venue: &SeaOrmVenue) {
         tokio::time::sleep(Duration::from_millis(1500)).await;
         Verdict::ack()
     });
-    let config = RelayConfig { concurrency: 4, ..config(Duration::from_secs(1), 4) };
+    let config = RelayConfig { concurrency: 4, ..config(Duration::from_secs(2), 4) };
     let relay = Relay::new(slowed, TokioTimer::new(), config);
     let pipeline = relay.pipeline(queue.clone(), handler).expect("a pipeline");
     let running = tokio::spawn(pipeline.run_until(std::future::pending::<()>()));
     for _ in 0..3 {
-        tokio::time::sleep(Duration::from_millis(1500)).await;
-        wire.answer_after(Duration::from_millis(1300));
-        tokio::time::sleep(Duration::from_millis(1500)).await;
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        wire.answer_after(Duration::from_millis(2600));
+        tokio::time::sleep(Duration::from_secs(3)).await;
         wire.answer_after(Duration::ZERO);
     }
     let instance = Instance::new(99, Ports::of(outbox), queue, 5);
-    let begun = Instant::now();
-    while instance.status().await.is_some_and(|status| status.depth > 0) {
-        assert!(
-            begun.elapsed() < Duration::from_secs(90),
-            "messages are left: {:?}",
-            instance.status().await
-        );
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
+    until_empty(&instance).await;
     running.abort();
     let dead = instance.dead().await;
     assert_eq!(dead.len(), 0, "of {MESSAGES} are dead: {:?}", dead.first().map(|dead| dead.reason.clone()));
