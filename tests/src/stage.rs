@@ -198,16 +198,13 @@ impl Stage {
         NewMessage { payload, ..self.message() }
     }
 
-    /// Enqueues `count` messages one microsecond after the other and says which.
+    /// Enqueues `count` messages, each due one microsecond after the one before, and says which; the last is due as well.
     pub async fn enqueue(&self, count: usize) -> Vec<MessageId> {
-        let mut ids = Vec::new();
-        for _ in 0..count {
-            let message = self.message();
-            ids.push(message.id);
-            self.store.enqueue(&[message]).await;
-            self.advance(Duration::from_micros(1)).await;
-        }
-        ids
+        let due = |n| self.message().deliver_at(self.moment(n));
+        let messages: Vec<NewMessage> = (0..count as i64).map(due).collect();
+        self.store.enqueue(&messages).await;
+        self.advance(Duration::from_micros(count as u64)).await;
+        messages.iter().map(|message| message.id).collect()
     }
 
     fn next_id(&self) -> (MessageId, u64) {
