@@ -48,12 +48,10 @@ fn everything(environment: impl Fn(&str) -> Option<String> + Copy) -> Suite {
     for what in ["sqlite::transactions", "sqlite::scenarios::a1_3"] {
         suite.add_not_run(what, "SQLite lets one transaction write at a time");
     }
-    for what in ["shard_lease::sharing", "shard_lease::model"] {
-        suite.add_not_run(
-            what,
-            "a shard is in one instance's hands; the clauses of ownership and order are played instead",
-        );
-    }
+    suite.add_not_run(
+        "shard_lease::sharing",
+        "a shard is in one instance's hands; the clauses of ownership and order are played instead",
+    );
     suite.add_not_run("sqlite::steps::concurrent", "SQLite lets one transaction write at a time");
     suite.add_not_run("sqlite::scenarios::a2_2, a2_3", "SQLite lets one transaction write at a time");
     model::add_proof_to(&mut suite);

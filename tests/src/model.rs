@@ -1,6 +1,7 @@
 //! The model test: random operations, played on two stores at a time, must look the same from outside.
 
 mod operation;
+mod owned;
 mod sabotage;
 
 use std::sync::Arc;
@@ -18,8 +19,12 @@ use crate::{
 use operation::{Observation, Operation, play};
 use sabotage::{Sabotage, Sabotaged};
 
-/// Adds the model test with the reference model on one side and this venue on the other.
+/// Adds the model test with the reference model on one side and this venue on the other. Where shards are owned, which of the
+/// due messages come depends on who asks, and a reference of its own follows the store.
 pub fn add_to(suite: &mut Suite, venue: Arc<dyn Venue>) {
+    if venue.owns_shards() {
+        return owned::add_to(suite, venue);
+    }
     let (store, strategy) = (venue.name(), venue.strategy());
     let name = format!("{store}::{strategy}::model::a1_1_behaves_like_the_reference");
     suite.add_trial(&name, move || {
@@ -38,6 +43,7 @@ pub fn add_proof_to(suite: &mut Suite) {
             assert!(compare(Arc::new(MemoryVenue), sabotaged).is_err(), "it was not noticed");
         });
     }
+    owned::add_proof_to(suite);
 }
 
 /// Plays random operations on two venues; the shortest sequence that was found to differ is the error.

@@ -46,9 +46,7 @@ impl Suite {
             self.add(&venue, conformance::outbox(), |venue| Box::pin(async move { venue.stage().await }));
             self.add(&venue, scenarios::all(), |venue| Box::pin(async move { venue.stage().await }));
             redelivery::add_to(self, venue.clone());
-            if !venue.owns_shards() {
-                model::add_to(self, venue);
-            }
+            model::add_to(self, venue);
         }
         for venue in venues.owner {
             self.add(&venue, conformance::ownership(), |venue| Box::pin(async move { venue.stage().await }));

@@ -103,8 +103,15 @@ impl Operation {
 }
 
 impl Side {
-    fn any() -> impl Strategy<Value = Self> {
+    pub(super) fn any() -> impl Strategy<Value = Self> {
         select(vec![Self::Store, Self::Rival])
+    }
+
+    pub(super) fn number(self) -> usize {
+        match self {
+            Self::Store => 0,
+            Self::Rival => 1,
+        }
     }
 
     fn of(self, stage: &Stage) -> &Instance {

@@ -1,9 +1,12 @@
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use claimstream_domain::{
-    ClaimRequest, Claimed, DeadLetter, DeadLetterFilter, Disposition, Lease, Reason, Receipt, Renewed,
-    Settled, Settlement,
+    ClaimRequest, Claimed, DeadLetter, DeadLetterFilter, Disposition, Lease, QueueName, Reason, Receipt,
+    Renewed, Settled, Settlement,
 };
 use claimstream_ports::{DeadLetters, LockingStrategy, Settlements, StoreError};
 
@@ -27,6 +30,14 @@ pub(super) enum Sabotage {
     RevivesNothing,
     /// A sweep forgets who is dead.
     SweepsDeadLetters,
+    /// A claim brings something along that is in somebody's hands.
+    HandsOutTwice,
+    /// A claim takes one message more than it brings.
+    KeepsOneBack,
+    /// Each attempt is the first one.
+    CountsNoAttempt,
+    /// What was handed out is not settled, and is called accepted.
+    ForgetsToSettle,
 }
 
 impl Sabotage {
@@ -39,6 +50,10 @@ impl Sabotage {
         Self::SweepsDeadLetters,
     ];
 
+    /// Further ones that a reference is held against which follows the store.
+    pub(super) const OF_OWNERS: [Self; 4] =
+        [Self::HandsOutTwice, Self::KeepsOneBack, Self::CountsNoAttempt, Self::ForgetsToSettle];
+
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::CountsAReleasedAttempt => "counts_a_released_attempt",
@@ -47,6 +62,10 @@ impl Sabotage {
             Self::AcceptsEverything => "accepts_everything",
             Self::RevivesNothing => "revives_nothing",
             Self::SweepsDeadLetters => "sweeps_dead_letters",
+            Self::HandsOutTwice => "hands_out_twice",
+            Self::KeepsOneBack => "keeps_one_back",
+            Self::CountsNoAttempt => "counts_no_attempt",
+            Self::ForgetsToSettle => "forgets_to_settle",
         }
     }
 }
@@ -63,7 +82,8 @@ impl<V> Sabotaged<V> {
     }
 
     fn spoil(&self, ports: &mut Ports) {
-        let spoilt = Arc::new(Spoilt { ports: ports.clone(), sabotage: self.sabotage });
+        let spoilt =
+            Arc::new(Spoilt { ports: ports.clone(), sabotage: self.sabotage, last: Mutex::default() });
         ports.claiming = spoilt.clone();
         ports.settlements = spoilt.clone();
         ports.dead_letters = spoilt;
@@ -116,6 +136,8 @@ impl Sweeper for Broom {
 struct Spoilt {
     ports: Ports,
     sabotage: Sabotage,
+    /// What the claim before has brought last.
+    last: Mutex<Option<Claimed>>,
 }
 
 #[async_trait]
@@ -126,7 +148,22 @@ impl LockingStrategy for Spoilt {
             let longer = request.lease.duration() + Duration::from_micros(1);
             request.lease = Lease::new(longer).expect("a lease");
         }
-        self.ports.claiming.claim(&request).await
+        let mut claimed = self.ports.claiming.claim(&request).await?;
+        match self.sabotage {
+            Sabotage::HandsOutTwice => {
+                let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+                let before = std::mem::replace(&mut *last, claimed.last().cloned());
+                claimed.extend(before);
+            }
+            Sabotage::KeepsOneBack => drop(claimed.pop()),
+            Sabotage::CountsNoAttempt => claimed.iter_mut().for_each(|claimed| claimed.attempt = 1),
+            _ => {}
+        }
+        Ok(claimed)
+    }
+
+    async fn rest(&self, queue: &QueueName) -> Result<(), StoreError> {
+        self.ports.claiming.rest(queue).await
     }
 }
 
@@ -136,6 +173,9 @@ impl Settlements for Spoilt {
         let mut settlements = settlements.to_vec();
         if self.sabotage == Sabotage::CountsAReleasedAttempt {
             settlements.iter_mut().for_each(|settlement| count(&mut settlement.disposition));
+        }
+        if self.sabotage == Sabotage::ForgetsToSettle {
+            return Ok(vec![Settled::Accepted; settlements.len()]);
         }
         let answers = self.ports.settlements.settle(&settlements).await?;
         match self.sabotage {
