@@ -1,11 +1,18 @@
 //! The code that the pages under docs/ show, compiled, a file for each page; an invariant compares the two line by line.
 //! What needs no server beside it is also run, on SQLite.
 
+mod getting_started;
 mod inbox;
 mod locks;
+mod order;
+mod pipelines;
+mod reading;
+mod retention;
 mod sagas;
 mod tcc;
+mod testing;
 mod timer_events;
+mod writing;
 
 use crate::Suite;
 
@@ -13,6 +20,7 @@ type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// Adds the pages that are run.
 pub fn add_to(suite: &mut Suite) {
+    suite.add_async_trial("memory::pages::the_code_of_the_page_of_testing_runs", testing::runs());
     suite.add_async_trial("sqlite::pages::the_code_of_the_page_of_the_inbox_runs", inbox::runs());
     suite.add_async_trial("sqlite::pages::the_code_of_the_page_of_sagas_runs", sagas::runs());
     suite.add_async_trial("sqlite::pages::the_code_of_the_page_of_tcc_runs", tcc::runs());

@@ -1,0 +1,43 @@
+//! The code of docs/writing.md.
+#![allow(dead_code, reason = "it is here to be compiled")]
+
+use std::sync::Arc;
+
+use claimstream::{Compose, Enqueue, EnqueueHinted, LocalWakeup, NewMessage, Relay};
+use claimstream_sea_orm::SeaOrmOutbox;
+use sea_orm::{ConnectionTrait, sqlx};
+
+use super::Failure;
+
+#[derive(serde::Serialize)]
+struct OrderPaid {
+    order: u64,
+}
+
+async fn with_sea_orm(outbox: SeaOrmOutbox) -> Result<(), Failure> {
+    let tx = outbox.begin().await?;
+    tx.execute_unprepared("UPDATE orders SET paid = TRUE WHERE id = 7").await?;
+    outbox.enqueue(&tx, &[NewMessage::json("orders", &OrderPaid { order: 7 })?]).await?;
+    tx.commit().await?;
+    Ok(())
+}
+
+async fn with_sqlx(outbox: SeaOrmOutbox, pool: sqlx::MySqlPool) -> Result<(), Failure> {
+    let mut tx = pool.begin().await?;
+    sqlx::query("UPDATE orders SET paid = TRUE WHERE id = 7").execute(&mut *tx).await?;
+    outbox.enqueue_sqlx(&mut tx, &[NewMessage::json("orders", &OrderPaid { order: 7 })?]).await?;
+    tx.commit().await?;
+    Ok(())
+}
+
+async fn hints(outbox: SeaOrmOutbox, relay: Relay) -> Result<(), Failure> {
+    let wakeup = Arc::new(LocalWakeup::new());
+    let relay = relay.with_wakeup(wakeup.clone());
+
+    let tx = outbox.begin().await?;
+    let hint = outbox.enqueue_hinted(&tx, &[NewMessage::json("orders", &OrderPaid { order: 8 })?]).await?;
+    tx.commit().await?;
+    hint.wake(&*wakeup).await;
+    drop(relay);
+    Ok(())
+}
