@@ -39,16 +39,19 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod claim;
 mod clock;
 mod database;
+mod dead_letters;
 mod directory;
+mod enqueue;
 mod lateness;
 mod lock;
-mod notification;
-mod outbox;
-mod saga;
-mod step;
+mod notifications;
+mod sagas;
+mod step_ledger;
 mod store;
+mod tables;
 mod templates;
 mod transaction;
 

@@ -1,18 +1,9 @@
 use std::{sync::Arc, time::Duration};
 
-use async_trait::async_trait;
-use claimstream_domain::{
-    ClaimRequest, Claimed, DeadLetter, DeadLetterFilter, Enqueued, Lease, NewMessage, PayloadLimit,
-    QueueStatus, Receipt, Renewed, Retention, Settled, Settlement, ShardCount, Timestamp,
-};
-use claimstream_ports::{DeadLetters, Enqueue, LockingStrategy, Observe, Settlements, StoreError};
+use claimstream_domain::{PayloadLimit, Retention, ShardCount, Timestamp};
+use claimstream_ports::{StoreError, StoreErrorKind};
 
-use crate::{
-    clock::MemoryClock,
-    database::{Database, Tables, corrupt, identities},
-    outbox::Row,
-    transaction::MemoryTransaction,
-};
+use crate::{clock::MemoryClock, database::Database, tables::TransactionId, transaction::MemoryTransaction};
 
 /// An outbox, its neighbours and their clock, in memory. A clone is another handle on the same data.
 ///
@@ -103,12 +94,26 @@ impl MemoryStore {
         MemoryTransaction::begin(Arc::clone(&self.database))
     }
 
-    /// Enqueues in a transaction of its own.
-    pub async fn enqueue_now(&self, messages: &[NewMessage]) -> Result<Vec<Enqueued>, StoreError> {
-        let tx = self.begin();
-        let enqueued = self.enqueue(&tx, messages).await?;
-        tx.commit();
-        Ok(enqueued)
+    /// The same, and which of its transactions it is.
+    pub(crate) fn database_and_id<'a>(
+        &self,
+        tx: &'a MemoryTransaction,
+        operation: &'static str,
+    ) -> Result<(&'a Arc<Database>, TransactionId), StoreError> {
+        Ok((self.database_of(tx, operation)?, tx.id))
+    }
+
+    /// The database of a transaction that was begun on this store.
+    pub(crate) fn database_of<'a>(
+        &self,
+        tx: &'a MemoryTransaction,
+        operation: &'static str,
+    ) -> Result<&'a Arc<Database>, StoreError> {
+        if Arc::ptr_eq(&self.database, &tx.database) {
+            return Ok(&tx.database);
+        }
+        let why = "the transaction was begun on another store; begin it on this one";
+        Err(StoreError::new(StoreErrorKind::Unsupported, operation, why))
     }
 }
 
@@ -116,73 +121,4 @@ impl Default for MemoryStore {
     fn default() -> Self {
         Self::new()
     }
-}
-
-#[async_trait]
-impl LockingStrategy for MemoryStore {
-    async fn claim(&self, request: &ClaimRequest) -> Result<Vec<Claimed>, StoreError> {
-        let mut tables = self.database.tables();
-        tables.outbox.claim(request, self.database.now()).map_err(|e| corrupt("claim", e))
-    }
-}
-
-#[async_trait]
-impl Settlements for MemoryStore {
-    async fn settle(&self, settlements: &[Settlement]) -> Result<Vec<Settled>, StoreError> {
-        let children = || settlements.iter().flat_map(|settlement| settlement.disposition.emitted());
-        self.database.check_payloads("settle", children())?;
-        let all: Vec<_> = children().flat_map(identities).collect();
-        let settle = |tables: &mut Tables| {
-            settlements.iter().map(|settlement| settle_one(tables, &self.database, settlement)).collect()
-        };
-        self.database.when_free("settle", None, &all, settle).await?
-    }
-
-    async fn renew(&self, receipts: &[Receipt], lease: Lease) -> Result<Vec<Renewed>, StoreError> {
-        let mut tables = self.database.tables();
-        let now = self.database.now();
-        Ok(receipts.iter().map(|receipt| tables.outbox.renew(receipt, lease, now)).collect())
-    }
-}
-
-#[async_trait]
-impl DeadLetters for MemoryStore {
-    async fn list(&self, filter: &DeadLetterFilter, limit: u32) -> Result<Vec<DeadLetter>, StoreError> {
-        let mut letters = self.database.tables().outbox.dead_letters(filter, self.database.now());
-        letters.truncate(limit as usize);
-        Ok(letters)
-    }
-
-    async fn revive(&self, filter: &DeadLetterFilter) -> Result<u64, StoreError> {
-        let mut tables = self.database.tables();
-        tables.outbox.revive(filter, self.database.now()).map_err(|e| corrupt("revive", e))
-    }
-
-    async fn purge(&self, filter: &DeadLetterFilter) -> Result<u64, StoreError> {
-        Ok(self.database.tables().outbox.purge(filter, self.database.now()))
-    }
-}
-
-#[async_trait]
-impl Observe for MemoryStore {
-    async fn observe(&self) -> Result<Vec<QueueStatus>, StoreError> {
-        Ok(self.database.tables().outbox.observe(self.database.now()))
-    }
-}
-
-fn settle_one(
-    tables: &mut Tables,
-    database: &Database,
-    settlement: &Settlement,
-) -> Result<Settled, StoreError> {
-    let now = database.now();
-    let settled = tables.outbox.settle(settlement, now).map_err(|e| corrupt("settle", e))?;
-    if settled == Settled::Accepted {
-        for child in settlement.disposition.emitted() {
-            if !tables.outbox.knows(child) {
-                tables.outbox.enqueue(Row::new(child, database.shards, now), now);
-            }
-        }
-    }
-    Ok(settled)
 }

@@ -1,17 +1,6 @@
 use std::sync::Arc;
 
-use async_trait::async_trait;
-use claimstream_domain::{
-    Enqueued, NewMessage,
-    notification::{NotificationRequest, request_message},
-};
-use claimstream_ports::{Enqueue, StoreError, StoreErrorKind, SubmitRequests, Transactions};
-
-use crate::{
-    database::{Change, Database, Identity, Tables, TransactionId, corrupt, identities},
-    outbox::Row,
-    store::MemoryStore,
-};
+use crate::{database::Database, tables::TransactionId};
 
 /// Writes that take effect together when it commits; dropped without a commit, it leaves nothing.
 ///
@@ -19,8 +8,8 @@ use crate::{
 #[derive(Debug)]
 #[must_use = "a transaction that is dropped is rolled back"]
 pub struct MemoryTransaction {
-    database: Arc<Database>,
-    id: TransactionId,
+    pub(crate) database: Arc<Database>,
+    pub(crate) id: TransactionId,
 }
 
 impl MemoryTransaction {
@@ -41,181 +30,5 @@ impl MemoryTransaction {
 impl Drop for MemoryTransaction {
     fn drop(&mut self) {
         self.database.roll_back(self.id);
-    }
-}
-
-#[async_trait]
-impl Transactions for MemoryStore {
-    type Tx = MemoryTransaction;
-
-    async fn begin_tx(&self) -> Result<MemoryTransaction, StoreError> {
-        Ok(self.begin())
-    }
-
-    async fn commit_tx(&self, tx: MemoryTransaction) -> Result<(), StoreError> {
-        self.database_of(&tx, "commit")?;
-        tx.commit();
-        Ok(())
-    }
-
-    async fn roll_back_tx(&self, tx: MemoryTransaction) -> Result<(), StoreError> {
-        tx.rollback();
-        Ok(())
-    }
-}
-
-#[async_trait]
-impl Enqueue<MemoryTransaction> for MemoryStore {
-    async fn enqueue(
-        &self,
-        tx: &MemoryTransaction,
-        messages: &[NewMessage],
-    ) -> Result<Vec<Enqueued>, StoreError> {
-        let database = self.database_of(tx, "enqueue")?;
-        database.check_payloads("enqueue", messages)?;
-        let all: Vec<Identity> = messages.iter().flat_map(identities).collect();
-        let enqueue = |tables: &mut Tables| {
-            messages.iter().map(|message| enqueue_one(tables, database, tx.id, message)).collect()
-        };
-        database.when_free("enqueue", Some(tx.id), &all, enqueue).await
-    }
-}
-
-#[async_trait]
-impl SubmitRequests<MemoryTransaction> for MemoryStore {
-    async fn submit(
-        &self,
-        tx: &MemoryTransaction,
-        requests: &[NotificationRequest],
-    ) -> Result<Vec<Enqueued>, StoreError> {
-        let database = self.database_of(tx, "submit")?;
-        let messages: Result<Vec<NewMessage>, _> = requests.iter().map(request_message).collect();
-        let messages = messages.map_err(|e| corrupt("submit", e))?;
-        let mut all: Vec<Identity> = messages.iter().flat_map(identities).collect();
-        all.extend(requests.iter().map(|request| Identity::Request(request.id)));
-        let submit = |tables: &mut Tables| {
-            let both = requests.iter().zip(&messages);
-            both.map(|(request, message)| submit_one(tables, database, tx.id, request, message)).collect()
-        };
-        database.when_free("submit", Some(tx.id), &all, submit).await
-    }
-}
-
-impl MemoryStore {
-    pub(crate) fn database_and_id<'a>(
-        &self,
-        tx: &'a MemoryTransaction,
-        operation: &'static str,
-    ) -> Result<(&'a Arc<Database>, TransactionId), StoreError> {
-        Ok((self.database_of(tx, operation)?, tx.id))
-    }
-
-    fn database_of<'a>(
-        &self,
-        tx: &'a MemoryTransaction,
-        operation: &'static str,
-    ) -> Result<&'a Arc<Database>, StoreError> {
-        if Arc::ptr_eq(&self.database, &tx.database) {
-            return Ok(&tx.database);
-        }
-        let why = "the transaction was begun on another store; begin it on this one";
-        Err(StoreError::new(StoreErrorKind::Unsupported, operation, why))
-    }
-}
-
-fn enqueue_one(
-    tables: &mut Tables,
-    database: &Database,
-    tx: TransactionId,
-    message: &NewMessage,
-) -> Enqueued {
-    let identities = identities(message);
-    if tables.outbox.knows(message) || tables.open.has_written(tx, &identities) {
-        return Enqueued::Duplicate;
-    }
-    let row = Row::new(message, database.shards, database.now());
-    tables.open.write(tx, identities, Change::Enqueue(row));
-    Enqueued::New
-}
-
-fn submit_one(
-    tables: &mut Tables,
-    database: &Database,
-    tx: TransactionId,
-    request: &NotificationRequest,
-    message: &NewMessage,
-) -> Enqueued {
-    let identity = vec![Identity::Request(request.id)];
-    if tables.notifications.knows(request.id) || tables.open.has_written(tx, &identity) {
-        return Enqueued::Duplicate;
-    }
-    tables.open.write(tx, identity, Change::Submit(request.clone()));
-    enqueue_one(tables, database, tx, message);
-    Enqueued::New
-}
-
-#[cfg(test)]
-mod tests {
-    use claimstream_domain::{DedupKey, MessageId, Payload, QueueName};
-    use futures::{FutureExt, executor::block_on};
-    use uuid::Uuid;
-
-    use super::*;
-
-    fn message(n: u128, key: &str) -> NewMessage {
-        let queue = QueueName::new("orders").unwrap();
-        let message = NewMessage::new(MessageId::new(Uuid::from_u128(n)), queue, Payload::json("{}"));
-        message.unique_by(DedupKey::new(key).unwrap())
-    }
-
-    #[test]
-    fn a_second_writer_waits_until_the_first_has_ended() {
-        let store = MemoryStore::new();
-        for (n, commit, expected) in [(1, true, Enqueued::Duplicate), (3, false, Enqueued::New)] {
-            let (first, second) = (store.begin(), store.begin());
-            let (one, other) = ([message(n, &n.to_string())], [message(n + 1, &n.to_string())]);
-            block_on(store.enqueue(&first, &one)).unwrap();
-            let mut waiting = store.enqueue(&second, &other).boxed();
-            assert!((&mut waiting).now_or_never().is_none());
-            if commit {
-                first.commit();
-            } else {
-                first.rollback();
-            }
-            assert_eq!(block_on(waiting).unwrap(), [expected]);
-        }
-    }
-
-    #[test]
-    fn of_two_that_wait_for_each_other_one_is_told() {
-        let store = MemoryStore::new();
-        let (one, other) = (store.begin(), store.begin());
-        block_on(store.enqueue(&one, &[message(1, "a")])).unwrap();
-        block_on(store.enqueue(&other, &[message(2, "b")])).unwrap();
-        let wanted = [message(3, "b")];
-        let mut waiting = store.enqueue(&one, &wanted).boxed();
-        assert!((&mut waiting).now_or_never().is_none());
-        let error = block_on(store.enqueue(&other, &[message(4, "a")])).unwrap_err();
-        assert_eq!(error.kind(), StoreErrorKind::Transient);
-        drop(other);
-        assert_eq!(block_on(waiting).unwrap(), [Enqueued::New]);
-    }
-
-    #[test]
-    fn an_enqueue_that_is_given_up_while_it_waits_leaves_nothing() {
-        let store = MemoryStore::new();
-        let (first, second) = (store.begin(), store.begin());
-        block_on(store.enqueue(&first, &[message(1, "a")])).unwrap();
-        assert!(store.enqueue(&second, &[message(2, "b"), message(3, "a")]).now_or_never().is_none());
-        second.commit();
-        drop(first);
-        assert_eq!(block_on(store.enqueue_now(&[message(4, "b")])).unwrap(), [Enqueued::New]);
-    }
-
-    #[test]
-    fn a_transaction_of_another_store_is_refused() {
-        let (store, other) = (MemoryStore::new(), MemoryStore::new());
-        let error = block_on(store.enqueue(&other.begin(), &[message(1, "a")])).unwrap_err();
-        assert_eq!(error.kind(), StoreErrorKind::Unsupported);
     }
 }

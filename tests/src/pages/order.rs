@@ -17,10 +17,7 @@ fn message() -> Result<NewMessage, Failure> {
 }
 
 fn options() -> Result<OpenOptions, Failure> {
-    let options = OpenOptions {
-        strategy: "shard_lease".parse()?,
-        order: "per_key".parse()?,
-        ..OpenOptions::default()
-    };
+    let options =
+        OpenOptions { strategy: "shard_lease".parse()?, order: "per_key".parse()?, ..OpenOptions::default() };
     Ok(options)
 }

@@ -35,8 +35,8 @@ struct MyTransaction;
 
 fn scripted() -> MockEnqueue<MyTransaction> {
     let mut outbox = MockEnqueue::<MyTransaction>::new();
-    outbox.expect_enqueue().returning(|_, _| {
-        Err(StoreError::new(StoreErrorKind::Unavailable, "enqueue", "the server is away"))
-    });
+    outbox
+        .expect_enqueue()
+        .returning(|_, _| Err(StoreError::new(StoreErrorKind::Unavailable, "enqueue", "the server is away")));
     outbox
 }

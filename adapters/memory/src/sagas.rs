@@ -1,5 +1,3 @@
-use std::{cmp::Reverse, collections::BTreeMap};
-
 use async_trait::async_trait;
 use claimstream_domain::{
     StepKey, Timestamp,
@@ -9,14 +7,11 @@ use claimstream_ports::{NoteSagas, SagaReports, StoreError, StoreErrorKind};
 
 use crate::{
     clock::between,
-    database::{Change, Identity, Tables, corrupt},
+    database::corrupt,
     store::MemoryStore,
+    tables::{Change, Identity, Tables},
     transaction::MemoryTransaction,
 };
-
-/// The sagas that have been noted, by scope and id.
-#[derive(Debug, Default)]
-pub(crate) struct Sagas(BTreeMap<(Box<str>, SagaId), (NewSaga, Timestamp)>);
 
 #[async_trait]
 impl NoteSagas<MemoryTransaction> for MemoryStore {
@@ -41,7 +36,7 @@ impl NoteSagas<MemoryTransaction> for MemoryStore {
 impl SagaReports for MemoryStore {
     async fn saga(&self, scope: &str, id: SagaId) -> Result<Option<SagaRecord>, StoreError> {
         let tables = self.database.tables();
-        let noted = tables.sagas.0.get(&(scope.into(), id));
+        let noted = tables.sagas.get(scope, id);
         noted.map(|(saga, at)| record(&tables, saga, *at, self.database.now())).transpose()
     }
 
@@ -53,31 +48,9 @@ impl SagaReports for MemoryStore {
         limit: u32,
     ) -> Result<Vec<SagaRecord>, StoreError> {
         let tables = self.database.tables();
-        let after = after.and_then(|id| tables.sagas.place(scope, id));
-        let of_owner = |saga: &NewSaga| *saga.scope == *scope && *saga.owner == *owner;
-        let mut found: Vec<_> = tables
-            .sagas
-            .0
-            .values()
-            .filter(|(saga, at)| of_owner(saga) && after.is_none_or(|after| (*at, saga.id) < after))
-            .collect();
-        found.sort_by_key(|(saga, at)| Reverse((*at, saga.id)));
+        let found = tables.sagas.of_owner(scope, owner, after);
         let now = self.database.now();
         found.into_iter().take(limit as usize).map(|(saga, at)| record(&tables, saga, *at, now)).collect()
-    }
-}
-
-impl Sagas {
-    pub(crate) fn insert(&mut self, saga: NewSaga, at: Timestamp) {
-        self.0.insert((saga.scope.clone(), saga.id), (saga, at));
-    }
-
-    fn knows(&self, saga: &NewSaga) -> bool {
-        self.0.contains_key(&(saga.scope.clone(), saga.id))
-    }
-
-    fn place(&self, scope: &str, id: SagaId) -> Option<(Timestamp, SagaId)> {
-        self.0.get(&(scope.into(), id)).map(|(_, at)| (*at, id))
     }
 }
 

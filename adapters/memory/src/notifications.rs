@@ -1,9 +1,7 @@
-use std::collections::BTreeMap;
-
 use async_trait::async_trait;
 use claimstream_domain::{
     Reason,
-    notification::{DeliveryStatus, NotificationRecord, NotificationRequest, Progress, RequestStatus},
+    notification::{DeliveryStatus, NotificationRecord, Progress, RequestStatus},
 };
 use claimstream_ports::{
     Cancelled, MessageOutcome, MessageRepository, NotificationReports, OpenedRequest, RequestRepository,
@@ -12,20 +10,6 @@ use claimstream_ports::{
 use uuid::Uuid;
 
 use crate::store::MemoryStore;
-
-/// Notification requests and messages as they have been committed.
-#[derive(Debug, Default)]
-pub(crate) struct Notifications {
-    requests: BTreeMap<Uuid, RequestRow>,
-    messages: BTreeMap<Uuid, NotificationRecord>,
-}
-
-#[derive(Debug)]
-struct RequestRow {
-    request: NotificationRequest,
-    status: RequestStatus,
-    failure: Option<Reason>,
-}
 
 #[async_trait]
 impl RequestRepository for MemoryStore {
@@ -126,44 +110,5 @@ impl NotificationReports for MemoryStore {
         let of_request = tables.notifications.of_request(id);
         let behind = of_request.filter(|message| after.is_none_or(|after| message.id > after));
         Ok(behind.take(limit as usize).cloned().collect())
-    }
-}
-
-impl Notifications {
-    pub(crate) fn knows(&self, request: Uuid) -> bool {
-        self.requests.contains_key(&request)
-    }
-
-    pub(crate) fn insert(&mut self, request: NotificationRequest) {
-        let row = RequestRow { status: RequestStatus::Pending, failure: None, request };
-        self.requests.insert(row.request.id, row);
-    }
-
-    fn of_request(&self, id: Uuid) -> impl Iterator<Item = &NotificationRecord> {
-        self.messages.values().filter(move |message| message.request_id == id)
-    }
-
-    fn progress(&self, id: Uuid) -> Option<Progress> {
-        let row = self.requests.get(&id)?;
-        let count = |status| self.of_request(id).filter(|message| message.status == status).count() as u64;
-        Some(Progress {
-            recorded: row.status,
-            reason: row.failure.as_ref().map(|reason| reason.as_str().to_owned()),
-            pending: count(DeliveryStatus::Pending),
-            delivered: count(DeliveryStatus::Delivered),
-            skipped: count(DeliveryStatus::Skipped),
-            failed: count(DeliveryStatus::Failed),
-        })
-    }
-}
-
-impl RequestRow {
-    /// Moves on from exactly this status; whether it did.
-    fn move_on(&mut self, from: RequestStatus, to: RequestStatus) -> bool {
-        let moves = self.status == from;
-        if moves {
-            self.status = to;
-        }
-        moves
     }
 }

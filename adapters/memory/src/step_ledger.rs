@@ -1,28 +1,14 @@
-use std::{collections::HashMap, time::Duration};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use claimstream_domain::{Begun, NewStep, Step, StepChange, StepKey};
 use claimstream_ports::{LockWait, Locked, PurgeSteps, StepLedger, StoreError};
 
 use crate::{
-    database::{Change, Identity, Tables, TransactionId},
     store::MemoryStore,
+    tables::{Change, Identity, Tables, TransactionId},
     transaction::MemoryTransaction,
 };
-
-/// The steps that have been committed.
-#[derive(Debug, Default)]
-pub(crate) struct Steps(HashMap<StepKey, Step>);
-
-impl Steps {
-    pub(crate) fn get(&self, key: &StepKey) -> Option<Step> {
-        self.0.get(key).cloned()
-    }
-
-    pub(crate) fn put(&mut self, key: StepKey, step: Step) {
-        self.0.insert(key, step);
-    }
-}
 
 #[async_trait]
 impl StepLedger<MemoryTransaction> for MemoryStore {

@@ -1,0 +1,47 @@
+//! What a store holds: plain data, and what may be asked of it without waiting.
+
+mod change;
+mod locks;
+mod notifications;
+mod open_transactions;
+mod outbox;
+mod sagas;
+mod steps;
+
+use std::task::Waker;
+
+use claimstream_domain::Timestamp;
+
+pub(crate) use self::{
+    change::{Change, Identity, TransactionId, identities},
+    notifications::Notifications,
+    outbox::Row,
+};
+use self::{locks::Locks, open_transactions::OpenTransactions, outbox::Outbox, sagas::Sagas, steps::Steps};
+
+/// What has been committed, and what open transactions mean to change.
+#[derive(Debug, Default)]
+pub(crate) struct Tables {
+    pub(crate) outbox: Outbox,
+    pub(crate) notifications: Notifications,
+    pub(crate) steps: Steps,
+    pub(crate) sagas: Sagas,
+    pub(crate) locks: Locks,
+    pub(crate) open: OpenTransactions,
+}
+
+impl Tables {
+    /// Makes the writes of a transaction visible, and answers with those that waited for it.
+    pub(crate) fn commit(&mut self, id: TransactionId, now: Timestamp) -> Vec<Waker> {
+        let (changes, wakers) = self.open.end(id);
+        for change in changes {
+            match change {
+                Change::Enqueue(row) => self.outbox.enqueue(row, now),
+                Change::Submit(request) => self.notifications.insert(request),
+                Change::Step(key, step) => self.steps.put(key, step),
+                Change::Saga(saga, at) => self.sagas.insert(saga, at),
+            }
+        }
+        wakers
+    }
+}
