@@ -3,11 +3,12 @@ use std::{marker::PhantomData, sync::Arc};
 use claimstream_domain::{Invalid, Lease, QueueName, Reason, StepKey, saga::SagaPlan};
 use claimstream_ports::{DistributedLock, StepLedger, Timer, Transactions};
 use futures::future::BoxFuture;
+use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
     IdempotencyKey, Saga, SagaConfig, SagaHome, SagaRun, StepFailure,
-    list::{Parts, Told},
     local::{Effect, LocalStep},
+    parts::{Parts, Told},
     remote::RemoteStep,
     step::Step,
 };
@@ -46,6 +47,19 @@ pub struct SagaTailAt<I, H: SagaHome, D, P> {
     tail: SagaTail<I, H>,
     place: P,
     databases: PhantomData<fn() -> D>,
+}
+
+impl<I, H> Saga<I, H>
+where
+    I: Serialize + DeserializeOwned + Send + Sync + 'static,
+    H: SagaHome + 'static,
+{
+    /// Begins the list of a saga's steps; `home` is where the saga's own row and its messages are kept.
+    ///
+    /// The name stands in the keys of rows and in the queue's name, so it never changes.
+    pub fn list(name: &str, home: H, timer: Arc<dyn Timer>) -> SagaList<I, H> {
+        SagaList::new(name, home, timer)
+    }
 }
 
 impl<I, H> SagaList<I, H>

@@ -6,8 +6,8 @@ use claimstream_domain::{
 use super::{
     SagaHome, SagaOutcome, SagaRun,
     failure::Halt,
-    home::{Opened, SagaRow},
-    list::Parts,
+    parts::Parts,
+    row::{Opened, SagaRow},
     tally::Counters,
 };
 

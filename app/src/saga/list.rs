@@ -1,20 +1,19 @@
 use std::{fmt, sync::Arc};
 
 use claimstream_domain::{
-    Enqueued, Invalid, Lease, NewMessage, QueueName, Reason, StepKey,
-    saga::{NewSaga, SagaEntry, SagaId, SagaOrderKind, SagaPlan, SagaState},
+    Enqueued, Invalid, NewMessage, QueueName, Reason, StepKey,
+    saga::{NewSaga, SagaEntry, SagaId, SagaOrderKind, SagaState},
 };
-use claimstream_ports::{DistributedLock, LockGuard, Timer};
-use futures::future::BoxFuture;
+use claimstream_ports::LockGuard;
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
-    SagaConfig, SagaError, SagaHome, SagaList, SagaOutcome, SagaReport, SagaRun, SagaTally, StepFailure,
+    SagaConfig, SagaError, SagaHome, SagaOutcome, SagaReport, SagaRun, SagaTally, StepFailure,
     alarm::{SagaAlarm, SagaAlarmKind},
     drive::Drive,
     failure::Halt,
-    home::{Opened, SagaRow},
-    step::Step,
+    parts::Parts,
+    row::{Opened, SagaRow},
     tally::Counters,
 };
 use crate::{in_transaction, work};
@@ -24,38 +23,11 @@ use crate::{in_transaction, work};
 /// Clones are handles on the same.
 pub struct Saga<I, H: SagaHome>(Arc<Parts<I, H>>);
 
-/// What else is written when a saga is called off.
-pub(super) type Told<I, Tx> = Box<
-    dyn for<'a> Fn(&'a Tx, &'a SagaRun<I>, &'a Reason) -> BoxFuture<'a, Result<(), StepFailure>>
-        + Send
-        + Sync,
->;
-
-pub(super) struct Parts<I, H: SagaHome> {
-    /// The queue of its messages, whose name is the scope of its rows as well.
-    pub(super) queue: QueueName,
-    pub(super) home: H,
-    pub(super) timer: Arc<dyn Timer>,
-    pub(super) config: SagaConfig,
-    pub(super) plan: SagaPlan,
-    pub(super) steps: Vec<Box<dyn Step<I>>>,
-    pub(super) told: Option<Told<I, H::Tx>>,
-    pub(super) lock: Option<(Arc<dyn DistributedLock>, Lease)>,
-    pub(super) counters: Counters,
-}
-
 impl<I, H> Saga<I, H>
 where
     I: Serialize + DeserializeOwned + Send + Sync + 'static,
     H: SagaHome + 'static,
 {
-    /// Begins the list of a saga's steps; `home` is where the saga's own row and its messages are kept.
-    ///
-    /// The name stands in the keys of rows and in the queue's name, so it never changes.
-    pub fn list(name: &str, home: H, timer: Arc<dyn Timer>) -> SagaList<I, H> {
-        SagaList::new(name, home, timer)
-    }
-
     /// Runs a saga, as far as it comes.
     ///
     /// Its row and its check message are written first, in one transaction. Asked again with the same id, owner and input,

@@ -5,7 +5,7 @@ use claimstream_domain::{
     saga::{SagaId, SagaRecord, SagaState},
 };
 
-use super::home::reason_of;
+use super::row::reason_of;
 
 /// A saga as its owner sees it.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -5,7 +5,10 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
-use super::{Origin, error::Fault, source::Assignment};
+use super::{
+    assignment::{Assignment, Origin},
+    error::Fault,
+};
 
 /// What a file assigns, with the line of each key; faults never repeat a line, because it may bear a secret.
 pub(super) fn read(path: &Path) -> Result<Vec<Assignment>, Vec<Fault>> {

@@ -3,6 +3,7 @@
 //! A value is written in a TOML file, in the environment as `CLAIMSTREAM_SECTION__KEY`, or on the command line; each is
 //! stronger than the one before. `claimstream.example.toml` documents every key.
 
+mod assignment;
 mod channel;
 mod claiming;
 mod database;
@@ -27,6 +28,7 @@ use self::{error::Fault, keys::Keys};
 
 pub(crate) use self::setting::Setting;
 pub use self::{
+    assignment::Origin,
     channel::{ChannelSettings, Channels, ProviderChoice},
     claiming::{Claiming, LockPlace},
     database::Database,
@@ -36,7 +38,7 @@ pub use self::{
     notifications::Notifications,
     relay::Relay,
     secret::{Secret, SecretSource},
-    source::{Origin, Sources},
+    source::Sources,
 };
 
 /// Everything that can be set.
