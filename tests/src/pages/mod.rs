@@ -4,6 +4,7 @@
 mod getting_started;
 mod inbox;
 mod locks;
+mod notifications;
 mod order;
 mod pipelines;
 mod reading;
@@ -22,6 +23,7 @@ type Failure = Box<dyn std::error::Error + Send + Sync>;
 pub fn add_to(suite: &mut Suite) {
     suite.add_async_trial("memory::pages::the_code_of_the_page_of_testing_runs", testing::runs());
     suite.add_async_trial("sqlite::pages::the_code_of_the_page_of_the_inbox_runs", inbox::runs());
+    suite.add_async_trial("sqlite::pages::the_code_of_the_page_of_notifications_runs", notifications::runs());
     suite.add_async_trial("sqlite::pages::the_code_of_the_page_of_sagas_runs", sagas::runs());
     suite.add_async_trial("sqlite::pages::the_code_of_the_page_of_tcc_runs", tcc::runs());
 }

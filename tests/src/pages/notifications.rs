@@ -1,0 +1,80 @@
+//! The code of docs/notifications.md; it is run on SQLite.
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use claimstream::{
+    Relay, RelayConfig,
+    notification::{
+        MESSAGE_QUEUE, MessageConfig, MessageHandler, Providers, REQUEST_QUEUE, RequestConfig, RequestHandler,
+    },
+    ports::{ChannelProvider, Delivered, DeliveryError, NotificationReports, SubmitRequests},
+};
+use claimstream_domain::notification::{Channel, NotificationMessage, NotificationRequest};
+use claimstream_memory::{MemoryDirectory, MemoryTemplates};
+use claimstream_sea_orm::SeaOrmOutbox;
+use claimstream_tokio::TokioTimer;
+use futures::{FutureExt, future::try_join};
+use uuid::Uuid;
+
+use super::Failure;
+use crate::venue::SeaOrmVenue;
+
+pub(super) async fn runs() {
+    let venue = SeaOrmVenue::sqlite("auto");
+    let url = venue.fresh_database().await.expect("a database");
+    let outbox = Arc::new(venue.open(&url, None).await.expect("open"));
+    submit(&outbox).await.expect("a request that is taken in");
+    let id = Uuid::parse_str("01a1fcd5-4e29-73a2-ad51-983400000004").expect("an id");
+    let watched = outbox.clone();
+    let delivered = async move {
+        while watched.progress(id).await.expect("progress").is_none_or(|progress| progress.delivered < 1) {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    deliver(outbox, delivered).await.expect("two pipelines");
+}
+
+struct Mailer;
+
+#[async_trait]
+impl ChannelProvider for Mailer {
+    async fn deliver(&self, message: &NotificationMessage) -> Result<Delivered, DeliveryError> {
+        println!("{} to {}", message.id, message.address);
+        Ok(Delivered::default())
+    }
+}
+
+const REQUEST: &str = r#"{"id":"01a1fcd5-4e29-73a2-ad51-983400000004","requester":{"type":"service","id":"shop"},"recipients":[{"email":"ann@example.com"}],"channels":["email"],"content":{"title":"Paid","body":"Thank you."}}"#;
+
+async fn submit(outbox: &SeaOrmOutbox) -> Result<(), Failure> {
+    let request: NotificationRequest = serde_json::from_str(REQUEST)?;
+    let tx = outbox.begin().await?;
+    outbox.submit(&tx, &[request]).await?;
+    tx.commit().await?;
+    Ok(())
+}
+
+async fn deliver(
+    outbox: Arc<SeaOrmOutbox>,
+    stop: impl Future<Output = ()> + Send + 'static,
+) -> Result<(), Failure> {
+    let stop = stop.shared();
+    let (people, templates) = (Arc::new(MemoryDirectory::new()), Arc::new(MemoryTemplates::new("en")));
+    let config = RequestConfig::default();
+    let retry = config.pipeline_retry();
+    let handler = RequestHandler::new(outbox.clone(), outbox.clone(), people, templates, config)?;
+    let relay =
+        Relay::new(outbox.clone(), TokioTimer::new(), RelayConfig { retry, ..RelayConfig::default() });
+    let requests = relay.pipeline(REQUEST_QUEUE, handler)?;
+
+    let config = MessageConfig::default();
+    let retry = config.pipeline_retry();
+    let providers = Providers::new().with(Channel::Email, Arc::new(Mailer));
+    let handler = MessageHandler::new(outbox.clone(), providers, config)?;
+    let relay = Relay::new(outbox, TokioTimer::new(), RelayConfig { retry, ..RelayConfig::default() });
+    let messages = relay.pipeline(MESSAGE_QUEUE, handler)?;
+
+    try_join(requests.run_until(stop.clone()), messages.run_until(stop)).await?;
+    Ok(())
+}
