@@ -13,7 +13,7 @@ async fn first_message() -> Result<(), Box<dyn std::error::Error + Send + Sync>>
 
     let tx = outbox.begin().await?; // your own statements go into `tx` as well
     outbox.enqueue(&tx, &[NewMessage::json("orders", &"order 7 is paid")?]).await?;
-    tx.commit().await?;
+    outbox.commit(tx).await?;
 
     let relay = Relay::new(outbox, TokioTimer::new(), RelayConfig::default());
     let mut claims = relay.claims("orders")?;

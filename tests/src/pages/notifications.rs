@@ -51,7 +51,7 @@ async fn submit(outbox: &SeaOrmOutbox) -> Result<(), Failure> {
     let request: NotificationRequest = serde_json::from_str(REQUEST)?;
     let tx = outbox.begin().await?;
     outbox.submit(&tx, &[request]).await?;
-    tx.commit().await?;
+    outbox.commit(tx).await?;
     Ok(())
 }
 

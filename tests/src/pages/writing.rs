@@ -18,7 +18,7 @@ async fn with_sea_orm(outbox: SeaOrmOutbox) -> Result<(), Failure> {
     let tx = outbox.begin().await?;
     tx.execute_unprepared("UPDATE orders SET paid = TRUE WHERE id = 7").await?;
     outbox.enqueue(&tx, &[NewMessage::json("orders", &OrderPaid { order: 7 })?]).await?;
-    tx.commit().await?;
+    outbox.commit(tx).await?;
     Ok(())
 }
 
@@ -36,7 +36,7 @@ async fn hints(outbox: SeaOrmOutbox, relay: Relay) -> Result<(), Failure> {
 
     let tx = outbox.begin().await?;
     let hint = outbox.enqueue_hinted(&tx, &[NewMessage::json("orders", &OrderPaid { order: 8 })?]).await?;
-    tx.commit().await?;
+    outbox.commit(tx).await?;
     hint.wake(&*wakeup).await;
     drop(relay);
     Ok(())
