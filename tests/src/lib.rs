@@ -43,6 +43,7 @@ pub mod passing_errors;
 mod private_database;
 mod private_redis;
 mod private_server;
+pub mod reading_on;
 mod readme;
 pub mod redelivery;
 mod report;

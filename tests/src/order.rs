@@ -148,7 +148,8 @@ async fn begin_with_the_row(outbox: &SeaOrmOutbox) -> DatabaseTransaction {
     tx
 }
 
-fn message(queue: &QueueName, key: &str) -> NewMessage {
+/// A message of a key, as its payload says too.
+pub(crate) fn message(queue: &QueueName, key: &str) -> NewMessage {
     let payload = Payload::new("text/plain", key.as_bytes().to_vec()).expect("a payload");
     let message = NewMessage::new(MessageId::new(Uuid::now_v7()), queue.clone(), payload);
     message.ordered_by(OrderingKey::new(key).expect("a key"))

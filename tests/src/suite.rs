@@ -18,7 +18,7 @@ use tokio::runtime::{Builder, Runtime};
 use crate::{
     Report, Server,
     conformance::{self, Clause},
-    model, order, redelivery, scenarios,
+    model, order, reading_on, redelivery, scenarios,
     servers::{self, REQUIRED},
     venue::{SeaOrmVenue, Venue, Venues},
 };
@@ -55,6 +55,7 @@ impl Suite {
         for venue in venues.ordered {
             self.add(&venue, conformance::order(), |venue| Box::pin(async move { venue.stage().await }));
             order::add_many_keys_to(self, venue.clone());
+            reading_on::add_to(self, venue.clone());
             order::add_to(self, venue);
         }
         for venue in venues.late {

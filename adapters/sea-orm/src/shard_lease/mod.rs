@@ -380,12 +380,13 @@ impl Claiming<'_> {
     ) -> Result<Option<Due>, StoreError> {
         let mut pages = 0;
         while self.all_wait(hold, &due, reach) {
+            // No row that was read outlives the turn: what is settled before the next one would look free in it.
+            due.pass();
             if pages == Due::PAGES {
                 self.unfinished = Some(due);
                 return Ok(None);
             }
             pages += 1;
-            due.pass();
             let (low, last) = due.last.unwrap_or((due.low, MessageId::new(Uuid::nil())));
             let on = self.args(shard).with("low", low).with("last", bytes(last.uuid()));
             let on = on.with("limit", Due::PAGE as i64);
