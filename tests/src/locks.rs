@@ -2,6 +2,7 @@
 
 mod frozen;
 mod lease;
+mod patience;
 mod settle;
 
 pub(crate) use settle::somebody_waits;
@@ -31,12 +32,14 @@ const AT_ONCE: Duration = Duration::from_secs(1);
 
 /// Adds what is said about locks to every server that is here, with each strategy that it runs.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
+    patience::add_sqlite_to(suite);
     for server in Server::ALL {
         let Some(url) = server.url(&environment) else { continue };
         for strategy in server.strategies().iter().copied() {
             let place = Place { server, strategy, url: url.clone() };
             if strategy == "shard_lease" {
                 frozen::add_to(suite, &place);
+                patience::add_to(suite, &place);
                 lease::add_to(suite, place);
                 continue;
             }

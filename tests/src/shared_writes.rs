@@ -6,7 +6,7 @@ use claimstream_domain::{
     Settled::{self, Accepted, Superseded},
     Settlement,
 };
-use claimstream_sea_orm::SeaOrmOutbox;
+use claimstream_sea_orm::{Dialect, SeaOrmOutbox};
 use futures::future::join_all;
 use sea_orm::{ConnectionTrait, Statement};
 
@@ -25,20 +25,34 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
         let name = |what: &str| format!("{store}::shard_lease::shared_writes::{what}");
         let venue = || {
             let url = url.clone();
-            move || match url {
+            move || match &url {
                 None => SeaOrmVenue::sqlite("shard_lease"),
-                Some(url) => SeaOrmVenue::server(store, &url, "shard_lease"),
+                Some(url) => SeaOrmVenue::server(store, url, "shard_lease"),
             }
         };
-        let (few, gone) = (venue(), venue());
+        let (few, gone, refused, elsewhere) = (venue(), venue(), venue(), venue());
         suite.add_async_trial(&name("settlements_of_a_shard_at_one_time_are_few_transactions"), async move {
             are_few_transactions(few()).await;
         });
         suite.add_async_trial(&name("a_message_that_is_gone_costs_nobody_another_one"), async move {
             costs_nobody_another_one(gone()).await;
         });
+        suite.add_async_trial(&name("a_message_that_is_refused_costs_nobody_another_one"), async move {
+            for (number, state) in REFUSALS {
+                is_refused_alone(refused(), number, state).await;
+            }
+        });
+        suite.add_async_trial(&name("a_refusal_in_one_shard_fails_no_other_message"), async move {
+            for (number, state) in REFUSALS {
+                fails_nobody_elsewhere(elsewhere(), number, state).await;
+            }
+        });
     }
 }
+
+/// What a trigger of somebody's refuses a message with on a server, and its SQLSTATE: a conflict, what is corrupt, and what
+/// is not available for now. SQLite has one refusal for all.
+const REFUSALS: [(u16, &str); 3] = [(1062, "23000"), (1406, "22001"), (1114, "HY000")];
 
 /// How many calls are on their way at one time.
 const CALLS: usize = 12;
@@ -57,13 +71,30 @@ impl Scene {
     async fn on(venue: SeaOrmVenue) -> Self {
         let url = venue.fresh_database().await.expect("a database");
         let store = venue.open(&url, None).await.expect("open");
+        Self::of(venue, store, |message, _| message.ordered_by(OrderingKey::new("account-7").expect("a key")))
+            .await
+    }
+
+    /// The same in several shards.
+    async fn in_several_shards(venue: SeaOrmVenue) -> Self {
+        let url = venue.fresh_database().await.expect("a database");
+        let store = venue.open(&url, None).await.expect("open");
+        let key = |n| OrderingKey::new(&format!("account-{n}")).expect("a key");
+        let scene = Self::of(venue, store, |message, n| message.ordered_by(key(n))).await;
+        let first = scene.claimed[0].receipt.shard;
+        assert!(scene.claimed.iter().any(|one| one.receipt.shard != first), "one shard has all of them");
+        scene
+    }
+
+    async fn of(
+        venue: SeaOrmVenue,
+        store: SeaOrmOutbox,
+        with_key: impl Fn(NewMessage, usize) -> NewMessage,
+    ) -> Self {
         let instance = Instance::new(1, Ports::of(store.clone()), Stage::fresh_queue(), 10);
-        let key = OrderingKey::new("account-7").expect("a key");
         // One more than is ended, so that the shard stays in our hands.
         let sent: Vec<_> = (0..=CALLS * EACH)
-            .map(|n| {
-                NewMessage::json(instance.queue().clone(), &n).expect("a message").ordered_by(key.clone())
-            })
+            .map(|n| with_key(NewMessage::json(instance.queue().clone(), &n).expect("a message"), n))
             .collect();
         store.enqueue_now(&sent).await.expect("enqueue");
         let claimed = instance.take(sent.len()).await;
@@ -74,13 +105,26 @@ impl Scene {
     /// Ends all but the last in calls at one time; the answers in the order of the claims.
     async fn settle(&self) -> Vec<Settled> {
         let batches = self.claimed[..CALLS * EACH].chunks(EACH).map(|batch| async move {
-            let done = |one: &Claimed| Settlement {
-                receipt: one.receipt.clone(),
-                disposition: Disposition::Done { emit: vec![] },
-            };
             self.instance.settle_all(&batch.iter().map(done).collect::<Vec<_>>()).await
         });
         join_all(batches).await.concat()
+    }
+
+    /// Sees to it that one message cannot be ended.
+    async fn refuse(&self, n: usize, number: u16, state: &str) {
+        let stuck = self.claimed[n].message.id.uuid().simple();
+        let trigger = match self.store.dialect() {
+            Dialect::MySql => format!(
+                "CREATE TRIGGER stuck BEFORE DELETE ON claimstream_queue FOR EACH ROW \
+                 IF OLD.id = X'{stuck}' THEN \
+                 SIGNAL SQLSTATE '{state}' SET MYSQL_ERRNO = {number}, MESSAGE_TEXT = 'no'; END IF"
+            ),
+            Dialect::Sqlite => format!(
+                "CREATE TRIGGER stuck BEFORE DELETE ON claimstream_queue WHEN OLD.id = X'{stuck}' \
+                 BEGIN SELECT RAISE(ABORT, 'no'); END"
+            ),
+        };
+        self.run(&trigger).await;
     }
 
     async fn run(&self, sql: &str) {
@@ -123,4 +167,35 @@ async fn costs_nobody_another_one(venue: SeaOrmVenue) {
     expected[gone] = Superseded;
     assert_eq!(scene.settle().await, expected);
     assert_eq!(scene.instance.status().await.map_or(0, |status| status.depth), 1);
+}
+
+/// The database refuses to end one message, for good. Of many that are ended at one time, each in a call of its own, that
+/// call alone meets it.
+async fn is_refused_alone(venue: SeaOrmVenue, number: u16, state: &str) {
+    let scene = Scene::on(venue).await;
+    let stuck = CALLS * EACH - 2;
+    scene.refuse(stuck, number, state).await;
+    let calls = scene.claimed[..CALLS * EACH].iter().map(|one| async {
+        scene.instance.ports.settlements.settle(&[done(one)]).await.map_err(|error| error.to_string())
+    });
+    let answers = join_all(calls).await;
+    let failed: Vec<_> = (0..answers.len()).filter(|n| answers[*n] != Ok(vec![Accepted])).collect();
+    assert_eq!(failed, [stuck], "{number}: {:?}", answers[failed[0]]);
+    assert_eq!(scene.instance.status().await.map_or(0, |status| status.depth), 2);
+}
+
+/// The same in one call over several shards.
+async fn fails_nobody_elsewhere(venue: SeaOrmVenue, number: u16, state: &str) {
+    let scene = Scene::in_several_shards(venue).await;
+    let stuck = 3;
+    scene.refuse(stuck, number, state).await;
+    let all: Vec<_> = scene.claimed[..CALLS * EACH].iter().map(done).collect();
+    let answers = scene.instance.ports.settlements.settle(&all).await;
+    let mut expected = [Accepted; CALLS * EACH];
+    expected[stuck] = Settled::Unknown;
+    assert_eq!(answers.map_err(|error| error.to_string()), Ok(expected.to_vec()), "{number}");
+}
+
+fn done(one: &Claimed) -> Settlement {
+    Settlement { receipt: one.receipt.clone(), disposition: Disposition::Done { emit: vec![] } }
 }

@@ -72,6 +72,12 @@ impl Wire {
             Some(error_packet(number, text));
     }
 
+    /// Loses the answer to the next commit, and answers every statement after it with this error.
+    pub(crate) fn cut_and_refuse(&self, number: u16, text: &str) {
+        *self.refusal.next.lock().unwrap_or_else(PoisonError::into_inner) = Some(error_packet(number, text));
+        self.cut_after_commit.store(true, Ordering::SeqCst);
+    }
+
     /// Waits until this many statements have been refused.
     pub(crate) async fn refused(&self, statements: usize) {
         while self.refusal.given.load(Ordering::SeqCst) < statements {
@@ -96,10 +102,19 @@ fn place(url: &str) -> String {
 #[derive(Default)]
 struct Refusal {
     packet: Mutex<Option<Vec<u8>>>,
+    /// The error from the next cut on.
+    next: Mutex<Option<Vec<u8>>>,
     given: AtomicUsize,
 }
 
 impl Refusal {
+    fn begin(&self) {
+        let next = self.next.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if next.is_some() {
+            *self.packet.lock().unwrap_or_else(PoisonError::into_inner) = next;
+        }
+    }
+
     fn packet(&self) -> Option<Vec<u8>> {
         self.packet.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -168,6 +183,7 @@ async fn requests(
         if is_cut {
             tokio::time::sleep(Duration::from_millis(100)).await;
             commit.store(false, Ordering::SeqCst);
+            refusal.begin();
             return;
         }
     }

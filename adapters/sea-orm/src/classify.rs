@@ -73,6 +73,16 @@ pub(crate) fn refusal(error: &DbErr) -> Option<u32> {
     refused.code()?.parse().ok()
 }
 
+/// Whether it is known that nothing was written, because a statement was refused before its transaction was to be committed,
+/// and other statements may fare better: it is about what they say, or it passes.
+pub(crate) fn is_refused(error: &StoreError) -> bool {
+    let answered = || error.get_ref().downcast_ref::<DbErr>().is_some_and(is_answer) && !is_outage(error);
+    match error.kind() {
+        StoreErrorKind::Transient | StoreErrorKind::Corrupt | StoreErrorKind::Conflict => true,
+        _ => answered(),
+    }
+}
+
 /// Whether the server has answered, if only to refuse: the connection is as good as before.
 pub(crate) fn is_answer(error: &DbErr) -> bool {
     matches!(sqlx_error(error), Some(sqlx::Error::Database(_)))

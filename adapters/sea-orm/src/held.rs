@@ -148,12 +148,14 @@ impl<'a> Held<'a> {
 
     /// One that is at hand, or one of the pool, that commits as it should.
     async fn find(&self) -> Result<Link, DbErr> {
-        #[cfg(feature = "mysql")]
-        if let Some((connection, commits)) = self.berth().leave(self.commits, &self.store.outage) {
-            return self.committing(Link::MySql(connection), commits).await;
-        }
+        // Noted before the look at what is at hand, so that nobody puts a connection there unseen right after it.
         #[cfg(feature = "mysql")]
         let wanted = self.berth().wanted();
+        #[cfg(feature = "mysql")]
+        if let Some((connection, commits)) = self.berth().leave(self.commits, &self.store.outage) {
+            drop(wanted);
+            return self.committing(Link::MySql(connection), commits).await;
+        }
         let connection = Link::of_pool(self.db(), self.store.dialect).await?;
         #[cfg(feature = "mysql")]
         drop(wanted);

@@ -227,12 +227,13 @@ impl Store {
     async fn took_effect(&self, settlements: &[Settlement], lost: &StoreError) -> Result<bool, StoreError> {
         let mut first_end = i64::MAX;
         for group in Group::of(settlements.iter().map(|settlement| &settlement.receipt)) {
-            if self.has_rows_left(&group).await? {
+            // An error of a question says nothing about the commit, whatever its kind.
+            if self.has_rows_left(&group).await.map_err(|_| unknown(lost))? {
                 return Ok(false);
             }
             first_end = first_end.min(group.lease_end());
         }
-        if self.still_runs(first_end).await? {
+        if self.still_runs(first_end).await.map_err(|_| unknown(lost))? {
             tracing::warn!(count = settlements.len(), error = %lost, "settlement read back");
             return Ok(true);
         }

@@ -42,7 +42,9 @@ impl Store {
             Ended::Counted(count) if count == group.len() => {
                 Ok(Some(settlements.iter().map(|settlement| self.accepted(settlement)).collect()))
             }
-            Ended::Unknown(_) if self.has_rows_left(&group).await? => Ok(None),
+            Ended::Unknown(ref lost) if self.has_rows_left(&group).await.map_err(|_| unknown(lost))? => {
+                Ok(None)
+            }
             ended => self.tell_apart(settlements, &group, ended).await.map(Some),
         }
     }
@@ -94,7 +96,8 @@ impl Store {
         group: &Group<'_>,
         ended: Ended,
     ) -> Result<Vec<Settled>, StoreError> {
-        let standing = self.standing(group).await?;
+        // The statement is done; a question that fails says nothing about it.
+        let standing = self.standing(group).await.map_err(unknown)?;
         let gone = group.len().saturating_sub(standing.len() as u64);
         match ended {
             // Whoever answered lags behind.
@@ -102,7 +105,7 @@ impl Store {
                 return Err(unknown(format!("only {gone} of {count} are gone")));
             }
             Ended::Counted(count) if count == gone => {}
-            _ if self.still_runs(group.lease_end()).await? => {}
+            _ if self.still_runs(group.lease_end()).await.map_err(unknown)? => {}
             Ended::Counted(count) => return Err(unknown(format!("{count} of {gone} were ended just now"))),
             Ended::Unknown(lost) => return Err(unknown(lost)),
         }

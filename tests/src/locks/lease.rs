@@ -182,6 +182,7 @@ impl Place {
             ("in_flight", vec![1_i64.into()]),
             ("flights", vec![Value::Bytes(Some(vec![0; 24]))]),
             ("token", vec![1_i64.into()]),
+            ("attempts", vec![0_i64.into()]),
             ("first", vec![0_i64.into()]),
             ("last", vec![now_micros().into()]),
             ("after", vec![1_i64.into()]),

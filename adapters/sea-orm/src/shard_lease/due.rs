@@ -156,6 +156,7 @@ fn candidate(row: &Row) -> Result<Candidate, StoreError> {
         id: MessageId::new(row.uuid(0)?),
         // A key that cannot be read holds nothing back: its message is buried when it is handed out.
         key: row.maybe_lent_text(6).ok().flatten().and_then(|key| OrderingKey::new(key).ok()),
+        attempts: row.number(2)?,
         suspect: row.int(4)? != 0,
         parked: row.int(5)? != 0,
     })

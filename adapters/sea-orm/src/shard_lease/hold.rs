@@ -56,6 +56,8 @@ pub(crate) struct Seen {
 pub(crate) struct Flight {
     pub(crate) claim: ClaimId,
     pub(crate) due: i64,
+    /// The attempts that its row counts, without this one.
+    pub(crate) attempts: u32,
     pub(crate) deadline: i64,
     pub(crate) key: Option<OrderingKey>,
     /// An earlier attempt was cut off: nothing else of the shard is handed out beside it.
@@ -171,8 +173,14 @@ mod tests {
     #[test]
     fn a_newer_fence_tells_that_somebody_else_has_been_here() {
         let mut hold = Hold { footing: Footing::Known, fence: 5, ..Hold::default() };
-        let flight =
-            Flight { claim: ClaimId::new(InstanceId(1), 1), due: 1, deadline: 1, key: None, alone: false };
+        let flight = Flight {
+            claim: ClaimId::new(InstanceId(1), 1),
+            due: 1,
+            attempts: 0,
+            deadline: 1,
+            key: None,
+            alone: false,
+        };
         hold.flights.insert(MessageId::new(Uuid::from_u128(1)), flight);
         let at = Duration::from_secs;
         let over = |fence, looked| Seen { footing: Footing::Over, fence, looked };
@@ -196,7 +204,7 @@ mod tests {
         let mut hold = Hold { footing: Footing::Known, fence: 5, ..Hold::default() };
         for (n, deadline) in [(1, 10), (2, 20)] {
             let claim = ClaimId::new(InstanceId(1), 1);
-            let flight = Flight { claim, due: 1, deadline, key: None, alone: false };
+            let flight = Flight { claim, due: 1, attempts: 0, deadline, key: None, alone: false };
             hold.flights.insert(MessageId::new(Uuid::from_u128(n)), flight);
         }
         assert!(!hold.agrees(4, 19));
@@ -211,7 +219,8 @@ mod tests {
         for n in 1..=3_i64 {
             let id = MessageId::new(Uuid::from_u128(n as u128));
             let claim = ClaimId::new(InstanceId(1), 1);
-            hold.flights.insert(id, Flight { claim, due: n * 7, deadline: n, key: None, alone: false });
+            hold.flights
+                .insert(id, Flight { claim, due: n * 7, attempts: 0, deadline: n, key: None, alone: false });
         }
         let none = HashSet::new();
         let mut read = Hold::read_bytes(&hold.to_bytes(&none));

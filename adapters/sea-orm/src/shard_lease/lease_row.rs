@@ -133,12 +133,17 @@ impl Store {
     ) -> Result<bool, StoreError> {
         let new_fence = hold.fence + i64::from(begins);
         let args = self.lease_write(hold, &HashSet::new(), queue, shard, new_fence);
-        let written = self.written_whole(on, || self.write_and_charge(on, &args, lapsed)).await;
+        let is_wary = self.is_wary(queue, shard);
+        let write = || self.write_and_charge(on, queue, shard, &args, lapsed);
+        let written = self.written_whole(on, write).await;
         hold.written = Some(self.clock.elapsed());
-        let ours = match written? {
-            Written::Yes => true,
-            Written::No => false,
-            Written::Unknown(lost) => self.has_token(&args, lost).await?,
+        let ours = match written {
+            // Somebody else is taking the free shard at this moment.
+            Err(locked) if begins && is_wary && is_locked_by_another(&locked) => false,
+            Err(error) => return Err(error),
+            Ok(Written::Yes) => true,
+            Ok(Written::No) => false,
+            Ok(Written::Unknown(lost)) => self.has_token(&args, lost).await?,
         };
         if ours {
             hold.fence = new_fence;
@@ -162,36 +167,52 @@ impl Store {
                 on.undo().await;
             }
             match written {
-                Err(locked) if self.dialect == Dialect::MySql && is_locked_by_another(&locked) => {
-                    self.holds.found_locked(self.clock.elapsed());
-                    Ok(Err(locked))
-                }
+                Err(locked) if is_locked_by_another(&locked) => Ok(Err(locked)),
                 written => written.map(Ok),
             }
         };
         self.restarting(once).await?
     }
 
-    /// Before a lease row is written: fails at once if somebody keeps it locked, as long as somebody was found who does.
-    pub(super) async fn lock_lease(&self, on: &Held<'_>, args: &Args) -> Result<(), StoreError> {
-        if self.is_wary() {
-            rows(on, LEASE, self.sql.lease_lock.bind(args)).await?;
+    /// Writes a lease row by a statement, and says how many rows that were: none if the lease is not ours. It fails at once
+    /// where the last call that waited for the row did so in vain, and nobody has found it free since.
+    pub(super) async fn write_lease(
+        &self,
+        on: &Held<'_>,
+        queue: &QueueName,
+        shard: Shard,
+        sql: &Sql,
+        args: &Args,
+    ) -> Result<u64, StoreError> {
+        let write = async {
+            if self.is_wary(queue, shard) {
+                rows(on, LEASE, self.sql.lease_lock.bind(args)).await?;
+                self.holds.found_free(queue, shard);
+            }
+            run(on, LEASE, sql.bind(args)).await
+        };
+        let written = write.await;
+        if written.as_ref().is_err_and(is_locked_by_another) {
+            self.holds.found_locked(queue, shard, self.clock.elapsed());
         }
-        Ok(())
+        written
     }
 
-    fn is_wary(&self) -> bool {
-        self.dialect == Dialect::MySql && self.holds.are_wary(self.clock.elapsed())
+    fn is_wary(&self, queue: &QueueName, shard: Shard) -> bool {
+        self.dialect == Dialect::MySql && self.holds.are_wary(queue, shard, self.clock.elapsed())
     }
 
     async fn write_and_charge(
         &self,
         on: &Held<'_>,
+        queue: &QueueName,
+        shard: Shard,
         args: &Args,
         lapsed: &[(i64, MessageId)],
     ) -> Result<Written, StoreError> {
-        if lapsed.is_empty() && !self.is_wary() {
-            return match run(on, LEASE, self.sql.lease_write.bind(args)).await {
+        let write = || self.write_lease(on, queue, shard, &self.sql.lease_write, args);
+        if lapsed.is_empty() && !self.is_wary(queue, shard) {
+            return match write().await {
                 Ok(0) => Ok(Written::No),
                 Ok(_) => Ok(Written::Yes),
                 Err(lost) if may_have_committed(&lost) => Ok(Written::Unknown(lost)),
@@ -199,8 +220,7 @@ impl Store {
             };
         }
         self.begin_held(LEASE, on).await?;
-        self.lock_lease(on, args).await?;
-        if run(on, LEASE, self.sql.lease_write.bind(args)).await? == 0 {
+        if write().await? == 0 {
             self.roll_back_held(LEASE, on).await?;
             return Ok(Written::No);
         }
@@ -213,8 +233,10 @@ impl Store {
     pub(crate) async fn has_token(&self, args: &Args, lost: StoreError) -> Result<bool, StoreError> {
         self.note_trouble(&lost);
         let question = || self.sql.lease_token.bind(args);
-        let found = self.asking_back(|| rows_beside_the_pool(self, LEASE, question())).await?;
-        let Some(row) = found.first() else { return Err(lost) };
+        // An error of the question says nothing about the commit, whatever its kind.
+        let answer = self.asking_back(|| rows_beside_the_pool(self, LEASE, question())).await;
+        let found = answer.map_err(|_| in_doubt(&lost))?;
+        let Some(row) = found.first() else { return Err(in_doubt(&lost)) };
         let (fence, token) = (row.int(0)?, row.int(1)?);
         let asked = |name| match args.one(name) {
             Some(Value::BigInt(Some(number))) => *number,
@@ -223,7 +245,7 @@ impl Store {
         match fence == asked("new_fence") && token == asked("token") {
             true => Ok(true),
             // It was not written, or somebody has taken the shard over since and nobody can tell any more.
-            false => Err(lost),
+            false => Err(in_doubt(&lost)),
         }
     }
 
@@ -275,6 +297,11 @@ pub(crate) fn span(args: Args, messages: impl Iterator<Item = (i64, MessageId)> 
     args.with("first", dues.clone().min().unwrap_or_default())
         .with("last", dues.max().unwrap_or_default())
         .with_list("ids", messages.map(|(_, id)| bytes(id.uuid())))
+}
+
+/// A commit of which nobody can tell whether it took effect.
+fn in_doubt(lost: &StoreError) -> StoreError {
+    StoreError::new(StoreErrorKind::Unavailable, LEASE, format!("the outcome is unknown: {lost}"))
 }
 
 pub(crate) fn committed(answer: Result<(), StoreError>) -> Result<Written, StoreError> {

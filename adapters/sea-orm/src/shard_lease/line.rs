@@ -38,8 +38,6 @@ pub(crate) type Finishing = Gather<Settlement, bool>;
 #[derive(Default)]
 pub(crate) struct Holds {
     desks: std::sync::Mutex<HashMap<Place, Desk>>,
-    /// When a lease row was found that somebody keeps locked, the last time, on the monotonic clock.
-    locked: std::sync::Mutex<Option<Duration>>,
 }
 
 #[derive(Default)]
@@ -49,6 +47,8 @@ struct Desk {
     finishing: Arc<Finishing>,
     /// What a look has found while somebody was at work here.
     seen: Option<Seen>,
+    /// When the lease row was found locked, the last time, on the monotonic clock; none once it was found free.
+    locked: Option<Duration>,
 }
 
 /// A shard in which another call of this process was at work for as long as somebody waited for a turn.
@@ -79,14 +79,15 @@ impl Store {
         Ok(turn)
     }
 
-    /// The turn of somebody who takes what is elsewhere meanwhile; none if others are at work here.
+    /// The turn of somebody who takes what is elsewhere meanwhile; none if others are at work here for longer than `patience`.
     pub(super) async fn turn_soon(
         &self,
         operation: &'static str,
         place: Place,
         on: &Held<'_>,
+        patience: Duration,
     ) -> Result<Option<Turn>, StoreError> {
-        match self.first_in_line(&[place], on, Self::SOON.min(self.acquire_timeout)).await {
+        match self.first_in_line(&[place], on, patience).await {
             Err(busy) => {
                 tracing::debug!(%busy, "shard passed over");
                 Ok(None)
@@ -133,15 +134,19 @@ impl Holds {
         self.with(queue, shard, |desk| Arc::clone(&desk.finishing))
     }
 
-    /// Whether somebody was found lately who keeps a lease row locked. Whoever writes one then asks first whether it is free:
-    /// the one who found it has waited, and nobody else does.
-    pub(super) fn are_wary(&self, now: Duration) -> bool {
-        let locked = self.locked.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Whether somebody was found lately who keeps a lease row locked, and it was not found free since. A call that writes it
+    /// then asks first whether it is free: the one that found it has waited, and no other does.
+    pub(super) fn are_wary(&self, queue: &QueueName, shard: Shard, now: Duration) -> bool {
+        let locked = self.with(queue, shard, |desk| desk.locked);
         locked.is_some_and(|at| now.saturating_sub(at) < Self::WARY_FOR)
     }
 
-    pub(super) fn found_locked(&self, now: Duration) {
-        *self.locked.lock().unwrap_or_else(PoisonError::into_inner) = Some(now);
+    pub(super) fn found_locked(&self, queue: &QueueName, shard: Shard, now: Duration) {
+        self.with(queue, shard, |desk| desk.locked = Some(now));
+    }
+
+    pub(super) fn found_free(&self, queue: &QueueName, shard: Shard) {
+        self.with(queue, shard, |desk| desk.locked = None);
     }
 
     async fn turn(&self, places: &[Place], patience: Duration) -> Result<Turn, Busy> {

@@ -75,6 +75,7 @@ pub(crate) async fn claim(store: &Arc<Store>, request: ClaimRequest) -> Result<V
         newest: None,
         trouble: None,
         unfinished: None,
+        patience: Store::SOON.min(store.acquire_timeout),
     };
     claiming.request.limit = claiming.request.limit.min(ClaimRequest::MOST);
     let ended = Box::pin(claiming.run()).await;
@@ -119,6 +120,8 @@ struct Claiming<'a> {
     trouble: Option<StoreError>,
     /// What was read of a shard before others had their turn there.
     unfinished: Option<Box<Due>>,
+    /// How long it may still wait for shards in which others are at work.
+    patience: Duration,
 }
 
 impl Claiming<'_> {
@@ -148,7 +151,16 @@ impl Claiming<'_> {
     /// Takes what an earlier claim has read for this one, and gives back what has waited for too long.
     async fn take_what_waits(&mut self) {
         let (store, queue) = (self.store, &self.request.queue);
-        let _ = give_back(Arc::clone(store), store.ahead.stale(queue, store.clock.elapsed())).await;
+        let stale = store.ahead.stale(queue, store.clock.elapsed());
+        if !stale.is_empty() {
+            let back = Arc::clone(store);
+            let given_back = store.runtime.spawn(async move {
+                let _on_its_way = back.ahead.begin_giving_back().await;
+                let _ = back.detached(CLAIM, give_back(Arc::clone(&back), stale)).await;
+            });
+            // It goes on without this claim, whose own messages may be in other shards.
+            let _ = tokio::time::timeout(Store::SOON, given_back).await;
+        }
         let (wanted, budget, lease) = (self.wanted(), self.request.budget, self.request.lease);
         self.taken = store.ahead.next(queue, wanted, budget, lease, store.clock.elapsed());
     }
@@ -212,7 +224,13 @@ impl Claiming<'_> {
 
     async fn take_in_turn(&mut self, shard: Shard) -> Result<(), StoreError> {
         let (store, queue, wanted) = (self.store, self.request.queue.clone(), self.wanted());
-        let Some(_turn) = store.turn_soon(CLAIM, (queue.clone(), shard), &self.on).await? else {
+        // What is in hand already waits for nobody, unless most of the shard was read in vain.
+        let may_wait = self.taken.is_empty() || self.unfinished.is_some();
+        let patience = if may_wait { self.patience } else { Duration::ZERO };
+        let asked = Instant::now();
+        let turn = store.turn_soon(CLAIM, (queue.clone(), shard), &self.on, patience).await?;
+        self.patience = self.patience.saturating_sub(asked.elapsed());
+        let Some(_turn) = turn else {
             self.unfinished = None;
             store.lanes.full(&queue, shard);
             return Ok(());
@@ -448,9 +466,10 @@ impl Claiming<'_> {
     fn board(&self, hold: &mut Hold, due: &Due, picked: &Picked, patience: Duration) -> Boarded {
         let deadline = due.now + micros(self.request.lease.duration() + patience);
         let flight = |n: &usize| {
-            let Candidate { id, key, .. } = due.candidates[*n].clone();
+            let Candidate { id, key, attempts, .. } = due.candidates[*n].clone();
             let alone = picked.is_suspect(&due.candidates, *n);
-            (id, Flight { claim: self.request.claim, due: due.dues[*n], deadline, key, alone })
+            let attempts = attempts + u32::from(picked.lapsed.contains(n));
+            (id, Flight { claim: self.request.claim, due: due.dues[*n], attempts, deadline, key, alone })
         };
         let boards = picked.taken.iter().map(flight);
         boards.map(|(id, flight)| (id, hold.flights.insert(id, flight))).collect()

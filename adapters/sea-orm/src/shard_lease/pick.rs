@@ -9,6 +9,8 @@ use super::hold::Flight;
 pub(crate) struct Candidate {
     pub(crate) id: MessageId,
     pub(crate) key: Option<OrderingKey>,
+    /// The attempts that its row counts.
+    pub(crate) attempts: u32,
     /// An attempt was cut off.
     pub(crate) suspect: bool,
     /// It waits for its retry where it is.
@@ -64,11 +66,11 @@ pub(crate) fn pick(
         let key = candidate.key.as_ref().filter(|_| ordered);
         let others = |key| flying.get(key).is_some_and(|ids| ids.iter().any(|id| *id != candidate.id));
         let behind = key.is_some_and(|key| !passed.insert(key) || others(key));
-        let lapsed = flight.is_some_and(|flight| !aloft(flight) && flight.claim != claim);
-        if behind || candidate.parked || (flight.is_some() && !lapsed) {
+        let over = flight.filter(|flight| !aloft(flight) && flight.claim != claim);
+        if behind || candidate.parked || (flight.is_some() && over.is_none()) {
             continue;
         }
-        let suspect = candidate.suspect && !lapsed;
+        let suspect = candidate.suspect && over.is_none();
         if suspect && !lone {
             continue;
         }
@@ -80,6 +82,8 @@ pub(crate) fn pick(
             break;
         }
         picked.taken.push(n);
+        // The row may count it already: the answer to what has counted it was lost.
+        let lapsed = over.is_some_and(|flight| candidate.attempts <= flight.attempts);
         picked.lapsed.extend(lapsed.then_some(n));
     }
     picked
@@ -118,11 +122,11 @@ mod tests {
     }
 
     fn plain(n: u8, of: u8) -> Candidate {
-        Candidate { id: id(n), key: Some(key(of)), suspect: false, parked: false }
+        Candidate { id: id(n), key: Some(key(of)), attempts: 0, suspect: false, parked: false }
     }
 
     fn flying(n: u8, of: u8, deadline: i64) -> (MessageId, Flight) {
-        (id(n), Flight { claim: claim(1), due: 0, deadline, key: Some(key(of)), alone: false })
+        (id(n), Flight { claim: claim(1), due: 0, attempts: 0, deadline, key: Some(key(of)), alone: false })
     }
 
     fn taken(candidates: &[Candidate], flights: &[(MessageId, Flight)], ordered: bool) -> Vec<usize> {
@@ -182,6 +186,18 @@ mod tests {
         let flights = [flown].into_iter().collect();
         let picked = pick(&[suspect, plain(2, 2)], &flights, false, NOW, claim(2), false, 10);
         assert_eq!(picked, Picked { taken: vec![0, 1], lapsed: vec![0] });
+    }
+
+    #[test]
+    fn an_attempt_that_ran_out_is_counted_once() {
+        let flights = HashMap::from([flying(1, 1, NOW)]);
+        let lapsed = |attempts| {
+            let candidate = Candidate { attempts, ..plain(1, 1) };
+            let picked = pick(&[candidate], &flights, true, NOW, claim(2), true, 10);
+            (picked.taken, picked.lapsed)
+        };
+        assert_eq!(lapsed(0), (vec![0], vec![0]));
+        assert_eq!(lapsed(1), (vec![0], vec![]), "the answer to what has counted it was lost");
     }
 
     proptest! {

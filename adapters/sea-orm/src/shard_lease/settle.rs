@@ -1,7 +1,7 @@
 use std::{
     collections::{BTreeMap, HashSet},
     sync::Arc,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use claimstream_domain::{
@@ -14,11 +14,12 @@ use tokio::sync::OwnedMutexGuard;
 use super::{
     hold::{Footing, Hold},
     lease_row::{Written, committed, span},
-    line::Place,
+    line::{Busy, Place},
 };
 use crate::{
     answers::as_far_as_known,
     args::Args,
+    classify::{TookTooLong, is_locked_by_another, is_refused},
     clock::micros,
     held::Held,
     lanes::Lanes,
@@ -49,7 +50,7 @@ pub(crate) async fn settle(
     let soon = Store::SOON.min(store.acquire_timeout);
     let settle =
         move |store: Arc<Store>, part: Vec<Settlement>| async move { store.settle_part(&part, soon).await };
-    store.each_for_itself(SETTLE, settlements, parts, Settled::Unknown, settle).await
+    store.each_for_itself(SETTLE, settlements, parts, Settled::Unknown, Duration::MAX, settle).await
 }
 
 /// Extends the leases that receipts stand under, each shard for itself.
@@ -62,9 +63,11 @@ pub(crate) async fn renew(
     // Whoever asks waits no longer than it takes to ask again in time.
     let patience = (lease.renew_after() / 2).min(store.acquire_timeout);
     let renew = move |store: Arc<Store>, part: Vec<Receipt>| async move {
-        store.restarting(|| store.renew_part(&part, lease, patience)).await
+        store.restarting_briefly(|| store.renew_part(&part, lease, patience)).await
     };
-    store.each_for_itself(RENEW, receipts, parts, Renewed::Unknown, renew).await
+    // What one shard knows is of use only if it is known before the next renewal is due.
+    let within = lease.renew_after() * 3 / 4;
+    store.each_for_itself(RENEW, receipts, parts, Renewed::Unknown, within, renew).await
 }
 
 /// The shards that a transaction writes in, with what it ends in each.
@@ -77,13 +80,15 @@ struct Part<'a> {
 }
 
 impl Store {
-    /// Has a part of a call done in each shard, all at a time. Trouble in one of them leaves only its own part `unknown`.
+    /// Has a part of a call done in each shard, all at a time. Trouble in one of them leaves only its own part `unknown`, and
+    /// so does one that is not done in time; its work goes on.
     async fn each_for_itself<E, A, W>(
         self: &Arc<Self>,
         operation: &'static str,
         entries: &[E],
         parts: Vec<Vec<usize>>,
         unknown: A,
+        within: Duration,
         work: impl Fn(Arc<Self>, Vec<E>) -> W,
     ) -> Result<Vec<A>, StoreError>
     where
@@ -97,10 +102,16 @@ impl Store {
             self.runtime.spawn(async move { store.detached(operation, work).await })
         };
         let begun: Vec<_> = parts.iter().map(begin).collect();
+        let since = tokio::time::Instant::now();
         let (mut answers, mut trouble) = (vec![unknown.clone(); entries.len()], None);
         for (part, done) in parts.into_iter().zip(begun) {
-            let lost = |lost| Err(StoreError::new(StoreErrorKind::Unavailable, operation, lost));
-            match done.await.unwrap_or_else(lost) {
+            let left = within.saturating_sub(since.elapsed());
+            let done = match tokio::time::timeout(left, done).await {
+                Ok(Ok(done)) => done,
+                Ok(Err(lost)) => Err(StoreError::new(StoreErrorKind::Unavailable, operation, lost)),
+                Err(_) => Err(StoreError::new(StoreErrorKind::Unavailable, operation, TookTooLong(within))),
+            };
+            match done {
                 Ok(known) => part.into_iter().zip(known).for_each(|(n, answer)| answers[n] = answer),
                 Err(error) => trouble = trouble.or(Some(error)),
             }
@@ -111,7 +122,7 @@ impl Store {
     /// Ends claims in several shards, or none; false also if one of the shards is not to be had at once.
     async fn settle_whole(self: &Arc<Self>, settlements: &[Settlement]) -> Result<bool, StoreError> {
         match self.settle_held(settlements, Self::SOON.min(self.acquire_timeout)).await {
-            Err(error) if error.kind() == StoreErrorKind::Transient => {
+            Err(error) if is_refused(&error) => {
                 tracing::debug!(count = settlements.len(), %error, "each shard is settled for itself");
                 Ok(false)
             }
@@ -125,27 +136,66 @@ impl Store {
         settlements: &[Settlement],
         patience: Duration,
     ) -> Result<Vec<Settled>, StoreError> {
-        if self.finish(settlements).await?
-            || self.restarting(|| self.settle_held(settlements, patience)).await?
-        {
-            return Ok(vec![Settled::Accepted; settlements.len()]);
+        let accepted = || Ok(vec![Settled::Accepted; settlements.len()]);
+        if self.finish(settlements).await? {
+            return accepted();
         }
+        match self.restarting_briefly(|| self.settle_held(settlements, patience)).await {
+            Ok(true) => return accepted(),
+            Err(error) if settlements.len() == 1 || !concerns_one(&error) => return Err(error),
+            Ok(false) | Err(_) => {}
+        }
+        self.settle_one_by_one(settlements, patience).await
+    }
+
+    /// Ends each alone. One that is refused keeps nobody from the others, but two that are locked do: to find that out takes
+    /// its time.
+    async fn settle_one_by_one(
+        self: &Arc<Self>,
+        settlements: &[Settlement],
+        patience: Duration,
+    ) -> Result<Vec<Settled>, StoreError> {
         let (mut settled, mut trouble) = (vec![Settled::Unknown; settlements.len()], None);
+        let mut locked = 0;
         for (settlement, answer) in settlements.iter().zip(&mut settled) {
             let one = std::slice::from_ref(settlement);
-            *answer = match self.restarting(|| self.settle_held(one, patience)).await {
-                Ok(true) => Settled::Accepted,
+            match self.restarting_briefly(|| self.settle_held(one, patience)).await {
+                Ok(true) => *answer = Settled::Accepted,
                 Ok(false) => {
                     self.ground(&settlement.receipt).await;
-                    Settled::Superseded
+                    *answer = Settled::Superseded;
                 }
                 Err(error) => {
-                    trouble = Some(error);
-                    break;
+                    locked += u32::from(is_locked_by_another(&error));
+                    let goes_on = concerns_one(&error) && locked < 2;
+                    trouble = trouble.or(Some(error));
+                    if !goes_on {
+                        break;
+                    }
                 }
-            };
+            }
         }
         as_far_as_known(settled, &Settled::Unknown, trouble)
+    }
+
+    /// Repeats what met a deadlock or a lock, but not for long what has waited for a lock: its holder may stand still.
+    async fn restarting_briefly<T, F: Future<Output = Result<T, StoreError>>>(
+        &self,
+        mut work: impl FnMut() -> F,
+    ) -> Result<T, StoreError> {
+        let begun = Instant::now();
+        let once = || {
+            let work = work();
+            async move {
+                match work.await {
+                    Err(locked) if is_locked_by_another(&locked) && begun.elapsed() >= Self::SOON => {
+                        Ok(Err(locked))
+                    }
+                    done => done.map(Ok),
+                }
+            }
+        };
+        self.restarting(once).await?
     }
 
     /// Extends the lease of the one shard that all of the receipts are of.
@@ -171,17 +221,17 @@ impl Store {
 
     /// Ends what is simply done in one shard together with what others end there at the same time: a shard has one lease
     /// row, and who wants to write it waits for whoever does. False if it is more than that, if anything of all is lost, or if
-    /// nothing was written because a row of somebody's is locked: each call then is settled for itself.
+    /// the database has refused anything of it: each call then is settled for itself, and meets its own error alone.
     async fn finish(self: &Arc<Self>, settlements: &[Settlement]) -> Result<bool, StoreError> {
         let Some(Receipt { queue, shard, .. }) = finished_in_one_place(settlements) else { return Ok(false) };
         let finishing = self.holds.finishing(queue, *shard);
         let write = |store: Arc<Self>, all: Vec<Settlement>| async move {
-            store.settle_held(&all, store.acquire_timeout).await
+            match store.settle_held(&all, store.acquire_timeout).await {
+                Err(error) if is_refused(&error) => Ok(false),
+                settled => settled,
+            }
         };
-        match self.gathered(SETTLE, &finishing, settlements.to_vec(), write).await {
-            Err(error) if error.kind() == StoreErrorKind::Transient => Ok(false),
-            answer => answer,
-        }
+        self.gathered(SETTLE, &finishing, settlements.to_vec(), write).await
     }
 
     /// Ends all of them, or none if one is not ours any more; waits no longer than `patience` for others of this process.
@@ -265,9 +315,8 @@ impl Store {
         self.failover.check(SETTLE, parts.iter().flat_map(|part| part.ends.iter().copied()))?;
         let mut ours = true;
         for (part, (proof, lease)) in parts.iter().zip(written) {
-            self.lock_lease(on, lease).await?;
             ours = ours
-                && run(on, SETTLE, proof.bind(lease)).await? == 1
+                && self.write_lease(on, &part.queue, part.shard, proof, lease).await? == 1
                 && self.write_part(on, part, lease).await?;
         }
         if !ours {
@@ -286,7 +335,7 @@ impl Store {
         part: &Part<'_>,
         lease: &Args,
     ) -> Result<bool, StoreError> {
-        for (disposition, messages) in part.alike() {
+        for (disposition, attempts, messages) in part.alike(self.order.blocks()) {
             let args = span(lease.clone(), messages.iter().copied());
             let sql = match disposition {
                 Disposition::Returned => continue,
@@ -302,7 +351,8 @@ impl Store {
             };
             let args = match disposition {
                 Disposition::Retry { after, reason } => {
-                    args.with("after", micros(*after)).with("reason", reason.as_str())
+                    let args = args.with("after", micros(*after)).with("reason", reason.as_str());
+                    args.with("attempts", i64::from(attempts.unwrap_or_default()))
                 }
                 _ => args,
             };
@@ -367,16 +417,21 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Messages that one statement can end, by disposition.
-    fn alike(&self) -> Vec<(&'a Disposition, Vec<(i64, MessageId)>)> {
-        let mut groups: Vec<(&Disposition, Vec<(i64, MessageId)>)> = Vec::new();
+    /// Messages that one statement can end, by disposition; where what is put off stays where it is, also by the attempts
+    /// that they had when they were claimed.
+    fn alike(&self, parks: bool) -> Vec<(&'a Disposition, Option<u32>, Vec<(i64, MessageId)>)> {
+        let mut groups: Vec<(&Disposition, Option<u32>, Vec<(i64, MessageId)>)> = Vec::new();
         for Settlement { receipt, disposition } in &self.ends {
             let message = (receipt.locator.0, receipt.message);
             let most = ClaimRequest::MOST as usize;
             let has_room = |messages: &[_]| messages.len() < most;
-            match groups.iter_mut().find(|(known, all)| has_room(all) && written_alike(known, disposition)) {
-                Some((_, messages)) => messages.push(message),
-                None => groups.push((disposition, vec![message])),
+            let is_parked = parks && matches!(disposition, Disposition::Retry { .. });
+            let flight = self.hold.flights.get(&receipt.message).filter(|_| is_parked);
+            let attempts = flight.map(|flight| flight.attempts);
+            let is_alike = |known, counted| written_alike(known, disposition) && counted == attempts;
+            match groups.iter_mut().find(|(known, counted, all)| has_room(all) && is_alike(known, *counted)) {
+                Some((_, _, messages)) => messages.push(message),
+                None => groups.push((disposition, attempts, vec![message])),
             }
         }
         groups
@@ -391,6 +446,11 @@ fn finished_in_one_place(settlements: &[Settlement]) -> Option<&Receipt> {
         is_done && (&receipt.queue, receipt.shard) == (&first.queue, first.shard)
     });
     all.then_some(first)
+}
+
+/// Whether others may fare better: it was refused, and not because of who else is at work in the shard.
+fn concerns_one(error: &StoreError) -> bool {
+    is_refused(error) && !error.get_ref().is::<Busy>()
 }
 
 fn is_held(hold: &Hold, receipt: &Receipt) -> bool {

@@ -10,3 +10,5 @@ UPDATE claimstream_queue
    AND available_at BETWEEN TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :first MICROSECOND
                         AND TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :last MICROSECOND
    AND id IN (:ids)
+   -- Of what is repeated because its answer was lost, the first time counts.
+   AND attempts <= :attempts

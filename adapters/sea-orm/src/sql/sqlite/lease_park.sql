@@ -9,3 +9,5 @@ UPDATE claimstream_queue
    AND shard = :shard
    AND available_at BETWEEN :first AND :last
    AND id IN (:ids)
+   -- Of what is repeated because its answer was lost, the first time counts.
+   AND attempts <= :attempts
