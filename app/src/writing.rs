@@ -104,7 +104,7 @@ impl Writing {
                     lot = unknown;
                     Arc::new(not_known())
                 }
-                Err(error) if may_be_about_one(&error) => return Some(Unwritten::Refused(lot, error)),
+                Err(error) if !error.is_about_the_store() => return Some(Unwritten::Refused(lot, error)),
                 Err(error) => Arc::new(error),
             };
             let (in_time, late) = lot.split(timer.now());
@@ -269,10 +269,6 @@ impl Waiter {
     fn tell(self, outcome: Outcome) {
         let _ = self.answer.send(self.refused.map_or(outcome, Err));
     }
-}
-
-fn may_be_about_one(error: &StoreError) -> bool {
-    matches!(error.kind(), StoreErrorKind::Corrupt | StoreErrorKind::Conflict)
 }
 
 fn not_known() -> StoreError {

@@ -10,6 +10,7 @@ pub struct StoreError {
     kind: StoreErrorKind,
     operation: &'static str,
     inner: Box<dyn Error + Send + Sync>,
+    advice: Option<&'static str>,
 }
 
 /// What kind of trouble a store is in, and so what the caller should do.
@@ -21,8 +22,8 @@ pub enum StoreErrorKind {
     /// The store cannot be reached or does not take writes now, or has said something that nobody knows; whether the last
     /// call took effect may be unknown. Do it again later, under the same ids.
     Unavailable,
-    /// A setting is wrong: the URL, the user, the password, the database's name, a right, or TLS. Change the one that the text
-    /// names.
+    /// A setting is wrong: the URL, the user, the password, the database's name, a right, TLS, or a table that was not made.
+    /// Change what the text names.
     Misconfigured,
     /// The store cannot do this at all, now or later. Do what the text names instead.
     Unsupported,
@@ -39,7 +40,12 @@ impl StoreError {
         operation: &'static str,
         source: impl Into<Box<dyn Error + Send + Sync>>,
     ) -> Self {
-        Self { kind, operation, inner: source.into() }
+        Self { kind, operation, inner: source.into(), advice: None }
+    }
+
+    /// The same error with the way out at the end of its text, such as the setting that would work.
+    pub fn with_advice(self, advice: &'static str) -> Self {
+        Self { advice: Some(advice), ..self }
     }
 
     /// What kind of trouble it is.
@@ -61,11 +67,18 @@ impl StoreError {
     pub fn is_retryable(&self) -> bool {
         matches!(self.kind, StoreErrorKind::Transient | StoreErrorKind::Unavailable)
     }
+
+    /// Whether the store itself is in trouble, and not the values that it was given or has kept: every kind but
+    /// [`Corrupt`](StoreErrorKind::Corrupt) and [`Conflict`](StoreErrorKind::Conflict). Any other call would have met it too.
+    pub fn is_about_the_store(&self) -> bool {
+        !matches!(self.kind, StoreErrorKind::Corrupt | StoreErrorKind::Conflict)
+    }
 }
 
 impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}: {}", self.operation, self.kind, self.inner)
+        write!(f, "{}: {}: {}", self.operation, self.kind, self.inner)?;
+        self.advice.map_or(Ok(()), |advice| write!(f, "; {advice}"))
     }
 }
 
@@ -106,5 +119,18 @@ mod tests {
         assert_eq!(error.to_string(), "claim: transient: deadlock found");
         assert!(error.is_retryable() && error.source().is_none());
         assert_eq!(error.get_ref().to_string(), "deadlock found");
+        assert_eq!(error.with_advice("try again").to_string(), "claim: transient: deadlock found; try again");
+    }
+
+    #[test]
+    fn only_what_is_wrong_with_the_values_is_not_about_the_store() {
+        for kind in StoreErrorKind::ALL {
+            let is_about_values = matches!(kind, StoreErrorKind::Corrupt | StoreErrorKind::Conflict);
+            assert_eq!(
+                StoreError::new(kind, "claim", "told to").is_about_the_store(),
+                !is_about_values,
+                "{kind}"
+            );
+        }
     }
 }

@@ -5,16 +5,23 @@ use std::{
         Arc,
         atomic::{AtomicUsize, Ordering},
     },
-    time::Duration,
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use claimstream::{
     Compose, Handler, Lease, Pacing, PipelineMonitor, PipelineReport, PipelineState, Relay, RelayConfig,
     RelayError, RetryPolicy, Verdict, handler_fn,
+    inbox::{Consumer, Inbox, Undone},
+    notification::MESSAGE_QUEUE,
     saga::{Saga, SagaConfig, SagaId},
+    timer_event::{Alarm, EventScheme, TimerEvents},
 };
-use claimstream_domain::{NewMessage, QueueName};
-use claimstream_ports::Transactions;
+use claimstream_domain::{
+    DeadLetterFilter, Jitter, NewMessage, QueueName, StepResult, Timestamp,
+    notification::{Channel, Content, NotificationMessage, delivery_message},
+    timer_event::{Schedule, SchemeName, Tick},
+};
+use claimstream_ports::{DeadLetters, Observe, Transactions};
 use claimstream_sea_orm::SeaOrmOutbox;
 use claimstream_tokio::TokioTimer;
 use sea_orm::ConnectionTrait;
@@ -23,7 +30,9 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use crate::{Server, Stage, Suite, venue::SeaOrmVenue};
+use uuid::Uuid;
+
+use crate::{Server, Stage, Suite, deliveries::Deliveries, venue::SeaOrmVenue};
 
 /// Adds it for every store that is here, with each strategy.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
@@ -60,6 +69,21 @@ fn add(
     suite.add_async_trial(&name("a_saga_goes_on_when_its_steps_are_back"), async move {
         goes_on_with_a_saga(&saga()).await;
     });
+    let inbox = venue.clone();
+    suite.add_async_trial(&name("an_inbox_uses_up_no_attempts_while_its_steps_are_away"), async move {
+        has_effects_later(&inbox()).await;
+    });
+    let timed = venue.clone();
+    suite.add_async_trial(&name("a_timer_uses_up_no_attempts_while_its_steps_are_away"), async move {
+        ticks_later(&timed()).await;
+    });
+    let notified = venue.clone();
+    suite.add_async_trial(
+        &name("notifications_use_up_no_attempts_while_their_records_are_away"),
+        async move {
+            delivers_later(&notified()).await;
+        },
+    );
     suite.add_async_trial(&name("what_was_handled_meanwhile_is_settled_and_not_handled_again"), async move {
         settles_on(&venue()).await;
     });
@@ -110,7 +134,7 @@ async fn goes_on_with_a_saga(venue: &SeaOrmVenue) {
         .build(SagaConfig { retry: retry.clone(), ..SagaConfig::default() })
         .expect("a saga");
     let tx = outbox.begin_tx().await.expect("begin");
-    saga.submit(&tx, SagaId::new(uuid::Uuid::now_v7()), "anna", 7).await.expect("submit");
+    saga.submit(&tx, SagaId::new(Uuid::now_v7()), "anna", 7).await.expect("submit");
     outbox.commit_tx(tx).await.expect("commit");
     rename(&outbox, "claimstream_step", "claimstream_away").await;
     let running = Running::start_with(&outbox, &saga.queue(), saga.clone(), saga.config().pipeline_retry());
@@ -118,6 +142,128 @@ async fn goes_on_with_a_saga(venue: &SeaOrmVenue) {
     rename(&outbox, "claimstream_away", "claimstream_step").await;
     until("the saga is finished", || saga.tally().finished == 1).await;
     assert_eq!(running.stop().await.buried, 0);
+}
+
+/// So few attempts are allowed that each message would be buried if they were counted.
+const TWO_ATTEMPTS: RetryPolicy = RetryPolicy {
+    base: Duration::from_millis(1),
+    cap: Duration::from_millis(1),
+    max_attempts: 2,
+    jitter: Jitter::None,
+};
+
+async fn has_effects_later(venue: &SeaOrmVenue) {
+    let (outbox, queue) = open(venue).await;
+    let store = Arc::new(outbox.clone());
+    let inbox = Inbox::new(store, &RelayConfig::default()).expect("an inbox");
+    let consumer = Consumer::new("billing").expect("a consumer");
+    let handler = inbox.handler(consumer, TokioTimer::new(), |_, _| {
+        Box::pin(async { Ok::<_, Undone>(StepResult::default()) })
+    });
+    for _ in 0..3 {
+        send(&outbox, &queue).await;
+    }
+    waits_uncounted(&outbox, &queue, handler, "claimstream_step").await;
+}
+
+async fn delivers_later(venue: &SeaOrmVenue) {
+    let (outbox, _) = open(venue).await;
+    let queue = QueueName::new(MESSAGE_QUEUE).expect("a queue name");
+    let messages: Vec<_> = (0..3).map(|n| delivery_message(&notification(n)).expect("a message")).collect();
+    outbox.enqueue_now(&messages).await.expect("enqueue");
+    let deliveries = Deliveries::default();
+    let handler = deliveries.handler(Arc::new(outbox.clone()));
+    waits_uncounted(&outbox, &queue, handler, "claimstream_notification_message").await;
+    assert_eq!(deliveries.of(Uuid::nil()).len(), 3);
+}
+
+fn notification(n: u128) -> NotificationMessage {
+    NotificationMessage {
+        id: Uuid::from_u128(n + 1),
+        request_id: Uuid::nil(),
+        channel: Channel::Email,
+        recipient: "user:anna".into(),
+        address: "anna@example.com".into(),
+        content: Content { title: Some("news".into()), ..Content::default() },
+    }
+}
+
+async fn ticks_later(venue: &SeaOrmVenue) {
+    const EVERY: Duration = Duration::from_secs(600);
+    let (outbox, queue) = open(venue).await;
+    let decided = Arc::<AtomicUsize>::default();
+    let alarm = Alarm::to_queue(QueueName::new("alarms").expect("a queue name"));
+    let scheme: SchemeName = "nightly".parse().expect("a name");
+    let events = EventScheme::new(scheme.clone(), Schedule::every(EVERY).expect("a schedule"), alarm);
+    let counted = decided.clone();
+    let events = events.decision("count".parse().expect("a name"), move |_, _| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        Box::pin(async { Ok(()) })
+    });
+    let timer = TimerEvents::new(Arc::new(outbox.clone()), TokioTimer::new(), queue.clone());
+    let timer = timer.with(events).expect("a scheme");
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock").as_secs();
+    let begun = now - now % EVERY.as_secs();
+    let occurrence = Timestamp::from_micros(begun as i64 * 1_000_000).expect("a time");
+    let tick = Tick { scheme, occurrence }.message(&queue).expect("a message");
+    outbox.enqueue_now(&[tick]).await.expect("enqueue");
+    let running = in_vain(&outbox, &queue, timer, "claimstream_step", 4).await;
+    until("the decision is made", || decided.load(Ordering::SeqCst) == 1).await;
+    assert_eq!(running.stop().await.buried, 0);
+}
+
+/// Three messages of which each is handled more often than it may be while `table` is away, and is acked when it is back.
+async fn waits_uncounted(
+    outbox: &SeaOrmOutbox,
+    queue: &QueueName,
+    handler: impl Handler + 'static,
+    table: &str,
+) {
+    let running = in_vain(outbox, queue, handler, table, 12).await;
+    let left =
+        || async { outbox.observe().await.expect("a look").iter().any(|one| one.due + one.leased > 0) };
+    timeout(LATE, async {
+        while left().await {
+            sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await
+    .expect("an empty queue");
+    let report = running.stop().await;
+    assert_eq!((report.acked, report.buried), (3, 0));
+}
+
+/// A pipeline that was allowed two attempts at a message and has handled messages so many `times` while `table` was away; now
+/// it is back.
+async fn in_vain(
+    outbox: &SeaOrmOutbox,
+    queue: &QueueName,
+    handler: impl Handler + 'static,
+    table: &str,
+    times: usize,
+) -> Running {
+    rename(outbox, table, "claimstream_away").await;
+    let (handler, handled) = (Arc::new(handler), Arc::<AtomicUsize>::default());
+    let counting = {
+        let handled = handled.clone();
+        handler_fn(move |claimed| {
+            let handler = handler.clone();
+            handled.fetch_add(1, Ordering::SeqCst);
+            async move { handler.handle(&claimed).await }
+        })
+    };
+    let running = Running::start_with(outbox, queue, counting, TWO_ATTEMPTS);
+    let dead = || async { outbox.list(&DeadLetterFilter::default(), 10).await.expect("dead letters").len() };
+    timeout(LATE, async {
+        while handled.load(Ordering::SeqCst) < times && dead().await == 0 {
+            sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await
+    .expect("four times each");
+    assert_eq!(dead().await, 0, "buried for a table that was away");
+    rename(outbox, "claimstream_away", table).await;
+    running
 }
 
 /// The queue stays away: what was handled cannot be settled, and the lease is longer than this trial may take.

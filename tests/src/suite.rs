@@ -91,7 +91,7 @@ impl Suite {
             });
         }
         for venue in venues.notification {
-            self.add(&venue, conformance::notification(), |venue| {
+            self.add(&venue, conformance::notification().chain(scenarios::revival()), |venue| {
                 Box::pin(async move { venue.notification_stage().await })
             });
         }

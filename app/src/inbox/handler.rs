@@ -1,4 +1,10 @@
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use async_trait::async_trait;
 use claimstream_domain::{Claimed, StepResult, Verdict};
@@ -29,9 +35,14 @@ where
     F: for<'tx> Fn(&'tx S::Tx, &'tx Claimed) -> BoxFuture<'tx, Result<StepResult, Undone>> + Send + Sync,
 {
     async fn handle(&self, claimed: &Claimed) -> Verdict {
+        let begun = &AtomicBool::new(false);
         let done = in_transaction(&*self.store, &*self.timer, |tx| {
             work(async move {
-                let effect = |tx| (self.effect)(tx, claimed);
+                begun.store(false, Ordering::Relaxed);
+                let effect = |tx| {
+                    begun.store(true, Ordering::Relaxed);
+                    (self.effect)(tx, claimed)
+                };
                 once(&*self.store, tx, &self.consumer, claimed.into(), effect).await
             })
         });
@@ -41,7 +52,8 @@ where
                 tracing::debug!(message_id = %claimed.message.id, consumer = %self.consumer, "had before");
                 Verdict::ack()
             }
-            Err(undone) => Undone::verdict(undone),
+            Err(undone) if begun.load(Ordering::Relaxed) => undone.verdict(),
+            Err(undone) => undone.verdict_unbegun(claimed, &self.consumer),
         }
     }
 }

@@ -46,6 +46,10 @@ impl<S> Inbox<S> {
     /// A message that comes again is acked without a further effect; one whose id is known with another payload is buried.
     /// A transaction that meets a deadlock is restarted whole, so `effect` may be called several times before one of them
     /// counts.
+    ///
+    /// While the store fails before `effect` begins, as when one of its tables or rights is missing, the message is given back
+    /// and no attempt is counted: it comes again as soon as the store can have its effect. An error of `effect` or of the commit
+    /// is a failed attempt, because the message may be the cause.
     pub fn handler<F>(&self, consumer: Consumer, timer: impl Timer + 'static, effect: F) -> InboxHandler<S, F>
     where
         S: Transactions,

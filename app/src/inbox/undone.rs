@@ -1,9 +1,9 @@
 use std::fmt;
 
-use claimstream_domain::Verdict;
+use claimstream_domain::{Claimed, Verdict};
 use claimstream_ports::StoreError;
 
-use super::InboxError;
+use super::{Consumer, InboxError};
 use crate::TransactionError;
 
 /// Why an effect was not had, and what is to become of its message.
@@ -31,6 +31,18 @@ impl Undone {
         match self.0 {
             Why::Store(error) => Verdict::nack(error),
             Why::Verdict(verdict) => verdict,
+        }
+    }
+
+    /// The verdict on a message whose effect had not begun: what the store said then is not the message's failure, unless it is
+    /// about the message's own values, and no attempt is counted for it.
+    pub(super) fn verdict_unbegun(self, claimed: &Claimed, consumer: &Consumer) -> Verdict {
+        match &self.0 {
+            Why::Store(error) if error.is_about_the_store() => {
+                tracing::warn!(message_id = %claimed.message.id, %consumer, %error, "given back, its effect had not begun");
+                Verdict::Release
+            }
+            _ => self.verdict(),
         }
     }
 }

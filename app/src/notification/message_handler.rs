@@ -11,11 +11,13 @@ use super::Providers;
 
 /// Hands messages of the queue [`MESSAGE_QUEUE`](super::MESSAGE_QUEUE) to their providers.
 ///
-/// * A message whose record is delivered or skipped is acked without a second delivery; one whose record has failed
-///   goes to the dead letters, unless its attempts count from one again: then it was revived, and it is pending again.
+/// * A message whose record is delivered or skipped is acked without a second delivery.
+/// * One whose record has failed is in the queue because it was revived, or because it was refused and its burial was lost.
+///   It is delivered again while attempts are left, and goes to the dead letters after that.
 /// * What the provider takes is noted as delivered; what it refuses for good is noted as failed and buried.
 /// * What fails for the time being comes again, no earlier than the provider asks for; when the last allowed
 ///   attempt fails or is cut off it is noted as failed, in step with its dead letter.
+/// * While its record cannot be read, the message is given back and no attempt is counted.
 ///
 /// A message that was delivered and could not be noted comes again under the same id: delivery is at least once.
 pub struct MessageHandler {
@@ -76,21 +78,35 @@ impl MessageHandler {
                 tracing::info!(message_id = %message.id, %status, "notification.message.ignored");
                 Verdict::ack()
             }
-            Ok(Some(DeliveryStatus::Failed)) if claimed.attempt == 1 => self.take_up(claimed, message).await,
+            Ok(Some(DeliveryStatus::Failed)) if claimed.attempt <= self.config.retry.max_attempts => {
+                self.take_up(claimed, message).await
+            }
             Ok(Some(DeliveryStatus::Failed)) => {
                 tracing::warn!(message_id = %message.id, "notification.message.buried");
-                Verdict::bury("the message was given up before; its request can be submitted under a new id")
+                Verdict::bury(
+                    "the message was given up before, and no attempt is left; revive it to try again",
+                )
             }
-            Err(error) => self.put_off(claimed, message, None, Reason::new(error)).await,
+            Err(error) => self.unread(claimed, message, error).await,
         }
     }
 
-    /// Delivers a message that was given up and has been revived.
+    /// The store could not say where a message stands or take it up; nothing was delivered.
+    async fn unread(&self, claimed: &Claimed, message: &NotificationMessage, error: StoreError) -> Verdict {
+        if !error.is_about_the_store() {
+            return self.put_off(claimed, message, None, Reason::new(error)).await;
+        }
+        tracing::warn!(message_id = %message.id, attempt = claimed.attempt, %error, "notification.message.given_back");
+        Verdict::Release
+    }
+
+    /// Delivers a message that was given up and is in the queue again: however often a process died over it since its
+    /// revival, nobody has tried it.
     async fn take_up(&self, claimed: &Claimed, message: &NotificationMessage) -> Verdict {
         tracing::info!(message_id = %message.id, "notification.message.taken_up");
         match self.messages.reopen(message.id).await {
             Ok(()) => self.deliver(claimed, message).await,
-            Err(error) => self.put_off(claimed, message, None, Reason::new(error)).await,
+            Err(error) => self.unread(claimed, message, error).await,
         }
     }
 

@@ -28,8 +28,9 @@ use super::{
 /// * A request whose last allowed attempt fails or is cut off is closed as failed, in step with its dead letter.
 /// * A request that was dispatched and comes again, its ack having been lost, never fails any more: if the directory has
 ///   forgotten its recipients meanwhile, it is tried again, and its last attempt ends with the dead letters.
-/// * A request that has failed goes to the dead letters when it comes again, unless its attempts count from one again:
-///   then its dead letter was revived, and it is taken up where it failed.
+/// * A request that has failed and comes again was revived, or its end was recorded and its settlement lost. It is taken up
+///   where it failed while attempts are left, and goes to the dead letters after that.
+/// * While a request cannot be read, its message is given back and no attempt is counted.
 ///
 /// The last chunk closes the request before its messages are enqueued. If it is cut off in between it comes again,
 /// finds the request dispatched, and enqueues what is still pending; so only `Failed` and `Cancelled` end a fan-out.
@@ -102,10 +103,15 @@ impl RequestHandler {
 
     async fn step(&self, claimed: &Claimed, checkpoint: FanOut) -> Result<Verdict, StoreError> {
         let id = checkpoint.request;
-        let Some(opened) = self.requests.open(id).await? else { return Ok(ignore(id, "UNKNOWN")) };
+        let opened = match self.requests.open(id).await {
+            Ok(Some(opened)) => opened,
+            Ok(None) => return Ok(ignore(id, "UNKNOWN")),
+            Err(error) if error.is_about_the_store() => return Ok(give_back(claimed, id, &error)),
+            Err(error) => return Err(error),
+        };
         match opened.status {
             RequestStatus::Cancelled => Ok(ignore(id, opened.status.name())),
-            RequestStatus::Failed if claimed.attempt == 1 => {
+            RequestStatus::Failed if claimed.attempt <= self.config.retry.max_attempts => {
                 tracing::info!(request = %id, "notification.request.taken_up");
                 self.requests.reopen(id).await?;
                 let reopened = OpenedRequest { status: RequestStatus::Processing, ..opened };
@@ -113,7 +119,7 @@ impl RequestHandler {
             }
             RequestStatus::Failed => {
                 tracing::warn!(request = %id, "notification.request.buried");
-                Ok(Verdict::bury("the request has failed; submit it again under a new id"))
+                Ok(Verdict::bury("the request has failed, and no attempt is left; revive it to try again"))
             }
             RequestStatus::Pending | RequestStatus::Processing
                 if claimed.attempt > self.config.retry.max_attempts =>
@@ -289,6 +295,12 @@ fn unended(claimed: &Claimed) -> Reason {
         )),
         None => Reason::new("the last attempt never ended"),
     }
+}
+
+/// Nothing was done yet, and what the store said is not the request's failure.
+fn give_back(claimed: &Claimed, request: Uuid, error: &StoreError) -> Verdict {
+    tracing::warn!(request = %request, attempt = claimed.attempt, %error, "notification.request.given_back");
+    Verdict::Release
 }
 
 fn ignore(request: Uuid, status: &'static str) -> Verdict {

@@ -119,6 +119,11 @@ impl<S: EventStore + 'static> Handler for TimerEvents<S> {
         match self.visit(&tick).await {
             Ok(Some(ticked)) => ticked.verdict(self.retry_every(&tick)),
             Ok(None) => Verdict::nack(format_args!("scheme {} is not known to this instance", tick.scheme)),
+            // Decisions that fail are no errors of the visit; so nobody's timer ends because the store is away for long.
+            Err(error) if error.is_about_the_store() => {
+                tracing::warn!(scheme = %tick.scheme, occurrence = %tick.occurrence, %error, "timer_event.given_back");
+                Verdict::Release
+            }
             Err(error) => {
                 tracing::warn!(scheme = %tick.scheme, occurrence = %tick.occurrence, %error, "timer_event.put_off");
                 Verdict::nack(error)

@@ -23,7 +23,7 @@ fn listed() -> impl Iterator<Item = (&'static str, &'static str)> {
         .chain(scenarios::all())
         .chain(scenarios::concurrent())
         .map(|clause| (clause.topic, clause.name));
-    let notification = conformance::notification().chain(scenarios::fan_out());
+    let notification = conformance::notification().chain(scenarios::fan_out()).chain(scenarios::revival());
     let notification = notification.map(|clause| (clause.topic, clause.name));
     let step = conformance::step().chain(conformance::concurrent_step());
     let step = step.map(|clause| (clause.topic, clause.name));

@@ -4,6 +4,7 @@
 pub mod fan_out;
 pub mod outbox;
 pub mod relay;
+pub mod revival;
 pub mod server;
 pub mod timer_events;
 
@@ -32,6 +33,11 @@ pub fn guarded_server() -> impl Iterator<Item = &'static Clause<ServerStage>> {
 /// What every store must bear that keeps notification requests and has to be waited for; once, as it takes seconds.
 pub fn fan_out() -> impl Iterator<Item = &'static Clause<NotificationStage>> {
     fan_out::SCENARIOS.iter()
+}
+
+/// What every store must bear that keeps notifications.
+pub fn revival() -> impl Iterator<Item = &'static Clause<NotificationStage>> {
+    revival::SCENARIOS.iter()
 }
 
 /// What every store must bear that timer events can run on.

@@ -5,7 +5,7 @@ use claimstream_domain::{
     notification::{Channel, DeliveryStatus},
 };
 use claimstream_ports::{
-    Delivered, DeliveryError, Handler, MessageOutcome,
+    Delivered, DeliveryError, Handler, MessageOutcome, StoreError, StoreErrorKind,
     mock::{MockChannelProvider, MockMessageRepository},
 };
 
@@ -78,22 +78,24 @@ fn a_settled_message_is_never_delivered_again() {
     for status in [DeliveryStatus::Delivered, DeliveryStatus::Skipped] {
         assert_eq!(handle(standing(Some(status)), idle(), 2), Verdict::ack());
     }
-    let failed = handle(standing(Some(DeliveryStatus::Failed)), idle(), 2);
+    let failed = handle(standing(Some(DeliveryStatus::Failed)), idle(), 12);
     assert!(matches!(failed, Verdict::Bury { .. }), "the dead letter of a failed message must exist");
 }
 
 #[test]
-fn a_failed_message_whose_attempts_begin_anew_was_revived_and_is_delivered() {
-    let mut messages = noting(standing(Some(DeliveryStatus::Failed)), delivered_as("r-1"));
-    messages.expect_reopen().times(1).withf(|id| *id == notification().id).returning(|_| Ok(()));
-    assert_eq!(handle(messages, accepting("r-1"), 1), Verdict::ack());
+fn a_failed_message_was_revived_however_many_processes_died_over_it_and_is_delivered() {
+    for attempt in [1, 2, 11] {
+        let mut messages = noting(standing(Some(DeliveryStatus::Failed)), delivered_as("r-1"));
+        messages.expect_reopen().times(1).withf(|id| *id == notification().id).returning(|_| Ok(()));
+        assert_eq!(handle(messages, accepting("r-1"), attempt), Verdict::ack(), "attempt {attempt}");
+    }
 }
 
 #[test]
-fn a_revived_message_that_cannot_be_reopened_is_put_off_unsent() {
+fn a_revived_message_that_cannot_be_reopened_is_given_back_unsent() {
     let mut messages = standing(Some(DeliveryStatus::Failed));
     messages.expect_reopen().returning(|_| Err(down("reopen")));
-    assert!(matches!(handle(messages, idle(), 1), Verdict::Nack { after: None, .. }));
+    assert_eq!(handle(messages, idle(), 11), Verdict::Release);
 }
 
 #[test]
@@ -205,9 +207,20 @@ fn a_refusal_that_cannot_be_noted_comes_again() {
 }
 
 #[test]
-fn a_record_that_cannot_be_read_puts_the_message_off_unsent() {
+fn while_records_cannot_be_read_messages_are_given_back_unsent() {
+    for attempt in [1, 11, 12] {
+        let mut messages = MockMessageRepository::new();
+        messages.expect_status().returning(|_| Err(down("status")));
+        assert_eq!(handle(messages, idle(), attempt), Verdict::Release, "attempt {attempt}");
+    }
+}
+
+#[test]
+fn a_record_that_is_not_what_it_must_be_puts_the_message_off_unsent() {
     let mut messages = MockMessageRepository::new();
-    messages.expect_status().returning(|_| Err(down("status")));
+    messages
+        .expect_status()
+        .returning(|_| Err(StoreError::new(StoreErrorKind::Corrupt, "status", "an unknown status")));
     assert!(matches!(handle(messages, idle(), 1), Verdict::Nack { after: None, .. }));
 }
 
