@@ -20,6 +20,14 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     suite.add_async_trial("sqlite::openings::an_opening_waits_for_no_open_transaction", async {
         waits_for_nobody(&SeaOrmVenue::sqlite("auto")).await;
     });
+    suite.add_async_trial("sqlite::openings::a_file_that_cannot_be_opened_is_named", async {
+        let url = SeaOrmVenue::sqlite("auto").fresh_database().await.expect("a database");
+        let (address, parameters) = url.split_once('?').unwrap_or((&url, ""));
+        let url = format!("{address}-no-folder/shop.db?{parameters}");
+        let error = SeaOrmOutbox::open(&url, OpenOptions::default()).await.expect_err("no folder");
+        assert_eq!(error.kind(), StoreErrorKind::Misconfigured, "{error}");
+        assert!(error.to_string().contains("-no-folder/shop.db; its folder must exist"), "{error}");
+    });
     for server in Server::ALL {
         let Some(url) = server.url(&environment) else { continue };
         let name = |what: &str| format!("{}::openings::{what}", server.name);

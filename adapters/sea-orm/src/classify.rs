@@ -5,7 +5,12 @@ use sea_orm::{ConnAcquireErr, DbErr, RuntimeErr, sqlx};
 
 /// The one place that says what kind of trouble a database error is.
 pub(crate) fn classify(operation: &'static str, error: DbErr) -> StoreError {
-    StoreError::new(kind_of(&error), operation, error)
+    let (kind, advice) = (kind_of(&error), advice(operation, &error));
+    let error = StoreError::new(kind, operation, error);
+    match advice {
+        Some(advice) => error.with_advice(advice),
+        None => error,
+    }
 }
 
 /// An error of a caller's own statement as the ports would name it, so that a transaction that met a deadlock in it can be
@@ -88,6 +93,48 @@ pub(crate) fn is_answer(error: &DbErr) -> bool {
     matches!(sqlx_error(error), Some(sqlx::Error::Database(_)))
 }
 
+/// Whether a table was not found.
+pub(crate) fn is_missing_table(error: &StoreError) -> bool {
+    error.get_ref().downcast_ref::<DbErr>().and_then(missing_table).is_some()
+}
+
+/// What the database says about a table that it does not have, if it says so.
+fn missing_table(error: &DbErr) -> Option<&str> {
+    let Some(sqlx::Error::Database(refused)) = sqlx_error(error) else { return None };
+    #[cfg(feature = "mysql")]
+    if let Some(refused) = refused.try_downcast_ref::<sqlx::mysql::MySqlDatabaseError>() {
+        return (refused.number() == NO_TABLE).then(|| refused.message());
+    }
+    refused.message().starts_with(SQLITE_NO_TABLE).then(|| refused.message())
+}
+
+/// The number of MySQL and MariaDB for a table that is not there.
+#[cfg(feature = "mysql")]
+const NO_TABLE: u16 = 1146;
+/// SQLite has no number of its own for it.
+const SQLITE_NO_TABLE: &str = "no such table";
+
+/// What helps against a right or a table that is missing.
+fn advice(operation: &'static str, error: &DbErr) -> Option<&'static str> {
+    if missing_table(error).is_some_and(|text| text.contains("claimstream_")) {
+        return Some(
+            "run `claimstream schema apply`, or open with create_schema = true, unless somebody has renamed the table",
+        );
+    }
+    if !matches!(refusal(error)?, 1044 | 1142 | 1143 | 1227) {
+        return None;
+    }
+    Some(match operation {
+        "schema" => {
+            "grant the user of the database URL the rights to make tables that docs/rights.md lists, or have another user \
+             run `claimstream schema apply` and open with create_schema = false"
+        }
+        _ => {
+            "grant the user of the database URL the rights on this database's tables that docs/rights.md lists"
+        }
+    })
+}
+
 /// What is corrupt, a conflict or unsupported is listed; whatever is unknown may pass.
 fn kind_of(error: &DbErr) -> StoreErrorKind {
     match sqlx_error(error) {
@@ -160,7 +207,10 @@ fn refused_kind(error: &dyn sqlx::error::DatabaseError) -> StoreErrorKind {
     if let Some(refused) = error.try_downcast_ref::<sqlx::mysql::MySqlDatabaseError>() {
         return mysql_kind(refused.number(), error.code().as_deref().unwrap_or_default(), refused.message());
     }
-    sqlite_kind(error.code().as_deref().unwrap_or_default())
+    match error.message().starts_with(SQLITE_NO_TABLE) {
+        true => StoreErrorKind::Misconfigured,
+        false => sqlite_kind(error.code().as_deref().unwrap_or_default()),
+    }
 }
 
 /// MySQL and MariaDB: the numbers of their error reference, then the class of the SQLSTATE. Most that passes by itself, and
@@ -189,8 +239,8 @@ fn mysql_kind(number: u16, state: &str, text: &str) -> StoreErrorKind {
         (1153 | 1301 | 1118 | 1390 | 1300 | 1366 | 3988 | 1265 | 1364 | 3819, _) => StoreErrorKind::Corrupt,
         // Values out of range, too long, or wrong; NULL where there must be a value; foreign keys.
         (_, "22" | "23") => StoreErrorKind::Corrupt,
-        // Rights; a host that is not let in; TLS; credentials; no database.
-        (1044 | 1049 | 1142 | 1143 | 1227 | 1370 | 1698 | 1130 | 3159, _) | (_, "28" | "3D") => {
+        // Tables that were not made, or are away; rights; a host that is not let in; TLS; credentials; no database.
+        (NO_TABLE | 1044 | 1049 | 1142 | 1143 | 1227 | 1370 | 1698 | 1130 | 3159, _) | (_, "28" | "3D") => {
             StoreErrorKind::Misconfigured
         }
         // Syntax and unknown names; features; READ ONLY transaction.
@@ -255,7 +305,7 @@ mod tests {
         all_are(Misconfigured, "28000", &[1045, 1698]);
         all_are(Misconfigured, "3D000", &[1046]);
         all_are(Unsupported, "42000", &[1064, 1305]);
-        all_are(Unsupported, "42S02", &[1146]);
+        all_are(Misconfigured, "42S02", &[1146]);
         all_are(Unsupported, "25006", &[1792]);
         all_are(Corrupt, "22001", &[1406]);
         all_are(Corrupt, "22003", &[1264]);

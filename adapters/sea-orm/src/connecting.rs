@@ -6,7 +6,7 @@ use sea_orm::DbBackend;
 use sea_orm::{DatabaseConnection, DbErr, sqlx};
 
 use crate::{
-    classify::{classify, is_pool_timeout, lacks_tls, sqlx_error},
+    classify::{classify, is_pool_timeout, lacks_tls, refusal, sqlx_error},
     dialect::Dialect,
 };
 
@@ -34,9 +34,24 @@ pub(crate) async fn refused(url: &str, dialect: Dialect, waited: Duration, error
     {
         return no_connection("open", &options, waited).await;
     }
+    #[cfg(feature = "sqlite")]
+    if dialect == Dialect::Sqlite
+        && refusal(&error).is_some_and(|code| code & 0xff == SQLITE_CANTOPEN)
+        && let Ok(options) = url.parse::<sqlx::sqlite::SqliteConnectOptions>()
+    {
+        let why = format!(
+            "cannot open the database file {}; its folder must exist, and the file and the folder must be writable",
+            options.get_filename().display()
+        );
+        return StoreError::new(StoreErrorKind::Misconfigured, "open", why);
+    }
     let _ = (url, dialect, waited);
     advised(classify("open", error))
 }
+
+/// The file or its folder is not there or not to be opened. Later, while the database is open, it may pass.
+#[cfg(feature = "sqlite")]
+const SQLITE_CANTOPEN: u32 = 14;
 
 /// The same error; where a pool has only said that its time ran out, the reason for that.
 ///
@@ -105,7 +120,9 @@ fn advice(refused: &dyn sqlx::error::DatabaseError) -> Option<&'static str> {
     Some(match refused.try_downcast_ref::<sqlx::mysql::MySqlDatabaseError>()?.number() {
         1045 | 1698 => "check the user and the password of the database URL",
         1049 => "make that database, or name another one in the database URL",
-        1044 | 1142 | 1143 | 1227 => "grant the user of the database URL the rights on this database",
+        1044 | 1142 | 1143 | 1227 => {
+            "grant the user of the database URL the rights on this database that docs/rights.md lists"
+        }
         1130 => "let this host in on the server, or connect from another one",
         3159 => "set ssl-mode=required in the database URL, with the feature `tls` of claimstream-sea-orm",
         _ => return None,

@@ -93,7 +93,7 @@ impl HardenedPool {
         failover: Failover,
         impatient: bool,
     ) {
-        use sea_orm::sqlx::{AssertSqlSafe, Error, Row, mysql::MySqlPoolOptions};
+        use sea_orm::sqlx::{AssertSqlSafe, Row, mysql::MySqlPoolOptions};
         let which = crate::sql::text(include_str!("sql/mysql/session_server.sql"));
         let mut session = crate::sql::text(include_str!("sql/mysql/session.sql"));
         if impatient {
@@ -128,13 +128,9 @@ impl HardenedPool {
             });
             pool.after_release(move |connection, _| {
                 let rollback = rollback.clone();
-                Box::pin(async move {
-                    let sent = connection.execute(AssertSqlSafe(rollback));
-                    match tokio::time::timeout(Self::ROLLBACK_DEADLINE, sent).await {
-                        Ok(answer) => answer.map(|_| true),
-                        Err(_) => Err(Error::PoolTimedOut),
-                    }
-                })
+                Box::pin(
+                    async move { in_time(connection.execute(AssertSqlSafe(rollback))).await.map(|_| true) },
+                )
             })
         });
     }
@@ -165,6 +161,21 @@ impl HardenedPool {
             })
         });
     }
+}
+
+/// The answer to a rollback on release; an error that says which one if none comes in time.
+#[cfg(feature = "mysql")]
+async fn in_time<T>(
+    rolled_back: impl Future<Output = Result<T, sea_orm::sqlx::Error>>,
+) -> Result<T, sea_orm::sqlx::Error> {
+    let deadline = HardenedPool::ROLLBACK_DEADLINE;
+    tokio::time::timeout(deadline, rolled_back).await.unwrap_or_else(|_| {
+        let why = format!(
+            "the rollback of what its last user left open was not answered within {deadline:?}, as while a statement that was \
+             given up still runs; this connection is closed and the server rolls back, the pool opens another one"
+        );
+        Err(sea_orm::sqlx::Error::Io(std::io::Error::new(std::io::ErrorKind::TimedOut, why)))
+    })
 }
 
 /// Refuses what the driver would not understand, because its own words would quote the whole URL, password included; and
@@ -209,6 +220,14 @@ fn set_timestamp(frozen: Option<&FrozenClock>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    #[cfg(feature = "mysql")]
+    async fn a_rollback_on_release_that_is_not_answered_says_so() {
+        let error = in_time(std::future::pending::<Result<(), _>>()).await.unwrap_err().to_string();
+        assert!(error.contains("rollback") && error.contains("500ms"), "{error}");
+        assert!(!error.contains("pool timed out"), "{error}");
+    }
 
     #[test]
     fn a_refusal_does_not_tell_the_password() {

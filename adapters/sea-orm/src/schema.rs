@@ -4,7 +4,7 @@ use sea_orm::{ConnectionTrait, DatabaseConnection};
 
 use crate::{
     args::Args,
-    classify::classify,
+    classify::{classify, is_missing_table},
     clock::ServerClock,
     dialect::Dialect,
     sql::text,
@@ -111,7 +111,7 @@ async fn prepare_once(
 async fn applied(db: &DatabaseConnection, sql: &Statements) -> Result<i64, StoreError> {
     match rows(db, "schema", sql.schema_version.bind(&Args::new())).await {
         Ok(found) => found.first().map_or(Ok(0), |row| row.int(0)),
-        Err(unknown_table) if unknown_table.kind() == StoreErrorKind::Unsupported => Ok(0),
+        Err(error) if is_missing_table(&error) => Ok(0),
         Err(error) => Err(error),
     }
 }
@@ -172,7 +172,7 @@ async fn read_shards(db: &DatabaseConnection, sql: &Statements) -> Result<ShardC
 
 fn missing() -> StoreError {
     StoreError::new(
-        StoreErrorKind::Unsupported,
+        StoreErrorKind::Misconfigured,
         "open",
         format!(
             "the tables are missing or older than version {VERSION}; run `claimstream schema apply`, or open with \
