@@ -37,7 +37,13 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
             suite.add_async_trial(&name, async move { can_do_everything(&venue()).await });
         }
         let venue = move || SeaOrmVenue::server(server.name, &url, "preemptive_update");
-        let makes = venue.clone();
+        let (makes, examined) = (venue.clone(), venue.clone());
+        suite.add_async_trial(
+            &format!("{}::rights::doctor_fails_without_a_right_that_settlements_need", server.name),
+            async move {
+                is_examined(&examined()).await;
+            },
+        );
         suite.add_async_trial(
             &format!("{}::rights::a_user_with_those_of_the_page_makes_the_tables", server.name),
             async move {
@@ -121,7 +127,33 @@ async fn is_named(venue: &SeaOrmVenue) {
     let error = outbox.enqueue_now(&[message]).await.expect_err("no right");
     assert_eq!(error.kind(), StoreErrorKind::Misconfigured, "{error}");
     assert!(error.to_string().contains("claimstream_queue"), "{error}");
+    assert!(error.to_string().contains("docs/rights.md"), "{error}");
+    user.run("DELETE FROM claimstream_schema WHERE version > 2").await;
+    let error = SeaOrmOutbox::open(&user.url, venue.options()).await.expect_err("no right to make tables");
+    assert_eq!(error.kind(), StoreErrorKind::Misconfigured, "{error}");
+    for way_out in ["docs/rights.md", "create_schema = false", "claimstream schema apply"] {
+        assert!(error.to_string().contains(way_out), "{way_out} is not in: {error}");
+    }
     user.drop().await;
+}
+
+async fn is_examined(venue: &SeaOrmVenue) {
+    let url = venue.fresh_database().await.expect("a database");
+    let _tables = venue.open(&url, None).await.expect("tables");
+    for (right, table) in
+        [("DELETE", "claimstream_queue"), ("INSERT", "claimstream_dead"), ("UPDATE", "claimstream_step")]
+    {
+        let user = User::make(&url, "service").await;
+        let outbox = open(venue, &user).await;
+        user.run(&format!("REVOKE {right} ON {}.{table} FROM '{}'@'%'", user.database, user.name)).await;
+        let findings = outbox.doctor().await.expect("findings");
+        let failures: Vec<_> = findings.iter().filter(|one| one.severity == Severity::Failure).collect();
+        let [only] = &failures[..] else { panic!("{right} on {table}: {failures:?}") };
+        let names_it =
+            only.detail.contains(&format!("{right} command denied")) && only.detail.contains(table);
+        assert!(names_it && only.detail.contains("docs/rights.md"), "{only:?}");
+        user.drop().await;
+    }
 }
 
 async fn open(venue: &SeaOrmVenue, user: &User) -> SeaOrmOutbox {

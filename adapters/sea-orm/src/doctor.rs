@@ -111,6 +111,7 @@ impl Store {
         let read = |name: &str| variables.get(name).map_or("", String::as_str);
         let mut findings = vec![good("server", server_name(&self.db, &self.sql).await?)];
         findings.push(good("schema", format!("version {}, {} shards", schema::VERSION, self.shards.get())));
+        findings.push(self.examine_rights().await);
         findings.extend(self.examine_tables().await?);
         findings.push(or_uncounted("ids", self.examine_ids().await));
         findings.push(or_uncounted("steps", self.examine_steps().await));

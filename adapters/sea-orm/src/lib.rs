@@ -23,6 +23,7 @@ mod dead_letters;
 mod dialect;
 mod doctor;
 mod doctor_queues;
+mod doctor_rights;
 mod enqueue;
 mod enqueue_statements;
 mod failover;
