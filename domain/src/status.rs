@@ -9,7 +9,8 @@ pub struct QueueStatus {
     pub queue: QueueName,
     /// Messages that are neither done nor dead: due, leased and later ones.
     pub depth: u64,
-    /// Messages that could be claimed now.
+    /// Messages whose time has come and that nobody holds. Under an order by key one may still wait behind another of its key;
+    /// one that waits for its own retry is not due.
     pub due: u64,
     /// Messages under a live lease.
     pub leased: u64,

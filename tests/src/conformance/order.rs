@@ -10,6 +10,7 @@ pub const CLAUSES: &[Clause<Stage>] = clauses!["order":
     a_message_without_a_key_waits_for_nobody,
     another_key_passes_one_that_is_in_flight,
     a_message_that_fails_holds_back_its_key_and_no_other,
+    a_message_that_waits_for_its_retry_is_not_due,
     a_message_that_is_put_off_keeps_its_attempts_and_its_error,
     a_dead_message_lets_its_key_go_on,
     a_released_message_goes_first_again,
@@ -64,6 +65,21 @@ pub async fn a_message_that_fails_holds_back_its_key_and_no_other(stage: Stage) 
         assert_eq!(ids(&one), [id]);
         assert_eq!(stage.store.ack(&one[0]).await, Accepted);
     }
+}
+
+pub async fn a_message_that_waits_for_its_retry_is_not_due(stage: Stage) {
+    let loose = stage.loose_message();
+    stage.store.enqueue(&[stage.message(), loose]).await;
+    let day = Duration::from_secs(86_400);
+    for failing in stage.store.take_all().await {
+        assert_eq!(stage.store.nack(&failing, day, "busy").await, Accepted);
+    }
+    stage.advance(Duration::from_secs(600)).await;
+    let status = stage.rival.status().await.expect("the queue holds messages");
+    assert_eq!((status.depth, status.due, status.oldest, status.seems_unread()), (2, 0, None, false));
+    stage.advance(day - Duration::from_secs(597)).await;
+    let status = stage.rival.status().await.expect("the queue holds messages");
+    assert_eq!((status.due, status.oldest), (2, Some(Duration::from_secs(3))));
 }
 
 pub async fn a_message_that_is_put_off_keeps_its_attempts_and_its_error(stage: Stage) {
