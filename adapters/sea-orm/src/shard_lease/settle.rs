@@ -400,6 +400,9 @@ impl Store {
     }
 }
 
+/// What one statement ends: the disposition, the attempts that all had if that matters, and where they lie.
+type Alike<'a> = (&'a Disposition, Option<u32>, Vec<(i64, MessageId)>);
+
 impl<'a> Part<'a> {
     /// Notes what is about to end; false if one of the receipts is not the newest of its message, or comes twice.
     fn take_off(&mut self) -> bool {
@@ -419,8 +422,8 @@ impl<'a> Part<'a> {
 
     /// Messages that one statement can end, by disposition; where what is put off stays where it is, also by the attempts
     /// that they had when they were claimed.
-    fn alike(&self, parks: bool) -> Vec<(&'a Disposition, Option<u32>, Vec<(i64, MessageId)>)> {
-        let mut groups: Vec<(&Disposition, Option<u32>, Vec<(i64, MessageId)>)> = Vec::new();
+    fn alike(&self, parks: bool) -> Vec<Alike<'a>> {
+        let mut groups: Vec<Alike<'a>> = Vec::new();
         for Settlement { receipt, disposition } in &self.ends {
             let message = (receipt.locator.0, receipt.message);
             let most = ClaimRequest::MOST as usize;
