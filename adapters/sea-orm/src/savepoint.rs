@@ -3,7 +3,7 @@ use sea_orm::{ConnectionTrait, DbErr};
 
 use crate::{
     args::Args,
-    classify::{classify, refusal},
+    classify::{classify, is_missing_table, refusal},
     dialect::Dialect,
     identity::Identity,
     sql::text,
@@ -93,8 +93,18 @@ impl<'a, C: ConnectionTrait> Savepoint<'a, C> {
         };
         match done {
             Ok(done) => Ok(done),
-            Err(error) => Err(self.undo(error).await),
+            Err(error) => {
+                let elsewhere = is_missing_table(&error) && !self.is_ours().await;
+                let error = self.undo(error).await;
+                Err(if elsewhere { self.refused(ANOTHER_DATABASE) } else { error })
+            }
         }
+    }
+
+    /// Whether the connection leads to the outbox's own database, as far as it says.
+    async fn is_ours(&self) -> bool {
+        let found = Identity::read(self.on, self.operation, &self.store.sql).await;
+        found.is_ok_and(|found| found == Some(self.store.identity))
     }
 
     /// On a server the next savepoint of the same name takes its place, and a round trip is saved.
