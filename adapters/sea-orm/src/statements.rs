@@ -64,3 +64,42 @@ statements! {
         claim_lock, claim_mark, lease_lock, step_lock_now, now, history, probe_lock, probe_skip,
         session_cipher, session_transaction, doctor_server, doctor_columns, doctor_tables;
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{env, fs, path::Path};
+
+    use crate::sql::text;
+
+    /// What each server is sent, to be pasted into its shell; a change of a statement shows there as a difference.
+    /// With `CLAIMSTREAM_GOLDEN=write` the files are written anew.
+    #[test]
+    fn what_each_server_is_sent_stands_in_the_golden_files() {
+        for dialect in ["mysql", "sqlite"] {
+            let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("golden/{dialect}.sql"));
+            let sent = sent(dialect);
+            if env::var("CLAIMSTREAM_GOLDEN").is_ok_and(|wish| wish == "write") {
+                fs::write(&golden, &sent).unwrap();
+            }
+            let known = fs::read_to_string(&golden).unwrap();
+            for (sent, known) in sent.split("\n\n").zip(known.split("\n\n")) {
+                assert_eq!(sent, known, "{dialect}: CLAIMSTREAM_GOLDEN=write writes what is sent now");
+            }
+            assert_eq!(sent.len(), known.len(), "{dialect}: a statement has come or gone");
+        }
+    }
+
+    fn sent(dialect: &str) -> String {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/sql").join(dialect);
+        let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        files.sort();
+        let blocks = files.iter().filter_map(|file| {
+            let name = file.file_stem().unwrap().to_str().unwrap();
+            let of_schema =
+                name.starts_with("schema_") && !["schema_version", "schema_applied"].contains(&name);
+            let text = text(&fs::read_to_string(file).unwrap());
+            (!of_schema).then(|| format!("-- {name}\n{};\n", text.trim_end_matches(';')))
+        });
+        blocks.collect::<Vec<_>>().join("\n")
+    }
+}
