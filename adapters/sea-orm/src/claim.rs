@@ -144,7 +144,8 @@ impl<'a, C: Singly> Claiming<'a, C> {
         }
         while self.taken < self.request.limit {
             match lanes.next_hot(&queue, &self.visited) {
-                Some(shard) => self.visit(shard).await?,
+                // Boxed: nested deeper, the optimised build meets the compiler's limit on layouts.
+                Some(shard) => Box::pin(self.visit(shard)).await?,
                 None if looked || self.taken > 0 => break,
                 None => {
                     self.look().await?;
