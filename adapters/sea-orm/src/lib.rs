@@ -8,79 +8,41 @@
 //! Every statement is a file that a DBA can read: see [`statements`].
 #![forbid(unsafe_code)]
 
-mod answers;
-mod args;
-#[cfg(feature = "mysql")]
-mod berth;
-mod body;
-mod caller_commit;
-mod callers;
+mod caller_transactions;
 mod claim;
-mod classify;
-mod clock;
-mod connecting;
+mod database;
 mod dead_letters;
-mod dialect;
 mod doctor;
-mod doctor_queues;
-mod doctor_rights;
 mod enqueue;
-mod enqueue_statements;
 mod failover;
-mod gather;
-mod given_pool;
-mod group;
-mod held;
-mod identity;
-mod introductions;
-mod lanes;
-mod lateness;
-mod link;
-mod lock;
+mod locks;
+mod messages;
 mod notifications;
-mod observe;
-mod order;
-mod outage;
 mod outbox;
-mod packet;
-mod pool;
-mod probe;
-mod saga;
-mod savepoint;
-mod schema;
+mod queues;
 mod settle;
-mod settle_at_once;
-mod settle_renew;
-mod shard_lease;
 mod sql;
-#[cfg(any(feature = "mysql", feature = "sqlite"))]
-mod sqlx_connection;
 mod statements;
-mod step_ledger;
+mod steps;
 mod strategy;
 mod sweep;
-mod take_back;
-mod takings;
-mod transaction;
-mod twins;
-mod unit;
-mod weights;
 
-pub use classify::store_error;
-pub use clock::FrozenClock;
-pub use dialect::Dialect;
-pub use doctor::{Finding, Severity};
-pub use enqueue_statements::EnqueueStatements;
-pub use order::Order;
-pub use outbox::{OpenOptions, SeaOrmOutbox};
-pub use pool::HardenedPool;
-pub use probe::SkipLocked;
-pub use schema::schema;
 #[cfg(feature = "mysql")]
-pub use sqlx_connection::SqlxMySql;
+pub use database::sqlx_connection::SqlxMySql;
 #[cfg(feature = "sqlite")]
-pub use sqlx_connection::SqlxSqlite;
+pub use database::sqlx_connection::SqlxSqlite;
+pub use database::transaction::TransactionWork;
+pub use database::{classify::store_error, clock::FrozenClock, dialect::Dialect, pool::HardenedPool};
+pub use doctor::checks::{Finding, Severity};
+pub use enqueue::statements::EnqueueStatements;
+pub use outbox::{
+    handle::{OpenOptions, SeaOrmOutbox},
+    schema::schema,
+};
 pub use statements::statements;
-pub use strategy::{Strategy, StrategyChoice};
+pub use strategy::{
+    choice::{Strategy, StrategyChoice},
+    order::Order,
+    probe::SkipLocked,
+};
 pub use sweep::{LagGauge, Swept};
-pub use transaction::TransactionWork;

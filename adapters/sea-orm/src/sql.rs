@@ -1,6 +1,6 @@
 use sea_orm::{Statement, Value};
 
-use crate::{args::Args, dialect::Dialect};
+use crate::database::{args::Args, dialect::Dialect};
 
 /// A statement kept as a file, with `:name` where an argument goes.
 ///

@@ -1,4 +1,4 @@
-use crate::{dialect::Dialect, sql::Sql};
+use crate::{database::dialect::Dialect, sql::Sql};
 
 macro_rules! statements {
     (both: $($both:ident),* ; mysql: $($mysql:ident),* $(;)?) => {

@@ -77,7 +77,7 @@ const UNDER_A_LEASE: [&str; 6] =
 /// The one Rust file that writes SQL: the script it prints for people who own their schema ends with a statement that
 /// carries the version.
 fn is_script_writer(file: &File) -> bool {
-    file.path == "adapters/sea-orm/src/schema.rs"
+    file.path == "adapters/sea-orm/src/outbox/schema.rs"
 }
 
 const BEGINNINGS: [(&str, &str); 10] = [

@@ -6,12 +6,14 @@ use uuid::Uuid;
 
 use super::{SWEEP, window::Window};
 use crate::{
-    args::bytes,
-    classify::classify,
-    dialect::Dialect,
+    database::{
+        args::bytes,
+        classify::classify,
+        dialect::Dialect,
+        transaction::Transaction,
+        unit::{Row, Store, rows, run},
+    },
     sql::Sql,
-    transaction::Transaction,
-    unit::{Row, Store, rows, run},
 };
 
 /// How many live messages one statement reads.

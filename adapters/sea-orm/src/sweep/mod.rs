@@ -16,7 +16,7 @@ use claimstream_ports::StoreError;
 use self::round::Round;
 pub use self::strain::LagGauge;
 pub(crate) use self::upkeep::Upkeep;
-use crate::outbox::SeaOrmOutbox;
+use crate::outbox::handle::SeaOrmOutbox;
 
 const SWEEP: &str = "sweep";
 

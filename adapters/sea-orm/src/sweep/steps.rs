@@ -6,10 +6,12 @@ use sea_orm::{ConnectionTrait, Value};
 
 use super::{SWEEP, round::Round};
 use crate::{
-    clock::micros,
-    outbox::SeaOrmOutbox,
-    transaction::Transaction,
-    unit::{Row, Store, rows, run},
+    database::{
+        clock::micros,
+        transaction::Transaction,
+        unit::{Row, Store, rows, run},
+    },
+    outbox::handle::SeaOrmOutbox,
 };
 
 /// A [sweep](SeaOrmOutbox::sweep) does this as well.

@@ -3,7 +3,7 @@ use std::{fmt, sync::Arc, time::Duration};
 use claimstream_domain::Strain;
 use claimstream_ports::StoreError;
 
-use crate::{
+use crate::database::{
     args::Args,
     dialect::Dialect,
     unit::{Store, rows},

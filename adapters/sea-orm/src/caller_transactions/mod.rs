@@ -1,0 +1,3 @@
+pub(crate) mod commit;
+pub(crate) mod identity;
+pub(crate) mod savepoint;

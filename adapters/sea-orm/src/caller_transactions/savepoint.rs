@@ -1,0 +1,169 @@
+use claimstream_ports::{StoreError, StoreErrorKind};
+use sea_orm::{ConnectionTrait, DbErr};
+
+use crate::{
+    caller_transactions::identity::Identity,
+    database::{
+        args::Args,
+        classify::{classify, is_missing_table, refusal},
+        dialect::Dialect,
+        unit::{Row, Store, rows},
+    },
+    sql::text,
+};
+
+/// A point in a caller's transaction that a call goes back to if it fails.
+///
+/// A body without its queue entry would make every repeat of the call a duplicate of a message that nobody gets. The
+/// caller may commit after a failure, because a lock wait or a killed statement leaves the transaction open; so whatever
+/// the call has written is taken back before the failure is told. That costs one short round trip; deciding by what is
+/// left in other tables cannot work, because a settled message leaves nothing there.
+///
+/// To set it proves, in the same packet, that the connection is in a transaction and leads to the outbox's own database. A
+/// handle does not show it: a deadlock ends the transaction on the server alone, later statements commit themselves, and
+/// the handle's commit answers Ok.
+pub(crate) struct Savepoint<'a, C> {
+    store: &'a Store,
+    on: &'a C,
+    operation: &'static str,
+}
+
+/// The statements were refused because the transaction, and its savepoints, are gone.
+pub(crate) const NO_SAVEPOINT: u32 = 1305;
+/// The proof's sum is out of range.
+pub(crate) const NOT_PROVEN: u32 = 1690;
+/// The database has none of the tables.
+const NO_TABLE: u32 = 1146;
+/// SQLite's answer to what makes no sense where it is said.
+pub(crate) const SQLITE_ERROR: u32 = 1;
+
+impl<'a, C: ConnectionTrait> Savepoint<'a, C> {
+    /// Sets it on a connection that proves to be in a transaction on the outbox's own database, and refuses any other.
+    pub(crate) async fn set(
+        store: &'a Store,
+        on: &'a C,
+        operation: &'static str,
+    ) -> Result<Self, StoreError> {
+        let savepoint = Self { store, on, operation };
+        match store.dialect {
+            Dialect::MySql => savepoint.set_on_server().await?,
+            Dialect::Sqlite => savepoint.set_in_file().await?,
+        }
+        Ok(savepoint)
+    }
+
+    async fn set_on_server(&self) -> Result<(), StoreError> {
+        let Err(error) = self.on.execute_unprepared(&self.store.identity.proof()).await else {
+            return Ok(());
+        };
+        match refusal(&error) {
+            Some(NO_SAVEPOINT) => Err(self.refused(NO_TRANSACTION)),
+            Some(NO_TABLE) => Err(self.refused(ANOTHER_DATABASE)),
+            Some(NOT_PROVEN) => Err(self.not_proven().await),
+            _ => Err(classify(self.operation, error)),
+        }
+    }
+
+    /// Why a sum was out of range. Asking touches no table: on MariaDB 10.5 that would begin the next transaction.
+    async fn not_proven(&self) -> StoreError {
+        let asked = self.store.sql.session_transaction.bind(&Args::new());
+        match rows(self.on, self.operation, asked).await.and_then(|rows| session(&rows)) {
+            Ok((0, _)) => self.refused(NO_AUTOCOMMIT),
+            Ok((_, 0)) => self.refused(NO_TRANSACTION),
+            Ok(_) => self.refused(ANOTHER_DATABASE),
+            Err(error) => error,
+        }
+    }
+
+    /// The proof works where there is no transaction, and is refused, having done nothing, where there is one. Whose
+    /// database it is, is read when the call has written: a transaction that reads first may be refused to write.
+    async fn set_in_file(&self) -> Result<(), StoreError> {
+        match self.execute(&self.store.sql.savepoint_proof.bind(&Args::new()).sql).await {
+            Ok(()) => Err(self.refused(NO_TRANSACTION)),
+            Err(error) if refusal(&error) == Some(SQLITE_ERROR) => {
+                self.send(&text(include_str!("../sql/sqlite/savepoint_set.sql"))).await
+            }
+            Err(error) => Err(classify(self.operation, error)),
+        }
+    }
+
+    /// Keeps what was written since if `done` is well, and takes it back otherwise.
+    pub(crate) async fn end<T>(self, done: Result<T, StoreError>) -> Result<T, StoreError> {
+        let done = match done {
+            Ok(done) => self.release().await.map(|()| done),
+            failed => failed,
+        };
+        match done {
+            Ok(done) => Ok(done),
+            Err(error) => {
+                let elsewhere = is_missing_table(&error) && !self.is_ours().await;
+                let error = self.undo(error).await;
+                Err(if elsewhere { self.refused(ANOTHER_DATABASE) } else { error })
+            }
+        }
+    }
+
+    /// Whether the connection leads to the outbox's own database, as far as it says.
+    async fn is_ours(&self) -> bool {
+        let found = Identity::read(self.on, self.operation, &self.store.sql).await;
+        found.is_ok_and(|found| found == Some(self.store.identity))
+    }
+
+    /// On a server the next savepoint of the same name takes its place, and a round trip is saved.
+    async fn release(&self) -> Result<(), StoreError> {
+        if self.store.dialect == Dialect::MySql {
+            return Ok(());
+        }
+        if Identity::read(self.on, self.operation, &self.store.sql).await? != Some(self.store.identity) {
+            return Err(self.refused(ANOTHER_DATABASE));
+        }
+        self.send(&text(include_str!("../sql/sqlite/savepoint_release.sql"))).await
+    }
+
+    /// Takes back what was written. Where there is nothing to go back to, the failure has ended the whole transaction, and
+    /// the caller must know: the handle looks as before.
+    async fn undo(&self, error: StoreError) -> StoreError {
+        let gone = match self.store.dialect {
+            Dialect::MySql => NO_SAVEPOINT,
+            Dialect::Sqlite => SQLITE_ERROR,
+        };
+        match self.execute(&self.store.sql.savepoint_undo.bind(&Args::new()).sql).await {
+            Err(nowhere) if refusal(&nowhere) == Some(gone) => rolled_back(error),
+            _ => error,
+        }
+    }
+
+    async fn send(&self, text: &str) -> Result<(), StoreError> {
+        self.execute(text).await.map_err(|e| classify(self.operation, e))
+    }
+
+    async fn execute(&self, text: &str) -> Result<(), DbErr> {
+        self.on.execute_unprepared(text).await.map(|_| ())
+    }
+
+    fn refused(&self, why: &'static str) -> StoreError {
+        StoreError::new(StoreErrorKind::Unsupported, self.operation, why)
+    }
+}
+
+const NO_TRANSACTION: &str = "the connection is not in a transaction: none was begun, or it has ended since, as by a \
+                              deadlock or a statement that commits by itself; roll back, begin a new one and repeat \
+                              everything in it; without business data, use enqueue_now";
+const NO_AUTOCOMMIT: &str = "autocommit is off on this connection, so a transaction that a deadlock has ended cannot be \
+                             told from the next one; SET autocommit = 1 and begin transactions explicitly";
+const ANOTHER_DATABASE: &str =
+    "the connection does not lead to this outbox's own database; use a connection to that one";
+
+/// Whether autocommit is on, and whether a transaction is open as far as the server tells.
+fn session(rows: &[Row]) -> Result<(i64, i64), StoreError> {
+    rows.first().map_or(Ok((1, 1)), |row| Ok((row.int(0)?, row.int(1)?)))
+}
+
+/// The kind stays: where it is `Transient`, the transaction as a whole can be repeated.
+fn rolled_back(error: StoreError) -> StoreError {
+    let cause = error.get_ref();
+    let why = format!(
+        "the database has rolled back the whole transaction; begin a new one and repeat everything in it: {cause}"
+    );
+    StoreError::new(error.kind(), error.operation(), why)
+}

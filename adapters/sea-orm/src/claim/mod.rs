@@ -1,0 +1,4 @@
+pub(crate) mod announcements;
+pub(crate) mod known_shards;
+pub(crate) mod rows;
+pub(crate) mod weights;

@@ -1,0 +1,227 @@
+use std::{
+    collections::VecDeque,
+    error::Error,
+    fmt,
+    future::Future,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use claimstream_ports::{StoreError, StoreErrorKind};
+use tokio::sync::oneshot;
+
+use crate::database::unit::Store;
+
+/// Joins writes that are asked for while one is under way into the next one, so that many callers share a commit.
+///
+/// The first call writes at once; nobody ever waits for a timer. All who share a write get its answer.
+pub(crate) struct Gather<T, A = ()> {
+    state: Mutex<State<T, A>>,
+}
+
+struct State<T, A> {
+    writing: bool,
+    waiting: VecDeque<(Vec<T>, Reply<A>)>,
+}
+
+type Reply<A> = oneshot::Sender<Result<A, Arc<StoreError>>>;
+
+impl<T, A> Default for Gather<T, A> {
+    fn default() -> Self {
+        Self { state: Mutex::new(State { writing: false, waiting: VecDeque::new() }) }
+    }
+}
+
+impl<T, A: Clone> Gather<T, A> {
+    /// The most items of one write, unless one call alone has more.
+    const MOST: usize = 500;
+
+    /// Has `items` written, alone or with others, and waits until they are.
+    ///
+    /// `start` is called if nobody is writing; it must see to it that [`drain`](Self::drain) runs to its end.
+    pub(crate) async fn write(
+        &self,
+        operation: &'static str,
+        items: Vec<T>,
+        start: impl FnOnce(),
+    ) -> Result<A, StoreError> {
+        let (reply, answer) = oneshot::channel();
+        let first = {
+            let mut state = self.lock();
+            state.waiting.push_back((items, reply));
+            !std::mem::replace(&mut state.writing, true)
+        };
+        if first {
+            start();
+        }
+        match answer.await {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(error)) => Err(StoreError::new(error.kind(), operation, Told(error))),
+            Err(lost) => Err(StoreError::new(StoreErrorKind::Unavailable, operation, lost)),
+        }
+    }
+
+    /// Writes what waits, again and again, until nothing does.
+    pub(crate) async fn drain<W: Future<Output = Result<A, StoreError>>>(&self, write: impl Fn(Vec<T>) -> W) {
+        let unfinished = Unfinished(self);
+        while let Some((items, replies)) = self.next() {
+            let written = write(items).await.map_err(Arc::new);
+            for reply in replies {
+                // Whoever does not wait any more does not need the answer.
+                let _ = reply.send(written.clone());
+            }
+        }
+        // From here on the next caller may already be writing.
+        std::mem::forget(unfinished);
+    }
+
+    fn next(&self) -> Option<(Vec<T>, Vec<Reply<A>>)> {
+        let mut state = self.lock();
+        let (mut items, mut replies) = (Vec::new(), Vec::new());
+        let fits = |items: &Vec<T>, more: &Vec<T>| items.is_empty() || items.len() + more.len() <= Self::MOST;
+        while let Some((more, reply)) = state.waiting.pop_front_if(|(more, _)| fits(&items, more)) {
+            items.extend(more);
+            replies.push(reply);
+        }
+        if replies.is_empty() {
+            state.writing = false;
+            return None;
+        }
+        Some((items, replies))
+    }
+}
+
+impl<T, A> Gather<T, A> {
+    fn lock(&self) -> MutexGuard<'_, State<T, A>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Store {
+    /// Has `items` written by `work`, together with what others hand in meanwhile; each write is a unit of work of its own.
+    pub(crate) async fn gathered<T, A, W>(
+        self: &Arc<Self>,
+        operation: &'static str,
+        gather: &Arc<Gather<T, A>>,
+        items: Vec<T>,
+        work: impl Fn(Arc<Self>, Vec<T>) -> W + Send + Sync + 'static,
+    ) -> Result<A, StoreError>
+    where
+        T: Send + 'static,
+        A: Clone + Send + Sync + 'static,
+        W: Future<Output = Result<A, StoreError>> + Send + 'static,
+    {
+        let start = || {
+            let (store, gather) = (Arc::clone(self), Arc::clone(gather));
+            self.runtime.spawn(async move {
+                gather.drain(|all| store.detached(operation, work(Arc::clone(&store), all))).await;
+            });
+        };
+        gather.write(operation, items, start).await
+    }
+}
+
+/// The source of an error that all who shared a write are told.
+#[derive(Debug)]
+struct Told(Arc<StoreError>);
+
+impl fmt::Display for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self.0.get_ref(), f)
+    }
+}
+
+impl Error for Told {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.0.get_ref().source()
+    }
+}
+
+/// Tells those who wait, and lets the next caller begin, when a drain was broken off by a panic or with its runtime.
+struct Unfinished<'a, T, A>(&'a Gather<T, A>);
+
+impl<T, A> Drop for Unfinished<'_, T, A> {
+    fn drop(&mut self) {
+        let mut state = self.0.lock();
+        state.waiting.clear();
+        state.writing = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_drain_that_is_broken_off_holds_up_nobody() {
+        let gather = Arc::new(Gather::default());
+        let begin = |writes: bool| {
+            let gather = gather.clone();
+            async move {
+                let drain = gather.clone();
+                let start = || {
+                    let write = move |_: Vec<u8>| async move {
+                        assert!(writes, "broken off");
+                        Ok(())
+                    };
+                    tokio::spawn(async move { drain.drain(write).await });
+                };
+                gather.write("test", vec![1], start).await
+            }
+        };
+        let error = begin(false).await.unwrap_err();
+        assert_eq!(error.kind(), StoreErrorKind::Unavailable);
+        assert!(begin(true).await.is_ok());
+    }
+
+    #[test]
+    fn all_are_told_the_error_as_it_was() {
+        let cause = std::io::Error::other(std::fmt::Error);
+        let error = Arc::new(StoreError::new(StoreErrorKind::Transient, "test", cause));
+        let told = StoreError::new(error.kind(), "test", Told(Arc::clone(&error)));
+        assert_eq!(told.to_string(), error.to_string());
+        let chain = |error: &StoreError| {
+            std::iter::successors(error.get_ref().source(), |&e| e.source())
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(chain(&told), chain(&error));
+    }
+
+    #[tokio::test]
+    async fn who_comes_while_a_write_is_under_way_shares_the_next_one() {
+        let gather = Arc::new(Gather::<u32, usize>::default());
+        let (go, gone) = oneshot::channel();
+        let first = {
+            let drain = Arc::clone(&gather);
+            let start = move || {
+                let gone = tokio::sync::Mutex::new(Some(gone));
+                tokio::spawn(async move {
+                    let write = async |items: Vec<u32>| {
+                        if let Some(gone) = gone.lock().await.take() {
+                            let _ = gone.await;
+                        }
+                        Ok(items.len())
+                    };
+                    drain.drain(write).await;
+                });
+            };
+            let gather = Arc::clone(&gather);
+            tokio::spawn(async move { gather.write("test", vec![1], start).await })
+        };
+        tokio::task::yield_now().await;
+        let later = [vec![2], vec![3; 499], vec![4], vec![5; 501]].map(|items| {
+            let gather = Arc::clone(&gather);
+            tokio::spawn(
+                async move { gather.write("test", items, || unreachable!("one is under way")).await },
+            )
+        });
+        tokio::task::yield_now().await;
+        go.send(()).expect("it waits");
+        assert_eq!(first.await.expect("no panic").expect("written"), 1);
+        let mut shared = Vec::new();
+        for one in later {
+            shared.push(one.await.expect("no panic").expect("written"));
+        }
+        assert_eq!(shared, [500, 500, 1, 501]);
+    }
+}

@@ -1,0 +1,174 @@
+use std::time::Duration;
+
+use claimstream_ports::{StoreError, StoreErrorKind};
+#[cfg(feature = "mysql")]
+use sea_orm::DbBackend;
+use sea_orm::{DatabaseConnection, DbErr, sqlx};
+
+use crate::database::{
+    classify::{classify, is_pool_timeout, lacks_tls, refusal, sqlx_error},
+    dialect::Dialect,
+};
+
+/// Refuses a URL of a server that names no database: there every statement would fail.
+pub(crate) fn names_a_database(url: &str, dialect: Dialect) -> Result<(), String> {
+    #[cfg(feature = "mysql")]
+    if dialect == Dialect::MySql
+        && let Ok(options) = url.parse::<sqlx::mysql::MySqlConnectOptions>()
+        && options.get_database().is_none()
+    {
+        return Err("the database URL names no database; write it like \
+                    mysql://user:password@host:3306/database"
+            .into());
+    }
+    let _ = (url, dialect);
+    Ok(())
+}
+
+/// Why a pool could not be opened, with the setting that would help.
+pub(crate) async fn refused(url: &str, dialect: Dialect, waited: Duration, error: DbErr) -> StoreError {
+    #[cfg(feature = "mysql")]
+    if is_pool_timeout(&error)
+        && dialect == Dialect::MySql
+        && let Ok(options) = url.parse::<sqlx::mysql::MySqlConnectOptions>()
+    {
+        return no_connection("open", &options, waited).await;
+    }
+    #[cfg(feature = "sqlite")]
+    if dialect == Dialect::Sqlite
+        && refusal(&error).is_some_and(|code| code & 0xff == SQLITE_CANTOPEN)
+        && let Ok(options) = url.parse::<sqlx::sqlite::SqliteConnectOptions>()
+    {
+        let why = format!(
+            "cannot open the database file {}; its folder must exist, and the file and the folder must be writable",
+            options.get_filename().display()
+        );
+        return StoreError::new(StoreErrorKind::Misconfigured, "open", why);
+    }
+    let _ = (url, dialect, waited);
+    advised(classify("open", error))
+}
+
+/// The file or its folder is not there or not to be opened. Later, while the database is open, it may pass.
+#[cfg(feature = "sqlite")]
+const SQLITE_CANTOPEN: u32 = 14;
+
+/// The same error; where a pool has only said that its time ran out, the reason for that.
+///
+/// Neither pool of an outbox can be told from the error, so both settings are named.
+pub(crate) async fn explained(db: &DatabaseConnection, error: StoreError) -> StoreError {
+    #[cfg(feature = "mysql")]
+    if error.get_ref().downcast_ref::<DbErr>().is_some_and(is_pool_timeout)
+        && db.get_database_backend() == DbBackend::MySql
+    {
+        let pool = db.get_mysql_connection_pool();
+        let (options, waited) = (pool.connect_options(), pool.options().get_acquire_timeout());
+        return no_connection(error.operation(), &options, waited).await;
+    }
+    let _ = db;
+    error
+}
+
+/// Asks without the pool.
+#[cfg(feature = "mysql")]
+async fn no_connection(
+    operation: &'static str,
+    options: &sqlx::mysql::MySqlConnectOptions,
+    waited: Duration,
+) -> StoreError {
+    use sea_orm::{RuntimeErr, sqlx::ConnectOptions};
+    const PATIENCE: Duration = Duration::from_secs(2);
+    let place = format!("{}:{}", options.get_host(), options.get_port());
+    let unavailable = |why: String| StoreError::new(StoreErrorKind::Unavailable, operation, why);
+    match tokio::time::timeout(PATIENCE, options.connect()).await {
+        Ok(Ok(_)) => unavailable(format!(
+            "no connection within {waited:?}: all are in use; allow more with max_connections for callers, and with \
+             relay_connections for claims, renewals and settlements"
+        )),
+        Ok(Err(sqlx::Error::Io(why))) => {
+            unavailable(format!("no connection to {place} within {waited:?}: {why}"))
+        }
+        Ok(Err(why)) => advised(classify(operation, DbErr::Conn(RuntimeErr::SqlxError(why.into())))),
+        Err(_) => unavailable(format!("no connection to {place} within {waited:?}: it does not answer")),
+    }
+}
+
+/// The error of a connection with the setting that would help, if it is known.
+fn advised(error: StoreError) -> StoreError {
+    let met = error.get_ref().downcast_ref::<DbErr>().and_then(sqlx_error);
+    let (said, advice) = match met {
+        Some(sqlx::Error::Database(refused)) => match advice(refused.as_ref()) {
+            Some(advice) => (refused.to_string(), advice),
+            None => return error,
+        },
+        Some(lacking) if lacks_tls(lacking) => (
+            "the database URL asks for TLS".to_owned(),
+            "switch on the feature `tls` of claimstream-sea-orm, or set ssl-mode=disabled in the URL",
+        ),
+        // In the driver's words: enable its feature, which nobody needs who has TLS.
+        Some(sqlx::Error::Configuration(why)) if why.to_string().contains("RSA auth") => (
+            "the server takes this password over TLS only".to_owned(),
+            "set ssl-mode=required in the database URL, with the feature `tls` of claimstream-sea-orm",
+        ),
+        _ => return error,
+    };
+    StoreError::new(error.kind(), error.operation(), format!("{said}; {advice}"))
+}
+
+#[cfg(feature = "mysql")]
+fn advice(refused: &dyn sqlx::error::DatabaseError) -> Option<&'static str> {
+    Some(match refused.try_downcast_ref::<sqlx::mysql::MySqlDatabaseError>()?.number() {
+        1045 | 1698 => "check the user and the password of the database URL",
+        1049 => "make that database, or name another one in the database URL",
+        1044 | 1142 | 1143 | 1227 => {
+            "grant the user of the database URL the rights on this database that docs/rights.md lists"
+        }
+        1130 => "let this host in on the server, or connect from another one",
+        3159 => "set ssl-mode=required in the database URL, with the feature `tls` of claimstream-sea-orm",
+        _ => return None,
+    })
+}
+
+#[cfg(not(feature = "mysql"))]
+fn advice(_: &dyn sqlx::error::DatabaseError) -> Option<&'static str> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use sea_orm::RuntimeErr;
+
+    use super::*;
+
+    #[test]
+    fn tls_that_was_not_built_in_names_the_feature() {
+        let why = "TLS upgrade required by connect options but SQLx was built without TLS support enabled";
+        let error = DbErr::Conn(RuntimeErr::SqlxError(sqlx::Error::Tls(why.into()).into()));
+        let told = advised(classify("open", error));
+        assert_eq!(told.kind(), StoreErrorKind::Misconfigured);
+        assert!(told.to_string().contains("feature `tls`") && !told.to_string().contains("SQLx"), "{told}");
+    }
+
+    #[test]
+    fn a_password_that_wants_tls_names_the_feature() {
+        let why = "RSA auth backend disabled; enable feature `mysql-rsa`, or use TLS.";
+        let error = DbErr::Conn(RuntimeErr::SqlxError(sqlx::Error::Configuration(why.into()).into()));
+        let told = advised(classify("open", error));
+        assert_eq!(told.kind(), StoreErrorKind::Misconfigured);
+        assert!(
+            told.to_string().contains("ssl-mode=required") && !told.to_string().contains("RSA"),
+            "{told}"
+        );
+    }
+
+    #[test]
+    #[cfg(feature = "mysql")]
+    fn a_url_of_a_server_names_a_database() {
+        let named = |url| names_a_database(url, Dialect::MySql);
+        assert!(named("mysql://me@host/shop").is_ok());
+        for url in ["mysql://me:secret@host", "mysql://me:secret@host/"] {
+            let why = named(url).unwrap_err();
+            assert!(why.contains("names no database") && !why.contains("secret"), "{why}");
+        }
+    }
+}

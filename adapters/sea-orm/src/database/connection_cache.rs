@@ -1,0 +1,138 @@
+use std::{
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use sea_orm::sqlx::{MySql, pool::PoolConnection};
+use tokio::runtime::Handle;
+
+use crate::database::{held::Commits, outage::Outage};
+
+/// Connections that claims and settlements keep at hand: every return to the pool costs two round trips.
+///
+/// Only one whose statements were all answered well, and that is in no transaction, is kept. One that nobody has asked for
+/// in the last seconds goes back to the pool, as does one from before an outage. Nobody is passed by for long who waits at
+/// the pool: while one of those waits who might be served from here, all go back, and as long as the pool has none left, one
+/// goes back now and then for those who are not seen from here.
+pub(crate) struct Berth {
+    quay: Arc<Quay>,
+    most: usize,
+    /// How many are known to wait for a connection of the pool; meanwhile nothing is kept.
+    wanted: AtomicUsize,
+}
+
+/// Somebody waits for a connection of the pool.
+pub(crate) struct Wanted<'a>(&'a Berth);
+
+impl Drop for Wanted<'_> {
+    fn drop(&mut self) {
+        self.0.wanted.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[derive(Default)]
+struct Quay(Mutex<Moorings>);
+
+#[derive(Default)]
+struct Moorings {
+    moored: Vec<Moored>,
+    /// When one went back for the last time because the pool had none left.
+    spared: Option<Instant>,
+    /// Whether a task looks after what is moored.
+    tended: bool,
+}
+
+struct Moored {
+    connection: PoolConnection<MySql>,
+    commits: Commits,
+    since: Instant,
+}
+
+impl Berth {
+    /// Below this many connections the pool has none to spare.
+    const LEAST_POOL: u32 = 4;
+    const FRESH_FOR: Duration = Duration::from_secs(2);
+    /// How long whoever is not seen from here may be passed by.
+    const SPARES_EVERY: Duration = Duration::from_millis(50);
+
+    /// Keeps no more than half of a pool's connections.
+    pub(crate) fn beside_pool_of(max_connections: u32) -> Self {
+        let most = if max_connections < Self::LEAST_POOL { 0 } else { max_connections as usize / 2 };
+        Self { quay: Arc::default(), most, wanted: AtomicUsize::default() }
+    }
+
+    /// For an outbox whose connections have to pass through the pool each time.
+    pub(crate) fn closed() -> Self {
+        Self { quay: Arc::default(), most: 0, wanted: AtomicUsize::default() }
+    }
+
+    /// To be held while somebody waits for a connection of the pool.
+    pub(crate) fn wanted(&self) -> Wanted<'_> {
+        self.wanted.fetch_add(1, Ordering::Relaxed);
+        Wanted(self)
+    }
+
+    /// The newest connection at hand, rather one that commits so, and how it does commit.
+    pub(crate) fn leave(
+        &self,
+        commits: Commits,
+        outage: &Outage,
+    ) -> Option<(PoolConnection<MySql>, Commits)> {
+        let mut moorings = self.quay.moorings();
+        let newest = moorings.moored.iter().rposition(|moored| moored.commits == commits);
+        let newest = newest.or(moorings.moored.len().checked_sub(1))?;
+        let newest = moorings.moored.remove(newest);
+        outage.trusts(newest.since.elapsed()).then_some((newest.connection, newest.commits))
+    }
+
+    /// Keeps a connection; if there are enough already, or somebody waits for one, it goes back to the pool. `used_up` says
+    /// that the pool has none left.
+    pub(crate) fn moor(
+        &self,
+        connection: PoolConnection<MySql>,
+        commits: Commits,
+        used_up: bool,
+        runtime: &Handle,
+    ) {
+        let mut moorings = self.quay.moorings();
+        if moorings.moored.len() >= self.most || self.wanted.load(Ordering::Relaxed) > 0 {
+            return;
+        }
+        if used_up && moorings.spared.is_none_or(|at| at.elapsed() >= Self::SPARES_EVERY) {
+            moorings.spared = Some(Instant::now());
+            return;
+        }
+        moorings.moored.push(Moored { connection, commits, since: Instant::now() });
+        if !std::mem::replace(&mut moorings.tended, true) {
+            runtime.spawn(tend(Arc::downgrade(&self.quay)));
+        }
+    }
+
+    /// Returns all to the pool.
+    pub(crate) fn clear(&self) {
+        self.quay.moorings().moored.clear();
+    }
+}
+
+impl Quay {
+    fn moorings(&self) -> MutexGuard<'_, Moorings> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Returns what nobody has asked for to the pool, as long as there is something.
+async fn tend(quay: Weak<Quay>) {
+    loop {
+        tokio::time::sleep(Berth::FRESH_FOR / 2).await;
+        let Some(quay) = quay.upgrade() else { return };
+        let mut moorings = quay.moorings();
+        moorings.moored.retain(|moored| moored.since.elapsed() < Berth::FRESH_FOR);
+        if moorings.moored.is_empty() {
+            moorings.tended = false;
+            return;
+        }
+    }
+}

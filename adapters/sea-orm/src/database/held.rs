@@ -1,0 +1,237 @@
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use async_trait::async_trait;
+use sea_orm::{
+    ConnAcquireErr, ConnectionTrait, DatabaseConnection, DbBackend, DbErr, ExecResult, QueryResult, Statement,
+};
+use tokio::sync::Mutex;
+
+use crate::database::{
+    classify::{classify, is_answer},
+    dialect::Dialect,
+    link::Link,
+    unit::{Store, in_time},
+};
+
+/// One connection for a few statements in a row, at hand or from the pool; afterwards it is at hand again.
+///
+/// After a statement that got no answer the connection goes back to the pool at once, to be closed there, and the next
+/// statement gets another one; within a transaction, or where somebody has seen to it that it is
+/// [connected](Self::connect), there is no next statement.
+pub(crate) struct Held<'a> {
+    store: &'a Store,
+    /// It is one of those that callers have.
+    beside: bool,
+    connection: Mutex<Option<Link>>,
+    commits: Commits,
+    /// There is no other connection for it.
+    alone: AtomicBool,
+    in_transaction: AtomicBool,
+    /// Something went wrong: the pool has to look at it.
+    suspicious: AtomicBool,
+}
+
+/// When a connection commits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Commits {
+    /// After every statement, as connections of the pool do.
+    Itself,
+    /// When it is told to: a transaction needs no `BEGIN`.
+    WhenTold,
+}
+
+impl<'a> Held<'a> {
+    pub(crate) fn new(store: &'a Store) -> Self {
+        Self::of(store, Commits::Itself)
+    }
+
+    /// One that saves the `BEGIN`, where the database can.
+    pub(crate) fn for_transactions(store: &'a Store) -> Self {
+        match store.dialect {
+            Dialect::MySql => Self::of(store, Commits::WhenTold),
+            Dialect::Sqlite => Self::of(store, Commits::Itself),
+        }
+    }
+
+    fn of(store: &'a Store, commits: Commits) -> Self {
+        let (connection, no) = (Mutex::default(), AtomicBool::default);
+        Self {
+            store,
+            beside: false,
+            connection,
+            commits,
+            alone: no(),
+            in_transaction: no(),
+            suspicious: no(),
+        }
+    }
+
+    /// A connection in a transaction.
+    #[cfg(feature = "mysql")]
+    pub(crate) async fn begin(store: &'a Store) -> Result<Self, DbErr> {
+        Self::for_transactions(store).begun().await
+    }
+
+    /// The same on a connection of those that callers have.
+    #[cfg(feature = "mysql")]
+    pub(crate) async fn begin_beside(store: &'a Store) -> Result<Self, DbErr> {
+        let mut held = Self::for_transactions(store);
+        held.beside = true;
+        held.begun().await
+    }
+
+    #[cfg(feature = "mysql")]
+    async fn begun(self) -> Result<Self, DbErr> {
+        self.connect().await?;
+        self.start().await?;
+        Ok(self)
+    }
+
+    /// Gets its connection, if it has none. Until it rests it gets no other one, so that no statement waits for one.
+    pub(crate) async fn connect(&self) -> Result<(), DbErr> {
+        let mut connection = self.connection.lock().await;
+        if connection.is_none() {
+            *connection = Some(self.find().await?);
+            self.suspicious.store(false, Ordering::Relaxed);
+        }
+        self.alone.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Begins a transaction that takes its write lock first where the database has only one.
+    pub(crate) async fn start(&self) -> Result<(), DbErr> {
+        match (self.store.dialect, self.commits) {
+            (Dialect::Sqlite, _) => self.execute_unprepared("BEGIN IMMEDIATE").await.map(drop)?,
+            (Dialect::MySql, Commits::Itself) => self.execute_unprepared("BEGIN").await.map(drop)?,
+            (Dialect::MySql, Commits::WhenTold) => {}
+        }
+        self.in_transaction.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    pub(crate) async fn end(&self, how: &'static str) -> Result<(), DbErr> {
+        self.execute_unprepared(how).await?;
+        self.in_transaction.store(false, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Undoes a transaction that went wrong; if that goes wrong too, the pool does it.
+    pub(crate) async fn undo(&self) {
+        if self.in_transaction.load(Ordering::Relaxed) {
+            let _ = in_time("roll back", self.end("ROLLBACK"), classify).await;
+        }
+    }
+
+    /// Puts the connection at hand until the next statement.
+    pub(crate) fn rest(&self) {
+        let connection = self.connection.try_lock().ok().and_then(|mut connection| connection.take());
+        let in_transaction = self.in_transaction.swap(false, Ordering::Relaxed);
+        let sound = !in_transaction && !self.suspicious.load(Ordering::Relaxed);
+        self.alone.store(false, Ordering::Relaxed);
+        #[cfg(feature = "mysql")]
+        if let (true, Some(Link::MySql(connection))) = (sound, connection) {
+            self.berth().moor(connection, self.commits, self.is_pool_used_up(), &self.store.runtime);
+        }
+        #[cfg(not(feature = "mysql"))]
+        drop((sound, connection));
+    }
+
+    async fn acquire(&self) -> Result<Link, DbErr> {
+        if let Some(connection) = self.connection.lock().await.take() {
+            return Ok(connection);
+        }
+        if self.in_transaction.load(Ordering::Relaxed) || self.alone.load(Ordering::Relaxed) {
+            return Err(DbErr::ConnectionAcquire(ConnAcquireErr::ConnectionClosed));
+        }
+        self.find().await
+    }
+
+    /// One that is at hand, or one of the pool, that commits as it should.
+    async fn find(&self) -> Result<Link, DbErr> {
+        // Noted before the look at what is at hand, so that nobody puts a connection there unseen right after it.
+        #[cfg(feature = "mysql")]
+        let wanted = self.berth().wanted();
+        #[cfg(feature = "mysql")]
+        if let Some((connection, commits)) = self.berth().leave(self.commits, &self.store.outage) {
+            drop(wanted);
+            return self.committing(Link::MySql(connection), commits).await;
+        }
+        let connection = Link::of_pool(self.db(), self.store.dialect).await?;
+        #[cfg(feature = "mysql")]
+        drop(wanted);
+        self.committing(connection, Commits::Itself).await
+    }
+
+    /// Whether somebody who asks the pool now has to wait.
+    #[cfg(feature = "mysql")]
+    fn is_pool_used_up(&self) -> bool {
+        let pool = self.db().get_mysql_connection_pool();
+        pool.num_idle() == 0 && pool.size() >= pool.options().get_max_connections()
+    }
+
+    fn db(&self) -> &DatabaseConnection {
+        if self.beside { &self.store.callers.db } else { &self.store.db }
+    }
+
+    #[cfg(feature = "mysql")]
+    fn berth(&self) -> &crate::database::connection_cache::Berth {
+        if self.beside { &self.store.callers.berth } else { &self.store.berth }
+    }
+
+    async fn committing(&self, mut connection: Link, now: Commits) -> Result<Link, DbErr> {
+        match self.commits {
+            commits if commits == now => {}
+            Commits::Itself => connection.execute_unprepared("SET autocommit = 1").await.map(drop)?,
+            Commits::WhenTold => connection.execute_unprepared("SET autocommit = 0").await.map(drop)?,
+        }
+        Ok(connection)
+    }
+
+    /// Keeps a connection whose statement was answered.
+    async fn keep<T>(&self, connection: Link, done: Result<T, DbErr>) -> Result<T, DbErr> {
+        if done.is_err() {
+            self.suspicious.store(true, Ordering::Relaxed);
+        }
+        if done.as_ref().map_or_else(is_answer, |_| true) {
+            *self.connection.lock().await = Some(connection);
+        }
+        done
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.rest();
+    }
+}
+
+#[async_trait]
+impl ConnectionTrait for Held<'_> {
+    fn get_database_backend(&self) -> DbBackend {
+        self.store.db.get_database_backend()
+    }
+
+    async fn execute_raw(&self, statement: Statement) -> Result<ExecResult, DbErr> {
+        let mut connection = self.acquire().await?;
+        let done = connection.execute_raw(statement).await;
+        self.keep(connection, done).await
+    }
+
+    async fn execute_unprepared(&self, sql: &str) -> Result<ExecResult, DbErr> {
+        let mut connection = self.acquire().await?;
+        let done = connection.execute_unprepared(sql).await;
+        self.keep(connection, done).await
+    }
+
+    async fn query_one_raw(&self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
+        let mut connection = self.acquire().await?;
+        let found = connection.query_one_raw(statement).await;
+        self.keep(connection, found).await
+    }
+
+    async fn query_all_raw(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
+        let mut connection = self.acquire().await?;
+        let found = connection.query_all_raw(statement).await;
+        self.keep(connection, found).await
+    }
+}

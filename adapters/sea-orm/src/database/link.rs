@@ -1,0 +1,104 @@
+#[cfg(feature = "mysql")]
+use sea_orm::sqlx::MySql;
+#[cfg(feature = "sqlite")]
+use sea_orm::sqlx::Sqlite;
+use sea_orm::{
+    ConnectionTrait, DatabaseConnection, DbErr, ExecResult, QueryResult, RuntimeErr, Statement,
+    sqlx::{self, ConnectOptions, pool::PoolConnection},
+};
+
+use crate::database::dialect::Dialect;
+#[cfg(feature = "mysql")]
+use crate::database::sqlx_connection::SqlxMySql;
+#[cfg(feature = "sqlite")]
+use crate::database::sqlx_connection::SqlxSqlite;
+
+/// A connection of the pool, whatever its driver.
+pub(crate) enum Link {
+    #[cfg(feature = "mysql")]
+    MySql(PoolConnection<MySql>),
+    #[cfg(feature = "sqlite")]
+    Sqlite(PoolConnection<Sqlite>),
+}
+
+/// Calls the same on the connection, whichever it is.
+macro_rules! on {
+    ($link:expr, $call:ident($argument:expr)) => {
+        match $link {
+            #[cfg(feature = "mysql")]
+            Link::MySql(connection) => SqlxMySql::new(connection).$call($argument).await,
+            #[cfg(feature = "sqlite")]
+            Link::Sqlite(connection) => SqlxSqlite::new(connection).$call($argument).await,
+            #[allow(unreachable_patterns, reason = "without a driver there is no connection")]
+            _ => Err(DbErr::Custom(NO_DRIVER.into())),
+        }
+    };
+}
+
+const NO_DRIVER: &str = "no driver of ours is built in";
+
+impl Link {
+    /// Waits for a connection of the pool.
+    pub(crate) async fn of_pool(db: &DatabaseConnection, dialect: Dialect) -> Result<Self, DbErr> {
+        match dialect {
+            #[cfg(feature = "mysql")]
+            Dialect::MySql => {
+                db.get_mysql_connection_pool().acquire().await.map(Self::MySql).map_err(refused)
+            }
+            #[cfg(feature = "sqlite")]
+            Dialect::Sqlite => {
+                db.get_sqlite_connection_pool().acquire().await.map(Self::Sqlite).map_err(refused)
+            }
+            #[allow(unreachable_patterns, reason = "a dialect whose feature is off was refused at open")]
+            _ => Err(DbErr::Custom(NO_DRIVER.into())),
+        }
+    }
+
+    pub(crate) async fn execute_raw(&mut self, statement: Statement) -> Result<ExecResult, DbErr> {
+        on!(self, execute_raw(statement))
+    }
+
+    pub(crate) async fn execute_unprepared(&mut self, sql: &str) -> Result<ExecResult, DbErr> {
+        on!(self, execute_unprepared(sql))
+    }
+
+    pub(crate) async fn query_one_raw(&mut self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
+        on!(self, query_one_raw(statement))
+    }
+
+    pub(crate) async fn query_all_raw(&mut self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
+        on!(self, query_all_raw(statement))
+    }
+}
+
+/// Asks one question on a connection that is opened for it, beside the pool, however long others keep those of the pool.
+pub(crate) async fn ask_beside_the_pool(
+    db: &DatabaseConnection,
+    dialect: Dialect,
+    question: Statement,
+) -> Result<Vec<QueryResult>, DbErr> {
+    match dialect {
+        #[cfg(feature = "mysql")]
+        Dialect::MySql => {
+            let options = db.get_mysql_connection_pool().connect_options();
+            let mut connection = options.connect().await.map_err(refused)?;
+            let answer = SqlxMySql::new(&mut connection).query_all_raw(question).await;
+            let _ = sqlx::Connection::close(connection).await;
+            answer
+        }
+        #[cfg(feature = "sqlite")]
+        Dialect::Sqlite => {
+            let options = db.get_sqlite_connection_pool().connect_options();
+            let mut connection = options.connect().await.map_err(refused)?;
+            let answer = SqlxSqlite::new(&mut connection).query_all_raw(question).await;
+            let _ = sqlx::Connection::close(connection).await;
+            answer
+        }
+        #[allow(unreachable_patterns, reason = "a dialect whose feature is off was refused at open")]
+        _ => Err(DbErr::Custom(NO_DRIVER.into())),
+    }
+}
+
+fn refused(error: sqlx::Error) -> DbErr {
+    DbErr::Conn(RuntimeErr::SqlxError(error.into()))
+}

@@ -1,0 +1,236 @@
+use std::{future::Future, marker::PhantomData, pin::Pin};
+
+use async_trait::async_trait;
+use claimstream_ports::{StoreError, StoreErrorKind, Transactions};
+use sea_orm::{
+    ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbBackend, DbErr, ExecResult, QueryResult,
+    SqliteTransactionMode, Statement, TransactionOptions, TransactionTrait,
+};
+use tracing::Instrument;
+
+use crate::{
+    database::{
+        classify::{classify, classify_commit},
+        dialect::Dialect,
+        held::Held,
+        unit::{Store, in_time},
+    },
+    outbox::handle::SeaOrmOutbox,
+};
+
+/// A transaction of a unit of work of ours; it is rolled back if it is dropped.
+///
+/// On a server it runs on a connection that is kept at hand.
+pub(crate) enum Transaction<'a> {
+    Pooled(DatabaseTransaction, PhantomData<&'a Store>),
+    #[cfg(feature = "mysql")]
+    Held(Held<'a>),
+}
+
+impl Transaction<'_> {
+    pub(crate) fn of_pool(transaction: DatabaseTransaction) -> Self {
+        Self::Pooled(transaction, PhantomData)
+    }
+}
+
+impl Store {
+    /// Begins a transaction that takes its write lock first where the database has only one.
+    pub(crate) async fn begin(&self, operation: &'static str) -> Result<Transaction<'_>, StoreError> {
+        #[cfg(feature = "mysql")]
+        if self.dialect == Dialect::MySql {
+            let begun = in_time(operation, Held::begin(self), classify).await;
+            return begun.map(Transaction::Held);
+        }
+        Ok(Transaction::of_pool(self.begin_on(&self.db, operation).await?))
+    }
+
+    /// The same for what callers ask for, on a connection of those that they have.
+    pub(crate) async fn begin_beside(&self, operation: &'static str) -> Result<Transaction<'_>, StoreError> {
+        #[cfg(feature = "mysql")]
+        if self.dialect == Dialect::MySql && !self.callers.are_given {
+            let begun = self.waiting(in_time(operation, Held::begin_beside(self), classify)).await;
+            return begun.map(Transaction::Held);
+        }
+        let begun = self.waiting(self.begin_on(&self.callers.db, operation)).await?;
+        Ok(Transaction::of_pool(begun))
+    }
+
+    /// The same for somebody else to write in and to commit.
+    ///
+    /// If all connections stay in use the error is `Transient`: the database is there, and whoever can wait may ask again.
+    pub(crate) async fn begin_for_caller(
+        &self,
+        operation: &'static str,
+    ) -> Result<DatabaseTransaction, StoreError> {
+        #[cfg(feature = "mysql")]
+        let _wanted = (self.dialect == Dialect::MySql).then(|| self.callers.wanted());
+        match self.waiting(self.begin_on(&self.callers.db, operation)).await {
+            Err(error) => Err(self.none_to_spare(operation, error).await),
+            begun => begun,
+        }
+    }
+
+    async fn begin_on(
+        &self,
+        db: &DatabaseConnection,
+        operation: &'static str,
+    ) -> Result<DatabaseTransaction, StoreError> {
+        let sqlite_transaction_mode =
+            (self.dialect == Dialect::Sqlite).then_some(SqliteTransactionMode::Immediate);
+        let options = TransactionOptions { sqlite_transaction_mode, ..Default::default() };
+        in_time(operation, db.begin_with_options(options), classify).await
+    }
+
+    /// Undoes what a transaction has written.
+    pub(crate) async fn roll_back(
+        &self,
+        operation: &'static str,
+        transaction: Transaction<'_>,
+    ) -> Result<(), StoreError> {
+        match transaction {
+            Transaction::Pooled(transaction, _) => in_time(operation, transaction.rollback(), classify).await,
+            #[cfg(feature = "mysql")]
+            Transaction::Held(held) => in_time(operation, held.end("ROLLBACK"), classify).await,
+        }
+    }
+
+    /// Begins a transaction on a connection that is ours already.
+    pub(crate) async fn begin_held(&self, operation: &'static str, on: &Held<'_>) -> Result<(), StoreError> {
+        in_time(operation, on.start(), classify).await
+    }
+
+    /// Undoes what a transaction on a connection of ours has written.
+    pub(crate) async fn roll_back_held(
+        &self,
+        operation: &'static str,
+        on: &Held<'_>,
+    ) -> Result<(), StoreError> {
+        in_time(operation, on.end("ROLLBACK"), classify).await
+    }
+
+    /// Commits on a connection of ours, like [`commit`](Self::commit).
+    pub(crate) async fn commit_held(&self, operation: &'static str, on: &Held<'_>) -> Result<(), StoreError> {
+        let committed = in_time(operation, on.end("COMMIT"), classify_commit).await;
+        committed.inspect_err(|error| self.note_trouble(error))
+    }
+
+    /// Commits; an error that leaves open whether it took effect is `Unavailable`.
+    pub(crate) async fn commit(
+        &self,
+        operation: &'static str,
+        transaction: Transaction<'_>,
+    ) -> Result<(), StoreError> {
+        let committed = match transaction {
+            Transaction::Pooled(transaction, _) => {
+                in_time(operation, transaction.commit(), classify_commit).await
+            }
+            #[cfg(feature = "mysql")]
+            Transaction::Held(held) => in_time(operation, held.end("COMMIT"), classify_commit).await,
+        };
+        committed.inspect_err(|error| self.note_trouble(error))
+    }
+}
+
+/// Only for tokio, as [`SeaOrmOutbox::begin`] says. A transaction that has ended before its commit is refused, as
+/// [`SeaOrmOutbox::commit`] says.
+#[async_trait]
+impl Transactions for SeaOrmOutbox {
+    type Tx = DatabaseTransaction;
+
+    async fn begin_tx(&self) -> Result<DatabaseTransaction, StoreError> {
+        self.begin().await
+    }
+
+    async fn commit_tx(&self, tx: DatabaseTransaction) -> Result<(), StoreError> {
+        self.commit(tx).await
+    }
+
+    async fn roll_back_tx(&self, tx: DatabaseTransaction) -> Result<(), StoreError> {
+        self.store
+            .detached("roll back", async move { in_time("roll back", tx.rollback(), classify).await })
+            .await
+    }
+}
+
+/// What is done in [`SeaOrmOutbox::transaction`].
+pub type TransactionWork<'tx, T, E> = Pin<Box<dyn Future<Output = Result<T, E>> + Send + 'tx>>;
+
+impl SeaOrmOutbox {
+    /// Does work in a transaction and commits it, all on the outbox's own runtime, so that any executor may wait for it.
+    ///
+    /// An error of the work rolls back and is handed on. It runs to its end even if the caller is cancelled. A panic of the
+    /// work rolls back and is `Unavailable`.
+    pub async fn transaction<T, E>(
+        &self,
+        work: impl for<'tx> FnOnce(&'tx DatabaseTransaction) -> TransactionWork<'tx, T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        let outbox = self.clone();
+        let whole = async move {
+            let tx = outbox.begin_tx().await?;
+            match work(&tx).await {
+                Ok(done) => {
+                    outbox.commit_tx(tx).await?;
+                    Ok(done)
+                }
+                Err(error) => {
+                    if let Err(second) = outbox.roll_back_tx(tx).await {
+                        // A connection that cannot roll back is closed, and the server rolls back.
+                        tracing::debug!(error = %second, "not rolled back");
+                    }
+                    Err(error)
+                }
+            }
+        };
+        match self.store.runtime.spawn(whole.in_current_span()).await {
+            Ok(done) => done,
+            Err(lost) => Err(StoreError::new(StoreErrorKind::Unavailable, "transaction", lost).into()),
+        }
+    }
+}
+
+#[async_trait]
+impl ConnectionTrait for Transaction<'_> {
+    fn get_database_backend(&self) -> DbBackend {
+        match self {
+            Self::Pooled(on, _) => on.get_database_backend(),
+            #[cfg(feature = "mysql")]
+            Self::Held(on) => on.get_database_backend(),
+        }
+    }
+
+    async fn execute_raw(&self, statement: Statement) -> Result<ExecResult, DbErr> {
+        match self {
+            Self::Pooled(on, _) => on.execute_raw(statement).await,
+            #[cfg(feature = "mysql")]
+            Self::Held(on) => on.execute_raw(statement).await,
+        }
+    }
+
+    async fn execute_unprepared(&self, sql: &str) -> Result<ExecResult, DbErr> {
+        match self {
+            Self::Pooled(on, _) => on.execute_unprepared(sql).await,
+            #[cfg(feature = "mysql")]
+            Self::Held(on) => on.execute_unprepared(sql).await,
+        }
+    }
+
+    async fn query_one_raw(&self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
+        match self {
+            Self::Pooled(on, _) => on.query_one_raw(statement).await,
+            #[cfg(feature = "mysql")]
+            Self::Held(on) => on.query_one_raw(statement).await,
+        }
+    }
+
+    async fn query_all_raw(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
+        match self {
+            Self::Pooled(on, _) => on.query_all_raw(statement).await,
+            #[cfg(feature = "mysql")]
+            Self::Held(on) => on.query_all_raw(statement).await,
+        }
+    }
+}

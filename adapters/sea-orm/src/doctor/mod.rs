@@ -1,0 +1,3 @@
+pub(crate) mod checks;
+pub(crate) mod queues;
+pub(crate) mod rights;

@@ -1,0 +1,47 @@
+use claimstream_domain::QueueStatus;
+use claimstream_ports::StoreError;
+
+use crate::{
+    database::unit::Store,
+    doctor::checks::{Finding, failure, good, warning},
+};
+
+impl Store {
+    /// Messages that nobody will ever claim, and queues that nobody seems to read.
+    pub(crate) async fn examine_queues(&self) -> Result<Vec<Finding>, StoreError> {
+        let queues = self.observe().await?;
+        let mut findings: Vec<Finding> =
+            queues.iter().filter(|queue| queue.stray > 0).map(|queue| self.stray(queue)).collect();
+        findings.extend(queues.iter().filter(|queue| queue.seems_unread()).map(unread));
+        if findings.is_empty() {
+            findings.push(good(
+                "queues",
+                "every message lies in a shard that is read, and no queue looks forgotten",
+            ));
+        }
+        Ok(findings)
+    }
+
+    fn stray(&self, queue: &QueueStatus) -> Finding {
+        let (name, stray, shards) = (&queue.queue, queue.stray, self.shards.get());
+        failure(
+            "queues",
+            format!(
+                "{stray} messages of queue {name} lie in shard {shards} or above, and this outbox has {shards} shards, from 0 on: \
+                 nobody claims them. They came from an outbox with more shards. Set their shard in claimstream_queue to one \
+                 below {shards}"
+            ),
+        )
+    }
+}
+
+fn unread(queue: &QueueStatus) -> Finding {
+    let (name, due, oldest) = (&queue.queue, queue.due, queue.oldest.unwrap_or_default().as_secs());
+    warning(
+        "queues",
+        format!(
+            "nobody seems to read queue {name}: {due} messages are due, the oldest for {oldest} s, and none is in hand; run a \
+             relay for it, or look why its relay is stuck"
+        ),
+    )
+}

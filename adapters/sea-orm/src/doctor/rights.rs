@@ -1,0 +1,37 @@
+use claimstream_ports::StoreErrorKind;
+use sea_orm::ConnectionTrait;
+
+use crate::{
+    database::{classify::classify, unit::Store},
+    doctor::checks::{Finding, failure, good, warning},
+    sql::text,
+};
+
+impl Store {
+    /// Whether the database user may insert, update and delete wherever the outbox does, asked by statements that change
+    /// nothing. A user who may not delete claims messages and can never settle them.
+    pub(crate) async fn examine_rights(&self) -> Finding {
+        const CHECK: &str = "rights";
+        let script = text(include_str!("../sql/mysql/doctor_rights.sql"));
+        let (mut lacking, mut unknown) = (Vec::new(), Vec::new());
+        for statement in script.split(';').map(str::trim).filter(|statement| !statement.is_empty()) {
+            let Err(error) = self.db.execute_unprepared(statement).await else { continue };
+            let error = classify(CHECK, error);
+            match error.kind() {
+                StoreErrorKind::Misconfigured => lacking.push(error.get_ref().to_string()),
+                _ => unknown.push(error.to_string()),
+            }
+        }
+        match (lacking.is_empty(), unknown.is_empty()) {
+            (true, true) => good(CHECK, "the user may insert, update and delete in all tables"),
+            (true, false) => warning(CHECK, format!("not all looked at: {}", unknown.join("; "))),
+            (false, _) => failure(
+                CHECK,
+                format!(
+                    "grant the user what docs/rights.md lists, messages get stuck without: {}",
+                    lacking.join("; ")
+                ),
+            ),
+        }
+    }
+}

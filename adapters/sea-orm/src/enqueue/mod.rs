@@ -1,0 +1,2 @@
+pub(crate) mod rows;
+pub(crate) mod statements;

@@ -1,0 +1,326 @@
+use std::collections::HashSet;
+
+use async_trait::async_trait;
+use claimstream_domain::{DedupKey, Due, Enqueued, MessageId, NewMessage, QueueName};
+use claimstream_ports::{Enqueue, StoreError, StoreErrorKind};
+use sea_orm::{ConnectionTrait, DatabaseTransaction, Statement, Value};
+use uuid::Uuid;
+
+use crate::{
+    caller_transactions::savepoint::Savepoint,
+    database::{
+        args::{Args, bytes},
+        classify::corrupt,
+        clock::micros,
+        dialect::Dialect,
+        unit::{Store, maybe, rows, run},
+    },
+    outbox::handle::SeaOrmOutbox,
+    sql::Sql,
+};
+
+const ENQUEUE: &str = "enqueue";
+
+/// How many ids one statement looks up.
+const IDS: usize = 500;
+
+/// A call that fails leaves nothing of itself in the transaction. A call that is dropped half way may leave a body without
+/// its queue entry: roll back then, as after any statement that was cut short.
+///
+/// A transaction that a deadlock has ended, or one on another outbox's database, is refused as by
+/// [`SeaOrmOutbox::enqueue_on`].
+#[async_trait]
+impl Enqueue<DatabaseTransaction> for SeaOrmOutbox {
+    async fn enqueue(
+        &self,
+        tx: &DatabaseTransaction,
+        messages: &[NewMessage],
+    ) -> Result<Vec<Enqueued>, StoreError> {
+        self.enqueue_on(tx, messages).await
+    }
+}
+
+impl SeaOrmOutbox {
+    /// Enqueues in a transaction of the caller's, on whatever runs it.
+    ///
+    /// Each call proves, in the packet that sets its savepoint, that the connection is in a transaction and leads to this
+    /// outbox's own database; anything else is refused as `Unsupported`, and nothing is enqueued.
+    ///
+    /// A deadlock ends the transaction on the server, though the handle lives on. If the call itself meets it, the error
+    /// says that the whole transaction was rolled back; if an earlier statement did, the call is refused. What was
+    /// written on the handle in between has committed itself, and no call can take it back.
+    ///
+    /// The proof shows that *a* transaction is open. It cannot tell one that the caller has begun by hand (`BEGIN` as a
+    /// statement) after the first has ended, nor on MariaDB 10.5 the one that the server begins with the next statement on a
+    /// table after a deadlock. With autocommit off the server begins transactions by itself, so such a
+    /// connection is refused.
+    pub async fn enqueue_on<C: ConnectionTrait>(
+        &self,
+        on: &C,
+        messages: &[NewMessage],
+    ) -> Result<Vec<Enqueued>, StoreError> {
+        self.store.check_backend(on, ENQUEUE)?;
+        if messages.is_empty() {
+            return Ok(Vec::new());
+        }
+        let savepoint = Savepoint::set(&self.store, on, ENQUEUE).await?;
+        savepoint.end(self.store.enqueue(on, messages).await).await
+    }
+
+    /// Enqueues in a transaction of the outbox's own, on a connection of the outbox's own, for callers that have no
+    /// business data to write with it.
+    ///
+    /// It has committed when it answers, and several calls are several transactions. It runs to its end even if the caller
+    /// is cancelled. There is no call that takes a [`sea_orm::DatabaseConnection`]: a pool is in no transaction.
+    ///
+    /// ```compile_fail,E0277
+    /// # use claimstream_ports::Enqueue;
+    /// # async fn example(outbox: claimstream_sea_orm::SeaOrmOutbox, db: sea_orm::DatabaseConnection) {
+    /// let _ = Enqueue::enqueue(&outbox, &db, &[]).await;
+    /// # }
+    /// ```
+    pub async fn enqueue_now(&self, messages: &[NewMessage]) -> Result<Vec<Enqueued>, StoreError> {
+        let (store, messages) = (self.store.clone(), messages.to_vec());
+        let work = async move {
+            store
+                .restarting_beside(ENQUEUE, || async {
+                    let transaction = store.begin_beside(ENQUEUE).await?;
+                    let enqueued = store.enqueue(&transaction, &messages).await?;
+                    store.commit(ENQUEUE, transaction).await?;
+                    Ok(enqueued)
+                })
+                .await
+        };
+        self.store.detached(ENQUEUE, work).await
+    }
+}
+
+impl Store {
+    /// Enqueues in a transaction; if it fails, the transaction must be rolled back, at least to where it was before.
+    pub(crate) async fn enqueue(
+        &self,
+        on: &impl ConnectionTrait,
+        messages: &[NewMessage],
+    ) -> Result<Vec<Enqueued>, StoreError> {
+        let rows = self.checked_rows(messages)?;
+        let ids: Vec<Uuid> = messages.iter().map(|message| message.id.uuid()).collect();
+        let (insert, lookup) = (&self.sql.enqueue_message, &self.sql.enqueue_known);
+        let mut new = self.insert_new(on, ENQUEUE, insert, lookup, &ids, &rows).await?;
+        self.reserve_keys(on, messages, &mut new).await?;
+        let claimable: Vec<Args> =
+            rows.into_iter().zip(&new).filter_map(|(row, new)| new.then_some(row)).collect();
+        for statement in self.inserts(&self.sql.enqueue_queue, &claimable) {
+            run(on, ENQUEUE, statement).await?;
+        }
+        Ok(new.into_iter().map(answer).collect())
+    }
+
+    /// Inserts rows by id and tells of each whether it was inserted; one whose id is known is left out.
+    ///
+    /// Ids are hardly ever known, so the insert decides, not a read before it. A failed insert leaves the transaction as
+    /// it was, except for a shared lock on the row it met; nothing here asks for more than that, because two that have
+    /// it and want more would wait for each other.
+    pub(crate) async fn insert_new(
+        &self,
+        on: &impl ConnectionTrait,
+        operation: &'static str,
+        insert: &Sql,
+        lookup: &Sql,
+        ids: &[Uuid],
+        rows: &[Args],
+    ) -> Result<Vec<bool>, StoreError> {
+        let mut new = vec![true; rows.len()];
+        for part in self.packet.cut(insert.row_bytes(rows)) {
+            if self.is_inserted(on, operation, insert, &rows[part.clone()]).await? {
+                continue;
+            }
+            if part.len() == 1 {
+                new[part.start] = false;
+                continue;
+            }
+            let known = self.known(on, operation, lookup, &ids[part.clone()]).await?;
+            part.clone().for_each(|n| new[n] = !known.contains(&ids[n]));
+            let rest: Vec<usize> = part.filter(|n| new[*n]).collect();
+            let rest_rows: Vec<Args> = rest.iter().map(|n| rows[*n].clone()).collect();
+            for part in self.packet.cut(insert.row_bytes(&rest_rows)) {
+                if self.is_inserted(on, operation, insert, &rest_rows[part.clone()]).await? {
+                    continue;
+                }
+                // What others committed after this transaction's snapshot, and a second row of one id.
+                for n in part {
+                    new[rest[n]] = self.is_inserted(on, operation, insert, &rest_rows[n..=n]).await?;
+                }
+            }
+        }
+        Ok(new)
+    }
+
+    /// Whether rows were inserted, or left out because one of them is known.
+    async fn is_inserted(
+        &self,
+        on: &impl ConnectionTrait,
+        operation: &'static str,
+        insert: &Sql,
+        rows: &[Args],
+    ) -> Result<bool, StoreError> {
+        match run(on, operation, insert.bind_rows(&self.args(), rows)).await {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == StoreErrorKind::Conflict => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Which ids are known for certain; takes no lock.
+    async fn known(
+        &self,
+        on: &impl ConnectionTrait,
+        operation: &'static str,
+        lookup: &Sql,
+        ids: &[Uuid],
+    ) -> Result<HashSet<Uuid>, StoreError> {
+        let args = self.args().with_list("ids", ids.iter().copied().map(bytes));
+        rows(on, operation, lookup.bind(&args)).await?.iter().map(|row| row.uuid(0)).collect()
+    }
+
+    /// Refuses a connection to a database of another kind.
+    pub(crate) fn check_backend(
+        &self,
+        on: &impl ConnectionTrait,
+        operation: &'static str,
+    ) -> Result<(), StoreError> {
+        let unsupported = |why: String| Err(StoreError::new(StoreErrorKind::Unsupported, operation, why));
+        match Dialect::of_backend(on.get_database_backend()) {
+            Ok(dialect) if dialect == self.dialect => Ok(()),
+            Ok(dialect) => unsupported(format!(
+                "the outbox is a {:?} one and the connection a {dialect:?} one",
+                self.dialect
+            )),
+            Err(why) => unsupported(why),
+        }
+    }
+
+    /// The rows of messages, if every one is fit to be sent.
+    pub(crate) fn checked_rows(&self, messages: &[NewMessage]) -> Result<Vec<Args>, StoreError> {
+        if let Some(invalid) = messages.iter().find_map(|message| self.limit.check(&message.payload).err()) {
+            return Err(corrupt(ENQUEUE, invalid));
+        }
+        let rows = messages.iter().map(|message| self.message_row(message)).collect::<Result<Vec<_>, _>>()?;
+        self.packet.check(ENQUEUE, self.sql.enqueue_message.row_bytes(&rows))?;
+        Ok(rows)
+    }
+
+    /// Reserves the dedup keys of new messages; those whose keys are taken are new no more and leave no trace.
+    ///
+    /// Bodies come first, so that a message that was known reserves nothing.
+    async fn reserve_keys(
+        &self,
+        on: &impl ConnectionTrait,
+        messages: &[NewMessage],
+        new: &mut [bool],
+    ) -> Result<(), StoreError> {
+        let wanting = |n: &usize| new[*n] && messages[*n].dedup_key.is_some();
+        let keyed: Vec<usize> = (0..messages.len()).filter(wanting).collect();
+        if keyed.is_empty() {
+            return Ok(());
+        }
+        let of_keyed: Vec<&NewMessage> = keyed.iter().map(|n| &messages[*n]).collect();
+        for statement in self.inserts(&self.sql.enqueue_dedup, &self.dedup_rows(&of_keyed)) {
+            run(on, ENQUEUE, statement).await?;
+        }
+        let owners = self.owners(on, &of_keyed).await?;
+        let losers: Vec<usize> = keyed.into_iter().filter(|n| !owners.contains(&messages[*n].id)).collect();
+        losers.iter().for_each(|n| new[*n] = false);
+        self.discard(on, losers.into_iter().map(|n| messages[n].id)).await
+    }
+
+    /// Which messages own the dedup keys of these messages.
+    async fn owners(
+        &self,
+        on: &impl ConnectionTrait,
+        keyed: &[&NewMessage],
+    ) -> Result<HashSet<MessageId>, StoreError> {
+        let mut owners = HashSet::new();
+        for (queue, keys) in keys_by_queue(keyed) {
+            // A list is filled up to the next power of two.
+            let sizes = keys.iter().map(|key| 2 * (8 + key.as_str().len()));
+            for part in self.packet.cut(sizes) {
+                let keys = keys[part].iter().map(|key| Value::from(key.as_str()));
+                let args = self.args().with("queue", queue.as_str()).with_list("keys", keys);
+                for row in rows(on, ENQUEUE, self.sql.enqueue_dedup_read.bind(&args)).await? {
+                    owners.insert(MessageId::new(row.uuid(0)?));
+                }
+            }
+        }
+        Ok(owners)
+    }
+
+    /// Takes bodies back.
+    async fn discard(
+        &self,
+        on: &impl ConnectionTrait,
+        ids: impl Iterator<Item = MessageId>,
+    ) -> Result<(), StoreError> {
+        let ids: Vec<Value> = ids.map(|id| bytes(id.uuid())).collect();
+        for ids in ids.chunks(IDS) {
+            let args = self.args().with_list("ids", ids.iter().cloned());
+            run(on, ENQUEUE, self.sql.enqueue_discard.bind(&args)).await?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn dedup_rows(&self, keyed: &[&NewMessage]) -> Vec<Args> {
+        let row = |message: &&NewMessage| {
+            self.args()
+                .with("queue", message.queue.as_str())
+                .with("dedup_key", maybe(message.dedup_key.as_ref().map(DedupKey::as_str)))
+                .with("id", bytes(message.id.uuid()))
+        };
+        keyed.iter().map(row).collect()
+    }
+
+    /// Inserts of several rows each.
+    pub(crate) fn inserts(&self, insert: &Sql, rows: &[Args]) -> Vec<Statement> {
+        let common = self.args();
+        let parts = self.packet.cut(insert.row_bytes(rows));
+        parts.into_iter().map(|part| insert.bind_rows(&common, &rows[part])).collect()
+    }
+
+    fn message_row(&self, message: &NewMessage) -> Result<Args, StoreError> {
+        let shard = self.shards.shard_of(message.id, message.ordering_key.as_ref());
+        let headers = match message.headers.is_empty() {
+            true => None,
+            false => Some(serde_json::to_vec(&message.headers).map_err(|e| corrupt(ENQUEUE, e))?),
+        };
+        let (at, after) = match message.due {
+            Due::Now => (None, 0),
+            Due::After(delay) => (None, micros(delay)),
+            Due::At(at) => (Some(at.as_micros()), 0),
+        };
+        Ok(Args::new()
+            .with("id", bytes(message.id.uuid()))
+            .with("queue", message.queue.as_str())
+            .with("shard", shard.number())
+            .with("ordering_key", maybe(message.ordering_key.as_ref().map(|key| key.as_str())))
+            .with("headers", Value::Bytes(headers))
+            .with("content_type", message.payload.content_type())
+            .with("payload", message.payload.bytes().to_vec())
+            .with("at", Value::BigInt(at))
+            .with("after", after))
+    }
+}
+
+pub(crate) fn answer(new: bool) -> Enqueued {
+    if new { Enqueued::New } else { Enqueued::Duplicate }
+}
+
+fn keys_by_queue<'a>(keyed: &[&'a NewMessage]) -> Vec<(&'a QueueName, Vec<&'a DedupKey>)> {
+    let mut by_queue: Vec<(&QueueName, Vec<&DedupKey>)> = Vec::new();
+    for message in keyed {
+        let Some(key) = &message.dedup_key else { continue };
+        match by_queue.iter_mut().find(|(queue, _)| *queue == &message.queue) {
+            Some((_, keys)) => keys.push(key),
+            None => by_queue.push((&message.queue, vec![key])),
+        }
+    }
+    by_queue
+}

@@ -1,0 +1,47 @@
+use claimstream_domain::NewMessage;
+use claimstream_ports::StoreError;
+use sea_orm::{Statement, Value};
+
+use crate::{database::dialect::Dialect, outbox::handle::SeaOrmOutbox};
+
+/// Statements that enqueue messages: run them in one transaction, the proof first and then the inserts in order.
+///
+/// Any error means that nothing may be committed: roll back. A dedup key that is taken makes the first insert fail with a
+/// duplicate-key error, which is the answer.
+#[derive(Clone, Debug)]
+#[must_use = "statements enqueue nothing until they are run"]
+pub struct EnqueueStatements {
+    /// Proves that the connection is in a transaction on the outbox's own database, and is refused with 1305 or 1690
+    /// otherwise.
+    ///
+    /// It is several statements: send it as text, in one packet, because MySQL prepares no savepoints. There is none on
+    /// SQLite, where no statement can tell: begin with `BEGIN IMMEDIATE`, on the outbox's own file.
+    pub proof: Option<String>,
+    /// Text and values, to be prepared and executed.
+    pub inserts: Vec<(String, Vec<Value>)>,
+}
+
+impl SeaOrmOutbox {
+    /// The statements that enqueue messages, for drivers of other kinds.
+    pub fn enqueue_statements(&self, messages: &[NewMessage]) -> Result<EnqueueStatements, StoreError> {
+        let store = &self.store;
+        let bodies = store.checked_rows(messages)?;
+        let unique: Vec<&NewMessage> = messages.iter().filter(|m| m.dedup_key.is_some()).collect();
+        let keys = store.dedup_rows(&unique);
+        let mut inserts: Vec<Statement> =
+            store.inserts(&store.sql.enqueue_dedup, &keys).into_iter().map(without_upsert).collect();
+        inserts.extend(store.inserts(&store.sql.enqueue_message, &bodies));
+        inserts.extend(store.inserts(&store.sql.enqueue_queue, &bodies));
+        let inserts = inserts.into_iter().map(|s| (s.sql, s.values.map(|v| v.0).unwrap_or_default()));
+        let proof = (store.dialect == Dialect::MySql).then(|| store.identity.proof());
+        Ok(EnqueueStatements { proof, inserts: inserts.collect() })
+    }
+}
+
+/// The plain insert, which fails on a duplicate key.
+fn without_upsert(mut statement: Statement) -> Statement {
+    if let Some(at) = statement.sql.find(" ON ") {
+        statement.sql.truncate(at);
+    }
+    statement
+}

@@ -1,0 +1,196 @@
+use std::{
+    borrow::Cow,
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Instant,
+};
+
+use claimstream_domain::{ClaimId, Disposition, InstanceId, Settlement};
+use claimstream_ports::{StoreError, StoreErrorKind};
+
+use crate::database::outage::Outage;
+
+/// Which claims were made before another server took the place of the one that they were made on.
+///
+/// A server that takes over by asynchronous replication may lack the last commits of the one before it. What a handler has
+/// written may be gone there, and its message, written earlier, still claimed: an acknowledgement would be accepted for work
+/// that does not exist any more. So what was claimed before is given back, and handled again. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Failover {
+    outage: Outage,
+    servers: Arc<Mutex<Servers>>,
+}
+
+#[derive(Debug, Default)]
+struct Servers {
+    /// The server that was connected to last.
+    last: Option<i64>,
+    /// When each server was last connected to.
+    met: HashMap<i64, Instant>,
+    /// The newest claim of each instance.
+    newest: HashMap<InstanceId, ClaimId>,
+    /// The newest claim of each instance that was made before another server took over.
+    outdated: HashMap<InstanceId, ClaimId>,
+}
+
+impl Failover {
+    /// Judges by the connections that `outage` has seen break.
+    pub(crate) fn after(outage: Outage) -> Self {
+        Self { outage, servers: Arc::default() }
+    }
+
+    /// Notes that a connection has been made to a server, by its `server_id`.
+    ///
+    /// A server that is met for the first time has taken over from the one before it. One that is known has if connections
+    /// have broken since the one before it was met last; otherwise they take turns, as behind a balancer.
+    #[cfg_attr(not(feature = "mysql"), allow(dead_code, reason = "a file is not replaced"))]
+    pub(crate) fn met(&self, server: i64) {
+        let mut servers = self.servers();
+        let is_known = servers.met.insert(server, Instant::now()).is_some();
+        let before = servers.last.replace(server).filter(|before| *before != server);
+        let is_sound =
+            |before: &i64| servers.met.get(before).is_some_and(|at| self.outage.trusts(at.elapsed()));
+        if let Some(before) = before.filter(|before| !is_known || !is_sound(before)) {
+            servers.outdated = servers.newest.clone();
+            tracing::warn!(
+                before,
+                server,
+                "another server has taken over; what is in flight is handled again"
+            );
+        }
+    }
+
+    /// Notes a claim that is about to be made.
+    pub(crate) fn claiming(&self, claim: ClaimId) {
+        let mut servers = self.servers();
+        let newest = servers.newest.entry(claim.instance()).or_insert(claim);
+        *newest = claim.max(*newest);
+    }
+
+    /// The settlements as they may be written: what was claimed before another server took over is given back and not ended.
+    pub(crate) fn heeded<'a>(&self, settlements: &'a [Settlement]) -> Cow<'a, [Settlement]> {
+        let servers = self.servers();
+        if !settlements.iter().any(|settlement| servers.refuses(settlement)) {
+            return Cow::Borrowed(settlements);
+        }
+        let heed = |settlement: &Settlement| match servers.refuses(settlement) {
+            true => Settlement { disposition: Disposition::Returned, receipt: settlement.receipt.clone() },
+            false => settlement.clone(),
+        };
+        settlements.iter().map(heed).collect()
+    }
+
+    /// Fails if a settlement must not be written any more. Ask once the connection is there that is to write it: it may be
+    /// the first to another server.
+    pub(crate) fn check<'a>(
+        &self,
+        operation: &'static str,
+        mut settlements: impl Iterator<Item = &'a Settlement>,
+    ) -> Result<(), StoreError> {
+        let servers = self.servers();
+        match settlements.any(|settlement| servers.refuses(settlement)) {
+            true => {
+                Err(StoreError::new(StoreErrorKind::Unavailable, operation, "another server has taken over"))
+            }
+            false => Ok(()),
+        }
+    }
+
+    fn servers(&self) -> MutexGuard<'_, Servers> {
+        self.servers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Servers {
+    /// What has ended would never come again; what comes again may.
+    fn refuses(&self, Settlement { receipt, disposition }: &Settlement) -> bool {
+        let ends = matches!(disposition, Disposition::Done { .. } | Disposition::Dead { .. });
+        let newest = self.outdated.get(&receipt.claim.instance());
+        ends && newest.is_some_and(|newest| receipt.claim <= *newest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use claimstream_domain::{Locator, MessageId, QueueName, Receipt, Shard};
+
+    use super::*;
+
+    fn claim(sequence: u64) -> ClaimId {
+        ClaimId::new(InstanceId(7), sequence)
+    }
+
+    fn done(sequence: u64) -> Settlement {
+        let receipt = Receipt {
+            message: MessageId::new(uuid::Uuid::from_u128(1)),
+            queue: QueueName::new("orders").unwrap(),
+            shard: Shard::from_number(0),
+            claim: claim(sequence),
+            locator: Locator(1),
+        };
+        Settlement { receipt, disposition: Disposition::Done { emit: vec![] } }
+    }
+
+    fn is_given_back(failover: &Failover, sequence: u64) -> bool {
+        let given_back = failover.heeded(&[done(sequence)])[0].disposition == Disposition::Returned;
+        assert_eq!(failover.check("test", [done(sequence)].iter()).is_err(), given_back);
+        given_back
+    }
+
+    #[test]
+    fn what_was_claimed_before_another_server_took_over_is_given_back() {
+        let failover = Failover::default();
+        failover.met(1);
+        failover.claiming(claim(1));
+        failover.met(1);
+        assert!(!is_given_back(&failover, 1));
+        failover.met(2);
+        failover.claiming(claim(2));
+        assert!(is_given_back(&failover, 1) && !is_given_back(&failover, 2));
+    }
+
+    #[test]
+    fn servers_that_take_turns_replace_nobody() {
+        let failover = Failover::default();
+        failover.met(1);
+        failover.met(2);
+        for sequence in 1..9 {
+            failover.claiming(claim(sequence));
+            failover.met(1 + (sequence % 2) as i64);
+            assert!(!is_given_back(&failover, sequence));
+        }
+    }
+
+    #[test]
+    fn a_server_that_comes_back_after_an_outage_has_taken_over() {
+        let outage = Outage::default();
+        let failover = Failover::after(outage.clone());
+        failover.met(1);
+        failover.met(2);
+        std::thread::sleep(Duration::from_millis(2));
+        failover.claiming(claim(1));
+        outage.note();
+        failover.met(1);
+        assert!(is_given_back(&failover, 1));
+        std::thread::sleep(Duration::from_millis(2));
+        failover.claiming(claim(2));
+        for server in [2, 1, 2] {
+            failover.met(server);
+        }
+        assert!(!is_given_back(&failover, 2), "from then on they take turns");
+    }
+
+    #[test]
+    fn what_comes_again_is_written_as_it_is() {
+        let failover = Failover::default();
+        failover.met(1);
+        failover.claiming(claim(1));
+        failover.met(2);
+        let reason = claimstream_domain::Reason::new("not yet");
+        let retry = Disposition::Retry { after: Duration::ZERO, reason };
+        let retried = Settlement { disposition: retry, ..done(1) };
+        assert_eq!(failover.heeded(std::slice::from_ref(&retried)), std::slice::from_ref(&retried));
+    }
+}

@@ -1,0 +1,53 @@
+use std::collections::HashSet;
+
+use claimstream_domain::{QueueName, Shard};
+use claimstream_ports::StoreError;
+use sea_orm::Value;
+use uuid::Uuid;
+
+use crate::database::{
+    args::bytes,
+    unit::{Store, rows, run},
+};
+
+const TWINS: &str = "unite entries";
+
+/// How many messages one transaction unites.
+const CHUNK: i64 = 200;
+
+impl Store {
+    /// Leaves one entry, the oldest, of each message that has several due ones in a shard, and says how many it took away.
+    ///
+    /// A message has one entry. Two of them came to be where an id was used again beside its dead letter, which was possible
+    /// once, and the letter was revived: they share one body, and a claim cannot mark both. One that is claimed stays.
+    pub(crate) async fn unite(&self, queue: &QueueName, shard: Shard) -> Result<u64, StoreError> {
+        let united = self.restarting(|| self.unite_some(queue, shard)).await?;
+        if united > 0 {
+            let shard = shard.number();
+            tracing::warn!(%queue, shard, united, "messages had two entries each; one of them was taken away");
+        }
+        Ok(united)
+    }
+
+    async fn unite_some(&self, queue: &QueueName, shard: Shard) -> Result<u64, StoreError> {
+        let place = self.args().with("queue", queue.as_str()).with("shard", shard.number());
+        let find = self.sql.twins_find.bind(&place.clone().with("limit", CHUNK));
+        let found = rows(&self.db, TWINS, find).await?;
+        let ids = found.iter().map(|row| row.uuid(0).map(bytes)).collect::<Result<Vec<Value>, _>>()?;
+        if ids.is_empty() {
+            return Ok(0);
+        }
+        let transaction = self.begin(TWINS).await?;
+        let lock = self.sql.twins_lock.bind(&place.clone().with_list("ids", ids));
+        let (mut first, mut united) = (HashSet::<Uuid>::new(), 0);
+        for row in rows(&transaction, TWINS, lock).await? {
+            let (id, due_at) = (row.uuid(0)?, row.int(1)?);
+            if !first.insert(id) {
+                let twin = place.clone().with("id", bytes(id)).with("due_at", due_at);
+                united += run(&transaction, TWINS, self.sql.twins_end.bind(&twin)).await?;
+            }
+        }
+        self.commit(TWINS, transaction).await?;
+        Ok(united)
+    }
+}

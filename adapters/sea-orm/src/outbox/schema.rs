@@ -1,0 +1,190 @@
+use claimstream_domain::ShardCount;
+use claimstream_ports::{StoreError, StoreErrorKind};
+use sea_orm::{ConnectionTrait, DatabaseConnection};
+
+use crate::{
+    database::{
+        args::Args,
+        classify::{classify, is_missing_table},
+        clock::ServerClock,
+        dialect::Dialect,
+        unit::{args_of, rows, run},
+    },
+    sql::text,
+    statements::Statements,
+};
+
+/// The newest version of the tables; [`schema`] holds one script for each.
+pub(crate) const VERSION: i64 = 3;
+
+/// The scripts that make the tables, by version; for people who apply them by other means.
+///
+/// Each statement is idempotent and atomic, so scripts may run again and beside themselves. After them, one row for each
+/// shard goes into `claimstream_shard` and the version into `claimstream_schema`;
+/// [`printable_schema`](crate::SeaOrmOutbox::printable_schema) writes that too.
+pub fn schema(dialect: Dialect) -> &'static [(i64, &'static str)] {
+    match dialect {
+        Dialect::MySql => &[
+            (1, include_str!("../sql/mysql/schema_1.sql")),
+            (
+                2,
+                concat!(
+                    include_str!("../sql/mysql/schema_2.sql"),
+                    include_str!("../sql/mysql/schema_2_lock.sql")
+                ),
+            ),
+            (3, include_str!("../sql/mysql/schema_3.sql")),
+        ],
+        Dialect::Sqlite => &[
+            (1, include_str!("../sql/sqlite/schema_1.sql")),
+            (
+                2,
+                concat!(
+                    include_str!("../sql/sqlite/schema_2.sql"),
+                    include_str!("../sql/sqlite/schema_2_lock.sql")
+                ),
+            ),
+            (3, include_str!("../sql/sqlite/schema_3.sql")),
+        ],
+    }
+}
+
+impl crate::SeaOrmOutbox {
+    /// The whole schema as one script, ready to be pasted into another tool; it may run again.
+    pub fn printable_schema(dialect: Dialect, shards: ShardCount) -> String {
+        let (now, ignore) = match dialect {
+            Dialect::MySql => (
+                "UTC_TIMESTAMP(6)",
+                ["ON DUPLICATE KEY UPDATE shard = shard", "ON DUPLICATE KEY UPDATE version = version"],
+            ),
+            Dialect::Sqlite => {
+                let now = "CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER)";
+                (now, ["ON CONFLICT DO NOTHING"; 2])
+            }
+        };
+        let [shard_known, version_known] = ignore;
+        let numbers: Vec<String> = shards.shards().map(|shard| format!("({})", shard.number())).collect();
+        let numbers = numbers.join(", ");
+        let tables: String = schema(dialect).iter().map(|(_, file)| *file).collect();
+        let versions = schema(dialect).iter().map(|(version, _)| format!("({version}, {now})"));
+        let versions = versions.collect::<Vec<_>>().join(", ");
+        format!(
+            "{tables}\nINSERT INTO claimstream_shard (shard) VALUES {numbers}\n{shard_known};\n\
+             INSERT INTO claimstream_schema (version, applied_at) VALUES {versions}\n{version_known};\n"
+        )
+    }
+}
+
+/// How often the schema is made or read when others who start at the same time come between.
+const TRIES: usize = 10;
+
+/// Makes or checks the tables and answers into how many shards queues are cut.
+///
+/// Every statement may be repeated: whoever comes between has made what this one would have made.
+pub(crate) async fn prepare(
+    db: &DatabaseConnection,
+    sql: &Statements,
+    dialect: Dialect,
+    clock: &ServerClock,
+    create: bool,
+    shards: ShardCount,
+) -> Result<ShardCount, StoreError> {
+    let mut tries = 1;
+    loop {
+        match prepare_once(db, sql, dialect, clock, create, shards).await {
+            Err(between) if between.kind() == StoreErrorKind::Transient && tries < TRIES => tries += 1,
+            prepared => return prepared,
+        }
+    }
+}
+
+async fn prepare_once(
+    db: &DatabaseConnection,
+    sql: &Statements,
+    dialect: Dialect,
+    clock: &ServerClock,
+    create: bool,
+    shards: ShardCount,
+) -> Result<ShardCount, StoreError> {
+    let applied = applied(db, sql).await?;
+    if applied < VERSION {
+        if !create {
+            return Err(missing());
+        }
+        apply(db, sql, dialect, clock, shards, applied).await?;
+    }
+    read_shards(db, sql).await
+}
+
+async fn applied(db: &DatabaseConnection, sql: &Statements) -> Result<i64, StoreError> {
+    match rows(db, "schema", sql.schema_version.bind(&Args::new())).await {
+        Ok(found) => found.first().map_or(Ok(0), |row| row.int(0)),
+        Err(error) if is_missing_table(&error) => Ok(0),
+        Err(error) => Err(error),
+    }
+}
+
+/// Applies what is newer than `applied`. What is there already is left alone: every enqueue shares a lock on the row of the
+/// first version, and writing that row would wait for all callers' transactions, and they for it.
+async fn apply(
+    db: &DatabaseConnection,
+    sql: &Statements,
+    dialect: Dialect,
+    clock: &ServerClock,
+    shards: ShardCount,
+    applied: i64,
+) -> Result<(), StoreError> {
+    for (version, script) in schema(dialect).iter().filter(|(version, _)| *version > applied) {
+        let script = text(script);
+        for statement in script.split(';').map(str::trim).filter(|statement| !statement.is_empty()) {
+            db.execute_unprepared(statement).await.map_err(|e| classify("schema", e))?;
+        }
+        // Whoever comes first decides the number of shards: one insert of all of them, which fails for everybody else.
+        if rows(db, "schema", sql.shard_list.bind(&Args::new())).await?.is_empty() {
+            let numbers: Vec<Args> =
+                shards.shards().map(|shard| Args::new().with("shard", i64::from(shard.number()))).collect();
+            insert_shards(db, sql, &numbers).await?;
+        }
+        let applied = args_of(dialect, clock).with("version", *version);
+        run(db, "schema", sql.schema_applied.bind(&applied)).await?;
+        tracing::info!(version, "schema applied");
+    }
+    Ok(())
+}
+
+async fn insert_shards(
+    db: &DatabaseConnection,
+    sql: &Statements,
+    numbers: &[Args],
+) -> Result<(), StoreError> {
+    match run(db, "schema", sql.shard_insert.bind_rows(&Args::new(), numbers)).await {
+        Err(decided) if decided.kind() == StoreErrorKind::Conflict => Ok(()),
+        done => done.map(|_| ()),
+    }
+}
+
+async fn read_shards(db: &DatabaseConnection, sql: &Statements) -> Result<ShardCount, StoreError> {
+    let found = rows(db, "schema", sql.shard_list.bind(&Args::new())).await?;
+    let numbers = found.iter().map(|row| row.int(0)).collect::<Result<Vec<_>, _>>()?;
+    let count = u16::try_from(numbers.len()).unwrap_or(u16::MAX);
+    let dense = numbers.iter().copied().eq(0..i64::from(count));
+    match ShardCount::new(count) {
+        Ok(shards) if dense => Ok(shards),
+        _ => Err(StoreError::new(
+            StoreErrorKind::Corrupt,
+            "schema",
+            format!("claimstream_shard must hold the numbers 0 to n-1, it holds {numbers:?}"),
+        )),
+    }
+}
+
+fn missing() -> StoreError {
+    StoreError::new(
+        StoreErrorKind::Misconfigured,
+        "open",
+        format!(
+            "the tables are missing or older than version {VERSION}; run `claimstream schema apply`, or open with \
+             create_schema = true"
+        ),
+    )
+}

@@ -1,0 +1,2 @@
+pub(crate) mod lateness;
+pub(crate) mod observe;

@@ -1,0 +1,36 @@
+use claimstream_domain::{Disposition, Receipt, Settled, Settlement};
+
+use crate::{
+    database::unit::{Store, run},
+    settle::group::Group,
+    strategy::choice::Strategy,
+};
+
+const TAKE_BACK: &str = "take an attempt back";
+
+impl Store {
+    /// Takes back the attempts that were counted for messages that are given back here and had been claimed anew, or taken over,
+    /// before. If that fails they stay counted.
+    pub(crate) async fn take_back(&self, settlements: &[Settlement], settled: &[Settled]) {
+        let sql = match self.strategy {
+            Strategy::ShardLease => &self.sql.lease_uncount,
+            _ => &self.sql.settle_uncount,
+        };
+        for group in Group::of(too_late(settlements, settled)) {
+            let args = group.args(self);
+            let taken = self.restarting(|| run(&self.db, TAKE_BACK, sql.bind(&args))).await;
+            match taken {
+                Ok(count) => tracing::debug!(count, "attempts are taken back"),
+                Err(error) => tracing::warn!(%error, count = group.len(), "attempts stay counted"),
+            }
+        }
+    }
+}
+
+/// What was to be given back and had been lost before.
+fn too_late<'a>(settlements: &'a [Settlement], settled: &'a [Settled]) -> impl Iterator<Item = &'a Receipt> {
+    let is_late = |(one, settled): &(&Settlement, &Settled)| {
+        one.disposition == Disposition::Returned && **settled == Settled::Superseded
+    };
+    settlements.iter().zip(settled).filter(is_late).map(|(one, _)| &one.receipt)
+}

@@ -1,0 +1,2 @@
+pub(crate) mod ledger;
+pub(crate) mod sagas;

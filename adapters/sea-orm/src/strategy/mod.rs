@@ -1,0 +1,4 @@
+pub(crate) mod choice;
+pub(crate) mod order;
+pub(crate) mod probe;
+pub(crate) mod shard_lease;

@@ -1,0 +1,163 @@
+use std::collections::{HashMap, HashSet};
+
+use claimstream_domain::{ByteBudget, Claimed, Message, MessageId, OrderingKey, Reason, Receipt};
+use claimstream_ports::StoreError;
+
+use super::{
+    passed::Passed,
+    pick::{Candidate, Picked},
+};
+use crate::{database::unit::Row, messages::body::Body};
+
+/// The due messages of a shard that `lease_read.sql` and `lease_read_on.sql` have found; here alone it is known what their
+/// columns are.
+#[derive(Default)]
+pub(super) struct Due {
+    /// The due time from which on it was read.
+    pub(super) low: i64,
+    pub(super) seen: HashSet<MessageId>,
+    /// A message has a second entry.
+    pub(super) has_twins: bool,
+    pub(super) now: i64,
+    /// Of the shard's lease, as it was when the first page was read.
+    pub(super) fence: Option<i64>,
+    /// Nobody held the lease then.
+    pub(super) was_free: bool,
+    /// The first due time of all that was read.
+    pub(super) oldest: Option<i64>,
+    pub(super) dues: Vec<i64>,
+    pub(super) candidates: Vec<Candidate>,
+    rows: Vec<Row>,
+    /// Bodies that did not come along with their rows.
+    bodies: HashMap<MessageId, Row>,
+    /// The place of the row that was read last.
+    pub(super) last: Option<(i64, MessageId)>,
+    pub(super) passed: Passed,
+    /// Whether it is all that is due in the shard.
+    pub(super) is_whole: bool,
+}
+
+impl Due {
+    /// How far we look at least for messages that do not wait behind their keys.
+    pub(super) const REACH: usize = 200;
+    /// How many at a time from there on.
+    pub(super) const PAGE: usize = 2000;
+    /// So many of these are read in one turn.
+    pub(super) const PAGES: usize = 4;
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.oldest.is_none()
+    }
+
+    /// Reads what every row of `lease_read.sql` has: the fence, whether the lease is free, and the server's time, which it
+    /// answers.
+    pub(super) fn begin(&mut self, row: &Row) -> Result<i64, StoreError> {
+        (self.fence, self.now, self.was_free) = (Some(row.int(10)?), row.int(11)?, row.int(13)? != 0);
+        Ok(self.now)
+    }
+
+    /// Adds a row; false if it is there already. One that waits behind a key that was passed is left out.
+    pub(super) fn add(&mut self, row: Row) -> Result<bool, StoreError> {
+        let (candidate, due) = (candidate(&row)?, row.int(1)?);
+        if !self.seen.insert(candidate.id) {
+            let known = self.candidates.iter().position(|known| known.id == candidate.id);
+            self.has_twins |= known.is_some_and(|n| self.dues[n] != due);
+            return Ok(false);
+        }
+        self.oldest = self.oldest.or(Some(due));
+        self.last = Some((due, candidate.id));
+        if !self.passed.holds_back(candidate.key.as_ref()) {
+            self.dues.push(due);
+            self.candidates.push(candidate);
+            self.rows.push(row);
+        }
+        Ok(true)
+    }
+
+    /// Passes all that was read so far, because all of it waits.
+    pub(super) fn pass(&mut self) {
+        self.candidates.drain(..).filter_map(|candidate| candidate.key).for_each(|key| self.passed.note(key));
+        self.dues.clear();
+        self.rows.clear();
+        self.seen.clear();
+    }
+
+    /// The bytes of a payload, on average.
+    pub(super) fn weight(&self) -> usize {
+        (0..self.rows.len()).filter_map(|n| self.bytes(n)).sum::<usize>() / self.rows.len().max(1)
+    }
+
+    /// Those of the picked whose payloads have not come along; if they are not `measured`, nobody knows yet what they weigh.
+    pub(super) fn left_out(&self, picked: &Picked, measured: bool) -> Vec<MessageId> {
+        let is_left_out = |n: usize| {
+            let (row, first) = self.body(n);
+            // A body that is gone has no content type.
+            let is_there = |column| matches!(row.maybe_lent(column), Ok(Some(_)));
+            is_there(first + 2) && !is_there(first + 3) && self.bytes(n).is_some() == measured
+        };
+        picked.taken.iter().filter(|n| is_left_out(**n)).map(|n| self.candidates[*n].id).collect()
+    }
+
+    pub(super) fn add_bodies(&mut self, bodies: HashMap<MessageId, Row>) {
+        self.bodies.extend(bodies);
+    }
+
+    /// The picked as far as they fit: as many as are `wanted` into what is left of the budget, further ones into `ahead`.
+    pub(super) fn within(
+        &self,
+        picked: Picked,
+        wanted: usize,
+        budget: (ByteBudget, Option<usize>),
+        ahead: ByteBudget,
+    ) -> Picked {
+        let bytes =
+            |taken: &[usize]| taken.iter().map(|n| self.bytes(*n).unwrap_or_default()).collect::<Vec<_>>();
+        let asked = picked.taken.len().min(wanted);
+        let mut fitting = budget.0.fitting(budget.1, bytes(&picked.taken[..asked]));
+        if fitting == asked {
+            fitting += ahead.fitting(Some(0), bytes(&picked.taken[asked..]));
+        }
+        let Picked { mut taken, mut lapsed } = picked;
+        taken.truncate(fitting);
+        lapsed.retain(|n| taken.contains(n));
+        Picked { taken, lapsed }
+    }
+
+    /// The bytes of a payload, if they are known.
+    fn bytes(&self, n: usize) -> Option<usize> {
+        let (row, first) = self.body(n);
+        // A row of a page has the fence and the time in between.
+        let column = if first == 1 { 5 } else { 12 };
+        row.maybe_int(column).ok().flatten().and_then(|bytes| usize::try_from(bytes).ok())
+    }
+
+    /// Where the body of the message at a position is, and from which column on.
+    fn body(&self, n: usize) -> (&Row, usize) {
+        match self.bodies.get(&self.candidates[n].id) {
+            Some(row) => (row, 1),
+            None => (&self.rows[n], 6),
+        }
+    }
+
+    /// The message at a position, with `lapsed` attempts that its row does not count yet.
+    pub(super) fn claimed(&self, n: usize, receipt: Receipt, lapsed: u32) -> Result<Claimed, StoreError> {
+        let (row, (body, first)) = (&self.rows[n], self.body(n));
+        let Body { ordering_key, headers, payload } = Body::read(body, first)?;
+        let (id, queue, shard) = (receipt.message, receipt.queue.clone(), receipt.shard);
+        let attempt = row.number::<u32>(2)?.saturating_add(1 + lapsed);
+        let last_error = row.maybe_text(3)?.map(Reason::new);
+        let message = Message { id, queue, shard, ordering_key, headers, payload };
+        Ok(Claimed { message, receipt, attempt, last_error })
+    }
+}
+
+fn candidate(row: &Row) -> Result<Candidate, StoreError> {
+    Ok(Candidate {
+        id: MessageId::new(row.uuid(0)?),
+        // A key that cannot be read holds nothing back: its message is buried when it is handed out.
+        key: row.maybe_lent_text(6).ok().flatten().and_then(|key| OrderingKey::new(key).ok()),
+        attempts: row.number(2)?,
+        suspect: row.int(4)? != 0,
+        parked: row.int(5)? != 0,
+    })
+}

@@ -1,0 +1,114 @@
+use std::{
+    collections::HashSet,
+    slice,
+    sync::{Arc, Weak},
+    time::Duration,
+};
+
+use claimstream_domain::{Disposition, QueueName, Receipt, Settled, Settlement};
+use claimstream_ports::StoreError;
+
+use super::{ahead::Ahead, hold::Footing, line::Place, settle::settle};
+use crate::database::{held::Held, unit::Store};
+
+const REST: &str = "rest";
+/// How often lease rows that could not be written are written again: for longer than most leases last.
+const AMENDS: u32 = 120;
+const BETWEEN_AMENDS: Duration = Duration::from_millis(500);
+
+/// Gives back what waits in a queue for claims that nobody means to make, and waits for what is on its way back already: the
+/// process may be about to end.
+pub(crate) async fn rest(store: &Arc<Store>, queue: &QueueName) -> Result<(), StoreError> {
+    let waiting = store.ahead.all(queue);
+    let given_back = match waiting.is_empty() {
+        true => Ok(()),
+        false => store.detached(REST, give_back(Arc::clone(store), waiting)).await,
+    };
+    store.ahead.all_given_back().await;
+    given_back
+}
+
+/// Messages that were read for a claim that did not come are due again, and are seen at once.
+pub(super) async fn give_back(store: Arc<Store>, receipts: Vec<Receipt>) -> Result<(), StoreError> {
+    if receipts.is_empty() {
+        return Ok(());
+    }
+    let returned = |receipt| Settlement { receipt, disposition: Disposition::Returned };
+    let returned: Vec<Settlement> = receipts.into_iter().map(returned).collect();
+    let given_back = store.asking_back(|| settle(&store, &returned)).await;
+    if let Err(error) = &given_back {
+        tracing::warn!(%error, count = returned.len(), "given back in our own books only");
+    }
+    // Nobody has them in hand: they are no attempts that were cut off, as long as this process lives.
+    let mut unwritten = HashSet::new();
+    for (n, Settlement { receipt, .. }) in returned.iter().enumerate() {
+        if given_back.as_ref().map_or(true, |answers| answers[n] == Settled::Unknown) {
+            store.ground(receipt).await;
+            unwritten.insert((receipt.queue.clone(), receipt.shard));
+        }
+    }
+    let places: HashSet<Place> =
+        returned.into_iter().map(|one| (one.receipt.queue, one.receipt.shard)).collect();
+    places.iter().for_each(|(queue, shard)| store.lanes.full(queue, *shard));
+    if !unwritten.is_empty() {
+        store.runtime.spawn(amend(Arc::downgrade(&store), unwritten));
+    }
+    given_back.map(drop)
+}
+
+/// Writes lease rows as our books stand, as soon as the store is back. Another instance that takes a shard over believes the row,
+/// and would count an attempt for what nobody had in hand.
+async fn amend(store: Weak<Store>, mut places: HashSet<Place>) {
+    for _ in 0..AMENDS {
+        tokio::time::sleep(BETWEEN_AMENDS).await;
+        let Some(store) = store.upgrade() else { return };
+        for place in places.clone() {
+            let (writing, here) = (Arc::clone(&store), place.clone());
+            let write = async move { writing.write_books(&here).await };
+            if store.detached(REST, write).await.is_ok() {
+                places.remove(&place);
+            }
+        }
+        if places.is_empty() {
+            return;
+        }
+    }
+    tracing::warn!(places = places.len(), "lease rows tell of messages that nobody has in hand");
+}
+
+impl Store {
+    /// Writes a lease row as our books stand.
+    async fn write_books(&self, place: &Place) -> Result<(), StoreError> {
+        let on = Held::new(self);
+        let _turn = self.turn(REST, slice::from_ref(place), &on, self.acquire_timeout).await?;
+        let (queue, shard) = place;
+        let mut hold = self.holds.books(queue, *shard).await;
+        let written = self.write_claim(&on, &mut hold, false, queue, *shard, &[]).await;
+        match written {
+            Ok(false) => hold.lose(),
+            Err(_) => hold.footing = Footing::Lost,
+            Ok(true) => {}
+        }
+        written.map(drop)
+    }
+}
+
+/// Gives back what has waited for too long, as long as anything waits.
+pub(super) async fn tend(store: Weak<Store>) {
+    loop {
+        tokio::time::sleep(Ahead::PATIENCE).await;
+        let Some(store) = store.upgrade() else { return };
+        let on_its_way = Arc::new(store.ahead.begin_giving_back().await);
+        let (stale, waits) = store.ahead.tend(store.clock.elapsed());
+        for page in stale {
+            let (back, on_its_way) = (Arc::clone(&store), Arc::clone(&on_its_way));
+            store.runtime.spawn(async move {
+                let _ = back.detached(REST, give_back(Arc::clone(&back), page)).await;
+                drop(on_its_way);
+            });
+        }
+        if !waits {
+            return;
+        }
+    }
+}

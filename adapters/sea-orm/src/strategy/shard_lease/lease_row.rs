@@ -1,0 +1,315 @@
+use std::{
+    collections::HashSet,
+    sync::atomic::{AtomicI64, Ordering},
+};
+
+use claimstream_domain::{MessageId, QueueName, Shard};
+use claimstream_ports::{StoreError, StoreErrorKind};
+use sea_orm::Value;
+
+use super::hold::{Footing, Hold};
+use crate::{
+    database::{
+        args::{Args, bytes},
+        classify::{is_locked_by_another, may_have_committed},
+        dialect::Dialect,
+        held::Held,
+        unit::{Store, maybe, rows, rows_beside_the_pool, run},
+    },
+    sql::Sql,
+};
+
+const LEASE: &str = "shard lease";
+
+/// How a transaction that writes a lease row ended.
+pub(crate) enum Written {
+    /// Committed, under the fence we knew.
+    Yes,
+    /// The fence is another one; nothing was written.
+    No,
+    /// The answer was lost.
+    Unknown(StoreError),
+}
+
+/// A number that no other write of a lease row by this process has used.
+fn next_token() -> i64 {
+    static NEWEST: AtomicI64 = AtomicI64::new(0);
+    let fresh = (uuid::Uuid::now_v7().as_u64_pair().1 >> 2) as i64;
+    let begun = NEWEST.compare_exchange(0, fresh, Ordering::Relaxed, Ordering::Relaxed);
+    begun.map_or_else(|_| NEWEST.fetch_add(1, Ordering::Relaxed) + 1, |_| fresh)
+}
+
+/// The lease row of one shard of one queue.
+impl Store {
+    /// Makes sure that we know a fence under which the shard is ours or free; takes over what has run out.
+    pub(super) async fn find_footing(
+        &self,
+        on: &Held<'_>,
+        hold: &mut Hold,
+        queue: &QueueName,
+        shard: Shard,
+    ) -> Result<bool, StoreError> {
+        match hold.footing {
+            Footing::Known | Footing::Lost => {}
+            Footing::Unmade => self.make_lease(on, hold, queue, shard).await?,
+            Footing::Over => self.take_over(on, hold, queue, shard).await?,
+        }
+        Ok(hold.footing == Footing::Known)
+    }
+
+    async fn make_lease(
+        &self,
+        on: &Held<'_>,
+        hold: &mut Hold,
+        queue: &QueueName,
+        shard: Shard,
+    ) -> Result<(), StoreError> {
+        let args = self.args().with("queue", queue.as_str()).with("shard", shard.number());
+        hold.lose();
+        match run(on, LEASE, self.sql.lease_insert.bind(&args)).await {
+            Ok(_) => (hold.footing, hold.fence) = (Footing::Known, 0),
+            // Somebody else made it at this moment, and the next look tells who has it.
+            Err(error) if matches!(error.kind(), StoreErrorKind::Conflict | StoreErrorKind::Transient) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// Ends somebody's lease that has run out: counts an attempt for what was in flight, and begins the next fence. A row
+    /// that is locked is left alone: its holder may stand still, and a later look comes back to it.
+    async fn take_over(
+        &self,
+        on: &Held<'_>,
+        hold: &mut Hold,
+        queue: &QueueName,
+        shard: Shard,
+    ) -> Result<(), StoreError> {
+        hold.lose();
+        let fence = hold.fence;
+        let args = self.lease_args(queue, shard, fence).with("token", next_token());
+        self.begin_held(LEASE, on).await?;
+        let found = match rows(on, LEASE, self.sql.lease_over.bind(&args)).await {
+            Err(locked) if is_locked_by_another(&locked) => {
+                tracing::debug!(%queue, shard = shard.number(), "somebody has locked the lease that has run out");
+                return self.roll_back_held(LEASE, on).await;
+            }
+            found => found?,
+        };
+        let Some(row) = found.first() else {
+            return self.roll_back_held(LEASE, on).await;
+        };
+        let flights = Hold::read_bytes(&row.maybe_bytes(0)?.unwrap_or_default());
+        self.charge(on, &self.sql.lease_charge, &args, &flights).await?;
+        run(on, LEASE, self.sql.lease_end.bind(&args)).await?;
+        self.commit_held(LEASE, on).await?;
+        tracing::info!(%queue, shard = shard.number(), cut_off = flights.len(), "shard taken over");
+        (hold.footing, hold.fence) = (Footing::Known, fence + 1);
+        Ok(())
+    }
+
+    /// Counts an attempt for messages whose claim has run out.
+    async fn charge(
+        &self,
+        on: &Held<'_>,
+        sql: &Sql,
+        shard: &Args,
+        flights: &[(i64, MessageId)],
+    ) -> Result<(), StoreError> {
+        for some in flights.chunks(512) {
+            let args = span(shard.clone(), some.iter().copied());
+            run(on, LEASE, sql.bind(&args)).await?;
+        }
+        Ok(())
+    }
+
+    /// Writes the lease row as `hold` now stands, before anything of it is handed out, and counts an attempt for what has
+    /// `lapsed` in our own hands; false if the lease is not ours.
+    pub(super) async fn write_claim(
+        &self,
+        on: &Held<'_>,
+        hold: &mut Hold,
+        begins: bool,
+        queue: &QueueName,
+        shard: Shard,
+        lapsed: &[(i64, MessageId)],
+    ) -> Result<bool, StoreError> {
+        let new_fence = hold.fence + i64::from(begins);
+        let args = self.lease_write(hold, &HashSet::new(), queue, shard, new_fence);
+        let is_wary = self.is_wary(queue, shard);
+        let write = || self.write_and_charge(on, queue, shard, &args, lapsed);
+        let written = self.written_whole(on, write).await;
+        hold.written = Some(self.clock.elapsed());
+        let ours = match written {
+            // Somebody else is taking the free shard at this moment.
+            Err(locked) if begins && is_wary && is_locked_by_another(&locked) => false,
+            Err(error) => return Err(error),
+            Ok(Written::Yes) => true,
+            Ok(Written::No) => false,
+            Ok(Written::Unknown(lost)) => self.has_token(&args, lost).await?,
+        };
+        if ours {
+            hold.fence = new_fence;
+        }
+        Ok(ours)
+    }
+
+    /// Repeats a write that met a deadlock, and undoes what one that went wrong has left of a transaction, so that nobody
+    /// waits for it.
+    ///
+    /// One that met a row which somebody keeps locked is not repeated here: who holds it may stand still, and whoever comes
+    /// again for it waits with empty hands meanwhile.
+    pub(super) async fn written_whole<F: Future<Output = Result<Written, StoreError>>>(
+        &self,
+        on: &Held<'_>,
+        write: impl Fn() -> F,
+    ) -> Result<Written, StoreError> {
+        let once = || async {
+            let written = write().await;
+            if written.is_err() {
+                on.undo().await;
+            }
+            match written {
+                Err(locked) if is_locked_by_another(&locked) => Ok(Err(locked)),
+                written => written.map(Ok),
+            }
+        };
+        self.restarting(once).await?
+    }
+
+    /// Writes a lease row by a statement, and says how many rows that were: none if the lease is not ours. It fails at once
+    /// where the last call that waited for the row did so in vain, and nobody has found it free since.
+    pub(super) async fn write_lease(
+        &self,
+        on: &Held<'_>,
+        queue: &QueueName,
+        shard: Shard,
+        sql: &Sql,
+        args: &Args,
+    ) -> Result<u64, StoreError> {
+        let write = async {
+            if self.is_wary(queue, shard) {
+                rows(on, LEASE, self.sql.lease_lock.bind(args)).await?;
+                self.holds.found_free(queue, shard);
+            }
+            run(on, LEASE, sql.bind(args)).await
+        };
+        let written = write.await;
+        if written.as_ref().is_err_and(is_locked_by_another) {
+            self.holds.found_locked(queue, shard, self.clock.elapsed());
+        }
+        written
+    }
+
+    fn is_wary(&self, queue: &QueueName, shard: Shard) -> bool {
+        self.dialect == Dialect::MySql && self.holds.are_wary(queue, shard, self.clock.elapsed())
+    }
+
+    async fn write_and_charge(
+        &self,
+        on: &Held<'_>,
+        queue: &QueueName,
+        shard: Shard,
+        args: &Args,
+        lapsed: &[(i64, MessageId)],
+    ) -> Result<Written, StoreError> {
+        let write = || self.write_lease(on, queue, shard, &self.sql.lease_write, args);
+        if lapsed.is_empty() && !self.is_wary(queue, shard) {
+            return match write().await {
+                Ok(0) => Ok(Written::No),
+                Ok(_) => Ok(Written::Yes),
+                Err(lost) if may_have_committed(&lost) => Ok(Written::Unknown(lost)),
+                Err(error) => Err(error),
+            };
+        }
+        self.begin_held(LEASE, on).await?;
+        if write().await? == 0 {
+            self.roll_back_held(LEASE, on).await?;
+            return Ok(Written::No);
+        }
+        self.charge(on, &self.sql.lease_count, args, lapsed).await?;
+        committed(self.commit_held(LEASE, on).await)
+    }
+
+    /// Whether the newest write of a lease row is the one with these arguments, after its answer was lost. The books are open
+    /// meanwhile, so it is asked beside the pool.
+    pub(crate) async fn has_token(&self, args: &Args, lost: StoreError) -> Result<bool, StoreError> {
+        self.note_trouble(&lost);
+        let question = || self.sql.lease_token.bind(args);
+        // An error of the question says nothing about the commit, whatever its kind.
+        let answer = self.asking_back(|| rows_beside_the_pool(self, LEASE, question())).await;
+        let found = answer.map_err(|_| in_doubt(&lost))?;
+        let Some(row) = found.first() else { return Err(in_doubt(&lost)) };
+        let (fence, token) = (row.int(0)?, row.int(1)?);
+        let asked = |name| match args.one(name) {
+            Some(Value::BigInt(Some(number))) => *number,
+            _ => 0,
+        };
+        match fence == asked("new_fence") && token == asked("token") {
+            true => Ok(true),
+            // It was not written, or somebody has taken the shard over since and nobody can tell any more.
+            false => Err(in_doubt(&lost)),
+        }
+    }
+
+    /// The arguments that write `hold` into its lease row, without what has ended.
+    pub(crate) fn lease_write(
+        &self,
+        hold: &Hold,
+        ended: &HashSet<MessageId>,
+        queue: &QueueName,
+        shard: Shard,
+        new_fence: i64,
+    ) -> Args {
+        let left = hold.flights.len() - ended.len();
+        let new_holder = if left == 0 { Value::Bytes(None) } else { self.holder.clone() };
+        self.written_under(queue, shard, hold.fence, new_fence, left)
+            .with("new_holder", new_holder)
+            .with("label", maybe((left > 0).then_some(hold.label.as_str())))
+            .with("until", hold.until(ended))
+            .with("flights", hold.to_bytes(ended))
+    }
+
+    /// The arguments of any write of a lease row by its holder.
+    pub(crate) fn written_under(
+        &self,
+        queue: &QueueName,
+        shard: Shard,
+        fence: i64,
+        new_fence: i64,
+        in_flight: usize,
+    ) -> Args {
+        self.lease_args(queue, shard, fence)
+            .with("new_fence", new_fence)
+            .with("in_flight", in_flight as i64)
+            .with("token", next_token())
+    }
+
+    pub(crate) fn lease_args(&self, queue: &QueueName, shard: Shard, fence: i64) -> Args {
+        self.args()
+            .with("queue", queue.as_str())
+            .with("shard", shard.number())
+            .with("fence", fence)
+            .with("holder", self.holder.clone())
+    }
+}
+
+/// Adds the due times between which messages lie, and their ids.
+pub(crate) fn span(args: Args, messages: impl Iterator<Item = (i64, MessageId)> + Clone) -> Args {
+    let dues = messages.clone().map(|(due, _)| due);
+    args.with("first", dues.clone().min().unwrap_or_default())
+        .with("last", dues.max().unwrap_or_default())
+        .with_list("ids", messages.map(|(_, id)| bytes(id.uuid())))
+}
+
+/// A commit of which nobody can tell whether it took effect.
+fn in_doubt(lost: &StoreError) -> StoreError {
+    StoreError::new(StoreErrorKind::Unavailable, LEASE, format!("the outcome is unknown: {lost}"))
+}
+
+pub(crate) fn committed(answer: Result<(), StoreError>) -> Result<Written, StoreError> {
+    match answer {
+        Ok(()) => Ok(Written::Yes),
+        Err(lost) if may_have_committed(&lost) => Ok(Written::Unknown(lost)),
+        Err(error) => Err(error),
+    }
+}

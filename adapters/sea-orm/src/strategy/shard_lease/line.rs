@@ -1,0 +1,229 @@
+use std::{
+    collections::HashMap,
+    sync::{Arc, PoisonError},
+    time::Duration,
+};
+
+use claimstream_domain::{QueueName, Settlement, Shard};
+use claimstream_ports::{StoreError, StoreErrorKind};
+use tokio::{
+    sync::{Mutex, OwnedMutexGuard},
+    time::{Instant, timeout_at},
+};
+
+use super::hold::{Hold, Seen};
+use crate::database::{
+    classify::classify,
+    coalescer::Gather,
+    held::Held,
+    unit::{Store, in_time},
+};
+
+/// The first place in the lines of some shards: nobody else of this process writes there, until it is dropped.
+///
+/// Work in a shard takes three things, in this order: the first place in the shard's line, a connection, and the books
+/// ([`Hold`]). A line is waited for with empty hands; the connection by the first in line alone, who is therefore served by
+/// the next one that comes free; and the books are open only to somebody who has a connection, so that no lock is held
+/// while a connection is waited for. Other looks into the books last for a moment, and wait for nothing meanwhile.
+pub(super) struct Turn(#[expect(dead_code, reason = "it is kept, not read")] Vec<OwnedMutexGuard<()>>);
+
+/// A shard of a queue.
+pub(super) type Place = (QueueName, Shard);
+
+/// What is done and waits to be ended in one shard, while something else is being ended there; the answer says whether
+/// all of a write was still ours.
+pub(crate) type Finishing = Gather<Settlement, bool>;
+
+/// The lines and books of all shards that one outbox has to do with.
+#[derive(Default)]
+pub(crate) struct Holds {
+    desks: std::sync::Mutex<HashMap<Place, Desk>>,
+}
+
+#[derive(Default)]
+struct Desk {
+    line: Arc<Mutex<()>>,
+    hold: Arc<Mutex<Hold>>,
+    finishing: Arc<Finishing>,
+    /// What a look has found while somebody was at work here.
+    seen: Option<Seen>,
+    /// When the lease row was found locked, the last time, on the monotonic clock; none once it was found free.
+    locked: Option<Duration>,
+}
+
+/// A shard in which another call of this process was at work for as long as somebody waited for a turn.
+#[derive(Debug, thiserror::Error)]
+#[error("other calls of this process were at work in shard {shard} of queue {queue} for {patience:?}")]
+pub(crate) struct Busy {
+    queue: QueueName,
+    shard: u16,
+    patience: Duration,
+}
+
+impl Store {
+    /// How long a call waits for a shard that it can do without for now, or that keeps it from others.
+    pub(super) const SOON: Duration = Duration::from_secs(1);
+
+    /// Waits until it is our turn in all of the places, no longer than `patience`, and for a connection; one that `on` has
+    /// already is put back before anything is waited for. The places have one order for everybody.
+    pub(super) async fn turn(
+        &self,
+        operation: &'static str,
+        places: &[Place],
+        on: &Held<'_>,
+        patience: Duration,
+    ) -> Result<Turn, StoreError> {
+        let turn = self.first_in_line(places, on, patience).await;
+        let turn = turn.map_err(|busy| StoreError::new(StoreErrorKind::Transient, operation, busy))?;
+        in_time(operation, on.connect(), classify).await?;
+        Ok(turn)
+    }
+
+    /// The turn of somebody who takes what is elsewhere meanwhile; none if others are at work here for longer than `patience`.
+    pub(super) async fn turn_soon(
+        &self,
+        operation: &'static str,
+        place: Place,
+        on: &Held<'_>,
+        patience: Duration,
+    ) -> Result<Option<Turn>, StoreError> {
+        match self.first_in_line(&[place], on, patience).await {
+            Err(busy) => {
+                tracing::debug!(%busy, "shard passed over");
+                Ok(None)
+            }
+            Ok(turn) => {
+                in_time(operation, on.connect(), classify).await?;
+                Ok(Some(turn))
+            }
+        }
+    }
+
+    async fn first_in_line(&self, places: &[Place], on: &Held<'_>, patience: Duration) -> Result<Turn, Busy> {
+        match self.holds.turn_at_once(places) {
+            Some(turn) => Ok(turn),
+            None => {
+                on.rest();
+                self.holds.turn(places, patience).await
+            }
+        }
+    }
+}
+
+impl Holds {
+    const WARY_FOR: Duration = Duration::from_secs(10);
+
+    /// The books of a shard; a write of the lease row takes its [`Turn`] too.
+    pub(crate) async fn books(&self, queue: &QueueName, shard: Shard) -> OwnedMutexGuard<Hold> {
+        let mut hold = self.with(queue, shard, |desk| Arc::clone(&desk.hold)).lock_owned().await;
+        if let Some(seen) = self.with(queue, shard, |desk| desk.seen.take()) {
+            hold.found(seen);
+        }
+        hold
+    }
+
+    /// Notes what a look has found; while the books are open elsewhere it waits for the next call that opens them.
+    pub(crate) fn saw(&self, queue: &QueueName, shard: Shard, seen: Seen) {
+        self.with(queue, shard, |desk| match desk.hold.try_lock() {
+            Ok(mut hold) => hold.found(seen),
+            Err(_) => desk.seen = Some(seen),
+        });
+    }
+
+    pub(crate) fn finishing(&self, queue: &QueueName, shard: Shard) -> Arc<Finishing> {
+        self.with(queue, shard, |desk| Arc::clone(&desk.finishing))
+    }
+
+    /// Whether somebody was found lately who keeps a lease row locked, and it was not found free since. A call that writes it
+    /// then asks first whether it is free: the one that found it has waited, and no other does.
+    pub(super) fn are_wary(&self, queue: &QueueName, shard: Shard, now: Duration) -> bool {
+        let locked = self.with(queue, shard, |desk| desk.locked);
+        locked.is_some_and(|at| now.saturating_sub(at) < Self::WARY_FOR)
+    }
+
+    pub(super) fn found_locked(&self, queue: &QueueName, shard: Shard, now: Duration) {
+        self.with(queue, shard, |desk| desk.locked = Some(now));
+    }
+
+    pub(super) fn found_free(&self, queue: &QueueName, shard: Shard) {
+        self.with(queue, shard, |desk| desk.locked = None);
+    }
+
+    async fn turn(&self, places: &[Place], patience: Duration) -> Result<Turn, Busy> {
+        let until = Instant::now() + patience;
+        let mut first = Vec::with_capacity(places.len());
+        for (queue, shard) in places {
+            let busy = |_| Busy { queue: queue.clone(), shard: shard.number(), patience };
+            first.push(timeout_at(until, self.line(queue, *shard).lock_owned()).await.map_err(busy)?);
+        }
+        Ok(Turn(first))
+    }
+
+    fn turn_at_once(&self, places: &[Place]) -> Option<Turn> {
+        let at_once = |(queue, shard): &Place| self.line(queue, *shard).try_lock_owned().ok();
+        places.iter().map(at_once).collect::<Option<_>>().map(Turn)
+    }
+
+    fn line(&self, queue: &QueueName, shard: Shard) -> Arc<Mutex<()>> {
+        self.with(queue, shard, |desk| Arc::clone(&desk.line))
+    }
+
+    fn with<T>(&self, queue: &QueueName, shard: Shard, look: impl FnOnce(&mut Desk) -> T) -> T {
+        let mut desks = self.desks.lock().unwrap_or_else(PoisonError::into_inner);
+        look(desks.entry((queue.clone(), shard)).or_default())
+    }
+}
+
+#[cfg(all(test, feature = "sqlite"))]
+mod tests {
+    use claimstream_domain::{
+        ByteBudget, ClaimId, ClaimRequest, InstanceId, Lease, MessageId, NewMessage, Owner, Payload,
+    };
+    use claimstream_ports::LockingStrategy;
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::{OpenOptions, SeaOrmOutbox, Strategy, StrategyChoice};
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_busy_shard_is_named_to_who_waits_for_it_and_passed_over_by_claims() {
+        let file = std::env::temp_dir().join(format!("claimstream-lines-{}.db", Uuid::now_v7()));
+        let strategy = StrategyChoice::Exactly(Strategy::ShardLease);
+        // A claim that waited for as long would not end in the time of this test.
+        let options =
+            OpenOptions { strategy, acquire_timeout: Duration::from_secs(600), ..OpenOptions::default() };
+        let outbox = SeaOrmOutbox::open(&format!("sqlite://{}", file.display()), options).await.unwrap();
+        let queue = QueueName::new("orders").unwrap();
+        let message = |n: u128| {
+            NewMessage::new(MessageId::new(Uuid::from_u128(n << 64)), queue.clone(), Payload::json("{}"))
+        };
+        outbox.enqueue_now(&(1..=100).map(message).collect::<Vec<_>>()).await.unwrap();
+        let (busy, me) = (Shard::from_number(3), InstanceId(1));
+        let request = |limit, sequence| ClaimRequest {
+            queue: queue.clone(),
+            limit,
+            lease: Lease::default(),
+            claim: ClaimId::new(me, sequence),
+            owner: Owner::new(me, "me").unwrap(),
+            budget: ByteBudget::default(),
+        };
+        let (at_work, waits) = (Held::new(&outbox.store), Held::new(&outbox.store));
+        let (place, patience) = ((queue.clone(), busy), Duration::from_millis(30));
+        let turn = outbox.store.turn("settle", std::slice::from_ref(&place), &at_work, patience).await;
+        let turn = turn.ok().unwrap();
+        let waited = outbox.store.turn("settle", std::slice::from_ref(&place), &waits, patience).await;
+        let error = waited.err().unwrap();
+        assert_eq!(error.kind(), StoreErrorKind::Transient, "{error}");
+        let text = "other calls of this process were at work in shard 3 of queue orders for 30ms";
+        assert_eq!(error.to_string(), format!("settle: {}: {text}", error.kind()));
+        let claimed = outbox.claim(&request(100, 1)).await.unwrap();
+        assert!(!claimed.is_empty() && claimed.iter().all(|one| one.receipt.shard != busy));
+        drop(turn);
+        let rest = outbox.claim(&request(100, 2)).await.unwrap();
+        assert_eq!(claimed.len() + rest.len(), 100);
+        assert!(rest.iter().all(|one| one.receipt.shard == busy));
+        drop((at_work, waits));
+        drop(outbox);
+        let _ = std::fs::remove_file(file);
+    }
+}
