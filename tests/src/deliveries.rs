@@ -1,9 +1,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use claimstream::notification::{MessageConfig, MessageHandler, Providers, RequestConfig, RequestHandler};
 use claimstream_domain::notification::{Channel, NotificationMessage, Recipient};
 use claimstream_memory::{MemoryDirectory, MemoryTemplates};
+use claimstream_notifications::{MessageConfig, MessageHandler, Providers, RequestConfig, RequestHandler};
 use claimstream_ports::{ChannelProvider, Delivered, DeliveryError, MessageRepository, RequestRepository};
 use uuid::Uuid;
 

@@ -9,12 +9,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use claimstream::{
-    Compose, Relay, RelayConfig,
-    notification::{
-        MESSAGE_QUEUE, MessageConfig, MessageHandler, Providers, REQUEST_QUEUE, RequestConfig, RequestHandler,
-    },
-};
+use claimstream::{Compose, Relay, RelayConfig};
 use claimstream_domain::{
     Claimed, NewMessage, QueueName, Verdict,
     notification::{
@@ -23,6 +18,9 @@ use claimstream_domain::{
     },
 };
 use claimstream_memory::{MemoryDirectory, MemoryTemplates};
+use claimstream_notifications::{
+    MESSAGE_QUEUE, MessageConfig, MessageHandler, Providers, REQUEST_QUEUE, RequestConfig, RequestHandler,
+};
 use claimstream_ports::{ChannelProvider, Delivered, DeliveryError, Handler, NotificationReports};
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
 use claimstream_tokio::TokioTimer;

@@ -9,15 +9,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use claimstream::{
-    Compose, PipelineReport, Relay, RelayConfig,
-    inbox::{Consumer, Inbox},
-};
+use claimstream::{Compose, PipelineReport, Relay, RelayConfig};
 use claimstream_domain::{
     Disposition, Lease, NewMessage, Renewed, Settled, StepResult, notification::NotificationRequest,
 };
 use claimstream_ports::{DistributedLock, LockingStrategy, NotificationReports, Observe, StoreErrorKind};
 use claimstream_sea_orm::{Finding, OpenOptions, SeaOrmOutbox, Severity};
+use claimstream_steps::inbox::{Consumer, Inbox};
 use claimstream_tokio::TokioTimer;
 use futures::{
     FutureExt,

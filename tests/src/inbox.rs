@@ -12,13 +12,11 @@ use std::{
     time::Duration,
 };
 
-use claimstream::{
-    Compose, Handler, Relay, RelayConfig, Verdict,
-    inbox::{Consumer, Inbox, InboxError, InboxHandler, Once, Undone},
-};
+use claimstream::{Compose, Handler, Relay, RelayConfig, Verdict};
 use claimstream_domain::{Claimed, Lease, MessageId, NewMessage, Payload, StepResult};
 use claimstream_ports::Transactions;
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox, store_error};
+use claimstream_steps::inbox::{Consumer, Inbox, InboxError, InboxHandler, Once, Undone};
 use claimstream_tokio::TokioTimer;
 use futures::{FutureExt, future::BoxFuture, future::join_all};
 use sea_orm::{ConnectionTrait, DatabaseTransaction, Statement};

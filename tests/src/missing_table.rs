@@ -11,18 +11,20 @@ use std::{
 use claimstream::{
     Compose, Handler, Lease, Pacing, PipelineMonitor, PipelineReport, PipelineState, Relay, RelayConfig,
     RelayError, RetryPolicy, Verdict, handler_fn,
-    inbox::{Consumer, Inbox, Undone},
-    notification::MESSAGE_QUEUE,
-    saga::{Saga, SagaConfig, SagaId},
-    timer_event::{Alarm, EventScheme, TimerEvents},
 };
 use claimstream_domain::{
     DeadLetterFilter, Jitter, NewMessage, QueueName, StepResult, Timestamp,
     notification::{Channel, Content, NotificationMessage, delivery_message},
     timer_event::{Schedule, SchemeName, Tick},
 };
+use claimstream_notifications::MESSAGE_QUEUE;
 use claimstream_ports::{DeadLetters, Observe, Transactions};
 use claimstream_sea_orm::SeaOrmOutbox;
+use claimstream_steps::{
+    inbox::{Consumer, Inbox, Undone},
+    saga::{Saga, SagaConfig, SagaId},
+    timer_event::{Alarm, EventScheme, TimerEvents},
+};
 use claimstream_tokio::TokioTimer;
 use sea_orm::ConnectionTrait;
 use tokio::{

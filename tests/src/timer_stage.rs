@@ -1,10 +1,6 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use claimstream::timer_event::{
-    Alarm, DecisionError, EventScheme, EventStore, FailurePolicy, RowLock, Schedule, Tick, Ticked,
-    TimerEvents,
-};
 use claimstream_domain::{
     Begun, Due, Enqueued, MessageId, NewMessage, NewStep, Payload, QueueName, Step, StepChange, StepKey,
     Timestamp,
@@ -16,6 +12,10 @@ use claimstream_ports::{
     StepLedger, StoreError, StoreErrorKind, SubmitRequests, Transactions,
 };
 use claimstream_sea_orm::SeaOrmOutbox;
+use claimstream_steps::timer_event::{
+    Alarm, DecisionError, EventScheme, EventStore, FailurePolicy, RowLock, Schedule, Tick, Ticked,
+    TimerEvents,
+};
 use claimstream_tokio::TokioTimer;
 use futures::{FutureExt, future::BoxFuture};
 use sea_orm::{DatabaseTransaction, IsolationLevel, TransactionTrait};

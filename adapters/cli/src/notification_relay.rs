@@ -1,12 +1,10 @@
 use std::sync::Arc;
 
-use claimstream::{
-    LocalWakeup, Pipeline, PipelineReport, Relay, RelayError,
-    notification::{
-        MESSAGE_QUEUE, MessageConfig, MessageHandler, REQUEST_QUEUE, RequestConfig, RequestHandler,
-    },
-};
+use claimstream::{LocalWakeup, Pipeline, PipelineReport, Relay, RelayError};
 use claimstream_domain::{Invalid, RetryPolicy};
+use claimstream_notifications::{
+    MESSAGE_QUEUE, MessageConfig, MessageHandler, REQUEST_QUEUE, RequestConfig, RequestHandler,
+};
 use claimstream_ports::Handler;
 use claimstream_sea_orm::SeaOrmOutbox;
 use claimstream_tokio::TokioTimer;

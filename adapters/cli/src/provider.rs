@@ -1,10 +1,10 @@
 use std::{sync::Arc, time::Duration};
 
-use claimstream::notification::Providers;
 use claimstream_channels::{
     LogChannel, LogConfig, Secret, SmtpChannel, SmtpConfig, SmtpCredentials, WebhookChannel, WebhookConfig,
 };
 use claimstream_domain::notification::Channel;
+use claimstream_notifications::Providers;
 use claimstream_ports::ChannelProvider;
 
 use crate::config::{ChannelSettings, Channels, ConfigError, ProviderChoice, SecretSource};

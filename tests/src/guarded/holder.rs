@@ -8,7 +8,8 @@ use std::{
 };
 
 use async_trait::async_trait;
-use claimstream::{Claim, LockGuarded, Pacing, Relay, RelayConfig, RelayError, RetryPolicy, domain::Jitter};
+use claimstream::{Claim, LockGuarded, Pacing, Relay, RelayConfig, RelayError, RetryPolicy};
+use claimstream_domain::Jitter;
 use claimstream_domain::{Lease, Settled};
 use claimstream_ports::{DistributedLock, LockGuard, StoreError};
 use claimstream_redis::RedisLock;

@@ -12,6 +12,7 @@ pub(super) fn dependencies_point_inwards(tree: &Tree) -> Vec<String> {
 
 const DOMAIN: &str = "claimstream-domain";
 const PORTS: &str = "claimstream-ports";
+const OUTBOX: &str = "claimstream";
 
 /// What belongs to a driver or a runtime.
 const OUTSIDE: [&str; 8] = ["sea-orm", "sqlx", "tokio", "smol", "async-std", "async-io", "redis", "reqwest"];
@@ -40,7 +41,8 @@ fn allowed(folder: &str) -> Option<Allowed> {
     match folder {
         "domain" => inner(&[]),
         "ports" => inner(&[DOMAIN]),
-        "app" => inner(&[DOMAIN, PORTS]),
+        "app/outbox" | "app/notifications" => inner(&[DOMAIN, PORTS]),
+        "app/steps" => inner(&[DOMAIN, PORTS, OUTBOX]),
         "tests/models" => inner(&[DOMAIN]),
         "adapters/cli" | "tests" | "tests/bench" => {
             Some(Allowed { ours: &[], outside: true, everything: true })
@@ -81,8 +83,12 @@ mod tests {
             ("ports", "claimstream"),
             ("ports", "sea-orm"),
             ("ports", "tokio"),
-            ("app", "claimstream-memory"),
-            ("app", "tokio"),
+            ("app/outbox", "claimstream-memory"),
+            ("app/outbox", "claimstream-steps"),
+            ("app/outbox", "claimstream-notifications"),
+            ("app/outbox", "tokio"),
+            ("app/steps", "claimstream-notifications"),
+            ("app/notifications", "claimstream-steps"),
             ("adapters/sea-orm", "claimstream-memory"),
             ("adapters/sea-orm", "claimstream"),
             ("elsewhere", "serde"),
@@ -98,17 +104,20 @@ mod tests {
         let target = "[target.'cfg(unix)'.dependencies]\nclaimstream-tokio = \"1\"\n";
         let build = "[build-dependencies.claimstream-memory]\npath = \"x\"\n";
         for text in [renamed, target, build] {
-            assert_eq!(of("app", text).len(), 1, "{text}");
+            assert_eq!(of("app/outbox", text).len(), 1, "{text}");
         }
     }
 
     #[test]
     fn allows_what_the_architecture_draws() {
         let text = "[dependencies]\nclaimstream-ports = \"1\"\nclaimstream-domain = \"1\"\nserde = \"1\"\n";
-        for folder in ["app", "adapters/memory"] {
+        for folder in ["app/outbox", "app/steps", "app/notifications", "adapters/memory"] {
             assert_eq!(of(folder, text), Vec::<String>::new());
         }
-        assert_eq!(of("app", "[dev-dependencies]\nclaimstream-memory = \"1\"\n"), Vec::<String>::new());
+        assert_eq!(
+            of("app/outbox", "[dev-dependencies]\nclaimstream-memory = \"1\"\n"),
+            Vec::<String>::new()
+        );
         assert_eq!(
             of("tests", "[dependencies]\nclaimstream-sea-orm = \"1\"\ntokio = \"1\"\n"),
             Vec::<String>::new()

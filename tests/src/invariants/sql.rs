@@ -3,7 +3,8 @@ use super::tree::{File, Tree};
 /// Statements are files that a DBA can read; Rust has none.
 pub(super) fn stands_in_sql_files(tree: &Tree) -> Vec<String> {
     tree.files("adapters/sea-orm/src/sql", ".sql", 40);
-    let folders = ["domain/src", "ports/src", "app/src", "adapters"];
+    let folders =
+        ["domain/src", "ports/src", "app/outbox/src", "app/steps/src", "app/notifications/src", "adapters"];
     let files: Vec<File> = folders.iter().flat_map(|folder| tree.files(folder, ".rs", 5)).collect();
     let sources =
         files.iter().filter(|file| !file.path.contains("/tests/") && !file.path.contains("/examples/"));

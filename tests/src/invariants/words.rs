@@ -7,7 +7,7 @@ pub(super) fn domain_is_pure(tree: &Tree) -> Vec<String> {
 
 /// Whoever polls, drives.
 pub(super) fn nothing_is_spawned(tree: &Tree) -> Vec<String> {
-    let folders = ["domain/src", "ports/src", "app/src"];
+    let folders = ["domain/src", "ports/src", "app/outbox/src", "app/steps/src", "app/notifications/src"];
     folders
         .iter()
         .flat_map(|folder| forbidden(&tree.files(folder, ".rs", 10), &["spawn", "thread::"]))

@@ -2,8 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use claimstream::{Compose, Message, NewMessage, Relay, RelayConfig, StepResult, StoreError, inbox};
+use claimstream::{Compose, Message, NewMessage, Relay, RelayConfig, StoreError};
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox, store_error};
+use claimstream_steps::{StepResult, inbox};
 use claimstream_tokio::TokioTimer;
 use futures::TryStreamExt;
 use sea_orm::{ConnectionTrait, DatabaseTransaction, Statement};
@@ -56,11 +57,8 @@ async fn pipeline(
 }
 
 async fn once(outbox: Arc<SeaOrmOutbox>, message: &Message) -> Result<(), Failure> {
-    use claimstream::{
-        in_transaction,
-        inbox::{Consumer, Inbox, InboxError, Once},
-        work,
-    };
+    use claimstream::{in_transaction, work};
+    use claimstream_steps::inbox::{Consumer, Inbox, InboxError, Once};
 
     let inbox = Inbox::new(outbox.clone(), &RelayConfig::default())?;
     let billing = Consumer::new("billing")?;

@@ -3,15 +3,13 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use claimstream::{
-    Relay, RelayConfig,
-    notification::{
-        MESSAGE_QUEUE, MessageConfig, MessageHandler, Providers, REQUEST_QUEUE, RequestConfig, RequestHandler,
-    },
-    ports::{ChannelProvider, Delivered, DeliveryError, NotificationReports, SubmitRequests},
-};
+use claimstream::{Relay, RelayConfig};
 use claimstream_domain::notification::{Channel, NotificationMessage, NotificationRequest};
 use claimstream_memory::{MemoryDirectory, MemoryTemplates};
+use claimstream_notifications::{
+    ChannelProvider, Delivered, DeliveryError, MESSAGE_QUEUE, MessageConfig, MessageHandler,
+    NotificationReports, Providers, REQUEST_QUEUE, RequestConfig, RequestHandler, SubmitRequests,
+};
 use claimstream_sea_orm::SeaOrmOutbox;
 use claimstream_tokio::TokioTimer;
 use futures::{FutureExt, future::try_join};

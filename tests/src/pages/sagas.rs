@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use claimstream::{
-    Relay, RelayConfig, StoreErrorKind,
-    saga::{Saga, SagaConfig, SagaError, SagaId, SagaOutcome, SagaRun, SagaState, StepFailure},
-};
+use claimstream::{Relay, RelayConfig, StoreErrorKind};
 use claimstream_domain::Invalid;
 use claimstream_sea_orm::{SeaOrmOutbox, store_error};
+use claimstream_steps::saga::{
+    Saga, SagaConfig, SagaError, SagaId, SagaOutcome, SagaRun, SagaState, StepFailure,
+};
 use claimstream_tokio::{TokioTimer, shutdown_signal};
 use futures::{FutureExt, future::BoxFuture};
 use sea_orm::{ConnectionTrait, DatabaseTransaction, Statement};

@@ -3,15 +3,11 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use claimstream::{
-    StoreError, Timer, Transactions, in_transaction,
-    tcc::{
-        BranchCall, BranchRefusal, Coordinator, Participant, ParticipantError, Resource, ResourceError,
-        TccError,
-    },
-    work,
-};
+use claimstream::{StoreError, Timer, Transactions, in_transaction, work};
 use claimstream_sea_orm::{SeaOrmOutbox, store_error};
+use claimstream_steps::tcc::{
+    BranchCall, BranchRefusal, Coordinator, Participant, ParticipantError, Resource, ResourceError, TccError,
+};
 use claimstream_tokio::TokioTimer;
 use sea_orm::{ConnectionTrait, DatabaseTransaction};
 
@@ -35,7 +31,7 @@ pub(super) async fn runs() {
 }
 
 async fn branch(outbox: Arc<SeaOrmOutbox>, timer: Arc<dyn Timer>) -> Result<(), Failure> {
-    use claimstream::tcc::{BranchName, GlobalId, Tcc};
+    use claimstream_steps::tcc::{BranchName, GlobalId, Tcc};
 
     let tcc = Tcc::new(outbox.clone());
     let (gid, stock) = (GlobalId::new("order-7")?, BranchName::new("stock")?);
@@ -51,7 +47,7 @@ async fn branches(
     timer: Arc<dyn Timer>,
     coupon_service: impl Participant + 'static,
 ) -> Result<Arc<Coordinator<SeaOrmOutbox>>, Failure> {
-    use claimstream::tcc::{
+    use claimstream_steps::tcc::{
         Branch, Coordinator, CoordinatorConfig, Decision, GlobalId, GlobalTransaction, LocalParticipant,
     };
     use serde_json::json;

@@ -2,10 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use claimstream::{
-    Compose, Enqueue, NewMessage, Relay, RelayConfig, StoreError, StoreErrorKind, ports::mock::MockEnqueue,
-};
+use claimstream::{Compose, Enqueue, NewMessage, Relay, RelayConfig, StoreError, StoreErrorKind};
 use claimstream_memory::MemoryStore;
+use claimstream_ports::mock::MockEnqueue;
 use claimstream_tokio::TokioTimer;
 use futures::TryStreamExt;
 

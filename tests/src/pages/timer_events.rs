@@ -3,11 +3,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use claimstream::{
-    Relay, RelayConfig,
-    timer_event::{Alarm, DecisionError, EventInfo, EventScheme, Schedule, TimerEvents},
-};
+use claimstream::{Relay, RelayConfig};
 use claimstream_sea_orm::SeaOrmOutbox;
+use claimstream_steps::timer_event::{Alarm, DecisionError, EventInfo, EventScheme, Schedule, TimerEvents};
 use claimstream_tokio::{TokioTimer, shutdown_signal};
 use futures::FutureExt;
 use sea_orm::DatabaseTransaction;

@@ -5,14 +5,14 @@ use std::{
     time::Duration,
 };
 
-use claimstream::saga::{
-    Saga, SagaAlarm, SagaAlarmKind, SagaConfig, SagaError, SagaOutcome, SagaRun, StepFailure,
-};
 use claimstream_domain::{
     QueueName, Verdict,
     saga::{SagaOrder, SagaOrderKind},
 };
 use claimstream_ports::{Handler, StoreError, StoreErrorKind};
+use claimstream_steps::saga::{
+    Saga, SagaAlarm, SagaAlarmKind, SagaConfig, SagaError, SagaOutcome, SagaRun, StepFailure,
+};
 use futures::future::BoxFuture;
 
 use super::{

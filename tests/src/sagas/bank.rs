@@ -6,11 +6,7 @@ use std::{
     time::Duration,
 };
 
-use claimstream::{
-    in_transaction,
-    saga::{Saga, SagaId, SagaState, StepFailure},
-    work,
-};
+use claimstream::{in_transaction, work};
 use claimstream_domain::{
     ClaimId, ClaimRequest, Claimed, DeadLetterFilter, InstanceId, Lease, NewMessage, NewStep, Owner,
     QueueName, RetryPolicy, Settlement, Step, StepChange, StepKey, StepResult, Verdict, decide,
@@ -20,6 +16,7 @@ use claimstream_ports::{
     DeadLetters, Handler, LockWait, Locked, LockingStrategy, MessageRepository, NotificationReports,
     RequestRepository, Settlements, StoreError, StoreErrorKind, SubmitRequests, Timer, Transactions,
 };
+use claimstream_steps::saga::{Saga, SagaId, SagaState, StepFailure};
 use claimstream_tokio::TokioTimer;
 use serde::{Serialize, de::DeserializeOwned};
 use uuid::Uuid;
@@ -29,7 +26,7 @@ use crate::Clock;
 
 /// All that the scenarios of sagas ask of a store.
 pub(super) trait Database:
-    claimstream::saga::SagaHome
+    claimstream_steps::saga::SagaHome
     + SubmitRequests<<Self as Transactions>::Tx>
     + LockingStrategy
     + Settlements
@@ -43,7 +40,7 @@ pub(super) trait Database:
 }
 
 impl<D> Database for D where
-    D: claimstream::saga::SagaHome
+    D: claimstream_steps::saga::SagaHome
         + SubmitRequests<<D as Transactions>::Tx>
         + LockingStrategy
         + Settlements
@@ -203,7 +200,7 @@ impl<D: Database> Bank<D> {
     pub(super) async fn deliver<I, H>(&self, saga: &Saga<I, H>) -> Vec<Verdict>
     where
         I: Serialize + DeserializeOwned + Send + Sync + 'static,
-        H: claimstream::saga::SagaHome + 'static,
+        H: claimstream_steps::saga::SagaHome + 'static,
     {
         let mut verdicts = Vec::new();
         for claimed in self.claim(&saga.queue()).await {
@@ -224,7 +221,7 @@ impl<D: Database> Bank<D> {
     pub(super) async fn settle_all<I, H>(&self, saga: &Saga<I, H>) -> Vec<Verdict>
     where
         I: Serialize + DeserializeOwned + Send + Sync + 'static,
-        H: claimstream::saga::SagaHome + 'static,
+        H: claimstream_steps::saga::SagaHome + 'static,
     {
         let mut verdicts = Vec::new();
         for _ in 0..20 {

@@ -4,7 +4,6 @@ use std::sync::{
 };
 
 use async_trait::async_trait;
-use claimstream::saga::{SagaId, SagaState};
 use claimstream_domain::{
     Begun, Enqueued, NewMessage, NewStep, Step, StepChange, StepKey,
     saga::{NewSaga, SagaRecord, SagaStepState},
@@ -12,6 +11,7 @@ use claimstream_domain::{
 use claimstream_ports::{
     Enqueue, LockWait, Locked, NoteSagas, SagaReports, StepLedger, StoreError, StoreErrorKind, Transactions,
 };
+use claimstream_steps::saga::{SagaId, SagaState};
 
 use super::{bank::Database, crash::Crash};
 

@@ -13,9 +13,9 @@ use std::{
     time::Duration,
 };
 
-use claimstream::saga::{Saga, SagaError, SagaId, SagaOrderKind, SagaState};
 use claimstream_domain::{Claimed, Verdict};
 use claimstream_ports::Handler;
+use claimstream_steps::saga::{Saga, SagaError, SagaId, SagaOrderKind, SagaState};
 use futures::future::{BoxFuture, join_all};
 use tokio::task::JoinHandle;
 

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use claimstream::saga::{SagaError, SagaOrderKind, SagaOutcome, SagaState};
 use claimstream_domain::{
     StepKey, Verdict,
     saga::SagaStepState::{Done, RolledBack},
 };
+use claimstream_steps::saga::{SagaError, SagaOrderKind, SagaOutcome, SagaState};
 
 use super::{
     Play,

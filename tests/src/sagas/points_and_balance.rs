@@ -5,20 +5,18 @@ use std::{
     time::Duration,
 };
 
-use claimstream::{
-    notification::{MESSAGE_QUEUE, MessageConfig, REQUEST_QUEUE, RequestConfig},
-    saga::{
-        Saga, SagaConfig, SagaError, SagaId, SagaOrderKind, SagaOutcome, SagaRun, SagaState, SagaTail,
-        StepFailure,
-    },
-};
 use claimstream_domain::{
     Lease, QueueName, RetryPolicy, StepKey, Verdict,
     notification::{Channel, Content, NotificationRequest, RecipientReference, Requester, RequesterKind},
     saga::SagaStepState::{self, Done, RolledBack},
 };
 use claimstream_memory::MemoryStore;
+use claimstream_notifications::{MESSAGE_QUEUE, MessageConfig, REQUEST_QUEUE, RequestConfig};
 use claimstream_ports::{DistributedLock, Handler};
+use claimstream_steps::saga::{
+    Saga, SagaConfig, SagaError, SagaId, SagaOrderKind, SagaOutcome, SagaRun, SagaState, SagaTail,
+    StepFailure,
+};
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;

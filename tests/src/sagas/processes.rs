@@ -9,10 +9,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use claimstream::saga::{Saga, SagaConfig, SagaHome, SagaId, SagaState};
 use claimstream_domain::{RetryPolicy, Timestamp};
 use claimstream_ports::StoreError;
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox, Strategy, StrategyChoice};
+use claimstream_steps::saga::{Saga, SagaConfig, SagaHome, SagaId, SagaState};
 use futures::future::try_join_all;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 

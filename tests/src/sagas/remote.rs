@@ -5,10 +5,10 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use claimstream::saga::{
+use claimstream_domain::Verdict;
+use claimstream_steps::saga::{
     IdempotencyKey, Saga, SagaConfig, SagaOrderKind, SagaOutcome, SagaState, StepFailure,
 };
-use claimstream_domain::Verdict;
 
 use super::{
     Play,

@@ -1,10 +1,10 @@
 //! S4-A: a simple transfer between two databases; its saga has three writes that the table numbers: the debit (1), the
 //! credit (2) and the end of the saga's row (3).
 
-use claimstream::saga::{
+use claimstream_domain::{StepKey, Verdict, saga::SagaStepState};
+use claimstream_steps::saga::{
     Saga, SagaConfig, SagaError, SagaId, SagaOutcome, SagaRun, SagaState, StepFailure, Unbegun,
 };
-use claimstream_domain::{StepKey, Verdict, saga::SagaStepState};
 use futures::{
     StreamExt,
     future::{BoxFuture, join_all},

@@ -1,7 +1,6 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use claimstream::notification::{MESSAGE_QUEUE, RequestConfig, RequestHandler};
 use claimstream_domain::{
     Claimed, Disposition, MessageId, QueueName, RetryPolicy, Settlement, decide,
     notification::{
@@ -10,6 +9,7 @@ use claimstream_domain::{
     },
 };
 use claimstream_memory::MemoryTemplates;
+use claimstream_notifications::{MESSAGE_QUEUE, RequestConfig, RequestHandler};
 use claimstream_ports::{Handler, RecipientDirectory, StoreError};
 use uuid::Uuid;
 

@@ -1,7 +1,6 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use claimstream::notification::{MESSAGE_QUEUE, MessageConfig, MessageHandler, Providers};
 use claimstream_domain::{
     Claimed, QueueName, Reason, RetryPolicy, Settled, Verdict, decide,
     notification::{
@@ -9,6 +8,7 @@ use claimstream_domain::{
         Requester, RequesterKind,
     },
 };
+use claimstream_notifications::{MESSAGE_QUEUE, MessageConfig, MessageHandler, Providers};
 use claimstream_ports::{ChannelProvider, Delivered, DeliveryError, Handler};
 use uuid::Uuid;
 

@@ -4,14 +4,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use claimstream::{
-    notification::{MESSAGE_QUEUE, REQUEST_QUEUE},
-    timer_event::{DecisionError, EventStatus, FailurePolicy, RowLock, Schedule, Ticked},
-};
 use claimstream_domain::{
     Disposition, Jitter, NewStep, RetryPolicy, Settled, Verdict, decide, notification::RequestStatus,
 };
+use claimstream_notifications::{MESSAGE_QUEUE, REQUEST_QUEUE};
 use claimstream_ports::{Handler, LockWait, Locked};
+use claimstream_steps::timer_event::{DecisionError, EventStatus, FailurePolicy, RowLock, Schedule, Ticked};
 use futures::{FutureExt, future::join_all};
 use tokio::sync::Notify;
 use uuid::Uuid;

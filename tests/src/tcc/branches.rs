@@ -4,14 +4,13 @@ use std::sync::{
 };
 
 use async_trait::async_trait;
-use claimstream::{
-    Begun, LockWait, Locked, NewStep, Step, StepChange, StepKey, StepLedger, StoreError, StoreErrorKind,
-    in_transaction,
+use claimstream::{StoreError, StoreErrorKind, in_transaction, work};
+use claimstream_steps::{
+    Begun, LockWait, Locked, NewStep, Step, StepChange, StepKey, StepLedger,
     tcc::{
         BranchMove, BranchName, BranchRefusal, BranchState, GlobalId, Operation, Resource, ResourceError,
         Tcc, TccError,
     },
-    work,
 };
 use futures::FutureExt;
 

@@ -7,13 +7,10 @@ use std::{
 };
 
 use async_trait::async_trait;
-use claimstream::{
-    in_transaction,
-    tcc::{
-        Branch, BranchCall, BranchState, Coordinator, CoordinatorError, Decision, GlobalId, GlobalState,
-        GlobalTransaction, LocalParticipant, Operation, Participant, ParticipantError, TccAlarm,
-    },
-    work,
+use claimstream::{in_transaction, work};
+use claimstream_steps::tcc::{
+    Branch, BranchCall, BranchState, Coordinator, CoordinatorError, Decision, GlobalId, GlobalState,
+    GlobalTransaction, LocalParticipant, Operation, Participant, ParticipantError, TccAlarm,
 };
 use serde_json::json;
 

@@ -13,16 +13,13 @@ use std::{
 };
 
 use async_trait::async_trait;
-use claimstream::{
-    in_transaction,
-    tcc::{
-        Branch, BranchCall, BranchState, Coordinator, CoordinatorError, GlobalState, GlobalTransaction,
-        LocalParticipant, Participant, ParticipantError,
-    },
-    work,
-};
+use claimstream::{in_transaction, work};
 use claimstream_domain::{Claimed, Verdict, decide};
 use claimstream_ports::Handler;
+use claimstream_steps::tcc::{
+    Branch, BranchCall, BranchState, Coordinator, CoordinatorError, GlobalState, GlobalTransaction,
+    LocalParticipant, Participant, ParticipantError,
+};
 use futures::future::{join_all, pending};
 use serde_json::json;
 use tokio::sync::Notify;

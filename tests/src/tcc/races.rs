@@ -1,4 +1,4 @@
-use claimstream::tcc::{BranchRefusal, BranchState, GlobalId, Operation, TccError};
+use claimstream_steps::tcc::{BranchRefusal, BranchState, GlobalId, Operation, TccError};
 use futures::{StreamExt, stream};
 
 use super::{

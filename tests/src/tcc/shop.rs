@@ -1,11 +1,12 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use claimstream::{
-    Begun, NewStep, Step, StepChange, StepKey, StepLedger, StepResult, StoreError, StoreErrorKind,
+use claimstream::{StoreError, StoreErrorKind};
+use claimstream_memory::MemoryTransaction;
+use claimstream_steps::{
+    Begun, NewStep, Step, StepChange, StepKey, StepLedger, StepResult,
     tcc::{BranchCall, Resource, ResourceError},
 };
-use claimstream_memory::MemoryTransaction;
 use sea_orm::{ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbBackend, DbErr, Statement, Value};
 
 /// How many pieces of an item lie where; no transaction may change their sum.

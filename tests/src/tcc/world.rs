@@ -1,17 +1,19 @@
 use std::{sync::Arc, time::Duration};
 
 use claimstream::{
-    Enqueue, RetryPolicy, StepLedger, StoreError, Timer, TransactionError, Transactions, in_transaction,
-    tcc::{
-        BranchCall, BranchState, Coordinator, CoordinatorConfig, GlobalId, IdempotencyKey, Operation,
-        Resource, ResourceError, Tcc, TccError,
-    },
-    work,
+    Enqueue, RetryPolicy, StoreError, Timer, TransactionError, Transactions, in_transaction, work,
 };
 use claimstream_domain::{PayloadLimit, QueueName, ShardCount, decide};
 use claimstream_memory::{MemoryClock, MemoryOptions, MemoryStore};
 use claimstream_ports::Handler;
 use claimstream_sea_orm::{FrozenClock, SeaOrmOutbox};
+use claimstream_steps::{
+    StepLedger,
+    tcc::{
+        BranchCall, BranchState, Coordinator, CoordinatorConfig, GlobalId, IdempotencyKey, Operation,
+        Resource, ResourceError, Tcc, TccError,
+    },
+};
 use claimstream_tokio::TokioTimer;
 use sea_orm::Database;
 use serde_json::json;

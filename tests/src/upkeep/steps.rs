@@ -6,10 +6,6 @@ use std::{
     time::Duration,
 };
 
-use claimstream::{
-    saga::{Saga, SagaConfig, SagaId, SagaOutcome, SagaState, StepFailure},
-    tcc::{BranchName, GlobalId, Tcc},
-};
 use claimstream_domain::{
     Begun, DeadLetterFilter, NewStep, Reason, Retention, Step, StepChange, StepKey,
     saga::SagaStepState,
@@ -18,6 +14,10 @@ use claimstream_domain::{
 };
 use claimstream_ports::{PurgeSteps, StepLedger, StoreError, Transactions};
 use claimstream_sea_orm::{SeaOrmOutbox, Severity};
+use claimstream_steps::{
+    saga::{Saga, SagaConfig, SagaId, SagaOutcome, SagaState, StepFailure},
+    tcc::{BranchName, GlobalId, Tcc},
+};
 use claimstream_tokio::TokioTimer;
 use uuid::Uuid;
 

@@ -4,16 +4,13 @@ use std::{
     time::Duration,
 };
 
-use claimstream::{
-    Relay, RelayConfig, RetryPolicy, StoreError, in_transaction,
-    tcc::{
-        Branch, BranchState, Coordinator, CoordinatorConfig, GlobalId, GlobalState, GlobalTransaction,
-        IdempotencyKey, Operation, Tcc, TccError,
-    },
-    work,
-};
+use claimstream::{Relay, RelayConfig, RetryPolicy, StoreError, in_transaction, work};
 use claimstream_channels::{HttpParticipant, WebhookConfig};
 use claimstream_memory::MemoryStore;
+use claimstream_steps::tcc::{
+    Branch, BranchState, Coordinator, CoordinatorConfig, GlobalId, GlobalState, GlobalTransaction,
+    IdempotencyKey, Operation, Tcc, TccError,
+};
 use claimstream_tokio::TokioTimer;
 use futures::FutureExt;
 use serde_json::json;

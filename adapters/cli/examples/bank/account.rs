@@ -1,5 +1,5 @@
-use claimstream::saga::{SagaId, StepFailure};
 use claimstream_sea_orm::{SeaOrmOutbox, store_error};
+use claimstream_steps::saga::{SagaId, StepFailure};
 use sea_orm::{ConnectionTrait, DatabaseTransaction, DbErr, Statement, Value};
 
 use super::Failure;

@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use claimstream::saga::{SagaId, SagaState};
 use claimstream_sea_orm::SeaOrmOutbox;
+use claimstream_steps::saga::{SagaId, SagaState};
 use sea_orm::{ConnectionTrait, Statement};
 
 use super::Failure;

@@ -1,7 +1,7 @@
 use std::{collections::BTreeMap, fmt, time::Duration};
 
-use claimstream::saga::Saga;
 use claimstream_sea_orm::SeaOrmOutbox;
+use claimstream_steps::saga::Saga;
 
 use super::{Business, Failure, account, books::Books};
 

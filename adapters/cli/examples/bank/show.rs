@@ -1,9 +1,9 @@
 use std::time::{Duration, Instant};
 
-use claimstream::saga::{Saga, SagaId};
 use claimstream_domain::Invalid;
 use claimstream_ports::{Observe, Transactions};
 use claimstream_sea_orm::SeaOrmOutbox;
+use claimstream_steps::saga::{Saga, SagaId};
 use clap::Parser;
 use serde::{Serialize, de::DeserializeOwned};
 use uuid::Uuid;
@@ -162,7 +162,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 async fn left<I, H>(databases: &[SeaOrmOutbox], homes: &[usize], sagas: &[Saga<I, H>]) -> Result<u64, Failure>
 where
     I: Serialize + DeserializeOwned + Send + Sync + 'static,
-    H: claimstream::saga::SagaHome + 'static,
+    H: claimstream_steps::saga::SagaHome + 'static,
 {
     let mut left = 0;
     for (home, saga) in homes.iter().zip(sagas) {

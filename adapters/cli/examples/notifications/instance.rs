@@ -1,13 +1,11 @@
 use std::{io, path::PathBuf, sync::Arc, time::Duration};
 
-use claimstream::{
-    Jitter, Lease, Relay, RelayConfig, RetryPolicy,
-    notification::{
-        MESSAGE_QUEUE, MessageConfig, MessageHandler, Providers, REQUEST_QUEUE, RequestConfig, RequestHandler,
-    },
-};
+use claimstream::{Jitter, Lease, Relay, RelayConfig, RetryPolicy};
 use claimstream_domain::notification::Channel;
 use claimstream_memory::{MemoryDirectory, MemoryTemplates};
+use claimstream_notifications::{
+    MESSAGE_QUEUE, MessageConfig, MessageHandler, Providers, REQUEST_QUEUE, RequestConfig, RequestHandler,
+};
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
 use claimstream_tokio::{TokioTimer, shutdown_signal};
 use futures::FutureExt;

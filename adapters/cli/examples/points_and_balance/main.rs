@@ -11,13 +11,13 @@ mod bank;
 
 use std::{sync::Arc, time::Duration};
 
-use claimstream::saga::{Saga, SagaConfig, SagaRun, StepFailure};
 use claimstream_domain::{
     Invalid, Reason,
     notification::{Channel, Content, NotificationRequest, RecipientReference, Requester, RequesterKind},
 };
 use claimstream_ports::SubmitRequests;
 use claimstream_sea_orm::SeaOrmOutbox;
+use claimstream_steps::saga::{Saga, SagaConfig, SagaRun, StepFailure};
 use claimstream_tokio::TokioTimer;
 use futures::future::BoxFuture;
 use sea_orm::DatabaseTransaction;

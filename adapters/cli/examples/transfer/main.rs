@@ -10,9 +10,9 @@ mod bank;
 
 use std::{sync::Arc, time::Duration};
 
-use claimstream::saga::{Saga, SagaConfig, SagaRun, StepFailure};
 use claimstream_domain::Invalid;
 use claimstream_sea_orm::SeaOrmOutbox;
+use claimstream_steps::saga::{Saga, SagaConfig, SagaRun, StepFailure};
 use claimstream_tokio::TokioTimer;
 use futures::future::BoxFuture;
 use sea_orm::DatabaseTransaction;

@@ -1,7 +1,7 @@
 use std::{io, process::ExitCode, time::Duration};
 
-use claimstream::notification::{MESSAGE_QUEUE, REQUEST_QUEUE};
 use claimstream_domain::QueueStatus;
+use claimstream_notifications::{MESSAGE_QUEUE, REQUEST_QUEUE};
 use claimstream_ports::{Observe, StoreError};
 use claimstream_sea_orm::SeaOrmOutbox;
 use claimstream_tokio::shutdown_signal;

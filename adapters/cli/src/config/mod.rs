@@ -21,8 +21,8 @@ mod source;
 
 use std::collections::BTreeMap;
 
-use claimstream::notification::{MessageConfig, RequestConfig};
 use claimstream_domain::RetryPolicy;
+use claimstream_notifications::{MessageConfig, RequestConfig};
 
 use self::{error::Fault, keys::Keys};
 

@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use claimstream::notification::RequestConfig;
+use claimstream_notifications::RequestConfig;
 
 use super::{Contradiction, Setting};
 

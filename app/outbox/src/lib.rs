@@ -1,0 +1,128 @@
+//! A transactional outbox that reads as a [`Stream`](futures::Stream).
+//!
+//! Business code enqueues messages in its own database transaction. A [`Relay`] claims them, each with a lease, and hands
+//! them out as a stream of [`Claim`]s; any number of relays work on the same tables without ever holding the same message
+//! at the same time.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use claimstream::{Compose, Enqueue, Message, NewMessage, Relay, RelayConfig, Settled};
+//! use claimstream_memory::MemoryStore;
+//! use claimstream_tokio::TokioTimer;
+//! use futures::TryStreamExt;
+//!
+//! # async fn deliver(_: &Message) -> Result<(), std::io::Error> { Ok(()) }
+//! #[tokio::main(flavor = "current_thread")]
+//! async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     let store = Arc::new(MemoryStore::new()); // or a database
+//!
+//!     // Where orders are paid: the message exists exactly if the transaction commits.
+//!     let tx = store.begin();
+//!     store.enqueue(&tx, &[NewMessage::json("orders", &"order 7 is paid")?]).await?;
+//!     tx.commit();
+//!
+//!     // Where messages are delivered.
+//!     let relay = Relay::new(store, TokioTimer::new(), RelayConfig::default());
+//!     let mut claims = relay.claims("orders")?;
+//!     while let Some(claim) = claims.try_next().await? {
+//!         let settled = match deliver(claim.message()).await {
+//!             Ok(()) => claim.ack().await?,
+//!             Err(error) => claim.nack(error).await?,
+//!         };
+//!         if settled == Settled::Superseded {
+//!             println!("it took longer than the lease; somebody else has the message");
+//!         }
+//! #       break;
+//!     }
+//!     claims.close().await?;
+//!     Ok(())
+//! }
+//! ```
+//!
+//! A [`Pipeline`] does the same with a [`Handler`] and sees to concurrency, renewals, panics and an orderly shutdown.
+//! Whoever polls, drives, on any executor; only what must not wait for a slow consumer is handed to the [`Timer`] to be run
+//! [beside](Timer::run_beside) it. This crate knows no database and no runtime; a store
+//! and a [`Timer`] are handed to the relay.
+//!
+//! # What is promised
+//!
+//! * Enqueueing is atomic with the caller's transaction.
+//! * Delivery is at least once. A message whose holder has died is claimed again after its lease.
+//! * At most one settlement of each claim is accepted. A lost lease is the outcome
+//!   [`Superseded`](Settled::Superseded), not an error.
+//! * Nothing is dropped in silence: what has failed too often is kept with the dead letters, with a reason.
+//!
+//! A handler therefore sees a message again after a crash; its effect is exactly once only if it is remembered in the same
+//! local transaction. The inbox of the crate `claimstream-steps` does that.
+//!
+//! # Where the rest is
+//!
+//! This crate shows what you name when you enqueue, read and operate. What a store or a lock implements stands in
+//! `claimstream-ports`, and its values in `claimstream-domain`. Inbox, sagas, TCC and timer events are `claimstream-steps`;
+//! pipelines for notifications are `claimstream-notifications`.
+//!
+//! # Traces
+//!
+//! Spans at the level `debug`: `claim` (fields `queue`, `claim`, `asked`), `settle` (`queue`, `count`), `renew` (`queue`,
+//! `count`, `lost`), `handle` (`queue`, `message_id`, `attempt`, `traceparent`) and `close` (`queue`). Events use the same
+//! field names. What passes by itself is a `warn`, what needs somebody is an `error`. Payloads and reasons are never traced.
+//! A dead letter is a `warn` with the fields `queue`, `message_id`, `attempts` and `class` (see [`DeadLetterClass`]).
+#![forbid(unsafe_code)]
+
+mod attempt;
+mod batch;
+mod buffer;
+mod claim;
+mod claims;
+mod compose;
+mod dead_letter_event;
+mod handler_fn;
+mod hint;
+mod hold;
+mod holdings;
+mod intake;
+mod keeper;
+mod local_wakeup;
+mod lock_guarded;
+mod pipeline;
+mod pipeline_monitor;
+mod pipeline_report;
+mod ration;
+mod relay;
+mod relay_config;
+mod relay_error;
+mod renewal;
+mod run;
+mod settler;
+mod setup;
+mod term;
+mod time_limit;
+mod transaction;
+mod writing;
+
+pub use claim::Claim;
+pub use claims::Claims;
+pub use compose::Compose;
+pub use dead_letter_event::{DeadLetterClass, DeadLetterEvent};
+pub use handler_fn::{HandlerFn, handler_fn};
+pub use hint::{EnqueueHinted, Hint};
+pub use local_wakeup::LocalWakeup;
+pub use lock_guarded::LockGuarded;
+pub use pipeline::Pipeline;
+pub use pipeline_monitor::{PipelineMonitor, PipelineState};
+pub use pipeline_report::PipelineReport;
+pub use relay::Relay;
+pub use relay_config::RelayConfig;
+pub use relay_error::{Operation, RelayError};
+pub use transaction::{TransactionError, Work, in_transaction, work};
+
+pub use claimstream_domain::{
+    Claimed, DeadLetter, DeadLetterFilter, DedupKey, Due, Enqueued, Headers, InstanceId, Invalid, Jitter,
+    Lease, Message, MessageId, NewMessage, OrderingKey, Owner, Pacing, Payload, QueueName, QueueStatus,
+    Reason, Renewed, RetryPolicy, Settled, Timestamp, Verdict,
+};
+pub use claimstream_ports::{
+    DeadLetters, DistributedLock, Enqueue, Handler, Observe, StoreError, StoreErrorKind, Timer, Transactions,
+    Wakeup,
+};

@@ -1,0 +1,72 @@
+//! Effects that are had once, however often their message comes.
+
+mod consumer;
+mod handler;
+mod once;
+mod received;
+mod undone;
+
+use std::{fmt, sync::Arc};
+
+use claimstream_domain::{Claimed, Invalid, StepResult, StepRetention};
+use claimstream_ports::{PurgeSteps, Timer, Transactions};
+use futures::future::BoxFuture;
+
+pub use consumer::Consumer;
+pub use handler::InboxHandler;
+pub use once::{InboxError, Once};
+pub use received::Received;
+pub use undone::Undone;
+
+use claimstream::RelayConfig;
+
+/// Has the effect of each message once, in the transaction that also remembers it.
+///
+/// It holds for effects that are written to the same database in that transaction, and for nothing else: an e-mail that is
+/// sent meanwhile is sent again when the message comes again.
+pub struct Inbox<S> {
+    store: Arc<S>,
+}
+
+impl<S: PurgeSteps> Inbox<S> {
+    /// An inbox in `store`, for messages that come as often and as long as `config` lets a relay try them.
+    ///
+    /// Refused if the store forgets what was done while a message may still come again.
+    pub fn new(store: Arc<S>, config: &RelayConfig) -> Result<Self, Invalid> {
+        let RelayConfig { retry, lease, handle_timeout, .. } = config;
+        StepRetention::check_against(store.step_retention(), retry, *lease, *handle_timeout)?;
+        Ok(Self { store })
+    }
+}
+
+impl<S> Inbox<S> {
+    /// A handler for a [`Pipeline`](claimstream::Pipeline) that has `effect` once for each message, in a transaction of its own,
+    /// and acks when that has been committed.
+    ///
+    /// A message that comes again is acked without a further effect; one whose id is known with another payload is buried.
+    /// A transaction that meets a deadlock is restarted whole, so `effect` may be called several times before one of them
+    /// counts.
+    ///
+    /// While the store fails before `effect` begins, as when one of its tables or rights is missing, the message is given back
+    /// and no attempt is counted: it comes again as soon as the store can have its effect. An error of `effect` or of the commit
+    /// is a failed attempt, because the message may be the cause.
+    pub fn handler<F>(&self, consumer: Consumer, timer: impl Timer + 'static, effect: F) -> InboxHandler<S, F>
+    where
+        S: Transactions,
+        F: for<'tx> Fn(&'tx S::Tx, &'tx Claimed) -> BoxFuture<'tx, Result<StepResult, Undone>>,
+    {
+        InboxHandler::new(Arc::clone(&self.store), consumer, Arc::new(timer), effect)
+    }
+}
+
+impl<S> Clone for Inbox<S> {
+    fn clone(&self) -> Self {
+        Self { store: Arc::clone(&self.store) }
+    }
+}
+
+impl<S> fmt::Debug for Inbox<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Inbox")
+    }
+}

@@ -1,0 +1,135 @@
+use std::future::Future;
+
+use claimstream_domain::{Begun, Invalid, NewStep, Repeat, Step, StepChange, StepKey, StepResult, repeat};
+use claimstream_ports::{StepLedger, StoreError, StoreErrorKind};
+
+use super::{Consumer, Inbox, Received};
+use claimstream::TransactionError;
+
+/// How an effect was had.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Once {
+    /// Now; it exists exactly if the transaction commits.
+    Done(StepResult),
+    /// Before; this is what it answered then.
+    Repeated(StepResult),
+}
+
+impl Once {
+    /// What the effect answered, now or before.
+    pub fn result(&self) -> &StepResult {
+        match self {
+            Self::Done(result) | Self::Repeated(result) => result,
+        }
+    }
+}
+
+/// Why an inbox did not let an effect happen.
+#[derive(Debug, thiserror::Error)]
+pub enum InboxError {
+    /// The ledger failed; roll back.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The message cannot be remembered by this id.
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+    /// The id is known, with another payload. Trying again does not help.
+    #[error(
+        "{consumer} has had a message {id:?} with another payload; two different messages must not share an id"
+    )]
+    Conflict {
+        /// Who had it.
+        consumer: Consumer,
+        /// Its id.
+        id: Box<str>,
+    },
+}
+
+impl TransactionError for InboxError {
+    fn store_error(&self) -> Option<&StoreError> {
+        match self {
+            Self::Store(error) => Some(error),
+            Self::Invalid(_) | Self::Conflict { .. } => None,
+        }
+    }
+}
+
+/// The only state: a step that is there has had its effect, because both are committed together.
+const DONE: u8 = 1;
+
+impl<S> Inbox<S> {
+    /// Has `effect` in `tx` unless `consumer` has had it for this message, and answers what it answered.
+    ///
+    /// The step is inserted before the effect, so of two that have the message at the same time the second waits, and then
+    /// repeats the answer. After an error, also one of `effect`, the transaction must be rolled back.
+    pub async fn once<'tx, Tx, Fut, E>(
+        &self,
+        tx: &'tx Tx,
+        consumer: &Consumer,
+        message: impl Into<Received>,
+        effect: impl FnOnce(&'tx Tx) -> Fut,
+    ) -> Result<Once, E>
+    where
+        S: StepLedger<Tx>,
+        Tx: Sync + ?Sized,
+        Fut: Future<Output = Result<StepResult, E>>,
+        E: From<InboxError>,
+    {
+        once(&*self.store, tx, consumer, message.into(), effect).await
+    }
+}
+
+pub(super) async fn once<'tx, S, Tx, Fut, E>(
+    store: &S,
+    tx: &'tx Tx,
+    consumer: &Consumer,
+    message: Received,
+    effect: impl FnOnce(&'tx Tx) -> Fut,
+) -> Result<Once, E>
+where
+    S: StepLedger<Tx> + ?Sized,
+    Tx: Sync + ?Sized,
+    Fut: Future<Output = Result<StepResult, E>>,
+    E: From<InboxError>,
+{
+    let key = StepKey::new(consumer.scope(), &message.id, "").map_err(InboxError::from)?;
+    let step = NewStep::new(key, DONE).asked_with(message.fingerprint);
+    match store.begin(tx, &step).await.map_err(InboxError::from)? {
+        Begun::Found(found) => Ok(Once::Repeated(answer(consumer, message, &found)?)),
+        Begun::New(begun) => {
+            let result = effect(tx).await?;
+            keep(store, tx, &step.key, &begun, &result).await?;
+            Ok(Once::Done(result))
+        }
+    }
+}
+
+fn answer(consumer: &Consumer, message: Received, found: &Step) -> Result<StepResult, InboxError> {
+    match repeat(Some(&message.fingerprint), found) {
+        Repeat::Same(result) => Ok(result.cloned().unwrap_or_default()),
+        Repeat::Conflict => Err(InboxError::Conflict { consumer: consumer.clone(), id: message.id }),
+    }
+}
+
+/// An answer of nothing needs no second write.
+async fn keep<Tx: Sync + ?Sized>(
+    store: &(impl StepLedger<Tx> + ?Sized),
+    tx: &Tx,
+    key: &StepKey,
+    begun: &Step,
+    result: &StepResult,
+) -> Result<(), InboxError> {
+    if result.as_bytes().is_empty() {
+        return Ok(());
+    }
+    let change = StepChange::to(DONE).with_result(result.clone());
+    match store.advance(tx, key, begun, &change).await? {
+        Some(_) => Ok(()),
+        None => Err(StoreError::new(
+            StoreErrorKind::Corrupt,
+            "keep a result",
+            format!("the step {key} was changed by somebody else while its transaction was open"),
+        )
+        .into()),
+    }
+}

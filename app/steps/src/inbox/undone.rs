@@ -1,0 +1,72 @@
+use std::fmt;
+
+use claimstream_domain::{Claimed, Verdict};
+use claimstream_ports::StoreError;
+
+use super::{Consumer, InboxError};
+use claimstream::TransactionError;
+
+/// Why an effect was not had, and what is to become of its message.
+#[derive(Debug)]
+pub struct Undone(Why);
+
+#[derive(Debug)]
+enum Why {
+    Store(StoreError),
+    Verdict(Verdict),
+}
+
+impl Undone {
+    /// Not now; the retry policy says when.
+    pub fn nack(why: impl fmt::Display) -> Self {
+        Self(Why::Verdict(Verdict::nack(why)))
+    }
+
+    /// Never; keep the message with the dead letters.
+    pub fn bury(why: impl fmt::Display) -> Self {
+        Self(Why::Verdict(Verdict::bury(why)))
+    }
+
+    pub(super) fn verdict(self) -> Verdict {
+        match self.0 {
+            Why::Store(error) => Verdict::nack(error),
+            Why::Verdict(verdict) => verdict,
+        }
+    }
+
+    /// The verdict on a message whose effect had not begun: what the store said then is not the message's failure, unless it is
+    /// about the message's own values, and no attempt is counted for it.
+    pub(super) fn verdict_unbegun(self, claimed: &Claimed, consumer: &Consumer) -> Verdict {
+        match &self.0 {
+            Why::Store(error) if error.is_about_the_store() => {
+                tracing::warn!(message_id = %claimed.message.id, %consumer, %error, "given back, its effect had not begun");
+                Verdict::Release
+            }
+            _ => self.verdict(),
+        }
+    }
+}
+
+impl From<StoreError> for Undone {
+    fn from(error: StoreError) -> Self {
+        Self(Why::Store(error))
+    }
+}
+
+impl From<InboxError> for Undone {
+    fn from(error: InboxError) -> Self {
+        match error {
+            InboxError::Store(error) => error.into(),
+            never => Self::bury(never),
+        }
+    }
+}
+
+impl TransactionError for Undone {
+    fn store_error(&self) -> Option<&StoreError> {
+        match &self.0 {
+            Why::Store(error) => Some(error),
+            Why::Verdict(_) => None,
+        }
+    }
+}

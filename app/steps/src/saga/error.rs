@@ -1,0 +1,42 @@
+use claimstream_domain::{Invalid, Reason, saga::SagaId};
+use claimstream_ports::StoreError;
+
+use claimstream::TransactionError;
+
+/// Why nothing can be said about a saga.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SagaError {
+    /// What was asked for cannot be one.
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+    /// There is a saga with this id, and it is about something else; use a fresh id.
+    #[error("saga {0} was asked for before, by somebody else or with another input; use a fresh id")]
+    Taken(SagaId),
+    /// There is no saga with this id.
+    #[error("there is no saga {0}")]
+    Unknown(SagaId),
+    /// Its steps have been forgotten, as they are long after its end.
+    #[error("the steps of saga {0} have been forgotten; it is not gone on with")]
+    Forgotten(SagaId),
+    /// Something is as it must never be; an alarm has been raised, and nothing was written.
+    #[error("saga {saga} is broken and was left as it is: {reason}")]
+    Broken {
+        /// The saga.
+        saga: SagaId,
+        /// What is wrong with it.
+        reason: Reason,
+    },
+    /// The store could not. What was asked for may have been noted, so ask again with the same id.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl TransactionError for SagaError {
+    fn store_error(&self) -> Option<&StoreError> {
+        match self {
+            Self::Store(error) => Some(error),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,238 @@
+use std::{fmt, future::Future, sync::Arc};
+
+use claimstream_domain::{
+    Begun, Invalid, NewStep, Step, StepChange, StepKey, StepResult,
+    tcc::{BranchMove, BranchName, BranchRefusal, BranchState, GlobalId, Operation},
+};
+use claimstream_ports::{LockWait, Locked, StepLedger, StoreError, StoreErrorKind};
+use serde::{Serialize, de::DeserializeOwned};
+
+use super::TccError;
+
+/// Carries out Try, Confirm and Cancel of branches, each in the caller's transaction together with its effect.
+///
+/// The effect is run only if the branch moves: once for each operation, whatever comes twice, late or out of order. It is
+/// what the closure does with the transaction, and nothing else is protected. After an error the transaction is to be
+/// rolled back; [`in_transaction`](claimstream::in_transaction) does so, and restarts it after a deadlock or a
+/// [`Conflict`](TccError::Conflict).
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use claimstream_steps::tcc::{BranchName, GlobalId, Tcc, TccError};
+/// # use claimstream::StoreError;
+/// # use claimstream_memory::{MemoryStore, MemoryTransaction};
+/// # async fn reserve(_: &MemoryTransaction, _: u32) -> Result<(), StoreError> { Ok(()) }
+/// # async fn release(_: &MemoryTransaction, _: u32) -> Result<(), StoreError> { Ok(()) }
+/// # futures::executor::block_on(async {
+/// # let store = Arc::new(MemoryStore::new());
+/// let tcc = Tcc::new(store.clone());
+/// let (gid, stock) = (GlobalId::new("order-7")?, BranchName::new("stock")?);
+///
+/// let tx = store.begin();
+/// tcc.cancel(&tx, &gid, &stock, |tx| release(tx, 3)).await?; // overtook its Try: releases nothing
+/// tx.commit();
+///
+/// let tx = store.begin();
+/// let late = tcc.try_(&tx, &gid, &stock, |tx| reserve(tx, 3)).await;
+/// assert!(matches!(late, Err(TccError::Refused(_)))); // and never reserves
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Tcc<Tx> {
+    ledger: Arc<dyn StepLedger<Tx>>,
+}
+
+/// A branch as an operation found it, and what the table says.
+struct Ruling {
+    key: StepKey,
+    step: Step,
+    verdict: BranchMove,
+}
+
+impl<Tx: Send + Sync + 'static> Tcc<Tx> {
+    /// Branches that are remembered in `ledger`, the one of the database in which the effects are.
+    pub fn new(ledger: Arc<dyn StepLedger<Tx>>) -> Self {
+        Self { ledger }
+    }
+
+    /// Reserves, and answers what `reserve` answered, also when the call comes again.
+    ///
+    /// After a Cancel it is refused as [`LateTry`](BranchRefusal::LateTry). What `reserve` answers is stored as JSON unless
+    /// it is `()`.
+    pub async fn try_<'a, T, E, F, V>(
+        &self,
+        tx: &'a Tx,
+        gid: &GlobalId,
+        branch: &BranchName,
+        reserve: F,
+    ) -> Result<T, TccError<E>>
+    where
+        T: Serialize + DeserializeOwned,
+        F: FnOnce(&'a Tx) -> V,
+        V: Future<Output = Result<T, E>>,
+    {
+        let ruling = self.rule(tx, gid, branch, Operation::Try).await?;
+        if !ruling.verdict.has_effect() {
+            return Ok(answer_of(&ruling.step)?);
+        }
+        let answer = reserve(tx).await.map_err(TccError::Effect)?;
+        if let Some(result) = result_of(&answer)? {
+            let change = StepChange::to(ruling.step.state).with_result(result);
+            self.advance(tx, &ruling, &change, Operation::Try).await?;
+        }
+        Ok(answer)
+    }
+
+    /// Uses what is reserved, and says whether it was this call that did.
+    ///
+    /// It is refused, and leaves no trace, if the branch was never tried or has been cancelled.
+    pub async fn confirm<'a, E, F, V>(
+        &self,
+        tx: &'a Tx,
+        gid: &GlobalId,
+        branch: &BranchName,
+        effect: F,
+    ) -> Result<BranchMove, TccError<E>>
+    where
+        F: FnOnce(&'a Tx) -> V,
+        V: Future<Output = Result<(), E>>,
+    {
+        self.end(tx, gid, branch, Operation::Confirm, effect).await
+    }
+
+    /// Gives back what is reserved, and says whether it was this call that did.
+    ///
+    /// If the branch was never tried, nothing is given back, and a marker refuses the Try that comes late. It is refused
+    /// if the branch has been confirmed.
+    pub async fn cancel<'a, E, F, V>(
+        &self,
+        tx: &'a Tx,
+        gid: &GlobalId,
+        branch: &BranchName,
+        release: F,
+    ) -> Result<BranchMove, TccError<E>>
+    where
+        F: FnOnce(&'a Tx) -> V,
+        V: Future<Output = Result<(), E>>,
+    {
+        self.end(tx, gid, branch, Operation::Cancel, release).await
+    }
+
+    /// Where a branch stands as `tx` sees it, without a lock; `None` if nobody has spoken of it.
+    pub async fn state(
+        &self,
+        tx: &Tx,
+        gid: &GlobalId,
+        branch: &BranchName,
+    ) -> Result<Option<BranchState>, StoreError> {
+        let step = self.ledger.find(tx, &key(gid, branch)?).await?;
+        step.as_ref().map(state_of).transpose()
+    }
+
+    async fn end<'a, E, F, V>(
+        &self,
+        tx: &'a Tx,
+        gid: &GlobalId,
+        branch: &BranchName,
+        operation: Operation,
+        effect: F,
+    ) -> Result<BranchMove, TccError<E>>
+    where
+        F: FnOnce(&'a Tx) -> V,
+        V: Future<Output = Result<(), E>>,
+    {
+        let ruling = self.rule(tx, gid, branch, operation).await?;
+        if let BranchMove::Move(state) = ruling.verdict {
+            self.advance(tx, &ruling, &StepChange::to(state.code()), operation).await?;
+            effect(tx).await.map_err(TccError::Effect)?;
+        }
+        Ok(ruling.verdict)
+    }
+
+    /// Asks the table. Where the operation may be the first that a branch hears of, the insert decides whether it is: a
+    /// read before it would find nothing on both sides of a race.
+    async fn rule<E>(
+        &self,
+        tx: &Tx,
+        gid: &GlobalId,
+        branch: &BranchName,
+        operation: Operation,
+    ) -> Result<Ruling, TccError<E>> {
+        let key = key(gid, branch)?;
+        let step = match BranchState::after(None, operation) {
+            Ok(BranchMove::Insert(state)) => {
+                match self.ledger.begin(tx, &NewStep::new(key.clone(), state.code())).await? {
+                    Begun::New(step) => return Ok(Ruling { key, step, verdict: BranchMove::Insert(state) }),
+                    Begun::Found(step) => step,
+                }
+            }
+            first => match self.ledger.lock(tx, &key, LockWait::Wait).await? {
+                Locked::Held(step) => step,
+                Locked::Absent => return Err(first.err().unwrap_or(BranchRefusal::NotTried).into()),
+                Locked::Busy => return Err(TccError::conflict(operation.name())),
+            },
+        };
+        let verdict = BranchState::after(Some(state_of(&step)?), operation)?;
+        Ok(Ruling { key, step, verdict })
+    }
+
+    async fn advance<E>(
+        &self,
+        tx: &Tx,
+        ruling: &Ruling,
+        change: &StepChange,
+        operation: Operation,
+    ) -> Result<(), TccError<E>> {
+        match self.ledger.advance(tx, &ruling.key, &ruling.step, change).await? {
+            Some(_) => Ok(()),
+            None => Err(TccError::conflict(operation.name())),
+        }
+    }
+}
+
+impl<Tx> Clone for Tcc<Tx> {
+    fn clone(&self) -> Self {
+        Self { ledger: Arc::clone(&self.ledger) }
+    }
+}
+
+impl<Tx> fmt::Debug for Tcc<Tx> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Tcc")
+    }
+}
+
+/// Under which scope branches stand in the ledger; part of the stored format.
+pub(super) const SCOPE: &str = "tcc";
+
+fn key(gid: &GlobalId, branch: &BranchName) -> Result<StepKey, StoreError> {
+    StepKey::new(SCOPE, gid.as_str(), branch.as_str()).map_err(corrupt)
+}
+
+fn state_of(step: &Step) -> Result<BranchState, StoreError> {
+    let unknown =
+        || corrupt(Invalid::Malformed { what: "branch state", why: format!("it is {}", step.state) });
+    BranchState::from_code(step.state).ok_or_else(unknown)
+}
+
+/// What `()` and the like come to, which is not worth a write.
+const NOTHING: &[u8] = b"null";
+
+fn result_of(answer: &impl Serialize) -> Result<Option<StepResult>, StoreError> {
+    let json = serde_json::to_vec(answer).map_err(corrupt)?;
+    if json == NOTHING {
+        return Ok(None);
+    }
+    StepResult::new(json).map(Some).map_err(corrupt)
+}
+
+fn answer_of<T: DeserializeOwned>(step: &Step) -> Result<T, StoreError> {
+    let json = step.result.as_ref().map_or(NOTHING, StepResult::as_bytes);
+    serde_json::from_slice(json).map_err(corrupt)
+}
+
+fn corrupt(source: impl std::error::Error + Send + Sync + 'static) -> StoreError {
+    StoreError::new(StoreErrorKind::Corrupt, "branch", source)
+}

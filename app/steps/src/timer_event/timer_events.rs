@@ -1,0 +1,142 @@
+use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use claimstream_domain::{
+    Claimed, Due, Invalid, Jitter, NewMessage, QueueName, RetryPolicy, Timestamp, Verdict,
+    timer_event::{SchemeName, Tick},
+};
+use claimstream_ports::{Handler, StoreError, Timer};
+
+use super::{
+    EventScheme, EventStore, Ticked,
+    halt::{Halt, corrupt},
+    visit::Visit,
+};
+use claimstream::{in_transaction, work};
+
+/// Runs the events of its schemes: a [`Handler`] for the queue that their timers' messages are in.
+///
+/// [`start`](Self::start) puts the first message of each scheme there; handling one runs its event and enqueues the next.
+pub struct TimerEvents<S: EventStore> {
+    store: Arc<S>,
+    timer: Arc<dyn Timer>,
+    queue: QueueName,
+    schemes: BTreeMap<SchemeName, EventScheme<S::Tx>>,
+}
+
+impl<S: EventStore> TimerEvents<S> {
+    /// Timer events in `store`, with their messages in `queue`, which should have no others. `timer` waits between
+    /// restarts of a transaction.
+    pub fn new(store: Arc<S>, timer: impl Timer + 'static, queue: QueueName) -> Self {
+        Self { store, timer: Arc::new(timer), queue, schemes: BTreeMap::new() }
+    }
+
+    /// Adds a scheme; refuses a second one of the same name, two decisions of one name, and times that are too short.
+    pub fn with(mut self, scheme: EventScheme<S::Tx>) -> Result<Self, Invalid> {
+        scheme.check()?;
+        match self.schemes.insert(scheme.name.clone(), scheme) {
+            Some(twice) => Err(Invalid::Contradiction(format!(
+                "there are two schemes called {}; give each a name of its own",
+                twice.name
+            ))),
+            None => Ok(self),
+        }
+    }
+
+    /// Sees that each scheme's next occurrence has its message; to be called by every instance when it starts.
+    ///
+    /// It may be called at any time and any number of times: an occurrence has one message, whoever enqueues it. So it also
+    /// sets a timer going again whose message was lost with the dead letters, and a new schedule of a new version.
+    pub async fn start(&self) -> Result<(), StoreError> {
+        let epoch = Timestamp::from_micros(0).map_err(corrupt)?;
+        let now = self.store.late(Due::At(epoch)).await?;
+        let now =
+            Timestamp::from_micros(i64::try_from(now.as_micros()).map_err(corrupt)?).map_err(corrupt)?;
+        let ticks = self.schemes.values().filter_map(|scheme| {
+            let occurrence = scheme.schedule.next_after(now)?;
+            Some(Tick { scheme: scheme.name.clone(), occurrence }.message(&self.queue))
+        });
+        let ticks: Vec<NewMessage> = ticks.collect::<Result<_, _>>().map_err(corrupt)?;
+        let (store, ticks) = (&*self.store, &ticks);
+        in_transaction(store, &*self.timer, |tx| {
+            work(async move { store.enqueue(tx, ticks).await.map(|_| ()) })
+        })
+        .await
+    }
+
+    /// The retry policy to give to the pipeline: enough attempts for every event to be tried until its deadline.
+    ///
+    /// An event whose attempts are used up before, as by a decision that ends the process, is timed out all the same: its
+    /// deadline has a message of its own.
+    pub fn pipeline_retry(&self) -> RetryPolicy {
+        let waits = || self.schemes.values().map(|scheme| scheme.retry_every);
+        let attempts = self.schemes.values().map(|scheme| {
+            let attempts = scheme.deadline.as_nanos().div_ceil(scheme.retry_every.as_nanos().max(1));
+            u32::try_from(attempts).unwrap_or(u32::MAX)
+        });
+        let base = waits().min().unwrap_or(SPARE_WAIT);
+        RetryPolicy {
+            base,
+            cap: waits().max().unwrap_or(SPARE_WAIT).max(base),
+            max_attempts: attempts.max().unwrap_or(0).saturating_add(SPARE_ATTEMPTS),
+            jitter: Jitter::None,
+        }
+    }
+
+    /// Makes one tick's visit to its event, and says what it came to; `None` if its scheme is not known here.
+    ///
+    /// It is what the handler does. It may be called by hand, at any time, as often as one likes.
+    pub async fn visit(&self, tick: &Tick) -> Result<Option<Ticked>, StoreError> {
+        let Some(scheme) = self.schemes.get(&tick.scheme) else { return Ok(None) };
+        let (store, timer, queue) = (&*self.store, &*self.timer, &self.queue);
+        match (Visit { store, timer, queue, scheme, tick }).make().await {
+            Ok(ticked) => Ok(Some(ticked)),
+            Err(Halt::Busy) => Ok(Some(Ticked::Busy)),
+            Err(Halt::Overtaken) => Ok(Some(Ticked::Overtaken)),
+            Err(Halt::Store(error)) => Err(error),
+            Err(Halt::Failed(why)) => Err(corrupt(why.as_str())),
+        }
+    }
+
+    fn retry_every(&self, tick: &Tick) -> Duration {
+        self.schemes.get(&tick.scheme).map_or(SPARE_WAIT, |scheme| scheme.retry_every)
+    }
+}
+
+/// What an attempt may need beyond those until the deadline: failed transactions, busy rows, an unknown scheme while
+/// versions change.
+const SPARE_ATTEMPTS: u32 = 20;
+
+const SPARE_WAIT: Duration = Duration::from_secs(10);
+
+#[async_trait]
+impl<S: EventStore + 'static> Handler for TimerEvents<S> {
+    async fn handle(&self, claimed: &Claimed) -> Verdict {
+        let tick: Tick = match serde_json::from_slice(claimed.message.payload.bytes()) {
+            Ok(tick) => tick,
+            Err(error) => return Verdict::bury(format_args!("the payload is not a tick: {error}")),
+        };
+        match self.visit(&tick).await {
+            Ok(Some(ticked)) => ticked.verdict(self.retry_every(&tick)),
+            Ok(None) => Verdict::nack(format_args!("scheme {} is not known to this instance", tick.scheme)),
+            // Decisions that fail are no errors of the visit; so nobody's timer ends because the store is away for long.
+            Err(error) if error.is_about_the_store() => {
+                tracing::warn!(scheme = %tick.scheme, occurrence = %tick.occurrence, %error, "timer_event.given_back");
+                Verdict::Release
+            }
+            Err(error) => {
+                tracing::warn!(scheme = %tick.scheme, occurrence = %tick.occurrence, %error, "timer_event.put_off");
+                Verdict::nack(error)
+            }
+        }
+    }
+}
+
+impl<S: EventStore> fmt::Debug for TimerEvents<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TimerEvents")
+            .field("queue", &self.queue)
+            .field("schemes", &self.schemes.values().collect::<Vec<_>>())
+            .finish_non_exhaustive()
+    }
+}
