@@ -37,6 +37,21 @@ impl Tree {
         files
     }
 
+    /// The files beside the workspace's manifest whose names end like this.
+    pub(super) fn files_at_the_root(&self, ending: &str, least: usize) -> Vec<File> {
+        let entries = fs::read_dir(&self.root).unwrap_or_else(|e| panic!("{}: {e}", self.root.display()));
+        let paths = entries.map(|entry| entry.expect("an entry").path());
+        let wanted = paths.filter(|path| path.is_file() && path.to_string_lossy().ends_with(ending));
+        let files: Vec<_> = wanted.map(|path| self.read(&path)).collect();
+        assert!(files.len() >= least, "the root has {} files that end in {ending}", files.len());
+        files
+    }
+
+    /// Whether a file or a folder is there.
+    pub(super) fn has(&self, path: &str) -> bool {
+        self.root.join(path).exists()
+    }
+
     /// The Cargo manifests of all packages.
     pub(super) fn manifests(&self) -> Vec<File> {
         let folders = ["domain", "ports", "app", "adapters", "tests"];

@@ -4,8 +4,11 @@
 use std::sync::Arc;
 
 use claimstream::{Compose, Enqueue, EnqueueHinted, LocalWakeup, NewMessage, Relay};
-use claimstream_sea_orm::SeaOrmOutbox;
-use sea_orm::{ConnectionTrait, sqlx};
+use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
+use sea_orm::{
+    ConnectionTrait,
+    sqlx::{self, Executor, mysql::MySqlPoolOptions},
+};
 
 use super::Failure;
 
@@ -28,6 +31,18 @@ async fn with_sqlx(outbox: SeaOrmOutbox, pool: sqlx::MySqlPool) -> Result<(), Fa
     outbox.enqueue_sqlx(&mut tx, &[NewMessage::json("orders", &OrderPaid { order: 7 })?]).await?;
     tx.commit().await?;
     Ok(())
+}
+
+async fn hand_in() -> Result<SeaOrmOutbox, Failure> {
+    let pool = MySqlPoolOptions::new()
+        // A cancelled caller may leave a transaction open. Without this hook the next caller would write into it.
+        .after_release(|connection, _| {
+            Box::pin(async move { connection.execute("ROLLBACK").await.map(|_| true) })
+        })
+        .connect("mysql://app@db.example.com/shop")
+        .await?;
+    let outbox = SeaOrmOutbox::from_pool(pool.clone(), OpenOptions::default()).await?;
+    Ok(outbox)
 }
 
 async fn hints(outbox: SeaOrmOutbox, relay: Relay) -> Result<(), Failure> {
