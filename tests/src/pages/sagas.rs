@@ -109,7 +109,7 @@ async fn transfer(transfers: &Saga<Transfer, SeaOrmOutbox>, amount: i64) -> Resu
     match transfers.start(id, "anna", Transfer { from: 1, to: 2, amount }).await? {
         SagaOutcome::Finish => println!("paid"),
         SagaOutcome::Fail { reason } => println!("not paid, and nothing is left of it: {reason}"),
-        under_way => println!("the outbox goes on with it: {under_way:?}"),
+        under_way => println!("the outbox completes it: {under_way:?}"),
     }
     Ok(())
 }
