@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 #[cfg(feature = "tls")]
 use super::server::Security;
-use super::{SmtpConfig, SmtpServer};
+use super::{config::SmtpConfig, server::SmtpServer};
 
 /// Connections to one server, greeted, encrypted and logged in.
 ///

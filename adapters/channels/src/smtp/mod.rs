@@ -1,8 +1,9 @@
+mod config;
 mod connections;
 mod letter;
 mod server;
 
-use std::{fmt, time::Duration};
+use std::fmt;
 
 use async_trait::async_trait;
 use claimstream_domain::{Invalid, notification::NotificationMessage};
@@ -14,8 +15,8 @@ use lettre::{
 };
 
 use self::{connections::Connections, letter::letter};
-use crate::{Secret, timeouts};
 
+pub use config::{SmtpConfig, SmtpCredentials};
 pub use server::SmtpServer;
 
 /// Sends each message as a plain-text mail through one SMTP server.
@@ -32,68 +33,6 @@ pub struct SmtpChannel {
     connections: Connections,
     from: Mailbox,
     config: SmtpConfig,
-}
-
-/// Through which server mails are sent, and by whom.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct SmtpConfig {
-    /// The server.
-    pub server: SmtpServer,
-    /// The sender, such as `Shop <no-reply@shop.example>`.
-    pub from: String,
-    /// User and password; none unless given.
-    pub credentials: Option<SmtpCredentials>,
-    /// The name to greet the server with; the host's own unless given.
-    pub hello: Option<String>,
-    /// How long a connection may take, 5 s unless told otherwise.
-    pub connect_timeout: Duration,
-    /// How long a delivery may take in all, 30 s unless told otherwise.
-    pub timeout: Duration,
-}
-
-/// A user of an SMTP server.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct SmtpCredentials {
-    /// The user's name.
-    pub user: String,
-    /// The password.
-    pub password: Secret,
-}
-
-impl SmtpConfig {
-    /// Mails from `from` through `server`, without credentials and with the default timeouts.
-    pub fn new(server: SmtpServer, from: &str) -> Self {
-        Self {
-            server,
-            from: from.to_owned(),
-            credentials: None,
-            hello: None,
-            connect_timeout: Duration::from_secs(5),
-            timeout: Duration::from_secs(30),
-        }
-    }
-
-    /// Refuses a sender that is no address, timeouts of nothing, a password that would travel in the clear, and
-    /// encryption that this build cannot speak.
-    pub fn check(&self) -> Result<(), Invalid> {
-        timeouts::check("SMTP timeout", self.connect_timeout, self.timeout)?;
-        self.server.check()?;
-        if self.credentials.is_some() && self.server.exposes_passwords() {
-            return Err(Invalid::Contradiction(format!(
-                "{} would send the password in the clear; use smtps:// or add ?tls=required",
-                self.server
-            )));
-        }
-        self.sender().map(|_| ())
-    }
-
-    fn sender(&self) -> Result<Mailbox, Invalid> {
-        let why = |e: lettre::address::AddressError| Invalid::Malformed {
-            what: "SMTP sender",
-            why: format!("{e}; write it like Shop <no-reply@shop.example>"),
-        };
-        self.from.parse().map_err(why)
-    }
 }
 
 impl SmtpChannel {

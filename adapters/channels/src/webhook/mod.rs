@@ -1,3 +1,4 @@
+mod config;
 mod endpoint;
 mod participant;
 mod poster;
@@ -6,20 +7,17 @@ mod signature;
 #[cfg(feature = "tls")]
 mod tls;
 
-use std::{fmt, time::Duration};
+use std::fmt;
 
 use async_trait::async_trait;
 use claimstream_domain::{Invalid, notification::NotificationMessage};
 use claimstream_ports::{ChannelProvider, Delivered, DeliveryError};
 
+pub use config::WebhookConfig;
 pub use endpoint::Endpoint;
 pub use participant::HttpParticipant;
 
-use self::{
-    poster::{Poster, refuse},
-    signature::Signer,
-};
-use crate::{Secret, timeouts};
+use self::poster::{Poster, refuse};
 
 /// Posts each message as JSON, to the recipient's own URL or to one gateway.
 ///
@@ -39,47 +37,6 @@ use crate::{Secret, timeouts};
 pub struct WebhookChannel {
     poster: Poster,
     config: WebhookConfig,
-}
-
-/// Where and how messages are posted.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct WebhookConfig {
-    /// Where every message goes; each to its own address if there is none.
-    pub gateway: Option<Endpoint>,
-    /// What messages are signed with; unsigned if there is none.
-    pub secret: Option<Secret>,
-    /// How long a connection may take, 5 s unless told otherwise.
-    pub connect_timeout: Duration,
-    /// How long a delivery may take in all, 15 s unless told otherwise.
-    pub timeout: Duration,
-    /// Whether the proxies of the environment (`HTTP_PROXY`, `HTTPS_PROXY`, `NO_PROXY`) are used; they are unless told
-    /// otherwise.
-    pub environment_proxies: bool,
-}
-
-impl WebhookConfig {
-    /// Refuses timeouts of nothing, an empty secret, and a gateway that this build cannot speak to.
-    pub fn check(&self) -> Result<(), Invalid> {
-        timeouts::check("webhook timeout", self.connect_timeout, self.timeout)?;
-        self.signer()?;
-        self.gateway.as_ref().map_or(Ok(()), Endpoint::check)
-    }
-
-    fn signer(&self) -> Result<Option<Signer>, Invalid> {
-        self.secret.as_ref().map(Signer::new).transpose()
-    }
-}
-
-impl Default for WebhookConfig {
-    fn default() -> Self {
-        Self {
-            gateway: None,
-            secret: None,
-            connect_timeout: Duration::from_secs(5),
-            timeout: Duration::from_secs(15),
-            environment_proxies: true,
-        }
-    }
 }
 
 impl WebhookChannel {

@@ -6,7 +6,7 @@ use claimstream_ports::{DeliveryError, Participant, ParticipantError};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Endpoint, WebhookConfig, poster::Poster};
+use super::{config::WebhookConfig, endpoint::Endpoint, poster::Poster};
 
 /// A participant of TCC transactions behind HTTP: it posts each call to one URL.
 ///

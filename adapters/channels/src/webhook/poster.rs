@@ -11,7 +11,7 @@ use reqwest::{
     redirect::Policy,
 };
 
-use super::{Endpoint, WebhookConfig, retry_after, signature::Signer};
+use super::{config::WebhookConfig, endpoint::Endpoint, retry_after, signature::Signer};
 
 /// Posts JSON, signed and under an idempotency key, and says what the answer means.
 pub(super) struct Poster {

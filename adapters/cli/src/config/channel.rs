@@ -4,9 +4,10 @@ use claimstream_channels::{Endpoint, SmtpServer};
 use claimstream_domain::notification::Channel;
 
 use super::{
-    Contradiction, SecretSource, Setting,
+    contradiction::Contradiction,
     log::name,
-    setting::{Written, quoted, word},
+    secret::SecretSource,
+    setting::{Setting, Written, quoted, word},
 };
 
 /// How notifications are delivered, channel by channel.

@@ -3,7 +3,13 @@ use std::time::Duration;
 use claimstream_domain::{Retention, ShardCount, StepRetention};
 use claimstream_sea_orm::{OpenOptions, Order, Strategy, StrategyChoice};
 
-use super::{Claiming, Contradiction, DatabaseUrl, LockPlace, SecretSource, Setting};
+use super::{
+    claiming::{Claiming, LockPlace},
+    contradiction::Contradiction,
+    database_url::DatabaseUrl,
+    secret::SecretSource,
+    setting::Setting,
+};
 
 /// Where the outbox is and how it is opened.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -4,7 +4,7 @@ use percent_encoding::percent_decode_str;
 use url::Url;
 
 use super::{
-    Secret,
+    secret::Secret,
     setting::{Written, quoted},
 };
 

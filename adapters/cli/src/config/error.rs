@@ -1,6 +1,6 @@
 use std::fmt;
 
-use super::Origin;
+use super::assignment::Origin;
 
 /// A configuration that cannot be used: everything that is wrong with it, each with where it was written.
 #[derive(Debug, thiserror::Error)]

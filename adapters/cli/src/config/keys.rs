@@ -1,13 +1,9 @@
-use super::Config;
-
 /// Every key that exists, as `section.key`.
 #[derive(Debug)]
 pub(super) struct Keys(Vec<String>);
 
 impl Keys {
-    pub(super) fn known() -> Self {
-        let mut names = Vec::new();
-        Config::default().each(&mut |name, _| names.push(name.to_owned()));
+    pub(super) fn new(names: Vec<String>) -> Self {
         Self(names)
     }
 
@@ -69,10 +65,11 @@ pub(super) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> O
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Config;
 
     #[test]
     fn a_misspelt_key_has_a_nearest_one() {
-        let keys = Keys::known();
+        let keys = Config::known();
         assert_eq!(nearest("relay.bacth", keys.iter()), Some("relay.batch"));
         assert_eq!(nearest("realy.batch", keys.iter()), Some("relay.batch"));
         assert_eq!(nearest("databse.url", keys.iter()), Some("database.url"));
@@ -81,7 +78,7 @@ mod tests {
 
     #[test]
     fn a_section_is_told_from_a_key() {
-        let keys = Keys::known();
+        let keys = Config::known();
         let spell = |name: &str| name.to_owned();
         assert!(keys.hint("log", spell).starts_with("it is a section; it holds log.level"));
         assert!(keys.hint("log.colour_of_it_all", spell).starts_with("the section holds log.level"));
@@ -90,7 +87,7 @@ mod tests {
 
     #[test]
     fn a_secret_has_three_ways_to_be_given() {
-        let keys = Keys::known();
+        let keys = Config::known();
         assert_eq!(
             keys.alternatives("database.password_env"),
             ["database.password", "database.password_file"]

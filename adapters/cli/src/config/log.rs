@@ -1,7 +1,4 @@
-use super::{
-    Setting,
-    setting::{Written, quoted, word},
-};
+use super::setting::{Setting, Written, quoted, word};
 
 /// What is logged; logs go to the standard error.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

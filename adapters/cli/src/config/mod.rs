@@ -6,6 +6,7 @@
 mod assignment;
 mod channel;
 mod claiming;
+mod contradiction;
 mod database;
 mod database_url;
 mod error;
@@ -24,7 +25,7 @@ use std::collections::BTreeMap;
 use claimstream_domain::RetryPolicy;
 use claimstream_notifications::{MessageConfig, RequestConfig};
 
-use self::{error::Fault, keys::Keys};
+use self::{contradiction::Contradiction, error::Fault, keys::Keys};
 
 pub(crate) use self::setting::Setting;
 pub use self::{
@@ -68,9 +69,6 @@ pub struct Loaded {
     origins: BTreeMap<String, Origin>,
 }
 
-/// A value that is well written and cannot be used, alone or with others: its key, and why.
-type Contradiction = (String, String);
-
 impl Loaded {
     /// Where the value of a key was written.
     pub fn origin(&self, key: &str) -> &Origin {
@@ -81,7 +79,7 @@ impl Loaded {
 impl Config {
     /// Reads a configuration from all its sources, or says everything that is wrong with it.
     pub fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
-        let (assignments, mut faults) = sources.read(&Keys::known());
+        let (assignments, mut faults) = sources.read(&Self::known());
         let mut config = Self::default();
         config.each(&mut |key, setting| {
             if let Some(given) = assignments.get(key)
@@ -106,7 +104,13 @@ impl Config {
 
     /// Every key that exists, as `section.key`.
     pub fn keys() -> Vec<String> {
-        Keys::known().iter().map(str::to_owned).collect()
+        Self::known().iter().map(str::to_owned).collect()
+    }
+
+    fn known() -> Keys {
+        let mut names = Vec::new();
+        Self::default().each(&mut |name, _| names.push(name.to_owned()));
+        Keys::new(names)
     }
 
     /// Shows every key and its value to `visit`. It is the only list of them.

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use claimstream_notifications::RequestConfig;
 
-use super::{Contradiction, Setting};
+use super::{contradiction::Contradiction, setting::Setting};
 
 /// Whom notifications reach, and what they say.
 #[derive(Clone, PartialEq, Eq, Debug)]

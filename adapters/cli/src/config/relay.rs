@@ -3,7 +3,7 @@ use std::time::Duration;
 use claimstream::RelayConfig;
 use claimstream_domain::{ByteBudget, InstanceId, Invalid, Lease, Owner, Pacing, QueueName, RetryPolicy};
 
-use super::{Contradiction, Setting};
+use super::{contradiction::Contradiction, setting::Setting};
 
 /// How messages are claimed and settled.
 #[derive(Clone, PartialEq, Eq, Debug)]

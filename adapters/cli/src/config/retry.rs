@@ -1,6 +1,6 @@
 use claimstream_domain::{Invalid, RetryPolicy};
 
-use super::{Contradiction, Setting};
+use super::{contradiction::Contradiction, setting::Setting};
 
 /// Shows the values of a retry policy, under the keys of its section.
 pub(super) fn each(policy: &mut RetryPolicy, section: &str, visit: &mut dyn FnMut(&str, &mut dyn Setting)) {

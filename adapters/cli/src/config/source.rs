@@ -149,12 +149,13 @@ pub(super) fn variable(key: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Config;
 
     fn variables(names: &[(&str, &str)]) -> (Vec<(String, String)>, Vec<String>) {
         let environment =
             names.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let sources = Sources { environment, ..Sources::default() };
-        let (found, faults) = sources.read(&Keys::known());
+        let (found, faults) = sources.read(&Config::known());
         let found = found.into_values().map(|a| (a.key, a.text)).collect();
         (found, faults.iter().map(Fault::to_string).collect())
     }
@@ -195,7 +196,7 @@ mod tests {
 
     #[test]
     fn one_variable_never_means_two_keys() {
-        let keys = Keys::known();
+        let keys = Config::known();
         let mut flat: Vec<String> = keys.iter().map(|key| key.replace('.', "_")).collect();
         assert!(!flat.contains(&"config".to_owned()));
         let all = flat.len();
@@ -227,7 +228,7 @@ mod tests {
             )],
             ..Sources::default()
         };
-        let (found, faults) = sources.read(&Keys::known());
+        let (found, faults) = sources.read(&Config::known());
         assert_eq!(found.into_keys().collect::<Vec<_>>(), ["database.password_env"]);
         assert!(faults.is_empty());
     }
