@@ -1,6 +1,6 @@
 use crate::Invalid;
 
-/// How many bytes of payloads may be in hand at a time; 64 MiB unless told otherwise.
+/// How many bytes of payloads may be in hand at a time; 64 MiB by default.
 ///
 /// One message may pass beyond it whatever it weighs, or it could never be handled.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -40,7 +40,7 @@ impl ByteBudget {
         payloads.into_iter().enumerate().take_while(fits).count()
     }
 
-    /// What is left of it beside what is in hand; never nothing, so that one message passes.
+    /// The rest of the budget beside the bytes in hand; at least 1, so that one message passes.
     pub fn less(self, in_hand: usize) -> Self {
         Self(self.0.saturating_sub(in_hand).max(1))
     }

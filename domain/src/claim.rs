@@ -17,7 +17,7 @@ pub struct ClaimRequest {
     pub lease: Lease,
     /// A fresh id, used for this call and never again; it is the fence.
     pub claim: ClaimId,
-    /// Who is asking, for people who read the table.
+    /// The claiming instance, for people who read the table.
     pub owner: Owner,
 }
 
@@ -104,7 +104,7 @@ impl fmt::Debug for ClaimId {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct InstanceId(pub u64);
 
-/// Who holds a claim, for people only: nothing is ever decided by it.
+/// The holder of a claim, for people only: nothing is ever decided by it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Owner {
     instance: InstanceId,

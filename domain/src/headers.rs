@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::Invalid;
 
-/// Names and values that travel beside a payload, among them the W3C trace context of whoever enqueued it.
+/// Names and values that travel beside a payload, among them the W3C trace context of the producer.
 ///
-/// What is read back obeys the same rules as what is inserted.
+/// Headers that are read back obey the same rules as new ones.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 #[serde(try_from = "BTreeMap<String, String>")]
 pub struct Headers(BTreeMap<String, String>);

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use crate::Invalid;
 
-/// How long a claim lasts before another instance may take the message: 10 ms to 12 h, 30 s unless told otherwise.
+/// How long a claim lasts before another instance may take the message: 10 ms to 12 h, 30 s by default.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Lease(Duration);
 

@@ -38,7 +38,7 @@ impl Retention {
         self.keep.is_none()
     }
 
-    /// After which time the body of a message that is not live goes, whoever finished it.
+    /// After which time the body of a finished message is deleted.
     pub fn of_bodies(self) -> Duration {
         self.keep.unwrap_or(Self::SHORTEST)
     }

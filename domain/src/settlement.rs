@@ -7,11 +7,11 @@ use crate::{Event, NewMessage, Reason, Receipt};
 pub struct Settlement {
     /// The proof that the claim is still ours.
     pub receipt: Receipt,
-    /// What is to become of the message.
+    /// The message's next state.
     pub disposition: Disposition,
 }
 
-/// What is to become of a claimed message; made from a verdict by [`decide`](crate::decide).
+/// The next state of a claimed message, made from a verdict by [`decide`](crate::decide).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Disposition {
     /// Finished; the children are enqueued in the same transaction.

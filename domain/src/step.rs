@@ -2,7 +2,7 @@ use std::fmt;
 
 use crate::{Fingerprint, Invalid};
 
-/// What a step is told apart by, byte by byte: who takes steps, which run of it, and which step of the run.
+/// The identity of a step, compared byte by byte: the taker of steps, its run, and the step of the run.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct StepKey {
     scope: Box<str>,
@@ -34,7 +34,7 @@ impl StepKey {
         Self::new(&self.scope, &self.run, step)
     }
 
-    /// Who takes steps: a consumer, a TCC resource, a saga.
+    /// The taker of steps: a consumer, a TCC resource, a saga.
     pub fn scope(&self) -> &str {
         &self.scope
     }
@@ -57,7 +57,7 @@ impl fmt::Display for StepKey {
     }
 }
 
-/// What a step leaves for whoever asks again: at most [`MAX_BYTES`](Self::MAX_BYTES), of any form.
+/// The result that a repeated step finds: at most [`MAX_BYTES`](Self::MAX_BYTES), of any form.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct StepResult(Box<[u8]>);
 
@@ -180,7 +180,7 @@ pub enum Begun {
     Found(Step),
 }
 
-/// What a step that was found answers to whoever wanted to begin it.
+/// The answer of an existing step to a caller that wants to begin it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Repeat<'a> {
     /// The same was asked again: this is what it has left.

@@ -24,7 +24,7 @@ pub enum Verdict {
         /// Why.
         reason: Reason,
     },
-    /// Not begun: give it back as if it had never been claimed. It is due at once, for whoever claims next; to have it
+    /// Not begun: give it back as if it had never been claimed. It is due at once, for the next claim; to have it
     /// wait, say [`Nack`](Self::Nack).
     Release,
 }

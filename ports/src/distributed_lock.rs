@@ -25,7 +25,7 @@ pub trait DistributedLock: Send + Sync {
 /// The proof that a lock is held, for the handle that took it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LockGuard {
-    /// What is locked.
+    /// The key of the lock.
     pub key: String,
     /// Grows with every holder.
     pub fence: u64,

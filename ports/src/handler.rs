@@ -5,7 +5,7 @@ use claimstream_domain::{Claimed, Verdict};
 ///
 /// Implementors owe: a verdict, in bounded time. The same message may come again, after a crash or a lost lease, so its
 /// effect must bear that. A handler may be dropped at any await when its lease is lost, when it takes longer than the
-/// pipeline's `handle_timeout`, or when the pipeline is told to stop.
+/// pipeline's `handle_timeout`, or when the pipeline stops.
 ///
 /// Callers may rely on nothing: a panic counts as a failed attempt.
 #[async_trait]

@@ -27,7 +27,7 @@ pub enum StoreErrorKind {
     Misconfigured,
     /// The store cannot do this at all, now or later. Do what the text names instead.
     Unsupported,
-    /// What is stored, or what was asked to be stored, is not what it must be. Leave this one out; others may be taken.
+    /// Stored or given data is invalid. Leave this one out; others may be taken.
     Corrupt,
     /// Something with this identity exists already. Look at what is there.
     Conflict,

@@ -36,7 +36,7 @@ pub(crate) struct SettingFlags {
     /// How messages are claimed: auto, skip_locked, preemptive_update, shard_lease or lock_guarded [key: database.strategy]
     #[arg(long, global = true, value_name = "WORD")]
     strategy: Option<String>,
-    /// What is logged: off, error, warn, info, debug or trace [key: log.level]
+    /// Log level: off, error, warn, info, debug or trace [key: log.level]
     #[arg(long, global = true, value_name = "LEVEL")]
     log_level: Option<String>,
     /// How a line of the log looks: text or json [key: log.format]
@@ -203,7 +203,7 @@ pub(crate) enum DeadCommand {
     Purge {
         #[command(flatten)]
         selection: DeadSelection,
-        /// Delete; without it, only the number is told
+        /// Delete; without it, only the number is shown
         #[arg(long)]
         yes: bool,
     },

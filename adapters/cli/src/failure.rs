@@ -37,7 +37,7 @@ impl Failure {
     /// The exit code of a command that was not understood.
     pub(crate) const USAGE: u8 = 2;
 
-    /// Whether whoever read our output has had enough, as `head` has: that is no error.
+    /// Whether the reader of our output has closed it, as `head` does: that is no error.
     pub(crate) fn is_closed_pipe(&self) -> bool {
         matches!(self, Self::Output(e) if e.kind() == io::ErrorKind::BrokenPipe)
     }

@@ -58,7 +58,7 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// Whether the next line has been read already, so that it comes without waiting for whoever writes it.
+    /// Whether the next line has been read already, so that it comes without waiting for its writer.
     pub(crate) fn is_ready(&self) -> bool {
         self.reader.buffer().contains(&b'\n')
     }

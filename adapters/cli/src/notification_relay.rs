@@ -99,7 +99,7 @@ struct Task {
 impl Task {
     fn run(pipeline: Pipeline, mut stopped: watch::Receiver<bool>) -> Self {
         let shutdown = async move {
-            // An error says that the sender is gone, and with it whoever ran the pipeline.
+            // An error says that the sender is gone, and with it the pipeline.
             let _ = stopped.wait_for(|stopped| *stopped).await;
         };
         Self { running: tokio::spawn(pipeline.run_until(shutdown)), ended: None }

@@ -44,7 +44,7 @@ impl Database {
 
     async fn open_with(&self, create_schema: bool) -> Result<SeaOrmOutbox, OpenError> {
         let url = self.location()?;
-        // SQLite makes a file for whoever asks for one, under any misspelt name.
+        // SQLite creates a file under any misspelt name.
         if let Some(path) = url.file().filter(|path| !create_schema && !path.exists()) {
             return Err(OpenError::NoFile(path));
         }

@@ -9,7 +9,7 @@ pub(crate) fn explain(refused: &clap::Error) -> ExitCode {
     let arguments: Vec<String> =
         std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect();
     let secrets: Vec<&str> = arguments.iter().filter_map(|argument| secret(argument)).collect();
-    // Whoever closed the stream does not want to read it.
+    // The reader has closed the stream.
     let _ = match refused.use_stderr() && !secrets.is_empty() {
         true => write!(std::io::stderr(), "{}", without(secrets, refused.render().to_string())),
         false => refused.print(),

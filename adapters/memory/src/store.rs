@@ -19,9 +19,9 @@ pub struct MemoryStore {
 /// How a memory store is set up.
 #[derive(Clone, Debug)]
 pub struct MemoryOptions {
-    /// The clock by which messages come due; the system's unless told otherwise.
+    /// The clock by which messages come due; the system's by default.
     pub clock: MemoryClock,
-    /// Into how many shards each queue is cut, 16 unless told otherwise.
+    /// Into how many shards each queue is cut, 16 by default.
     pub shards: ShardCount,
     /// The largest payload, by default what a server with packets of 16 MiB takes.
     pub payload_limit: PayloadLimit,

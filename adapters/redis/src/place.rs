@@ -12,7 +12,7 @@ use url::Url;
 /// | `redis-cluster://user:password@host:6379,host:6380` | a cluster, by some of its nodes |
 /// | `redis-sentinel://user:password@host:26379,host:26380/0#mymaster` | the master that sentinels know by this name |
 ///
-/// Services that share a Redis and not a database say so with `?namespace=shop`; unless told otherwise it is `claimstream`.
+/// Services that share a Redis and not a database say so with `?namespace=shop`; the default is `claimstream`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RedisPlace {
     pub(crate) kind: Kind,

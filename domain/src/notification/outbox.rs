@@ -21,7 +21,7 @@ pub fn request_message(request: &NotificationRequest) -> Result<NewMessage, Inva
     Ok(message.with_headers(request.headers.clone()))
 }
 
-/// The outbox message that goes on with a fan-out from a checkpoint, due at once.
+/// The outbox message that continues a fan-out from a checkpoint, due at once.
 ///
 /// Its id is the request's id at the beginning and is made from the request's id and the place afterwards, so that it
 /// is the same however often the checkpoint is reached.

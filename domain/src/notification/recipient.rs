@@ -91,7 +91,7 @@ impl DirectRecipient {
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Recipient {
-    /// What the recipient is told apart by, within a request and for ever.
+    /// The identity of the recipient within a request, which never changes.
     pub key: String,
     /// The user's id, where it is a user; the address of the in-app channel.
     pub user: Option<String>,

@@ -10,7 +10,7 @@ use crate::{Due, Headers, Invalid, Timestamp};
 pub struct NotificationRequest {
     /// The request's identity. One that is handed in again is taken once.
     pub id: Uuid,
-    /// Who asks.
+    /// The requester.
     pub requester: Requester,
     /// Whom to tell; at least one.
     pub recipients: Vec<RecipientReference>,
@@ -31,12 +31,12 @@ pub struct NotificationRequest {
     /// A note for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memo: Option<String>,
-    /// What travels beside everything that is sent for it, such as the W3C trace context of whoever asks.
+    /// Headers that travel with everything sent for it, such as the W3C trace context of the requester.
     #[serde(default, skip_serializing_if = "Headers::is_empty")]
     pub headers: Headers,
 }
 
-/// Who asks for a notification.
+/// The requester of a notification.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Requester {

@@ -1,4 +1,4 @@
-/// What must never stand in the rows of a saga; it is told to people, and nothing is written until they have looked.
+/// A state of a saga's rows that must never occur. It is reported, and nothing is written until a person has looked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SagaFault {
     /// A step was undone although the saga is past its pivot.

@@ -5,7 +5,7 @@ use super::{SagaFault, SagaPlan, SagaState, SagaStepState};
 pub enum SagaEntry {
     /// To run it for the first time.
     Start,
-    /// To bring it to its end, whoever began it: a check message, or a person who pressed "continue".
+    /// To bring it to its end: a check message, or a person who pressed "continue".
     Check,
     /// To call it off.
     RollBack,
@@ -31,7 +31,7 @@ pub struct SagaView<'a> {
     pub steps: &'a [Option<SagaStepState>],
 }
 
-/// What is to be done next.
+/// The next action.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SagaNext {
     /// Write the saga's row, in this state.
@@ -51,7 +51,7 @@ pub enum SagaNext {
 }
 
 impl SagaPlan {
-    /// What is to be done next, for every entry, every state of the saga's row and every set of known steps.
+    /// The next action, for every entry, every state of the saga's row and every set of known steps.
     ///
     /// Before the pivot steps are taken in order; then the row moves from `Init` to `Committing`, which is the pivot; then
     /// the rest is taken. A saga that is called off goes through its steps from the last to the first, so that a step that

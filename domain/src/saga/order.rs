@@ -7,7 +7,7 @@ use crate::{Invalid, MessageId, NewMessage, Payload, QueueName};
 /// What an outbox message asks to be done with a saga; it carries all that is needed to begin one.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SagaOrder {
-    /// What is asked for.
+    /// The saga that is asked for.
     pub order: SagaOrderKind,
     /// The saga.
     pub saga: SagaId,
@@ -49,7 +49,7 @@ impl SagaOrderKind {
         }
     }
 
-    /// Why whoever has the message looks at the saga.
+    /// Why the handler of the message looks at the saga.
     pub fn entry(self) -> SagaEntry {
         match self {
             Self::New => SagaEntry::Start,

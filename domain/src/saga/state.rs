@@ -3,7 +3,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// The identity of a saga for its whole life, made by whoever asks for it, so that asking twice is asking once.
+/// The identity of a saga for its whole life, made by the caller, so that asking twice is asking once.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct SagaId(Uuid);

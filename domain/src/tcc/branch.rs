@@ -49,10 +49,10 @@ pub enum BranchRefusal {
     /// There is nothing to confirm.
     #[error("the branch was never tried, there is nothing to confirm")]
     NotTried,
-    /// What has been given back cannot be used any more.
+    /// A reservation that has been given back cannot be used any more.
     #[error("the branch has been cancelled, it cannot be confirmed")]
     ConfirmAfterCancel,
-    /// What has been used cannot be given back any more.
+    /// A reservation that has been used cannot be given back any more.
     #[error("the branch has been confirmed, it cannot be cancelled")]
     CancelAfterConfirm,
 }

@@ -6,14 +6,14 @@ use serde_json::Value;
 use super::{BranchName, GlobalId, Operation};
 use crate::Invalid;
 
-/// One branch of a global transaction: who takes part, and what it is told.
+/// One branch of a global transaction: the participant and its argument.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Branch {
     /// Its name within the transaction.
     pub name: BranchName,
     /// Who carries it out, by the name under which the coordinator knows it.
     pub participant: String,
-    /// What is to be reserved; the same for all three operations.
+    /// The resource to reserve; the same for all three operations.
     pub payload: Value,
 }
 
@@ -33,7 +33,7 @@ impl Branch {
 /// What a participant is asked to do.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BranchCall {
-    /// What the call is told apart by: the transaction, the branch, and what is to be done.
+    /// The identity of the call: transaction, branch and operation.
     pub key: IdempotencyKey,
     /// What it is about.
     pub payload: Value,
@@ -47,14 +47,14 @@ impl BranchCall {
     }
 }
 
-/// What a call is told apart by, however often it comes: `gid/branch/operation`, as in `order-7/stock/try`.
+/// The identity of a call, however often it comes: `gid/branch/operation`, as in `order-7/stock/try`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct IdempotencyKey {
     /// The global transaction.
     pub gid: GlobalId,
     /// The branch.
     pub branch: BranchName,
-    /// What is to be done.
+    /// The operation.
     pub operation: Operation,
 }
 

@@ -8,7 +8,7 @@ use crate::Invalid;
 /// A transaction over several branches, of which all are confirmed or all are cancelled.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct GlobalTransaction {
-    /// What it is told apart by.
+    /// Its identity.
     pub gid: GlobalId,
     /// Its branches, in the order in which they are tried.
     pub branches: Vec<Branch>,
@@ -54,7 +54,7 @@ pub enum Errand {
     Check,
 }
 
-/// What is to be done next for a global transaction.
+/// The next action for a global transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Duty {
     /// Try every branch.
@@ -107,7 +107,7 @@ impl GlobalState {
 
     /// The one transition table; `None` if the event comes too late and changes nothing.
     ///
-    /// Nothing leads from confirming to cancelling or back: whoever decides first has decided.
+    /// Nothing leads from confirming to cancelling or back: the first decision stands.
     pub fn next(self, event: GlobalEvent) -> Option<Self> {
         match (self, event) {
             (Self::Trying, GlobalEvent::AllTried) => Some(Self::Confirming),

@@ -1,12 +1,12 @@
 use crate::name::name;
 
 name! {
-    /// What a global transaction is told apart by: chosen by whoever begins it, and never used again.
+    /// The identity of a global transaction, chosen by the caller and never used again.
     GlobalId, "global transaction id", others: "-_.:", "use ASCII letters, digits, '-', '_', '.' and ':'"
 }
 
 name! {
-    /// What a branch is told apart by within its global transaction.
+    /// The identity of a branch within its global transaction.
     BranchName, "branch name", others: "-_.:", "use ASCII letters, digits, '-', '_', '.' and ':'"
 }
 

@@ -1,12 +1,12 @@
 use crate::name::name;
 
 name! {
-    /// What events of one kind are told apart by from those of another; it is stored with each, so it must not change.
+    /// The name of a kind of events; it is stored with each event, so it must not change.
     SchemeName, "scheme name", others: "-_.", "use ASCII letters, digits, '-', '_' and '.'"
 }
 
 name! {
-    /// What a decision is told apart by within its scheme; it is stored with each result, so it must not change.
+    /// The name of a decision within its scheme; it is stored with each result, so it must not change.
     DecisionName, "decision name", others: "-_.", "use ASCII letters, digits, '-', '_' and '.'"
 }
 

@@ -17,9 +17,9 @@ pub struct SmtpConfig {
     pub credentials: Option<SmtpCredentials>,
     /// The name to greet the server with; the host's own unless given.
     pub hello: Option<String>,
-    /// How long a connection may take, 5 s unless told otherwise.
+    /// How long a connection may take, 5 s by default.
     pub connect_timeout: Duration,
-    /// How long a delivery may take in all, 30 s unless told otherwise.
+    /// How long a delivery may take in all, 30 s by default.
     pub timeout: Duration,
 }
 

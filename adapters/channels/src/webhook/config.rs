@@ -12,12 +12,11 @@ pub struct WebhookConfig {
     pub gateway: Option<Endpoint>,
     /// What messages are signed with; unsigned if there is none.
     pub secret: Option<Secret>,
-    /// How long a connection may take, 5 s unless told otherwise.
+    /// How long a connection may take, 5 s by default.
     pub connect_timeout: Duration,
-    /// How long a delivery may take in all, 15 s unless told otherwise.
+    /// How long a delivery may take in all, 15 s by default.
     pub timeout: Duration,
-    /// Whether the proxies of the environment (`HTTP_PROXY`, `HTTPS_PROXY`, `NO_PROXY`) are used; they are unless told
-    /// otherwise.
+    /// Whether the proxies of the environment (`HTTP_PROXY`, `HTTPS_PROXY`, `NO_PROXY`) are used; by default they are.
     pub environment_proxies: bool,
 }
 

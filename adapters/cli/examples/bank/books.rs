@@ -6,7 +6,7 @@ use sea_orm::{ConnectionTrait, Statement};
 
 use super::Failure;
 
-/// What was booked for each saga, in all databases together.
+/// The bookings of each saga, in all databases together.
 pub(crate) struct Books {
     steps: BTreeMap<String, BTreeSet<String>>,
     /// Bookings that are repeats of another.

@@ -5,7 +5,7 @@ use claimstream_steps::saga::Saga;
 
 use super::{Business, Failure, account, books::Books};
 
-/// Who asks for all sagas of an example.
+/// The producer that asks for all sagas of an example.
 pub(crate) const OWNER: &str = "example";
 
 /// What a run came to.

@@ -43,7 +43,7 @@ pub(crate) trait Business {
     /// The saga number `number`, and its home.
     fn input(number: usize) -> (usize, Self::Input);
 
-    /// What is wrong in the end, beyond what everybody looks at.
+    /// Faults of the end state, beyond the checks of every example.
     fn complaint(
         databases: &[SeaOrmOutbox],
         failed: usize,

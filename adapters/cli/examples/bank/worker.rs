@@ -15,7 +15,7 @@ pub(crate) struct Job {
     pub(crate) lease: Duration,
 }
 
-/// The life of a worker: a pipeline for the sagas of each home, until it is told to stop or killed.
+/// The life of a worker: a pipeline for the sagas of each home, until it is stopped or killed.
 pub(crate) async fn live<B: Business>(job: &str) -> Result<(), Failure> {
     let job: Job = serde_json::from_str(job)?;
     let databases = Databases::open(&job.urls).await?;
@@ -39,7 +39,7 @@ pub(crate) async fn live<B: Business>(job: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Ends when whoever started this process asks it to stop or is gone.
+/// Ends when the parent process asks it to stop or is gone.
 fn standard_input_ends() -> impl Future<Output = ()> {
     let (input, ended) = oneshot::channel::<()>();
     // A thread of its own, for nothing else can give up a read that does not end.

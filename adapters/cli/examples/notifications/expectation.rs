@@ -73,7 +73,7 @@ async fn recipients(
     Ok(Some(recipients).filter(|recipients| !recipients.is_empty()))
 }
 
-/// How a message should end: somebody with an address is told what can be written, unless the address always fails.
+/// How a message should end: each recipient with an address gets every text that can be written, unless the address always fails.
 async fn outcome(
     request: &NotificationRequest,
     recipient: &Recipient,

@@ -23,7 +23,7 @@ pub(crate) struct Job {
     pub(crate) lease: Duration,
 }
 
-/// The life of a relay process: both pipelines, until it is told to stop or killed.
+/// The life of a relay process: both pipelines, until it is stopped or killed.
 pub(crate) async fn live(job: &str) -> Result<(), Failure> {
     let job: Job = serde_json::from_str(job)?;
     let outbox = Arc::new(open(&job.database, &job.strategy).await?);
@@ -42,7 +42,7 @@ pub(crate) async fn live(job: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Ends when the standard input does, because whoever started this process asks it to stop or is gone; or by a signal.
+/// Ends when the standard input does, because the parent process asks it to stop or is gone; or by a signal.
 fn told_to_stop() -> Result<impl Future<Output = ()>, Failure> {
     let signal = shutdown_signal()?;
     let (input, ended) = oneshot::channel::<()>();
@@ -70,7 +70,7 @@ pub(crate) fn directory() -> Result<Arc<MemoryDirectory>, Failure> {
     Ok(Arc::new(file("directory.json")?.parse::<MemoryDirectory>()?))
 }
 
-/// What is written to them.
+/// The files' content.
 pub(crate) fn templates() -> Result<Arc<MemoryTemplates>, Failure> {
     Ok(Arc::new(file("templates.json")?.parse::<MemoryTemplates>()?))
 }

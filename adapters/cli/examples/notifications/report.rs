@@ -31,7 +31,7 @@ pub(crate) struct Report {
     rate: f64,
 }
 
-/// What is known of a run without the database.
+/// The facts of a run that are known without the database.
 pub(crate) struct Run<'a> {
     pub(crate) requests: &'a [NotificationRequest],
     pub(crate) expectation: &'a Expectation,

@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release --example points_and_balance`
 //!
-//! The flow is [`payments`]: two debits that may be refused, the pivot, two credits that may not. Whoever cannot pay is
+//! The flow is [`payments`]: two debits that may be refused, the pivot, two credits that may not. A customer who cannot pay is
 //! told by a notification, in the transaction that calls the payment off.
 #![forbid(unsafe_code)]
 

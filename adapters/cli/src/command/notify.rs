@@ -39,7 +39,7 @@ fn open(file: &Path) -> Result<Box<dyn Read>, Failure> {
     }
 }
 
-/// What is on its way into the outbox.
+/// Requests on their way into the outbox.
 struct Intake {
     outbox: SeaOrmOutbox,
     chunk: Chunk,
@@ -75,7 +75,7 @@ impl Intake {
                 Ok(None) => {}
                 Err(why) => self.refuse(number, &why),
             }
-            // What has been read is not held back for what somebody may write later.
+            // Requests that have been read do not wait for requests that may come later.
             if self.chunk.is_full() || !lines.is_ready() {
                 self.submit().await?;
             }
@@ -183,7 +183,7 @@ fn stopped(line: u64, error: &StoreError) -> Failure {
     ))
 }
 
-/// What is wrong with a line, and at which column; that it is line 1 of itself helps nobody.
+/// The fault of a line and its column; the parser's own line number is always 1 and is left out.
 fn told(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let why = text.rsplit_once(" at line ").map_or(text.as_str(), |(why, _)| why);

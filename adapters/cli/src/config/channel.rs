@@ -13,7 +13,7 @@ use super::{
 /// How notifications are delivered, channel by channel.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Channels {
-    /// What holds for every channel that does not say otherwise.
+    /// The settings of every channel that has none of its own.
     pub default: ChannelSettings,
     /// What each channel says itself.
     pub own: BTreeMap<Channel, ChannelSettings>,
@@ -22,19 +22,19 @@ pub struct Channels {
 /// How one channel delivers. What is not set here is as `channels.default` says.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ChannelSettings {
-    /// Who delivers; nobody unless told otherwise.
+    /// Who delivers; nobody by default.
     pub provider: Option<ProviderChoice>,
-    /// The file that `log` appends to; the standard output unless told otherwise.
+    /// The file that `log` appends to; the standard output by default.
     pub file: Option<PathBuf>,
-    /// Whether `log` shows addresses in full; it does not unless told otherwise.
+    /// Whether `log` shows addresses in full; not by default.
     pub show_addresses: Option<bool>,
-    /// Whether `log` shows what the recipient reads; it does not unless told otherwise.
+    /// Whether `log` shows what the recipient reads; not by default.
     pub show_content: Option<bool>,
     /// Where `webhook` posts every message; the channel `webhook` can do without and posts to each recipient's own URL.
     pub url: Option<Endpoint>,
     /// What `webhook` signs messages with; they are unsigned without it.
     pub secret: SecretSource,
-    /// Whether `webhook` uses the proxies that the environment names; it does unless told otherwise.
+    /// Whether `webhook` uses the proxies that the environment names; by default it does.
     pub proxy: Option<bool>,
     /// The server that `smtp` sends mails through.
     pub server: Option<SmtpServer>,
@@ -44,11 +44,11 @@ pub struct ChannelSettings {
     pub user: Option<String>,
     /// The user's password.
     pub password: SecretSource,
-    /// The name that `smtp` greets the server with; the host's own unless told otherwise.
+    /// The name that `smtp` greets the server with; the host's own by default.
     pub hello: Option<String>,
-    /// How long a connection may take; 5 s unless told otherwise.
+    /// How long a connection may take; 5 s by default.
     pub connect_timeout: Option<Duration>,
-    /// How long a delivery may take in all; 15 s for `webhook` and 30 s for `smtp` unless told otherwise.
+    /// How long a delivery may take in all; 15 s for `webhook` and 30 s for `smtp` by default.
     pub timeout: Option<Duration>,
 }
 
@@ -76,7 +76,7 @@ impl ProviderChoice {
 }
 
 impl Channels {
-    /// What holds for a channel, the defaults included.
+    /// The settings of a channel, the defaults included.
     pub fn of(&self, channel: Channel) -> ChannelSettings {
         match self.own.get(&channel) {
             Some(own) => own.over(&self.default),
@@ -162,7 +162,7 @@ impl ChannelSettings {
         visit(&key("timeout"), &mut self.timeout);
     }
 
-    /// What is missing or does not go together, and under which key.
+    /// The setting that is missing or contradicts another, and its key.
     fn contradiction(&self, channel: Channel) -> Option<(&'static str, String)> {
         match self.provider? {
             ProviderChoice::None | ProviderChoice::Log => None,

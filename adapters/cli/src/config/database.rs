@@ -18,27 +18,27 @@ pub struct Database {
     pub url: Option<DatabaseUrl>,
     /// The password, instead of one in the URL.
     pub password: SecretSource,
-    /// How messages are claimed; `auto` unless told otherwise.
+    /// How messages are claimed; `auto` by default.
     pub strategy: Claiming,
-    /// Under `lock_guarded`: the strategy behind the lock; `preemptive_update` unless told otherwise.
+    /// Under `lock_guarded`: the strategy behind the lock; `preemptive_update` by default.
     pub guarded: StrategyChoice,
     /// Under `lock_guarded`: where the lock is; there is no default. Other strategies leave it alone.
     pub lock: Option<LockPlace>,
-    /// Whether messages of one ordering key follow each other; they do not unless told otherwise.
+    /// Whether messages of one ordering key follow each other; not by default.
     pub order: Order,
-    /// Into how many shards queues are cut when the tables are made; 16 unless told otherwise.
+    /// Into how many shards queues are cut when the tables are made; 16 by default.
     pub shards: ShardCount,
-    /// How long what finished messages leave behind is kept; `keep 1d` unless told otherwise.
+    /// How long what finished messages leave behind is kept; `keep 1d` by default.
     pub retention: Retention,
-    /// How long steps of the step ledger are kept, and with them what inboxes remember; 30 days unless told otherwise.
+    /// How long steps of the step ledger are kept, and with them what inboxes remember; 30 days by default.
     pub step_retention: Duration,
-    /// Whether `notify` and `relay` make tables that are missing; they do unless told otherwise.
+    /// Whether `notify` and `relay` make tables that are missing; by default they do.
     pub create_schema: bool,
-    /// The most connections of handlers and of whoever writes into the outbox, at least 2; 10 unless told otherwise.
+    /// The most connections of handlers and producers, at least 2; 10 by default.
     pub max_connections: u32,
-    /// The most connections besides, at least 2, for claims, renewals, settlements and sweeps; 6 unless told otherwise.
+    /// The most connections besides, at least 2, for claims, renewals, settlements and sweeps; 6 by default.
     pub relay_connections: u32,
-    /// How long to wait for a connection; 10 s unless told otherwise.
+    /// How long to wait for a connection; 10 s by default.
     pub acquire_timeout: Duration,
 }
 

@@ -1,11 +1,11 @@
 use super::setting::{Setting, Written, quoted, word};
 
-/// What is logged; logs go to the standard error.
+/// The log's level and format; logs go to the standard error.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Log {
-    /// The least severe that is logged; unless told otherwise `info` for the relay and `warn` for other commands.
+    /// The least severe that is logged; by default `info` for the relay and `warn` for other commands.
     pub level: Option<LogLevel>,
-    /// How a line looks; `text` unless told otherwise.
+    /// How a line looks; `text` by default.
     pub format: LogFormat,
 }
 

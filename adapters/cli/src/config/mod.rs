@@ -57,7 +57,7 @@ pub struct Config {
     pub notifications: Notifications,
     /// How notifications are delivered.
     pub channels: Channels,
-    /// What is logged.
+    /// The log's level and format.
     pub log: Log,
 }
 

@@ -8,31 +8,31 @@ use super::{contradiction::Contradiction, setting::Setting};
 /// How messages are claimed and settled.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Relay {
-    /// The most messages of one claim; 100 unless told otherwise.
+    /// The most messages of one claim; 100 by default.
     pub batch: u32,
-    /// The most messages that a pipeline holds at a time, claimed and not yet settled; 200 unless told otherwise.
+    /// The most messages that a pipeline holds at a time, claimed and not yet settled; 200 by default.
     pub prefetch: u32,
-    /// The most bytes of payloads that a pipeline holds at a time; 64 MiB unless told otherwise.
+    /// The most bytes of payloads that a pipeline holds at a time; 64 MiB by default.
     pub prefetch_bytes: ByteBudget,
-    /// How long a claim lasts unless it is renewed; 30 s unless told otherwise.
+    /// How long a claim lasts unless it is renewed; 30 s by default.
     pub lease: Lease,
-    /// How many messages a pipeline handles at the same time; 32 unless told otherwise.
+    /// How many messages a pipeline handles at the same time; 32 by default.
     pub concurrency: u32,
-    /// The most messages that are settled together; 100 unless told otherwise.
+    /// The most messages that are settled together; 100 by default.
     pub settle_batch: u32,
-    /// The longest that a finished message waits for others to be settled with; 10 ms unless told otherwise.
+    /// The longest that a finished message waits for others to be settled with; 10 ms by default.
     pub settle_age: Duration,
-    /// The wait after the first claim that was not full; 20 ms unless told otherwise.
+    /// The wait after the first claim that was not full; 20 ms by default.
     pub idle_min: Duration,
-    /// The longest wait while nothing is found; 5 s unless told otherwise.
+    /// The longest wait while nothing is found; 5 s by default.
     pub idle_max: Duration,
-    /// How long a delivery, or a step of a fan-out, may take; 10 minutes unless told otherwise.
+    /// How long a delivery, or a step of a fan-out, may take; 10 minutes by default.
     pub handle_timeout: Duration,
-    /// How long running handlers may go on after the signal to stop; 30 s unless told otherwise.
+    /// How long running handlers may go on after the signal to stop; 30 s by default.
     pub drain: Duration,
-    /// The queue into which an event goes for each dead letter; none unless told otherwise.
+    /// The queue into which an event goes for each dead letter; none by default.
     pub dead_letter_events: Option<QueueName>,
-    /// The name of this instance in the tables, at most 64 bytes; the process id unless told otherwise.
+    /// The name of this instance in the tables, at most 64 bytes; the process id by default.
     pub label: Option<String>,
 }
 

@@ -2,7 +2,7 @@ use std::{fmt, path::PathBuf};
 
 use super::setting::{Setting, Written};
 
-/// A password or a key: shown as `***`, whoever asks.
+/// A password or a key: always shown as `***`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(Box<str>);
 

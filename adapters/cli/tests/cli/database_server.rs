@@ -46,7 +46,7 @@ const SERVERS: [Server; 4] = [
 /// The variable that lists the servers without which a test must fail; `1` means all.
 const REQUIRED: &str = "CLAIMSTREAM_REQUIRE_SERVERS";
 
-/// The servers that have a URL. It is told for all to see which have none; one that is required fails the test.
+/// The servers that have a URL. The output names those that have none; one that is required fails the test.
 fn servers(test: &str) -> Vec<(Server, String)> {
     let required = std::env::var(REQUIRED).unwrap_or_default();
     let (mut present, mut missing) = (Vec::new(), Vec::new());

@@ -157,7 +157,7 @@ fn stops_at_once_when_told_twice() {
     assert!(leased.contains("notification-messages"), "{leased}");
 }
 
-/// A relay that runs until it is told to stop, and the file it logs to.
+/// A relay that runs until it is stopped, and the file it logs to.
 fn start(operator: &Operator, arguments: &[&str]) -> (Running, &'static str) {
     let log = std::fs::File::create(operator.path("log")).unwrap();
     let mut command = operator.command(&[&["relay"][..], arguments].concat());

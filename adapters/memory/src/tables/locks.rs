@@ -5,7 +5,7 @@ use claimstream_ports::LockGuard;
 
 use crate::clock::after;
 
-/// Who holds what, and the last fence of every key that was ever held.
+/// The holders of locks, and the last fence of every key that was ever held.
 #[derive(Debug, Default)]
 pub(crate) struct Locks(HashMap<String, Lock>);
 

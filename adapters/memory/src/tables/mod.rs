@@ -19,7 +19,7 @@ pub(crate) use self::{
 };
 use self::{locks::Locks, open_transactions::OpenTransactions, outbox::Outbox, sagas::Sagas, steps::Steps};
 
-/// What has been committed, and what open transactions mean to change.
+/// The committed tables, and the changes of open transactions.
 #[derive(Debug, Default)]
 pub(crate) struct Tables {
     pub(crate) outbox: Outbox,

@@ -95,7 +95,7 @@ impl Outbox {
         Ok(claimed)
     }
 
-    /// What is due, oldest first; never again what this very claim has taken before.
+    /// Due messages, oldest first, without those that this very claim has taken before.
     fn claimable(&self, request: &ClaimRequest, now: Timestamp) -> Vec<MessageId> {
         let due = self.due(&request.queue, now);
         let others = due.filter(|row| row.claim != Some(request.claim));
