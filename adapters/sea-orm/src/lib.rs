@@ -24,6 +24,7 @@ mod settle;
 mod sql;
 mod statements;
 mod steps;
+mod store;
 mod strategy;
 mod sweep;
 
@@ -31,10 +32,12 @@ mod sweep;
 pub use database::sqlx_connection::SqlxMySql;
 #[cfg(feature = "sqlite")]
 pub use database::sqlx_connection::SqlxSqlite;
-pub use database::transaction::TransactionWork;
-pub use database::{classify::store_error, clock::FrozenClock, dialect::Dialect, pool::HardenedPool};
+pub use database::{
+    classify::store_error, clock::FrozenClock, dialect::Dialect, pool::HardenedPool, probe::SkipLocked,
+};
 pub use doctor::checks::{Finding, Severity};
 pub use enqueue::statements::EnqueueStatements;
+pub use outbox::transactions::TransactionWork;
 pub use outbox::{
     handle::{OpenOptions, SeaOrmOutbox},
     schema::schema,
@@ -43,6 +46,5 @@ pub use statements::statements;
 pub use strategy::{
     choice::{Strategy, StrategyChoice},
     order::Order,
-    probe::SkipLocked,
 };
 pub use sweep::{LagGauge, Swept};

@@ -5,11 +5,12 @@ use crate::{
     caller_transactions::savepoint::{NO_SAVEPOINT, NOT_PROVEN, SQLITE_ERROR},
     database::{
         classify::{classify_commit, refusal},
+        deadline::in_time,
         dialect::Dialect,
-        unit::{Store, in_time},
     },
     outbox::handle::SeaOrmOutbox,
     sql::text,
+    store::Store,
 };
 
 const COMMIT: &str = "commit";

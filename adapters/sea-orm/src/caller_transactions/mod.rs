@@ -1,3 +1,3 @@
+pub(crate) mod backend;
 pub(crate) mod commit;
-pub(crate) mod identity;
 pub(crate) mod savepoint;

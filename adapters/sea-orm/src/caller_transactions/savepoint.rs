@@ -2,14 +2,15 @@ use claimstream_ports::{StoreError, StoreErrorKind};
 use sea_orm::{ConnectionTrait, DbErr};
 
 use crate::{
-    caller_transactions::identity::Identity,
     database::{
         args::Args,
         classify::{classify, is_missing_table, refusal},
         dialect::Dialect,
-        unit::{Row, Store, rows},
+        identity::Identity,
+        unit::{Row, rows},
     },
     sql::text,
+    store::Store,
 };
 
 /// A point in a caller's transaction that a call goes back to if it fails.

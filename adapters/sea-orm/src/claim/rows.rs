@@ -18,13 +18,14 @@ use sea_orm::{ConnectionTrait, DatabaseConnection, Value};
 use crate::{
     database::{
         args::{Args, bytes},
-        classify::{corrupt, may_have_committed},
+        classify::may_have_committed,
         clock::micros,
         dialect::Dialect,
-        unit::{Row, Store, rows, run},
+        unit::{Row, rows, run},
     },
     messages::body::{Body, inline},
     outbox::handle::SeaOrmOutbox,
+    store::Store,
     strategy::{choice::Strategy, shard_lease},
 };
 
@@ -56,7 +57,7 @@ async fn claim(store: &Arc<Store>, request: ClaimRequest) -> Result<Vec<Claimed>
         let on = crate::database::held::Held::new(store);
         return Claiming::new(store, &on, request).run().await;
     }
-    Claiming::new(store, &store.db, request).run().await
+    Claiming::new(store, store.relay(), request).run().await
 }
 
 /// A row of `claim_read.sql`, as far as the choice needs to know it.
@@ -279,7 +280,7 @@ impl<'a, C: Singly> Claiming<'a, C> {
         self.on.let_go();
         // Only how many there are is asked for.
         let args = args.with("inline", 0_i64);
-        match store.asking_back(|| rows(&store.db, CLAIM, store.sql.claim_read.bind(&args))).await {
+        match store.asking_back(|| rows(store.relay(), CLAIM, store.sql.claim_read.bind(&args))).await {
             Ok(found) if !found.is_empty() => {
                 tracing::warn!(shard = shard.number(), count = found.len(), error = %lost, "claim read back");
                 Ok(found.len() as u32)
@@ -299,7 +300,7 @@ impl<'a, C: Singly> Claiming<'a, C> {
             Err(lost) => {
                 store.note_trouble(&lost);
                 self.on.let_go();
-                store.asking_back(|| rows(&store.db, CLAIM, store.sql.claim_read.bind(&args))).await?
+                store.asking_back(|| rows(store.relay(), CLAIM, store.sql.claim_read.bind(&args))).await?
             }
         };
         if let (Dialect::MySql, Some(row)) = (store.dialect, found.first()) {
@@ -346,7 +347,7 @@ impl<'a, C: Singly> Claiming<'a, C> {
             Err(lost) => {
                 store.note_trouble(&lost);
                 self.on.let_go();
-                store.asking_back(|| store.bodies(&store.db, CLAIM, &left_out, None)).await
+                store.asking_back(|| store.bodies(store.relay(), CLAIM, &left_out, None)).await
             }
             bodies => bodies,
         }
@@ -432,31 +433,6 @@ impl Store {
         };
         *last = Some((request.claim, lease_end));
         lease_end
-    }
-
-    /// The store's time, as far as it is known without asking.
-    pub(crate) fn known_now(&self) -> Option<i64> {
-        match self.dialect {
-            Dialect::Sqlite => Some(self.clock.local()),
-            Dialect::MySql => self.clock.estimate(),
-        }
-    }
-
-    /// The store's time: SQLite's is the machine's, a server is asked unless a fresh reading is at hand.
-    pub(crate) async fn now(
-        &self,
-        on: &impl ConnectionTrait,
-        operation: &'static str,
-    ) -> Result<i64, StoreError> {
-        if let Some(known) = self.known_now() {
-            return Ok(known);
-        }
-        let asked = Instant::now();
-        let found = rows(on, operation, self.sql.now.bind(&Args::new())).await?;
-        let now =
-            found.first().ok_or_else(|| corrupt(operation, "the server did not tell the time"))?.int(0)?;
-        self.clock.note(now, asked);
-        Ok(now)
     }
 }
 

@@ -1,5 +1,7 @@
 use sea_orm::Value;
 
+use super::{clock::ServerClock, dialect::Dialect};
+
 /// The arguments of one statement by name: single values, and lists for `IN (...)`.
 #[derive(Default, Clone)]
 pub(crate) struct Args {
@@ -10,6 +12,14 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn new() -> Self {
         Self::default()
+    }
+
+    /// Arguments to start from: SQLite is told the time, a server knows it.
+    pub(crate) fn at(dialect: Dialect, clock: &ServerClock) -> Self {
+        match dialect {
+            Dialect::MySql => Self::new(),
+            Dialect::Sqlite => Self::new().with("now", clock.local()),
+        }
     }
 
     pub(crate) fn with(mut self, name: &'static str, value: impl Into<Value>) -> Self {

@@ -9,12 +9,12 @@ use std::{
 use claimstream_ports::{StoreError, StoreErrorKind};
 use tokio::sync::oneshot;
 
-use crate::database::unit::Store;
+use super::Database;
 
 /// Joins writes that are asked for while one is under way into the next one, so that many callers share a commit.
 ///
 /// The first call writes at once; nobody ever waits for a timer. All who share a write get its answer.
-pub(crate) struct Gather<T, A = ()> {
+pub(crate) struct WriteCoalescer<T, A = ()> {
     state: Mutex<State<T, A>>,
 }
 
@@ -25,13 +25,13 @@ struct State<T, A> {
 
 type Reply<A> = oneshot::Sender<Result<A, Arc<StoreError>>>;
 
-impl<T, A> Default for Gather<T, A> {
+impl<T, A> Default for WriteCoalescer<T, A> {
     fn default() -> Self {
         Self { state: Mutex::new(State { writing: false, waiting: VecDeque::new() }) }
     }
 }
 
-impl<T, A: Clone> Gather<T, A> {
+impl<T, A: Clone> WriteCoalescer<T, A> {
     /// The most items of one write, unless one call alone has more.
     const MOST: usize = 500;
 
@@ -90,20 +90,20 @@ impl<T, A: Clone> Gather<T, A> {
     }
 }
 
-impl<T, A> Gather<T, A> {
+impl<T, A> WriteCoalescer<T, A> {
     fn lock(&self) -> MutexGuard<'_, State<T, A>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Store {
+impl Database {
     /// Has `items` written by `work`, together with what others hand in meanwhile; each write is a unit of work of its own.
-    pub(crate) async fn gathered<T, A, W>(
-        self: &Arc<Self>,
+    pub(crate) async fn coalesced<T, A, W>(
+        &self,
         operation: &'static str,
-        gather: &Arc<Gather<T, A>>,
+        coalescer: &Arc<WriteCoalescer<T, A>>,
         items: Vec<T>,
-        work: impl Fn(Arc<Self>, Vec<T>) -> W + Send + Sync + 'static,
+        work: impl Fn(Vec<T>) -> W + Send + Sync + 'static,
     ) -> Result<A, StoreError>
     where
         T: Send + 'static,
@@ -111,12 +111,12 @@ impl Store {
         W: Future<Output = Result<A, StoreError>> + Send + 'static,
     {
         let start = || {
-            let (store, gather) = (Arc::clone(self), Arc::clone(gather));
+            let (detach, coalescer) = (self.detaching(), Arc::clone(coalescer));
             self.runtime.spawn(async move {
-                gather.drain(|all| store.detached(operation, work(Arc::clone(&store), all))).await;
+                coalescer.drain(|all| detach.run(operation, work(all))).await;
             });
         };
-        gather.write(operation, items, start).await
+        coalescer.write(operation, items, start).await
     }
 }
 
@@ -137,7 +137,7 @@ impl Error for Told {
 }
 
 /// Tells those who wait, and lets the next caller begin, when a drain was broken off by a panic or with its runtime.
-struct Unfinished<'a, T, A>(&'a Gather<T, A>);
+struct Unfinished<'a, T, A>(&'a WriteCoalescer<T, A>);
 
 impl<T, A> Drop for Unfinished<'_, T, A> {
     fn drop(&mut self) {
@@ -153,11 +153,11 @@ mod tests {
 
     #[tokio::test]
     async fn a_drain_that_is_broken_off_holds_up_nobody() {
-        let gather = Arc::new(Gather::default());
+        let coalescer = Arc::new(WriteCoalescer::default());
         let begin = |writes: bool| {
-            let gather = gather.clone();
+            let coalescer = coalescer.clone();
             async move {
-                let drain = gather.clone();
+                let drain = coalescer.clone();
                 let start = || {
                     let write = move |_: Vec<u8>| async move {
                         assert!(writes, "broken off");
@@ -165,7 +165,7 @@ mod tests {
                     };
                     tokio::spawn(async move { drain.drain(write).await });
                 };
-                gather.write("test", vec![1], start).await
+                coalescer.write("test", vec![1], start).await
             }
         };
         let error = begin(false).await.unwrap_err();
@@ -189,10 +189,10 @@ mod tests {
 
     #[tokio::test]
     async fn who_comes_while_a_write_is_under_way_shares_the_next_one() {
-        let gather = Arc::new(Gather::<u32, usize>::default());
+        let coalescer = Arc::new(WriteCoalescer::<u32, usize>::default());
         let (go, gone) = oneshot::channel();
         let first = {
-            let drain = Arc::clone(&gather);
+            let drain = Arc::clone(&coalescer);
             let start = move || {
                 let gone = tokio::sync::Mutex::new(Some(gone));
                 tokio::spawn(async move {
@@ -205,14 +205,14 @@ mod tests {
                     drain.drain(write).await;
                 });
             };
-            let gather = Arc::clone(&gather);
-            tokio::spawn(async move { gather.write("test", vec![1], start).await })
+            let coalescer = Arc::clone(&coalescer);
+            tokio::spawn(async move { coalescer.write("test", vec![1], start).await })
         };
         tokio::task::yield_now().await;
         let later = [vec![2], vec![3; 499], vec![4], vec![5; 501]].map(|items| {
-            let gather = Arc::clone(&gather);
+            let coalescer = Arc::clone(&coalescer);
             tokio::spawn(
-                async move { gather.write("test", items, || unreachable!("one is under way")).await },
+                async move { coalescer.write("test", items, || unreachable!("one is under way")).await },
             )
         });
         tokio::task::yield_now().await;

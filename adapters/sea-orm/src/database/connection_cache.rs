@@ -9,7 +9,7 @@ use std::{
 use sea_orm::sqlx::{MySql, pool::PoolConnection};
 use tokio::runtime::Handle;
 
-use crate::database::{held::Commits, outage::Outage};
+use crate::database::{commits::Commits, outage::Outage};
 
 /// Connections that claims and settlements keep at hand: every return to the pool costs two round trips.
 ///
@@ -17,15 +17,15 @@ use crate::database::{held::Commits, outage::Outage};
 /// in the last seconds goes back to the pool, as does one from before an outage. Nobody is passed by for long who waits at
 /// the pool: while one of those waits who might be served from here, all go back, and as long as the pool has none left, one
 /// goes back now and then for those who are not seen from here.
-pub(crate) struct Berth {
-    quay: Arc<Quay>,
+pub(crate) struct ConnectionCache {
+    shelf: Arc<Shelf>,
     most: usize,
     /// How many are known to wait for a connection of the pool; meanwhile nothing is kept.
     wanted: AtomicUsize,
 }
 
 /// Somebody waits for a connection of the pool.
-pub(crate) struct Wanted<'a>(&'a Berth);
+pub(crate) struct Wanted<'a>(&'a ConnectionCache);
 
 impl Drop for Wanted<'_> {
     fn drop(&mut self) {
@@ -34,24 +34,24 @@ impl Drop for Wanted<'_> {
 }
 
 #[derive(Default)]
-struct Quay(Mutex<Moorings>);
+struct Shelf(Mutex<Kept>);
 
 #[derive(Default)]
-struct Moorings {
-    moored: Vec<Moored>,
+struct Kept {
+    connections: Vec<Connection>,
     /// When one went back for the last time because the pool had none left.
     spared: Option<Instant>,
-    /// Whether a task looks after what is moored.
-    tended: bool,
+    /// Whether a task looks after what is kept.
+    watched: bool,
 }
 
-struct Moored {
+struct Connection {
     connection: PoolConnection<MySql>,
     commits: Commits,
     since: Instant,
 }
 
-impl Berth {
+impl ConnectionCache {
     /// Below this many connections the pool has none to spare.
     const LEAST_POOL: u32 = 4;
     const FRESH_FOR: Duration = Duration::from_secs(2);
@@ -61,12 +61,12 @@ impl Berth {
     /// Keeps no more than half of a pool's connections.
     pub(crate) fn beside_pool_of(max_connections: u32) -> Self {
         let most = if max_connections < Self::LEAST_POOL { 0 } else { max_connections as usize / 2 };
-        Self { quay: Arc::default(), most, wanted: AtomicUsize::default() }
+        Self { shelf: Arc::default(), most, wanted: AtomicUsize::default() }
     }
 
     /// For an outbox whose connections have to pass through the pool each time.
     pub(crate) fn closed() -> Self {
-        Self { quay: Arc::default(), most: 0, wanted: AtomicUsize::default() }
+        Self { shelf: Arc::default(), most: 0, wanted: AtomicUsize::default() }
     }
 
     /// To be held while somebody waits for a connection of the pool.
@@ -76,62 +76,58 @@ impl Berth {
     }
 
     /// The newest connection at hand, rather one that commits so, and how it does commit.
-    pub(crate) fn leave(
-        &self,
-        commits: Commits,
-        outage: &Outage,
-    ) -> Option<(PoolConnection<MySql>, Commits)> {
-        let mut moorings = self.quay.moorings();
-        let newest = moorings.moored.iter().rposition(|moored| moored.commits == commits);
-        let newest = newest.or(moorings.moored.len().checked_sub(1))?;
-        let newest = moorings.moored.remove(newest);
+    pub(crate) fn take(&self, commits: Commits, outage: &Outage) -> Option<(PoolConnection<MySql>, Commits)> {
+        let mut kept = self.shelf.kept();
+        let newest = kept.connections.iter().rposition(|kept| kept.commits == commits);
+        let newest = newest.or(kept.connections.len().checked_sub(1))?;
+        let newest = kept.connections.remove(newest);
         outage.trusts(newest.since.elapsed()).then_some((newest.connection, newest.commits))
     }
 
     /// Keeps a connection; if there are enough already, or somebody waits for one, it goes back to the pool. `used_up` says
     /// that the pool has none left.
-    pub(crate) fn moor(
+    pub(crate) fn keep(
         &self,
         connection: PoolConnection<MySql>,
         commits: Commits,
         used_up: bool,
         runtime: &Handle,
     ) {
-        let mut moorings = self.quay.moorings();
-        if moorings.moored.len() >= self.most || self.wanted.load(Ordering::Relaxed) > 0 {
+        let mut kept = self.shelf.kept();
+        if kept.connections.len() >= self.most || self.wanted.load(Ordering::Relaxed) > 0 {
             return;
         }
-        if used_up && moorings.spared.is_none_or(|at| at.elapsed() >= Self::SPARES_EVERY) {
-            moorings.spared = Some(Instant::now());
+        if used_up && kept.spared.is_none_or(|at| at.elapsed() >= Self::SPARES_EVERY) {
+            kept.spared = Some(Instant::now());
             return;
         }
-        moorings.moored.push(Moored { connection, commits, since: Instant::now() });
-        if !std::mem::replace(&mut moorings.tended, true) {
-            runtime.spawn(tend(Arc::downgrade(&self.quay)));
+        kept.connections.push(Connection { connection, commits, since: Instant::now() });
+        if !std::mem::replace(&mut kept.watched, true) {
+            runtime.spawn(expire(Arc::downgrade(&self.shelf)));
         }
     }
 
     /// Returns all to the pool.
     pub(crate) fn clear(&self) {
-        self.quay.moorings().moored.clear();
+        self.shelf.kept().connections.clear();
     }
 }
 
-impl Quay {
-    fn moorings(&self) -> MutexGuard<'_, Moorings> {
+impl Shelf {
+    fn kept(&self) -> MutexGuard<'_, Kept> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Returns what nobody has asked for to the pool, as long as there is something.
-async fn tend(quay: Weak<Quay>) {
+async fn expire(shelf: Weak<Shelf>) {
     loop {
-        tokio::time::sleep(Berth::FRESH_FOR / 2).await;
-        let Some(quay) = quay.upgrade() else { return };
-        let mut moorings = quay.moorings();
-        moorings.moored.retain(|moored| moored.since.elapsed() < Berth::FRESH_FOR);
-        if moorings.moored.is_empty() {
-            moorings.tended = false;
+        tokio::time::sleep(ConnectionCache::FRESH_FOR / 2).await;
+        let Some(shelf) = shelf.upgrade() else { return };
+        let mut kept = shelf.kept();
+        kept.connections.retain(|kept| kept.since.elapsed() < ConnectionCache::FRESH_FOR);
+        if kept.connections.is_empty() {
+            kept.watched = false;
             return;
         }
     }

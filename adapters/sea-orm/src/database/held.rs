@@ -6,11 +6,15 @@ use sea_orm::{
 };
 use tokio::sync::Mutex;
 
-use crate::database::{
+#[cfg(feature = "mysql")]
+use super::connection_cache::ConnectionCache;
+use super::{
+    Database,
     classify::{classify, is_answer},
+    commits::Commits,
+    deadline::in_time,
     dialect::Dialect,
     link::Link,
-    unit::{Store, in_time},
 };
 
 /// One connection for a few statements in a row, at hand or from the pool; afterwards it is at hand again.
@@ -19,7 +23,7 @@ use crate::database::{
 /// statement gets another one; within a transaction, or where somebody has seen to it that it is
 /// [connected](Self::connect), there is no next statement.
 pub(crate) struct Held<'a> {
-    store: &'a Store,
+    db: &'a Database,
     /// It is one of those that callers have.
     beside: bool,
     connection: Mutex<Option<Link>>,
@@ -31,51 +35,34 @@ pub(crate) struct Held<'a> {
     suspicious: AtomicBool,
 }
 
-/// When a connection commits.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Commits {
-    /// After every statement, as connections of the pool do.
-    Itself,
-    /// When it is told to: a transaction needs no `BEGIN`.
-    WhenTold,
-}
-
 impl<'a> Held<'a> {
-    pub(crate) fn new(store: &'a Store) -> Self {
-        Self::of(store, Commits::Itself)
+    pub(crate) fn new(db: &'a Database) -> Self {
+        Self::of(db, Commits::Itself)
     }
 
     /// One that saves the `BEGIN`, where the database can.
-    pub(crate) fn for_transactions(store: &'a Store) -> Self {
-        match store.dialect {
-            Dialect::MySql => Self::of(store, Commits::WhenTold),
-            Dialect::Sqlite => Self::of(store, Commits::Itself),
+    pub(crate) fn for_transactions(db: &'a Database) -> Self {
+        match db.dialect {
+            Dialect::MySql => Self::of(db, Commits::WhenTold),
+            Dialect::Sqlite => Self::of(db, Commits::Itself),
         }
     }
 
-    fn of(store: &'a Store, commits: Commits) -> Self {
+    fn of(db: &'a Database, commits: Commits) -> Self {
         let (connection, no) = (Mutex::default(), AtomicBool::default);
-        Self {
-            store,
-            beside: false,
-            connection,
-            commits,
-            alone: no(),
-            in_transaction: no(),
-            suspicious: no(),
-        }
+        Self { db, beside: false, connection, commits, alone: no(), in_transaction: no(), suspicious: no() }
     }
 
     /// A connection in a transaction.
     #[cfg(feature = "mysql")]
-    pub(crate) async fn begin(store: &'a Store) -> Result<Self, DbErr> {
-        Self::for_transactions(store).begun().await
+    pub(crate) async fn begin(db: &'a Database) -> Result<Self, DbErr> {
+        Self::for_transactions(db).begun().await
     }
 
     /// The same on a connection of those that callers have.
     #[cfg(feature = "mysql")]
-    pub(crate) async fn begin_beside(store: &'a Store) -> Result<Self, DbErr> {
-        let mut held = Self::for_transactions(store);
+    pub(crate) async fn begin_beside(db: &'a Database) -> Result<Self, DbErr> {
+        let mut held = Self::for_transactions(db);
         held.beside = true;
         held.begun().await
     }
@@ -100,7 +87,7 @@ impl<'a> Held<'a> {
 
     /// Begins a transaction that takes its write lock first where the database has only one.
     pub(crate) async fn start(&self) -> Result<(), DbErr> {
-        match (self.store.dialect, self.commits) {
+        match (self.db.dialect, self.commits) {
             (Dialect::Sqlite, _) => self.execute_unprepared("BEGIN IMMEDIATE").await.map(drop)?,
             (Dialect::MySql, Commits::Itself) => self.execute_unprepared("BEGIN").await.map(drop)?,
             (Dialect::MySql, Commits::WhenTold) => {}
@@ -130,7 +117,7 @@ impl<'a> Held<'a> {
         self.alone.store(false, Ordering::Relaxed);
         #[cfg(feature = "mysql")]
         if let (true, Some(Link::MySql(connection))) = (sound, connection) {
-            self.berth().moor(connection, self.commits, self.is_pool_used_up(), &self.store.runtime);
+            self.cache().keep(connection, self.commits, self.is_pool_used_up(), &self.db.runtime);
         }
         #[cfg(not(feature = "mysql"))]
         drop((sound, connection));
@@ -150,13 +137,13 @@ impl<'a> Held<'a> {
     async fn find(&self) -> Result<Link, DbErr> {
         // Noted before the look at what is at hand, so that nobody puts a connection there unseen right after it.
         #[cfg(feature = "mysql")]
-        let wanted = self.berth().wanted();
+        let wanted = self.cache().wanted();
         #[cfg(feature = "mysql")]
-        if let Some((connection, commits)) = self.berth().leave(self.commits, &self.store.outage) {
+        if let Some((connection, commits)) = self.cache().take(self.commits, &self.db.health.outage) {
             drop(wanted);
             return self.committing(Link::MySql(connection), commits).await;
         }
-        let connection = Link::of_pool(self.db(), self.store.dialect).await?;
+        let connection = Link::of_pool(self.connections(), self.db.dialect).await?;
         #[cfg(feature = "mysql")]
         drop(wanted);
         self.committing(connection, Commits::Itself).await
@@ -165,17 +152,17 @@ impl<'a> Held<'a> {
     /// Whether somebody who asks the pool now has to wait.
     #[cfg(feature = "mysql")]
     fn is_pool_used_up(&self) -> bool {
-        let pool = self.db().get_mysql_connection_pool();
+        let pool = self.connections().get_mysql_connection_pool();
         pool.num_idle() == 0 && pool.size() >= pool.options().get_max_connections()
     }
 
-    fn db(&self) -> &DatabaseConnection {
-        if self.beside { &self.store.callers.db } else { &self.store.db }
+    fn connections(&self) -> &DatabaseConnection {
+        if self.beside { self.db.callers() } else { self.db.relay() }
     }
 
     #[cfg(feature = "mysql")]
-    fn berth(&self) -> &crate::database::connection_cache::Berth {
-        if self.beside { &self.store.callers.berth } else { &self.store.berth }
+    fn cache(&self) -> &ConnectionCache {
+        if self.beside { &self.db.callers.cache } else { &self.db.relay.cache }
     }
 
     async fn committing(&self, mut connection: Link, now: Commits) -> Result<Link, DbErr> {
@@ -208,7 +195,7 @@ impl Drop for Held<'_> {
 #[async_trait]
 impl ConnectionTrait for Held<'_> {
     fn get_database_backend(&self) -> DbBackend {
-        self.store.db.get_database_backend()
+        self.db.relay().get_database_backend()
     }
 
     async fn execute_raw(&self, statement: Statement) -> Result<ExecResult, DbErr> {

@@ -1,18 +1,99 @@
+//! The floor of the adapter: one database, its connections, clock and statements. It knows nothing of queues, shards or
+//! messages.
+
 pub(crate) mod args;
+pub(crate) mod beside;
 pub(crate) mod caller_pool;
 pub(crate) mod classify;
 pub(crate) mod clock;
 pub(crate) mod coalescer;
+pub(crate) mod commits;
 pub(crate) mod connecting;
 #[cfg(feature = "mysql")]
 pub(crate) mod connection_cache;
+pub(crate) mod deadline;
 pub(crate) mod dialect;
+pub(crate) mod given_pool;
+pub(crate) mod health;
 pub(crate) mod held;
+pub(crate) mod identity;
+pub(crate) mod insert;
 pub(crate) mod link;
 pub(crate) mod outage;
 pub(crate) mod packet;
 pub(crate) mod pool;
+pub(crate) mod pools;
+pub(crate) mod probe;
+pub(crate) mod relay_pool;
+pub(crate) mod retries;
+pub(crate) mod server;
+pub(crate) mod servers;
+pub(crate) mod spare;
 #[cfg(any(feature = "mysql", feature = "sqlite"))]
 pub(crate) mod sqlx_connection;
+pub(crate) mod time;
 pub(crate) mod transaction;
 pub(crate) mod unit;
+pub(crate) mod work;
+
+use std::time::Duration;
+
+use claimstream_domain::PayloadLimit;
+use sea_orm::DatabaseConnection;
+
+use self::{
+    args::Args, caller_pool::CallerPool, clock::ServerClock, dialect::Dialect, health::Health,
+    packet::Packet, relay_pool::RelayPool,
+};
+use crate::statements::Statements;
+
+/// One database: its connections, and what is known of it. Every room works on it; all handles of an outbox share it.
+pub(crate) struct Database {
+    /// For the outbox's own work: claims, renewals, settlements, locks, sweeps and questions of operators.
+    pub(crate) relay: RelayPool,
+    /// For transactions and calls of the application.
+    pub(crate) callers: CallerPool,
+    pub(crate) dialect: Dialect,
+    pub(crate) sql: Statements,
+    pub(crate) clock: ServerClock,
+    pub(crate) health: Health,
+    pub(crate) limits: Limits,
+    /// Where units of work run.
+    pub(crate) runtime: tokio::runtime::Handle,
+}
+
+/// What the database and its settings allow.
+#[derive(Clone, Copy)]
+pub(crate) struct Limits {
+    pub(crate) packet: Packet,
+    pub(crate) payload: PayloadLimit,
+    /// How long to wait for a connection, or for one's turn to wait for one.
+    pub(crate) acquire_timeout: Duration,
+}
+
+impl Database {
+    /// The connections for the outbox's own work.
+    pub(crate) fn relay(&self) -> &DatabaseConnection {
+        &self.relay.connections
+    }
+
+    /// The connections for callers.
+    pub(crate) fn callers(&self) -> &DatabaseConnection {
+        &self.callers.connections
+    }
+
+    /// Arguments to start from: SQLite is told the time, a server knows it.
+    pub(crate) fn args(&self) -> Args {
+        Args::at(self.dialect, &self.clock)
+    }
+}
+
+#[cfg(feature = "mysql")]
+impl Drop for Database {
+    /// The pool takes connections back by tasks, wherever the outbox is dropped.
+    fn drop(&mut self) {
+        let _entered = self.runtime.enter();
+        self.relay.cache.clear();
+        self.callers.cache.clear();
+    }
+}

@@ -4,11 +4,9 @@ use sea_orm::ConnectOptions;
 #[cfg(any(feature = "mysql", feature = "sqlite"))]
 use sea_orm::sqlx::Executor;
 
-use crate::{
-    database::{clock::FrozenClock, dialect::Dialect, outage::Outage},
-    failover::Failover,
-    outbox::given_pool::GivenPool,
-};
+use super::{clock::FrozenClock, dialect::Dialect, given_pool::GivenPool, health::Health};
+#[cfg(feature = "mysql")]
+use crate::sql::text;
 
 /// Connection settings under which a cancelled caller can lose nothing; use them for your own transactions too.
 ///
@@ -27,6 +25,15 @@ pub struct HardenedPool {
     pub frozen_clock: Option<FrozenClock>,
 }
 
+/// How long statements wait for a locked row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum LockWaits {
+    /// As long as sessions of the outbox do.
+    OfSession,
+    /// No longer than they must.
+    Short,
+}
+
 impl Default for HardenedPool {
     fn default() -> Self {
         Self { max_connections: 10, acquire_timeout: Duration::from_secs(10), frozen_clock: None }
@@ -39,19 +46,18 @@ impl HardenedPool {
 
     /// The settings for a database URL, to be handed to [`sea_orm::Database::connect`].
     pub fn options(&self, url: &str) -> Result<ConnectOptions, String> {
-        self.options_with(url, None, Outage::default(), Failover::default(), false)
+        self.options_with(url, None, Health::default(), LockWaits::OfSession)
     }
 
     /// The same for a pool whose connections are closed when they are older than an outage, and say which server they lead to;
-    /// `impatient` ones wait for a locked row no longer than they must. They connect as those of `given` do, if it is there; a
+    /// They connect as those of `given` do, if it is there; a
     /// URL cannot say all of that.
     pub(crate) fn options_with(
         &self,
         url: &str,
         given: Option<&GivenPool>,
-        outage: Outage,
-        failover: Failover,
-        impatient: bool,
+        health: Health,
+        lock_waits: LockWaits,
     ) -> Result<ConnectOptions, String> {
         let dialect = Dialect::of_url(url)?;
         refuse_unreadable(url, dialect)?;
@@ -72,12 +78,12 @@ impl HardenedPool {
                     let options = given.as_deref().map_or(of_url, as_given);
                     options.statement_cache_capacity(Self::STATEMENT_CACHE)
                 });
-                self.harden_mysql(&mut options, outage, failover, impatient)
+                self.harden_mysql(&mut options, health, lock_waits)
             }
             #[cfg(feature = "sqlite")]
             Dialect::Sqlite => {
                 // A file does not break connections.
-                drop((outage, failover, impatient));
+                let _ = (health, lock_waits);
                 let given = given.map(|given| given.db.get_sqlite_connection_pool().connect_options());
                 self.harden_sqlite(&mut options, given.as_deref().cloned())
             }
@@ -88,32 +94,27 @@ impl HardenedPool {
     }
 
     #[cfg(feature = "mysql")]
-    fn harden_mysql(
-        &self,
-        options: &mut ConnectOptions,
-        outage: Outage,
-        failover: Failover,
-        impatient: bool,
-    ) {
+    fn harden_mysql(&self, options: &mut ConnectOptions, health: Health, lock_waits: LockWaits) {
         use sea_orm::sqlx::{AssertSqlSafe, Row, mysql::MySqlPoolOptions};
-        let which = crate::sql::text(include_str!("../sql/mysql/session_server.sql"));
-        let mut session = crate::sql::text(include_str!("../sql/mysql/session.sql"));
-        if impatient {
-            session = session + "; " + &crate::sql::text(include_str!("../sql/mysql/session_impatient.sql"));
+        let which = text(include_str!("../sql/mysql/session_server.sql"));
+        let mut session = text(include_str!("../sql/mysql/session.sql"));
+        if lock_waits == LockWaits::Short {
+            session = session + "; " + &text(include_str!("../sql/mysql/session_impatient.sql"));
         }
-        let rollback = crate::sql::text(include_str!("../sql/mysql/session_rollback.sql"));
+        let rollback = text(include_str!("../sql/mysql/session_rollback.sql"));
         let frozen = self.frozen_clock.clone();
+        let Health { outage, servers } = health;
         options.map_sqlx_mysql_pool_opts(move |pool: MySqlPoolOptions| {
             let (session, rollback, frozen) = (session.clone(), rollback.clone(), frozen.clone());
-            let (which, failover) = (which.clone(), failover.clone());
+            let (which, servers) = (which.clone(), servers.clone());
             let at_connect = frozen.clone();
             let pool = pool.after_connect(move |connection, _| {
                 let session = session.clone() + &set_timestamp(at_connect.as_ref());
-                let (which, failover) = (which.clone(), failover.clone());
+                let (which, servers) = (which.clone(), servers.clone());
                 Box::pin(async move {
                     connection.execute(AssertSqlSafe(session)).await?;
                     let server = connection.fetch_one(AssertSqlSafe(which)).await?;
-                    failover.met(server.try_get(0)?);
+                    servers.met(server.try_get(0)?);
                     Ok(())
                 })
             });

@@ -1,28 +1,25 @@
-use std::{future::Future, marker::PhantomData, pin::Pin};
+use std::marker::PhantomData;
 
 use async_trait::async_trait;
-use claimstream_ports::{StoreError, StoreErrorKind, Transactions};
+use claimstream_ports::StoreError;
 use sea_orm::{
     ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbBackend, DbErr, ExecResult, QueryResult,
     SqliteTransactionMode, Statement, TransactionOptions, TransactionTrait,
 };
-use tracing::Instrument;
 
-use crate::{
-    database::{
-        classify::{classify, classify_commit},
-        dialect::Dialect,
-        held::Held,
-        unit::{Store, in_time},
-    },
-    outbox::handle::SeaOrmOutbox,
+use super::{
+    Database,
+    classify::{classify, classify_commit},
+    deadline::in_time,
+    dialect::Dialect,
+    held::Held,
 };
 
 /// A transaction of a unit of work of ours; it is rolled back if it is dropped.
 ///
 /// On a server it runs on a connection that is kept at hand.
 pub(crate) enum Transaction<'a> {
-    Pooled(DatabaseTransaction, PhantomData<&'a Store>),
+    Pooled(DatabaseTransaction, PhantomData<&'a Database>),
     #[cfg(feature = "mysql")]
     Held(Held<'a>),
 }
@@ -33,7 +30,7 @@ impl Transaction<'_> {
     }
 }
 
-impl Store {
+impl Database {
     /// Begins a transaction that takes its write lock first where the database has only one.
     pub(crate) async fn begin(&self, operation: &'static str) -> Result<Transaction<'_>, StoreError> {
         #[cfg(feature = "mysql")]
@@ -41,7 +38,7 @@ impl Store {
             let begun = in_time(operation, Held::begin(self), classify).await;
             return begun.map(Transaction::Held);
         }
-        Ok(Transaction::of_pool(self.begin_on(&self.db, operation).await?))
+        Ok(Transaction::of_pool(self.begin_on(self.relay(), operation).await?))
     }
 
     /// The same for what callers ask for, on a connection of those that they have.
@@ -51,7 +48,7 @@ impl Store {
             let begun = self.waiting(in_time(operation, Held::begin_beside(self), classify)).await;
             return begun.map(Transaction::Held);
         }
-        let begun = self.waiting(self.begin_on(&self.callers.db, operation)).await?;
+        let begun = self.waiting(self.begin_on(self.callers(), operation)).await?;
         Ok(Transaction::of_pool(begun))
     }
 
@@ -64,7 +61,7 @@ impl Store {
     ) -> Result<DatabaseTransaction, StoreError> {
         #[cfg(feature = "mysql")]
         let _wanted = (self.dialect == Dialect::MySql).then(|| self.callers.wanted());
-        match self.waiting(self.begin_on(&self.callers.db, operation)).await {
+        match self.waiting(self.begin_on(self.callers(), operation)).await {
             Err(error) => Err(self.none_to_spare(operation, error).await),
             begun => begun,
         }
@@ -128,67 +125,6 @@ impl Store {
             Transaction::Held(held) => in_time(operation, held.end("COMMIT"), classify_commit).await,
         };
         committed.inspect_err(|error| self.note_trouble(error))
-    }
-}
-
-/// Only for tokio, as [`SeaOrmOutbox::begin`] says. A transaction that has ended before its commit is refused, as
-/// [`SeaOrmOutbox::commit`] says.
-#[async_trait]
-impl Transactions for SeaOrmOutbox {
-    type Tx = DatabaseTransaction;
-
-    async fn begin_tx(&self) -> Result<DatabaseTransaction, StoreError> {
-        self.begin().await
-    }
-
-    async fn commit_tx(&self, tx: DatabaseTransaction) -> Result<(), StoreError> {
-        self.commit(tx).await
-    }
-
-    async fn roll_back_tx(&self, tx: DatabaseTransaction) -> Result<(), StoreError> {
-        self.store
-            .detached("roll back", async move { in_time("roll back", tx.rollback(), classify).await })
-            .await
-    }
-}
-
-/// What is done in [`SeaOrmOutbox::transaction`].
-pub type TransactionWork<'tx, T, E> = Pin<Box<dyn Future<Output = Result<T, E>> + Send + 'tx>>;
-
-impl SeaOrmOutbox {
-    /// Does work in a transaction and commits it, all on the outbox's own runtime, so that any executor may wait for it.
-    ///
-    /// An error of the work rolls back and is handed on. It runs to its end even if the caller is cancelled. A panic of the
-    /// work rolls back and is `Unavailable`.
-    pub async fn transaction<T, E>(
-        &self,
-        work: impl for<'tx> FnOnce(&'tx DatabaseTransaction) -> TransactionWork<'tx, T, E> + Send + 'static,
-    ) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: From<StoreError> + Send + 'static,
-    {
-        let outbox = self.clone();
-        let whole = async move {
-            let tx = outbox.begin_tx().await?;
-            match work(&tx).await {
-                Ok(done) => {
-                    outbox.commit_tx(tx).await?;
-                    Ok(done)
-                }
-                Err(error) => {
-                    if let Err(second) = outbox.roll_back_tx(tx).await {
-                        // A connection that cannot roll back is closed, and the server rolls back.
-                        tracing::debug!(error = %second, "not rolled back");
-                    }
-                    Err(error)
-                }
-            }
-        };
-        match self.store.runtime.spawn(whole.in_current_span()).await {
-            Ok(done) => done,
-            Err(lost) => Err(StoreError::new(StoreErrorKind::Unavailable, "transaction", lost).into()),
-        }
     }
 }
 

@@ -11,10 +11,11 @@ use crate::{
         args::{Args, bytes},
         classify::corrupt,
         clock::micros,
-        unit::{Row, Store, maybe, rows, run},
+        unit::{Row, maybe, rows, run},
     },
     messages::body::Body,
     outbox::handle::SeaOrmOutbox,
+    store::Store,
 };
 
 const DEAD: &str = "dead letters";
@@ -28,7 +29,8 @@ impl DeadLetters for SeaOrmOutbox {
         let (store, filter) = (self.store.clone(), filter.clone());
         let work = async move {
             let args = store.filter_args(&filter, limit);
-            let found = store.restarting(|| rows(&store.db, DEAD, store.sql.dead_list.bind(&args))).await?;
+            let found =
+                store.restarting(|| rows(store.relay(), DEAD, store.sql.dead_list.bind(&args))).await?;
             found.iter().map(dead_letter).collect()
         };
         self.store.detached(DEAD, work).await
@@ -58,7 +60,7 @@ impl Store {
         let store = self.clone();
         let work = async move {
             store.clock.forget();
-            let now = store.restarting(|| store.now(&store.db, DEAD)).await?;
+            let now = store.restarting(|| store.now(store.relay(), DEAD)).await?;
             let bound = now.saturating_sub(micros(filter.dead_for.unwrap_or_default())).max(0);
             let (mut after, mut moved) = (Uuid::nil(), 0);
             loop {
@@ -79,7 +81,11 @@ impl Store {
         bound: i64,
     ) -> Result<Vec<Uuid>, StoreError> {
         let args = self.filter_args(filter, CHUNK).with("after", bytes(after)).with("bound", bound);
-        rows(&self.db, DEAD, self.sql.dead_page.bind(&args)).await?.iter().map(|row| row.uuid(0)).collect()
+        rows(self.relay(), DEAD, self.sql.dead_page.bind(&args))
+            .await?
+            .iter()
+            .map(|row| row.uuid(0))
+            .collect()
     }
 
     async fn move_page(&self, page: &[Uuid], bound: i64, what: Move) -> Result<u64, StoreError> {
@@ -155,7 +161,7 @@ impl Store {
         ids: &[Uuid],
     ) -> Result<HashSet<Uuid>, StoreError> {
         let known = self.sql.dead_known.bind(&self.ids_args(ids));
-        self.restarting(|| rows(&self.db, operation, known.clone()))
+        self.restarting(|| rows(self.relay(), operation, known.clone()))
             .await?
             .iter()
             .map(|row| row.uuid(0))

@@ -1,19 +1,21 @@
-use std::{collections::BTreeMap, fmt, time::Instant};
+use std::{fmt, time::Instant};
 
 use claimstream_ports::StoreError;
-use sea_orm::DatabaseConnection;
 
 use crate::{
     database::{
         args::Args,
+        beside::rows_beside_the_pool,
         classify::classify,
         clock::micros,
         dialect::Dialect,
-        unit::{Store, rows, rows_beside_the_pool},
+        probe::SkipLocked,
+        server::{server_name, server_variables},
+        unit::rows,
     },
     outbox::{handle::SeaOrmOutbox, schema},
-    statements::Statements,
-    strategy::{choice::Strategy, probe::SkipLocked},
+    store::Store,
+    strategy::choice::Strategy,
 };
 
 const DOCTOR: &str = "doctor";
@@ -98,7 +100,7 @@ impl Store {
             or_uncounted("ids", self.examine_ids().await),
             or_uncounted("steps", self.examine_steps().await),
             good("strategy", self.strategy.name()),
-            good("payload limit", format!("{} bytes", self.limit.bytes())),
+            good("payload limit", format!("{} bytes", self.limits.payload.bytes())),
             warning(
                 "processes",
                 "writers of all processes take turns; use MySQL or MariaDB for more than one machine",
@@ -107,9 +109,9 @@ impl Store {
     }
 
     async fn examine_server(&self) -> Result<Vec<Finding>, StoreError> {
-        let variables = server_variables(&self.db, &self.sql).await?;
+        let variables = server_variables(self.relay(), &self.sql).await?;
         let read = |name: &str| variables.get(name).map_or("", String::as_str);
-        let mut findings = vec![good("server", server_name(&self.db, &self.sql).await?)];
+        let mut findings = vec![good("server", server_name(self.relay(), &self.sql).await?)];
         findings.push(good("schema", format!("version {}, {} shards", schema::VERSION, self.shards.get())));
         findings.push(self.examine_rights().await);
         findings.extend(self.examine_tables().await?);
@@ -123,13 +125,13 @@ impl Store {
         findings.extend(examine_durability(read));
         findings.extend(examine_cluster(read));
         findings.push(self.examine_clock().await?);
-        findings.push(good("payload limit", format!("{} bytes", self.limit.bytes())));
+        findings.push(good("payload limit", format!("{} bytes", self.limits.payload.bytes())));
         Ok(findings)
     }
 
     /// Tables on InnoDB, times with microseconds, keys compared byte by byte.
     async fn examine_tables(&self) -> Result<Vec<Finding>, StoreError> {
-        let engines = rows(&self.db, DOCTOR, self.sql.doctor_tables.bind(&Args::new())).await?;
+        let engines = rows(self.relay(), DOCTOR, self.sql.doctor_tables.bind(&Args::new())).await?;
         let mut wrong = Vec::new();
         for row in &engines {
             let (table, engine) = (row.text(0)?, row.text(1)?);
@@ -137,7 +139,7 @@ impl Store {
                 wrong.push(format!("{table} is {engine}"));
             }
         }
-        let columns = rows(&self.db, DOCTOR, self.sql.doctor_columns.bind(&Args::new())).await?;
+        let columns = rows(self.relay(), DOCTOR, self.sql.doctor_columns.bind(&Args::new())).await?;
         let mut imprecise = Vec::new();
         let mut collated = Vec::new();
         for row in &columns {
@@ -173,7 +175,7 @@ impl Store {
 
     /// An id belongs to one message, live or dead, which has one entry and a body that keeps others away.
     async fn examine_ids(&self) -> Result<Finding, StoreError> {
-        let counted = rows(&self.db, DOCTOR, self.sql.doctor_ids.bind(&Args::new())).await?;
+        let counted = rows(self.relay(), DOCTOR, self.sql.doctor_ids.bind(&Args::new())).await?;
         let count = |n: usize| counted.first().map_or(Ok(0), |row| row.int(n));
         let (bare, beside, twins) = (count(0)?, count(1)?, count(2)?);
         let mut wrong = Vec::new();
@@ -199,7 +201,7 @@ impl Store {
     /// Steps are forgotten when they are old and their runs have ended.
     async fn examine_steps(&self) -> Result<Finding, StoreError> {
         let args = self.args().with("kept", micros(self.upkeep.step_retention));
-        let found = rows(&self.db, DOCTOR, self.sql.doctor_steps.bind(&args)).await?;
+        let found = rows(self.relay(), DOCTOR, self.sql.doctor_steps.bind(&args)).await?;
         let mut open = Vec::new();
         for row in &found {
             open.push(format!("{} of {} (the oldest {} days old)", row.int(1)?, row.text(0)?, row.int(2)?));
@@ -235,7 +237,7 @@ impl Store {
                 .with("limit", 100_i64);
             let mut statement = sql.bind(&args);
             statement.sql = format!("EXPLAIN FORMAT=TRADITIONAL {}", statement.sql);
-            let plan = rows(&self.db, DOCTOR, statement).await?;
+            let plan = rows(self.relay(), DOCTOR, statement).await?;
             let plan = Plan::of(&plan)?;
             findings.push(either(
                 plan.key == "PRIMARY" && !plan.extra.contains("filesort") || plan.reads_nothing(),
@@ -255,7 +257,7 @@ impl Store {
     }
 
     async fn examine_skip_locked(&self) -> Result<Finding, StoreError> {
-        let proof = SkipLocked::probe(&self.db, &self.sql).await?;
+        let proof = SkipLocked::probe(self.relay(), &self.sql).await?;
         let says = format!("strategy {}; {proof}", self.strategy);
         Ok(match proof {
             SkipLocked::Ignored(_) => warning("locking", says),
@@ -268,7 +270,7 @@ impl Store {
     async fn examine_release(&self) -> Result<Finding, StoreError> {
         use sea_orm::{DbErr, RuntimeErr};
         let failed = |e: sea_orm::sqlx::Error| classify(DOCTOR, DbErr::Conn(RuntimeErr::SqlxError(e.into())));
-        let pool = self.callers.db.get_mysql_connection_pool();
+        let pool = self.callers().get_mysql_connection_pool();
         let mut leaking = match self.waiting(pool.acquire()).await {
             Ok(leaking) => leaking,
             Err(sea_orm::sqlx::Error::PoolTimedOut) => {
@@ -296,10 +298,27 @@ impl Store {
         Ok(good("release", "not looked at"))
     }
 
+    /// Whether the server lets this process have all the connections that it may want.
+    #[cfg(feature = "mysql")]
+    pub(crate) fn examine_connections(&self, allowed: &str) -> Finding {
+        let own = self.relay().get_mysql_connection_pool().options().get_max_connections();
+        let (callers, allowed) = (self.callers.most, allowed.parse::<u32>().unwrap_or(u32::MAX));
+        let says = format!("up to {callers} for callers and {own} for leases; the server takes {allowed}");
+        match own + callers < allowed {
+            true => good("connections", says),
+            false => warning("connections", format!("{says}; lower max_connections, or raise the server's")),
+        }
+    }
+
+    #[cfg(not(feature = "mysql"))]
+    pub(crate) fn examine_connections(&self, _: &str) -> Finding {
+        good("connections", "not looked at")
+    }
+
     async fn examine_clock(&self) -> Result<Finding, StoreError> {
         self.clock.forget();
         let asked = Instant::now();
-        let server = self.now(&self.db, DOCTOR).await?;
+        let server = self.now(self.relay(), DOCTOR).await?;
         let (offset, trip) = (self.clock.local() - server, asked.elapsed());
         let detail = format!(
             "this machine is {:+.3} s off the server's clock (asked in {trip:?})",
@@ -403,23 +422,4 @@ impl Plan {
     fn reads_nothing(&self) -> bool {
         self.key.is_empty() && self.extra.contains("const table")
     }
-}
-
-/// What a server says of itself and of our session.
-pub(crate) async fn server_variables(
-    db: &DatabaseConnection,
-    sql: &Statements,
-) -> Result<BTreeMap<String, String>, StoreError> {
-    let found = rows(db, DOCTOR, sql.doctor_server.bind(&Args::new())).await?;
-    found.iter().map(|row| Ok((row.text(0)?, row.text(1)?))).collect()
-}
-
-/// The server's product and version, for people.
-pub(crate) async fn server_name(db: &DatabaseConnection, sql: &Statements) -> Result<String, StoreError> {
-    let variables = server_variables(db, sql).await?;
-    let version = variables.get("version").cloned().unwrap_or_default();
-    Ok(match version.split_once("-MariaDB") {
-        Some((number, _)) => format!("MariaDB {number}"),
-        None => format!("MySQL {version}"),
-    })
 }

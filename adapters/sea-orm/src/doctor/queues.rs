@@ -2,8 +2,8 @@ use claimstream_domain::QueueStatus;
 use claimstream_ports::StoreError;
 
 use crate::{
-    database::unit::Store,
     doctor::checks::{Finding, failure, good, warning},
+    store::Store,
 };
 
 impl Store {

@@ -2,9 +2,10 @@ use claimstream_ports::StoreErrorKind;
 use sea_orm::ConnectionTrait;
 
 use crate::{
-    database::{classify::classify, unit::Store},
+    database::classify::classify,
     doctor::checks::{Finding, failure, good, warning},
     sql::text,
+    store::Store,
 };
 
 impl Store {
@@ -15,7 +16,7 @@ impl Store {
         let script = text(include_str!("../sql/mysql/doctor_rights.sql"));
         let (mut lacking, mut unknown) = (Vec::new(), Vec::new());
         for statement in script.split(';').map(str::trim).filter(|statement| !statement.is_empty()) {
-            let Err(error) = self.db.execute_unprepared(statement).await else { continue };
+            let Err(error) = self.relay().execute_unprepared(statement).await else { continue };
             let error = classify(CHECK, error);
             match error.kind() {
                 StoreErrorKind::Misconfigured => lacking.push(error.get_ref().to_string()),

@@ -2,8 +2,8 @@ use std::collections::HashSet;
 
 use async_trait::async_trait;
 use claimstream_domain::{DedupKey, Due, Enqueued, MessageId, NewMessage, QueueName};
-use claimstream_ports::{Enqueue, StoreError, StoreErrorKind};
-use sea_orm::{ConnectionTrait, DatabaseTransaction, Statement, Value};
+use claimstream_ports::{Enqueue, StoreError};
+use sea_orm::{ConnectionTrait, DatabaseTransaction, Value};
 use uuid::Uuid;
 
 use crate::{
@@ -12,11 +12,10 @@ use crate::{
         args::{Args, bytes},
         classify::corrupt,
         clock::micros,
-        dialect::Dialect,
-        unit::{Store, maybe, rows, run},
+        unit::{maybe, rows, run},
     },
     outbox::handle::SeaOrmOutbox,
-    sql::Sql,
+    store::Store,
 };
 
 const ENQUEUE: &str = "enqueue";
@@ -115,97 +114,15 @@ impl Store {
         Ok(new.into_iter().map(answer).collect())
     }
 
-    /// Inserts rows by id and tells of each whether it was inserted; one whose id is known is left out.
-    ///
-    /// Ids are hardly ever known, so the insert decides, not a read before it. A failed insert leaves the transaction as
-    /// it was, except for a shared lock on the row it met; nothing here asks for more than that, because two that have
-    /// it and want more would wait for each other.
-    pub(crate) async fn insert_new(
-        &self,
-        on: &impl ConnectionTrait,
-        operation: &'static str,
-        insert: &Sql,
-        lookup: &Sql,
-        ids: &[Uuid],
-        rows: &[Args],
-    ) -> Result<Vec<bool>, StoreError> {
-        let mut new = vec![true; rows.len()];
-        for part in self.packet.cut(insert.row_bytes(rows)) {
-            if self.is_inserted(on, operation, insert, &rows[part.clone()]).await? {
-                continue;
-            }
-            if part.len() == 1 {
-                new[part.start] = false;
-                continue;
-            }
-            let known = self.known(on, operation, lookup, &ids[part.clone()]).await?;
-            part.clone().for_each(|n| new[n] = !known.contains(&ids[n]));
-            let rest: Vec<usize> = part.filter(|n| new[*n]).collect();
-            let rest_rows: Vec<Args> = rest.iter().map(|n| rows[*n].clone()).collect();
-            for part in self.packet.cut(insert.row_bytes(&rest_rows)) {
-                if self.is_inserted(on, operation, insert, &rest_rows[part.clone()]).await? {
-                    continue;
-                }
-                // What others committed after this transaction's snapshot, and a second row of one id.
-                for n in part {
-                    new[rest[n]] = self.is_inserted(on, operation, insert, &rest_rows[n..=n]).await?;
-                }
-            }
-        }
-        Ok(new)
-    }
-
-    /// Whether rows were inserted, or left out because one of them is known.
-    async fn is_inserted(
-        &self,
-        on: &impl ConnectionTrait,
-        operation: &'static str,
-        insert: &Sql,
-        rows: &[Args],
-    ) -> Result<bool, StoreError> {
-        match run(on, operation, insert.bind_rows(&self.args(), rows)).await {
-            Ok(_) => Ok(true),
-            Err(error) if error.kind() == StoreErrorKind::Conflict => Ok(false),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Which ids are known for certain; takes no lock.
-    async fn known(
-        &self,
-        on: &impl ConnectionTrait,
-        operation: &'static str,
-        lookup: &Sql,
-        ids: &[Uuid],
-    ) -> Result<HashSet<Uuid>, StoreError> {
-        let args = self.args().with_list("ids", ids.iter().copied().map(bytes));
-        rows(on, operation, lookup.bind(&args)).await?.iter().map(|row| row.uuid(0)).collect()
-    }
-
-    /// Refuses a connection to a database of another kind.
-    pub(crate) fn check_backend(
-        &self,
-        on: &impl ConnectionTrait,
-        operation: &'static str,
-    ) -> Result<(), StoreError> {
-        let unsupported = |why: String| Err(StoreError::new(StoreErrorKind::Unsupported, operation, why));
-        match Dialect::of_backend(on.get_database_backend()) {
-            Ok(dialect) if dialect == self.dialect => Ok(()),
-            Ok(dialect) => unsupported(format!(
-                "the outbox is a {:?} one and the connection a {dialect:?} one",
-                self.dialect
-            )),
-            Err(why) => unsupported(why),
-        }
-    }
-
     /// The rows of messages, if every one is fit to be sent.
     pub(crate) fn checked_rows(&self, messages: &[NewMessage]) -> Result<Vec<Args>, StoreError> {
-        if let Some(invalid) = messages.iter().find_map(|message| self.limit.check(&message.payload).err()) {
+        if let Some(invalid) =
+            messages.iter().find_map(|message| self.limits.payload.check(&message.payload).err())
+        {
             return Err(corrupt(ENQUEUE, invalid));
         }
         let rows = messages.iter().map(|message| self.message_row(message)).collect::<Result<Vec<_>, _>>()?;
-        self.packet.check(ENQUEUE, self.sql.enqueue_message.row_bytes(&rows))?;
+        self.limits.packet.check(ENQUEUE, self.sql.enqueue_message.row_bytes(&rows))?;
         Ok(rows)
     }
 
@@ -243,7 +160,7 @@ impl Store {
         for (queue, keys) in keys_by_queue(keyed) {
             // A list is filled up to the next power of two.
             let sizes = keys.iter().map(|key| 2 * (8 + key.as_str().len()));
-            for part in self.packet.cut(sizes) {
+            for part in self.limits.packet.cut(sizes) {
                 let keys = keys[part].iter().map(|key| Value::from(key.as_str()));
                 let args = self.args().with("queue", queue.as_str()).with_list("keys", keys);
                 for row in rows(on, ENQUEUE, self.sql.enqueue_dedup_read.bind(&args)).await? {
@@ -276,13 +193,6 @@ impl Store {
                 .with("id", bytes(message.id.uuid()))
         };
         keyed.iter().map(row).collect()
-    }
-
-    /// Inserts of several rows each.
-    pub(crate) fn inserts(&self, insert: &Sql, rows: &[Args]) -> Vec<Statement> {
-        let common = self.args();
-        let parts = self.packet.cut(insert.row_bytes(rows));
-        parts.into_iter().map(|part| insert.bind_rows(&common, &rows[part])).collect()
     }
 
     fn message_row(&self, message: &NewMessage) -> Result<Args, StoreError> {

@@ -2,13 +2,12 @@ use std::{
     borrow::Cow,
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Instant,
 };
 
 use claimstream_domain::{ClaimId, Disposition, InstanceId, Settlement};
 use claimstream_ports::{StoreError, StoreErrorKind};
 
-use crate::database::outage::Outage;
+use crate::database::servers::Servers;
 
 /// Which claims were made before another server took the place of the one that they were made on.
 ///
@@ -17,16 +16,14 @@ use crate::database::outage::Outage;
 /// that does not exist any more. So what was claimed before is given back, and handled again. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Failover {
-    outage: Outage,
-    servers: Arc<Mutex<Servers>>,
+    servers: Servers,
+    claims: Arc<Mutex<Claims>>,
 }
 
 #[derive(Debug, Default)]
-struct Servers {
-    /// The server that was connected to last.
-    last: Option<i64>,
-    /// When each server was last connected to.
-    met: HashMap<i64, Instant>,
+struct Claims {
+    /// How many takeovers `outdated` knows of.
+    takeovers: u64,
     /// The newest claim of each instance.
     newest: HashMap<InstanceId, ClaimId>,
     /// The newest claim of each instance that was made before another server took over.
@@ -34,46 +31,25 @@ struct Servers {
 }
 
 impl Failover {
-    /// Judges by the connections that `outage` has seen break.
-    pub(crate) fn after(outage: Outage) -> Self {
-        Self { outage, servers: Arc::default() }
-    }
-
-    /// Notes that a connection has been made to a server, by its `server_id`.
-    ///
-    /// A server that is met for the first time has taken over from the one before it. One that is known has if connections
-    /// have broken since the one before it was met last; otherwise they take turns, as behind a balancer.
-    #[cfg_attr(not(feature = "mysql"), allow(dead_code, reason = "a file is not replaced"))]
-    pub(crate) fn met(&self, server: i64) {
-        let mut servers = self.servers();
-        let is_known = servers.met.insert(server, Instant::now()).is_some();
-        let before = servers.last.replace(server).filter(|before| *before != server);
-        let is_sound =
-            |before: &i64| servers.met.get(before).is_some_and(|at| self.outage.trusts(at.elapsed()));
-        if let Some(before) = before.filter(|before| !is_known || !is_sound(before)) {
-            servers.outdated = servers.newest.clone();
-            tracing::warn!(
-                before,
-                server,
-                "another server has taken over; what is in flight is handled again"
-            );
-        }
+    /// Judges by the servers that connections have led to.
+    pub(crate) fn of(servers: Servers) -> Self {
+        Self { servers, claims: Arc::default() }
     }
 
     /// Notes a claim that is about to be made.
     pub(crate) fn claiming(&self, claim: ClaimId) {
-        let mut servers = self.servers();
-        let newest = servers.newest.entry(claim.instance()).or_insert(claim);
+        let mut claims = self.claims();
+        let newest = claims.newest.entry(claim.instance()).or_insert(claim);
         *newest = claim.max(*newest);
     }
 
     /// The settlements as they may be written: what was claimed before another server took over is given back and not ended.
     pub(crate) fn heeded<'a>(&self, settlements: &'a [Settlement]) -> Cow<'a, [Settlement]> {
-        let servers = self.servers();
-        if !settlements.iter().any(|settlement| servers.refuses(settlement)) {
+        let claims = self.claims();
+        if !settlements.iter().any(|settlement| claims.refuses(settlement)) {
             return Cow::Borrowed(settlements);
         }
-        let heed = |settlement: &Settlement| match servers.refuses(settlement) {
+        let heed = |settlement: &Settlement| match claims.refuses(settlement) {
             true => Settlement { disposition: Disposition::Returned, receipt: settlement.receipt.clone() },
             false => settlement.clone(),
         };
@@ -87,8 +63,8 @@ impl Failover {
         operation: &'static str,
         mut settlements: impl Iterator<Item = &'a Settlement>,
     ) -> Result<(), StoreError> {
-        let servers = self.servers();
-        match settlements.any(|settlement| servers.refuses(settlement)) {
+        let claims = self.claims();
+        match settlements.any(|settlement| claims.refuses(settlement)) {
             true => {
                 Err(StoreError::new(StoreErrorKind::Unavailable, operation, "another server has taken over"))
             }
@@ -96,12 +72,18 @@ impl Failover {
         }
     }
 
-    fn servers(&self) -> MutexGuard<'_, Servers> {
-        self.servers.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The claims as the newest takeover has left them: what was claimed until then is outdated.
+    fn claims(&self) -> MutexGuard<'_, Claims> {
+        let mut claims = self.claims.lock().unwrap_or_else(PoisonError::into_inner);
+        let takeovers = self.servers.takeovers();
+        if std::mem::replace(&mut claims.takeovers, takeovers) != takeovers {
+            claims.outdated = claims.newest.clone();
+        }
+        claims
     }
 }
 
-impl Servers {
+impl Claims {
     /// What has ended would never come again; what comes again may.
     fn refuses(&self, Settlement { receipt, disposition }: &Settlement) -> bool {
         let ends = matches!(disposition, Disposition::Done { .. } | Disposition::Dead { .. });
@@ -117,6 +99,7 @@ mod tests {
     use claimstream_domain::{Locator, MessageId, QueueName, Receipt, Shard};
 
     use super::*;
+    use crate::database::outage::Outage;
 
     fn claim(sequence: u64) -> ClaimId {
         ClaimId::new(InstanceId(7), sequence)
@@ -142,11 +125,11 @@ mod tests {
     #[test]
     fn what_was_claimed_before_another_server_took_over_is_given_back() {
         let failover = Failover::default();
-        failover.met(1);
+        failover.servers.met(1);
         failover.claiming(claim(1));
-        failover.met(1);
+        failover.servers.met(1);
         assert!(!is_given_back(&failover, 1));
-        failover.met(2);
+        failover.servers.met(2);
         failover.claiming(claim(2));
         assert!(is_given_back(&failover, 1) && !is_given_back(&failover, 2));
     }
@@ -154,11 +137,11 @@ mod tests {
     #[test]
     fn servers_that_take_turns_replace_nobody() {
         let failover = Failover::default();
-        failover.met(1);
-        failover.met(2);
+        failover.servers.met(1);
+        failover.servers.met(2);
         for sequence in 1..9 {
             failover.claiming(claim(sequence));
-            failover.met(1 + (sequence % 2) as i64);
+            failover.servers.met(1 + (sequence % 2) as i64);
             assert!(!is_given_back(&failover, sequence));
         }
     }
@@ -166,18 +149,18 @@ mod tests {
     #[test]
     fn a_server_that_comes_back_after_an_outage_has_taken_over() {
         let outage = Outage::default();
-        let failover = Failover::after(outage.clone());
-        failover.met(1);
-        failover.met(2);
+        let failover = Failover::of(Servers::after(outage.clone()));
+        failover.servers.met(1);
+        failover.servers.met(2);
         std::thread::sleep(Duration::from_millis(2));
         failover.claiming(claim(1));
         outage.note();
-        failover.met(1);
+        failover.servers.met(1);
         assert!(is_given_back(&failover, 1));
         std::thread::sleep(Duration::from_millis(2));
         failover.claiming(claim(2));
         for server in [2, 1, 2] {
-            failover.met(server);
+            failover.servers.met(server);
         }
         assert!(!is_given_back(&failover, 2), "from then on they take turns");
     }
@@ -185,9 +168,9 @@ mod tests {
     #[test]
     fn what_comes_again_is_written_as_it_is() {
         let failover = Failover::default();
-        failover.met(1);
+        failover.servers.met(1);
         failover.claiming(claim(1));
-        failover.met(2);
+        failover.servers.met(2);
         let reason = claimstream_domain::Reason::new("not yet");
         let retry = Disposition::Retry { after: Duration::ZERO, reason };
         let retried = Settlement { disposition: retry, ..done(1) };

@@ -12,9 +12,10 @@ use crate::{
         classify::{corrupt, may_have_committed},
         clock::micros,
         held::Held,
-        unit::{Store, rows, run},
+        unit::{rows, run},
     },
     outbox::handle::SeaOrmOutbox,
+    store::Store,
 };
 
 const LOCK: &str = "lock";
@@ -81,7 +82,7 @@ impl<'a> Taking<'a> {
             Ok(_) => store.restarting(|| self.read(on)).await,
             Err(lost) if may_have_committed(&lost) => {
                 on.rest();
-                match store.asking_back(|| self.read(&store.db)).await {
+                match store.asking_back(|| self.read(store.relay())).await {
                     Ok(ours @ Row::Ours(_)) => Ok(ours),
                     _ => Err(lost),
                 }
@@ -112,13 +113,13 @@ enum Row {
 impl Store {
     async fn renew_lock(&self, guard: &LockGuard, lease: Lease) -> Result<bool, StoreError> {
         let args = self.guard_args(guard)?.with("lease", micros(lease.duration()));
-        let renewed = self.restarting(|| run(&self.db, LOCK, self.sql.lock_renew.bind(&args))).await?;
+        let renewed = self.restarting(|| run(self.relay(), LOCK, self.sql.lock_renew.bind(&args))).await?;
         Ok(renewed == 1)
     }
 
     async fn release_lock(&self, guard: &LockGuard) -> Result<bool, StoreError> {
         let args = self.guard_args(guard)?;
-        let released = self.restarting(|| run(&self.db, LOCK, self.sql.lock_release.bind(&args))).await?;
+        let released = self.restarting(|| run(self.relay(), LOCK, self.sql.lock_release.bind(&args))).await?;
         Ok(released == 1)
     }
 

@@ -4,9 +4,12 @@ use claimstream_domain::{ByteBudget, ClaimRequest, Headers, MessageId, OrderingK
 use claimstream_ports::StoreError;
 use sea_orm::ConnectionTrait;
 
-use crate::database::{
-    args::bytes,
-    unit::{Row, Store, rows},
+use crate::{
+    database::{
+        args::bytes,
+        unit::{Row, rows},
+    },
+    store::Store,
 };
 
 /// What a message carries, as four columns hold it: ordering_key, headers, content_type, payload.

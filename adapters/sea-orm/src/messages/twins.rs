@@ -5,9 +5,12 @@ use claimstream_ports::StoreError;
 use sea_orm::Value;
 use uuid::Uuid;
 
-use crate::database::{
-    args::bytes,
-    unit::{Store, rows, run},
+use crate::{
+    database::{
+        args::bytes,
+        unit::{rows, run},
+    },
+    store::Store,
 };
 
 const TWINS: &str = "unite entries";
@@ -32,7 +35,7 @@ impl Store {
     async fn unite_some(&self, queue: &QueueName, shard: Shard) -> Result<u64, StoreError> {
         let place = self.args().with("queue", queue.as_str()).with("shard", shard.number());
         let find = self.sql.twins_find.bind(&place.clone().with("limit", CHUNK));
-        let found = rows(&self.db, TWINS, find).await?;
+        let found = rows(self.relay(), TWINS, find).await?;
         let ids = found.iter().map(|row| row.uuid(0).map(bytes)).collect::<Result<Vec<Value>, _>>()?;
         if ids.is_empty() {
             return Ok(0);

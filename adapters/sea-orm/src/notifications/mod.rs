@@ -20,11 +20,12 @@ use crate::{
     database::{
         args::{Args, bytes},
         classify::corrupt,
-        unit::{Row, Store, maybe, rows, run},
+        unit::{Row, maybe, rows, run},
     },
     enqueue::rows::answer,
     outbox::handle::SeaOrmOutbox,
     sql::Sql,
+    store::Store,
 };
 
 const SUBMIT: &str = "submit";
@@ -73,12 +74,12 @@ impl RequestRepository for SeaOrmOutbox {
             let args = store.args().with("id", bytes(id));
             store
                 .restarting_beside(REQUEST, || {
-                    run(&store.callers.db, REQUEST, store.sql.request_open.bind(&args))
+                    run(store.callers(), REQUEST, store.sql.request_open.bind(&args))
                 })
                 .await?;
             let found = store
                 .restarting_beside(REQUEST, || {
-                    rows(&store.callers.db, REQUEST, store.sql.request_read.bind(&args))
+                    rows(store.callers(), REQUEST, store.sql.request_read.bind(&args))
                 })
                 .await?;
             found.first().map(opened).transpose()
@@ -97,7 +98,7 @@ impl RequestRepository for SeaOrmOutbox {
                 .with("reason", maybe(failure.as_ref().map(Reason::as_str)));
             store
                 .restarting_beside(REQUEST, || {
-                    run(&store.callers.db, REQUEST, store.sql.request_close.bind(&args))
+                    run(store.callers(), REQUEST, store.sql.request_close.bind(&args))
                 })
                 .await
                 .map(|_| ())
@@ -117,7 +118,7 @@ impl RequestRepository for SeaOrmOutbox {
             let args = store.args().with("id", bytes(id));
             let called_off = store
                 .restarting_beside(REQUEST, || {
-                    run(&store.callers.db, REQUEST, store.sql.request_cancel.bind(&args))
+                    run(store.callers(), REQUEST, store.sql.request_cancel.bind(&args))
                 })
                 .await?;
             if called_off > 0 {
@@ -125,7 +126,7 @@ impl RequestRepository for SeaOrmOutbox {
             }
             let found = store
                 .restarting_beside(REQUEST, || {
-                    rows(&store.callers.db, REQUEST, store.sql.request_read.bind(&args))
+                    rows(store.callers(), REQUEST, store.sql.request_read.bind(&args))
                 })
                 .await?;
             match found.first() {
@@ -161,10 +162,12 @@ impl MessageRepository for SeaOrmOutbox {
 
     async fn conclude(&self, outcomes: &[MessageOutcome]) -> Result<(), StoreError> {
         let (store, outcomes) = (self.store.clone(), outcomes.to_vec());
-        let write = |store: Arc<Store>, outcomes: Vec<MessageOutcome>| async move {
-            store.restarting_beside(MESSAGE, || store.conclude(&outcomes)).await
+        let writing = Arc::clone(&store);
+        let write = move |outcomes: Vec<MessageOutcome>| {
+            let store = Arc::clone(&writing);
+            async move { store.restarting_beside(MESSAGE, || store.conclude(&outcomes)).await }
         };
-        let work = async move { store.gathered(MESSAGE, &store.outcomes, outcomes, write).await };
+        let work = async move { store.coalesced(MESSAGE, &store.outcomes, outcomes, write).await };
         self.store.detached(MESSAGE, work).await
     }
 
@@ -197,7 +200,7 @@ impl NotificationReports for SeaOrmOutbox {
                 .with("limit", i64::from(limit));
             let found = store
                 .restarting_beside(MESSAGE, || {
-                    rows(&store.callers.db, MESSAGE, store.sql.message_page.bind(&args))
+                    rows(store.callers(), MESSAGE, store.sql.message_page.bind(&args))
                 })
                 .await?;
             found.iter().map(|row| record(row, id)).collect()
@@ -215,7 +218,7 @@ impl Store {
         let messages = requests.iter().map(request_message).collect::<Result<Vec<_>, _>>();
         let messages = messages.map_err(|e| corrupt(SUBMIT, e))?;
         let rows = requests.iter().map(request_row).collect::<Result<Vec<_>, _>>()?;
-        self.packet.check(SUBMIT, self.sql.request_insert.row_bytes(&rows))?;
+        self.limits.packet.check(SUBMIT, self.sql.request_insert.row_bytes(&rows))?;
         let ids: Vec<Uuid> = requests.iter().map(|request| request.id).collect();
         let (insert, lookup) = (&self.sql.request_insert, &self.sql.request_known);
         let new = self.insert_new(on, SUBMIT, insert, lookup, &ids, &rows).await?;
@@ -239,7 +242,7 @@ impl Store {
             let args = self.args().with_list("ids", ids.iter().copied().map(bytes));
             let found = self
                 .restarting_beside(MESSAGE, || {
-                    rows(&self.callers.db, MESSAGE, self.sql.message_status.bind(&args))
+                    rows(self.callers(), MESSAGE, self.sql.message_status.bind(&args))
                 })
                 .await?;
             for row in &found {
@@ -276,21 +279,19 @@ impl Store {
 
     async fn reopen(&self, what: &'static str, failed: &Sql, id: Uuid) -> Result<(), StoreError> {
         let args = self.args().with("id", bytes(id));
-        self.restarting_beside(what, || run(&self.callers.db, what, failed.bind(&args))).await.map(|_| ())
+        self.restarting_beside(what, || run(self.callers(), what, failed.bind(&args))).await.map(|_| ())
     }
 
     async fn progress(&self, id: Uuid) -> Result<Option<Progress>, StoreError> {
         let args = self.args().with("id", bytes(id));
         let found = self
-            .restarting_beside(REQUEST, || rows(&self.callers.db, REQUEST, self.sql.request_read.bind(&args)))
+            .restarting_beside(REQUEST, || rows(self.callers(), REQUEST, self.sql.request_read.bind(&args)))
             .await?;
         let Some(row) = found.first() else { return Ok(None) };
         let (recorded, reason) = (status(row, 1)?, row.maybe_text(2)?);
         let mut progress = Progress { recorded, reason, pending: 0, delivered: 0, skipped: 0, failed: 0 };
         for row in self
-            .restarting_beside(REQUEST, || {
-                rows(&self.callers.db, REQUEST, self.sql.message_count.bind(&args))
-            })
+            .restarting_beside(REQUEST, || rows(self.callers(), REQUEST, self.sql.message_count.bind(&args)))
             .await?
         {
             let count = match delivery_status(&row, 0)? {

@@ -4,27 +4,28 @@ use claimstream_domain::{PayloadLimit, Retention, ShardCount, StepRetention, Str
 use claimstream_ports::{StoreError, StoreErrorKind};
 use sea_orm::{DatabaseConnection, DatabaseTransaction};
 
+use super::schema;
 use crate::{
-    caller_transactions::identity::Identity,
     claim::known_shards::Lanes,
     database::{
-        args::Args,
-        caller_pool::Pools,
+        Database, Limits,
         clock::{FrozenClock, ServerClock},
         connecting,
         dialect::Dialect,
-        outage::Outage,
-        packet::Packet,
-        pool::HardenedPool,
-        unit::{Store, rows},
+        given_pool::GivenPool,
+        health::Health,
+        identity::Identity,
+        pool::{HardenedPool, LockWaits},
+        pools::{PoolSettings, Pools},
+        probe::SkipLocked,
+        server,
     },
     failover::Failover,
-    outbox::{given_pool::GivenPool, schema},
     statements::Statements,
+    store::Store,
     strategy::{
         choice::{Strategy, StrategyChoice},
         order::Order,
-        probe::SkipLocked,
     },
     sweep::{LagGauge, Upkeep},
 };
@@ -99,6 +100,19 @@ impl Default for OpenOptions {
     }
 }
 
+impl OpenOptions {
+    fn pools(&self) -> PoolSettings {
+        let leases_shards = self.strategy == StrategyChoice::Exactly(Strategy::ShardLease);
+        PoolSettings {
+            relay_connections: self.relay_connections,
+            max_connections: self.max_connections,
+            acquire_timeout: self.acquire_timeout,
+            frozen_clock: self.frozen_clock.clone(),
+            lock_waits: if leases_shards { LockWaits::Short } else { LockWaits::OfSession },
+        }
+    }
+}
+
 impl SeaOrmOutbox {
     const OPEN_TRIES: u32 = 40;
     const OPEN_WAIT: Duration = Duration::from_millis(50);
@@ -150,47 +164,41 @@ impl SeaOrmOutbox {
         runtime: tokio::runtime::Handle,
     ) -> Result<Self, StoreError> {
         let dialect = Dialect::of_url(url).map_err(misconfigured)?;
-        options.check_connections(dialect).map_err(misconfigured)?;
+        let settings = options.pools();
+        settings.check(dialect).map_err(misconfigured)?;
         StepRetention::check(options.step_retention).map_err(|e| misconfigured(e.to_string()))?;
         connecting::names_a_database(url, dialect).map_err(misconfigured)?;
-        let outage = Outage::default();
-        let failover = Failover::after(outage.clone());
-        let watched = (outage.clone(), failover.clone());
-        let pools = Pools::open(url, given.as_ref(), dialect, &options, watched).await?;
-        let db = pools.own;
+        let health = Health::new();
+        let Pools { relay, callers } = Pools::open(url, given.as_ref(), dialect, &settings, &health).await?;
+        let db = &relay.connections;
         let sql = Statements::of(dialect);
         let clock = ServerClock::new(options.frozen_clock);
         let shards =
-            schema::prepare(&db, &sql, dialect, &clock, options.create_schema, options.shards).await?;
-        let identity = Identity::of_opened(&db, &sql).await?;
+            schema::prepare(db, &sql, dialect, &clock, options.create_schema, options.shards).await?;
+        let identity = Identity::of_opened(db, &sql).await?;
         if let Some(given) = given {
-            given.check(&db, dialect, &sql, identity, options.relay_connections).await?;
+            given.check(db, dialect, &sql, identity, options.relay_connections).await?;
         }
-        let packet = packet(&db, dialect, &sql).await?;
-        let limit = packet.payload_limit().lowered_to(options.max_payload);
-        let strategy = choose(&db, dialect, &sql, options.strategy).await?;
+        let packet = server::packet(db, dialect, &sql).await?;
+        let payload = packet.payload_limit().lowered_to(options.max_payload);
+        let strategy = choose(db, dialect, &sql, options.strategy).await?;
         refuse_order_without_owner(options.order, strategy)?;
-        let lanes = Lanes::new(shards);
+        let limits = Limits { packet, payload, acquire_timeout: options.acquire_timeout };
+        let failover = Failover::of(health.servers.clone());
+        let database = Database { relay, callers, dialect, sql, clock, health, limits, runtime };
         Ok(Self {
             store: Arc::new(Store {
-                db,
-                callers: pools.callers,
-                dialect,
+                database: Arc::new(database),
                 strategy,
                 order: options.order,
                 holder: holder(),
                 holds: Default::default(),
                 lone: Default::default(),
                 ahead: Default::default(),
-                sql,
-                clock,
                 shards,
                 identity,
-                limit,
-                packet,
-                outage,
                 failover,
-                lanes,
+                lanes: Lanes::new(shards),
                 introductions: Default::default(),
                 last_lease: Default::default(),
                 takings: Default::default(),
@@ -202,10 +210,6 @@ impl SeaOrmOutbox {
                     options.strain_limit,
                     options.lag,
                 ),
-                runtime,
-                acquire_timeout: options.acquire_timeout,
-                #[cfg(feature = "mysql")]
-                berth: pools.berth,
             }),
         })
     }
@@ -218,13 +222,13 @@ impl SeaOrmOutbox {
     /// The pool of callers, for their own statements; it is [hardened](HardenedPool), or the one that was
     /// [handed in](Self::from_pool).
     pub fn connection(&self) -> &DatabaseConnection {
-        &self.store.callers.db
+        self.store.callers()
     }
 
     /// The pool of claims, renewals, settlements, locks and sweeps, for those who measure it. A connection that is taken out of
     /// it is missing there.
     pub fn relay_connection(&self) -> &DatabaseConnection {
-        &self.store.db
+        self.store.relay()
     }
 
     /// The family of the database.
@@ -239,7 +243,7 @@ impl SeaOrmOutbox {
 
     /// The largest payload that is taken.
     pub fn payload_limit(&self) -> PayloadLimit {
-        self.store.limit
+        self.store.limits.payload
     }
 
     /// Begins a transaction to write business data and messages in.
@@ -298,28 +302,6 @@ fn own_or_current_runtime() -> Result<tokio::runtime::Handle, StoreError> {
         Ok(runtime) => Ok(runtime.handle().clone()),
         Err(e) => Err(StoreError::new(StoreErrorKind::Unavailable, "open", e.to_string())),
     }
-}
-
-async fn packet(db: &DatabaseConnection, dialect: Dialect, sql: &Statements) -> Result<Packet, StoreError> {
-    match dialect {
-        // SQLITE_MAX_LENGTH, the default of the bundled library.
-        Dialect::Sqlite => Ok(Packet::new(1_000_000_000)),
-        Dialect::MySql => {
-            let variables = crate::doctor::checks::server_variables(db, sql).await?;
-            let packet = variables.get("max_allowed_packet").and_then(|bytes| bytes.parse().ok());
-            let packet = Packet::new(packet.unwrap_or(1024 * 1024));
-            Ok(if is_encrypted(db, sql).await? { packet.encrypted() } else { packet })
-        }
-    }
-}
-
-/// Whether the pool's connections speak TLS; those of callers are taken to do the same. Who does not say is taken to.
-async fn is_encrypted(db: &DatabaseConnection, sql: &Statements) -> Result<bool, StoreError> {
-    let found = match rows(db, "open", sql.session_cipher.bind(&Args::new())).await {
-        Err(error) if error.is_retryable() => return Err(error),
-        found => found.unwrap_or_default(),
-    };
-    Ok(found.first().and_then(|row| row.text(1).ok()).is_none_or(|cipher| !cipher.is_empty()))
 }
 
 fn refuse_order_without_owner(order: Order, strategy: Strategy) -> Result<(), StoreError> {

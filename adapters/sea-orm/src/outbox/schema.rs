@@ -8,7 +8,7 @@ use crate::{
         classify::{classify, is_missing_table},
         clock::ServerClock,
         dialect::Dialect,
-        unit::{args_of, rows, run},
+        unit::{rows, run},
     },
     sql::text,
     statements::Statements,
@@ -145,7 +145,7 @@ async fn apply(
                 shards.shards().map(|shard| Args::new().with("shard", i64::from(shard.number()))).collect();
             insert_shards(db, sql, &numbers).await?;
         }
-        let applied = args_of(dialect, clock).with("version", *version);
+        let applied = Args::at(dialect, clock).with("version", *version);
         run(db, "schema", sql.schema_applied.bind(&applied)).await?;
         tracing::info!(version, "schema applied");
     }

@@ -9,9 +9,10 @@ use crate::{
         classify::may_have_committed,
         clock::micros,
         dialect::Dialect,
-        unit::{Store, rows, run},
+        unit::{rows, run},
     },
     settle::{answers::as_far_as_known, group::Group},
+    store::Store,
 };
 
 const SETTLE: &str = "settle";
@@ -68,14 +69,14 @@ impl Store {
         #[cfg(feature = "mysql")]
         if self.dialect == Dialect::MySql {
             let held = crate::database::held::Held::new(self);
-            crate::database::unit::in_time(SETTLE, held.connect(), crate::database::classify::classify)
+            crate::database::deadline::in_time(SETTLE, held.connect(), crate::database::classify::classify)
                 .await?;
             self.failover.check(SETTLE, settlements.iter())?;
             return self.end_on(&held, group).await;
         }
         #[cfg(not(feature = "mysql"))]
         let _ = settlements;
-        self.end_on(&self.db, group).await
+        self.end_on(self.relay(), group).await
     }
 
     async fn end_on(&self, on: &impl ConnectionTrait, group: &Group<'_>) -> Result<Ended, StoreError> {
@@ -129,7 +130,8 @@ impl Store {
     /// Those messages that are still there, and whether they are still the claim's own.
     async fn standing(&self, group: &Group<'_>) -> Result<HashMap<MessageId, bool>, StoreError> {
         let args = group.args(self);
-        let found = self.asking_back(|| rows(&self.db, SETTLE, self.sql.settle_standing.bind(&args))).await?;
+        let found =
+            self.asking_back(|| rows(self.relay(), SETTLE, self.sql.settle_standing.bind(&args))).await?;
         found.iter().map(|row| Ok((MessageId::new(row.uuid(0)?), row.int(1)? != 0))).collect()
     }
 
@@ -141,7 +143,7 @@ impl Store {
     /// Whether a lease still runs by the server's own clock: what is gone until then can only have been taken away by us.
     pub(crate) async fn still_runs(&self, lease_end: i64) -> Result<bool, StoreError> {
         self.clock.forget();
-        Ok(self.asking_back(|| self.now(&self.db, SETTLE)).await? < lease_end)
+        Ok(self.asking_back(|| self.now(self.relay(), SETTLE)).await? < lease_end)
     }
 }
 

@@ -2,11 +2,9 @@ use claimstream_domain::{ClaimId, Disposition, Locator, MessageId, QueueName, Re
 use uuid::Uuid;
 
 use crate::{
-    database::{
-        args::{Args, bytes},
-        unit::Store,
-    },
+    database::args::{Args, bytes},
     settle::rows::written_alike,
+    store::Store,
 };
 
 /// Rows of one claim in one place that are written by one statement.

@@ -2,12 +2,9 @@ use claimstream_domain::{Lease, Locator, Receipt, Renewed};
 use claimstream_ports::StoreError;
 
 use crate::{
-    database::{
-        classify::may_have_committed,
-        clock::micros,
-        unit::{Store, run},
-    },
+    database::{classify::may_have_committed, clock::micros, unit::run},
     settle::{answers::as_far_as_known, group::Group},
+    store::Store,
 };
 
 const RENEW: &str = "renew";
@@ -28,7 +25,7 @@ impl Store {
         lease: Lease,
     ) -> Result<Option<Vec<Renewed>>, StoreError> {
         self.clock.forget();
-        let new_end = self.now(&self.db, RENEW).await? + micros(lease.duration());
+        let new_end = self.now(self.relay(), RENEW).await? + micros(lease.duration());
         let transaction = self.begin(RENEW).await?;
         for group in Group::of(receipts.iter()) {
             let args = group.args(self).with("new_end", new_end);

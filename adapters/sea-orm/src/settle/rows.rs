@@ -10,11 +10,12 @@ use crate::{
         args::Args,
         classify::may_have_committed,
         clock::micros,
-        unit::{Store, rows, run},
+        unit::{rows, run},
     },
     outbox::handle::SeaOrmOutbox,
     settle::{answers::as_far_as_known, at_once::unknown, group::Group, open_claims::Ending},
     sql::Sql,
+    store::Store,
     strategy::{choice::Strategy, shard_lease},
 };
 
@@ -208,7 +209,7 @@ impl Store {
     /// Where a renewal has moved a claimed row to, if it did.
     pub(crate) async fn trace(&self, receipt: &Receipt) -> Result<Option<Locator>, StoreError> {
         let args = Group::one(receipt).args(self);
-        let found = self.restarting(|| rows(&self.db, SETTLE, self.sql.settle_trace.bind(&args))).await?;
+        let found = self.restarting(|| rows(self.relay(), SETTLE, self.sql.settle_trace.bind(&args))).await?;
         for row in &found {
             if row.uuid(0)? == receipt.message.uuid() {
                 return Ok(Some(Locator(row.int(1)?)));
@@ -241,7 +242,7 @@ impl Store {
     /// Whether a row is still where its claim left it; whoever is at work on it is waited for.
     pub(crate) async fn has_rows_left(&self, group: &Group<'_>) -> Result<bool, StoreError> {
         let args = group.args(self);
-        let left = self.asking_back(|| rows(&self.db, SETTLE, self.sql.settle_find.bind(&args))).await?;
+        let left = self.asking_back(|| rows(self.relay(), SETTLE, self.sql.settle_find.bind(&args))).await?;
         Ok(!left.is_empty())
     }
 

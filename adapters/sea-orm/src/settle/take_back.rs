@@ -1,10 +1,6 @@
 use claimstream_domain::{Disposition, Receipt, Settled, Settlement};
 
-use crate::{
-    database::unit::{Store, run},
-    settle::group::Group,
-    strategy::choice::Strategy,
-};
+use crate::{database::unit::run, settle::group::Group, store::Store, strategy::choice::Strategy};
 
 const TAKE_BACK: &str = "take an attempt back";
 
@@ -18,7 +14,7 @@ impl Store {
         };
         for group in Group::of(too_late(settlements, settled)) {
             let args = group.args(self);
-            let taken = self.restarting(|| run(&self.db, TAKE_BACK, sql.bind(&args))).await;
+            let taken = self.restarting(|| run(self.relay(), TAKE_BACK, sql.bind(&args))).await;
             match taken {
                 Ok(count) => tracing::debug!(count, "attempts are taken back"),
                 Err(error) => tracing::warn!(%error, count = group.len(), "attempts stay counted"),

@@ -10,9 +10,10 @@ use crate::{
         args::{Args, bytes},
         classify::{corrupt, is_locked_by_another},
         dialect::Dialect,
-        unit::{Row, Store, rows, run},
+        unit::{Row, rows, run},
     },
     outbox::handle::SeaOrmOutbox,
+    store::Store,
 };
 
 const BEGIN: &str = "begin step";

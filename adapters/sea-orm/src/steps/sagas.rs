@@ -42,7 +42,7 @@ impl SagaReports for SeaOrmOutbox {
         let args = of_saga(store.args(), scope, id);
         let work = async move {
             let found = store
-                .restarting_beside(READ, || rows(&store.callers.db, READ, store.sql.saga_read.bind(&args)))
+                .restarting_beside(READ, || rows(store.callers(), READ, store.sql.saga_read.bind(&args)))
                 .await?;
             found.first().map(record).transpose()
         };
@@ -65,7 +65,7 @@ impl SagaReports for SeaOrmOutbox {
         let work = async move {
             let page = if after.is_some() { &store.sql.saga_page_after } else { &store.sql.saga_page };
             let found =
-                store.restarting_beside(READ, || rows(&store.callers.db, READ, page.bind(&args))).await?;
+                store.restarting_beside(READ, || rows(store.callers(), READ, page.bind(&args))).await?;
             found.iter().map(record).collect()
         };
         self.store.detached(READ, work).await

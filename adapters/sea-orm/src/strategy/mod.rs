@@ -1,4 +1,3 @@
 pub(crate) mod choice;
 pub(crate) mod order;
-pub(crate) mod probe;
 pub(crate) mod shard_lease;

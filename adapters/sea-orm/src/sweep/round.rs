@@ -9,7 +9,7 @@ use claimstream_ports::StoreError;
 use uuid::Uuid;
 
 use super::{SWEEP, Swept, chunk::Left, window::Window};
-use crate::database::{clock::micros, unit::Store};
+use crate::{database::clock::micros, store::Store};
 
 /// Instances are kept at least that long, for people who look at what happened.
 const KEEP_INSTANCES: Duration = Duration::from_secs(24 * 3600);

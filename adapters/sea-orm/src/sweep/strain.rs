@@ -3,10 +3,9 @@ use std::{fmt, sync::Arc, time::Duration};
 use claimstream_domain::Strain;
 use claimstream_ports::StoreError;
 
-use crate::database::{
-    args::Args,
-    dialect::Dialect,
-    unit::{Store, rows},
+use crate::{
+    database::{args::Args, dialect::Dialect, unit::rows},
+    store::Store,
 };
 
 /// Tells a sweep how far the replicas are behind, as far as the service knows.
@@ -51,7 +50,7 @@ impl Store {
         if self.dialect == Dialect::Sqlite || self.upkeep.is_blind() {
             return Ok(None);
         }
-        match rows(&self.db, "sweep", self.sql.history.bind(&Args::new())).await {
+        match rows(self.relay(), "sweep", self.sql.history.bind(&Args::new())).await {
             Ok(found) => found.first().map(|row| row.number(0)).transpose(),
             Err(error) if error.is_retryable() => Err(error),
             Err(error) => {

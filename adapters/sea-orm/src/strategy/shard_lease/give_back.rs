@@ -9,7 +9,7 @@ use claimstream_domain::{Disposition, QueueName, Receipt, Settled, Settlement};
 use claimstream_ports::StoreError;
 
 use super::{ahead::Ahead, hold::Footing, line::Place, settle::settle};
-use crate::database::{held::Held, unit::Store};
+use crate::{database::held::Held, store::Store};
 
 const REST: &str = "rest";
 /// How often lease rows that could not be written are written again: for longer than most leases last.
@@ -80,7 +80,7 @@ impl Store {
     /// Writes a lease row as our books stand.
     async fn write_books(&self, place: &Place) -> Result<(), StoreError> {
         let on = Held::new(self);
-        let _turn = self.turn(REST, slice::from_ref(place), &on, self.acquire_timeout).await?;
+        let _turn = self.turn(REST, slice::from_ref(place), &on, self.limits.acquire_timeout).await?;
         let (queue, shard) = place;
         let mut hold = self.holds.books(queue, *shard).await;
         let written = self.write_claim(&on, &mut hold, false, queue, *shard, &[]).await;

@@ -11,12 +11,14 @@ use super::hold::{Footing, Hold};
 use crate::{
     database::{
         args::{Args, bytes},
+        beside::rows_beside_the_pool,
         classify::{is_locked_by_another, may_have_committed},
         dialect::Dialect,
         held::Held,
-        unit::{Store, maybe, rows, rows_beside_the_pool, run},
+        unit::{maybe, rows, run},
     },
     sql::Sql,
+    store::Store,
 };
 
 const LEASE: &str = "shard lease";

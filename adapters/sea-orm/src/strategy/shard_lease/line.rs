@@ -11,12 +11,10 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-use super::hold::{Hold, Seen};
-use crate::database::{
-    classify::classify,
-    coalescer::Gather,
-    held::Held,
-    unit::{Store, in_time},
+use crate::{
+    database::{classify::classify, coalescer::WriteCoalescer, deadline::in_time, held::Held, retries::Busy},
+    store::Store,
+    strategy::shard_lease::hold::{Hold, Seen},
 };
 
 /// The first place in the lines of some shards: nobody else of this process writes there, until it is dropped.
@@ -32,7 +30,7 @@ pub(super) type Place = (QueueName, Shard);
 
 /// What is done and waits to be ended in one shard, while something else is being ended there; the answer says whether
 /// all of a write was still ours.
-pub(crate) type Finishing = Gather<Settlement, bool>;
+pub(crate) type Finishing = WriteCoalescer<Settlement, bool>;
 
 /// The lines and books of all shards that one outbox has to do with.
 #[derive(Default)]
@@ -49,15 +47,6 @@ struct Desk {
     seen: Option<Seen>,
     /// When the lease row was found locked, the last time, on the monotonic clock; none once it was found free.
     locked: Option<Duration>,
-}
-
-/// A shard in which another call of this process was at work for as long as somebody waited for a turn.
-#[derive(Debug, thiserror::Error)]
-#[error("other calls of this process were at work in shard {shard} of queue {queue} for {patience:?}")]
-pub(crate) struct Busy {
-    queue: QueueName,
-    shard: u16,
-    patience: Duration,
 }
 
 impl Store {
@@ -153,7 +142,8 @@ impl Holds {
         let until = Instant::now() + patience;
         let mut first = Vec::with_capacity(places.len());
         for (queue, shard) in places {
-            let busy = |_| Busy { queue: queue.clone(), shard: shard.number(), patience };
+            let place = || format!("shard {} of queue {queue}", shard.number());
+            let busy = |_| Busy { place: place(), patience };
             first.push(timeout_at(until, self.line(queue, *shard).lock_owned()).await.map_err(busy)?);
         }
         Ok(Turn(first))

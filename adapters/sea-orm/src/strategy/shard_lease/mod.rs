@@ -32,7 +32,7 @@ use uuid::Uuid;
 pub(crate) use self::{
     ahead::Ahead,
     give_back::rest,
-    line::{Busy, Holds},
+    line::Holds,
     lone::Lone,
     settle::{renew, settle},
 };
@@ -49,10 +49,11 @@ use crate::{
         args::{Args, bytes},
         clock::micros,
         held::Held,
-        unit::{Store, rows},
+        unit::rows,
     },
     messages::body::inline,
     sql::Sql,
+    store::Store,
 };
 
 const CLAIM: &str = "claim";
@@ -77,7 +78,7 @@ pub(crate) async fn claim(store: &Arc<Store>, request: ClaimRequest) -> Result<V
         newest: None,
         trouble: None,
         unfinished: None,
-        patience: Store::SOON.min(store.acquire_timeout),
+        patience: Store::SOON.min(store.limits.acquire_timeout),
     };
     claiming.request.limit = claiming.request.limit.min(ClaimRequest::MOST);
     let ended = Box::pin(claiming.run()).await;

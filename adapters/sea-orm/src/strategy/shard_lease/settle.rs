@@ -11,11 +11,6 @@ use claimstream_ports::{StoreError, StoreErrorKind};
 use sea_orm::ConnectionTrait;
 use tokio::sync::OwnedMutexGuard;
 
-use super::{
-    hold::{Footing, Hold},
-    lease_row::{Written, committed, span},
-    line::{Busy, Place},
-};
 use crate::{
     claim::known_shards::Lanes,
     database::{
@@ -23,13 +18,20 @@ use crate::{
         classify::{TookTooLong, is_locked_by_another, is_refused},
         clock::micros,
         held::Held,
-        unit::{Store, run},
+        retries::Busy,
+        unit::run,
     },
     settle::{
         answers::as_far_as_known,
         rows::{children, written_alike},
     },
     sql::Sql,
+    store::Store,
+    strategy::shard_lease::{
+        hold::{Footing, Hold},
+        lease_row::{Written, committed, span},
+        line::Place,
+    },
 };
 
 const SETTLE: &str = "settle";
@@ -46,12 +48,12 @@ pub(crate) async fn settle(
 ) -> Result<Vec<Settled>, StoreError> {
     let parts = parts(settlements, |settlement| &settlement.receipt);
     if parts.len() < 2 {
-        return store.settle_part(settlements, store.acquire_timeout).await;
+        return store.settle_part(settlements, store.limits.acquire_timeout).await;
     }
     if store.settle_whole(settlements).await? {
         return Ok(vec![Settled::Accepted; settlements.len()]);
     }
-    let soon = Store::SOON.min(store.acquire_timeout);
+    let soon = Store::SOON.min(store.limits.acquire_timeout);
     let settle =
         move |store: Arc<Store>, part: Vec<Settlement>| async move { store.settle_part(&part, soon).await };
     store.each_for_itself(SETTLE, settlements, parts, Settled::Unknown, Duration::MAX, settle).await
@@ -65,7 +67,7 @@ pub(crate) async fn renew(
 ) -> Result<Vec<Renewed>, StoreError> {
     let parts = parts(receipts, |receipt| receipt);
     // Whoever asks waits no longer than it takes to ask again in time.
-    let patience = (lease.renew_after() / 2).min(store.acquire_timeout);
+    let patience = (lease.renew_after() / 2).min(store.limits.acquire_timeout);
     let renew = move |store: Arc<Store>, part: Vec<Receipt>| async move {
         store.restarting_briefly(|| store.renew_part(&part, lease, patience)).await
     };
@@ -125,7 +127,7 @@ impl Store {
 
     /// Ends claims in several shards, or none; false also if one of the shards is not to be had at once.
     async fn settle_whole(self: &Arc<Self>, settlements: &[Settlement]) -> Result<bool, StoreError> {
-        match self.settle_held(settlements, Self::SOON.min(self.acquire_timeout)).await {
+        match self.settle_held(settlements, Self::SOON.min(self.limits.acquire_timeout)).await {
             Err(error) if is_refused(&error) => {
                 tracing::debug!(count = settlements.len(), %error, "each shard is settled for itself");
                 Ok(false)
@@ -229,13 +231,17 @@ impl Store {
     async fn finish(self: &Arc<Self>, settlements: &[Settlement]) -> Result<bool, StoreError> {
         let Some(Receipt { queue, shard, .. }) = finished_in_one_place(settlements) else { return Ok(false) };
         let finishing = self.holds.finishing(queue, *shard);
-        let write = |store: Arc<Self>, all: Vec<Settlement>| async move {
-            match store.settle_held(&all, store.acquire_timeout).await {
-                Err(error) if is_refused(&error) => Ok(false),
-                settled => settled,
+        let store = Arc::clone(self);
+        let write = move |all: Vec<Settlement>| {
+            let store = Arc::clone(&store);
+            async move {
+                match store.settle_held(&all, store.limits.acquire_timeout).await {
+                    Err(error) if is_refused(&error) => Ok(false),
+                    settled => settled,
+                }
             }
         };
-        self.gathered(SETTLE, &finishing, settlements.to_vec(), write).await
+        self.coalesced(SETTLE, &finishing, settlements.to_vec(), write).await
     }
 
     /// Ends all of them, or none if one is not ours any more; waits no longer than `patience` for others of this process.

@@ -4,8 +4,10 @@ use claimstream_ports::{StoreError, StoreErrorKind};
 use sea_orm::{DatabaseConnection, QueryResult, TransactionTrait};
 
 use crate::{
-    database::{args::Args, classify::classify, dialect::Dialect, link::ask_beside_the_pool, unit},
-    doctor::checks,
+    database::{
+        args::Args, classify::classify, dialect::Dialect, link::ask_beside_the_pool, server::server_name,
+        unit,
+    },
     statements::Statements,
 };
 
@@ -32,7 +34,7 @@ impl SkipLocked {
             Ok(Ok(found)) if found.is_empty() => Ok(Self::Proven),
             Ok(Ok(_)) => Ok(Self::Ignored("the second connection was given the locked row".into())),
             Ok(Err(error)) if error.kind() == StoreErrorKind::Unsupported => {
-                Ok(Self::Refused(format!("{} has no SKIP LOCKED", checks::server_name(db, sql).await?)))
+                Ok(Self::Refused(format!("{} has no SKIP LOCKED", server_name(db, sql).await?)))
             }
             Ok(Err(error)) if error.kind() == StoreErrorKind::Transient => {
                 Ok(Self::Ignored(format!("the second connection waited for the locked row: {error}")))

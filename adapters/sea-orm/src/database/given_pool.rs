@@ -3,46 +3,15 @@ use sea_orm::{
     DatabaseConnection, DatabaseConnectionType, SqliteTransactionMode, TransactionOptions, TransactionTrait,
 };
 
-use crate::{
-    caller_transactions::identity::Identity,
-    database::{args::Args, classify::classify, dialect::Dialect, link::Link, unit::rows},
-    doctor::checks::server_variables,
-    outbox::handle::{OpenOptions, SeaOrmOutbox},
-    statements::Statements,
+#[cfg(feature = "mysql")]
+use super::connection_cache::ConnectionCache;
+use super::{
+    args::Args, caller_pool::CallerPool, classify::classify, dialect::Dialect, identity::Identity,
+    link::Link, server::server_variables, unit::rows,
 };
+use crate::statements::Statements;
 
 const OPEN: &str = "open";
-
-impl SeaOrmOutbox {
-    /// Opens an outbox on the database of a pool that the service has: of sea-orm, or a `MySqlPool` or `SqlitePool` of sqlx.
-    ///
-    /// The pool becomes the one of callers: [`begin`](Self::begin), [`connection`](Self::connection),
-    /// [`enqueue_now`](Self::enqueue_now) and the like take their connections from it, so its size stands for
-    /// [`max_connections`](OpenOptions::max_connections). For its own work the outbox opens
-    /// [`relay_connections`](OpenOptions::relay_connections) more with the pool's connect options.
-    ///
-    /// The pool is left as it is, and refused as `Misconfigured`, with what would work, if messages could be lost on it:
-    ///
-    /// * It rolls back what is left open on a connection that comes back, as a cancelled caller leaves it. A pool of sqlx does so
-    ///   with an `after_release` that sends `ROLLBACK`; one that was made with
-    ///   [`HardenedPool::options`](crate::HardenedPool::options) does.
-    /// * On a server it has at least 2 connections, and the server takes them and the outbox's own; autocommit is on, the
-    ///   `sql_mode` strict, and the character set utf8mb4.
-    /// * Its connections lead to the database that its connect options name, in a file if it is SQLite.
-    pub async fn from_pool(
-        pool: impl Into<DatabaseConnection>,
-        options: OpenOptions,
-    ) -> Result<Self, StoreError> {
-        let pool = GivenPool::of(pool.into())?;
-        if options.frozen_clock.is_some() {
-            return Err(refused(
-                "a clock that stands still needs connections that the outbox opens; use open",
-            ));
-        }
-        let options = OpenOptions { max_connections: pool.most, ..options };
-        Self::open_with(pool.url.to_owned(), Some(pool), options).await
-    }
-}
 
 /// A pool that a service has given to its outbox, for callers.
 #[derive(Clone)]
@@ -55,7 +24,7 @@ pub(crate) struct GivenPool {
 }
 
 impl GivenPool {
-    fn of(db: DatabaseConnection) -> Result<Self, StoreError> {
+    pub(crate) fn of(db: DatabaseConnection) -> Result<Self, StoreError> {
         let (url, most, patience) = match &db.inner {
             #[cfg(feature = "mysql")]
             DatabaseConnectionType::SqlxMySqlPoolConnection(_) => {
@@ -83,6 +52,19 @@ impl GivenPool {
             _ => return Err(refused("the pool is none of sqlx; hand in one of MySQL, MariaDB or SQLite")),
         };
         Ok(Self { url, most, patience, db })
+    }
+
+    /// The pool as callers have it.
+    pub(super) fn for_callers(&self) -> CallerPool {
+        CallerPool {
+            connections: self.db.clone(),
+            most: self.most,
+            patience: self.patience,
+            #[cfg(feature = "mysql")]
+            are_given: true,
+            #[cfg(feature = "mysql")]
+            cache: ConnectionCache::closed(),
+        }
     }
 
     /// Refuses a pool on which messages could be lost.
@@ -202,6 +184,6 @@ impl GivenPool {
     }
 }
 
-fn refused(why: impl Into<String>) -> StoreError {
+pub(crate) fn refused(why: impl Into<String>) -> StoreError {
     StoreError::new(StoreErrorKind::Misconfigured, "open a pool", why.into())
 }

@@ -1,0 +1,8 @@
+/// When a connection commits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Commits {
+    /// After every statement, as connections of the pool do.
+    Itself,
+    /// When it is told to: a transaction needs no `BEGIN`.
+    WhenTold,
+}

@@ -1,0 +1,15 @@
+use super::{outage::Outage, servers::Servers};
+
+/// What is known of the server's troubles. Clones share it.
+#[derive(Clone, Default)]
+pub(crate) struct Health {
+    pub(crate) outage: Outage,
+    pub(crate) servers: Servers,
+}
+
+impl Health {
+    pub(crate) fn new() -> Self {
+        let outage = Outage::default();
+        Self { servers: Servers::after(outage.clone()), outage }
+    }
+}

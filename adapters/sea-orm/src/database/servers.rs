@@ -1,0 +1,62 @@
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Instant,
+};
+
+use super::outage::Outage;
+
+/// Which servers connections have led to, and how often another one has taken over. Clones share it.
+///
+/// A server that takes over by asynchronous replication may lack the last commits of the one before it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Servers {
+    outage: Outage,
+    met: Arc<Mutex<Met>>,
+}
+
+#[derive(Debug, Default)]
+struct Met {
+    /// The server that was connected to last.
+    last: Option<i64>,
+    /// When each server was last connected to.
+    times: HashMap<i64, Instant>,
+    takeovers: u64,
+}
+
+impl Servers {
+    /// Judges by the connections that `outage` has seen break.
+    pub(crate) fn after(outage: Outage) -> Self {
+        Self { outage, met: Arc::default() }
+    }
+
+    /// Notes that a connection has been made to a server, by its `server_id`.
+    ///
+    /// A server that is met for the first time has taken over from the one before it. One that is known has if connections
+    /// have broken since the one before it was met last; otherwise they take turns, as behind a balancer.
+    #[cfg_attr(not(feature = "mysql"), allow(dead_code, reason = "a file is not replaced"))]
+    pub(crate) fn met(&self, server: i64) {
+        let mut met = self.lock();
+        let is_known = met.times.insert(server, Instant::now()).is_some();
+        let before = met.last.replace(server).filter(|before| *before != server);
+        let is_sound =
+            |before: &i64| met.times.get(before).is_some_and(|at| self.outage.trusts(at.elapsed()));
+        if let Some(before) = before.filter(|before| !is_known || !is_sound(before)) {
+            met.takeovers += 1;
+            tracing::warn!(
+                before,
+                server,
+                "another server has taken over; what is in flight is handled again"
+            );
+        }
+    }
+
+    /// How often another server has taken over so far.
+    pub(crate) fn takeovers(&self) -> u64 {
+        self.lock().takeovers
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Met> {
+        self.met.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,35 @@
+use claimstream_ports::{StoreError, StoreErrorKind};
+use sea_orm::DbErr;
+
+use super::{
+    Database, args::Args, caller_pool::CallerPool, classify::is_pool_timeout, dialect::Dialect, unit::rows,
+};
+
+/// Connections to spare for callers.
+impl Database {
+    /// The error of a caller who waited for a connection in vain. If the database answers on the outbox's own ones, it is not
+    /// away: others have all of them in hand.
+    pub(crate) async fn none_to_spare(&self, operation: &'static str, error: StoreError) -> StoreError {
+        if !waited_in_vain(&error) || !self.is_reached(operation).await {
+            return error;
+        }
+        let CallerPool { most, patience, .. } = self.callers;
+        let why = format!(
+            "all {most} connections for callers were in use for {patience:?}; raise max_connections, or have fewer handlers \
+             run at once or hold a transaction for less long"
+        );
+        StoreError::new(StoreErrorKind::Transient, operation, why)
+    }
+
+    async fn is_reached(&self, operation: &'static str) -> bool {
+        match self.dialect {
+            // A file does not go away.
+            Dialect::Sqlite => true,
+            Dialect::MySql => rows(self.relay(), operation, self.sql.now.bind(&Args::new())).await.is_ok(),
+        }
+    }
+}
+
+fn waited_in_vain(error: &StoreError) -> bool {
+    error.get_ref().downcast_ref::<DbErr>().is_some_and(is_pool_timeout)
+}

@@ -1,0 +1,84 @@
+use std::{future::Future, pin::Pin, time::Duration};
+
+use claimstream_ports::{StoreError, StoreErrorKind};
+use sea_orm::DatabaseConnection;
+use tracing::Instrument;
+
+use super::{Database, connecting, deadline};
+
+type Work<T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send>>;
+
+/// Units of work.
+impl Database {
+    const DEADLINE: Duration = Duration::from_secs(20);
+    /// How much longer than a wait for a connection a statement may take at least: one for a lock, and some time to answer.
+    const AT_LEAST: Duration = Duration::from_secs(10);
+
+    /// Longer than a wait for a connection and one for a lock: whoever waits for others of this process has met no outage.
+    fn deadline(&self) -> Duration {
+        Self::DEADLINE.max(self.limits.acquire_timeout + Self::AT_LEAST)
+    }
+
+    /// A unit of work, or a part of one, that may also have to wait for other callers.
+    pub(crate) async fn waiting<T>(&self, work: impl Future<Output = T>) -> T {
+        deadline::within(self.deadline() + self.callers.patience, work).await
+    }
+
+    /// Runs a unit of work as its own task, so that a dropped caller detaches from it and any executor may wait for it.
+    pub(crate) fn detached<T, W>(
+        &self,
+        operation: &'static str,
+        work: W,
+    ) -> impl Future<Output = Result<T, StoreError>> + Send + use<T, W>
+    where
+        T: Send + 'static,
+        W: Future<Output = Result<T, StoreError>> + Send + 'static,
+    {
+        self.detaching().run(operation, work)
+    }
+
+    /// What it takes to run units of work as their own tasks, for somebody who outlives a call.
+    pub(super) fn detaching(&self) -> Detaching {
+        Detaching {
+            connections: self.relay().clone(),
+            runtime: self.runtime.clone(),
+            deadline: self.deadline(),
+        }
+    }
+}
+
+/// Runs units of work as their own tasks.
+pub(super) struct Detaching {
+    connections: DatabaseConnection,
+    runtime: tokio::runtime::Handle,
+    deadline: Duration,
+}
+
+impl Detaching {
+    /// The work is boxed here: a caller whose future contained it would contain the futures of all its statements, and the
+    /// compiler gives up on what is nested so deeply.
+    pub(super) fn run<T, W>(
+        &self,
+        operation: &'static str,
+        work: W,
+    ) -> impl Future<Output = Result<T, StoreError>> + Send + use<T, W>
+    where
+        T: Send + 'static,
+        W: Future<Output = Result<T, StoreError>> + Send + 'static,
+    {
+        let (connections, work) = (self.connections.clone(), Box::pin(work) as Work<T>);
+        let (runtime, deadline) = (self.runtime.clone(), self.deadline);
+        async move {
+            let work = async move {
+                match work.await {
+                    Err(error) => Err(connecting::explained(&connections, error).await),
+                    done => done,
+                }
+            };
+            match runtime.spawn(deadline::within(deadline, work.in_current_span())).await {
+                Ok(done) => done,
+                Err(lost) => Err(StoreError::new(StoreErrorKind::Unavailable, operation, lost)),
+            }
+        }
+    }
+}
