@@ -3,11 +3,18 @@
 use std::{process::ExitCode, sync::Arc};
 
 use claimstream_tests::{
-    Server, Suite, callers, cancellation, disputes, error_kinds, failover, fences, few_connections, guarded,
-    inbox, invariants, locks, many_queues, missing_table, model, openings, outages, outbox_view, pages,
-    passing_errors, resting, rights, runtimes, sagas, set_back, shared_writes, slow, tcc, upkeep,
-    venue::{SeaOrmVenue, Venues},
-    wakeups,
+    Server, Suite,
+    backend::{SeaOrmVenue, Venues},
+    claims::locks,
+    connections::{callers, cancellation, few_connections, many_queues},
+    failures::{failover, missing_table, outages, passing_errors, set_back},
+    guarded::{self, fences},
+    inbox, invariants, model,
+    operating::{error_kinds, openings, outbox_view, rights},
+    pages, sagas,
+    settlement::{disputes, shared_writes},
+    streams::{resting, runtimes, slow, wakeups},
+    tcc, upkeep,
 };
 
 fn main() -> ExitCode {

@@ -3,13 +3,13 @@
 //! `cargo run --release -p claimstream-bench --bin queues -- --help` explains it.
 #![forbid(unsafe_code)]
 
-use std::{process::ExitCode, time::Duration};
-
-use claimstream_tests::{
-    PrivateServer,
-    many_queues::{Load, empty},
-    venue::SeaOrmVenue,
+use std::{
+    process::{self, ExitCode},
+    time::Duration,
 };
+
+use claimstream_sea_orm::OpenOptions;
+use claimstream_testbed::{Load, PrivateServer, ScratchDatabase};
 use clap::Parser;
 
 /// Empties many queues in one process, with each strategy in turn.
@@ -48,7 +48,8 @@ async fn main() -> ExitCode {
 
 async fn measure(options: &Options) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     const STRATEGIES: [&str; 2] = ["skip_locked", "shard_lease"];
-    let name: &'static str = options.server.clone().leak();
+    let name = &options.server;
+    let mut databases = 1..;
     let server = PrivateServer::find(name, None, "queues").await?;
     for round in 1..=options.rounds {
         for most in &options.connections {
@@ -59,12 +60,20 @@ async fn measure(options: &Options) -> Result<(), Box<dyn std::error::Error + Se
                     connections: (*most > 0).then_some(*most),
                     handling: Duration::ZERO,
                 };
-                let venue = SeaOrmVenue::server(name, &server.url(), strategy);
-                let all = load.queues * load.each;
-                let came_to = match empty(&venue, load, Duration::from_secs(options.seconds)).await {
-                    Ok(took) => format!("{all} in {:.2} s", took.as_secs_f64()),
-                    Err(settled) => format!("{settled} of {all} in {} s, given up", options.seconds),
+                let open = OpenOptions {
+                    strategy: strategy.parse()?,
+                    max_payload: Some(100_000),
+                    ..OpenOptions::default()
                 };
+                let fresh =
+                    format!("claimstream_queues_{}_{}", process::id(), databases.next().unwrap_or(0_u32));
+                let database = ScratchDatabase::create(&server.url(), &fresh).await?;
+                let all = load.queues * load.each;
+                let came_to =
+                    match load.empty(&database.url(), open, Duration::from_secs(options.seconds)).await {
+                        Ok(took) => format!("{all} in {:.2} s", took.as_secs_f64()),
+                        Err(settled) => format!("{settled} of {all} in {} s, given up", options.seconds),
+                    };
                 let pools =
                     load.connections.map_or("default pools".to_owned(), |most| format!("pools of {most}"));
                 println!("{name} {strategy}, {pools}, round {round}: {came_to}");

@@ -1,84 +1,69 @@
 //! The conformance suite of Claimstream's ports and everything that is built on it.
 //!
-//! | what | where |
-//! |---|---|
-//! | a store with a strategy, and the stage it gives to a clause | [`venue`], [`Stage`], [`Instance`] |
-//! | the contracts, sentence by sentence | [`conformance`] |
-//! | the acceptance scenarios | [`scenarios`] |
-//! | random operations on two stores at a time | [`model`] |
-//! | random failures, crashes and lapses, each message handled once | [`redelivery`] |
-//! | random failures, kills and take-overs, and the order of keys | [`order`] |
-//! | the code that the documents show | [`pages`] |
-//! | rules about the source tree | [`invariants`] |
-//! | all of it as named trials, and the table at the end | [`Suite`] |
+//! Contracts and courses of events, on every store with every strategy:
 //!
-//! A new store joins by a [`venue::Venue`]; it owes every clause and every scenario.
+//! | topic | what is shown |
+//! |---|---|
+//! | [`conformance`] | the contracts of the ports, sentence by sentence |
+//! | [`scenarios`] | the acceptance scenarios, by their numbers |
+//! | [`model`] | random operations, two stores side by side |
+//! | [`order`] | the order of keys under random failures, kills and take-overs |
+//!
+//! One topic after the other, where a contract has no word for it:
+//!
+//! | topic | what is shown |
+//! |---|---|
+//! | [`claims`] | which rows and keys claims lock, and reading on behind thousands of messages |
+//! | [`settlement`] | settlements that meet others, come again, or find their messages gone |
+//! | [`streams`] | streams of claims that stop, wait, wake up, and run on any executor |
+//! | [`connections`] | callers' own connections, few connections, many queues, dropped futures |
+//! | [`failures`] | failing servers, networks and disks, failovers, missing tables |
+//! | [`guarded`] | claims behind a lock whose holder dies or pauses |
+//! | [`upkeep`] | what a sweep takes away and what it must leave |
+//! | [`operating`] | openings, rights, errors with the way out, the view |
+//! | [`inbox`], [`tcc`], [`sagas`] | what stands on the step ledger, under duplicates, crashes and kills |
+//!
+//! The rest:
+//!
+//! | topic | what is there |
+//! |---|---|
+//! | [`backend`] | a store with a strategy |
+//! | `fixture` | what one trial gets: two instances, an empty queue, and time that is moved by hand |
+//! | `suite` | all trials by name, and the table at the end |
+//! | [`pages`] | the code that the documents show |
+//! | [`invariants`] | rules about the source tree |
+//! | `claimstream-testbed`, in `testbed/` | private servers, scratch databases, loads: shared with the bench |
+//!
+//! A new store joins by a [`backend::Venue`]; it owes every clause and every scenario.
 #![forbid(unsafe_code)]
 
-pub mod callers;
-pub mod cancellation;
+pub mod backend;
+pub mod claims;
 pub mod conformance;
-mod deliveries;
-pub mod disputes;
-pub mod error_kinds;
-pub mod failover;
-pub mod fences;
-pub mod few_connections;
+pub mod connections;
+pub mod failures;
+mod fixture;
 pub mod guarded;
-mod hand_timer;
-mod history;
 pub mod inbox;
-mod instance;
 pub mod invariants;
-pub mod locks;
-pub mod many_queues;
-pub mod missing_table;
 pub mod model;
-pub mod openings;
+pub mod operating;
 pub mod order;
-pub mod outages;
-pub mod outbox_view;
 pub mod pages;
-pub mod passing_errors;
-mod private_database;
-mod private_redis;
-mod private_server;
-pub mod reading_on;
 mod readme;
-pub mod redelivery;
-mod report;
-pub mod resting;
-pub mod rights;
-pub mod runtimes;
 pub mod sagas;
 pub mod scenarios;
-mod scratch_database;
-mod server_stage;
-mod servers;
-pub mod set_back;
-pub mod shared_writes;
-pub mod slow;
-mod stage;
-pub mod statement;
+pub mod settlement;
+pub mod streams;
 mod suite;
 pub mod tcc;
-mod timer_stage;
-mod transaction;
 pub mod upkeep;
-pub mod venue;
-pub mod wakeups;
-mod wire;
 
-pub use hand_timer::HandTimer;
-pub use history::History;
-pub use instance::{Instance, LEASE, Ports, ids};
-pub use private_redis::PrivateRedis;
-pub use private_server::PrivateServer;
-pub use report::Report;
-pub use scratch_database::ScratchDatabase;
-pub use server_stage::{Barrier, ServerStage};
-pub use servers::Server;
-pub use stage::{Clock, Facts, LockStage, NotificationPorts, NotificationStage, Opener, Stage, StepStage};
-pub use suite::Suite;
-pub use timer_stage::{Act, Events, Part, Play, SetUpEvents, TimerPorts, TimerStage};
-pub use transaction::{Begin, StepTransaction, SubmitTransaction, Transaction};
+pub use claimstream_testbed::Server;
+use claimstream_testbed::{PrivateDatabase, PrivateRedis, ScratchDatabase, servers, statement};
+pub use fixture::{
+    Act, Barrier, Begin, Clock, Events, Facts, HandTimer, History, Instance, LEASE, LockStage,
+    NotificationPorts, NotificationStage, Opener, Part, Play, Ports, ServerStage, SetUpEvents, Stage,
+    StepStage, StepTransaction, SubmitTransaction, TimerPorts, TimerStage, Transaction, ids,
+};
+pub use suite::{Report, Suite};

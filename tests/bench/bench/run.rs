@@ -1,7 +1,7 @@
 use std::{process, time::Duration};
 
 use claimstream_domain::Timestamp;
-use claimstream_tests::PrivateServer;
+use claimstream_testbed::PrivateServer;
 
 use crate::{
     Failure,

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use claimstream_tests::PrivateServer;
+use claimstream_testbed::PrivateServer;
 use sea_orm::sqlx::{AssertSqlSafe, Connection, Executor, MySqlConnection, Row};
 use serde::{Deserialize, Serialize};
 

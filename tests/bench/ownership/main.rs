@@ -30,7 +30,7 @@ use std::{
 };
 
 use claimstream_sea_orm::Order;
-use claimstream_tests::PrivateServer;
+use claimstream_testbed::PrivateServer;
 use clap::{Args, Parser, Subcommand};
 use serde::Serialize;
 

@@ -1,6 +1,7 @@
 //! What becomes of claims behind a lock when the lock fails: a holder killed, a holder paused past its time, a Redis
 //! flushed and restarted under load. Claims stay correct, because the claim id decides; only time is lost.
 
+pub mod fences;
 mod fleet;
 mod holder;
 mod paused;
@@ -16,7 +17,7 @@ use claimstream_ports::{Observe, StoreErrorKind};
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
 
 use self::fleet::{Fleet, Told};
-use crate::{PrivateRedis, Server, Suite, servers::redis_url, venue::SeaOrmVenue};
+use crate::{PrivateRedis, Server, Suite, backend::SeaOrmVenue, servers::redis_url};
 
 pub use self::holder::run_if_asked;
 

@@ -10,9 +10,10 @@ use claimstream_sea_orm::FrozenClock;
 use tokio::sync::Notify;
 
 use crate::{
-    Clock, Instance, LEASE, Ports, PrivateRedis, Server, Stage, Suite, ids,
+    Clock, Instance, LEASE, Ports, PrivateRedis, Server, Stage, Suite,
+    backend::{RedisVenue, SeaOrmVenue},
+    ids,
     servers::redis_url,
-    venue::{RedisVenue, SeaOrmVenue},
 };
 
 pub(super) fn add_to(suite: &mut Suite, environment: &impl Fn(&str) -> Option<String>) {

@@ -9,7 +9,7 @@ use futures::future::join_all;
 use uuid::Uuid;
 
 use super::Scene;
-use crate::{Suite, venue::SeaOrmVenue};
+use crate::{Suite, backend::SeaOrmVenue};
 
 const SESSIONS: u8 = 16;
 const ROUNDS: u8 = 40;

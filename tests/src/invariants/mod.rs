@@ -9,6 +9,7 @@ mod guards;
 mod kinds;
 mod links;
 mod readme;
+mod references;
 mod sql;
 mod tree;
 mod words;
@@ -21,7 +22,7 @@ type Rule = fn(&Tree) -> Vec<String>;
 
 /// Adds the invariants.
 pub fn add_to(suite: &mut Suite) {
-    let rules: [(&str, Rule); 16] = [
+    let rules: [(&str, Rule); 17] = [
         ("dependencies_point_inwards", edges::dependencies_point_inwards),
         ("the_domain_has_no_async_clock_or_randomness", words::domain_is_pure),
         ("nothing_is_spawned_in_domain_ports_and_app", words::nothing_is_spawned),
@@ -37,6 +38,7 @@ pub fn add_to(suite: &mut Suite) {
         ("every_link_of_a_document_leads_somewhere", links::lead_somewhere),
         ("the_tests_that_guards_rest_on_exist", guards::tests_exist),
         ("every_kind_of_error_says_what_to_do", kinds::have_rows),
+        ("the_files_and_tests_that_documents_name_exist", references::exist),
         ("every_clause_and_scenario_is_listed", clauses::are_all_listed),
     ];
     for (name, rule) in rules {

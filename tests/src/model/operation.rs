@@ -8,7 +8,7 @@ use proptest::{collection::vec, prelude::*, sample::select};
 
 use crate::{
     Instance, Stage,
-    venue::{Sweeper, SweptStage},
+    backend::{Sweeper, SweptStage},
 };
 
 /// One thing that somebody does to a store.

@@ -12,7 +12,7 @@ use claimstream_ports::{DeadLetters, LockingStrategy, Settlements, StoreError};
 
 use crate::{
     Ports, Stage,
-    venue::{Sweeper, SweptStage, Venue},
+    backend::{Sweeper, SweptStage, Venue},
 };
 
 /// A way in which a store can be wrong.

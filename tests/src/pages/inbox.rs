@@ -10,7 +10,7 @@ use futures::TryStreamExt;
 use sea_orm::{ConnectionTrait, DatabaseTransaction, Statement};
 
 use super::Failure;
-use crate::venue::SeaOrmVenue;
+use crate::backend::SeaOrmVenue;
 
 pub(super) async fn runs() {
     let venue = SeaOrmVenue::sqlite("auto");

@@ -16,7 +16,7 @@ use futures::{FutureExt, future::try_join};
 use uuid::Uuid;
 
 use super::Failure;
-use crate::venue::SeaOrmVenue;
+use crate::backend::SeaOrmVenue;
 
 pub(super) async fn runs() {
     let venue = SeaOrmVenue::sqlite("auto");

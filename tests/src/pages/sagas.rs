@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::Failure;
-use crate::venue::SeaOrmVenue;
+use crate::backend::SeaOrmVenue;
 
 pub(super) async fn runs() {
     let venue = SeaOrmVenue::sqlite("auto");

@@ -12,7 +12,7 @@ use claimstream_tokio::TokioTimer;
 use sea_orm::{ConnectionTrait, DatabaseTransaction};
 
 use super::Failure;
-use crate::venue::SeaOrmVenue;
+use crate::backend::SeaOrmVenue;
 
 pub(super) async fn runs() {
     let venue = SeaOrmVenue::sqlite("auto");

@@ -25,7 +25,7 @@ use super::{
     crash::Crash,
     points_and_balance::{FAILED, FINISHED, NOTHING, Payment, Purse, is_told, rows, saga},
 };
-use crate::{Suite, cancellation::Random, suite::STUCK};
+use crate::{Suite, fixture::Random, suite::STUCK};
 
 /// How much is drawn, and what from.
 #[derive(Clone, Copy, Debug)]

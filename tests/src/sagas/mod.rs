@@ -26,7 +26,7 @@ use self::bank::{Bank, Database};
 pub use self::mishaps::{Draw, Ends};
 use self::processes::Second;
 pub use self::processes::run_job;
-use crate::{Server, Stage, Suite, venue::SeaOrmVenue};
+use crate::{Server, Stage, Suite, backend::SeaOrmVenue};
 
 /// A clause that is played on some databases.
 type Play<D> = fn(Bank<D>) -> BoxFuture<'static, ()>;

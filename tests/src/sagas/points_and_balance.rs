@@ -28,7 +28,7 @@ use super::{
     clauses,
     crash::Crash,
 };
-use crate::deliveries::{Deliveries, fan_out_to};
+use crate::fixture::{Deliveries, fan_out_to};
 
 const HOUR: Duration = Duration::from_secs(3600);
 

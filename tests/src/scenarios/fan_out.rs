@@ -15,8 +15,8 @@ use uuid::Uuid;
 
 use crate::{
     Instance, LEASE, NotificationPorts, NotificationStage,
-    cancellation::{Cut, Random},
     conformance::{Clause, clauses},
+    fixture::{Cut, Random},
     ids,
 };
 

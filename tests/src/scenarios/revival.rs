@@ -15,7 +15,7 @@ use uuid::Uuid;
 use crate::{
     Instance, LEASE, NotificationStage,
     conformance::{Clause, clauses},
-    deliveries::{Deliveries, fan_out_to},
+    fixture::{Deliveries, fan_out_to},
 };
 
 pub const SCENARIOS: &[Clause<NotificationStage>] = clauses!["scenarios":

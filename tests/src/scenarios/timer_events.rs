@@ -16,10 +16,10 @@ use uuid::Uuid;
 
 use crate::{
     Act, Events, Instance, LEASE, Part, Play, SetUpEvents, TimerStage,
-    cancellation::{Cut, Random},
     conformance::{Clause, clauses},
-    deliveries::{Deliveries, fan_out_to},
-    timer_stage::queue,
+    fixture::queue,
+    fixture::{Cut, Random},
+    fixture::{Deliveries, fan_out_to},
 };
 
 pub const SCENARIOS: &[Clause<TimerStage>] = clauses!["scenarios":

@@ -29,7 +29,7 @@ use super::{
     world::{Place, World, fresh_gid},
 };
 use crate::{
-    cancellation::Random,
+    fixture::Random,
     sagas::{Draw, Ends},
     suite::STUCK,
 };

@@ -11,8 +11,8 @@ use futures::future::BoxFuture;
 
 use crate::{
     Server, Suite,
+    backend::SeaOrmVenue,
     sagas::{self, Draw, Ends},
-    venue::SeaOrmVenue,
 };
 use world::{Place, World};
 

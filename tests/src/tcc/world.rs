@@ -20,7 +20,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::shop::{Goods, MemoryShop, Shop, SqlShop, Stock};
-use crate::{Facts, Ports, Stage, venue::SeaOrmVenue};
+use crate::{Facts, Ports, Stage, backend::SeaOrmVenue};
 
 /// What TCC can be played on.
 pub(super) trait Place:

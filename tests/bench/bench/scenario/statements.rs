@@ -1,7 +1,7 @@
 use std::{collections::BTreeMap, future::Future, time::Instant};
 
 use claimstream_sea_orm::SqlxMySql;
-use claimstream_tests::statement::{Args, bind, bytes, sql};
+use claimstream_testbed::statement::{Args, bind, bytes, sql};
 use sea_orm::{ConnectionTrait, DbErr, QueryResult, Value, sqlx::MySqlConnection};
 use uuid::Uuid;
 

@@ -18,8 +18,8 @@ use proptest::{
 use super::sabotage::{Sabotage, Sabotaged};
 use crate::{
     Suite,
+    backend::{SeaOrmVenue, Venue},
     suite::RUNTIME,
-    venue::{SeaOrmVenue, Venue},
 };
 use act::Act;
 use player::Player;

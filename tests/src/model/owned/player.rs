@@ -11,8 +11,8 @@ use super::{
 };
 use crate::{
     Instance, Stage,
+    backend::{Sweeper, SweptStage},
     model::operation::{Kind, Operation, Side},
-    venue::{Sweeper, SweptStage},
 };
 
 /// Plays acts on a stage and holds what is seen against the reference.

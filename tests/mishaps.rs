@@ -1,0 +1,81 @@
+//! Plays sagas and TCC transactions, many at once, under mishaps that are drawn anew each time, for as long as it is told;
+//! the suite plays a few such draws.
+//!
+//! `cargo run --release -p claimstream-tests --bin mishaps -- --help` explains it. It ends with a panic at the first draw that
+//! ends as none must; that draw's seed makes one like it again.
+#![forbid(unsafe_code)]
+
+use std::{
+    process::ExitCode,
+    time::{Duration, Instant},
+};
+
+use claimstream_testbed::PrivateServer;
+use claimstream_tests::{
+    backend::SeaOrmVenue,
+    sagas::{self, Draw, Ends},
+    tcc,
+};
+use clap::Parser;
+
+/// Plays many sagas and TCC transactions at once, under drawn mishaps.
+#[derive(Parser, Clone)]
+struct Options {
+    /// For how many minutes; half of them go to sagas, half to TCC.
+    #[arg(long, default_value_t = 4.0)]
+    minutes: f64,
+    /// Where: memory, sqlite, or a server such as mariadb-10.11, which is started unless it runs.
+    #[arg(long, default_value = "memory")]
+    store: String,
+    /// How many begin at one time.
+    #[arg(long, default_value_t = 24)]
+    at_once: usize,
+    /// The first draw's seed; each other has the next one.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let options = Options::parse();
+    match play(&options).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("mishaps: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn play(options: &Options) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    if options.store == "memory" {
+        sagas::draw_in_memory(options.draws(), |draw, ends| show("payments", draw, ends)).await;
+        tcc::draw_in_memory(options.draws(), |draw, ends| show("tcc", draw, ends)).await;
+        return Ok(());
+    }
+    let server = match options.store.as_str() {
+        "sqlite" => None,
+        name => Some(PrivateServer::find(name, None, "mishaps").await?),
+    };
+    let venue = |strategy| match &server {
+        None => SeaOrmVenue::sqlite(strategy),
+        Some(server) => SeaOrmVenue::server("server", &server.url(), strategy),
+    };
+    let (payments, transactions) = (venue("preemptive_update"), venue("auto"));
+    sagas::draw_on(payments, options.draws(), |draw, ends| show("payments", draw, ends)).await;
+    tcc::draw_on(transactions, options.draws(), |draw, ends| show("tcc", draw, ends)).await;
+    Ok(())
+}
+
+impl Options {
+    /// Draws for half of the time.
+    fn draws(&self) -> impl Iterator<Item = Draw> {
+        let (begun, time) = (Instant::now(), Duration::from_secs_f64(self.minutes.max(0.0) * 30.0));
+        let draws = (self.seed..).map(|seed| Draw { at_once: self.at_once, seed });
+        draws.take_while(move |_| begun.elapsed() < time)
+    }
+}
+
+fn show(what: &str, draw: Draw, ends: Ends) {
+    println!("{what}: {draw:?}: {ends}");
+}

@@ -1,0 +1,275 @@
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use claimstream::LockGuarded;
+use claimstream_domain::{QueueName, ShardCount, Timestamp, notification::REQUEST_QUEUE};
+use claimstream_ports::{DistributedLock, StoreError, StoreErrorKind};
+use claimstream_redis::{RedisLock, RedisPlace};
+use claimstream_sea_orm::{FrozenClock, OpenOptions, SeaOrmOutbox};
+use sea_orm::Database;
+use tokio::sync::OnceCell;
+
+use super::{
+    LockVenue, NotificationVenue, RedisVenue, ServerVenue, StepVenue, Sweeper, SweptStage, TimerVenue, Venue,
+};
+use crate::{
+    Clock, Facts, LockStage, NotificationPorts, NotificationStage, Opener, Ports, ScratchDatabase,
+    ServerStage, SetUpEvents, Stage, StepStage, TimerPorts, TimerStage, fixture::RepeatableRead,
+};
+
+/// A real database with one word of configuration, or with a second one for the order, as in `shard_lease per_key`.
+/// Under `lock:db` and `lock:redis` claims by `preemptive_update` are behind a lock.
+///
+/// Stages share a database and have a queue each, and so do those that are swept; those with notification requests, whose queue has a fixed name, have a
+/// database each. All of them are dropped with the venue.
+pub struct SeaOrmVenue {
+    name: &'static str,
+    strategy: &'static str,
+    place: Place,
+    redis: Option<String>,
+    shared: OnceCell<String>,
+    swept: OnceCell<String>,
+}
+
+/// Where databases are made.
+enum Place {
+    Folder(PathBuf),
+    Server { url: String, made: Mutex<Vec<ScratchDatabase>> },
+}
+
+impl SeaOrmVenue {
+    /// SQLite files in a temporary folder.
+    pub fn sqlite(strategy: &'static str) -> Self {
+        let folder =
+            std::env::temp_dir().join(format!("claimstream-{}-{}", std::process::id(), next_number()));
+        std::fs::create_dir_all(&folder).expect("a temporary folder");
+        Self::new("sqlite", strategy, Place::Folder(folder))
+    }
+
+    /// A server; databases of our own are made beside the one that the URL names.
+    pub fn server(name: &'static str, url: &str, strategy: &'static str) -> Self {
+        let place = Place::Server { url: url.to_owned(), made: Mutex::default() };
+        Self::new(name, strategy, place)
+    }
+
+    fn new(name: &'static str, strategy: &'static str, place: Place) -> Self {
+        Self { name, strategy, place, redis: None, shared: OnceCell::new(), swept: OnceCell::new() }
+    }
+
+    /// With a Redis for locks.
+    pub fn beside_redis(mut self, url: &str) -> Self {
+        self.redis = Some(url.to_owned());
+        self
+    }
+
+    /// The URL of a database that nobody else uses.
+    pub async fn fresh_database(&self) -> Result<String, StoreError> {
+        let name = format!("claimstream_test_{}_{}", std::process::id(), next_number());
+        match &self.place {
+            Place::Folder(folder) => {
+                Ok(format!("sqlite://{}", folder.join(name).with_extension("db").display()))
+            }
+            Place::Server { url, made } => {
+                let database = ScratchDatabase::create(url, &name).await.map_err(unavailable)?;
+                let fresh = database.url();
+                made.lock().unwrap_or_else(PoisonError::into_inner).push(database);
+                Ok(fresh)
+            }
+        }
+    }
+
+    /// Opens an instance as a service would, with this venue's word of configuration.
+    pub async fn open(&self, url: &str, clock: Option<FrozenClock>) -> Result<SeaOrmOutbox, StoreError> {
+        SeaOrmOutbox::open(url, OpenOptions { frozen_clock: clock, ..self.options() }).await
+    }
+
+    /// How this venue opens an instance.
+    pub fn options(&self) -> OpenOptions {
+        let word = if self.is_guarded() { "preemptive_update" } else { self.strategy };
+        let (strategy, order) = word.split_once(' ').unwrap_or((word, "none"));
+        OpenOptions {
+            strategy: strategy.parse().expect("a strategy"),
+            order: order.parse().expect("an order"),
+            shards: ShardCount::new(4).expect("a shard count"),
+            max_payload: Some(100_000),
+            max_connections: 6,
+            ..OpenOptions::default()
+        }
+    }
+
+    fn is_guarded(&self) -> bool {
+        self.strategy.starts_with("lock:")
+    }
+
+    /// Opens more instances, behind their lock if there is one; they meet in `place`.
+    fn opener(&self, url: &str, clock: FrozenClock, place: Option<RedisPlace>) -> Opener {
+        let (url, is_guarded) = (url.to_owned(), self.is_guarded());
+        let options = OpenOptions { frozen_clock: Some(clock), ..self.options() };
+        Arc::new(move || {
+            let (url, options, place) = (url.clone(), options.clone(), place.clone());
+            Box::pin(async move {
+                let outbox = SeaOrmOutbox::open(&url, options).await.expect("open");
+                ports_behind(is_guarded, &outbox, place.as_ref())
+            })
+        })
+    }
+
+    pub(crate) async fn shared_database(&self) -> Result<String, StoreError> {
+        self.shared.get_or_try_init(|| self.fresh_database()).await.cloned()
+    }
+
+    async fn pair(
+        &self,
+        url: &str,
+        queue: QueueName,
+    ) -> Result<(Stage, SeaOrmOutbox, SeaOrmOutbox), StoreError> {
+        let clock = FrozenClock::at(Stage::start().as_micros());
+        let store = self.open(url, Some(clock.clone())).await?;
+        let rival = self.open(url, Some(clock.clone())).await?;
+        let facts = Facts { shards: store.shards(), payload_limit: store.payload_limit() };
+        let place = self.redis.as_deref().map(|url| RedisVenue::fresh_place(url).0);
+        let ports = |outbox| ports_behind(self.is_guarded(), outbox, place.as_ref());
+        let stage = Stage::new(ports(&store), ports(&rival), queue, facts, Arc::new(clock.clone()));
+        Ok((stage.with_opener(self.opener(url, clock, place)), store, rival))
+    }
+}
+
+#[async_trait]
+impl Venue for SeaOrmVenue {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn strategy(&self) -> &str {
+        self.strategy
+    }
+
+    async fn stage(&self) -> Result<Stage, StoreError> {
+        let url = self.shared_database().await?;
+        Ok(self.pair(&url, Stage::fresh_queue()).await?.0)
+    }
+
+    async fn swept_stage(&self) -> Result<SweptStage, StoreError> {
+        let url = self.swept.get_or_try_init(|| self.fresh_database()).await?;
+        let (stage, store, _) = self.pair(url, Stage::fresh_queue()).await?;
+        Ok(SweptStage { stage, sweeper: Arc::new(store) })
+    }
+}
+
+#[async_trait]
+impl Sweeper for SeaOrmOutbox {
+    async fn sweep(&self) {
+        self.sweep().await.expect("sweep");
+    }
+}
+
+#[async_trait]
+impl ServerVenue for SeaOrmVenue {
+    async fn server_stage(&self) -> Result<ServerStage, StoreError> {
+        let url = self.fresh_database().await?;
+        let (outbox, store, _) = self.pair(&url, Stage::fresh_queue()).await?;
+        let (strategy, options) = (store.strategy(), self.options());
+        let beside = Database::connect(&url).await.map_err(unavailable)?;
+        Ok(ServerStage { outbox, strategy, beside, empty: self.fresh_database().await?, options })
+    }
+}
+
+#[async_trait]
+impl NotificationVenue for SeaOrmVenue {
+    async fn notification_stage(&self) -> Result<NotificationStage, StoreError> {
+        let url = self.fresh_database().await?;
+        let queue = QueueName::new(REQUEST_QUEUE).expect("a queue name");
+        let (outbox, store, rival) = self.pair(&url, queue).await?;
+        Ok(NotificationStage { outbox, store: ports(store), rival: ports(rival) })
+    }
+}
+
+#[async_trait]
+impl StepVenue for SeaOrmVenue {
+    async fn step_stage(&self) -> Result<StepStage, StoreError> {
+        let url = self.shared_database().await?;
+        let (outbox, store, rival) = self.pair(&url, Stage::fresh_queue()).await?;
+        Ok(StepStage { outbox, store: Arc::new(store), rival: Arc::new(rival) })
+    }
+}
+
+#[async_trait]
+impl LockVenue for SeaOrmVenue {
+    async fn lock_stage(&self) -> Result<LockStage, StoreError> {
+        let url = self.shared_database().await?;
+        let clock = FrozenClock::at(Stage::start().as_micros());
+        let store = self.open(&url, Some(clock.clone())).await?;
+        let rival = self.open(&url, Some(clock.clone())).await?;
+        Ok(LockStage::new(Arc::new(store), Arc::new(rival), Arc::new(clock)))
+    }
+}
+
+#[async_trait]
+impl TimerVenue for SeaOrmVenue {
+    async fn timer_stage(&self) -> Result<TimerStage, StoreError> {
+        let url = self.fresh_database().await?;
+        let (outbox, store, rival) = self.pair(&url, Stage::fresh_queue()).await?;
+        let repeatable =
+            [&store, &rival].map(|store| Arc::new(RepeatableRead(store.clone())) as Arc<dyn SetUpEvents>);
+        let repeatable = matches!(self.place, Place::Server { .. }).then_some(repeatable);
+        Ok(TimerStage { outbox, store: TimerPorts::of(store), rival: TimerPorts::of(rival), repeatable })
+    }
+}
+
+impl Drop for SeaOrmVenue {
+    fn drop(&mut self) {
+        if let Place::Folder(folder) = &self.place {
+            let _ = std::fs::remove_dir_all(folder);
+        }
+    }
+}
+
+#[async_trait]
+impl Clock for FrozenClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_micros(self.micros()).expect("a moment")
+    }
+
+    async fn advance(&self, by: Duration) {
+        self.advance(by);
+    }
+}
+
+/// The ports of an instance, behind its lock if there is to be one; instances meet in `place`.
+fn ports_behind(a_lock: bool, outbox: &SeaOrmOutbox, place: Option<&RedisPlace>) -> Ports {
+    let ports = Ports::of(outbox.clone());
+    if !a_lock {
+        return ports;
+    }
+    let lock: Arc<dyn DistributedLock> = match place {
+        Some(place) => Arc::new(RedisLock::new(place.clone())),
+        None => Arc::new(outbox.clone()),
+    };
+    Ports { claiming: Arc::new(LockGuarded::new(ports.claiming.clone(), lock)), ..ports }
+}
+
+fn ports(store: SeaOrmOutbox) -> NotificationPorts {
+    let store = Arc::new(store);
+    NotificationPorts {
+        requests: store.clone(),
+        messages: store.clone(),
+        reports: store.clone(),
+        transactions: store,
+    }
+}
+
+fn unavailable(error: sea_orm::DbErr) -> StoreError {
+    StoreError::new(StoreErrorKind::Unavailable, "transaction", error)
+}
+
+fn next_number() -> u32 {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    NUMBER.fetch_add(1, Ordering::SeqCst)
+}

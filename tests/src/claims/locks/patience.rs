@@ -1,0 +1,144 @@
+//! What a locked row costs those who do not want it.
+
+use std::time::{Duration, Instant};
+
+use claimstream::Compose;
+use claimstream_domain::{Claimed, Disposition, Lease, NewMessage, Receipt, Settled, Settlement, Shard};
+use claimstream_ports::{Settlements, StoreErrorKind};
+use sea_orm::{ConnectionTrait, DatabaseTransaction, TransactionTrait};
+
+use super::{Place, Scene, args, bind, instance, rows};
+use crate::{Instance, LEASE, Stage, Suite, backend::SeaOrmVenue};
+
+/// Longer than it takes to be refused by a row that is asked about without waiting, and shorter than anybody waits for one.
+const MOMENT: Duration = Duration::from_millis(500);
+/// A call waits for a locked row twice at most, for a second and what the server adds.
+const IN_TIME: Duration = Duration::from_secs(8);
+/// The same on SQLite, where each wait is five seconds long, and some time to spare.
+const LONG: Duration = Duration::from_secs(20);
+
+/// Adds it where shards are leased.
+pub(super) fn add_to(suite: &mut Suite, place: &Place) {
+    let name = |what: &str| format!("{}::{}::locks::{what}", place.server.name, place.strategy);
+    let (each, mark) = (place.clone(), place.clone());
+    suite.add_async_trial(&name("a_message_that_is_locked_fails_no_other_one"), async move {
+        each.fails_alone().await;
+    });
+    suite.add_async_trial(&name("who_has_met_a_locked_lease_waits_again_once_it_was_free"), async move {
+        mark.waits_again().await;
+    });
+}
+
+/// Adds the same for SQLite, where the whole file is locked.
+pub(super) fn add_sqlite_to(suite: &mut Suite) {
+    suite.add_async_trial("sqlite::shard_lease::locks::a_locked_file_is_waited_for_in_bounded_time", async {
+        waits_for_the_file().await;
+    });
+}
+
+/// Another connection keeps the file from all who write.
+async fn waits_for_the_file() {
+    let venue = SeaOrmVenue::sqlite("shard_lease");
+    let url = venue.fresh_database().await.expect("a database");
+    let outbox = venue.open(&url, None).await.expect("open");
+    let beside = venue.open(&url, None).await.expect("open");
+    let queue = Stage::fresh_queue();
+    outbox.enqueue_now(&[NewMessage::json(queue.clone(), &7).expect("a message")]).await.expect("enqueue");
+    let a = instance(1, &outbox, &queue);
+    let claimed = a.take_one().await;
+    let open = beside.connection().begin().await.expect("begin");
+    open.execute_unprepared("UPDATE claimstream_lease SET fence = fence WHERE fence < 0")
+        .await
+        .expect("a lock");
+    let begun = Instant::now();
+    let settlements = [done(&claimed)];
+    let settled = tokio::time::timeout(LONG, outbox.settle(&settlements)).await;
+    println!("locks: sqlite: a settlement gave up after {:?}", begun.elapsed());
+    let refused = settled.expect("it waits again and again").expect_err("it is locked");
+    assert_eq!(refused.kind(), StoreErrorKind::Transient, "{refused}");
+    let lease = Lease::new(LEASE).expect("a lease");
+    let receipts = [claimed.receipt.clone()];
+    let renewed = tokio::time::timeout(LONG, outbox.renew(&receipts, lease)).await;
+    renewed.expect("it waits again and again").expect_err("it is locked");
+    open.rollback().await.expect("rollback");
+    assert_eq!(a.settle_all(&settlements).await, [Settled::Accepted]);
+}
+
+fn done(claimed: &Claimed) -> Settlement {
+    Settlement { receipt: claimed.receipt.clone(), disposition: Disposition::Done { emit: vec![] } }
+}
+
+/// Locks a row of a shard as long as the transaction is open.
+async fn lock(scene: &Scene, text: &str, of: &Receipt) -> DatabaseTransaction {
+    let open = scene.b.connection().begin().await.expect("begin");
+    let mut args = args(&of.queue, of.shard.number(), of.message.uuid(), 0);
+    args.push(("low", vec![of.locator.0.into()]));
+    let found = rows(&open, bind(text, &args)).await;
+    assert_eq!(found.len(), 1, "there is such a row");
+    open
+}
+
+const LEASE_ROW: &str =
+    "SELECT fence FROM claimstream_lease WHERE queue = :queue AND shard = :shard FOR UPDATE";
+const MESSAGE_ROW: &str = "SELECT id FROM claimstream_queue WHERE queue = :queue AND shard = :shard \
+                           AND available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :low MICROSECOND \
+                           AND id = :claim FOR UPDATE";
+
+/// Settles while somebody has the lease for a moment.
+async fn settle_beside(scene: &Scene, by: &Instance, claimed: &Claimed) -> Vec<Settled> {
+    let open = lock(scene, LEASE_ROW, &claimed.receipt).await;
+    let (by, settlement) = (by.clone(), done(claimed));
+    let settled = tokio::spawn(async move { by.ports.settlements.settle(&[settlement]).await });
+    tokio::time::sleep(MOMENT).await;
+    open.rollback().await.expect("rollback");
+    settled.await.expect("no panic").expect("it was free in a moment")
+}
+
+impl Place {
+    /// Ten of one shard, the first of them locked.
+    async fn fails_alone(&self) {
+        let scene = self.scene().await;
+        let queue = scene.fill().await;
+        let a = instance(1, &scene.a, &queue);
+        let claimed = of_one_shard(&a.claim(100).await, |_| true);
+        let open = lock(&scene, MESSAGE_ROW, &claimed[0].receipt).await;
+        let begun = Instant::now();
+        let settlements: Vec<_> = claimed[..10].iter().map(done).collect();
+        let settled = scene.a.settle(&settlements).await.expect("nine are known");
+        self.figure(&format!("ten settlements, one of a locked message, in {:?}", begun.elapsed()));
+        assert_eq!(settled[0], Settled::Unknown);
+        assert_eq!(settled[1..], [Settled::Accepted; 9]);
+        assert!(begun.elapsed() < IN_TIME, "{:?}", begun.elapsed());
+        open.rollback().await.expect("rollback");
+        assert_eq!(a.settle_all(&settlements[..1]).await, [Settled::Accepted]);
+        // That it was locked says nothing of the lease.
+        assert_eq!(settle_beside(&scene, &a, &claimed[10]).await, [Settled::Accepted]);
+    }
+
+    /// A lease was locked for long. From then on nobody waits for that one, until somebody has found it free; and for the
+    /// others everybody waits as ever.
+    async fn waits_again(&self) {
+        let scene = self.scene().await;
+        let queue = scene.fill().await;
+        let a = instance(1, &scene.a, &queue);
+        let all = a.claim(4_000).await;
+        let here = of_one_shard(&all, |_| true);
+        let there = of_one_shard(&all, |shard| shard != here[0].receipt.shard);
+        let open = lock(&scene, LEASE_ROW, &here[0].receipt).await;
+        let locked = scene.a.settle(&[done(&here[0])]).await.expect_err("it is locked");
+        self.figure(&format!("refused: {locked}"));
+        let begun = Instant::now();
+        scene.a.settle(&[done(&here[0])]).await.expect_err("it is locked");
+        assert!(begun.elapsed() < Duration::from_secs(1), "it waited again: {:?}", begun.elapsed());
+        open.rollback().await.expect("rollback");
+        assert_eq!(settle_beside(&scene, &a, &there[0]).await, [Settled::Accepted], "in another shard");
+        assert_eq!(a.settle_all(&[done(&here[0])]).await, [Settled::Accepted]);
+        assert_eq!(settle_beside(&scene, &a, &here[1]).await, [Settled::Accepted], "in the same shard");
+    }
+}
+
+/// All that are of the first shard of some.
+fn of_one_shard(claimed: &[Claimed], may_be: impl Fn(Shard) -> bool) -> Vec<Claimed> {
+    let first = claimed.iter().map(|one| one.receipt.shard).find(|shard| may_be(*shard)).expect("a shard");
+    claimed.iter().filter(|one| one.receipt.shard == first).cloned().collect()
+}

@@ -1,0 +1,73 @@
+//! Claims that read on behind thousands of messages that wait, while messages that they have read already are settled.
+
+use std::{sync::Arc, time::Duration};
+
+use claimstream_domain::{Claimed, MessageId, Settled, ShardCount};
+use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
+use sea_orm::ConnectionTrait;
+
+use crate::{
+    Instance, Ports, Stage, Suite,
+    backend::{SeaOrmVenue, Venue},
+    ids,
+    order::message,
+};
+
+/// As many as wait in front of what is in hand: it lies in the last page that a claim reads before others have their turn.
+const BEFORE: usize = 7_000;
+const BEHIND: usize = 13_000;
+
+/// Adds it to a venue that keeps order.
+pub fn add_to(suite: &mut Suite, venue: Arc<SeaOrmVenue>) {
+    let name = format!(
+        "{}::{}::order::what_ends_while_a_claim_reads_on_is_not_handed_out_by_it",
+        venue.name(),
+        venue.strategy()
+    );
+    suite.add_async_trial(&name, not_handed_out(venue));
+}
+
+/// One message ends as done and one is put off, while a claim that has read both is about to read on.
+async fn not_handed_out(venue: Arc<SeaOrmVenue>) {
+    let url = venue.fresh_database().await.expect("a database");
+    let options = OpenOptions { shards: ShardCount::new(1).expect("a shard"), ..venue.options() };
+    let outbox = SeaOrmOutbox::open(&url, options).await.expect("open");
+    let instance = Instance::new(7, Ports::of(outbox.clone()), Stage::fresh_queue(), 1);
+    parked(&venue, &outbox, &instance, 0..BEFORE, &[]).await;
+    let sent = ["done", "put off"].map(|key| message(instance.queue(), key));
+    instance.enqueue(&sent).await;
+    let in_hand = instance.claim(2).await;
+    assert_eq!(ids(&in_hand), sent.each_ref().map(|one| one.id));
+    parked(&venue, &outbox, &instance, BEFORE..BEFORE + BEHIND, &ids(&in_hand)).await;
+    let free = message(instance.queue(), "free");
+    instance.enqueue(std::slice::from_ref(&free)).await;
+    let claimer = instance.clone();
+    let claim = tokio::spawn(async move { claimer.claim(100).await });
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    let both = futures::future::join(
+        instance.ack(&in_hand[0]),
+        instance.nack(&in_hand[1], Duration::from_secs(600), "not now"),
+    );
+    assert_eq!(both.await, (Settled::Accepted, Settled::Accepted));
+    let found: Vec<Claimed> = claim.await.expect("no panic");
+    assert_eq!(ids(&found), [free.id]);
+    assert_eq!(instance.ack(&found[0]).await, Settled::Accepted);
+}
+
+/// Enqueues a message of each key, and parks all that there are but some.
+async fn parked(
+    venue: &SeaOrmVenue,
+    outbox: &SeaOrmOutbox,
+    instance: &Instance,
+    keys: std::ops::Range<usize>,
+    but: &[MessageId],
+) {
+    for some in keys.collect::<Vec<_>>().chunks(1000) {
+        let some: Vec<_> = some.iter().map(|n| message(instance.queue(), &format!("account-{n}"))).collect();
+        outbox.enqueue_now(&some).await.expect("enqueue");
+    }
+    let until = if venue.name() == "sqlite" { "253402300799000000" } else { "'2100-01-01'" };
+    let but: String = but.iter().map(|id| format!(" AND id <> X'{}'", id.uuid().simple())).collect();
+    let park = format!("UPDATE claimstream_queue SET parked_until = {until} WHERE parked_until IS NULL{but}");
+    outbox.connection().execute_unprepared(&park).await.expect("they wait");
+}

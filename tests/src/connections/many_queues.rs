@@ -1,0 +1,51 @@
+//! Many queues in one process with few connections: nothing holds one while it waits for another, nor while it waits for a
+//! shard.
+
+use std::time::Duration;
+
+use claimstream_testbed::{Load, Server};
+
+use crate::{Suite, backend::SeaOrmVenue};
+
+/// What is played in the suite.
+const LOAD: Load = Load { queues: 20, each: 100, connections: None, handling: Duration::ZERO };
+/// So long it takes on a machine that has much else to do; without an order of waiting no time is enough.
+const IN_TIME: Duration = Duration::from_secs(100);
+/// How long a handler keeps a transaction of its own.
+const HANDLING: Duration = Duration::from_millis(2);
+
+/// Adds the trials for SQLite under a lease, and for every server that is here with each strategy.
+pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
+    add(suite, "sqlite", "shard_lease", || SeaOrmVenue::sqlite("shard_lease"));
+    for server in Server::ALL {
+        let Some(url) = server.url(&environment) else { continue };
+        for strategy in server.strategies().iter().copied().filter(|strategy| *strategy != "auto") {
+            let url = url.clone();
+            add(suite, server.name, strategy, move || SeaOrmVenue::server(server.name, &url, strategy));
+        }
+    }
+}
+
+fn add(
+    suite: &mut Suite,
+    store: &str,
+    strategy: &str,
+    venue: impl Fn() -> SeaOrmVenue + Clone + Send + 'static,
+) {
+    for connections in [2, 10] {
+        let name = format!("{store}::{strategy}::many_queues::{connections}_connections_");
+        let (plain, busy) = (venue.clone(), venue.clone());
+        suite.add_async_trial(&(name.clone() + "are_enough_for_many_queues"), async move {
+            are_enough(&plain(), Load { connections: Some(connections), ..LOAD }).await;
+        });
+        suite.add_async_trial(&(name + "are_enough_for_many_queues_beside_handlers"), async move {
+            are_enough(&busy(), Load { connections: Some(connections), handling: HANDLING, ..LOAD }).await;
+        });
+    }
+}
+
+async fn are_enough(venue: &SeaOrmVenue, load: Load) {
+    let url = venue.fresh_database().await.expect("a database");
+    let took = load.empty(&url, venue.options(), IN_TIME).await.expect("it takes too long");
+    eprintln!("{} queues emptied in {took:.1?}", load.queues);
+}

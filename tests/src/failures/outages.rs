@@ -1,0 +1,208 @@
+//! What breaks under an outbox and what it does then.
+
+use std::{sync::atomic::Ordering, time::Duration};
+
+use claimstream::Compose;
+use claimstream_domain::{
+    Claimed, Disposition, NewMessage, QueueName, Reason, Settled, Settlement, ShardCount,
+};
+use claimstream_ports::StoreErrorKind;
+use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
+use futures::future::join_all;
+use sea_orm::{ConnectionTrait, DbBackend, Statement};
+
+use crate::{Instance, Ports, Server, Stage, Suite, backend::SeaOrmVenue, fixture::Wire, order};
+
+/// Adds the outages on every server that is here.
+pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
+    for server in Server::ALL {
+        let Some(url) = server.url(&environment) else { continue };
+        let name = |what: &str| format!("{}::outages::{what}", server.name);
+        let (killed, lost, ended, claimed) = (url.clone(), url.clone(), url.clone(), url);
+        suite.add_async_trial(&name("a_pool_of_dead_connections_costs_one_call"), async move {
+            let venue = SeaOrmVenue::server(server.name, &killed, "auto");
+            costs_one_call(&venue).await;
+        });
+        suite.add_async_trial(&name("a_settlement_whose_commit_went_unanswered_is_accepted"), async move {
+            let venue = SeaOrmVenue::server(server.name, &lost, "auto");
+            is_accepted(&venue).await;
+        });
+        suite.add_async_trial(&name("a_settlement_whose_one_answer_was_lost_is_accepted"), async move {
+            let venue = SeaOrmVenue::server(server.name, &ended, "auto");
+            is_accepted_without_a_commit(&venue).await;
+        });
+        for strategy in server.strategies().iter().copied().filter(|strategy| *strategy != "auto") {
+            let unanswered = claimed.clone();
+            let what = "a_question_about_a_lost_commit_that_fails_leaves_the_outcome_unknown";
+            suite.add_async_trial(&format!("{}::{strategy}::outages::{what}", server.name), async move {
+                is_unknown(&SeaOrmVenue::server(server.name, &unanswered, strategy)).await;
+            });
+        }
+        let parked = claimed.clone();
+        suite.add_async_trial(&name("a_retry_of_unknown_outcome_is_counted_once"), async move {
+            counts_once(&SeaOrmVenue::server(server.name, &parked, "shard_lease per_key")).await;
+        });
+        suite.add_async_trial(
+            &name("a_claim_whose_answer_was_lost_is_settled_in_a_transaction"),
+            async move {
+                let venue = SeaOrmVenue::server(server.name, &claimed, "preemptive_update");
+                is_settled_in_a_transaction(&venue).await;
+            },
+        );
+    }
+}
+
+async fn costs_one_call(venue: &SeaOrmVenue) {
+    let url = venue.fresh_database().await.expect("a database");
+    let outbox = SeaOrmOutbox::open(&url, OpenOptions::default()).await.expect("open");
+    let queue = Stage::fresh_queue();
+    let sends = |n: usize| (0..n).map(|_| send(&outbox, &queue));
+    assert!(join_all(sends(8)).await.iter().all(Result::is_ok));
+    let killer = venue.open(&url, None).await.expect("open");
+    kill_others(&killer).await;
+    let mut failures = 0;
+    for sent in sends(10) {
+        failures += usize::from(sent.await.is_err());
+    }
+    assert!(failures <= 1, "{failures} calls met a dead connection");
+}
+
+async fn send(outbox: &SeaOrmOutbox, queue: &QueueName) -> Result<(), StoreErrorKind> {
+    let message = NewMessage::json(queue.clone(), &7).expect("a message");
+    outbox.enqueue_now(&[message]).await.map(|_| ()).map_err(|e| e.kind())
+}
+
+async fn kill_others(killer: &SeaOrmOutbox) {
+    let others = "SELECT CAST(id AS SIGNED) FROM information_schema.processlist \
+                  WHERE db = DATABASE() AND id <> CONNECTION_ID()";
+    let others = Statement::from_string(DbBackend::MySql, others);
+    for row in killer.connection().query_all_raw(others).await.expect("the connections") {
+        let id: i64 = row.try_get_by_index(0).expect("an id");
+        // The killer's own idle connections may be among them, and one may be gone already.
+        let _ = killer.connection().execute_unprepared(&format!("KILL {id}")).await;
+    }
+}
+
+async fn is_accepted(venue: &SeaOrmVenue) {
+    let url = venue.fresh_database().await.expect("a database");
+    let wire = Wire::to(&url).await.expect("a port");
+    let outbox = SeaOrmOutbox::open(&wire.url, OpenOptions::default()).await.expect("open");
+    let queue = Stage::fresh_queue();
+    for _ in 0..3 {
+        send(&outbox, &queue).await.expect("enqueue");
+        let instance = Instance::new(7, Ports::of(outbox.clone()), queue.clone(), 5);
+        let claimed = instance.take_one().await;
+        wire.cut_after_commit.store(true, Ordering::SeqCst);
+        // A child takes a transaction.
+        let child = NewMessage::json(Stage::fresh_queue(), &7).expect("a message");
+        let settled = instance.settle(&claimed.receipt, Disposition::Done { emit: vec![child] }).await;
+        assert_eq!(settled, Settled::Accepted);
+        assert!(!wire.cut_after_commit.load(Ordering::SeqCst), "no commit was cut");
+    }
+}
+
+async fn is_accepted_without_a_commit(venue: &SeaOrmVenue) {
+    let url = venue.fresh_database().await.expect("a database");
+    let wire = Wire::to(&url).await.expect("a port");
+    let outbox = SeaOrmOutbox::open(&wire.url, OpenOptions::default()).await.expect("open");
+    let queue = Stage::fresh_queue();
+    let instance = Instance::new(7, Ports::of(outbox.clone()), queue.clone(), 5);
+    for _ in 0..3 {
+        send(&outbox, &queue).await.expect("enqueue");
+        let claimed = instance.take_one().await;
+        wire.cut_after_change.store(true, Ordering::SeqCst);
+        let settled = instance.settle(&claimed.receipt, Disposition::Done { emit: vec![] }).await;
+        assert_eq!(settled, Settled::Accepted);
+        assert!(!wire.cut_after_change.load(Ordering::SeqCst), "nothing was changed outside a transaction");
+    }
+    assert_eq!(instance.status().await, None);
+}
+
+/// What a statement marks whose answer was lost is not known in full, so no settlement may commit itself.
+async fn is_settled_in_a_transaction(venue: &SeaOrmVenue) {
+    let url = venue.fresh_database().await.expect("a database");
+    let wire = Wire::to(&url).await.expect("a port");
+    let outbox = SeaOrmOutbox::open(&wire.url, venue.options()).await.expect("open");
+    let queue = Stage::fresh_queue();
+    let instance = Instance::new(7, Ports::of(outbox.clone()), queue.clone(), 5);
+    send(&outbox, &queue).await.expect("enqueue");
+    let first = instance.take_one().await;
+    send(&outbox, &queue).await.expect("enqueue");
+    wire.cut_after_change.store(true, Ordering::SeqCst);
+    let claimed = instance.take_one().await;
+    assert!(!wire.cut_after_change.load(Ordering::SeqCst), "nothing was changed outside a transaction");
+    // Leaves a connection at hand whose first answer in a transaction is that to the commit.
+    let child = NewMessage::json(queue.clone(), &7).expect("a message");
+    let done = instance.settle(&first.receipt, Disposition::Done { emit: vec![child] }).await;
+    assert_eq!(done, Settled::Accepted);
+    wire.cut_after_commit.store(true, Ordering::SeqCst);
+    let settled = instance.settle(&claimed.receipt, Disposition::Done { emit: vec![] }).await;
+    assert_eq!(settled, Settled::Accepted);
+    assert!(!wire.cut_after_commit.load(Ordering::SeqCst), "no commit was cut");
+}
+
+/// The commit took effect, its answer was lost, and what asks about it is killed again and again: that passes, but it does
+/// not say that nothing was written.
+async fn is_unknown(venue: &SeaOrmVenue) {
+    let scene = Cut::on(venue).await;
+    for disposition in [
+        Disposition::dead(Reason::new("never")),
+        Disposition::Done { emit: vec![NewMessage::json(Stage::fresh_queue(), &7).expect("a message")] },
+    ] {
+        send(&scene.direct, scene.instance.queue()).await.expect("enqueue");
+        let claimed = scene.instance.take_one().await;
+        let settled = scene.settle_unanswered(&claimed, disposition).await;
+        assert_eq!(settled, Err(StoreErrorKind::Unavailable));
+    }
+}
+
+/// The same for what is put off where it is, which is settled once more when the store is back.
+async fn counts_once(venue: &SeaOrmVenue) {
+    let scene = Cut::on(venue).await;
+    let sent = ["account-7", "account-8"].map(|key| order::message(scene.instance.queue(), key));
+    scene.direct.enqueue_now(&sent).await.expect("enqueue");
+    // The second one keeps the shard in our hands.
+    let claimed = scene.instance.take(2).await;
+    let retry = Disposition::Retry { after: Duration::from_secs(60), reason: Reason::new("not now") };
+    let settled = scene.settle_unanswered(&claimed[0], retry.clone()).await;
+    assert_eq!(settled, Err(StoreErrorKind::Unavailable));
+    assert_eq!(scene.instance.settle(&claimed[0].receipt, retry).await, Settled::Superseded);
+    let attempts = "SELECT CAST(SUM(attempts) AS SIGNED) FROM claimstream_queue";
+    let attempts = Statement::from_string(DbBackend::MySql, attempts);
+    let row = scene.direct.connection().query_one_raw(attempts).await.expect("an answer").expect("a row");
+    assert_eq!(row.try_get_by_index::<i64>(0).expect("a number"), 1);
+}
+
+/// An instance at a wire that can be cut, and the same database beside it.
+struct Cut {
+    wire: Wire,
+    instance: Instance,
+    direct: SeaOrmOutbox,
+}
+
+impl Cut {
+    async fn on(venue: &SeaOrmVenue) -> Self {
+        let url = venue.fresh_database().await.expect("a database");
+        let shards = ShardCount::new(1).expect("a shard");
+        let options = OpenOptions { shards, ..venue.options() };
+        let direct = SeaOrmOutbox::open(&url, options.clone()).await.expect("open");
+        let wire = Wire::to(&url).await.expect("a port");
+        let outbox = SeaOrmOutbox::open(&wire.url, options).await.expect("open");
+        let instance = Instance::new(7, Ports::of(outbox), Stage::fresh_queue(), 5);
+        Self { wire, instance, direct }
+    }
+
+    /// Settles while the answer to the commit is lost and every question is killed.
+    async fn settle_unanswered(
+        &self,
+        claimed: &Claimed,
+        disposition: Disposition,
+    ) -> Result<Vec<Settled>, StoreErrorKind> {
+        self.wire.cut_and_refuse(1317, "Query execution was interrupted");
+        let settlement = Settlement { receipt: claimed.receipt.clone(), disposition };
+        let settled = self.instance.ports.settlements.settle(&[settlement]).await;
+        assert!(!self.wire.cut_after_commit.load(Ordering::SeqCst), "no commit was cut");
+        self.wire.refuse_no_more();
+        settled.map_err(|error| error.kind())
+    }
+}

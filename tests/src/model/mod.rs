@@ -1,0 +1,81 @@
+//! The model test: random operations, played on two stores at a time, must look the same from outside.
+
+mod operation;
+mod owned;
+mod sabotage;
+
+use std::sync::Arc;
+
+use proptest::{
+    collection::vec,
+    test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner},
+};
+
+use crate::{
+    Suite,
+    backend::{MemoryVenue, Venue},
+    suite::RUNTIME,
+};
+use operation::{Observation, Operation, play};
+use sabotage::{Sabotage, Sabotaged};
+
+/// Adds the model test with the reference model on one side and this venue on the other. Where shards are owned, which of the
+/// due messages come depends on who asks, and a reference of its own follows the store.
+pub fn add_to(suite: &mut Suite, venue: Arc<dyn Venue>) {
+    if venue.owns_shards() {
+        return owned::add_to(suite, venue);
+    }
+    let (store, strategy) = (venue.name(), venue.strategy());
+    let name = format!("{store}::{strategy}::model::a1_1_behaves_like_the_reference");
+    suite.add_trial(&name, move || {
+        if let Err(difference) = compare(Arc::new(MemoryVenue), venue) {
+            panic!("{difference}");
+        }
+    });
+}
+
+/// Adds the proof that the model test notices stores that behave otherwise.
+pub fn add_proof_to(suite: &mut Suite) {
+    for sabotage in Sabotage::ALL {
+        let name = format!("model::notices_a_store_that_{}", sabotage.name());
+        suite.add_trial(&name, move || {
+            let sabotaged = Arc::new(Sabotaged::new(MemoryVenue, sabotage));
+            assert!(compare(Arc::new(MemoryVenue), sabotaged).is_err(), "it was not noticed");
+        });
+    }
+    owned::add_proof_to(suite);
+}
+
+/// Plays random operations on two venues; the shortest sequence that was found to differ is the error.
+///
+/// The same sequences are drawn each time; `PROPTEST_CASES` says how many.
+pub fn compare(left: Arc<dyn Venue>, right: Arc<dyn Venue>) -> Result<(), String> {
+    let given = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
+    let cases = given.unwrap_or(64);
+    let config = Config { cases, failure_persistence: None, max_shrink_iters: 10_000, ..Config::default() };
+    let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
+    let operations = vec(Operation::any(), 1..40);
+    let run = runner.run(&operations, |operations| {
+        let (one, other) = RUNTIME.block_on(both(&*left, &*right, &operations));
+        let Some(n) = (0..one.len()).find(|n| one[*n] != other[*n]) else { return Ok(()) };
+        Err(TestCaseError::fail(format!(
+            "{} was answered differently:\n{}: {:?}\n{}: {:?}",
+            operations.get(n).map_or("the last look".to_owned(), |operation| format!("{operation:?}")),
+            left.name(),
+            one[n],
+            right.name(),
+            other[n],
+        )))
+    });
+    run.map_err(|e| e.to_string())
+}
+
+async fn both(
+    left: &dyn Venue,
+    right: &dyn Venue,
+    operations: &[Operation],
+) -> (Vec<Observation>, Vec<Observation>) {
+    let (left, right) = (left.swept_stage().await, right.swept_stage().await);
+    let (left, right) = (left.expect("a stage"), right.expect("a stage"));
+    futures::future::join(play(&left, operations), play(&right, operations)).await
+}

@@ -1,0 +1,88 @@
+//! What users do wrong most often, and what they read then: the kind, the setting that would help, and the cause once.
+
+use std::{error::Error, iter, time::Duration};
+
+use claimstream_ports::{NotificationReports, StoreError, StoreErrorKind};
+use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
+use uuid::Uuid;
+
+use crate::{Server, Suite, backend::SeaOrmVenue};
+
+/// Adds it for every server that is here.
+pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
+    for server in Server::ALL {
+        let Some(url) = server.url(&environment) else { continue };
+        let name = |what: &str| format!("{}::error_kinds::{what}", server.name);
+        let (mistaken, closed, busy) = (url.clone(), url.clone(), url);
+        suite.add_async_trial(&name("a_mistake_in_the_url_is_told_with_what_would_help"), async move {
+            mistakes(&mistaken, server.name).await;
+        });
+        suite.add_async_trial(&name("a_refused_connection_is_told_as_one"), async move {
+            refused_connection(&closed).await;
+        });
+        suite.add_async_trial(&name("a_pool_in_use_is_told_as_one"), async move {
+            pool_in_use(&SeaOrmVenue::server(server.name, &busy, "preemptive_update")).await;
+        });
+    }
+}
+
+async fn mistakes(url: &str, name: &str) {
+    let (address, parameters) = url.split_once('?').unwrap_or((url, "ssl-mode=disabled"));
+    let (server, _) = address.rsplit_once('/').expect("a database");
+    let (_, place) = server.split_once('@').expect("a user");
+    // In the clear MySQL does not even look at a password.
+    let told = match name.starts_with("mysql") {
+        true => ["over TLS only", "ssl-mode=required"],
+        false => ["1045", "user and the password"],
+    };
+    let wrong = [
+        (format!("mysql://root:secret@{place}/claimstream?{parameters}"), told),
+        (format!("{server}/claimstream_nowhere?{parameters}"), ["1049", "name another one"]),
+        (format!("{server}?{parameters}"), ["names no database", "write it like mysql://"]),
+        ("postgres://me:secret@host/db".to_owned(), ["postgres", "mysql://"]),
+        ("mysql://me:secret@host:port/db".to_owned(), ["cannot be read", "mysql://"]),
+    ];
+    for (url, words) in wrong {
+        let error = SeaOrmOutbox::open(&url, OpenOptions::default()).await.expect_err(words[0]);
+        assert_eq!(error.kind(), StoreErrorKind::Misconfigured, "{error}");
+        for word in words {
+            assert_eq!(printed(&error).matches(word).count(), 1, "{word:?} in {:?}", printed(&error));
+        }
+        assert!(!printed(&error).contains("secret"), "{error}");
+    }
+}
+
+/// Nobody listens.
+async fn refused_connection(url: &str) {
+    let (_, place) = url.split_once('@').expect("a user");
+    let (place, _) = place.split_once('/').expect("a database");
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let closed = listener.local_addr().expect("an address").to_string();
+    drop(listener);
+    let options = OpenOptions { acquire_timeout: Duration::from_millis(300), ..OpenOptions::default() };
+    let error = SeaOrmOutbox::open(&url.replace(place, &closed), options).await.expect_err("a refusal");
+    assert_eq!(error.kind(), StoreErrorKind::Unavailable, "{error}");
+    let text = printed(&error).to_lowercase();
+    assert!(text.contains(&closed) && text.contains("refused") && !text.contains("pool"), "{text}");
+}
+
+/// All connections are in somebody's transactions.
+async fn pool_in_use(venue: &SeaOrmVenue) {
+    let url = venue.fresh_database().await.expect("a database");
+    let options =
+        OpenOptions { max_connections: 2, acquire_timeout: Duration::from_millis(300), ..venue.options() };
+    let outbox = SeaOrmOutbox::open(&url, options).await.expect("open");
+    let taken = [outbox.begin().await.expect("begin"), outbox.begin().await.expect("begin")];
+    let error = outbox.progress(Uuid::nil()).await.expect_err("no connection");
+    assert_eq!(error.kind(), StoreErrorKind::Transient, "{error}");
+    assert!(error.to_string().contains("raise max_connections"), "{error}");
+    for transaction in taken {
+        transaction.rollback().await.expect("roll back");
+    }
+}
+
+/// An error and its causes, as programs print them.
+fn printed(error: &StoreError) -> String {
+    let chain = iter::successors(Some(error as &dyn Error), |&error| error.source());
+    chain.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}

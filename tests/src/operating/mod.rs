@@ -1,0 +1,6 @@
+//! What operators meet: openings, rights, errors with the way out, and the view of the outbox.
+
+pub mod error_kinds;
+pub mod openings;
+pub mod outbox_view;
+pub mod rights;

@@ -1,0 +1,201 @@
+//! Settlements under shard leases that are on their way at one time and share transactions.
+
+use claimstream::Compose;
+use claimstream_domain::{
+    Claimed, Disposition, NewMessage, OrderingKey,
+    Settled::{self, Accepted, Superseded},
+    Settlement,
+};
+use claimstream_sea_orm::{Dialect, SeaOrmOutbox};
+use futures::future::join_all;
+use sea_orm::{ConnectionTrait, Statement};
+
+use crate::{Instance, Ports, Server, Stage, Suite, backend::SeaOrmVenue};
+
+/// Adds the shared writes on SQLite and on every server that is here.
+pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
+    let mut places: Vec<(&'static str, Option<String>)> = vec![("sqlite", None)];
+    places.extend(
+        Server::ALL
+            .map(|server| (server.name, server.url(&environment)))
+            .into_iter()
+            .filter(|one| one.1.is_some()),
+    );
+    for (store, url) in places {
+        let name = |what: &str| format!("{store}::shard_lease::shared_writes::{what}");
+        let venue = || {
+            let url = url.clone();
+            move || match &url {
+                None => SeaOrmVenue::sqlite("shard_lease"),
+                Some(url) => SeaOrmVenue::server(store, url, "shard_lease"),
+            }
+        };
+        let (few, gone, refused, elsewhere) = (venue(), venue(), venue(), venue());
+        suite.add_async_trial(&name("settlements_of_a_shard_at_one_time_are_few_transactions"), async move {
+            are_few_transactions(few()).await;
+        });
+        suite.add_async_trial(&name("a_message_that_is_gone_costs_nobody_another_one"), async move {
+            costs_nobody_another_one(gone()).await;
+        });
+        suite.add_async_trial(&name("a_message_that_is_refused_costs_nobody_another_one"), async move {
+            for (number, state) in REFUSALS {
+                is_refused_alone(refused(), number, state).await;
+            }
+        });
+        suite.add_async_trial(&name("a_refusal_in_one_shard_fails_no_other_message"), async move {
+            for (number, state) in REFUSALS {
+                fails_nobody_elsewhere(elsewhere(), number, state).await;
+            }
+        });
+    }
+}
+
+/// What a trigger of somebody's refuses a message with on a server, and its SQLSTATE: a conflict, what is corrupt, and what
+/// is not available for now. SQLite has one refusal for all.
+const REFUSALS: [(u16, &str); 3] = [(1062, "23000"), (1406, "22001"), (1114, "HY000")];
+
+/// How many calls are on their way at one time.
+const CALLS: usize = 12;
+/// How many messages each of them ends.
+const EACH: usize = 5;
+
+/// Messages of one shard that one instance has claimed.
+struct Scene {
+    store: SeaOrmOutbox,
+    instance: Instance,
+    claimed: Vec<Claimed>,
+    _venue: SeaOrmVenue,
+}
+
+impl Scene {
+    async fn on(venue: SeaOrmVenue) -> Self {
+        let url = venue.fresh_database().await.expect("a database");
+        let store = venue.open(&url, None).await.expect("open");
+        Self::of(venue, store, |message, _| message.ordered_by(OrderingKey::new("account-7").expect("a key")))
+            .await
+    }
+
+    /// The same in several shards.
+    async fn in_several_shards(venue: SeaOrmVenue) -> Self {
+        let url = venue.fresh_database().await.expect("a database");
+        let store = venue.open(&url, None).await.expect("open");
+        let key = |n| OrderingKey::new(&format!("account-{n}")).expect("a key");
+        let scene = Self::of(venue, store, |message, n| message.ordered_by(key(n))).await;
+        let first = scene.claimed[0].receipt.shard;
+        assert!(scene.claimed.iter().any(|one| one.receipt.shard != first), "one shard has all of them");
+        scene
+    }
+
+    async fn of(
+        venue: SeaOrmVenue,
+        store: SeaOrmOutbox,
+        with_key: impl Fn(NewMessage, usize) -> NewMessage,
+    ) -> Self {
+        let instance = Instance::new(1, Ports::of(store.clone()), Stage::fresh_queue(), 10);
+        // One more than is ended, so that the shard stays in our hands.
+        let sent: Vec<_> = (0..=CALLS * EACH)
+            .map(|n| with_key(NewMessage::json(instance.queue().clone(), &n).expect("a message"), n))
+            .collect();
+        store.enqueue_now(&sent).await.expect("enqueue");
+        let claimed = instance.take(sent.len()).await;
+        assert_eq!(claimed.len(), sent.len());
+        Self { store, instance, claimed, _venue: venue }
+    }
+
+    /// Ends all but the last in calls at one time; the answers in the order of the claims.
+    async fn settle(&self) -> Vec<Settled> {
+        let batches = self.claimed[..CALLS * EACH].chunks(EACH).map(|batch| async move {
+            self.instance.settle_all(&batch.iter().map(done).collect::<Vec<_>>()).await
+        });
+        join_all(batches).await.concat()
+    }
+
+    /// Sees to it that one message cannot be ended.
+    async fn refuse(&self, n: usize, number: u16, state: &str) {
+        let stuck = self.claimed[n].message.id.uuid().simple();
+        let trigger = match self.store.dialect() {
+            Dialect::MySql => format!(
+                "CREATE TRIGGER stuck BEFORE DELETE ON claimstream_queue FOR EACH ROW \
+                 IF OLD.id = X'{stuck}' THEN \
+                 SIGNAL SQLSTATE '{state}' SET MYSQL_ERRNO = {number}, MESSAGE_TEXT = 'no'; END IF"
+            ),
+            Dialect::Sqlite => format!(
+                "CREATE TRIGGER stuck BEFORE DELETE ON claimstream_queue WHEN OLD.id = X'{stuck}' \
+                 BEGIN SELECT RAISE(ABORT, 'no'); END"
+            ),
+        };
+        self.run(&trigger).await;
+    }
+
+    async fn run(&self, sql: &str) {
+        self.store.connection().execute_unprepared(sql).await.expect(sql);
+    }
+
+    async fn count(&self, sql: &str) -> i64 {
+        let db = self.store.connection();
+        let row = db.query_one_raw(Statement::from_string(db.get_database_backend(), sql)).await;
+        row.expect("an answer").expect("a row").try_get_by_index(0).expect("a number")
+    }
+}
+
+/// A trigger notes each write of the lease row, which every transaction begins with.
+async fn are_few_transactions(venue: SeaOrmVenue) {
+    let scene = Scene::on(venue).await;
+    scene.run("CREATE TABLE written (token BIGINT)").await;
+    scene
+        .run(
+            "CREATE TRIGGER noted AFTER UPDATE ON claimstream_lease FOR EACH ROW \
+             BEGIN INSERT INTO written VALUES (NEW.token); END",
+        )
+        .await;
+    assert_eq!(scene.settle().await, [Accepted; CALLS * EACH]);
+    let written = scene.count("SELECT COUNT(*) FROM written").await;
+    assert!((1..=CALLS as i64 / 2).contains(&written), "{written} transactions for {CALLS} calls");
+    assert_eq!(scene.instance.status().await.map_or(0, |status| status.depth), 1);
+}
+
+/// Somebody has taken an entry away behind our back, so that a shared transaction finds one too few.
+async fn costs_nobody_another_one(venue: SeaOrmVenue) {
+    let scene = Scene::on(venue).await;
+    let gone = CALLS * EACH - 2;
+    let db = scene.store.connection();
+    let id: sea_orm::Value = scene.claimed[gone].message.id.uuid().as_bytes().to_vec().into();
+    let removal = "DELETE FROM claimstream_queue WHERE id = ?";
+    let removal = Statement::from_sql_and_values(db.get_database_backend(), removal, [id]);
+    assert_eq!(db.execute_raw(removal).await.expect("a removal").rows_affected(), 1);
+    let mut expected = [Accepted; CALLS * EACH];
+    expected[gone] = Superseded;
+    assert_eq!(scene.settle().await, expected);
+    assert_eq!(scene.instance.status().await.map_or(0, |status| status.depth), 1);
+}
+
+/// The database refuses to end one message, for good. Of many that are ended at one time, each in a call of its own, that
+/// call alone meets it.
+async fn is_refused_alone(venue: SeaOrmVenue, number: u16, state: &str) {
+    let scene = Scene::on(venue).await;
+    let stuck = CALLS * EACH - 2;
+    scene.refuse(stuck, number, state).await;
+    let calls = scene.claimed[..CALLS * EACH].iter().map(|one| async {
+        scene.instance.ports.settlements.settle(&[done(one)]).await.map_err(|error| error.to_string())
+    });
+    let answers = join_all(calls).await;
+    let failed: Vec<_> = (0..answers.len()).filter(|n| answers[*n] != Ok(vec![Accepted])).collect();
+    assert_eq!(failed, [stuck], "{number}: {:?}", answers[failed[0]]);
+    assert_eq!(scene.instance.status().await.map_or(0, |status| status.depth), 2);
+}
+
+/// The same in one call over several shards.
+async fn fails_nobody_elsewhere(venue: SeaOrmVenue, number: u16, state: &str) {
+    let scene = Scene::in_several_shards(venue).await;
+    let stuck = 3;
+    scene.refuse(stuck, number, state).await;
+    let all: Vec<_> = scene.claimed[..CALLS * EACH].iter().map(done).collect();
+    let answers = scene.instance.ports.settlements.settle(&all).await;
+    let mut expected = [Accepted; CALLS * EACH];
+    expected[stuck] = Settled::Unknown;
+    assert_eq!(answers.map_err(|error| error.to_string()), Ok(expected.to_vec()), "{number}");
+}
+
+fn done(one: &Claimed) -> Settlement {
+    Settlement { receipt: one.receipt.clone(), disposition: Disposition::Done { emit: vec![] } }
+}

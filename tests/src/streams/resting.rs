@@ -1,0 +1,56 @@
+//! A stream that stops while its store gives back what it had leased ahead.
+
+use std::time::Duration;
+
+use claimstream::Compose;
+use claimstream_domain::{Disposition, NewMessage, OrderingKey, Settled::Accepted, Settlement};
+use sea_orm::{ConnectionTrait, DbBackend, Statement, TransactionTrait};
+use tokio::time::timeout;
+
+use crate::{Instance, Ports, Server, Stage, Suite, backend::SeaOrmVenue, claims::locks::somebody_waits};
+
+/// Adds the trial on every server that is here.
+pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
+    for server in Server::ALL {
+        let Some(url) = server.url(&environment) else { continue };
+        let name =
+            format!("{}::shard_lease::resting::who_rests_waits_for_what_is_on_its_way_back", server.name);
+        suite.add_async_trial(&name, async move {
+            waits_for_what_is_on_its_way_back(&SeaOrmVenue::server(server.name, &url, "shard_lease")).await;
+        });
+    }
+}
+
+/// As many as make a claim worth reading ahead for.
+const BATCH: u32 = 60;
+
+/// The process may end when the rest has come: what is still on its way then keeps its shard for a lease.
+async fn waits_for_what_is_on_its_way_back(venue: &SeaOrmVenue) {
+    let url = venue.fresh_database().await.expect("a database");
+    let store = venue.open(&url, None).await.expect("open");
+    let instance = Instance::new(1, Ports::of(store.clone()), Stage::fresh_queue(), 10);
+    let key = OrderingKey::new("account-7").expect("a key");
+    let message = |n| NewMessage::json(instance.queue().clone(), &n).expect("a message");
+    let sent: Vec<_> = (0..300).map(|n| message(n).ordered_by(key.clone())).collect();
+    store.enqueue_now(&sent).await.expect("enqueue");
+    for _ in 0..2 {
+        let claimed = instance.claim(BATCH).await;
+        let done = Disposition::Done { emit: vec![] };
+        let done = |receipt| Settlement { receipt, disposition: done.clone() };
+        let done: Vec<_> = claimed.into_iter().map(|claimed| done(claimed.receipt)).collect();
+        assert!(instance.settle_all(&done).await.iter().all(|settled| *settled == Accepted));
+    }
+    let leased = async || instance.status().await.map_or(0, |status| status.leased);
+    assert!(leased().await >= u64::from(BATCH), "nothing is leased ahead");
+
+    let other = store.connection().begin().await.expect("begin");
+    let lock = Statement::from_string(DbBackend::MySql, "SELECT fence FROM claimstream_lease FOR UPDATE");
+    other.query_all_raw(lock).await.expect("the lease");
+    somebody_waits(&store).await;
+    let mut rest = instance.ports.claiming.rest(instance.queue());
+    let early = timeout(Duration::from_millis(100), &mut rest).await;
+    assert!(early.is_err(), "it did not wait");
+    other.commit().await.expect("commit");
+    rest.await.expect("rest");
+    assert_eq!(leased().await, 0);
+}

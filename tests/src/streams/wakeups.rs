@@ -1,0 +1,100 @@
+//! Wakeups from other processes, over a Redis.
+
+use std::time::{Duration, Instant};
+
+use claimstream_domain::QueueName;
+use claimstream_ports::{StoreErrorKind, Wakeup};
+use claimstream_redis::{RedisPlace, RedisWakeup};
+use tokio::{sync::mpsc, time::timeout};
+
+use crate::{PrivateRedis, Stage, Suite, backend::RedisVenue};
+
+/// Adds the wakeups on the Redis at this URL, and on one of their own that is restarted.
+pub fn add_to(suite: &mut Suite, url: &str) {
+    let places = [(); 2].map(|()| RedisVenue::fresh_place(url).0);
+    let [heard, timed] = places;
+    suite.add_async_trial("redis::wakeups::a_wakeup_is_heard_on_its_queue_and_nowhere_else", async move {
+        is_heard_on_its_queue(heard).await;
+    });
+    suite.add_async_trial("redis::wakeups::how_long_a_wakeup_takes", async move {
+        println!("redis::wakeups: published to heard, p50 and p99: {}", takes(timed).await);
+    });
+    suite.add_async_trial("redis::wakeups::a_relay_hears_again_when_redis_is_back", async move {
+        is_heard_after_a_restart().await;
+    });
+}
+
+/// No wakeup takes that long, however busy the machine is.
+const LATE: Duration = Duration::from_secs(20);
+
+/// Whoever waits, in a task; each wait that ends is told.
+fn waits(place: &RedisPlace, queue: &QueueName) -> mpsc::UnboundedReceiver<Instant> {
+    let (ended, told) = mpsc::unbounded_channel();
+    let (wakeup, queue) = (RedisWakeup::new(place.clone()), queue.clone());
+    tokio::spawn(async move {
+        loop {
+            wakeup.wait(&queue).await;
+            if ended.send(Instant::now()).is_err() {
+                return;
+            }
+        }
+    });
+    told
+}
+
+/// Waits until the listener is connected, which it says by a wakeup.
+async fn connected(told: &mut mpsc::UnboundedReceiver<Instant>) {
+    timeout(LATE, told.recv()).await.expect("the listener has not connected").expect("the waiter has ended");
+}
+
+async fn is_heard_on_its_queue(place: RedisPlace) {
+    let (queue, other) = (Stage::fresh_queue(), Stage::fresh_queue());
+    let (mut told, mut told_other) = (waits(&place, &queue), waits(&place, &other));
+    connected(&mut told).await;
+    connected(&mut told_other).await;
+    let waker = RedisWakeup::new(place);
+    waker.wake(&queue).await.expect("wake");
+    timeout(LATE, told.recv()).await.expect("nobody heard").expect("the waiter has ended");
+    // What is published comes in order: had the other heard the first, this would be its second.
+    waker.wake(&other).await.expect("wake");
+    timeout(LATE, told_other.recv()).await.expect("nobody heard").expect("the waiter has ended");
+    assert!(told_other.try_recv().is_err() && told.try_recv().is_err());
+}
+
+async fn takes(place: RedisPlace) -> String {
+    let queue = Stage::fresh_queue();
+    let mut told = waits(&place, &queue);
+    connected(&mut told).await;
+    let waker = RedisWakeup::new(place);
+    let mut times = Vec::new();
+    for _ in 0..500 {
+        let begun = Instant::now();
+        waker.wake(&queue).await.expect("wake");
+        let heard = timeout(LATE, told.recv()).await.expect("nobody heard").expect("the waiter has ended");
+        times.push(heard.saturating_duration_since(begun));
+    }
+    times.sort_unstable();
+    format!("{:?} and {:?}", times[times.len() / 2], times[times.len() * 99 / 100])
+}
+
+async fn is_heard_after_a_restart() {
+    let redis = PrivateRedis::start();
+    let place: RedisPlace = redis.url().parse().expect("a place");
+    let queue = Stage::fresh_queue();
+    let mut told = waits(&place, &queue);
+    connected(&mut told).await;
+    redis.kill();
+    let waker = RedisWakeup::new(place);
+    let error = waker.wake(&queue).await.expect_err("nobody is there");
+    assert_eq!(error.kind(), StoreErrorKind::Unavailable);
+    assert!(told.try_recv().is_err(), "woken by nobody");
+    redis.start_again();
+    connected(&mut told).await;
+    let woken = async {
+        while waker.wake(&queue).await.is_err() {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    timeout(LATE, woken).await.expect("Redis is back and cannot be reached");
+    timeout(LATE, told.recv()).await.expect("nobody heard").expect("the waiter has ended");
+}

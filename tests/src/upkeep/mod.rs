@@ -1,0 +1,174 @@
+//! What a sweep takes away, what it must leave, and when it waits.
+
+mod bodies;
+mod consideration;
+mod ids;
+mod locks;
+mod retention;
+mod steps;
+
+use std::{sync::Arc, time::Duration};
+
+use claimstream::Compose;
+use claimstream_domain::{MessageId, NewMessage, Payload, QueueName, Retention};
+use claimstream_sea_orm::{FrozenClock, OpenOptions, SeaOrmOutbox};
+use sea_orm::{ConnectionTrait, DbBackend, Statement};
+use uuid::Uuid;
+
+use crate::{Instance, Ports, Server, Stage, Suite, backend::SeaOrmVenue};
+
+/// Adds the sweep on SQLite and on every server that is here.
+pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
+    let sqlite = Place::of("sqlite", SeaOrmVenue::sqlite);
+    add_everywhere(suite, &sqlite);
+    for server in Server::ALL {
+        let Some(url) = server.url(&environment) else { continue };
+        let place = Place::of(server.name, move |strategy| SeaOrmVenue::server(server.name, &url, strategy));
+        add_everywhere(suite, &place);
+        consideration::add_to(suite, &place);
+    }
+}
+
+fn add_everywhere(suite: &mut Suite, place: &Place) {
+    bodies::add_to(suite, place);
+    ids::add_to(suite, place);
+    retention::add_to(suite, place);
+    locks::add_to(suite, place);
+    steps::add_to(suite, place);
+    consideration::add_lag_to(suite, place);
+}
+
+/// Where trials are played: a store, opened with any strategy.
+#[derive(Clone)]
+struct Place {
+    name: &'static str,
+    venue: Arc<dyn Fn(&'static str) -> SeaOrmVenue + Send + Sync>,
+}
+
+impl Place {
+    fn of(name: &'static str, venue: impl Fn(&'static str) -> SeaOrmVenue + Send + Sync + 'static) -> Self {
+        Self { name, venue: Arc::new(venue) }
+    }
+
+    /// Adds a trial, named after what it shows, on a database of its own.
+    fn add<F: Future<Output = ()> + Send>(
+        &self,
+        suite: &mut Suite,
+        strategy: &'static str,
+        retention: Retention,
+        what: &str,
+        play: impl FnOnce(Scene) -> F + Send + 'static,
+    ) {
+        let venue = Arc::clone(&self.venue);
+        suite.add_async_trial(&format!("{}::upkeep::{what}", self.name), async move {
+            let venue = venue(strategy);
+            play(Scene::of(&venue, OpenOptions { retention, ..venue.options() }).await).await;
+        });
+    }
+}
+
+impl Place {
+    /// The same on two databases, each with a clock of its own.
+    fn add_pair<F: Future<Output = ()> + Send>(
+        &self,
+        suite: &mut Suite,
+        strategy: &'static str,
+        retention: Retention,
+        what: &str,
+        play: impl FnOnce(Scene, Scene) -> F + Send + 'static,
+    ) {
+        let venue = Arc::clone(&self.venue);
+        suite.add_async_trial(&format!("{}::upkeep::{what}", self.name), async move {
+            let venue = venue(strategy);
+            let options = OpenOptions { retention, ..venue.options() };
+            let (one, other) = (Scene::of(&venue, options.clone()).await, Scene::of(&venue, options).await);
+            play(one, other).await;
+        });
+    }
+}
+
+/// An outbox whose clock stands still, with an instance that works on it.
+struct Scene {
+    outbox: SeaOrmOutbox,
+    clock: FrozenClock,
+    instance: Instance,
+    url: String,
+    options: OpenOptions,
+}
+
+impl Scene {
+    const MOMENT: Duration = Duration::from_millis(1);
+
+    async fn of(venue: &SeaOrmVenue, options: OpenOptions) -> Self {
+        let url = venue.fresh_database().await.expect("a database");
+        let clock = FrozenClock::at(Stage::start().as_micros());
+        Self::at(url, clock, options, Stage::fresh_queue()).await
+    }
+
+    async fn at(url: String, clock: FrozenClock, options: OpenOptions, queue: QueueName) -> Self {
+        let options = OpenOptions { frozen_clock: Some(clock.clone()), ..options };
+        let outbox = SeaOrmOutbox::open(&url, options.clone()).await.expect("open");
+        let instance = Instance::new(7, Ports::of(outbox.clone()), queue, 10);
+        Self { outbox, clock, instance, url, options }
+    }
+
+    /// The same database, opened once more, by settings of its own.
+    async fn again(&self, change: impl FnOnce(&mut OpenOptions)) -> Self {
+        self.at_url(self.url.clone(), change).await
+    }
+
+    /// The same by a URL of its own.
+    async fn at_url(&self, url: String, change: impl FnOnce(&mut OpenOptions)) -> Self {
+        let mut options = self.options.clone();
+        change(&mut options);
+        Self::at(url, self.clock.clone(), options, self.instance.queue().clone()).await
+    }
+
+    fn message(&self) -> NewMessage {
+        NewMessage::json(self.instance.queue().clone(), &7).expect("a message")
+    }
+
+    fn of_id(&self, id: Uuid) -> NewMessage {
+        NewMessage::new(MessageId::new(id), self.instance.queue().clone(), Payload::json("{}"))
+    }
+
+    async fn enqueue(&self, messages: &[NewMessage]) {
+        self.outbox.enqueue_now(messages).await.expect("enqueue");
+    }
+
+    /// Takes everything that is due and acks it.
+    async fn finish_all(&self) {
+        for claimed in self.instance.take_all().await {
+            self.instance.ack(&claimed).await;
+        }
+    }
+
+    /// How many bodies a sweep takes.
+    async fn sweep(&self) -> u64 {
+        self.outbox.sweep().await.expect("sweep").bodies
+    }
+
+    /// How many bodies there are.
+    async fn bodies(&self) -> i64 {
+        let db = self.outbox.connection();
+        let count = "SELECT COUNT(*) FROM claimstream_message";
+        let row = db.query_one_raw(Statement::from_string(backend(db), count)).await.expect("a count");
+        row.expect("a row").try_get_by_index(0).expect("a number")
+    }
+
+    async fn execute(&self, sql: &str) {
+        self.outbox.connection().execute_unprepared(sql).await.expect("what a person may do");
+    }
+}
+
+fn backend(db: &impl ConnectionTrait) -> DbBackend {
+    db.get_database_backend()
+}
+
+fn keep() -> Retention {
+    Retention::keep(Retention::SHORTEST).expect("a retention")
+}
+
+fn hex(id: Uuid) -> String {
+    format!("x'{}'", id.simple())
+}

@@ -1,0 +1,18 @@
+//! The servers, scratch databases, statements and loads that the suite and the bench share, so that the bench builds
+//! without the suite.
+#![forbid(unsafe_code)]
+
+mod many_queues;
+mod private_database;
+mod private_redis;
+mod private_server;
+mod scratch_database;
+pub mod servers;
+pub mod statement;
+
+pub use many_queues::Load;
+pub use private_database::PrivateDatabase;
+pub use private_redis::PrivateRedis;
+pub use private_server::PrivateServer;
+pub use scratch_database::ScratchDatabase;
+pub use servers::Server;
