@@ -27,11 +27,6 @@ impl Tree {
         File { path: path.to_owned(), text }
     }
 
-    /// Whether there is a file or a folder at `path`.
-    pub(super) fn has(&self, path: &str) -> bool {
-        self.root.join(path).exists()
-    }
-
     /// The files under `folder` whose names end like this; at least `least`, or the tree is not what it should be.
     pub(super) fn files(&self, folder: &str, ending: &str, least: usize) -> Vec<File> {
         let mut files = Vec::new();
