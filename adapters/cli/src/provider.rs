@@ -23,7 +23,10 @@ pub fn providers(channels: &Channels) -> Result<Providers, ConfigError> {
         return Err(ConfigError::new(NOBODY.into()));
     }
     if !silent.is_empty() {
-        tracing::warn!(channels = silent.join(", "), "no provider; what is sent there is refused for good");
+        tracing::warn!(
+            channels = silent.join(", "),
+            "channels have no provider; messages on them are refused for good"
+        );
     }
     Ok(providers)
 }

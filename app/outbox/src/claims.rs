@@ -298,7 +298,7 @@ impl Claims {
     /// Buries a message whose attempts are used up though none has failed: it ends every process that touches it.
     fn give_up(&mut self, ticket: Ticket, claimed: Claimed) {
         let most = self.settler.setup.config.retry.max_attempts;
-        tracing::warn!(message_id = %claimed.message.id, attempt = claimed.attempt, most, "given up unheard");
+        tracing::warn!(message_id = %claimed.message.id, attempt = claimed.attempt, most, "attempts used up, handler never returned; the message is buried");
         let why = match &claimed.last_error {
             Some(last) => format!("all {most} attempts used up, the last never ended; before it: {last}"),
             None => format!("all {most} attempts used up, the last never ended"),

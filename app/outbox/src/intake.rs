@@ -88,7 +88,11 @@ async fn give_back_late(setup: Arc<Setup>, late: impl Future<Output = Result<Vec
     let (end, mut pace) = (setup.timer.now() + setup.config.lease.duration(), Pace::default());
     loop {
         let given_back = setup.settlements.settle(&returned).await;
-        tracing::warn!(count = returned.len(), given_back = given_back.is_ok(), "claimed too late");
+        tracing::warn!(
+            count = returned.len(),
+            given_back = given_back.is_ok(),
+            "the store answered a claim after its lease; giving its messages back"
+        );
         if given_back.is_ok() || setup.timer.now() >= end {
             return;
         }
@@ -235,9 +239,9 @@ impl Intake {
     fn judge(&self, claim: ClaimId, error: StoreError) -> Result<(), RelayError> {
         let (passes, source) = (error.is_retryable(), Arc::new(error));
         if passes {
-            tracing::warn!(queue = %self.queue, %claim, error = %source, "not claimed");
+            tracing::warn!(queue = %self.queue, %claim, error = %source, "the claim failed; it is tried again");
         } else {
-            tracing::error!(queue = %self.queue, %claim, error = %source, "not claimed");
+            tracing::error!(queue = %self.queue, %claim, error = %source, "the claim failed; it is tried again");
         }
         let error = RelayError::Store { operation: Operation::Claim, queue: self.queue.clone(), source };
         self.health.failed(error.clone());

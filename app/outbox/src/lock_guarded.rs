@@ -57,7 +57,7 @@ impl LockGuarded {
             }
             Err(error) => {
                 if !self.unguarded.swap(true, Ordering::Relaxed) {
-                    tracing::warn!(%queue, %error, "the lock does not answer; claims go on without it");
+                    tracing::warn!(%queue, %error, "the lock does not answer; claims continue without it");
                 }
                 Entry::Open(None)
             }

@@ -62,7 +62,7 @@ async fn renew(
         }
         Err(error) => {
             holdings.conclude_renewal(&tickets, Vec::new(), term, again);
-            tracing::warn!(count = receipts.len(), %error, "not renewed");
+            tracing::warn!(count = receipts.len(), %error, "leases were not renewed");
             Err(Arc::new(error))
         }
     }

@@ -271,7 +271,7 @@ impl Run {
 
     /// Waits no longer for a store that does not answer, or that refuses what is to be written.
     fn give_up(&mut self) {
-        tracing::warn!(queue = %self.claims.queue(), settlements = self.settlements.len(), "stopped without the store's answer");
+        tracing::warn!(queue = %self.claims.queue(), settlements = self.settlements.len(), "the pipeline ends without the store's answer to its last settlements");
         self.settlements.clear();
         self.claims.abandon();
         self.phase = Phase::Over;

@@ -53,7 +53,7 @@ impl Setup {
             match event.message(receipt, queue) {
                 Ok(message) => emit.push(message),
                 Err(error) => {
-                    tracing::error!(message_id = %receipt.message, %error, "buried without an event")
+                    tracing::error!(message_id = %receipt.message, %error, "message was buried without its event")
                 }
             }
         }

@@ -111,7 +111,7 @@ impl Writing {
             self.failed(late, &error);
             lot = in_time;
             let left = lot.earliest_deadline()?.saturating_sub(timer.now());
-            tracing::warn!(count = lot.settlements.len(), %error, "settling again");
+            tracing::warn!(count = lot.settlements.len(), %error, "settlement failed; it is tried again");
             let wait;
             (patience.pace, wait) = self.setup.wait_after_failure(patience.pace);
             timer.sleep(wait.min(left)).await;
@@ -140,14 +140,14 @@ impl Writing {
         let message_id = settlement.receipt.message;
         match &mut settlement.disposition {
             Disposition::Done { emit } if !emit.is_empty() => {
-                tracing::error!(%message_id, %error, "buried, its children were refused");
+                tracing::error!(%message_id, %error, "message was buried, because the store refused its children");
                 waiter.attempted.class = DeadLetterClass::ChildrenRefused;
                 waiter.refused = Some(Arc::clone(error));
                 settlement.disposition = Disposition::dead(Reason::new(error));
                 *settlement = self.setup.told(settlement.clone(), waiter.attempted);
             }
             Disposition::Dead { emit, .. } if !emit.is_empty() => {
-                tracing::error!(%message_id, %error, "buried without its event, which was refused");
+                tracing::error!(%message_id, %error, "message was buried without its event, because the store refused the event");
                 emit.clear();
             }
             _ => {
@@ -178,7 +178,7 @@ impl Writing {
             return;
         }
         let message_id = lot.only().map(|only| tracing::field::display(only.receipt.message));
-        tracing::error!(count = lot.settlements.len(), message_id, %error, "not settled");
+        tracing::error!(count = lot.settlements.len(), message_id, %error, "messages were not settled; they are delivered again");
         self.holdings.conclude(
             lot.pairs().map(|(settlement, waiter)| (waiter.ticket, settlement.disposition.event(), None)),
         );

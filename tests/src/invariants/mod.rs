@@ -4,6 +4,7 @@
 //! makes sure that there was something to read.
 
 mod clauses;
+mod decisions;
 mod edges;
 mod guards;
 mod kinds;
@@ -22,7 +23,7 @@ type Rule = fn(&Tree) -> Vec<String>;
 
 /// Adds the invariants.
 pub fn add_to(suite: &mut Suite) {
-    let rules: [(&str, Rule); 17] = [
+    let rules: [(&str, Rule); 18] = [
         ("dependencies_point_inwards", edges::dependencies_point_inwards),
         ("the_domain_has_no_async_clock_or_randomness", words::domain_is_pure),
         ("nothing_is_spawned_in_domain_ports_and_app", words::nothing_is_spawned),
@@ -35,6 +36,7 @@ pub fn add_to(suite: &mut Suite) {
         ("the_code_of_the_readme_is_compiled", readme::is_compiled),
         ("the_code_of_the_pages_is_compiled", readme::pages_are_compiled),
         ("the_figures_of_the_readme_are_measured", readme::figures_are_measured),
+        ("every_decision_is_listed", decisions::are_listed),
         ("every_link_of_a_document_leads_somewhere", links::lead_somewhere),
         ("the_tests_that_guards_rest_on_exist", guards::tests_exist),
         ("every_kind_of_error_says_what_to_do", kinds::have_rows),

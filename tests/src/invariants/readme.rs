@@ -8,18 +8,26 @@ pub(super) fn is_compiled(tree: &Tree) -> Vec<String> {
     missing("README.md", &shown, &compiled)
 }
 
-/// The same for the pages under docs/: each that shows Rust has a file of its own under tests/src/pages/.
+/// The same for the pages under docs/: each that shows Rust has a file of its own under tests/src/pages/, or names the
+/// example that it shows.
 pub(super) fn pages_are_compiled(tree: &Tree) -> Vec<String> {
     let mut pages = tree.files("docs", ".md", 5);
     pages.retain(|page| !lines_of_rust(&page.text).is_empty());
     assert!(pages.len() >= 5, "only {} pages show Rust", pages.len());
-    let (files, list) = (tree.files(PAGES, ".rs", 5), tree.file(&format!("{PAGES}/mod.rs")));
+    let (mut files, list) = (tree.files(PAGES, ".rs", 5), tree.file(&format!("{PAGES}/mod.rs")));
+    files.extend(tree.files(EXAMPLES, ".rs", 5));
     pages.iter().flat_map(|page| not_compiled(page, &files, &list.text)).collect()
 }
 
 const PAGES: &str = "tests/src/pages";
+const EXAMPLES: &str = "adapters/cli/examples";
 
 fn not_compiled(page: &File, files: &[File], list: &str) -> Vec<String> {
+    if let Some(example) = example_of(&page.text) {
+        let file = files.iter().find(|file| file.path == example && example.starts_with(EXAMPLES));
+        let Some(file) = file else { return vec![format!("{}: there is no example {example}", page.path)] };
+        return missing(&page.path, &lines_of_rust(&page.text), &file.text);
+    }
     let name = page.path.rsplit('/').next().unwrap_or_default().trim_end_matches(".md").replace('-', "_");
     let wanted = format!("{PAGES}/{name}.rs");
     let Some(file) = files.iter().find(|file| file.path == wanted) else {
@@ -28,6 +36,11 @@ fn not_compiled(page: &File, files: &[File], list: &str) -> Vec<String> {
     let listed = list.lines().any(|line| line == format!("mod {name};"));
     let unlisted = (!listed).then(|| format!("{wanted}: {PAGES}/mod.rs does not list it"));
     unlisted.into_iter().chain(missing(&page.path, &lines_of_rust(&page.text), &file.text)).collect()
+}
+
+/// The example that a page says it shows.
+fn example_of(page: &str) -> Option<&str> {
+    page.lines().find_map(|line| line.strip_prefix("<!-- compiled in ")?.strip_suffix(" -->"))
 }
 
 /// Every row of a table that the README shows under "How fast" stands in BENCHMARKS.md, which a program writes.
@@ -126,5 +139,15 @@ mod tests {
         assert!(not_compiled(&page, std::slice::from_ref(&file), "mod two_words;\n").is_empty());
         assert_eq!(not_compiled(&page, &[], "mod two_words;\n").len(), 1);
         assert_eq!(not_compiled(&page, &[file], "mod words;\n").len(), 1);
+    }
+
+    #[test]
+    fn finds_a_page_that_shows_no_example() {
+        let text = "<!-- compiled in adapters/cli/examples/a.rs -->\n```rust\nlet a = 1;\n```\n";
+        let page = File::new("docs/cookbook/a.md", text);
+        let example = |text| [File::new("adapters/cli/examples/a.rs", text)];
+        assert!(not_compiled(&page, &example("let a = 1;\n"), "").is_empty());
+        assert_eq!(not_compiled(&page, &example("let b = 1;\n"), "").len(), 1);
+        assert_eq!(not_compiled(&page, &[], "").len(), 1);
     }
 }

@@ -10,6 +10,8 @@ mod pipelines;
 mod reading;
 mod retention;
 mod sagas;
+mod sea_orm_and_sqlx;
+mod smol;
 mod tcc;
 mod testing;
 mod timer_events;
@@ -25,5 +27,6 @@ pub fn add_to(suite: &mut Suite) {
     suite.add_async_trial("sqlite::pages::the_code_of_the_page_of_the_inbox_runs", inbox::runs());
     suite.add_async_trial("sqlite::pages::the_code_of_the_page_of_notifications_runs", notifications::runs());
     suite.add_async_trial("sqlite::pages::the_code_of_the_page_of_sagas_runs", sagas::runs());
+    suite.add_trial("sqlite::pages::the_code_of_the_page_of_smol_runs", smol::runs);
     suite.add_async_trial("sqlite::pages::the_code_of_the_page_of_tcc_runs", tcc::runs());
 }

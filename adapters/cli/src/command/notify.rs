@@ -124,7 +124,7 @@ impl Intake {
         for _ in 1..Self::TRIES {
             match self.outbox.submit_now(&part.requests).await {
                 Err(error) if error.is_retryable() => {
-                    tracing::warn!(%error, ?wait, "the chunk is tried again");
+                    tracing::warn!(%error, ?wait, "the chunk was not handed in; it is tried again");
                     tokio::time::sleep(wait).await;
                     wait *= 2;
                 }

@@ -26,7 +26,7 @@ pub(super) async fn run(until_empty: bool, config: &Config) -> Result<ExitCode, 
     let shutdown = async {
         tokio::select! {
             () = signal => {
-                tracing::info!(drain = ?config.relay.drain, "told to stop; a second signal stops at once");
+                tracing::info!(drain = ?config.relay.drain, "relay stops after the messages in hand; a second signal stops it at once");
                 // Nobody listens only if the relay has ended meanwhile.
                 let _ = tell.send(());
             }
@@ -69,7 +69,7 @@ async fn told_again(told: oneshot::Receiver<()>) -> io::Result<ExitCode> {
         std::future::pending::<()>().await;
     }
     shutdown_signal()?.await;
-    tracing::warn!("stopped at once; what was held comes back when its leases end");
+    tracing::warn!("relay stopped at once; messages in hand are delivered again when their leases end");
     Ok(ExitCode::from(INTERRUPTED))
 }
 
@@ -96,5 +96,5 @@ fn is_busy(status: &QueueStatus) -> bool {
 }
 
 fn report(error: &StoreError) {
-    tracing::warn!(%error, "the queues cannot be looked at");
+    tracing::warn!(%error, "the relay cannot read the state of its queues");
 }

@@ -127,7 +127,9 @@ impl<'a, C: Singly> Claiming<'a, C> {
         self.introduce().await?;
         match self.take_hot().await {
             Err(error) if self.taken == 0 => return Err(error),
-            Err(error) => tracing::warn!(taken = self.taken, %error, "claim cut short"),
+            Err(error) => {
+                tracing::warn!(taken = self.taken, %error, "a claim ended early and returns the messages that it has")
+            }
             Ok(()) => {}
         }
         match self.taken {
@@ -282,7 +284,7 @@ impl<'a, C: Singly> Claiming<'a, C> {
         let args = args.with("inline", 0_i64);
         match store.asking_back(|| rows(store.relay(), CLAIM, store.sql.claim_read.bind(&args))).await {
             Ok(found) if !found.is_empty() => {
-                tracing::warn!(shard = shard.number(), count = found.len(), error = %lost, "claim read back");
+                tracing::warn!(shard = shard.number(), count = found.len(), error = %lost, "the answer to a claim was lost; its messages were read back");
                 Ok(found.len() as u32)
             }
             _ => Err(lost),
@@ -386,11 +388,13 @@ impl<'a, C: Singly> Claiming<'a, C> {
         let count = unreadable.len();
         match self.store.settle(&unreadable).await {
             Ok(_) => {
-                tracing::error!(count, "messages that cannot be read went to the dead letters");
+                tracing::error!(count, "unreadable messages were buried");
                 told(&unreadable);
             }
             // They come back when their lease ends.
-            Err(error) => tracing::error!(count, %error, "messages cannot be read"),
+            Err(error) => {
+                tracing::error!(count, %error, "unreadable messages could not be buried; they come again")
+            }
         }
     }
 
@@ -402,7 +406,7 @@ impl<'a, C: Singly> Claiming<'a, C> {
         self.on.let_go();
         if let Err(error) = self.store.settle(&too_many).await {
             // They come back when their lease ends.
-            tracing::warn!(count = too_many.len(), %error, "not given back");
+            tracing::warn!(count = too_many.len(), %error, "messages beyond the byte budget were not given back; they come again when their leases end");
         }
         too_many.iter().for_each(|one| self.store.lanes.full(&self.request.queue, one.receipt.shard));
     }

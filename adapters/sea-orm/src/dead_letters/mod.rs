@@ -150,7 +150,7 @@ impl Store {
         let args = self.args().with("id", bytes(id)).with("fresh", bytes(fresh));
         run(on, operation, self.sql.dead_rename.bind(&args)).await?;
         run(on, operation, self.sql.dead_body.bind(&self.ids_args(&[fresh]))).await?;
-        tracing::warn!(%id, %fresh, "a second message has the id of a dead letter, which goes on under another one");
+        tracing::warn!(%id, %fresh, "a second message has the id of a dead letter; the dead letter gets a new id");
         Ok(fresh)
     }
 

@@ -27,7 +27,7 @@ impl Store {
         let united = self.restarting(|| self.unite_some(queue, shard)).await?;
         if united > 0 {
             let shard = shard.number();
-            tracing::warn!(%queue, shard, united, "messages had two entries each; one of them was taken away");
+            tracing::warn!(%queue, shard, united, "messages had two queue entries each; the younger ones were deleted");
         }
         Ok(united)
     }

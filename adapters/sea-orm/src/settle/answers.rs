@@ -11,7 +11,7 @@ pub(crate) fn as_far_as_known<A: PartialEq>(
     if left == answers.len() {
         return Err(error);
     }
-    tracing::warn!(operation = error.operation(), unknown = left, of = answers.len(), %error, "answered in part");
+    tracing::warn!(operation = error.operation(), unknown = left, of = answers.len(), %error, "the store answered a call in part; the unknown entries are asked again");
     Ok(answers)
 }
 

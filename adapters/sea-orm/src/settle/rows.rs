@@ -233,7 +233,7 @@ impl Store {
             first_end = first_end.min(group.lease_end());
         }
         if self.still_runs(first_end).await.map_err(|_| unknown(lost))? {
-            tracing::warn!(count = settlements.len(), error = %lost, "settlement read back");
+            tracing::warn!(count = settlements.len(), error = %lost, "the answer to a settlement was lost; its rows were read back");
             return Ok(true);
         }
         Err(unknown(lost))

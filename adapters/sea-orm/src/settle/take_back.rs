@@ -17,7 +17,9 @@ impl Store {
             let taken = self.restarting(|| run(self.relay(), TAKE_BACK, sql.bind(&args))).await;
             match taken {
                 Ok(count) => tracing::debug!(count, "attempts are taken back"),
-                Err(error) => tracing::warn!(%error, count = group.len(), "attempts stay counted"),
+                Err(error) => {
+                    tracing::warn!(%error, count = group.len(), "attempts of messages given back late could not be taken back; they stay counted")
+                }
             }
         }
     }

@@ -85,7 +85,7 @@ impl SeaOrmOutbox {
             match round.leftovers().await {
                 Ok(Some(_)) => continue,
                 Ok(None) => {}
-                Err(error) => tracing::warn!(%error, "bodies are left to a later sweep"),
+                Err(error) => tracing::warn!(%error, "bodies were not deleted; a later sweep deletes them"),
             }
             self.store.rest(Self::BETWEEN_LEFTOVERS).await;
         }

@@ -67,7 +67,7 @@ impl Round {
         loop {
             let chunk = move |store: Arc<Store>, most| async move { store.restore_bodies(after, most).await };
             let Some((last, restored)) = self.chunk(chunk).await? else { return Ok(()) };
-            tracing::info!(restored, "dead letters had lost their bodies and have them back");
+            tracing::info!(restored, "dead letters had lost their bodies; the bodies were restored");
             after = last;
         }
     }
@@ -184,7 +184,7 @@ impl Round {
                 return Ok(());
             }
             if !std::mem::replace(&mut waits, true) {
-                tracing::info!(?strain, ?limit, "a sweep waits");
+                tracing::info!(?strain, ?limit, "the sweep waits until the database is under less strain");
             }
             self.store.rest(Self::BETWEEN_LOOKS).await;
         }

@@ -55,7 +55,7 @@ impl Store {
             Err(error) if error.is_retryable() => Err(error),
             Err(error) => {
                 self.upkeep.go_blind();
-                tracing::warn!(%error, "sweeps cannot see the history list and do not wait for it; GRANT PROCESS to let them");
+                tracing::warn!(%error, "sweeps cannot read the history list and do not wait for it; GRANT PROCESS lets them");
                 Ok(None)
             }
         }

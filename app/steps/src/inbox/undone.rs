@@ -39,7 +39,7 @@ impl Undone {
     pub(super) fn verdict_unbegun(self, claimed: &Claimed, consumer: &Consumer) -> Verdict {
         match &self.0 {
             Why::Store(error) if error.is_about_the_store() => {
-                tracing::warn!(message_id = %claimed.message.id, %consumer, %error, "given back, its effect had not begun");
+                tracing::warn!(message_id = %claimed.message.id, %consumer, %error, "message was given back uncounted, because its effect could not begin");
                 Verdict::Release
             }
             _ => self.verdict(),

@@ -17,7 +17,7 @@ pub enum SagaError {
     #[error("there is no saga {0}")]
     Unknown(SagaId),
     /// Its steps have been forgotten, as they are long after its end.
-    #[error("the steps of saga {0} have been forgotten; it is not gone on with")]
+    #[error("the steps of saga {0} have been forgotten; it cannot continue")]
     Forgotten(SagaId),
     /// Something is as it must never be; an alarm has been raised, and nothing was written.
     #[error("saga {saga} is broken and was left as it is: {reason}")]

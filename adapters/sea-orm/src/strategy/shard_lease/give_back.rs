@@ -37,7 +37,7 @@ pub(super) async fn give_back(store: Arc<Store>, receipts: Vec<Receipt>) -> Resu
     let returned: Vec<Settlement> = receipts.into_iter().map(returned).collect();
     let given_back = store.asking_back(|| settle(&store, &returned)).await;
     if let Err(error) = &given_back {
-        tracing::warn!(%error, count = returned.len(), "given back in our own books only");
+        tracing::warn!(%error, count = returned.len(), "read-ahead messages were given back in this process only; the store did not take them back");
     }
     // Nobody has them in hand: they are no attempts that were cut off, as long as this process lives.
     let mut unwritten = HashSet::new();
@@ -73,7 +73,10 @@ async fn amend(store: Weak<Store>, mut places: HashSet<Place>) {
             return;
         }
     }
-    tracing::warn!(places = places.len(), "lease rows tell of messages that nobody has in hand");
+    tracing::warn!(
+        places = places.len(),
+        "lease rows list messages that no consumer has in hand; a take-over counts an attempt for them"
+    );
 }
 
 impl Store {

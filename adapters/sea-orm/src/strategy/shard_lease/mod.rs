@@ -87,7 +87,7 @@ pub(crate) async fn claim(store: &Arc<Store>, request: ClaimRequest) -> Result<V
     let ended = ended.and(trouble.map_or(Ok(()), Err));
     for shard in with_twins {
         if let Err(error) = store.unite(&request.queue, shard).await {
-            tracing::warn!(%error, "messages have two entries each");
+            tracing::warn!(%error, "messages have two queue entries each and could not be united");
         }
     }
     if !unreadable.is_empty() {
@@ -98,7 +98,9 @@ pub(crate) async fn claim(store: &Arc<Store>, request: ClaimRequest) -> Result<V
         }
     }
     match ended {
-        Err(error) if !taken.is_empty() => tracing::warn!(%error, "claim cut short"),
+        Err(error) if !taken.is_empty() => {
+            tracing::warn!(%error, "a claim ended early and returns the messages that it has")
+        }
         ended => ended?,
     }
     Ok(taken)
