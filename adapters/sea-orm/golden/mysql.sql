@@ -1,362 +1,365 @@
--- body_read
+-- claim/body
 SELECT id, ordering_key, headers, content_type, CASE WHEN OCTET_LENGTH(payload) <= :inline THEN payload END AS payload, CAST(OCTET_LENGTH(payload) AS SIGNED) AS bytes FROM claimstream_message WHERE id IN (:ids);
 
--- claim_lock
-SELECT id, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', available_at)     AS due_at, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) AS now FROM claimstream_queue WHERE queue = :queue AND shard = :shard AND available_at <= UTC_TIMESTAMP(6) AND available_at >= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :low MICROSECOND AND NOT (claim_id <=> :claim) ORDER BY available_at, id LIMIT :limit FOR UPDATE SKIP LOCKED;
-
--- claim_mark
-UPDATE claimstream_queue SET claimed_from = available_at, available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :lease_end MICROSECOND, claim_id     = :claim, attempts     = attempts + 1 WHERE queue = :queue AND shard = :shard AND available_at BETWEEN TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :first MICROSECOND AND TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :last MICROSECOND AND id IN (:ids);
-
--- claim_read
-SELECT q.id, CAST(q.shard AS SIGNED) AS shard, CAST(q.attempts AS SIGNED) AS attempts, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', q.claimed_from)   AS claimed_from, q.last_error, m.ordering_key, m.headers, m.content_type, CASE WHEN OCTET_LENGTH(m.payload) <= :inline THEN m.payload END AS payload, CAST(OCTET_LENGTH(m.payload) AS SIGNED) AS bytes, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) AS now FROM claimstream_queue q LEFT JOIN claimstream_message m ON m.id = q.id WHERE q.queue = :queue AND q.shard IN (:shards) AND q.available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :lease_end MICROSECOND AND q.claim_id = :claim;
-
--- claim_take
-UPDATE claimstream_queue SET claimed_from = available_at, available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :lease_end MICROSECOND, claim_id     = :claim, attempts     = attempts + 1 WHERE queue = :queue AND shard = :shard AND available_at <= UTC_TIMESTAMP(6) AND available_at >= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :low MICROSECOND AND NOT (claim_id <=> :claim) ORDER BY available_at, id LIMIT :limit;
-
--- commit_proof
-SELECT ~0 + (0 /*M!100500 OR @@in_transaction = 0 */); SAVEPOINT claimstream; RELEASE SAVEPOINT claimstream; COMMIT;
-
--- dead_bare
-SELECT d.id FROM claimstream_dead d LEFT JOIN claimstream_message m ON m.id = d.id WHERE d.id > :after AND m.id IS NULL ORDER BY d.id LIMIT :limit;
-
--- dead_body
-INSERT INTO claimstream_message (id, queue, shard, ordering_key, headers, content_type, payload, created_at) SELECT d.id, d.queue, d.shard, d.ordering_key, d.headers, d.content_type, d.payload, d.created_at FROM claimstream_dead d WHERE d.id IN (:ids) ON DUPLICATE KEY UPDATE queue = claimstream_message.queue;
-
--- dead_delete
-DELETE FROM claimstream_dead WHERE id IN (:ids);
-
--- dead_known
-SELECT id FROM claimstream_dead WHERE id IN (:ids);
-
--- dead_list
-SELECT id, queue, shard, ordering_key, headers, content_type, payload, attempts, reason, TIMESTAMPDIFF(MICROSECOND, died_at, UTC_TIMESTAMP(6)) AS dead_for FROM claimstream_dead WHERE (:queue IS NULL OR queue = :queue) AND (:all_ids OR id IN (:ids)) AND died_at <= UTC_TIMESTAMP(6) - INTERVAL :dead_for MICROSECOND ORDER BY died_at DESC, id DESC LIMIT :limit;
-
--- dead_lock
-SELECT id FROM claimstream_dead WHERE id IN (:ids) AND died_at <= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND ORDER BY id FOR UPDATE;
-
--- dead_others
-SELECT d.id FROM claimstream_dead d JOIN claimstream_message m ON m.id = d.id WHERE d.id IN (:ids) AND COALESCE(m.first_at, m.created_at) <> d.created_at;
-
--- dead_page
-SELECT id FROM claimstream_dead WHERE id > :after AND (:queue IS NULL OR queue = :queue) AND (:all_ids OR id IN (:ids)) AND died_at <= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND ORDER BY id LIMIT :limit;
-
--- dead_rename
-UPDATE claimstream_dead SET id = :fresh WHERE id = :id;
-
--- doctor_columns
-SELECT TABLE_NAME AS table_name, COLUMN_NAME AS column_name, COLUMN_TYPE AS column_type FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME LIKE 'claimstream\_%';
-
--- doctor_ids
-SELECT (SELECT COUNT(*) FROM claimstream_dead d LEFT JOIN claimstream_message m ON m.id = d.id WHERE m.id IS NULL)                                      AS bare, (SELECT COUNT(*) FROM claimstream_dead d JOIN claimstream_message m ON m.id = d.id WHERE COALESCE(m.first_at, m.created_at) <> d.created_at) AS beside, (SELECT COUNT(*) FROM (SELECT id FROM claimstream_queue GROUP BY queue, shard, id HAVING COUNT(*) > 1) t)                           AS twins;
-
--- doctor_rights
-UPDATE claimstream_shard SET shard = shard WHERE 1 = 0; INSERT INTO claimstream_queue SELECT * FROM claimstream_queue WHERE 1 = 0; UPDATE claimstream_queue SET attempts = attempts WHERE 1 = 0; DELETE FROM claimstream_queue WHERE 1 = 0; INSERT INTO claimstream_message SELECT * FROM claimstream_message WHERE 1 = 0; UPDATE claimstream_message SET queue = queue WHERE 1 = 0; DELETE FROM claimstream_message WHERE 1 = 0; INSERT INTO claimstream_dedup SELECT * FROM claimstream_dedup WHERE 1 = 0; UPDATE claimstream_dedup SET queue = queue WHERE 1 = 0; DELETE FROM claimstream_dedup WHERE 1 = 0; INSERT INTO claimstream_dead SELECT * FROM claimstream_dead WHERE 1 = 0; UPDATE claimstream_dead SET queue = queue WHERE 1 = 0; DELETE FROM claimstream_dead WHERE 1 = 0; INSERT INTO claimstream_lease SELECT * FROM claimstream_lease WHERE 1 = 0; UPDATE claimstream_lease SET queue = queue WHERE 1 = 0; DELETE FROM claimstream_lease WHERE 1 = 0; INSERT INTO claimstream_instance SELECT * FROM claimstream_instance WHERE 1 = 0; UPDATE claimstream_instance SET label = label WHERE 1 = 0; DELETE FROM claimstream_instance WHERE 1 = 0; INSERT INTO claimstream_step SELECT * FROM claimstream_step WHERE 1 = 0; UPDATE claimstream_step SET scope = scope WHERE 1 = 0; DELETE FROM claimstream_step WHERE 1 = 0; INSERT INTO claimstream_saga SELECT * FROM claimstream_saga WHERE 1 = 0; UPDATE claimstream_saga SET scope = scope WHERE 1 = 0; DELETE FROM claimstream_saga WHERE 1 = 0; INSERT INTO claimstream_lock SELECT * FROM claimstream_lock WHERE 1 = 0; UPDATE claimstream_lock SET fence = fence WHERE 1 = 0; DELETE FROM claimstream_lock WHERE 1 = 0; INSERT INTO claimstream_notification_request SELECT * FROM claimstream_notification_request WHERE 1 = 0; UPDATE claimstream_notification_request SET status = status WHERE 1 = 0; DELETE FROM claimstream_notification_request WHERE 1 = 0; INSERT INTO claimstream_notification_message SELECT * FROM claimstream_notification_message WHERE 1 = 0; UPDATE claimstream_notification_message SET status = status WHERE 1 = 0; DELETE FROM claimstream_notification_message WHERE 1 = 0;
-
--- doctor_server
-SHOW SESSION VARIABLES WHERE Variable_name IN ('version', 'version_comment', 'tx_isolation', 'transaction_isolation', 'sql_mode', 'time_zone', 'binlog_format', 'log_bin', 'wsrep_on', 'innodb_flush_log_at_trx_commit', 'sync_binlog', 'max_allowed_packet', 'max_connections', 'read_only', 'innodb_read_only', 'innodb_snapshot_isolation', 'autocommit', 'character_set_client');
-
--- doctor_steps
-SELECT o.scope, COUNT(DISTINCT o.run) AS runs, TIMESTAMPDIFF(DAY, MIN(o.changed_at), UTC_TIMESTAMP(6)) AS days FROM claimstream_step o WHERE o.changed_at < UTC_TIMESTAMP(6) - INTERVAL :kept MICROSECOND AND (   (o.scope = 'tcc' AND o.state = 0) OR (o.scope = 'tcc-global' AND o.state IN (0, 1, 3)) OR (o.scope LIKE 'timer:%' AND o.step = '' AND o.state = 0) OR (o.scope LIKE 'saga:%' AND o.step = '' AND o.state IN (1, 2, 3)) OR (o.scope LIKE 'saga:%' AND o.step <> '' AND o.state IN (1, 3) AND NOT EXISTS (SELECT 1 FROM claimstream_step e WHERE e.scope = o.scope AND e.run = o.run AND e.step = ''))) GROUP BY o.scope ORDER BY o.scope;
-
--- doctor_tables
-SELECT TABLE_NAME AS table_name, ENGINE AS engine FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE = 'BASE TABLE' AND TABLE_NAME LIKE 'claimstream\_%';
-
--- enqueue_dedup
-INSERT INTO claimstream_dedup (queue, dedup_key, message_id, created_at) VALUES (:queue, :dedup_key, :id, UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE message_id = message_id;
-
--- enqueue_dedup_read
-SELECT message_id FROM claimstream_dedup WHERE queue = :queue AND dedup_key IN (:keys);
-
--- enqueue_discard
-DELETE FROM claimstream_message WHERE id IN (:ids);
-
--- enqueue_known
-SELECT id FROM claimstream_message WHERE id IN (:ids);
-
--- enqueue_message
-INSERT INTO claimstream_message (id, queue, shard, ordering_key, headers, content_type, payload, created_at) VALUES (:id, :queue, :shard, :ordering_key, :headers, :content_type, :payload, UTC_TIMESTAMP(6));
-
--- enqueue_queue
-INSERT INTO claimstream_queue (queue, shard, available_at, id) VALUES (:queue, :shard, COALESCE(TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :at MICROSECOND, UTC_TIMESTAMP(6) + INTERVAL LEAST(:after, TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), TIMESTAMP'9999-12-31 23:59:59.999999')) MICROSECOND), :id);
-
--- history
-SELECT CAST(`COUNT` AS SIGNED) AS history FROM information_schema.INNODB_METRICS WHERE NAME = 'trx_rseg_history_len';
-
--- identity
-SELECT TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', applied_at) FROM claimstream_schema WHERE version = 1;
-
--- instance
+-- claim/instance
 INSERT INTO claimstream_instance (instance, label, seen_at) VALUES (:instance, :label, UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE label = :label, seen_at = UTC_TIMESTAMP(6);
 
--- lease_charge
-UPDATE claimstream_queue SET attempts     = attempts + 1, claim_id     = NULL, claimed_from = available_at WHERE queue = :queue AND shard = :shard AND available_at BETWEEN TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :first MICROSECOND AND TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :last MICROSECOND AND id IN (:ids);
+-- claim/lock
+SELECT id, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', available_at)     AS due_at, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) AS now FROM claimstream_queue WHERE queue = :queue AND shard = :shard AND available_at <= UTC_TIMESTAMP(6) AND available_at >= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :low MICROSECOND AND NOT (claim_id <=> :claim) ORDER BY available_at, id LIMIT :limit FOR UPDATE SKIP LOCKED;
 
--- lease_count
-UPDATE claimstream_queue SET attempts     = attempts + 1, claim_id     = NULL, claimed_from = NULL WHERE queue = :queue AND shard = :shard AND available_at BETWEEN TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :first MICROSECOND AND TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :last MICROSECOND AND id IN (:ids);
+-- claim/mark
+UPDATE claimstream_queue SET claimed_from = available_at, available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :lease_end MICROSECOND, claim_id     = :claim, attempts     = attempts + 1 WHERE queue = :queue AND shard = :shard AND available_at BETWEEN TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :first MICROSECOND AND TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :last MICROSECOND AND id IN (:ids);
 
--- lease_dead
-INSERT INTO claimstream_dead (id, queue, shard, ordering_key, headers, content_type, payload, created_at, attempts, reason, died_at) SELECT q.id, q.queue, q.shard, m.ordering_key, m.headers, COALESCE(m.content_type, 'application/octet-stream'), COALESCE(m.payload, ''), COALESCE(m.first_at, m.created_at, UTC_TIMESTAMP(6)), q.attempts + 1, :reason, UTC_TIMESTAMP(6) FROM claimstream_queue q LEFT JOIN claimstream_message m ON m.id = q.id WHERE q.queue = :queue AND q.shard = :shard AND q.available_at BETWEEN TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :first MICROSECOND AND TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :last MICROSECOND AND q.id IN (:ids);
-
--- lease_done
-DELETE FROM claimstream_queue WHERE queue = :queue AND shard = :shard AND available_at BETWEEN TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :first MICROSECOND AND TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :last MICROSECOND AND id IN (:ids);
-
--- lease_end
-UPDATE claimstream_lease SET holder = NULL, fence = fence + 1, in_flight = 0, flights = NULL, token = :token WHERE queue = :queue AND shard = :shard AND fence = :fence;
-
--- lease_held
-SELECT queue, CAST(shard AS SIGNED) AS shard, CAST(in_flight AS SIGNED) AS in_flight, flights FROM claimstream_lease WHERE in_flight > 0 AND held_until > UTC_TIMESTAMP(6);
-
--- lease_insert
-INSERT INTO claimstream_lease (queue, shard, fence, held_until, in_flight, token) VALUES (:queue, :shard, 0, UTC_TIMESTAMP(6), 0, 0);
-
--- lease_lock
-SELECT 1 FROM claimstream_lease WHERE queue = :queue AND shard = :shard FOR UPDATE NOWAIT;
-
--- lease_oldest
-SELECT id, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) - TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', available_at) AS age FROM claimstream_queue WHERE queue = :queue AND shard = :shard AND available_at <= UTC_TIMESTAMP(6) AND COALESCE(parked_until <= UTC_TIMESTAMP(6), 1) ORDER BY available_at, id LIMIT :limit;
-
--- lease_over
-SELECT flights FROM claimstream_lease WHERE queue = :queue AND shard = :shard AND fence = :fence AND holder <> :holder AND held_until <= UTC_TIMESTAMP(6) FOR UPDATE NOWAIT;
-
--- lease_park
-UPDATE claimstream_queue SET attempts     = attempts + 1, claim_id     = NULL, claimed_from = NULL, parked_until = UTC_TIMESTAMP(6) + INTERVAL LEAST(:after, TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), TIMESTAMP'9999-12-31 23:59:59.999999')) MICROSECOND, last_error   = :reason WHERE queue = :queue AND shard = :shard AND available_at BETWEEN TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :first MICROSECOND AND TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :last MICROSECOND AND id IN (:ids) AND attempts <= :attempts;
-
--- lease_peek
-SELECT s.shard, CAST(l.fence AS SIGNED) AS fence, (l.holder IS NOT NULL AND l.holder <> :holder) AS elsewhere FROM claimstream_shard s LEFT JOIN claimstream_lease l ON l.queue = :queue AND l.shard = s.shard WHERE (l.holder IS NULL OR l.holder = :holder OR l.held_until <= UTC_TIMESTAMP(6)) AND (SELECT q.available_at FROM claimstream_queue q WHERE q.queue = :queue AND q.shard = s.shard ORDER BY q.queue, q.shard, q.available_at, q.id LIMIT 1) <= UTC_TIMESTAMP(6);
-
--- lease_prove
-UPDATE claimstream_lease SET in_flight = :in_flight, token     = :token WHERE queue = :queue AND shard = :shard AND fence = :fence AND holder = :holder;
-
--- lease_read
-SELECT q.id, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', q.available_at) AS due_at, CAST(q.attempts AS SIGNED) AS attempts, q.last_error, (q.claimed_from IS NOT NULL) AS suspect, COALESCE(q.parked_until > UTC_TIMESTAMP(6), 0) AS parked, m.ordering_key, m.headers, m.content_type, CASE WHEN OCTET_LENGTH(m.payload) <= :inline THEN m.payload END AS payload, CAST(l.fence AS SIGNED) AS fence, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) AS now, CAST(OCTET_LENGTH(m.payload) AS SIGNED) AS bytes, (l.holder IS NULL) AS is_free FROM claimstream_lease l JOIN claimstream_queue q ON q.queue = :queue AND q.shard = :shard LEFT JOIN claimstream_message m ON m.id = q.id WHERE l.queue = :queue AND l.shard = :shard AND (l.holder IS NULL OR l.holder = :holder) AND q.available_at <= UTC_TIMESTAMP(6) AND q.available_at >= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :low MICROSECOND ORDER BY q.available_at, q.id LIMIT :limit;
-
--- lease_read_on
-SELECT q.id, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', q.available_at) AS due_at, CAST(q.attempts AS SIGNED) AS attempts, q.last_error, (q.claimed_from IS NOT NULL) AS suspect, COALESCE(q.parked_until > UTC_TIMESTAMP(6), 0) AS parked, m.ordering_key, NULL AS headers, m.content_type, NULL AS payload, NULL AS fence, NULL AS now, NULL AS bytes FROM claimstream_queue q LEFT JOIN claimstream_message m ON m.id = q.id WHERE q.queue = :queue AND q.shard = :shard AND q.available_at <= UTC_TIMESTAMP(6) AND q.available_at >= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :low MICROSECOND AND (q.available_at > TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :low MICROSECOND OR q.id > :last) AND (m.ordering_key IS NULL OR m.ordering_key NOT IN (:keys)) ORDER BY q.available_at, q.id LIMIT :limit;
-
--- lease_retry
-UPDATE claimstream_queue SET available_at = UTC_TIMESTAMP(6) + INTERVAL LEAST(:after, TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), TIMESTAMP'9999-12-31 23:59:59.999999')) MICROSECOND, attempts     = attempts + 1, claim_id     = NULL, claimed_from = NULL, parked_until = NULL, last_error   = :reason WHERE queue = :queue AND shard = :shard AND available_at BETWEEN TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :first MICROSECOND AND TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :last MICROSECOND AND id IN (:ids);
-
--- lease_token
-SELECT CAST(fence AS SIGNED) AS fence, token FROM claimstream_lease WHERE queue = :queue AND shard = :shard;
-
--- lease_uncount
-UPDATE claimstream_queue SET attempts     = attempts - 1, claimed_from = NULL WHERE queue = :queue AND shard = :shard AND available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :lease_end MICROSECOND AND id IN (:ids) AND claimed_from IS NOT NULL AND attempts > 0;
-
--- lease_write
-UPDATE claimstream_lease SET holder     = :new_holder, label      = :label, fence      = :new_fence, held_until = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :until MICROSECOND, in_flight  = :in_flight, flights    = :flights, token      = :token WHERE queue = :queue AND shard = :shard AND fence = :fence AND (holder = :holder OR (holder IS NULL AND :new_fence > fence));
-
--- lock_make
-INSERT INTO claimstream_lock (lock_key, fence, held_until, token) VALUES (:key, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)), UTC_TIMESTAMP(6) + INTERVAL :lease MICROSECOND, :token);
-
--- lock_read
-SELECT CAST(fence AS SIGNED) AS fence, token = :token AS is_ours FROM claimstream_lock WHERE lock_key = :key;
-
--- lock_release
-UPDATE claimstream_lock SET held_until = UTC_TIMESTAMP(6), token      = :token WHERE lock_key = :key AND fence = :fence AND held_until > UTC_TIMESTAMP(6);
-
--- lock_renew
-UPDATE claimstream_lock SET held_until = UTC_TIMESTAMP(6) + INTERVAL :lease MICROSECOND, token      = :token WHERE lock_key = :key AND fence = :fence AND held_until > UTC_TIMESTAMP(6);
-
--- lock_take
-UPDATE claimstream_lock SET fence      = GREATEST(fence + 1, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6))), held_until = UTC_TIMESTAMP(6) + INTERVAL :lease MICROSECOND, token      = :token WHERE lock_key = :key AND held_until <= UTC_TIMESTAMP(6);
-
--- message_conclude
-UPDATE claimstream_notification_message SET status = :status, reason = :reason, reference = :reference, changed_at = UTC_TIMESTAMP(6) WHERE id IN (:ids) AND status = 'PENDING';
-
--- message_count
-SELECT status, COUNT(*) AS messages FROM claimstream_notification_message WHERE request_id = :id GROUP BY status;
-
--- message_page
-SELECT id, channel, recipient, status, reason FROM claimstream_notification_message WHERE request_id = :id AND id > :after ORDER BY id LIMIT :limit;
-
--- message_record
-INSERT INTO claimstream_notification_message (id, request_id, channel, recipient, status, reason, created_at, changed_at) VALUES (:id, :request_id, :channel, :recipient, :status, :reason, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE id = id;
-
--- message_reopen
-UPDATE claimstream_notification_message SET status = 'PENDING', reason = NULL, changed_at = UTC_TIMESTAMP(6) WHERE id = :id AND status = 'FAILED';
-
--- message_status
-SELECT id, status FROM claimstream_notification_message WHERE id IN (:ids);
-
--- now
-SELECT TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) AS now;
-
--- observe_dead
-SELECT queue, COUNT(*) AS dead FROM claimstream_dead GROUP BY queue;
-
--- observe_live
-SELECT queue, CAST(shard AS SIGNED) AS shard, COUNT(*)                                                                      AS depth, CAST(SUM(available_at <= UTC_TIMESTAMP(6) AND COALESCE(parked_until <= UTC_TIMESTAMP(6), 1)) AS SIGNED)        AS due, CAST(SUM(claim_id IS NOT NULL AND available_at > UTC_TIMESTAMP(6)) AS SIGNED) AS leased, TIMESTAMPDIFF(MICROSECOND, MIN(CASE WHEN COALESCE(parked_until <= UTC_TIMESTAMP(6), 1) THEN GREATEST(available_at, COALESCE(parked_until, available_at)) END), UTC_TIMESTAMP(6))                                               AS oldest FROM claimstream_queue GROUP BY queue, shard;
-
--- peek
+-- claim/peek
 SELECT s.shard FROM claimstream_shard s WHERE (SELECT q.available_at FROM claimstream_queue q WHERE q.queue = :queue AND q.shard = s.shard ORDER BY q.queue, q.shard, q.available_at, q.id LIMIT 1) <= UTC_TIMESTAMP(6);
 
--- probe_lock
-SELECT shard FROM claimstream_shard WHERE shard = 0 FOR UPDATE;
+-- claim/read
+SELECT q.id, CAST(q.shard AS SIGNED) AS shard, CAST(q.attempts AS SIGNED) AS attempts, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', q.claimed_from)   AS claimed_from, q.last_error, m.ordering_key, m.headers, m.content_type, CASE WHEN OCTET_LENGTH(m.payload) <= :inline THEN m.payload END AS payload, CAST(OCTET_LENGTH(m.payload) AS SIGNED) AS bytes, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) AS now FROM claimstream_queue q LEFT JOIN claimstream_message m ON m.id = q.id WHERE q.queue = :queue AND q.shard IN (:shards) AND q.available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :lease_end MICROSECOND AND q.claim_id = :claim;
 
--- probe_skip
-SELECT shard FROM claimstream_shard WHERE shard = 0 FOR UPDATE SKIP LOCKED;
+-- claim/take
+UPDATE claimstream_queue SET claimed_from = available_at, available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :lease_end MICROSECOND, claim_id     = :claim, attempts     = attempts + 1 WHERE queue = :queue AND shard = :shard AND available_at <= UTC_TIMESTAMP(6) AND available_at >= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :low MICROSECOND AND NOT (claim_id <=> :claim) ORDER BY available_at, id LIMIT :limit;
 
--- renew
-UPDATE claimstream_queue SET available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :new_end MICROSECOND WHERE queue = :queue AND shard = :shard AND available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :lease_end MICROSECOND AND id IN (:ids) AND claim_id = :claim;
+-- dead_letters/bare
+SELECT d.id FROM claimstream_dead d LEFT JOIN claimstream_message m ON m.id = d.id WHERE d.id > :after AND m.id IS NULL ORDER BY d.id LIMIT :limit;
 
--- request_cancel
-UPDATE claimstream_notification_request SET status = 'CANCELLED', changed_at = UTC_TIMESTAMP(6) WHERE id = :id AND status = 'PENDING';
+-- dead_letters/body
+INSERT INTO claimstream_message (id, queue, shard, ordering_key, headers, content_type, payload, created_at) SELECT d.id, d.queue, d.shard, d.ordering_key, d.headers, d.content_type, d.payload, d.created_at FROM claimstream_dead d WHERE d.id IN (:ids) ON DUPLICATE KEY UPDATE claimstream_message.queue = claimstream_message.queue;
 
--- request_close
-UPDATE claimstream_notification_request SET status = :status, reason = :reason, changed_at = UTC_TIMESTAMP(6) WHERE id = :id AND status = 'PROCESSING';
+-- dead_letters/delete
+DELETE FROM claimstream_dead WHERE id IN (:ids);
 
--- request_insert
-INSERT INTO claimstream_notification_request (id, status, request, created_at, changed_at) VALUES (:id, 'PENDING', :request, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6));
+-- dead_letters/known
+SELECT id FROM claimstream_dead WHERE id IN (:ids);
 
--- request_known
-SELECT id FROM claimstream_notification_request WHERE id IN (:ids);
+-- dead_letters/list
+SELECT id, queue, shard, ordering_key, headers, content_type, payload, attempts, reason, TIMESTAMPDIFF(MICROSECOND, died_at, UTC_TIMESTAMP(6)) AS dead_for FROM claimstream_dead WHERE (:queue IS NULL OR queue = :queue) AND (:all_ids OR id IN (:ids)) AND died_at <= UTC_TIMESTAMP(6) - INTERVAL :dead_for MICROSECOND ORDER BY died_at DESC, id DESC LIMIT :limit;
 
--- request_open
-UPDATE claimstream_notification_request SET status = 'PROCESSING', changed_at = UTC_TIMESTAMP(6) WHERE id = :id AND status = 'PENDING';
+-- dead_letters/lock
+SELECT id FROM claimstream_dead WHERE id IN (:ids) AND died_at <= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND ORDER BY id FOR UPDATE;
 
--- request_read
-SELECT request, status, reason FROM claimstream_notification_request WHERE id = :id;
+-- dead_letters/others
+SELECT d.id FROM claimstream_dead d JOIN claimstream_message m ON m.id = d.id WHERE d.id IN (:ids) AND COALESCE(m.first_at, m.created_at) <> d.created_at;
 
--- request_reopen
-UPDATE claimstream_notification_request SET status = 'PROCESSING', reason = NULL, changed_at = UTC_TIMESTAMP(6) WHERE id = :id AND status = 'FAILED';
+-- dead_letters/page
+SELECT id FROM claimstream_dead WHERE id > :after AND (:queue IS NULL OR queue = :queue) AND (:all_ids OR id IN (:ids)) AND died_at <= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND ORDER BY id LIMIT :limit;
 
--- revive_message
+-- dead_letters/rename
+UPDATE claimstream_dead SET id = :fresh WHERE id = :id;
+
+-- dead_letters/revive_message
 UPDATE claimstream_message SET first_at   = COALESCE(first_at, created_at), created_at = UTC_TIMESTAMP(6) WHERE id IN (:ids);
 
--- revive_queue
+-- dead_letters/revive_queue
 INSERT INTO claimstream_queue (queue, shard, available_at, id) SELECT queue, shard, UTC_TIMESTAMP(6), id FROM claimstream_dead WHERE id IN (:ids);
 
--- saga_note
+-- doctor/columns
+SELECT TABLE_NAME AS table_name, COLUMN_NAME AS column_name, COLUMN_TYPE AS column_type FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME LIKE 'claimstream\_%';
+
+-- doctor/ids
+SELECT (SELECT COUNT(*) FROM claimstream_dead d LEFT JOIN claimstream_message m ON m.id = d.id WHERE m.id IS NULL)                                      AS bare, (SELECT COUNT(*) FROM claimstream_dead d JOIN claimstream_message m ON m.id = d.id WHERE COALESCE(m.first_at, m.created_at) <> d.created_at) AS beside, (SELECT COUNT(*) FROM (SELECT id FROM claimstream_queue GROUP BY queue, shard, id HAVING COUNT(*) > 1) t)                           AS twins;
+
+-- doctor/rights
+UPDATE claimstream_shard SET shard = shard WHERE 1 = 0; INSERT INTO claimstream_queue SELECT * FROM claimstream_queue WHERE 1 = 0; UPDATE claimstream_queue SET attempts = attempts WHERE 1 = 0; DELETE FROM claimstream_queue WHERE 1 = 0; INSERT INTO claimstream_message SELECT * FROM claimstream_message WHERE 1 = 0; UPDATE claimstream_message SET queue = queue WHERE 1 = 0; DELETE FROM claimstream_message WHERE 1 = 0; INSERT INTO claimstream_dedup SELECT * FROM claimstream_dedup WHERE 1 = 0; UPDATE claimstream_dedup SET queue = queue WHERE 1 = 0; DELETE FROM claimstream_dedup WHERE 1 = 0; INSERT INTO claimstream_dead SELECT * FROM claimstream_dead WHERE 1 = 0; UPDATE claimstream_dead SET queue = queue WHERE 1 = 0; DELETE FROM claimstream_dead WHERE 1 = 0; INSERT INTO claimstream_lease SELECT * FROM claimstream_lease WHERE 1 = 0; UPDATE claimstream_lease SET queue = queue WHERE 1 = 0; DELETE FROM claimstream_lease WHERE 1 = 0; INSERT INTO claimstream_instance SELECT * FROM claimstream_instance WHERE 1 = 0; UPDATE claimstream_instance SET label = label WHERE 1 = 0; DELETE FROM claimstream_instance WHERE 1 = 0; INSERT INTO claimstream_step SELECT * FROM claimstream_step WHERE 1 = 0; UPDATE claimstream_step SET scope = scope WHERE 1 = 0; DELETE FROM claimstream_step WHERE 1 = 0; INSERT INTO claimstream_saga SELECT * FROM claimstream_saga WHERE 1 = 0; UPDATE claimstream_saga SET scope = scope WHERE 1 = 0; DELETE FROM claimstream_saga WHERE 1 = 0; INSERT INTO claimstream_lock SELECT * FROM claimstream_lock WHERE 1 = 0; UPDATE claimstream_lock SET fence = fence WHERE 1 = 0; DELETE FROM claimstream_lock WHERE 1 = 0; INSERT INTO claimstream_notification_request SELECT * FROM claimstream_notification_request WHERE 1 = 0; UPDATE claimstream_notification_request SET status = status WHERE 1 = 0; DELETE FROM claimstream_notification_request WHERE 1 = 0; INSERT INTO claimstream_notification_message SELECT * FROM claimstream_notification_message WHERE 1 = 0; UPDATE claimstream_notification_message SET status = status WHERE 1 = 0; DELETE FROM claimstream_notification_message WHERE 1 = 0;
+
+-- doctor/server
+SHOW SESSION VARIABLES WHERE Variable_name IN ('version', 'version_comment', 'tx_isolation', 'transaction_isolation', 'sql_mode', 'time_zone', 'binlog_format', 'log_bin', 'wsrep_on', 'innodb_flush_log_at_trx_commit', 'sync_binlog', 'max_allowed_packet', 'max_connections', 'read_only', 'innodb_read_only', 'innodb_snapshot_isolation', 'autocommit', 'character_set_client');
+
+-- doctor/steps
+SELECT o.scope, COUNT(DISTINCT o.run) AS runs, TIMESTAMPDIFF(DAY, MIN(o.changed_at), UTC_TIMESTAMP(6)) AS days FROM claimstream_step o WHERE o.changed_at < UTC_TIMESTAMP(6) - INTERVAL :kept MICROSECOND AND (   (o.scope = 'tcc' AND o.state = 0) OR (o.scope = 'tcc-global' AND o.state IN (0, 1, 3)) OR (o.scope LIKE 'timer:%' AND o.step = '' AND o.state = 0) OR (o.scope LIKE 'saga:%' AND o.step = '' AND o.state IN (1, 2, 3)) OR (o.scope LIKE 'saga:%' AND o.step <> '' AND o.state IN (1, 3) AND NOT EXISTS (SELECT 1 FROM claimstream_step e WHERE e.scope = o.scope AND e.run = o.run AND e.step = ''))) GROUP BY o.scope ORDER BY o.scope;
+
+-- doctor/tables
+SELECT TABLE_NAME AS table_name, ENGINE AS engine FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE = 'BASE TABLE' AND TABLE_NAME LIKE 'claimstream\_%';
+
+-- enqueue/dedup
+INSERT INTO claimstream_dedup (queue, dedup_key, message_id, created_at) VALUES (:queue, :dedup_key, :id, UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE message_id = message_id;
+
+-- enqueue/dedup_or_fail
+INSERT INTO claimstream_dedup (queue, dedup_key, message_id, created_at) VALUES (:queue, :dedup_key, :id, UTC_TIMESTAMP(6));
+
+-- enqueue/dedup_read
+SELECT message_id FROM claimstream_dedup WHERE queue = :queue AND dedup_key IN (:keys);
+
+-- enqueue/discard
+DELETE FROM claimstream_message WHERE id IN (:ids);
+
+-- enqueue/known
+SELECT id FROM claimstream_message WHERE id IN (:ids);
+
+-- enqueue/message
+INSERT INTO claimstream_message (id, queue, shard, ordering_key, headers, content_type, payload, created_at) VALUES (:id, :queue, :shard, :ordering_key, :headers, :content_type, :payload, UTC_TIMESTAMP(6));
+
+-- enqueue/queue
+INSERT INTO claimstream_queue (queue, shard, available_at, id) VALUES (:queue, :shard, COALESCE(TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :at MICROSECOND, UTC_TIMESTAMP(6) + INTERVAL LEAST(:after, TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), TIMESTAMP'9999-12-31 23:59:59.999999')) MICROSECOND), :id);
+
+-- locks/make
+INSERT INTO claimstream_lock (lock_key, fence, held_until, token) VALUES (:key, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)), UTC_TIMESTAMP(6) + INTERVAL :lease MICROSECOND, :token);
+
+-- locks/read
+SELECT CAST(fence AS SIGNED) AS fence, token = :token AS is_ours FROM claimstream_lock WHERE lock_key = :key;
+
+-- locks/release
+UPDATE claimstream_lock SET held_until = UTC_TIMESTAMP(6), token      = :token WHERE lock_key = :key AND fence = :fence AND held_until > UTC_TIMESTAMP(6);
+
+-- locks/renew
+UPDATE claimstream_lock SET held_until = UTC_TIMESTAMP(6) + INTERVAL :lease MICROSECOND, token      = :token WHERE lock_key = :key AND fence = :fence AND held_until > UTC_TIMESTAMP(6);
+
+-- locks/take
+UPDATE claimstream_lock SET fence      = GREATEST(fence + 1, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6))), held_until = UTC_TIMESTAMP(6) + INTERVAL :lease MICROSECOND, token      = :token WHERE lock_key = :key AND held_until <= UTC_TIMESTAMP(6);
+
+-- notifications/message_conclude
+UPDATE claimstream_notification_message SET status = :status, reason = :reason, reference = :reference, changed_at = UTC_TIMESTAMP(6) WHERE id IN (:ids) AND status = 'PENDING';
+
+-- notifications/message_count
+SELECT status, COUNT(*) AS messages FROM claimstream_notification_message WHERE request_id = :id GROUP BY status;
+
+-- notifications/message_page
+SELECT id, channel, recipient, status, reason FROM claimstream_notification_message WHERE request_id = :id AND id > :after ORDER BY id LIMIT :limit;
+
+-- notifications/message_record
+INSERT INTO claimstream_notification_message (id, request_id, channel, recipient, status, reason, created_at, changed_at) VALUES (:id, :request_id, :channel, :recipient, :status, :reason, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE id = id;
+
+-- notifications/message_reopen
+UPDATE claimstream_notification_message SET status = 'PENDING', reason = NULL, changed_at = UTC_TIMESTAMP(6) WHERE id = :id AND status = 'FAILED';
+
+-- notifications/message_status
+SELECT id, status FROM claimstream_notification_message WHERE id IN (:ids);
+
+-- notifications/request_cancel
+UPDATE claimstream_notification_request SET status = 'CANCELLED', changed_at = UTC_TIMESTAMP(6) WHERE id = :id AND status = 'PENDING';
+
+-- notifications/request_close
+UPDATE claimstream_notification_request SET status = :status, reason = :reason, changed_at = UTC_TIMESTAMP(6) WHERE id = :id AND status = 'PROCESSING';
+
+-- notifications/request_insert
+INSERT INTO claimstream_notification_request (id, status, request, created_at, changed_at) VALUES (:id, 'PENDING', :request, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6));
+
+-- notifications/request_known
+SELECT id FROM claimstream_notification_request WHERE id IN (:ids);
+
+-- notifications/request_open
+UPDATE claimstream_notification_request SET status = 'PROCESSING', changed_at = UTC_TIMESTAMP(6) WHERE id = :id AND status = 'PENDING';
+
+-- notifications/request_read
+SELECT request, status, reason FROM claimstream_notification_request WHERE id = :id;
+
+-- notifications/request_reopen
+UPDATE claimstream_notification_request SET status = 'PROCESSING', reason = NULL, changed_at = UTC_TIMESTAMP(6) WHERE id = :id AND status = 'FAILED';
+
+-- observe/dead
+SELECT queue, COUNT(*) AS dead FROM claimstream_dead GROUP BY queue;
+
+-- observe/live
+SELECT queue, CAST(shard AS SIGNED) AS shard, COUNT(*) AS depth, CAST(SUM(available_at <= UTC_TIMESTAMP(6) AND COALESCE(parked_until <= UTC_TIMESTAMP(6), 1)) AS SIGNED) AS due, CAST(SUM(claim_id IS NOT NULL AND available_at > UTC_TIMESTAMP(6)) AS SIGNED) AS leased, TIMESTAMPDIFF(MICROSECOND, MIN(CASE WHEN COALESCE(parked_until <= UTC_TIMESTAMP(6), 1) THEN GREATEST(available_at, COALESCE(parked_until, available_at)) END), UTC_TIMESTAMP(6)) AS oldest FROM claimstream_queue GROUP BY queue, shard;
+
+-- probe/lock
+SELECT shard FROM claimstream_shard WHERE shard = 0 FOR UPDATE;
+
+-- probe/skip
+SELECT shard FROM claimstream_shard WHERE shard = 0 FOR UPDATE SKIP LOCKED;
+
+-- sagas/note
 INSERT INTO claimstream_saga (scope, run, owner, input, created_at) VALUES (:scope, :run, :owner, :input, UTC_TIMESTAMP(6));
 
--- saga_page
+-- sagas/page
 SELECT s.run, s.owner, s.input, TIMESTAMPDIFF(MICROSECOND, s.created_at, UTC_TIMESTAMP(6)) AS age, CAST(t.state AS SIGNED) AS state, CAST(t.version AS SIGNED) AS version, t.fingerprint, t.result FROM claimstream_saga s LEFT JOIN claimstream_step t ON t.scope = s.scope AND t.run = s.run AND t.step = '' WHERE s.scope = :scope AND s.owner = :owner ORDER BY s.created_at DESC, s.run DESC LIMIT :limit;
 
--- saga_page_after
+-- sagas/page_after
 SELECT s.run, s.owner, s.input, TIMESTAMPDIFF(MICROSECOND, s.created_at, UTC_TIMESTAMP(6)) AS age, CAST(t.state AS SIGNED) AS state, CAST(t.version AS SIGNED) AS version, t.fingerprint, t.result FROM claimstream_saga s LEFT JOIN claimstream_step t ON t.scope = s.scope AND t.run = s.run AND t.step = '' JOIN claimstream_saga a ON a.scope = :scope AND a.run = :after WHERE s.scope = :scope AND s.owner = :owner AND s.created_at <= a.created_at AND (s.created_at < a.created_at OR s.run < a.run) ORDER BY s.created_at DESC, s.run DESC LIMIT :limit;
 
--- saga_read
+-- sagas/read
 SELECT s.run, s.owner, s.input, TIMESTAMPDIFF(MICROSECOND, s.created_at, UTC_TIMESTAMP(6)) AS age, CAST(t.state AS SIGNED) AS state, CAST(t.version AS SIGNED) AS version, t.fingerprint, t.result FROM claimstream_saga s LEFT JOIN claimstream_step t ON t.scope = s.scope AND t.run = s.run AND t.step = '' WHERE s.scope = :scope AND s.run = :run;
 
--- savepoint_proof
+-- savepoint/commit_proof
+SELECT ~0 + (0 /*M!100500 OR @@in_transaction = 0 */); SAVEPOINT claimstream; RELEASE SAVEPOINT claimstream; COMMIT;
+
+-- savepoint/proof
 SELECT ~0 + (0 /*M!100500 OR @@in_transaction = 0 */); SELECT ~0 + (COUNT(*) = 0 OR @@autocommit = 0) FROM claimstream_schema WHERE version = 1 AND TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', applied_at) = :made_at LOCK IN SHARE MODE; SAVEPOINT claimstream; RELEASE SAVEPOINT claimstream; SAVEPOINT claimstream;
 
--- savepoint_undo
+-- savepoint/undo
 ROLLBACK TO SAVEPOINT claimstream;
 
--- schema_applied
+-- schema/applied
 INSERT INTO claimstream_schema (version, applied_at) VALUES (:version, UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE version = version;
 
--- schema_version
-SELECT CAST(COALESCE(MAX(version), 0) AS SIGNED) AS version FROM claimstream_schema;
+-- schema/identity
+SELECT TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', applied_at) FROM claimstream_schema WHERE version = 1;
 
--- session
-SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED; SET SESSION autocommit = 1, SESSION innodb_lock_wait_timeout = 5, SESSION lock_wait_timeout = 10, SESSION wait_timeout = 120, SESSION sql_mode = CONCAT_WS(',', @@sql_mode, 'STRICT_TRANS_TABLES', 'STRICT_ALL_TABLES') /*M!110602 , SESSION innodb_snapshot_isolation = OFF */;
-
--- session_cipher
-SHOW SESSION STATUS LIKE 'Ssl_cipher';
-
--- session_impatient
-SET SESSION innodb_lock_wait_timeout = 1;
-
--- session_rollback
-ROLLBACK; SET autocommit = 1;
-
--- session_server
-SELECT CAST(@@server_id AS SIGNED);
-
--- session_transaction
-SELECT CAST(@@autocommit AS SIGNED), CAST(1 /*M!100500 AND @@in_transaction */ AS SIGNED);
-
--- settle_dead
-INSERT INTO claimstream_dead (id, queue, shard, ordering_key, headers, content_type, payload, created_at, attempts, reason, died_at) SELECT q.id, q.queue, q.shard, m.ordering_key, m.headers, COALESCE(m.content_type, 'application/octet-stream'), COALESCE(m.payload, ''), COALESCE(m.first_at, m.created_at, UTC_TIMESTAMP(6)), q.attempts, :reason, UTC_TIMESTAMP(6) FROM claimstream_queue q LEFT JOIN claimstream_message m ON m.id = q.id WHERE q.queue = :queue AND q.shard = :shard AND q.available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :lease_end MICROSECOND AND q.id IN (:ids) AND q.claim_id = :claim;
-
--- settle_done
-DELETE FROM claimstream_queue WHERE queue = :queue AND shard = :shard AND available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :lease_end MICROSECOND AND id IN (:ids) AND claim_id = :claim;
-
--- settle_done_whole
-DELETE FROM claimstream_queue WHERE queue = :queue AND shard = :shard AND available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :lease_end MICROSECOND AND claim_id = :claim;
-
--- settle_find
-SELECT id FROM claimstream_queue WHERE queue = :queue AND shard = :shard AND available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :lease_end MICROSECOND AND id IN (:ids) AND claim_id = :claim FOR UPDATE;
-
--- settle_retry
-UPDATE claimstream_queue SET available_at = UTC_TIMESTAMP(6) + INTERVAL LEAST(:after, TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), TIMESTAMP'9999-12-31 23:59:59.999999')) MICROSECOND, claim_id     = NULL, claimed_from = NULL, last_error   = :reason WHERE queue = :queue AND shard = :shard AND available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :lease_end MICROSECOND AND id IN (:ids) AND claim_id = :claim;
-
--- settle_return
-UPDATE claimstream_queue SET available_at = claimed_from, attempts     = attempts - 1, claim_id     = NULL, claimed_from = NULL WHERE queue = :queue AND shard = :shard AND available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :lease_end MICROSECOND AND id IN (:ids) AND claim_id = :claim;
-
--- settle_standing
-SELECT id, (claim_id <=> :claim) AS ours FROM claimstream_queue WHERE queue = :queue AND shard = :shard AND available_at >= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :lease_end MICROSECOND AND id IN (:ids);
-
--- settle_trace
-SELECT id, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', available_at) AS lease_end FROM claimstream_queue WHERE queue = :queue AND shard = :shard AND available_at > TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :lease_end MICROSECOND AND claim_id = :claim;
-
--- settle_uncount
-UPDATE claimstream_queue SET attempts     = attempts - 1, claimed_from = claimed_from - INTERVAL 1 MICROSECOND WHERE queue = :queue AND shard = :shard AND available_at > UTC_TIMESTAMP(6) AND available_at <= UTC_TIMESTAMP(6) + INTERVAL 12 HOUR AND id IN (:ids) AND NOT (claim_id = :claim) AND claimed_from = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :lease_end MICROSECOND AND attempts > 1;
-
--- shard_insert
+-- schema/shard_insert
 INSERT INTO claimstream_shard (shard) VALUES (:shard);
 
--- shard_list
+-- schema/shard_list
 SELECT shard FROM claimstream_shard ORDER BY shard;
 
--- step_begin
+-- schema/version
+SELECT CAST(COALESCE(MAX(version), 0) AS SIGNED) AS version FROM claimstream_schema;
+
+-- session/cipher
+SHOW SESSION STATUS LIKE 'Ssl_cipher';
+
+-- session/impatient
+SET SESSION innodb_lock_wait_timeout = 1;
+
+-- session/now
+SELECT TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) AS now;
+
+-- session/rollback
+ROLLBACK; SET autocommit = 1;
+
+-- session/server
+SELECT CAST(@@server_id AS SIGNED);
+
+-- session/setup
+SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED; SET SESSION autocommit = 1, SESSION innodb_lock_wait_timeout = 5, SESSION lock_wait_timeout = 10, SESSION wait_timeout = 120, SESSION sql_mode = CONCAT_WS(',', @@sql_mode, 'STRICT_TRANS_TABLES', 'STRICT_ALL_TABLES') /*M!110602 , SESSION innodb_snapshot_isolation = OFF */;
+
+-- session/transaction
+SELECT CAST(@@autocommit AS SIGNED), CAST(1 /*M!100500 AND @@in_transaction */ AS SIGNED);
+
+-- settle/dead
+INSERT INTO claimstream_dead (id, queue, shard, ordering_key, headers, content_type, payload, created_at, attempts, reason, died_at) SELECT q.id, q.queue, q.shard, m.ordering_key, m.headers, COALESCE(m.content_type, 'application/octet-stream'), COALESCE(m.payload, ''), COALESCE(m.first_at, m.created_at, UTC_TIMESTAMP(6)), q.attempts, :reason, UTC_TIMESTAMP(6) FROM claimstream_queue q LEFT JOIN claimstream_message m ON m.id = q.id WHERE q.queue = :queue AND q.shard = :shard AND q.available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :lease_end MICROSECOND AND q.id IN (:ids) AND q.claim_id = :claim;
+
+-- settle/done
+DELETE FROM claimstream_queue WHERE queue = :queue AND shard = :shard AND available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :lease_end MICROSECOND AND id IN (:ids) AND claim_id = :claim;
+
+-- settle/done_whole
+DELETE FROM claimstream_queue WHERE queue = :queue AND shard = :shard AND available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :lease_end MICROSECOND AND claim_id = :claim;
+
+-- settle/find
+SELECT id FROM claimstream_queue WHERE queue = :queue AND shard = :shard AND available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :lease_end MICROSECOND AND id IN (:ids) AND claim_id = :claim FOR UPDATE;
+
+-- settle/release
+UPDATE claimstream_queue SET available_at = claimed_from, attempts     = attempts - 1, claim_id     = NULL, claimed_from = NULL WHERE queue = :queue AND shard = :shard AND available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :lease_end MICROSECOND AND id IN (:ids) AND claim_id = :claim;
+
+-- settle/renew
+UPDATE claimstream_queue SET available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :new_end MICROSECOND WHERE queue = :queue AND shard = :shard AND available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :lease_end MICROSECOND AND id IN (:ids) AND claim_id = :claim;
+
+-- settle/retry
+UPDATE claimstream_queue SET available_at = UTC_TIMESTAMP(6) + INTERVAL LEAST(:after, TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), TIMESTAMP'9999-12-31 23:59:59.999999')) MICROSECOND, claim_id     = NULL, claimed_from = NULL, last_error   = :reason WHERE queue = :queue AND shard = :shard AND available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :lease_end MICROSECOND AND id IN (:ids) AND claim_id = :claim;
+
+-- settle/standing
+SELECT id, (claim_id <=> :claim) AS ours FROM claimstream_queue WHERE queue = :queue AND shard = :shard AND available_at >= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :lease_end MICROSECOND AND id IN (:ids);
+
+-- settle/trace
+SELECT id, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', available_at) AS lease_end FROM claimstream_queue WHERE queue = :queue AND shard = :shard AND available_at > TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :lease_end MICROSECOND AND claim_id = :claim;
+
+-- settle/uncount
+UPDATE claimstream_queue SET attempts     = attempts - 1, claimed_from = claimed_from - INTERVAL 1 MICROSECOND WHERE queue = :queue AND shard = :shard AND available_at > UTC_TIMESTAMP(6) AND available_at <= UTC_TIMESTAMP(6) + INTERVAL 43200000000 MICROSECOND AND id IN (:ids) AND NOT (claim_id = :claim) AND claimed_from = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :lease_end MICROSECOND AND attempts > 1;
+
+-- shard_lease/charge
+UPDATE claimstream_queue SET attempts     = attempts + 1, claim_id     = NULL, claimed_from = available_at WHERE queue = :queue AND shard = :shard AND available_at BETWEEN TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :first MICROSECOND AND TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :last MICROSECOND AND id IN (:ids);
+
+-- shard_lease/count
+UPDATE claimstream_queue SET attempts     = attempts + 1, claim_id     = NULL, claimed_from = NULL WHERE queue = :queue AND shard = :shard AND available_at BETWEEN TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :first MICROSECOND AND TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :last MICROSECOND AND id IN (:ids);
+
+-- shard_lease/dead
+INSERT INTO claimstream_dead (id, queue, shard, ordering_key, headers, content_type, payload, created_at, attempts, reason, died_at) SELECT q.id, q.queue, q.shard, m.ordering_key, m.headers, COALESCE(m.content_type, 'application/octet-stream'), COALESCE(m.payload, ''), COALESCE(m.first_at, m.created_at, UTC_TIMESTAMP(6)), q.attempts + 1, :reason, UTC_TIMESTAMP(6) FROM claimstream_queue q LEFT JOIN claimstream_message m ON m.id = q.id WHERE q.queue = :queue AND q.shard = :shard AND q.available_at BETWEEN TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :first MICROSECOND AND TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :last MICROSECOND AND q.id IN (:ids);
+
+-- shard_lease/done
+DELETE FROM claimstream_queue WHERE queue = :queue AND shard = :shard AND available_at BETWEEN TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :first MICROSECOND AND TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :last MICROSECOND AND id IN (:ids);
+
+-- shard_lease/end
+UPDATE claimstream_lease SET holder = NULL, fence = fence + 1, in_flight = 0, flights = NULL, token = :token WHERE queue = :queue AND shard = :shard AND fence = :fence;
+
+-- shard_lease/held
+SELECT queue, CAST(shard AS SIGNED) AS shard, CAST(in_flight AS SIGNED) AS in_flight, flights FROM claimstream_lease WHERE in_flight > 0 AND held_until > UTC_TIMESTAMP(6);
+
+-- shard_lease/insert
+INSERT INTO claimstream_lease (queue, shard, fence, held_until, in_flight, token) VALUES (:queue, :shard, 0, UTC_TIMESTAMP(6), 0, 0);
+
+-- shard_lease/lock
+SELECT 1 FROM claimstream_lease WHERE queue = :queue AND shard = :shard FOR UPDATE NOWAIT;
+
+-- shard_lease/oldest
+SELECT id, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) - TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', available_at) AS age FROM claimstream_queue WHERE queue = :queue AND shard = :shard AND available_at <= UTC_TIMESTAMP(6) AND COALESCE(parked_until <= UTC_TIMESTAMP(6), 1) ORDER BY available_at, id LIMIT :limit;
+
+-- shard_lease/over
+SELECT flights FROM claimstream_lease WHERE queue = :queue AND shard = :shard AND fence = :fence AND holder <> :holder AND held_until <= UTC_TIMESTAMP(6) FOR UPDATE NOWAIT;
+
+-- shard_lease/park
+UPDATE claimstream_queue SET attempts     = attempts + 1, claim_id     = NULL, claimed_from = NULL, parked_until = UTC_TIMESTAMP(6) + INTERVAL LEAST(:after, TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), TIMESTAMP'9999-12-31 23:59:59.999999')) MICROSECOND, last_error   = :reason WHERE queue = :queue AND shard = :shard AND available_at BETWEEN TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :first MICROSECOND AND TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :last MICROSECOND AND id IN (:ids) AND attempts <= :attempts;
+
+-- shard_lease/peek
+SELECT s.shard, CAST(l.fence AS SIGNED) AS fence, (l.holder IS NOT NULL AND l.holder <> :holder) AS elsewhere FROM claimstream_shard s LEFT JOIN claimstream_lease l ON l.queue = :queue AND l.shard = s.shard WHERE (l.holder IS NULL OR l.holder = :holder OR l.held_until <= UTC_TIMESTAMP(6)) AND (SELECT q.available_at FROM claimstream_queue q WHERE q.queue = :queue AND q.shard = s.shard ORDER BY q.queue, q.shard, q.available_at, q.id LIMIT 1) <= UTC_TIMESTAMP(6);
+
+-- shard_lease/prove
+UPDATE claimstream_lease SET in_flight = :in_flight, token     = :token WHERE queue = :queue AND shard = :shard AND fence = :fence AND holder = :holder;
+
+-- shard_lease/read
+SELECT q.id, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', q.available_at) AS due_at, CAST(q.attempts AS SIGNED) AS attempts, q.last_error, (q.claimed_from IS NOT NULL) AS suspect, COALESCE(q.parked_until > UTC_TIMESTAMP(6), 0) AS parked, m.ordering_key, m.headers, m.content_type, CASE WHEN OCTET_LENGTH(m.payload) <= :inline THEN m.payload END AS payload, CAST(l.fence AS SIGNED) AS fence, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) AS now, CAST(OCTET_LENGTH(m.payload) AS SIGNED) AS bytes, (l.holder IS NULL) AS is_free FROM claimstream_lease l JOIN claimstream_queue q ON q.queue = :queue AND q.shard = :shard LEFT JOIN claimstream_message m ON m.id = q.id WHERE l.queue = :queue AND l.shard = :shard AND (l.holder IS NULL OR l.holder = :holder) AND q.available_at <= UTC_TIMESTAMP(6) AND q.available_at >= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :low MICROSECOND ORDER BY q.available_at, q.id LIMIT :limit;
+
+-- shard_lease/read_on
+SELECT q.id, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', q.available_at) AS due_at, CAST(q.attempts AS SIGNED) AS attempts, q.last_error, (q.claimed_from IS NOT NULL) AS suspect, COALESCE(q.parked_until > UTC_TIMESTAMP(6), 0) AS parked, m.ordering_key, NULL AS headers, m.content_type, NULL AS payload, NULL AS fence, NULL AS now, NULL AS bytes FROM claimstream_queue q LEFT JOIN claimstream_message m ON m.id = q.id WHERE q.queue = :queue AND q.shard = :shard AND q.available_at <= UTC_TIMESTAMP(6) AND q.available_at >= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :low MICROSECOND AND (q.available_at > TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :low MICROSECOND OR q.id > :last) AND (m.ordering_key IS NULL OR m.ordering_key NOT IN (:keys)) ORDER BY q.available_at, q.id LIMIT :limit;
+
+-- shard_lease/retry
+UPDATE claimstream_queue SET available_at = UTC_TIMESTAMP(6) + INTERVAL LEAST(:after, TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), TIMESTAMP'9999-12-31 23:59:59.999999')) MICROSECOND, attempts     = attempts + 1, claim_id     = NULL, claimed_from = NULL, parked_until = NULL, last_error   = :reason WHERE queue = :queue AND shard = :shard AND available_at BETWEEN TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :first MICROSECOND AND TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :last MICROSECOND AND id IN (:ids);
+
+-- shard_lease/token
+SELECT CAST(fence AS SIGNED) AS fence, token FROM claimstream_lease WHERE queue = :queue AND shard = :shard;
+
+-- shard_lease/uncount
+UPDATE claimstream_queue SET attempts     = attempts - 1, claimed_from = NULL WHERE queue = :queue AND shard = :shard AND available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :lease_end MICROSECOND AND id IN (:ids) AND claimed_from IS NOT NULL AND attempts > 0;
+
+-- shard_lease/write
+UPDATE claimstream_lease SET holder     = :new_holder, label      = :label, fence      = :new_fence, held_until = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :until MICROSECOND, in_flight  = :in_flight, flights    = :flights, token      = :token WHERE queue = :queue AND shard = :shard AND fence = :fence AND (holder = :holder OR (holder IS NULL AND :new_fence > fence));
+
+-- steps/begin
 INSERT INTO claimstream_step (scope, run, step, state, version, origin, fingerprint, result, created_at, changed_at) VALUES (:scope, :run, :step, :state, 1, :origin, :fingerprint, :result, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE version = version;
 
--- step_change
+-- steps/change
 UPDATE claimstream_step SET state      = :state, version    = version + 1, result     = COALESCE(:result, result), changed_at = UTC_TIMESTAMP(6) WHERE scope = :scope AND run = :run AND step = :step AND version = :version AND state = :from_state;
 
--- step_dead
+-- steps/dead
 SELECT TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', MIN(d.created_at)) AS created_at FROM claimstream_dead d;
 
--- step_find
+-- steps/find
 SELECT CAST(state AS SIGNED) AS state, CAST(version AS SIGNED) AS version, fingerprint, result FROM claimstream_step WHERE scope = :scope AND run = :run AND step = :step;
 
--- step_forget
+-- steps/forget
 DELETE FROM claimstream_step WHERE scope = :scope AND run IN (:runs) AND changed_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND;
 
--- step_live
+-- steps/live
 SELECT q.id, q.queue, CAST(q.shard AS SIGNED) AS shard, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', q.available_at) AS due_at, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', COALESCE(m.first_at, m.created_at)) AS first_at FROM claimstream_queue q LEFT JOIN claimstream_message m ON m.id = q.id WHERE q.queue > :queue OR (q.queue = :queue AND q.shard > :shard) OR (q.queue = :queue AND q.shard = :shard AND q.available_at > TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :due_at MICROSECOND) OR (q.queue = :queue AND q.shard = :shard AND q.available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :due_at MICROSECOND AND q.id > :after) ORDER BY q.queue, q.shard, q.available_at, q.id LIMIT :limit;
 
--- step_lock
+-- steps/lock
 SELECT CAST(state AS SIGNED) AS state, CAST(version AS SIGNED) AS version, fingerprint, result, origin FROM claimstream_step WHERE scope = :scope AND run = :run AND step = :step FOR UPDATE;
 
--- step_lock_now
+-- steps/lock_now
 SELECT CAST(state AS SIGNED) AS state, CAST(version AS SIGNED) AS version, fingerprint, result, origin FROM claimstream_step WHERE scope = :scope AND run = :run AND step = :step FOR UPDATE NOWAIT;
 
--- step_page
+-- steps/page
 SELECT s.scope, s.run, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', s.changed_at) AS changed FROM claimstream_step s WHERE s.changed_at >= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :from MICROSECOND AND s.changed_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND AND NOT EXISTS (SELECT 1 FROM claimstream_step y WHERE y.scope = s.scope AND y.run = s.run AND y.changed_at >= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND) AND NOT EXISTS (SELECT 1 FROM claimstream_step o WHERE o.scope = s.scope AND o.run = s.run AND (   (o.scope = 'tcc' AND o.state = 0) OR (o.scope = 'tcc-global' AND o.state IN (0, 1, 3)) OR (o.scope LIKE 'timer:%' AND o.step = '' AND o.state = 0) OR (o.scope LIKE 'saga:%' AND o.step = '' AND o.state IN (1, 2, 3)) OR (o.scope LIKE 'saga:%' AND o.step <> '' AND o.state IN (1, 3) AND NOT EXISTS (SELECT 1 FROM claimstream_step e WHERE e.scope = o.scope AND e.run = o.run AND e.step = ''))) ) ORDER BY s.changed_at LIMIT :limit;
 
--- sweep_dedup
+-- sweep/dedup
 DELETE FROM claimstream_dedup WHERE queue = :queue AND dedup_key IN (:keys) AND created_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND;
 
--- sweep_delete
+-- sweep/delete
 DELETE FROM claimstream_message WHERE id IN (:ids) AND created_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND;
 
--- sweep_instances
+-- sweep/history
+SELECT CAST(`COUNT` AS SIGNED) AS history FROM information_schema.INNODB_METRICS WHERE NAME = 'trx_rseg_history_len';
+
+-- sweep/instances
 DELETE FROM claimstream_instance WHERE seen_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND;
 
--- sweep_keys
+-- sweep/keys
 SELECT d.queue, d.dedup_key, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', d.created_at) AS created_at FROM claimstream_dedup d LEFT JOIN claimstream_message m ON m.id = d.message_id WHERE d.created_at >= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :from MICROSECOND AND d.created_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND AND m.id IS NULL ORDER BY d.created_at LIMIT :limit;
 
--- sweep_left
+-- sweep/left
 SELECT id, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', created_at) AS stored_at, TIMESTAMPDIFF(MICROSECOND, created_at, UTC_TIMESTAMP(6)) AS age FROM claimstream_message WHERE id IN (:ids);
 
--- sweep_live
+-- sweep/live
 SELECT q.id, q.queue, CAST(q.shard AS SIGNED) AS shard, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', q.available_at) AS due_at FROM claimstream_queue q WHERE q.queue > :queue OR (q.queue = :queue AND q.shard > :shard) OR (q.queue = :queue AND q.shard = :shard AND q.available_at > TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :due_at MICROSECOND) OR (q.queue = :queue AND q.shard = :shard AND q.available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :due_at MICROSECOND AND q.id > :after) ORDER BY q.queue, q.shard, q.available_at, q.id LIMIT :limit;
 
--- sweep_locks
+-- sweep/locks
 DELETE FROM claimstream_lock WHERE held_until < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND ORDER BY held_until LIMIT :limit;
 
--- sweep_page
+-- sweep/page
 SELECT id FROM claimstream_message WHERE id > :after AND id <= :last AND created_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND ORDER BY id LIMIT :limit;
 
--- twins_end
+-- twins/end
 DELETE FROM claimstream_queue WHERE queue = :queue AND shard = :shard AND available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :due_at MICROSECOND AND id = :id;
 
--- twins_find
+-- twins/find
 SELECT id FROM claimstream_queue WHERE queue = :queue AND shard = :shard AND available_at <= UTC_TIMESTAMP(6) GROUP BY id HAVING COUNT(*) > 1 LIMIT :limit;
 
--- twins_lock
+-- twins/lock
 SELECT id, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', available_at) AS due_at FROM claimstream_queue WHERE queue = :queue AND shard = :shard AND available_at <= UTC_TIMESTAMP(6) AND id IN (:ids) ORDER BY available_at, id FOR UPDATE;

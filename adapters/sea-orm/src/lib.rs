@@ -15,6 +15,7 @@ mod dead_letters;
 mod doctor;
 mod enqueue;
 mod failover;
+mod fragments;
 mod locks;
 mod messages;
 mod notifications;

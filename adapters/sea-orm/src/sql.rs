@@ -8,18 +8,25 @@ use crate::database::{args::Args, dialect::Dialect};
 /// parentheses behind `VALUES` is repeated.
 pub(crate) struct Sql {
     dialect: Dialect,
+    text: String,
     pieces: Vec<Piece>,
 }
 
 enum Piece {
     Text(String),
-    Param(&'static str),
+    Param(String),
     Row(Vec<Piece>),
 }
 
 impl Sql {
-    pub(crate) fn parse(dialect: Dialect, file: &'static str) -> Self {
-        Self { dialect, pieces: pieces_of_statement(file) }
+    pub(crate) fn parse(dialect: Dialect, file: &str) -> Self {
+        let text = text(file);
+        Self { dialect, pieces: pieces_of_statement(&text), text }
+    }
+
+    /// The text as it is sent, but for its arguments.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
     }
 
     pub(crate) fn bind(&self, args: &Args) -> Statement {
@@ -110,17 +117,16 @@ pub(crate) fn text(file: &str) -> String {
     lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-fn pieces_of_statement(file: &'static str) -> Vec<Piece> {
-    let text = text(file);
-    let row = text.find("VALUES (").and_then(|at| row_end(&text, at + 7).map(|end| (at + 7, end)));
+fn pieces_of_statement(text: &str) -> Vec<Piece> {
+    let row = text.find("VALUES (").and_then(|at| row_end(text, at + 7).map(|end| (at + 7, end)));
     match row {
         Some((start, end)) => {
-            let mut pieces = pieces(file, &text[..start]);
-            pieces.push(Piece::Row(self::pieces(file, &text[start + 1..end])));
-            pieces.extend(self::pieces(file, &text[end + 1..]));
+            let mut pieces = pieces(&text[..start]);
+            pieces.push(Piece::Row(self::pieces(&text[start + 1..end])));
+            pieces.extend(self::pieces(&text[end + 1..]));
             pieces
         }
-        None => pieces(file, &text),
+        None => pieces(text),
     }
 }
 
@@ -137,16 +143,14 @@ fn row_end(text: &str, start: usize) -> Option<usize> {
     })
 }
 
-/// Cuts text at each `:name`; the name is borrowed from the file, which lives for ever.
-fn pieces(file: &'static str, text: &str) -> Vec<Piece> {
+/// Cuts text at each `:name`.
+fn pieces(text: &str) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut rest = text;
     while let Some(at) = param_at(rest) {
         let end = rest[at + 1..].find(|c: char| !is_name(c)).map_or(rest.len(), |len| at + 1 + len);
-        let name = &rest[at..end];
-        let start = file.find(name).unwrap_or_default();
         pieces.push(Piece::Text(rest[..at].to_owned()));
-        pieces.push(Piece::Param(&file[start + 1..start + name.len()]));
+        pieces.push(Piece::Param(rest[at + 1..end].to_owned()));
         rest = &rest[end..];
     }
     pieces.push(Piece::Text(rest.to_owned()));

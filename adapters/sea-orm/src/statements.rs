@@ -1,105 +1,230 @@
-use crate::{database::dialect::Dialect, sql::Sql};
+use std::sync::LazyLock;
 
+use crate::{database::dialect::Dialect, fragments::Fragments, sql::Sql};
+
+macro_rules! file {
+    ($folder:ident / $name:ident, $end:literal) => {
+        include_str!(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/src/sql/",
+            stringify!($folder),
+            "/",
+            stringify!($name),
+            $end
+        ))
+    };
+}
+
+/// One struct for each folder of statements. `both` are shared by all servers, `each` has a file for each kind of server,
+/// and the others are sent to one kind only.
 macro_rules! statements {
-    (both: $($both:ident),* ; mysql: $($mysql:ident),* $(;)?) => {
-        /// Every statement, parsed once.
+    ($($room:ident: $Room:ident {
+        $(both: $($both:ident),+;)?
+        $(each: $($each:ident),+;)?
+        $(mysql: $($mysql:ident),+;)?
+        $(sqlite: $($sqlite:ident),+;)?
+    })+) => {
+        /// Every statement, parsed once for each dialect.
         pub(crate) struct Statements {
-            $(pub(crate) $both: Sql,)*
-            $(pub(crate) $mysql: Sql,)*
+            $(pub(crate) $room: $Room,)+
         }
 
         impl Statements {
-            pub(crate) fn of(dialect: Dialect) -> Self {
-                match dialect {
-                    Dialect::MySql => Self {
-                        $($both: Sql::parse(dialect, include_str!(concat!("sql/mysql/", stringify!($both), ".sql"))),)*
-                        $($mysql: Sql::parse(dialect, include_str!(concat!("sql/mysql/", stringify!($mysql), ".sql"))),)*
-                    },
-                    Dialect::Sqlite => Self {
-                        $($both: Sql::parse(dialect, include_str!(concat!("sql/sqlite/", stringify!($both), ".sql"))),)*
-                        $($mysql: Sql::parse(dialect, ""),)*
-                    },
-                }
+            fn parse(dialect: Dialect) -> Self {
+                let fragments = Fragments::of(dialect);
+                Self { $($room: $Room::parse(dialect, &fragments),)+ }
+            }
+
+            fn all(&self) -> Vec<(&'static str, &Sql)> {
+                [$(self.$room.all()),+].concat()
             }
         }
 
-        /// Every statement the adapter sends, as `(name, text)`, for people who want to read or EXPLAIN it.
-        ///
-        /// `:name` stands for a bound value, or for a list of them inside `IN (...)`.
-        pub fn statements(dialect: Dialect) -> Vec<(&'static str, &'static str)> {
-            match dialect {
-                Dialect::MySql => vec![
-                    $((stringify!($both), include_str!(concat!("sql/mysql/", stringify!($both), ".sql"))),)*
-                    $((stringify!($mysql), include_str!(concat!("sql/mysql/", stringify!($mysql), ".sql"))),)*
-                ],
-                Dialect::Sqlite => vec![
-                    $((stringify!($both), include_str!(concat!("sql/sqlite/", stringify!($both), ".sql"))),)*
-                ],
+        $(
+            #[doc = concat!("The statements of the folder `", stringify!($room), "`.")]
+            pub(crate) struct $Room {
+                $($(pub(crate) $both: Sql,)+)?
+                $($(pub(crate) $each: Sql,)+)?
+                $($(pub(crate) $mysql: Sql,)+)?
+                $($(pub(crate) $sqlite: Sql,)+)?
             }
-        }
+
+            impl $Room {
+                fn parse(dialect: Dialect, fragments: &Fragments) -> Self {
+                    let parse = |file: &str| Sql::parse(dialect, &fragments.expand(file));
+                    Self {
+                        $($($both: parse(file!($room / $both, ".sql")),)+)?
+                        $($($each: parse(match dialect {
+                            Dialect::MySql => file!($room / $each, ".mysql.sql"),
+                            Dialect::Sqlite => file!($room / $each, ".sqlite.sql"),
+                        }),)+)?
+                        $($($mysql: parse(match dialect {
+                            Dialect::MySql => file!($room / $mysql, ".mysql.sql"),
+                            Dialect::Sqlite => "",
+                        }),)+)?
+                        $($($sqlite: parse(match dialect {
+                            Dialect::MySql => "",
+                            Dialect::Sqlite => file!($room / $sqlite, ".sqlite.sql"),
+                        }),)+)?
+                    }
+                }
+
+                fn all(&self) -> Vec<(&'static str, &Sql)> {
+                    vec![
+                        $($((concat!(stringify!($room), "/", stringify!($both)), &self.$both),)+)?
+                        $($((concat!(stringify!($room), "/", stringify!($each)), &self.$each),)+)?
+                        $($((concat!(stringify!($room), "/", stringify!($mysql)), &self.$mysql),)+)?
+                        $($((concat!(stringify!($room), "/", stringify!($sqlite)), &self.$sqlite),)+)?
+                    ]
+                }
+            }
+        )+
     };
 }
 
 statements! {
-    both:
-        claim_take, claim_read, body_read, peek, instance,
-        settle_done, settle_done_whole, settle_retry, settle_return, settle_uncount, settle_dead, settle_find, settle_trace,
-        settle_standing, renew,
-        lease_peek, lease_insert, lease_write, lease_prove, lease_token, lease_over, lease_end, lease_read, lease_read_on, lease_charge, lease_count, lease_uncount, lease_done,
-        lease_retry, lease_park, lease_dead, lease_held, lease_oldest,
-        lock_take, lock_make, lock_read, lock_renew, lock_release, sweep_locks,
-        enqueue_dedup, enqueue_dedup_read, enqueue_message, enqueue_queue, enqueue_known, enqueue_discard,
-        savepoint_proof, savepoint_undo, identity,
-        observe_live, observe_dead,
-        dead_list, dead_page, dead_lock, dead_delete, dead_known, dead_body, dead_bare, dead_others, dead_rename,
-        revive_message, revive_queue, twins_find, twins_lock, twins_end, doctor_ids, doctor_steps,
-        sweep_live, sweep_page, sweep_left, sweep_delete, sweep_keys, sweep_dedup, sweep_instances,
-        request_insert, request_known, request_open, request_read, request_close, request_reopen,
-        request_cancel,
-        message_record, message_status, message_conclude, message_reopen, message_count, message_page,
-        step_begin, step_lock, step_find, step_change, step_live, step_dead, step_page, step_forget,
-        saga_note, saga_read, saga_page, saga_page_after,
-        shard_list, shard_insert, schema_version, schema_applied;
-    mysql:
-        claim_lock, claim_mark, lease_lock, step_lock_now, now, history, probe_lock, probe_skip,
-        session_cipher, session_transaction, doctor_server, doctor_columns, doctor_tables;
+    claim: ClaimSql {
+        both: body, instance, peek, read;
+        each: take;
+        mysql: lock, mark;
+    }
+    dead_letters: DeadLetterSql {
+        both: bare, body, delete, known, list, lock, others, page, rename, revive_message, revive_queue;
+    }
+    doctor: DoctorSql {
+        both: ids, steps;
+        mysql: columns, rights, server, tables;
+    }
+    enqueue: EnqueueSql {
+        both: dedup, dedup_or_fail, dedup_read, discard, known, message, queue;
+    }
+    locks: LockSql {
+        both: make, read, release, renew, take;
+    }
+    notifications: NotificationSql {
+        both: message_conclude, message_count, message_page, message_record, message_reopen, message_status, request_cancel, request_close, request_insert, request_known, request_open, request_read, request_reopen;
+    }
+    observe: ObserveSql {
+        both: dead, live;
+    }
+    probe: ProbeSql {
+        mysql: lock, skip;
+    }
+    sagas: SagaSql {
+        both: note, page, page_after, read;
+    }
+    savepoint: SavepointSql {
+        both: undo;
+        each: proof;
+        mysql: commit_proof;
+        sqlite: release, set;
+    }
+    schema: SchemaSql {
+        both: applied, identity, shard_insert, shard_list, version;
+    }
+    session: SessionSql {
+        mysql: cipher, impatient, now, rollback, server, setup, transaction;
+    }
+    settle: SettleSql {
+        both: dead, done, done_whole, find, release, renew, retry, standing, trace, uncount;
+    }
+    shard_lease: ShardLeaseSql {
+        both: charge, count, dead, done, end, held, insert, oldest, over, park, peek, prove, read, read_on, retry, token, uncount, write;
+        mysql: lock;
+    }
+    steps: StepSql {
+        both: begin, change, dead, find, forget, page;
+        each: live, lock;
+        mysql: lock_now;
+    }
+    sweep: SweepSql {
+        both: dedup, delete, instances, keys, left, page;
+        each: live, locks;
+        mysql: history;
+    }
+    twins: TwinsSql {
+        both: end, find, lock;
+    }
+}
+
+impl Statements {
+    pub(crate) fn of(dialect: Dialect) -> &'static Self {
+        static MYSQL: LazyLock<Statements> = LazyLock::new(|| Statements::parse(Dialect::MySql));
+        static SQLITE: LazyLock<Statements> = LazyLock::new(|| Statements::parse(Dialect::Sqlite));
+        match dialect {
+            Dialect::MySql => &MYSQL,
+            Dialect::Sqlite => &SQLITE,
+        }
+    }
+}
+
+/// Every statement the adapter sends, as `(name, text)`, for people who want to read or EXPLAIN it.
+///
+/// The name is the file's place under `sql/`, the text is what is sent: `:name` stands for a bound value, or for a list of
+/// them inside `IN (...)`.
+pub fn statements(dialect: Dialect) -> Vec<(&'static str, &'static str)> {
+    let mut all: Vec<_> =
+        Statements::of(dialect).all().into_iter().map(|(name, sql)| (name, sql.text())).collect();
+    all.retain(|(_, text)| !text.is_empty());
+    all.sort_unstable();
+    all
 }
 
 #[cfg(test)]
 mod tests {
-    use std::{env, fs, path::Path};
+    use std::{
+        collections::BTreeSet,
+        env, fs,
+        path::{Path, PathBuf},
+    };
 
-    use crate::sql::text;
+    use super::*;
+
+    fn folder() -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("src/sql")
+    }
 
     /// What each server is sent, to be pasted into its shell; a change of a statement shows there as a difference.
     /// With `CLAIMSTREAM_GOLDEN=write` the files are written anew.
     #[test]
     fn what_each_server_is_sent_stands_in_the_golden_files() {
-        for dialect in ["mysql", "sqlite"] {
-            let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("golden/{dialect}.sql"));
-            let sent = sent(dialect);
+        for (dialect, file) in [(Dialect::MySql, "mysql.sql"), (Dialect::Sqlite, "sqlite.sql")] {
+            let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden").join(file);
+            let blocks = statements(dialect)
+                .into_iter()
+                .map(|(name, text)| format!("-- {name}\n{};\n", text.trim_end_matches(';')));
+            let sent = blocks.collect::<Vec<_>>().join("\n");
             if env::var("CLAIMSTREAM_GOLDEN").is_ok_and(|wish| wish == "write") {
                 fs::write(&golden, &sent).unwrap();
             }
             let known = fs::read_to_string(&golden).unwrap();
             for (sent, known) in sent.split("\n\n").zip(known.split("\n\n")) {
-                assert_eq!(sent, known, "{dialect}: CLAIMSTREAM_GOLDEN=write writes what is sent now");
+                assert_eq!(sent, known, "{file}: CLAIMSTREAM_GOLDEN=write writes what is sent now");
             }
-            assert_eq!(sent.len(), known.len(), "{dialect}: a statement has come or gone");
+            assert_eq!(sent.len(), known.len(), "{file}: a statement has come or gone");
         }
     }
 
-    fn sent(dialect: &str) -> String {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/sql").join(dialect);
-        let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-        files.sort();
-        let blocks = files.iter().filter_map(|file| {
-            let name = file.file_stem().unwrap().to_str().unwrap();
-            let of_schema =
-                name.starts_with("schema_") && !["schema_version", "schema_applied"].contains(&name);
-            let text = text(&fs::read_to_string(file).unwrap());
-            (!of_schema).then(|| format!("-- {name}\n{};\n", text.trim_end_matches(';')))
-        });
-        blocks.collect::<Vec<_>>().join("\n")
+    #[test]
+    fn every_fragment_is_expanded() {
+        for (name, text) in [statements(Dialect::MySql), statements(Dialect::Sqlite)].concat() {
+            assert!(!text.contains(['{', '}', '$']), "{name} has a fragment that nobody knows: {text}");
+        }
+    }
+
+    #[test]
+    fn every_file_is_a_statement_that_is_sent() {
+        let listed = |dialect| statements(dialect).into_iter().map(|(name, _)| name.to_owned());
+        let listed: BTreeSet<String> = listed(Dialect::MySql).chain(listed(Dialect::Sqlite)).collect();
+        let folders =
+            fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()).filter(|at| at.is_dir());
+        let files = folders.flat_map(|at| fs::read_dir(at).unwrap()).map(|entry| entry.unwrap().path());
+        let name = |file: PathBuf| {
+            let name = file.strip_prefix(folder()).unwrap().to_str().unwrap().replace('\\', "/");
+            name.split_once('.').unwrap().0.to_owned()
+        };
+        let found: BTreeSet<String> =
+            files.map(name).filter(|name| !name.starts_with("schema/schema_")).collect();
+        assert_eq!(found, listed);
     }
 }

@@ -1,3 +1,5 @@
+use claimstream_sea_orm::{Dialect, statements};
+
 use super::tree::{File, Tree};
 
 /// Statements are files that a DBA can read; Rust has none.
@@ -23,57 +25,83 @@ pub(super) fn stands_in_sql_files(tree: &Tree) -> Vec<String> {
 }
 
 /// Whatever ends or extends a claim shows the receipt: the claim id stands among its conditions.
-pub(super) fn shows_the_claim_id(tree: &Tree) -> Vec<String> {
-    let dialects = ["mysql", "sqlite"].map(|dialect| {
-        let files = tree.files(&format!("adapters/sea-orm/src/sql/{dialect}"), ".sql", 20);
-        let touching: Vec<File> = files.into_iter().filter(touches_a_claim).collect();
-        assert!(touching.len() >= 5, "only {} statements of {dialect} touch a claim", touching.len());
-        touching
+pub(super) fn shows_the_claim_id(_: &Tree) -> Vec<String> {
+    let unfenced = DIALECTS.into_iter().flat_map(|dialect| {
+        let touching: Vec<Sent> = sent(dialect).into_iter().filter(touches_a_claim).collect();
+        assert!(touching.len() >= 5, "only {} statements of {dialect:?} touch a claim", touching.len());
+        touching.into_iter().filter(|statement| !is_fenced(statement))
     });
-    let unfenced = dialects.iter().flatten().filter(|file| !is_fenced(file));
-    unfenced.map(|file| format!("{} touches a claim and does not ask for its claim_id", file.path)).collect()
+    unfenced.map(|sent| format!("{} touches a claim and does not ask for its claim_id", sent.name)).collect()
 }
 
 /// Under a shard lease the lease row is the receipt: whoever writes it shows the fence, and what ends messages without a
 /// claim id is sent by nobody but the files that write the lease row first.
 pub(super) fn shows_the_fence(tree: &Tree) -> Vec<String> {
     let mut complaints = Vec::new();
-    for dialect in ["mysql", "sqlite"] {
-        let files = tree.files(&format!("adapters/sea-orm/src/sql/{dialect}"), ".sql", 20);
-        let leases: Vec<_> =
-            files.iter().filter(|file| statement(file).starts_with("UPDATE claimstream_lease")).collect();
-        assert!(leases.len() >= 2, "only {} statements of {dialect} write a lease", leases.len());
-        let unfenced = leases.into_iter().filter(|file| !statement(file).contains("AND fence = :fence"));
-        complaints.extend(unfenced.map(|file| format!("{} does not ask for the fence", file.path)));
+    for dialect in DIALECTS {
+        let mut leases = sent(dialect);
+        leases.retain(|sent| sent.text.starts_with("UPDATE claimstream_lease"));
+        assert!(leases.len() >= 2, "only {} statements of {dialect:?} write a lease", leases.len());
+        let unfenced = leases.into_iter().filter(|sent| !sent.text.contains("AND fence = :fence"));
+        complaints.extend(unfenced.map(|sent| format!("{} does not ask for the fence", sent.name)));
     }
     let sources = tree.files("adapters/sea-orm/src", ".rs", 20);
     let outside = sources.iter().filter(|file| !file.path.contains("/shard_lease/"));
-    for file in outside {
-        let ends = |(_, line): &(usize, &str)| {
-            UNDER_A_LEASE.iter().any(|name| line.contains(&format!("sql.{name}")))
-        };
-        complaints.extend(file.code().filter(ends).map(|(n, _)| format!("{}:{n} ends messages", file.path)));
+    for file in outside.filter(|file| !file.path.ends_with("/statements.rs")) {
+        let ends = file.code().filter(|(_, line)| ends_messages(line));
+        complaints.extend(ends.map(|(n, _)| format!("{}:{n} ends messages", file.path)));
     }
     complaints
 }
 
+/// Whether a line has a statement that ends messages without a claim id, or all that go with a shard lease.
+fn ends_messages(line: &str) -> bool {
+    let sends = |name: &&str| line.contains(&name.replace('/', "."));
+    UNDER_A_LEASE.iter().any(sends) || line.contains("ShardLeaseSql")
+}
+
 /// On a server, leases, locks and delays are counted by the server's clock, in UTC: no statement takes the time of a client,
 /// which may be wrong, or that of a session's time zone.
-pub(super) fn tells_the_time(tree: &Tree) -> Vec<String> {
-    let files = tree.files("adapters/sea-orm/src/sql/mysql", ".sql", 40);
-    let timed = files.iter().filter(|file| statement(file).contains("UTC_TIMESTAMP(6)")).count();
+pub(super) fn tells_the_time(_: &Tree) -> Vec<String> {
+    let sent = sent(Dialect::MySql);
+    let timed = sent.iter().filter(|sent| sent.text.contains("UTC_TIMESTAMP(6)")).count();
     assert!(timed >= 20, "only {timed} statements look at a clock");
-    let wrong = files.iter().filter_map(|file| Some((file, foreign_clock(file)?)));
-    wrong.map(|(file, clock)| format!("{} asks {clock} for the time", file.path)).collect()
+    let wrong = sent.iter().filter_map(|sent| Some((sent, foreign_clock(sent)?)));
+    wrong.map(|(sent, clock)| format!("{} asks {clock} for the time", sent.name)).collect()
 }
 
-fn foreign_clock(file: &File) -> Option<&'static str> {
+const DIALECTS: [Dialect; 2] = [Dialect::MySql, Dialect::Sqlite];
+
+/// A statement as a server gets it, with what its fragments stand for.
+struct Sent {
+    name: String,
+    text: String,
+}
+
+fn sent(dialect: Dialect) -> Vec<Sent> {
+    let named = |(name, text): (&str, &str)| Sent::new(&format!("{name} ({dialect:?})"), text);
+    statements(dialect).into_iter().map(named).collect()
+}
+
+impl Sent {
+    fn new(name: &str, text: &str) -> Self {
+        Self { name: name.to_owned(), text: text.split_whitespace().collect::<Vec<_>>().join(" ") }
+    }
+}
+
+fn foreign_clock(sent: &Sent) -> Option<&'static str> {
     let clocks = [":now", " NOW(", "SYSDATE", "CURRENT_TIMESTAMP", "CURDATE", "LOCALTIME"];
-    clocks.into_iter().find(|clock| statement(file).to_uppercase().contains(&clock.to_uppercase()))
+    clocks.into_iter().find(|clock| sent.text.to_uppercase().contains(&clock.to_uppercase()))
 }
 
-const UNDER_A_LEASE: [&str; 6] =
-    ["lease_charge", "lease_count", "lease_done", "lease_retry", "lease_park", "lease_dead"];
+const UNDER_A_LEASE: [&str; 6] = [
+    "shard_lease/charge",
+    "shard_lease/count",
+    "shard_lease/done",
+    "shard_lease/retry",
+    "shard_lease/park",
+    "shard_lease/dead",
+];
 
 /// The one Rust file that writes SQL: the script it prints for people who own their schema ends with a statement that
 /// carries the version.
@@ -101,34 +129,24 @@ fn is_sql(line: &str) -> bool {
     BEGINNINGS.iter().any(|(beginning, rest)| follows(beginning, rest))
 }
 
-fn statement(file: &File) -> String {
-    let lines = file.text.lines().filter(|line| !line.trim_start().starts_with("--"));
-    lines.collect::<Vec<_>>().join(" ").split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 /// Ends what no claim has alone: a second entry of a message whose older one is locked.
-const OF_TWINS: &str = "twins_end";
+const OF_TWINS: &str = "twins/end";
 /// Takes back what a take-over has counted, which its mark in the row proves; no claim is ended or extended.
-const OF_A_TAKE_OVER: &str = "lease_uncount";
+const OF_A_TAKE_OVER: &str = "shard_lease/uncount";
 
-fn touches_a_claim(file: &File) -> bool {
-    if UNDER_A_LEASE
-        .iter()
-        .chain([&OF_TWINS, &OF_A_TAKE_OVER])
-        .any(|name| file.path.ends_with(&format!("/{name}.sql")))
-    {
+fn touches_a_claim(sent: &Sent) -> bool {
+    let known = |name: &&str| sent.name.split(' ').next() == Some(*name);
+    if UNDER_A_LEASE.iter().chain([&OF_TWINS, &OF_A_TAKE_OVER]).any(|name| known(name)) {
         return false;
     }
-    let statement = statement(file);
-    let writes = |verb: &str| statement.starts_with(verb);
-    let moves = writes("INSERT") && statement.contains("FROM claimstream_queue");
+    let writes = |verb: &str| sent.text.starts_with(verb);
+    let moves = writes("INSERT") && sent.text.contains("FROM claimstream_queue");
     writes("UPDATE claimstream_queue") || writes("DELETE FROM claimstream_queue") || moves
 }
 
 /// A claim stamps its own id; everything else asks for one.
-fn is_fenced(file: &File) -> bool {
-    let statement = statement(file);
-    let (action, conditions) = statement.split_once(" WHERE ").unwrap_or((&statement, ""));
+fn is_fenced(sent: &Sent) -> bool {
+    let (action, conditions) = sent.text.split_once(" WHERE ").unwrap_or((&sent.text, ""));
     let asks = conditions.contains("claim_id = :claim");
     asks || action.contains("claim_id = :claim")
 }
@@ -153,9 +171,16 @@ mod tests {
     }
 
     #[test]
+    fn finds_what_ends_messages_under_a_lease() {
+        assert!(ends_messages("    let sql = &store.sql.shard_lease.done;"));
+        assert!(ends_messages("fn of(sql: &ShardLeaseSql)"));
+        assert!(!ends_messages("    let sql = &store.sql.shard_lease.held;"));
+    }
+
+    #[test]
     fn finds_a_foreign_clock() {
-        let clock = |text: &str| foreign_clock(&File::new("x.sql", text));
-        assert_eq!(clock("-- not :now\nUPDATE t SET a = UTC_TIMESTAMP(6)"), None);
+        let clock = |text: &str| foreign_clock(&Sent::new("x", text));
+        assert_eq!(clock("UPDATE t SET a = UTC_TIMESTAMP(6)"), None);
         assert_eq!(clock("SELECT id FROM t WHERE a <= :now"), Some(":now"));
         assert_eq!(clock("SELECT id FROM t WHERE a <= now(6)"), Some(" NOW("));
     }
@@ -163,14 +188,14 @@ mod tests {
     #[test]
     fn finds_a_statement_without_a_fence() {
         let fenced = |text: &str| {
-            let file = File::new("x.sql", text);
-            touches_a_claim(&file).then(|| is_fenced(&file))
+            let sent = Sent::new("x", text);
+            touches_a_claim(&sent).then(|| is_fenced(&sent))
         };
         assert_eq!(
-            fenced("-- why\nDELETE FROM claimstream_queue\n WHERE id = :id\n   AND claim_id = :claim"),
+            fenced("DELETE FROM claimstream_queue\n WHERE id = :id\n   AND claim_id = :claim"),
             Some(true)
         );
-        assert_eq!(fenced("DELETE FROM claimstream_queue WHERE id = :id -- claim_id"), Some(false));
+        assert_eq!(fenced("DELETE FROM claimstream_queue WHERE id = :id"), Some(false));
         assert_eq!(fenced("UPDATE claimstream_queue SET claim_id = NULL WHERE id = :id"), Some(false));
         assert_eq!(fenced("UPDATE claimstream_queue SET claim_id = :claim WHERE id = :id"), Some(true));
         assert_eq!(fenced("INSERT INTO d SELECT id FROM claimstream_queue WHERE id = 1"), Some(false));

@@ -10,9 +10,8 @@ pub type Args = Vec<(&'static str, Vec<Value>)>;
 /// A statement of the adapter for MySQL and MariaDB, with values in it.
 pub fn sql(name: &str, args: &Args) -> Statement {
     let all = statements(Dialect::MySql);
-    let file = all.iter().find(|(known, _)| *known == name).expect("a statement").1;
-    let lines = file.lines().map(|line| line.split("--").next().unwrap_or_default().trim());
-    bind(&lines.collect::<Vec<_>>().join(" "), args)
+    let text = all.iter().find(|(known, _)| *known == name).expect("a statement").1;
+    bind(text, args)
 }
 
 /// Binds `:name` to the last value of that name, or to a list of them.

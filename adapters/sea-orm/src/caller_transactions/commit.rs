@@ -9,7 +9,6 @@ use crate::{
         dialect::Dialect,
     },
     outbox::handle::SeaOrmOutbox,
-    sql::text,
     store::Store,
 };
 
@@ -42,8 +41,7 @@ impl Store {
             match self.dialect {
                 // The handle is dropped when its transaction has ended, and rolls back nothing.
                 Dialect::MySql => {
-                    let proof = text(include_str!("../sql/mysql/commit_proof.sql"));
-                    tx.execute_unprepared(&proof).await.map(drop)
+                    tx.execute_unprepared(self.sql.savepoint.commit_proof.text()).await.map(drop)
                 }
                 // It refuses to commit by itself where there is no transaction.
                 Dialect::Sqlite => tx.commit().await,

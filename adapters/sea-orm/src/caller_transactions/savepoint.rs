@@ -9,7 +9,6 @@ use crate::{
         identity::Identity,
         unit::{Row, rows},
     },
-    sql::text,
     store::Store,
 };
 
@@ -54,7 +53,7 @@ impl<'a, C: ConnectionTrait> Savepoint<'a, C> {
     }
 
     async fn set_on_server(&self) -> Result<(), StoreError> {
-        let Err(error) = self.on.execute_unprepared(&self.store.identity.proof()).await else {
+        let Err(error) = self.on.execute_unprepared(&self.store.identity.proof(self.store.sql)).await else {
             return Ok(());
         };
         match refusal(&error) {
@@ -67,7 +66,7 @@ impl<'a, C: ConnectionTrait> Savepoint<'a, C> {
 
     /// Why a sum was out of range. Asking touches no table: on MariaDB 10.5 that would begin the next transaction.
     async fn not_proven(&self) -> StoreError {
-        let asked = self.store.sql.session_transaction.bind(&Args::new());
+        let asked = self.store.sql.session.transaction.bind(&Args::new());
         match rows(self.on, self.operation, asked).await.and_then(|rows| session(&rows)) {
             Ok((0, _)) => self.refused(NO_AUTOCOMMIT),
             Ok((_, 0)) => self.refused(NO_TRANSACTION),
@@ -79,10 +78,10 @@ impl<'a, C: ConnectionTrait> Savepoint<'a, C> {
     /// The proof works where there is no transaction, and is refused, having done nothing, where there is one. Whose
     /// database it is, is read when the call has written: a transaction that reads first may be refused to write.
     async fn set_in_file(&self) -> Result<(), StoreError> {
-        match self.execute(&self.store.sql.savepoint_proof.bind(&Args::new()).sql).await {
+        match self.execute(self.store.sql.savepoint.proof.text()).await {
             Ok(()) => Err(self.refused(NO_TRANSACTION)),
             Err(error) if refusal(&error) == Some(SQLITE_ERROR) => {
-                self.send(&text(include_str!("../sql/sqlite/savepoint_set.sql"))).await
+                self.send(self.store.sql.savepoint.set.text()).await
             }
             Err(error) => Err(classify(self.operation, error)),
         }
@@ -118,7 +117,7 @@ impl<'a, C: ConnectionTrait> Savepoint<'a, C> {
         if Identity::read(self.on, self.operation, &self.store.sql).await? != Some(self.store.identity) {
             return Err(self.refused(ANOTHER_DATABASE));
         }
-        self.send(&text(include_str!("../sql/sqlite/savepoint_release.sql"))).await
+        self.send(self.store.sql.savepoint.release.text()).await
     }
 
     /// Takes back what was written. Where there is nothing to go back to, the failure has ended the whole transaction, and
@@ -128,7 +127,7 @@ impl<'a, C: ConnectionTrait> Savepoint<'a, C> {
             Dialect::MySql => NO_SAVEPOINT,
             Dialect::Sqlite => SQLITE_ERROR,
         };
-        match self.execute(&self.store.sql.savepoint_undo.bind(&Args::new()).sql).await {
+        match self.execute(self.store.sql.savepoint.undo.text()).await {
             Err(nowhere) if refusal(&nowhere) == Some(gone) => rolled_back(error),
             _ => error,
         }

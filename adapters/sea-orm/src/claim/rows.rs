@@ -167,7 +167,7 @@ impl<'a, C: Singly> Claiming<'a, C> {
             return Ok(());
         }
         let args = self.store.args().with("instance", instance_bytes(&owner)).with("label", owner.label());
-        let noted = run(self.on, CLAIM, self.store.sql.instance.bind(&args)).await;
+        let noted = run(self.on, CLAIM, self.store.sql.claim.instance.bind(&args)).await;
         if noted.is_err() {
             self.store.introductions.failed(owner.instance());
         }
@@ -177,7 +177,7 @@ impl<'a, C: Singly> Claiming<'a, C> {
     /// Looks without locks which shards have due messages.
     async fn look(&self) -> Result<(), StoreError> {
         let args = self.store.args().with("queue", self.request.queue.as_str());
-        let found = rows(self.on, CLAIM, self.store.sql.peek.bind(&args)).await?;
+        let found = rows(self.on, CLAIM, self.store.sql.claim.peek.bind(&args)).await?;
         let due =
             found.iter().map(|row| row.number(0).map(Shard::from_number)).collect::<Result<Vec<_>, _>>()?;
         let (lanes, now) = (&self.store.lanes, self.store.clock.elapsed());
@@ -240,7 +240,7 @@ impl<'a, C: Singly> Claiming<'a, C> {
             known => known,
         };
         let args = args.with("lease_end", lease_end);
-        match run(self.on, CLAIM, store.sql.claim_take.bind(&args)).await {
+        match run(self.on, CLAIM, store.sql.claim.take.bind(&args)).await {
             Ok(count) => Ok((count as u32, lease_end)),
             Err(lost) if may_have_committed(&lost) => {
                 Ok((self.read_back(shard, lease_end, lost).await?, lease_end))
@@ -254,7 +254,7 @@ impl<'a, C: Singly> Claiming<'a, C> {
         let store = self.store;
         self.on.let_go();
         let transaction = store.begin(CLAIM).await?;
-        let locked = rows(&transaction, CLAIM, store.sql.claim_lock.bind(&args)).await?;
+        let locked = rows(&transaction, CLAIM, store.sql.claim.lock.bind(&args)).await?;
         let (Some(first), Some(last)) = (locked.first(), locked.last()) else {
             store.roll_back(CLAIM, transaction).await?;
             return Ok((0, known));
@@ -264,7 +264,7 @@ impl<'a, C: Singly> Claiming<'a, C> {
         let ids = locked.iter().map(|row| row.uuid(0).map(bytes)).collect::<Result<Vec<Value>, _>>()?;
         let args =
             args.with("lease_end", lease_end).with("first", first).with("last", last).with_list("ids", ids);
-        let count = run(&transaction, CLAIM, store.sql.claim_mark.bind(&args)).await? as u32;
+        let count = run(&transaction, CLAIM, store.sql.claim.mark.bind(&args)).await? as u32;
         match store.commit(CLAIM, transaction).await {
             Ok(()) => Ok((count, lease_end)),
             Err(lost) if may_have_committed(&lost) => {
@@ -282,7 +282,7 @@ impl<'a, C: Singly> Claiming<'a, C> {
         self.on.let_go();
         // Only how many there are is asked for.
         let args = args.with("inline", 0_i64);
-        match store.asking_back(|| rows(store.relay(), CLAIM, store.sql.claim_read.bind(&args))).await {
+        match store.asking_back(|| rows(store.relay(), CLAIM, store.sql.claim.read.bind(&args))).await {
             Ok(found) if !found.is_empty() => {
                 tracing::warn!(shard = shard.number(), count = found.len(), error = %lost, "the answer to a claim was lost; its messages were read back");
                 Ok(found.len() as u32)
@@ -296,13 +296,13 @@ impl<'a, C: Singly> Claiming<'a, C> {
         let (store, args) = (self.store, self.read_args(&self.visited, self.lease_end));
         let args = args.with("inline", inline(self.request.budget, self.taken as usize));
         let asked = Instant::now();
-        let found = match rows(self.on, CLAIM, store.sql.claim_read.bind(&args)).await {
+        let found = match rows(self.on, CLAIM, store.sql.claim.read.bind(&args)).await {
             Ok(found) => found,
             // The messages are ours whatever became of the connection.
             Err(lost) => {
                 store.note_trouble(&lost);
                 self.on.let_go();
-                store.asking_back(|| rows(store.relay(), CLAIM, store.sql.claim_read.bind(&args))).await?
+                store.asking_back(|| rows(store.relay(), CLAIM, store.sql.claim.read.bind(&args))).await?
             }
         };
         if let (Dialect::MySql, Some(row)) = (store.dialect, found.first()) {

@@ -142,9 +142,9 @@ impl GivenPool {
         let seen = match dialect {
             Dialect::MySql => {
                 leaking.execute_unprepared("BEGIN").await.map_err(failed)?;
-                leaking.query_all_raw(sql.probe_lock.bind(&Args::new())).await.map_err(failed)?;
+                leaking.query_all_raw(sql.probe.lock.bind(&Args::new())).await.map_err(failed)?;
                 drop(leaking);
-                rows(own, OPEN, sql.probe_lock.bind(&Args::new())).await.map(drop)
+                rows(own, OPEN, sql.probe.lock.bind(&Args::new())).await.map(drop)
             }
             Dialect::Sqlite => {
                 leaking.execute_unprepared("BEGIN IMMEDIATE").await.map_err(failed)?;

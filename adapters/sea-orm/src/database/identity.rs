@@ -3,7 +3,6 @@ use sea_orm::ConnectionTrait;
 
 use crate::{
     database::{args::Args, unit::rows},
-    sql::text,
     statements::Statements,
 };
 
@@ -18,7 +17,7 @@ impl Identity {
         operation: &'static str,
         sql: &Statements,
     ) -> Result<Option<Self>, StoreError> {
-        let found = rows(on, operation, sql.identity.bind(&Args::new())).await?;
+        let found = rows(on, operation, sql.schema.identity.bind(&Args::new())).await?;
         found.first().map(|row| row.int(0).map(Self)).transpose()
     }
 
@@ -30,7 +29,7 @@ impl Identity {
     }
 
     /// What proves to a server that a connection is in a transaction on this outbox's own database.
-    pub(crate) fn proof(self) -> String {
-        text(include_str!("../sql/mysql/savepoint_proof.sql")).replace(":made_at", &self.0.to_string())
+    pub(crate) fn proof(self, sql: &Statements) -> String {
+        sql.savepoint.proof.text().replace(":made_at", &self.0.to_string())
     }
 }

@@ -54,7 +54,7 @@ pub(crate) struct Database {
     /// For transactions and calls of the application.
     pub(crate) callers: CallerPool,
     pub(crate) dialect: Dialect,
-    pub(crate) sql: Statements,
+    pub(crate) sql: &'static Statements,
     pub(crate) clock: ServerClock,
     pub(crate) health: Health,
     pub(crate) limits: Limits,

@@ -6,7 +6,7 @@ use sea_orm::sqlx::Executor;
 
 use super::{clock::FrozenClock, dialect::Dialect, given_pool::GivenPool, health::Health};
 #[cfg(feature = "mysql")]
-use crate::sql::text;
+use crate::statements::Statements;
 
 /// Connection settings under which a cancelled caller can lose nothing; use them for your own transactions too.
 ///
@@ -96,21 +96,22 @@ impl HardenedPool {
     #[cfg(feature = "mysql")]
     fn harden_mysql(&self, options: &mut ConnectOptions, health: Health, lock_waits: LockWaits) {
         use sea_orm::sqlx::{AssertSqlSafe, Row, mysql::MySqlPoolOptions};
-        let which = text(include_str!("../sql/mysql/session_server.sql"));
-        let mut session = text(include_str!("../sql/mysql/session.sql"));
+        let sql = &Statements::of(Dialect::MySql).session;
+        let which = sql.server.text();
+        let mut session = sql.setup.text().to_owned();
         if lock_waits == LockWaits::Short {
-            session = session + "; " + &text(include_str!("../sql/mysql/session_impatient.sql"));
+            session = session + "; " + sql.impatient.text();
         }
-        let rollback = text(include_str!("../sql/mysql/session_rollback.sql"));
+        let rollback = sql.rollback.text();
         let frozen = self.frozen_clock.clone();
         let Health { outage, servers } = health;
         options.map_sqlx_mysql_pool_opts(move |pool: MySqlPoolOptions| {
-            let (session, rollback, frozen) = (session.clone(), rollback.clone(), frozen.clone());
-            let (which, servers) = (which.clone(), servers.clone());
+            let (session, frozen) = (session.clone(), frozen.clone());
+            let (which, servers) = (which, servers.clone());
             let at_connect = frozen.clone();
             let pool = pool.after_connect(move |connection, _| {
                 let session = session.clone() + &set_timestamp(at_connect.as_ref());
-                let (which, servers) = (which.clone(), servers.clone());
+                let (which, servers) = (which, servers.clone());
                 Box::pin(async move {
                     connection.execute(AssertSqlSafe(session)).await?;
                     let server = connection.fetch_one(AssertSqlSafe(which)).await?;
@@ -130,7 +131,6 @@ impl HardenedPool {
                 })
             });
             pool.after_release(move |connection, _| {
-                let rollback = rollback.clone();
                 Box::pin(
                     async move { in_time(connection.execute(AssertSqlSafe(rollback))).await.map(|_| true) },
                 )

@@ -48,8 +48,8 @@ impl SkipLocked {
     /// waiting for another.
     async fn look(db: &DatabaseConnection, sql: &Statements) -> Result<Look, StoreError> {
         let holder = db.begin().await.map_err(|e| classify(PROBE, e))?;
-        unit::rows(&holder, PROBE, sql.probe_lock.bind(&Args::new())).await?;
-        let found = ask_beside_the_pool(db, Dialect::MySql, sql.probe_skip.bind(&Args::new()));
+        unit::rows(&holder, PROBE, sql.probe.lock.bind(&Args::new())).await?;
+        let found = ask_beside_the_pool(db, Dialect::MySql, sql.probe.skip.bind(&Args::new()));
         let look = tokio::time::timeout(Self::PATIENCE, found).await;
         holder.rollback().await.map_err(|e| classify(PROBE, e))?;
         Ok(look.map(|found| found.map_err(|e| classify(PROBE, e))))

@@ -11,7 +11,7 @@ pub(crate) async fn server_variables(
     db: &DatabaseConnection,
     sql: &Statements,
 ) -> Result<BTreeMap<String, String>, StoreError> {
-    let found = rows(db, "doctor", sql.doctor_server.bind(&Args::new())).await?;
+    let found = rows(db, "doctor", sql.doctor.server.bind(&Args::new())).await?;
     found.iter().map(|row| Ok((row.text(0)?, row.text(1)?))).collect()
 }
 
@@ -45,7 +45,7 @@ pub(crate) async fn packet(
 
 /// Whether the pool's connections speak TLS; those of callers are taken to do the same. Who does not say is taken to.
 async fn is_encrypted(db: &DatabaseConnection, sql: &Statements) -> Result<bool, StoreError> {
-    let found = match rows(db, "open", sql.session_cipher.bind(&Args::new())).await {
+    let found = match rows(db, "open", sql.session.cipher.bind(&Args::new())).await {
         Err(error) if error.is_retryable() => return Err(error),
         found => found.unwrap_or_default(),
     };

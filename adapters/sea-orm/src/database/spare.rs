@@ -25,7 +25,9 @@ impl Database {
         match self.dialect {
             // A file does not go away.
             Dialect::Sqlite => true,
-            Dialect::MySql => rows(self.relay(), operation, self.sql.now.bind(&Args::new())).await.is_ok(),
+            Dialect::MySql => {
+                rows(self.relay(), operation, self.sql.session.now.bind(&Args::new())).await.is_ok()
+            }
         }
     }
 }

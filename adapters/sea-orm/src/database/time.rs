@@ -25,7 +25,7 @@ impl Database {
             return Ok(known);
         }
         let asked = Instant::now();
-        let found = rows(on, operation, self.sql.now.bind(&Args::new())).await?;
+        let found = rows(on, operation, self.sql.session.now.bind(&Args::new())).await?;
         let now =
             found.first().ok_or_else(|| corrupt(operation, "the server did not tell the time"))?.int(0)?;
         self.clock.note(now, asked);

@@ -29,8 +29,9 @@ impl DeadLetters for SeaOrmOutbox {
         let (store, filter) = (self.store.clone(), filter.clone());
         let work = async move {
             let args = store.filter_args(&filter, limit);
-            let found =
-                store.restarting(|| rows(store.relay(), DEAD, store.sql.dead_list.bind(&args))).await?;
+            let found = store
+                .restarting(|| rows(store.relay(), DEAD, store.sql.dead_letters.list.bind(&args)))
+                .await?;
             found.iter().map(dead_letter).collect()
         };
         self.store.detached(DEAD, work).await
@@ -81,7 +82,7 @@ impl Store {
         bound: i64,
     ) -> Result<Vec<Uuid>, StoreError> {
         let args = self.filter_args(filter, CHUNK).with("after", bytes(after)).with("bound", bound);
-        rows(self.relay(), DEAD, self.sql.dead_page.bind(&args))
+        rows(self.relay(), DEAD, self.sql.dead_letters.page.bind(&args))
             .await?
             .iter()
             .map(|row| row.uuid(0))
@@ -91,13 +92,13 @@ impl Store {
     async fn move_page(&self, page: &[Uuid], bound: i64, what: Move) -> Result<u64, StoreError> {
         let transaction = self.begin(DEAD).await?;
         let args = self.args().with_list("ids", page.iter().copied().map(bytes)).with("bound", bound);
-        let found = rows(&transaction, DEAD, self.sql.dead_lock.bind(&args)).await?;
+        let found = rows(&transaction, DEAD, self.sql.dead_letters.lock.bind(&args)).await?;
         let ids = found.iter().map(|row| row.uuid(0)).collect::<Result<Vec<_>, _>>()?;
         match what {
             _ if ids.is_empty() => {}
             Move::Revive => self.revive_page(&transaction, ids).await?,
             Move::Purge => {
-                run(&transaction, DEAD, self.sql.dead_delete.bind(&self.ids_args(&ids))).await?;
+                run(&transaction, DEAD, self.sql.dead_letters.delete.bind(&self.ids_args(&ids))).await?;
             }
         }
         self.commit(DEAD, transaction).await?;
@@ -107,17 +108,17 @@ impl Store {
     /// Makes dead letters live again. Their bodies are there and locked first, so that from then on nobody gets one of their
     /// ids; a letter whose id another message has by then is revived under an id of its own.
     async fn revive_page(&self, on: &impl ConnectionTrait, mut ids: Vec<Uuid>) -> Result<(), StoreError> {
-        run(on, DEAD, self.sql.dead_body.bind(&self.ids_args(&ids))).await?;
-        let others = rows(on, DEAD, self.sql.dead_others.bind(&self.ids_args(&ids))).await?;
+        run(on, DEAD, self.sql.dead_letters.body.bind(&self.ids_args(&ids))).await?;
+        let others = rows(on, DEAD, self.sql.dead_letters.others.bind(&self.ids_args(&ids))).await?;
         for row in &others {
             let id = row.uuid(0)?;
             ids.retain(|known| *known != id);
             ids.push(self.rename(on, DEAD, id).await?);
         }
         let args = self.ids_args(&ids);
-        run(on, DEAD, self.sql.revive_message.bind(&args)).await?;
-        run(on, DEAD, self.sql.revive_queue.bind(&args)).await?;
-        run(on, DEAD, self.sql.dead_delete.bind(&args)).await?;
+        run(on, DEAD, self.sql.dead_letters.revive_message.bind(&args)).await?;
+        run(on, DEAD, self.sql.dead_letters.revive_queue.bind(&args)).await?;
+        run(on, DEAD, self.sql.dead_letters.delete.bind(&args)).await?;
         Ok(())
     }
 
@@ -133,7 +134,7 @@ impl Store {
             Err(known) if known.kind() == StoreErrorKind::Conflict => {}
             buried => return buried.map(|_| ()),
         }
-        for row in rows(on, operation, self.sql.dead_known.bind(&self.ids_args(ids))).await? {
+        for row in rows(on, operation, self.sql.dead_letters.known.bind(&self.ids_args(ids))).await? {
             self.rename(on, operation, row.uuid(0)?).await?;
         }
         run(on, operation, letters).await.map(|_| ())
@@ -148,8 +149,8 @@ impl Store {
     ) -> Result<Uuid, StoreError> {
         let fresh = Uuid::now_v7();
         let args = self.args().with("id", bytes(id)).with("fresh", bytes(fresh));
-        run(on, operation, self.sql.dead_rename.bind(&args)).await?;
-        run(on, operation, self.sql.dead_body.bind(&self.ids_args(&[fresh]))).await?;
+        run(on, operation, self.sql.dead_letters.rename.bind(&args)).await?;
+        run(on, operation, self.sql.dead_letters.body.bind(&self.ids_args(&[fresh]))).await?;
         tracing::warn!(%id, %fresh, "a second message has the id of a dead letter; the dead letter gets a new id");
         Ok(fresh)
     }
@@ -160,7 +161,7 @@ impl Store {
         operation: &'static str,
         ids: &[Uuid],
     ) -> Result<HashSet<Uuid>, StoreError> {
-        let known = self.sql.dead_known.bind(&self.ids_args(ids));
+        let known = self.sql.dead_letters.known.bind(&self.ids_args(ids));
         self.restarting(|| rows(self.relay(), operation, known.clone()))
             .await?
             .iter()

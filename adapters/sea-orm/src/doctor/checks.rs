@@ -109,9 +109,9 @@ impl Store {
     }
 
     async fn examine_server(&self) -> Result<Vec<Finding>, StoreError> {
-        let variables = server_variables(self.relay(), &self.sql).await?;
+        let variables = server_variables(self.relay(), self.sql).await?;
         let read = |name: &str| variables.get(name).map_or("", String::as_str);
-        let mut findings = vec![good("server", server_name(self.relay(), &self.sql).await?)];
+        let mut findings = vec![good("server", server_name(self.relay(), self.sql).await?)];
         findings.push(good("schema", format!("version {}, {} shards", schema::VERSION, self.shards.get())));
         findings.push(self.examine_rights().await);
         findings.extend(self.examine_tables().await?);
@@ -131,7 +131,7 @@ impl Store {
 
     /// Tables on InnoDB, times with microseconds, keys compared byte by byte.
     async fn examine_tables(&self) -> Result<Vec<Finding>, StoreError> {
-        let engines = rows(self.relay(), DOCTOR, self.sql.doctor_tables.bind(&Args::new())).await?;
+        let engines = rows(self.relay(), DOCTOR, self.sql.doctor.tables.bind(&Args::new())).await?;
         let mut wrong = Vec::new();
         for row in &engines {
             let (table, engine) = (row.text(0)?, row.text(1)?);
@@ -139,7 +139,7 @@ impl Store {
                 wrong.push(format!("{table} is {engine}"));
             }
         }
-        let columns = rows(self.relay(), DOCTOR, self.sql.doctor_columns.bind(&Args::new())).await?;
+        let columns = rows(self.relay(), DOCTOR, self.sql.doctor.columns.bind(&Args::new())).await?;
         let mut imprecise = Vec::new();
         let mut collated = Vec::new();
         for row in &columns {
@@ -175,7 +175,7 @@ impl Store {
 
     /// An id belongs to one message, live or dead, which has one entry and a body that keeps others away.
     async fn examine_ids(&self) -> Result<Finding, StoreError> {
-        let counted = rows(self.relay(), DOCTOR, self.sql.doctor_ids.bind(&Args::new())).await?;
+        let counted = rows(self.relay(), DOCTOR, self.sql.doctor.ids.bind(&Args::new())).await?;
         let count = |n: usize| counted.first().map_or(Ok(0), |row| row.int(n));
         let (bare, beside, twins) = (count(0)?, count(1)?, count(2)?);
         let mut wrong = Vec::new();
@@ -201,7 +201,7 @@ impl Store {
     /// Steps are forgotten when they are old and their runs have ended.
     async fn examine_steps(&self) -> Result<Finding, StoreError> {
         let args = self.args().with("kept", micros(self.upkeep.step_retention));
-        let found = rows(self.relay(), DOCTOR, self.sql.doctor_steps.bind(&args)).await?;
+        let found = rows(self.relay(), DOCTOR, self.sql.doctor.steps.bind(&args)).await?;
         let mut open = Vec::new();
         for row in &found {
             open.push(format!("{} of {} (the oldest {} days old)", row.int(1)?, row.text(0)?, row.int(2)?));
@@ -250,14 +250,14 @@ impl Store {
 
     fn claim_statements(&self) -> Vec<(&'static str, &crate::sql::Sql)> {
         match self.strategy {
-            Strategy::PreemptiveUpdate => vec![("claim_take", &self.sql.claim_take)],
-            Strategy::SkipLocked => vec![("claim_lock", &self.sql.claim_lock)],
-            Strategy::ShardLease => vec![("lease_read", &self.sql.lease_read)],
+            Strategy::PreemptiveUpdate => vec![("claim_take", &self.sql.claim.take)],
+            Strategy::SkipLocked => vec![("claim_lock", &self.sql.claim.lock)],
+            Strategy::ShardLease => vec![("lease_read", &self.sql.shard_lease.read)],
         }
     }
 
     async fn examine_skip_locked(&self) -> Result<Finding, StoreError> {
-        let proof = SkipLocked::probe(self.relay(), &self.sql).await?;
+        let proof = SkipLocked::probe(self.relay(), self.sql).await?;
         let says = format!("strategy {}; {proof}", self.strategy);
         Ok(match proof {
             SkipLocked::Ignored(_) => warning("locking", says),
@@ -280,10 +280,10 @@ impl Store {
         };
         let on = crate::database::sqlx_connection::SqlxMySql::new(&mut leaking);
         sea_orm::ConnectionTrait::execute_unprepared(&on, "BEGIN").await.map_err(|e| classify(DOCTOR, e))?;
-        rows(&on, DOCTOR, self.sql.probe_lock.bind(&Args::new())).await?;
+        rows(&on, DOCTOR, self.sql.probe.lock.bind(&Args::new())).await?;
         drop(leaking);
         // On a connection beside the pool, which cannot be the one that leaked, and which nobody has to wait for.
-        Ok(match rows_beside_the_pool(self, DOCTOR, self.sql.probe_lock.bind(&Args::new())).await {
+        Ok(match rows_beside_the_pool(self, DOCTOR, self.sql.probe.lock.bind(&Args::new())).await {
             Ok(_) => {
                 good("release", "a transaction left open is rolled back when its connection is released")
             }

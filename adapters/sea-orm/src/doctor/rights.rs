@@ -4,7 +4,6 @@ use sea_orm::ConnectionTrait;
 use crate::{
     database::classify::classify,
     doctor::checks::{Finding, failure, good, warning},
-    sql::text,
     store::Store,
 };
 
@@ -13,9 +12,10 @@ impl Store {
     /// nothing. A user who may not delete claims messages and can never settle them.
     pub(crate) async fn examine_rights(&self) -> Finding {
         const CHECK: &str = "rights";
-        let script = text(include_str!("../sql/mysql/doctor_rights.sql"));
         let (mut lacking, mut unknown) = (Vec::new(), Vec::new());
-        for statement in script.split(';').map(str::trim).filter(|statement| !statement.is_empty()) {
+        for statement in
+            self.sql.doctor.rights.text().split(';').map(str::trim).filter(|statement| !statement.is_empty())
+        {
             let Err(error) = self.relay().execute_unprepared(statement).await else { continue };
             let error = classify(CHECK, error);
             match error.kind() {

@@ -103,12 +103,12 @@ impl Store {
     ) -> Result<Vec<Enqueued>, StoreError> {
         let rows = self.checked_rows(messages)?;
         let ids: Vec<Uuid> = messages.iter().map(|message| message.id.uuid()).collect();
-        let (insert, lookup) = (&self.sql.enqueue_message, &self.sql.enqueue_known);
+        let (insert, lookup) = (&self.sql.enqueue.message, &self.sql.enqueue.known);
         let mut new = self.insert_new(on, ENQUEUE, insert, lookup, &ids, &rows).await?;
         self.reserve_keys(on, messages, &mut new).await?;
         let claimable: Vec<Args> =
             rows.into_iter().zip(&new).filter_map(|(row, new)| new.then_some(row)).collect();
-        for statement in self.inserts(&self.sql.enqueue_queue, &claimable) {
+        for statement in self.inserts(&self.sql.enqueue.queue, &claimable) {
             run(on, ENQUEUE, statement).await?;
         }
         Ok(new.into_iter().map(answer).collect())
@@ -122,7 +122,7 @@ impl Store {
             return Err(corrupt(ENQUEUE, invalid));
         }
         let rows = messages.iter().map(|message| self.message_row(message)).collect::<Result<Vec<_>, _>>()?;
-        self.limits.packet.check(ENQUEUE, self.sql.enqueue_message.row_bytes(&rows))?;
+        self.limits.packet.check(ENQUEUE, self.sql.enqueue.message.row_bytes(&rows))?;
         Ok(rows)
     }
 
@@ -141,7 +141,7 @@ impl Store {
             return Ok(());
         }
         let of_keyed: Vec<&NewMessage> = keyed.iter().map(|n| &messages[*n]).collect();
-        for statement in self.inserts(&self.sql.enqueue_dedup, &self.dedup_rows(&of_keyed)) {
+        for statement in self.inserts(&self.sql.enqueue.dedup, &self.dedup_rows(&of_keyed)) {
             run(on, ENQUEUE, statement).await?;
         }
         let owners = self.owners(on, &of_keyed).await?;
@@ -163,7 +163,7 @@ impl Store {
             for part in self.limits.packet.cut(sizes) {
                 let keys = keys[part].iter().map(|key| Value::from(key.as_str()));
                 let args = self.args().with("queue", queue.as_str()).with_list("keys", keys);
-                for row in rows(on, ENQUEUE, self.sql.enqueue_dedup_read.bind(&args)).await? {
+                for row in rows(on, ENQUEUE, self.sql.enqueue.dedup_read.bind(&args)).await? {
                     owners.insert(MessageId::new(row.uuid(0)?));
                 }
             }
@@ -180,7 +180,7 @@ impl Store {
         let ids: Vec<Value> = ids.map(|id| bytes(id.uuid())).collect();
         for ids in ids.chunks(IDS) {
             let args = self.args().with_list("ids", ids.iter().cloned());
-            run(on, ENQUEUE, self.sql.enqueue_discard.bind(&args)).await?;
+            run(on, ENQUEUE, self.sql.enqueue.discard.bind(&args)).await?;
         }
         Ok(())
     }

@@ -28,20 +28,11 @@ impl SeaOrmOutbox {
         let bodies = store.checked_rows(messages)?;
         let unique: Vec<&NewMessage> = messages.iter().filter(|m| m.dedup_key.is_some()).collect();
         let keys = store.dedup_rows(&unique);
-        let mut inserts: Vec<Statement> =
-            store.inserts(&store.sql.enqueue_dedup, &keys).into_iter().map(without_upsert).collect();
-        inserts.extend(store.inserts(&store.sql.enqueue_message, &bodies));
-        inserts.extend(store.inserts(&store.sql.enqueue_queue, &bodies));
+        let mut inserts: Vec<Statement> = store.inserts(&store.sql.enqueue.dedup_or_fail, &keys);
+        inserts.extend(store.inserts(&store.sql.enqueue.message, &bodies));
+        inserts.extend(store.inserts(&store.sql.enqueue.queue, &bodies));
         let inserts = inserts.into_iter().map(|s| (s.sql, s.values.map(|v| v.0).unwrap_or_default()));
-        let proof = (store.dialect == Dialect::MySql).then(|| store.identity.proof());
+        let proof = (store.dialect == Dialect::MySql).then(|| store.identity.proof(store.sql));
         Ok(EnqueueStatements { proof, inserts: inserts.collect() })
     }
-}
-
-/// The plain insert, which fails on a duplicate key.
-fn without_upsert(mut statement: Statement) -> Statement {
-    if let Some(at) = statement.sql.find(" ON ") {
-        statement.sql.truncate(at);
-    }
-    statement
 }

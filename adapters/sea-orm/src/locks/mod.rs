@@ -57,13 +57,13 @@ impl<'a> Taking<'a> {
     /// Takes the row if it is free, makes it if it is not there; whoever comes second finds it held.
     async fn on(self, on: &Held<'_>) -> Result<Option<LockGuard>, StoreError> {
         let sql = &self.store.sql;
-        let taken = self.store.restarting(|| run(on, LOCK, sql.lock_take.bind(&self.args))).await;
+        let taken = self.store.restarting(|| run(on, LOCK, sql.locks.take.bind(&self.args))).await;
         match self.looked_at(on, taken).await? {
             Row::Ours(guard) => return Ok(Some(guard)),
             Row::Elsewhere => return Ok(None),
             Row::Absent => {}
         }
-        let made = self.store.restarting(|| run(on, LOCK, sql.lock_make.bind(&self.args))).await;
+        let made = self.store.restarting(|| run(on, LOCK, sql.locks.make.bind(&self.args))).await;
         match made {
             Err(beaten) if beaten.kind() == StoreErrorKind::Conflict => Ok(None),
             made => match self.looked_at(on, made).await? {
@@ -92,7 +92,7 @@ impl<'a> Taking<'a> {
     }
 
     async fn read(&self, on: &impl ConnectionTrait) -> Result<Row, StoreError> {
-        let found = rows(on, LOCK, self.store.sql.lock_read.bind(&self.args)).await?;
+        let found = rows(on, LOCK, self.store.sql.locks.read.bind(&self.args)).await?;
         let Some(row) = found.first() else { return Ok(Row::Absent) };
         if row.int(1)? == 0 {
             return Ok(Row::Elsewhere);
@@ -113,13 +113,14 @@ enum Row {
 impl Store {
     async fn renew_lock(&self, guard: &LockGuard, lease: Lease) -> Result<bool, StoreError> {
         let args = self.guard_args(guard)?.with("lease", micros(lease.duration()));
-        let renewed = self.restarting(|| run(self.relay(), LOCK, self.sql.lock_renew.bind(&args))).await?;
+        let renewed = self.restarting(|| run(self.relay(), LOCK, self.sql.locks.renew.bind(&args))).await?;
         Ok(renewed == 1)
     }
 
     async fn release_lock(&self, guard: &LockGuard) -> Result<bool, StoreError> {
         let args = self.guard_args(guard)?;
-        let released = self.restarting(|| run(self.relay(), LOCK, self.sql.lock_release.bind(&args))).await?;
+        let released =
+            self.restarting(|| run(self.relay(), LOCK, self.sql.locks.release.bind(&args))).await?;
         Ok(released == 1)
     }
 

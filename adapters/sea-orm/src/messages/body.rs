@@ -72,7 +72,7 @@ impl Store {
         for ids in ids.chunks(ClaimRequest::MOST as usize) {
             let args = self.args().with("inline", inline);
             let args = args.with_list("ids", ids.iter().map(|id| bytes(id.uuid())));
-            for row in rows(on, operation, self.sql.body_read.bind(&args)).await? {
+            for row in rows(on, operation, self.sql.claim.body.bind(&args)).await? {
                 bodies.insert(MessageId::new(row.uuid(0)?), row);
             }
         }

@@ -34,20 +34,20 @@ impl Store {
 
     async fn unite_some(&self, queue: &QueueName, shard: Shard) -> Result<u64, StoreError> {
         let place = self.args().with("queue", queue.as_str()).with("shard", shard.number());
-        let find = self.sql.twins_find.bind(&place.clone().with("limit", CHUNK));
+        let find = self.sql.twins.find.bind(&place.clone().with("limit", CHUNK));
         let found = rows(self.relay(), TWINS, find).await?;
         let ids = found.iter().map(|row| row.uuid(0).map(bytes)).collect::<Result<Vec<Value>, _>>()?;
         if ids.is_empty() {
             return Ok(0);
         }
         let transaction = self.begin(TWINS).await?;
-        let lock = self.sql.twins_lock.bind(&place.clone().with_list("ids", ids));
+        let lock = self.sql.twins.lock.bind(&place.clone().with_list("ids", ids));
         let (mut first, mut united) = (HashSet::<Uuid>::new(), 0);
         for row in rows(&transaction, TWINS, lock).await? {
             let (id, due_at) = (row.uuid(0)?, row.int(1)?);
             if !first.insert(id) {
                 let twin = place.clone().with("id", bytes(id)).with("due_at", due_at);
-                united += run(&transaction, TWINS, self.sql.twins_end.bind(&twin)).await?;
+                united += run(&transaction, TWINS, self.sql.twins.end.bind(&twin)).await?;
             }
         }
         self.commit(TWINS, transaction).await?;

@@ -74,12 +74,12 @@ impl RequestRepository for SeaOrmOutbox {
             let args = store.args().with("id", bytes(id));
             store
                 .restarting_beside(REQUEST, || {
-                    run(store.callers(), REQUEST, store.sql.request_open.bind(&args))
+                    run(store.callers(), REQUEST, store.sql.notifications.request_open.bind(&args))
                 })
                 .await?;
             let found = store
                 .restarting_beside(REQUEST, || {
-                    rows(store.callers(), REQUEST, store.sql.request_read.bind(&args))
+                    rows(store.callers(), REQUEST, store.sql.notifications.request_read.bind(&args))
                 })
                 .await?;
             found.first().map(opened).transpose()
@@ -98,7 +98,7 @@ impl RequestRepository for SeaOrmOutbox {
                 .with("reason", maybe(failure.as_ref().map(Reason::as_str)));
             store
                 .restarting_beside(REQUEST, || {
-                    run(store.callers(), REQUEST, store.sql.request_close.bind(&args))
+                    run(store.callers(), REQUEST, store.sql.notifications.request_close.bind(&args))
                 })
                 .await
                 .map(|_| ())
@@ -108,7 +108,7 @@ impl RequestRepository for SeaOrmOutbox {
 
     async fn reopen(&self, id: Uuid) -> Result<(), StoreError> {
         let store = self.store.clone();
-        let work = async move { store.reopen(REQUEST, &store.sql.request_reopen, id).await };
+        let work = async move { store.reopen(REQUEST, &store.sql.notifications.request_reopen, id).await };
         self.store.detached(REQUEST, work).await
     }
 
@@ -118,7 +118,7 @@ impl RequestRepository for SeaOrmOutbox {
             let args = store.args().with("id", bytes(id));
             let called_off = store
                 .restarting_beside(REQUEST, || {
-                    run(store.callers(), REQUEST, store.sql.request_cancel.bind(&args))
+                    run(store.callers(), REQUEST, store.sql.notifications.request_cancel.bind(&args))
                 })
                 .await?;
             if called_off > 0 {
@@ -126,7 +126,7 @@ impl RequestRepository for SeaOrmOutbox {
             }
             let found = store
                 .restarting_beside(REQUEST, || {
-                    rows(store.callers(), REQUEST, store.sql.request_read.bind(&args))
+                    rows(store.callers(), REQUEST, store.sql.notifications.request_read.bind(&args))
                 })
                 .await?;
             match found.first() {
@@ -173,7 +173,7 @@ impl MessageRepository for SeaOrmOutbox {
 
     async fn reopen(&self, id: Uuid) -> Result<(), StoreError> {
         let store = self.store.clone();
-        let work = async move { store.reopen(MESSAGE, &store.sql.message_reopen, id).await };
+        let work = async move { store.reopen(MESSAGE, &store.sql.notifications.message_reopen, id).await };
         self.store.detached(MESSAGE, work).await
     }
 }
@@ -200,7 +200,7 @@ impl NotificationReports for SeaOrmOutbox {
                 .with("limit", i64::from(limit));
             let found = store
                 .restarting_beside(MESSAGE, || {
-                    rows(store.callers(), MESSAGE, store.sql.message_page.bind(&args))
+                    rows(store.callers(), MESSAGE, store.sql.notifications.message_page.bind(&args))
                 })
                 .await?;
             found.iter().map(|row| record(row, id)).collect()
@@ -218,9 +218,10 @@ impl Store {
         let messages = requests.iter().map(request_message).collect::<Result<Vec<_>, _>>();
         let messages = messages.map_err(|e| corrupt(SUBMIT, e))?;
         let rows = requests.iter().map(request_row).collect::<Result<Vec<_>, _>>()?;
-        self.limits.packet.check(SUBMIT, self.sql.request_insert.row_bytes(&rows))?;
+        self.limits.packet.check(SUBMIT, self.sql.notifications.request_insert.row_bytes(&rows))?;
         let ids: Vec<Uuid> = requests.iter().map(|request| request.id).collect();
-        let (insert, lookup) = (&self.sql.request_insert, &self.sql.request_known);
+        let (insert, lookup) =
+            (&self.sql.notifications.request_insert, &self.sql.notifications.request_known);
         let new = self.insert_new(on, SUBMIT, insert, lookup, &ids, &rows).await?;
         let fresh: Vec<_> = messages.into_iter().zip(&new).filter_map(|(m, new)| new.then_some(m)).collect();
         self.enqueue(on, &fresh).await?;
@@ -230,7 +231,7 @@ impl Store {
     async fn insert_records(&self, records: &[NotificationRecord]) -> Result<(), StoreError> {
         let rows: Vec<Args> = records.iter().map(record_row).collect();
         let transaction = self.begin_beside(MESSAGE).await?;
-        for statement in self.inserts(&self.sql.message_record, &rows) {
+        for statement in self.inserts(&self.sql.notifications.message_record, &rows) {
             run(&transaction, MESSAGE, statement).await?;
         }
         self.commit(MESSAGE, transaction).await
@@ -242,7 +243,7 @@ impl Store {
             let args = self.args().with_list("ids", ids.iter().copied().map(bytes));
             let found = self
                 .restarting_beside(MESSAGE, || {
-                    rows(self.callers(), MESSAGE, self.sql.message_status.bind(&args))
+                    rows(self.callers(), MESSAGE, self.sql.notifications.message_status.bind(&args))
                 })
                 .await?;
             for row in &found {
@@ -272,7 +273,7 @@ impl Store {
                 .with("reason", maybe(outcome.reason.as_ref().map(Reason::as_str)))
                 .with("reference", maybe(outcome.reference.as_deref().map(|text| cut(text, 255))))
                 .with_list("ids", ids.into_iter().map(bytes));
-            run(&transaction, MESSAGE, self.sql.message_conclude.bind(&args)).await?;
+            run(&transaction, MESSAGE, self.sql.notifications.message_conclude.bind(&args)).await?;
         }
         self.commit(MESSAGE, transaction).await
     }
@@ -285,13 +286,17 @@ impl Store {
     async fn progress(&self, id: Uuid) -> Result<Option<Progress>, StoreError> {
         let args = self.args().with("id", bytes(id));
         let found = self
-            .restarting_beside(REQUEST, || rows(self.callers(), REQUEST, self.sql.request_read.bind(&args)))
+            .restarting_beside(REQUEST, || {
+                rows(self.callers(), REQUEST, self.sql.notifications.request_read.bind(&args))
+            })
             .await?;
         let Some(row) = found.first() else { return Ok(None) };
         let (recorded, reason) = (status(row, 1)?, row.maybe_text(2)?);
         let mut progress = Progress { recorded, reason, pending: 0, delivered: 0, skipped: 0, failed: 0 };
         for row in self
-            .restarting_beside(REQUEST, || rows(self.callers(), REQUEST, self.sql.message_count.bind(&args)))
+            .restarting_beside(REQUEST, || {
+                rows(self.callers(), REQUEST, self.sql.notifications.message_count.bind(&args))
+            })
             .await?
         {
             let count = match delivery_status(&row, 0)? {

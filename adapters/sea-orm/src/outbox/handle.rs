@@ -173,15 +173,14 @@ impl SeaOrmOutbox {
         let db = &relay.connections;
         let sql = Statements::of(dialect);
         let clock = ServerClock::new(options.frozen_clock);
-        let shards =
-            schema::prepare(db, &sql, dialect, &clock, options.create_schema, options.shards).await?;
-        let identity = Identity::of_opened(db, &sql).await?;
+        let shards = schema::prepare(db, sql, dialect, &clock, options.create_schema, options.shards).await?;
+        let identity = Identity::of_opened(db, sql).await?;
         if let Some(given) = given {
-            given.check(db, dialect, &sql, identity, options.relay_connections).await?;
+            given.check(db, dialect, sql, identity, options.relay_connections).await?;
         }
-        let packet = server::packet(db, dialect, &sql).await?;
+        let packet = server::packet(db, dialect, sql).await?;
         let payload = packet.payload_limit().lowered_to(options.max_payload);
-        let strategy = choose(db, dialect, &sql, options.strategy).await?;
+        let strategy = choose(db, dialect, sql, options.strategy).await?;
         refuse_order_without_owner(options.order, strategy)?;
         let limits = Limits { packet, payload, acquire_timeout: options.acquire_timeout };
         let failover = Failover::of(health.servers.clone());

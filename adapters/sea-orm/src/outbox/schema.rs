@@ -25,26 +25,26 @@ pub(crate) const VERSION: i64 = 3;
 pub fn schema(dialect: Dialect) -> &'static [(i64, &'static str)] {
     match dialect {
         Dialect::MySql => &[
-            (1, include_str!("../sql/mysql/schema_1.sql")),
+            (1, include_str!("../sql/schema/schema_1.mysql.sql")),
             (
                 2,
                 concat!(
-                    include_str!("../sql/mysql/schema_2.sql"),
-                    include_str!("../sql/mysql/schema_2_lock.sql")
+                    include_str!("../sql/schema/schema_2.mysql.sql"),
+                    include_str!("../sql/schema/schema_2_lock.mysql.sql")
                 ),
             ),
-            (3, include_str!("../sql/mysql/schema_3.sql")),
+            (3, include_str!("../sql/schema/schema_3.mysql.sql")),
         ],
         Dialect::Sqlite => &[
-            (1, include_str!("../sql/sqlite/schema_1.sql")),
+            (1, include_str!("../sql/schema/schema_1.sqlite.sql")),
             (
                 2,
                 concat!(
-                    include_str!("../sql/sqlite/schema_2.sql"),
-                    include_str!("../sql/sqlite/schema_2_lock.sql")
+                    include_str!("../sql/schema/schema_2.sqlite.sql"),
+                    include_str!("../sql/schema/schema_2_lock.sqlite.sql")
                 ),
             ),
-            (3, include_str!("../sql/sqlite/schema_3.sql")),
+            (3, include_str!("../sql/schema/schema_3.sqlite.sql")),
         ],
     }
 }
@@ -117,7 +117,7 @@ async fn prepare_once(
 }
 
 async fn applied(db: &DatabaseConnection, sql: &Statements) -> Result<i64, StoreError> {
-    match rows(db, "schema", sql.schema_version.bind(&Args::new())).await {
+    match rows(db, "schema", sql.schema.version.bind(&Args::new())).await {
         Ok(found) => found.first().map_or(Ok(0), |row| row.int(0)),
         Err(error) if is_missing_table(&error) => Ok(0),
         Err(error) => Err(error),
@@ -140,13 +140,13 @@ async fn apply(
             db.execute_unprepared(statement).await.map_err(|e| classify("schema", e))?;
         }
         // Whoever comes first decides the number of shards: one insert of all of them, which fails for everybody else.
-        if rows(db, "schema", sql.shard_list.bind(&Args::new())).await?.is_empty() {
+        if rows(db, "schema", sql.schema.shard_list.bind(&Args::new())).await?.is_empty() {
             let numbers: Vec<Args> =
                 shards.shards().map(|shard| Args::new().with("shard", i64::from(shard.number()))).collect();
             insert_shards(db, sql, &numbers).await?;
         }
         let applied = Args::at(dialect, clock).with("version", *version);
-        run(db, "schema", sql.schema_applied.bind(&applied)).await?;
+        run(db, "schema", sql.schema.applied.bind(&applied)).await?;
         tracing::info!(version, "schema applied");
     }
     Ok(())
@@ -157,14 +157,14 @@ async fn insert_shards(
     sql: &Statements,
     numbers: &[Args],
 ) -> Result<(), StoreError> {
-    match run(db, "schema", sql.shard_insert.bind_rows(&Args::new(), numbers)).await {
+    match run(db, "schema", sql.schema.shard_insert.bind_rows(&Args::new(), numbers)).await {
         Err(decided) if decided.kind() == StoreErrorKind::Conflict => Ok(()),
         done => done.map(|_| ()),
     }
 }
 
 async fn read_shards(db: &DatabaseConnection, sql: &Statements) -> Result<ShardCount, StoreError> {
-    let found = rows(db, "schema", sql.shard_list.bind(&Args::new())).await?;
+    let found = rows(db, "schema", sql.schema.shard_list.bind(&Args::new())).await?;
     let numbers = found.iter().map(|row| row.int(0)).collect::<Result<Vec<_>, _>>()?;
     let count = u16::try_from(numbers.len()).unwrap_or(u16::MAX);
     let dense = numbers.iter().copied().eq(0..i64::from(count));

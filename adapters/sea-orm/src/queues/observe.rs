@@ -31,7 +31,7 @@ impl Store {
     pub(crate) async fn observe(&self) -> Result<Vec<QueueStatus>, StoreError> {
         let mut queues: BTreeMap<QueueName, QueueStatus> = BTreeMap::new();
         let held = self.held().await?;
-        let ask = || rows(self.relay(), OBSERVE, self.sql.observe_live.bind(&self.args()));
+        let ask = || rows(self.relay(), OBSERVE, self.sql.observe.live.bind(&self.args()));
         for row in &self.restarting(ask).await? {
             let (queue, mut status) = (queue(row)?, self.shard_status(row)?);
             if let Some(flights) = held.get(&(queue.clone(), row.number(1)?)) {
@@ -44,7 +44,7 @@ impl Store {
             all.oldest = all.oldest.max(status.oldest);
             all.stray += status.stray;
         }
-        let ask = || rows(self.relay(), OBSERVE, self.sql.observe_dead.bind(&self.args()));
+        let ask = || rows(self.relay(), OBSERVE, self.sql.observe.dead.bind(&self.args()));
         for row in &self.restarting(ask).await? {
             let queue = queue(row)?;
             queues.entry(queue.clone()).or_insert_with(|| empty(queue)).dead = row.number(1)?;
@@ -54,7 +54,7 @@ impl Store {
 
     /// What is in flight under shard leases that hold, by queue and shard.
     async fn held(&self) -> Result<HashMap<(QueueName, u16), HashSet<MessageId>>, StoreError> {
-        let ask = || rows(self.relay(), OBSERVE, self.sql.lease_held.bind(&self.args()));
+        let ask = || rows(self.relay(), OBSERVE, self.sql.shard_lease.held.bind(&self.args()));
         let mut held = HashMap::new();
         for row in &self.restarting(ask).await? {
             let flights = shard_lease::flights(&row.maybe_bytes(3)?.unwrap_or_default());
@@ -73,7 +73,7 @@ impl Store {
         let args = self.args().with("queue", status.queue.as_str()).with("shard", row.number::<u16>(1)?);
         let args = args.with("limit", flights.len() as i64 + 1);
         let oldest =
-            self.restarting(|| rows(self.relay(), OBSERVE, self.sql.lease_oldest.bind(&args))).await?;
+            self.restarting(|| rows(self.relay(), OBSERVE, self.sql.shard_lease.oldest.bind(&args))).await?;
         let (mut aloft, mut waited) = (0, None);
         for row in &oldest {
             match flights.contains(&MessageId::new(row.uuid(0)?)) {

@@ -131,7 +131,7 @@ impl Store {
     async fn standing(&self, group: &Group<'_>) -> Result<HashMap<MessageId, bool>, StoreError> {
         let args = group.args(self);
         let found =
-            self.asking_back(|| rows(self.relay(), SETTLE, self.sql.settle_standing.bind(&args))).await?;
+            self.asking_back(|| rows(self.relay(), SETTLE, self.sql.settle.standing.bind(&args))).await?;
         found.iter().map(|row| Ok((MessageId::new(row.uuid(0)?), row.int(1)? != 0))).collect()
     }
 

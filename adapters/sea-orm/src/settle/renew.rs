@@ -29,7 +29,7 @@ impl Store {
         let transaction = self.begin(RENEW).await?;
         for group in Group::of(receipts.iter()) {
             let args = group.args(self).with("new_end", new_end);
-            let moved = run(&transaction, RENEW, self.sql.renew.bind(&args)).await?;
+            let moved = run(&transaction, RENEW, self.sql.settle.renew.bind(&args)).await?;
             if moved != group.len() {
                 self.roll_back(RENEW, transaction).await?;
                 return Ok(None);

@@ -209,7 +209,7 @@ impl Store {
     /// Where a renewal has moved a claimed row to, if it did.
     pub(crate) async fn trace(&self, receipt: &Receipt) -> Result<Option<Locator>, StoreError> {
         let args = Group::one(receipt).args(self);
-        let found = self.restarting(|| rows(self.relay(), SETTLE, self.sql.settle_trace.bind(&args))).await?;
+        let found = self.restarting(|| rows(self.relay(), SETTLE, self.sql.settle.trace.bind(&args))).await?;
         for row in &found {
             if row.uuid(0)? == receipt.message.uuid() {
                 return Ok(Some(Locator(row.int(1)?)));
@@ -242,13 +242,13 @@ impl Store {
     /// Whether a row is still where its claim left it; whoever is at work on it is waited for.
     pub(crate) async fn has_rows_left(&self, group: &Group<'_>) -> Result<bool, StoreError> {
         let args = group.args(self);
-        let left = self.asking_back(|| rows(self.relay(), SETTLE, self.sql.settle_find.bind(&args))).await?;
+        let left = self.asking_back(|| rows(self.relay(), SETTLE, self.sql.settle.find.bind(&args))).await?;
         Ok(!left.is_empty())
     }
 
     /// What ends a group as done.
     pub(crate) fn done(&self, group: &Group<'_>) -> Statement {
-        let sql = if group.is_whole(self) { &self.sql.settle_done_whole } else { &self.sql.settle_done };
+        let sql = if group.is_whole(self) { &self.sql.settle.done_whole } else { &self.sql.settle.done };
         sql.bind(&group.args(self))
     }
 
@@ -265,20 +265,20 @@ impl Store {
         };
         match disposition {
             Disposition::Done { .. } => run(on, SETTLE, self.done(group)).await,
-            Disposition::Returned => write(&self.sql.settle_return, args).await,
+            Disposition::Returned => write(&self.sql.settle.release, args).await,
             Disposition::Retry { after, reason } => {
                 let args = args.with("after", micros(*after)).with("reason", reason.as_str());
-                write(&self.sql.settle_retry, args).await
+                write(&self.sql.settle.retry, args).await
             }
             Disposition::Dead { reason, .. } => {
                 // Locked first: of two who bury one claim, the second must find it gone, not its copy there.
-                let ours = rows(on, SETTLE, self.sql.settle_find.bind(&args)).await?.len();
+                let ours = rows(on, SETTLE, self.sql.settle.find.bind(&args)).await?.len();
                 if ours as u64 != group.len() {
                     return Ok(ours as u64);
                 }
-                let letters = self.sql.settle_dead.bind(&args.clone().with("reason", reason.as_str()));
+                let letters = self.sql.settle.dead.bind(&args.clone().with("reason", reason.as_str()));
                 self.bury(on, SETTLE, letters, &group.ids()).await?;
-                write(&self.sql.settle_done, args).await
+                write(&self.sql.settle.done, args).await
             }
         }
     }

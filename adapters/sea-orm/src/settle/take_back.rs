@@ -9,8 +9,8 @@ impl Store {
     /// before. If that fails they stay counted.
     pub(crate) async fn take_back(&self, settlements: &[Settlement], settled: &[Settled]) {
         let sql = match self.strategy {
-            Strategy::ShardLease => &self.sql.lease_uncount,
-            _ => &self.sql.settle_uncount,
+            Strategy::ShardLease => &self.sql.shard_lease.uncount,
+            _ => &self.sql.settle.uncount,
         };
         for group in Group::of(too_late(settlements, settled)) {
             let args = group.args(self);

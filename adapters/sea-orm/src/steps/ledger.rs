@@ -48,7 +48,7 @@ impl StepLedger<DatabaseTransaction> for SeaOrmOutbox {
 
     async fn find(&self, tx: &DatabaseTransaction, key: &StepKey) -> Result<Option<Step>, StoreError> {
         self.store.check_backend(tx, FIND)?;
-        let found = rows(tx, FIND, self.store.sql.step_find.bind(&of_key(self.store.args(), key))).await?;
+        let found = rows(tx, FIND, self.store.sql.steps.find.bind(&of_key(self.store.args(), key))).await?;
         found.first().map(step).transpose()
     }
 
@@ -73,8 +73,8 @@ impl Store {
             .with("origin", bytes(origin))
             .with("fingerprint", Value::Bytes(new.fingerprint.map(|print| print.as_bytes().to_vec())))
             .with("result", result(new.result.as_ref()));
-        run(on, BEGIN, self.sql.step_begin.bind(&args)).await?;
-        let found = rows(on, BEGIN, self.sql.step_lock.bind(&of_key(self.args(), &new.key))).await?;
+        run(on, BEGIN, self.sql.steps.begin.bind(&args)).await?;
+        let found = rows(on, BEGIN, self.sql.steps.lock.bind(&of_key(self.args(), &new.key))).await?;
         let row = found.first().ok_or_else(|| corrupt(BEGIN, "a step that was just begun is not there"))?;
         let step = step(row)?;
         Ok(if row.uuid(4)? == origin { Begun::New(step) } else { Begun::Found(step) })
@@ -93,7 +93,7 @@ impl Store {
             .with("result", result(change.result.as_ref()))
             .with("version", version)
             .with("from_state", from.state);
-        let changed = run(on, CHANGE, self.sql.step_change.bind(&args)).await?;
+        let changed = run(on, CHANGE, self.sql.steps.change.bind(&args)).await?;
         Ok((changed == 1).then(|| from.changed(change)))
     }
 
@@ -104,8 +104,8 @@ impl Store {
         wait: LockWait,
     ) -> Result<Locked, StoreError> {
         let statement = match (wait, self.dialect) {
-            (LockWait::NoWait, Dialect::MySql) => &self.sql.step_lock_now,
-            _ => &self.sql.step_lock,
+            (LockWait::NoWait, Dialect::MySql) => &self.sql.steps.lock_now,
+            _ => &self.sql.steps.lock,
         };
         match rows(on, LOCK, statement.bind(&of_key(self.args(), key))).await {
             Ok(found) => found.first().map_or(Ok(Locked::Absent), |row| step(row).map(Locked::Held)),

@@ -30,7 +30,7 @@ impl NoteSagas<DatabaseTransaction> for SeaOrmOutbox {
             .with("owner", &*saga.owner)
             .with("input", &*saga.input);
         let savepoint = Savepoint::set(&self.store, tx, NOTE).await?;
-        let noted = run(tx, NOTE, self.store.sql.saga_note.bind(&args)).await;
+        let noted = run(tx, NOTE, self.store.sql.sagas.note.bind(&args)).await;
         savepoint.end(noted.map(|_| ())).await
     }
 }
@@ -42,7 +42,7 @@ impl SagaReports for SeaOrmOutbox {
         let args = of_saga(store.args(), scope, id);
         let work = async move {
             let found = store
-                .restarting_beside(READ, || rows(store.callers(), READ, store.sql.saga_read.bind(&args)))
+                .restarting_beside(READ, || rows(store.callers(), READ, store.sql.sagas.read.bind(&args)))
                 .await?;
             found.first().map(record).transpose()
         };
@@ -63,7 +63,7 @@ impl SagaReports for SeaOrmOutbox {
             None => args,
         };
         let work = async move {
-            let page = if after.is_some() { &store.sql.saga_page_after } else { &store.sql.saga_page };
+            let page = if after.is_some() { &store.sql.sagas.page_after } else { &store.sql.sagas.page };
             let found =
                 store.restarting_beside(READ, || rows(store.callers(), READ, page.bind(&args))).await?;
             found.iter().map(record).collect()

@@ -35,7 +35,7 @@ impl Store {
     pub(super) async fn sweep_leftovers(&self, most: u32) -> Result<Left, StoreError> {
         let left = self.upkeep.leftovers.take(most as usize);
         let args = self.args().with_list("ids", left.iter().map(|left| bytes(left.id)));
-        let found = self.restarting(|| rows(self.relay(), SWEEP, self.sql.sweep_left.bind(&args))).await?;
+        let found = self.restarting(|| rows(self.relay(), SWEEP, self.sql.sweep.left.bind(&args))).await?;
         let now = self.clock.elapsed();
         let (mut finished, mut newest) = (Vec::new(), i64::MIN);
         for row in &found {
@@ -61,7 +61,7 @@ impl Store {
     ) -> Result<Vec<Uuid>, StoreError> {
         let args = self.args().with("after", bytes(after)).with("last", bytes(last));
         let args = args.with("bound", bound).with("limit", i64::from(most));
-        let page = self.restarting(|| rows(self.relay(), SWEEP, self.sql.sweep_page.bind(&args))).await?;
+        let page = self.restarting(|| rows(self.relay(), SWEEP, self.sql.sweep.page.bind(&args))).await?;
         page.iter().map(|row| row.uuid(0)).collect()
     }
 
@@ -73,7 +73,7 @@ impl Store {
                 window.strike(row.uuid(0)?);
                 Ok(())
             };
-            let read = self.each_live(&snapshot, &self.sql.sweep_live, look).await;
+            let read = self.each_live(&snapshot, &self.sql.sweep.live, look).await;
             self.roll_back(SWEEP, Transaction::of_pool(snapshot)).await?;
             read.map(|()| window)
         })
@@ -92,7 +92,7 @@ impl Store {
             return Ok(0);
         }
         let args = self.ids_args(&ids).with("bound", bound);
-        self.restarting(|| run(self.relay(), SWEEP, self.sql.sweep_delete.bind(&args))).await
+        self.restarting(|| run(self.relay(), SWEEP, self.sql.sweep.delete.bind(&args))).await
     }
 
     /// Gives some dead letters that have lost their bodies theirs back: the last of them and how many; `None` if there is none.
@@ -102,11 +102,13 @@ impl Store {
         most: u32,
     ) -> Result<Option<(Uuid, u64)>, StoreError> {
         let args = self.args().with("after", bytes(after)).with("limit", i64::from(most));
-        let page = self.restarting(|| rows(self.relay(), SWEEP, self.sql.dead_bare.bind(&args))).await?;
+        let page =
+            self.restarting(|| rows(self.relay(), SWEEP, self.sql.dead_letters.bare.bind(&args))).await?;
         let ids = page.iter().map(|row| row.uuid(0)).collect::<Result<Vec<_>, _>>()?;
         let Some(last) = ids.last().copied() else { return Ok(None) };
         let args = self.ids_args(&ids);
-        let restored = self.restarting(|| run(self.relay(), SWEEP, self.sql.dead_body.bind(&args))).await?;
+        let restored =
+            self.restarting(|| run(self.relay(), SWEEP, self.sql.dead_letters.body.bind(&args))).await?;
         Ok(Some((last, restored)))
     }
 
@@ -118,7 +120,7 @@ impl Store {
         most: u32,
     ) -> Result<Option<(i64, u64)>, StoreError> {
         let args = self.args().with("from", from).with("bound", bound).with("limit", i64::from(most));
-        let page = self.restarting(|| rows(self.relay(), SWEEP, self.sql.sweep_keys.bind(&args))).await?;
+        let page = self.restarting(|| rows(self.relay(), SWEEP, self.sql.sweep.keys.bind(&args))).await?;
         let Some(last) = page.last() else { return Ok(None) };
         let keys = page.iter().map(|row| Ok((row.text(0)?, row.text(1)?)));
         let keys = keys.collect::<Result<Vec<_>, StoreError>>()?;
@@ -127,20 +129,20 @@ impl Store {
             let names = of_queue.iter().map(|(_, key)| Value::from(key.as_str()));
             let args = self.args().with("queue", of_queue[0].0.as_str()).with("bound", bound);
             let args = args.with_list("keys", names);
-            swept += self.restarting(|| run(self.relay(), SWEEP, self.sql.sweep_dedup.bind(&args))).await?;
+            swept += self.restarting(|| run(self.relay(), SWEEP, self.sql.sweep.dedup.bind(&args))).await?;
         }
         Ok(Some((last.int(2)?, swept)))
     }
 
     pub(super) async fn sweep_instances(&self, bound: i64) -> Result<u64, StoreError> {
         let args = self.args().with("bound", bound);
-        self.restarting(|| run(self.relay(), SWEEP, self.sql.sweep_instances.bind(&args))).await
+        self.restarting(|| run(self.relay(), SWEEP, self.sql.sweep.instances.bind(&args))).await
     }
 
     /// Forgets some of the locks that nobody has held since the bound, and says how many.
     pub(super) async fn sweep_locks(&self, bound: i64, most: u32) -> Result<u64, StoreError> {
         let args = self.args().with("bound", bound).with("limit", i64::from(most));
-        self.restarting(|| run(self.relay(), SWEEP, self.sql.sweep_locks.bind(&args))).await
+        self.restarting(|| run(self.relay(), SWEEP, self.sql.sweep.locks.bind(&args))).await
     }
 
     /// The server's time, asked for now.

@@ -34,7 +34,7 @@ impl Store {
     /// Whether there is a run that might go by its age.
     pub(super) async fn has_old_steps(&self, bound: i64) -> Result<bool, StoreError> {
         let args = self.args().with("from", 0).with("bound", bound).with("limit", 1);
-        let page = self.restarting(|| rows(self.relay(), SWEEP, self.sql.step_page.bind(&args))).await?;
+        let page = self.restarting(|| rows(self.relay(), SWEEP, self.sql.steps.page.bind(&args))).await?;
         Ok(!page.is_empty())
     }
 
@@ -50,13 +50,13 @@ impl Store {
     }
 
     async fn oldest_in(&self, snapshot: &impl ConnectionTrait) -> Result<Option<i64>, StoreError> {
-        let dead = rows(snapshot, SWEEP, self.sql.step_dead.bind(&self.args())).await?;
+        let dead = rows(snapshot, SWEEP, self.sql.steps.dead.bind(&self.args())).await?;
         let mut oldest = dead.first().map(|row| row.maybe_int(0)).transpose()?.flatten();
         let look = |row: &Row| {
             oldest = [oldest, row.maybe_int(4)?].into_iter().flatten().min();
             Ok(())
         };
-        self.each_live(snapshot, &self.sql.step_live, look).await?;
+        self.each_live(snapshot, &self.sql.steps.live, look).await?;
         Ok(oldest)
     }
 
@@ -68,7 +68,7 @@ impl Store {
         most: u32,
     ) -> Result<Option<(i64, u64)>, StoreError> {
         let args = self.args().with("from", from).with("bound", bound).with("limit", i64::from(most));
-        let page = self.restarting(|| rows(self.relay(), SWEEP, self.sql.step_page.bind(&args))).await?;
+        let page = self.restarting(|| rows(self.relay(), SWEEP, self.sql.steps.page.bind(&args))).await?;
         let Some(last) = page.last() else { return Ok(None) };
         let mut runs =
             page.iter().map(|row| Ok((row.text(0)?, row.text(1)?))).collect::<Result<Vec<_>, _>>()?;
@@ -79,7 +79,7 @@ impl Store {
             let names = of_scope.iter().map(|(_, run)| Value::from(run.as_str()));
             let args = self.args().with("scope", of_scope[0].0.as_str()).with("bound", bound);
             let args = args.with_list("runs", names);
-            swept += self.restarting(|| run(self.relay(), SWEEP, self.sql.step_forget.bind(&args))).await?;
+            swept += self.restarting(|| run(self.relay(), SWEEP, self.sql.steps.forget.bind(&args))).await?;
         }
         Ok(Some((last.int(2)?, swept)))
     }

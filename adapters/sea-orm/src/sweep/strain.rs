@@ -50,7 +50,7 @@ impl Store {
         if self.dialect == Dialect::Sqlite || self.upkeep.is_blind() {
             return Ok(None);
         }
-        match rows(self.relay(), "sweep", self.sql.history.bind(&Args::new())).await {
+        match rows(self.relay(), "sweep", self.sql.sweep.history.bind(&Args::new())).await {
             Ok(found) => found.first().map(|row| row.number(0)).transpose(),
             Err(error) if error.is_retryable() => Err(error),
             Err(error) => {

@@ -116,10 +116,10 @@ impl Batches {
         let mut args = self.args(shard);
         args.extend([("fence", one(fence)), ("holder", blob(HOLDER))]);
         if fence == 0 {
-            SqlxMySql::new(&mut self.itself).execute_raw(sql("lease_insert", &args)).await?;
+            SqlxMySql::new(&mut self.itself).execute_raw(sql("shard_lease/insert", &args)).await?;
         }
         let reading = SqlxMySql::new(&mut self.itself);
-        let found = self.steps.time("read", reading.query_all_raw(sql("lease_read", &args))).await?;
+        let found = self.steps.time("read", reading.query_all_raw(sql("shard_lease/read", &args))).await?;
         if found.len() < self.batch as usize {
             return Ok(false);
         }
@@ -127,7 +127,10 @@ impl Batches {
         args.extend(lease(Some(HOLDER), fence + 1, batch.flights()));
         let taking = SqlxMySql::new(&mut self.itself);
         one_row(
-            self.steps.time("take", taking.execute_raw(sql("lease_write", &args))).await?.rows_affected(),
+            self.steps
+                .time("take", taking.execute_raw(sql("shard_lease/write", &args)))
+                .await?
+                .rows_affected(),
         )?;
         args.extend(lease(None, fence + 1, Vec::new()).into_iter().chain([("fence", one(fence + 1))]));
         args.extend(batch.span());
@@ -150,18 +153,18 @@ impl Batches {
             Own::SkipLocked => self.steps.time("take", lock_and_mark(&mut self.told, args.clone())).await?,
             _ => {
                 let taking = SqlxMySql::new(&mut self.itself);
-                self.steps.time("take", taking.execute_raw(sql("claim_take", &args))).await?.rows_affected()
+                self.steps.time("take", taking.execute_raw(sql("claim/take", &args))).await?.rows_affected()
             }
         };
         if taken < self.batch as u64 {
             return Ok(false);
         }
         let reading = SqlxMySql::new(&mut self.itself);
-        let found = self.steps.time("read", reading.query_all_raw(sql("claim_read", &args))).await?;
+        let found = self.steps.time("read", reading.query_all_raw(sql("claim/read", &args))).await?;
         let from = found.iter().map(|row| row.try_get_by_index::<i64>(3)).collect::<Result<Vec<_>, _>>()?;
         self.low.insert(shard, from.into_iter().min().unwrap_or_default());
         let ending = SqlxMySql::new(&mut self.itself);
-        let ended = self.steps.time("end", ending.execute_raw(sql("settle_done_whole", &args))).await?;
+        let ended = self.steps.time("end", ending.execute_raw(sql("settle/done_whole", &args))).await?;
         Ok(ended.rows_affected() == self.batch as u64)
     }
 
@@ -179,8 +182,8 @@ impl Batches {
 /// What a settlement under a lease does: free the shard, end the messages, commit.
 async fn end_leased(told: &mut MySqlConnection, args: &Args) -> Result<u64, Failure> {
     let told = SqlxMySql::new(told);
-    one_row(told.execute_raw(sql("lease_write", args)).await?.rows_affected())?;
-    let ended = told.execute_raw(sql("lease_done", args)).await?.rows_affected();
+    one_row(told.execute_raw(sql("shard_lease/write", args)).await?.rows_affected())?;
+    let ended = told.execute_raw(sql("shard_lease/done", args)).await?.rows_affected();
     told.execute_unprepared("COMMIT").await?;
     Ok(ended)
 }
@@ -188,11 +191,11 @@ async fn end_leased(told: &mut MySqlConnection, args: &Args) -> Result<u64, Fail
 /// What a claim under `skip_locked` does before it reads the bodies.
 async fn lock_and_mark(told: &mut MySqlConnection, mut args: Args) -> Result<u64, Failure> {
     let told = SqlxMySql::new(told);
-    let found = told.query_all_raw(sql("claim_lock", &args)).await?;
+    let found = told.query_all_raw(sql("claim/lock", &args)).await?;
     let mut marked = 0;
     if !found.is_empty() {
         args.extend(Batch::of(&found)?.span());
-        marked = told.execute_raw(sql("claim_mark", &args)).await?.rows_affected();
+        marked = told.execute_raw(sql("claim/mark", &args)).await?.rows_affected();
     }
     told.execute_unprepared("COMMIT").await?;
     Ok(marked)

@@ -48,7 +48,7 @@ impl Place {
             assert_eq!(ids(&held), shard.ids);
             let open = scene.a.connection().begin().await.expect("begin");
             let args = self.lease_args(&scene, &shard.queue, shard.number, &shard.ids).await;
-            assert_eq!(run(&open, sql("lease_done", &args)).await, 6);
+            assert_eq!(run(&open, sql("shard_lease/done", &args)).await, 6);
             inserts.push(scene.produce(&shard).await);
             let elsewhere = scene.fill().await;
             let begun = Instant::now();
@@ -125,7 +125,14 @@ impl Place {
         let queue = scene.fill().await;
         let claimed = instance(2, &scene.b, &queue).claim(BATCH as u32).await;
         let args = self.lease_args(&scene, &queue, claimed[0].receipt.shard.number(), &ids(&claimed)).await;
-        let names = ["lease_peek", "lease_read", "lease_charge", "lease_done", "lease_retry", "lease_park"];
+        let names = [
+            "shard_lease/peek",
+            "shard_lease/read",
+            "shard_lease/charge",
+            "shard_lease/done",
+            "shard_lease/retry",
+            "shard_lease/park",
+        ];
         let mut wrong = Vec::new();
         for name in names {
             let plan = scene.explain(sql(name, &args)).await;
@@ -144,13 +151,13 @@ impl Place {
         let args = self.lease_args(&scene, &queue, claimed[0].receipt.shard.number(), &ids(&claimed)).await;
         let open = scene.a.connection().begin().await.expect("begin");
         let thread = scene.thread(&open).await;
-        let read = rows(&open, sql("lease_read", &args)).await;
+        let read = rows(&open, sql("shard_lease/read", &args)).await;
         assert_eq!((read.len(), id(&read[0])), (BATCH, claimed[0].message.id));
-        assert_eq!(run(&open, sql("lease_write", &args)).await, 1);
-        assert_eq!(run(&open, sql("lease_prove", &args)).await, 1);
+        assert_eq!(run(&open, sql("shard_lease/write", &args)).await, 1);
+        assert_eq!(run(&open, sql("shard_lease/prove", &args)).await, 1);
         let elsewhere = ("holder", vec![Value::Bytes(Some(b"another.".to_vec()))]);
         let others: super::Args = args.iter().cloned().chain([elsewhere]).collect();
-        assert!(rows(&open, sql("lease_read", &others)).await.is_empty(), "it is in other hands");
+        assert!(rows(&open, sql("shard_lease/read", &others)).await.is_empty(), "it is in other hands");
         let locked = scene.rows_locked(thread).await;
         self.figure(&format!(
             "{locked} rows locked after lease_read, lease_write and lease_prove of {BATCH}"

@@ -97,7 +97,7 @@ impl Place {
         for _ in 0..ROUNDS {
             let shard = scene.six_messages().await;
             let open = scene.a.connection().begin().await.expect("begin");
-            let held = rows(&open, sql("claim_lock", &shard.args(3))).await;
+            let held = rows(&open, sql("claim/lock", &shard.args(3))).await;
             let held: Vec<_> = held.iter().map(id).collect();
             assert_eq!(held, shard.ids[..3]);
             let begun = Instant::now();
@@ -118,7 +118,7 @@ impl Place {
         for round in 0..ROUNDS {
             let shard = scene.six_messages().await;
             let open = scene.a.connection().begin().await.expect("begin");
-            let taken = open.execute_raw(sql("claim_take", &shard.args(3))).await.expect("claim_take");
+            let taken = open.execute_raw(sql("claim/take", &shard.args(3))).await.expect("claim_take");
             assert_eq!(taken.rows_affected(), 3);
             let claimer = shard.claimer.clone();
             let claim = tokio::spawn(async move { claimer.claim(3).await });
@@ -149,16 +149,16 @@ impl Place {
     async fn walks_the_primary_key(&self) {
         let scene = self.scene().await;
         let mut names = vec![
-            "claim_take",
-            "claim_read",
-            "peek",
-            "settle_done",
-            "settle_find",
-            "settle_standing",
-            "renew",
+            "claim/take",
+            "claim/read",
+            "claim/peek",
+            "settle/done",
+            "settle/find",
+            "settle/standing",
+            "settle/renew",
         ];
         if self.strategy == "skip_locked" {
-            names.extend(["claim_lock", "claim_mark"]);
+            names.extend(["claim/lock", "claim/mark"]);
         }
         let args = self.args_of_a_claim(&scene).await;
         let mut wrong = Vec::new();
@@ -189,7 +189,7 @@ impl Place {
         ]);
         if self.strategy == "skip_locked" {
             let fresh = self::args(&queue, receipt.shard.number(), Uuid::from_u128(7), BATCH);
-            let locked = rows(scene.a.connection(), sql("claim_lock", &fresh)).await;
+            let locked = rows(scene.a.connection(), sql("claim/lock", &fresh)).await;
             let due = |row: &QueryResult| vec![row.try_get_by_index::<i64>(1).expect("due_at").into()];
             args.extend([("first", due(&locked[0])), ("last", due(&locked[locked.len() - 1]))]);
         }
@@ -203,16 +203,16 @@ impl Place {
         let thread = scene.thread(&open).await;
         let mut args = args(&queue, 1, Uuid::from_u128(9), BATCH);
         if self.strategy == "skip_locked" {
-            let locked = rows(&open, sql("claim_lock", &args)).await;
+            let locked = rows(&open, sql("claim/lock", &args)).await;
             assert_eq!(locked.len(), BATCH);
             self.few(scene.rows_locked(thread).await, "claim_lock");
             let due = |n: usize| vec![locked[n].try_get_by_index::<i64>(1).expect("due_at").into()];
             let ids = locked.iter().map(|row| bytes(id(row).uuid())).collect();
             args.extend([("first", due(0)), ("last", due(BATCH - 1)), ("ids", ids)]);
-            assert_eq!(run(&open, sql("claim_mark", &args)).await, BATCH as u64);
+            assert_eq!(run(&open, sql("claim/mark", &args)).await, BATCH as u64);
             self.few(scene.rows_locked(thread).await, "claim_mark");
         } else {
-            assert_eq!(run(&open, sql("claim_take", &args)).await, BATCH as u64);
+            assert_eq!(run(&open, sql("claim/take", &args)).await, BATCH as u64);
             self.few(scene.rows_locked(thread).await, "claim_take");
         }
         open.rollback().await.expect("rollback");

@@ -46,10 +46,10 @@ impl Claims {
     async fn waits_in_the_first_shard(self, write: fn(Instance, [Receipt; 2]) -> JoinHandle<()>) {
         let Self { scene, claimer, first, last } = self;
         let holder = scene.a.connection().begin().await.expect("begin");
-        assert_eq!(rows(&holder, sql("settle_find", &of(&first))).await.len(), 1);
+        assert_eq!(rows(&holder, sql("settle/find", &of(&first))).await.len(), 1);
         let waiting = write(claimer, [last.clone(), first]);
         somebody_waits(&scene.a).await;
-        let mut at_once = sql("settle_find", &of(&last));
+        let mut at_once = sql("settle/find", &of(&last));
         at_once.sql += " NOWAIT";
         assert_eq!(rows(scene.a.connection(), at_once).await.len(), 1);
         holder.rollback().await.expect("rollback");

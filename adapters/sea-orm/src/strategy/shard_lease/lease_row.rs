@@ -68,7 +68,7 @@ impl Store {
     ) -> Result<(), StoreError> {
         let args = self.args().with("queue", queue.as_str()).with("shard", shard.number());
         hold.lose();
-        match run(on, LEASE, self.sql.lease_insert.bind(&args)).await {
+        match run(on, LEASE, self.sql.shard_lease.insert.bind(&args)).await {
             Ok(_) => (hold.footing, hold.fence) = (Footing::Known, 0),
             // Somebody else made it at this moment, and the next look tells who has it.
             Err(error) if matches!(error.kind(), StoreErrorKind::Conflict | StoreErrorKind::Transient) => {}
@@ -90,7 +90,7 @@ impl Store {
         let fence = hold.fence;
         let args = self.lease_args(queue, shard, fence).with("token", next_token());
         self.begin_held(LEASE, on).await?;
-        let found = match rows(on, LEASE, self.sql.lease_over.bind(&args)).await {
+        let found = match rows(on, LEASE, self.sql.shard_lease.over.bind(&args)).await {
             Err(locked) if is_locked_by_another(&locked) => {
                 tracing::debug!(%queue, shard = shard.number(), "somebody has locked the lease that has run out");
                 return self.roll_back_held(LEASE, on).await;
@@ -101,8 +101,8 @@ impl Store {
             return self.roll_back_held(LEASE, on).await;
         };
         let flights = Hold::read_bytes(&row.maybe_bytes(0)?.unwrap_or_default());
-        self.charge(on, &self.sql.lease_charge, &args, &flights).await?;
-        run(on, LEASE, self.sql.lease_end.bind(&args)).await?;
+        self.charge(on, &self.sql.shard_lease.charge, &args, &flights).await?;
+        run(on, LEASE, self.sql.shard_lease.end.bind(&args)).await?;
         self.commit_held(LEASE, on).await?;
         tracing::info!(%queue, shard = shard.number(), cut_off = flights.len(), "shard taken over");
         (hold.footing, hold.fence) = (Footing::Known, fence + 1);
@@ -190,7 +190,7 @@ impl Store {
     ) -> Result<u64, StoreError> {
         let write = async {
             if self.is_wary(queue, shard) {
-                rows(on, LEASE, self.sql.lease_lock.bind(args)).await?;
+                rows(on, LEASE, self.sql.shard_lease.lock.bind(args)).await?;
                 self.holds.found_free(queue, shard);
             }
             run(on, LEASE, sql.bind(args)).await
@@ -214,7 +214,7 @@ impl Store {
         args: &Args,
         lapsed: &[(i64, MessageId)],
     ) -> Result<Written, StoreError> {
-        let write = || self.write_lease(on, queue, shard, &self.sql.lease_write, args);
+        let write = || self.write_lease(on, queue, shard, &self.sql.shard_lease.write, args);
         if lapsed.is_empty() && !self.is_wary(queue, shard) {
             return match write().await {
                 Ok(0) => Ok(Written::No),
@@ -228,7 +228,7 @@ impl Store {
             self.roll_back_held(LEASE, on).await?;
             return Ok(Written::No);
         }
-        self.charge(on, &self.sql.lease_count, args, lapsed).await?;
+        self.charge(on, &self.sql.shard_lease.count, args, lapsed).await?;
         committed(self.commit_held(LEASE, on).await)
     }
 
@@ -236,7 +236,7 @@ impl Store {
     /// meanwhile, so it is asked beside the pool.
     pub(crate) async fn has_token(&self, args: &Args, lost: StoreError) -> Result<bool, StoreError> {
         self.note_trouble(&lost);
-        let question = || self.sql.lease_token.bind(args);
+        let question = || self.sql.shard_lease.token.bind(args);
         // An error of the question says nothing about the commit, whatever its kind.
         let answer = self.asking_back(|| rows_beside_the_pool(self, LEASE, question())).await;
         let found = answer.map_err(|_| in_doubt(&lost))?;

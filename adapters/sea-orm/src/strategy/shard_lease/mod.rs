@@ -183,7 +183,7 @@ impl Claiming<'_> {
         let (store, queue) = (self.store, &self.request.queue);
         let args = store.args().with("queue", queue.as_str()).with("holder", store.holder.clone());
         let looked = store.clock.elapsed();
-        let found = rows(&self.on, CLAIM, store.sql.lease_peek.bind(&args)).await?;
+        let found = rows(&self.on, CLAIM, store.sql.shard_lease.peek.bind(&args)).await?;
         let mut due = Vec::with_capacity(found.len());
         for row in &found {
             let shard = Shard::from_number(row.number(0)?);
@@ -372,7 +372,7 @@ impl Claiming<'_> {
         due.low = low;
         let first = self.args(shard).with("holder", self.store.holder.clone()).with("low", low);
         let first = first.with("limit", limit as i64).with("inline", inline(self.request.budget, limit));
-        let found = self.page(&mut due, &self.store.sql.lease_read, &first).await?;
+        let found = self.page(&mut due, &self.store.sql.shard_lease.read, &first).await?;
         if let Some(fence) = due.fence
             && !hold.agrees(fence, due.now)
         {
@@ -414,7 +414,7 @@ impl Claiming<'_> {
             let on = self.args(shard).with("low", low).with("last", bytes(last.uuid()));
             let on = on.with("limit", Due::PAGE as i64);
             let on = on.with_list("keys", due.passed.most_common().into_iter().map(Value::from));
-            if self.page(&mut due, &self.store.sql.lease_read_on, &on).await? < Due::PAGE {
+            if self.page(&mut due, &self.store.sql.shard_lease.read_on, &on).await? < Due::PAGE {
                 break;
             }
         }

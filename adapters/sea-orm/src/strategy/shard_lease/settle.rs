@@ -309,9 +309,12 @@ impl Store {
         match more && ends.iter().all(is_done) {
             true => {
                 let in_flight = hold.flights.len() - ended.len();
-                (&self.sql.lease_prove, self.written_under(queue, *shard, hold.fence, hold.fence, in_flight))
+                (
+                    &self.sql.shard_lease.prove,
+                    self.written_under(queue, *shard, hold.fence, hold.fence, in_flight),
+                )
             }
-            false => (&self.sql.lease_write, self.lease_write(hold, ended, queue, *shard, hold.fence)),
+            false => (&self.sql.shard_lease.write, self.lease_write(hold, ended, queue, *shard, hold.fence)),
         }
     }
 
@@ -349,15 +352,16 @@ impl Store {
             let args = span(lease.clone(), messages.iter().copied());
             let sql = match disposition {
                 Disposition::Returned => continue,
-                Disposition::Done { .. } => &self.sql.lease_done,
+                Disposition::Done { .. } => &self.sql.shard_lease.done,
                 Disposition::Dead { reason, .. } => {
-                    let letters = self.sql.lease_dead.bind(&args.clone().with("reason", reason.as_str()));
+                    let letters =
+                        self.sql.shard_lease.dead.bind(&args.clone().with("reason", reason.as_str()));
                     let ids: Vec<_> = messages.iter().map(|(_, id)| id.uuid()).collect();
                     self.bury(on, SETTLE, letters, &ids).await?;
-                    &self.sql.lease_done
+                    &self.sql.shard_lease.done
                 }
-                Disposition::Retry { .. } if self.order.blocks() => &self.sql.lease_park,
-                Disposition::Retry { .. } => &self.sql.lease_retry,
+                Disposition::Retry { .. } if self.order.blocks() => &self.sql.shard_lease.park,
+                Disposition::Retry { .. } => &self.sql.shard_lease.retry,
             };
             let args = match disposition {
                 Disposition::Retry { after, reason } => {

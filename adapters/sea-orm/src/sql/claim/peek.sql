@@ -1,0 +1,9 @@
+-- Which shards of a queue have a due message; takes no lock.
+SELECT s.shard
+  FROM claimstream_shard s
+ WHERE (SELECT q.available_at
+          FROM claimstream_queue q
+         WHERE q.queue = :queue
+           AND q.shard = s.shard
+         ORDER BY q.queue, q.shard, q.available_at, q.id
+         LIMIT 1) <= {now}

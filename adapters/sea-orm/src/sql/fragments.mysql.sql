@@ -1,0 +1,15 @@
+-- What {name} stands for on MySQL and MariaDB; $ is what follows the name. README.md says what each means.
+now        = UTC_TIMESTAMP(6)
+moment     = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL $ MICROSECOND
+micros     = TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', $)
+since      = TIMESTAMPDIFF(MICROSECOND, $, UTC_TIMESTAMP(6))
+days_since = TIMESTAMPDIFF(DAY, $, UTC_TIMESTAMP(6))
+span       = INTERVAL $ MICROSECOND
+later      = UTC_TIMESTAMP(6) + INTERVAL LEAST($, TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), TIMESTAMP'9999-12-31 23:59:59.999999')) MICROSECOND
+signed     = CAST($ AS SIGNED)
+octets     = OCTET_LENGTH($)
+greatest   = GREATEST
+is         = <=>
+for_update = FOR UPDATE $
+or_keep    = ON DUPLICATE KEY UPDATE $ = $
+or_update  = ON DUPLICATE KEY UPDATE

@@ -1,0 +1,15 @@
+-- What {name} stands for on SQLite; $ is what follows the name. README.md says what each means.
+now        = :now
+moment     = $
+micros     = $
+since      = :now - $
+days_since = (:now - $) / 86400000000
+span       = $
+later      = MIN(:now + $, 253402300799999999)
+signed     = $
+octets     = LENGTH($)
+greatest   = MAX
+is         = IS
+for_update =
+or_keep    = ON CONFLICT DO NOTHING
+or_update  = ON CONFLICT ($) DO UPDATE SET

@@ -1,9 +1,0 @@
--- Locks the lease of a shard that has run out, to read what was in flight, or fails at once if somebody else has locked it.
-SELECT flights
-  FROM claimstream_lease
- WHERE queue = :queue
-   AND shard = :shard
-   AND fence = :fence
-   AND holder <> :holder
-   AND held_until <= UTC_TIMESTAMP(6)
-   FOR UPDATE NOWAIT

@@ -1,7 +1,0 @@
--- Gives a lock back, if its holder still has it; the row stays, and with it the fence.
-UPDATE claimstream_lock
-   SET held_until = UTC_TIMESTAMP(6),
-       token      = :token
- WHERE lock_key = :key
-   AND fence = :fence
-   AND held_until > UTC_TIMESTAMP(6)

@@ -1,7 +1,0 @@
--- Extends a lock, counted from now, if its holder still has it.
-UPDATE claimstream_lock
-   SET held_until = UTC_TIMESTAMP(6) + INTERVAL :lease MICROSECOND,
-       token      = :token
- WHERE lock_key = :key
-   AND fence = :fence
-   AND held_until > UTC_TIMESTAMP(6)

@@ -1,4 +1,0 @@
--- Keeps what a request comes to for recipients and channels; what is known stays as it is.
-INSERT INTO claimstream_notification_message (id, request_id, channel, recipient, status, reason, created_at, changed_at)
-VALUES (:id, :request_id, :channel, :recipient, :status, :reason, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6))
-ON DUPLICATE KEY UPDATE id = id

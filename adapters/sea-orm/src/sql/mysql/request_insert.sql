@@ -1,3 +1,0 @@
--- Takes a notification request in.
-INSERT INTO claimstream_notification_request (id, status, request, created_at, changed_at)
-VALUES (:id, 'PENDING', :request, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6))

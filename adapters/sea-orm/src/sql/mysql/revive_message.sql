@@ -1,5 +1,0 @@
--- Stores the bodies of dead letters anew, known to be as old as they are.
-UPDATE claimstream_message
-   SET first_at   = COALESCE(first_at, created_at),
-       created_at = UTC_TIMESTAMP(6)
- WHERE id IN (:ids)

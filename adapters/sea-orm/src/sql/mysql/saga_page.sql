@@ -1,9 +1,0 @@
--- An owner's newest sagas.
-SELECT s.run, s.owner, s.input, TIMESTAMPDIFF(MICROSECOND, s.created_at, UTC_TIMESTAMP(6)) AS age,
-       CAST(t.state AS SIGNED) AS state, CAST(t.version AS SIGNED) AS version, t.fingerprint, t.result
-  FROM claimstream_saga s
-  LEFT JOIN claimstream_step t ON t.scope = s.scope AND t.run = s.run AND t.step = ''
- WHERE s.scope = :scope
-   AND s.owner = :owner
- ORDER BY s.created_at DESC, s.run DESC
- LIMIT :limit

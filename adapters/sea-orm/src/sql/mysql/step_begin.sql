@@ -1,5 +1,0 @@
--- Begins a step; one that is there stays as it is, and is locked for writing at once, so that nobody who finds it has to
--- ask for a stronger lock later.
-INSERT INTO claimstream_step (scope, run, step, state, version, origin, fingerprint, result, created_at, changed_at)
-VALUES (:scope, :run, :step, :state, 1, :origin, :fingerprint, :result, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6))
-ON DUPLICATE KEY UPDATE version = version

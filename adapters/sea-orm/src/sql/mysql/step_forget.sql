@@ -1,5 +1,0 @@
--- Forgets runs; a step that was changed meanwhile stays.
-DELETE FROM claimstream_step
- WHERE scope = :scope
-   AND run IN (:runs)
-   AND changed_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND

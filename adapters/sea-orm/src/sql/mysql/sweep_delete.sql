@@ -1,4 +1,0 @@
--- Deletes bodies of finished messages; one that was stored anew since, by a revival, is spared.
-DELETE FROM claimstream_message
- WHERE id IN (:ids)
-   AND created_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND

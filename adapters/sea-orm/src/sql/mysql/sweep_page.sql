@@ -1,8 +1,0 @@
--- A page of bodies that were stored before the sweep's bound, among the ids from one to another.
-SELECT id
-  FROM claimstream_message
- WHERE id > :after
-   AND id <= :last
-   AND created_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND
- ORDER BY id
- LIMIT :limit

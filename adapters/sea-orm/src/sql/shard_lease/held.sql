@@ -1,0 +1,5 @@
+-- What is in flight under leases that hold.
+SELECT queue, {signed shard} AS shard, {signed in_flight} AS in_flight, flights
+  FROM claimstream_lease
+ WHERE in_flight > 0
+   AND held_until > {now}

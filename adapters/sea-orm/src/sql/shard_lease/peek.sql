@@ -1,0 +1,12 @@
+-- Which shards of a queue have a due message and are not in somebody else's hands; takes no lock.
+SELECT s.shard, {signed l.fence} AS fence,
+       (l.holder IS NOT NULL AND l.holder <> :holder) AS elsewhere
+  FROM claimstream_shard s
+  LEFT JOIN claimstream_lease l ON l.queue = :queue AND l.shard = s.shard
+ WHERE (l.holder IS NULL OR l.holder = :holder OR l.held_until <= {now})
+   AND (SELECT q.available_at
+          FROM claimstream_queue q
+         WHERE q.queue = :queue
+           AND q.shard = s.shard
+         ORDER BY q.queue, q.shard, q.available_at, q.id
+         LIMIT 1) <= {now}

@@ -1,5 +1,0 @@
--- Reads bodies that were left out because they are heavy, except those that are heavier still.
-SELECT id, ordering_key, headers, content_type,
-       CASE WHEN LENGTH(payload) <= :inline THEN payload END AS payload, LENGTH(payload) AS bytes
-  FROM claimstream_message
- WHERE id IN (:ids)

@@ -1,3 +1,0 @@
--- Takes dead letters away.
-DELETE FROM claimstream_dead
- WHERE id IN (:ids)

@@ -1,6 +1,0 @@
--- Those of a page that are still there and have not died anew.
-SELECT id
-  FROM claimstream_dead
- WHERE id IN (:ids)
-   AND died_at <= :bound
- ORDER BY id

@@ -1,4 +1,0 @@
--- When the tables were made, which tells one outbox from another.
-SELECT applied_at
-  FROM claimstream_schema
- WHERE version = 1

@@ -1,5 +1,0 @@
--- What is in flight under leases that hold.
-SELECT queue, shard AS shard, in_flight AS in_flight, flights
-  FROM claimstream_lease
- WHERE in_flight > 0
-   AND held_until > :now

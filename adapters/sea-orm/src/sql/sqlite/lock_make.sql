@@ -1,3 +1,0 @@
--- Makes a lock that nobody has held yet, or not lately, and takes it.
-INSERT INTO claimstream_lock (lock_key, fence, held_until, token)
-VALUES (:key, :now, :now + :lease, :token)

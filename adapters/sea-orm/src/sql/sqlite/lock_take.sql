@@ -1,8 +1,0 @@
--- Takes a lock that is free. The fence goes on from the holder's before, and from the time, so that it grows even if the
--- row has been swept meanwhile.
-UPDATE claimstream_lock
-   SET fence      = MAX(fence + 1, :now),
-       held_until = :now + :lease,
-       token      = :token
- WHERE lock_key = :key
-   AND held_until <= :now

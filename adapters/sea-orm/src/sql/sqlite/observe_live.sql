@@ -1,8 +1,0 @@
--- How every shard of every queue stands. What waits in its place for a retry is neither due nor leased.
-SELECT queue, shard,
-       COUNT(*)                                                                    AS depth,
-       SUM(available_at <= :now AND COALESCE(parked_until <= :now, 1))             AS due,
-       SUM(claim_id IS NOT NULL AND available_at > :now)                           AS leased,
-       :now - MIN(CASE WHEN COALESCE(parked_until <= :now, 1) THEN MAX(available_at, COALESCE(parked_until, available_at)) END) AS oldest
-  FROM claimstream_queue
- GROUP BY queue, shard

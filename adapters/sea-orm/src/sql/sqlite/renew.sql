@@ -1,8 +1,0 @@
--- Moves the end of a claim's lease.
-UPDATE claimstream_queue
-   SET available_at = :new_end
- WHERE queue = :queue
-   AND shard = :shard
-   AND available_at = :lease_end
-   AND id IN (:ids)
-   AND claim_id = :claim

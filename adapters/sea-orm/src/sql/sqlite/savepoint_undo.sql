@@ -1,2 +1,0 @@
--- Takes back what a failed call has written.
-ROLLBACK TO SAVEPOINT claimstream

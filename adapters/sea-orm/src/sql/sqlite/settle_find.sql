@@ -1,8 +1,0 @@
--- Locks those messages of one claim that are still its own.
-SELECT id
-  FROM claimstream_queue
- WHERE queue = :queue
-   AND shard = :shard
-   AND available_at = :lease_end
-   AND id IN (:ids)
-   AND claim_id = :claim

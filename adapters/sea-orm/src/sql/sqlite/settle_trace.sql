@@ -1,7 +1,0 @@
--- Finds messages of one claim behind a renewal whose answer was lost.
-SELECT id, available_at AS lease_end
-  FROM claimstream_queue
- WHERE queue = :queue
-   AND shard = :shard
-   AND available_at > :lease_end
-   AND claim_id = :claim

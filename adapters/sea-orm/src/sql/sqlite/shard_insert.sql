@@ -1,3 +1,0 @@
--- Cuts queues into shards; refused where they have been cut before.
-INSERT INTO claimstream_shard (shard)
-VALUES (:shard)

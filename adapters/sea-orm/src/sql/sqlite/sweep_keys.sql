@@ -1,9 +1,0 @@
--- A page of dedup keys older than the sweep's bound whose messages have no body any more, oldest first.
-SELECT d.queue, d.dedup_key, d.created_at
-  FROM claimstream_dedup d
-  LEFT JOIN claimstream_message m ON m.id = d.message_id
- WHERE d.created_at >= :from
-   AND d.created_at < :bound
-   AND m.id IS NULL
- ORDER BY d.created_at
- LIMIT :limit
