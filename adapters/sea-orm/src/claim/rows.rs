@@ -60,7 +60,7 @@ async fn claim(store: &Arc<Store>, request: ClaimRequest) -> Result<Vec<Claimed>
     Claiming::new(store, store.relay(), request).run().await
 }
 
-/// A row of `claim_read.sql`, as far as the choice needs to know it.
+/// A row of `claim/read.sql`, as far as the choice needs to know it.
 struct Taken {
     due: i64,
     id: MessageId,

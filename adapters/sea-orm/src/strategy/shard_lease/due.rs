@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{database::unit::Row, messages::body::Body};
 
-/// The due messages of a shard that `lease_read.sql` and `lease_read_on.sql` have found; here alone it is known what their
+/// The due messages of a shard that `shard_lease/read.sql` and `shard_lease/read_on.sql` have found; here alone it is known what their
 /// columns are.
 #[derive(Default)]
 pub(super) struct Due {
@@ -49,7 +49,7 @@ impl Due {
         self.oldest.is_none()
     }
 
-    /// Reads what every row of `lease_read.sql` has: the fence, whether the lease is free, and the server's time, which it
+    /// Reads what every row of `shard_lease/read.sql` has: the fence, whether the lease is free, and the server's time, which it
     /// answers.
     pub(super) fn begin(&mut self, row: &Row) -> Result<i64, StoreError> {
         (self.fence, self.now, self.was_free) = (Some(row.int(10)?), row.int(11)?, row.int(13)? != 0);
