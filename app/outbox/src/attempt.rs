@@ -8,7 +8,7 @@ use futures::{
 };
 use tracing::Instrument;
 
-use crate::holdings::Ticket;
+use crate::ticket::Ticket;
 
 /// How a handler's attempt at one message ended.
 pub(crate) enum Ended {

@@ -1,16 +1,16 @@
 use std::{
     future::poll_fn,
     mem,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::Poll,
     time::Duration,
 };
 
-use claimstream_domain::Settlement;
-use claimstream_ports::Timer;
+use claimstream_domain::{Settled, Settlement};
+use claimstream_ports::{StoreError, Timer};
 use futures::{FutureExt, channel::oneshot};
 
-use crate::{dead_letter_event::Attempted, holdings::Ticket, settler::Outcome};
+use crate::{dead_letter_event::Attempted, ticket::Ticket};
 
 /// Settlements that are waiting to be written together.
 ///
@@ -33,6 +33,9 @@ pub(crate) struct Entry {
     pub(crate) answer: oneshot::Sender<Outcome>,
 }
 
+/// How one settlement ended.
+pub(crate) type Outcome = Result<Settled, Arc<StoreError>>;
+
 #[derive(Default)]
 struct Content {
     entries: Vec<Entry>,
@@ -52,7 +55,7 @@ impl Batch {
         Ok(())
     }
 
-    /// Says that no more settlements can come. Whoever says so must then poll the batch's writing.
+    /// Says that no more settlements can come. The caller must then poll the batch's writing.
     pub(crate) fn ripen(&self) {
         self.content().ripe = true;
     }

@@ -10,11 +10,7 @@ use claimstream_domain::Claimed;
 use claimstream_ports::Timer;
 use futures::future::join_all;
 
-use crate::{
-    hold::Hold,
-    holdings::{Holdings, Ticket},
-    settler::Settler,
-};
+use crate::{claim_handle::ClaimHandle, open_claims::OpenClaims, settler::Settler, ticket::Ticket};
 
 /// What a stream has claimed and not yielded yet.
 ///
@@ -56,19 +52,19 @@ impl Buffer {
         self.state().waiting.len()
     }
 
-    /// Whether something waits and nobody watches over it; who is told so starts a watch.
+    /// Whether something waits and no watch runs; a caller that gets true must start one.
     pub(crate) fn wants_watch(&self) -> bool {
         let mut state = self.state();
         !state.waiting.is_empty() && !mem::replace(&mut state.watched, true)
     }
 
-    /// Whether no watch is giving anything back at the moment.
-    pub(crate) fn is_at_rest(&self) -> bool {
-        self.state().going_back == 0
+    /// Whether a watch is giving something back at the moment.
+    pub(crate) fn is_giving_back(&self) -> bool {
+        self.state().going_back > 0
     }
 
     /// Ready when no watch is giving anything back.
-    pub(crate) fn poll_rest(&self, cx: &mut Context<'_>) -> Poll<()> {
+    pub(crate) fn poll_given_back(&self, cx: &mut Context<'_>) -> Poll<()> {
         let mut state = self.state();
         if state.going_back == 0 {
             return Poll::Ready(());
@@ -90,27 +86,27 @@ impl Buffer {
     fn next_look(buffer: &Weak<Self>, settler: &Weak<Settler>, now: Duration) -> Option<Duration> {
         let (buffer, settler) = (buffer.upgrade()?, settler.upgrade()?);
         let mut state = buffer.state();
-        let due = settler.holdings.give_back_at(state.waiting.iter().map(|(ticket, _)| *ticket));
+        let due = settler.open_claims.give_back_at(state.waiting.iter().map(|(ticket, _)| *ticket));
         state.watched = due.is_some();
         due.map(|due| due.saturating_sub(now))
     }
 
     async fn give_back_overdue(&self, settler: &Arc<Settler>, now: Duration) {
-        let overdue = self.take_overdue(&settler.holdings, now);
+        let overdue = self.take_overdue(&settler.open_claims, now);
         let _going = Going { buffer: self, count: overdue.len() };
         if !overdue.is_empty() {
             tracing::debug!(queue = %settler.queue, count = overdue.len(), "given back before their leases end");
         }
         let back = overdue
             .into_iter()
-            .map(|(ticket, claimed)| Hold::new(Arc::clone(settler), ticket, &claimed).give_back());
+            .map(|(ticket, claimed)| ClaimHandle::new(Arc::clone(settler), ticket, &claimed).give_back());
         // What went wrong is in the trace of the settlement.
         join_all(back).await;
     }
 
-    fn take_overdue(&self, holdings: &Holdings, now: Duration) -> Vec<(Ticket, Claimed)> {
+    fn take_overdue(&self, open_claims: &OpenClaims, now: Duration) -> Vec<(Ticket, Claimed)> {
         let mut state = self.state();
-        let is_overdue = |ticket| holdings.give_back_at([ticket].into_iter()).is_none_or(|due| due <= now);
+        let is_overdue = |ticket| open_claims.give_back_at([ticket].into_iter()).is_none_or(|due| due <= now);
         let waiting = mem::take(&mut state.waiting);
         let (overdue, left): (Vec<_>, Vec<_>) =
             waiting.into_iter().partition(|(ticket, _)| is_overdue(*ticket));

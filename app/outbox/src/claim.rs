@@ -2,7 +2,7 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use claimstream_domain::{Claimed, Message, NewMessage, Reason, Renewed, Settled, Verdict};
 
-use crate::{RelayError, hold::Hold, holdings::Ticket, settler::Settler};
+use crate::{RelayError, claim_handle::ClaimHandle, settler::Settler, ticket::Ticket};
 
 /// A message that is ours until its lease ends, and the right to say what becomes of it, once.
 ///
@@ -13,13 +13,13 @@ use crate::{RelayError, hold::Hold, holdings::Ticket, settler::Settler};
 /// Dropping a claim is safe and says nothing: its message comes back when the lease ends, with the attempt counted.
 pub struct Claim {
     claimed: Claimed,
-    hold: Hold,
+    handle: ClaimHandle,
 }
 
 impl Claim {
     pub(crate) fn new(settler: Arc<Settler>, ticket: Ticket, claimed: Claimed) -> Self {
-        let hold = Hold::new(settler, ticket, &claimed);
-        Self { claimed, hold }
+        let handle = ClaimHandle::new(settler, ticket, &claimed);
+        Self { claimed, handle }
     }
 
     /// The message.
@@ -46,7 +46,7 @@ impl Claim {
     ///
     /// It is counted on this process's clock from before the claim was sent, with a margin of a twentieth of the lease.
     pub fn remaining(&self) -> Duration {
-        self.hold.remaining()
+        self.handle.remaining()
     }
 
     /// Moves the end of the lease to a whole lease from now. `Superseded` if the claim has been lost; there is then
@@ -54,7 +54,7 @@ impl Claim {
     ///
     /// It may be dropped while it waits: a settlement of the claim then waits for its end.
     pub async fn renew(&mut self) -> Result<Renewed, RelayError> {
-        self.hold.renew().await
+        self.handle.renew().await
     }
 
     /// Finished.
@@ -96,14 +96,14 @@ impl Claim {
 
     /// Whatever `verdict` says.
     pub async fn settle(self, verdict: Verdict) -> Result<Settled, RelayError> {
-        let Self { claimed, hold } = self;
+        let Self { claimed, handle } = self;
         // The payload is not needed any longer; the wait for the store may be long.
         drop(claimed);
-        hold.settle(verdict).await
+        handle.settle(verdict).await
     }
 
-    pub(crate) fn into_parts(self) -> (Claimed, Hold) {
-        (self.claimed, self.hold)
+    pub(crate) fn into_parts(self) -> (Claimed, ClaimHandle) {
+        (self.claimed, self.handle)
     }
 }
 

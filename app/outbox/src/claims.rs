@@ -6,23 +6,21 @@ use std::{
     task::{Context, Poll},
 };
 
-use claimstream_domain::{Claimed, QueueName, Settled, Verdict};
-use futures::{
-    FutureExt, Stream, StreamExt,
-    future::BoxFuture,
-    stream::{FuturesUnordered, TakeUntil},
-};
-
+use claimstream_domain::QueueName;
+use futures::{FutureExt, Stream, StreamExt, stream::TakeUntil};
 use tracing::Instrument;
 
 use crate::{
-    Claim, DeadLetterClass, Operation, RelayError,
+    Claim, RelayError,
     buffer::Buffer,
-    holdings::{Holdings, Standing, Ticket},
-    intake::{Haul, Intake},
+    claimer::{Claimer, Least, NewClaims},
+    endings::{Ended, Endings},
+    isolation::Isolation,
+    open_claims::{OpenClaims, Standing},
     pipeline_monitor::Health,
     settler::Settler,
     setup::Setup,
+    ticket::Ticket,
 };
 
 /// The messages of one queue as a [`Stream`] of claims, without an end.
@@ -50,44 +48,33 @@ use crate::{
 #[must_use = "a stream does nothing unless it is polled"]
 pub struct Claims {
     settler: Arc<Settler>,
-    intake: Intake,
+    claimer: Claimer,
     buffer: Arc<Buffer>,
-    /// Settlements that nobody but the stream waits for.
-    chores: Chores,
-    /// The one message at hand that may be what ends its processes; nothing is claimed while it is.
-    suspect: Option<Suspect>,
-    /// Other such messages on their way back; the one at hand waits for them.
-    partings: Chores,
+    /// What ends the claims that are not yielded.
+    endings: Endings,
+    isolation: Isolation,
     /// How many messages have been given back.
     given_back: u64,
     /// An error that has not been told yet.
     trouble: Option<RelayError>,
     /// Whether the store knows that no more will be claimed.
-    rested: bool,
-}
-
-type Chores = FuturesUnordered<BoxFuture<'static, Result<bool, RelayError>>>;
-
-/// A message that was cut off so often that nothing else of its kind may be at hand beside it, or it would be buried with it.
-struct Suspect {
-    ticket: Ticket,
-    /// When its claim must no longer be relied on: who keeps it longer does not hold the stream up.
-    deadline: BoxFuture<'static, ()>,
+    released: bool,
 }
 
 impl Claims {
     pub(crate) fn new(setup: Arc<Setup>, queue: QueueName) -> Self {
-        let holdings = Arc::new(Holdings::new(setup.config.prefetch, setup.config.prefetch_bytes));
+        let open_claims = Arc::new(OpenClaims::new(setup.config.prefetch, setup.config.prefetch_bytes));
+        let claimer = Claimer::new(Arc::clone(&setup), Arc::clone(&open_claims), queue.clone());
+        let settler = Arc::new(Settler::new(setup, open_claims, queue));
         Self {
-            intake: Intake::new(Arc::clone(&setup), Arc::clone(&holdings), queue.clone()),
-            settler: Arc::new(Settler::new(setup, holdings, queue)),
+            claimer,
             buffer: Arc::default(),
-            chores: FuturesUnordered::new(),
-            suspect: None,
-            partings: FuturesUnordered::new(),
+            endings: Endings::new(Arc::clone(&settler)),
+            isolation: Isolation::new(Arc::clone(&settler)),
+            settler,
             given_back: 0,
             trouble: None,
-            rested: false,
+            released: false,
         }
     }
 
@@ -114,7 +101,7 @@ impl Claims {
 
     /// How its claims fare.
     pub(crate) fn health(&self) -> &Arc<Health> {
-        self.intake.health()
+        self.claimer.health()
     }
 
     /// The claims until `stop` is ready, which then leaves the stream to be [`close`](Self::close)d.
@@ -148,52 +135,55 @@ impl Claims {
 
     /// Claims no more, and gives back what was not yielded as [`poll_stopped`](Self::poll_stopped) is polled.
     pub(crate) fn stop(&mut self) {
-        self.intake.stop();
+        self.claimer.stop();
         for (ticket, claimed) in self.buffer.take_all() {
-            self.give_back(ticket, claimed);
+            self.endings.give_back(ticket, claimed);
         }
     }
 
     /// Waits for nothing that is under way.
     pub(crate) fn abandon(&mut self) {
-        self.intake.abandon();
-        self.chores.clear();
-        self.partings.clear();
+        self.claimer.abandon();
+        self.endings.clear();
+        self.isolation.abandon();
         self.buffer = Arc::default();
-        self.settler.holdings.let_all_go();
-        self.rested = true;
+        self.settler.open_claims.let_all_go();
+        self.released = true;
     }
 
     pub(crate) fn is_stopped(&self) -> bool {
-        self.rested && self.chores.is_empty() && self.partings.is_empty() && self.buffer.is_at_rest()
+        let all_ended = self.endings.is_empty() && self.isolation.none_leaving();
+        self.released && all_ended && !self.buffer.is_giving_back()
     }
 
     /// Ready when nothing is left to be waited for after a [`stop`](Self::stop).
     pub(crate) fn poll_stopped(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         loop {
             let moved = self.poll_fill(cx);
-            let _ = self.buffer.poll_rest(cx);
+            let _ = self.buffer.poll_given_back(cx);
             if self.is_stopped() {
                 return Poll::Ready(());
             }
-            if self.intake.is_stopped() && !self.rested {
-                self.rest();
+            if self.claimer.is_stopped() && !self.released {
+                self.released = true;
+                self.endings.release_read_ahead();
             } else if !moved {
                 return Poll::Pending;
             }
         }
     }
 
-    /// Claims and does chores as far as that goes now, and says whether it went anywhere.
+    /// Claims, and ends what is not to be yielded, as far as that goes now; says whether it went anywhere.
     pub(crate) fn poll_fill(&mut self, cx: &mut Context<'_>) -> bool {
         let mut moved = false;
-        while let Some(done) = self.poll_chore(cx) {
-            self.chore_done(done);
+        while let Some(ended) = self.endings.poll_done(cx).or_else(|| self.isolation.poll_gone(cx)) {
+            self.ended(ended);
             moved = true;
         }
         while self.may_claim(cx) {
-            match self.intake.poll_haul(cx, self.buffer.len() == 0) {
-                Poll::Ready(Ok(haul)) => self.take_in(haul),
+            let least = if self.buffer.len() == 0 { Least::One } else { Least::HalfBatch };
+            match self.claimer.poll_claims(cx, least) {
+                Poll::Ready(Ok(claims)) => self.take_in(claims),
                 Poll::Ready(Err(error)) => self.trouble = Some(error),
                 Poll::Pending => break,
             }
@@ -202,56 +192,29 @@ impl Claims {
         moved
     }
 
-    /// The next chore that is done.
-    fn poll_chore(&mut self, cx: &mut Context<'_>) -> Option<Result<bool, RelayError>> {
-        for chores in [&mut self.chores, &mut self.partings] {
-            if let Poll::Ready(Some(done)) = chores.poll_next_unpin(cx) {
-                return Some(done);
-            }
-        }
-        None
-    }
-
-    /// Whether the intake may go on. What it has begun it may end in any case.
+    /// Whether the claimer may go on. What it has begun it may end in any case.
     fn may_claim(&mut self, cx: &mut Context<'_>) -> bool {
-        if self.intake.is_stopping() {
+        if self.claimer.is_stopping() {
             return true;
         }
-        let has_suspect = self.has_suspect(cx);
-        self.trouble.is_none() && (self.intake.is_claiming() || !has_suspect)
-    }
-
-    /// Whether a suspect is at hand; wakes the task when it is not any more.
-    fn has_suspect(&mut self, cx: &mut Context<'_>) -> bool {
-        let Some(Suspect { ticket, deadline }) = &mut self.suspect else { return false };
-        let ended = self.settler.holdings.poll_ended(cx, *ticket).is_ready();
-        if ended || deadline.poll_unpin(cx).is_ready() {
-            self.suspect = None;
-        }
-        self.suspect.is_some()
+        let has_suspect = self.isolation.has_suspect(cx);
+        self.trouble.is_none() && (self.claimer.is_claiming() || !has_suspect)
     }
 
     /// Whether a message has to wait: it is a suspect, and others may still be at hand.
     fn has_to_wait(&self, ticket: Ticket) -> bool {
-        let is_suspect = self.suspect.as_ref().is_some_and(|suspect| suspect.ticket == ticket);
-        is_suspect && (self.intake.is_claiming() || !self.partings.is_empty())
+        let may_have_company = self.claimer.is_claiming() || !self.isolation.none_leaving();
+        may_have_company && self.isolation.is_suspect(ticket)
     }
 
-    fn take_in(&mut self, haul: Haul) {
-        for (ticket, claimed) in haul {
+    fn take_in(&mut self, claims: NewClaims) {
+        for (ticket, claimed) in claims {
             if claimed.attempt > self.settler.setup.config.retry.max_attempts {
-                self.give_up(ticket, claimed);
-            } else if self.intake.is_stopping() {
-                self.give_back(ticket, claimed);
-            } else if !self.is_suspect(&claimed) {
+                self.endings.bury(ticket, claimed);
+            } else if self.claimer.is_stopping() {
+                self.endings.give_back(ticket, claimed);
+            } else if let Some(claimed) = self.isolation.admit(ticket, claimed) {
                 self.buffer.push(ticket, claimed);
-            } else if self.suspect.is_none() {
-                self.suspect = Some(self.kept_apart(ticket));
-                self.buffer.push(ticket, claimed);
-            } else {
-                tracing::debug!(message_id = %claimed.message.id, attempt = claimed.attempt, "kept apart");
-                let parting = self.ending(ticket, claimed, Verdict::Release, DeadLetterClass::Failed);
-                self.partings.push(parting);
             }
         }
         if self.buffer.wants_watch() {
@@ -261,90 +224,25 @@ impl Claims {
         }
     }
 
-    fn is_suspect(&self, claimed: &Claimed) -> bool {
-        self.settler.setup.config.retry.is_suspect(claimed.attempt, claimed.last_error.is_some())
-    }
-
-    fn kept_apart(&self, ticket: Ticket) -> Suspect {
-        let timer = Arc::clone(&self.settler.setup.timer);
-        let left = self.settler.holdings.deadline(ticket).saturating_sub(timer.now());
-        Suspect { ticket, deadline: async move { timer.sleep(left).await }.boxed() }
-    }
-
     fn next_live(&mut self) -> Option<Claim> {
         while let Some((ticket, claimed)) = self.buffer.pop() {
             if self.has_to_wait(ticket) {
                 self.buffer.put_back(ticket, claimed);
                 return None;
             }
-            match self.hand_out(ticket) {
+            match self.settler.hand_out(ticket) {
                 Standing::Live => return Some(Claim::new(Arc::clone(&self.settler), ticket, claimed)),
-                Standing::Stale | Standing::Lost => self.give_back(ticket, claimed),
+                Standing::Stale | Standing::Lost => self.endings.give_back(ticket, claimed),
             }
         }
         None
     }
 
-    fn hand_out(&self, ticket: Ticket) -> Standing {
-        self.settler.holdings.hand_out(ticket, self.settler.setup.timer.now())
-    }
-
-    /// Releases a message that nobody has begun to handle.
-    fn give_back(&mut self, ticket: Ticket, claimed: Claimed) {
-        tracing::debug!(message_id = %claimed.message.id, attempt = claimed.attempt, "given back untried");
-        self.settle(ticket, claimed, Verdict::Release, DeadLetterClass::Failed);
-    }
-
-    /// Buries a message whose attempts are used up though none has failed: it ends every process that touches it.
-    fn give_up(&mut self, ticket: Ticket, claimed: Claimed) {
-        let most = self.settler.setup.config.retry.max_attempts;
-        tracing::warn!(message_id = %claimed.message.id, attempt = claimed.attempt, most, "attempts used up, handler never returned; the message is buried");
-        let why = match &claimed.last_error {
-            Some(last) => format!("all {most} attempts used up, the last never ended; before it: {last}"),
-            None => format!("all {most} attempts used up, the last never ended"),
-        };
-        self.settle(ticket, claimed, Verdict::bury(why), DeadLetterClass::NeverEnded);
-    }
-
-    /// Tells the store that no more will be claimed, after the last claim call.
-    fn rest(&mut self) {
-        self.rested = true;
-        let (setup, queue) = (Arc::clone(&self.settler.setup), self.queue().clone());
-        let rest = async move {
-            let bound = setup.config.lease.duration();
-            let rested = setup.within(bound, "rest", setup.strategy.rest(&queue)).await;
-            let failed =
-                |source| RelayError::Store { operation: Operation::Claim, queue, source: Arc::new(source) };
-            rested.map(|()| false).map_err(failed)
-        };
-        self.chores.push(rest.boxed());
-    }
-
-    fn settle(&mut self, ticket: Ticket, claimed: Claimed, verdict: Verdict, class: DeadLetterClass) {
-        self.hand_out(ticket);
-        let chore = self.ending(ticket, claimed, verdict, class);
-        self.chores.push(chore);
-    }
-
-    /// Ends a claim; tells whether it was given back.
-    fn ending(
-        &self,
-        ticket: Ticket,
-        claimed: Claimed,
-        verdict: Verdict,
-        class: DeadLetterClass,
-    ) -> BoxFuture<'static, Result<bool, RelayError>> {
-        let release = verdict == Verdict::Release;
-        let (_, hold) = Claim::new(Arc::clone(&self.settler), ticket, claimed).into_parts();
-        let settled = hold.settle_as(verdict, class);
-        settled.map(move |settled| Ok(release && settled? == Settled::Accepted)).boxed()
-    }
-
-    fn chore_done(&mut self, done: Result<bool, RelayError>) {
-        match done {
-            Ok(given_back) => self.given_back += u64::from(given_back),
+    fn ended(&mut self, ended: Ended) {
+        match ended {
+            Ok(given_back) => self.given_back += given_back,
             // While the stream runs, nobody can do more about it than the trace of the settlement says.
-            Err(error) if self.intake.is_stopping() => self.trouble = Some(error),
+            Err(error) if self.claimer.is_stopping() => self.trouble = Some(error),
             Err(_) => {}
         }
     }
@@ -374,7 +272,7 @@ impl Drop for Claims {
     fn drop(&mut self) {
         for (ticket, claimed) in self.buffer.take_all() {
             tracing::debug!(message_id = %claimed.message.id, attempt = claimed.attempt, "dropped untried");
-            self.settler.holdings.let_go(ticket);
+            self.settler.open_claims.let_go(ticket);
         }
     }
 }

@@ -1,7 +1,4 @@
-use std::{
-    fmt,
-    sync::{Arc, atomic::AtomicU64},
-};
+use std::{fmt, sync::Arc};
 
 use claimstream_domain::{InstanceId, Invalid, Owner, QueueName};
 use claimstream_ports::{Handler, LockingStrategy, Settlements, Timer, Wakeup};
@@ -40,7 +37,6 @@ impl Relay {
     ) -> Self {
         let owner = Owner::new(fresh_instance(), &format!("process {}", std::process::id()))
             .expect("a process id is a short label");
-        let (claims, seeds) = (Arc::new(AtomicU64::new(1)), Arc::default());
         let setup = Setup {
             strategy,
             settlements,
@@ -49,8 +45,7 @@ impl Relay {
             config,
             owner,
             on_dead_letter: None,
-            claims,
-            seeds,
+            drawn: Arc::default(),
         };
         Self { setup }
     }

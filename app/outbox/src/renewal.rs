@@ -1,81 +1,10 @@
 use std::sync::Arc;
 
-use claimstream_domain::{QueueName, Receipt, Renewed};
-use claimstream_ports::{StoreError, StoreErrorKind};
-use futures::{
-    FutureExt,
-    future::{BoxFuture, Shared},
-};
-use tracing::Instrument;
+use claimstream_ports::StoreError;
+use futures::future::{BoxFuture, Shared};
 
-use crate::{
-    holdings::{Holdings, Ticket, Wanted},
-    setup::Setup,
-};
+use crate::ticket::Ticket;
 
-/// A renewal under way, driven by whoever waits for it: the keeper, the holder of a claim, or a settlement that must come
+/// A renewal under way, driven by all who wait for it: the renewer, the owner of a claim, or a settlement that must come
 /// after it. It ends with the claims that turned out to be lost.
 pub(crate) type Renewal = Shared<BoxFuture<'static, Result<Arc<[Ticket]>, Arc<StoreError>>>>;
-
-/// Begins to renew the claims that are `wanted`, in one call; `None` if there is nothing to renew.
-pub(crate) fn begin(
-    setup: &Arc<Setup>,
-    holdings: &Arc<Holdings>,
-    queue: &QueueName,
-    wanted: Wanted,
-) -> Option<Renewal> {
-    holdings.begin_renewal(wanted, |tickets, receipts| {
-        let span =
-            tracing::debug_span!("renew", %queue, count = receipts.len(), lost = tracing::field::Empty);
-        let renewal = renew(Arc::clone(setup), Arc::clone(holdings), tickets, receipts);
-        renewal.instrument(span).boxed().shared()
-    })
-}
-
-async fn renew(
-    setup: Arc<Setup>,
-    holdings: Arc<Holdings>,
-    tickets: Vec<Ticket>,
-    receipts: Vec<Receipt>,
-) -> Result<Arc<[Ticket]>, Arc<StoreError>> {
-    let term = setup.term(setup.timer.now());
-    // Whoever waited longer would let the lease run out that another try could still save.
-    let bound = setup.config.lease.renew_after();
-    let call = setup.settlements.renew(&receipts, setup.config.lease);
-    let answer = setup.within(bound, "renew", call).await;
-    // Later than what the keeper renews along with others, or it would ask without a pause.
-    let again = setup.timer.now() + bound / 2;
-    match answer.and_then(|renewed| one_for_each(&receipts, renewed)) {
-        Ok(renewed) => {
-            let unknown = renewed.iter().filter(|one| **one == Renewed::Unknown).count();
-            if unknown > 0 {
-                tracing::warn!(
-                    unknown,
-                    of = receipts.len(),
-                    "some are not renewed yet, and are asked for again"
-                );
-            }
-            let lost = holdings.conclude_renewal(&tickets, renewed, term, again);
-            tracing::Span::current().record("lost", lost.len());
-            tracing::debug!(count = receipts.len(), lost = lost.len(), "renewed");
-            Ok(lost)
-        }
-        Err(error) => {
-            holdings.conclude_renewal(&tickets, Vec::new(), term, again);
-            tracing::warn!(count = receipts.len(), %error, "leases were not renewed");
-            Err(Arc::new(error))
-        }
-    }
-}
-
-fn one_for_each(receipts: &[Receipt], renewed: Vec<Renewed>) -> Result<Vec<Renewed>, StoreError> {
-    if renewed.iter().all(|one| *one == Renewed::Unknown) && renewed.len() == receipts.len() {
-        let why = "the store does not say yet what became of them";
-        return Err(StoreError::new(StoreErrorKind::Transient, "renew", why));
-    }
-    if renewed.len() == receipts.len() {
-        return Ok(renewed);
-    }
-    let what = format!("{} answers to {} renewals", renewed.len(), receipts.len());
-    Err(StoreError::new(StoreErrorKind::Corrupt, "renew", what))
-}

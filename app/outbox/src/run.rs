@@ -1,7 +1,5 @@
 use std::{
-    collections::BTreeMap,
     future::Future,
-    mem,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
@@ -10,45 +8,23 @@ use std::{
 
 use claimstream_domain::{Settled, Verdict};
 use claimstream_ports::Handler;
-use futures::{
-    FutureExt, StreamExt,
-    future::{AbortHandle, BoxFuture},
-    stream::FuturesUnordered,
-};
+use futures::{FutureExt, StreamExt, future::BoxFuture};
 
 use crate::{
-    Claim, Claims, DeadLetterClass, PipelineReport, RelayError,
-    attempt::{Ended, attempt},
-    hold::Hold,
-    holdings::Ticket,
-    keeper::Keeper,
-    ration::{Ration, Rationed},
+    Claims, DeadLetterClass, PipelineReport, RelayError, attempt::Ended, attempts::Attempts,
+    claim_handle::ClaimHandle, future_set::FutureSet, renewer::Renewer, ticket::Ticket,
     time_limit::TimeLimit,
 };
 
 /// One run of a pipeline: everything that is under way in it.
 pub(crate) struct Run {
-    handler: Arc<dyn Handler>,
-    concurrency: usize,
     claims: Claims,
-    keeper: Keeper,
-    attempts: FuturesUnordered<Rationed<(Ticket, Ended)>>,
-    attempts_ration: Ration,
-    /// What the running attempts are about, the oldest first.
-    running: BTreeMap<Ticket, Running>,
-    time_limit: TimeLimit,
-    settlements: FuturesUnordered<Rationed<Result<Settled, RelayError>>>,
-    settlements_ration: Ration,
+    renewer: Renewer,
+    attempts: Attempts,
+    settlements: FutureSet<Result<Settled, RelayError>>,
     phase: Phase,
     panicked: u64,
     timed_out: u64,
-}
-
-struct Running {
-    hold: Hold,
-    stop: AbortHandle,
-    /// When it has to be over.
-    end: Duration,
 }
 
 enum Phase {
@@ -72,16 +48,10 @@ impl Run {
         let setup = &claims.settler().setup;
         let time_limit = TimeLimit::new(Arc::clone(&setup.timer), setup.config.handle_timeout);
         Self {
-            handler,
-            concurrency,
-            time_limit,
-            keeper: Keeper::new(Arc::clone(claims.settler())),
+            renewer: Renewer::new(Arc::clone(claims.settler())),
             claims,
-            attempts: FuturesUnordered::new(),
-            attempts_ration: Ration::default(),
-            running: BTreeMap::new(),
-            settlements: FuturesUnordered::new(),
-            settlements_ration: Ration::default(),
+            attempts: Attempts::new(handler, concurrency, time_limit),
+            settlements: FutureSet::new(),
             phase: Phase::Working,
             panicked: 0,
             timed_out: 0,
@@ -98,7 +68,7 @@ impl Run {
             if matches!(self.phase, Phase::Working) && shutdown.as_mut().poll(cx).is_ready() {
                 self.drain();
             }
-            let mut moved = self.poll_keeper(cx);
+            let mut moved = self.poll_renewer(cx);
             // A verdict that is ready counts, also in the moment in which the time is up.
             moved |= self.poll_attempts(cx);
             moved |= self.poll_time_limit(cx);
@@ -116,7 +86,7 @@ impl Run {
     /// What became of the messages.
     pub(crate) fn report(&self) -> PipelineReport {
         let Self { panicked, timed_out, .. } = *self;
-        PipelineReport { panicked, timed_out, ..self.claims.settler().holdings.tally() }
+        PipelineReport { panicked, timed_out, ..self.claims.settler().open_claims.tally() }
     }
 
     fn is_over(&self) -> bool {
@@ -124,9 +94,9 @@ impl Run {
         matches!(self.phase, Phase::Ending(_)) && ended || matches!(self.phase, Phase::Over)
     }
 
-    fn poll_keeper(&mut self, cx: &mut Context<'_>) -> bool {
+    fn poll_renewer(&mut self, cx: &mut Context<'_>) -> bool {
         let mut moved = false;
-        while let Poll::Ready(lost) = self.keeper.poll_lost(cx) {
+        while let Poll::Ready(lost) = self.renewer.poll_lost(cx) {
             lost.into_iter().for_each(|ticket| self.lose(ticket));
             moved = true;
         }
@@ -135,70 +105,63 @@ impl Run {
 
     /// Stops the attempt at a message that is no longer ours.
     fn lose(&mut self, ticket: Ticket) {
-        if let Some(Running { hold, stop, .. }) = self.running.remove(&ticket) {
-            tracing::warn!(queue = %self.claims.queue(), message_id = %hold.message(), "lease lost, handler stopped");
-            stop.abort();
-            self.settlements.push(self.settlements_ration.of(hold.lose().boxed()));
+        if let Some(handle) = self.attempts.stop(ticket) {
+            tracing::warn!(queue = %self.claims.queue(), message_id = %handle.message(), "lease lost, handler stopped");
+            self.settlements.push(handle.lose().boxed());
         }
     }
 
+    /// Stops handlers that have had all their time; their attempts have failed.
     fn poll_time_limit(&mut self, cx: &mut Context<'_>) -> bool {
-        let first = self.running.values().next().map(|running| running.end);
-        let Poll::Ready(now) = self.time_limit.poll_over(cx, first) else { return false };
-        while let Some(oldest) = self.running.first_entry().filter(|oldest| oldest.get().end <= now) {
-            let running = oldest.remove();
-            self.time_out(running);
+        let Poll::Ready(over_time) = self.attempts.poll_over_time(cx) else { return false };
+        let limit = self.attempts.time_limit();
+        for handle in over_time {
+            let (queue, message_id) = (self.claims.queue(), handle.message());
+            tracing::warn!(%queue, %message_id, ?limit, "handler timed out and was stopped");
+            self.timed_out += 1;
+            let verdict = Verdict::nack(format_args!("no verdict within {limit:?}"));
+            self.settle(handle, verdict, DeadLetterClass::TimedOut);
         }
         true
     }
 
-    /// Stops a handler that has had all its time; its attempt has failed.
-    fn time_out(&mut self, Running { hold, stop, .. }: Running) {
-        let limit = self.time_limit.limit();
-        let (queue, message_id) = (self.claims.queue(), hold.message());
-        tracing::warn!(%queue, %message_id, ?limit, "handler timed out and was stopped");
-        stop.abort();
-        self.timed_out += 1;
-        let verdict = Verdict::nack(format_args!("no verdict within {limit:?}"));
-        self.settle(hold, verdict, DeadLetterClass::TimedOut);
-    }
-
     fn poll_attempts(&mut self, cx: &mut Context<'_>) -> bool {
         let mut moved = false;
-        self.attempts_ration.refill();
-        while let Poll::Ready(Some((ticket, ended))) = self.attempts.poll_next_unpin(cx) {
-            self.ended(ticket, ended);
+        self.attempts.begin_round();
+        while let Poll::Ready((handle, ended)) = self.attempts.poll_ended(cx) {
+            // Whatever it came to, a claim that was lost meanwhile is not ours to settle.
+            if let Some(handle) = handle {
+                self.ended(handle, ended);
+            }
             moved = true;
         }
         moved
     }
 
-    fn ended(&mut self, ticket: Ticket, ended: Ended) {
-        // Whatever it came to, a claim that was lost meanwhile is not ours to settle.
-        let Some(Running { hold, .. }) = self.running.remove(&ticket) else { return };
+    fn ended(&mut self, handle: ClaimHandle, ended: Ended) {
         match ended {
             Ended::Verdict(verdict) => {
                 let class = DeadLetterClass::of(&verdict);
-                self.settle(hold, verdict, class);
+                self.settle(handle, verdict, class);
             }
             Ended::Panicked(verdict) => {
-                tracing::error!(queue = %self.claims.queue(), message_id = %hold.message(), "handler panicked");
+                tracing::error!(queue = %self.claims.queue(), message_id = %handle.message(), "handler panicked");
                 self.panicked += 1;
-                self.settle(hold, verdict, DeadLetterClass::Panicked);
+                self.settle(handle, verdict, DeadLetterClass::Panicked);
             }
             Ended::Stopped => {}
         }
     }
 
-    fn settle(&mut self, hold: Hold, verdict: Verdict, class: DeadLetterClass) {
-        self.settlements.push(self.settlements_ration.of(hold.settle_as(verdict, class).boxed()));
+    fn settle(&mut self, handle: ClaimHandle, verdict: Verdict, class: DeadLetterClass) {
+        self.settlements.push(handle.settle_as(verdict, class).boxed());
     }
 
     fn poll_settlements(&mut self, cx: &mut Context<'_>) -> bool {
         let mut moved = false;
-        self.settlements_ration.refill();
-        // Their outcomes are in the books, and in the trace where they failed.
-        while let Poll::Ready(Some(_)) = self.settlements.poll_next_unpin(cx) {
+        self.settlements.begin_round();
+        // Their outcomes are counted already, and in the trace where they failed.
+        while self.settlements.poll_done(cx).is_ready() {
             moved = true;
         }
         moved
@@ -232,9 +195,9 @@ impl Run {
 
     fn poll_claims(&mut self, cx: &mut Context<'_>) -> bool {
         let mut moved = false;
-        while self.attempts.len() < self.concurrency {
+        while self.attempts.has_room() {
             match self.claims.poll_next_unpin(cx) {
-                Poll::Ready(Some(Ok(claim))) => self.start(claim),
+                Poll::Ready(Some(Ok(claim))) => self.attempts.start(claim),
                 // It is in the trace and the monitor shows it; it may be mended while the pipeline goes on.
                 Poll::Ready(Some(Err(_))) => {}
                 Poll::Ready(None) | Poll::Pending => return moved,
@@ -244,21 +207,12 @@ impl Run {
         moved | self.claims.poll_fill(cx)
     }
 
-    fn start(&mut self, claim: Claim) {
-        let (claimed, hold) = claim.into_parts();
-        let (stop, registration) = AbortHandle::new_pair();
-        let ticket = hold.ticket();
-        let attempt = attempt(Arc::clone(&self.handler), ticket, claimed, registration).boxed();
-        self.attempts.push(self.attempts_ration.of(attempt));
-        self.running.insert(ticket, Running { hold, stop, end: self.time_limit.end() });
-    }
-
     /// Begins the orderly end.
     fn drain(&mut self) {
         let setup = &self.claims.settler().setup;
         let time = setup.config.drain;
         let end = setup.timer.now().saturating_add(time).saturating_add(Self::LAST_WRITES);
-        tracing::debug!(queue = %self.claims.queue(), running = self.running.len(), "told to stop");
+        tracing::debug!(queue = %self.claims.queue(), running = self.attempts.running(), "told to stop");
         self.claims.health().stopping();
         self.phase = Phase::Draining(self.sleep(time), end);
         self.claims.stop();
@@ -279,10 +233,9 @@ impl Run {
 
     /// Ends the attempts that have used up the drain time.
     fn cut_off(&mut self) {
-        self.attempts.clear();
-        for (_, Running { hold, .. }) in mem::take(&mut self.running) {
-            tracing::warn!(queue = %self.claims.queue(), message_id = %hold.message(), "stopped at shutdown");
-            self.settle(hold, Verdict::nack("stopped at shutdown"), DeadLetterClass::Failed);
+        for handle in self.attempts.stop_all() {
+            tracing::warn!(queue = %self.claims.queue(), message_id = %handle.message(), "stopped at shutdown");
+            self.settle(handle, Verdict::nack("stopped at shutdown"), DeadLetterClass::Failed);
         }
     }
 }

@@ -15,7 +15,7 @@ use futures::future::{Either, select};
 use crate::{
     DeadLetterEvent, RelayConfig,
     dead_letter_event::{Attempted, Hook},
-    term::Term,
+    lease_times::LeaseTimes,
 };
 
 /// What everything that a relay starts stands on: its ports, its settings and its name.
@@ -29,16 +29,28 @@ pub(crate) struct Setup {
     pub(crate) owner: Owner,
     /// What is called with each dead letter.
     pub(crate) on_dead_letter: Option<Hook>,
-    /// How many claim calls this instance has made; clones count together.
-    pub(crate) claims: Arc<AtomicU64>,
-    /// How many waits have been drawn.
-    pub(crate) seeds: Arc<AtomicU64>,
+    /// Clones count together.
+    pub(crate) drawn: Arc<Drawn>,
+}
+
+/// The next numbers that one instance draws.
+pub(crate) struct Drawn {
+    /// For a claim call.
+    claims: AtomicU64,
+    /// For a wait.
+    seeds: AtomicU64,
+}
+
+impl Default for Drawn {
+    fn default() -> Self {
+        Self { claims: AtomicU64::new(1), seeds: AtomicU64::new(0) }
+    }
 }
 
 impl Setup {
     /// An id that no claim call has had before.
     pub(crate) fn fresh_claim_id(&self) -> ClaimId {
-        ClaimId::new(self.owner.instance(), self.claims.fetch_add(1, Ordering::Relaxed))
+        ClaimId::new(self.owner.instance(), self.drawn.claims.fetch_add(1, Ordering::Relaxed))
     }
 
     /// A settlement that buries, with its event if there is a queue for events. Burying an event has none, whichever relay does it.
@@ -102,12 +114,12 @@ impl Setup {
     /// What follows a claim that brought `found`.
     pub(crate) fn pace(&self, pace: Pace, found: Found) -> (Pace, Next) {
         // Waits must differ between instances and from one to the next; they need not be unforeseeable.
-        let seed = self.owner.instance().0 ^ self.seeds.fetch_add(1, Ordering::Relaxed).rotate_left(32);
+        let seed = self.owner.instance().0 ^ self.drawn.seeds.fetch_add(1, Ordering::Relaxed).rotate_left(32);
         self.config.pacing.after(pace, found, seed)
     }
 
-    /// The term of a lease that was asked for at `sent`.
-    pub(crate) fn term(&self, sent: Duration) -> Term {
-        Term::of(self.config.lease, sent)
+    /// The times of a lease that was asked for at `sent`.
+    pub(crate) fn times(&self, sent: Duration) -> LeaseTimes {
+        LeaseTimes::of(self.config.lease, sent)
     }
 }

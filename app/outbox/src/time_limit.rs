@@ -12,12 +12,12 @@ use futures::{FutureExt, future::BoxFuture};
 pub(crate) struct TimeLimit {
     timer: Arc<dyn Timer>,
     limit: Duration,
-    alarm: Option<BoxFuture<'static, ()>>,
+    sleep: Option<BoxFuture<'static, ()>>,
 }
 
 impl TimeLimit {
     pub(crate) fn new(timer: Arc<dyn Timer>, limit: Duration) -> Self {
-        Self { timer, limit, alarm: None }
+        Self { timer, limit, sleep: None }
     }
 
     /// How long an attempt may take.
@@ -35,14 +35,14 @@ impl TimeLimit {
         let Some(first) = first.filter(|first| *first < Duration::MAX) else { return Poll::Pending };
         loop {
             let timer = &self.timer;
-            let alarm = self.alarm.get_or_insert_with(|| {
+            let sleep = self.sleep.get_or_insert_with(|| {
                 let (timer, left) = (Arc::clone(timer), first.saturating_sub(timer.now()));
                 async move { timer.sleep(left).await }.boxed()
             });
-            if alarm.poll_unpin(cx).is_pending() {
+            if sleep.poll_unpin(cx).is_pending() {
                 return Poll::Pending;
             }
-            self.alarm = None;
+            self.sleep = None;
             // The attempt that it was set for may have ended long ago.
             let now = self.timer.now();
             if now >= first {

@@ -8,20 +8,16 @@ use std::{
 use claimstream_domain::Pace;
 use futures::{FutureExt, future::BoxFuture};
 
-use crate::{
-    holdings::{Ticket, Wanted},
-    renewal::{self, Renewal},
-    settler::Settler,
-};
+use crate::{open_claims::Wanted, renew::renew, renewal::Renewal, settler::Settler, ticket::Ticket};
 
 /// Renews the claims of one stream in time, many in one call, and tells which of them are lost.
 ///
 /// It has one timer for all claims, which is set anew when a claim comes in that is due earlier than those before it: a
 /// claim call counts from when it was sent, however late its answer comes.
-pub(crate) struct Keeper {
+pub(crate) struct Renewer {
     settler: Arc<Settler>,
-    alarm: Option<Alarm>,
-    /// How many claims had come in when the alarm was last looked at.
+    next_look: Option<NextLook>,
+    /// How many claims had come in when it last looked.
     taken: u64,
     renewal: Option<Renewal>,
     /// How often in a row a renewal has failed, and until when none is tried.
@@ -29,16 +25,16 @@ pub(crate) struct Keeper {
     not_before: Duration,
 }
 
-struct Alarm {
+struct NextLook {
     due: Duration,
     sleep: BoxFuture<'static, ()>,
 }
 
-impl Keeper {
+impl Renewer {
     pub(crate) fn new(settler: Arc<Settler>) -> Self {
         Self {
             settler,
-            alarm: None,
+            next_look: None,
             taken: 0,
             renewal: None,
             pace: Pace::default(),
@@ -51,14 +47,14 @@ impl Keeper {
         loop {
             let mut lost = Vec::new();
             let renewed = self.poll_renewal(cx, &mut lost);
-            let rung = self.poll_alarm(cx);
-            if !renewed && !rung {
+            let is_time = self.poll_next_look(cx);
+            if !renewed && !is_time {
                 return Poll::Pending;
             }
             let now = self.settler.setup.timer.now();
-            lost.extend(self.settler.holdings.expire(now));
+            lost.extend(self.settler.open_claims.expire(now));
             self.renew(now);
-            self.set_alarm(now);
+            self.set_next_look(now);
             if !lost.is_empty() {
                 return Poll::Ready(lost);
             }
@@ -85,16 +81,17 @@ impl Keeper {
     }
 
     /// Whether it is time to look.
-    fn poll_alarm(&mut self, cx: &mut Context<'_>) -> bool {
-        let taken = self.settler.holdings.taken();
+    fn poll_next_look(&mut self, cx: &mut Context<'_>) -> bool {
+        let taken = self.settler.open_claims.taken();
         if mem::replace(&mut self.taken, taken) != taken {
-            self.set_alarm(self.settler.setup.timer.now());
+            self.set_next_look(self.settler.setup.timer.now());
         }
-        let rings = self.alarm.as_mut().is_some_and(|alarm| alarm.sleep.poll_unpin(cx).is_ready());
-        if rings {
-            self.alarm = None;
+        let is_time =
+            self.next_look.as_mut().is_some_and(|next_look| next_look.sleep.poll_unpin(cx).is_ready());
+        if is_time {
+            self.next_look = None;
         }
-        rings
+        is_time
     }
 
     /// Begins to renew what is due, and what will be soon, so that few calls are made.
@@ -102,26 +99,26 @@ impl Keeper {
         if self.renewal.is_some() || now < self.not_before {
             return;
         }
-        let Settler { setup, holdings, queue, .. } = &*self.settler;
+        let Settler { setup, open_claims, queue, .. } = &*self.settler;
         let soon = setup.config.lease.renew_after() / 4;
-        self.renewal = renewal::begin(setup, holdings, queue, Wanted::DueBy(now + soon, now));
+        self.renewal = renew(setup, open_claims, queue, Wanted::DueBy(now + soon, now));
     }
 
-    fn set_alarm(&mut self, now: Duration) {
+    fn set_next_look(&mut self, now: Duration) {
         let due = self.next_due(now);
-        if self.alarm.as_ref().map(|alarm| alarm.due) == due {
+        if self.next_look.as_ref().map(|next_look| next_look.due) == due {
             return;
         }
-        self.alarm = due.map(|due| {
+        self.next_look = due.map(|due| {
             let timer = Arc::clone(&self.settler.setup.timer);
             let sleep = async move { timer.sleep(due.saturating_sub(now)).await }.boxed();
-            Alarm { due, sleep }
+            NextLook { due, sleep }
         });
     }
 
     /// When a claim is to be renewed next or passes its deadline; while a renewal is under way no other is begun.
     fn next_due(&self, now: Duration) -> Option<Duration> {
         let not_before = if self.renewal.is_some() { Duration::MAX } else { self.not_before };
-        self.settler.holdings.next_due(now, not_before)
+        self.settler.open_claims.next_due(now, not_before)
     }
 }

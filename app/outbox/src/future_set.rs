@@ -8,28 +8,64 @@ use std::{
     task::{Context, Poll},
 };
 
-use futures::future::BoxFuture;
+use futures::{StreamExt, future::BoxFuture, stream::FuturesUnordered};
 
-/// How many of a large set of futures are polled at one look; the others pass and are polled at a later one.
+/// Many futures, of which only so many are polled in one round; the others wait for a later one.
 ///
 /// Executors let one task do so much and no more before it must give way: what tokio's own futures are asked beyond that, they
 /// answer with "not yet", whatever the truth. A `FuturesUnordered` would ask all the others in vain and again the next time, which
 /// for a hundred thousand of them costs more than all that they do.
-#[derive(Clone, Default)]
-pub(crate) struct Ration(Arc<AtomicUsize>);
+pub(crate) struct FutureSet<T> {
+    futures: FuturesUnordered<Budgeted<T>>,
+    budget: Budget,
+}
 
-impl Ration {
-    /// About what an executor lets one task do at a time.
-    const AT_ONE_LOOK: usize = 128;
-
-    /// Begins another look.
-    pub(crate) fn refill(&self) {
-        self.0.store(Self::AT_ONE_LOOK, Ordering::Relaxed);
+impl<T> FutureSet<T> {
+    pub(crate) fn new() -> Self {
+        Self { futures: FuturesUnordered::new(), budget: Budget::default() }
     }
 
-    /// The future, polled only as long as there is some of the ration left.
-    pub(crate) fn of<T>(&self, future: BoxFuture<'static, T>) -> Rationed<T> {
-        Rationed { ration: self.clone(), future }
+    pub(crate) fn push(&self, future: BoxFuture<'static, T>) {
+        self.futures.push(Budgeted { budget: self.budget.clone(), future });
+    }
+
+    /// Begins another round.
+    pub(crate) fn begin_round(&self) {
+        self.budget.refill();
+    }
+
+    /// What the next future comes to that is done; pending as well if there is none.
+    pub(crate) fn poll_done(&mut self, cx: &mut Context<'_>) -> Poll<T> {
+        match self.futures.poll_next_unpin(cx) {
+            Poll::Ready(Some(done)) => Poll::Ready(done),
+            Poll::Ready(None) | Poll::Pending => Poll::Pending,
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.futures.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.futures.is_empty()
+    }
+
+    /// Drops all futures.
+    pub(crate) fn clear(&mut self) {
+        self.futures.clear();
+    }
+}
+
+/// How many futures may still be polled in this round.
+#[derive(Clone, Default)]
+struct Budget(Arc<AtomicUsize>);
+
+impl Budget {
+    /// About what an executor lets one task do at a time.
+    const PER_ROUND: usize = 128;
+
+    fn refill(&self) {
+        self.0.store(Self::PER_ROUND, Ordering::Relaxed);
     }
 
     fn take(&self) -> bool {
@@ -37,17 +73,17 @@ impl Ration {
     }
 }
 
-/// A future that waits for its share of a [`Ration`].
-pub(crate) struct Rationed<T> {
-    ration: Ration,
+/// A future that is polled only while its set's budget lasts.
+struct Budgeted<T> {
+    budget: Budget,
     future: BoxFuture<'static, T>,
 }
 
-impl<T> Future for Rationed<T> {
+impl<T> Future for Budgeted<T> {
     type Output = T;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
-        if !self.ration.take() {
+        if !self.budget.take() {
             // A set of futures that are woken while they are polled gives way, which is what is wanted.
             cx.waker().wake_by_ref();
             return Poll::Pending;
@@ -64,7 +100,7 @@ mod tests {
         task::Waker,
     };
 
-    use futures::{FutureExt, StreamExt, stream::FuturesUnordered};
+    use futures::FutureExt;
 
     use super::*;
 
@@ -80,14 +116,13 @@ mod tests {
     fn what_an_executor_puts_off_is_not_asked_again_and_again() {
         const MANY: usize = 20_000;
         let executor = Arc::new(Mutex::new(Executor::default()));
-        let ration = Ration::default();
-        let mut all: FuturesUnordered<_> =
-            (0..MANY).map(|_| ration.of(once_the_executor_allows(&executor).boxed())).collect();
+        let mut all = FutureSet::new();
+        (0..MANY).for_each(|_| all.push(once_the_executor_allows(&executor).boxed()));
         let mut done = 0;
         while done < MANY {
-            lock(&executor).left = Ration::AT_ONE_LOOK;
-            ration.refill();
-            while let Poll::Ready(Some(())) = all.poll_next_unpin(&mut Context::from_waker(Waker::noop())) {
+            lock(&executor).left = Budget::PER_ROUND;
+            all.begin_round();
+            while all.poll_done(&mut Context::from_waker(Waker::noop())).is_ready() {
                 done += 1;
             }
             let put_off = std::mem::take(&mut lock(&executor).put_off);

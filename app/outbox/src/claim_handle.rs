@@ -5,15 +5,16 @@ use claimstream_domain::{Claimed, Disposition, MessageId, Renewed, Settled, Sett
 use crate::{
     DeadLetterClass, DeadLetterEvent, Operation, RelayError,
     dead_letter_event::Attempted,
-    holdings::{Ticket, Turn, Wanted},
-    renewal,
+    open_claims::{Turn, Wanted},
+    renew::renew,
     settler::Settler,
+    ticket::Ticket,
 };
 
 /// The right to end one claim, which can be used once.
 ///
 /// Dropping it ends nothing: the room that the claim took is free again, and the message comes back when its lease ends.
-pub(crate) struct Hold {
+pub(crate) struct ClaimHandle {
     settler: Arc<Settler>,
     ticket: Ticket,
     message: MessageId,
@@ -22,7 +23,7 @@ pub(crate) struct Hold {
     ended: bool,
 }
 
-impl Hold {
+impl ClaimHandle {
     pub(crate) fn new(settler: Arc<Settler>, ticket: Ticket, claimed: &Claimed) -> Self {
         let is_event = DeadLetterEvent::is_in(&claimed.message);
         Self {
@@ -45,7 +46,7 @@ impl Hold {
 
     /// How long the claim can still be relied on.
     pub(crate) fn remaining(&self) -> Duration {
-        let deadline = self.settler.holdings.deadline(self.ticket);
+        let deadline = self.settler.open_claims.deadline(self.ticket);
         deadline.saturating_sub(self.settler.setup.timer.now())
     }
 
@@ -81,9 +82,9 @@ impl Hold {
         let disposition = decide(verdict, self.attempt, policy, self.message.seed(self.attempt));
         let event = disposition.event();
         let (receipt, deadline) = loop {
-            match self.settler.holdings.begin_settling(self.ticket) {
+            match self.settler.open_claims.begin_settling(self.ticket) {
                 Turn::Settle(receipt, deadline) => break (receipt, deadline.saturating_add(longer)),
-                // Its outcome is in the books before we look again.
+                // Its outcome is known before we look again.
                 Turn::After(renewal) => drop(renewal.await),
                 Turn::Lost(receipt) if disposition == Disposition::Returned => {
                     self.let_go();
@@ -114,15 +115,15 @@ impl Hold {
 
     /// Moves the end of the claim to a whole lease from now.
     pub(crate) async fn renew(&mut self) -> Result<Renewed, RelayError> {
-        let Settler { setup, holdings, queue, .. } = &*self.settler;
-        if let Some(unfinished) = holdings.renewal_of(self.ticket) {
-            // Whoever began it gave up waiting; its outcome is in the books before we look again.
+        let Settler { setup, open_claims, queue, .. } = &*self.settler;
+        if let Some(unfinished) = open_claims.renewal_of(self.ticket) {
+            // The caller that began it gave up waiting; its outcome is known before we look again.
             drop(unfinished.await);
         }
-        if let Some(renewal) = renewal::begin(setup, holdings, queue, Wanted::One(self.ticket)) {
+        if let Some(renewal) = renew(setup, open_claims, queue, Wanted::One(self.ticket)) {
             renewal.await.map_err(|source| self.error(Operation::Renew, source))?;
         }
-        Ok(holdings.receipt(self.ticket).map_or(Renewed::Superseded, Renewed::Extended))
+        Ok(open_claims.receipt(self.ticket).map_or(Renewed::Superseded, Renewed::Extended))
     }
 
     fn error(&self, operation: Operation, source: Arc<claimstream_ports::StoreError>) -> RelayError {
@@ -130,15 +131,15 @@ impl Hold {
     }
 }
 
-impl Hold {
+impl ClaimHandle {
     fn let_go(&mut self) {
-        if !mem::replace(&mut self.ended, true) && self.settler.holdings.let_go(self.ticket) {
+        if !mem::replace(&mut self.ended, true) && self.settler.open_claims.let_go(self.ticket) {
             tracing::debug!(message_id = %self.message, attempt = self.attempt, "dropped unsettled");
         }
     }
 }
 
-impl Drop for Hold {
+impl Drop for ClaimHandle {
     fn drop(&mut self) {
         self.let_go();
     }

@@ -1,0 +1,103 @@
+use std::{
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use claimstream_domain::{
+    ByteBudget, ClaimId, ClaimRequest, Claimed, Disposition, Pace, QueueName, Settlement,
+};
+use claimstream_ports::StoreError;
+use futures::{
+    FutureExt,
+    future::{BoxFuture, Either, select},
+};
+use tracing::Instrument;
+
+use crate::setup::Setup;
+
+/// A claim call under way.
+///
+/// It is not dropped for a wait or a stop, because what it brings would stay leased to nobody. It is given up when its lease
+/// has passed, because nothing that it brings is of use then.
+pub(crate) struct ClaimCall {
+    asked: Asked,
+    answer: BoxFuture<'static, ClaimAnswer>,
+}
+
+/// What a claim call asks for.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked {
+    pub(crate) claim: ClaimId,
+    /// The most messages.
+    pub(crate) limit: usize,
+    /// The most bytes of payloads.
+    pub(crate) budget: ByteBudget,
+    /// When it was sent, on the timer's clock.
+    pub(crate) sent: Duration,
+}
+
+pub(crate) type ClaimAnswer = Result<Vec<Claimed>, StoreError>;
+
+impl ClaimCall {
+    pub(crate) fn send(setup: &Arc<Setup>, queue: &QueueName, limit: usize, budget: ByteBudget) -> Self {
+        let claim = setup.fresh_claim_id();
+        let request = ClaimRequest {
+            queue: queue.clone(),
+            limit: limit as u32,
+            budget,
+            lease: setup.config.lease,
+            claim,
+            owner: setup.owner.clone(),
+        };
+        let span = tracing::debug_span!("claim", %queue, %claim, asked = limit);
+        let sent = setup.timer.now();
+        let bound = setup.times(sent).deadline - sent;
+        let answer = claimed_within(bound, Arc::clone(setup), request).instrument(span).boxed();
+        Self { asked: Asked { claim, limit, budget, sent }, answer }
+    }
+
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<(Asked, ClaimAnswer)> {
+        self.answer.poll_unpin(cx).map(|answer| (self.asked, answer))
+    }
+}
+
+/// Claims. A call that takes longer than `bound` is given up, and what it brings after all goes back: nobody can rely on it any
+/// more, and nobody had begun with it.
+async fn claimed_within(bound: Duration, setup: Arc<Setup>, request: ClaimRequest) -> ClaimAnswer {
+    let strategy = Arc::clone(&setup.strategy);
+    let call = async move { strategy.claim(&request).await }.boxed();
+    match select(call, setup.timer.sleep(bound)).await {
+        Either::Left((answer, _)) => answer,
+        Either::Right(((), late)) => {
+            setup.timer.run_beside(give_back_late(Arc::clone(&setup), late).boxed());
+            Err(setup.unanswered(bound, "claim"))
+        }
+    }
+}
+
+/// Gives back what a call brings that nobody waits for any more; a store that is away is asked for a lease.
+async fn give_back_late(setup: Arc<Setup>, late: impl Future<Output = ClaimAnswer>) {
+    let claims = late.await.unwrap_or_default();
+    let returned =
+        |claimed: Claimed| Settlement { receipt: claimed.receipt, disposition: Disposition::Returned };
+    let returned: Vec<_> = claims.into_iter().map(returned).collect();
+    if returned.is_empty() {
+        return;
+    }
+    let (end, mut pace) = (setup.timer.now() + setup.config.lease.duration(), Pace::default());
+    loop {
+        let given_back = setup.settlements.settle(&returned).await;
+        tracing::warn!(
+            count = returned.len(),
+            given_back = given_back.is_ok(),
+            "the store answered a claim after its lease; giving its messages back"
+        );
+        if given_back.is_ok() || setup.timer.now() >= end {
+            return;
+        }
+        let wait;
+        (pace, wait) = setup.wait_after_failure(pace);
+        setup.timer.sleep(wait).await;
+    }
+}

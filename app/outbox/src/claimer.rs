@@ -1,0 +1,199 @@
+use std::{
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
+
+use claimstream_domain::{ByteBudget, ClaimId, Claimed, Found, Next, Pace, QueueName};
+use claimstream_ports::StoreError;
+use futures::{FutureExt, future::BoxFuture};
+
+use crate::{
+    Operation, RelayError,
+    claim_call::{Asked, ClaimAnswer, ClaimCall},
+    open_claims::OpenClaims,
+    pipeline_monitor::Health,
+    setup::Setup,
+    ticket::Ticket,
+    wakeup_listener::{Listening, WakeupListener},
+};
+
+/// Claims for one stream: waits for room, claims, paces, and begins again, until it is told to stop.
+pub(crate) struct Claimer {
+    setup: Arc<Setup>,
+    open_claims: Arc<OpenClaims>,
+    queue: QueueName,
+    health: Arc<Health>,
+    stage: Stage,
+    pace: Pace,
+    listener: WakeupListener,
+    stopping: bool,
+}
+
+/// What a claim call brought.
+pub(crate) type NewClaims = Vec<(Ticket, Claimed)>;
+
+/// For how many messages there must be room before a claim is worth its way.
+#[derive(Clone, Copy)]
+pub(crate) enum Least {
+    /// For one: the stream has nothing left to yield.
+    One,
+    /// For half a batch.
+    HalfBatch,
+}
+
+enum Stage {
+    /// To claim as soon as there is room.
+    Ready,
+    /// Waiting for the answer to a claim call.
+    Claiming(ClaimCall),
+    /// Waiting as the pacing says; gives back what hears wakeups unless one cut it short.
+    Waiting(BoxFuture<'static, Option<Listening>>),
+    /// At an end.
+    Stopped,
+}
+
+impl Claimer {
+    pub(crate) fn new(setup: Arc<Setup>, open_claims: Arc<OpenClaims>, queue: QueueName) -> Self {
+        Self {
+            health: Arc::new(Health::new(Arc::clone(&setup.timer))),
+            listener: WakeupListener::new(setup.wakeup.clone(), queue.clone()),
+            setup,
+            open_claims,
+            queue,
+            stage: Stage::Ready,
+            pace: Pace::default(),
+            stopping: false,
+        }
+    }
+
+    /// The next messages that are claimed, or an error that no repetition helps against.
+    pub(crate) fn poll_claims(
+        &mut self,
+        cx: &mut Context<'_>,
+        least: Least,
+    ) -> Poll<Result<NewClaims, RelayError>> {
+        loop {
+            match &mut self.stage {
+                Stage::Ready if self.stopping => self.stage = Stage::Stopped,
+                Stage::Ready => {
+                    let (limit, budget) = ready!(self.poll_room(cx, least));
+                    self.listener.listen(cx);
+                    let call = ClaimCall::send(&self.setup, &self.queue, limit, budget);
+                    self.stage = Stage::Claiming(call);
+                }
+                Stage::Claiming(call) => {
+                    let (asked, answer) = ready!(call.poll(cx));
+                    return Poll::Ready(self.conclude(asked, answer));
+                }
+                Stage::Waiting(wait) => {
+                    self.listener.waited(ready!(wait.poll_unpin(cx)));
+                    self.stage = Stage::Ready;
+                }
+                Stage::Stopped => return Poll::Pending,
+            }
+        }
+    }
+
+    /// Claims no more. A call that is under way is still waited for.
+    pub(crate) fn stop(&mut self) {
+        self.stopping = true;
+        if matches!(self.stage, Stage::Ready | Stage::Waiting(_)) {
+            self.stage = Stage::Stopped;
+        }
+    }
+
+    /// Claims no more, and waits for no call.
+    pub(crate) fn abandon(&mut self) {
+        self.stopping = true;
+        self.stage = Stage::Stopped;
+    }
+
+    /// How its claims fare.
+    pub(crate) fn health(&self) -> &Arc<Health> {
+        &self.health
+    }
+
+    pub(crate) fn is_claiming(&self) -> bool {
+        matches!(self.stage, Stage::Claiming(_))
+    }
+
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stopping
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        matches!(self.stage, Stage::Stopped)
+    }
+
+    fn poll_room(&self, cx: &mut Context<'_>, least: Least) -> Poll<(usize, ByteBudget)> {
+        let config = &self.setup.config;
+        let batch = config.batch.min(config.prefetch) as usize;
+        let least = match least {
+            Least::One => 1,
+            Least::HalfBatch => batch.div_ceil(2),
+        };
+        self.open_claims.poll_room(cx, least, batch)
+    }
+
+    /// Takes the answer to a call in and decides what follows it.
+    fn conclude(&mut self, asked: Asked, answer: ClaimAnswer) -> Result<NewClaims, RelayError> {
+        self.pause(self.found(&answer, asked));
+        let Asked { claim, limit, sent, .. } = asked;
+        let (claims, judged) = match answer {
+            Ok(claims) => {
+                tracing::debug!(queue = %self.queue, %claim, asked = limit, found = claims.len(), "claimed");
+                self.health.answered();
+                (claims, Ok(()))
+            }
+            Err(error) => (Vec::new(), self.judge(claim, error)),
+        };
+        let new = self.open_claims.take_in(limit, self.setup.times(sent), claims);
+        judged.map(|()| new)
+    }
+
+    /// Lets an error that passes by itself pass.
+    fn judge(&self, claim: ClaimId, error: StoreError) -> Result<(), RelayError> {
+        let (passes, source) = (error.is_retryable(), Arc::new(error));
+        if passes {
+            tracing::warn!(queue = %self.queue, %claim, error = %source, "the claim failed; it is tried again");
+        } else {
+            tracing::error!(queue = %self.queue, %claim, error = %source, "the claim failed; it is tried again");
+        }
+        let error = RelayError::Store { operation: Operation::Claim, queue: self.queue.clone(), source };
+        self.health.failed(error.clone());
+        if passes { Ok(()) } else { Err(error) }
+    }
+
+    /// What a call brought. Messages that were given back come again at once, so a call after which some were counts as
+    /// one in vain: a consumer that gives messages back wants a pause.
+    fn found(&self, answer: &ClaimAnswer, asked: Asked) -> Found {
+        let given_back = self.open_claims.take_given_back();
+        match answer {
+            Err(_) => Found::Failed,
+            Ok(claims) if claims.is_empty() || given_back => Found::Nothing,
+            Ok(claims) if claims.len() < asked.limit && !is_heavy(claims, asked.budget) => Found::Some,
+            Ok(_) => Found::Full,
+        }
+    }
+
+    /// Waits before the next claim as long as the pacing says.
+    fn pause(&mut self, found: Found) {
+        let (pace, next) = self.setup.pace(self.pace, found);
+        self.pace = pace;
+        self.listener.claimed(found);
+        self.stage = match next {
+            _ if self.stopping => Stage::Stopped,
+            Next::ClaimNow => Stage::Ready,
+            Next::Wait(wait) => {
+                let (timer, pacing) = (Arc::clone(&self.setup.timer), &self.setup.config.pacing);
+                Stage::Waiting(self.listener.wait(timer, pacing, found, wait))
+            }
+        };
+    }
+}
+
+/// Whether it may have been the payloads that there was no more room for.
+fn is_heavy(claims: &[Claimed], budget: ByteBudget) -> bool {
+    let bytes: usize = claims.iter().map(|claimed| claimed.message.payload.bytes().len()).sum();
+    bytes >= budget.bytes() / 2
+}
