@@ -4,7 +4,7 @@ use std::{process::ExitCode, sync::Arc};
 
 use claimstream_tests::{
     Server, Suite,
-    backend::{SeaOrmVenue, Venues},
+    backend::{Backends, SeaOrmBackend},
     claims::locks,
     connections::{callers, cancellation, few_connections, many_queues},
     failures::{failover, missing_table, outages, passing_errors, set_back},
@@ -41,8 +41,8 @@ fn everything(environment: impl Fn(&str) -> Option<String> + Copy) -> Suite {
     inbox::add_to(&mut suite, environment);
     openings::add_to(&mut suite, environment);
     guarded::add_to(&mut suite, environment);
-    suite.add_venues(Venues::without_server());
-    let sqlite = SeaOrmVenue::sqlite("skip_locked");
+    suite.add_backends(Backends::without_server());
+    let sqlite = SeaOrmBackend::sqlite("skip_locked");
     suite.add_refusal(Arc::new(sqlite), &["preemptive_update"]);
     for server in Server::ALL {
         suite.add_server(server, environment);
@@ -52,15 +52,7 @@ fn everything(environment: impl Fn(&str) -> Option<String> + Copy) -> Suite {
         fences::add_to(&mut suite, &redis);
     }
     suite.add_unknown_requirements(environment);
-    for what in ["sqlite::transactions", "sqlite::scenarios::a1_3"] {
-        suite.add_not_run(what, "SQLite lets one transaction write at a time");
-    }
-    suite.add_not_run(
-        "shard_lease::sharing",
-        "a shard is in one instance's hands; the clauses of ownership and order are played instead",
-    );
-    suite.add_not_run("sqlite::steps::concurrent", "SQLite lets one transaction write at a time");
-    suite.add_not_run("sqlite::scenarios::a2_2, a2_3", "SQLite lets one transaction write at a time");
+    suite.add_left_out();
     model::add_proof_to(&mut suite);
     callers::add_to(&mut suite, environment);
     disputes::add_to(&mut suite, environment);

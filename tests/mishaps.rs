@@ -1,5 +1,5 @@
-//! Plays sagas and TCC transactions, many at once, under mishaps that are drawn anew each time, for as long as it is told;
-//! the suite plays a few such draws.
+//! Runs sagas and TCC transactions, many at once, under mishaps that are drawn anew each time, for as long as it is told;
+//! the suite runs a few such draws.
 //!
 //! `cargo run --release -p claimstream-tests --bin mishaps -- --help` explains it. It ends with a panic at the first draw that
 //! ends as none must; that draw's seed makes one like it again.
@@ -12,13 +12,13 @@ use std::{
 
 use claimstream_testbed::PrivateServer;
 use claimstream_tests::{
-    backend::SeaOrmVenue,
+    backend::SeaOrmBackend,
     sagas::{self, Draw, Ends},
     tcc,
 };
 use clap::Parser;
 
-/// Plays many sagas and TCC transactions at once, under drawn mishaps.
+/// Runs many sagas and TCC transactions at once, under drawn mishaps.
 #[derive(Parser, Clone)]
 struct Options {
     /// For how many minutes; half of them go to sagas, half to TCC.
@@ -38,7 +38,7 @@ struct Options {
 #[tokio::main]
 async fn main() -> ExitCode {
     let options = Options::parse();
-    match play(&options).await {
+    match run(&options).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("mishaps: {error}");
@@ -47,7 +47,7 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn play(options: &Options) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+async fn run(options: &Options) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     if options.store == "memory" {
         sagas::draw_in_memory(options.draws(), |draw, ends| show("payments", draw, ends)).await;
         tcc::draw_in_memory(options.draws(), |draw, ends| show("tcc", draw, ends)).await;
@@ -57,11 +57,11 @@ async fn play(options: &Options) -> Result<(), Box<dyn std::error::Error + Send 
         "sqlite" => None,
         name => Some(PrivateServer::find(name, None, "mishaps").await?),
     };
-    let venue = |strategy| match &server {
-        None => SeaOrmVenue::sqlite(strategy),
-        Some(server) => SeaOrmVenue::server("server", &server.url(), strategy),
+    let backend = |strategy| match &server {
+        None => SeaOrmBackend::sqlite(strategy),
+        Some(server) => SeaOrmBackend::server("server", &server.url(), strategy),
     };
-    let (payments, transactions) = (venue("preemptive_update"), venue("auto"));
+    let (payments, transactions) = (backend("preemptive_update"), backend("auto"));
     sagas::draw_on(payments, options.draws(), |draw, ends| show("payments", draw, ends)).await;
     tcc::draw_on(transactions, options.draws(), |draw, ends| show("tcc", draw, ends)).await;
     Ok(())

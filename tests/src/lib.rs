@@ -28,13 +28,26 @@
 //! | topic | what is there |
 //! |---|---|
 //! | [`backend`] | a store with a strategy |
-//! | `fixture` | what one trial gets: two instances, an empty queue, and time that is moved by hand |
-//! | `suite` | all trials by name, and the table at the end |
+//! | `fixture` | what one run of a case gets |
+//! | `suite` | cases, needs, all trials by name, and the table at the end |
 //! | [`pages`] | the code that the documents show |
 //! | [`invariants`] | rules about the source tree |
 //! | `claimstream-testbed`, in `testbed/` | private servers, scratch databases, loads: shared with the bench |
 //!
-//! A new store joins by a [`backend::Venue`]; it owes every clause and every scenario.
+//! A new store joins by a [`backend::Backend`] that says what it has; it owes every case that needs no more.
+//!
+//! The words:
+//!
+//! | word | meaning |
+//! |---|---|
+//! | backend | a store with a strategy, such as `shard_lease` on `mysql-9.7` |
+//! | clause | one sentence of a port's contract, as a function of that name |
+//! | scenario | a course of events with a number of its own, as a function |
+//! | [`Case`] | a clause or a scenario with what it needs |
+//! | [`Need`] | what a case asks for and a backend has, such as `Sharing` |
+//! | [`Fixture`] | what one run of a case gets: two instances, an empty queue, time that is moved by hand |
+//! | trial | one case on one backend, or one test of a topic; its name is `backend::strategy::topic::sentence` |
+//! | [`Suite`] | all trials; it runs a case on each backend that has what it needs, and reports what it left out |
 #![forbid(unsafe_code)]
 
 pub mod backend;
@@ -62,8 +75,8 @@ pub mod upkeep;
 pub use claimstream_testbed::Server;
 use claimstream_testbed::{PrivateDatabase, PrivateRedis, ScratchDatabase, servers, statement};
 pub use fixture::{
-    Act, Barrier, Begin, Clock, Events, Facts, HandTimer, History, Instance, LEASE, LockStage,
-    NotificationPorts, NotificationStage, Opener, Part, Play, Ports, ServerStage, SetUpEvents, Stage,
-    StepStage, StepTransaction, SubmitTransaction, TimerPorts, TimerStage, Transaction, ids,
+    Action, Barrier, Begin, Clock, Events, Facts, Fixture, HandTimer, History, Instance, LEASE, LockFixture,
+    NotificationFixture, NotificationPorts, OpenPorts, Ports, ServerFixture, SetUpEvents, StepFixture,
+    StepTransaction, SubmitTransaction, TestDecision, TestScheme, TimerFixture, TimerPorts, Transaction, ids,
 };
-pub use suite::{Report, Suite};
+pub use suite::{Case, Coverage, Need, Report, Suite};

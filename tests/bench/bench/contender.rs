@@ -132,7 +132,7 @@ impl Contender {
         }
     }
 
-    /// The program that plays it.
+    /// The program that runs it.
     pub(crate) fn program(&self) -> Result<PathBuf, Failure> {
         match self {
             Self::Own(_) => Ok(std::env::current_exe()?),

@@ -14,10 +14,10 @@ use tokio::sync::watch;
 use crate::{
     Failure,
     contender::Own,
-    cue,
     job::{Job, Work},
     library::{self, Tally},
     machine::resident_mib,
+    parent,
 };
 
 /// What a process that held many messages came to.
@@ -54,7 +54,7 @@ pub(crate) async fn run(job: &str) -> Result<(), Failure> {
         })
     };
     let pipeline = relay.pipeline(library::QUEUE, handler)?;
-    cue::wait_for_go()?;
+    parent::wait_for_go()?;
     let mut result = Held { before_mib: resident_mib(), ..Held::default() };
     let watcher = async {
         let all = async || {
@@ -71,5 +71,5 @@ pub(crate) async fn run(job: &str) -> Result<(), Failure> {
     result.acknowledged = report.acked;
     let tally = Arc::into_inner(tally).ok_or("a handler is still there")?;
     result.work = tally.end();
-    cue::report(&result)
+    parent::report(&result)
 }

@@ -1,4 +1,4 @@
-use crate::{Failure, contender::Own, cue, handwritten, job::Job, library};
+use crate::{Failure, contender::Own, handwritten, job::Job, library, parent};
 
 /// The life of an instance: get ready, say so, wait for the word, work, report.
 pub(crate) async fn run(job: &str) -> Result<(), Failure> {
@@ -8,5 +8,5 @@ pub(crate) async fn run(job: &str) -> Result<(), Failure> {
         true => library::work(&job, own).await?,
         false => handwritten::work(&job, own).await?,
     };
-    cue::report(&work)
+    parent::report(&work)
 }

@@ -15,9 +15,9 @@ use uuid::Uuid;
 use crate::{
     Failure,
     contender::Own,
-    cue,
     job::{self, Job, Work, number_in, sent_in, unix_micros, unix_now},
     machine::cpu_seconds,
+    parent,
 };
 
 /// The queue that is measured.
@@ -84,7 +84,7 @@ pub(crate) async fn work(job: &Job, own: Own) -> Result<Work, Failure> {
     let config = relay_config(job);
     let relay = Relay::new(outbox.clone(), TokioTimer::new(), config);
     let mut claims = relay.claims(if job.aside { ASIDE } else { QUEUE })?;
-    cue::wait_for_go()?;
+    parent::wait_for_go()?;
     let tally = Tally::begin();
     let handling = handle_until_done(job, &outbox, &mut claims, &tally);
     if job.swept {
@@ -101,7 +101,7 @@ async fn handle_until_done(job: &Job, outbox: &SeaOrmOutbox, claims: &mut Claims
     let over = pin!(tokio::time::sleep(Duration::from_secs(job.seconds)));
     let done = pin!(async {
         match job.stay {
-            true => cue::stop().await,
+            true => parent::stop().await,
             false => drained(outbox, tally).await,
         }
     });

@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p claimstream-bench --bin bench -- --server mariadb-10.11`
 //!
-//! Every contender plays the same scenarios; every instance and every producer is a process of its own. The reference,
+//! Every contender runs the same scenarios; every instance and every producer is a process of its own. The reference,
 //! `ceilxr`, is what a single table can do at best: every instance knows beforehand which rows are its own, so nothing is
 //! searched, nothing is contended and nothing is fenced; it updates a batch by primary key with the claim index maintained,
 //! reads the bodies, and marks the batch done. Rounds are interleaved; medians are shown. `bench report` writes
@@ -18,7 +18,6 @@ mod backlog;
 mod cell;
 mod child;
 mod contender;
-mod cue;
 mod drain;
 mod handwritten;
 mod holding;
@@ -28,6 +27,7 @@ mod latencies;
 mod library;
 mod machine;
 mod options;
+mod parent;
 mod producing;
 mod record;
 mod report;

@@ -11,10 +11,11 @@ use sea_orm::sqlx::{self, AssertSqlSafe, Connection, MySqlConnection};
 use crate::{
     Failure,
     contender::Own,
-    cue, handwritten,
+    handwritten,
     job::{Job, Produced, payload, unix_micros},
     library,
     machine::cpu_seconds,
+    parent,
 };
 
 /// Producers that enqueue as fast as they can, each a transaction after another.
@@ -38,7 +39,7 @@ pub(crate) async fn flat_out(job: &str) -> Result<(), Failure> {
     produced.seconds = began.elapsed().as_secs_f64();
     produced.cpu_seconds = cpu_seconds("self") - cpu;
     produced.numbers.clear();
-    cue::report(&produced)
+    parent::report(&produced)
 }
 
 /// Producers that enqueue at a steady rate, whatever the answers take.
@@ -49,7 +50,7 @@ pub(crate) async fn steadily(job: &str) -> Result<(), Failure> {
     for _ in 0..job.producers {
         connections.push(producers.connection().await?);
     }
-    cue::wait_for_go()?;
+    parent::wait_for_go()?;
     let (began, cpu) = (Instant::now(), cpu_seconds("self"));
     let every = Duration::from_secs_f64(job.per_transaction as f64 / job.rate);
     let (tally, next) = (Mutex::new(Produced::default()), Mutex::new(0_u32));
@@ -76,7 +77,7 @@ pub(crate) async fn steadily(job: &str) -> Result<(), Failure> {
     let mut produced = tally.into_inner()?;
     produced.seconds = began.elapsed().as_secs_f64();
     produced.cpu_seconds = cpu_seconds("self") - cpu;
-    cue::report(&produced)
+    parent::report(&produced)
 }
 
 fn take_a_turn(next: &Mutex<u32>) -> u32 {

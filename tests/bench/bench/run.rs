@@ -58,7 +58,7 @@ async fn one_server(options: &Options, name: &str, verdict: &mut Verdict) -> Res
     Ok(())
 }
 
-/// Plays all rounds of a group, in each round every cell once, and each round begins with another one.
+/// Runs all rounds of a group, in each round every cell once, and each round begins with another one.
 async fn beside_each_other(
     options: &Options,
     mut group: Vec<Cell>,
@@ -90,11 +90,11 @@ async fn beside_each_other(
 
 async fn one_round(cell: &mut Cell, round: usize, backlog: &mut Backlog, url: &str) {
     let title = format!("{} {}, round {}", cell.record.scenario, cell.title(), round + 1);
-    match scenario::play(cell, backlog, url).await {
-        Ok(played) => {
-            let figures = played.figures.iter().map(|(name, value)| format!("{name} {value:.2}"));
+    match scenario::measure(cell, backlog, url).await {
+        Ok(round) => {
+            let figures = round.figures.iter().map(|(name, value)| format!("{name} {value:.2}"));
             eprintln!("{title}: {}", figures.collect::<Vec<_>>().join(", "));
-            cell.record.rounds.push(played);
+            cell.record.rounds.push(round);
         }
         Err(error) => {
             eprintln!("{title}: FAILED: {error}");

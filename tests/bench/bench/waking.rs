@@ -9,9 +9,9 @@ use futures::StreamExt;
 use crate::{
     Failure,
     contender::Own,
-    cue,
     job::{Job, unix_micros},
     library::{self, Tally},
+    parent,
 };
 
 /// An instance that has been idle for ten seconds, in whose process messages are then enqueued one by one, each waking it
@@ -23,7 +23,7 @@ pub(crate) async fn run(job: &str) -> Result<(), Failure> {
     let (wakeup, queue) = (Arc::new(LocalWakeup::new()), QueueName::new(library::QUEUE)?);
     let relay = Relay::new(outbox.clone(), TokioTimer::new(), library::relay_config(&job));
     let claims = relay.with_wakeup(wakeup.clone()).claims(library::QUEUE)?;
-    cue::wait_for_go()?;
+    parent::wait_for_go()?;
     let tally = Tally::begin();
     let producing = async {
         tokio::time::sleep(Duration::from_secs(10)).await;
@@ -44,5 +44,5 @@ pub(crate) async fn run(job: &str) -> Result<(), Failure> {
         futures::future::Either::Left((produced, _)) => produced?,
         futures::future::Either::Right(_) => return Err("the stream has ended".into()),
     }
-    cue::report(&tally.end())
+    parent::report(&tally.end())
 }

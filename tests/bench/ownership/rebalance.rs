@@ -81,17 +81,17 @@ pub(crate) async fn run(options: &Options) -> Result<(), Failure> {
     let db = Database::connect(&url).await?;
     tables::make(&db).await?;
     let load = Load::start(outbox, setting, Vec::new());
-    let mut stage = Stage { fleet: Fleet::start(&url, setting.order, setting)?, db };
-    stage.wait_until_all_work().await?;
+    let mut setup = Setup { fleet: Fleet::start(&url, setting.order, setting)?, db };
+    setup.wait_until_all_work().await?;
     let mut rounds = Vec::new();
     for n in 1..=options.rounds {
-        let round = stage.round(Duration::from_secs(options.steady)).await?;
+        let round = setup.round(Duration::from_secs(options.steady)).await?;
         eprintln!("round {n}: {round:?}");
         rounds.push(round);
     }
     load.finish().await?;
-    stage.fleet.stop()?;
-    stage.db.close().await?;
+    setup.fleet.stop()?;
+    setup.db.close().await?;
     let figures = Figures::of(rounds, setting, version);
     println!("{figures}");
     write_json(setting.json.as_deref(), &figures)?;
@@ -101,12 +101,12 @@ pub(crate) async fn run(options: &Options) -> Result<(), Failure> {
     }
 }
 
-struct Stage {
+struct Setup {
     fleet: Fleet,
     db: DatabaseConnection,
 }
 
-impl Stage {
+impl Setup {
     async fn round(&mut self, steady: Duration) -> Result<Round, Failure> {
         let min_to_max_share = self.shares(steady).await?;
         let (first_message_of_a_started, first_message_of_a_ready) = self.one_comes().await?;

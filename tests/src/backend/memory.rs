@@ -7,17 +7,20 @@ use claimstream_domain::{
 use claimstream_memory::{MemoryClock, MemoryOptions, MemoryStore};
 use claimstream_ports::StoreError;
 
-use super::{LockVenue, NotificationVenue, StepVenue, Sweeper, SweptStage, TimerVenue, Venue};
+use super::{Backend, LockBackend, NotificationBackend, StepBackend, Sweeper, SweptFixture, TimerBackend};
 use crate::{
-    Clock, Facts, LockStage, NotificationPorts, NotificationStage, Opener, Ports, Stage, StepStage,
-    TimerPorts, TimerStage,
+    Clock, Facts, Fixture, LockFixture, NotificationFixture, NotificationPorts, OpenPorts, Ports,
+    StepFixture, TimerFixture, TimerPorts,
+    suite::Need::{
+        self, Claims, Locks, Notifications, ParallelWrites, Sharing, SmallPayload, Steps, Timers, Unguarded,
+    },
 };
 
 /// The reference model.
-pub struct MemoryVenue;
+pub struct MemoryBackend;
 
 #[async_trait]
-impl Venue for MemoryVenue {
+impl Backend for MemoryBackend {
     fn name(&self) -> &str {
         "memory"
     }
@@ -26,14 +29,18 @@ impl Venue for MemoryVenue {
         "reference"
     }
 
-    async fn stage(&self) -> Result<Stage, StoreError> {
-        let queue = Stage::fresh_queue();
-        Ok(stage(&open(), queue))
+    fn has(&self) -> &[Need] {
+        &[Claims, Unguarded, Sharing, ParallelWrites, SmallPayload, Notifications, Steps, Timers, Locks]
     }
 
-    async fn swept_stage(&self) -> Result<SweptStage, StoreError> {
+    async fn fixture(&self) -> Result<Fixture, StoreError> {
+        let queue = Fixture::fresh_queue();
+        Ok(fixture(&open(), queue))
+    }
+
+    async fn swept_fixture(&self) -> Result<SweptFixture, StoreError> {
         let store = open();
-        Ok(SweptStage { stage: stage(&store, Stage::fresh_queue()), sweeper: Arc::new(store) })
+        Ok(SweptFixture { fixture: fixture(&store, Fixture::fresh_queue()), sweeper: Arc::new(store) })
     }
 }
 
@@ -45,32 +52,32 @@ impl Sweeper for MemoryStore {
 }
 
 #[async_trait]
-impl NotificationVenue for MemoryVenue {
-    async fn notification_stage(&self) -> Result<NotificationStage, StoreError> {
+impl NotificationBackend for MemoryBackend {
+    async fn notification_fixture(&self) -> Result<NotificationFixture, StoreError> {
         let queue = QueueName::new(REQUEST_QUEUE).expect("a valid name");
         let store = open();
         let (one, other) = (ports(store.clone()), ports(store.rival()));
-        Ok(NotificationStage { outbox: stage(&store, queue), store: one, rival: other })
+        Ok(NotificationFixture { outbox: fixture(&store, queue), store: one, rival: other })
     }
 }
 
 #[async_trait]
-impl StepVenue for MemoryVenue {
-    async fn step_stage(&self) -> Result<StepStage, StoreError> {
-        let queue = Stage::fresh_queue();
+impl StepBackend for MemoryBackend {
+    async fn step_fixture(&self) -> Result<StepFixture, StoreError> {
+        let queue = Fixture::fresh_queue();
         let store = open();
         let (one, other) = (Arc::new(store.clone()), Arc::new(store.rival()));
-        Ok(StepStage { outbox: stage(&store, queue), store: one, rival: other })
+        Ok(StepFixture { outbox: fixture(&store, queue), store: one, rival: other })
     }
 }
 
 #[async_trait]
-impl TimerVenue for MemoryVenue {
-    async fn timer_stage(&self) -> Result<TimerStage, StoreError> {
+impl TimerBackend for MemoryBackend {
+    async fn timer_fixture(&self) -> Result<TimerFixture, StoreError> {
         let store = open();
         let (one, other) = (TimerPorts::of(store.clone()), TimerPorts::of(store.rival()));
-        Ok(TimerStage {
-            outbox: stage(&store, Stage::fresh_queue()),
+        Ok(TimerFixture {
+            outbox: fixture(&store, Fixture::fresh_queue()),
             store: one,
             rival: other,
             repeatable: None,
@@ -79,11 +86,11 @@ impl TimerVenue for MemoryVenue {
 }
 
 #[async_trait]
-impl LockVenue for MemoryVenue {
-    async fn lock_stage(&self) -> Result<LockStage, StoreError> {
+impl LockBackend for MemoryBackend {
+    async fn lock_fixture(&self) -> Result<LockFixture, StoreError> {
         let store = open();
         let clock = Arc::new(store.clock().clone());
-        Ok(LockStage::new(Arc::new(store.clone()), Arc::new(store.rival()), clock))
+        Ok(LockFixture::new(Arc::new(store.clone()), Arc::new(store.rival()), clock))
     }
 }
 
@@ -100,17 +107,18 @@ impl Clock for MemoryClock {
 
 fn open() -> MemoryStore {
     let Facts { shards, payload_limit } = facts();
-    MemoryStore::open(MemoryOptions { clock: MemoryClock::manual(Stage::start()), shards, payload_limit })
+    MemoryStore::open(MemoryOptions { clock: MemoryClock::manual(Fixture::start()), shards, payload_limit })
 }
 
-fn stage(store: &MemoryStore, queue: QueueName) -> Stage {
+fn fixture(store: &MemoryStore, queue: QueueName) -> Fixture {
     let clock = Arc::new(store.clock().clone());
     let more = store.clone();
-    let opener: Opener = Arc::new(move || {
+    let open_ports: OpenPorts = Arc::new(move || {
         let ports = Ports::of(more.rival());
         Box::pin(async { ports })
     });
-    Stage::new(Ports::of(store.clone()), Ports::of(store.rival()), queue, facts(), clock).with_opener(opener)
+    Fixture::new(Ports::of(store.clone()), Ports::of(store.rival()), queue, facts(), clock)
+        .with_open_ports(open_ports)
 }
 
 fn facts() -> Facts {

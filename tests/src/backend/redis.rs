@@ -7,15 +7,15 @@ use claimstream_redis::{RedisLock, RedisPlace};
 use redis::{Client, Script};
 use uuid::Uuid;
 
-use super::{LockVenue, SweptStage, Venue};
-use crate::{Clock, LockStage, Stage};
+use super::{Backend, LockBackend, SweptFixture};
+use crate::{Clock, Fixture, LockFixture, suite::Need};
 
-/// Locks in a Redis; stages have a namespace each.
-pub struct RedisVenue {
+/// Locks in a Redis; fixtures have a namespace each.
+pub struct RedisBackend {
     url: String,
 }
 
-impl RedisVenue {
+impl RedisBackend {
     /// At this URL.
     pub fn new(url: &str) -> Self {
         Self { url: url.to_owned() }
@@ -29,7 +29,7 @@ impl RedisVenue {
 }
 
 #[async_trait]
-impl Venue for RedisVenue {
+impl Backend for RedisBackend {
     fn name(&self) -> &str {
         "redis"
     }
@@ -38,23 +38,27 @@ impl Venue for RedisVenue {
         "lock"
     }
 
-    async fn stage(&self) -> Result<Stage, StoreError> {
+    fn has(&self) -> &[Need] {
+        &[Need::Locks]
+    }
+
+    async fn fixture(&self) -> Result<Fixture, StoreError> {
         Err(StoreError::new(StoreErrorKind::Unsupported, "open", "Redis holds no messages"))
     }
 
-    async fn swept_stage(&self) -> Result<SweptStage, StoreError> {
+    async fn swept_fixture(&self) -> Result<SweptFixture, StoreError> {
         Err(StoreError::new(StoreErrorKind::Unsupported, "open", "Redis holds no messages"))
     }
 }
 
 #[async_trait]
-impl LockVenue for RedisVenue {
-    async fn lock_stage(&self) -> Result<LockStage, StoreError> {
+impl LockBackend for RedisBackend {
+    async fn lock_fixture(&self) -> Result<LockFixture, StoreError> {
         let (place, namespace) = Self::fresh_place(&self.url);
         let (store, rival) = (RedisLock::new(place.clone()), RedisLock::new(place));
         let clock = RedisClock { client: Client::open(self.url.as_str()).expect("a URL"), namespace };
-        let stage = LockStage::new(Arc::new(store), Arc::new(rival), Arc::new(clock));
-        Ok(stage.with_grain(RedisClock::GRAIN))
+        let fixture = LockFixture::new(Arc::new(store), Arc::new(rival), Arc::new(clock));
+        Ok(fixture.with_grain(RedisClock::GRAIN))
     }
 }
 
@@ -78,7 +82,7 @@ impl RedisClock {
 #[async_trait]
 impl Clock for RedisClock {
     fn now(&self) -> Timestamp {
-        Stage::start()
+        Fixture::start()
     }
 
     async fn advance(&self, by: Duration) {

@@ -17,23 +17,26 @@ use sea_orm::Database;
 use tokio::sync::OnceCell;
 
 use super::{
-    LockVenue, NotificationVenue, RedisVenue, ServerVenue, StepVenue, Sweeper, SweptStage, TimerVenue, Venue,
+    Backend, LockBackend, NotificationBackend, RedisBackend, ServerBackend, StepBackend, Sweeper,
+    SweptFixture, TimerBackend,
 };
 use crate::{
-    Clock, Facts, LockStage, NotificationPorts, NotificationStage, Opener, Ports, ScratchDatabase,
-    ServerStage, SetUpEvents, Stage, StepStage, TimerPorts, TimerStage, fixture::RepeatableRead,
+    Clock, Facts, Fixture, LockFixture, NotificationFixture, NotificationPorts, OpenPorts, Ports,
+    ScratchDatabase, ServerFixture, SetUpEvents, StepFixture, TimerFixture, TimerPorts,
+    fixture::RepeatableRead, suite::Need,
 };
 
 /// A real database with one word of configuration, or with a second one for the order, as in `shard_lease per_key`.
 /// Under `lock:db` and `lock:redis` claims by `preemptive_update` are behind a lock.
 ///
-/// Stages share a database and have a queue each, and so do those that are swept; those with notification requests, whose queue has a fixed name, have a
-/// database each. All of them are dropped with the venue.
-pub struct SeaOrmVenue {
+/// Fixtures share a database and have a queue each, and so do those that are swept; those with notification requests, whose
+/// queue has a fixed name, have a database each. All of them are dropped with the backend.
+pub struct SeaOrmBackend {
     name: &'static str,
     strategy: &'static str,
     place: Place,
     redis: Option<String>,
+    has: Vec<Need>,
     shared: OnceCell<String>,
     swept: OnceCell<String>,
 }
@@ -44,7 +47,7 @@ enum Place {
     Server { url: String, made: Mutex<Vec<ScratchDatabase>> },
 }
 
-impl SeaOrmVenue {
+impl SeaOrmBackend {
     /// SQLite files in a temporary folder.
     pub fn sqlite(strategy: &'static str) -> Self {
         let folder =
@@ -60,7 +63,21 @@ impl SeaOrmVenue {
     }
 
     fn new(name: &'static str, strategy: &'static str, place: Place) -> Self {
-        Self { name, strategy, place, redis: None, shared: OnceCell::new(), swept: OnceCell::new() }
+        Self {
+            name,
+            strategy,
+            place,
+            redis: None,
+            has: vec![],
+            shared: OnceCell::new(),
+            swept: OnceCell::new(),
+        }
+    }
+
+    /// With this of what cases need.
+    pub fn having(mut self, has: &[Need]) -> Self {
+        self.has = has.to_vec();
+        self
     }
 
     /// With a Redis for locks.
@@ -85,12 +102,12 @@ impl SeaOrmVenue {
         }
     }
 
-    /// Opens an instance as a service would, with this venue's word of configuration.
+    /// Opens an instance as a service would, with this backend's word of configuration.
     pub async fn open(&self, url: &str, clock: Option<FrozenClock>) -> Result<SeaOrmOutbox, StoreError> {
         SeaOrmOutbox::open(url, OpenOptions { frozen_clock: clock, ..self.options() }).await
     }
 
-    /// How this venue opens an instance.
+    /// How this backend opens an instance.
     pub fn options(&self) -> OpenOptions {
         let word = if self.is_guarded() { "preemptive_update" } else { self.strategy };
         let (strategy, order) = word.split_once(' ').unwrap_or((word, "none"));
@@ -109,7 +126,7 @@ impl SeaOrmVenue {
     }
 
     /// Opens more instances, behind their lock if there is one; they meet in `place`.
-    fn opener(&self, url: &str, clock: FrozenClock, place: Option<RedisPlace>) -> Opener {
+    fn open_ports(&self, url: &str, clock: FrozenClock, place: Option<RedisPlace>) -> OpenPorts {
         let (url, is_guarded) = (url.to_owned(), self.is_guarded());
         let options = OpenOptions { frozen_clock: Some(clock), ..self.options() };
         Arc::new(move || {
@@ -129,20 +146,20 @@ impl SeaOrmVenue {
         &self,
         url: &str,
         queue: QueueName,
-    ) -> Result<(Stage, SeaOrmOutbox, SeaOrmOutbox), StoreError> {
-        let clock = FrozenClock::at(Stage::start().as_micros());
+    ) -> Result<(Fixture, SeaOrmOutbox, SeaOrmOutbox), StoreError> {
+        let clock = FrozenClock::at(Fixture::start().as_micros());
         let store = self.open(url, Some(clock.clone())).await?;
         let rival = self.open(url, Some(clock.clone())).await?;
         let facts = Facts { shards: store.shards(), payload_limit: store.payload_limit() };
-        let place = self.redis.as_deref().map(|url| RedisVenue::fresh_place(url).0);
+        let place = self.redis.as_deref().map(|url| RedisBackend::fresh_place(url).0);
         let ports = |outbox| ports_behind(self.is_guarded(), outbox, place.as_ref());
-        let stage = Stage::new(ports(&store), ports(&rival), queue, facts, Arc::new(clock.clone()));
-        Ok((stage.with_opener(self.opener(url, clock, place)), store, rival))
+        let fixture = Fixture::new(ports(&store), ports(&rival), queue, facts, Arc::new(clock.clone()));
+        Ok((fixture.with_open_ports(self.open_ports(url, clock, place)), store, rival))
     }
 }
 
 #[async_trait]
-impl Venue for SeaOrmVenue {
+impl Backend for SeaOrmBackend {
     fn name(&self) -> &str {
         self.name
     }
@@ -151,15 +168,19 @@ impl Venue for SeaOrmVenue {
         self.strategy
     }
 
-    async fn stage(&self) -> Result<Stage, StoreError> {
-        let url = self.shared_database().await?;
-        Ok(self.pair(&url, Stage::fresh_queue()).await?.0)
+    fn has(&self) -> &[Need] {
+        &self.has
     }
 
-    async fn swept_stage(&self) -> Result<SweptStage, StoreError> {
+    async fn fixture(&self) -> Result<Fixture, StoreError> {
+        let url = self.shared_database().await?;
+        Ok(self.pair(&url, Fixture::fresh_queue()).await?.0)
+    }
+
+    async fn swept_fixture(&self) -> Result<SweptFixture, StoreError> {
         let url = self.swept.get_or_try_init(|| self.fresh_database()).await?;
-        let (stage, store, _) = self.pair(url, Stage::fresh_queue()).await?;
-        Ok(SweptStage { stage, sweeper: Arc::new(store) })
+        let (fixture, store, _) = self.pair(url, Fixture::fresh_queue()).await?;
+        Ok(SweptFixture { fixture, sweeper: Arc::new(store) })
     }
 }
 
@@ -171,59 +192,59 @@ impl Sweeper for SeaOrmOutbox {
 }
 
 #[async_trait]
-impl ServerVenue for SeaOrmVenue {
-    async fn server_stage(&self) -> Result<ServerStage, StoreError> {
+impl ServerBackend for SeaOrmBackend {
+    async fn server_fixture(&self) -> Result<ServerFixture, StoreError> {
         let url = self.fresh_database().await?;
-        let (outbox, store, _) = self.pair(&url, Stage::fresh_queue()).await?;
+        let (outbox, store, _) = self.pair(&url, Fixture::fresh_queue()).await?;
         let (strategy, options) = (store.strategy(), self.options());
         let beside = Database::connect(&url).await.map_err(unavailable)?;
-        Ok(ServerStage { outbox, strategy, beside, empty: self.fresh_database().await?, options })
+        Ok(ServerFixture { outbox, strategy, beside, empty: self.fresh_database().await?, options })
     }
 }
 
 #[async_trait]
-impl NotificationVenue for SeaOrmVenue {
-    async fn notification_stage(&self) -> Result<NotificationStage, StoreError> {
+impl NotificationBackend for SeaOrmBackend {
+    async fn notification_fixture(&self) -> Result<NotificationFixture, StoreError> {
         let url = self.fresh_database().await?;
         let queue = QueueName::new(REQUEST_QUEUE).expect("a queue name");
         let (outbox, store, rival) = self.pair(&url, queue).await?;
-        Ok(NotificationStage { outbox, store: ports(store), rival: ports(rival) })
+        Ok(NotificationFixture { outbox, store: ports(store), rival: ports(rival) })
     }
 }
 
 #[async_trait]
-impl StepVenue for SeaOrmVenue {
-    async fn step_stage(&self) -> Result<StepStage, StoreError> {
+impl StepBackend for SeaOrmBackend {
+    async fn step_fixture(&self) -> Result<StepFixture, StoreError> {
         let url = self.shared_database().await?;
-        let (outbox, store, rival) = self.pair(&url, Stage::fresh_queue()).await?;
-        Ok(StepStage { outbox, store: Arc::new(store), rival: Arc::new(rival) })
+        let (outbox, store, rival) = self.pair(&url, Fixture::fresh_queue()).await?;
+        Ok(StepFixture { outbox, store: Arc::new(store), rival: Arc::new(rival) })
     }
 }
 
 #[async_trait]
-impl LockVenue for SeaOrmVenue {
-    async fn lock_stage(&self) -> Result<LockStage, StoreError> {
+impl LockBackend for SeaOrmBackend {
+    async fn lock_fixture(&self) -> Result<LockFixture, StoreError> {
         let url = self.shared_database().await?;
-        let clock = FrozenClock::at(Stage::start().as_micros());
+        let clock = FrozenClock::at(Fixture::start().as_micros());
         let store = self.open(&url, Some(clock.clone())).await?;
         let rival = self.open(&url, Some(clock.clone())).await?;
-        Ok(LockStage::new(Arc::new(store), Arc::new(rival), Arc::new(clock)))
+        Ok(LockFixture::new(Arc::new(store), Arc::new(rival), Arc::new(clock)))
     }
 }
 
 #[async_trait]
-impl TimerVenue for SeaOrmVenue {
-    async fn timer_stage(&self) -> Result<TimerStage, StoreError> {
+impl TimerBackend for SeaOrmBackend {
+    async fn timer_fixture(&self) -> Result<TimerFixture, StoreError> {
         let url = self.fresh_database().await?;
-        let (outbox, store, rival) = self.pair(&url, Stage::fresh_queue()).await?;
+        let (outbox, store, rival) = self.pair(&url, Fixture::fresh_queue()).await?;
         let repeatable =
             [&store, &rival].map(|store| Arc::new(RepeatableRead(store.clone())) as Arc<dyn SetUpEvents>);
         let repeatable = matches!(self.place, Place::Server { .. }).then_some(repeatable);
-        Ok(TimerStage { outbox, store: TimerPorts::of(store), rival: TimerPorts::of(rival), repeatable })
+        Ok(TimerFixture { outbox, store: TimerPorts::of(store), rival: TimerPorts::of(rival), repeatable })
     }
 }
 
-impl Drop for SeaOrmVenue {
+impl Drop for SeaOrmBackend {
     fn drop(&mut self) {
         if let Place::Folder(folder) = &self.place {
             let _ = std::fs::remove_dir_all(folder);

@@ -7,8 +7,8 @@ use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
 use sea_orm::ConnectionTrait;
 
 use crate::{
-    Instance, Ports, Stage, Suite,
-    backend::{SeaOrmVenue, Venue},
+    Fixture, Instance, Ports, Suite,
+    backend::{Backend, SeaOrmBackend},
     ids,
     order::message,
 };
@@ -17,28 +17,28 @@ use crate::{
 const BEFORE: usize = 7_000;
 const BEHIND: usize = 13_000;
 
-/// Adds it to a venue that keeps order.
-pub fn add_to(suite: &mut Suite, venue: Arc<SeaOrmVenue>) {
+/// Adds it to a backend that keeps order.
+pub fn add_to(suite: &mut Suite, backend: Arc<SeaOrmBackend>) {
     let name = format!(
         "{}::{}::order::what_ends_while_a_claim_reads_on_is_not_handed_out_by_it",
-        venue.name(),
-        venue.strategy()
+        backend.name(),
+        backend.strategy()
     );
-    suite.add_async_trial(&name, not_handed_out(venue));
+    suite.add_async_trial(&name, not_handed_out(backend));
 }
 
 /// One message ends as done and one is put off, while a claim that has read both is about to read on.
-async fn not_handed_out(venue: Arc<SeaOrmVenue>) {
-    let url = venue.fresh_database().await.expect("a database");
-    let options = OpenOptions { shards: ShardCount::new(1).expect("a shard"), ..venue.options() };
+async fn not_handed_out(backend: Arc<SeaOrmBackend>) {
+    let url = backend.fresh_database().await.expect("a database");
+    let options = OpenOptions { shards: ShardCount::new(1).expect("a shard"), ..backend.options() };
     let outbox = SeaOrmOutbox::open(&url, options).await.expect("open");
-    let instance = Instance::new(7, Ports::of(outbox.clone()), Stage::fresh_queue(), 1);
-    parked(&venue, &outbox, &instance, 0..BEFORE, &[]).await;
+    let instance = Instance::new(7, Ports::of(outbox.clone()), Fixture::fresh_queue(), 1);
+    parked(&backend, &outbox, &instance, 0..BEFORE, &[]).await;
     let sent = ["done", "put off"].map(|key| message(instance.queue(), key));
     instance.enqueue(&sent).await;
     let in_hand = instance.claim(2).await;
     assert_eq!(ids(&in_hand), sent.each_ref().map(|one| one.id));
-    parked(&venue, &outbox, &instance, BEFORE..BEFORE + BEHIND, &ids(&in_hand)).await;
+    parked(&backend, &outbox, &instance, BEFORE..BEFORE + BEHIND, &ids(&in_hand)).await;
     let free = message(instance.queue(), "free");
     instance.enqueue(std::slice::from_ref(&free)).await;
     let claimer = instance.clone();
@@ -56,7 +56,7 @@ async fn not_handed_out(venue: Arc<SeaOrmVenue>) {
 
 /// Enqueues a message of each key, and parks all that there are but some.
 async fn parked(
-    venue: &SeaOrmVenue,
+    backend: &SeaOrmBackend,
     outbox: &SeaOrmOutbox,
     instance: &Instance,
     keys: std::ops::Range<usize>,
@@ -66,7 +66,7 @@ async fn parked(
         let some: Vec<_> = some.iter().map(|n| message(instance.queue(), &format!("account-{n}"))).collect();
         outbox.enqueue_now(&some).await.expect("enqueue");
     }
-    let until = if venue.name() == "sqlite" { "253402300799000000" } else { "'2100-01-01'" };
+    let until = if backend.name() == "sqlite" { "253402300799000000" } else { "'2100-01-01'" };
     let but: String = but.iter().map(|id| format!(" AND id <> X'{}'", id.uuid().simple())).collect();
     let park = format!("UPDATE claimstream_queue SET parked_until = {until} WHERE parked_until IS NULL{but}");
     outbox.connection().execute_unprepared(&park).await.expect("they wait");

@@ -6,10 +6,10 @@ use claimstream_domain::{
     Settlement,
 };
 
-use super::{Clause, clauses};
-use crate::{LEASE, Stage, ids};
+use crate::suite::{Case, cases};
+use crate::{Fixture, LEASE, ids};
 
-pub const CLAUSES: &[Clause<Stage>] = clauses!["ahead":
+pub const CLAUSES: &[Case<Fixture>] = cases!["ahead" needs [Claims, Ownership]:
     what_is_leased_ahead_is_handed_out_once_and_in_turn,
     settlements_leave_what_is_leased_ahead_where_it_is,
     who_rests_has_nothing_leased_ahead_any_more,
@@ -25,103 +25,103 @@ const BATCH: u32 = 60;
 /// Longer than anything waits.
 const TOO_LONG: Duration = Duration::from_millis(250);
 
-pub async fn what_is_leased_ahead_is_handed_out_once_and_in_turn(stage: Stage) {
-    let sent = stage.enqueue(600).await;
+pub async fn what_is_leased_ahead_is_handed_out_once_and_in_turn(fixture: Fixture) {
+    let sent = fixture.enqueue(600).await;
     let (mut handed_out, mut most_ahead) = (Vec::new(), 0);
     while handed_out.len() < sent.len() {
-        let claimed = stage.store.claim(BATCH).await;
+        let claimed = fixture.store.claim(BATCH).await;
         assert_eq!(claimed.len(), BATCH as usize);
         assert!(claimed.iter().all(|claimed| claimed.attempt == 1));
         handed_out.extend(claimed);
-        most_ahead = most_ahead.max(leased(&stage).await - handed_out.len() as u64);
+        most_ahead = most_ahead.max(leased(&fixture).await - handed_out.len() as u64);
     }
     assert_eq!(ids(&handed_out), sent);
     assert!(most_ahead >= u64::from(BATCH), "{most_ahead} were leased ahead");
-    stage.store.finds_nothing().await;
-    assert!(done(&stage, &handed_out).await.iter().all(|settled| *settled == Accepted));
-    assert_eq!(stage.rival.status().await.map_or(0, |status| status.depth), 0);
+    fixture.store.finds_nothing().await;
+    assert!(done(&fixture, &handed_out).await.iter().all(|settled| *settled == Accepted));
+    assert_eq!(fixture.rival.status().await.map_or(0, |status| status.depth), 0);
 }
 
-pub async fn settlements_leave_what_is_leased_ahead_where_it_is(stage: Stage) {
-    let sent = stage.enqueue(300).await;
+pub async fn settlements_leave_what_is_leased_ahead_where_it_is(fixture: Fixture) {
+    let sent = fixture.enqueue(300).await;
     let mut left = sent.len() as u64;
-    for claimed in two_claims(&stage).await {
-        assert!(done(&stage, &claimed).await.iter().all(|settled| *settled == Accepted));
+    for claimed in two_claims(&fixture).await {
+        assert!(done(&fixture, &claimed).await.iter().all(|settled| *settled == Accepted));
         left -= claimed.len() as u64;
-        assert!(leased(&stage).await >= u64::from(BATCH));
+        assert!(leased(&fixture).await >= u64::from(BATCH));
     }
-    assert_eq!(stage.rival.status().await.map(|status| status.depth), Some(left));
-    assert_eq!(ids(&stage.store.claim(BATCH).await), sent[120..180]);
+    assert_eq!(fixture.rival.status().await.map(|status| status.depth), Some(left));
+    assert_eq!(ids(&fixture.store.claim(BATCH).await), sent[120..180]);
 }
 
-pub async fn who_rests_has_nothing_leased_ahead_any_more(stage: Stage) {
-    let sent = stage.enqueue(300).await;
-    for claimed in two_claims(&stage).await {
-        done(&stage, &claimed).await;
+pub async fn who_rests_has_nothing_leased_ahead_any_more(fixture: Fixture) {
+    let sent = fixture.enqueue(300).await;
+    for claimed in two_claims(&fixture).await {
+        done(&fixture, &claimed).await;
     }
-    stage.store.ports.claiming.rest(stage.queue()).await.expect("rest");
-    assert_eq!(leased(&stage).await, 0);
-    let rest = stage.rival.take_all().await;
+    fixture.store.ports.claiming.rest(fixture.queue()).await.expect("rest");
+    assert_eq!(leased(&fixture).await, 0);
+    let rest = fixture.rival.take_all().await;
     assert_eq!(ids(&rest), sent[120..]);
     assert!(rest.iter().all(|claimed| claimed.attempt == 1), "an attempt was counted");
 }
 
-pub async fn what_is_leased_ahead_for_too_long_is_free_without_anybodys_call(stage: Stage) {
-    let sent = stage.enqueue(300).await;
-    for claimed in two_claims(&stage).await {
-        done(&stage, &claimed).await;
+pub async fn what_is_leased_ahead_for_too_long_is_free_without_anybodys_call(fixture: Fixture) {
+    let sent = fixture.enqueue(300).await;
+    for claimed in two_claims(&fixture).await {
+        done(&fixture, &claimed).await;
     }
-    stage.advance(TOO_LONG).await;
+    fixture.advance(TOO_LONG).await;
     let begun = Instant::now();
-    while leased(&stage).await > 0 {
+    while leased(&fixture).await > 0 {
         assert!(begun.elapsed() < Duration::from_secs(20), "nobody gave them back");
     }
-    assert_eq!(ids(&stage.rival.take_all().await), sent[120..]);
+    assert_eq!(ids(&fixture.rival.take_all().await), sent[120..]);
 }
 
-pub async fn a_claim_of_what_was_leased_ahead_lasts_as_long_as_any_other(stage: Stage) {
-    stage.enqueue(300).await;
-    let before = two_claims(&stage).await.concat();
-    stage.advance(Duration::from_millis(150)).await;
-    let claimed = stage.store.claim(BATCH).await;
+pub async fn a_claim_of_what_was_leased_ahead_lasts_as_long_as_any_other(fixture: Fixture) {
+    fixture.enqueue(300).await;
+    let before = two_claims(&fixture).await.concat();
+    fixture.advance(Duration::from_millis(150)).await;
+    let claimed = fixture.store.claim(BATCH).await;
     assert!(before.iter().all(|one| !ids(&claimed).contains(&one.message.id)));
-    stage.advance(LEASE - Duration::from_micros(1)).await;
-    stage.rival.finds_nothing().await;
-    assert!(done(&stage, &claimed).await.iter().all(|settled| *settled == Accepted));
+    fixture.advance(LEASE - Duration::from_micros(1)).await;
+    fixture.rival.finds_nothing().await;
+    assert!(done(&fixture, &claimed).await.iter().all(|settled| *settled == Accepted));
 }
 
-pub async fn a_claim_finds_again_what_it_left_for_too_long(stage: Stage) {
-    let sent = stage.enqueue(300).await;
-    two_claims(&stage).await;
-    stage.advance(TOO_LONG).await;
-    let found = stage.store.take_all().await;
+pub async fn a_claim_finds_again_what_it_left_for_too_long(fixture: Fixture) {
+    let sent = fixture.enqueue(300).await;
+    two_claims(&fixture).await;
+    fixture.advance(TOO_LONG).await;
+    let found = fixture.store.take_all().await;
     let mut again = ids(&found);
     again.sort();
     assert_eq!(again, sent[120..]);
     assert!(found.iter().all(|claimed| claimed.attempt == 1), "an attempt was counted");
 }
 
-pub async fn who_takes_over_counts_an_attempt_for_what_was_leased_ahead(mut stage: Stage) {
-    let sent = stage.enqueue(240).await;
-    two_claims(&stage).await;
-    let in_flight = leased(&stage).await as usize;
+pub async fn who_takes_over_counts_an_attempt_for_what_was_leased_ahead(mut fixture: Fixture) {
+    let sent = fixture.enqueue(240).await;
+    two_claims(&fixture).await;
+    let in_flight = leased(&fixture).await as usize;
     // The owner stops, so that it does not give back what it has leased ahead.
-    stage.store = stage.rival.fork(9);
-    stage.advance(LEASE + TOO_LONG).await;
+    fixture.store = fixture.rival.fork(9);
+    fixture.advance(LEASE + TOO_LONG).await;
     for (n, id) in sent.iter().enumerate() {
-        let claimed = stage.rival.take_one().await;
+        let claimed = fixture.rival.take_one().await;
         assert_eq!((claimed.message.id, claimed.attempt), (*id, if n < in_flight { 2 } else { 1 }));
-        assert_eq!(stage.rival.ack(&claimed).await, Accepted);
+        assert_eq!(fixture.rival.ack(&claimed).await, Accepted);
     }
 }
 
-pub async fn heavy_messages_are_not_leased_ahead_without_bound(stage: Stage) {
-    let messages: Vec<_> = (0..240).map(|_| stage.message_of(40_000)).collect();
-    stage.store.enqueue(&messages).await;
+pub async fn heavy_messages_are_not_leased_ahead_without_bound(fixture: Fixture) {
+    let messages: Vec<_> = (0..240).map(|_| fixture.message_of(40_000)).collect();
+    fixture.store.enqueue(&messages).await;
     let (mut handed_out, mut most_ahead) = (0, 0);
     for _ in 0..3 {
-        handed_out += stage.store.claim(BATCH).await.len() as u64;
-        let ahead = leased(&stage).await - handed_out;
+        handed_out += fixture.store.claim(BATCH).await.len() as u64;
+        let ahead = leased(&fixture).await - handed_out;
         assert!(ahead * 40_000 <= 1 << 20, "{ahead} messages of 40 kB are leased ahead");
         most_ahead = most_ahead.max(ahead);
     }
@@ -129,20 +129,20 @@ pub async fn heavy_messages_are_not_leased_ahead_without_bound(stage: Stage) {
 }
 
 /// The first brings what it asked for, the second leases more ahead.
-async fn two_claims(stage: &Stage) -> [Vec<Claimed>; 2] {
-    let claims = [stage.store.claim(BATCH).await, stage.store.claim(BATCH).await];
-    assert!(leased(stage).await >= u64::from(3 * BATCH), "nothing is leased ahead");
+async fn two_claims(fixture: &Fixture) -> [Vec<Claimed>; 2] {
+    let claims = [fixture.store.claim(BATCH).await, fixture.store.claim(BATCH).await];
+    assert!(leased(fixture).await >= u64::from(3 * BATCH), "nothing is leased ahead");
     claims
 }
 
-async fn leased(stage: &Stage) -> u64 {
-    stage.rival.status().await.map_or(0, |status| status.leased)
+async fn leased(fixture: &Fixture) -> u64 {
+    fixture.rival.status().await.map_or(0, |status| status.leased)
 }
 
-async fn done(stage: &Stage, claimed: &[Claimed]) -> Vec<Settled> {
+async fn done(fixture: &Fixture, claimed: &[Claimed]) -> Vec<Settled> {
     let end = |claimed: &Claimed| Settlement {
         receipt: claimed.receipt.clone(),
         disposition: Disposition::Done { emit: vec![] },
     };
-    stage.store.settle_all(&claimed.iter().map(end).collect::<Vec<_>>()).await
+    fixture.store.settle_all(&claimed.iter().map(end).collect::<Vec<_>>()).await
 }

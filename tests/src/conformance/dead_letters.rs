@@ -3,10 +3,10 @@ use std::time::Duration;
 use claimstream_domain::{DeadLetterFilter, MessageId, NewMessage, QueueName, Reason};
 use futures::future::join_all;
 
-use super::{Clause, clauses};
-use crate::{Instance, LEASE, Stage};
+use crate::suite::{Case, cases};
+use crate::{Fixture, Instance, LEASE};
 
-pub const CLAUSES: &[Clause<Stage>] = clauses!["dead_letters":
+pub const CLAUSES: &[Case<Fixture>] = cases!["dead_letters" needs [Claims, Unguarded]:
     a_dead_letter_tells_what_why_how_often_and_how_long_ago,
     the_newest_come_first_and_at_most_the_limit,
     a_filter_by_queue_finds_only_that_queue,
@@ -25,15 +25,15 @@ pub const CLAUSES: &[Clause<Stage>] = clauses!["dead_letters":
     nothing_else_leaves_the_dead_letters,
 ];
 
-pub async fn a_dead_letter_tells_what_why_how_often_and_how_long_ago(stage: Stage) {
-    let sent = stage.message();
-    stage.store.enqueue(std::slice::from_ref(&sent)).await;
-    stage.store.take_one().await;
-    stage.advance(LEASE).await;
-    let claimed = stage.store.take_one().await;
-    let _ = stage.store.bury(&claimed, "cannot be read").await;
-    stage.advance(Duration::from_micros(5_000_003)).await;
-    let dead = stage.rival.dead().await;
+pub async fn a_dead_letter_tells_what_why_how_often_and_how_long_ago(fixture: Fixture) {
+    let sent = fixture.message();
+    fixture.store.enqueue(std::slice::from_ref(&sent)).await;
+    fixture.store.take_one().await;
+    fixture.advance(LEASE).await;
+    let claimed = fixture.store.take_one().await;
+    let _ = fixture.store.bury(&claimed, "cannot be read").await;
+    fixture.advance(Duration::from_micros(5_000_003)).await;
+    let dead = fixture.rival.dead().await;
     assert_eq!(dead.len(), 1);
     assert_eq!(dead[0].message, claimed.message);
     assert_eq!(dead[0].message.payload, sent.payload);
@@ -41,167 +41,167 @@ pub async fn a_dead_letter_tells_what_why_how_often_and_how_long_ago(stage: Stag
     assert_eq!(dead[0].dead_for, Duration::from_micros(5_000_003));
 }
 
-pub async fn the_newest_come_first_and_at_most_the_limit(stage: Stage) {
-    let mut buried = bury(&stage, &stage.store, 4).await;
+pub async fn the_newest_come_first_and_at_most_the_limit(fixture: Fixture) {
+    let mut buried = bury(&fixture, &fixture.store, 4).await;
     buried.reverse();
-    assert_eq!(ids(&stage.rival, &stage.rival.own_dead(), 1000).await, buried);
-    assert_eq!(ids(&stage.rival, &stage.rival.own_dead(), 3).await, buried[..3]);
-    assert_eq!(ids(&stage.rival, &stage.rival.own_dead(), 1).await, buried[..1]);
+    assert_eq!(ids(&fixture.rival, &fixture.rival.own_dead(), 1000).await, buried);
+    assert_eq!(ids(&fixture.rival, &fixture.rival.own_dead(), 3).await, buried[..3]);
+    assert_eq!(ids(&fixture.rival, &fixture.rival.own_dead(), 1).await, buried[..1]);
 }
 
-pub async fn a_filter_by_queue_finds_only_that_queue(stage: Stage) {
-    let elsewhere = stage.store.on(&Stage::fresh_queue());
-    let (here, there) = (bury(&stage, &stage.store, 2).await, bury(&stage, &elsewhere, 1).await);
-    assert_eq!(sorted(ids(&stage.rival, &stage.rival.own_dead(), 9).await), here);
-    assert_eq!(sorted(ids(&stage.rival, &elsewhere.own_dead(), 9).await), there);
-    assert_eq!(ids(&stage.rival, &of_queue(&Stage::fresh_queue()), 9).await, []);
+pub async fn a_filter_by_queue_finds_only_that_queue(fixture: Fixture) {
+    let elsewhere = fixture.store.on(&Fixture::fresh_queue());
+    let (here, there) = (bury(&fixture, &fixture.store, 2).await, bury(&fixture, &elsewhere, 1).await);
+    assert_eq!(sorted(ids(&fixture.rival, &fixture.rival.own_dead(), 9).await), here);
+    assert_eq!(sorted(ids(&fixture.rival, &elsewhere.own_dead(), 9).await), there);
+    assert_eq!(ids(&fixture.rival, &of_queue(&Fixture::fresh_queue()), 9).await, []);
 }
 
-pub async fn a_filter_by_ids_finds_only_those(stage: Stage) {
-    let buried = bury(&stage, &stage.store, 4).await;
-    let unknown = stage.message().id;
+pub async fn a_filter_by_ids_finds_only_those(fixture: Fixture) {
+    let buried = bury(&fixture, &fixture.store, 4).await;
+    let unknown = fixture.message().id;
     let filter = DeadLetterFilter { ids: vec![buried[3], buried[1], unknown], ..DeadLetterFilter::default() };
-    assert_eq!(ids(&stage.rival, &filter, 9).await, [buried[3], buried[1]]);
+    assert_eq!(ids(&fixture.rival, &filter, 9).await, [buried[3], buried[1]]);
     let nobody = DeadLetterFilter { ids: vec![unknown], ..DeadLetterFilter::default() };
-    assert_eq!(ids(&stage.rival, &nobody, 9).await, []);
+    assert_eq!(ids(&fixture.rival, &nobody, 9).await, []);
 }
 
-pub async fn a_filter_by_age_is_exact_to_the_microsecond(stage: Stage) {
-    let old = bury(&stage, &stage.store, 1).await;
-    let own = stage.store.own_dead();
-    stage.advance(Duration::from_secs(60) - STEP).await;
+pub async fn a_filter_by_age_is_exact_to_the_microsecond(fixture: Fixture) {
+    let old = bury(&fixture, &fixture.store, 1).await;
+    let own = fixture.store.own_dead();
+    fixture.advance(Duration::from_secs(60) - STEP).await;
     let aged = |micros| DeadLetterFilter { dead_for: Some(Duration::from_micros(micros)), ..own.clone() };
-    assert_eq!(ids(&stage.rival, &aged(60_000_000), 9).await, old);
-    assert_eq!(ids(&stage.rival, &aged(60_000_001), 9).await, []);
-    assert_eq!(ids(&stage.rival, &aged(0), 9).await, old);
+    assert_eq!(ids(&fixture.rival, &aged(60_000_000), 9).await, old);
+    assert_eq!(ids(&fixture.rival, &aged(60_000_001), 9).await, []);
+    assert_eq!(ids(&fixture.rival, &aged(0), 9).await, old);
 }
 
-pub async fn a_filter_means_all_its_parts_together(stage: Stage) {
-    let elsewhere = stage.store.on(&Stage::fresh_queue());
-    let old = bury(&stage, &stage.store, 2).await;
-    let other = bury(&stage, &elsewhere, 1).await;
-    stage.advance(Duration::from_secs(60)).await;
-    let young = bury(&stage, &stage.store, 1).await;
+pub async fn a_filter_means_all_its_parts_together(fixture: Fixture) {
+    let elsewhere = fixture.store.on(&Fixture::fresh_queue());
+    let old = bury(&fixture, &fixture.store, 2).await;
+    let other = bury(&fixture, &elsewhere, 1).await;
+    fixture.advance(Duration::from_secs(60)).await;
+    let young = bury(&fixture, &fixture.store, 1).await;
     let filter = DeadLetterFilter {
-        queue: Some(stage.queue().clone()),
+        queue: Some(fixture.queue().clone()),
         ids: vec![old[1], other[0], young[0]],
         dead_for: Some(Duration::from_secs(30)),
     };
-    assert_eq!(ids(&stage.rival, &filter, 9).await, [old[1]]);
-    assert_eq!(stage.rival.revive(&filter).await, 1);
-    assert_eq!(stage.rival.purge(&filter).await, 0);
-    assert_eq!(stage.rival.take_one().await.message.id, old[1]);
+    assert_eq!(ids(&fixture.rival, &filter, 9).await, [old[1]]);
+    assert_eq!(fixture.rival.revive(&filter).await, 1);
+    assert_eq!(fixture.rival.purge(&filter).await, 0);
+    assert_eq!(fixture.rival.take_one().await.message.id, old[1]);
 }
 
-pub async fn an_empty_filter_means_every_queue(stage: Stage) {
-    let elsewhere = stage.store.on(&Stage::fresh_queue());
-    let here = bury(&stage, &stage.store, 1).await;
-    let there = bury(&stage, &elsewhere, 1).await;
-    let all = ids(&stage.rival, &DeadLetterFilter::default(), 100_000).await;
+pub async fn an_empty_filter_means_every_queue(fixture: Fixture) {
+    let elsewhere = fixture.store.on(&Fixture::fresh_queue());
+    let here = bury(&fixture, &fixture.store, 1).await;
+    let there = bury(&fixture, &elsewhere, 1).await;
+    let all = ids(&fixture.rival, &DeadLetterFilter::default(), 100_000).await;
     assert!(all.contains(&here[0]) && all.contains(&there[0]), "{all:?}");
 }
 
-pub async fn a_revived_message_is_due_at_once_with_no_attempts_counted(stage: Stage) {
-    let sent = stage.message();
-    stage.store.enqueue(std::slice::from_ref(&sent)).await;
-    let claimed = stage.store.take_one().await;
-    let _ = stage.store.bury(&claimed, "no").await;
-    stage.advance(Duration::from_secs(7)).await;
-    assert_eq!(stage.rival.revive(&stage.rival.own_dead()).await, 1);
-    let status = stage.rival.status().await.expect("the queue holds a message");
+pub async fn a_revived_message_is_due_at_once_with_no_attempts_counted(fixture: Fixture) {
+    let sent = fixture.message();
+    fixture.store.enqueue(std::slice::from_ref(&sent)).await;
+    let claimed = fixture.store.take_one().await;
+    let _ = fixture.store.bury(&claimed, "no").await;
+    fixture.advance(Duration::from_secs(7)).await;
+    assert_eq!(fixture.rival.revive(&fixture.rival.own_dead()).await, 1);
+    let status = fixture.rival.status().await.expect("the queue holds a message");
     assert_eq!((status.due, status.dead, status.oldest), (1, 0, Some(Duration::ZERO)));
-    let revived = stage.store.take_one().await;
+    let revived = fixture.store.take_one().await;
     assert_eq!((revived.attempt, &revived.message), (1, &claimed.message));
 }
 
-pub async fn a_revived_message_has_left_the_dead_letters(stage: Stage) {
-    bury(&stage, &stage.store, 1).await;
-    assert_eq!(stage.rival.revive(&stage.rival.own_dead()).await, 1);
-    assert_eq!(stage.rival.dead().await, []);
-    assert_eq!(stage.rival.revive(&stage.rival.own_dead()).await, 0);
-    assert_eq!(stage.store.take_all().await.len(), 1);
+pub async fn a_revived_message_has_left_the_dead_letters(fixture: Fixture) {
+    bury(&fixture, &fixture.store, 1).await;
+    assert_eq!(fixture.rival.revive(&fixture.rival.own_dead()).await, 1);
+    assert_eq!(fixture.rival.dead().await, []);
+    assert_eq!(fixture.rival.revive(&fixture.rival.own_dead()).await, 0);
+    assert_eq!(fixture.store.take_all().await.len(), 1);
 }
 
-pub async fn a_revived_message_can_die_again(stage: Stage) {
-    let buried = bury(&stage, &stage.store, 1).await;
-    stage.rival.revive(&stage.rival.own_dead()).await;
-    let claimed = stage.store.take_one().await;
-    let _ = stage.store.bury(&claimed, "still no").await;
-    let dead = stage.rival.dead().await;
+pub async fn a_revived_message_can_die_again(fixture: Fixture) {
+    let buried = bury(&fixture, &fixture.store, 1).await;
+    fixture.rival.revive(&fixture.rival.own_dead()).await;
+    let claimed = fixture.store.take_one().await;
+    let _ = fixture.store.bury(&claimed, "still no").await;
+    let dead = fixture.rival.dead().await;
     assert_eq!((dead.len(), dead[0].message.id, dead[0].attempts), (1, buried[0], 1));
     assert_eq!(dead[0].reason, Reason::new("still no"));
 }
 
-pub async fn revive_says_how_many_and_leaves_the_rest(stage: Stage) {
-    let buried = bury(&stage, &stage.store, 5).await;
-    let filter = DeadLetterFilter { ids: buried[1..4].to_vec(), ..stage.store.own_dead() };
-    assert_eq!(stage.rival.revive(&filter).await, 3);
-    let found = stage.store.take_all().await.iter().map(|c| c.message.id).collect();
+pub async fn revive_says_how_many_and_leaves_the_rest(fixture: Fixture) {
+    let buried = bury(&fixture, &fixture.store, 5).await;
+    let filter = DeadLetterFilter { ids: buried[1..4].to_vec(), ..fixture.store.own_dead() };
+    assert_eq!(fixture.rival.revive(&filter).await, 3);
+    let found = fixture.store.take_all().await.iter().map(|c| c.message.id).collect();
     assert_eq!(sorted(found), buried[1..4]);
-    assert_eq!(ids(&stage.store, &stage.store.own_dead(), 9).await, [buried[4], buried[0]]);
+    assert_eq!(ids(&fixture.store, &fixture.store.own_dead(), 9).await, [buried[4], buried[0]]);
 }
 
-pub async fn a_letter_is_revived_once_by_many_at_a_time(stage: Stage) {
-    bury(&stage, &stage.store, 3).await;
+pub async fn a_letter_is_revived_once_by_many_at_a_time(fixture: Fixture) {
+    bury(&fixture, &fixture.store, 3).await;
     let revivals = (0..4).map(|n| {
-        let side = if n % 2 == 0 { &stage.store } else { &stage.rival };
+        let side = if n % 2 == 0 { &fixture.store } else { &fixture.rival };
         let side = side.clone();
         tokio::spawn(async move { side.revive(&side.own_dead()).await })
     });
     let revived: u64 = join_all(revivals).await.into_iter().map(|r| r.expect("a revival")).sum();
-    assert_eq!((revived, stage.store.take_all().await.len()), (3, 3));
+    assert_eq!((revived, fixture.store.take_all().await.len()), (3, 3));
 }
 
-pub async fn a_purged_letter_is_gone_for_good(stage: Stage) {
-    bury(&stage, &stage.store, 1).await;
-    assert_eq!(stage.rival.purge(&stage.rival.own_dead()).await, 1);
-    assert_eq!(stage.store.dead().await, []);
-    assert_eq!(stage.store.revive(&stage.store.own_dead()).await, 0);
-    assert_eq!(stage.store.status().await, None);
-    stage.store.finds_nothing().await;
+pub async fn a_purged_letter_is_gone_for_good(fixture: Fixture) {
+    bury(&fixture, &fixture.store, 1).await;
+    assert_eq!(fixture.rival.purge(&fixture.rival.own_dead()).await, 1);
+    assert_eq!(fixture.store.dead().await, []);
+    assert_eq!(fixture.store.revive(&fixture.store.own_dead()).await, 0);
+    assert_eq!(fixture.store.status().await, None);
+    fixture.store.finds_nothing().await;
 }
 
-pub async fn purge_says_how_many_and_leaves_the_rest(stage: Stage) {
-    let old = bury(&stage, &stage.store, 3).await;
-    stage.advance(Duration::from_secs(3600)).await;
-    let young = bury(&stage, &stage.store, 2).await;
-    let filter = DeadLetterFilter { dead_for: Some(Duration::from_secs(1800)), ..stage.store.own_dead() };
-    assert_eq!((old.len() as u64, stage.rival.purge(&filter).await), (3, 3));
-    assert_eq!(sorted(ids(&stage.store, &stage.store.own_dead(), 9).await), young);
+pub async fn purge_says_how_many_and_leaves_the_rest(fixture: Fixture) {
+    let old = bury(&fixture, &fixture.store, 3).await;
+    fixture.advance(Duration::from_secs(3600)).await;
+    let young = bury(&fixture, &fixture.store, 2).await;
+    let filter = DeadLetterFilter { dead_for: Some(Duration::from_secs(1800)), ..fixture.store.own_dead() };
+    assert_eq!((old.len() as u64, fixture.rival.purge(&filter).await), (3, 3));
+    assert_eq!(sorted(ids(&fixture.store, &fixture.store.own_dead(), 9).await), young);
 }
 
-pub async fn many_letters_are_revived_in_one_call(stage: Stage) {
-    let buried = bury(&stage, &stage.store, 300).await;
+pub async fn many_letters_are_revived_in_one_call(fixture: Fixture) {
+    let buried = bury(&fixture, &fixture.store, 300).await;
     let filter = DeadLetterFilter { ids: buried.clone(), ..DeadLetterFilter::default() };
-    assert_eq!(stage.rival.revive(&filter).await, 300);
-    let found = stage.store.take_all().await.iter().map(|c| c.message.id).collect();
+    assert_eq!(fixture.rival.revive(&filter).await, 300);
+    let found = fixture.store.take_all().await.iter().map(|c| c.message.id).collect();
     assert_eq!(sorted(found), buried);
 }
 
-pub async fn nothing_else_leaves_the_dead_letters(stage: Stage) {
-    stage.enqueue(1).await;
-    let claimed = stage.store.take_one().await;
-    let _ = stage.store.bury(&claimed, "no").await;
-    let _ = stage.store.ack(&claimed).await;
-    let _ = stage.store.release(&claimed).await;
-    let _ = stage.store.renew(&claimed.receipt, LEASE).await;
-    stage.advance(Duration::from_secs(400 * 86_400)).await;
-    stage.rival.take_all().await;
-    assert_eq!(stage.rival.dead().await.len(), 1);
+pub async fn nothing_else_leaves_the_dead_letters(fixture: Fixture) {
+    fixture.enqueue(1).await;
+    let claimed = fixture.store.take_one().await;
+    let _ = fixture.store.bury(&claimed, "no").await;
+    let _ = fixture.store.ack(&claimed).await;
+    let _ = fixture.store.release(&claimed).await;
+    let _ = fixture.store.renew(&claimed.receipt, LEASE).await;
+    fixture.advance(Duration::from_secs(400 * 86_400)).await;
+    fixture.rival.take_all().await;
+    assert_eq!(fixture.rival.dead().await.len(), 1);
 }
 
 const STEP: Duration = Duration::from_micros(1);
 
 /// Buries messages one microsecond after the other and says which, oldest first.
-async fn bury(stage: &Stage, by: &Instance, count: usize) -> Vec<MessageId> {
+async fn bury(fixture: &Fixture, by: &Instance, count: usize) -> Vec<MessageId> {
     let messages: Vec<_> =
-        (0..count).map(|_| NewMessage { queue: by.queue().clone(), ..stage.message() }).collect();
+        (0..count).map(|_| NewMessage { queue: by.queue().clone(), ..fixture.message() }).collect();
     by.enqueue(&messages).await;
     let mut claimed = by.take(count).await;
     claimed.sort_by_key(|c| c.message.id);
     for claimed in &claimed {
         let _ = by.bury(claimed, "no").await;
-        stage.advance(STEP).await;
+        fixture.advance(STEP).await;
     }
     claimed.iter().map(|c| c.message.id).collect()
 }

@@ -7,10 +7,10 @@ use claimstream_domain::{
     Settled::Accepted,
 };
 
-use super::{Clause, clauses};
-use crate::{Instance, Stage};
+use crate::suite::{Case, cases};
+use crate::{Fixture, Instance};
 
-pub const CLAUSES: &[Clause<Stage>] = clauses!["enqueue":
+pub const CLAUSES: &[Case<Fixture>] = cases!["enqueue" needs [Claims, Unguarded]:
     a_committed_message_exists,
     a_rolled_back_message_leaves_nothing,
     a_dropped_transaction_leaves_nothing,
@@ -39,155 +39,155 @@ pub const CLAUSES: &[Clause<Stage>] = clauses!["enqueue":
     as_many_headers_as_are_allowed_come_back,
 ];
 
-pub async fn a_committed_message_exists(stage: Stage) {
-    let message = stage.message();
-    let tx = stage.store.begin().await;
+pub async fn a_committed_message_exists(fixture: Fixture) {
+    let message = fixture.message();
+    let tx = fixture.store.begin().await;
     assert_eq!(tx.enqueue(std::slice::from_ref(&message)).await.expect("enqueue"), [New]);
     tx.commit().await.expect("commit");
-    assert_eq!(stage.rival.take_one().await.message.id, message.id);
+    assert_eq!(fixture.rival.take_one().await.message.id, message.id);
 }
 
-pub async fn a_rolled_back_message_leaves_nothing(stage: Stage) {
-    let tx = stage.store.begin().await;
-    tx.enqueue(&[stage.message(), stage.message()]).await.expect("enqueue");
+pub async fn a_rolled_back_message_leaves_nothing(fixture: Fixture) {
+    let tx = fixture.store.begin().await;
+    tx.enqueue(&[fixture.message(), fixture.message()]).await.expect("enqueue");
     tx.roll_back().await.expect("roll back");
-    stage.rival.finds_nothing().await;
-    assert_eq!(stage.rival.status().await, None);
+    fixture.rival.finds_nothing().await;
+    assert_eq!(fixture.rival.status().await, None);
 }
 
-pub async fn a_dropped_transaction_leaves_nothing(stage: Stage) {
-    let tx = stage.store.begin().await;
-    tx.enqueue(&[stage.message()]).await.expect("enqueue");
+pub async fn a_dropped_transaction_leaves_nothing(fixture: Fixture) {
+    let tx = fixture.store.begin().await;
+    tx.enqueue(&[fixture.message()]).await.expect("enqueue");
     drop(tx);
-    stage.enqueue(1).await;
-    assert_eq!(stage.rival.take_all().await.len(), 1);
+    fixture.enqueue(1).await;
+    assert_eq!(fixture.rival.take_all().await.len(), 1);
 }
 
-pub async fn messages_of_one_transaction_exist_together(stage: Stage) {
-    let sent = [stage.message(), stage.message(), stage.message()];
-    let tx = stage.store.begin().await;
+pub async fn messages_of_one_transaction_exist_together(fixture: Fixture) {
+    let sent = [fixture.message(), fixture.message(), fixture.message()];
+    let tx = fixture.store.begin().await;
     for message in &sent {
         assert_eq!(tx.enqueue(std::slice::from_ref(message)).await.expect("enqueue"), [New]);
     }
     tx.commit().await.expect("commit");
-    assert_eq!(found(&stage.rival).await, sent.map(|message| message.id));
+    assert_eq!(found(&fixture.rival).await, sent.map(|message| message.id));
 }
 
-pub async fn each_message_is_answered_in_order(stage: Stage) {
-    stage.store.enqueue(&[stage.unique_message("b")]).await;
+pub async fn each_message_is_answered_in_order(fixture: Fixture) {
+    fixture.store.enqueue(&[fixture.unique_message("b")]).await;
     let call = [
-        stage.unique_message("a"),
-        stage.unique_message("b"),
-        stage.message(),
-        stage.unique_message("a"),
-        stage.unique_message("c"),
-        stage.message(),
+        fixture.unique_message("a"),
+        fixture.unique_message("b"),
+        fixture.message(),
+        fixture.unique_message("a"),
+        fixture.unique_message("c"),
+        fixture.message(),
     ];
-    assert_eq!(stage.rival.enqueue(&call).await, [New, Duplicate, New, Duplicate, New, New]);
-    assert_eq!(stage.rival.take_all().await.len(), 5);
+    assert_eq!(fixture.rival.enqueue(&call).await, [New, Duplicate, New, Duplicate, New, New]);
+    assert_eq!(fixture.rival.take_all().await.len(), 5);
 }
 
-pub async fn an_enqueue_of_nothing_answers_nothing(stage: Stage) {
-    assert_eq!(stage.store.enqueue(&[]).await, []);
+pub async fn an_enqueue_of_nothing_answers_nothing(fixture: Fixture) {
+    assert_eq!(fixture.store.enqueue(&[]).await, []);
 }
 
-pub async fn many_messages_in_one_call_all_arrive(stage: Stage) {
-    let sent: Vec<_> = (0..700).map(|_| stage.loose_message()).collect();
-    assert_eq!(stage.store.enqueue(&sent).await, vec![New; 700]);
+pub async fn many_messages_in_one_call_all_arrive(fixture: Fixture) {
+    let sent: Vec<_> = (0..700).map(|_| fixture.loose_message()).collect();
+    assert_eq!(fixture.store.enqueue(&sent).await, vec![New; 700]);
     let expected: Vec<_> = sent.iter().map(|message| message.id).collect();
-    assert_eq!(found(&stage.rival).await, expected);
+    assert_eq!(found(&fixture.rival).await, expected);
 }
 
-pub async fn an_enqueue_of_unknown_outcome_can_be_repeated(stage: Stage) {
-    let call = [stage.message(), stage.unique_message("a")];
-    assert_eq!(stage.store.enqueue(&call).await, [New, New]);
-    let again = [call[0].clone(), call[1].clone(), stage.message()];
-    assert_eq!(stage.rival.enqueue(&again).await, [Duplicate, Duplicate, New]);
-    assert_eq!(found(&stage.rival).await, again.map(|message| message.id));
+pub async fn an_enqueue_of_unknown_outcome_can_be_repeated(fixture: Fixture) {
+    let call = [fixture.message(), fixture.unique_message("a")];
+    assert_eq!(fixture.store.enqueue(&call).await, [New, New]);
+    let again = [call[0].clone(), call[1].clone(), fixture.message()];
+    assert_eq!(fixture.rival.enqueue(&again).await, [Duplicate, Duplicate, New]);
+    assert_eq!(found(&fixture.rival).await, again.map(|message| message.id));
 }
 
-pub async fn two_messages_of_one_id_in_a_call_are_one(stage: Stage) {
-    let first = stage.message();
-    let call = [first.clone(), stage.message(), first.clone(), first];
-    assert_eq!(stage.store.enqueue(&call).await, [New, New, Duplicate, Duplicate]);
-    assert_eq!(found(&stage.rival).await, [call[0].id, call[1].id]);
+pub async fn two_messages_of_one_id_in_a_call_are_one(fixture: Fixture) {
+    let first = fixture.message();
+    let call = [first.clone(), fixture.message(), first.clone(), first];
+    assert_eq!(fixture.store.enqueue(&call).await, [New, New, Duplicate, Duplicate]);
+    assert_eq!(found(&fixture.rival).await, [call[0].id, call[1].id]);
 }
 
-pub async fn a_known_message_with_another_dedup_key_leaves_that_key_free(stage: Stage) {
-    let known = stage.message();
-    stage.store.enqueue(std::slice::from_ref(&known)).await;
+pub async fn a_known_message_with_another_dedup_key_leaves_that_key_free(fixture: Fixture) {
+    let known = fixture.message();
+    fixture.store.enqueue(std::slice::from_ref(&known)).await;
     let renamed = known.unique_by(DedupKey::new("late").expect("a key"));
-    assert_eq!(stage.store.enqueue(&[renamed]).await, [Duplicate]);
-    assert_eq!(stage.rival.enqueue(&[stage.unique_message("late")]).await, [New]);
+    assert_eq!(fixture.store.enqueue(&[renamed]).await, [Duplicate]);
+    assert_eq!(fixture.rival.enqueue(&[fixture.unique_message("late")]).await, [New]);
 }
 
-pub async fn a_dedup_key_is_taken_once_across_calls(stage: Stage) {
-    assert_eq!(stage.store.enqueue(&[stage.unique_message("order-1")]).await, [New]);
-    assert_eq!(stage.rival.enqueue(&[stage.unique_message("order-1")]).await, [Duplicate]);
-    assert_eq!(stage.store.enqueue(&[stage.unique_message("order-2")]).await, [New]);
-    assert_eq!(stage.rival.take_all().await.len(), 2);
+pub async fn a_dedup_key_is_taken_once_across_calls(fixture: Fixture) {
+    assert_eq!(fixture.store.enqueue(&[fixture.unique_message("order-1")]).await, [New]);
+    assert_eq!(fixture.rival.enqueue(&[fixture.unique_message("order-1")]).await, [Duplicate]);
+    assert_eq!(fixture.store.enqueue(&[fixture.unique_message("order-2")]).await, [New]);
+    assert_eq!(fixture.rival.take_all().await.len(), 2);
 }
 
-pub async fn a_dedup_key_is_taken_once_within_a_call(stage: Stage) {
-    let call = [stage.unique_message("x"), stage.unique_message("x"), stage.unique_message("x")];
-    assert_eq!(stage.store.enqueue(&call).await, [New, Duplicate, Duplicate]);
-    assert_eq!(found(&stage.rival).await, [call[0].id]);
+pub async fn a_dedup_key_is_taken_once_within_a_call(fixture: Fixture) {
+    let call = [fixture.unique_message("x"), fixture.unique_message("x"), fixture.unique_message("x")];
+    assert_eq!(fixture.store.enqueue(&call).await, [New, Duplicate, Duplicate]);
+    assert_eq!(found(&fixture.rival).await, [call[0].id]);
 }
 
-pub async fn a_dedup_key_is_taken_once_within_a_transaction(stage: Stage) {
-    let tx = stage.store.begin().await;
-    let first = stage.unique_message("x");
+pub async fn a_dedup_key_is_taken_once_within_a_transaction(fixture: Fixture) {
+    let tx = fixture.store.begin().await;
+    let first = fixture.unique_message("x");
     assert_eq!(tx.enqueue(std::slice::from_ref(&first)).await.expect("enqueue"), [New]);
-    assert_eq!(tx.enqueue(&[stage.unique_message("x")]).await.expect("enqueue"), [Duplicate]);
+    assert_eq!(tx.enqueue(&[fixture.unique_message("x")]).await.expect("enqueue"), [Duplicate]);
     tx.commit().await.expect("commit");
-    assert_eq!(found(&stage.rival).await, [first.id]);
+    assert_eq!(found(&fixture.rival).await, [first.id]);
 }
 
-pub async fn a_duplicate_leaves_no_trace(stage: Stage) {
-    stage.store.enqueue(&[stage.unique_message("x")]).await;
-    let claimed = stage.store.take_one().await;
-    let duplicate = stage.unique_message("x");
-    assert_eq!(stage.rival.enqueue(std::slice::from_ref(&duplicate)).await, [Duplicate]);
-    let _ = stage.store.ack(&claimed).await;
-    assert_eq!(stage.store.status().await, None);
+pub async fn a_duplicate_leaves_no_trace(fixture: Fixture) {
+    fixture.store.enqueue(&[fixture.unique_message("x")]).await;
+    let claimed = fixture.store.take_one().await;
+    let duplicate = fixture.unique_message("x");
+    assert_eq!(fixture.rival.enqueue(std::slice::from_ref(&duplicate)).await, [Duplicate]);
+    let _ = fixture.store.ack(&claimed).await;
+    assert_eq!(fixture.store.status().await, None);
     let same_id = NewMessage { dedup_key: None, ..duplicate };
-    assert_eq!(stage.rival.enqueue(&[same_id]).await, [New]);
+    assert_eq!(fixture.rival.enqueue(&[same_id]).await, [New]);
 }
 
-pub async fn a_rolled_back_dedup_key_is_free_again(stage: Stage) {
-    let tx = stage.store.begin().await;
-    assert_eq!(tx.enqueue(&[stage.unique_message("x")]).await.expect("enqueue"), [New]);
+pub async fn a_rolled_back_dedup_key_is_free_again(fixture: Fixture) {
+    let tx = fixture.store.begin().await;
+    assert_eq!(tx.enqueue(&[fixture.unique_message("x")]).await.expect("enqueue"), [New]);
     tx.roll_back().await.expect("roll back");
-    let second = stage.unique_message("x");
-    assert_eq!(stage.rival.enqueue(std::slice::from_ref(&second)).await, [New]);
-    assert_eq!(found(&stage.store).await, [second.id]);
+    let second = fixture.unique_message("x");
+    assert_eq!(fixture.rival.enqueue(std::slice::from_ref(&second)).await, [New]);
+    assert_eq!(found(&fixture.store).await, [second.id]);
 }
 
-pub async fn a_dedup_key_outlives_its_message(stage: Stage) {
-    stage.store.enqueue(&[stage.unique_message("done"), stage.unique_message("dead")]).await;
-    for claimed in stage.store.take(2).await {
+pub async fn a_dedup_key_outlives_its_message(fixture: Fixture) {
+    fixture.store.enqueue(&[fixture.unique_message("done"), fixture.unique_message("dead")]).await;
+    for claimed in fixture.store.take(2).await {
         let _ = match claimed.message.payload.bytes().ends_with(b"1") {
-            true => stage.store.ack(&claimed).await,
-            false => stage.store.bury(&claimed, "no").await,
+            true => fixture.store.ack(&claimed).await,
+            false => fixture.store.bury(&claimed, "no").await,
         };
     }
-    assert_eq!(stage.rival.purge(&stage.rival.own_dead()).await, 1);
-    stage.advance(Duration::from_secs(3600)).await;
-    let again = [stage.unique_message("done"), stage.unique_message("dead")];
-    assert_eq!(stage.rival.enqueue(&again).await, [Duplicate, Duplicate]);
-    stage.store.finds_nothing().await;
+    assert_eq!(fixture.rival.purge(&fixture.rival.own_dead()).await, 1);
+    fixture.advance(Duration::from_secs(3600)).await;
+    let again = [fixture.unique_message("done"), fixture.unique_message("dead")];
+    assert_eq!(fixture.rival.enqueue(&again).await, [Duplicate, Duplicate]);
+    fixture.store.finds_nothing().await;
 }
 
-pub async fn a_dedup_key_holds_in_its_queue_only(stage: Stage) {
-    let elsewhere = stage.rival.on(&Stage::fresh_queue());
-    let there = NewMessage { queue: elsewhere.queue().clone(), ..stage.unique_message("x") };
-    for message in [stage.unique_message("x"), there.clone()] {
-        assert_eq!(stage.store.enqueue(&[message]).await, [New]);
+pub async fn a_dedup_key_holds_in_its_queue_only(fixture: Fixture) {
+    let elsewhere = fixture.rival.on(&Fixture::fresh_queue());
+    let there = NewMessage { queue: elsewhere.queue().clone(), ..fixture.unique_message("x") };
+    for message in [fixture.unique_message("x"), there.clone()] {
+        assert_eq!(fixture.store.enqueue(&[message]).await, [New]);
     }
     assert_eq!(found(&elsewhere).await, [there.id]);
 }
 
-pub async fn dedup_keys_are_compared_byte_by_byte(stage: Stage) {
+pub async fn dedup_keys_are_compared_byte_by_byte(fixture: Fixture) {
     let keys = [
         "key",
         "Key",
@@ -212,85 +212,85 @@ pub async fn dedup_keys_are_compared_byte_by_byte(stage: Stage) {
         "'; --",
         "\\",
     ];
-    let all = keys.map(|key| stage.unique_message(key));
-    assert_eq!(stage.store.enqueue(&all).await, vec![New; keys.len()]);
-    let again = keys.map(|key| stage.unique_message(key));
-    assert_eq!(stage.rival.enqueue(&again).await, vec![Duplicate; keys.len()]);
+    let all = keys.map(|key| fixture.unique_message(key));
+    assert_eq!(fixture.store.enqueue(&all).await, vec![New; keys.len()]);
+    let again = keys.map(|key| fixture.unique_message(key));
+    assert_eq!(fixture.rival.enqueue(&again).await, vec![Duplicate; keys.len()]);
 }
 
-pub async fn dedup_keys_of_the_greatest_length_are_told_apart(stage: Stage) {
+pub async fn dedup_keys_of_the_greatest_length_are_told_apart(fixture: Fixture) {
     let long = "k".repeat(DedupKey::MAX_BYTES - 1);
-    let call = ["A", "B", "A"].map(|end| stage.unique_message(&format!("{long}{end}")));
-    assert_eq!(stage.store.enqueue(&call).await, [New, New, Duplicate]);
+    let call = ["A", "B", "A"].map(|end| fixture.unique_message(&format!("{long}{end}")));
+    assert_eq!(fixture.store.enqueue(&call).await, [New, New, Duplicate]);
 }
 
-pub async fn a_delay_beyond_all_time_is_taken_in(stage: Stage) {
-    let never = stage.message().deliver_after(Duration::MAX);
-    assert_eq!(stage.store.enqueue(&[never, stage.message()]).await, [New, New]);
-    let claimed = stage.store.take_one().await;
-    assert_eq!(stage.store.nack(&claimed, Duration::MAX, "never again").await, Accepted);
-    stage.advance(Duration::from_secs(10 * 365 * 86_400)).await;
-    stage.rival.finds_nothing().await;
-    assert_eq!(stage.store.status().await.map(|status| status.depth), Some(2));
+pub async fn a_delay_beyond_all_time_is_taken_in(fixture: Fixture) {
+    let never = fixture.message().deliver_after(Duration::MAX);
+    assert_eq!(fixture.store.enqueue(&[never, fixture.message()]).await, [New, New]);
+    let claimed = fixture.store.take_one().await;
+    assert_eq!(fixture.store.nack(&claimed, Duration::MAX, "never again").await, Accepted);
+    fixture.advance(Duration::from_secs(10 * 365 * 86_400)).await;
+    fixture.rival.finds_nothing().await;
+    assert_eq!(fixture.store.status().await.map(|status| status.depth), Some(2));
 }
 
-pub async fn an_ordering_key_of_any_kind_comes_back_as_it_was(stage: Stage) {
+pub async fn an_ordering_key_of_any_kind_comes_back_as_it_was(fixture: Fixture) {
     let long = "ä".repeat(OrderingKey::MAX_BYTES / 2);
     for key in ["k", "K ", " \u{1f511}\n", long.as_str()] {
         let key = OrderingKey::new(key).expect("a key");
-        let sent = stage.message().ordered_by(key.clone());
-        stage.store.enqueue(std::slice::from_ref(&sent)).await;
-        let claimed = stage.rival.take_one().await;
-        assert_eq!(claimed.message.shard, stage.facts.shards.shard_of(sent.id, Some(&key)));
+        let sent = fixture.message().ordered_by(key.clone());
+        fixture.store.enqueue(std::slice::from_ref(&sent)).await;
+        let claimed = fixture.rival.take_one().await;
+        assert_eq!(claimed.message.shard, fixture.facts.shards.shard_of(sent.id, Some(&key)));
         assert_eq!(claimed.message.ordering_key, Some(key));
     }
 }
 
-pub async fn a_payload_comes_back_byte_for_byte(stage: Stage) {
+pub async fn a_payload_comes_back_byte_for_byte(fixture: Fixture) {
     let bytes: Vec<u8> = (0..=255).rev().chain(0..=255).chain([0, 0, 0xc3, 0x28, b'\'', b'\\']).collect();
     let payload = Payload::new("application/octet-stream", bytes).expect("a payload");
-    let sent = NewMessage { payload, ..stage.message() };
-    stage.store.enqueue(std::slice::from_ref(&sent)).await;
-    assert_eq!(stage.rival.take_one().await.message.payload, sent.payload);
+    let sent = NewMessage { payload, ..fixture.message() };
+    fixture.store.enqueue(std::slice::from_ref(&sent)).await;
+    assert_eq!(fixture.rival.take_one().await.message.payload, sent.payload);
 }
 
-pub async fn an_empty_payload_comes_back_empty(stage: Stage) {
+pub async fn an_empty_payload_comes_back_empty(fixture: Fixture) {
     let payload = Payload::new("text/plain", vec![]).expect("a payload");
-    stage.store.enqueue(&[NewMessage { payload: payload.clone(), ..stage.message() }]).await;
-    assert_eq!(stage.rival.take_one().await.message.payload, payload);
+    fixture.store.enqueue(&[NewMessage { payload: payload.clone(), ..fixture.message() }]).await;
+    assert_eq!(fixture.rival.take_one().await.message.payload, payload);
 }
 
-pub async fn the_longest_content_type_comes_back_whole(stage: Stage) {
+pub async fn the_longest_content_type_comes_back_whole(fixture: Fixture) {
     let content_type = format!("text/{} ", "x".repeat(Payload::MAX_CONTENT_TYPE_BYTES - 6));
     let payload = Payload::new(&content_type, b"4".to_vec()).expect("a payload");
-    stage.store.enqueue(&[NewMessage { payload: payload.clone(), ..stage.message() }]).await;
-    assert_eq!(stage.rival.take_one().await.message.payload, payload);
+    fixture.store.enqueue(&[NewMessage { payload: payload.clone(), ..fixture.message() }]).await;
+    assert_eq!(fixture.rival.take_one().await.message.payload, payload);
 }
 
-pub async fn headers_come_back_as_they_were(stage: Stage) {
+pub async fn headers_come_back_as_they_were(fixture: Fixture) {
     let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
     let mut headers = Headers::new();
     headers.set_trace(trace, Some("vendor=\"1\"")).expect("a trace");
     headers.insert("X-Size", " {\"ä\": \"\u{1f980}\"} ").expect("a header");
     headers.insert("empty", "").expect("a header");
-    let sent = stage.message().with_headers(headers.clone());
-    let bare = stage.message().with_headers(Headers::new());
-    stage.store.enqueue(&[sent.clone(), bare.clone()]).await;
-    let found = stage.rival.take_all().await;
+    let sent = fixture.message().with_headers(headers.clone());
+    let bare = fixture.message().with_headers(Headers::new());
+    fixture.store.enqueue(&[sent.clone(), bare.clone()]).await;
+    let found = fixture.rival.take_all().await;
     let of = |id| found.iter().find(|c| c.message.id == id).map(|c| &c.message.headers);
     assert_eq!((of(sent.id), of(bare.id)), (Some(&headers), Some(&Headers::new())));
 }
 
-pub async fn as_many_headers_as_are_allowed_come_back(stage: Stage) {
+pub async fn as_many_headers_as_are_allowed_come_back(fixture: Fixture) {
     let mut headers = Headers::new();
     let value = "v".repeat(1000);
     for n in 0..16 {
         headers.insert(&format!("name-{n:02}"), &value).expect("a header");
     }
     headers.insert("x-last", &"w".repeat(Headers::MAX_BYTES - 16 * 1007 - 6)).expect("a header");
-    let sent = stage.message().with_headers(headers.clone());
-    stage.store.enqueue(&[sent]).await;
-    assert_eq!(stage.rival.take_one().await.message.headers, headers);
+    let sent = fixture.message().with_headers(headers.clone());
+    fixture.store.enqueue(&[sent]).await;
+    assert_eq!(fixture.rival.take_one().await.message.headers, headers);
 }
 
 /// The ids of everything that is due, in the order in which they were made.

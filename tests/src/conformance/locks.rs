@@ -5,10 +5,10 @@ use claimstream_ports::{DistributedLock, LockGuard, StoreErrorKind};
 use futures::future::join_all;
 use tokio::sync::Mutex;
 
-use super::{Clause, clauses};
-use crate::{LEASE, LockStage};
+use crate::suite::{Case, cases};
+use crate::{LEASE, LockFixture};
 
-pub const CLAUSES: &[Clause<LockStage>] = clauses!["locks":
+pub const CLAUSES: &[Case<LockFixture>] = cases!["locks" needs [Locks]:
     a_free_lock_is_taken,
     a_held_lock_is_refused_at_once,
     a_lock_lapses_at_the_end_of_its_lease,
@@ -26,102 +26,102 @@ pub const CLAUSES: &[Clause<LockStage>] = clauses!["locks":
     a_key_of_the_greatest_length_is_taken_and_a_longer_one_refused,
 ];
 
-pub async fn a_free_lock_is_taken(stage: LockStage) {
-    let guard = take(&*stage.store, &stage.key("a")).await.expect("the lock is free");
-    assert_eq!(guard.key, stage.key("a"));
+pub async fn a_free_lock_is_taken(fixture: LockFixture) {
+    let guard = take(&*fixture.store, &fixture.key("a")).await.expect("the lock is free");
+    assert_eq!(guard.key, fixture.key("a"));
 }
 
-pub async fn a_held_lock_is_refused_at_once(stage: LockStage) {
-    let key = stage.key("a");
-    take(&*stage.store, &key).await.expect("the lock is free");
-    assert_eq!(take(&*stage.rival, &key).await, None);
-    assert_eq!(take(&*stage.store, &key).await, None);
+pub async fn a_held_lock_is_refused_at_once(fixture: LockFixture) {
+    let key = fixture.key("a");
+    take(&*fixture.store, &key).await.expect("the lock is free");
+    assert_eq!(take(&*fixture.rival, &key).await, None);
+    assert_eq!(take(&*fixture.store, &key).await, None);
 }
 
-pub async fn a_lock_lapses_at_the_end_of_its_lease(stage: LockStage) {
-    let key = stage.key("a");
-    take(&*stage.store, &key).await.expect("the lock is free");
-    stage.advance(LEASE - stage.grain).await;
-    assert_eq!(take(&*stage.rival, &key).await, None);
-    stage.advance(stage.grain).await;
-    take(&*stage.rival, &key).await.expect("the lock has lapsed");
+pub async fn a_lock_lapses_at_the_end_of_its_lease(fixture: LockFixture) {
+    let key = fixture.key("a");
+    take(&*fixture.store, &key).await.expect("the lock is free");
+    fixture.advance(LEASE - fixture.grain).await;
+    assert_eq!(take(&*fixture.rival, &key).await, None);
+    fixture.advance(fixture.grain).await;
+    take(&*fixture.rival, &key).await.expect("the lock has lapsed");
 }
 
-pub async fn the_fence_is_larger_than_that_of_every_earlier_holder(stage: LockStage) {
-    let key = stage.key("a");
+pub async fn the_fence_is_larger_than_that_of_every_earlier_holder(fixture: LockFixture) {
+    let key = fixture.key("a");
     let mut fences = Vec::new();
     for round in 0..6 {
-        let side = if round % 2 == 0 { &stage.store } else { &stage.rival };
+        let side = if round % 2 == 0 { &fixture.store } else { &fixture.rival };
         let guard = take(&**side, &key).await.expect("the lock is free");
         fences.push(guard.fence);
         if round % 3 == 0 {
             assert!(side.release(guard).await.expect("release"));
         } else {
-            stage.advance(LEASE).await;
+            fixture.advance(LEASE).await;
         }
     }
     assert!(fences.windows(2).all(|pair| pair[0] < pair[1]), "{fences:?}");
 }
 
-pub async fn a_renewed_lock_lasts_a_whole_lease_from_now(stage: LockStage) {
-    let key = stage.key("a");
-    let guard = take(&*stage.store, &key).await.expect("the lock is free");
-    stage.advance(LEASE - stage.grain).await;
-    assert!(stage.store.renew(&guard, lease()).await.expect("renew"));
-    stage.advance(LEASE - stage.grain).await;
-    assert_eq!(take(&*stage.rival, &key).await, None);
-    stage.advance(stage.grain).await;
-    take(&*stage.rival, &key).await.expect("the lock has lapsed");
+pub async fn a_renewed_lock_lasts_a_whole_lease_from_now(fixture: LockFixture) {
+    let key = fixture.key("a");
+    let guard = take(&*fixture.store, &key).await.expect("the lock is free");
+    fixture.advance(LEASE - fixture.grain).await;
+    assert!(fixture.store.renew(&guard, lease()).await.expect("renew"));
+    fixture.advance(LEASE - fixture.grain).await;
+    assert_eq!(take(&*fixture.rival, &key).await, None);
+    fixture.advance(fixture.grain).await;
+    take(&*fixture.rival, &key).await.expect("the lock has lapsed");
 }
 
-pub async fn a_lost_lock_is_not_renewed(stage: LockStage) {
-    let key = stage.key("a");
-    let lost = take(&*stage.store, &key).await.expect("the lock is free");
-    stage.advance(LEASE).await;
-    take(&*stage.rival, &key).await.expect("the lock has lapsed");
-    stage.advance(LEASE - stage.grain).await;
-    assert!(!stage.store.renew(&lost, lease()).await.expect("renew"));
-    stage.advance(stage.grain).await;
-    take(&*stage.store, &key).await.expect("the lock has lapsed");
+pub async fn a_lost_lock_is_not_renewed(fixture: LockFixture) {
+    let key = fixture.key("a");
+    let lost = take(&*fixture.store, &key).await.expect("the lock is free");
+    fixture.advance(LEASE).await;
+    take(&*fixture.rival, &key).await.expect("the lock has lapsed");
+    fixture.advance(LEASE - fixture.grain).await;
+    assert!(!fixture.store.renew(&lost, lease()).await.expect("renew"));
+    fixture.advance(fixture.grain).await;
+    take(&*fixture.store, &key).await.expect("the lock has lapsed");
 }
 
-pub async fn a_released_lock_is_free_at_once(stage: LockStage) {
-    let key = stage.key("a");
-    let guard = take(&*stage.store, &key).await.expect("the lock is free");
-    assert!(stage.store.release(guard).await.expect("release"));
-    take(&*stage.rival, &key).await.expect("the lock is free again");
+pub async fn a_released_lock_is_free_at_once(fixture: LockFixture) {
+    let key = fixture.key("a");
+    let guard = take(&*fixture.store, &key).await.expect("the lock is free");
+    assert!(fixture.store.release(guard).await.expect("release"));
+    take(&*fixture.rival, &key).await.expect("the lock is free again");
 }
 
-pub async fn a_lost_lock_is_not_released(stage: LockStage) {
-    let key = stage.key("a");
-    let lost = take(&*stage.store, &key).await.expect("the lock is free");
-    stage.advance(LEASE).await;
-    take(&*stage.rival, &key).await.expect("the lock has lapsed");
-    assert!(!stage.store.release(lost).await.expect("release"));
-    assert_eq!(take(&*stage.store, &key).await, None);
+pub async fn a_lost_lock_is_not_released(fixture: LockFixture) {
+    let key = fixture.key("a");
+    let lost = take(&*fixture.store, &key).await.expect("the lock is free");
+    fixture.advance(LEASE).await;
+    take(&*fixture.rival, &key).await.expect("the lock has lapsed");
+    assert!(!fixture.store.release(lost).await.expect("release"));
+    assert_eq!(take(&*fixture.store, &key).await, None);
 }
 
-pub async fn a_released_lock_is_not_released_again(stage: LockStage) {
-    let key = stage.key("a");
-    let guard = take(&*stage.store, &key).await.expect("the lock is free");
-    assert!(stage.store.release(guard.clone()).await.expect("release"));
-    assert!(!stage.store.release(guard.clone()).await.expect("release"));
-    take(&*stage.rival, &key).await.expect("the lock is free again");
-    assert!(!stage.store.release(guard).await.expect("release"));
-    assert_eq!(take(&*stage.store, &key).await, None);
+pub async fn a_released_lock_is_not_released_again(fixture: LockFixture) {
+    let key = fixture.key("a");
+    let guard = take(&*fixture.store, &key).await.expect("the lock is free");
+    assert!(fixture.store.release(guard.clone()).await.expect("release"));
+    assert!(!fixture.store.release(guard.clone()).await.expect("release"));
+    take(&*fixture.rival, &key).await.expect("the lock is free again");
+    assert!(!fixture.store.release(guard).await.expect("release"));
+    assert_eq!(take(&*fixture.store, &key).await, None);
 }
 
-pub async fn keys_do_not_meet(stage: LockStage) {
+pub async fn keys_do_not_meet(fixture: LockFixture) {
     for name in ["a", "A", "a ", "ä", "a/b"] {
-        take(&*stage.store, &stage.key(name)).await.expect("another key");
+        take(&*fixture.store, &fixture.key(name)).await.expect("another key");
     }
 }
 
-pub async fn of_many_at_a_time_one_takes_the_lock(stage: LockStage) {
+pub async fn of_many_at_a_time_one_takes_the_lock(fixture: LockFixture) {
     for round in 0..10 {
-        let key = stage.key(&format!("round-{round}"));
+        let key = fixture.key(&format!("round-{round}"));
         let takers = (0..6).map(|n| {
-            let side = if n % 2 == 0 { &stage.store } else { &stage.rival };
+            let side = if n % 2 == 0 { &fixture.store } else { &fixture.rival };
             let (side, key) = (side.clone(), key.clone());
             tokio::spawn(async move { take(&*side, &key).await })
         });
@@ -130,26 +130,26 @@ pub async fn of_many_at_a_time_one_takes_the_lock(stage: LockStage) {
     }
 }
 
-pub async fn a_lock_is_renewed_in_the_moment_in_which_it_was_taken(stage: LockStage) {
-    let guard = take(&*stage.store, &stage.key("a")).await.expect("the lock is free");
+pub async fn a_lock_is_renewed_in_the_moment_in_which_it_was_taken(fixture: LockFixture) {
+    let guard = take(&*fixture.store, &fixture.key("a")).await.expect("the lock is free");
     for _ in 0..3 {
-        assert!(stage.store.renew(&guard, lease()).await.expect("renew"));
+        assert!(fixture.store.renew(&guard, lease()).await.expect("renew"));
     }
-    assert!(stage.store.release(guard).await.expect("release"));
+    assert!(fixture.store.release(guard).await.expect("release"));
 }
 
-pub async fn a_released_lock_is_not_renewed(stage: LockStage) {
-    let key = stage.key("a");
-    let guard = take(&*stage.store, &key).await.expect("the lock is free");
-    assert!(stage.store.release(guard.clone()).await.expect("release"));
-    assert!(!stage.store.renew(&guard, lease()).await.expect("renew"));
-    take(&*stage.rival, &key).await.expect("the lock is free again");
+pub async fn a_released_lock_is_not_renewed(fixture: LockFixture) {
+    let key = fixture.key("a");
+    let guard = take(&*fixture.store, &key).await.expect("the lock is free");
+    assert!(fixture.store.release(guard.clone()).await.expect("release"));
+    assert!(!fixture.store.renew(&guard, lease()).await.expect("renew"));
+    take(&*fixture.rival, &key).await.expect("the lock is free again");
 }
 
-pub async fn holders_who_take_turns_never_meet_and_their_fences_grow(stage: LockStage) {
-    let (key, inside) = (stage.key("a"), Arc::new(Mutex::new(Vec::new())));
+pub async fn holders_who_take_turns_never_meet_and_their_fences_grow(fixture: LockFixture) {
+    let (key, inside) = (fixture.key("a"), Arc::new(Mutex::new(Vec::new())));
     let takers = (0..6).map(|n| {
-        let side = if n % 2 == 0 { &stage.store } else { &stage.rival };
+        let side = if n % 2 == 0 { &fixture.store } else { &fixture.rival };
         let (side, key, inside) = (side.clone(), key.clone(), inside.clone());
         tokio::spawn(async move {
             for _ in 0..20 {
@@ -168,13 +168,13 @@ pub async fn holders_who_take_turns_never_meet_and_their_fences_grow(stage: Lock
     assert!(fences.len() >= 6 && fences.windows(2).all(|pair| pair[0] < pair[1]), "{fences:?}");
 }
 
-pub async fn a_key_of_the_greatest_length_is_taken_and_a_longer_one_refused(stage: LockStage) {
-    let mut key = stage.key("");
+pub async fn a_key_of_the_greatest_length_is_taken_and_a_longer_one_refused(fixture: LockFixture) {
+    let mut key = fixture.key("");
     key.push_str(&"x".repeat(LockGuard::MAX_KEY_BYTES - key.len()));
-    take(&*stage.store, &key).await.expect("the lock is free");
-    assert_eq!(take(&*stage.rival, &key).await, None);
+    take(&*fixture.store, &key).await.expect("the lock is free");
+    assert_eq!(take(&*fixture.rival, &key).await, None);
     key.push('x');
-    let error = stage.store.try_acquire(&key, lease()).await.expect_err("a key that is too long");
+    let error = fixture.store.try_acquire(&key, lease()).await.expect_err("a key that is too long");
     assert_eq!(error.kind(), StoreErrorKind::Unsupported);
 }
 

@@ -4,25 +4,25 @@ use claimstream_sea_orm::{Dialect, SeaOrmOutbox, schema};
 use futures::future::join_all;
 use sea_orm::{ConnectionTrait, DbBackend, Statement};
 
-use super::{Clause, clauses};
-use crate::{Instance, Ports, ServerStage, Stage};
+use crate::suite::{Case, cases};
+use crate::{Fixture, Instance, Ports, ServerFixture};
 
-pub const CLAUSES: &[Clause<ServerStage>] = clauses!["opening":
+pub const CLAUSES: &[Case<ServerFixture>] = cases!["opening" needs [Server, Opening]:
     of_eight_instances_that_open_an_empty_database_at_once_all_succeed,
 ];
 
-pub async fn of_eight_instances_that_open_an_empty_database_at_once_all_succeed(stage: ServerStage) {
+pub async fn of_eight_instances_that_open_an_empty_database_at_once_all_succeed(fixture: ServerFixture) {
     let open = || {
-        let (url, options) = (stage.empty.clone(), stage.options.clone());
+        let (url, options) = (fixture.empty.clone(), fixture.options.clone());
         tokio::spawn(async move { SeaOrmOutbox::open(&url, options).await })
     };
     let opened = join_all((0..8).map(|_| open())).await.into_iter();
     let outboxes: Vec<_> = opened.map(|opened| opened.expect("an answer").expect("open")).collect();
     for outbox in &outboxes {
-        assert_eq!((outbox.shards(), outbox.strategy()), (stage.options.shards, stage.strategy));
+        assert_eq!((outbox.shards(), outbox.strategy()), (fixture.options.shards, fixture.strategy));
     }
     assert_eq!(versions(&outboxes[7]).await, schema(Dialect::MySql).iter().map(|s| s.0).collect::<Vec<_>>());
-    let queue = Stage::fresh_queue();
+    let queue = Fixture::fresh_queue();
     let sent = NewMessage::json(queue.clone(), &"to whoever comes").expect("a message");
     outboxes[0].enqueue_now(std::slice::from_ref(&sent)).await.expect("enqueue");
     let claimer = Instance::new(8, Ports::of(outboxes[7].clone()), queue, 10);

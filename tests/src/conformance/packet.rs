@@ -3,22 +3,22 @@ use claimstream_ports::StoreErrorKind;
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
 use uuid::Uuid;
 
-use super::{Clause, clauses};
-use crate::{Instance, Ports, ServerStage, Stage};
+use crate::suite::{Case, cases};
+use crate::{Fixture, Instance, Ports, ServerFixture};
 
-pub const CLAUSES: &[Clause<ServerStage>] = clauses!["packet":
+pub const CLAUSES: &[Case<ServerFixture>] = cases!["packet" needs [Server, PacketLimit]:
     a_payload_of_exactly_the_servers_limit_comes_back_whole_and_one_byte_more_is_refused,
 ];
 
 pub async fn a_payload_of_exactly_the_servers_limit_comes_back_whole_and_one_byte_more_is_refused(
-    stage: ServerStage,
+    fixture: ServerFixture,
 ) {
-    let options = OpenOptions { max_payload: None, ..stage.options };
-    let outbox = SeaOrmOutbox::open(&stage.empty, options).await.expect("open");
+    let options = OpenOptions { max_payload: None, ..fixture.options };
+    let outbox = SeaOrmOutbox::open(&fixture.empty, options).await.expect("open");
     let limit = outbox.payload_limit().bytes();
     println!("packet: a payload may have {limit} bytes");
     assert!(limit > 1_000_000, "the server's limit is {limit} bytes");
-    let instance = Instance::new(1, Ports::of(outbox.clone()), Stage::fresh_queue(), 10);
+    let instance = Instance::new(1, Ports::of(outbox.clone()), Fixture::fresh_queue(), 10);
 
     let whole = message(&instance, limit);
     outbox.enqueue_now(std::slice::from_ref(&whole)).await.expect("a payload of the limit");

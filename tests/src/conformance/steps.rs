@@ -8,10 +8,10 @@ use claimstream_ports::{LockWait, Locked, StoreError};
 use futures::future::join_all;
 use uuid::Uuid;
 
-use super::{Clause, clauses};
-use crate::{Begin, StepStage, StepTransaction};
+use crate::suite::{Case, cases};
+use crate::{Begin, StepFixture, StepTransaction};
 
-pub const CLAUSES: &[Clause<StepStage>] = clauses!["steps":
+pub const CLAUSES: &[Case<StepFixture>] = cases!["steps" needs [Steps]:
     a_step_is_begun_once_and_then_answered_as_it_stands,
     a_step_keeps_its_fingerprint_and_its_result,
     a_change_without_a_result_keeps_the_one_that_is_there,
@@ -30,7 +30,7 @@ pub const CLAUSES: &[Clause<StepStage>] = clauses!["steps":
 ];
 
 /// What a store owes on which two transactions can write at a time.
-pub const CONCURRENT: &[Clause<StepStage>] = clauses!["steps":
+pub const CONCURRENT: &[Case<StepFixture>] = cases!["steps" needs [Steps, ParallelWrites]:
     the_second_of_two_transactions_waits_and_sees_the_step,
     the_second_of_two_transactions_begins_the_step_if_the_first_rolls_back,
     of_many_parallel_transactions_one_begins_the_step,
@@ -44,34 +44,34 @@ pub const CONCURRENT: &[Clause<StepStage>] = clauses!["steps":
 
 type Side = Arc<dyn Begin<dyn StepTransaction>>;
 
-pub async fn a_step_is_begun_once_and_then_answered_as_it_stands(stage: StepStage) {
+pub async fn a_step_is_begun_once_and_then_answered_as_it_stands(fixture: StepFixture) {
     let key = key();
-    let first = new(begin(&stage.store, &step(&key, 3)).await.expect("begin"));
+    let first = new(begin(&fixture.store, &step(&key, 3)).await.expect("begin"));
     assert_eq!(first, step(&key, 3).begun());
-    assert_eq!(found(begin(&stage.rival, &step(&key, 9)).await.expect("begin")), first);
+    assert_eq!(found(begin(&fixture.rival, &step(&key, 9)).await.expect("begin")), first);
 }
 
-pub async fn a_step_keeps_its_fingerprint_and_its_result(stage: StepStage) {
+pub async fn a_step_keeps_its_fingerprint_and_its_result(fixture: StepFixture) {
     let key = key();
     let asked = step(&key, 1).asked_with(Fingerprint::of(&[b"pay 7"])).with_result(result(b"\0paid\xff"));
-    new(begin(&stage.store, &asked).await.expect("begin"));
+    new(begin(&fixture.store, &asked).await.expect("begin"));
     let other = step(&key, 1).asked_with(Fingerprint::of(&[b"pay 8"]));
-    assert_eq!(found(begin(&stage.rival, &other).await.expect("begin")), asked.begun());
-    assert_eq!(find(&stage.store, &key).await, Some(asked.begun()));
+    assert_eq!(found(begin(&fixture.rival, &other).await.expect("begin")), asked.begun());
+    assert_eq!(find(&fixture.store, &key).await, Some(asked.begun()));
 }
 
-pub async fn a_change_without_a_result_keeps_the_one_that_is_there(stage: StepStage) {
+pub async fn a_change_without_a_result_keeps_the_one_that_is_there(fixture: StepFixture) {
     let key = key();
-    let first = new(begin(&stage.store, &step(&key, 1)).await.expect("begin"));
+    let first = new(begin(&fixture.store, &step(&key, 1)).await.expect("begin"));
     let with = StepChange::to(2).with_result(result(b"paid"));
-    let second = advance(&stage.store, &key, &first, &with).await.expect("advance").expect("a change");
+    let second = advance(&fixture.store, &key, &first, &with).await.expect("advance").expect("a change");
     assert_eq!(second.result, Some(result(b"paid")));
-    let third = advance(&stage.rival, &key, &second, &StepChange::to(3)).await.expect("advance");
+    let third = advance(&fixture.rival, &key, &second, &StepChange::to(3)).await.expect("advance");
     assert_eq!(third.expect("a change").result, Some(result(b"paid")));
-    assert_eq!(find(&stage.rival, &key).await.expect("a step").result, Some(result(b"paid")));
+    assert_eq!(find(&fixture.rival, &key).await.expect("a step").result, Some(result(b"paid")));
 }
 
-pub async fn a_step_is_told_apart_by_scope_run_and_step(stage: StepStage) {
+pub async fn a_step_is_told_apart_by_scope_run_and_step(fixture: StepFixture) {
     let run = run();
     let keys = [
         ("transfer", &*run, "debit"),
@@ -83,40 +83,40 @@ pub async fn a_step_is_told_apart_by_scope_run_and_step(stage: StepStage) {
     ];
     for (scope, run, name) in keys {
         let key = StepKey::new(scope, run, name).expect("a key");
-        new(begin(&stage.store, &step(&key, 1)).await.expect("begin"));
+        new(begin(&fixture.store, &step(&key, 1)).await.expect("begin"));
     }
 }
 
-pub async fn steps_are_compared_byte_by_byte(stage: StepStage) {
+pub async fn steps_are_compared_byte_by_byte(fixture: StepFixture) {
     let one = key();
     for name in ["debit ", "Debit", "d\u{e9}bit", "de\u{301}bit", "\u{1f4b6}", "\u{1f4b7}", "debit\0", ""] {
         let key = one.beside(name).expect("a key");
-        new(begin(&stage.store, &step(&key, 1)).await.expect("begin"));
-        found(begin(&stage.rival, &step(&key, 1)).await.expect("begin"));
+        new(begin(&fixture.store, &step(&key, 1)).await.expect("begin"));
+        found(begin(&fixture.rival, &step(&key, 1)).await.expect("begin"));
     }
 }
 
-pub async fn the_longest_keys_and_the_longest_result_are_kept(stage: StepStage) {
+pub async fn the_longest_keys_and_the_longest_result_are_kept(fixture: StepFixture) {
     let (scope, run, name) = ("\u{e4}".repeat(50), format!("{}{}", run(), "r".repeat(219)), "s".repeat(99));
     let long = StepKey::new(&scope, &run, &format!("{name}a")).expect("a key");
     let other = StepKey::new(&scope, &run, &format!("{name}b")).expect("a key");
     let asked = step(&long, 255).with_result(result(&vec![0xa5; StepResult::MAX_BYTES]));
-    new(begin(&stage.store, &asked).await.expect("begin"));
-    new(begin(&stage.store, &step(&other, 1)).await.expect("begin"));
-    assert_eq!(find(&stage.rival, &long).await, Some(asked.begun()));
+    new(begin(&fixture.store, &asked).await.expect("begin"));
+    new(begin(&fixture.store, &step(&other, 1)).await.expect("begin"));
+    assert_eq!(find(&fixture.rival, &long).await, Some(asked.begun()));
 }
 
-pub async fn a_step_of_a_rolled_back_transaction_never_was(stage: StepStage) {
+pub async fn a_step_of_a_rolled_back_transaction_never_was(fixture: StepFixture) {
     let key = key();
-    let tx = stage.store.begin().await.expect("begin");
+    let tx = fixture.store.begin().await.expect("begin");
     new(tx.begin_step(&step(&key, 1)).await.expect("begin step"));
     tx.roll_back().await.expect("roll back");
-    assert_eq!(new(begin(&stage.rival, &step(&key, 2)).await.expect("begin")).state, 2);
+    assert_eq!(new(begin(&fixture.rival, &step(&key, 2)).await.expect("begin")).state, 2);
 }
 
-pub async fn a_transaction_sees_its_own_step(stage: StepStage) {
+pub async fn a_transaction_sees_its_own_step(fixture: StepFixture) {
     let key = key();
-    let tx = stage.store.begin().await.expect("begin");
+    let tx = fixture.store.begin().await.expect("begin");
     assert_eq!(tx.find_step(&key).await.expect("find"), None);
     let first = new(tx.begin_step(&step(&key, 1)).await.expect("begin step"));
     assert_eq!(tx.find_step(&key).await.expect("find"), Some(first.clone()));
@@ -126,38 +126,38 @@ pub async fn a_transaction_sees_its_own_step(stage: StepStage) {
         assert_eq!(tx.lock_step(&key, wait).await.expect("lock"), Locked::Held(second.clone()));
     }
     tx.commit().await.expect("commit");
-    assert_eq!(found(begin(&stage.rival, &step(&key, 7)).await.expect("begin")), second);
+    assert_eq!(found(begin(&fixture.rival, &step(&key, 7)).await.expect("begin")), second);
 }
 
-pub async fn a_step_is_found_as_it_stands_and_not_before_it_is_committed(stage: StepStage) {
+pub async fn a_step_is_found_as_it_stands_and_not_before_it_is_committed(fixture: StepFixture) {
     let key = key();
-    assert_eq!(find(&stage.rival, &key).await, None);
-    let first = new(begin(&stage.store, &step(&key, 1)).await.expect("begin"));
-    assert_eq!(find(&stage.rival, &key).await, Some(first.clone()));
-    let second = advance(&stage.store, &key, &first, &StepChange::to(2)).await.expect("advance");
-    assert_eq!(find(&stage.rival, &key).await, second);
+    assert_eq!(find(&fixture.rival, &key).await, None);
+    let first = new(begin(&fixture.store, &step(&key, 1)).await.expect("begin"));
+    assert_eq!(find(&fixture.rival, &key).await, Some(first.clone()));
+    let second = advance(&fixture.store, &key, &first, &StepChange::to(2)).await.expect("advance");
+    assert_eq!(find(&fixture.rival, &key).await, second);
 }
 
-pub async fn a_step_changes_only_from_the_state_and_version_that_are_named(stage: StepStage) {
+pub async fn a_step_changes_only_from_the_state_and_version_that_are_named(fixture: StepFixture) {
     let key = key();
-    let first = new(begin(&stage.store, &step(&key, 1)).await.expect("begin"));
-    let second = advance(&stage.rival, &key, &first, &StepChange::to(2)).await.expect("advance");
+    let first = new(begin(&fixture.store, &step(&key, 1)).await.expect("begin"));
+    let second = advance(&fixture.rival, &key, &first, &StepChange::to(2)).await.expect("advance");
     let second = second.expect("a change");
     let wrong = [first, Step { state: 1, ..second.clone() }, Step { version: 3, ..second.clone() }];
     for from in wrong {
-        assert_eq!(advance(&stage.store, &key, &from, &StepChange::to(3)).await.expect("advance"), None);
+        assert_eq!(advance(&fixture.store, &key, &from, &StepChange::to(3)).await.expect("advance"), None);
     }
-    assert_eq!(find(&stage.store, &key).await, Some(second.clone()));
-    let third = advance(&stage.store, &key, &second, &StepChange::to(3)).await.expect("advance");
+    assert_eq!(find(&fixture.store, &key).await, Some(second.clone()));
+    let third = advance(&fixture.store, &key, &second, &StepChange::to(3)).await.expect("advance");
     assert_eq!(third.expect("a change").state, 3);
 }
 
-pub async fn every_change_makes_a_larger_version(stage: StepStage) {
+pub async fn every_change_makes_a_larger_version(fixture: StepFixture) {
     let key = key();
-    let mut from = new(begin(&stage.store, &step(&key, 5)).await.expect("begin"));
+    let mut from = new(begin(&fixture.store, &step(&key, 5)).await.expect("begin"));
     for state in [5, 6, 5] {
-        let told = advance(&stage.store, &key, &from, &StepChange::to(state)).await.expect("advance");
-        let moved = found(begin(&stage.rival, &step(&key, 0)).await.expect("begin"));
+        let told = advance(&fixture.store, &key, &from, &StepChange::to(state)).await.expect("advance");
+        let moved = found(begin(&fixture.rival, &step(&key, 0)).await.expect("begin"));
         assert_eq!(told.as_ref(), Some(&moved));
         assert!(moved.version > from.version, "{moved:?} after {from:?}");
         assert_eq!(moved.state, state);
@@ -165,76 +165,76 @@ pub async fn every_change_makes_a_larger_version(stage: StepStage) {
     }
 }
 
-pub async fn a_change_in_a_rolled_back_transaction_changes_nothing(stage: StepStage) {
+pub async fn a_change_in_a_rolled_back_transaction_changes_nothing(fixture: StepFixture) {
     let key = key();
-    let first = new(begin(&stage.store, &step(&key, 1)).await.expect("begin"));
-    let tx = stage.store.begin().await.expect("begin");
+    let first = new(begin(&fixture.store, &step(&key, 1)).await.expect("begin"));
+    let tx = fixture.store.begin().await.expect("begin");
     let change = StepChange::to(2).with_result(result(b"paid"));
     assert!(tx.advance_step(&key, &first, &change).await.expect("advance").is_some());
     tx.roll_back().await.expect("roll back");
-    assert_eq!(found(begin(&stage.rival, &step(&key, 9)).await.expect("begin")), first);
-    assert!(advance(&stage.rival, &key, &first, &StepChange::to(3)).await.expect("advance").is_some());
+    assert_eq!(found(begin(&fixture.rival, &step(&key, 9)).await.expect("begin")), first);
+    assert!(advance(&fixture.rival, &key, &first, &StepChange::to(3)).await.expect("advance").is_some());
 }
 
-pub async fn a_step_that_never_was_does_not_change(stage: StepStage) {
+pub async fn a_step_that_never_was_does_not_change(fixture: StepFixture) {
     let (key, other) = (key(), key());
-    let first = new(begin(&stage.store, &step(&other, 1)).await.expect("begin"));
-    assert_eq!(advance(&stage.store, &key, &first, &StepChange::to(2)).await.expect("advance"), None);
-    assert_eq!(find(&stage.store, &key).await, None);
+    let first = new(begin(&fixture.store, &step(&other, 1)).await.expect("begin"));
+    assert_eq!(advance(&fixture.store, &key, &first, &StepChange::to(2)).await.expect("advance"), None);
+    assert_eq!(find(&fixture.store, &key).await, None);
 }
 
-pub async fn a_step_that_is_absent_is_not_locked(stage: StepStage) {
+pub async fn a_step_that_is_absent_is_not_locked(fixture: StepFixture) {
     let key = key();
     for wait in [LockWait::Wait, LockWait::NoWait] {
-        let tx = stage.store.begin().await.expect("begin");
+        let tx = fixture.store.begin().await.expect("begin");
         assert_eq!(tx.lock_step(&key, wait).await.expect("lock"), Locked::Absent);
         tx.roll_back().await.expect("roll back");
     }
-    new(begin(&stage.rival, &step(&key, 1)).await.expect("begin"));
+    new(begin(&fixture.rival, &step(&key, 1)).await.expect("begin"));
 }
 
-pub async fn a_step_and_a_message_share_a_transaction(stage: StepStage) {
+pub async fn a_step_and_a_message_share_a_transaction(fixture: StepFixture) {
     let key = key();
     for commit in [false, true] {
-        let tx = stage.store.begin().await.expect("begin");
+        let tx = fixture.store.begin().await.expect("begin");
         new(tx.begin_step(&step(&key, 1)).await.expect("begin step"));
-        tx.enqueue(&[stage.outbox.message()]).await.expect("enqueue");
+        tx.enqueue(&[fixture.outbox.message()]).await.expect("enqueue");
         if commit {
             tx.commit().await.expect("commit");
         } else {
             tx.roll_back().await.expect("roll back");
         }
-        assert_eq!(stage.outbox.rival.take_all().await.len(), usize::from(commit));
+        assert_eq!(fixture.outbox.rival.take_all().await.len(), usize::from(commit));
     }
-    found(begin(&stage.rival, &step(&key, 1)).await.expect("begin"));
+    found(begin(&fixture.rival, &step(&key, 1)).await.expect("begin"));
 }
 
-pub async fn the_second_of_two_transactions_waits_and_sees_the_step(stage: StepStage) {
+pub async fn the_second_of_two_transactions_waits_and_sees_the_step(fixture: StepFixture) {
     let key = key();
-    let tx = stage.store.begin().await.expect("begin");
+    let tx = fixture.store.begin().await.expect("begin");
     let first = new(tx.begin_step(&step(&key, 1)).await.expect("begin step"));
     tx.advance_step(&key, &first, &StepChange::to(2)).await.expect("advance").expect("a change");
-    let second = spawn_begin(&stage.rival, &key, 8);
+    let second = spawn_begin(&fixture.rival, &key, 8);
     pause().await;
     assert!(!second.is_finished(), "the second transaction did not wait");
     tx.commit().await.expect("commit");
     assert_eq!(found(second.await.expect("a transaction")).state, 2);
 }
 
-pub async fn the_second_of_two_transactions_begins_the_step_if_the_first_rolls_back(stage: StepStage) {
+pub async fn the_second_of_two_transactions_begins_the_step_if_the_first_rolls_back(fixture: StepFixture) {
     let key = key();
-    let tx = stage.store.begin().await.expect("begin");
+    let tx = fixture.store.begin().await.expect("begin");
     tx.begin_step(&step(&key, 1)).await.expect("begin step");
-    let second = spawn_begin(&stage.rival, &key, 8);
+    let second = spawn_begin(&fixture.rival, &key, 8);
     pause().await;
     drop(tx);
     assert_eq!(new(second.await.expect("a transaction")).state, 8);
 }
 
-pub async fn of_many_parallel_transactions_one_begins_the_step(stage: StepStage) {
+pub async fn of_many_parallel_transactions_one_begins_the_step(fixture: StepFixture) {
     let key = key();
     let begins =
-        (0..8_u8).map(|n| spawn_begin(if n % 2 == 0 { &stage.store } else { &stage.rival }, &key, n));
+        (0..8_u8).map(|n| spawn_begin(if n % 2 == 0 { &fixture.store } else { &fixture.rival }, &key, n));
     let begun: Vec<Begun> = join_all(begins).await.into_iter().map(|s| s.expect("a transaction")).collect();
     let first: Vec<&Step> = begun
         .iter()
@@ -247,11 +247,11 @@ pub async fn of_many_parallel_transactions_one_begins_the_step(stage: StepStage)
     assert!(all.into_iter().all(|step| step == first[0]), "{begun:?}");
 }
 
-pub async fn of_many_parallel_changes_from_one_version_one_takes_place(stage: StepStage) {
+pub async fn of_many_parallel_changes_from_one_version_one_takes_place(fixture: StepFixture) {
     let key = key();
-    let from = new(begin(&stage.store, &step(&key, 0)).await.expect("begin"));
+    let from = new(begin(&fixture.store, &step(&key, 0)).await.expect("begin"));
     let changes = (1..=8_u8).map(|state| {
-        let side = if state % 2 == 0 { &stage.store } else { &stage.rival };
+        let side = if state % 2 == 0 { &fixture.store } else { &fixture.rival };
         let (side, key, from) = (side.clone(), key.clone(), from.clone());
         tokio::spawn(async move {
             until_answered(|| async { advance(&side, &key, &from, &StepChange::to(state)).await }).await
@@ -259,47 +259,49 @@ pub async fn of_many_parallel_changes_from_one_version_one_takes_place(stage: St
     });
     let changed: Vec<_> = join_all(changes).await.into_iter().map(|m| m.expect("a transaction")).collect();
     assert_eq!(changed.iter().flatten().count(), 1, "{changed:?}");
-    assert_eq!(find(&stage.store, &key).await, changed.into_iter().flatten().next());
+    assert_eq!(find(&fixture.store, &key).await, changed.into_iter().flatten().next());
 }
 
-pub async fn a_locked_step_is_busy_at_once_for_who_does_not_wait(stage: StepStage) {
+pub async fn a_locked_step_is_busy_at_once_for_who_does_not_wait(fixture: StepFixture) {
     let key = key();
-    let first = new(begin(&stage.store, &step(&key, 1)).await.expect("begin"));
-    let tx = stage.store.begin().await.expect("begin");
+    let first = new(begin(&fixture.store, &step(&key, 1)).await.expect("begin"));
+    let tx = fixture.store.begin().await.expect("begin");
     assert_eq!(tx.lock_step(&key, LockWait::Wait).await.expect("lock"), Locked::Held(first.clone()));
     let begun = Instant::now();
-    assert_eq!(lock(&stage.rival, &key, LockWait::NoWait).await, Locked::Busy);
+    assert_eq!(lock(&fixture.rival, &key, LockWait::NoWait).await, Locked::Busy);
     assert!(begun.elapsed() < AT_ONCE, "it waited for {:?}", begun.elapsed());
-    assert_eq!(find(&stage.rival, &key).await, Some(first.clone()));
+    assert_eq!(find(&fixture.rival, &key).await, Some(first.clone()));
     tx.roll_back().await.expect("roll back");
-    assert_eq!(lock(&stage.rival, &key, LockWait::NoWait).await, Locked::Held(first));
+    assert_eq!(lock(&fixture.rival, &key, LockWait::NoWait).await, Locked::Held(first));
 }
 
-pub async fn a_step_that_was_just_begun_is_busy_for_who_does_not_wait(stage: StepStage) {
+pub async fn a_step_that_was_just_begun_is_busy_for_who_does_not_wait(fixture: StepFixture) {
     let key = key();
-    let tx = stage.store.begin().await.expect("begin");
+    let tx = fixture.store.begin().await.expect("begin");
     let first = new(tx.begin_step(&step(&key, 1)).await.expect("begin step"));
-    assert_eq!(lock(&stage.rival, &key, LockWait::NoWait).await, Locked::Busy);
+    assert_eq!(lock(&fixture.rival, &key, LockWait::NoWait).await, Locked::Busy);
     tx.commit().await.expect("commit");
-    assert_eq!(lock(&stage.rival, &key, LockWait::NoWait).await, Locked::Held(first));
+    assert_eq!(lock(&fixture.rival, &key, LockWait::NoWait).await, Locked::Held(first));
 }
 
-pub async fn a_step_that_was_found_by_beginning_stays_as_it_is_until_the_transaction_ends(stage: StepStage) {
+pub async fn a_step_that_was_found_by_beginning_stays_as_it_is_until_the_transaction_ends(
+    fixture: StepFixture,
+) {
     let key = key();
-    let first = new(begin(&stage.store, &step(&key, 1)).await.expect("begin"));
-    let tx = stage.store.begin().await.expect("begin");
+    let first = new(begin(&fixture.store, &step(&key, 1)).await.expect("begin"));
+    let tx = fixture.store.begin().await.expect("begin");
     assert_eq!(found(tx.begin_step(&step(&key, 1)).await.expect("begin step")), first);
-    assert_eq!(lock(&stage.rival, &key, LockWait::NoWait).await, Locked::Busy);
+    assert_eq!(lock(&fixture.rival, &key, LockWait::NoWait).await, Locked::Busy);
     assert!(tx.advance_step(&key, &first, &StepChange::to(2)).await.expect("advance").is_some());
     tx.commit().await.expect("commit");
 }
 
-pub async fn who_waits_for_a_lock_sees_the_step_as_it_was_left(stage: StepStage) {
+pub async fn who_waits_for_a_lock_sees_the_step_as_it_was_left(fixture: StepFixture) {
     let key = key();
-    let first = new(begin(&stage.store, &step(&key, 1)).await.expect("begin"));
-    let tx = stage.store.begin().await.expect("begin");
+    let first = new(begin(&fixture.store, &step(&key, 1)).await.expect("begin"));
+    let tx = fixture.store.begin().await.expect("begin");
     tx.lock_step(&key, LockWait::Wait).await.expect("lock");
-    let (side, waiting) = (stage.rival.clone(), key.clone());
+    let (side, waiting) = (fixture.rival.clone(), key.clone());
     let second = tokio::spawn(async move { lock(&side, &waiting, LockWait::Wait).await });
     pause().await;
     assert!(!second.is_finished(), "the second transaction did not wait");
@@ -308,15 +310,15 @@ pub async fn who_waits_for_a_lock_sees_the_step_as_it_was_left(stage: StepStage)
     assert_eq!(second.await.expect("a transaction"), Locked::Held(left));
 }
 
-pub async fn other_steps_of_a_run_can_be_begun_and_locked_meanwhile(stage: StepStage) {
+pub async fn other_steps_of_a_run_can_be_begun_and_locked_meanwhile(fixture: StepFixture) {
     let one = key();
     let [a, b, c, d] = &["a", "b", "c", "d"].map(|name| one.beside(name).expect("a key"));
-    new(begin(&stage.store, &step(c, 1)).await.expect("begin"));
-    let tx = stage.store.begin().await.expect("begin");
+    new(begin(&fixture.store, &step(c, 1)).await.expect("begin"));
+    let tx = fixture.store.begin().await.expect("begin");
     new(tx.begin_step(&step(a, 1)).await.expect("begin step"));
     new(tx.begin_step(&step(d, 1)).await.expect("begin step"));
-    new(begin(&stage.rival, &step(b, 1)).await.expect("begin"));
-    assert!(matches!(lock(&stage.rival, c, LockWait::NoWait).await, Locked::Held(_)));
+    new(begin(&fixture.rival, &step(b, 1)).await.expect("begin"));
+    assert!(matches!(lock(&fixture.rival, c, LockWait::NoWait).await, Locked::Held(_)));
     tx.commit().await.expect("commit");
 }
 

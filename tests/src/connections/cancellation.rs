@@ -23,8 +23,8 @@ use sea_orm::{
 use uuid::Uuid;
 
 use crate::{
-    Instance, Ports, Server, Stage, Suite,
-    backend::SeaOrmVenue,
+    Fixture, Instance, Ports, Server, Suite,
+    backend::SeaOrmBackend,
     claims::locks::fresh_transactions,
     fixture::{Cut, Random},
     ids,
@@ -54,8 +54,8 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
 }
 
 async fn drop_futures(server: Server, url: &str) {
-    let venue = SeaOrmVenue::server(server.name, url, "auto");
-    let url = venue.fresh_database().await.expect("a database");
+    let backend = SeaOrmBackend::server(server.name, url, "auto");
+    let url = backend.fresh_database().await.expect("a database");
     let options = || OpenOptions {
         max_connections: CONNECTIONS,
         relay_connections: CONNECTIONS,
@@ -63,7 +63,7 @@ async fn drop_futures(server: Server, url: &str) {
     };
     let outbox = SeaOrmOutbox::open(&url, options()).await.expect("open");
     let other = SeaOrmOutbox::open(&url, options()).await.expect("open");
-    let load = Arc::new(Load::new(outbox, Stage::fresh_queue()));
+    let load = Arc::new(Load::new(outbox, Fixture::fresh_queue()));
     load.clone().run().await;
     let open = load.open_after_a_while(other.connection()).await;
     let dead = load.dead_slots(other.connection()).await;
@@ -336,8 +336,8 @@ impl Load {
 
 /// On a plain pool, a dropped `begin` leaves a transaction open, and a later write is acknowledged and lost.
 async fn bite(server: Server, url: &str) {
-    let venue = SeaOrmVenue::server(server.name, url, "auto");
-    let url = venue.fresh_database().await.expect("a database");
+    let backend = SeaOrmBackend::server(server.name, url, "auto");
+    let url = backend.fresh_database().await.expect("a database");
     let mut options = ConnectOptions::new(url.clone());
     options.max_connections(1).sqlx_logging(false);
     let plain = Database::connect(options).await.expect("a plain pool");

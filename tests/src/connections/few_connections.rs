@@ -24,7 +24,7 @@ use futures::{
 use sea_orm::{ConnectionTrait, DbBackend, Statement, TransactionTrait};
 use uuid::Uuid;
 
-use crate::{Instance, LEASE, Ports, Server, Stage, Suite, backend::SeaOrmVenue};
+use crate::{Fixture, Instance, LEASE, Ports, Server, Suite, backend::SeaOrmBackend};
 
 const MESSAGES: usize = 80;
 const UNREADABLE: usize = 8;
@@ -33,7 +33,7 @@ const UNREADABLE: usize = 8;
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     for strategy in ["preemptive_update", "shard_lease"] {
         suite.add_async_trial(&format!("sqlite::{strategy}::few_connections::{OWN_ONES}"), async move {
-            callers_hold_all(&SeaOrmVenue::sqlite(strategy)).await;
+            callers_hold_all(&SeaOrmBackend::sqlite(strategy)).await;
         });
     }
     for server in Server::ALL {
@@ -45,36 +45,36 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
             let name = |what: &str| format!("{}::{strategy}::few_connections::{what}", server.name);
             let [plain, held, slow, refused, hurried, examined] = std::array::from_fn(|_| url.clone());
             suite.add_async_trial(&name("doctor_examines_a_process_that_uses_half_of_two"), async move {
-                examined_in_use(&SeaOrmVenue::server(server.name, &examined, strategy)).await;
+                examined_in_use(&SeaOrmBackend::server(server.name, &examined, strategy)).await;
             });
             suite.add_async_trial(&name("two_are_enough_for_many"), async move {
-                are_enough_for_many(&SeaOrmVenue::server(server.name, &plain, strategy)).await;
+                are_enough_for_many(&SeaOrmBackend::server(server.name, &plain, strategy)).await;
             });
             suite.add_async_trial(&name(OWN_ONES), async move {
-                callers_hold_all(&SeaOrmVenue::server(server.name, &held, strategy)).await;
+                callers_hold_all(&SeaOrmBackend::server(server.name, &held, strategy)).await;
             });
             if strategy == "shard_lease" {
                 let used_up = url.clone();
                 suite.add_async_trial(
                     &name("a_long_wait_for_a_connection_is_no_outage_of_the_server"),
                     async move {
-                        waits_for_long(&SeaOrmVenue::server(server.name, &used_up, strategy)).await;
+                        waits_for_long(&SeaOrmBackend::server(server.name, &used_up, strategy)).await;
                     },
                 );
             }
             suite.add_async_trial(
                 &name("a_lock_that_is_refused_is_asked_about_with_empty_hands"),
                 async move {
-                    asks_with_empty_hands(&SeaOrmVenue::server(server.name, &refused, strategy)).await;
+                    asks_with_empty_hands(&SeaOrmBackend::server(server.name, &refused, strategy)).await;
                 },
             );
             suite.add_async_trial(&name("who_waits_at_the_pool_is_passed_by_nobody_for_long"), async move {
-                takes_turns_at_the_pool(&SeaOrmVenue::server(server.name, &hurried, strategy)).await;
+                takes_turns_at_the_pool(&SeaOrmBackend::server(server.name, &hurried, strategy)).await;
             });
             suite.add_async_trial(
                 &name("handlers_that_outlast_their_leases_and_outnumber_connections_have_each_message_once"),
                 async move {
-                    handlers_take_turns(&SeaOrmVenue::server(server.name, &slow, strategy)).await;
+                    handlers_take_turns(&SeaOrmBackend::server(server.name, &slow, strategy)).await;
                 },
             );
         }
@@ -84,10 +84,10 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
 const OWN_ONES: &str = "whatever_callers_hold_claims_renewals_and_settlements_go_on";
 
 /// Every connection that callers can have is in the hands of one.
-async fn callers_hold_all(venue: &SeaOrmVenue) {
-    let url = venue.fresh_database().await.expect("a database");
-    let outbox = SeaOrmOutbox::open(&url, few(venue)).await.expect("open");
-    let queue = Stage::fresh_queue();
+async fn callers_hold_all(backend: &SeaOrmBackend) {
+    let url = backend.fresh_database().await.expect("a database");
+    let outbox = SeaOrmOutbox::open(&url, few(backend)).await.expect("open");
+    let queue = Fixture::fresh_queue();
     let messages: Vec<_> = (0..3).map(|n| NewMessage::json(queue.clone(), &n).expect("a message")).collect();
     outbox.enqueue_now(&messages).await.expect("enqueue");
     let instance = Instance::new(1, Ports::of(outbox.clone()), queue.clone(), 5);
@@ -124,10 +124,10 @@ async fn callers_hold_all(venue: &SeaOrmVenue) {
 
 /// A server that takes no writes refuses to take a lock. What became of it is asked on a connection of the pool, which has one
 /// left: the one that the attempt was made on.
-async fn asks_with_empty_hands(venue: &SeaOrmVenue) {
-    let url = venue.fresh_database().await.expect("a database");
+async fn asks_with_empty_hands(backend: &SeaOrmBackend) {
+    let url = backend.fresh_database().await.expect("a database");
     let patience = Duration::from_secs(8);
-    let options = OpenOptions { relay_connections: 2, acquire_timeout: patience, ..venue.options() };
+    let options = OpenOptions { relay_connections: 2, acquire_timeout: patience, ..backend.options() };
     let outbox = SeaOrmOutbox::open(&url, options).await.expect("open");
     let trigger = "CREATE TRIGGER refused BEFORE INSERT ON claimstream_lock FOR EACH ROW \
                    SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1290, MESSAGE_TEXT = 'running with --read-only'";
@@ -144,12 +144,12 @@ async fn asks_with_empty_hands(venue: &SeaOrmVenue) {
 }
 
 /// Somebody has all connections of the outbox's own. A claim waits for one as long as it was configured to, and says so.
-async fn waits_for_long(venue: &SeaOrmVenue) {
-    let url = venue.fresh_database().await.expect("a database");
+async fn waits_for_long(backend: &SeaOrmBackend) {
+    let url = backend.fresh_database().await.expect("a database");
     let patience = Duration::from_secs(22);
-    let options = OpenOptions { relay_connections: 2, acquire_timeout: patience, ..venue.options() };
+    let options = OpenOptions { relay_connections: 2, acquire_timeout: patience, ..backend.options() };
     let outbox = SeaOrmOutbox::open(&url, options).await.expect("open");
-    let instance = Instance::new(1, Ports::of(outbox.clone()), Stage::fresh_queue(), 1);
+    let instance = Instance::new(1, Ports::of(outbox.clone()), Fixture::fresh_queue(), 1);
     let all = try_join_all((0..2).map(|_| outbox.relay_connection().begin())).await.expect("all of them");
     let begun = Instant::now();
     let refused = outbox.claim(&instance.request(1, LEASE)).await.expect_err("there is no connection");
@@ -162,10 +162,10 @@ async fn waits_for_long(venue: &SeaOrmVenue) {
 
 /// Twice as many hurry from one call to the next as there are connections, and each gets about as much done; so does a call
 /// that asks the pool itself.
-async fn takes_turns_at_the_pool(venue: &SeaOrmVenue) {
+async fn takes_turns_at_the_pool(backend: &SeaOrmBackend) {
     const POOL: u32 = 4;
-    let url = venue.fresh_database().await.expect("a database");
-    let outbox = SeaOrmOutbox::open(&url, OpenOptions { relay_connections: POOL, ..venue.options() });
+    let url = backend.fresh_database().await.expect("a database");
+    let outbox = SeaOrmOutbox::open(&url, OpenOptions { relay_connections: POOL, ..backend.options() });
     let outbox = outbox.await.expect("open");
     let lease = Lease::new(LEASE).expect("a lease");
     let until = Instant::now() + Duration::from_secs(4);
@@ -208,9 +208,9 @@ fn request() -> NotificationRequest {
 }
 
 /// The doctor holds no connection while it waits for another, so that it may look at a process that is busy.
-async fn examined_in_use(venue: &SeaOrmVenue) {
-    let url = venue.fresh_database().await.expect("a database");
-    let options = OpenOptions { relay_connections: 2, ..few(venue) };
+async fn examined_in_use(backend: &SeaOrmBackend) {
+    let url = backend.fresh_database().await.expect("a database");
+    let options = OpenOptions { relay_connections: 2, ..few(backend) };
     let outbox = SeaOrmOutbox::open(&url, options).await.expect("open");
     let held = [outbox.connection(), outbox.relay_connection()];
     let held = try_join_all(held.map(|pool| pool.begin())).await.expect("one of each");
@@ -226,8 +226,8 @@ fn is_failure(finding: &Finding) -> bool {
 }
 
 /// As few connections for callers as an outbox takes, and a short wait for one.
-fn few(venue: &SeaOrmVenue) -> OpenOptions {
-    OpenOptions { max_connections: CALLERS, acquire_timeout: Duration::from_secs(2), ..venue.options() }
+fn few(backend: &SeaOrmBackend) -> OpenOptions {
+    OpenOptions { max_connections: CALLERS, acquire_timeout: Duration::from_secs(2), ..backend.options() }
 }
 
 /// As many as callers can have at a time.
@@ -236,10 +236,10 @@ const CALLERS: u32 = 2;
 const HANDLERS: u32 = 6;
 
 /// Handlers that keep their transactions for longer than a lease have each message once, though most wait for a connection.
-async fn handlers_take_turns(venue: &SeaOrmVenue) {
-    let url = venue.fresh_database().await.expect("a database");
-    let outbox = Arc::new(SeaOrmOutbox::open(&url, few(venue)).await.expect("open"));
-    let queue = Stage::fresh_queue();
+async fn handlers_take_turns(backend: &SeaOrmBackend) {
+    let url = backend.fresh_database().await.expect("a database");
+    let outbox = Arc::new(SeaOrmOutbox::open(&url, few(backend)).await.expect("open"));
+    let queue = Fixture::fresh_queue();
     let messages: Vec<_> =
         (0..HANDLERS).map(|n| NewMessage::json(queue.clone(), &n).expect("a message")).collect();
     outbox.enqueue_now(&messages).await.expect("enqueue");
@@ -280,11 +280,11 @@ async fn handlers_take_turns(venue: &SeaOrmVenue) {
 }
 
 /// Many claim, bury what cannot be read, renew and settle, all at a time.
-async fn are_enough_for_many(venue: &SeaOrmVenue) {
-    let url = venue.fresh_database().await.expect("a database");
-    let options = OpenOptions { max_connections: 2, relay_connections: 2, ..venue.options() };
+async fn are_enough_for_many(backend: &SeaOrmBackend) {
+    let url = backend.fresh_database().await.expect("a database");
+    let options = OpenOptions { max_connections: 2, relay_connections: 2, ..backend.options() };
     let outbox = SeaOrmOutbox::open(&url, options).await.expect("open");
-    let queue = Stage::fresh_queue();
+    let queue = Fixture::fresh_queue();
     let messages: Vec<_> =
         (0..MESSAGES).map(|n| NewMessage::json(queue.clone(), &n).expect("a message")).collect();
     outbox.enqueue_now(&messages).await.expect("enqueue");

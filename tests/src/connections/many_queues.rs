@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use claimstream_testbed::{Load, Server};
 
-use crate::{Suite, backend::SeaOrmVenue};
+use crate::{Suite, backend::SeaOrmBackend};
 
-/// What is played in the suite.
+/// What is run in the suite.
 const LOAD: Load = Load { queues: 20, each: 100, connections: None, handling: Duration::ZERO };
 /// So long it takes on a machine that has much else to do; without an order of waiting no time is enough.
 const IN_TIME: Duration = Duration::from_secs(100);
@@ -16,12 +16,12 @@ const HANDLING: Duration = Duration::from_millis(2);
 
 /// Adds the trials for SQLite under a lease, and for every server that is here with each strategy.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
-    add(suite, "sqlite", "shard_lease", || SeaOrmVenue::sqlite("shard_lease"));
+    add(suite, "sqlite", "shard_lease", || SeaOrmBackend::sqlite("shard_lease"));
     for server in Server::ALL {
         let Some(url) = server.url(&environment) else { continue };
         for strategy in server.strategies().iter().copied().filter(|strategy| *strategy != "auto") {
             let url = url.clone();
-            add(suite, server.name, strategy, move || SeaOrmVenue::server(server.name, &url, strategy));
+            add(suite, server.name, strategy, move || SeaOrmBackend::server(server.name, &url, strategy));
         }
     }
 }
@@ -30,11 +30,11 @@ fn add(
     suite: &mut Suite,
     store: &str,
     strategy: &str,
-    venue: impl Fn() -> SeaOrmVenue + Clone + Send + 'static,
+    backend: impl Fn() -> SeaOrmBackend + Clone + Send + 'static,
 ) {
     for connections in [2, 10] {
         let name = format!("{store}::{strategy}::many_queues::{connections}_connections_");
-        let (plain, busy) = (venue.clone(), venue.clone());
+        let (plain, busy) = (backend.clone(), backend.clone());
         suite.add_async_trial(&(name.clone() + "are_enough_for_many_queues"), async move {
             are_enough(&plain(), Load { connections: Some(connections), ..LOAD }).await;
         });
@@ -44,8 +44,8 @@ fn add(
     }
 }
 
-async fn are_enough(venue: &SeaOrmVenue, load: Load) {
-    let url = venue.fresh_database().await.expect("a database");
-    let took = load.empty(&url, venue.options(), IN_TIME).await.expect("it takes too long");
+async fn are_enough(backend: &SeaOrmBackend, load: Load) {
+    let url = backend.fresh_database().await.expect("a database");
+    let took = load.empty(&url, backend.options(), IN_TIME).await.expect("it takes too long");
     eprintln!("{} queues emptied in {took:.1?}", load.queues);
 }

@@ -28,7 +28,9 @@ use sea_orm::{ConnectionTrait, Database, DatabaseConnection, DbBackend, Statemen
 use tokio::sync::watch;
 use uuid::Uuid;
 
-use crate::{Instance, Ports, PrivateDatabase, Server, Stage, Suite, backend::SeaOrmVenue, fixture::Wire};
+use crate::{
+    Fixture, Instance, Ports, PrivateDatabase, Server, Suite, backend::SeaOrmBackend, fixture::Wire,
+};
 
 const MESSAGES: usize = 5;
 
@@ -49,7 +51,7 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
             suite.add_async_trial(
                 &name("what_is_acknowledged_is_there_though_the_last_commits_were_lost"),
                 async move {
-                    let options = SeaOrmVenue::server(server.name, &url, strategy).options();
+                    let options = SeaOrmBackend::server(server.name, &url, strategy).options();
                     let pair = Pair::start(server).await;
                     acknowledged_is_there(&pair, options).await;
                 },
@@ -64,7 +66,7 @@ async fn acknowledged_is_there(pair: &Pair, options: OpenOptions) {
     let outbox = SeaOrmOutbox::open(&wire.url, options).await.expect("open");
     let create = "CREATE TABLE effect (message CHAR(36) NOT NULL PRIMARY KEY)";
     outbox.connection().execute_unprepared(create).await.expect("a table");
-    let queue = Stage::fresh_queue();
+    let queue = Fixture::fresh_queue();
     let messages: Vec<_> =
         (0..MESSAGES).map(|n| NewMessage::json(queue.clone(), &n).expect("a message")).collect();
     outbox.enqueue_now(&messages).await.expect("enqueue");

@@ -34,18 +34,18 @@ use tokio::{
 
 use uuid::Uuid;
 
-use crate::{Server, Stage, Suite, backend::SeaOrmVenue, fixture::Deliveries};
+use crate::{Fixture, Server, Suite, backend::SeaOrmBackend, fixture::Deliveries};
 
 /// Adds it for every store that is here, with each strategy.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     for strategy in ["preemptive_update", "shard_lease"] {
-        add(suite, "sqlite", strategy, move || SeaOrmVenue::sqlite(strategy));
+        add(suite, "sqlite", strategy, move || SeaOrmBackend::sqlite(strategy));
     }
     for server in Server::ALL {
         let Some(url) = server.url(&environment) else { continue };
         for strategy in server.strategies().iter().filter(|strategy| **strategy != "auto") {
             let url = url.clone();
-            add(suite, server.name, strategy, move || SeaOrmVenue::server(server.name, &url, strategy));
+            add(suite, server.name, strategy, move || SeaOrmBackend::server(server.name, &url, strategy));
         }
     }
 }
@@ -54,10 +54,10 @@ fn add(
     suite: &mut Suite,
     store: &str,
     strategy: &str,
-    venue: impl Fn() -> SeaOrmVenue + Clone + Send + 'static,
+    backend: impl Fn() -> SeaOrmBackend + Clone + Send + 'static,
 ) {
     let name = |what: &str| format!("{store}::{strategy}::missing_table::{what}");
-    let (open, stop) = (venue.clone(), venue.clone());
+    let (open, stop) = (backend.clone(), backend.clone());
     suite.add_async_trial(&name("a_pipeline_claims_on_when_the_queue_is_back"), async move {
         claims_on(&open()).await;
     });
@@ -67,19 +67,19 @@ fn add(
             ends_after_its_drain_time(&stop()).await;
         },
     );
-    let saga = venue.clone();
+    let saga = backend.clone();
     suite.add_async_trial(&name("a_saga_goes_on_when_its_steps_are_back"), async move {
         goes_on_with_a_saga(&saga()).await;
     });
-    let inbox = venue.clone();
+    let inbox = backend.clone();
     suite.add_async_trial(&name("an_inbox_uses_up_no_attempts_while_its_steps_are_away"), async move {
         has_effects_later(&inbox()).await;
     });
-    let timed = venue.clone();
+    let timed = backend.clone();
     suite.add_async_trial(&name("a_timer_uses_up_no_attempts_while_its_steps_are_away"), async move {
         ticks_later(&timed()).await;
     });
-    let notified = venue.clone();
+    let notified = backend.clone();
     suite.add_async_trial(
         &name("notifications_use_up_no_attempts_while_their_records_are_away"),
         async move {
@@ -87,15 +87,15 @@ fn add(
         },
     );
     suite.add_async_trial(&name("what_was_handled_meanwhile_is_settled_and_not_handled_again"), async move {
-        settles_on(&venue()).await;
+        settles_on(&backend()).await;
     });
 }
 
 /// No wait takes that long, however busy the machine is.
 const LATE: Duration = Duration::from_secs(60);
 
-async fn claims_on(venue: &SeaOrmVenue) {
-    let (outbox, queue) = open(venue).await;
+async fn claims_on(backend: &SeaOrmBackend) {
+    let (outbox, queue) = open(backend).await;
     let counted = Arc::<AtomicUsize>::default();
     let running = Running::start(&outbox, &queue, {
         let counted = counted.clone();
@@ -116,8 +116,8 @@ async fn claims_on(venue: &SeaOrmVenue) {
     assert_eq!(running.stop().await.acked, 2);
 }
 
-async fn settles_on(venue: &SeaOrmVenue) {
-    let (outbox, running, begun) = handled_meanwhile(venue).await;
+async fn settles_on(backend: &SeaOrmBackend) {
+    let (outbox, running, begun) = handled_meanwhile(backend).await;
     until("claims fail", || fails(&running.monitor, 3)).await;
     rename(&outbox, "claimstream_away", "claimstream_queue").await;
     until("claims are answered", || matches!(running.monitor.state(), PipelineState::Running)).await;
@@ -125,8 +125,8 @@ async fn settles_on(venue: &SeaOrmVenue) {
     assert_eq!((begun.load(Ordering::SeqCst), report.acked, report.unsettled), (1, 1, 0));
 }
 
-async fn goes_on_with_a_saga(venue: &SeaOrmVenue) {
-    let (outbox, queue) = open(venue).await;
+async fn goes_on_with_a_saga(backend: &SeaOrmBackend) {
+    let (outbox, queue) = open(backend).await;
     let wait = Duration::from_millis(50);
     let retry = RetryPolicy { base: wait, cap: wait, ..RetryPolicy::default() };
     let place = outbox.clone();
@@ -154,8 +154,8 @@ const TWO_ATTEMPTS: RetryPolicy = RetryPolicy {
     jitter: Jitter::None,
 };
 
-async fn has_effects_later(venue: &SeaOrmVenue) {
-    let (outbox, queue) = open(venue).await;
+async fn has_effects_later(backend: &SeaOrmBackend) {
+    let (outbox, queue) = open(backend).await;
     let store = Arc::new(outbox.clone());
     let inbox = Inbox::new(store, &RelayConfig::default()).expect("an inbox");
     let consumer = Consumer::new("billing").expect("a consumer");
@@ -168,8 +168,8 @@ async fn has_effects_later(venue: &SeaOrmVenue) {
     waits_uncounted(&outbox, &queue, handler, "claimstream_step").await;
 }
 
-async fn delivers_later(venue: &SeaOrmVenue) {
-    let (outbox, _) = open(venue).await;
+async fn delivers_later(backend: &SeaOrmBackend) {
+    let (outbox, _) = open(backend).await;
     let queue = QueueName::new(MESSAGE_QUEUE).expect("a queue name");
     let messages: Vec<_> = (0..3).map(|n| delivery_message(&notification(n)).expect("a message")).collect();
     outbox.enqueue_now(&messages).await.expect("enqueue");
@@ -190,9 +190,9 @@ fn notification(n: u128) -> NotificationMessage {
     }
 }
 
-async fn ticks_later(venue: &SeaOrmVenue) {
+async fn ticks_later(backend: &SeaOrmBackend) {
     const EVERY: Duration = Duration::from_secs(600);
-    let (outbox, queue) = open(venue).await;
+    let (outbox, queue) = open(backend).await;
     let decided = Arc::<AtomicUsize>::default();
     let alarm = Alarm::to_queue(QueueName::new("alarms").expect("a queue name"));
     let scheme: SchemeName = "nightly".parse().expect("a name");
@@ -269,16 +269,16 @@ async fn in_vain(
 }
 
 /// The queue stays away: what was handled cannot be settled, and the lease is longer than this trial may take.
-async fn ends_after_its_drain_time(venue: &SeaOrmVenue) {
-    let (_outbox, running, _) = handled_meanwhile(venue).await;
+async fn ends_after_its_drain_time(backend: &SeaOrmBackend) {
+    let (_outbox, running, _) = handled_meanwhile(backend).await;
     until("claims fail", || fails(&running.monitor, 1)).await;
     let report = running.stop().await;
     assert_eq!((report.claimed, report.unsettled), (1, 1));
 }
 
 /// A pipeline whose one handler ends when the queue is away, and how many handlers have begun.
-async fn handled_meanwhile(venue: &SeaOrmVenue) -> (SeaOrmOutbox, Running, Arc<AtomicUsize>) {
-    let (outbox, queue) = open(venue).await;
+async fn handled_meanwhile(backend: &SeaOrmBackend) -> (SeaOrmOutbox, Running, Arc<AtomicUsize>) {
+    let (outbox, queue) = open(backend).await;
     let (begun, go_on) = (Arc::<AtomicUsize>::default(), Arc::new(Semaphore::new(0)));
     let running = Running::start(&outbox, &queue, waiting(&begun, &go_on));
     send(&outbox, &queue).await;
@@ -301,9 +301,9 @@ fn waiting(begun: &Arc<AtomicUsize>, go_on: &Arc<Semaphore>) -> impl Handler + u
     })
 }
 
-async fn open(venue: &SeaOrmVenue) -> (SeaOrmOutbox, QueueName) {
-    let url = venue.fresh_database().await.expect("a database");
-    (venue.open(&url, None).await.expect("open"), Stage::fresh_queue())
+async fn open(backend: &SeaOrmBackend) -> (SeaOrmOutbox, QueueName) {
+    let url = backend.fresh_database().await.expect("a database");
+    (backend.open(&url, None).await.expect("open"), Fixture::fresh_queue())
 }
 
 async fn send(outbox: &SeaOrmOutbox, queue: &QueueName) {

@@ -11,7 +11,7 @@ use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
 use futures::future::join_all;
 use sea_orm::{ConnectionTrait, DbBackend, Statement};
 
-use crate::{Instance, Ports, Server, Stage, Suite, backend::SeaOrmVenue, fixture::Wire, order};
+use crate::{Fixture, Instance, Ports, Server, Suite, backend::SeaOrmBackend, fixture::Wire, order};
 
 /// Adds the outages on every server that is here.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
@@ -20,45 +20,45 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
         let name = |what: &str| format!("{}::outages::{what}", server.name);
         let (killed, lost, ended, claimed) = (url.clone(), url.clone(), url.clone(), url);
         suite.add_async_trial(&name("a_pool_of_dead_connections_costs_one_call"), async move {
-            let venue = SeaOrmVenue::server(server.name, &killed, "auto");
-            costs_one_call(&venue).await;
+            let backend = SeaOrmBackend::server(server.name, &killed, "auto");
+            costs_one_call(&backend).await;
         });
         suite.add_async_trial(&name("a_settlement_whose_commit_went_unanswered_is_accepted"), async move {
-            let venue = SeaOrmVenue::server(server.name, &lost, "auto");
-            is_accepted(&venue).await;
+            let backend = SeaOrmBackend::server(server.name, &lost, "auto");
+            is_accepted(&backend).await;
         });
         suite.add_async_trial(&name("a_settlement_whose_one_answer_was_lost_is_accepted"), async move {
-            let venue = SeaOrmVenue::server(server.name, &ended, "auto");
-            is_accepted_without_a_commit(&venue).await;
+            let backend = SeaOrmBackend::server(server.name, &ended, "auto");
+            is_accepted_without_a_commit(&backend).await;
         });
         for strategy in server.strategies().iter().copied().filter(|strategy| *strategy != "auto") {
             let unanswered = claimed.clone();
             let what = "a_question_about_a_lost_commit_that_fails_leaves_the_outcome_unknown";
             suite.add_async_trial(&format!("{}::{strategy}::outages::{what}", server.name), async move {
-                is_unknown(&SeaOrmVenue::server(server.name, &unanswered, strategy)).await;
+                is_unknown(&SeaOrmBackend::server(server.name, &unanswered, strategy)).await;
             });
         }
         let parked = claimed.clone();
         suite.add_async_trial(&name("a_retry_of_unknown_outcome_is_counted_once"), async move {
-            counts_once(&SeaOrmVenue::server(server.name, &parked, "shard_lease per_key")).await;
+            counts_once(&SeaOrmBackend::server(server.name, &parked, "shard_lease per_key")).await;
         });
         suite.add_async_trial(
             &name("a_claim_whose_answer_was_lost_is_settled_in_a_transaction"),
             async move {
-                let venue = SeaOrmVenue::server(server.name, &claimed, "preemptive_update");
-                is_settled_in_a_transaction(&venue).await;
+                let backend = SeaOrmBackend::server(server.name, &claimed, "preemptive_update");
+                is_settled_in_a_transaction(&backend).await;
             },
         );
     }
 }
 
-async fn costs_one_call(venue: &SeaOrmVenue) {
-    let url = venue.fresh_database().await.expect("a database");
+async fn costs_one_call(backend: &SeaOrmBackend) {
+    let url = backend.fresh_database().await.expect("a database");
     let outbox = SeaOrmOutbox::open(&url, OpenOptions::default()).await.expect("open");
-    let queue = Stage::fresh_queue();
+    let queue = Fixture::fresh_queue();
     let sends = |n: usize| (0..n).map(|_| send(&outbox, &queue));
     assert!(join_all(sends(8)).await.iter().all(Result::is_ok));
-    let killer = venue.open(&url, None).await.expect("open");
+    let killer = backend.open(&url, None).await.expect("open");
     kill_others(&killer).await;
     let mut failures = 0;
     for sent in sends(10) {
@@ -83,29 +83,29 @@ async fn kill_others(killer: &SeaOrmOutbox) {
     }
 }
 
-async fn is_accepted(venue: &SeaOrmVenue) {
-    let url = venue.fresh_database().await.expect("a database");
+async fn is_accepted(backend: &SeaOrmBackend) {
+    let url = backend.fresh_database().await.expect("a database");
     let wire = Wire::to(&url).await.expect("a port");
     let outbox = SeaOrmOutbox::open(&wire.url, OpenOptions::default()).await.expect("open");
-    let queue = Stage::fresh_queue();
+    let queue = Fixture::fresh_queue();
     for _ in 0..3 {
         send(&outbox, &queue).await.expect("enqueue");
         let instance = Instance::new(7, Ports::of(outbox.clone()), queue.clone(), 5);
         let claimed = instance.take_one().await;
         wire.cut_after_commit.store(true, Ordering::SeqCst);
         // A child takes a transaction.
-        let child = NewMessage::json(Stage::fresh_queue(), &7).expect("a message");
+        let child = NewMessage::json(Fixture::fresh_queue(), &7).expect("a message");
         let settled = instance.settle(&claimed.receipt, Disposition::Done { emit: vec![child] }).await;
         assert_eq!(settled, Settled::Accepted);
         assert!(!wire.cut_after_commit.load(Ordering::SeqCst), "no commit was cut");
     }
 }
 
-async fn is_accepted_without_a_commit(venue: &SeaOrmVenue) {
-    let url = venue.fresh_database().await.expect("a database");
+async fn is_accepted_without_a_commit(backend: &SeaOrmBackend) {
+    let url = backend.fresh_database().await.expect("a database");
     let wire = Wire::to(&url).await.expect("a port");
     let outbox = SeaOrmOutbox::open(&wire.url, OpenOptions::default()).await.expect("open");
-    let queue = Stage::fresh_queue();
+    let queue = Fixture::fresh_queue();
     let instance = Instance::new(7, Ports::of(outbox.clone()), queue.clone(), 5);
     for _ in 0..3 {
         send(&outbox, &queue).await.expect("enqueue");
@@ -119,11 +119,11 @@ async fn is_accepted_without_a_commit(venue: &SeaOrmVenue) {
 }
 
 /// What a statement marks whose answer was lost is not known in full, so no settlement may commit itself.
-async fn is_settled_in_a_transaction(venue: &SeaOrmVenue) {
-    let url = venue.fresh_database().await.expect("a database");
+async fn is_settled_in_a_transaction(backend: &SeaOrmBackend) {
+    let url = backend.fresh_database().await.expect("a database");
     let wire = Wire::to(&url).await.expect("a port");
-    let outbox = SeaOrmOutbox::open(&wire.url, venue.options()).await.expect("open");
-    let queue = Stage::fresh_queue();
+    let outbox = SeaOrmOutbox::open(&wire.url, backend.options()).await.expect("open");
+    let queue = Fixture::fresh_queue();
     let instance = Instance::new(7, Ports::of(outbox.clone()), queue.clone(), 5);
     send(&outbox, &queue).await.expect("enqueue");
     let first = instance.take_one().await;
@@ -143,33 +143,33 @@ async fn is_settled_in_a_transaction(venue: &SeaOrmVenue) {
 
 /// The commit took effect, its answer was lost, and what asks about it is killed again and again: that passes, but it does
 /// not say that nothing was written.
-async fn is_unknown(venue: &SeaOrmVenue) {
-    let scene = Cut::on(venue).await;
+async fn is_unknown(backend: &SeaOrmBackend) {
+    let setup = Cut::on(backend).await;
     for disposition in [
         Disposition::dead(Reason::new("never")),
-        Disposition::Done { emit: vec![NewMessage::json(Stage::fresh_queue(), &7).expect("a message")] },
+        Disposition::Done { emit: vec![NewMessage::json(Fixture::fresh_queue(), &7).expect("a message")] },
     ] {
-        send(&scene.direct, scene.instance.queue()).await.expect("enqueue");
-        let claimed = scene.instance.take_one().await;
-        let settled = scene.settle_unanswered(&claimed, disposition).await;
+        send(&setup.direct, setup.instance.queue()).await.expect("enqueue");
+        let claimed = setup.instance.take_one().await;
+        let settled = setup.settle_unanswered(&claimed, disposition).await;
         assert_eq!(settled, Err(StoreErrorKind::Unavailable));
     }
 }
 
 /// The same for what is put off where it is, which is settled once more when the store is back.
-async fn counts_once(venue: &SeaOrmVenue) {
-    let scene = Cut::on(venue).await;
-    let sent = ["account-7", "account-8"].map(|key| order::message(scene.instance.queue(), key));
-    scene.direct.enqueue_now(&sent).await.expect("enqueue");
+async fn counts_once(backend: &SeaOrmBackend) {
+    let setup = Cut::on(backend).await;
+    let sent = ["account-7", "account-8"].map(|key| order::message(setup.instance.queue(), key));
+    setup.direct.enqueue_now(&sent).await.expect("enqueue");
     // The second one keeps the shard in our hands.
-    let claimed = scene.instance.take(2).await;
+    let claimed = setup.instance.take(2).await;
     let retry = Disposition::Retry { after: Duration::from_secs(60), reason: Reason::new("not now") };
-    let settled = scene.settle_unanswered(&claimed[0], retry.clone()).await;
+    let settled = setup.settle_unanswered(&claimed[0], retry.clone()).await;
     assert_eq!(settled, Err(StoreErrorKind::Unavailable));
-    assert_eq!(scene.instance.settle(&claimed[0].receipt, retry).await, Settled::Superseded);
+    assert_eq!(setup.instance.settle(&claimed[0].receipt, retry).await, Settled::Superseded);
     let attempts = "SELECT CAST(SUM(attempts) AS SIGNED) FROM claimstream_queue";
     let attempts = Statement::from_string(DbBackend::MySql, attempts);
-    let row = scene.direct.connection().query_one_raw(attempts).await.expect("an answer").expect("a row");
+    let row = setup.direct.connection().query_one_raw(attempts).await.expect("an answer").expect("a row");
     assert_eq!(row.try_get_by_index::<i64>(0).expect("a number"), 1);
 }
 
@@ -181,14 +181,14 @@ struct Cut {
 }
 
 impl Cut {
-    async fn on(venue: &SeaOrmVenue) -> Self {
-        let url = venue.fresh_database().await.expect("a database");
+    async fn on(backend: &SeaOrmBackend) -> Self {
+        let url = backend.fresh_database().await.expect("a database");
         let shards = ShardCount::new(1).expect("a shard");
-        let options = OpenOptions { shards, ..venue.options() };
+        let options = OpenOptions { shards, ..backend.options() };
         let direct = SeaOrmOutbox::open(&url, options.clone()).await.expect("open");
         let wire = Wire::to(&url).await.expect("a port");
         let outbox = SeaOrmOutbox::open(&wire.url, options).await.expect("open");
-        let instance = Instance::new(7, Ports::of(outbox), Stage::fresh_queue(), 5);
+        let instance = Instance::new(7, Ports::of(outbox), Fixture::fresh_queue(), 5);
         Self { wire, instance, direct }
     }
 

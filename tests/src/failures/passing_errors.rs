@@ -16,7 +16,9 @@ use claimstream_tokio::TokioTimer;
 use sea_orm::ConnectionTrait;
 use tokio::sync::watch;
 
-use crate::{Instance, Ports, PrivateDatabase, Server, Stage, Suite, backend::SeaOrmVenue, fixture::Wire};
+use crate::{
+    Fixture, Instance, Ports, PrivateDatabase, Server, Suite, backend::SeaOrmBackend, fixture::Wire,
+};
 
 /// Numbers of errors that pass, and a text that a server says with them.
 ///
@@ -51,7 +53,7 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     let full = "sqlite::preemptive_update::passing_errors::a_full_disk_buries_nothing_that_was_handled";
     suite.add_async_trial(full, async {
-        a_full_file(&SeaOrmVenue::sqlite("preemptive_update")).await;
+        a_full_file(&SeaOrmBackend::sqlite("preemptive_update")).await;
     });
     if let Some(server) = Server::ALL.into_iter().find(|server| server.name == "mysql-9.7")
         && server.url(&environment).is_some()
@@ -65,12 +67,12 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
             let name = |what: &str| format!("{}::{strategy}::passing_errors::{what}", server.name);
             let (injected, refused) = (url.clone(), url.clone());
             suite.add_async_trial(&name("what_passes_buries_nothing_that_was_handled"), async move {
-                injected_errors(&SeaOrmVenue::server(server.name, &injected, strategy)).await;
+                injected_errors(&SeaOrmBackend::server(server.name, &injected, strategy)).await;
             });
             suite.add_async_trial(
                 &name("what_a_proxy_refuses_buries_nothing_that_was_handled"),
                 async move {
-                    refused_statements(&SeaOrmVenue::server(server.name, &refused, strategy)).await;
+                    refused_statements(&SeaOrmBackend::server(server.name, &refused, strategy)).await;
                 },
             );
         }
@@ -78,9 +80,9 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
 }
 
 /// Each number is the answer to every child that is enqueued, for a while.
-async fn injected_errors(venue: &SeaOrmVenue) {
-    let url = venue.fresh_database().await.expect("a database");
-    let outbox = SeaOrmOutbox::open(&url, venue.options()).await.expect("open");
+async fn injected_errors(backend: &SeaOrmBackend) {
+    let url = backend.fresh_database().await.expect("a database");
+    let outbox = SeaOrmOutbox::open(&url, backend.options()).await.expect("open");
     for (number, text) in PASSING {
         let trouble = Trouble::on(&outbox).await;
         let trigger = format!(
@@ -94,16 +96,16 @@ async fn injected_errors(venue: &SeaOrmVenue) {
             tokio::time::sleep(Duration::from_millis(500)).await;
             outbox.connection().execute_unprepared("DROP TRIGGER passing").await.expect("no trigger");
         };
-        trouble.play(&outbox, async {}, relief, &format!("{number} {text}")).await;
+        trouble.run(&outbox, async {}, relief, &format!("{number} {text}")).await;
     }
 }
 
 /// Something between us and the server answers every statement in its place.
-async fn refused_statements(venue: &SeaOrmVenue) {
-    let url = venue.fresh_database().await.expect("a database");
-    let direct = SeaOrmOutbox::open(&url, venue.options()).await.expect("open");
+async fn refused_statements(backend: &SeaOrmBackend) {
+    let url = backend.fresh_database().await.expect("a database");
+    let direct = SeaOrmOutbox::open(&url, backend.options()).await.expect("open");
     let wire = Wire::to(&url).await.expect("a port");
-    let outbox = SeaOrmOutbox::open(&wire.url, venue.options()).await.expect("open");
+    let outbox = SeaOrmOutbox::open(&wire.url, backend.options()).await.expect("open");
     for (number, text) in REFUSALS {
         let trouble = Trouble::on(&direct).await;
         let begins = async { wire.refuse(number, text) };
@@ -112,15 +114,15 @@ async fn refused_statements(venue: &SeaOrmVenue) {
             tokio::time::sleep(Duration::from_millis(200)).await;
             wire.refuse_no_more();
         };
-        trouble.play(&outbox, begins, relief, &format!("{number} {text}")).await;
+        trouble.run(&outbox, begins, relief, &format!("{number} {text}")).await;
     }
 }
 
 /// SQLite refuses to make its file larger, as on a disk without room.
-async fn a_full_file(venue: &SeaOrmVenue) {
-    let url = venue.fresh_database().await.expect("a database");
+async fn a_full_file(backend: &SeaOrmBackend) {
+    let url = backend.fresh_database().await.expect("a database");
     // The limit is a connection's own, so there is one.
-    let options = OpenOptions { max_connections: 1, ..venue.options() };
+    let options = OpenOptions { max_connections: 1, ..backend.options() };
     let outbox = SeaOrmOutbox::open(&url, options).await.expect("open");
     let trouble = Trouble::on(&outbox).await;
     let relief = async {
@@ -128,7 +130,7 @@ async fn a_full_file(venue: &SeaOrmVenue) {
         limit(&outbox, 1_000_000).await;
     };
     // Less than there is means no more than there is.
-    trouble.play(&outbox, limit(&outbox, 1), relief, "13 database or disk is full").await;
+    trouble.run(&outbox, limit(&outbox, 1), relief, "13 database or disk is full").await;
 }
 
 /// A server whose tables lie in one file that may not grow.
@@ -144,7 +146,7 @@ async fn a_full_tablespace(server: Server) {
             fill(&outbox, n, bytes).await;
         }
         let payload = "x".repeat(4000);
-        let message = |_| NewMessage::json(Stage::fresh_queue(), &payload).expect("a message");
+        let message = |_| NewMessage::json(Fixture::fresh_queue(), &payload).expect("a message");
         let error = outbox.enqueue_now(&(0..MESSAGES).map(message).collect::<Vec<_>>()).await;
         let error = error.expect_err("there is room left");
         assert_eq!(error.kind(), StoreErrorKind::Unavailable, "{error}");
@@ -155,7 +157,7 @@ async fn a_full_tablespace(server: Server) {
         let drop = "DROP TABLE IF EXISTS filler_1, filler_2, filler_3";
         outbox.connection().execute_unprepared(drop).await.expect("room");
     };
-    trouble.play(&outbox, begins, relief, "1114 by a full disk").await;
+    trouble.run(&outbox, begins, relief, "1114 by a full disk").await;
 }
 
 /// Writes rows of a size until there is no room for one more.
@@ -187,7 +189,7 @@ pub(crate) struct Trouble {
 
 impl Trouble {
     pub(crate) async fn on(outbox: &SeaOrmOutbox) -> Self {
-        let (parents, children) = (Stage::fresh_queue(), Stage::fresh_queue());
+        let (parents, children) = (Fixture::fresh_queue(), Fixture::fresh_queue());
         let message = |n| NewMessage::json(parents.clone(), &n).expect("a message");
         let messages: Vec<_> = (0..MESSAGES).map(message).collect();
         outbox.enqueue_now(&messages).await.expect("enqueue");
@@ -195,7 +197,7 @@ impl Trouble {
     }
 
     /// The trouble begins when all handlers have been called and before any has answered; relief comes after.
-    pub(crate) async fn play(
+    pub(crate) async fn run(
         &self,
         outbox: &SeaOrmOutbox,
         begins: impl Future<Output = ()> + Send,

@@ -7,33 +7,33 @@ use claimstream_domain::{NewMessage, OrderingKey, Settled::Accepted};
 use claimstream_sea_orm::{FrozenClock, SeaOrmOutbox};
 use sea_orm::{ConnectionTrait, Statement};
 
-use crate::{Instance, LEASE, Ports, Server, Stage, Suite, backend::SeaOrmVenue};
+use crate::{Fixture, Instance, LEASE, Ports, Server, Suite, backend::SeaOrmBackend};
 
 /// Adds the trials on SQLite and on every server that is here.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     let servers = Server::ALL.map(|server| (server.name, server.url(&environment)));
     let servers = servers.into_iter().filter_map(|(name, url)| Some((name, Some(url?))));
     for (store, url) in std::iter::once(("sqlite", None)).chain(servers) {
-        let venue = move || match &url {
-            None => SeaOrmVenue::sqlite("shard_lease"),
-            Some(url) => SeaOrmVenue::server(store, url, "shard_lease"),
+        let backend = move || match &url {
+            None => SeaOrmBackend::sqlite("shard_lease"),
+            Some(url) => SeaOrmBackend::server(store, url, "shard_lease"),
         };
         let name = |what: &str| format!("{store}::shard_lease::set_back::{what}");
         let what = "a_lone_process_goes_on_from_a_fence_that_went_back_when_its_claims_have_lapsed";
-        let lone = venue();
+        let lone = backend();
         suite.add_async_trial(&name(what), async move { goes_on(&lone).await });
         let what = "a_shard_that_was_free_gets_a_new_fence_whatever_the_books_say";
-        suite.add_async_trial(&name(what), async move { gets_a_new_fence(&venue()).await });
+        suite.add_async_trial(&name(what), async move { gets_a_new_fence(&backend()).await });
     }
 }
 
 const MESSAGES: usize = 6;
 
-async fn goes_on(venue: &SeaOrmVenue) {
-    let url = venue.fresh_database().await.expect("a database");
-    let clock = FrozenClock::at(Stage::start().as_micros());
-    let store = venue.open(&url, Some(clock.clone())).await.expect("open");
-    let instance = Instance::new(1, Ports::of(store.clone()), Stage::fresh_queue(), 10);
+async fn goes_on(backend: &SeaOrmBackend) {
+    let url = backend.fresh_database().await.expect("a database");
+    let clock = FrozenClock::at(Fixture::start().as_micros());
+    let store = backend.open(&url, Some(clock.clone())).await.expect("open");
+    let instance = Instance::new(1, Ports::of(store.clone()), Fixture::fresh_queue(), 10);
     let key = OrderingKey::new("account-7").expect("a key");
     let message = |n| NewMessage::json(instance.queue().clone(), &n).expect("a message");
     let sent: Vec<_> = (0..MESSAGES).map(|n| message(n).ordered_by(key.clone())).collect();
@@ -59,11 +59,11 @@ async fn goes_on(venue: &SeaOrmVenue) {
 }
 
 /// A settlement freed the shard, and its answer was lost for good: the books still have the message, and the row has nothing.
-async fn gets_a_new_fence(venue: &SeaOrmVenue) {
-    let url = venue.fresh_database().await.expect("a database");
-    let clock = FrozenClock::at(Stage::start().as_micros());
-    let store = venue.open(&url, Some(clock.clone())).await.expect("open");
-    let instance = Instance::new(1, Ports::of(store.clone()), Stage::fresh_queue(), 10);
+async fn gets_a_new_fence(backend: &SeaOrmBackend) {
+    let url = backend.fresh_database().await.expect("a database");
+    let clock = FrozenClock::at(Fixture::start().as_micros());
+    let store = backend.open(&url, Some(clock.clone())).await.expect("open");
+    let instance = Instance::new(1, Ports::of(store.clone()), Fixture::fresh_queue(), 10);
     let message = NewMessage::json(instance.queue().clone(), &7).expect("a message");
     store.enqueue_now(std::slice::from_ref(&message)).await.expect("enqueue");
     instance.take_one().await;

@@ -5,11 +5,11 @@ use claimstream_ports::DistributedLock;
 use claimstream_redis::RedisLock;
 use redis::{Client, Script};
 
-use crate::{LEASE, Suite, backend::RedisVenue};
+use crate::{LEASE, Suite, backend::RedisBackend};
 
 /// Adds the fences on the Redis at this URL.
 pub fn add_to(suite: &mut Suite, url: &str) {
-    let [flushed, behind] = [(); 2].map(|()| Scene::at(url));
+    let [flushed, behind] = [(); 2].map(|()| Setup::at(url));
     suite.add_async_trial("redis::fences::a_fence_grows_through_a_flush", async move {
         grows_through_a_flush(flushed).await;
     });
@@ -22,15 +22,15 @@ pub fn add_to(suite: &mut Suite, url: &str) {
 }
 
 /// Locks in a namespace of their own, and a hand in their Redis.
-struct Scene {
+struct Setup {
     locks: RedisLock,
     client: Client,
     namespace: String,
 }
 
-impl Scene {
+impl Setup {
     fn at(url: &str) -> Self {
-        let (place, namespace) = RedisVenue::fresh_place(url);
+        let (place, namespace) = RedisBackend::fresh_place(url);
         Self { locks: RedisLock::new(place), client: Client::open(url).expect("a URL"), namespace }
     }
 
@@ -55,15 +55,15 @@ impl Scene {
     }
 }
 
-async fn grows_through_a_flush(scene: Scene) {
-    let before = scene.fence().await;
-    assert!(scene.for_each_key("redis.call('DEL', key)").await > 0, "nothing to forget");
-    assert!(scene.fence().await > before);
+async fn grows_through_a_flush(setup: Setup) {
+    let before = setup.fence().await;
+    assert!(setup.for_each_key("redis.call('DEL', key)").await > 0, "nothing to forget");
+    assert!(setup.fence().await > before);
 }
 
-async fn goes_on_from_the_last(scene: Scene) {
-    let ahead = scene.fence().await + 3_600_000_000;
-    let keys = scene.for_each_key(&format!("redis.call('SET', key, '{ahead}')")).await;
+async fn goes_on_from_the_last(setup: Setup) {
+    let ahead = setup.fence().await + 3_600_000_000;
+    let keys = setup.for_each_key(&format!("redis.call('SET', key, '{ahead}')")).await;
     assert_eq!(keys, 1, "a lock that was given back leaves its fence");
-    assert!(scene.fence().await > ahead);
+    assert!(setup.fence().await > ahead);
 }

@@ -17,7 +17,7 @@ use claimstream_ports::{Observe, StoreErrorKind};
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
 
 use self::fleet::{Fleet, Told};
-use crate::{PrivateRedis, Server, Suite, backend::SeaOrmVenue, servers::redis_url};
+use crate::{PrivateRedis, Server, Suite, backend::SeaOrmBackend, servers::redis_url};
 
 pub use self::holder::run_if_asked;
 
@@ -25,23 +25,23 @@ pub use self::holder::run_if_asked;
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     let has_redis = redis_url(&environment).is_some();
     paused::add_to(suite, &environment);
-    let sqlite = || SeaOrmVenue::sqlite("preemptive_update");
+    let sqlite = || SeaOrmBackend::sqlite("preemptive_update");
     add_load(suite, "sqlite", sqlite, has_redis);
     for server in Server::ALL {
         let Some(url) = server.url(&environment) else { continue };
-        let venue = move || SeaOrmVenue::server(server.name, &url, "preemptive_update");
-        add_load(suite, server.name, venue, has_redis);
+        let backend = move || SeaOrmBackend::server(server.name, &url, "preemptive_update");
+        add_load(suite, server.name, backend, has_redis);
     }
 }
 
 fn add_load(
     suite: &mut Suite,
     store: &'static str,
-    venue: impl Fn() -> SeaOrmVenue + Clone + Send + 'static,
+    backend: impl Fn() -> SeaOrmBackend + Clone + Send + 'static,
     has_redis: bool,
 ) {
     let name = move |lock: &str, what: &str| format!("{store}::{lock}::guarded::{what}");
-    let beside = venue.clone();
+    let beside = backend.clone();
     suite.add_async_trial(
         &name("lock:db", "holders_killed_and_paused_under_load_cost_no_message"),
         async move {
@@ -51,7 +51,7 @@ fn add_load(
     if has_redis {
         let what = "redis_flushed_and_restarted_and_holders_killed_and_paused_under_load_cost_no_message";
         suite.add_async_trial(&name("lock:redis", what), async move {
-            bears_failures(&name("lock:redis", "load"), &venue(), Some(PrivateRedis::start())).await;
+            bears_failures(&name("lock:redis", "load"), &backend(), Some(PrivateRedis::start())).await;
         });
     }
 }
@@ -66,8 +66,8 @@ const LATE: Duration = Duration::from_secs(90);
 
 /// Three processes work while messages come, holders die and are paused past all their times, and Redis is flushed,
 /// killed and started again.
-async fn bears_failures(name: &str, venue: &SeaOrmVenue, redis: Option<PrivateRedis>) {
-    let url = venue.fresh_database().await.expect("a database");
+async fn bears_failures(name: &str, backend: &SeaOrmBackend, redis: Option<PrivateRedis>) {
+    let url = backend.fresh_database().await.expect("a database");
     let outbox = SeaOrmOutbox::open(&url, OpenOptions::default()).await.expect("open");
     let lock = redis.as_ref().map_or("database", |redis| redis.url());
     let began = Instant::now();

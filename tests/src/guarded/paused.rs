@@ -10,32 +10,32 @@ use claimstream_sea_orm::FrozenClock;
 use tokio::sync::Notify;
 
 use crate::{
-    Clock, Instance, LEASE, Ports, PrivateRedis, Server, Stage, Suite,
-    backend::{RedisVenue, SeaOrmVenue},
+    Clock, Fixture, Instance, LEASE, Ports, PrivateRedis, Server, Suite,
+    backend::{RedisBackend, SeaOrmBackend},
     ids,
     servers::redis_url,
 };
 
 pub(super) fn add_to(suite: &mut Suite, environment: &impl Fn(&str) -> Option<String>) {
     let name = |store: &str, lock: &str| format!("{store}::{lock}::guarded::{SHARES_NOTHING}");
-    suite.add_async_trial(&name("memory", "lock:memory"), async { shares_nothing(Scene::in_memory()).await });
+    suite.add_async_trial(&name("memory", "lock:memory"), async { shares_nothing(Setup::in_memory()).await });
     suite.add_async_trial(&name("sqlite", "lock:db"), async {
-        let venue = SeaOrmVenue::sqlite("preemptive_update");
-        shares_nothing(Scene::on(&venue, None).await).await;
+        let backend = SeaOrmBackend::sqlite("preemptive_update");
+        shares_nothing(Setup::on(&backend, None).await).await;
     });
     let redis = redis_url(environment);
     for server in Server::ALL {
         let Some(url) = server.url(environment) else { continue };
         let (beside, other) = (redis.clone(), url.clone());
         suite.add_async_trial(&name(server.name, "lock:db"), async move {
-            let venue = SeaOrmVenue::server(server.name, &url, "preemptive_update");
-            shares_nothing(Scene::on(&venue, None).await).await;
+            let backend = SeaOrmBackend::server(server.name, &url, "preemptive_update");
+            shares_nothing(Setup::on(&backend, None).await).await;
         });
         let Some(redis) = beside else { continue };
         suite.add_async_trial(&name(server.name, "lock:redis"), async move {
-            let venue = SeaOrmVenue::server(server.name, &other, "preemptive_update");
-            let place = RedisVenue::fresh_place(&redis).0;
-            shares_nothing(Scene::on(&venue, Some(place)).await).await;
+            let backend = SeaOrmBackend::server(server.name, &other, "preemptive_update");
+            let place = RedisBackend::fresh_place(&redis).0;
+            shares_nothing(Setup::on(&backend, Some(place)).await).await;
         });
     }
     if redis.is_some() {
@@ -48,16 +48,16 @@ const SHARES_NOTHING: &str = "a_claim_that_is_paused_past_its_lock_and_its_lease
 const LOCK_LEASE: Duration = Duration::from_millis(150);
 
 /// Two instances on one store, with a lock of their own each.
-struct Scene {
+struct Setup {
     a: Instance,
     b: Instance,
     locks: [Arc<dyn DistributedLock>; 2],
     clock: Arc<dyn Clock>,
 }
 
-impl Scene {
+impl Setup {
     fn in_memory() -> Self {
-        let clock = MemoryClock::manual(Stage::start());
+        let clock = MemoryClock::manual(Fixture::start());
         let options = MemoryOptions { clock: clock.clone(), ..MemoryOptions::default() };
         let store = MemoryStore::open(options);
         let rival = store.rival();
@@ -65,11 +65,11 @@ impl Scene {
         Self::of(Ports::of(store), Ports::of(rival), locks, Arc::new(clock))
     }
 
-    async fn on(venue: &SeaOrmVenue, redis: Option<RedisPlace>) -> Self {
-        let url = venue.fresh_database().await.expect("a database");
-        let clock = FrozenClock::at(Stage::start().as_micros());
-        let store = venue.open(&url, Some(clock.clone())).await.expect("open");
-        let rival = venue.open(&url, Some(clock.clone())).await.expect("open");
+    async fn on(backend: &SeaOrmBackend, redis: Option<RedisPlace>) -> Self {
+        let url = backend.fresh_database().await.expect("a database");
+        let clock = FrozenClock::at(Fixture::start().as_micros());
+        let store = backend.open(&url, Some(clock.clone())).await.expect("open");
+        let rival = backend.open(&url, Some(clock.clone())).await.expect("open");
         let locks: [Arc<dyn DistributedLock>; 2] = match redis {
             None => [Arc::new(store.clone()), Arc::new(rival.clone())],
             Some(place) => [Arc::new(RedisLock::new(place.clone())), Arc::new(RedisLock::new(place))],
@@ -78,7 +78,7 @@ impl Scene {
     }
 
     fn of(a: Ports, b: Ports, locks: [Arc<dyn DistributedLock>; 2], clock: Arc<dyn Clock>) -> Self {
-        let queue = Stage::fresh_queue();
+        let queue = Fixture::fresh_queue();
         Self { a: Instance::new(1, a, queue.clone(), 10), b: Instance::new(2, b, queue, 10), locks, clock }
     }
 
@@ -100,33 +100,33 @@ impl Scene {
 
 /// A holds the lock and is paused before it asks the store; the lock lapses and B claims; then A goes on. What A has taken
 /// is taken over by B when A is paused again, for longer than its lease.
-async fn shares_nothing(scene: Scene) {
-    scene.enqueue(6).await;
-    let [lock_a, lock_b] = scene.locks.clone();
+async fn shares_nothing(setup: Setup) {
+    setup.enqueue(6).await;
+    let [lock_a, lock_b] = setup.locks.clone();
     let (begun, go_on) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
-    let slow = Slow { strategy: scene.a.ports.claiming.clone(), begun: begun.clone(), go_on: go_on.clone() };
+    let slow = Slow { strategy: setup.a.ports.claiming.clone(), begun: begun.clone(), go_on: go_on.clone() };
     let lease = Lease::new(LOCK_LEASE).expect("a lease");
     let a = LockGuarded::new(Arc::new(slow), lock_a).with_lease(lease);
-    let b = LockGuarded::new(scene.b.ports.claiming.clone(), lock_b).with_lease(lease);
-    let request = scene.a.request(3, LEASE);
+    let b = LockGuarded::new(setup.b.ports.claiming.clone(), lock_b).with_lease(lease);
+    let request = setup.a.request(3, LEASE);
     let claiming = tokio::spawn(async move { a.claim(&request).await.expect("claim") });
     begun.notified().await;
-    assert_eq!(b.claim(&scene.b.request(3, LEASE)).await.expect("claim"), [], "A has the lock");
-    scene.clock.advance(2 * LOCK_LEASE).await;
-    let of_b = claims_in_the_end(&b, &scene.b).await;
+    assert_eq!(b.claim(&setup.b.request(3, LEASE)).await.expect("claim"), [], "A has the lock");
+    setup.clock.advance(2 * LOCK_LEASE).await;
+    let of_b = claims_in_the_end(&b, &setup.b).await;
     go_on.notify_one();
     let of_a = claiming.await.expect("A");
     assert_eq!((of_a.len(), of_b.len()), (3, 3));
     assert!(ids(&of_a).iter().all(|id| !ids(&of_b).contains(id)), "both hold a message");
-    scene.clock.advance(LEASE + Duration::from_secs(1)).await;
+    setup.clock.advance(LEASE + Duration::from_secs(1)).await;
     for claimed in &of_b {
-        assert_eq!(scene.b.ack(claimed).await, Settled::Accepted);
+        assert_eq!(setup.b.ack(claimed).await, Settled::Accepted);
     }
-    let taken_over = claims_in_the_end(&b, &scene.b).await;
+    let taken_over = claims_in_the_end(&b, &setup.b).await;
     assert_eq!(ids(&taken_over), ids(&of_a));
     for (late, claimed) in of_a.iter().zip(&taken_over) {
-        assert_eq!(scene.a.ack(late).await, Settled::Superseded);
-        assert_eq!(scene.b.ack(claimed).await, Settled::Accepted);
+        assert_eq!(setup.a.ack(late).await, Settled::Superseded);
+        assert_eq!(setup.b.ack(claimed).await, Settled::Accepted);
     }
 }
 
@@ -160,12 +160,12 @@ impl LockingStrategy for Slow {
 
 async fn goes_on_without_redis() {
     let redis = PrivateRedis::start();
-    let venue = SeaOrmVenue::sqlite("preemptive_update");
-    let scene = Scene::on(&venue, Some(redis.url().parse().expect("a place"))).await;
-    let a = LockGuarded::new(scene.a.ports.claiming.clone(), scene.locks[0].clone());
-    scene.enqueue(9).await;
+    let backend = SeaOrmBackend::sqlite("preemptive_update");
+    let setup = Setup::on(&backend, Some(redis.url().parse().expect("a place"))).await;
+    let a = LockGuarded::new(setup.a.ports.claiming.clone(), setup.locks[0].clone());
+    setup.enqueue(9).await;
     for round in 0..3 {
-        let claimed = a.claim(&scene.a.request(3, LEASE)).await.expect("claim");
+        let claimed = a.claim(&setup.a.request(3, LEASE)).await.expect("claim");
         assert_eq!(claimed.len(), 3, "round {round}");
         match round {
             0 => redis.kill(),

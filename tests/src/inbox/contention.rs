@@ -8,8 +8,8 @@ use claimstream_ports::{LockWait, StepLedger, StoreError, StoreErrorKind, Transa
 use futures::future::join_all;
 use uuid::Uuid;
 
-use super::Scene;
-use crate::{Suite, backend::SeaOrmVenue};
+use super::Setup;
+use crate::{Suite, backend::SeaOrmBackend};
 
 const SESSIONS: u8 = 16;
 const ROUNDS: u8 = 40;
@@ -18,18 +18,18 @@ const ROUNDS: u8 = 40;
 pub(super) fn add_to(
     suite: &mut Suite,
     name: &'static str,
-    venue: impl Fn() -> SeaOrmVenue + Clone + Send + 'static,
+    backend: impl Fn() -> SeaOrmBackend + Clone + Send + 'static,
 ) {
     for (what, ending) in [
         ("many_sessions_begin_the_same_and_other_steps_without_a_deadlock", Ending::Commit),
         ("many_sessions_find_change_and_lock_the_same_step_without_a_deadlock", Ending::Change),
         ("many_sessions_begin_the_same_step_while_every_first_one_rolls_back", Ending::RollBackFirst),
     ] {
-        let venue = venue.clone();
+        let backend = backend.clone();
         suite.add_async_trial(&format!("{name}::inbox::{what}"), async move {
-            let venue = venue();
-            let scene = Scene::of(&venue).await;
-            let restarts = contend(&scene, ending).await;
+            let backend = backend();
+            let setup = Setup::of(&backend).await;
+            let restarts = contend(&setup, ending).await;
             println!(
                 "ledger: {name}: {what}: {restarts} restarts in {} transactions",
                 u32::from(SESSIONS) * u32::from(ROUNDS)
@@ -48,12 +48,12 @@ enum Ending {
 
 /// Sessions that begin one step, and one of their own beside it, at the same moment, round after round; answers how often
 /// one had to be restarted.
-async fn contend(scene: &Scene, ending: Ending) -> u32 {
+async fn contend(setup: &Setup, ending: Ending) -> u32 {
     let restarts = Arc::new(AtomicU32::new(0));
     let start = Arc::new(tokio::sync::Barrier::new(usize::from(SESSIONS)));
     let base = Uuid::now_v7();
     let sessions = (0..SESSIONS).map(|session| {
-        let (outbox, start, restarts) = (scene.outbox.clone(), start.clone(), restarts.clone());
+        let (outbox, start, restarts) = (setup.outbox.clone(), start.clone(), restarts.clone());
         tokio::spawn(async move {
             let mut news = 0;
             for round in 0..ROUNDS {

@@ -22,59 +22,59 @@ use futures::{FutureExt, future::BoxFuture, future::join_all};
 use sea_orm::{ConnectionTrait, DatabaseTransaction, Statement};
 use uuid::Uuid;
 
-use crate::{Instance, Ports, Server, Stage, Suite, backend::SeaOrmVenue};
+use crate::{Fixture, Instance, Ports, Server, Suite, backend::SeaOrmBackend};
 
 /// Adds the inbox on SQLite and on every server that is here.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
-    add_everywhere(suite, "sqlite", || SeaOrmVenue::sqlite("auto"));
+    add_everywhere(suite, "sqlite", || SeaOrmBackend::sqlite("auto"));
     for server in Server::ALL {
         let Some(url) = server.url(&environment) else { continue };
         let of_server = url.clone();
-        add_everywhere(suite, server.name, move || SeaOrmVenue::server(server.name, &of_server, "auto"));
-        contention::add_to(suite, server.name, move || SeaOrmVenue::server(server.name, &url, "auto"));
+        add_everywhere(suite, server.name, move || SeaOrmBackend::server(server.name, &of_server, "auto"));
+        contention::add_to(suite, server.name, move || SeaOrmBackend::server(server.name, &url, "auto"));
     }
 }
 
 fn add_everywhere(
     suite: &mut Suite,
     name: &'static str,
-    venue: impl Fn() -> SeaOrmVenue + Clone + Send + 'static,
+    backend: impl Fn() -> SeaOrmBackend + Clone + Send + 'static,
 ) {
-    let mut add = |what: &str, play: fn(Scene) -> BoxFuture<'static, ()>| {
-        let venue = venue.clone();
+    let mut add = |what: &str, run: fn(Setup) -> BoxFuture<'static, ()>| {
+        let backend = backend.clone();
         suite.add_async_trial(&format!("{name}::inbox::{what}"), async move {
-            let venue = venue();
-            play(Scene::of(&venue).await).await;
+            let backend = backend();
+            run(Setup::of(&backend).await).await;
         });
     };
-    add("an_effect_is_had_once_however_many_have_the_message", |scene| Box::pin(parallel_duplicates(scene)));
-    add("an_effect_is_had_once_though_its_message_comes_again_and_again", |scene| {
-        Box::pin(comes_again(scene))
+    add("an_effect_is_had_once_however_many_have_the_message", |setup| Box::pin(parallel_duplicates(setup)));
+    add("an_effect_is_had_once_though_its_message_comes_again_and_again", |setup| {
+        Box::pin(comes_again(setup))
     });
-    add("a_crash_between_effect_and_ack_has_no_second_effect", |scene| Box::pin(crash_after_commit(scene)));
-    add("a_crash_before_the_commit_leaves_no_effect_and_no_step", |scene| {
-        Box::pin(crash_before_commit(scene))
+    add("a_crash_between_effect_and_ack_has_no_second_effect", |setup| Box::pin(crash_after_commit(setup)));
+    add("a_crash_before_the_commit_leaves_no_effect_and_no_step", |setup| {
+        Box::pin(crash_before_commit(setup))
     });
-    add("a_known_id_with_another_payload_is_buried", |scene| Box::pin(conflict(scene)));
-    add("an_effect_that_fails_leaves_nothing_and_may_be_had_later", |scene| Box::pin(failure(scene)));
-    add("each_consumer_has_its_own_effect_and_repeats_its_answer", |scene| Box::pin(consumers(scene)));
-    add("a_ledger_that_forgets_too_soon_is_refused", |scene| Box::pin(forgetful(scene)));
+    add("a_known_id_with_another_payload_is_buried", |setup| Box::pin(conflict(setup)));
+    add("an_effect_that_fails_leaves_nothing_and_may_be_had_later", |setup| Box::pin(failure(setup)));
+    add("each_consumer_has_its_own_effect_and_repeats_its_answer", |setup| Box::pin(consumers(setup)));
+    add("a_ledger_that_forgets_too_soon_is_refused", |setup| Box::pin(forgetful(setup)));
 }
 
 /// An outbox in a database of its own, with a table of effects that takes every row it is given.
-struct Scene {
+struct Setup {
     outbox: Arc<SeaOrmOutbox>,
     instance: Instance,
     url: String,
     options: OpenOptions,
 }
 
-impl Scene {
-    async fn of(venue: &SeaOrmVenue) -> Self {
-        let url = venue.fresh_database().await.expect("a database");
-        let options = OpenOptions { max_connections: 20, ..venue.options() };
+impl Setup {
+    async fn of(backend: &SeaOrmBackend) -> Self {
+        let url = backend.fresh_database().await.expect("a database");
+        let options = OpenOptions { max_connections: 20, ..backend.options() };
         let outbox = SeaOrmOutbox::open(&url, options.clone()).await.expect("open");
-        let instance = Instance::new(7, Ports::of(outbox.clone()), Stage::fresh_queue(), 10);
+        let instance = Instance::new(7, Ports::of(outbox.clone()), Fixture::fresh_queue(), 10);
         let table = "CREATE TABLE effect (message VARCHAR(64) NOT NULL)";
         outbox.connection().execute_unprepared(table).await.expect("a table");
         Self { outbox: Arc::new(outbox), instance, url, options }
@@ -134,9 +134,9 @@ fn billing() -> Consumer {
     Consumer::new("billing").expect("a consumer")
 }
 
-async fn parallel_duplicates(scene: Scene) {
-    let claimed = scene.claimed(25).await;
-    let handler = Arc::new(scene.handler());
+async fn parallel_duplicates(setup: Setup) {
+    let claimed = setup.claimed(25).await;
+    let handler = Arc::new(setup.handler());
     let duplicates = claimed.iter().flat_map(|claimed| (0..4).map(move |_| claimed.clone()));
     let handled = duplicates.map(|claimed| {
         let handler = Arc::clone(&handler);
@@ -145,14 +145,14 @@ async fn parallel_duplicates(scene: Scene) {
     for verdict in join_all(handled).await {
         assert_eq!(verdict.expect("a verdict"), Verdict::ack());
     }
-    scene.each_once(25).await;
+    setup.each_once(25).await;
 }
 
 /// Two relays; every third try fails after its write, and its message comes again, perhaps to the other one.
-async fn comes_again(scene: Scene) {
-    let queue = scene.instance.queue().clone();
+async fn comes_again(setup: Setup) {
+    let queue = setup.instance.queue().clone();
     let messages: Vec<_> = (0..60).map(|n| NewMessage::json(queue.clone(), &n).expect("a message")).collect();
-    scene.outbox.enqueue_now(&messages).await.expect("enqueue");
+    setup.outbox.enqueue_now(&messages).await.expect("enqueue");
     let lease = Lease::new(Duration::from_millis(500)).expect("a lease");
     let settle_age = Duration::from_millis(1);
     let retry = claimstream_domain::RetryPolicy {
@@ -164,9 +164,9 @@ async fn comes_again(scene: Scene) {
     let config = RelayConfig { lease, settle_age, retry, ..RelayConfig::default() };
     let tries = Arc::new(AtomicU32::new(0));
     let runs = (0..2).map(|_| {
-        let relay = Relay::new(scene.outbox.clone(), TokioTimer::new(), config.clone());
+        let relay = Relay::new(setup.outbox.clone(), TokioTimer::new(), config.clone());
         let counted = Arc::clone(&tries);
-        let handler = scene.inbox().handler(billing(), TokioTimer::new(), move |tx, claimed| {
+        let handler = setup.inbox().handler(billing(), TokioTimer::new(), move |tx, claimed| {
             let tried = counted.fetch_add(1, Ordering::SeqCst);
             Box::pin(async move {
                 let done = write_effect(tx, claimed).await?;
@@ -182,7 +182,7 @@ async fn comes_again(scene: Scene) {
         });
         let all = async {
             for _ in 0..3000 {
-                if scene.effects().await.len() == 60 {
+                if setup.effects().await.len() == 60 {
                     break;
                 }
                 tokio::time::sleep(Duration::from_millis(20)).await;
@@ -193,27 +193,27 @@ async fn comes_again(scene: Scene) {
     for report in join_all(runs).await {
         report.expect("a report");
     }
-    scene.each_once(60).await;
+    setup.each_once(60).await;
     assert!(tries.load(Ordering::SeqCst) > 60, "nothing was tried twice");
 }
 
-async fn crash_after_commit(scene: Scene) {
-    let claimed = scene.claimed(1).await;
-    let handler = scene.handler();
+async fn crash_after_commit(setup: Setup) {
+    let claimed = setup.claimed(1).await;
+    let handler = setup.handler();
     assert_eq!(handler.handle(&claimed[0]).await, Verdict::ack());
     // The verdict is never settled; the message comes again.
-    scene.instance.nack(&claimed[0], Duration::ZERO, "the process died").await;
-    let again = scene.instance.take_one().await;
+    setup.instance.nack(&claimed[0], Duration::ZERO, "the process died").await;
+    let again = setup.instance.take_one().await;
     assert_eq!((again.message.id, again.attempt), (claimed[0].message.id, 2));
-    assert_eq!(scene.handler().handle(&again).await, Verdict::ack());
-    scene.each_once(1).await;
+    assert_eq!(setup.handler().handle(&again).await, Verdict::ack());
+    setup.each_once(1).await;
 }
 
-async fn crash_before_commit(scene: Scene) {
-    let claimed = scene.claimed(1).await.remove(0);
+async fn crash_before_commit(setup: Setup) {
+    let claimed = setup.claimed(1).await.remove(0);
     let (written, reached) = tokio::sync::oneshot::channel::<()>();
     let written = std::sync::Mutex::new(Some(written));
-    let handler = scene.inbox().handler(billing(), TokioTimer::new(), move |tx, claimed| {
+    let handler = setup.inbox().handler(billing(), TokioTimer::new(), move |tx, claimed| {
         let written = written.lock().expect("a lock").take();
         Box::pin(async move {
             write_effect(tx, claimed).await?;
@@ -226,50 +226,50 @@ async fn crash_before_commit(scene: Scene) {
         verdict = handling => panic!("{verdict:?}"),
         _ = reached => {}
     }
-    assert!(scene.effects().await.is_empty());
-    assert_eq!(scene.handler().handle(&claimed).await, Verdict::ack());
-    scene.each_once(1).await;
+    assert!(setup.effects().await.is_empty());
+    assert_eq!(setup.handler().handle(&claimed).await, Verdict::ack());
+    setup.each_once(1).await;
 }
 
-async fn conflict(scene: Scene) {
-    let mut claimed = scene.claimed(1).await.remove(0);
-    let handler = scene.handler();
+async fn conflict(setup: Setup) {
+    let mut claimed = setup.claimed(1).await.remove(0);
+    let handler = setup.handler();
     assert_eq!(handler.handle(&claimed).await, Verdict::ack());
     claimed.message.payload = Payload::json("\"something else\"");
     let verdict = handler.handle(&claimed).await;
     let Verdict::Bury { reason } = verdict else { panic!("{verdict:?}") };
     assert!(reason.as_str().contains("billing has had a message"), "{reason}");
-    scene.each_once(1).await;
+    setup.each_once(1).await;
 }
 
-async fn failure(scene: Scene) {
-    let claimed = scene.claimed(1).await.remove(0);
-    let failing = scene.inbox().handler(billing(), TokioTimer::new(), |tx, claimed| {
+async fn failure(setup: Setup) {
+    let claimed = setup.claimed(1).await.remove(0);
+    let failing = setup.inbox().handler(billing(), TokioTimer::new(), |tx, claimed| {
         Box::pin(async move {
             write_effect(tx, claimed).await?;
             Err(Undone::nack("the bank is closed"))
         })
     });
     assert_eq!(failing.handle(&claimed).await, Verdict::nack("the bank is closed"));
-    assert!(scene.effects().await.is_empty());
-    assert_eq!(scene.handler().handle(&claimed).await, Verdict::ack());
-    scene.each_once(1).await;
+    assert!(setup.effects().await.is_empty());
+    assert_eq!(setup.handler().handle(&claimed).await, Verdict::ack());
+    setup.each_once(1).await;
 }
 
-async fn consumers(scene: Scene) {
+async fn consumers(setup: Setup) {
     let message =
-        NewMessage::new(MessageId::new(Uuid::now_v7()), scene.instance.queue().clone(), Payload::json("7"));
-    scene.outbox.enqueue_now(&[message]).await.expect("enqueue");
-    let claimed = scene.instance.take_one().await;
+        NewMessage::new(MessageId::new(Uuid::now_v7()), setup.instance.queue().clone(), Payload::json("7"));
+    setup.outbox.enqueue_now(&[message]).await.expect("enqueue");
+    let claimed = setup.instance.take_one().await;
     let once = async |consumer: &str, answer: &'static [u8]| {
-        let inbox = scene.inbox();
+        let inbox = setup.inbox();
         let consumer = Consumer::new(consumer).expect("a consumer");
-        let tx = scene.outbox.begin_tx().await.expect("begin");
+        let tx = setup.outbox.begin_tx().await.expect("begin");
         let done = inbox.once(&tx, &consumer, &claimed, |_| async {
             Ok::<_, InboxError>(StepResult::new(answer).expect("a result"))
         });
         let done = done.await.expect("an answer");
-        scene.outbox.commit_tx(tx).await.expect("commit");
+        setup.outbox.commit_tx(tx).await.expect("commit");
         done
     };
     let result = |answer: &[u8]| StepResult::new(answer).expect("a result");
@@ -278,12 +278,12 @@ async fn consumers(scene: Scene) {
     assert_eq!(once("billing", b"bill 2").await, Once::Repeated(result(b"bill 1")));
 }
 
-async fn forgetful(scene: Scene) {
-    let options = OpenOptions { step_retention: Duration::from_secs(3600), ..scene.options.clone() };
-    let outbox = Arc::new(SeaOrmOutbox::open(&scene.url, options).await.expect("open"));
+async fn forgetful(setup: Setup) {
+    let options = OpenOptions { step_retention: Duration::from_secs(3600), ..setup.options.clone() };
+    let outbox = Arc::new(SeaOrmOutbox::open(&setup.url, options).await.expect("open"));
     let refused = Inbox::new(outbox, &RelayConfig::default()).expect_err("a refusal").to_string();
     assert!(refused.starts_with("step_retention is 1h, it must be longer than 5h"), "{refused}");
-    let options = OpenOptions { step_retention: Duration::from_secs(60), ..scene.options.clone() };
-    let refused = SeaOrmOutbox::open(&scene.url, options).await.expect_err("a refusal").to_string();
+    let options = OpenOptions { step_retention: Duration::from_secs(60), ..setup.options.clone() };
+    let refused = SeaOrmOutbox::open(&setup.url, options).await.expect_err("a refusal").to_string();
     assert!(refused.contains("step_retention is 1m"), "{refused}");
 }

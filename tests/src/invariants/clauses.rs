@@ -1,9 +1,9 @@
 use std::collections::BTreeSet;
 
 use super::tree::{File, Tree};
-use crate::{conformance, scenarios};
+use crate::{conformance, scenarios, suite::Case};
 
-/// A clause that is written and not listed would never be played.
+/// A clause that is written and not listed would never be run.
 pub(super) fn are_all_listed(tree: &Tree) -> Vec<String> {
     let listed: BTreeSet<(&str, &str)> = listed().collect();
     assert!(listed.len() >= 150, "only {} clauses are listed", listed.len());
@@ -13,26 +13,17 @@ pub(super) fn are_all_listed(tree: &Tree) -> Vec<String> {
 }
 
 fn listed() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let outbox = conformance::outbox().chain(conformance::concurrent()).chain(conformance::payload());
-    let outbox = outbox
-        .chain(conformance::ownership())
-        .chain(conformance::ahead())
-        .chain(conformance::order())
-        .chain(conformance::late())
-        .chain(conformance::skipping())
-        .chain(scenarios::all())
-        .chain(scenarios::concurrent())
-        .map(|clause| (clause.topic, clause.name));
-    let notification = conformance::notification().chain(scenarios::fan_out()).chain(scenarios::revival());
-    let notification = notification.map(|clause| (clause.topic, clause.name));
-    let step = conformance::step().chain(conformance::concurrent_step());
-    let step = step.map(|clause| (clause.topic, clause.name));
-    let timer = scenarios::timer().chain(scenarios::concurrent_timer());
-    let timer = timer.map(|clause| (clause.topic, clause.name));
-    let lock = conformance::lock().map(|clause| (clause.topic, clause.name));
-    let server = conformance::opening().chain(conformance::packet()).chain(scenarios::server());
-    let server = server.map(|clause| (clause.topic, clause.name));
-    outbox.chain(notification).chain(step).chain(lock).chain(server).chain(timer)
+    let outbox = names(conformance::outbox().chain(scenarios::outbox()));
+    let server = names(conformance::server().chain(scenarios::server()));
+    let notifications = names(conformance::notifications().chain(scenarios::notifications()));
+    let steps = names(conformance::steps()).chain(names(scenarios::timers()));
+    outbox.chain(server).chain(notifications).chain(steps).chain(names(conformance::locks()))
+}
+
+fn names<F: 'static>(
+    cases: impl Iterator<Item = &'static Case<F>>,
+) -> impl Iterator<Item = (&'static str, &'static str)> {
+    cases.map(|case| (case.topic, case.name))
 }
 
 fn unlisted(file: &File, listed: &BTreeSet<(&str, &str)>) -> Vec<String> {
@@ -52,7 +43,7 @@ mod tests {
     fn finds_a_clause_that_is_not_listed() {
         let file = File::new(
             "tests/src/conformance/claim.rs",
-            "pub async fn one(s: Stage) {}\npub async fn two(s: Stage) {}\n",
+            "pub async fn one(s: Fixture) {}\npub async fn two(s: Fixture) {}\n",
         );
         assert_eq!(
             unlisted(&file, &[("claim", "one")].into()),

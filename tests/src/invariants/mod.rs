@@ -48,12 +48,14 @@ pub fn add_to(suite: &mut Suite) {
     }
 }
 
-/// Adds that the README names what the whole suite plays.
-pub fn add_inventory_to(suite: &mut Suite, whole: impl FnOnce() -> Suite + Send + 'static) {
+/// Adds what must hold of the whole suite: the README names what it runs, and it leaves nothing out everywhere.
+pub fn add_inventory_to(suite: &mut Suite, whole: impl Fn() -> Suite + Clone + Send + 'static) {
+    let covered = whole.clone();
     add(suite, "the_readme_names_every_store_and_strategy", move |tree| {
         let whole = whole();
-        readme::names_what_is_played(tree, &whole.report().inventory(), whole.trials())
+        readme::names_what_is_run(tree, &whole.report().inventory(), whole.trials())
     });
+    add(suite, "every_need_is_had_and_every_case_runs_somewhere", move |_| covered().coverage().gaps());
 }
 
 fn add(suite: &mut Suite, name: &str, rule: impl FnOnce(&Tree) -> Vec<String> + Send + 'static) {

@@ -52,16 +52,16 @@ pub(super) fn figures_are_measured(tree: &Tree) -> Vec<String> {
     unknown.map(|row| format!("README.md: not in BENCHMARKS.md: {row}")).collect()
 }
 
-/// The README has a line for each store with its strategies, as the suite would play them if every server were here, and
+/// The README has a line for each store with its strategies, as the suite would run them if every server were here, and
 /// promises no more trials than there are.
-pub(super) fn names_what_is_played(tree: &Tree, inventory: &[String], trials: usize) -> Vec<String> {
-    assert!(inventory.len() >= 5, "only {} stores are played", inventory.len());
+pub(super) fn names_what_is_run(tree: &Tree, inventory: &[String], trials: usize) -> Vec<String> {
+    assert!(inventory.len() >= 5, "only {} stores are run", inventory.len());
     not_named(&tree.file("README.md").text, inventory, trials)
 }
 
 fn not_named(readme: &str, inventory: &[String], trials: usize) -> Vec<String> {
     let missing = inventory.iter().filter(|line| !readme.lines().any(|shown| shown == *line));
-    let mut complaints: Vec<_> = missing.map(|line| format!("README.md: the suite plays {line}")).collect();
+    let mut complaints: Vec<_> = missing.map(|line| format!("README.md: the suite runs {line}")).collect();
     let promised = readme.split_once("more than ").and_then(|(_, rest)| rest.split_once(" trials"));
     match promised.map(|(count, _)| count.replace(',', "").parse::<usize>()) {
         Some(Ok(promised)) if promised < trials => {}

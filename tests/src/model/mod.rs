@@ -1,4 +1,4 @@
-//! The model test: random operations, played on two stores at a time, must look the same from outside.
+//! The model test: random operations, run on two stores at a time, must look the same from outside.
 
 mod operation;
 mod owned;
@@ -13,22 +13,22 @@ use proptest::{
 
 use crate::{
     Suite,
-    backend::{MemoryVenue, Venue},
-    suite::RUNTIME,
+    backend::{Backend, MemoryBackend},
+    suite::{Need, RUNTIME},
 };
-use operation::{Observation, Operation, play};
+use operation::{Observation, Operation, run_all};
 use sabotage::{Sabotage, Sabotaged};
 
-/// Adds the model test with the reference model on one side and this venue on the other. Where shards are owned, which of the
+/// Adds the model test with the reference model on one side and this backend on the other. Where shards are owned, which of the
 /// due messages come depends on who asks, and a reference of its own follows the store.
-pub fn add_to(suite: &mut Suite, venue: Arc<dyn Venue>) {
-    if venue.owns_shards() {
-        return owned::add_to(suite, venue);
+pub fn add_to(suite: &mut Suite, backend: Arc<dyn Backend>) {
+    if backend.has().contains(&Need::Ownership) {
+        return owned::add_to(suite, backend);
     }
-    let (store, strategy) = (venue.name(), venue.strategy());
+    let (store, strategy) = (backend.name(), backend.strategy());
     let name = format!("{store}::{strategy}::model::a1_1_behaves_like_the_reference");
     suite.add_trial(&name, move || {
-        if let Err(difference) = compare(Arc::new(MemoryVenue), venue) {
+        if let Err(difference) = compare(Arc::new(MemoryBackend), backend) {
             panic!("{difference}");
         }
     });
@@ -39,17 +39,17 @@ pub fn add_proof_to(suite: &mut Suite) {
     for sabotage in Sabotage::ALL {
         let name = format!("model::notices_a_store_that_{}", sabotage.name());
         suite.add_trial(&name, move || {
-            let sabotaged = Arc::new(Sabotaged::new(MemoryVenue, sabotage));
-            assert!(compare(Arc::new(MemoryVenue), sabotaged).is_err(), "it was not noticed");
+            let sabotaged = Arc::new(Sabotaged::new(MemoryBackend, sabotage));
+            assert!(compare(Arc::new(MemoryBackend), sabotaged).is_err(), "it was not noticed");
         });
     }
     owned::add_proof_to(suite);
 }
 
-/// Plays random operations on two venues; the shortest sequence that was found to differ is the error.
+/// Runs random operations on two backends; the shortest sequence that was found to differ is the error.
 ///
 /// The same sequences are drawn each time; `PROPTEST_CASES` says how many.
-pub fn compare(left: Arc<dyn Venue>, right: Arc<dyn Venue>) -> Result<(), String> {
+pub fn compare(left: Arc<dyn Backend>, right: Arc<dyn Backend>) -> Result<(), String> {
     let given = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
     let cases = given.unwrap_or(64);
     let config = Config { cases, failure_persistence: None, max_shrink_iters: 10_000, ..Config::default() };
@@ -71,11 +71,11 @@ pub fn compare(left: Arc<dyn Venue>, right: Arc<dyn Venue>) -> Result<(), String
 }
 
 async fn both(
-    left: &dyn Venue,
-    right: &dyn Venue,
+    left: &dyn Backend,
+    right: &dyn Backend,
     operations: &[Operation],
 ) -> (Vec<Observation>, Vec<Observation>) {
-    let (left, right) = (left.swept_stage().await, right.swept_stage().await);
-    let (left, right) = (left.expect("a stage"), right.expect("a stage"));
-    futures::future::join(play(&left, operations), play(&right, operations)).await
+    let (left, right) = (left.swept_fixture().await, right.swept_fixture().await);
+    let (left, right) = (left.expect("a fixture"), right.expect("a fixture"));
+    futures::future::join(run_all(&left, operations), run_all(&right, operations)).await
 }

@@ -7,8 +7,8 @@ use claimstream_domain::{
 use proptest::{collection::vec, prelude::*, sample::select};
 
 use crate::{
-    Instance, Stage,
-    backend::{Sweeper, SweptStage},
+    Fixture, Instance,
+    backend::{Sweeper, SweptFixture},
 };
 
 /// One thing that somebody does to a store.
@@ -114,10 +114,10 @@ impl Side {
         }
     }
 
-    fn of(self, stage: &Stage) -> &Instance {
+    fn of(self, fixture: &Fixture) -> &Instance {
         match self {
-            Self::Store => &stage.store,
-            Self::Rival => &stage.rival,
+            Self::Store => &fixture.store,
+            Self::Rival => &fixture.rival,
         }
     }
 }
@@ -134,69 +134,69 @@ impl Kind {
     }
 }
 
-/// Plays operations and a last look at everything, and says what was seen at each.
-pub(super) async fn play(swept: &SweptStage, operations: &[Operation]) -> Vec<Observation> {
-    let SweptStage { stage, sweeper } = swept;
-    let mut player = Player { stage, sweeper: &**sweeper, made: HashMap::new(), claims: Vec::new() };
+/// Runs operations and a last look at everything, and says what was seen at each.
+pub(super) async fn run_all(swept: &SweptFixture, operations: &[Operation]) -> Vec<Observation> {
+    let SweptFixture { fixture, sweeper } = swept;
+    let mut runner = Runner { fixture, sweeper: &**sweeper, made: HashMap::new(), claims: Vec::new() };
     let mut seen = Vec::new();
     for operation in operations {
-        seen.push(player.play(operation).await);
+        seen.push(runner.run(operation).await);
     }
-    seen.push(player.observe().await);
+    seen.push(runner.observe().await);
     seen
 }
 
-struct Player<'a> {
-    stage: &'a Stage,
+struct Runner<'a> {
+    fixture: &'a Fixture,
     sweeper: &'a dyn Sweeper,
     made: HashMap<MessageId, usize>,
     /// Every claim that was ever made, also those that are lost.
     claims: Vec<Claimed>,
 }
 
-impl Player<'_> {
-    async fn play(&mut self, operation: &Operation) -> Observation {
+impl Runner<'_> {
+    async fn run(&mut self, operation: &Operation) -> Observation {
         match operation {
             Operation::Enqueue { by, delay, key } => self.enqueue(*by, *delay, *key).await,
             Operation::Claim { by, limit, lease } => self.claim(*by, *limit, *lease).await,
             Operation::Settle { by, batch } => self.settle(*by, batch).await,
             Operation::Renew { by, claims, lease } => self.renew(*by, claims, *lease).await,
             Operation::Advance { micros } => {
-                self.stage.advance(Duration::from_micros(*micros)).await;
+                self.fixture.advance(Duration::from_micros(*micros)).await;
                 Observation::Nothing
             }
             Operation::Again { by, which } => self.enqueue_again(*by, *which).await,
             Operation::Revive => {
-                Observation::Count(self.stage.store.revive(&self.stage.store.own_dead()).await)
+                Observation::Count(self.fixture.store.revive(&self.fixture.store.own_dead()).await)
             }
             Operation::Purge { dead_for } => {
-                let mut filter = self.stage.store.own_dead();
+                let mut filter = self.fixture.store.own_dead();
                 filter.dead_for = Some(Duration::from_micros(*dead_for));
-                Observation::Count(self.stage.rival.purge(&filter).await)
+                Observation::Count(self.fixture.rival.purge(&filter).await)
             }
             Operation::Observe => self.observe().await,
         }
     }
 
     async fn enqueue(&mut self, by: Side, delay: u64, key: Option<&str>) -> Observation {
-        let mut message = self.stage.message().deliver_after(Duration::from_micros(delay));
+        let mut message = self.fixture.message().deliver_after(Duration::from_micros(delay));
         message.dedup_key = key.map(|key| DedupKey::new(key).expect("a key"));
         self.made.insert(message.id, self.made.len());
-        Observation::Enqueued(by.of(self.stage).enqueue(&[message]).await)
+        Observation::Enqueued(by.of(self.fixture).enqueue(&[message]).await)
     }
 
     async fn enqueue_again(&mut self, by: Side, which: usize) -> Observation {
         let kept = Retention::default();
-        self.stage.advance(kept.of_bodies().max(kept.of_keys()) + Duration::from_micros(1)).await;
+        self.fixture.advance(kept.of_bodies().max(kept.of_keys()) + Duration::from_micros(1)).await;
         self.sweeper.sweep().await;
         let Some(n) = which.checked_rem(self.made.len()) else { return Observation::Nothing };
         let id = self.made.iter().find(|(_, number)| **number == n).map(|(id, _)| *id);
-        let again = NewMessage { id: id.expect("one of each number"), ..self.stage.message() };
-        Observation::Enqueued(by.of(self.stage).enqueue(&[again]).await)
+        let again = NewMessage { id: id.expect("one of each number"), ..self.fixture.message() };
+        Observation::Enqueued(by.of(self.fixture).enqueue(&[again]).await)
     }
 
     async fn claim(&mut self, by: Side, limit: usize, lease: u64) -> Observation {
-        let claimed = by.of(self.stage).take_for(limit, Duration::from_micros(lease)).await;
+        let claimed = by.of(self.fixture).take_for(limit, Duration::from_micros(lease)).await;
         let seen = claimed.iter().map(|c| (self.number(c.message.id), c.attempt, c.last_error.clone()));
         let seen = seen.collect();
         self.claims.extend(claimed);
@@ -211,14 +211,14 @@ impl Player<'_> {
                 settlements.push(Settlement { receipt: claimed.receipt.clone(), disposition });
             }
         }
-        Observation::Settled(by.of(self.stage).settle_all(&settlements).await)
+        Observation::Settled(by.of(self.fixture).settle_all(&settlements).await)
     }
 
     fn disposition(&mut self, kind: Kind) -> Disposition {
         match kind {
             Kind::Done => Disposition::Done { emit: vec![] },
             Kind::Emit => {
-                let child = self.stage.message();
+                let child = self.fixture.message();
                 self.made.insert(child.id, self.made.len());
                 Disposition::Done { emit: vec![child] }
             }
@@ -238,7 +238,7 @@ impl Player<'_> {
         chosen.sort_unstable();
         chosen.dedup();
         let receipts: Vec<_> = chosen.iter().map(|n| self.claims[*n].receipt.clone()).collect();
-        let answers = by.of(self.stage).renew_all(&receipts, Duration::from_micros(lease)).await;
+        let answers = by.of(self.fixture).renew_all(&receipts, Duration::from_micros(lease)).await;
         let mut seen = Vec::new();
         for (n, answer) in chosen.into_iter().zip(answers) {
             seen.push(match answer {
@@ -254,9 +254,9 @@ impl Player<'_> {
     }
 
     async fn observe(&self) -> Observation {
-        let status = self.stage.rival.status().await;
+        let status = self.fixture.rival.status().await;
         let numbers = status.map(|s| (s.depth, s.due, s.leased, s.dead, s.oldest));
-        let dead = self.stage.store.dead().await;
+        let dead = self.fixture.store.dead().await;
         let mut dead: Vec<_> =
             dead.into_iter().map(|d| (self.number(d.message.id), d.attempts, d.reason, d.dead_for)).collect();
         // Letters that died in the same microsecond have no order.

@@ -11,8 +11,8 @@ use claimstream_domain::{
 use claimstream_ports::{DeadLetters, LockingStrategy, Settlements, StoreError};
 
 use crate::{
-    Ports, Stage,
-    backend::{Sweeper, SweptStage, Venue},
+    Fixture, Need, Ports,
+    backend::{Backend, Sweeper, SweptFixture},
 };
 
 /// A way in which a store can be wrong.
@@ -70,15 +70,15 @@ impl Sabotage {
     }
 }
 
-/// A venue whose stores are wrong in one way.
+/// A backend whose stores are wrong in one way.
 pub(super) struct Sabotaged<V> {
-    venue: V,
+    backend: V,
     sabotage: Sabotage,
 }
 
 impl<V> Sabotaged<V> {
-    pub(super) fn new(venue: V, sabotage: Sabotage) -> Self {
-        Self { venue, sabotage }
+    pub(super) fn new(backend: V, sabotage: Sabotage) -> Self {
+        Self { backend, sabotage }
     }
 
     fn spoil(&self, ports: &mut Ports) {
@@ -91,7 +91,7 @@ impl<V> Sabotaged<V> {
 }
 
 #[async_trait]
-impl<V: Venue> Venue for Sabotaged<V> {
+impl<V: Backend> Backend for Sabotaged<V> {
     fn name(&self) -> &str {
         "sabotaged"
     }
@@ -100,21 +100,27 @@ impl<V: Venue> Venue for Sabotaged<V> {
         self.sabotage.name()
     }
 
-    async fn stage(&self) -> Result<Stage, StoreError> {
-        let mut stage = self.venue.stage().await?;
-        self.spoil(&mut stage.store.ports);
-        self.spoil(&mut stage.rival.ports);
-        Ok(stage)
+    fn has(&self) -> &[Need] {
+        self.backend.has()
     }
 
-    async fn swept_stage(&self) -> Result<SweptStage, StoreError> {
-        let SweptStage { mut stage, sweeper } = self.venue.swept_stage().await?;
-        self.spoil(&mut stage.store.ports);
-        self.spoil(&mut stage.rival.ports);
-        let ports = stage.store.ports.clone();
+    async fn fixture(&self) -> Result<Fixture, StoreError> {
+        let mut fixture = self.backend.fixture().await?;
+        self.spoil(&mut fixture.store.ports);
+        self.spoil(&mut fixture.rival.ports);
+        Ok(fixture)
+    }
+
+    async fn swept_fixture(&self) -> Result<SweptFixture, StoreError> {
+        let SweptFixture { mut fixture, sweeper } = self.backend.swept_fixture().await?;
+        self.spoil(&mut fixture.store.ports);
+        self.spoil(&mut fixture.rival.ports);
+        let ports = fixture.store.ports.clone();
         Ok(match self.sabotage {
-            Sabotage::SweepsDeadLetters => SweptStage { stage, sweeper: Arc::new(Broom { ports, sweeper }) },
-            _ => SweptStage { stage, sweeper },
+            Sabotage::SweepsDeadLetters => {
+                SweptFixture { fixture, sweeper: Arc::new(Broom { ports, sweeper }) }
+            }
+            _ => SweptFixture { fixture, sweeper },
         })
     }
 }

@@ -6,7 +6,7 @@ use claimstream_ports::{NotificationReports, StoreError, StoreErrorKind};
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
 use uuid::Uuid;
 
-use crate::{Server, Suite, backend::SeaOrmVenue};
+use crate::{Server, Suite, backend::SeaOrmBackend};
 
 /// Adds it for every server that is here.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
@@ -21,7 +21,7 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
             refused_connection(&closed).await;
         });
         suite.add_async_trial(&name("a_pool_in_use_is_told_as_one"), async move {
-            pool_in_use(&SeaOrmVenue::server(server.name, &busy, "preemptive_update")).await;
+            pool_in_use(&SeaOrmBackend::server(server.name, &busy, "preemptive_update")).await;
         });
     }
 }
@@ -67,10 +67,10 @@ async fn refused_connection(url: &str) {
 }
 
 /// All connections are in somebody's transactions.
-async fn pool_in_use(venue: &SeaOrmVenue) {
-    let url = venue.fresh_database().await.expect("a database");
+async fn pool_in_use(backend: &SeaOrmBackend) {
+    let url = backend.fresh_database().await.expect("a database");
     let options =
-        OpenOptions { max_connections: 2, acquire_timeout: Duration::from_millis(300), ..venue.options() };
+        OpenOptions { max_connections: 2, acquire_timeout: Duration::from_millis(300), ..backend.options() };
     let outbox = SeaOrmOutbox::open(&url, options).await.expect("open");
     let taken = [outbox.begin().await.expect("begin"), outbox.begin().await.expect("begin")];
     let error = outbox.progress(Uuid::nil()).await.expect_err("no connection");

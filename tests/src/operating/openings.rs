@@ -10,18 +10,18 @@ use sea_orm::{ConnectionTrait, DbBackend, Statement, Value};
 use tokio::time::timeout;
 use uuid::Uuid;
 
-use crate::{Server, Suite, backend::SeaOrmVenue};
+use crate::{Server, Suite, backend::SeaOrmBackend};
 
 /// Adds the openings on SQLite and on every server that is here.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     suite.add_async_trial("sqlite::openings::first_starts_agree_on_the_shards", async {
-        agree_on_the_shards(&SeaOrmVenue::sqlite("auto")).await;
+        agree_on_the_shards(&SeaOrmBackend::sqlite("auto")).await;
     });
     suite.add_async_trial("sqlite::openings::an_opening_waits_for_no_open_transaction", async {
-        waits_for_nobody(&SeaOrmVenue::sqlite("auto")).await;
+        waits_for_nobody(&SeaOrmBackend::sqlite("auto")).await;
     });
     suite.add_async_trial("sqlite::openings::a_file_that_cannot_be_opened_is_named", async {
-        let url = SeaOrmVenue::sqlite("auto").fresh_database().await.expect("a database");
+        let url = SeaOrmBackend::sqlite("auto").fresh_database().await.expect("a database");
         let (address, parameters) = url.split_once('?').unwrap_or((&url, ""));
         let url = format!("{address}-no-folder/shop.db?{parameters}");
         let error = SeaOrmOutbox::open(&url, OpenOptions::default()).await.expect_err("no folder");
@@ -33,16 +33,16 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
         let name = |what: &str| format!("{}::openings::{what}", server.name);
         let (alone, encrypted, busy) = (url.clone(), url.clone(), url.clone());
         suite.add_async_trial(&name("an_opening_waits_for_no_open_transaction"), async move {
-            waits_for_nobody(&SeaOrmVenue::server(server.name, &busy, "auto")).await;
+            waits_for_nobody(&SeaOrmBackend::server(server.name, &busy, "auto")).await;
         });
         suite.add_async_trial(
             &name("encrypted_rows_go_together_as_far_as_a_record_carries_them"),
             async move {
-                fit_into_records(&SeaOrmVenue::server(server.name, &encrypted, "auto"), server.name).await;
+                fit_into_records(&SeaOrmBackend::server(server.name, &encrypted, "auto"), server.name).await;
             },
         );
         suite.add_async_trial(&name("first_starts_agree_on_the_shards"), async move {
-            agree_on_the_shards(&SeaOrmVenue::server(server.name, &url, "auto")).await;
+            agree_on_the_shards(&SeaOrmBackend::server(server.name, &url, "auto")).await;
         });
         suite.add_async_trial(&name("a_pool_of_one_connection_is_refused"), async move {
             let one = [
@@ -62,9 +62,9 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
 const OPENINGS: usize = 40;
 
 /// Instances with different configurations start on an empty database at one time.
-async fn agree_on_the_shards(venue: &SeaOrmVenue) {
+async fn agree_on_the_shards(backend: &SeaOrmBackend) {
     for _ in 0..OPENINGS {
-        let url = venue.fresh_database().await.expect("a database");
+        let url = backend.fresh_database().await.expect("a database");
         let starts = [4, 16, 2, 32].map(|shards| {
             let shards = ShardCount::new(shards).expect("a shard count");
             let options =
@@ -79,8 +79,8 @@ async fn agree_on_the_shards(venue: &SeaOrmVenue) {
 }
 
 /// Each enqueue shares a lock on the row that tells outboxes apart until its transaction ends.
-async fn waits_for_nobody(venue: &SeaOrmVenue) {
-    let url = venue.fresh_database().await.expect("a database");
+async fn waits_for_nobody(backend: &SeaOrmBackend) {
+    let url = backend.fresh_database().await.expect("a database");
     let first = SeaOrmOutbox::open(&url, OpenOptions::default()).await.expect("open");
     let tx = first.begin().await.expect("begin");
     first.enqueue(&tx, &[message(5)]).await.expect("enqueue");
@@ -103,8 +103,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const RECORD: usize = 16 * 1024;
 
 /// A packet of several records waits for an acknowledgement that is put off for 40 ms, as long as the driver is as it is.
-async fn fit_into_records(venue: &SeaOrmVenue, server: &str) {
-    let url = venue.fresh_database().await.expect("a database");
+async fn fit_into_records(backend: &SeaOrmBackend, server: &str) {
+    let url = backend.fresh_database().await.expect("a database");
     let address = url.split_once('?').map_or(&url[..], |(address, _)| address);
     let url = format!("{address}?ssl-mode=preferred");
     let store = SeaOrmOutbox::open(&url, OpenOptions::default()).await.expect("open");

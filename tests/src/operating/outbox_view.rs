@@ -8,32 +8,32 @@ use claimstream_sea_orm::SeaOrmOutbox;
 use sea_orm::{ConnectionTrait, Statement};
 use uuid::Uuid;
 
-use crate::{Instance, Ports, Server, Stage, Suite, backend::SeaOrmVenue};
+use crate::{Fixture, Instance, Ports, Server, Suite, backend::SeaOrmBackend};
 
 /// Adds the trial on SQLite and on every server that is here, with strategies that claim in different ways.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     for strategy in ["preemptive_update", "shard_lease"] {
-        add(suite, "sqlite", strategy, SeaOrmVenue::sqlite(strategy));
+        add(suite, "sqlite", strategy, SeaOrmBackend::sqlite(strategy));
         for server in Server::ALL {
             let Some(url) = server.url(&environment) else { continue };
-            add(suite, server.name, strategy, SeaOrmVenue::server(server.name, &url, strategy));
+            add(suite, server.name, strategy, SeaOrmBackend::server(server.name, &url, strategy));
         }
     }
 }
 
-fn add(suite: &mut Suite, store: &str, strategy: &str, venue: SeaOrmVenue) {
+fn add(suite: &mut Suite, store: &str, strategy: &str, backend: SeaOrmBackend) {
     let name = format!("{store}::{strategy}::outbox_view::it_shows_where_each_message_stands");
-    suite.add_async_trial(&name, async move { shows_where_each_message_stands(&venue).await });
+    suite.add_async_trial(&name, async move { shows_where_each_message_stands(&backend).await });
 }
 
 /// A row of the view: status, retry_count, lock_owner, last_error, and whether next_retry_time, lock_until, created_at and
 /// updated_at are known.
 type Shown = (String, i64, Option<String>, Option<String>, [bool; 4]);
 
-async fn shows_where_each_message_stands(venue: &SeaOrmVenue) {
-    let url = venue.fresh_database().await.expect("a database");
-    let store = venue.open(&url, None).await.expect("open");
-    let instance = Instance::new(7, Ports::of(store.clone()), Stage::fresh_queue(), 10);
+async fn shows_where_each_message_stands(backend: &SeaOrmBackend) {
+    let url = backend.fresh_database().await.expect("a database");
+    let store = backend.open(&url, None).await.expect("open");
+    let instance = Instance::new(7, Ports::of(store.clone()), Fixture::fresh_queue(), 10);
     let message = |n| NewMessage::json(instance.queue().clone(), &n).expect("a message");
     let (flown, failed, given_up) = (message(1), message(2), message(3));
     let ids = [flown.id, failed.id, given_up.id];

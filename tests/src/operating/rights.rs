@@ -19,25 +19,25 @@ use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox, Severity};
 use sea_orm::{ConnectionTrait, Database, DatabaseConnection};
 use uuid::Uuid;
 
-use crate::{Instance, LEASE, Ports, Server, Stage, Suite, backend::SeaOrmVenue};
+use crate::{Fixture, Instance, LEASE, Ports, Server, Suite, backend::SeaOrmBackend};
 
 /// Adds it for every server that is here, with each strategy.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     for server in Server::ALL {
         let Some(url) = server.url(&environment) else { continue };
         for strategy in server.strategies().iter().filter(|strategy| **strategy != "auto") {
-            let venue = {
+            let backend = {
                 let url = url.clone();
-                move || SeaOrmVenue::server(server.name, &url, strategy)
+                move || SeaOrmBackend::server(server.name, &url, strategy)
             };
             let name = format!(
                 "{}::{strategy}::rights::a_user_with_those_of_the_page_can_do_everything",
                 server.name
             );
-            suite.add_async_trial(&name, async move { can_do_everything(&venue()).await });
+            suite.add_async_trial(&name, async move { can_do_everything(&backend()).await });
         }
-        let venue = move || SeaOrmVenue::server(server.name, &url, "preemptive_update");
-        let (makes, examined) = (venue.clone(), venue.clone());
+        let backend = move || SeaOrmBackend::server(server.name, &url, "preemptive_update");
+        let (makes, examined) = (backend.clone(), backend.clone());
         suite.add_async_trial(
             &format!("{}::rights::doctor_fails_without_a_right_that_settlements_need", server.name),
             async move {
@@ -53,7 +53,7 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
         suite.add_async_trial(
             &format!("{}::rights::a_right_that_is_missing_is_named", server.name),
             async move {
-                is_named(&venue()).await;
+                is_named(&backend()).await;
             },
         );
     }
@@ -106,30 +106,30 @@ impl User {
     }
 }
 
-async fn makes_the_tables(venue: &SeaOrmVenue) {
-    let url = venue.fresh_database().await.expect("a database");
+async fn makes_the_tables(backend: &SeaOrmBackend) {
+    let url = backend.fresh_database().await.expect("a database");
     let user = User::make(&url, "schema").await;
-    let made = SeaOrmOutbox::open(&user.url, venue.options()).await.expect("tables");
-    assert_eq!(made.shards(), venue.options().shards);
+    let made = SeaOrmOutbox::open(&user.url, backend.options()).await.expect("tables");
+    assert_eq!(made.shards(), backend.options().shards);
     // As a database from before the last version, whose view is replaced.
     user.run("DELETE FROM claimstream_schema WHERE version > 2").await;
-    SeaOrmOutbox::open(&user.url, venue.options()).await.expect("the last version");
+    SeaOrmOutbox::open(&user.url, backend.options()).await.expect("the last version");
     user.drop().await;
 }
 
-async fn is_named(venue: &SeaOrmVenue) {
-    let url = venue.fresh_database().await.expect("a database");
-    let _tables = venue.open(&url, None).await.expect("tables");
+async fn is_named(backend: &SeaOrmBackend) {
+    let url = backend.fresh_database().await.expect("a database");
+    let _tables = backend.open(&url, None).await.expect("tables");
     let user = User::make(&url, "service").await;
-    let outbox = open(venue, &user).await;
+    let outbox = open(backend, &user).await;
     user.run(&format!("REVOKE INSERT ON {}.claimstream_queue FROM '{}'@'%'", user.database, user.name)).await;
-    let message = NewMessage::json(Stage::fresh_queue(), &7).expect("a message");
+    let message = NewMessage::json(Fixture::fresh_queue(), &7).expect("a message");
     let error = outbox.enqueue_now(&[message]).await.expect_err("no right");
     assert_eq!(error.kind(), StoreErrorKind::Misconfigured, "{error}");
     assert!(error.to_string().contains("claimstream_queue"), "{error}");
     assert!(error.to_string().contains("docs/rights.md"), "{error}");
     user.run("DELETE FROM claimstream_schema WHERE version > 2").await;
-    let error = SeaOrmOutbox::open(&user.url, venue.options()).await.expect_err("no right to make tables");
+    let error = SeaOrmOutbox::open(&user.url, backend.options()).await.expect_err("no right to make tables");
     assert_eq!(error.kind(), StoreErrorKind::Misconfigured, "{error}");
     for way_out in ["docs/rights.md", "create_schema = false", "claimstream schema apply"] {
         assert!(error.to_string().contains(way_out), "{way_out} is not in: {error}");
@@ -137,14 +137,14 @@ async fn is_named(venue: &SeaOrmVenue) {
     user.drop().await;
 }
 
-async fn is_examined(venue: &SeaOrmVenue) {
-    let url = venue.fresh_database().await.expect("a database");
-    let _tables = venue.open(&url, None).await.expect("tables");
+async fn is_examined(backend: &SeaOrmBackend) {
+    let url = backend.fresh_database().await.expect("a database");
+    let _tables = backend.open(&url, None).await.expect("tables");
     for (right, table) in
         [("DELETE", "claimstream_queue"), ("INSERT", "claimstream_dead"), ("UPDATE", "claimstream_step")]
     {
         let user = User::make(&url, "service").await;
-        let outbox = open(venue, &user).await;
+        let outbox = open(backend, &user).await;
         user.run(&format!("REVOKE {right} ON {}.{table} FROM '{}'@'%'", user.database, user.name)).await;
         let findings = outbox.doctor().await.expect("findings");
         let failures: Vec<_> = findings.iter().filter(|one| one.severity == Severity::Failure).collect();
@@ -156,16 +156,16 @@ async fn is_examined(venue: &SeaOrmVenue) {
     }
 }
 
-async fn open(venue: &SeaOrmVenue, user: &User) -> SeaOrmOutbox {
-    let options = OpenOptions { create_schema: false, ..venue.options() };
+async fn open(backend: &SeaOrmBackend, user: &User) -> SeaOrmOutbox {
+    let options = OpenOptions { create_schema: false, ..backend.options() };
     SeaOrmOutbox::open(&user.url, options).await.expect("open")
 }
 
-async fn can_do_everything(venue: &SeaOrmVenue) {
-    let url = venue.fresh_database().await.expect("a database");
-    let _tables = venue.open(&url, None).await.expect("tables");
+async fn can_do_everything(backend: &SeaOrmBackend) {
+    let url = backend.fresh_database().await.expect("a database");
+    let _tables = backend.open(&url, None).await.expect("tables");
     let user = User::make(&url, "service").await;
-    let outbox = open(venue, &user).await;
+    let outbox = open(backend, &user).await;
     messages(&outbox).await;
     steps(&outbox).await;
     locks(&outbox).await;
@@ -181,7 +181,7 @@ async fn can_do_everything(venue: &SeaOrmVenue) {
 }
 
 async fn messages(outbox: &SeaOrmOutbox) {
-    let queue = Stage::fresh_queue();
+    let queue = Fixture::fresh_queue();
     let message = |n: u32| NewMessage::json(queue.clone(), &n).expect("a message");
     let unique = || message(0).unique_by(DedupKey::new("order-7").expect("a key"));
     let tx = outbox.begin().await.expect("begin");

@@ -24,8 +24,8 @@ use tokio::sync::oneshot;
 use uuid::Uuid;
 
 use crate::{
-    Instance, LEASE, Ports, Stage, Suite,
-    backend::{SeaOrmVenue, Venue},
+    Fixture, Instance, LEASE, Ports, Suite,
+    backend::{Backend, SeaOrmBackend},
     ids,
     suite::RUNTIME,
 };
@@ -34,22 +34,22 @@ const INSTANCES: usize = 3;
 /// More than there are shards, so that keys share them.
 const KEYS: u8 = 12;
 
-/// Adds the property to a venue that keeps order.
-pub fn add_to(suite: &mut Suite, venue: Arc<SeaOrmVenue>) {
+/// Adds the property to a backend that keeps order.
+pub fn add_to(suite: &mut Suite, backend: Arc<SeaOrmBackend>) {
     let name = format!(
         "{}::{}::order::random_failures_kills_and_take_overs_disturb_no_key",
-        venue.name(),
-        venue.strategy()
+        backend.name(),
+        backend.strategy()
     );
     suite.add_trial(&name, move || {
-        let cases = if venue.name() == "sqlite" { 48 } else { 16 };
+        let cases = if backend.name() == "sqlite" { 48 } else { 16 };
         let config = Config { cases, failure_persistence: None, max_shrink_iters: 200, ..Config::default() };
         let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
         let run = runner.run(&vec(step(), 10..60), |script| {
             RUNTIME.block_on(async {
-                let mut world = World::open(venue.clone()).await;
+                let mut world = World::open(backend.clone()).await;
                 for step in &script {
-                    world.play(step).await;
+                    world.run(step).await;
                 }
                 world.drain().await;
                 Ok(())
@@ -60,23 +60,23 @@ pub fn add_to(suite: &mut Suite, venue: Arc<SeaOrmVenue>) {
 }
 
 /// More keys than a statement of the database can name.
-pub fn add_many_keys_to(suite: &mut Suite, venue: Arc<SeaOrmVenue>) {
-    let name = format!("{}::{}::order::{MANY_KEYS}", venue.name(), venue.strategy());
-    suite.add_async_trial(&name, many_keys_wait(venue));
+pub fn add_many_keys_to(suite: &mut Suite, backend: Arc<SeaOrmBackend>) {
+    let name = format!("{}::{}::order::{MANY_KEYS}", backend.name(), backend.strategy());
+    suite.add_async_trial(&name, many_keys_wait(backend));
 }
 
 const MANY_KEYS: &str = "however_many_keys_wait_what_is_free_behind_them_is_found";
 
 /// Every key has a message that waits for its retry; behind all of them is one that is free. What is settled in the shard
 /// meanwhile does not wait until that one is found.
-async fn many_keys_wait(venue: Arc<SeaOrmVenue>) {
-    let url = venue.fresh_database().await.expect("a database");
-    let options = OpenOptions { shards: ShardCount::new(1).expect("a shard"), ..venue.options() };
+async fn many_keys_wait(backend: Arc<SeaOrmBackend>) {
+    let url = backend.fresh_database().await.expect("a database");
+    let options = OpenOptions { shards: ShardCount::new(1).expect("a shard"), ..backend.options() };
     let outbox = SeaOrmOutbox::open(&url, options).await.expect("open");
-    let instance = Instance::new(7, Ports::of(outbox.clone()), Stage::fresh_queue(), 1);
+    let instance = Instance::new(7, Ports::of(outbox.clone()), Fixture::fresh_queue(), 1);
     outbox.enqueue_now(&[message(instance.queue(), "in hand")]).await.expect("enqueue");
     let in_hand = instance.take_one().await;
-    let (keys, park) = match venue.name() {
+    let (keys, park) = match backend.name() {
         "sqlite" => (20_000, "UPDATE claimstream_queue SET parked_until = 253402300799000000"),
         _ => (36_000, "UPDATE claimstream_queue SET parked_until = '2100-01-01'"),
     };
@@ -94,28 +94,28 @@ async fn many_keys_wait(venue: Arc<SeaOrmVenue>) {
     assert_eq!(instance.ack(&in_hand).await, Settled::Accepted);
     let settled = begun.elapsed();
     let (found, took) = claim.await.expect("no panic");
-    println!("order: {}: found behind {keys} keys in {took:?}, settled after {settled:?}", venue.name());
+    println!("order: {}: found behind {keys} keys in {took:?}, settled after {settled:?}", backend.name());
     assert_eq!(ids(&found), [free.id]);
     assert!(settled < took, "a settlement waited until all was read: {settled:?} of {took:?}");
     assert_eq!(instance.ack(&found[0]).await, Settled::Accepted);
 }
 
-/// Adds the recipe for the order of commits to a venue on which two transactions can write at a time.
-pub fn add_commits_to(suite: &mut Suite, venue: Arc<SeaOrmVenue>) {
+/// Adds the recipe for the order of commits to a backend on which two transactions can write at a time.
+pub fn add_commits_to(suite: &mut Suite, backend: Arc<SeaOrmBackend>) {
     let name = format!(
         "{}::{}::order::who_locks_a_row_of_the_key_first_has_the_order_of_commits",
-        venue.name(),
-        venue.strategy()
+        backend.name(),
+        backend.strategy()
     );
-    suite.add_async_trial(&name, commits_in_order(venue));
+    suite.add_async_trial(&name, commits_in_order(backend));
 }
 
 /// A second transaction that begins while the first one is open makes its message's due time after the first one's commit.
-async fn commits_in_order(venue: Arc<SeaOrmVenue>) {
-    let url = venue.fresh_database().await.expect("a database");
-    let clock = FrozenClock::at(Stage::start().as_micros());
-    let outbox = venue.open(&url, Some(clock.clone())).await.expect("open");
-    let instance = Instance::new(7, Ports::of(outbox.clone()), Stage::fresh_queue(), 10);
+async fn commits_in_order(backend: Arc<SeaOrmBackend>) {
+    let url = backend.fresh_database().await.expect("a database");
+    let clock = FrozenClock::at(Fixture::start().as_micros());
+    let outbox = backend.open(&url, Some(clock.clone())).await.expect("open");
+    let instance = Instance::new(7, Ports::of(outbox.clone()), Fixture::fresh_queue(), 10);
     for sql in ["CREATE TABLE account (id INT PRIMARY KEY)", "INSERT INTO account VALUES (7)"] {
         outbox.connection().execute_unprepared(sql).await.expect("a row that stands for the key");
     }
@@ -207,7 +207,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 /// The instances, and what is known of every message from outside.
 struct World {
-    venue: Arc<SeaOrmVenue>,
+    backend: Arc<SeaOrmBackend>,
     url: String,
     clock: FrozenClock,
     queue: QueueName,
@@ -222,13 +222,13 @@ struct World {
 }
 
 impl World {
-    async fn open(venue: Arc<SeaOrmVenue>) -> Self {
-        let url = venue.shared_database().await.expect("a database");
+    async fn open(backend: Arc<SeaOrmBackend>) -> Self {
+        let url = backend.shared_database().await.expect("a database");
         let mut world = Self {
-            venue,
+            backend,
             url,
-            clock: FrozenClock::at(Stage::start().as_micros()),
-            queue: Stage::fresh_queue(),
+            clock: FrozenClock::at(Fixture::start().as_micros()),
+            queue: Fixture::fresh_queue(),
             instances: Vec::new(),
             opened: 0,
             waiting: HashMap::new(),
@@ -244,11 +244,11 @@ impl World {
 
     async fn instance(&mut self) -> Instance {
         self.opened += 1;
-        let outbox = self.venue.open(&self.url, Some(self.clock.clone())).await.expect("open");
+        let outbox = self.backend.open(&self.url, Some(self.clock.clone())).await.expect("open");
         Instance::new(self.opened, Ports::of(outbox), self.queue.clone(), 10)
     }
 
-    async fn play(&mut self, step: &Step) {
+    async fn run(&mut self, step: &Step) {
         match step {
             Step::Enqueue { keys } => self.enqueue(keys).await,
             Step::Claim { by, limit } => self.claim(*by, *limit).await,

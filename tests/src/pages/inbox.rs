@@ -10,12 +10,12 @@ use futures::TryStreamExt;
 use sea_orm::{ConnectionTrait, DatabaseTransaction, Statement};
 
 use super::Failure;
-use crate::backend::SeaOrmVenue;
+use crate::backend::SeaOrmBackend;
 
 pub(super) async fn runs() {
-    let venue = SeaOrmVenue::sqlite("auto");
-    let url = venue.fresh_database().await.expect("a database");
-    let outbox = Arc::new(venue.open(&url, None).await.expect("open"));
+    let backend = SeaOrmBackend::sqlite("auto");
+    let url = backend.fresh_database().await.expect("a database");
+    let outbox = Arc::new(backend.open(&url, None).await.expect("open"));
     let table = "CREATE TABLE bill (message VARCHAR(36))";
     outbox.connection().execute_unprepared(table).await.expect("a table");
     let message = NewMessage::json("orders", &7).expect("a message");

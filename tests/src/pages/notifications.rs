@@ -16,12 +16,12 @@ use futures::{FutureExt, future::try_join};
 use uuid::Uuid;
 
 use super::Failure;
-use crate::backend::SeaOrmVenue;
+use crate::backend::SeaOrmBackend;
 
 pub(super) async fn runs() {
-    let venue = SeaOrmVenue::sqlite("auto");
-    let url = venue.fresh_database().await.expect("a database");
-    let outbox = Arc::new(venue.open(&url, None).await.expect("open"));
+    let backend = SeaOrmBackend::sqlite("auto");
+    let url = backend.fresh_database().await.expect("a database");
+    let outbox = Arc::new(backend.open(&url, None).await.expect("open"));
     submit(&outbox).await.expect("a request that is taken in");
     let id = Uuid::parse_str("01a1fcd5-4e29-73a2-ad51-983400000004").expect("an id");
     let watched = outbox.clone();

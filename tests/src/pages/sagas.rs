@@ -15,11 +15,11 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::Failure;
-use crate::backend::SeaOrmVenue;
+use crate::backend::SeaOrmBackend;
 
 pub(super) async fn runs() {
-    let venue = SeaOrmVenue::sqlite("auto");
-    let databases = [bank(&venue).await, bank(&venue).await];
+    let backend = SeaOrmBackend::sqlite("auto");
+    let databases = [bank(&backend).await, bank(&backend).await];
     let transfers = transfers(databases[0].clone(), databases.clone()).expect("a saga");
     transfer(&transfers, 700).await.expect("a transfer");
     transfer(&transfers, 700).await.expect("a transfer");
@@ -46,9 +46,9 @@ async fn an_id_is_used_once_for_good(transfers: &Saga<Transfer, SeaOrmOutbox>, d
 }
 
 /// A database in which everybody has an account with 1000.
-async fn bank(venue: &SeaOrmVenue) -> SeaOrmOutbox {
-    let url = venue.fresh_database().await.expect("a database");
-    let outbox = venue.open(&url, None).await.expect("open");
+async fn bank(backend: &SeaOrmBackend) -> SeaOrmOutbox {
+    let url = backend.fresh_database().await.expect("a database");
+    let outbox = backend.open(&url, None).await.expect("open");
     let table = "CREATE TABLE account (id INT PRIMARY KEY, amount BIGINT); \
                  INSERT INTO account VALUES (1, 1000), (2, 1000)";
     outbox.connection().execute_unprepared(table).await.expect("a table");

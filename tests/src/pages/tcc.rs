@@ -12,12 +12,12 @@ use claimstream_tokio::TokioTimer;
 use sea_orm::{ConnectionTrait, DatabaseTransaction};
 
 use super::Failure;
-use crate::backend::SeaOrmVenue;
+use crate::backend::SeaOrmBackend;
 
 pub(super) async fn runs() {
-    let venue = SeaOrmVenue::sqlite("auto");
-    let url = venue.fresh_database().await.expect("a database");
-    let outbox = Arc::new(venue.open(&url, None).await.expect("open"));
+    let backend = SeaOrmBackend::sqlite("auto");
+    let url = backend.fresh_database().await.expect("a database");
+    let outbox = Arc::new(backend.open(&url, None).await.expect("open"));
     let timer: Arc<dyn Timer> = Arc::new(TokioTimer::new());
     let table = "CREATE TABLE stock (available INT, reserved INT); INSERT INTO stock VALUES (10, 0)";
     let tx = outbox.begin_tx().await.expect("begin");

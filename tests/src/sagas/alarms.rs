@@ -16,17 +16,17 @@ use claimstream_steps::saga::{
 use futures::future::BoxFuture;
 
 use super::{
-    Play,
+    Case,
     bank::{Bank, Database, fresh_saga, timer},
-    clauses,
+    cases,
     crash::Crash,
     transfer::{AMOUNT, saga_as, transfer},
 };
 
 const HOUR: Duration = Duration::from_secs(3600);
 
-pub(super) fn clauses<D: Database>() -> Vec<(&'static str, Play<D>)> {
-    clauses![
+pub(super) fn cases<D: Database>() -> Vec<(&'static str, Case<D>)> {
+    cases![
         s4_a_saga_whose_every_delivery_ends_the_process_is_told,
         s4_an_order_that_cannot_be_read_is_kept_and_told,
         s4_an_input_that_would_not_come_back_is_refused,

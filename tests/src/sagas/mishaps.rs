@@ -38,8 +38,8 @@ pub struct Draw {
 
 impl Draw {
     /// As many as a suite has time for.
-    pub(crate) fn some(venue: &str) -> Vec<Self> {
-        let draws = if venue == "memory" { 12 } else { 2 };
+    pub(crate) fn some(backend: &str) -> Vec<Self> {
+        let draws = if backend == "memory" { 12 } else { 2 };
         (1..=draws).map(|seed| Self { at_once: 18, seed }).collect()
     }
 }
@@ -88,25 +88,26 @@ const RESTS: [&str; 7] = [
 /// Adds a few draws of a dozen and a half payments on one store.
 pub(super) fn add_to<D: Database>(
     suite: &mut Suite,
-    venue: &str,
+    backend: &str,
     open: impl Fn() -> BoxFuture<'static, Bank<D>> + Send + 'static,
 ) {
-    let name = format!("{venue}::sagas::s4b_many_payments_under_drawn_mishaps_are_made_whole_or_not_at_all");
-    let draws = Draw::some(venue);
+    let name =
+        format!("{backend}::sagas::s4b_many_payments_under_drawn_mishaps_are_made_whole_or_not_at_all");
+    let draws = Draw::some(backend);
     suite.add_async_trial(&name, async move {
         for draw in draws {
-            println!("payments: {draw:?}: {}", play(open().await, draw).await);
+            println!("payments: {draw:?}: {}", run(open().await, draw).await);
         }
     });
 }
 
-/// Plays a draw and answers how the payments ended; panics if one ended as it must not.
-pub(super) async fn play<D: Database>(bank: Bank<D>, draw: Draw) -> Ends {
-    let played = tokio::time::timeout(STUCK, play_out(bank, draw)).await;
-    played.unwrap_or_else(|_| panic!("stuck: {draw:?}"))
+/// Runs a draw and answers how the payments ended; panics if one ended as it must not.
+pub(super) async fn run<D: Database>(bank: Bank<D>, draw: Draw) -> Ends {
+    let ran = tokio::time::timeout(STUCK, run_draw(bank, draw)).await;
+    ran.unwrap_or_else(|_| panic!("stuck: {draw:?}"))
 }
 
-async fn play_out<D: Database>(bank: Bank<D>, draw: Draw) -> Ends {
+async fn run_draw<D: Database>(bank: Bank<D>, draw: Draw) -> Ends {
     let world = Arc::new(World::open(bank, draw).await);
     let couriers: Vec<_> = (0..COURIERS).map(|_| tokio::spawn(world.clone().carry())).collect();
     let outages = tokio::spawn(world.clone().break_databases());

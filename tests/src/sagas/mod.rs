@@ -26,12 +26,12 @@ use self::bank::{Bank, Database};
 pub use self::mishaps::{Draw, Ends};
 use self::processes::Second;
 pub use self::processes::run_job;
-use crate::{Server, Stage, Suite, backend::SeaOrmVenue};
+use crate::{Fixture, Server, Suite, backend::SeaOrmBackend};
 
-/// A clause that is played on some databases.
-type Play<D> = fn(Bank<D>) -> BoxFuture<'static, ()>;
+/// A clause that is run on some databases.
+type Case<D> = fn(Bank<D>) -> BoxFuture<'static, ()>;
 
-/// Where every pair of crash points is played by killing processes, which takes minutes: a server of each kind.
+/// Where every pair of crash points is run by killing processes, which takes minutes: a server of each kind.
 const KILLED_IN_PAIRS: [&str; 2] = ["mariadb-10.11", "mysql-9.7"];
 
 /// Where many are drawn at once with their mishaps, beside memory.
@@ -40,24 +40,24 @@ pub(crate) const WITH_MISHAPS: &str = "mariadb-10.11";
 /// How many databases a bank has.
 const DATABASES: usize = 5;
 
-macro_rules! clauses {
+macro_rules! cases {
     ($($name:ident),* $(,)?) => {
-        vec![$((stringify!($name), (|bank| Box::pin($name(bank))) as Play<D>)),*]
+        vec![$((stringify!($name), (|bank| Box::pin($name(bank))) as Case<D>)),*]
     };
 }
-use clauses;
+use cases;
 
-/// Adds the clauses on memory, on SQLite and on every server that is here; every pair of crash points on memory and SQLite,
+/// Adds the cases on memory, on SQLite and on every server that is here; every pair of crash points on memory and SQLite,
 /// and by killing processes on a server of each kind.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     add_clauses(suite, "memory", |_| true, || Box::pin(async { Ok(in_memory()) }));
     mishaps::add_to(suite, "memory", || Box::pin(async { in_memory() }));
-    let sqlite = Urls::of(SeaOrmVenue::sqlite("preemptive_update"));
+    let sqlite = Urls::of(SeaOrmBackend::sqlite("preemptive_update"));
     add_databases(suite, "sqlite", |_| true, sqlite.clone());
     processes::add_to(suite, "sqlite", &sqlite, Second::Somewhere);
     for server in Server::ALL {
         let Some(url) = server.url(&environment) else { continue };
-        let urls = Urls::of(SeaOrmVenue::server(server.name, &url, "preemptive_update"));
+        let urls = Urls::of(SeaOrmBackend::server(server.name, &url, "preemptive_update"));
         add_databases(suite, server.name, |name| !name.contains("every_pair"), urls.clone());
         if server.name == WITH_MISHAPS {
             let urls = urls.clone();
@@ -72,22 +72,22 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     }
 }
 
-fn add_databases(suite: &mut Suite, venue: &str, owed: fn(&str) -> bool, urls: Urls) {
-    add_clauses(suite, venue, owed, move || {
+fn add_databases(suite: &mut Suite, backend: &str, owed: fn(&str) -> bool, urls: Urls) {
+    add_clauses(suite, backend, owed, move || {
         let urls = urls.clone();
         Box::pin(async move { on(&urls).await })
     });
 }
 
 fn in_memory() -> Bank<MemoryStore> {
-    let clock = MemoryClock::manual(Stage::start());
+    let clock = MemoryClock::manual(Fixture::start());
     let open = |_| MemoryStore::open(MemoryOptions::on(clock.clone()));
     Bank::new((0..DATABASES).map(open).collect(), Arc::new(clock.clone()))
 }
 
 async fn on(urls: &Urls) -> Result<Bank<SeaOrmOutbox>, StoreError> {
-    let clock = FrozenClock::at(Stage::start().as_micros());
-    let options = OpenOptions { frozen_clock: Some(clock.clone()), ..urls.venue.options() };
+    let clock = FrozenClock::at(Fixture::start().as_micros());
+    let options = OpenOptions { frozen_clock: Some(clock.clone()), ..urls.backend.options() };
     let urls = urls.get().await?;
     let databases = urls.iter().map(|url| SeaOrmOutbox::open(url, options.clone()));
     Ok(Bank::new(try_join_all(databases).await?, Arc::new(clock)))
@@ -96,49 +96,49 @@ async fn on(urls: &Urls) -> Result<Bank<SeaOrmOutbox>, StoreError> {
 /// Draws payments with their mishaps in memory; how each draw ended is noted.
 pub async fn draw_in_memory(draws: impl Iterator<Item = Draw>, note: impl Fn(Draw, Ends)) {
     for draw in draws {
-        note(draw, mishaps::play(in_memory(), draw).await);
+        note(draw, mishaps::run(in_memory(), draw).await);
     }
 }
 
-/// The same in databases of a venue.
-pub async fn draw_on(venue: SeaOrmVenue, draws: impl Iterator<Item = Draw>, note: impl Fn(Draw, Ends)) {
-    let urls = Urls::of(venue);
+/// The same in databases of a backend.
+pub async fn draw_on(backend: SeaOrmBackend, draws: impl Iterator<Item = Draw>, note: impl Fn(Draw, Ends)) {
+    let urls = Urls::of(backend);
     for draw in draws {
         let bank = on(&urls).await.expect("databases");
-        note(draw, mishaps::play(bank, draw).await);
+        note(draw, mishaps::run(bank, draw).await);
     }
 }
 
 fn add_clauses<D: Database>(
     suite: &mut Suite,
-    venue: &str,
+    backend: &str,
     owed: fn(&str) -> bool,
     open: impl Fn() -> BoxFuture<'static, Result<Bank<D>, StoreError>> + Clone + Send + Sync + 'static,
 ) {
-    let all = transfer::clauses::<D>().into_iter().chain(points_and_balance::clauses::<D>());
-    let all = all.chain(alarms::clauses::<D>()).chain(pivot::clauses::<D>()).chain(remote::clauses::<D>());
-    for (name, play) in all.filter(|(name, _)| owed(name)) {
+    let all = transfer::cases::<D>().into_iter().chain(points_and_balance::cases::<D>());
+    let all = all.chain(alarms::cases::<D>()).chain(pivot::cases::<D>()).chain(remote::cases::<D>());
+    for (name, run) in all.filter(|(name, _)| owed(name)) {
         let open = open.clone();
-        suite.add_async_trial(&format!("{venue}::sagas::{name}"), async move {
-            play(open().await.expect("databases")).await;
+        suite.add_async_trial(&format!("{backend}::sagas::{name}"), async move {
+            run(open().await.expect("databases")).await;
         });
     }
 }
 
-/// The databases of a venue, made when the first trial asks for them and shared by all of its trials.
+/// The databases of a backend, made when the first trial asks for them and shared by all of its trials.
 #[derive(Clone)]
 struct Urls {
-    venue: Arc<SeaOrmVenue>,
+    backend: Arc<SeaOrmBackend>,
     made: Arc<OnceCell<Vec<String>>>,
 }
 
 impl Urls {
-    fn of(venue: SeaOrmVenue) -> Self {
-        Self { venue: Arc::new(venue), made: Arc::default() }
+    fn of(backend: SeaOrmBackend) -> Self {
+        Self { backend: Arc::new(backend), made: Arc::default() }
     }
 
     async fn get(&self) -> Result<Vec<String>, StoreError> {
-        let make = || try_join_all((0..DATABASES).map(|_| self.venue.fresh_database()));
+        let make = || try_join_all((0..DATABASES).map(|_| self.backend.fresh_database()));
         self.made.get_or_try_init(make).await.cloned()
     }
 }

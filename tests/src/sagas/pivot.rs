@@ -9,15 +9,15 @@ use claimstream_domain::{
 use claimstream_steps::saga::{SagaError, SagaOrderKind, SagaOutcome, SagaState};
 
 use super::{
-    Play,
+    Case,
     bank::{Bank, Database, fresh_saga},
-    clauses,
+    cases,
     crash::Crash,
     points_and_balance::{FAILED, SHORT, UNPAID, balances, is_told, payment, rows, saga},
 };
 
-pub(super) fn clauses<D: Database>() -> Vec<(&'static str, Play<D>)> {
-    clauses![
+pub(super) fn cases<D: Database>() -> Vec<(&'static str, Case<D>)> {
+    cases![
         s4b_a_step_behind_the_pivot_that_refuses_is_an_alarm_and_nothing_is_given_back,
         s4b_a_step_behind_the_pivot_that_is_rolled_back_is_an_alarm_and_nothing_is_written,
         s4b_a_call_off_whose_runner_dies_goes_on_by_its_own_order_at_once,

@@ -22,10 +22,10 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::{
-    Play,
+    Case,
     bank::{Account, Bank, Database, book, fresh_saga, timer},
     breakable::Breakable,
-    clauses,
+    cases,
     crash::Crash,
 };
 use crate::fixture::{Deliveries, fan_out_to};
@@ -46,8 +46,8 @@ pub(super) struct Purse {
     pub(super) yue: Account,
 }
 
-pub(super) fn clauses<D: Database>() -> Vec<(&'static str, Play<D>)> {
-    clauses![
+pub(super) fn cases<D: Database>() -> Vec<(&'static str, Case<D>)> {
+    cases![
         s4b_forward_takes_four_steps_and_a_check_afterwards_does_nothing,
         s4b_every_crash_point_of_the_way_forward_ends_in_finish,
         s4b_every_pair_of_crash_points_of_the_way_forward_ends_in_finish,
@@ -534,7 +534,7 @@ async fn x1_what_is_told_of_a_shortage_is_delivered_once<D: Database>(bank: Bank
     assert_eq!((progress.delivered, progress.total()), (1, 1), "{progress:?}");
 }
 
-/// Handles each message of a queue twice until it is empty; other clauses' are among them.
+/// Handles each message of a queue twice until it is empty; other cases' are among them.
 async fn handle_all<D: Database>(bank: &Bank<D>, queue: &str, handler: &dyn Handler, retry: &RetryPolicy) {
     let queue = QueueName::new(queue).expect("a queue");
     loop {

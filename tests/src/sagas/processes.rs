@@ -105,33 +105,33 @@ impl Second {
     }
 }
 
-pub(super) fn add_to(suite: &mut Suite, venue: &str, urls: &super::Urls, second: Second) {
-    let of = |saga: &str, way: &str| format!("{venue}::sagas::{saga}_kill_9_at_{}{way}", second.name());
+pub(super) fn add_to(suite: &mut Suite, backend: &str, urls: &super::Urls, second: Second) {
+    let of = |saga: &str, way: &str| format!("{backend}::sagas::{saga}_kill_9_at_{}{way}", second.name());
     let (one, two, three) = (urls.clone(), urls.clone(), urls.clone());
     suite.add_async_trial(&of("s4a", ""), async move {
-        transfers_end(Scene::of(one).await, second).await;
+        transfers_end(Setup::of(one).await, second).await;
     });
     suite.add_async_trial(&of("s4b", "_of_the_way_forward"), async move {
         let end = (payments::FINISHED, payments::PAID);
-        payments_end(Scene::of(two).await, second, payments::UNPAID, end).await;
+        payments_end(Setup::of(two).await, second, payments::UNPAID, end).await;
     });
     suite.add_async_trial(&of("s4b", "_of_the_way_back"), async move {
         let end = (payments::FAILED, payments::SHORT);
-        payments_end(Scene::of(three).await, second, payments::SHORT, end).await;
+        payments_end(Setup::of(three).await, second, payments::SHORT, end).await;
     });
 }
 
-async fn transfers_end(scene: Scene, second: Second) {
-    let bank = &scene.bank;
+async fn transfers_end(setup: Setup, second: Second) {
+    let bank = &setup.bank;
     let points = transfers::points(bank).await;
     let mut kills = Kills::default();
     for (number, point) in points.iter().enumerate() {
         for second in second.points(number) {
             let wanted = transfers::transfer(bank, transfers::AMOUNT).await;
             let (id, again) =
-                scene.kill_twice(&Input::Transfer(wanted.clone()), (number, second), point).await;
+                setup.kill_twice(&Input::Transfer(wanted.clone()), (number, second), point).await;
             let saga = transfers::saga_as(bank, &Crash::never(), config());
-            let state = scene.settle(&saga, id).await;
+            let state = setup.settle(&saga, id).await;
             let ended = (state, transfers::balances(bank, &wanted).await);
             assert_eq!(ended, transfers::expected(point), "after kill -9 {point}, then at {second}");
             if !kills.go_on(again) {
@@ -142,16 +142,16 @@ async fn transfers_end(scene: Scene, second: Second) {
     println!("transfers: {} points, {kills}", points.len());
 }
 
-async fn payments_end(scene: Scene, second: Second, start: [i64; 4], end: (payments::Rows, [i64; 4])) {
-    let bank = &scene.bank;
+async fn payments_end(setup: Setup, second: Second, start: [i64; 4], end: (payments::Rows, [i64; 4])) {
+    let bank = &setup.bank;
     let points = payments::points(bank, start[1]).await;
     let mut kills = Kills::default();
     for (number, point) in points.iter().enumerate() {
         for second in second.points(number) {
             let paid = payments::payment(bank, start[0], start[1]).await;
-            let (id, again) = scene.kill_twice(&Input::Payment(paid.clone()), (number, second), point).await;
+            let (id, again) = setup.kill_twice(&Input::Payment(paid.clone()), (number, second), point).await;
             let saga = payments::saga_as(bank, &Crash::never(), config());
-            scene.settle(&saga, id).await;
+            setup.settle(&saga, id).await;
             let ended = (payments::rows(bank, &saga, id).await, payments::balances(bank, &paid).await);
             let what = format!("after kill -9 {point}, then at {second}");
             assert_eq!(ended, payments::expected(point, end, start), "{what}");
@@ -186,14 +186,14 @@ impl fmt::Display for Kills {
 }
 
 /// Databases that several processes share, on the database's own clock.
-struct Scene {
+struct Setup {
     urls: Vec<String>,
     bank: Bank<SeaOrmOutbox>,
     /// The databases are there as long as this is.
     _made: super::Urls,
 }
 
-impl Scene {
+impl Setup {
     async fn of(made: super::Urls) -> Self {
         let urls = made.get().await.expect("databases");
         let bank = open(&urls).await.expect("databases");

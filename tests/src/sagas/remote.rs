@@ -11,15 +11,15 @@ use claimstream_steps::saga::{
 };
 
 use super::{
-    Play,
+    Case,
     bank::{Bank, Database, fresh_saga, timer},
     breakable::Breakable,
-    clauses,
+    cases,
     crash::Crash,
 };
 
-pub(super) fn clauses<D: Database>() -> Vec<(&'static str, Play<D>)> {
-    clauses![
+pub(super) fn cases<D: Database>() -> Vec<(&'static str, Case<D>)> {
+    cases![
         s4_1_a_remote_call_takes_effect_once_whatever_the_crash_point,
         s4_1_a_remote_call_is_cancelled_once_whatever_the_crash_point,
         s4_1_a_remote_call_whose_answer_was_lost_is_cancelled_by_an_order,

@@ -13,10 +13,10 @@ use futures::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Play,
+    Case,
     bank::{Account, Bank, Database, book, fresh_saga, timer},
     breakable::Breakable,
-    clauses,
+    cases,
     crash::Crash,
 };
 
@@ -30,8 +30,8 @@ pub(super) struct Transfer {
     pub(super) amount: i64,
 }
 
-pub(super) fn clauses<D: Database>() -> Vec<(&'static str, Play<D>)> {
-    clauses![
+pub(super) fn cases<D: Database>() -> Vec<(&'static str, Case<D>)> {
+    cases![
         s4a_every_crash_point_ends_as_the_table_says,
         s4a_every_pair_of_crash_points_ends_the_same,
         s4a_crash_after_message_before_1_is_cancelled_and_a_late_step_1_is_refused,

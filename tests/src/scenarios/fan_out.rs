@@ -14,13 +14,13 @@ use claimstream_ports::{Handler, RecipientDirectory, StoreError};
 use uuid::Uuid;
 
 use crate::{
-    Instance, LEASE, NotificationPorts, NotificationStage,
-    conformance::{Clause, clauses},
+    Instance, LEASE, NotificationFixture, NotificationPorts,
     fixture::{Cut, Random},
     ids,
+    suite::{Case, cases},
 };
 
-pub const SCENARIOS: &[Clause<NotificationStage>] = clauses!["scenarios":
+pub const SCENARIOS: &[Case<NotificationFixture>] = cases!["scenarios" needs [LargeFanOut]:
     a1_10_a_fan_out_of_ten_thousand_through_crashes_makes_each_message_once,
 ];
 
@@ -28,19 +28,19 @@ const RECIPIENTS: usize = 10_000;
 const CHUNK: u32 = 250;
 
 pub async fn a1_10_a_fan_out_of_ten_thousand_through_crashes_makes_each_message_once(
-    stage: NotificationStage,
+    fixture: NotificationFixture,
 ) {
     let request = request();
-    stage.store.submit(std::slice::from_ref(&request)).await;
-    let crashes = fan_out(&stage).await;
+    fixture.store.submit(std::slice::from_ref(&request)).await;
+    let crashes = fan_out(&fixture).await;
     println!("fan-out: {RECIPIENTS} recipients, crashes {crashes:?}");
     assert!(crashes.iter().all(|crashes| *crashes >= 3), "too few crashes of a kind: {crashes:?}");
 
-    let progress = stage.rival.reports.progress(request.id).await.expect("progress").expect("a request");
+    let progress = fixture.rival.reports.progress(request.id).await.expect("progress").expect("a request");
     assert_eq!(progress.recorded, RequestStatus::Dispatched);
     assert_eq!((progress.pending, progress.total()), (RECIPIENTS as u64, RECIPIENTS as u64));
     let queue = QueueName::new(MESSAGE_QUEUE).expect("a queue name");
-    let mut sent = ids(&stage.outbox.rival.on(&queue).take_all().await);
+    let mut sent = ids(&fixture.outbox.rival.on(&queue).take_all().await);
     sent.sort();
     let all = (0..RECIPIENTS).map(|n| message_id(request.id, Channel::Email, &member(n).key));
     let mut all: Vec<_> = all.map(MessageId::new).collect();
@@ -50,12 +50,12 @@ pub async fn a1_10_a_fan_out_of_ten_thousand_through_crashes_makes_each_message_
 
 /// Works until nothing of the request is left, by turns on either instance, and crashes in every way there is; tells how
 /// often in which.
-async fn fan_out(stage: &NotificationStage) -> [usize; 3] {
+async fn fan_out(fixture: &NotificationFixture) -> [usize; 3] {
     let (mut random, mut crashes) = (Random(7), [0; 3]);
     for turn in 0..1_000 {
         let (side, ports) = match turn % 2 {
-            0 => (&stage.outbox.store, &stage.store),
-            _ => (&stage.outbox.rival, &stage.rival),
+            0 => (&fixture.outbox.store, &fixture.store),
+            _ => (&fixture.outbox.rival, &fixture.rival),
         };
         if side.status().await.is_none() {
             return crashes;
@@ -65,7 +65,7 @@ async fn fan_out(stage: &NotificationStage) -> [usize; 3] {
         {
             crashes[crash as usize] += 1;
         }
-        stage.outbox.advance(LEASE).await;
+        fixture.outbox.advance(LEASE).await;
     }
     panic!("it never ends");
 }

@@ -8,44 +8,24 @@ pub mod revival;
 pub mod server;
 pub mod timer_events;
 
-use crate::{NotificationStage, ServerStage, Stage, TimerStage, conformance::Clause};
+use crate::{Fixture, NotificationFixture, ServerFixture, TimerFixture, suite::Case};
 
-/// What every store must bear.
-pub fn all() -> impl Iterator<Item = &'static Clause<Stage>> {
-    [outbox::SCENARIOS, relay::SCENARIOS].into_iter().flatten()
+/// The scenarios of the outbox.
+pub fn outbox() -> impl Iterator<Item = &'static Case<Fixture>> {
+    [outbox::SCENARIOS, relay::SCENARIOS, outbox::CONCURRENT].into_iter().flatten()
 }
 
-/// What a store must bear that lets two transactions write at a time.
-pub fn concurrent() -> impl Iterator<Item = &'static Clause<Stage>> {
-    outbox::CONCURRENT.iter()
-}
-
-/// What every server must bear, where what happens at a time is made to happen at a time.
-pub fn server() -> impl Iterator<Item = &'static Clause<ServerStage>> {
+/// Those on a real server, where what happens at one time is made to happen at one time.
+pub fn server() -> impl Iterator<Item = &'static Case<ServerFixture>> {
     server::SCENARIOS.iter()
 }
 
-/// What a store owes whose claims are behind a lock and that lives on a server.
-pub fn guarded_server() -> impl Iterator<Item = &'static Clause<ServerStage>> {
-    server().filter(|clause| clause.name.starts_with("a0_6_a_claim_that_breaks"))
+/// Those of notification requests.
+pub fn notifications() -> impl Iterator<Item = &'static Case<NotificationFixture>> {
+    [revival::SCENARIOS, fan_out::SCENARIOS].into_iter().flatten()
 }
 
-/// What every store must bear that keeps notification requests and has to be waited for; once, as it takes seconds.
-pub fn fan_out() -> impl Iterator<Item = &'static Clause<NotificationStage>> {
-    fan_out::SCENARIOS.iter()
-}
-
-/// What every store must bear that keeps notifications.
-pub fn revival() -> impl Iterator<Item = &'static Clause<NotificationStage>> {
-    revival::SCENARIOS.iter()
-}
-
-/// What every store must bear that timer events can run on.
-pub fn timer() -> impl Iterator<Item = &'static Clause<TimerStage>> {
-    timer_events::SCENARIOS.iter()
-}
-
-/// What a store must bear that timer events can run on and that lets two transactions write at a time.
-pub fn concurrent_timer() -> impl Iterator<Item = &'static Clause<TimerStage>> {
-    timer_events::CONCURRENT.iter()
+/// Those of timer events.
+pub fn timers() -> impl Iterator<Item = &'static Case<TimerFixture>> {
+    [timer_events::SCENARIOS, timer_events::CONCURRENT].into_iter().flatten()
 }

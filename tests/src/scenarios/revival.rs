@@ -13,66 +13,66 @@ use claimstream_ports::{ChannelProvider, Delivered, DeliveryError, Handler};
 use uuid::Uuid;
 
 use crate::{
-    Instance, LEASE, NotificationStage,
-    conformance::{Clause, clauses},
+    Instance, LEASE, NotificationFixture,
     fixture::{Deliveries, fan_out_to},
+    suite::{Case, cases},
 };
 
-pub const SCENARIOS: &[Clause<NotificationStage>] = clauses!["scenarios":
+pub const SCENARIOS: &[Case<NotificationFixture>] = cases!["scenarios" needs [Notifications]:
     a_revived_notification_is_tried_though_its_process_dies_before_it_begins,
     a_revived_request_is_fanned_out_though_its_process_dies_before_it_begins,
 ];
 
 pub async fn a_revived_notification_is_tried_though_its_process_dies_before_it_begins(
-    stage: NotificationStage,
+    fixture: NotificationFixture,
 ) {
     let request = request();
-    stage.store.submit(std::slice::from_ref(&request)).await;
-    let fan_out = fan_out_to("u-1", stage.store.requests.clone(), stage.store.messages.clone());
-    assert_eq!(play(&stage.outbox.store, &fan_out).await, Verdict::ack());
+    fixture.store.submit(std::slice::from_ref(&request)).await;
+    let fan_out = fan_out_to("u-1", fixture.store.requests.clone(), fixture.store.messages.clone());
+    assert_eq!(run(&fixture.outbox.store, &fan_out).await, Verdict::ack());
 
     let queue = QueueName::new(MESSAGE_QUEUE).expect("a queue name");
-    let (store, rival) = (stage.outbox.store.on(&queue), stage.outbox.rival.on(&queue));
+    let (store, rival) = (fixture.outbox.store.on(&queue), fixture.outbox.rival.on(&queue));
     let providers = Providers::new().with(Channel::Email, Arc::new(Refusing));
-    let refused = MessageHandler::new(stage.store.messages.clone(), providers, MessageConfig::default());
-    assert!(matches!(play(&store, &refused.expect("a handler")).await, Verdict::Bury { .. }));
-    die_over_the_revived(&stage, &rival).await;
+    let refused = MessageHandler::new(fixture.store.messages.clone(), providers, MessageConfig::default());
+    assert!(matches!(run(&store, &refused.expect("a handler")).await, Verdict::Bury { .. }));
+    die_over_the_revived(&fixture, &rival).await;
 
     let mended = Deliveries::default();
-    let verdict = play(&store, &mended.handler(stage.store.messages.clone())).await;
+    let verdict = run(&store, &mended.handler(fixture.store.messages.clone())).await;
     assert_eq!((mended.of(request.id).len(), verdict), (1, Verdict::ack()));
     let id = mended.of(request.id)[0].id;
-    let status = stage.rival.messages.status(&[id]).await.expect("status");
+    let status = fixture.rival.messages.status(&[id]).await.expect("status");
     assert_eq!((status, rival.dead().await.len()), (vec![Some(DeliveryStatus::Delivered)], 0));
 }
 
 pub async fn a_revived_request_is_fanned_out_though_its_process_dies_before_it_begins(
-    stage: NotificationStage,
+    fixture: NotificationFixture,
 ) {
     let request = request();
-    stage.store.submit(std::slice::from_ref(&request)).await;
+    fixture.store.submit(std::slice::from_ref(&request)).await;
     let why = Reason::new("the directory was away");
-    let _ = stage.store.requests.open(request.id).await.expect("open");
-    stage.store.requests.close(request.id, Some(why)).await.expect("close");
-    let claimed = stage.outbox.store.take_one().await;
-    assert_eq!(stage.outbox.store.bury(&claimed, "the directory was away").await, Settled::Accepted);
-    die_over_the_revived(&stage, &stage.outbox.rival).await;
+    let _ = fixture.store.requests.open(request.id).await.expect("open");
+    fixture.store.requests.close(request.id, Some(why)).await.expect("close");
+    let claimed = fixture.outbox.store.take_one().await;
+    assert_eq!(fixture.outbox.store.bury(&claimed, "the directory was away").await, Settled::Accepted);
+    die_over_the_revived(&fixture, &fixture.outbox.rival).await;
 
-    let fan_out = fan_out_to("u-1", stage.store.requests.clone(), stage.store.messages.clone());
-    assert_eq!(play(&stage.outbox.store, &fan_out).await, Verdict::ack());
+    let fan_out = fan_out_to("u-1", fixture.store.requests.clone(), fixture.store.messages.clone());
+    assert_eq!(run(&fixture.outbox.store, &fan_out).await, Verdict::ack());
     let queue = QueueName::new(MESSAGE_QUEUE).expect("a queue name");
-    assert_eq!(stage.outbox.rival.on(&queue).take_all().await.len(), 1);
+    assert_eq!(fixture.outbox.rival.on(&queue).take_all().await.len(), 1);
 }
 
 /// Revives the one dead letter and claims it for a process that dies before it has begun with it.
-async fn die_over_the_revived(stage: &NotificationStage, side: &Instance) {
+async fn die_over_the_revived(fixture: &NotificationFixture, side: &Instance) {
     assert_eq!(side.revive(&side.own_dead()).await, 1);
     assert_eq!(side.take_one().await.attempt, 1);
-    stage.outbox.advance(LEASE).await;
+    fixture.outbox.advance(LEASE).await;
 }
 
 /// One attempt at the next message, settled as it says; answers an ack without its children.
-async fn play(side: &Instance, handler: &dyn Handler) -> Verdict {
+async fn run(side: &Instance, handler: &dyn Handler) -> Verdict {
     let claimed: Claimed = side.take_one().await;
     let verdict = handler.handle(&claimed).await;
     let disposition = decide(verdict.clone(), claimed.attempt, &RetryPolicy::default(), 0);

@@ -15,14 +15,14 @@ use tokio::sync::Notify;
 use uuid::Uuid;
 
 use crate::{
-    Act, Events, Instance, LEASE, Part, Play, SetUpEvents, TimerStage,
-    conformance::{Clause, clauses},
+    Action, Events, Instance, LEASE, SetUpEvents, TestDecision, TestScheme, TimerFixture,
     fixture::queue,
     fixture::{Cut, Random},
     fixture::{Deliveries, fan_out_to},
+    suite::{Case, cases},
 };
 
-pub const SCENARIOS: &[Clause<TimerStage>] = clauses!["scenarios":
+pub const SCENARIOS: &[Case<TimerFixture>] = cases!["scenarios" needs [Timers]:
     a2_1_what_failed_is_repeated_and_what_succeeded_is_not,
     a2_1_under_the_policy_continue_what_follows_a_failure_is_run_at_once,
     a2_4_what_fails_until_the_deadline_times_out_with_one_alarm_and_the_timer_moves_on,
@@ -40,60 +40,60 @@ pub const SCENARIOS: &[Clause<TimerStage>] = clauses!["scenarios":
 ];
 
 /// Where two transactions can write at a time.
-pub const CONCURRENT: &[Clause<TimerStage>] = clauses!["scenarios":
+pub const CONCURRENT: &[Case<TimerFixture>] = cases!["scenarios" needs [Timers, ParallelWrites]:
     a2_2_two_nodes_that_fire_at_once_make_one_row_and_one_run,
     a2_2_two_nodes_that_look_for_one_tick_at_once_make_one_run_without_a_row_lock,
     a2_3_without_waiting_a_row_that_is_held_is_busy_at_once,
     a2_3_in_wait_mode_a_run_waits_for_the_row,
 ];
 
-pub async fn a2_1_what_failed_is_repeated_and_what_succeeded_is_not(stage: TimerStage) {
+pub async fn a2_1_what_failed_is_repeated_and_what_succeeded_is_not(fixture: TimerFixture) {
     let calls = Calls::default();
-    let parts = vec![calls.works("d1"), calls.fails("d2", 1), calls.works("d3")];
-    let events = stage.store.events.set_up(stage.outbox.queue(), &Play::of(parts));
+    let decisions = vec![calls.works("d1"), calls.fails("d2", 1), calls.works("d3")];
+    let events = fixture.store.events.set_up(fixture.outbox.queue(), &TestScheme::of(decisions));
     events.start().await.expect("start");
-    stage.advance_to(TimerStage::FIRST).await;
+    fixture.advance_to(TimerFixture::FIRST).await;
 
-    let verdicts = turn(&stage.outbox.store, &*events).await;
-    assert!(matches!(&verdicts[..], [Verdict::Nack { after: Some(Play::RETRY), .. }]), "{verdicts:?}");
+    let verdicts = turn(&fixture.outbox.store, &*events).await;
+    assert!(matches!(&verdicts[..], [Verdict::Nack { after: Some(TestScheme::RETRY), .. }]), "{verdicts:?}");
     assert_eq!(calls.made(), ["d1", "d2"]);
-    assert_eq!(stage.emptied(Play::EFFECTS).await, ["d1"]);
-    assert_eq!(stage.status().await, Some(EventStatus::Init));
+    assert_eq!(fixture.emptied(TestScheme::EFFECTS).await, ["d1"]);
+    assert_eq!(fixture.status().await, Some(EventStatus::Init));
     // The tick itself, and the one of the deadline.
-    assert_eq!(stage.outbox.store.status().await.map(|status| status.depth), Some(2));
+    assert_eq!(fixture.outbox.store.status().await.map(|status| status.depth), Some(2));
 
-    stage.outbox.advance(Play::RETRY).await;
-    assert_eq!(turn(&stage.outbox.rival, &*events).await, [Verdict::ack()]);
+    fixture.outbox.advance(TestScheme::RETRY).await;
+    assert_eq!(turn(&fixture.outbox.rival, &*events).await, [Verdict::ack()]);
     assert_eq!(calls.made(), ["d1", "d2", "d2", "d3"]);
-    assert_eq!(stage.emptied(Play::EFFECTS).await, ["d2", "d3"]);
-    assert_eq!(stage.status().await, Some(EventStatus::Success));
-    moves_on_once(&stage, &*events, &calls).await;
+    assert_eq!(fixture.emptied(TestScheme::EFFECTS).await, ["d2", "d3"]);
+    assert_eq!(fixture.status().await, Some(EventStatus::Success));
+    moves_on_once(&fixture, &*events, &calls).await;
 }
 
-pub async fn a2_1_under_the_policy_continue_what_follows_a_failure_is_run_at_once(stage: TimerStage) {
+pub async fn a2_1_under_the_policy_continue_what_follows_a_failure_is_run_at_once(fixture: TimerFixture) {
     let calls = Calls::default();
-    let parts = vec![calls.works("d1"), calls.fails("d2", 1), calls.works("d3")];
-    let play = Play { policy: FailurePolicy::Continue, ..Play::of(parts) };
-    let events = stage.store.events.set_up(stage.outbox.queue(), &play);
-    stage.advance_to(TimerStage::FIRST).await;
-    let Ticked::Failed { decisions } = events.visit(&TimerStage::tick()).await.expect("a visit") else {
+    let decisions = vec![calls.works("d1"), calls.fails("d2", 1), calls.works("d3")];
+    let scheme = TestScheme { policy: FailurePolicy::Continue, ..TestScheme::of(decisions) };
+    let events = fixture.store.events.set_up(fixture.outbox.queue(), &scheme);
+    fixture.advance_to(TimerFixture::FIRST).await;
+    let Ticked::Failed { decisions } = events.visit(&TimerFixture::tick()).await.expect("a visit") else {
         panic!("it did not fail")
     };
     assert_eq!(decisions.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["d2"]);
-    assert_eq!(stage.emptied(Play::EFFECTS).await, ["d1", "d3"]);
-    let again = events.visit(&TimerStage::tick()).await.expect("a visit");
+    assert_eq!(fixture.emptied(TestScheme::EFFECTS).await, ["d1", "d3"]);
+    let again = events.visit(&TimerFixture::tick()).await.expect("a visit");
     assert!(matches!(again, Ticked::Succeeded { next: Some(_) }), "{again:?}");
     assert_eq!(calls.made(), ["d1", "d2", "d3", "d2"]);
-    assert_eq!(stage.emptied(Play::EFFECTS).await, ["d2"]);
+    assert_eq!(fixture.emptied(TestScheme::EFFECTS).await, ["d2"]);
 }
 
 /// The row is absent, and both see that: under REPEATABLE READ this is where the source text's order blocks itself.
-pub async fn a2_2_two_nodes_that_fire_at_once_make_one_row_and_one_run(stage: TimerStage) {
-    let usual = [stage.store.events.clone(), stage.rival.events.clone()];
-    for (isolation, nodes) in [("as usual", Some(&usual)), ("REPEATABLE READ", stage.repeatable.as_ref())] {
+pub async fn a2_2_two_nodes_that_fire_at_once_make_one_row_and_one_run(fixture: TimerFixture) {
+    let usual = [fixture.store.events.clone(), fixture.rival.events.clone()];
+    for (isolation, nodes) in [("as usual", Some(&usual)), ("REPEATABLE READ", fixture.repeatable.as_ref())] {
         let Some(nodes) = nodes else { continue };
         for row_lock in [RowLock::None, RowLock::Wait] {
-            let took = fire_at_once(&stage, nodes, row_lock).await;
+            let took = fire_at_once(&fixture, nodes, row_lock).await;
             println!("a2_2 {isolation} {row_lock:?}: {took:?}");
             assert!(median(&took) < Duration::from_millis(500), "{isolation} {row_lock:?}: {took:?}");
         }
@@ -102,36 +102,36 @@ pub async fn a2_2_two_nodes_that_fire_at_once_make_one_row_and_one_run(stage: Ti
 
 /// The timer's message is what keeps two runs apart where no row is locked: whoever claims it runs, and the other finds nothing.
 pub async fn a2_2_two_nodes_that_look_for_one_tick_at_once_make_one_run_without_a_row_lock(
-    stage: TimerStage,
+    fixture: TimerFixture,
 ) {
     let calls = Calls::default();
-    let parts = vec![calls.works("d1"), calls.calls("d2"), calls.works("d3")];
-    let play = Play { row_lock: RowLock::None, ..Play::of(parts) };
+    let decisions = vec![calls.works("d1"), calls.calls("d2"), calls.works("d3")];
+    let scheme = TestScheme { row_lock: RowLock::None, ..TestScheme::of(decisions) };
     let [one, other] =
-        [&stage.store, &stage.rival].map(|node| node.events.set_up(stage.outbox.queue(), &play));
+        [&fixture.store, &fixture.rival].map(|node| node.events.set_up(fixture.outbox.queue(), &scheme));
     one.start().await.expect("start");
-    stage.advance_to(TimerStage::FIRST).await;
-    let ran = futures::join!(turn(&stage.outbox.store, &*one), turn(&stage.outbox.rival, &*other));
+    fixture.advance_to(TimerFixture::FIRST).await;
+    let ran = futures::join!(turn(&fixture.outbox.store, &*one), turn(&fixture.outbox.rival, &*other));
     let ran = [ran.0, ran.1].concat();
     assert_eq!(ran, [Verdict::ack()], "one of them has the message");
     assert_eq!(calls.keys().len(), 1, "a remote decision is called once: {:?}", calls.keys());
-    assert_eq!(stage.emptied(Play::EFFECTS).await, ["d1", "d3"]);
-    assert_eq!(stage.status().await, Some(EventStatus::Success));
-    moves_on_once(&stage, &*one, &calls).await;
+    assert_eq!(fixture.emptied(TestScheme::EFFECTS).await, ["d1", "d3"]);
+    assert_eq!(fixture.status().await, Some(EventStatus::Success));
+    moves_on_once(&fixture, &*one, &calls).await;
 }
 
 async fn fire_at_once(
-    stage: &TimerStage,
+    fixture: &TimerFixture,
     nodes: &[Arc<dyn SetUpEvents>; 2],
     row_lock: RowLock,
 ) -> Vec<Duration> {
     let mut all = Vec::new();
     for _ in 0..5 {
-        let tick = stage.next_tick().await;
+        let tick = fixture.next_tick().await;
         let calls = Calls::default();
-        let parts = vec![calls.works("d1"), calls.calls("d2"), calls.works("d3")];
-        let play = Play { row_lock, ..Play::of(parts) };
-        let nodes = nodes.each_ref().map(|node| node.set_up(stage.outbox.queue(), &play));
+        let decisions = vec![calls.works("d1"), calls.calls("d2"), calls.works("d3")];
+        let scheme = TestScheme { row_lock, ..TestScheme::of(decisions) };
+        let nodes = nodes.each_ref().map(|node| node.set_up(fixture.outbox.queue(), &scheme));
         let begun = Instant::now();
         let visits = nodes.map(|node| {
             let tick = tick.clone();
@@ -145,7 +145,7 @@ async fn fire_at_once(
         assert_eq!(successes, 1, "{ended:?}");
         let others = |ended: &&Ticked| matches!(ended, Ticked::Complete { .. } | Ticked::Overtaken);
         assert_eq!(ended.iter().filter(others).count(), 1, "{ended:?}");
-        assert_eq!(stage.emptied(Play::EFFECTS).await, ["d1", "d3"]);
+        assert_eq!(fixture.emptied(TestScheme::EFFECTS).await, ["d1", "d3"]);
         let keys: BTreeSet<_> = calls.keys().into_iter().collect();
         assert_eq!(keys.len(), 1, "a remote decision has one key: {keys:?}");
         if row_lock == RowLock::Wait {
@@ -162,38 +162,38 @@ fn median(took: &[Duration]) -> Duration {
     sorted[sorted.len() / 2]
 }
 
-pub async fn a2_3_without_waiting_a_row_that_is_held_is_busy_at_once(stage: TimerStage) {
+pub async fn a2_3_without_waiting_a_row_that_is_held_is_busy_at_once(fixture: TimerFixture) {
     let calls = Calls::default();
-    let play = Play { row_lock: RowLock::NoWait, ..Play::of(vec![calls.fails("d1", 1)]) };
-    let events = stage.store.events.set_up(stage.outbox.queue(), &play);
-    stage.advance_to(TimerStage::FIRST).await;
-    events.visit(&TimerStage::tick()).await.expect("a visit");
-    let holder = stage.rival.steps.begin().await.expect("begin");
-    let held = holder.lock_step(&TimerStage::event_key(), LockWait::Wait).await.expect("lock");
+    let scheme = TestScheme { row_lock: RowLock::NoWait, ..TestScheme::of(vec![calls.fails("d1", 1)]) };
+    let events = fixture.store.events.set_up(fixture.outbox.queue(), &scheme);
+    fixture.advance_to(TimerFixture::FIRST).await;
+    events.visit(&TimerFixture::tick()).await.expect("a visit");
+    let holder = fixture.rival.steps.begin().await.expect("begin");
+    let held = holder.lock_step(&TimerFixture::event_key(), LockWait::Wait).await.expect("lock");
     assert!(matches!(held, Locked::Held(_)), "{held:?}");
     let mut took = Vec::new();
     for _ in 0..5 {
         let begun = Instant::now();
-        assert_eq!(events.visit(&TimerStage::tick()).await.expect("a visit"), Ticked::Busy);
+        assert_eq!(events.visit(&TimerFixture::tick()).await.expect("a visit"), Ticked::Busy);
         took.push(begun.elapsed());
     }
     println!("a2_3: busy after {took:?}");
     assert!(median(&took) < Duration::from_millis(50), "{took:?}");
     assert_eq!(calls.made(), ["d1"]);
     holder.roll_back().await.expect("roll back");
-    let ticked = events.visit(&TimerStage::tick()).await.expect("a visit");
+    let ticked = events.visit(&TimerFixture::tick()).await.expect("a visit");
     assert!(matches!(ticked, Ticked::Succeeded { .. }), "{ticked:?}");
 }
 
-pub async fn a2_3_in_wait_mode_a_run_waits_for_the_row(stage: TimerStage) {
+pub async fn a2_3_in_wait_mode_a_run_waits_for_the_row(fixture: TimerFixture) {
     let calls = Calls::default();
-    let play = Play { row_lock: RowLock::Wait, ..Play::of(vec![calls.fails("d1", 1)]) };
-    let events = stage.store.events.set_up(stage.outbox.queue(), &play);
-    stage.advance_to(TimerStage::FIRST).await;
-    events.visit(&TimerStage::tick()).await.expect("a visit");
-    let holder = stage.rival.steps.begin().await.expect("begin");
-    holder.lock_step(&TimerStage::event_key(), LockWait::Wait).await.expect("lock");
-    let waiting = tokio::spawn(async move { events.visit(&TimerStage::tick()).await.expect("a visit") });
+    let scheme = TestScheme { row_lock: RowLock::Wait, ..TestScheme::of(vec![calls.fails("d1", 1)]) };
+    let events = fixture.store.events.set_up(fixture.outbox.queue(), &scheme);
+    fixture.advance_to(TimerFixture::FIRST).await;
+    events.visit(&TimerFixture::tick()).await.expect("a visit");
+    let holder = fixture.rival.steps.begin().await.expect("begin");
+    holder.lock_step(&TimerFixture::event_key(), LockWait::Wait).await.expect("lock");
+    let waiting = tokio::spawn(async move { events.visit(&TimerFixture::tick()).await.expect("a visit") });
     tokio::time::sleep(Duration::from_millis(100)).await;
     assert!(!waiting.is_finished() && calls.made() == ["d1"], "it did not wait");
     holder.roll_back().await.expect("roll back");
@@ -202,178 +202,186 @@ pub async fn a2_3_in_wait_mode_a_run_waits_for_the_row(stage: TimerStage) {
 }
 
 pub async fn a2_4_what_fails_until_the_deadline_times_out_with_one_alarm_and_the_timer_moves_on(
-    stage: TimerStage,
+    fixture: TimerFixture,
 ) {
     let calls = Calls::default();
-    let hook = calls.act("hook", 0);
-    let parts = vec![calls.works("d1"), calls.fails("d2", usize::MAX), calls.works("d3")];
-    let play = Play { hook: Some(hook), ..Play::of(parts) };
-    let events = stage.store.events.set_up(stage.outbox.queue(), &play);
+    let hook = calls.action("hook", 0);
+    let decisions = vec![calls.works("d1"), calls.fails("d2", usize::MAX), calls.works("d3")];
+    let scheme = TestScheme { hook: Some(hook), ..TestScheme::of(decisions) };
+    let events = fixture.store.events.set_up(fixture.outbox.queue(), &scheme);
     events.start().await.expect("start");
-    stage.advance_to(TimerStage::FIRST).await;
+    fixture.advance_to(TimerFixture::FIRST).await;
     for _ in 0..30 {
-        let verdicts = turn(&stage.outbox.store, &*events).await;
+        let verdicts = turn(&fixture.outbox.store, &*events).await;
         assert!(matches!(verdicts[..], [Verdict::Nack { .. }]), "{verdicts:?}");
-        stage.outbox.advance(Play::RETRY).await;
+        fixture.outbox.advance(TestScheme::RETRY).await;
     }
     let runs = calls.made().len();
-    assert_eq!((runs, stage.status().await), (31, Some(EventStatus::Init)));
-    stage.outbox.advance(Duration::from_secs(1)).await;
+    assert_eq!((runs, fixture.status().await), (31, Some(EventStatus::Init)));
+    fixture.outbox.advance(Duration::from_secs(1)).await;
 
     // The tick that comes again and the one of the deadline are both due.
-    assert_eq!(turn(&stage.outbox.store, &*events).await, [Verdict::ack(), Verdict::ack()]);
-    assert_eq!(stage.status().await, Some(EventStatus::Timeout));
+    assert_eq!(turn(&fixture.outbox.store, &*events).await, [Verdict::ack(), Verdict::ack()]);
+    assert_eq!(fixture.status().await, Some(EventStatus::Timeout));
     assert_eq!(calls.made()[runs..], ["hook"]);
-    assert_eq!(stage.emptied(Play::EFFECTS).await, ["d1", "hook"]);
-    let alarms = stage.emptied(Play::ALARMS).await;
+    assert_eq!(fixture.emptied(TestScheme::EFFECTS).await, ["d1", "hook"]);
+    let alarms = fixture.emptied(TestScheme::ALARMS).await;
     assert_eq!(alarms.len(), 1, "{alarms:?}");
     assert!(alarms[0].contains(r#""unfinished":["d2","d3"]"#), "{alarms:?}");
 
     // Ticks of the old event, whoever makes them.
-    for node in [&stage.store, &stage.rival] {
-        let events = node.events.set_up(stage.outbox.queue(), &play);
-        let late = events.visit(&TimerStage::tick()).await.expect("a visit");
+    for node in [&fixture.store, &fixture.rival] {
+        let events = node.events.set_up(fixture.outbox.queue(), &scheme);
+        let late = events.visit(&TimerFixture::tick()).await.expect("a visit");
         assert_eq!(late, Ticked::Complete { status: EventStatus::Timeout, hook: None });
     }
-    assert_eq!((stage.emptied(Play::ALARMS).await.len(), stage.emptied(Play::EFFECTS).await.len()), (0, 0));
-    moves_on_once(&stage, &*events, &calls).await;
+    assert_eq!(
+        (fixture.emptied(TestScheme::ALARMS).await.len(), fixture.emptied(TestScheme::EFFECTS).await.len()),
+        (0, 0)
+    );
+    moves_on_once(&fixture, &*events, &calls).await;
 }
 
-pub async fn a2_4_a_hook_that_fails_is_repeated_and_holds_up_nothing(stage: TimerStage) {
+pub async fn a2_4_a_hook_that_fails_is_repeated_and_holds_up_nothing(fixture: TimerFixture) {
     let calls = Calls::default();
-    let hook = calls.act("hook", 1);
-    let play = Play { hook: Some(hook), ..Play::of(vec![calls.fails("d1", usize::MAX)]) };
-    let events = stage.store.events.set_up(stage.outbox.queue(), &play);
-    stage.advance_to(TimerStage::FIRST).await;
-    events.visit(&TimerStage::tick()).await.expect("a visit");
-    stage.outbox.advance(Play::DEADLINE).await;
-    let ticked = events.visit(&TimerStage::tick()).await.expect("a visit");
+    let hook = calls.action("hook", 1);
+    let scheme = TestScheme { hook: Some(hook), ..TestScheme::of(vec![calls.fails("d1", usize::MAX)]) };
+    let events = fixture.store.events.set_up(fixture.outbox.queue(), &scheme);
+    fixture.advance_to(TimerFixture::FIRST).await;
+    events.visit(&TimerFixture::tick()).await.expect("a visit");
+    fixture.outbox.advance(TestScheme::DEADLINE).await;
+    let ticked = events.visit(&TimerFixture::tick()).await.expect("a visit");
     assert!(matches!(ticked, Ticked::TimedOut { next: Some(_), hook: Some(_) }), "{ticked:?}");
-    assert_eq!((stage.emptied(Play::ALARMS).await.len(), stage.emptied(Play::EFFECTS).await.len()), (1, 0));
+    assert_eq!(
+        (fixture.emptied(TestScheme::ALARMS).await.len(), fixture.emptied(TestScheme::EFFECTS).await.len()),
+        (1, 0)
+    );
     for _ in 0..2 {
-        let again = events.visit(&TimerStage::tick()).await.expect("a visit");
+        let again = events.visit(&TimerFixture::tick()).await.expect("a visit");
         assert_eq!(again, Ticked::Complete { status: EventStatus::Timeout, hook: None });
     }
-    assert_eq!(stage.emptied(Play::EFFECTS).await, ["hook"]);
-    assert_eq!(stage.emptied(Play::ALARMS).await.len(), 0);
+    assert_eq!(fixture.emptied(TestScheme::EFFECTS).await, ["hook"]);
+    assert_eq!(fixture.emptied(TestScheme::ALARMS).await.len(), 0);
 }
 
-pub async fn a2_5_a_run_that_ends_after_the_timeout_changes_nothing_and_says_so(stage: TimerStage) {
+pub async fn a2_5_a_run_that_ends_after_the_timeout_changes_nothing_and_says_so(fixture: TimerFixture) {
     let (calls, gate) = (Calls::default(), Gate::default());
-    let play = Play::of(vec![gate.guards("d1")]);
-    let slow = stage.store.events.set_up(stage.outbox.queue(), &play);
-    let other = stage.rival.events.set_up(stage.outbox.queue(), &play);
-    stage.advance_to(TimerStage::FIRST).await;
-    let run = tokio::spawn(async move { slow.visit(&TimerStage::tick()).await.expect("a visit") });
+    let scheme = TestScheme::of(vec![gate.guards("d1")]);
+    let slow = fixture.store.events.set_up(fixture.outbox.queue(), &scheme);
+    let other = fixture.rival.events.set_up(fixture.outbox.queue(), &scheme);
+    fixture.advance_to(TimerFixture::FIRST).await;
+    let run = tokio::spawn(async move { slow.visit(&TimerFixture::tick()).await.expect("a visit") });
     gate.entered.notified().await;
-    stage.outbox.advance(Play::DEADLINE).await;
-    assert_eq!(turn(&stage.outbox.rival, &*other).await, [Verdict::ack()], "the tick of the deadline");
-    assert_eq!(stage.status().await, Some(EventStatus::Timeout));
+    fixture.outbox.advance(TestScheme::DEADLINE).await;
+    assert_eq!(turn(&fixture.outbox.rival, &*other).await, [Verdict::ack()], "the tick of the deadline");
+    assert_eq!(fixture.status().await, Some(EventStatus::Timeout));
     gate.open.notify_one();
     assert_eq!(run.await.expect("a node"), Ticked::Overtaken);
-    assert_eq!(stage.status().await, Some(EventStatus::Timeout));
-    assert_eq!(stage.emptied(Play::ALARMS).await.len(), 1);
-    moves_on_once(&stage, &*other, &calls).await;
+    assert_eq!(fixture.status().await, Some(EventStatus::Timeout));
+    assert_eq!(fixture.emptied(TestScheme::ALARMS).await.len(), 1);
+    moves_on_once(&fixture, &*other, &calls).await;
 }
 
-pub async fn a2_5_no_decision_begins_after_the_timeout(stage: TimerStage) {
+pub async fn a2_5_no_decision_begins_after_the_timeout(fixture: TimerFixture) {
     let (calls, gate) = (Calls::default(), Gate::default());
-    let play = Play::of(vec![gate.guards("d1"), calls.works("d2"), calls.calls("d3")]);
-    let slow = stage.store.events.set_up(stage.outbox.queue(), &play);
-    let other = stage.rival.events.set_up(stage.outbox.queue(), &play);
-    stage.advance_to(TimerStage::FIRST).await;
-    let run = tokio::spawn(async move { slow.visit(&TimerStage::tick()).await.expect("a visit") });
+    let scheme = TestScheme::of(vec![gate.guards("d1"), calls.works("d2"), calls.calls("d3")]);
+    let slow = fixture.store.events.set_up(fixture.outbox.queue(), &scheme);
+    let other = fixture.rival.events.set_up(fixture.outbox.queue(), &scheme);
+    fixture.advance_to(TimerFixture::FIRST).await;
+    let run = tokio::spawn(async move { slow.visit(&TimerFixture::tick()).await.expect("a visit") });
     gate.entered.notified().await;
-    stage.outbox.advance(Play::DEADLINE).await;
-    let ticked = other.visit(&TimerStage::tick()).await.expect("a visit");
+    fixture.outbox.advance(TestScheme::DEADLINE).await;
+    let ticked = other.visit(&TimerFixture::tick()).await.expect("a visit");
     assert!(matches!(ticked, Ticked::TimedOut { .. }), "{ticked:?}");
     gate.open.notify_one();
     assert_eq!(run.await.expect("a node"), Ticked::Overtaken);
     assert_eq!(calls.made().len(), 0);
-    assert_eq!(stage.emptied(Play::EFFECTS).await.len(), 0);
+    assert_eq!(fixture.emptied(TestScheme::EFFECTS).await.len(), 0);
 }
 
-pub async fn a2_6_a_success_whose_timer_was_not_moved_runs_nothing_and_moves_it(stage: TimerStage) {
+pub async fn a2_6_a_success_whose_timer_was_not_moved_runs_nothing_and_moves_it(fixture: TimerFixture) {
     let calls = Calls::default();
-    let events = stage.store.events.set_up(stage.outbox.queue(), &Play::of(vec![calls.works("d1")]));
-    let tx = stage.store.steps.begin().await.expect("begin");
-    let done = NewStep::new(TimerStage::event_key(), EventStatus::Success.code());
+    let events =
+        fixture.store.events.set_up(fixture.outbox.queue(), &TestScheme::of(vec![calls.works("d1")]));
+    let tx = fixture.store.steps.begin().await.expect("begin");
+    let done = NewStep::new(TimerFixture::event_key(), EventStatus::Success.code());
     tx.begin_step(&done).await.expect("a step");
     tx.commit().await.expect("commit");
-    stage.advance_to(TimerStage::FIRST).await;
+    fixture.advance_to(TimerFixture::FIRST).await;
     for _ in 0..2 {
-        let ticked = events.visit(&TimerStage::tick()).await.expect("a visit");
+        let ticked = events.visit(&TimerFixture::tick()).await.expect("a visit");
         assert_eq!(ticked, Ticked::Complete { status: EventStatus::Success, hook: None });
     }
-    moves_on_once(&stage, &*events, &calls).await;
+    moves_on_once(&fixture, &*events, &calls).await;
 }
 
-pub async fn a2_6_after_a_crash_a_recorded_decision_is_not_repeated(stage: TimerStage) {
+pub async fn a2_6_after_a_crash_a_recorded_decision_is_not_repeated(fixture: TimerFixture) {
     let (calls, gate) = (Calls::default(), Gate::default());
-    let play = Play::of(vec![calls.works("d1"), calls.calls("d2"), gate.guards("d3")]);
-    let events = stage.store.events.set_up(stage.outbox.queue(), &play);
+    let scheme = TestScheme::of(vec![calls.works("d1"), calls.calls("d2"), gate.guards("d3")]);
+    let events = fixture.store.events.set_up(fixture.outbox.queue(), &scheme);
     events.start().await.expect("start");
-    stage.advance_to(TimerStage::FIRST).await;
-    crash(&stage, events, &gate).await;
-    let events = stage.rival.events.set_up(stage.outbox.queue(), &play);
+    fixture.advance_to(TimerFixture::FIRST).await;
+    crash(&fixture, events, &gate).await;
+    let events = fixture.rival.events.set_up(fixture.outbox.queue(), &scheme);
     gate.open.notify_one();
-    assert_eq!(turn(&stage.outbox.rival, &*events).await, [Verdict::ack()]);
+    assert_eq!(turn(&fixture.outbox.rival, &*events).await, [Verdict::ack()]);
     assert_eq!(calls.made(), ["d1", "d2"]);
-    assert_eq!(stage.emptied(Play::EFFECTS).await, ["d1"]);
-    assert_eq!(stage.status().await, Some(EventStatus::Success));
+    assert_eq!(fixture.emptied(TestScheme::EFFECTS).await, ["d1"]);
+    assert_eq!(fixture.status().await, Some(EventStatus::Success));
 }
 
 pub async fn a2_6_after_a_crash_before_its_record_a_remote_decision_is_called_with_the_same_key(
-    stage: TimerStage,
+    fixture: TimerFixture,
 ) {
     let gate = Gate::default();
-    let play = Play::of(vec![gate.guards("d1")]);
-    let events = stage.store.events.set_up(stage.outbox.queue(), &play);
+    let scheme = TestScheme::of(vec![gate.guards("d1")]);
+    let events = fixture.store.events.set_up(fixture.outbox.queue(), &scheme);
     events.start().await.expect("start");
-    stage.advance_to(TimerStage::FIRST).await;
-    crash(&stage, events, &gate).await;
-    let events = stage.rival.events.set_up(stage.outbox.queue(), &play);
+    fixture.advance_to(TimerFixture::FIRST).await;
+    crash(&fixture, events, &gate).await;
+    let events = fixture.rival.events.set_up(fixture.outbox.queue(), &scheme);
     gate.open.notify_one();
-    assert_eq!(turn(&stage.outbox.rival, &*events).await, [Verdict::ack()]);
+    assert_eq!(turn(&fixture.outbox.rival, &*events).await, [Verdict::ack()]);
     let keys = gate.calls.keys();
     assert_eq!(keys.len(), 2);
     assert_eq!(keys[0], keys[1]);
-    assert_eq!(keys[0], TimerStage::tick().event_id().decision_key(&"d1".parse().expect("a name")));
+    assert_eq!(keys[0], TimerFixture::tick().event_id().decision_key(&"d1".parse().expect("a name")));
 }
 
-pub async fn a2_7_any_mix_of_failures_and_crashes_lets_each_decision_succeed_once(stage: TimerStage) {
+pub async fn a2_7_any_mix_of_failures_and_crashes_lets_each_decision_succeed_once(fixture: TimerFixture) {
     let mut random = Random(7);
     let mut ended = [0, 0];
     for share in [2, 4, 12, 200] {
-        let tick = stage.next_tick().await;
+        let tick = fixture.next_tick().await;
         let lots = Arc::new(Mutex::new(Random(random.below(1 << 30) as u64)));
-        let part = |name| Part { name, is_remote: false, act: drawn(&lots, share) };
+        let decision = |name| TestDecision { name, is_remote: false, action: drawn(&lots, share) };
         let policy = [FailurePolicy::Stop, FailurePolicy::Continue][random.below(2)];
-        let play = Play { policy, ..Play::of(vec![part("d1"), part("d2"), part("d3")]) };
+        let scheme =
+            TestScheme { policy, ..TestScheme::of(vec![decision("d1"), decision("d2"), decision("d3")]) };
         for n in 0..50 {
-            let side = [&stage.store, &stage.rival][random.below(2)];
-            let events = side.events.set_up(stage.outbox.queue(), &play);
+            let side = [&fixture.store, &fixture.rival][random.below(2)];
+            let events = side.events.set_up(fixture.outbox.queue(), &scheme);
             // Nobody crashes at the end, so that whatever has succeeded comes to its end in time.
             let polls = if n < 30 && random.below(4) == 0 { 1 + random.below(8) } else { usize::MAX };
             if let Some(visited) = (Cut { polls, late: false }).short(events.visit(&tick)).await {
                 visited.expect("a visit");
             }
-            stage.outbox.advance(Duration::from_secs(7)).await;
+            fixture.outbox.advance(Duration::from_secs(7)).await;
         }
-        let status = stage.status_of(&tick).await.expect("an event");
-        let effects = stage.emptied(Play::EFFECTS).await;
+        let status = fixture.status_of(&tick).await.expect("an event");
+        let effects = fixture.emptied(TestScheme::EFFECTS).await;
         let each: BTreeSet<_> = effects.iter().collect();
         assert_eq!(effects.len(), each.len(), "a decision succeeded twice: {effects:?}");
         assert_eq!(effects.len() == 3, status == EventStatus::Success, "{effects:?} {status:?}");
         let timed_out = usize::from(status == EventStatus::Timeout);
-        assert_eq!(stage.emptied(Play::ALARMS).await.len(), timed_out, "{status:?}");
+        assert_eq!(fixture.emptied(TestScheme::ALARMS).await.len(), timed_out, "{status:?}");
         ended[timed_out] += 1;
     }
     println!("a2_7: {} events succeeded, {} timed out", ended[0], ended[1]);
 }
 
 /// Fails unless the lot falls on one in so many.
-fn drawn(lots: &Arc<Mutex<Random>>, share: usize) -> Act {
+fn drawn(lots: &Arc<Mutex<Random>>, share: usize) -> Action {
     let lots = lots.clone();
     Arc::new(move |_| {
         let fails = lots.lock().unwrap_or_else(PoisonError::into_inner).below(share) > 0;
@@ -381,67 +389,72 @@ fn drawn(lots: &Arc<Mutex<Random>>, share: usize) -> Act {
     })
 }
 
-pub async fn a2_a_timer_is_started_once_however_often_it_is_started(stage: TimerStage) {
+pub async fn a2_a_timer_is_started_once_however_often_it_is_started(fixture: TimerFixture) {
     let calls = Calls::default();
-    let play = Play::of(vec![calls.works("d1")]);
-    let nodes = [&stage.store, &stage.rival].map(|side| side.events.set_up(stage.outbox.queue(), &play));
+    let scheme = TestScheme::of(vec![calls.works("d1")]);
+    let nodes =
+        [&fixture.store, &fixture.rival].map(|side| side.events.set_up(fixture.outbox.queue(), &scheme));
     for _ in 0..2 {
         for node in &nodes {
             node.start().await.expect("start");
         }
     }
-    assert_eq!(stage.outbox.store.status().await.map(|status| status.depth), Some(1));
-    stage.advance_to(TimerStage::FIRST).await;
-    assert_eq!(turn(&stage.outbox.store, &*nodes[0]).await, [Verdict::ack()]);
+    assert_eq!(fixture.outbox.store.status().await.map(|status| status.depth), Some(1));
+    fixture.advance_to(TimerFixture::FIRST).await;
+    assert_eq!(turn(&fixture.outbox.store, &*nodes[0]).await, [Verdict::ack()]);
     nodes[1].start().await.expect("start");
-    moves_on_once(&stage, &*nodes[1], &calls).await;
+    moves_on_once(&fixture, &*nodes[1], &calls).await;
 }
 
-pub async fn a2_a_service_that_slept_runs_what_waited_once_and_leaves_out_what_it_missed(stage: TimerStage) {
+pub async fn a2_a_service_that_slept_runs_what_waited_once_and_leaves_out_what_it_missed(
+    fixture: TimerFixture,
+) {
     let calls = Calls::default();
-    let events = stage.store.events.set_up(stage.outbox.queue(), &Play::of(vec![calls.works("d1")]));
+    let events =
+        fixture.store.events.set_up(fixture.outbox.queue(), &TestScheme::of(vec![calls.works("d1")]));
     events.start().await.expect("start");
-    stage.advance_to("2021-03-04T09:17:00Z").await;
-    assert_eq!(turn(&stage.outbox.store, &*events).await, [Verdict::ack()]);
-    assert_eq!((calls.made().len(), stage.status().await), (1, Some(EventStatus::Success)));
-    stage.outbox.store.finds_nothing().await;
-    stage.advance_to("2021-03-04T09:20:00Z").await;
-    assert_eq!(turn(&stage.outbox.store, &*events).await, [Verdict::ack()]);
+    fixture.advance_to("2021-03-04T09:17:00Z").await;
+    assert_eq!(turn(&fixture.outbox.store, &*events).await, [Verdict::ack()]);
+    assert_eq!((calls.made().len(), fixture.status().await), (1, Some(EventStatus::Success)));
+    fixture.outbox.store.finds_nothing().await;
+    fixture.advance_to("2021-03-04T09:20:00Z").await;
+    assert_eq!(turn(&fixture.outbox.store, &*events).await, [Verdict::ack()]);
     assert_eq!(calls.made().len(), 2);
 }
 
-pub async fn a2_an_occurrence_of_an_old_schedule_is_passed_over(stage: TimerStage) {
+pub async fn a2_an_occurrence_of_an_old_schedule_is_passed_over(fixture: TimerFixture) {
     let calls = Calls::default();
-    let old = Play::of(vec![calls.works("d1")]);
-    let new = Play { schedule: Schedule::cron("15 * * * *", "UTC").expect("a schedule"), ..old.clone() };
-    let events = stage.store.events.set_up(stage.outbox.queue(), &old);
+    let old = TestScheme::of(vec![calls.works("d1")]);
+    let new =
+        TestScheme { schedule: Schedule::cron("15 * * * *", "UTC").expect("a schedule"), ..old.clone() };
+    let events = fixture.store.events.set_up(fixture.outbox.queue(), &old);
     events.start().await.expect("start");
-    stage.advance_to(TimerStage::FIRST).await;
-    let events = stage.rival.events.set_up(stage.outbox.queue(), &new);
-    assert_eq!(turn(&stage.outbox.rival, &*events).await, [Verdict::ack()]);
-    assert_eq!((calls.made().len(), stage.status().await), (0, None));
-    stage.advance_to("2021-03-04T05:15:00Z").await;
-    assert_eq!(turn(&stage.outbox.rival, &*events).await, [Verdict::ack()]);
+    fixture.advance_to(TimerFixture::FIRST).await;
+    let events = fixture.rival.events.set_up(fixture.outbox.queue(), &new);
+    assert_eq!(turn(&fixture.outbox.rival, &*events).await, [Verdict::ack()]);
+    assert_eq!((calls.made().len(), fixture.status().await), (0, None));
+    fixture.advance_to("2021-03-04T05:15:00Z").await;
+    assert_eq!(turn(&fixture.outbox.rival, &*events).await, [Verdict::ack()]);
     assert_eq!(calls.made(), ["d1"]);
 }
 
-pub async fn x2_a_timeouts_alarm_is_a_notification_request_that_is_delivered_once(stage: TimerStage) {
+pub async fn x2_a_timeouts_alarm_is_a_notification_request_that_is_delivered_once(fixture: TimerFixture) {
     let calls = Calls::default();
-    let play = Play { notifies: true, ..Play::of(vec![calls.fails("d1", usize::MAX)]) };
-    let events = stage.store.events.set_up(stage.outbox.queue(), &play);
-    stage.advance_to(TimerStage::FIRST).await;
-    events.visit(&TimerStage::tick()).await.expect("a visit");
-    stage.outbox.advance(Play::DEADLINE).await;
+    let scheme = TestScheme { notifies: true, ..TestScheme::of(vec![calls.fails("d1", usize::MAX)]) };
+    let events = fixture.store.events.set_up(fixture.outbox.queue(), &scheme);
+    fixture.advance_to(TimerFixture::FIRST).await;
+    events.visit(&TimerFixture::tick()).await.expect("a visit");
+    fixture.outbox.advance(TestScheme::DEADLINE).await;
     for _ in 0..3 {
-        events.visit(&TimerStage::tick()).await.expect("a visit");
+        events.visit(&TimerFixture::tick()).await.expect("a visit");
     }
-    let requests = stage.outbox.store.on(&queue(REQUEST_QUEUE));
+    let requests = fixture.outbox.store.on(&queue(REQUEST_QUEUE));
     let request = requests.take_one().await;
-    let alarm = TimerStage::tick().event_id().alarm_id();
+    let alarm = TimerFixture::tick().event_id().alarm_id();
     assert_eq!(request.message.id.uuid(), alarm);
     // Handled twice, as after a lost ack.
     let (repository, records) =
-        (stage.store.notifications.requests.clone(), stage.store.notifications.messages.clone());
+        (fixture.store.notifications.requests.clone(), fixture.store.notifications.messages.clone());
     let handler = fan_out_to("on-call", repository, records.clone());
     for last in [false, true] {
         let verdict = handler.handle(&request).await;
@@ -454,7 +467,7 @@ pub async fn x2_a_timeouts_alarm_is_a_notification_request_that_is_delivered_onc
         }
     }
     requests.finds_nothing().await;
-    let messages = stage.outbox.store.on(&queue(MESSAGE_QUEUE));
+    let messages = fixture.outbox.store.on(&queue(MESSAGE_QUEUE));
     let message = messages.take_one().await;
     messages.finds_nothing().await;
     let deliveries = Deliveries::default();
@@ -469,7 +482,7 @@ pub async fn x2_a_timeouts_alarm_is_a_notification_request_that_is_delivered_onc
     assert_eq!(delivered[0].address, "on-call@example.com");
     assert!(format!("{:?}", delivered[0].content).contains("monthly-bill timed out"), "{delivered:?}");
     let progress =
-        stage.rival.notifications.reports.progress(alarm).await.expect("progress").expect("a request");
+        fixture.rival.notifications.reports.progress(alarm).await.expect("progress").expect("a request");
     assert_eq!((progress.recorded, progress.delivered), (RequestStatus::Dispatched, 1));
     assert_eq!(progress.total(), 1);
 }
@@ -488,27 +501,27 @@ async fn turn(who: &Instance, events: &dyn Events) -> Vec<Verdict> {
 }
 
 /// Shows that the first event is over and that the timer has moved on to one next occurrence, which runs.
-async fn moves_on_once(stage: &TimerStage, events: &dyn Events, calls: &Calls) {
+async fn moves_on_once(fixture: &TimerFixture, events: &dyn Events, calls: &Calls) {
     let before = calls.made().len();
-    stage.advance_to("2021-03-04T05:19:59Z").await;
-    let deadline = turn(&stage.outbox.store, events).await;
+    fixture.advance_to("2021-03-04T05:19:59Z").await;
+    let deadline = turn(&fixture.outbox.store, events).await;
     assert!(deadline.len() <= 1 && deadline.iter().all(|verdict| *verdict == Verdict::ack()), "{deadline:?}");
     assert_eq!(calls.made().len(), before, "an event that is over was run");
-    let depth = stage.outbox.store.status().await.map(|status| status.depth);
+    let depth = fixture.outbox.store.status().await.map(|status| status.depth);
     assert_eq!(depth, Some(1), "the message of one next occurrence");
-    stage.outbox.store.finds_nothing().await;
-    stage.advance_to("2021-03-04T05:20:00Z").await;
-    assert_eq!(stage.outbox.store.take_all().await.len(), 1);
+    fixture.outbox.store.finds_nothing().await;
+    fixture.advance_to("2021-03-04T05:20:00Z").await;
+    assert_eq!(fixture.outbox.store.take_all().await.len(), 1);
 }
 
 /// Lets the holder of the tick end in the middle, at the gate, and its lease run out.
-async fn crash(stage: &TimerStage, events: Arc<dyn Events>, gate: &Gate) {
-    let claimed = stage.outbox.store.take_one().await;
+async fn crash(fixture: &TimerFixture, events: Arc<dyn Events>, gate: &Gate) {
+    let claimed = fixture.outbox.store.take_one().await;
     let dying = tokio::spawn(async move { events.handle(&claimed).await });
     gate.entered.notified().await;
     dying.abort();
     assert!(dying.await.is_err_and(|error| error.is_cancelled()));
-    stage.outbox.advance(LEASE).await;
+    fixture.outbox.advance(LEASE).await;
 }
 
 /// What decisions were called, in order.
@@ -520,21 +533,21 @@ type Call = (&'static str, Option<Uuid>);
 
 impl Calls {
     /// A local decision that works.
-    fn works(&self, name: &'static str) -> Part {
+    fn works(&self, name: &'static str) -> TestDecision {
         self.fails(name, 0)
     }
 
     /// A local decision that fails so often and works then.
-    fn fails(&self, name: &'static str, times: usize) -> Part {
-        Part { name, is_remote: false, act: self.act(name, times) }
+    fn fails(&self, name: &'static str, times: usize) -> TestDecision {
+        TestDecision { name, is_remote: false, action: self.action(name, times) }
     }
 
     /// A remote decision that works.
-    fn calls(&self, name: &'static str) -> Part {
-        Part { name, is_remote: true, act: self.act(name, 0) }
+    fn calls(&self, name: &'static str) -> TestDecision {
+        TestDecision { name, is_remote: true, action: self.action(name, 0) }
     }
 
-    fn act(&self, name: &'static str, failing: usize) -> Act {
+    fn action(&self, name: &'static str, failing: usize) -> Action {
         let calls = self.clone();
         Arc::new(move |key| {
             let before = calls.note(name, key);
@@ -568,9 +581,9 @@ struct Gate {
 }
 
 impl Gate {
-    fn guards(&self, name: &'static str) -> Part {
+    fn guards(&self, name: &'static str) -> TestDecision {
         let gate = self.clone();
-        let act: Act = Arc::new(move |key| {
+        let action: Action = Arc::new(move |key| {
             let gate = gate.clone();
             async move {
                 gate.calls.note(name, key);
@@ -580,6 +593,6 @@ impl Gate {
             }
             .boxed()
         });
-        Part { name, is_remote: true, act }
+        TestDecision { name, is_remote: true, action }
     }
 }

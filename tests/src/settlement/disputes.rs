@@ -13,7 +13,7 @@ use claimstream_sea_orm::{Dialect, FrozenClock, SeaOrmOutbox};
 use sea_orm::{ConnectionTrait, DbBackend, Statement, TransactionTrait};
 
 use crate::{
-    Instance, LEASE, Ports, Server, Stage, Suite, backend::SeaOrmVenue, claims::locks::somebody_waits,
+    Fixture, Instance, LEASE, Ports, Server, Suite, backend::SeaOrmBackend, claims::locks::somebody_waits,
 };
 
 /// Adds the disputes on SQLite and on every server that is here, with each strategy that writes messages.
@@ -29,14 +29,14 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     for (store, url, strategies) in places {
         for strategy in strategies {
             let name = |what: &str| format!("{store}::{strategy}::disputes::{what}");
-            let venue = || {
+            let backend = || {
                 let url = url.clone();
                 move || match url {
-                    None => SeaOrmVenue::sqlite(strategy),
-                    Some(url) => SeaOrmVenue::server(store, &url, strategy),
+                    None => SeaOrmBackend::sqlite(strategy),
+                    Some(url) => SeaOrmBackend::server(store, &url, strategy),
                 }
             };
-            let (lost, settled, ended, overlapping) = (venue(), venue(), venue(), venue());
+            let (lost, settled, ended, overlapping) = (backend(), backend(), backend(), backend());
             suite.add_async_trial(&name("settlements_that_overlap_accept_a_claim_once"), async move {
                 accept_it_once(overlapping()).await;
             });
@@ -76,8 +76,8 @@ fn add_partly_known(suite: &mut Suite, environment: impl Fn(&str) -> Option<Stri
             let name = "what_is_known_before_an_error_is_answered";
             suite.add_async_trial(&format!("{store}::{strategy}::disputes::{name}"), async move {
                 keeps_what_is_known(match url {
-                    None => SeaOrmVenue::sqlite(strategy),
-                    Some(url) => SeaOrmVenue::server(store, &url, strategy),
+                    None => SeaOrmBackend::sqlite(strategy),
+                    Some(url) => SeaOrmBackend::server(store, &url, strategy),
                 })
                 .await;
             });
@@ -86,22 +86,22 @@ fn add_partly_known(suite: &mut Suite, environment: impl Fn(&str) -> Option<Stri
 }
 
 /// A store, and a rival whose clock is set apart from it, on one queue with messages in one shard.
-struct Scene {
+struct Setup {
     store: SeaOrmOutbox,
     ours: Instance,
     theirs: Instance,
     clock: FrozenClock,
     later: FrozenClock,
-    _venue: SeaOrmVenue,
+    _venue: SeaOrmBackend,
 }
 
-impl Scene {
-    async fn with(venue: SeaOrmVenue, messages: usize) -> (Self, Vec<Claimed>) {
-        let url = venue.fresh_database().await.expect("a database");
-        let [clock, later] = [(); 2].map(|()| FrozenClock::at(Stage::start().as_micros()));
-        let store = venue.open(&url, Some(clock.clone())).await.expect("open");
-        let rival = venue.open(&url, Some(later.clone())).await.expect("open");
-        let queue = Stage::fresh_queue();
+impl Setup {
+    async fn with(backend: SeaOrmBackend, messages: usize) -> (Self, Vec<Claimed>) {
+        let url = backend.fresh_database().await.expect("a database");
+        let [clock, later] = [(); 2].map(|()| FrozenClock::at(Fixture::start().as_micros()));
+        let store = backend.open(&url, Some(clock.clone())).await.expect("open");
+        let rival = backend.open(&url, Some(later.clone())).await.expect("open");
+        let queue = Fixture::fresh_queue();
         let ours = Instance::new(1, Ports::of(store.clone()), queue.clone(), 10);
         let theirs = Instance::new(2, Ports::of(rival), queue.clone(), 10);
         let key = OrderingKey::new("account-7").expect("a key");
@@ -110,18 +110,18 @@ impl Scene {
             .map(|message| message.ordered_by(key.clone()))
             .collect();
         store.enqueue_now(&sent).await.expect("enqueue");
-        let scene = Self { store, ours, theirs, clock, later, _venue: venue };
-        let claimed = scene.ours.take(messages).await;
+        let setup = Self { store, ours, theirs, clock, later, _venue: backend };
+        let claimed = setup.ours.take(messages).await;
         assert_eq!(claimed.len(), messages);
-        (scene, claimed)
+        (setup, claimed)
     }
 }
 
 /// One of four is not ours, and one cannot be ended. What became of those before it is known, and stays known.
-async fn keeps_what_is_known(venue: SeaOrmVenue) {
-    let (scene, claimed) = Scene::with(venue, 4).await;
+async fn keeps_what_is_known(backend: SeaOrmBackend) {
+    let (setup, claimed) = Setup::with(backend, 4).await;
     let stuck = claimed[2].message.id.uuid().simple();
-    let trigger = match scene.store.dialect() {
+    let trigger = match setup.store.dialect() {
         Dialect::MySql => format!(
             "CREATE TRIGGER stuck BEFORE DELETE ON claimstream_queue FOR EACH ROW IF OLD.id = X'{stuck}' THEN \
              SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1114, MESSAGE_TEXT = 'The table is full'; END IF"
@@ -131,10 +131,10 @@ async fn keeps_what_is_known(venue: SeaOrmVenue) {
              BEGIN SELECT RAISE(ABORT, 'no'); END"
         ),
     };
-    scene.store.connection().execute_unprepared(&trigger).await.expect("a trigger");
+    setup.store.connection().execute_unprepared(&trigger).await.expect("a trigger");
     let mut all = done(&claimed);
     all[0].receipt.claim = ClaimId::new(InstanceId(0), 0);
-    let answers = scene.ours.settle_all(&all).await;
+    let answers = setup.ours.settle_all(&all).await;
     assert_eq!(answers[..3], [Superseded, Accepted, Settled::Unknown]);
     let left: Vec<_> = all
         .iter()
@@ -142,34 +142,34 @@ async fn keeps_what_is_known(venue: SeaOrmVenue) {
         .filter(|(_, answer)| **answer == Settled::Unknown)
         .map(|(one, _)| one.clone())
         .collect();
-    let refused = scene.ours.ports.settlements.settle(&left).await;
+    let refused = setup.ours.ports.settlements.settle(&left).await;
     assert!(refused.is_err(), "nothing is known of any of them: {refused:?}");
-    scene.store.connection().execute_unprepared("DROP TRIGGER stuck").await.expect("no trigger");
-    assert_eq!(scene.ours.settle_all(&left).await, vec![Accepted; left.len()]);
+    setup.store.connection().execute_unprepared("DROP TRIGGER stuck").await.expect("no trigger");
+    assert_eq!(setup.ours.settle_all(&left).await, vec![Accepted; left.len()]);
     // Nobody has ended the one that was not ours to end.
-    assert_eq!(scene.ours.status().await.map(|status| status.depth), Some(1));
+    assert_eq!(setup.ours.status().await.map(|status| status.depth), Some(1));
 }
 
 /// A rival has two of six, whose lease has ended by its clock; a renewal whose answer nobody saw has moved a third.
-async fn is_told_apart(venue: SeaOrmVenue) {
-    let (scene, claimed) = Scene::with(venue, 6).await;
-    scene.clock.advance(Duration::from_secs(10));
-    let _ = scene.ours.renew(&claimed[5].receipt, LEASE).await;
-    scene.later.advance(LEASE);
-    let taken = scene.theirs.take(2).await;
-    let answers = scene.ours.settle_all(&done(&claimed)).await;
+async fn is_told_apart(backend: SeaOrmBackend) {
+    let (setup, claimed) = Setup::with(backend, 6).await;
+    setup.clock.advance(Duration::from_secs(10));
+    let _ = setup.ours.renew(&claimed[5].receipt, LEASE).await;
+    setup.later.advance(LEASE);
+    let taken = setup.theirs.take(2).await;
+    let answers = setup.ours.settle_all(&done(&claimed)).await;
     let is_taken = |one: &Claimed| taken.iter().any(|taken| taken.message.id == one.message.id);
     let right: Vec<_> = claimed.iter().map(|one| if is_taken(one) { Superseded } else { Accepted }).collect();
     assert_eq!(answers, right);
     for taken in &taken {
-        assert_eq!(scene.theirs.ack(taken).await, Accepted);
+        assert_eq!(setup.theirs.ack(taken).await, Accepted);
     }
-    assert_eq!(scene.theirs.status().await, None);
+    assert_eq!(setup.theirs.status().await, None);
 }
 
 /// Two settlements at a time have a message in common; the second is done with it, or gives it up for a while.
-async fn accept_it_once(venue: SeaOrmVenue) {
-    let (scene, claimed) = Scene::with(venue, 60).await;
+async fn accept_it_once(backend: SeaOrmBackend) {
+    let (setup, claimed) = Setup::with(backend, 60).await;
     let mut given_up = 0;
     for (round, batch) in claimed.chunks(3).enumerate() {
         let (one, mut other) = (done(&batch[..2]), done(&batch[1..]));
@@ -178,37 +178,37 @@ async fn accept_it_once(venue: SeaOrmVenue) {
             let after = Duration::from_secs(1);
             other[0].disposition = Disposition::Retry { after, reason: Reason::new("not yet") };
         }
-        let both = futures::future::join(scene.ours.settle_all(&one), scene.ours.settle_all(&other));
+        let both = futures::future::join(setup.ours.settle_all(&one), setup.ours.settle_all(&other));
         let (first, second) = both.await;
         assert_eq!((first[0], second[1]), (Accepted, Accepted));
         assert_ne!(first[1], second[0], "what they have in common is accepted once");
         given_up += u64::from(gives_up && second[0] == Accepted);
         let behind = (claimed.len() - 3 * (round + 1)) as u64;
-        assert_eq!(scene.ours.status().await.map_or(0, |status| status.depth), behind + given_up);
+        assert_eq!(setup.ours.status().await.map_or(0, |status| status.depth), behind + given_up);
     }
 }
 
 /// Nobody but the holder of a claim ends its messages while the lease runs.
-async fn was_ended_by_its_holder(venue: SeaOrmVenue) {
-    let (scene, claimed) = Scene::with(venue, 3).await;
-    assert_eq!(scene.theirs.ack(&claimed[1]).await, Accepted);
-    assert_eq!(scene.ours.settle_all(&done(&claimed)).await, [Accepted; 3]);
-    assert_eq!(scene.ours.settle_all(&done(&claimed)).await, [Superseded; 3]);
+async fn was_ended_by_its_holder(backend: SeaOrmBackend) {
+    let (setup, claimed) = Setup::with(backend, 3).await;
+    assert_eq!(setup.theirs.ack(&claimed[1]).await, Accepted);
+    assert_eq!(setup.ours.settle_all(&done(&claimed)).await, [Accepted; 3]);
+    assert_eq!(setup.ours.settle_all(&done(&claimed)).await, [Superseded; 3]);
 }
 
 /// Somebody else ends a message, and the lease, while the statement waits.
-async fn has_an_unknown_outcome(venue: SeaOrmVenue) {
-    let (scene, claimed) = Scene::with(venue, 3).await;
-    let other = scene.store.connection().begin().await.expect("begin");
+async fn has_an_unknown_outcome(backend: SeaOrmBackend) {
+    let (setup, claimed) = Setup::with(backend, 3).await;
+    let other = setup.store.connection().begin().await.expect("begin");
     assert_eq!(other.execute_raw(removal(&claimed[1].receipt)).await.expect("a removal").rows_affected(), 1);
-    let (ours, batch) = (scene.ours.clone(), done(&claimed));
+    let (ours, batch) = (setup.ours.clone(), done(&claimed));
     let settling = tokio::spawn(async move { ours.ports.settlements.settle(&batch).await });
-    somebody_waits(&scene.store).await;
-    scene.clock.advance(2 * LEASE);
+    somebody_waits(&setup.store).await;
+    setup.clock.advance(2 * LEASE);
     other.commit().await.expect("commit");
     let answer: Result<Vec<Settled>, _> = settling.await.expect("an answer");
     assert_eq!(answer.map_err(|error| error.kind()), Err(StoreErrorKind::Unavailable));
-    assert_eq!(scene.ours.status().await, None);
+    assert_eq!(setup.ours.status().await, None);
 }
 
 fn done(claimed: &[Claimed]) -> Vec<Settlement> {

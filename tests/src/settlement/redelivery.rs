@@ -14,24 +14,24 @@ use proptest::{
 };
 
 use crate::{
-    History, Instance, LEASE, Stage, Suite,
-    backend::{MemoryVenue, Venue},
+    Fixture, History, Instance, LEASE, Suite,
+    backend::{Backend, MemoryBackend},
     suite::{RUNTIME, STUCK},
 };
 
-/// Adds the property to a venue.
-pub fn add_to(suite: &mut Suite, venue: Arc<dyn Venue>) {
-    let (store, strategy) = (venue.name(), venue.strategy());
+/// Adds the property to a backend.
+pub fn add_to(suite: &mut Suite, backend: Arc<dyn Backend>) {
+    let (store, strategy) = (backend.name(), backend.strategy());
     let name =
         format!("{store}::{strategy}::redelivery::a0_2_whatever_crashes_and_lapses_each_is_handled_once");
-    let cases = if store == MemoryVenue.name() { 64 } else { 6 };
+    let cases = if store == MemoryBackend.name() { 64 } else { 6 };
     suite.add_trial(&name, move || {
         let config = Config { cases, failure_persistence: None, max_shrink_iters: 100, ..Config::default() };
         let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
         let run = runner.run(&work(), |work| {
             RUNTIME.block_on(async {
-                let played = work.run(venue.stage().await.expect("a stage"));
-                tokio::time::timeout(STUCK, played).await.expect("not stuck");
+                let run = work.run(backend.fixture().await.expect("a fixture"));
+                tokio::time::timeout(STUCK, run).await.expect("not stuck");
             });
             Ok(())
         });
@@ -80,19 +80,19 @@ enum Lot {
 }
 
 impl Work {
-    async fn run(self, stage: Stage) {
+    async fn run(self, fixture: Fixture) {
         let sent: Vec<_> = (0..self.messages)
-            .map(|n| if n % 3 == 0 { stage.message() } else { stage.loose_message() })
+            .map(|n| if n % 3 == 0 { fixture.message() } else { fixture.loose_message() })
             .collect();
-        stage.store.enqueue(&sent).await;
+        fixture.store.enqueue(&sent).await;
         let history = History::of(sent.iter().map(|message| message.id));
-        let first = join_all((0..self.workers).map(|_| Worker::of(self, &stage, &history)));
+        let first = join_all((0..self.workers).map(|_| Worker::of(self, &fixture, &history)));
         let mut workers = first.await;
         let mut rounds = 0;
-        while let Some(left) = stage.store.status().await {
+        while let Some(left) = fixture.store.status().await {
             assert!(rounds < ROUNDS, "there is something left after {ROUNDS} leases: {left:?}");
             join_all(workers.iter_mut().map(Worker::work)).await;
-            stage.advance(LEASE).await;
+            fixture.advance(LEASE).await;
             rounds += 1;
         }
         // What still stalls has been finished by others.
@@ -135,7 +135,7 @@ const PATIENCE: u32 = 10;
 /// A process that works until it finds nothing, and those that take its place.
 struct Worker<'a> {
     work: Work,
-    stage: &'a Stage,
+    fixture: &'a Fixture,
     history: &'a History,
     instance: Instance,
     /// What it keeps in hand beyond its lease.
@@ -145,8 +145,8 @@ struct Worker<'a> {
 }
 
 impl<'a> Worker<'a> {
-    async fn of(work: Work, stage: &'a Stage, history: &'a History) -> Self {
-        Self { work, stage, history, instance: stage.another().await, stalled: vec![], in_vain: 0 }
+    async fn of(work: Work, fixture: &'a Fixture, history: &'a History) -> Self {
+        Self { work, fixture, history, instance: fixture.another().await, stalled: vec![], in_vain: 0 }
     }
 
     async fn work(&mut self) {
@@ -174,7 +174,7 @@ impl<'a> Worker<'a> {
                     self.settle(&one, retry).await;
                 }
                 Lot::Passes => {
-                    self.stage.advance(LEASE / 2).await;
+                    self.fixture.advance(LEASE / 2).await;
                     self.settle(&one, done()).await;
                 }
                 Lot::Stalls => self.stalled.push(one),
@@ -191,7 +191,7 @@ impl<'a> Worker<'a> {
     /// Another process takes its place and knows nothing of what it had in hand.
     async fn crash(&mut self) {
         self.in_vain += mem::take(&mut self.stalled).len();
-        self.instance = self.stage.another().await;
+        self.instance = self.fixture.another().await;
     }
 
     async fn settle_stalled(&mut self) {

@@ -10,7 +10,7 @@ use claimstream_sea_orm::{Dialect, SeaOrmOutbox};
 use futures::future::join_all;
 use sea_orm::{ConnectionTrait, Statement};
 
-use crate::{Instance, Ports, Server, Stage, Suite, backend::SeaOrmVenue};
+use crate::{Fixture, Instance, Ports, Server, Suite, backend::SeaOrmBackend};
 
 /// Adds the shared writes on SQLite and on every server that is here.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
@@ -23,14 +23,14 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     );
     for (store, url) in places {
         let name = |what: &str| format!("{store}::shard_lease::shared_writes::{what}");
-        let venue = || {
+        let backend = || {
             let url = url.clone();
             move || match &url {
-                None => SeaOrmVenue::sqlite("shard_lease"),
-                Some(url) => SeaOrmVenue::server(store, url, "shard_lease"),
+                None => SeaOrmBackend::sqlite("shard_lease"),
+                Some(url) => SeaOrmBackend::server(store, url, "shard_lease"),
             }
         };
-        let (few, gone, refused, elsewhere) = (venue(), venue(), venue(), venue());
+        let (few, gone, refused, elsewhere) = (backend(), backend(), backend(), backend());
         suite.add_async_trial(&name("settlements_of_a_shard_at_one_time_are_few_transactions"), async move {
             are_few_transactions(few()).await;
         });
@@ -60,38 +60,40 @@ const CALLS: usize = 12;
 const EACH: usize = 5;
 
 /// Messages of one shard that one instance has claimed.
-struct Scene {
+struct Setup {
     store: SeaOrmOutbox,
     instance: Instance,
     claimed: Vec<Claimed>,
-    _venue: SeaOrmVenue,
+    _venue: SeaOrmBackend,
 }
 
-impl Scene {
-    async fn on(venue: SeaOrmVenue) -> Self {
-        let url = venue.fresh_database().await.expect("a database");
-        let store = venue.open(&url, None).await.expect("open");
-        Self::of(venue, store, |message, _| message.ordered_by(OrderingKey::new("account-7").expect("a key")))
-            .await
+impl Setup {
+    async fn on(backend: SeaOrmBackend) -> Self {
+        let url = backend.fresh_database().await.expect("a database");
+        let store = backend.open(&url, None).await.expect("open");
+        Self::of(backend, store, |message, _| {
+            message.ordered_by(OrderingKey::new("account-7").expect("a key"))
+        })
+        .await
     }
 
     /// The same in several shards.
-    async fn in_several_shards(venue: SeaOrmVenue) -> Self {
-        let url = venue.fresh_database().await.expect("a database");
-        let store = venue.open(&url, None).await.expect("open");
+    async fn in_several_shards(backend: SeaOrmBackend) -> Self {
+        let url = backend.fresh_database().await.expect("a database");
+        let store = backend.open(&url, None).await.expect("open");
         let key = |n| OrderingKey::new(&format!("account-{n}")).expect("a key");
-        let scene = Self::of(venue, store, |message, n| message.ordered_by(key(n))).await;
-        let first = scene.claimed[0].receipt.shard;
-        assert!(scene.claimed.iter().any(|one| one.receipt.shard != first), "one shard has all of them");
-        scene
+        let setup = Self::of(backend, store, |message, n| message.ordered_by(key(n))).await;
+        let first = setup.claimed[0].receipt.shard;
+        assert!(setup.claimed.iter().any(|one| one.receipt.shard != first), "one shard has all of them");
+        setup
     }
 
     async fn of(
-        venue: SeaOrmVenue,
+        backend: SeaOrmBackend,
         store: SeaOrmOutbox,
         with_key: impl Fn(NewMessage, usize) -> NewMessage,
     ) -> Self {
-        let instance = Instance::new(1, Ports::of(store.clone()), Stage::fresh_queue(), 10);
+        let instance = Instance::new(1, Ports::of(store.clone()), Fixture::fresh_queue(), 10);
         // One more than is ended, so that the shard stays in our hands.
         let sent: Vec<_> = (0..=CALLS * EACH)
             .map(|n| with_key(NewMessage::json(instance.queue().clone(), &n).expect("a message"), n))
@@ -99,7 +101,7 @@ impl Scene {
         store.enqueue_now(&sent).await.expect("enqueue");
         let claimed = instance.take(sent.len()).await;
         assert_eq!(claimed.len(), sent.len());
-        Self { store, instance, claimed, _venue: venue }
+        Self { store, instance, claimed, _venue: backend }
     }
 
     /// Ends all but the last in calls at one time; the answers in the order of the claims.
@@ -139,58 +141,58 @@ impl Scene {
 }
 
 /// A trigger notes each write of the lease row, which every transaction begins with.
-async fn are_few_transactions(venue: SeaOrmVenue) {
-    let scene = Scene::on(venue).await;
-    scene.run("CREATE TABLE written (token BIGINT)").await;
-    scene
+async fn are_few_transactions(backend: SeaOrmBackend) {
+    let setup = Setup::on(backend).await;
+    setup.run("CREATE TABLE written (token BIGINT)").await;
+    setup
         .run(
             "CREATE TRIGGER noted AFTER UPDATE ON claimstream_lease FOR EACH ROW \
              BEGIN INSERT INTO written VALUES (NEW.token); END",
         )
         .await;
-    assert_eq!(scene.settle().await, [Accepted; CALLS * EACH]);
-    let written = scene.count("SELECT COUNT(*) FROM written").await;
+    assert_eq!(setup.settle().await, [Accepted; CALLS * EACH]);
+    let written = setup.count("SELECT COUNT(*) FROM written").await;
     assert!((1..=CALLS as i64 / 2).contains(&written), "{written} transactions for {CALLS} calls");
-    assert_eq!(scene.instance.status().await.map_or(0, |status| status.depth), 1);
+    assert_eq!(setup.instance.status().await.map_or(0, |status| status.depth), 1);
 }
 
 /// Somebody has taken an entry away behind our back, so that a shared transaction finds one too few.
-async fn costs_nobody_another_one(venue: SeaOrmVenue) {
-    let scene = Scene::on(venue).await;
+async fn costs_nobody_another_one(backend: SeaOrmBackend) {
+    let setup = Setup::on(backend).await;
     let gone = CALLS * EACH - 2;
-    let db = scene.store.connection();
-    let id: sea_orm::Value = scene.claimed[gone].message.id.uuid().as_bytes().to_vec().into();
+    let db = setup.store.connection();
+    let id: sea_orm::Value = setup.claimed[gone].message.id.uuid().as_bytes().to_vec().into();
     let removal = "DELETE FROM claimstream_queue WHERE id = ?";
     let removal = Statement::from_sql_and_values(db.get_database_backend(), removal, [id]);
     assert_eq!(db.execute_raw(removal).await.expect("a removal").rows_affected(), 1);
     let mut expected = [Accepted; CALLS * EACH];
     expected[gone] = Superseded;
-    assert_eq!(scene.settle().await, expected);
-    assert_eq!(scene.instance.status().await.map_or(0, |status| status.depth), 1);
+    assert_eq!(setup.settle().await, expected);
+    assert_eq!(setup.instance.status().await.map_or(0, |status| status.depth), 1);
 }
 
 /// The database refuses to end one message, for good. Of many that are ended at one time, each in a call of its own, that
 /// call alone meets it.
-async fn is_refused_alone(venue: SeaOrmVenue, number: u16, state: &str) {
-    let scene = Scene::on(venue).await;
+async fn is_refused_alone(backend: SeaOrmBackend, number: u16, state: &str) {
+    let setup = Setup::on(backend).await;
     let stuck = CALLS * EACH - 2;
-    scene.refuse(stuck, number, state).await;
-    let calls = scene.claimed[..CALLS * EACH].iter().map(|one| async {
-        scene.instance.ports.settlements.settle(&[done(one)]).await.map_err(|error| error.to_string())
+    setup.refuse(stuck, number, state).await;
+    let calls = setup.claimed[..CALLS * EACH].iter().map(|one| async {
+        setup.instance.ports.settlements.settle(&[done(one)]).await.map_err(|error| error.to_string())
     });
     let answers = join_all(calls).await;
     let failed: Vec<_> = (0..answers.len()).filter(|n| answers[*n] != Ok(vec![Accepted])).collect();
     assert_eq!(failed, [stuck], "{number}: {:?}", answers[failed[0]]);
-    assert_eq!(scene.instance.status().await.map_or(0, |status| status.depth), 2);
+    assert_eq!(setup.instance.status().await.map_or(0, |status| status.depth), 2);
 }
 
 /// The same in one call over several shards.
-async fn fails_nobody_elsewhere(venue: SeaOrmVenue, number: u16, state: &str) {
-    let scene = Scene::in_several_shards(venue).await;
+async fn fails_nobody_elsewhere(backend: SeaOrmBackend, number: u16, state: &str) {
+    let setup = Setup::in_several_shards(backend).await;
     let stuck = 3;
-    scene.refuse(stuck, number, state).await;
-    let all: Vec<_> = scene.claimed[..CALLS * EACH].iter().map(done).collect();
-    let answers = scene.instance.ports.settlements.settle(&all).await;
+    setup.refuse(stuck, number, state).await;
+    let all: Vec<_> = setup.claimed[..CALLS * EACH].iter().map(done).collect();
+    let answers = setup.instance.ports.settlements.settle(&all).await;
     let mut expected = [Accepted; CALLS * EACH];
     expected[stuck] = Settled::Unknown;
     assert_eq!(answers.map_err(|error| error.to_string()), Ok(expected.to_vec()), "{number}");

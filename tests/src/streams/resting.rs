@@ -7,7 +7,7 @@ use claimstream_domain::{Disposition, NewMessage, OrderingKey, Settled::Accepted
 use sea_orm::{ConnectionTrait, DbBackend, Statement, TransactionTrait};
 use tokio::time::timeout;
 
-use crate::{Instance, Ports, Server, Stage, Suite, backend::SeaOrmVenue, claims::locks::somebody_waits};
+use crate::{Fixture, Instance, Ports, Server, Suite, backend::SeaOrmBackend, claims::locks::somebody_waits};
 
 /// Adds the trial on every server that is here.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
@@ -16,7 +16,7 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
         let name =
             format!("{}::shard_lease::resting::who_rests_waits_for_what_is_on_its_way_back", server.name);
         suite.add_async_trial(&name, async move {
-            waits_for_what_is_on_its_way_back(&SeaOrmVenue::server(server.name, &url, "shard_lease")).await;
+            waits_for_what_is_on_its_way_back(&SeaOrmBackend::server(server.name, &url, "shard_lease")).await;
         });
     }
 }
@@ -25,10 +25,10 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
 const BATCH: u32 = 60;
 
 /// The process may end when the rest has come: what is still on its way then keeps its shard for a lease.
-async fn waits_for_what_is_on_its_way_back(venue: &SeaOrmVenue) {
-    let url = venue.fresh_database().await.expect("a database");
-    let store = venue.open(&url, None).await.expect("open");
-    let instance = Instance::new(1, Ports::of(store.clone()), Stage::fresh_queue(), 10);
+async fn waits_for_what_is_on_its_way_back(backend: &SeaOrmBackend) {
+    let url = backend.fresh_database().await.expect("a database");
+    let store = backend.open(&url, None).await.expect("open");
+    let instance = Instance::new(1, Ports::of(store.clone()), Fixture::fresh_queue(), 10);
     let key = OrderingKey::new("account-7").expect("a key");
     let message = |n| NewMessage::json(instance.queue().clone(), &n).expect("a message");
     let sent: Vec<_> = (0..300).map(|n| message(n).ordered_by(key.clone())).collect();

@@ -21,7 +21,7 @@ use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
 use claimstream_tokio::TokioTimer;
 use futures::{TryStreamExt, channel::oneshot, future::BoxFuture};
 
-use crate::{Stage, Suite, backend::SeaOrmVenue};
+use crate::{Fixture, Suite, backend::SeaOrmBackend};
 
 const MESSAGES: usize = 200;
 /// The second half comes late, so that the stream has to wait by its timer.
@@ -112,7 +112,7 @@ impl Executor {
 }
 
 async fn on_memory(timer: Arc<dyn Timer>) -> usize {
-    let (store, queue) = (MemoryStore::new(), Stage::fresh_queue());
+    let (store, queue) = (MemoryStore::new(), Fixture::fresh_queue());
     let tx = store.begin();
     store.enqueue(&tx, &messages(&queue)).await.expect("enqueue");
     tx.commit();
@@ -120,20 +120,20 @@ async fn on_memory(timer: Arc<dyn Timer>) -> usize {
 }
 
 async fn on_sqlite(timer: Arc<dyn Timer>) -> usize {
-    let venue = SeaOrmVenue::sqlite("preemptive_update");
-    let url = venue.fresh_database().await.expect("a folder");
+    let backend = SeaOrmBackend::sqlite("preemptive_update");
+    let url = backend.fresh_database().await.expect("a folder");
     let outbox = SeaOrmOutbox::open(&url, OpenOptions::default()).await.expect("open");
-    let queue = Stage::fresh_queue();
+    let queue = Fixture::fresh_queue();
     outbox.enqueue_now(&messages(&queue)).await.expect("enqueue");
     read(Arc::new(outbox), timer, queue).await
 }
 
 /// Business data and a message, together, under every executor; what needs tokio is refused without it.
 async fn a_transaction_enqueues() {
-    let venue = SeaOrmVenue::sqlite("preemptive_update");
-    let url = venue.fresh_database().await.expect("a folder");
+    let backend = SeaOrmBackend::sqlite("preemptive_update");
+    let url = backend.fresh_database().await.expect("a folder");
     let outbox = SeaOrmOutbox::open(&url, OpenOptions::default()).await.expect("open");
-    let queue = Stage::fresh_queue();
+    let queue = Fixture::fresh_queue();
     for fails in [false, true] {
         let (enqueueing, message) = (outbox.clone(), NewMessage::json(queue.clone(), &7).expect("a message"));
         let done = outbox.transaction(move |tx| {

@@ -14,14 +14,14 @@ use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
 use claimstream_tokio::TokioTimer;
 use futures::StreamExt;
 
-use crate::{Instance, Ports, Server, Stage, Suite, backend::SeaOrmVenue, fixture::Wire};
+use crate::{Fixture, Instance, Ports, Server, Suite, backend::SeaOrmBackend, fixture::Wire};
 
 /// Adds the trials on SQLite and on every server that is here.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     for strategy in ["preemptive_update", "shard_lease"] {
         let name = format!("sqlite::{strategy}::slow::what_a_slow_consumer_was_not_handed_does_not_die");
         suite.add_async_trial(&name, async move {
-            nothing_dies_unheard(&SeaOrmVenue::sqlite(strategy)).await;
+            nothing_dies_unheard(&SeaOrmBackend::sqlite(strategy)).await;
         });
     }
     for server in Server::ALL {
@@ -30,9 +30,9 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
             if !server.strategies().contains(&strategy) {
                 continue;
             }
-            let venue = |url: &str| SeaOrmVenue::server(server.name, url, strategy);
+            let backend = |url: &str| SeaOrmBackend::server(server.name, url, strategy);
             let name = |what: &str| format!("{}::{strategy}::slow::{what}", server.name);
-            let (consumers, store) = (venue(&url), venue(&url));
+            let (consumers, store) = (backend(&url), backend(&url));
             suite.add_async_trial(&name("what_a_slow_consumer_was_not_handed_does_not_die"), async move {
                 nothing_dies_unheard(&consumers).await;
             });
@@ -40,7 +40,7 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
                 burns_no_attempts(&store).await;
             });
         }
-        let away = SeaOrmVenue::server(server.name, &url, "shard_lease");
+        let away = SeaOrmBackend::server(server.name, &url, "shard_lease");
         let name =
             format!("{}::shard_lease::slow::what_could_not_go_back_is_free_when_the_store_is", server.name);
         suite.add_async_trial(&name, async move { goes_back_later(&away).await });
@@ -80,16 +80,16 @@ async fn until_empty(instance: &Instance) {
 }
 
 /// Three instances whose consumers take longer over a message than a lease lasts, and renew what they have in hand.
-async fn nothing_dies_unheard(venue: &SeaOrmVenue) {
+async fn nothing_dies_unheard(backend: &SeaOrmBackend) {
     const MESSAGES: usize = 18;
-    let url = venue.fresh_database().await.expect("a database");
-    let outbox = venue.open(&url, None).await.expect("open");
-    let queue = Stage::fresh_queue();
+    let url = backend.fresh_database().await.expect("a database");
+    let outbox = backend.open(&url, None).await.expect("open");
+    let queue = Fixture::fresh_queue();
     sent(&outbox, &queue, MESSAGES).await;
     let heard: Arc<Mutex<HashMap<MessageId, u32>>> = Arc::default();
     let mut consumers = Vec::new();
     for _ in 0..3 {
-        let instance = Arc::new(venue.open(&url, None).await.expect("open"));
+        let instance = Arc::new(backend.open(&url, None).await.expect("open"));
         let relay = Relay::new(instance, TokioTimer::new(), config(Duration::from_secs(1), 2));
         let (queue, heard) = (queue.clone(), Arc::clone(&heard));
         consumers.push(tokio::spawn(async move {
@@ -116,14 +116,14 @@ async fn nothing_dies_unheard(venue: &SeaOrmVenue) {
 }
 
 /// A pipeline that needs renewals, on a store that is so slow three times that claims and renewals come too late.
-async fn burns_no_attempts(venue: &SeaOrmVenue) {
+async fn burns_no_attempts(backend: &SeaOrmBackend) {
     const MESSAGES: usize = 12;
-    let url = venue.fresh_database().await.expect("a database");
-    let outbox = venue.open(&url, None).await.expect("open");
-    let queue = Stage::fresh_queue();
+    let url = backend.fresh_database().await.expect("a database");
+    let outbox = backend.open(&url, None).await.expect("open");
+    let queue = Fixture::fresh_queue();
     sent(&outbox, &queue, MESSAGES).await;
     let wire = Wire::to(&url).await.expect("a port");
-    let slowed = SeaOrmOutbox::open(&wire.url, OpenOptions { max_connections: 16, ..venue.options() });
+    let slowed = SeaOrmOutbox::open(&wire.url, OpenOptions { max_connections: 16, ..backend.options() });
     let slowed = Arc::new(slowed.await.expect("open"));
     let handler = handler_fn(move |_| async {
         tokio::time::sleep(Duration::from_millis(1500)).await;
@@ -147,14 +147,14 @@ async fn burns_no_attempts(venue: &SeaOrmVenue) {
 }
 
 /// What is read ahead cannot be given back while the store is away; a lease of 30 s later it would count as cut off.
-async fn goes_back_later(venue: &SeaOrmVenue) {
-    let url = venue.fresh_database().await.expect("a database");
+async fn goes_back_later(backend: &SeaOrmBackend) {
+    let url = backend.fresh_database().await.expect("a database");
     let wire = Wire::to(&url).await.expect("a port");
     for _ in 0..10 {
-        let direct = venue.open(&url, None).await.expect("open");
-        let queue = Stage::fresh_queue();
+        let direct = backend.open(&url, None).await.expect("open");
+        let queue = Fixture::fresh_queue();
         sent(&direct, &queue, 300).await;
-        let store = SeaOrmOutbox::open(&wire.url, venue.options()).await.expect("open");
+        let store = SeaOrmOutbox::open(&wire.url, backend.options()).await.expect("open");
         let store = Instance::new(1, Ports::of(store), queue.clone(), 5);
         let rival = Instance::new(2, Ports::of(direct), queue, 5);
         if is_read_ahead_when_the_store_goes_away(&store, &wire, &rival).await {

@@ -7,11 +7,11 @@ use claimstream_ports::{StoreErrorKind, Wakeup};
 use claimstream_redis::{RedisPlace, RedisWakeup};
 use tokio::{sync::mpsc, time::timeout};
 
-use crate::{PrivateRedis, Stage, Suite, backend::RedisVenue};
+use crate::{Fixture, PrivateRedis, Suite, backend::RedisBackend};
 
 /// Adds the wakeups on the Redis at this URL, and on one of their own that is restarted.
 pub fn add_to(suite: &mut Suite, url: &str) {
-    let places = [(); 2].map(|()| RedisVenue::fresh_place(url).0);
+    let places = [(); 2].map(|()| RedisBackend::fresh_place(url).0);
     let [heard, timed] = places;
     suite.add_async_trial("redis::wakeups::a_wakeup_is_heard_on_its_queue_and_nowhere_else", async move {
         is_heard_on_its_queue(heard).await;
@@ -48,7 +48,7 @@ async fn connected(told: &mut mpsc::UnboundedReceiver<Instant>) {
 }
 
 async fn is_heard_on_its_queue(place: RedisPlace) {
-    let (queue, other) = (Stage::fresh_queue(), Stage::fresh_queue());
+    let (queue, other) = (Fixture::fresh_queue(), Fixture::fresh_queue());
     let (mut told, mut told_other) = (waits(&place, &queue), waits(&place, &other));
     connected(&mut told).await;
     connected(&mut told_other).await;
@@ -62,7 +62,7 @@ async fn is_heard_on_its_queue(place: RedisPlace) {
 }
 
 async fn takes(place: RedisPlace) -> String {
-    let queue = Stage::fresh_queue();
+    let queue = Fixture::fresh_queue();
     let mut told = waits(&place, &queue);
     connected(&mut told).await;
     let waker = RedisWakeup::new(place);
@@ -80,7 +80,7 @@ async fn takes(place: RedisPlace) -> String {
 async fn is_heard_after_a_restart() {
     let redis = PrivateRedis::start();
     let place: RedisPlace = redis.url().parse().expect("a place");
-    let queue = Stage::fresh_queue();
+    let queue = Fixture::fresh_queue();
     let mut told = waits(&place, &queue);
     connected(&mut told).await;
     redis.kill();

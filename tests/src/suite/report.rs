@@ -23,7 +23,7 @@ struct Row {
 }
 
 impl Report {
-    /// Notes that a venue has one more trial.
+    /// Notes that a backend has one more trial.
     pub fn offer(&self, store: &str, strategy: &str) {
         self.row(store, strategy, |row| row.offered += 1);
     }

@@ -40,36 +40,36 @@ pub(super) fn scenarios<S: Place>() -> Vec<Scenario<S>> {
 }
 
 async fn a3_6_all_branches_that_can_be_tried_are_confirmed<S: Place>(world: World<S>) {
-    let scene = Scene::open(world, 10, 1).await;
-    let coordinator = scene.coordinator(&Script::default());
-    let (over_the_outbox, here) = (scene.global(), scene.global());
-    scene.begin(&coordinator, &over_the_outbox).await;
+    let setup = Setup::open(world, 10, 1).await;
+    let coordinator = setup.coordinator(&Script::default());
+    let (over_the_outbox, here) = (setup.global(), setup.global());
+    setup.begin(&coordinator, &over_the_outbox).await;
     let gid = &over_the_outbox.gid;
-    assert_eq!(scene.world.drive(&coordinator).await, 1, "the check message comes later");
+    assert_eq!(setup.world.drive(&coordinator).await, 1, "the check message comes later");
     assert_eq!(coordinator.state(gid).await.expect("a state"), Some(GlobalState::Confirmed));
-    assert_eq!(scene.states(gid).await, [Some(Confirmed), Some(Confirmed)]);
-    assert_eq!(scene.stocks().await, [sold(10, 3), sold(1, 1)]);
+    assert_eq!(setup.states(gid).await, [Some(Confirmed), Some(Confirmed)]);
+    assert_eq!(setup.stocks().await, [sold(10, 3), sold(1, 1)]);
     let refused = coordinator.run(&here).await.expect("a decision");
     assert!(matches!(refused, Decision::Cancel(Some(ParticipantError::Refused { .. }))), "{refused:?}");
-    scene.world.drive_to_the_end(&coordinator).await;
-    assert_eq!(scene.states(&here.gid).await, [Some(Cancelled), Some(EmptyRollback)]);
-    assert_eq!(scene.states(gid).await, [Some(Confirmed), Some(Confirmed)]);
-    assert_eq!(scene.stocks().await, [sold(10, 3), sold(1, 1)]);
+    setup.world.drive_to_the_end(&coordinator).await;
+    assert_eq!(setup.states(&here.gid).await, [Some(Cancelled), Some(EmptyRollback)]);
+    assert_eq!(setup.states(gid).await, [Some(Confirmed), Some(Confirmed)]);
+    assert_eq!(setup.stocks().await, [sold(10, 3), sold(1, 1)]);
 }
 
 async fn a3_6_one_refused_try_cancels_every_branch_and_the_refused_one_is_an_empty_rollback<S: Place>(
     world: World<S>,
 ) {
-    let scene = Scene::open(world, 10, 0).await;
-    let coordinator = scene.coordinator(&Script::default());
-    let global = scene.global();
-    scene.begin(&coordinator, &global).await;
-    scene.world.drive(&coordinator).await;
+    let setup = Setup::open(world, 10, 0).await;
+    let coordinator = setup.coordinator(&Script::default());
+    let global = setup.global();
+    setup.begin(&coordinator, &global).await;
+    setup.world.drive(&coordinator).await;
     assert_eq!(coordinator.state(&global.gid).await.expect("a state"), Some(GlobalState::Cancelled));
-    assert_eq!(scene.states(&global.gid).await, [Some(Cancelled), Some(EmptyRollback)]);
-    assert_eq!(scene.stocks().await, [sold(10, 0), sold(0, 0)]);
-    scene.world.drive_to_the_end(&coordinator).await;
-    assert_eq!(scene.stocks().await, [sold(10, 0), sold(0, 0)]);
+    assert_eq!(setup.states(&global.gid).await, [Some(Cancelled), Some(EmptyRollback)]);
+    assert_eq!(setup.stocks().await, [sold(10, 0), sold(0, 0)]);
+    setup.world.drive_to_the_end(&coordinator).await;
+    assert_eq!(setup.stocks().await, [sold(10, 0), sold(0, 0)]);
 }
 
 async fn a3_6_a_coordinator_that_dies_after_a_try_is_cleaned_up_by_its_check_message_at_the_deadline<
@@ -77,44 +77,44 @@ async fn a3_6_a_coordinator_that_dies_after_a_try_is_cleaned_up_by_its_check_mes
 >(
     world: World<S>,
 ) {
-    let scene = Scene::open(world, 10, 1).await;
-    let global = scene.global();
+    let setup = Setup::open(world, 10, 1).await;
+    let global = setup.global();
     let script = Script { dies_at: Some((2, Moment::Before)), ..Script::default() };
-    scene.run_and_die(&script, &global).await;
-    assert_eq!(scene.states(&global.gid).await, [Some(Tried), None]);
-    let other = scene.coordinator(&Script::default());
-    scene.world.stage.advance(other.config().deadline - Duration::from_micros(1)).await;
-    assert_eq!(scene.world.drive(&other).await, 0, "the deadline has not passed");
-    scene.world.stage.advance(Duration::from_micros(1)).await;
-    assert_eq!(scene.world.drive(&other).await, 1);
+    setup.run_and_die(&script, &global).await;
+    assert_eq!(setup.states(&global.gid).await, [Some(Tried), None]);
+    let other = setup.coordinator(&Script::default());
+    setup.world.fixture.advance(other.config().deadline - Duration::from_micros(1)).await;
+    assert_eq!(setup.world.drive(&other).await, 0, "the deadline has not passed");
+    setup.world.fixture.advance(Duration::from_micros(1)).await;
+    assert_eq!(setup.world.drive(&other).await, 1);
     assert_eq!(other.state(&global.gid).await.expect("a state"), Some(GlobalState::Cancelled));
-    assert_eq!(scene.states(&global.gid).await, [Some(Cancelled), Some(EmptyRollback)]);
-    assert_eq!(scene.stocks().await, [sold(10, 0), sold(1, 0)]);
-    let late = scene.participant(COUPON).carry_out(&scene.call(&global, 1, Operation::Try)).await;
+    assert_eq!(setup.states(&global.gid).await, [Some(Cancelled), Some(EmptyRollback)]);
+    assert_eq!(setup.stocks().await, [sold(10, 0), sold(1, 0)]);
+    let late = setup.participant(COUPON).carry_out(&setup.call(&global, 1, Operation::Try)).await;
     assert!(matches!(late, Err(ParticipantError::Refused { .. })), "the Try that was under way: {late:?}");
-    assert_eq!(scene.stocks().await, [sold(10, 0), sold(1, 0)]);
+    assert_eq!(setup.stocks().await, [sold(10, 0), sold(1, 0)]);
 }
 
 async fn a3_6_wherever_a_coordinator_dies_all_branches_end_alike<S: Place>(world: World<S>) {
-    let scene = Scene::open(world, 100, 100).await;
+    let setup = Setup::open(world, 100, 100).await;
     let (mut confirmed, mut cancelled) = (0, 0);
     for call in 1..=4 {
         for moment in [Moment::Before, Moment::After] {
-            let global = scene.global();
+            let global = setup.global();
             let script = Script { dies_at: Some((call, moment)), ..Script::default() };
-            scene.run_and_die(&script, &global).await;
-            let doomed = scene.coordinator(&script.clone().after(2));
-            scene.die_driving(&doomed).await;
-            let other = scene.coordinator(&Script::default());
-            scene.world.drive_to_the_end(&other).await;
+            setup.run_and_die(&script, &global).await;
+            let doomed = setup.coordinator(&script.clone().after(2));
+            setup.die_driving(&doomed).await;
+            let other = setup.coordinator(&Script::default());
+            setup.world.drive_to_the_end(&other).await;
             match other.state(&global.gid).await.expect("a state") {
                 Some(GlobalState::Confirmed) => {
                     confirmed += 1;
-                    assert_eq!(scene.states(&global.gid).await, [Some(Confirmed), Some(Confirmed)]);
+                    assert_eq!(setup.states(&global.gid).await, [Some(Confirmed), Some(Confirmed)]);
                 }
                 Some(GlobalState::Cancelled) => {
                     cancelled += 1;
-                    let states = scene.states(&global.gid).await;
+                    let states = setup.states(&global.gid).await;
                     assert!(
                         states.iter().all(|state| matches!(state, Some(Cancelled | EmptyRollback))),
                         "{states:?}"
@@ -122,55 +122,55 @@ async fn a3_6_wherever_a_coordinator_dies_all_branches_end_alike<S: Place>(world
                 }
                 other => panic!("died {moment:?} call {call}: {other:?}"),
             }
-            assert_eq!(scene.stocks().await, [sold(100, 3 * confirmed), sold(100, confirmed)]);
+            assert_eq!(setup.stocks().await, [sold(100, 3 * confirmed), sold(100, confirmed)]);
         }
     }
     assert_eq!((confirmed, cancelled), (4, 4), "a death while confirming does not cancel");
 }
 
 async fn a3_6_a_try_that_fails_is_made_again_until_the_deadline_cancels<S: Place>(world: World<S>) {
-    let scene = Scene::open(world, 10, 1).await;
+    let setup = Setup::open(world, 10, 1).await;
     let script = Script { fails: Some((COUPON, Operation::Try, u32::MAX)), ..Script::default() };
-    let coordinator = scene.coordinator(&script);
-    let global = scene.global();
-    scene.begin(&coordinator, &global).await;
-    assert_eq!(scene.world.drive(&coordinator).await, 1);
+    let coordinator = setup.coordinator(&script);
+    let global = setup.global();
+    setup.begin(&coordinator, &global).await;
+    assert_eq!(setup.world.drive(&coordinator).await, 1);
     assert_eq!(coordinator.state(&global.gid).await.expect("a state"), Some(GlobalState::Trying));
-    assert_eq!(scene.states(&global.gid).await, [Some(Tried), None]);
-    scene.world.drive_to_the_end(&coordinator).await;
+    assert_eq!(setup.states(&global.gid).await, [Some(Tried), None]);
+    setup.world.drive_to_the_end(&coordinator).await;
     assert!(script.calls(COUPON, Operation::Try) >= 2, "it was tried once only");
-    assert_eq!(scene.states(&global.gid).await, [Some(Cancelled), Some(EmptyRollback)]);
-    assert_eq!(scene.stocks().await, [sold(10, 0), sold(1, 0)]);
+    assert_eq!(setup.states(&global.gid).await, [Some(Cancelled), Some(EmptyRollback)]);
+    assert_eq!(setup.stocks().await, [sold(10, 0), sold(1, 0)]);
 }
 
 async fn a3_6_confirm_is_repeated_past_the_deadline_until_it_succeeds<S: Place>(world: World<S>) {
-    let scene = Scene::open(world, 10, 1).await;
+    let setup = Setup::open(world, 10, 1).await;
     let script = Script { fails: Some((COUPON, Operation::Confirm, 30)), ..Script::default() };
-    let coordinator = scene.coordinator(&script);
-    let global = scene.global();
+    let coordinator = setup.coordinator(&script);
+    let global = setup.global();
     assert_eq!(coordinator.run(&global).await.expect("a decision"), Decision::Confirm);
-    scene.world.drive(&coordinator).await;
-    scene.world.stage.advance(2 * coordinator.config().deadline).await;
-    scene.world.drive(&coordinator).await;
+    setup.world.drive(&coordinator).await;
+    setup.world.fixture.advance(2 * coordinator.config().deadline).await;
+    setup.world.drive(&coordinator).await;
     assert_eq!(coordinator.state(&global.gid).await.expect("a state"), Some(GlobalState::Confirming));
-    assert_eq!(scene.states(&global.gid).await, [Some(Confirmed), Some(Tried)]);
-    scene.world.drive_to_the_end(&coordinator).await;
+    assert_eq!(setup.states(&global.gid).await, [Some(Confirmed), Some(Tried)]);
+    setup.world.drive_to_the_end(&coordinator).await;
     assert!(script.calls(COUPON, Operation::Confirm) > 30);
-    assert_eq!(scene.states(&global.gid).await, [Some(Confirmed), Some(Confirmed)]);
-    assert_eq!(scene.stocks().await, [sold(10, 3), sold(1, 1)]);
+    assert_eq!(setup.states(&global.gid).await, [Some(Confirmed), Some(Confirmed)]);
+    assert_eq!(setup.stocks().await, [sold(10, 3), sold(1, 1)]);
     assert_eq!(script.calls(COUPON, Operation::Cancel), 0);
 }
 
 async fn a3_6_a_refusal_after_the_decision_raises_one_alarm_and_is_repeated<S: Place>(world: World<S>) {
-    let scene = Scene::open(world, 10, 1).await;
+    let setup = Setup::open(world, 10, 1).await;
     let script = Script { refuses: Some((COUPON, Operation::Confirm, 5)), ..Script::default() };
-    let coordinator = scene.coordinator(&script);
-    let global = scene.global();
+    let coordinator = setup.coordinator(&script);
+    let global = setup.global();
     assert_eq!(coordinator.run(&global).await.expect("a decision"), Decision::Confirm);
-    scene.world.drive_to_the_end(&coordinator).await;
+    setup.world.drive_to_the_end(&coordinator).await;
     assert!(script.calls(COUPON, Operation::Confirm) > 5);
-    assert_eq!(scene.states(&global.gid).await, [Some(Confirmed), Some(Confirmed)]);
-    let alarms = scene.world.stage.store.on(&coordinator.config().alarms).take_all().await;
+    assert_eq!(setup.states(&global.gid).await, [Some(Confirmed), Some(Confirmed)]);
+    let alarms = setup.world.fixture.store.on(&coordinator.config().alarms).take_all().await;
     let alarms: Vec<TccAlarm> = alarms
         .iter()
         .map(|alarm| serde_json::from_slice(alarm.message.payload.bytes()).expect("an alarm"))
@@ -187,73 +187,73 @@ async fn a3_6_a_refusal_after_the_decision_raises_one_alarm_and_is_repeated<S: P
 }
 
 async fn a3_6_a_second_participant_of_one_name_is_refused<S: Place>(world: World<S>) {
-    let scene = Scene::open(world, 10, 1).await;
-    let coordinator = scene.coordinator(&Script::default());
-    let refused = coordinator.with(COUPON, scene.participant(STOCK)).expect_err("a name that is taken");
+    let setup = Setup::open(world, 10, 1).await;
+    let coordinator = setup.coordinator(&Script::default());
+    let refused = coordinator.with(COUPON, setup.participant(STOCK)).expect_err("a name that is taken");
     assert!(refused.to_string().contains(&format!("a participant {COUPON:?} already")), "{refused}");
 }
 
 async fn a3_6_a_check_that_decides_while_branches_are_tried_wins<S: Place>(world: World<S>) {
-    let scene = Arc::new(Scene::open(world, 10, 1).await);
+    let setup = Arc::new(Setup::open(world, 10, 1).await);
     let slow = Script::default();
-    let (coordinator, global) = (scene.coordinator(&slow), scene.global());
-    slow.check_meanwhile(&scene, Moment::Before);
+    let (coordinator, global) = (setup.coordinator(&slow), setup.global());
+    slow.check_meanwhile(&setup, Moment::Before);
     let decision = coordinator.run(&global).await.expect("a decision");
     assert!(matches!(decision, Decision::Cancel(_)), "{decision:?}");
-    scene.world.drive_to_the_end(&coordinator).await;
+    setup.world.drive_to_the_end(&coordinator).await;
     assert_eq!(coordinator.state(&global.gid).await.expect("a state"), Some(GlobalState::Cancelled));
-    assert_eq!(scene.states(&global.gid).await, [Some(Cancelled), Some(EmptyRollback)]);
-    assert_eq!(scene.stocks().await, [sold(10, 0), sold(1, 0)]);
+    assert_eq!(setup.states(&global.gid).await, [Some(Cancelled), Some(EmptyRollback)]);
+    assert_eq!(setup.stocks().await, [sold(10, 0), sold(1, 0)]);
 }
 
 /// The run has tried everything and has read that nothing is decided.
 async fn a3_6_a_check_that_decides_when_every_branch_is_tried_wins<S: Place>(world: World<S>) {
-    let scene = Arc::new(Scene::open(world, 10, 1).await);
+    let setup = Arc::new(Setup::open(world, 10, 1).await);
     let slow = Script::default();
-    let (coordinator, global) = (scene.coordinator(&slow), scene.global());
-    slow.check_meanwhile(&scene, Moment::After);
+    let (coordinator, global) = (setup.coordinator(&slow), setup.global());
+    slow.check_meanwhile(&setup, Moment::After);
     assert_eq!(coordinator.run(&global).await.expect("a decision"), Decision::Cancel(None));
-    scene.world.drive_to_the_end(&coordinator).await;
+    setup.world.drive_to_the_end(&coordinator).await;
     assert_eq!(coordinator.state(&global.gid).await.expect("a state"), Some(GlobalState::Cancelled));
-    assert_eq!(scene.states(&global.gid).await, [Some(Cancelled), Some(Cancelled)]);
-    assert_eq!(scene.stocks().await, [sold(10, 0), sold(1, 0)]);
+    assert_eq!(setup.states(&global.gid).await, [Some(Cancelled), Some(Cancelled)]);
+    assert_eq!(setup.stocks().await, [sold(10, 0), sold(1, 0)]);
 }
 
 async fn a3_6_what_a_run_has_decided_is_carried_out_at_once<S: Place>(world: World<S>) {
-    let scene = Scene::open(world, 10, 1).await;
-    let coordinator = scene.coordinator(&Script::default());
+    let setup = Setup::open(world, 10, 1).await;
+    let coordinator = setup.coordinator(&Script::default());
     for (decided, ended) in
         [(Decision::Confirm, GlobalState::Confirmed), (Decision::Cancel(None), GlobalState::Cancelled)]
     {
-        let global = scene.global();
+        let global = setup.global();
         let told = coordinator.run(&global).await.expect("a decision");
         assert_eq!(std::mem::discriminant(&told), std::mem::discriminant(&decided), "{told:?}");
-        assert_eq!(scene.world.drive(&coordinator).await, 1, "the check message comes later");
+        assert_eq!(setup.world.drive(&coordinator).await, 1, "the check message comes later");
         assert_eq!(coordinator.state(&global.gid).await.expect("a state"), Some(ended));
     }
-    scene.world.drive_to_the_end(&coordinator).await;
+    setup.world.drive_to_the_end(&coordinator).await;
 }
 
 async fn a3_6_a_transaction_that_was_not_committed_is_not_driven<S: Place>(world: World<S>) {
-    let scene = Scene::open(world, 10, 1).await;
-    let (coordinator, global) = (scene.coordinator(&Script::default()), scene.global());
-    let tx = scene.world.store.begin_tx().await.expect("begin");
+    let setup = Setup::open(world, 10, 1).await;
+    let (coordinator, global) = (setup.coordinator(&Script::default()), setup.global());
+    let tx = setup.world.store.begin_tx().await.expect("begin");
     coordinator.begin(&tx, &global).await.expect("begin");
-    scene.world.store.roll_back_tx(tx).await.expect("roll back");
-    scene.world.drive_to_the_end(&coordinator).await;
+    setup.world.store.roll_back_tx(tx).await.expect("roll back");
+    setup.world.drive_to_the_end(&coordinator).await;
     assert_eq!(coordinator.state(&global.gid).await.expect("a state"), None);
-    assert_eq!(scene.states(&global.gid).await, [None, None]);
+    assert_eq!(setup.states(&global.gid).await, [None, None]);
 }
 
 async fn a3_6_an_id_that_is_used_again_is_the_same_transaction_or_refused<S: Place>(world: World<S>) {
-    let scene = Scene::open(world, 10, 1).await;
-    let (coordinator, global) = (scene.coordinator(&Script::default()), scene.global());
+    let setup = Setup::open(world, 10, 1).await;
+    let (coordinator, global) = (setup.coordinator(&Script::default()), setup.global());
     assert_eq!(coordinator.run(&global).await.expect("a decision"), Decision::Confirm);
     assert_eq!(coordinator.run(&global).await.expect("the same decision"), Decision::Confirm);
-    scene.begin(&coordinator, &global).await;
-    scene.world.drive_to_the_end(&coordinator).await;
+    setup.begin(&coordinator, &global).await;
+    setup.world.drive_to_the_end(&coordinator).await;
     assert_eq!(coordinator.run(&global).await.expect("the same decision"), Decision::Confirm);
-    assert_eq!(scene.stocks().await, [sold(10, 3), sold(1, 1)]);
+    assert_eq!(setup.stocks().await, [sold(10, 3), sold(1, 1)]);
     let mut other = global.clone();
     other.branches.pop();
     let taken = coordinator.run(&other).await;
@@ -271,12 +271,12 @@ fn sold(of: i64, sold: i64) -> Stock {
 }
 
 /// A shop that sells three pieces and a coupon together.
-struct Scene<S: Place> {
+struct Setup<S: Place> {
     world: World<S>,
     items: [String; 2],
 }
 
-impl<S: Place> Scene<S> {
+impl<S: Place> Setup<S> {
     async fn open(world: World<S>, stock: i64, coupons: i64) -> Self {
         let items = [world.stock_up_with(STOCK, stock).await, world.stock_up_with(COUPON, coupons).await];
         Self { world, items }
@@ -323,7 +323,7 @@ impl<S: Place> Scene<S> {
     /// Takes what is due and dies in the middle of it; its lease ends.
     async fn die_driving(&self, coordinator: &Coordinator<S>) {
         let _ = tokio::time::timeout(Duration::from_millis(400), self.world.drive(coordinator)).await;
-        self.world.stage.advance(crate::LEASE).await;
+        self.world.fixture.advance(crate::LEASE).await;
     }
 
     async fn states(&self, gid: &GlobalId) -> [Option<BranchState>; 2] {
@@ -361,14 +361,14 @@ struct Script {
 
 impl Script {
     /// At the second Try the deadline passes, and somebody else has the check message.
-    fn check_meanwhile<S: Place>(&self, scene: &Arc<Scene<S>>, moment: Moment) {
-        let scene = scene.clone();
+    fn check_meanwhile<S: Place>(&self, setup: &Arc<Setup<S>>, moment: Moment) {
+        let setup = setup.clone();
         let check: Meanwhile = Box::new(move || {
-            let scene = scene.clone();
+            let setup = setup.clone();
             Box::pin(async move {
-                let other = scene.coordinator(&Script::default());
-                scene.world.stage.advance(other.config().deadline).await;
-                assert_eq!(scene.world.drive(&other).await, 1, "the check");
+                let other = setup.coordinator(&Script::default());
+                setup.world.fixture.advance(other.config().deadline).await;
+                assert_eq!(setup.world.drive(&other).await, 1, "the check");
             })
         });
         *self.meanwhile.lock().unwrap_or_else(PoisonError::into_inner) = Some((moment, check));

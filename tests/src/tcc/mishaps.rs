@@ -40,21 +40,21 @@ const COUPON: &str = "coupon";
 const PIECES: i64 = 3;
 const COURIERS: usize = 3;
 
-/// Plays a draw and answers how the transactions ended; panics if one ended as it must not.
-pub(super) async fn play<S: Place>(world: World<S>, draw: Draw) -> Ends {
-    let played = tokio::time::timeout(STUCK, play_out(world, draw)).await;
-    played.unwrap_or_else(|_| panic!("stuck: {draw:?}"))
+/// Runs a draw and answers how the transactions ended; panics if one ended as it must not.
+pub(super) async fn run<S: Place>(world: World<S>, draw: Draw) -> Ends {
+    let ran = tokio::time::timeout(STUCK, run_draw(world, draw)).await;
+    ran.unwrap_or_else(|_| panic!("stuck: {draw:?}"))
 }
 
-async fn play_out<S: Place>(world: World<S>, draw: Draw) -> Ends {
-    let scene = Arc::new(Scene::open(world, draw).await);
-    let couriers: Vec<_> = (0..COURIERS).map(|n| tokio::spawn(scene.clone().carry(n))).collect();
-    let runners: Vec<_> = (0..draw.at_once).map(|n| tokio::spawn(scene.clone().run(n))).collect();
+async fn run_draw<S: Place>(world: World<S>, draw: Draw) -> Ends {
+    let setup = Arc::new(Setup::open(world, draw).await);
+    let couriers: Vec<_> = (0..COURIERS).map(|n| tokio::spawn(setup.clone().carry(n))).collect();
+    let runners: Vec<_> = (0..draw.at_once).map(|n| tokio::spawn(setup.clone().run(n))).collect();
     join_all(runners).await.into_iter().for_each(|ran| ran.expect("a runner"));
-    scene.mishaps.begun.store(true, Ordering::SeqCst);
+    setup.mishaps.begun.store(true, Ordering::SeqCst);
     join_all(couriers).await.into_iter().for_each(|carried| carried.expect("a courier"));
-    scene.clear_up().await;
-    scene.check().await
+    setup.clear_up().await;
+    setup.check().await
 }
 
 /// What goes wrong, and what has gone wrong.
@@ -127,7 +127,7 @@ impl<P: Participant> Participant for Drawn<P> {
     }
 }
 
-struct Scene<S: Place> {
+struct Setup<S: Place> {
     world: World<S>,
     items: [String; 2],
     before: [i64; 2],
@@ -135,7 +135,7 @@ struct Scene<S: Place> {
     mishaps: Arc<Mishaps>,
 }
 
-impl<S: Place> Scene<S> {
+impl<S: Place> Setup<S> {
     async fn open(world: World<S>, draw: Draw) -> Self {
         // Enough of the one for three of four, and of the other for two of three.
         let before = [PIECES * (draw.at_once * 3 / 4) as i64, (draw.at_once * 2 / 3) as i64];
@@ -202,7 +202,7 @@ impl<S: Place> Scene<S> {
 
     /// Brings messages to coordinators, and late calls to participants, until every runner is done and nothing comes.
     async fn carry(self: Arc<Self>, n: usize) {
-        let side = if n.is_multiple_of(2) { &self.world.stage.store } else { &self.world.stage.rival };
+        let side = if n.is_multiple_of(2) { &self.world.fixture.store } else { &self.world.fixture.rival };
         let mut idle = 0;
         while idle < 10 {
             let claimed = side.claim(1 + self.mishaps.below(4) as u32).await;
@@ -214,7 +214,7 @@ impl<S: Place> Scene<S> {
             if self.mishaps.below(3) == 0 {
                 self.bring_a_late_call().await;
             }
-            self.world.stage.advance(Duration::from_secs(self.mishaps.below(25) as u64)).await;
+            self.world.fixture.advance(Duration::from_secs(self.mishaps.below(25) as u64)).await;
             tokio::task::yield_now().await;
         }
     }
@@ -225,7 +225,7 @@ impl<S: Place> Scene<S> {
             15..30 => {
                 let verdict = self.handle(one).await;
                 // Beyond the claim's lease.
-                self.world.stage.advance(crate::LEASE + crate::LEASE / 2).await;
+                self.world.fixture.advance(crate::LEASE + crate::LEASE / 2).await;
                 verdict
             }
             _ => self.handle(one).await,

@@ -11,38 +11,38 @@ use futures::future::BoxFuture;
 
 use crate::{
     Server, Suite,
-    backend::SeaOrmVenue,
+    backend::SeaOrmBackend,
     sagas::{self, Draw, Ends},
 };
 use world::{Place, World};
 
 /// Adds every scenario on every store.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
-    for (name, play) in scenarios() {
-        suite.add_async_trial(&format!("memory::tcc::{name}"), async move { play(World::in_memory()).await });
+    for (name, run) in scenarios() {
+        suite.add_async_trial(&format!("memory::tcc::{name}"), async move { run(World::in_memory()).await });
     }
     suite.add_async_trial(&format!("memory::tcc::{UNDER_MISHAPS}"), async {
         draw_in_memory(Draw::some("memory").into_iter(), show).await;
     });
-    for (name, play) in scenarios() {
+    for (name, run) in scenarios() {
         suite.add_async_trial(&format!("sqlite::tcc::{name}"), async move {
-            let venue = SeaOrmVenue::sqlite("auto");
-            play(World::of(&venue).await).await;
+            let backend = SeaOrmBackend::sqlite("auto");
+            run(World::of(&backend).await).await;
         });
     }
     for server in Server::ALL {
         let Some(url) = server.url(&environment) else { continue };
         if server.name == sagas::WITH_MISHAPS {
-            let venue = SeaOrmVenue::server(server.name, &url, "auto");
+            let backend = SeaOrmBackend::server(server.name, &url, "auto");
             suite.add_async_trial(&format!("{}::tcc::{UNDER_MISHAPS}", server.name), async move {
-                draw_on(venue, Draw::some(server.name).into_iter(), show).await;
+                draw_on(backend, Draw::some(server.name).into_iter(), show).await;
             });
         }
-        for (name, play) in scenarios() {
+        for (name, run) in scenarios() {
             let url = url.clone();
             suite.add_async_trial(&format!("{}::tcc::{name}", server.name), async move {
-                let venue = SeaOrmVenue::server(server.name, &url, "auto");
-                play(World::of(&venue).await).await;
+                let backend = SeaOrmBackend::server(server.name, &url, "auto");
+                run(World::of(&backend).await).await;
             });
         }
     }
@@ -57,14 +57,14 @@ fn show(draw: Draw, ends: Ends) {
 /// Draws global transactions with their mishaps in memory; how each draw ended is noted.
 pub async fn draw_in_memory(draws: impl Iterator<Item = Draw>, note: impl Fn(Draw, Ends)) {
     for draw in draws {
-        note(draw, mishaps::play(World::in_memory(), draw).await);
+        note(draw, mishaps::run(World::in_memory(), draw).await);
     }
 }
 
-/// The same in databases of a venue.
-pub async fn draw_on(venue: SeaOrmVenue, draws: impl Iterator<Item = Draw>, note: impl Fn(Draw, Ends)) {
+/// The same in databases of a backend.
+pub async fn draw_on(backend: SeaOrmBackend, draws: impl Iterator<Item = Draw>, note: impl Fn(Draw, Ends)) {
     for draw in draws {
-        note(draw, mishaps::play(World::of(&venue).await, draw).await);
+        note(draw, mishaps::run(World::of(&backend).await, draw).await);
     }
 }
 

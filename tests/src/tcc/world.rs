@@ -20,9 +20,9 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::shop::{Goods, MemoryShop, Shop, SqlShop, Stock};
-use crate::{Facts, Ports, Stage, backend::SeaOrmVenue};
+use crate::{Facts, Fixture, Ports, backend::SeaOrmBackend};
 
-/// What TCC can be played on.
+/// What TCC can be run on.
 pub(super) trait Place:
     Transactions + StepLedger<<Self as Transactions>::Tx> + Enqueue<<Self as Transactions>::Tx> + 'static
 {
@@ -38,7 +38,7 @@ pub(super) struct World<S: Place> {
     pub(super) store: Arc<S>,
     pub(super) rival: Arc<S>,
     pub(super) shop: Arc<dyn Shop<S::Tx>>,
-    pub(super) stage: Stage,
+    pub(super) fixture: Fixture,
     pub(super) timer: Arc<dyn Timer>,
     items: Uuid,
 }
@@ -50,35 +50,35 @@ impl World<MemoryStore> {
             payload_limit: PayloadLimit::for_packet(PayloadLimit::MARGIN + 100_000),
         };
         let Facts { shards, payload_limit } = facts;
-        let clock = MemoryClock::manual(Stage::start());
+        let clock = MemoryClock::manual(Fixture::start());
         let store = MemoryStore::open(MemoryOptions { clock: clock.clone(), shards, payload_limit });
         let ports = (Ports::of(store.clone()), Ports::of(store.rival()));
-        let stage = Stage::new(ports.0, ports.1, Stage::fresh_queue(), facts, Arc::new(clock));
+        let fixture = Fixture::new(ports.0, ports.1, Fixture::fresh_queue(), facts, Arc::new(clock));
         let shop = Arc::new(MemoryShop(Arc::new(store.clone())));
-        Self::new(store.clone(), store.rival(), shop, stage)
+        Self::new(store.clone(), store.rival(), shop, fixture)
     }
 }
 
 impl World<SeaOrmOutbox> {
-    pub(super) async fn of(venue: &SeaOrmVenue) -> Self {
-        let url = venue.fresh_database().await.expect("a database");
-        let clock = FrozenClock::at(Stage::start().as_micros());
-        let store = venue.open(&url, Some(clock.clone())).await.expect("open");
-        let rival = venue.open(&url, Some(clock.clone())).await.expect("open");
+    pub(super) async fn of(backend: &SeaOrmBackend) -> Self {
+        let url = backend.fresh_database().await.expect("a database");
+        let clock = FrozenClock::at(Fixture::start().as_micros());
+        let store = backend.open(&url, Some(clock.clone())).await.expect("open");
+        let rival = backend.open(&url, Some(clock.clone())).await.expect("open");
         let facts = Facts { shards: store.shards(), payload_limit: store.payload_limit() };
         let ports = (Ports::of(store.clone()), Ports::of(rival.clone()));
-        let stage = Stage::new(ports.0, ports.1, Stage::fresh_queue(), facts, Arc::new(clock));
+        let fixture = Fixture::new(ports.0, ports.1, Fixture::fresh_queue(), facts, Arc::new(clock));
         let shop = SqlShop::open(Database::connect(&url).await.expect("connect")).await;
-        Self::new(store, rival, Arc::new(shop), stage)
+        Self::new(store, rival, Arc::new(shop), fixture)
     }
 }
 
 impl<S: Place> World<S> {
     pub(super) const FULL: Stock = Stock { available: 10, reserved: 0, sold: 0 };
 
-    fn new(store: S, rival: S, shop: Arc<dyn Shop<S::Tx>>, stage: Stage) -> Self {
+    fn new(store: S, rival: S, shop: Arc<dyn Shop<S::Tx>>, fixture: Fixture) -> Self {
         let (store, rival) = (Arc::new(store), Arc::new(rival));
-        Self { store, rival, shop, stage, timer: Arc::new(TokioTimer::new()), items: Uuid::now_v7() }
+        Self { store, rival, shop, fixture, timer: Arc::new(TokioTimer::new()), items: Uuid::now_v7() }
     }
 
     /// Opens the shop; says what the stock is called in it.
@@ -163,24 +163,24 @@ impl<S: Place> World<S> {
         found.await.expect("a state")
     }
 
-    /// A coordinator without participants, whose messages go to the stage's queue.
+    /// A coordinator without participants, whose messages go to the fixture's queue.
     pub(super) fn coordinator(&self, side: &Arc<S>) -> Coordinator<S> {
         Coordinator::new(side.clone(), self.timer.clone(), self.config()).expect("a coordinator")
     }
 
     fn config(&self) -> CoordinatorConfig {
-        let alarms = QueueName::new(&format!("{}-alarms", self.stage.queue())).expect("a name");
-        CoordinatorConfig { queue: self.stage.queue().clone(), alarms, ..CoordinatorConfig::default() }
+        let alarms = QueueName::new(&format!("{}-alarms", self.fixture.queue())).expect("a name");
+        CoordinatorConfig { queue: self.fixture.queue().clone(), alarms, ..CoordinatorConfig::default() }
     }
 
     /// Hands everything that is due to a coordinator and settles it; says how many messages there were.
     pub(super) async fn drive(&self, coordinator: &Coordinator<S>) -> usize {
-        let due = self.stage.store.take_all().await;
+        let due = self.fixture.store.take_all().await;
         for claimed in &due {
             let verdict = coordinator.handle(claimed).await;
             let retry: &RetryPolicy = &coordinator.config().retry;
             let disposition = decide(verdict, claimed.attempt, retry, 7);
-            self.stage.store.settle(&claimed.receipt, disposition).await;
+            self.fixture.store.settle(&claimed.receipt, disposition).await;
         }
         due.len()
     }
@@ -192,11 +192,11 @@ impl<S: Place> World<S> {
         let (mut idle, mut rounds) = (Duration::ZERO, 0);
         while idle <= longest {
             idle = if self.drive(coordinator).await == 0 { idle + step } else { Duration::ZERO };
-            self.stage.advance(step).await;
+            self.fixture.advance(step).await;
             rounds += 1;
             assert!(rounds < 200, "it never comes to an end");
         }
-        assert_eq!(self.stage.store.status().await.map_or(0, |status| status.depth + status.dead), 0);
+        assert_eq!(self.fixture.store.status().await.map_or(0, |status| status.depth + status.dead), 0);
     }
 }
 

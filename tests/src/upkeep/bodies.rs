@@ -8,7 +8,7 @@ use claimstream_domain::{
 use claimstream_sea_orm::Swept;
 use uuid::Uuid;
 
-use super::{Place, Scene, hex, keep};
+use super::{Place, Setup, hex, keep};
 use crate::Suite;
 
 pub(super) fn add_to(suite: &mut Suite, place: &Place) {
@@ -21,48 +21,48 @@ pub(super) fn add_to(suite: &mut Suite, place: &Place) {
 }
 
 /// Ids of all kinds: of the moment, random, and of long ago.
-async fn takes_what_is_finished(scene: Scene) {
+async fn takes_what_is_finished(setup: Setup) {
     let (random, old) = (Uuid::from_u128(u128::MAX / 3 * 2), Uuid::from_u128(9));
     let key = |key: &str| DedupKey::new(key).expect("a key");
     let done =
-        [scene.message(), scene.of_id(random), scene.of_id(old), scene.message().unique_by(key("done"))];
-    scene.outbox.enqueue_now(&done).await.expect("enqueue");
-    scene.finish_all().await;
-    let later = |n: u64| scene.message().deliver_after(Duration::from_secs(86_400 + n));
+        [setup.message(), setup.of_id(random), setup.of_id(old), setup.message().unique_by(key("done"))];
+    setup.outbox.enqueue_now(&done).await.expect("enqueue");
+    setup.finish_all().await;
+    let later = |n: u64| setup.message().deliver_after(Duration::from_secs(86_400 + n));
     let live: Vec<_> = (0..3).map(later).chain([later(9).unique_by(key("live"))]).collect();
-    scene.outbox.enqueue_now(&live).await.expect("enqueue");
-    assert_eq!(scene.outbox.sweep().await.expect("sweep"), Swept::default());
-    scene.clock.advance(Retention::SHORTEST + Duration::from_secs(1));
-    let young = scene.message();
-    scene.outbox.enqueue_now(std::slice::from_ref(&young)).await.expect("enqueue");
-    let swept = scene.outbox.sweep().await.expect("sweep");
+    setup.outbox.enqueue_now(&live).await.expect("enqueue");
+    assert_eq!(setup.outbox.sweep().await.expect("sweep"), Swept::default());
+    setup.clock.advance(Retention::SHORTEST + Duration::from_secs(1));
+    let young = setup.message();
+    setup.outbox.enqueue_now(std::slice::from_ref(&young)).await.expect("enqueue");
+    let swept = setup.outbox.sweep().await.expect("sweep");
     assert_eq!(swept, Swept { bodies: 4, dedup_keys: 1, steps: 0 });
-    let again = [scene.message().unique_by(key("done")), scene.message().unique_by(key("live"))];
-    assert_eq!(scene.outbox.enqueue_now(&again).await.expect("enqueue"), [New, Duplicate]);
-    scene.clock.advance(Duration::from_secs(86_400));
-    let left = scene.instance.take_all().await;
+    let again = [setup.message().unique_by(key("done")), setup.message().unique_by(key("live"))];
+    assert_eq!(setup.outbox.enqueue_now(&again).await.expect("enqueue"), [New, Duplicate]);
+    setup.clock.advance(Duration::from_secs(86_400));
+    let left = setup.instance.take_all().await;
     assert_eq!(left.len(), 6, "four live ones, a young one and one with a key that was free again");
 }
 
-async fn buries_what_has_no_body(scene: Scene) {
-    let (lost, kept) = (scene.of_id(Uuid::from_u128(1)), scene.message());
-    scene.outbox.enqueue_now(&[lost.clone(), kept.clone()]).await.expect("enqueue");
-    scene.execute(&format!("DELETE FROM claimstream_message WHERE id = {}", hex(lost.id.uuid()))).await;
-    let claimed = scene.instance.take_all().await;
+async fn buries_what_has_no_body(setup: Setup) {
+    let (lost, kept) = (setup.of_id(Uuid::from_u128(1)), setup.message());
+    setup.outbox.enqueue_now(&[lost.clone(), kept.clone()]).await.expect("enqueue");
+    setup.execute(&format!("DELETE FROM claimstream_message WHERE id = {}", hex(lost.id.uuid()))).await;
+    let claimed = setup.instance.take_all().await;
     assert_eq!(claimed.iter().map(|c| c.message.id).collect::<Vec<_>>(), [kept.id]);
-    let dead = scene.instance.dead().await;
+    let dead = setup.instance.dead().await;
     assert_eq!(dead.iter().map(|dead| dead.message.id).collect::<Vec<_>>(), [lost.id]);
     assert!(dead[0].reason.as_str().contains("its body is gone"), "{:?}", dead[0].reason);
 }
 
-async fn steps_over_what_cannot_be_read(scene: Scene) {
-    let (broken, kept) = (scene.of_id(Uuid::from_u128(1)), scene.message());
-    scene.outbox.enqueue_now(&[broken.clone(), kept.clone()]).await.expect("enqueue");
+async fn steps_over_what_cannot_be_read(setup: Setup) {
+    let (broken, kept) = (setup.of_id(Uuid::from_u128(1)), setup.message());
+    setup.outbox.enqueue_now(&[broken.clone(), kept.clone()]).await.expect("enqueue");
     let id = hex(broken.id.uuid());
-    scene.execute(&format!("UPDATE claimstream_message SET headers = x'7b' WHERE id = {id}")).await;
-    let claimed = scene.instance.take_all().await;
+    setup.execute(&format!("UPDATE claimstream_message SET headers = x'7b' WHERE id = {id}")).await;
+    let claimed = setup.instance.take_all().await;
     assert_eq!(claimed.iter().map(|c| c.message.id).collect::<Vec<_>>(), [kept.id]);
-    let dead = scene.instance.dead().await;
+    let dead = setup.instance.dead().await;
     assert_eq!((dead.len(), dead[0].message.id), (1, broken.id));
     assert_eq!(dead[0].message.payload.bytes(), broken.payload.bytes());
 }

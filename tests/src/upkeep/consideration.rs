@@ -15,7 +15,7 @@ use sea_orm::{ConnectionTrait, Database, IsolationLevel, Statement, TransactionT
 use tokio::{sync::mpsc, task::JoinHandle};
 use uuid::Uuid;
 
-use super::{Place, Scene, backend, hex, keep};
+use super::{Place, Setup, backend, hex, keep};
 use crate::Suite;
 
 /// Several chunks.
@@ -64,12 +64,12 @@ impl Replica {
 }
 
 /// Messages that were finished so long ago that nothing of them is kept.
-async fn finished_long_ago(scene: &Scene) {
+async fn finished_long_ago(setup: &Setup) {
     // Ids of long ago, with room between them.
-    let messages: Vec<_> = (1..=FINISHED).map(|n| scene.of_id(id(n))).collect();
-    scene.enqueue(&messages).await;
-    scene.finish_all().await;
-    scene.clock.advance(Retention::SHORTEST + Duration::from_secs(1));
+    let messages: Vec<_> = (1..=FINISHED).map(|n| setup.of_id(id(n))).collect();
+    setup.enqueue(&messages).await;
+    setup.finish_all().await;
+    setup.clock.advance(Retention::SHORTEST + Duration::from_secs(1));
 }
 
 fn id(n: u64) -> Uuid {
@@ -78,8 +78,8 @@ fn id(n: u64) -> Uuid {
 
 type Sweeping = JoinHandle<Result<Swept, StoreError>>;
 
-fn sweep(scene: &Scene) -> Sweeping {
-    let outbox = scene.outbox.clone();
+fn sweep(setup: &Setup) -> Sweeping {
+    let outbox = setup.outbox.clone();
     tokio::spawn(async move { outbox.sweep().await })
 }
 
@@ -87,22 +87,22 @@ async fn swept(sweeping: Sweeping) -> u64 {
     sweeping.await.expect("no panic").expect("sweep").bodies
 }
 
-async fn waits_for_replicas(scene: Scene) {
-    finished_long_ago(&scene).await;
+async fn waits_for_replicas(setup: Setup) {
+    finished_long_ago(&setup).await;
     let (mut replica, gauge) = Replica::behind(11);
-    let scene = scene.again(|options| options.lag = Some(gauge)).await;
-    let mut sweeping = sweep(&scene);
+    let setup = setup.again(|options| options.lag = Some(gauge)).await;
+    let mut sweeping = sweep(&setup);
     replica.looked_at_twice(&mut sweeping).await;
-    assert_eq!(scene.bodies().await, FINISHED as i64);
+    assert_eq!(setup.bodies().await, FINISHED as i64);
     replica.lag.store(10, Ordering::SeqCst);
     assert_eq!(swept(sweeping).await, FINISHED);
 }
 
 /// A snapshot elsewhere keeps the server from removing what was changed since: one entry for each change.
-async fn waits_for_history(scene: Scene) {
+async fn waits_for_history(setup: Setup) {
     const CHANGES: u64 = 600;
-    finished_long_ago(&scene).await;
-    let beside = Database::connect(&scene.url).await.expect("connect");
+    finished_long_ago(&setup).await;
+    let beside = Database::connect(&setup.url).await.expect("connect");
     let snapshot = beside.begin_with_config(Some(IsolationLevel::RepeatableRead), None).await.expect("begin");
     number(&snapshot, "SELECT COUNT(*) FROM claimstream_message").await;
     for n in 0..CHANGES {
@@ -111,10 +111,10 @@ async fn waits_for_history(scene: Scene) {
     }
     let (mut replica, gauge) = Replica::behind(0);
     let limit = StrainLimit { history: CHANGES / 2, ..StrainLimit::default() };
-    let scene = scene.again(|options| (options.strain_limit, options.lag) = (limit, Some(gauge))).await;
-    let mut sweeping = sweep(&scene);
+    let setup = setup.again(|options| (options.strain_limit, options.lag) = (limit, Some(gauge))).await;
+    let mut sweeping = sweep(&setup);
     replica.looked_at_twice(&mut sweeping).await;
-    assert_eq!(scene.bodies().await, FINISHED as i64);
+    assert_eq!(setup.bodies().await, FINISHED as i64);
     snapshot.rollback().await.expect("rollback");
     assert_eq!(swept(sweeping).await, FINISHED);
 }
@@ -124,31 +124,31 @@ async fn number(on: &impl ConnectionTrait, sql: &str) -> i64 {
     row.expect("a row").try_get_by_index(0).expect("a number")
 }
 
-async fn goes_on_without_sight(scene: Scene) {
-    finished_long_ago(&scene).await;
-    let database = scene.url.rsplit('/').next().and_then(|rest| rest.split('?').next()).expect("a database");
+async fn goes_on_without_sight(setup: Setup) {
+    finished_long_ago(&setup).await;
+    let database = setup.url.rsplit('/').next().and_then(|rest| rest.split('?').next()).expect("a database");
     let user = format!("u{}", &Uuid::now_v7().simple().to_string()[16..]);
-    scene.execute(&format!("CREATE USER {user}@'%'")).await;
-    scene.execute(&format!("GRANT ALL ON {database}.* TO {user}@'%'")).await;
-    let url = scene.url.replacen("root@", &format!("{user}@"), 1);
-    let unprivileged = scene.at_url(url, |options| options.strain_limit.history = 0).await;
+    setup.execute(&format!("CREATE USER {user}@'%'")).await;
+    setup.execute(&format!("GRANT ALL ON {database}.* TO {user}@'%'")).await;
+    let url = setup.url.replacen("root@", &format!("{user}@"), 1);
+    let unprivileged = setup.at_url(url, |options| options.strain_limit.history = 0).await;
     let swept = unprivileged.outbox.sweep().await;
-    scene.execute(&format!("DROP USER {user}@'%'")).await;
+    setup.execute(&format!("DROP USER {user}@'%'")).await;
     assert_eq!(swept.expect("sweep").bodies, FINISHED);
 }
 
 /// In the middle of a chunk, with rows locked on both sides of what is enqueued.
-async fn holds_up_no_producer(scene: Scene) {
-    finished_long_ago(&scene).await;
-    let beside = Database::connect(&scene.url).await.expect("connect");
+async fn holds_up_no_producer(setup: Setup) {
+    finished_long_ago(&setup).await;
+    let beside = Database::connect(&setup.url).await.expect("connect");
     let obstacle = beside.begin().await.expect("begin");
     let lock = |n| format!("SELECT id FROM claimstream_message WHERE id = {} FOR UPDATE", hex(id(n)));
     number_of_rows(&obstacle, &lock(50)).await;
-    let sweeping = sweep(&scene);
+    let sweeping = sweep(&setup);
     while beside.execute_unprepared(&format!("{} NOWAIT", lock(1))).await.is_ok() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    let producer = scene.again(|_| {}).await;
+    let producer = setup.again(|_| {}).await;
     let newcomers: Vec<_> = (0..60).map(|n| producer.of_id(Uuid::from_u128(n * 1000 + 500))).collect();
     let enqueued = producer.outbox.enqueue_now(&newcomers);
     let enqueued = tokio::time::timeout(Duration::from_secs(3), enqueued).await;
@@ -156,7 +156,7 @@ async fn holds_up_no_producer(scene: Scene) {
     assert!(!sweeping.is_finished());
     obstacle.rollback().await.expect("rollback");
     assert_eq!(swept(sweeping).await, FINISHED);
-    assert_eq!(scene.instance.take_all().await.len(), newcomers.len());
+    assert_eq!(setup.instance.take_all().await.len(), newcomers.len());
 }
 
 async fn number_of_rows(on: &impl ConnectionTrait, sql: &str) -> usize {

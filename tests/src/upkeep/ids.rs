@@ -4,7 +4,7 @@ use claimstream_domain::{
     MessageId, NewMessage, Payload, Retention, Settled,
 };
 
-use super::{Place, Scene, hex, keep};
+use super::{Place, Setup, hex, keep};
 use crate::{LEASE, Suite, ids};
 
 pub(super) fn add_to(suite: &mut Suite, place: &Place) {
@@ -27,124 +27,124 @@ pub(super) fn add_to(suite: &mut Suite, place: &Place) {
     }
 }
 
-async fn is_taken(scene: Scene) {
-    let message = [scene.message().unique_by(key())];
-    let enqueue = async |messages: &[NewMessage]| scene.outbox.enqueue_now(messages).await.expect("enqueue");
+async fn is_taken(setup: Setup) {
+    let message = [setup.message().unique_by(key())];
+    let enqueue = async |messages: &[NewMessage]| setup.outbox.enqueue_now(messages).await.expect("enqueue");
     enqueue(&message).await;
-    bury_the_one(&scene, "no").await;
-    scene.clock.advance(Retention::SHORTEST * 2);
-    assert_eq!(scene.sweep().await, 0);
+    bury_the_one(&setup, "no").await;
+    setup.clock.advance(Retention::SHORTEST * 2);
+    assert_eq!(setup.sweep().await, 0);
     assert_eq!(enqueue(&message).await, [Duplicate], "it may be revived");
-    assert_eq!(enqueue(&[scene.message().unique_by(key())]).await, [Duplicate]);
-    assert_eq!(scene.instance.revive(&DeadLetterFilter::default()).await, 1);
-    scene.finish_all().await;
-    scene.clock.advance(Retention::SHORTEST + Scene::MOMENT);
-    assert_eq!(scene.sweep().await, 1);
+    assert_eq!(enqueue(&[setup.message().unique_by(key())]).await, [Duplicate]);
+    assert_eq!(setup.instance.revive(&DeadLetterFilter::default()).await, 1);
+    setup.finish_all().await;
+    setup.clock.advance(Retention::SHORTEST + Setup::MOMENT);
+    assert_eq!(setup.sweep().await, 1);
     assert_eq!(enqueue(&message).await, [New]);
-    bury_the_one(&scene, "no").await;
-    scene.instance.purge(&DeadLetterFilter::default()).await;
+    bury_the_one(&setup, "no").await;
+    setup.instance.purge(&DeadLetterFilter::default()).await;
     assert_eq!(enqueue(&message).await, [Duplicate], "its body is there");
-    scene.clock.advance(Retention::SHORTEST + Scene::MOMENT);
-    assert_eq!(scene.sweep().await, 1);
+    setup.clock.advance(Retention::SHORTEST + Setup::MOMENT);
+    assert_eq!(setup.sweep().await, 1);
     assert_eq!(enqueue(&message).await, [New]);
 }
 
-async fn gets_its_body_back(scene: Scene) {
-    let message = dead_without_a_body(&scene).await;
-    assert_eq!(scene.sweep().await, 0);
-    assert_eq!(scene.outbox.enqueue_now(&[message]).await.expect("enqueue"), [Duplicate]);
-    scene.instance.revive(&DeadLetterFilter::default()).await;
-    assert_eq!(scene.instance.take_one().await.message.payload, payload("first"));
+async fn gets_its_body_back(setup: Setup) {
+    let message = dead_without_a_body(&setup).await;
+    assert_eq!(setup.sweep().await, 0);
+    assert_eq!(setup.outbox.enqueue_now(&[message]).await.expect("enqueue"), [Duplicate]);
+    setup.instance.revive(&DeadLetterFilter::default()).await;
+    assert_eq!(setup.instance.take_one().await.message.payload, payload("first"));
 }
 
 /// A sweep of an older version has taken the body, and the id was enqueued again.
-async fn is_revived_beside_another(scene: Scene) {
-    let first = dead_without_a_body(&scene).await;
+async fn is_revived_beside_another(setup: Setup) {
+    let first = dead_without_a_body(&setup).await;
     let second = NewMessage { payload: payload("second"), ..first.clone() };
-    assert_eq!(scene.outbox.enqueue_now(&[second]).await.expect("enqueue"), [New]);
-    let others: Vec<_> = (0..20).map(|_| scene.message()).collect();
-    scene.enqueue(&others).await;
-    assert_eq!(scene.instance.revive(&DeadLetterFilter::default()).await, 1);
-    let claimed = scene.instance.take_all().await;
+    assert_eq!(setup.outbox.enqueue_now(&[second]).await.expect("enqueue"), [New]);
+    let others: Vec<_> = (0..20).map(|_| setup.message()).collect();
+    setup.enqueue(&others).await;
+    assert_eq!(setup.instance.revive(&DeadLetterFilter::default()).await, 1);
+    let claimed = setup.instance.take_all().await;
     assert_eq!(distinct(&ids(&claimed)), 22);
     let is = |text: &str| claimed.iter().find(|c| c.message.payload == payload(text)).expect("is there");
     assert_eq!(is("second").message.id, first.id, "it has the id now");
     assert_eq!(is("first").attempt, 1);
-    let _ = scene.instance.bury(is("first"), "again").await;
-    scene.clock.advance(Scene::MOMENT);
+    let _ = setup.instance.bury(is("first"), "again").await;
+    setup.clock.advance(Setup::MOMENT);
     assert_eq!(
-        scene.instance.revive(&DeadLetterFilter::default()).await,
+        setup.instance.revive(&DeadLetterFilter::default()).await,
         1,
         "under its new id, as any other"
     );
-    assert_eq!(scene.instance.dead().await, []);
+    assert_eq!(setup.instance.dead().await, []);
     for claimed in claimed.iter().filter(|claimed| claimed.message.id != is("first").message.id) {
-        assert_eq!(scene.instance.ack(claimed).await, Settled::Accepted);
+        assert_eq!(setup.instance.ack(claimed).await, Settled::Accepted);
     }
-    scene.finish_all().await;
-    assert_eq!(scene.instance.status().await, None);
+    setup.finish_all().await;
+    assert_eq!(setup.instance.status().await, None);
 }
 
-async fn is_buried_beside_another(scene: Scene) {
-    let first = dead_without_a_body(&scene).await;
+async fn is_buried_beside_another(setup: Setup) {
+    let first = dead_without_a_body(&setup).await;
     let second = NewMessage { payload: payload("second"), ..first.clone() };
-    scene.enqueue(&[second, scene.message()]).await;
-    let claimed = scene.instance.take_all().await;
+    setup.enqueue(&[second, setup.message()]).await;
+    let claimed = setup.instance.take_all().await;
     assert_eq!(claimed.len(), 2);
     for claimed in &claimed {
-        assert_eq!(scene.instance.bury(claimed, "no").await, Settled::Accepted);
+        assert_eq!(setup.instance.bury(claimed, "no").await, Settled::Accepted);
     }
-    let dead = scene.instance.dead().await;
+    let dead = setup.instance.dead().await;
     assert_eq!(dead.len(), 3, "nothing is lost");
     let of = |text: &str| dead.iter().find(|dead| dead.message.payload == payload(text)).expect("is there");
     assert_eq!(of("second").message.id, first.id);
     assert_ne!(of("first").message.id, first.id);
-    scene.clock.advance(LEASE * 2);
-    scene.instance.finds_nothing().await;
-    assert_eq!(scene.instance.revive(&DeadLetterFilter::default()).await, 3);
-    assert_eq!(distinct(&ids(&scene.instance.take_all().await)), 3);
+    setup.clock.advance(LEASE * 2);
+    setup.instance.finds_nothing().await;
+    assert_eq!(setup.instance.revive(&DeadLetterFilter::default()).await, 3);
+    assert_eq!(distinct(&ids(&setup.instance.take_all().await)), 3);
 }
 
 /// A revival of an older version has made a second entry beside that of another message with the same id.
-async fn hold_nothing_up(scene: Scene) {
-    let twice = scene.message();
-    scene.enqueue(std::slice::from_ref(&twice)).await;
-    scene.clock.advance(Scene::MOMENT);
-    let others: Vec<_> = (0..20).map(|_| scene.message()).collect();
-    scene.enqueue(&others).await;
+async fn hold_nothing_up(setup: Setup) {
+    let twice = setup.message();
+    setup.enqueue(std::slice::from_ref(&twice)).await;
+    setup.clock.advance(Setup::MOMENT);
+    let others: Vec<_> = (0..20).map(|_| setup.message()).collect();
+    setup.enqueue(&others).await;
     let (one, other) = (hex(twice.id.uuid()), hex(others[0].id.uuid()));
-    scene
+    setup
         .execute(&format!(
             "INSERT INTO claimstream_queue (queue, shard, available_at, id) \
              SELECT q.queue, q.shard, o.available_at, q.id FROM claimstream_queue q, claimstream_queue o \
              WHERE q.id = {one} AND o.id = {other}"
         ))
         .await;
-    scene.clock.advance(Scene::MOMENT);
-    let claimed = scene.instance.take_all().await;
+    setup.clock.advance(Setup::MOMENT);
+    let claimed = setup.instance.take_all().await;
     assert_eq!((claimed.len(), distinct(&ids(&claimed))), (21, 21));
     for claimed in &claimed {
-        assert_eq!(scene.instance.ack(claimed).await, Settled::Accepted);
+        assert_eq!(setup.instance.ack(claimed).await, Settled::Accepted);
     }
-    scene.clock.advance(LEASE * 2);
-    scene.instance.finds_nothing().await;
-    assert_eq!(scene.instance.status().await, None);
+    setup.clock.advance(LEASE * 2);
+    setup.instance.finds_nothing().await;
+    assert_eq!(setup.instance.status().await, None);
 }
 
 /// A dead letter whose body is gone, as older versions left them after a while.
-async fn dead_without_a_body(scene: &Scene) -> NewMessage {
-    let message = NewMessage { payload: payload("first"), ..scene.message() };
-    scene.enqueue(std::slice::from_ref(&message)).await;
-    bury_the_one(scene, "no").await;
-    scene.execute(&format!("DELETE FROM claimstream_message WHERE id = {}", hex(message.id.uuid()))).await;
-    scene.clock.advance(Retention::SHORTEST * 2);
+async fn dead_without_a_body(setup: &Setup) -> NewMessage {
+    let message = NewMessage { payload: payload("first"), ..setup.message() };
+    setup.enqueue(std::slice::from_ref(&message)).await;
+    bury_the_one(setup, "no").await;
+    setup.execute(&format!("DELETE FROM claimstream_message WHERE id = {}", hex(message.id.uuid()))).await;
+    setup.clock.advance(Retention::SHORTEST * 2);
     message
 }
 
-async fn bury_the_one(scene: &Scene, reason: &str) {
-    let claimed = scene.instance.take_one().await;
-    assert_eq!(scene.instance.bury(&claimed, reason).await, Settled::Accepted);
-    scene.clock.advance(Scene::MOMENT);
+async fn bury_the_one(setup: &Setup, reason: &str) {
+    let claimed = setup.instance.take_one().await;
+    assert_eq!(setup.instance.bury(&claimed, reason).await, Settled::Accepted);
+    setup.clock.advance(Setup::MOMENT);
 }
 
 fn payload(text: &str) -> Payload {

@@ -5,7 +5,7 @@ use claimstream_ports::DistributedLock;
 use claimstream_sea_orm::SeaOrmOutbox;
 use sea_orm::{ConnectionTrait, Statement};
 
-use super::{Place, Scene, backend, keep};
+use super::{Place, Setup, backend, keep};
 use crate::{LEASE, Suite};
 
 pub(super) fn add_to(suite: &mut Suite, place: &Place) {
@@ -15,17 +15,17 @@ pub(super) fn add_to(suite: &mut Suite, place: &Place) {
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
-async fn is_forgotten_and_its_fence_goes_on(scene: Scene) {
-    let old = fence(&scene.outbox, "old").await;
-    scene.clock.advance(DAY);
-    fence(&scene.outbox, "young").await;
-    scene.clock.advance(LEASE);
-    scene.sweep().await;
-    assert_eq!(locks(&scene).await, 2, "the old one lapsed a day ago and not longer");
-    scene.clock.advance(Scene::MOMENT);
-    scene.sweep().await;
-    assert_eq!(locks(&scene).await, 1);
-    assert!(fence(&scene.outbox, "old").await > old);
+async fn is_forgotten_and_its_fence_goes_on(setup: Setup) {
+    let old = fence(&setup.outbox, "old").await;
+    setup.clock.advance(DAY);
+    fence(&setup.outbox, "young").await;
+    setup.clock.advance(LEASE);
+    setup.sweep().await;
+    assert_eq!(locks(&setup).await, 2, "the old one lapsed a day ago and not longer");
+    setup.clock.advance(Setup::MOMENT);
+    setup.sweep().await;
+    assert_eq!(locks(&setup).await, 1);
+    assert!(fence(&setup.outbox, "old").await > old);
 }
 
 async fn fence(outbox: &SeaOrmOutbox, key: &str) -> u64 {
@@ -33,8 +33,8 @@ async fn fence(outbox: &SeaOrmOutbox, key: &str) -> u64 {
     outbox.try_acquire(key, lease).await.expect("try to acquire").expect("the lock is free").fence
 }
 
-async fn locks(scene: &Scene) -> i64 {
-    let db = scene.outbox.connection();
+async fn locks(setup: &Setup) -> i64 {
+    let db = setup.outbox.connection();
     let count = "SELECT COUNT(*) FROM claimstream_lock";
     let row = db.query_one_raw(Statement::from_string(backend(db), count)).await.expect("a count");
     row.expect("a row").try_get_by_index(0).expect("a number")

@@ -15,15 +15,16 @@ use claimstream_sea_orm::{FrozenClock, OpenOptions, SeaOrmOutbox};
 use sea_orm::{ConnectionTrait, DbBackend, Statement};
 use uuid::Uuid;
 
-use crate::{Instance, Ports, Server, Stage, Suite, backend::SeaOrmVenue};
+use crate::{Fixture, Instance, Ports, Server, Suite, backend::SeaOrmBackend};
 
 /// Adds the sweep on SQLite and on every server that is here.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
-    let sqlite = Place::of("sqlite", SeaOrmVenue::sqlite);
+    let sqlite = Place::of("sqlite", SeaOrmBackend::sqlite);
     add_everywhere(suite, &sqlite);
     for server in Server::ALL {
         let Some(url) = server.url(&environment) else { continue };
-        let place = Place::of(server.name, move |strategy| SeaOrmVenue::server(server.name, &url, strategy));
+        let place =
+            Place::of(server.name, move |strategy| SeaOrmBackend::server(server.name, &url, strategy));
         add_everywhere(suite, &place);
         consideration::add_to(suite, &place);
     }
@@ -38,16 +39,19 @@ fn add_everywhere(suite: &mut Suite, place: &Place) {
     consideration::add_lag_to(suite, place);
 }
 
-/// Where trials are played: a store, opened with any strategy.
+/// Where trials are run: a store, opened with any strategy.
 #[derive(Clone)]
 struct Place {
     name: &'static str,
-    venue: Arc<dyn Fn(&'static str) -> SeaOrmVenue + Send + Sync>,
+    backend: Arc<dyn Fn(&'static str) -> SeaOrmBackend + Send + Sync>,
 }
 
 impl Place {
-    fn of(name: &'static str, venue: impl Fn(&'static str) -> SeaOrmVenue + Send + Sync + 'static) -> Self {
-        Self { name, venue: Arc::new(venue) }
+    fn of(
+        name: &'static str,
+        backend: impl Fn(&'static str) -> SeaOrmBackend + Send + Sync + 'static,
+    ) -> Self {
+        Self { name, backend: Arc::new(backend) }
     }
 
     /// Adds a trial, named after what it shows, on a database of its own.
@@ -57,12 +61,12 @@ impl Place {
         strategy: &'static str,
         retention: Retention,
         what: &str,
-        play: impl FnOnce(Scene) -> F + Send + 'static,
+        run: impl FnOnce(Setup) -> F + Send + 'static,
     ) {
-        let venue = Arc::clone(&self.venue);
+        let backend = Arc::clone(&self.backend);
         suite.add_async_trial(&format!("{}::upkeep::{what}", self.name), async move {
-            let venue = venue(strategy);
-            play(Scene::of(&venue, OpenOptions { retention, ..venue.options() }).await).await;
+            let backend = backend(strategy);
+            run(Setup::of(&backend, OpenOptions { retention, ..backend.options() }).await).await;
         });
     }
 }
@@ -75,20 +79,21 @@ impl Place {
         strategy: &'static str,
         retention: Retention,
         what: &str,
-        play: impl FnOnce(Scene, Scene) -> F + Send + 'static,
+        run: impl FnOnce(Setup, Setup) -> F + Send + 'static,
     ) {
-        let venue = Arc::clone(&self.venue);
+        let backend = Arc::clone(&self.backend);
         suite.add_async_trial(&format!("{}::upkeep::{what}", self.name), async move {
-            let venue = venue(strategy);
-            let options = OpenOptions { retention, ..venue.options() };
-            let (one, other) = (Scene::of(&venue, options.clone()).await, Scene::of(&venue, options).await);
-            play(one, other).await;
+            let backend = backend(strategy);
+            let options = OpenOptions { retention, ..backend.options() };
+            let (one, other) =
+                (Setup::of(&backend, options.clone()).await, Setup::of(&backend, options).await);
+            run(one, other).await;
         });
     }
 }
 
 /// An outbox whose clock stands still, with an instance that works on it.
-struct Scene {
+struct Setup {
     outbox: SeaOrmOutbox,
     clock: FrozenClock,
     instance: Instance,
@@ -96,13 +101,13 @@ struct Scene {
     options: OpenOptions,
 }
 
-impl Scene {
+impl Setup {
     const MOMENT: Duration = Duration::from_millis(1);
 
-    async fn of(venue: &SeaOrmVenue, options: OpenOptions) -> Self {
-        let url = venue.fresh_database().await.expect("a database");
-        let clock = FrozenClock::at(Stage::start().as_micros());
-        Self::at(url, clock, options, Stage::fresh_queue()).await
+    async fn of(backend: &SeaOrmBackend, options: OpenOptions) -> Self {
+        let url = backend.fresh_database().await.expect("a database");
+        let clock = FrozenClock::at(Fixture::start().as_micros());
+        Self::at(url, clock, options, Fixture::fresh_queue()).await
     }
 
     async fn at(url: String, clock: FrozenClock, options: OpenOptions, queue: QueueName) -> Self {

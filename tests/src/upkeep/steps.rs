@@ -21,7 +21,7 @@ use claimstream_steps::{
 use claimstream_tokio::TokioTimer;
 use uuid::Uuid;
 
-use super::{Place, Scene, keep};
+use super::{Place, Setup, keep};
 use crate::Suite;
 
 const KEPT: Duration = Duration::from_secs(30 * 86_400);
@@ -47,99 +47,99 @@ pub(super) fn add_to(suite: &mut Suite, place: &Place) {
     place.add(suite, "auto", keep(), what, takes_many);
 }
 
-async fn leaves_what_a_message_may_come_for(scene: Scene) {
-    let check = scene.message().deliver_after(KEPT * 2);
-    let tx = scene.outbox.begin_tx().await.expect("begin");
-    claimstream_ports::Enqueue::enqueue(&scene.outbox, &tx, &[check]).await.expect("enqueue");
-    StepLedger::begin(&scene.outbox, &tx, &step("a", "1")).await.expect("begin");
-    scene.outbox.commit_tx(tx).await.expect("commit");
+async fn leaves_what_a_message_may_come_for(setup: Setup) {
+    let check = setup.message().deliver_after(KEPT * 2);
+    let tx = setup.outbox.begin_tx().await.expect("begin");
+    claimstream_ports::Enqueue::enqueue(&setup.outbox, &tx, &[check]).await.expect("enqueue");
+    StepLedger::begin(&setup.outbox, &tx, &step("a", "1")).await.expect("begin");
+    setup.outbox.commit_tx(tx).await.expect("commit");
     for _ in 0..3 {
-        scene.clock.advance(KEPT);
-        assert_eq!(scene.outbox.sweep().await.expect("sweep").steps, 0, "its message is alive");
+        setup.clock.advance(KEPT);
+        assert_eq!(setup.outbox.sweep().await.expect("sweep").steps, 0, "its message is alive");
     }
-    scene.finish_all().await;
-    assert_eq!(scene.outbox.purge_steps().await.expect("purge"), 1);
+    setup.finish_all().await;
+    assert_eq!(setup.outbox.purge_steps().await.expect("purge"), 1);
 }
 
-async fn leaves_what_a_revived_message_may_come_for(scene: Scene) {
+async fn leaves_what_a_revived_message_may_come_for(setup: Setup) {
     // As the messages of sagas and timers have: it does not tell when it was made.
     let id = Uuid::new_v5(&Uuid::from_u128(7), b"check");
-    scene.enqueue(&[scene.of_id(id)]).await;
-    begin(&scene.outbox, &step("a", "1")).await;
-    let claimed = scene.instance.take_one().await;
-    scene.instance.bury(&claimed, "never").await;
-    scene.clock.advance(KEPT * 2);
-    assert_eq!(scene.outbox.purge_steps().await.expect("purge"), 0, "it may be revived");
-    scene.instance.revive(&DeadLetterFilter::default()).await;
-    assert_eq!(scene.outbox.purge_steps().await.expect("purge"), 0, "it is alive again");
-    let claimed = scene.instance.take_one().await;
-    scene.instance.bury(&claimed, "again").await;
-    assert_eq!(scene.outbox.purge_steps().await.expect("purge"), 0, "it may be revived again");
-    scene.instance.revive(&DeadLetterFilter::default()).await;
-    scene.finish_all().await;
-    assert_eq!(scene.outbox.purge_steps().await.expect("purge"), 1);
+    setup.enqueue(&[setup.of_id(id)]).await;
+    begin(&setup.outbox, &step("a", "1")).await;
+    let claimed = setup.instance.take_one().await;
+    setup.instance.bury(&claimed, "never").await;
+    setup.clock.advance(KEPT * 2);
+    assert_eq!(setup.outbox.purge_steps().await.expect("purge"), 0, "it may be revived");
+    setup.instance.revive(&DeadLetterFilter::default()).await;
+    assert_eq!(setup.outbox.purge_steps().await.expect("purge"), 0, "it is alive again");
+    let claimed = setup.instance.take_one().await;
+    setup.instance.bury(&claimed, "again").await;
+    assert_eq!(setup.outbox.purge_steps().await.expect("purge"), 0, "it may be revived again");
+    setup.instance.revive(&DeadLetterFilter::default()).await;
+    setup.finish_all().await;
+    assert_eq!(setup.outbox.purge_steps().await.expect("purge"), 1);
 }
 
 /// A transaction writes its step before its message, and may last.
-async fn leaves_what_a_transaction_did_before_its_message(scene: Scene) {
-    begin(&scene.outbox, &step("earlier", "1")).await;
-    scene.clock.advance(Scene::MOMENT);
-    begin(&scene.outbox, &step("a", "1")).await;
-    scene.clock.advance(Retention::SHORTEST);
-    scene.enqueue(&[scene.message()]).await;
-    scene.clock.advance(KEPT * 2);
-    assert_eq!(scene.outbox.purge_steps().await.expect("purge"), 1, "the earlier one alone");
-    scene.finish_all().await;
-    assert_eq!(scene.outbox.purge_steps().await.expect("purge"), 1);
+async fn leaves_what_a_transaction_did_before_its_message(setup: Setup) {
+    begin(&setup.outbox, &step("earlier", "1")).await;
+    setup.clock.advance(Setup::MOMENT);
+    begin(&setup.outbox, &step("a", "1")).await;
+    setup.clock.advance(Retention::SHORTEST);
+    setup.enqueue(&[setup.message()]).await;
+    setup.clock.advance(KEPT * 2);
+    assert_eq!(setup.outbox.purge_steps().await.expect("purge"), 1, "the earlier one alone");
+    setup.finish_all().await;
+    assert_eq!(setup.outbox.purge_steps().await.expect("purge"), 1);
 }
 
 /// The purge has seen an old step, and waits for who is changing it.
-async fn leaves_what_changes_meanwhile(scene: Scene) {
-    let Begun::New(from) = begin(&scene.outbox, &step("a", "1")).await else { panic!("it was there") };
-    begin(&scene.outbox, &step("b", "1")).await;
-    scene.clock.advance(KEPT + Scene::MOMENT);
-    let tx = scene.outbox.begin_tx().await.expect("begin");
+async fn leaves_what_changes_meanwhile(setup: Setup) {
+    let Begun::New(from) = begin(&setup.outbox, &step("a", "1")).await else { panic!("it was there") };
+    begin(&setup.outbox, &step("b", "1")).await;
+    setup.clock.advance(KEPT + Setup::MOMENT);
+    let tx = setup.outbox.begin_tx().await.expect("begin");
     let key = step("a", "1").key;
-    let changed = scene.outbox.advance(&tx, &key, &from, &StepChange::to(2)).await.expect("advance");
-    let outbox = scene.outbox.clone();
+    let changed = setup.outbox.advance(&tx, &key, &from, &StepChange::to(2)).await.expect("advance");
+    let outbox = setup.outbox.clone();
     let mut purge = tokio::spawn(async move { outbox.purge_steps().await });
     let waits = tokio::time::timeout(Duration::from_millis(100), &mut purge).await.is_err();
     assert!(waits, "the purge did not wait");
-    scene.outbox.commit_tx(tx).await.expect("commit");
+    setup.outbox.commit_tx(tx).await.expect("commit");
     assert_eq!(purge.await.expect("a purge").expect("purge"), 1, "b, which nobody has changed");
-    let tx = scene.outbox.begin_tx().await.expect("begin");
-    assert_eq!(scene.outbox.find(&tx, &key).await.expect("find"), changed);
-    scene.outbox.roll_back_tx(tx).await.expect("roll back");
+    let tx = setup.outbox.begin_tx().await.expect("begin");
+    assert_eq!(setup.outbox.find(&tx, &key).await.expect("find"), changed);
+    setup.outbox.roll_back_tx(tx).await.expect("roll back");
 }
 
-async fn takes_whole_runs(scene: Scene) {
-    let first = begin(&scene.outbox, &step("a", "1")).await;
-    begin(&scene.outbox, &step("a", "2")).await;
-    begin(&scene.outbox, &step("b", "1")).await;
-    scene.clock.advance(KEPT / 2);
+async fn takes_whole_runs(setup: Setup) {
+    let first = begin(&setup.outbox, &step("a", "1")).await;
+    begin(&setup.outbox, &step("a", "2")).await;
+    begin(&setup.outbox, &step("b", "1")).await;
+    setup.clock.advance(KEPT / 2);
     let Begun::New(from) = first else { panic!("{first:?}") };
-    let tx = scene.outbox.begin_tx().await.expect("begin");
-    let changed = scene.outbox.advance(&tx, &step("a", "1").key, &from, &StepChange::to(2)).await;
+    let tx = setup.outbox.begin_tx().await.expect("begin");
+    let changed = setup.outbox.advance(&tx, &step("a", "1").key, &from, &StepChange::to(2)).await;
     assert!(changed.expect("advance").is_some());
-    scene.outbox.commit_tx(tx).await.expect("commit");
-    scene.clock.advance(KEPT / 2);
-    assert_eq!(scene.outbox.purge_steps().await.expect("purge"), 0, "not a moment too early");
-    scene.clock.advance(Scene::MOMENT);
-    assert_eq!(scene.outbox.purge_steps().await.expect("purge"), 1, "b, and nothing of a");
-    scene.clock.advance(KEPT / 2);
-    assert_eq!(scene.outbox.purge_steps().await.expect("purge"), 2);
+    setup.outbox.commit_tx(tx).await.expect("commit");
+    setup.clock.advance(KEPT / 2);
+    assert_eq!(setup.outbox.purge_steps().await.expect("purge"), 0, "not a moment too early");
+    setup.clock.advance(Setup::MOMENT);
+    assert_eq!(setup.outbox.purge_steps().await.expect("purge"), 1, "b, and nothing of a");
+    setup.clock.advance(KEPT / 2);
+    assert_eq!(setup.outbox.purge_steps().await.expect("purge"), 2);
 }
 
-async fn takes_many(scene: Scene) {
+async fn takes_many(setup: Setup) {
     for n in 0..300 {
-        begin(&scene.outbox, &step(&format!("run {}", n % 170), &n.to_string())).await;
+        begin(&setup.outbox, &step(&format!("run {}", n % 170), &n.to_string())).await;
     }
-    scene.clock.advance(KEPT + Retention::SHORTEST);
-    assert_eq!(scene.outbox.sweep().await.expect("sweep").steps, 300);
+    setup.clock.advance(KEPT + Retention::SHORTEST);
+    assert_eq!(setup.outbox.sweep().await.expect("sweep").steps, 300);
 }
 
 /// Every state of everything that has states, alone in its run; the last ones in a database that is not the saga's home.
-async fn leaves_what_is_not_final(scene: Scene) {
+async fn leaves_what_is_not_final(setup: Setup) {
     let mut open = Vec::new();
     let mut runs: Vec<(&str, &str, u8, bool)> = Vec::new();
     runs.extend(BranchState::ALL.map(|state| ("tcc", "stock", state.code(), state.is_final())));
@@ -151,15 +151,15 @@ async fn leaves_what_is_not_final(scene: Scene) {
     runs.extend(SagaStepState::ALL.map(of_step));
     for (n, (scope, name, state, is_final)) in runs.iter().enumerate() {
         let key = StepKey::new(scope, &n.to_string(), name).expect("a key");
-        begin(&scene.outbox, &NewStep::new(key.clone(), *state)).await;
+        begin(&setup.outbox, &NewStep::new(key.clone(), *state)).await;
         open.extend((!is_final).then_some(key));
     }
-    scene.clock.advance(KEPT * 2);
-    assert_eq!(scene.outbox.purge_steps().await.expect("purge") as usize, runs.len() - open.len());
+    setup.clock.advance(KEPT * 2);
+    assert_eq!(setup.outbox.purge_steps().await.expect("purge") as usize, runs.len() - open.len());
     for key in &open {
-        assert!(find(&scene.outbox, key).await.is_some(), "{key} was forgotten");
+        assert!(find(&setup.outbox, key).await.is_some(), "{key} was forgotten");
     }
-    let findings = scene.outbox.doctor().await.expect("doctor");
+    let findings = setup.outbox.doctor().await.expect("doctor");
     let steps = findings.iter().find(|finding| finding.check == "steps").expect("a finding");
     assert_eq!(steps.severity, Severity::Warning);
     let told = "2 of saga:refund (the oldest 60 days old), 3 of saga:transfer (the oldest 60 days old), \
@@ -168,42 +168,42 @@ async fn leaves_what_is_not_final(scene: Scene) {
     assert!(steps.detail.contains(told), "{}", steps.detail);
     for key in open.iter().filter(|key| key.scope() == "saga:refund") {
         let end = NewStep::new(key.beside("").expect("a key"), SagaState::Finish.code());
-        begin(&scene.outbox, &end).await;
+        begin(&setup.outbox, &end).await;
     }
-    assert_eq!(scene.outbox.purge_steps().await.expect("purge"), 0, "their end is young");
-    scene.clock.advance(KEPT + Scene::MOMENT);
-    assert_eq!(scene.outbox.purge_steps().await.expect("purge"), 4, "two steps and the notes of their ends");
+    assert_eq!(setup.outbox.purge_steps().await.expect("purge"), 0, "their end is young");
+    setup.clock.advance(KEPT + Setup::MOMENT);
+    assert_eq!(setup.outbox.purge_steps().await.expect("purge"), 4, "two steps and the notes of their ends");
 }
 
 /// The message that would have ended the branch is long gone; somebody ends it by hand.
-async fn leaves_a_reservation(scene: Scene) {
-    let tcc = Tcc::new(Arc::new(scene.outbox.clone()));
+async fn leaves_a_reservation(setup: Setup) {
+    let tcc = Tcc::new(Arc::new(setup.outbox.clone()));
     let (gid, stock) = (GlobalId::new("order-7").expect("an id"), BranchName::new("stock").expect("a name"));
-    let tx = scene.outbox.begin_tx().await.expect("begin");
+    let tx = setup.outbox.begin_tx().await.expect("begin");
     tcc.try_(&tx, &gid, &stock, |_| async { Ok::<(), StoreError>(()) }).await.expect("a reservation");
-    scene.outbox.commit_tx(tx).await.expect("commit");
-    scene.clock.advance(KEPT * 12);
-    assert_eq!(scene.outbox.purge_steps().await.expect("purge"), 0);
+    setup.outbox.commit_tx(tx).await.expect("commit");
+    setup.clock.advance(KEPT * 12);
+    assert_eq!(setup.outbox.purge_steps().await.expect("purge"), 0);
     let given_back = AtomicU64::new(0);
-    let tx = scene.outbox.begin_tx().await.expect("begin");
+    let tx = setup.outbox.begin_tx().await.expect("begin");
     let release = |_| async {
         given_back.fetch_add(1, Ordering::SeqCst);
         Ok::<(), StoreError>(())
     };
     tcc.cancel(&tx, &gid, &stock, release).await.expect("a cancellation");
-    scene.outbox.commit_tx(tx).await.expect("commit");
+    setup.outbox.commit_tx(tx).await.expect("commit");
     assert_eq!(given_back.load(Ordering::SeqCst), 1, "the reservation has leaked");
-    scene.clock.advance(KEPT + Scene::MOMENT);
-    assert_eq!(scene.outbox.purge_steps().await.expect("purge"), 1, "it is final");
+    setup.clock.advance(KEPT + Setup::MOMENT);
+    assert_eq!(setup.outbox.purge_steps().await.expect("purge"), 1, "it is final");
 }
 
 /// Between two steps lie two months, in which the database of the first one is swept.
-async fn leaves_what_a_saga_did_elsewhere(scene: Scene, elsewhere: Scene) {
+async fn leaves_what_a_saga_did_elsewhere(setup: Setup, elsewhere: Setup) {
     let stuck = Arc::new(AtomicBool::new(true));
-    let (home, other, waits) = (scene.outbox.clone(), elsewhere.outbox.clone(), Arc::clone(&stuck));
+    let (home, other, waits) = (setup.outbox.clone(), elsewhere.outbox.clone(), Arc::clone(&stuck));
     let booked = Arc::new(AtomicU64::new(0));
     let books = Arc::clone(&booked);
-    let saga = Saga::list("transfer", scene.outbox.clone(), Arc::new(TokioTimer::new()))
+    let saga = Saga::list("transfer", setup.outbox.clone(), Arc::new(TokioTimer::new()))
         .pivot()
         .at(move |_: &u32| other.clone())
         .step("credit", move |_, _| {
@@ -222,7 +222,7 @@ async fn leaves_what_a_saga_did_elsewhere(scene: Scene, elsewhere: Scene) {
     let underway = saga.start(id, "anna", 7).await.expect("an outcome");
     assert!(matches!(underway, SagaOutcome::Underway { .. }), "{underway:?}");
     assert_eq!(booked.load(Ordering::SeqCst), 1);
-    scene.clock.advance(KEPT * 2);
+    setup.clock.advance(KEPT * 2);
     elsewhere.clock.advance(KEPT * 2);
     assert_eq!(elsewhere.outbox.purge_steps().await.expect("purge"), 0, "nobody knows that the saga is over");
     stuck.store(false, Ordering::SeqCst);

@@ -41,7 +41,7 @@ impl Server {
         }
     }
 
-    /// An environment in which every server is somewhere, for those who only want to know what would be played.
+    /// An environment in which every server is somewhere, for those who only want to know what would be run.
     pub fn anywhere(variable: &str) -> Option<String> {
         let is_here = Self::ALL.iter().any(|server| server.variable == variable);
         match variable {

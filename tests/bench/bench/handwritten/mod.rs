@@ -12,9 +12,9 @@ use sea_orm::sqlx::{Connection, Executor, MySqlConnection, mysql::MySqlConnectOp
 use crate::{
     Failure,
     contender::Own,
-    cue,
     job::{Job, Work, unix_now},
     machine::cpu_seconds,
+    parent,
     scenario::Steps,
 };
 
@@ -82,7 +82,7 @@ enum Claimed {
 }
 
 async fn run(job: &Job, mut claimer: impl Claimer) -> Result<Work, Failure> {
-    cue::wait_for_go()?;
+    parent::wait_for_go()?;
     let (went, cpu) = (unix_now(), cpu_seconds("self"));
     let mut work = Work { last: went, ..Work::default() };
     while unix_now() - went < job.seconds as f64 {

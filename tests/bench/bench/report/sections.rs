@@ -27,7 +27,7 @@ This file and its plots are written by `bench report` from the lines that measur
         --peers peers/target/release/peer --json benchmarks/lines.jsonl
     cargo run --release -p claimstream-bench --bin bench -- report --json benchmarks/lines.jsonl
 
-Figures are medians of the rounds, with the least and the most. Rounds are interleaved: in each, every contender plays
+Figures are medians of the rounds, with the least and the most. Rounds are interleaved: in each, every contender runs
 once. Ratios are between medians of one run. Server, instances and producers share the machine; every instance and every
 producer is a process. A rate counts messages from the word to go until the last accepted acknowledgement.
 ";

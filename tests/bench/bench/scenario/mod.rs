@@ -120,8 +120,8 @@ impl Setting<'_> {
     }
 }
 
-/// Plays one round.
-pub(crate) async fn play(cell: &Cell, backlog: &mut Backlog, url: &str) -> Result<Round, Failure> {
+/// Runs one round.
+pub(crate) async fn measure(cell: &Cell, backlog: &mut Backlog, url: &str) -> Result<Round, Failure> {
     let contender = &cell.contender;
     match &cell.plan {
         Plan::Drain { job, to_the_end, under_snapshot } => {

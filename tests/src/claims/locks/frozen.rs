@@ -13,7 +13,7 @@ use futures::future::join_all;
 use sea_orm::{DatabaseTransaction, Statement, TransactionTrait};
 
 use super::{Place, args, bind, instance, rows};
-use crate::{LEASE, Stage, Suite, backend::SeaOrmVenue};
+use crate::{Fixture, LEASE, Suite, backend::SeaOrmBackend};
 
 /// What is done elsewhere meanwhile takes no longer, however much else the machine has to do.
 const IN_TIME: Duration = Duration::from_secs(12);
@@ -68,12 +68,12 @@ impl Place {
     /// One shard's lease is locked. Renewals and settlements of the others take effect in the same call, and those of the
     /// locked one are not known; they take effect when they are asked for again and the row is free.
     async fn answers_for_itself(&self) {
-        let scene = self.scene().await;
-        let queue = scene.fill().await;
-        let a = instance(1, &scene.a, &queue);
+        let setup = self.setup().await;
+        let queue = setup.fill().await;
+        let a = instance(1, &setup.a, &queue);
         let firsts = one_of_each(&a.claim(5_000).await);
         assert!(firsts.len() > 2, "of several shards");
-        let open = lock_leases(&scene.b, &queue, Some(firsts[0].shard)).await;
+        let open = lock_leases(&setup.b, &queue, Some(firsts[0].shard)).await;
         let begun = Instant::now();
         let lease = Lease::new(LEASE).expect("a lease");
         let renewed = a.ports.settlements.renew(&firsts, lease).await.expect("answers");
@@ -99,17 +99,17 @@ impl Place {
 
     /// Nothing is known at all, so it is an error, and nothing has changed.
     async fn passes_alone(&self) {
-        let scene = self.scene().await;
-        let queue = scene.fill().await;
-        let a = instance(1, &scene.a, &queue);
+        let setup = self.setup().await;
+        let queue = setup.fill().await;
+        let a = instance(1, &setup.a, &queue);
         let held = a.claim(1).await.remove(0).receipt;
-        let open = lock_leases(&scene.b, &queue, Some(held.shard)).await;
+        let open = lock_leases(&setup.b, &queue, Some(held.shard)).await;
         let begun = Instant::now();
-        let refused = scene.a.settle(&[done(&held)]).await.expect_err("it is locked");
+        let refused = setup.a.settle(&[done(&held)]).await.expect_err("it is locked");
         self.figure(&format!("a settlement of a locked lease gave up after {:?}", begun.elapsed()));
         assert_eq!(refused.kind(), StoreErrorKind::Transient, "{refused}");
         let lease = Lease::new(LEASE).expect("a lease");
-        let refused = scene.a.renew(std::slice::from_ref(&held), lease).await.expect_err("it is locked");
+        let refused = setup.a.renew(std::slice::from_ref(&held), lease).await.expect_err("it is locked");
         assert_eq!(refused.kind(), StoreErrorKind::Transient, "{refused}");
         assert!(begun.elapsed() < IN_TIME, "{:?}", begun.elapsed());
         open.rollback().await.expect("rollback");
@@ -119,12 +119,14 @@ impl Place {
     /// All the leases of one queue are locked, and more calls want to write them than there are connections. Another queue of
     /// the same process goes on.
     async fn leaves_connections(&self) {
-        let venue = SeaOrmVenue::server(self.server.name, &self.url, self.strategy);
-        let url = venue.fresh_database().await.expect("a database");
+        let backend = SeaOrmBackend::server(self.server.name, &self.url, self.strategy);
+        let url = backend.fresh_database().await.expect("a database");
         let shards = ShardCount::new(16).expect("a number of shards");
-        let outbox = SeaOrmOutbox::open(&url, OpenOptions { shards, ..venue.options() }).await.expect("open");
-        let beside = SeaOrmOutbox::open(&url, OpenOptions { shards, ..venue.options() }).await.expect("open");
-        let (locked, free) = (Stage::fresh_queue(), Stage::fresh_queue());
+        let outbox =
+            SeaOrmOutbox::open(&url, OpenOptions { shards, ..backend.options() }).await.expect("open");
+        let beside =
+            SeaOrmOutbox::open(&url, OpenOptions { shards, ..backend.options() }).await.expect("open");
+        let (locked, free) = (Fixture::fresh_queue(), Fixture::fresh_queue());
         for queue in [&locked, &free] {
             let message = |n| NewMessage::json(queue.clone(), &n).expect("a message");
             let messages: Vec<_> = (0..300).map(message).collect();

@@ -4,7 +4,7 @@ use claimstream_domain::{ClaimId, Disposition, InstanceId, Settled, Settlement};
 use sea_orm::{ConnectionTrait, DbBackend, QueryResult, Statement, TransactionTrait, Value};
 
 use super::{
-    BATCH, Place, ROUNDS, Scene, bytes, id, ids, instance, now_micros, rows, run, somebody_waits, sql, walks,
+    BATCH, Place, ROUNDS, Setup, bytes, id, ids, instance, now_micros, rows, run, somebody_waits, sql, walks,
 };
 use crate::{LEASE, Suite};
 
@@ -40,19 +40,19 @@ pub(super) fn add_to(suite: &mut Suite, place: Place) {
 impl Place {
     /// While A's settlement is open in one shard, a producer inserts there at once and B claims elsewhere at once.
     async fn passes_by(&self) {
-        let scene = self.scene().await;
+        let setup = self.setup().await;
         let (mut claims, mut inserts) = (Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
-            let shard = scene.six_messages().await;
+            let shard = setup.six_messages().await;
             let held = shard.claimer.claim(6).await;
             assert_eq!(ids(&held), shard.ids);
-            let open = scene.a.connection().begin().await.expect("begin");
-            let args = self.lease_args(&scene, &shard.queue, shard.number, &shard.ids).await;
+            let open = setup.a.connection().begin().await.expect("begin");
+            let args = self.lease_args(&setup, &shard.queue, shard.number, &shard.ids).await;
             assert_eq!(run(&open, sql("shard_lease/done", &args)).await, 6);
-            inserts.push(scene.produce(&shard).await);
-            let elsewhere = scene.fill().await;
+            inserts.push(setup.produce(&shard).await);
+            let elsewhere = setup.fill().await;
             let begun = Instant::now();
-            assert_eq!(instance(3, &scene.b, &elsewhere).claim(BATCH as u32).await.len(), BATCH);
+            assert_eq!(instance(3, &setup.b, &elsewhere).claim(BATCH as u32).await.len(), BATCH);
             claims.push(begun.elapsed());
             open.rollback().await.expect("rollback");
         }
@@ -63,19 +63,19 @@ impl Place {
     /// A's lease of a shard has run out, and a peer that was about to take it over stands still with the row locked. B takes
     /// what is in the other shards, at once and without an error, and the rest when the row is free.
     async fn passes_over(&self) {
-        let scene = self.scene().await;
-        let queue = scene.fill().await;
-        let held = instance(1, &scene.a, &queue).claim(1).await.remove(0);
+        let setup = self.setup().await;
+        let queue = setup.fill().await;
+        let held = instance(1, &setup.a, &queue).claim(1).await.remove(0);
         let args = super::args(&queue, held.receipt.shard.number(), uuid::Uuid::nil(), 0);
         let lease = |sql: &str| super::bind(&format!("{sql} WHERE queue = :queue AND shard = :shard"), &args);
         let over = lease("UPDATE claimstream_lease SET held_until = '2000-01-01'");
-        let over = scene.a.connection().execute_raw(over).await.expect("an update");
+        let over = setup.a.connection().execute_raw(over).await.expect("an update");
         assert_eq!(over.rows_affected(), 1);
-        let open = scene.a.connection().begin().await.expect("begin");
+        let open = setup.a.connection().begin().await.expect("begin");
         let row = lease("SELECT fence FROM claimstream_lease");
         let row = Statement { sql: format!("{} FOR UPDATE", row.sql), ..row };
         assert_eq!(rows(&open, row).await.len(), 1);
-        let b = instance(2, &scene.b, &queue);
+        let b = instance(2, &setup.b, &queue);
         let begun = Instant::now();
         let taken = b.claim(5_000).await;
         let took = begun.elapsed();
@@ -91,8 +91,8 @@ impl Place {
     /// B's connection is killed while it waits to write the lease row. Nothing has changed, and A takes everything, each
     /// message for the first time.
     async fn breaks_half_way(&self) {
-        let scene = self.scene().await;
-        let shard = scene.six_messages().await;
+        let setup = self.setup().await;
+        let shard = setup.six_messages().await;
         let returned = |receipt| Settlement { receipt, disposition: Disposition::Returned };
         let claimed = shard.claimer.claim(6).await;
         let returned: Vec<_> = claimed.into_iter().map(|one| returned(one.receipt)).collect();
@@ -100,31 +100,31 @@ impl Place {
         let ask = |sql: &str| Statement::from_string(DbBackend::MySql, sql);
         let stands = "SELECT HEX(id), HEX(CONCAT_WS(' ', available_at, attempts, claim_id)) FROM claimstream_queue ORDER BY id";
         let stands = async || {
-            let found = rows(scene.a.connection(), ask(stands)).await;
+            let found = rows(setup.a.connection(), ask(stands)).await;
             let row = |row: &QueryResult| row.try_get_many_by_index::<(String, String)>().expect("a row");
             found.iter().map(row).collect::<Vec<_>>()
         };
         let before = stands().await;
-        let open = scene.a.connection().begin().await.expect("begin");
+        let open = setup.a.connection().begin().await.expect("begin");
         assert_eq!(rows(&open, ask("SELECT fence FROM claimstream_lease FOR UPDATE")).await.len(), 1);
         let (claimer, request) = (shard.claimer.clone(), shard.claimer.request(3, LEASE));
         let broken = tokio::spawn(async move { claimer.ports.claiming.claim(&request).await });
-        let waiting = somebody_waits(&scene.a).await;
-        rows(scene.a.connection(), ask(&format!("KILL CONNECTION {waiting}"))).await;
+        let waiting = somebody_waits(&setup.a).await;
+        rows(setup.a.connection(), ask(&format!("KILL CONNECTION {waiting}"))).await;
         let answer = broken.await.expect("an answer");
         assert!(answer.is_err(), "a claim whose connection broke was answered with {answer:?}");
         open.rollback().await.expect("rollback");
         assert_eq!(stands().await, before);
-        let taken = instance(1, &scene.a, &shard.queue).take(6).await;
+        let taken = instance(1, &setup.a, &shard.queue).take(6).await;
         assert_eq!(ids(&taken), shard.ids);
         assert!(taken.iter().all(|claimed| claimed.attempt == 1), "an attempt was counted: {taken:?}");
     }
 
     async fn walks_the_primary_key_under_a_lease(&self) {
-        let scene = self.scene().await;
-        let queue = scene.fill().await;
-        let claimed = instance(2, &scene.b, &queue).claim(BATCH as u32).await;
-        let args = self.lease_args(&scene, &queue, claimed[0].receipt.shard.number(), &ids(&claimed)).await;
+        let setup = self.setup().await;
+        let queue = setup.fill().await;
+        let claimed = instance(2, &setup.b, &queue).claim(BATCH as u32).await;
+        let args = self.lease_args(&setup, &queue, claimed[0].receipt.shard.number(), &ids(&claimed)).await;
         let names = [
             "shard_lease/peek",
             "shard_lease/read",
@@ -135,7 +135,7 @@ impl Place {
         ];
         let mut wrong = Vec::new();
         for name in names {
-            let plan = scene.explain(sql(name, &args)).await;
+            let plan = setup.explain(sql(name, &args)).await;
             self.figure(&format!("{name}: {plan:?}"));
             if !walks(&plan) {
                 wrong.push(format!("{name}: {plan:?}"));
@@ -145,12 +145,12 @@ impl Place {
     }
 
     async fn locks_a_lease(&self) {
-        let scene = self.scene().await;
-        let queue = scene.fill().await;
-        let claimed = instance(2, &scene.b, &queue).claim(BATCH as u32).await;
-        let args = self.lease_args(&scene, &queue, claimed[0].receipt.shard.number(), &ids(&claimed)).await;
-        let open = scene.a.connection().begin().await.expect("begin");
-        let thread = scene.thread(&open).await;
+        let setup = self.setup().await;
+        let queue = setup.fill().await;
+        let claimed = instance(2, &setup.b, &queue).claim(BATCH as u32).await;
+        let args = self.lease_args(&setup, &queue, claimed[0].receipt.shard.number(), &ids(&claimed)).await;
+        let open = setup.a.connection().begin().await.expect("begin");
+        let thread = setup.thread(&open).await;
         let read = rows(&open, sql("shard_lease/read", &args)).await;
         assert_eq!((read.len(), id(&read[0])), (BATCH, claimed[0].message.id));
         assert_eq!(run(&open, sql("shard_lease/write", &args)).await, 1);
@@ -158,7 +158,7 @@ impl Place {
         let elsewhere = ("holder", vec![Value::Bytes(Some(b"another.".to_vec()))]);
         let others: super::Args = args.iter().cloned().chain([elsewhere]).collect();
         assert!(rows(&open, sql("shard_lease/read", &others)).await.is_empty(), "it is in other hands");
-        let locked = scene.rows_locked(thread).await;
+        let locked = setup.rows_locked(thread).await;
         self.figure(&format!(
             "{locked} rows locked after lease_read, lease_write and lease_prove of {BATCH}"
         ));
@@ -169,14 +169,14 @@ impl Place {
     /// Values for every statement about a shard that is leased.
     async fn lease_args(
         &self,
-        scene: &Scene,
+        setup: &Setup,
         queue: &claimstream_domain::QueueName,
         shard: u16,
         ids: &[claimstream_domain::MessageId],
     ) -> super::Args {
         let mut args = super::args(queue, shard, ClaimId::new(InstanceId(1), 1).uuid(), BATCH);
         let row = "SELECT holder, fence FROM claimstream_lease WHERE queue = :queue AND shard = :shard";
-        let row = rows(scene.a.connection(), super::bind(row, &args)).await.remove(0);
+        let row = rows(setup.a.connection(), super::bind(row, &args)).await.remove(0);
         let holder: Vec<u8> = row.try_get_by_index(0).expect("a holder");
         let fence: i64 = row.try_get_by_index(1).expect("a fence");
         args.extend([

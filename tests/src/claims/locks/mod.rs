@@ -19,8 +19,8 @@ use tokio::sync::Mutex;
 use uuid::Uuid;
 
 use crate::{
-    Instance, Ports, Server, Stage, Suite,
-    backend::SeaOrmVenue,
+    Fixture, Instance, Ports, Server, Suite,
+    backend::SeaOrmBackend,
     ids,
     statement::{Args, bind, bytes, sql},
 };
@@ -72,18 +72,18 @@ struct Place {
 }
 
 /// Two instances in a database of their own, which is dropped with it.
-struct Scene {
+struct Setup {
     a: SeaOrmOutbox,
     b: SeaOrmOutbox,
-    _venue: SeaOrmVenue,
+    _venue: SeaOrmBackend,
 }
 
 impl Place {
-    async fn scene(&self) -> Scene {
-        let venue = SeaOrmVenue::server(self.server.name, &self.url, self.strategy);
-        let url = venue.fresh_database().await.expect("a database");
-        let a = venue.open(&url, None).await.expect("open");
-        Scene { a, b: venue.open(&url, None).await.expect("open"), _venue: venue }
+    async fn setup(&self) -> Setup {
+        let backend = SeaOrmBackend::server(self.server.name, &self.url, self.strategy);
+        let url = backend.fresh_database().await.expect("a database");
+        let a = backend.open(&url, None).await.expect("open");
+        Setup { a, b: backend.open(&url, None).await.expect("open"), _venue: backend }
     }
 
     fn figure(&self, what: &str) {
@@ -92,18 +92,18 @@ impl Place {
 
     /// While A holds its claim transaction, B gets the next messages and a producer inserts, both at once.
     async fn steps_over(&self) {
-        let scene = self.scene().await;
+        let setup = self.setup().await;
         let (mut claims, mut inserts) = (Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
-            let shard = scene.six_messages().await;
-            let open = scene.a.connection().begin().await.expect("begin");
+            let shard = setup.six_messages().await;
+            let open = setup.a.connection().begin().await.expect("begin");
             let held = rows(&open, sql("claim/lock", &shard.args(3))).await;
             let held: Vec<_> = held.iter().map(id).collect();
             assert_eq!(held, shard.ids[..3]);
             let begun = Instant::now();
             assert_eq!(ids(&shard.claimer.claim(3).await), shard.ids[3..]);
             claims.push(begun.elapsed());
-            inserts.push(scene.produce(&shard).await);
+            inserts.push(setup.produce(&shard).await);
             open.rollback().await.expect("rollback");
             assert_eq!(shard.claim_within(3).await, shard.ids[..3]);
         }
@@ -113,16 +113,16 @@ impl Place {
 
     /// While A holds its claim transaction, a producer inserts at once; B gets its messages when A is done.
     async fn takes_turns(&self) {
-        let scene = self.scene().await;
+        let setup = self.setup().await;
         let (mut claims, mut inserts) = (Vec::new(), Vec::new());
         for round in 0..ROUNDS {
-            let shard = scene.six_messages().await;
-            let open = scene.a.connection().begin().await.expect("begin");
+            let shard = setup.six_messages().await;
+            let open = setup.a.connection().begin().await.expect("begin");
             let taken = open.execute_raw(sql("claim/take", &shard.args(3))).await.expect("claim_take");
             assert_eq!(taken.rows_affected(), 3);
             let claimer = shard.claimer.clone();
             let claim = tokio::spawn(async move { claimer.claim(3).await });
-            inserts.push(scene.produce(&shard).await);
+            inserts.push(setup.produce(&shard).await);
             let begun = Instant::now();
             let commits = round % 2 == 0;
             if commits { open.commit().await } else { open.rollback().await }.expect("an end");
@@ -147,7 +147,7 @@ impl Place {
     }
 
     async fn walks_the_primary_key(&self) {
-        let scene = self.scene().await;
+        let setup = self.setup().await;
         let mut names = vec![
             "claim/take",
             "claim/read",
@@ -160,24 +160,24 @@ impl Place {
         if self.strategy == "skip_locked" {
             names.extend(["claim/lock", "claim/mark"]);
         }
-        let args = self.args_of_a_claim(&scene).await;
+        let args = self.args_of_a_claim(&setup).await;
         let mut wrong = Vec::new();
         for name in names {
-            let plan = scene.explain(sql(name, &args)).await;
+            let plan = setup.explain(sql(name, &args)).await;
             self.figure(&format!("{name}: {plan:?}"));
             if !walks(&plan) {
                 wrong.push(format!("{name}: {plan:?}"));
             }
         }
         let sorting = "SELECT id FROM claimstream_queue WHERE queue = :queue ORDER BY attempts, id LIMIT 9";
-        assert!(!walks(&scene.explain(bind(sorting, &args)).await), "a sort goes unseen");
+        assert!(!walks(&setup.explain(bind(sorting, &args)).await), "a sort goes unseen");
         assert!(wrong.is_empty(), "not along the primary key, or sorted: {wrong:#?}");
     }
 
     /// Values for every statement, taken from a real claim out of many messages.
-    async fn args_of_a_claim(&self, scene: &Scene) -> Args {
-        let queue = scene.fill().await;
-        let claimed = instance(2, &scene.b, &queue).claim(BATCH as u32).await;
+    async fn args_of_a_claim(&self, setup: &Setup) -> Args {
+        let queue = setup.fill().await;
+        let claimed = instance(2, &setup.b, &queue).claim(BATCH as u32).await;
         let receipt = &claimed[0].receipt;
         let ids = claimed.iter().filter(|c| c.receipt.shard == receipt.shard);
         let mut args = args(&queue, receipt.shard.number(), receipt.claim.uuid(), BATCH);
@@ -189,7 +189,7 @@ impl Place {
         ]);
         if self.strategy == "skip_locked" {
             let fresh = self::args(&queue, receipt.shard.number(), Uuid::from_u128(7), BATCH);
-            let locked = rows(scene.a.connection(), sql("claim/lock", &fresh)).await;
+            let locked = rows(setup.a.connection(), sql("claim/lock", &fresh)).await;
             let due = |row: &QueryResult| vec![row.try_get_by_index::<i64>(1).expect("due_at").into()];
             args.extend([("first", due(&locked[0])), ("last", due(&locked[locked.len() - 1]))]);
         }
@@ -197,23 +197,23 @@ impl Place {
     }
 
     async fn locks_its_batch(&self) {
-        let scene = self.scene().await;
-        let queue = scene.fill().await;
-        let open = scene.a.connection().begin().await.expect("begin");
-        let thread = scene.thread(&open).await;
+        let setup = self.setup().await;
+        let queue = setup.fill().await;
+        let open = setup.a.connection().begin().await.expect("begin");
+        let thread = setup.thread(&open).await;
         let mut args = args(&queue, 1, Uuid::from_u128(9), BATCH);
         if self.strategy == "skip_locked" {
             let locked = rows(&open, sql("claim/lock", &args)).await;
             assert_eq!(locked.len(), BATCH);
-            self.few(scene.rows_locked(thread).await, "claim_lock");
+            self.few(setup.rows_locked(thread).await, "claim_lock");
             let due = |n: usize| vec![locked[n].try_get_by_index::<i64>(1).expect("due_at").into()];
             let ids = locked.iter().map(|row| bytes(id(row).uuid())).collect();
             args.extend([("first", due(0)), ("last", due(BATCH - 1)), ("ids", ids)]);
             assert_eq!(run(&open, sql("claim/mark", &args)).await, BATCH as u64);
-            self.few(scene.rows_locked(thread).await, "claim_mark");
+            self.few(setup.rows_locked(thread).await, "claim_mark");
         } else {
             assert_eq!(run(&open, sql("claim/take", &args)).await, BATCH as u64);
-            self.few(scene.rows_locked(thread).await, "claim_take");
+            self.few(setup.rows_locked(thread).await, "claim_take");
         }
         open.rollback().await.expect("rollback");
     }
@@ -224,10 +224,10 @@ impl Place {
     }
 }
 
-impl Scene {
+impl Setup {
     /// Six messages in one shard of a new queue, and an instance on B that has no first call before it.
     async fn six_messages(&self) -> Shard {
-        let queue = Stage::fresh_queue();
+        let queue = Fixture::fresh_queue();
         let claimer = instance(2, &self.b, &queue);
         assert!(claimer.claim(1).await.is_empty());
         let messages: Vec<_> = (0..6).map(|n| message(&queue, n)).collect();
@@ -248,7 +248,7 @@ impl Scene {
 
     /// A queue with 5,000 due messages in 4 shards.
     async fn fill(&self) -> QueueName {
-        let queue = Stage::fresh_queue();
+        let queue = Fixture::fresh_queue();
         let messages: Vec<_> =
             (0..5_000).map(|n| NewMessage { ordering_key: None, ..message(&queue, n) }).collect();
         self.a.enqueue_now(&messages).await.expect("enqueue");

@@ -7,8 +7,8 @@ use claimstream_domain::{Claimed, Disposition, Lease, NewMessage, Receipt, Settl
 use claimstream_ports::{Settlements, StoreErrorKind};
 use sea_orm::{ConnectionTrait, DatabaseTransaction, TransactionTrait};
 
-use super::{Place, Scene, args, bind, instance, rows};
-use crate::{Instance, LEASE, Stage, Suite, backend::SeaOrmVenue};
+use super::{Place, Setup, args, bind, instance, rows};
+use crate::{Fixture, Instance, LEASE, Suite, backend::SeaOrmBackend};
 
 /// Longer than it takes to be refused by a row that is asked about without waiting, and shorter than anybody waits for one.
 const MOMENT: Duration = Duration::from_millis(500);
@@ -38,11 +38,11 @@ pub(super) fn add_sqlite_to(suite: &mut Suite) {
 
 /// Another connection keeps the file from all who write.
 async fn waits_for_the_file() {
-    let venue = SeaOrmVenue::sqlite("shard_lease");
-    let url = venue.fresh_database().await.expect("a database");
-    let outbox = venue.open(&url, None).await.expect("open");
-    let beside = venue.open(&url, None).await.expect("open");
-    let queue = Stage::fresh_queue();
+    let backend = SeaOrmBackend::sqlite("shard_lease");
+    let url = backend.fresh_database().await.expect("a database");
+    let outbox = backend.open(&url, None).await.expect("open");
+    let beside = backend.open(&url, None).await.expect("open");
+    let queue = Fixture::fresh_queue();
     outbox.enqueue_now(&[NewMessage::json(queue.clone(), &7).expect("a message")]).await.expect("enqueue");
     let a = instance(1, &outbox, &queue);
     let claimed = a.take_one().await;
@@ -69,8 +69,8 @@ fn done(claimed: &Claimed) -> Settlement {
 }
 
 /// Locks a row of a shard as long as the transaction is open.
-async fn lock(scene: &Scene, text: &str, of: &Receipt) -> DatabaseTransaction {
-    let open = scene.b.connection().begin().await.expect("begin");
+async fn lock(setup: &Setup, text: &str, of: &Receipt) -> DatabaseTransaction {
+    let open = setup.b.connection().begin().await.expect("begin");
     let mut args = args(&of.queue, of.shard.number(), of.message.uuid(), 0);
     args.push(("low", vec![of.locator.0.into()]));
     let found = rows(&open, bind(text, &args)).await;
@@ -85,8 +85,8 @@ const MESSAGE_ROW: &str = "SELECT id FROM claimstream_queue WHERE queue = :queue
                            AND id = :claim FOR UPDATE";
 
 /// Settles while somebody has the lease for a moment.
-async fn settle_beside(scene: &Scene, by: &Instance, claimed: &Claimed) -> Vec<Settled> {
-    let open = lock(scene, LEASE_ROW, &claimed.receipt).await;
+async fn settle_beside(setup: &Setup, by: &Instance, claimed: &Claimed) -> Vec<Settled> {
+    let open = lock(setup, LEASE_ROW, &claimed.receipt).await;
     let (by, settlement) = (by.clone(), done(claimed));
     let settled = tokio::spawn(async move { by.ports.settlements.settle(&[settlement]).await });
     tokio::time::sleep(MOMENT).await;
@@ -97,14 +97,14 @@ async fn settle_beside(scene: &Scene, by: &Instance, claimed: &Claimed) -> Vec<S
 impl Place {
     /// Ten of one shard, the first of them locked.
     async fn fails_alone(&self) {
-        let scene = self.scene().await;
-        let queue = scene.fill().await;
-        let a = instance(1, &scene.a, &queue);
+        let setup = self.setup().await;
+        let queue = setup.fill().await;
+        let a = instance(1, &setup.a, &queue);
         let claimed = of_one_shard(&a.claim(100).await, |_| true);
-        let open = lock(&scene, MESSAGE_ROW, &claimed[0].receipt).await;
+        let open = lock(&setup, MESSAGE_ROW, &claimed[0].receipt).await;
         let begun = Instant::now();
         let settlements: Vec<_> = claimed[..10].iter().map(done).collect();
-        let settled = scene.a.settle(&settlements).await.expect("nine are known");
+        let settled = setup.a.settle(&settlements).await.expect("nine are known");
         self.figure(&format!("ten settlements, one of a locked message, in {:?}", begun.elapsed()));
         assert_eq!(settled[0], Settled::Unknown);
         assert_eq!(settled[1..], [Settled::Accepted; 9]);
@@ -112,28 +112,28 @@ impl Place {
         open.rollback().await.expect("rollback");
         assert_eq!(a.settle_all(&settlements[..1]).await, [Settled::Accepted]);
         // That it was locked says nothing of the lease.
-        assert_eq!(settle_beside(&scene, &a, &claimed[10]).await, [Settled::Accepted]);
+        assert_eq!(settle_beside(&setup, &a, &claimed[10]).await, [Settled::Accepted]);
     }
 
     /// A lease was locked for long. From then on nobody waits for that one, until somebody has found it free; and for the
     /// others everybody waits as ever.
     async fn waits_again(&self) {
-        let scene = self.scene().await;
-        let queue = scene.fill().await;
-        let a = instance(1, &scene.a, &queue);
+        let setup = self.setup().await;
+        let queue = setup.fill().await;
+        let a = instance(1, &setup.a, &queue);
         let all = a.claim(4_000).await;
         let here = of_one_shard(&all, |_| true);
         let there = of_one_shard(&all, |shard| shard != here[0].receipt.shard);
-        let open = lock(&scene, LEASE_ROW, &here[0].receipt).await;
-        let locked = scene.a.settle(&[done(&here[0])]).await.expect_err("it is locked");
+        let open = lock(&setup, LEASE_ROW, &here[0].receipt).await;
+        let locked = setup.a.settle(&[done(&here[0])]).await.expect_err("it is locked");
         self.figure(&format!("refused: {locked}"));
         let begun = Instant::now();
-        scene.a.settle(&[done(&here[0])]).await.expect_err("it is locked");
+        setup.a.settle(&[done(&here[0])]).await.expect_err("it is locked");
         assert!(begun.elapsed() < Duration::from_secs(1), "it waited again: {:?}", begun.elapsed());
         open.rollback().await.expect("rollback");
-        assert_eq!(settle_beside(&scene, &a, &there[0]).await, [Settled::Accepted], "in another shard");
+        assert_eq!(settle_beside(&setup, &a, &there[0]).await, [Settled::Accepted], "in another shard");
         assert_eq!(a.settle_all(&[done(&here[0])]).await, [Settled::Accepted]);
-        assert_eq!(settle_beside(&scene, &a, &here[1]).await, [Settled::Accepted], "in the same shard");
+        assert_eq!(settle_beside(&setup, &a, &here[1]).await, [Settled::Accepted], "in the same shard");
     }
 }
 

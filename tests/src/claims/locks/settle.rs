@@ -5,8 +5,8 @@ use claimstream_sea_orm::SeaOrmOutbox;
 use sea_orm::{DbBackend, QueryResult, Statement, TransactionTrait};
 use tokio::task::JoinHandle;
 
-use super::{Args, Place, Scene, args, bytes, instance, message, rows, sql, text};
-use crate::{Instance, LEASE, Stage, Suite};
+use super::{Args, Place, Setup, args, bytes, instance, message, rows, sql, text};
+use crate::{Fixture, Instance, LEASE, Suite};
 
 /// Adds what is said about the locks of settlements and renewals.
 pub(super) fn add_to(suite: &mut Suite, place: &Place) {
@@ -22,7 +22,7 @@ pub(super) fn add_to(suite: &mut Suite, place: &Place) {
 
 /// Two claimed messages, the first and the last by the clustered key, in two shards.
 struct Claims {
-    scene: Scene,
+    setup: Setup,
     claimer: Instance,
     first: Receipt,
     last: Receipt,
@@ -30,28 +30,28 @@ struct Claims {
 
 impl Claims {
     async fn of(place: &Place) -> Self {
-        let scene = place.scene().await;
-        let queue = Stage::fresh_queue();
+        let setup = place.setup().await;
+        let queue = Fixture::fresh_queue();
         let messages: Vec<_> = (0..40).map(|n| message(&queue, n)).map(unordered).collect();
-        scene.a.enqueue_now(&messages).await.expect("enqueue");
-        let claimer = instance(2, &scene.b, &queue);
+        setup.a.enqueue_now(&messages).await.expect("enqueue");
+        let claimer = instance(2, &setup.b, &queue);
         let mut receipts: Vec<_> = claimer.take(40).await.into_iter().map(|c| c.receipt).collect();
         receipts.sort_by_key(|receipt| (receipt.shard, receipt.locator, receipt.message));
         let (first, last) = (receipts[0].clone(), receipts[39].clone());
         assert_ne!(first.shard, last.shard);
-        Self { scene, claimer, first, last }
+        Self { setup, claimer, first, last }
     }
 
     /// While somebody holds the first, whoever is given the last before the first waits with empty hands.
     async fn waits_in_the_first_shard(self, write: fn(Instance, [Receipt; 2]) -> JoinHandle<()>) {
-        let Self { scene, claimer, first, last } = self;
-        let holder = scene.a.connection().begin().await.expect("begin");
+        let Self { setup, claimer, first, last } = self;
+        let holder = setup.a.connection().begin().await.expect("begin");
         assert_eq!(rows(&holder, sql("settle/find", &of(&first))).await.len(), 1);
         let waiting = write(claimer, [last.clone(), first]);
-        somebody_waits(&scene.a).await;
+        somebody_waits(&setup.a).await;
         let mut at_once = sql("settle/find", &of(&last));
         at_once.sql += " NOWAIT";
-        assert_eq!(rows(scene.a.connection(), at_once).await.len(), 1);
+        assert_eq!(rows(setup.a.connection(), at_once).await.len(), 1);
         holder.rollback().await.expect("rollback");
         waiting.await.expect("an answer");
     }

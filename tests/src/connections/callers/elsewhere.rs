@@ -5,35 +5,35 @@ use claimstream_ports::{Enqueue, Observe, StoreError, StoreErrorKind};
 use claimstream_sea_orm::{Dialect, Finding, OpenOptions, SeaOrmOutbox, Severity};
 use sea_orm::{ConnectionTrait, Database, TransactionTrait};
 
-use super::{Scene, depth};
-use crate::backend::SeaOrmVenue;
+use super::{Setup, depth};
+use crate::backend::SeaOrmBackend;
 
 /// Another outbox's database, cut into more shards or into as many, and one without an outbox.
-pub(super) async fn a_connection_to_another_database_is_refused(scene: &Scene, venue: &SeaOrmVenue) {
-    for shards in [64, scene.outbox.shards().get()] {
-        let url = venue.fresh_database().await.expect("a database");
+pub(super) async fn a_connection_to_another_database_is_refused(setup: &Setup, backend: &SeaOrmBackend) {
+    for shards in [64, setup.outbox.shards().get()] {
+        let url = backend.fresh_database().await.expect("a database");
         let shards = ShardCount::new(shards).expect("a shard count");
         let other =
             SeaOrmOutbox::open(&url, OpenOptions { shards, ..OpenOptions::default() }).await.expect("open");
         let tx = other.begin().await.expect("begin");
-        refused(scene.outbox.enqueue(&tx, &[scene.message()]).await);
-        assert_eq!(other.enqueue(&tx, &[scene.message()]).await.expect("its own"), [Enqueued::New]);
+        refused(setup.outbox.enqueue(&tx, &[setup.message()]).await);
+        assert_eq!(other.enqueue(&tx, &[setup.message()]).await.expect("its own"), [Enqueued::New]);
         tx.commit().await.expect("commit");
         let there: u64 = other.observe().await.expect("observe").iter().map(|status| status.depth).sum();
         assert_eq!(there, 1, "its own message alone");
         if other.dialect() == Dialect::MySql {
             let mut tx = other.connection().get_mysql_connection_pool().begin().await.expect("begin");
-            refused(scene.outbox.enqueue_sqlx(&mut tx, &[scene.message()]).await);
+            refused(setup.outbox.enqueue_sqlx(&mut tx, &[setup.message()]).await);
         }
     }
-    let url = venue.fresh_database().await.expect("a database");
+    let url = backend.fresh_database().await.expect("a database");
     let url = if url.starts_with("sqlite") { format!("{url}?mode=rwc") } else { url };
     let empty = Database::connect(&url).await.expect("connect");
     let tx = empty.begin().await.expect("begin");
-    let error = scene.outbox.enqueue_on(&tx, &[scene.message()]).await.expect_err("no tables");
+    let error = setup.outbox.enqueue_on(&tx, &[setup.message()]).await.expect_err("no tables");
     assert_eq!(error.kind(), StoreErrorKind::Unsupported, "{error}");
     tx.rollback().await.expect("roll back");
-    assert_eq!(depth(scene).await, 0);
+    assert_eq!(depth(setup).await, 0);
 }
 
 fn refused(enqueued: Result<Vec<Enqueued>, StoreError>) {
@@ -43,35 +43,35 @@ fn refused(enqueued: Result<Vec<Enqueued>, StoreError>) {
 }
 
 /// Rows in shards that the outbox does not have, such as earlier versions may have left there.
-pub(super) async fn messages_in_unknown_shards_are_reported(scene: &Scene) {
-    scene.outbox.enqueue_now(&[scene.message(), scene.message()]).await.expect("enqueue");
+pub(super) async fn messages_in_unknown_shards_are_reported(setup: &Setup) {
+    setup.outbox.enqueue_now(&[setup.message(), setup.message()]).await.expect("enqueue");
     assert_eq!(
-        about_queues(scene).await.iter().map(|finding| finding.severity).collect::<Vec<_>>(),
+        about_queues(setup).await.iter().map(|finding| finding.severity).collect::<Vec<_>>(),
         [Severity::Good]
     );
     let stray = "UPDATE claimstream_queue SET shard = 200";
-    scene.plain.execute_unprepared(stray).await.expect("an update");
-    let queue = scene.queue.clone();
+    setup.plain.execute_unprepared(stray).await.expect("an update");
+    let queue = setup.queue.clone();
     let expected = QueueStatus { queue, depth: 2, due: 0, leased: 0, oldest: None, dead: 0, stray: 2 };
-    assert_eq!(scene.outbox.observe().await.expect("observe"), [expected]);
-    let found = about_queues(scene).await;
+    assert_eq!(setup.outbox.observe().await.expect("observe"), [expected]);
+    let found = about_queues(setup).await;
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].severity, Severity::Failure);
-    assert!(found[0].detail.starts_with(&format!("2 messages of queue {}", scene.queue)), "{}", found[0]);
+    assert!(found[0].detail.starts_with(&format!("2 messages of queue {}", setup.queue)), "{}", found[0]);
 }
 
 /// A queue whose messages have been due for long, with nothing in hand.
-pub(super) async fn a_queue_that_nobody_reads_is_reported(scene: &Scene) {
+pub(super) async fn a_queue_that_nobody_reads_is_reported(setup: &Setup) {
     let message =
-        scene.message().deliver_at(Timestamp::from_micros(1_600_000_000_000_000).expect("a moment"));
-    scene.outbox.enqueue_now(&[message]).await.expect("enqueue");
-    let found = about_queues(scene).await;
+        setup.message().deliver_at(Timestamp::from_micros(1_600_000_000_000_000).expect("a moment"));
+    setup.outbox.enqueue_now(&[message]).await.expect("enqueue");
+    let found = about_queues(setup).await;
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].severity, Severity::Warning);
-    assert!(found[0].detail.contains(&format!("queue {}", scene.queue)), "{}", found[0]);
+    assert!(found[0].detail.contains(&format!("queue {}", setup.queue)), "{}", found[0]);
 }
 
-async fn about_queues(scene: &Scene) -> Vec<Finding> {
-    let findings = scene.outbox.doctor().await.expect("doctor");
+async fn about_queues(setup: &Setup) -> Vec<Finding> {
+    let findings = setup.outbox.doctor().await.expect("doctor");
     findings.into_iter().filter(|finding| finding.check == "queues").collect()
 }

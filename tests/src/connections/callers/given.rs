@@ -15,46 +15,46 @@ use sea_orm::{
     },
 };
 
-use super::{Scene, depth};
-use crate::{Instance, Ports, backend::SeaOrmVenue};
+use super::{Setup, depth};
+use crate::{Instance, Ports, backend::SeaOrmBackend};
 
 const SIZE: u32 = 3;
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Everything that callers do goes over it, and what the outbox does itself does not.
-pub(super) async fn a_pool_that_is_handed_in_is_the_callers(scene: &Scene, url: &str) {
-    let pool = match scene.outbox.dialect() {
+pub(super) async fn a_pool_that_is_handed_in_is_the_callers(setup: &Setup, url: &str) {
+    let pool = match setup.outbox.dialect() {
         Dialect::MySql => server_pool(SIZE, "DO 0").connect(url).await.expect("connect").into(),
         Dialect::Sqlite => file_pool().connect(url).await.expect("connect").into(),
     };
-    works_with(scene, pool).await;
+    works_with(setup, pool).await;
     let hardened =
         HardenedPool { max_connections: SIZE, acquire_timeout: PATIENCE, ..HardenedPool::default() };
     let pool = Database::connect(hardened.options(url).expect("options")).await.expect("connect");
-    works_with(scene, pool).await;
+    works_with(setup, pool).await;
 }
 
-async fn works_with(scene: &Scene, pool: DatabaseConnection) {
+async fn works_with(setup: &Setup, pool: DatabaseConnection) {
     let outbox = SeaOrmOutbox::from_pool(pool.clone(), OpenOptions::default()).await.expect("open");
     let tx = pool.begin().await.expect("begin");
-    assert_eq!(outbox.enqueue(&tx, &[scene.message()]).await.expect("enqueue"), [New]);
+    assert_eq!(outbox.enqueue(&tx, &[setup.message()]).await.expect("enqueue"), [New]);
     tx.commit().await.expect("commit");
     let tx = outbox.begin().await.expect("begin");
-    assert_eq!(outbox.enqueue(&tx, &[scene.message()]).await.expect("enqueue"), [New]);
+    assert_eq!(outbox.enqueue(&tx, &[setup.message()]).await.expect("enqueue"), [New]);
     outbox.commit(tx).await.expect("commit");
-    assert_eq!(outbox.enqueue_now(&[scene.message()]).await.expect("enqueue"), [New]);
+    assert_eq!(outbox.enqueue_now(&[setup.message()]).await.expect("enqueue"), [New]);
     sessions_are_as_they_were(&pool).await;
-    let instance = Instance::new(1, Ports::of(outbox.clone()), scene.queue.clone(), 5);
+    let instance = Instance::new(1, Ports::of(outbox.clone()), setup.queue.clone(), 5);
     let held = try_join_all((0..SIZE).map(|_| pool.begin())).await.expect("all of them");
     for claimed in instance.take(3).await {
         let done = Disposition::Done { emit: vec![] };
         assert_eq!(instance.settle(&claimed.receipt, done).await, Settled::Accepted);
     }
-    let error = outbox.enqueue_now(&[scene.message()]).await.expect_err("one more than there are");
+    let error = outbox.enqueue_now(&[setup.message()]).await.expect_err("one more than there are");
     assert_eq!(error.kind(), StoreErrorKind::Transient, "{error}");
     assert!(error.to_string().contains("all 3 connections for callers were in use for 2s"), "{error}");
     drop(held);
-    assert_eq!(depth(scene).await, 0);
+    assert_eq!(depth(setup).await, 0);
 }
 
 /// Nothing that the outbox needs for its own transactions is left on a connection that is somebody else's.
@@ -72,21 +72,21 @@ async fn sessions_are_as_they_were(pool: &DatabaseConnection) {
 }
 
 /// A cancelled caller leaves its transaction open there, and the next one's writes would be lost with it.
-pub(super) async fn a_pool_that_does_not_roll_back_is_refused(scene: &Scene, url: &str) {
+pub(super) async fn a_pool_that_does_not_roll_back_is_refused(setup: &Setup, url: &str) {
     let pool = Database::connect(url).await.expect("connect");
     refused_for(
         SeaOrmOutbox::from_pool(pool.clone(), OpenOptions::default()).await,
         &["after_release", "ROLLBACK"],
     );
-    let tx = scene.outbox.begin().await.expect("begin");
+    let tx = setup.outbox.begin().await.expect("begin");
     let lock = "UPDATE claimstream_shard SET shard = shard WHERE shard = 0";
     tx.execute_unprepared(lock).await.expect("nothing is left open");
     tx.rollback().await.expect("roll back");
 }
 
 /// What would have an enqueue refused, cut or lost is found when the outbox is opened, with what would work.
-pub(super) async fn a_pool_that_does_not_fit_is_refused(scene: &Scene, url: &str, venue: &SeaOrmVenue) {
-    let elsewhere = venue.fresh_database().await.expect("a database");
+pub(super) async fn a_pool_that_does_not_fit_is_refused(setup: &Setup, url: &str, backend: &SeaOrmBackend) {
+    let elsewhere = backend.fresh_database().await.expect("a database");
     let _other = SeaOrmOutbox::open(&elsewhere, OpenOptions::default()).await.expect("open");
     let name = |url: &str| {
         url.split_once('?').map_or(url, |(path, _)| path).rsplit_once('/').expect("a name").1.to_owned()
@@ -104,7 +104,7 @@ pub(super) async fn a_pool_that_does_not_fit_is_refused(scene: &Scene, url: &str
         let pool: MySqlPool = server_pool(size, set).connect(url).await.expect("connect");
         refused_for(SeaOrmOutbox::from_pool(pool, OpenOptions::default()).await, &words);
     }
-    assert_eq!(scene.outbox.enqueue_now(&[scene.message()]).await.expect("nothing is left locked"), [New]);
+    assert_eq!(setup.outbox.enqueue_now(&[setup.message()]).await.expect("nothing is left locked"), [New]);
 }
 
 pub(super) async fn a_pool_in_memory_is_refused() {

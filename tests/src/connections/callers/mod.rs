@@ -34,74 +34,78 @@ use self::{
         a_pool_that_does_not_roll_back_is_refused, a_pool_that_is_handed_in_is_the_callers,
     },
 };
-use crate::{Server, Stage, Suite, backend::SeaOrmVenue};
+use crate::{Fixture, Server, Suite, backend::SeaOrmBackend};
 
 /// Adds what is said about callers' connections to SQLite and to every server that is here.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     let rolled_back = "sqlite::callers::an_enqueue_after_a_conflict_that_rolls_back_is_refused";
     suite.add_async_trial(rolled_back, async {
-        let venue = SeaOrmVenue::sqlite("auto");
-        an_enqueue_after_a_conflict_that_rolls_back_is_refused(&Scene::of(&venue).await).await;
+        let backend = SeaOrmBackend::sqlite("auto");
+        an_enqueue_after_a_conflict_that_rolls_back_is_refused(&Setup::of(&backend).await).await;
     });
     suite.add_async_trial("sqlite::callers::a_pool_in_memory_is_refused", a_pool_in_memory_is_refused());
-    add_everywhere(suite, "sqlite", || SeaOrmVenue::sqlite("auto"));
+    add_everywhere(suite, "sqlite", || SeaOrmBackend::sqlite("auto"));
     for server in Server::ALL {
         let Some(url) = server.url(&environment) else { continue };
-        let venue = move || SeaOrmVenue::server(server.name, &url, "auto");
-        let unfit = venue.clone();
+        let backend = move || SeaOrmBackend::server(server.name, &url, "auto");
+        let unfit = backend.clone();
         suite.add_async_trial(
             &format!("{}::callers::a_pool_that_does_not_fit_is_refused", server.name),
             async move {
-                let venue = unfit();
-                let (scene, url) = Scene::at(&venue).await;
-                a_pool_that_does_not_fit_is_refused(&scene, &url, &venue).await;
+                let backend = unfit();
+                let (setup, url) = Setup::at(&backend).await;
+                a_pool_that_does_not_fit_is_refused(&setup, &url, &backend).await;
             },
         );
-        add_everywhere(suite, server.name, venue.clone());
+        add_everywhere(suite, server.name, backend.clone());
         for (what, trial) in on_servers() {
-            let venue = venue.clone();
+            let backend = backend.clone();
             suite.add_async_trial(&format!("{}::callers::{what}", server.name), async move {
-                let venue = venue();
-                trial(&Scene::of(&venue).await).await;
+                let backend = backend();
+                trial(&Setup::of(&backend).await).await;
             });
         }
     }
 }
 
-/// What is said of one scene.
-type Trial = for<'a> fn(&'a Scene) -> BoxFuture<'a, ()>;
+/// What is said of one setup.
+type Trial = for<'a> fn(&'a Setup) -> BoxFuture<'a, ()>;
 
 macro_rules! trials {
     ($($name:ident),* $(,)?) => {
-        vec![$((stringify!($name), (|scene| Box::pin($name(scene))) as Trial)),*]
+        vec![$((stringify!($name), (|setup| Box::pin($name(setup))) as Trial)),*]
     };
 }
 
-fn add_everywhere(suite: &mut Suite, store: &str, venue: impl Fn() -> SeaOrmVenue + Clone + Send + 'static) {
-    let there = venue.clone();
+fn add_everywhere(
+    suite: &mut Suite,
+    store: &str,
+    backend: impl Fn() -> SeaOrmBackend + Clone + Send + 'static,
+) {
+    let there = backend.clone();
     suite.add_async_trial(
         &format!("{store}::callers::a_connection_to_another_database_is_refused"),
         async move {
-            let venue = there();
-            let scene = Scene::of(&venue).await;
-            a_connection_to_another_database_is_refused(&scene, &venue).await;
+            let backend = there();
+            let setup = Setup::of(&backend).await;
+            a_connection_to_another_database_is_refused(&setup, &backend).await;
         },
     );
-    let (handed_in, leaks) = (venue.clone(), venue.clone());
+    let (handed_in, leaks) = (backend.clone(), backend.clone());
     suite.add_async_trial(
         &format!("{store}::callers::a_pool_that_is_handed_in_is_the_callers"),
         async move {
-            let venue = handed_in();
-            let (scene, url) = Scene::at(&venue).await;
-            a_pool_that_is_handed_in_is_the_callers(&scene, &url).await;
+            let backend = handed_in();
+            let (setup, url) = Setup::at(&backend).await;
+            a_pool_that_is_handed_in_is_the_callers(&setup, &url).await;
         },
     );
     suite.add_async_trial(
         &format!("{store}::callers::a_pool_that_does_not_roll_back_is_refused"),
         async move {
-            let venue = leaks();
-            let (scene, url) = Scene::at(&venue).await;
-            a_pool_that_does_not_roll_back_is_refused(&scene, &url).await;
+            let backend = leaks();
+            let (setup, url) = Setup::at(&backend).await;
+            a_pool_that_does_not_roll_back_is_refused(&setup, &url).await;
         },
     );
     let trials = trials![
@@ -110,10 +114,10 @@ fn add_everywhere(suite: &mut Suite, store: &str, venue: impl Fn() -> SeaOrmVenu
         a_queue_that_nobody_reads_is_reported,
     ];
     for (what, trial) in trials {
-        let venue = venue.clone();
+        let backend = backend.clone();
         suite.add_async_trial(&format!("{store}::callers::{what}"), async move {
-            let venue = venue();
-            trial(&Scene::of(&venue).await).await;
+            let backend = backend();
+            trial(&Setup::of(&backend).await).await;
         });
     }
 }
@@ -134,23 +138,23 @@ fn on_servers() -> Vec<(&'static str, Trial)> {
 }
 
 /// An outbox and a plain pool of a caller's on one database.
-struct Scene {
+struct Setup {
     outbox: SeaOrmOutbox,
     plain: DatabaseConnection,
     queue: QueueName,
 }
 
-impl Scene {
-    async fn of(venue: &SeaOrmVenue) -> Self {
-        Self::at(venue).await.0
+impl Setup {
+    async fn of(backend: &SeaOrmBackend) -> Self {
+        Self::at(backend).await.0
     }
 
-    /// The scene and its database's URL.
-    async fn at(venue: &SeaOrmVenue) -> (Self, String) {
-        let url = venue.fresh_database().await.expect("a database");
+    /// The setup and its database's URL.
+    async fn at(backend: &SeaOrmBackend) -> (Self, String) {
+        let url = backend.fresh_database().await.expect("a database");
         let outbox = SeaOrmOutbox::open(&url, OpenOptions::default()).await.expect("open");
         let plain = Database::connect(&url).await.expect("connect");
-        (Self { outbox, plain, queue: Stage::fresh_queue() }, url)
+        (Self { outbox, plain, queue: Fixture::fresh_queue() }, url)
     }
 
     fn message(&self) -> NewMessage {
@@ -158,70 +162,70 @@ impl Scene {
     }
 }
 
-async fn a_connection_without_a_transaction_is_refused(scene: &Scene) {
-    let message = [scene.message()];
-    let error = scene.outbox.enqueue_on(&scene.plain, &message).await.expect_err("no transaction");
+async fn a_connection_without_a_transaction_is_refused(setup: &Setup) {
+    let message = [setup.message()];
+    let error = setup.outbox.enqueue_on(&setup.plain, &message).await.expect_err("no transaction");
     assert_eq!(error.kind(), StoreErrorKind::Unsupported, "{error}");
-    assert_eq!(scene.outbox.enqueue_now(&message).await.expect("its own transaction"), [New]);
-    let tx = scene.plain.begin().await.expect("begin");
-    assert_eq!(scene.outbox.enqueue_on(&tx, &message).await.expect("in a transaction"), [Duplicate]);
-    assert_eq!(scene.outbox.enqueue_on(&tx, &[scene.message()]).await.expect("in a transaction"), [New]);
+    assert_eq!(setup.outbox.enqueue_now(&message).await.expect("its own transaction"), [New]);
+    let tx = setup.plain.begin().await.expect("begin");
+    assert_eq!(setup.outbox.enqueue_on(&tx, &message).await.expect("in a transaction"), [Duplicate]);
+    assert_eq!(setup.outbox.enqueue_on(&tx, &[setup.message()]).await.expect("in a transaction"), [New]);
     let nested = tx.begin().await.expect("begin");
-    assert_eq!(scene.outbox.enqueue_on(&nested, &[scene.message()]).await.expect("in a nested one"), [New]);
+    assert_eq!(setup.outbox.enqueue_on(&nested, &[setup.message()]).await.expect("in a nested one"), [New]);
     nested.rollback().await.expect("roll back");
     tx.commit().await.expect("commit");
-    assert_eq!(scene.outbox.enqueue_now(&message).await.expect("again"), [Duplicate]);
-    assert_eq!(depth(scene).await, 2);
-    match scene.outbox.dialect() {
-        Dialect::MySql => a_sqlx_connection_without_a_transaction_is_refused(scene).await,
-        Dialect::Sqlite => a_sqlx_connection_to_sqlite_without_a_transaction_is_refused(scene).await,
+    assert_eq!(setup.outbox.enqueue_now(&message).await.expect("again"), [Duplicate]);
+    assert_eq!(depth(setup).await, 2);
+    match setup.outbox.dialect() {
+        Dialect::MySql => a_sqlx_connection_without_a_transaction_is_refused(setup).await,
+        Dialect::Sqlite => a_sqlx_connection_to_sqlite_without_a_transaction_is_refused(setup).await,
     }
 }
 
-async fn a_sqlx_connection_without_a_transaction_is_refused(scene: &Scene) {
+async fn a_sqlx_connection_without_a_transaction_is_refused(setup: &Setup) {
     use sea_orm::sqlx::Connection;
-    let pool = scene.plain.get_mysql_connection_pool();
+    let pool = setup.plain.get_mysql_connection_pool();
     let mut connection = pool.acquire().await.expect("a connection");
-    let message = [scene.message()];
-    let error = scene.outbox.enqueue_sqlx(&mut connection, &message).await.expect_err("no transaction");
+    let message = [setup.message()];
+    let error = setup.outbox.enqueue_sqlx(&mut connection, &message).await.expect_err("no transaction");
     assert_eq!(error.kind(), StoreErrorKind::Unsupported, "{error}");
     let mut tx = connection.begin().await.expect("begin");
-    assert_eq!(scene.outbox.enqueue_sqlx(&mut tx, &message).await.expect("in a transaction"), [New]);
+    assert_eq!(setup.outbox.enqueue_sqlx(&mut tx, &message).await.expect("in a transaction"), [New]);
     tx.commit().await.expect("commit");
-    assert_eq!(depth(scene).await, 3);
+    assert_eq!(depth(setup).await, 3);
 }
 
-async fn a_sqlx_connection_to_sqlite_without_a_transaction_is_refused(scene: &Scene) {
+async fn a_sqlx_connection_to_sqlite_without_a_transaction_is_refused(setup: &Setup) {
     use sea_orm::sqlx::Connection;
-    let mut connection = scene.plain.get_sqlite_connection_pool().acquire().await.expect("a connection");
-    let message = [scene.message()];
+    let mut connection = setup.plain.get_sqlite_connection_pool().acquire().await.expect("a connection");
+    let message = [setup.message()];
     let error =
-        scene.outbox.enqueue_sqlx_sqlite(&mut connection, &message).await.expect_err("no transaction");
+        setup.outbox.enqueue_sqlx_sqlite(&mut connection, &message).await.expect_err("no transaction");
     assert_eq!(error.kind(), StoreErrorKind::Unsupported, "{error}");
     let mut tx = connection.begin_with("BEGIN IMMEDIATE").await.expect("begin");
-    assert_eq!(scene.outbox.enqueue_sqlx_sqlite(&mut tx, &message).await.expect("in a transaction"), [New]);
+    assert_eq!(setup.outbox.enqueue_sqlx_sqlite(&mut tx, &message).await.expect("in a transaction"), [New]);
     tx.commit().await.expect("commit");
-    assert_eq!(depth(scene).await, 3);
+    assert_eq!(depth(setup).await, 3);
 }
 
 /// The caller commits what is left of its transaction after a lock wait that ran out.
-async fn a_call_that_failed_has_written_nothing(scene: &Scene) {
-    let unique = || scene.message().unique_by(DedupKey::new("order-1").expect("a key"));
-    let holder = scene.outbox.begin().await.expect("begin");
-    scene.outbox.enqueue(&holder, &[unique()]).await.expect("enqueue");
-    let tx = scene.plain.begin().await.expect("begin");
+async fn a_call_that_failed_has_written_nothing(setup: &Setup) {
+    let unique = || setup.message().unique_by(DedupKey::new("order-1").expect("a key"));
+    let holder = setup.outbox.begin().await.expect("begin");
+    setup.outbox.enqueue(&holder, &[unique()]).await.expect("enqueue");
+    let tx = setup.plain.begin().await.expect("begin");
     tx.execute_unprepared("SET SESSION innodb_lock_wait_timeout = 1").await.expect("a shorter wait");
-    let call = [scene.message(), unique()];
-    let error = scene.outbox.enqueue(&tx, &call).await.expect_err("the key is held");
+    let call = [setup.message(), unique()];
+    let error = setup.outbox.enqueue(&tx, &call).await.expect_err("the key is held");
     assert_eq!(error.kind(), StoreErrorKind::Transient, "{error}");
     tx.commit().await.expect("commit");
     holder.rollback().await.expect("roll back");
-    assert_eq!(scene.outbox.enqueue_now(&call).await.expect("again"), [New, New]);
-    assert_eq!(depth(scene).await, 2);
+    assert_eq!(setup.outbox.enqueue_now(&call).await.expect("again"), [New, New]);
+    assert_eq!(depth(setup).await, 2);
 }
 
-async fn depth(scene: &Scene) -> u64 {
+async fn depth(setup: &Setup) -> u64 {
     use claimstream_ports::Observe;
-    let all = scene.outbox.observe().await.expect("observe");
-    all.into_iter().find(|status| status.queue == scene.queue).map_or(0, |status| status.depth)
+    let all = setup.outbox.observe().await.expect("observe");
+    all.into_iter().find(|status| status.queue == setup.queue).map_or(0, |status| status.depth)
 }

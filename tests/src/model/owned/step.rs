@@ -4,7 +4,7 @@ use crate::model::operation::{Operation, Side};
 
 /// One thing that somebody does to a store whose shards are owned.
 #[derive(Clone, Debug)]
-pub(super) enum Act {
+pub(super) enum Step {
     /// What is done to any store.
     Of(Operation),
     /// A process ends with all that it has in flight, and another takes its place.
@@ -15,7 +15,7 @@ pub(super) enum Act {
     Drain { by: Side, claims: usize },
 }
 
-impl Act {
+impl Step {
     pub(super) fn any() -> impl Strategy<Value = Self> {
         prop_oneof![
             20 => Operation::any().prop_map(Self::Of),

@@ -6,18 +6,18 @@ use claimstream_domain::{
 };
 
 use super::{
-    act::Act,
     reference::{Ending, Reference},
+    step::Step,
 };
 use crate::{
-    Instance, Stage,
-    backend::{Sweeper, SweptStage},
+    Fixture, Instance,
+    backend::{Sweeper, SweptFixture},
     model::operation::{Kind, Operation, Side},
 };
 
-/// Plays acts on a stage and holds what is seen against the reference.
-pub(super) struct Player<'a> {
-    stage: &'a Stage,
+/// Runs steps on a fixture and holds what is seen against the reference.
+pub(super) struct Runner<'a> {
+    fixture: &'a Fixture,
     sweeper: &'a dyn Sweeper,
     /// The two that live, each with a number that nobody else had.
     processes: [(usize, Instance); 2],
@@ -32,7 +32,7 @@ pub(super) struct Player<'a> {
 /// claim each.
 const PATIENCE: usize = 4;
 
-/// As long as claims that read ahead last. No moment of an act falls between its end and that of what was read along with it.
+/// As long as claims that read ahead last. No moment of an step falls between its end and that of what was read along with it.
 const DRAIN: Duration = Duration::from_millis(20_500);
 const DRAINED: u32 = 60;
 
@@ -45,21 +45,21 @@ fn same<T: PartialEq + std::fmt::Debug>(what: &str, seen: T, expected: T) -> See
     }
 }
 
-impl<'a> Player<'a> {
-    pub(super) fn on(SweptStage { stage, sweeper }: &'a SweptStage) -> Self {
-        let processes = [(0, stage.store.clone()), (1, stage.rival.clone())];
+impl<'a> Runner<'a> {
+    pub(super) fn on(SweptFixture { fixture, sweeper }: &'a SweptFixture) -> Self {
+        let processes = [(0, fixture.store.clone()), (1, fixture.rival.clone())];
         let (made, ids, claims) = (HashMap::new(), Vec::new(), Vec::new());
-        Self { stage, sweeper: &**sweeper, processes, made, ids, claims, reference: Reference::default() }
+        Self { fixture, sweeper: &**sweeper, processes, made, ids, claims, reference: Reference::default() }
     }
 
-    /// Plays them, looks at everything after each, and at last empties the queue.
-    pub(super) async fn play(mut self, acts: &[Act]) -> Seen {
-        for act in acts {
-            self.give_back(act.drains()).await;
-            let seen = self.act(act).await;
-            seen.map_err(|why| format!("{act:?}: {why}"))?;
+    /// Runs them, looks at everything after each, and at last empties the queue.
+    pub(super) async fn run(mut self, steps: &[Step]) -> Seen {
+        for step in steps {
+            self.give_back(step.drains()).await;
+            let seen = self.step(step).await;
+            seen.map_err(|why| format!("{step:?}: {why}"))?;
             self.give_back(None).await;
-            self.look().await.map_err(|why| format!("after {act:?}: {why}"))?;
+            self.look().await.map_err(|why| format!("after {step:?}: {why}"))?;
         }
         self.empty().await.map_err(|why| format!("at the end: {why}"))
     }
@@ -73,16 +73,16 @@ impl<'a> Player<'a> {
         }
     }
 
-    async fn act(&mut self, act: &Act) -> Seen {
-        match act {
-            Act::Of(operation) => self.operate(operation).await,
-            Act::Crash { by } => {
+    async fn step(&mut self, step: &Step) -> Seen {
+        match step {
+            Step::Of(operation) => self.operate(operation).await,
+            Step::Crash { by } => {
                 let number = self.processes.iter().map(|(number, _)| number + 1).max().unwrap_or_default();
-                self.processes[by.number()] = (number, self.stage.another().await);
+                self.processes[by.number()] = (number, self.fixture.another().await);
                 Ok(())
             }
-            Act::Flood { by, count } => {
-                let messages: Vec<_> = (0..*count).map(|_| self.make(self.stage.message())).collect();
+            Step::Flood { by, count } => {
+                let messages: Vec<_> = (0..*count).map(|_| self.make(self.fixture.message())).collect();
                 let now = self.now();
                 let (numbers, messages): (Vec<_>, Vec<_>) = messages.into_iter().unzip();
                 let seen = self.of(*by).1.enqueue(&messages).await;
@@ -90,7 +90,7 @@ impl<'a> Player<'a> {
                     numbers.into_iter().map(|n| self.reference.enqueue(n, now, None)).collect();
                 same("enqueue", seen, expected)
             }
-            Act::Drain { by, claims } => {
+            Step::Drain { by, claims } => {
                 // What has run out at home is counted as it is read, and might wait then.
                 if !self.reference.has_lapsed(self.of(*by).0, self.now()) {
                     for _ in 0..*claims {
@@ -111,19 +111,19 @@ impl<'a> Player<'a> {
             Operation::Settle { by, batch } => self.settle(*by, batch).await,
             Operation::Renew { by, claims, lease } => self.renew(*by, claims, *lease).await,
             Operation::Advance { micros } => {
-                self.stage.advance(Duration::from_micros(*micros)).await;
+                self.fixture.advance(Duration::from_micros(*micros)).await;
                 Ok(())
             }
             Operation::Again { by, which } => self.enqueue_again(*by, *which).await,
             Operation::Revive => {
-                let revived = self.stage.store.revive(&self.stage.store.own_dead()).await;
+                let revived = self.fixture.store.revive(&self.fixture.store.own_dead()).await;
                 let now = self.now();
                 same("revive", revived, self.reference.revive(now))
             }
             Operation::Purge { dead_for } => {
-                let mut filter = self.stage.store.own_dead();
+                let mut filter = self.fixture.store.own_dead();
                 filter.dead_for = Some(Duration::from_micros(*dead_for));
-                let purged = self.stage.rival.purge(&filter).await;
+                let purged = self.fixture.rival.purge(&filter).await;
                 let now = self.now();
                 same("purge", purged, self.reference.purge(signed(*dead_for), now))
             }
@@ -132,7 +132,7 @@ impl<'a> Player<'a> {
     }
 
     async fn enqueue(&mut self, by: Side, delay: u64, key: Option<&'static str>) -> Seen {
-        let message = self.stage.message().deliver_after(Duration::from_micros(delay));
+        let message = self.fixture.message().deliver_after(Duration::from_micros(delay));
         let (n, mut message) = self.make(message);
         message.dedup_key = key.map(|key| DedupKey::new(key).expect("a key"));
         let seen = self.of(by).1.enqueue(&[message]).await;
@@ -142,11 +142,11 @@ impl<'a> Player<'a> {
 
     async fn enqueue_again(&mut self, by: Side, which: usize) -> Seen {
         let kept = Retention::default();
-        self.stage.advance(kept.of_bodies().max(kept.of_keys()) + Duration::from_micros(1)).await;
+        self.fixture.advance(kept.of_bodies().max(kept.of_keys()) + Duration::from_micros(1)).await;
         self.sweeper.sweep().await;
         self.reference.sweep();
         let Some(n) = which.checked_rem(self.ids.len()) else { return Ok(()) };
-        let again = NewMessage { id: self.ids[n], ..self.stage.message() };
+        let again = NewMessage { id: self.ids[n], ..self.fixture.message() };
         let seen: Vec<Enqueued> = self.of(by).1.enqueue(&[again]).await;
         let now = self.now();
         same("enqueue again", seen, vec![self.reference.enqueue(n, now, None)])
@@ -203,7 +203,7 @@ impl<'a> Player<'a> {
         let disposition = match kind {
             Kind::Done => Disposition::Done { emit: vec![] },
             Kind::Emit => {
-                let (n, child) = self.make(self.stage.message());
+                let (n, child) = self.make(self.fixture.message());
                 return (Disposition::Done { emit: vec![child] }, vec![n]);
             }
             Kind::Retry(after) => {
@@ -233,11 +233,11 @@ impl<'a> Player<'a> {
 
     async fn look(&self) -> Seen {
         let now = self.now();
-        let status = self.stage.rival.status().await;
+        let status = self.fixture.rival.status().await;
         let micros = |waited: Duration| waited.as_micros() as i64;
         let numbers = status.map(|s| (s.depth, s.due, s.leased, s.dead, s.oldest.map(micros)));
         same("depth, due, leased, dead, oldest", numbers, self.reference.numbers(now))?;
-        let dead = self.stage.store.dead().await;
+        let dead = self.fixture.store.dead().await;
         let mut dead: Vec<_> = dead
             .into_iter()
             .map(|d| (self.number(d.message.id), d.attempts, d.reason, micros(d.dead_for)))
@@ -252,7 +252,7 @@ impl<'a> Player<'a> {
 
     /// Whatever has happened, all that is left can be handled in the end, by one process alone.
     async fn empty(&mut self) -> Seen {
-        self.stage.advance(Duration::from_secs(3600)).await;
+        self.fixture.advance(Duration::from_secs(3600)).await;
         let mut fruitless = 0;
         while !self.reference.queue.is_empty() {
             let first = self.claims.len();
@@ -285,7 +285,7 @@ impl<'a> Player<'a> {
     }
 
     fn now(&self) -> i64 {
-        self.stage.now().as_micros()
+        self.fixture.now().as_micros()
     }
 
     fn number(&self, id: MessageId) -> usize {
