@@ -11,11 +11,11 @@ use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
 use futures::TryStreamExt;
 
 use super::Failure;
-use crate::backend::SeaOrmVenue;
+use crate::backend::SeaOrmBackend;
 
 pub(super) fn runs() {
-    let venue = SeaOrmVenue::sqlite("auto");
-    let url = ::smol::block_on(venue.fresh_database()).expect("a database");
+    let backend = SeaOrmBackend::sqlite("auto");
+    let url = ::smol::block_on(backend.fresh_database()).expect("a database");
     on_smol(&url).expect("a message that is handled");
 }
 
