@@ -216,7 +216,7 @@ fn unnoted(reason: &Reason, error: &StoreError) -> Verdict {
 
 /// Why there is no attempt left after one that did not come to an end.
 fn unended(claimed: &Claimed) -> Reason {
-    let why = "the last attempt never ended, and nobody knows whether it delivered";
+    let why = "the last attempt never ended; whether it delivered is unknown";
     match &claimed.last_error {
         Some(last) => Reason::new(format_args!(
             "the last attempt never ended or could not be noted; heard last: {last}"

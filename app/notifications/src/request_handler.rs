@@ -148,7 +148,7 @@ impl RequestHandler {
             }
         };
         if from == FanOut::begin(request.id) && chunk.is_empty() {
-            return self.fail(claimed, opened, Reason::new("the recipients come to nobody")).await;
+            return self.fail(claimed, opened, Reason::new("the request has no recipients")).await;
         }
         let sendable = self.record(self.resolve(request, &chunk).await?).await?;
         let emit = children(&sendable, chunk.next, &claimed.message.headers).map_err(corrupt)?;
@@ -235,7 +235,7 @@ impl RequestHandler {
     fn stuck(&self, claimed: &Claimed, request: Uuid, why: Reason) -> Verdict {
         let attempt = claimed.attempt;
         tracing::error!(request = %request, attempt, "notification.request.stuck");
-        let why = format_args!("dispatched, but what is pending can no longer be enqueued: {why}");
+        let why = format_args!("dispatched, but its pending messages can no longer be enqueued: {why}");
         match self.config.retry.is_last(attempt) {
             true => Verdict::bury(why),
             false => Verdict::nack(why),

@@ -44,9 +44,9 @@ fn examine_configuration(config: &Config) -> Vec<Finding> {
             "directory",
             &notifications.directory,
             directory(notifications).err(),
-            "nobody is known but by address",
+            "only recipients with an address of their own are reached",
         ),
-        ("templates", &notifications.templates, templates(notifications).err(), "there is none"),
+        ("templates", &notifications.templates, templates(notifications).err(), "there are no templates"),
     ];
     let files = files.into_iter().map(|(check, path, refused, without)| match (path, refused) {
         (_, Some(refused)) => found(Severity::Failure, check, refused.to_string()),
@@ -69,14 +69,14 @@ fn examine_channel(channel: Channel, settings: &ChannelSettings) -> Finding {
     let warn =
         |why: &str| found(Severity::Warning, "channel", format!("{channel} {}: {why}", provider.name()));
     match provider {
-        ProviderChoice::None => warn("what is sent there is refused for good"),
+        ProviderChoice::None => warn("messages on this channel are refused for good"),
         ProviderChoice::Webhook if !settings.secret.is_set() => {
             warn("messages are not signed; set a secret that the receiver knows too")
         }
         ProviderChoice::Log
             if settings.show_content == Some(true) || settings.show_addresses == Some(true) =>
         {
-            warn("addresses or content are written out; keep the log from those who may not read them")
+            warn("addresses or content are written out; restrict access to the log")
         }
         ProviderChoice::Log => good(match &settings.file {
             Some(path) => format!(" to {}", path.display()),

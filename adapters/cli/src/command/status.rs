@@ -78,8 +78,8 @@ fn remarks(queues: &[QueueStatus]) -> String {
         let (queue, stray) = (&status.queue, status.stray);
         match (stray, status.seems_unread()) {
             (0, false) => String::new(),
-            (0, true) => format!("{queue}: nobody seems to read this queue; see doctor\n"),
-            _ => format!("{queue}: {stray} messages lie in shards that nobody reads; see doctor\n"),
+            (0, true) => format!("{queue}: no relay seems to read this queue; see doctor\n"),
+            _ => format!("{queue}: {stray} messages lie in shards that no relay reads; see doctor\n"),
         }
     };
     queues.iter().map(of).collect()

@@ -149,7 +149,9 @@ fn stops_at_once_when_told_twice() {
         start(&operator, &[&settings[..], &["--set", "channels.sms.timeout=1h"]].concat());
     eventually("a delivery is under way", || server.received().contains("POST"));
     running.signal("INT");
-    eventually("it has been told", || operator.lines(log).iter().any(|line| line.contains("told to stop")));
+    eventually("it has been told", || {
+        operator.lines(log).iter().any(|line| line.contains("a second signal"))
+    });
     assert_eq!(running.0.try_wait().unwrap(), None, "it waits for the delivery");
     running.signal("INT");
     assert_eq!(running.end().code(), Some(130));

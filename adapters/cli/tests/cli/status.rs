@@ -42,7 +42,7 @@ async fn names_queues_with_messages_that_nobody_claims() {
     outbox.connection().execute_unprepared("UPDATE claimstream_queue SET shard = 200").await.unwrap();
     outbox.connection().clone().close().await.unwrap();
     let status = operator.run(&["status"]).succeeded();
-    let remark = "notification-requests: 1 messages lie in shards that nobody reads; see doctor";
+    let remark = "notification-requests: 1 messages lie in shards that no relay reads; see doctor";
     assert_eq!(status.lines().last(), Some(remark));
     assert!(operator.run(&["status", "--json"]).succeeded().contains("\"stray\":1"));
     let doctor = operator.run(&["doctor"]);

@@ -118,7 +118,7 @@ const SQLITE_NO_TABLE: &str = "no such table";
 fn advice(operation: &'static str, error: &DbErr) -> Option<&'static str> {
     if missing_table(error).is_some_and(|text| text.contains("claimstream_")) {
         return Some(
-            "run `claimstream schema apply`, or open with create_schema = true, unless somebody has renamed the table",
+            "run `claimstream schema apply`, or open with create_schema = true, unless the table was renamed",
         );
     }
     if !matches!(refusal(error)?, 1044 | 1142 | 1143 | 1227) {

@@ -46,7 +46,7 @@ impl Servers {
             tracing::warn!(
                 before,
                 server,
-                "another server has taken over; what is in flight is handled again"
+                "another server has taken over; messages in flight are handled again"
             );
         }
     }

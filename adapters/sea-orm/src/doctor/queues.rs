@@ -40,7 +40,7 @@ fn unread(queue: &QueueStatus) -> Finding {
     warning(
         "queues",
         format!(
-            "nobody seems to read queue {name}: {due} messages are due, the oldest for {oldest} s, and none is in hand; run a \
+            "no relay seems to read queue {name}: {due} messages are due, the oldest for {oldest} s, and none is in hand; run a \
              relay for it, or look why its relay is stuck"
         ),
     )

@@ -156,7 +156,7 @@ fn the_eleventh_failure_is_noted_as_failed_and_buried() {
 
 #[test]
 fn a_last_attempt_that_was_cut_off_is_noted_as_failed_and_buried_without_another_one() {
-    let why = "the last attempt never ended, and nobody knows whether it delivered";
+    let why = "the last attempt never ended; whether it delivered is unknown";
     assert_eq!(handle(noting(pending(), failed_for(why)), idle(), 12), Verdict::bury(why));
     assert_eq!(handle(standing(Some(DeliveryStatus::Delivered)), idle(), 12), Verdict::ack());
     assert_eq!(MessageConfig::default().pipeline_retry().max_attempts, 12);

@@ -192,7 +192,7 @@ fn an_unknown_segment_fails_the_request_and_is_acked() {
 #[test]
 fn a_request_that_comes_to_nobody_fails_and_is_never_dispatched_with_nothing() {
     let ports = Ports::processing(request(&[Channel::Email], vec![segment("empty")]));
-    assert_eq!(ports.closing(1, Some("nobody")).handle(1), Verdict::ack());
+    assert_eq!(ports.closing(1, Some("no recipients")).handle(1), Verdict::ack());
 }
 
 #[test]

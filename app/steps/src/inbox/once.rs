@@ -128,7 +128,7 @@ async fn keep<Tx: Sync + ?Sized>(
         None => Err(StoreError::new(
             StoreErrorKind::Corrupt,
             "keep a result",
-            format!("the step {key} was changed by somebody else while its transaction was open"),
+            format!("the step {key} was changed by another transaction while its own was open"),
         )
         .into()),
     }

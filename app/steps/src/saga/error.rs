@@ -11,7 +11,7 @@ pub enum SagaError {
     #[error(transparent)]
     Invalid(#[from] Invalid),
     /// There is a saga with this id, and it is about something else; use a fresh id.
-    #[error("saga {0} was asked for before, by somebody else or with another input; use a fresh id")]
+    #[error("saga {0} was asked for before, by another owner or with another input; use a fresh id")]
     Taken(SagaId),
     /// There is no saga with this id.
     #[error("there is no saga {0}")]

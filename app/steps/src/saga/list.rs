@@ -176,7 +176,7 @@ where
         let Some((lock, lease)) = &self.0.lock else { return Ok(None) };
         match lock.try_acquire(&run.row.to_string(), *lease).await {
             Ok(Some(guard)) => Ok(Some(guard)),
-            Ok(None) => Err(Reason::new("somebody else is at it")),
+            Ok(None) => Err(Reason::new("another runner holds the saga")),
             Err(error) => {
                 tracing::warn!(saga = %run.row, %error, "saga.lock.unavailable");
                 Ok(None)

@@ -23,7 +23,7 @@ pub enum TccError<E> {
 
 impl<E> TccError<E> {
     pub(super) fn conflict(operation: &'static str) -> Self {
-        let why = "the branch was changed by somebody else meanwhile";
+        let why = "the branch was changed by another transaction meanwhile";
         Self::Conflict(StoreError::new(StoreErrorKind::Transient, operation, why))
     }
 }

@@ -46,7 +46,7 @@ impl Ticked {
         let again = |reason| Verdict::Nack { after: Some(retry_every), reason };
         match self {
             Self::Failed { decisions } => again(failures(&decisions)),
-            Self::Busy => again(Reason::new("busy: somebody else has the event's row")),
+            Self::Busy => again(Reason::new("busy: another run has locked the event's row")),
             Self::TimedOut { hook: Some(why), .. } | Self::Complete { hook: Some(why), .. } => {
                 again(Reason::new(format_args!("hook: {why}")))
             }
