@@ -182,7 +182,7 @@ ROLLBACK TO SAVEPOINT claimstream;
 INSERT INTO claimstream_schema (version, applied_at) VALUES (:version, UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE version = version;
 
 -- schema/identity
-SELECT TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', applied_at) FROM claimstream_schema WHERE version = 1;
+SELECT TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', applied_at) AS made_at FROM claimstream_schema WHERE version = 1;
 
 -- schema/shard_insert
 INSERT INTO claimstream_shard (shard) VALUES (:shard);
@@ -206,13 +206,13 @@ SELECT TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(
 ROLLBACK; SET autocommit = 1;
 
 -- session/server
-SELECT CAST(@@server_id AS SIGNED);
+SELECT CAST(@@server_id AS SIGNED) AS server_id;
 
 -- session/setup
 SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED; SET SESSION autocommit = 1, SESSION innodb_lock_wait_timeout = 5, SESSION lock_wait_timeout = 10, SESSION wait_timeout = 120, SESSION sql_mode = CONCAT_WS(',', @@sql_mode, 'STRICT_TRANS_TABLES', 'STRICT_ALL_TABLES') /*M!110602 , SESSION innodb_snapshot_isolation = OFF */;
 
 -- session/transaction
-SELECT CAST(@@autocommit AS SIGNED), CAST(1 /*M!100500 AND @@in_transaction */ AS SIGNED);
+SELECT CAST(@@autocommit AS SIGNED) AS autocommit, CAST(1 /*M!100500 AND @@in_transaction */ AS SIGNED) AS in_transaction;
 
 -- settle/dead
 INSERT INTO claimstream_dead (id, queue, shard, ordering_key, headers, content_type, payload, created_at, attempts, reason, died_at) SELECT q.id, q.queue, q.shard, m.ordering_key, m.headers, COALESCE(m.content_type, 'application/octet-stream'), COALESCE(m.payload, ''), COALESCE(m.first_at, m.created_at, UTC_TIMESTAMP(6)), q.attempts, :reason, UTC_TIMESTAMP(6) FROM claimstream_queue q LEFT JOIN claimstream_message m ON m.id = q.id WHERE q.queue = :queue AND q.shard = :shard AND q.available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :lease_end MICROSECOND AND q.id IN (:ids) AND q.claim_id = :claim;

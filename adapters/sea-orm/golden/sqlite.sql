@@ -161,7 +161,7 @@ ROLLBACK TO SAVEPOINT claimstream;
 INSERT INTO claimstream_schema (version, applied_at) VALUES (:version, :now) ON CONFLICT DO NOTHING;
 
 -- schema/identity
-SELECT applied_at FROM claimstream_schema WHERE version = 1;
+SELECT applied_at AS made_at FROM claimstream_schema WHERE version = 1;
 
 -- schema/shard_insert
 INSERT INTO claimstream_shard (shard) VALUES (:shard);

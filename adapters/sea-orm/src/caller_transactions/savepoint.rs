@@ -156,7 +156,7 @@ const ANOTHER_DATABASE: &str =
 
 /// Whether autocommit is on, and whether a transaction is open as far as the server tells.
 fn session(rows: &[Row]) -> Result<(i64, i64), StoreError> {
-    rows.first().map_or(Ok((1, 1)), |row| Ok((row.int(0)?, row.int(1)?)))
+    rows.first().map_or(Ok((1, 1)), |row| Ok((row.int("autocommit")?, row.int("in_transaction")?)))
 }
 
 /// The kind stays: where it is `Transient`, the transaction as a whole can be repeated.

@@ -16,6 +16,7 @@ use claimstream_ports::{LockingStrategy, StoreError, StoreErrorKind};
 use sea_orm::{ConnectionTrait, DatabaseConnection, Value};
 
 use crate::{
+    database::typed_row::columns,
     database::{
         args::{Args, bytes},
         classify::may_have_committed,
@@ -23,7 +24,7 @@ use crate::{
         dialect::Dialect,
         unit::{Row, rows, run},
     },
-    messages::body::{Body, inline},
+    messages::body::{Body, BodyColumns, BodyRow, inline},
     outbox::handle::SeaOrmOutbox,
     store::Store,
     strategy::{choice::Strategy, shard_lease},
@@ -71,12 +72,20 @@ struct Taken {
 }
 
 impl Taken {
-    fn of(row: Row) -> Result<Self, StoreError> {
-        let (due, id) = (row.int(3)?, MessageId::new(row.uuid(0)?));
-        let bytes = row.maybe_int(9)?;
-        let is_heavy = bytes.is_some() && row.maybe_lent(8)?.is_none();
+    fn of(row: Row, at: &TakenColumns) -> Result<Self, StoreError> {
+        let (due, id) = (row.int(at.claimed_from)?, MessageId::new(row.uuid(at.id)?));
+        let bytes = row.maybe_int(at.bytes)?;
+        let is_heavy = bytes.is_some() && row.maybe_lent(at.payload)?.is_none();
         Ok(Self { due, id, bytes: bytes.unwrap_or_default() as usize, is_heavy, row })
     }
+}
+
+columns! {
+    struct TakenColumns of "claim/read" { id, shard, attempts, claimed_from, last_error, payload, bytes, now }
+}
+
+columns! {
+    struct LockedColumns of "claim/lock" { id, due_at, now }
 }
 
 /// Where the statements of a claim run that commit themselves.
@@ -178,8 +187,10 @@ impl<'a, C: Singly> Claiming<'a, C> {
     async fn look(&self) -> Result<(), StoreError> {
         let args = self.store.args().with("queue", self.request.queue.as_str());
         let found = rows(self.on, CLAIM, self.store.sql.claim.peek.bind(&args)).await?;
-        let due =
-            found.iter().map(|row| row.number(0).map(Shard::from_number)).collect::<Result<Vec<_>, _>>()?;
+        let due = found
+            .iter()
+            .map(|row| row.number("shard").map(Shard::from_number))
+            .collect::<Result<Vec<_>, _>>()?;
         let (lanes, now) = (&self.store.lanes, self.store.clock.elapsed());
         lanes.heat(&self.request.queue, &due, self.request.owner.instance().0, now);
         Ok(())
@@ -259,9 +270,10 @@ impl<'a, C: Singly> Claiming<'a, C> {
             store.roll_back(CLAIM, transaction).await?;
             return Ok((0, known));
         };
-        let (first, last, now) = (first.int(1)?, last.int(1)?, first.int(2)?);
+        let at = LockedColumns::of(first)?;
+        let (first, last, now) = (first.int(at.due_at)?, last.int(at.due_at)?, first.int(at.now)?);
         let lease_end = if known == 0 { store.lease_end(&self.request, now) } else { known };
-        let ids = locked.iter().map(|row| row.uuid(0).map(bytes)).collect::<Result<Vec<Value>, _>>()?;
+        let ids = locked.iter().map(|row| row.uuid(at.id).map(bytes)).collect::<Result<Vec<Value>, _>>()?;
         let args =
             args.with("lease_end", lease_end).with("first", first).with("last", last).with_list("ids", ids);
         let count = run(&transaction, CLAIM, store.sql.claim.mark.bind(&args)).await? as u32;
@@ -305,10 +317,16 @@ impl<'a, C: Singly> Claiming<'a, C> {
                 store.asking_back(|| rows(store.relay(), CLAIM, store.sql.claim.read.bind(&args))).await?
             }
         };
-        if let (Dialect::MySql, Some(row)) = (store.dialect, found.first()) {
-            store.clock.note(row.int(10)?, asked);
+        let Some(first) = found.first() else {
+            store.weights.note(&self.request.queue, 0, 0);
+            return Ok(Vec::new());
+        };
+        let (at, body_at) = (TakenColumns::of(first)?, BodyColumns::of(first)?);
+        if store.dialect == Dialect::MySql {
+            store.clock.note(first.int(at.now)?, asked);
         }
-        let mut found = found.into_iter().map(Taken::of).collect::<Result<Vec<_>, _>>()?;
+        let taken = found.into_iter().map(|row| Taken::of(row, &at));
+        let mut found = taken.collect::<Result<Vec<_>, _>>()?;
         found.sort_by_key(|taken| (taken.due, taken.id));
         let bytes = found.iter().map(|taken| taken.bytes);
         store.weights.note(&self.request.queue, bytes.clone().sum(), found.len());
@@ -319,7 +337,7 @@ impl<'a, C: Singly> Claiming<'a, C> {
         let (mut claimed, mut unreadable) = (Vec::with_capacity(found.len()), Vec::new());
         let mut too_many = Vec::new();
         for (n, taken) in found.iter().enumerate() {
-            let receipt = self.receipt(&taken.row)?;
+            let receipt = self.receipt(&taken.row, &at)?;
             if in_full {
                 store.takings.note(receipt.claim, receipt.shard, receipt.message);
             }
@@ -327,8 +345,10 @@ impl<'a, C: Singly> Claiming<'a, C> {
                 too_many.push(Settlement { receipt, disposition: Disposition::Returned });
                 continue;
             }
-            match self.claimed(&taken.row, bodies.get(&taken.id), receipt.clone()) {
-                Ok(readable) => claimed.push(readable),
+            let (body, body_at) =
+                bodies.get(&taken.id).map_or((&taken.row, &body_at), |body| (&body.row, &body.at));
+            match self.claimed(&taken.row, &at, Body::read(body, body_at), receipt.clone()) {
+                Ok(readable) => claimed.push((taken.due, readable)),
                 Err(why) => unreadable.push(given_up(receipt, &why)),
             }
         }
@@ -343,7 +363,7 @@ impl<'a, C: Singly> Claiming<'a, C> {
         Ok(claimed.into_iter().map(|(_, claimed)| claimed).collect())
     }
 
-    async fn bodies(&self, left_out: Vec<MessageId>) -> Result<HashMap<MessageId, Row>, StoreError> {
+    async fn bodies(&self, left_out: Vec<MessageId>) -> Result<HashMap<MessageId, BodyRow>, StoreError> {
         let store = self.store;
         match store.bodies(self.on, CLAIM, &left_out, None).await {
             Err(lost) => {
@@ -358,22 +378,22 @@ impl<'a, C: Singly> Claiming<'a, C> {
     fn claimed(
         &self,
         row: &Row,
-        left_out: Option<&Row>,
+        at: &TakenColumns,
+        body: Result<Body, StoreError>,
         receipt: Receipt,
-    ) -> Result<(i64, Claimed), StoreError> {
-        let body = left_out.map_or_else(|| Body::read(row, 5), |row| Body::read(row, 1));
+    ) -> Result<Claimed, StoreError> {
         let Body { ordering_key, headers, payload } = body?;
         let (id, queue, shard) = (receipt.message, self.request.queue.clone(), receipt.shard);
         let message = Message { id, queue, shard, ordering_key, headers, payload };
-        let last_error = row.maybe_text(4)?.map(Reason::new);
-        Ok((row.int(3)?, Claimed { message, receipt, attempt: row.number(2)?, last_error }))
+        let last_error = row.maybe_text(at.last_error)?.map(Reason::new);
+        Ok(Claimed { message, receipt, attempt: row.number(at.attempts)?, last_error })
     }
 
-    fn receipt(&self, row: &Row) -> Result<Receipt, StoreError> {
+    fn receipt(&self, row: &Row, at: &TakenColumns) -> Result<Receipt, StoreError> {
         Ok(Receipt {
-            message: MessageId::new(row.uuid(0)?),
+            message: MessageId::new(row.uuid(at.id)?),
             queue: self.request.queue.clone(),
-            shard: Shard::from_number(row.number(1)?),
+            shard: Shard::from_number(row.number(at.shard)?),
             claim: self.request.claim,
             locator: Locator(self.lease_end),
         })

@@ -18,7 +18,7 @@ impl Identity {
         sql: &Statements,
     ) -> Result<Option<Self>, StoreError> {
         let found = rows(on, operation, sql.schema.identity.bind(&Args::new())).await?;
-        found.first().map(|row| row.int(0).map(Self)).transpose()
+        found.first().map(|row| row.int("made_at").map(Self)).transpose()
     }
 
     /// The identity of an outbox that is being opened.

@@ -77,7 +77,7 @@ impl Database {
         ids: &[Uuid],
     ) -> Result<HashSet<Uuid>, StoreError> {
         let args = self.args().with_list("ids", ids.iter().copied().map(bytes));
-        rows(on, operation, lookup.bind(&args)).await?.iter().map(|row| row.uuid(0)).collect()
+        rows(on, operation, lookup.bind(&args)).await?.iter().map(|row| row.uuid("id")).collect()
     }
 
     /// Inserts of several rows each.

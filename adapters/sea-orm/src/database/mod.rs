@@ -33,6 +33,7 @@ pub(crate) mod spare;
 pub(crate) mod sqlx_connection;
 pub(crate) mod time;
 pub(crate) mod transaction;
+pub(crate) mod typed_row;
 pub(crate) mod unit;
 pub(crate) mod work;
 

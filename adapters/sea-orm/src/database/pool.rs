@@ -115,7 +115,7 @@ impl HardenedPool {
                 Box::pin(async move {
                     connection.execute(AssertSqlSafe(session)).await?;
                     let server = connection.fetch_one(AssertSqlSafe(which)).await?;
-                    servers.met(server.try_get(0)?);
+                    servers.met(server.try_get("server_id")?);
                     Ok(())
                 })
             });

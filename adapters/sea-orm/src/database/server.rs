@@ -12,7 +12,7 @@ pub(crate) async fn server_variables(
     sql: &Statements,
 ) -> Result<BTreeMap<String, String>, StoreError> {
     let found = rows(db, "doctor", sql.doctor.server.bind(&Args::new())).await?;
-    found.iter().map(|row| Ok((row.text(0)?, row.text(1)?))).collect()
+    found.iter().map(|row| Ok((row.text("Variable_name")?, row.text("Value")?))).collect()
 }
 
 /// The server's product and version, for people.
@@ -49,5 +49,5 @@ async fn is_encrypted(db: &DatabaseConnection, sql: &Statements) -> Result<bool,
         Err(error) if error.is_retryable() => return Err(error),
         found => found.unwrap_or_default(),
     };
-    Ok(found.first().and_then(|row| row.text(1).ok()).is_none_or(|cipher| !cipher.is_empty()))
+    Ok(found.first().and_then(|row| row.text("Value").ok()).is_none_or(|cipher| !cipher.is_empty()))
 }

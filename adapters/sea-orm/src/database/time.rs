@@ -26,8 +26,10 @@ impl Database {
         }
         let asked = Instant::now();
         let found = rows(on, operation, self.sql.session.now.bind(&Args::new())).await?;
-        let now =
-            found.first().ok_or_else(|| corrupt(operation, "the server did not tell the time"))?.int(0)?;
+        let now = found
+            .first()
+            .ok_or_else(|| corrupt(operation, "the server did not tell the time"))?
+            .int("now")?;
         self.clock.note(now, asked);
         Ok(now)
     }

@@ -1,6 +1,6 @@
 use claimstream_ports::StoreError;
 use sea_orm::{
-    ConnectionTrait, DbErr, QueryResult, RuntimeErr, Statement, Value,
+    ColIdx, ConnectionTrait, DbErr, QueryResult, RuntimeErr, Statement, Value,
     sqlx::{self, Row as _},
 };
 
@@ -27,7 +27,7 @@ pub(crate) async fn rows(
     Ok(found.into_iter().map(|row| Row::of(row, operation)).collect())
 }
 
-/// A row of an answer, read by position as the statement's file lists its columns.
+/// A row of an answer; a column is named, or is where [`places`](Self::places) has found it.
 pub(crate) struct Row {
     row: QueryResult,
     operation: &'static str,
@@ -43,32 +43,32 @@ impl Row {
         corrupt(self.operation, why)
     }
 
-    pub(crate) fn int(&self, column: usize) -> Result<i64, StoreError> {
-        self.maybe_int(column)?.ok_or_else(|| corrupt(self.operation, format!("column {column} is NULL")))
+    pub(crate) fn int(&self, column: impl ColIdx) -> Result<i64, StoreError> {
+        self.maybe_int(column)?.ok_or_else(|| corrupt(self.operation, format!("column {column:?} is NULL")))
     }
 
-    pub(crate) fn maybe_int(&self, column: usize) -> Result<Option<i64>, StoreError> {
+    pub(crate) fn maybe_int(&self, column: impl ColIdx) -> Result<Option<i64>, StoreError> {
         // Drivers are strict about signs, and a refusal is dear: statements on hot paths cast to SIGNED.
-        let wide = self.row.try_get_by_index::<Option<i64>>(column);
-        let unsigned = || self.row.try_get_by_index::<Option<u64>>(column).map(|n| n.map(|n| n as i64));
+        let wide = self.row.try_get_by::<Option<i64>, _>(column);
+        let unsigned = || self.row.try_get_by::<Option<u64>, _>(column).map(|n| n.map(|n| n as i64));
         wide.or_else(|_| unsigned()).map_err(|e| classify(self.operation, e))
     }
 
-    pub(crate) fn maybe_bytes(&self, column: usize) -> Result<Option<Vec<u8>>, StoreError> {
-        self.row.try_get_by_index::<Option<Vec<u8>>>(column).map_err(|e| classify(self.operation, e))
+    pub(crate) fn maybe_bytes(&self, column: impl ColIdx) -> Result<Option<Vec<u8>>, StoreError> {
+        self.row.try_get_by::<Option<Vec<u8>>, _>(column).map_err(|e| classify(self.operation, e))
     }
 
-    pub(crate) fn bytes(&self, column: usize) -> Result<Vec<u8>, StoreError> {
-        self.maybe_bytes(column)?.ok_or_else(|| corrupt(self.operation, format!("column {column} is NULL")))
+    pub(crate) fn bytes(&self, column: impl ColIdx) -> Result<Vec<u8>, StoreError> {
+        self.maybe_bytes(column)?.ok_or_else(|| corrupt(self.operation, format!("column {column:?} is NULL")))
     }
 
-    pub(crate) fn maybe_text(&self, column: usize) -> Result<Option<String>, StoreError> {
+    pub(crate) fn maybe_text(&self, column: impl ColIdx) -> Result<Option<String>, StoreError> {
         let text = self.maybe_bytes(column)?.map(String::from_utf8).transpose();
         text.map_err(|e| corrupt(self.operation, e))
     }
 
-    pub(crate) fn text(&self, column: usize) -> Result<String, StoreError> {
-        self.maybe_text(column)?.ok_or_else(|| corrupt(self.operation, format!("column {column} is NULL")))
+    pub(crate) fn text(&self, column: impl ColIdx) -> Result<String, StoreError> {
+        self.maybe_text(column)?.ok_or_else(|| corrupt(self.operation, format!("column {column:?} is NULL")))
     }
 
     pub(crate) fn named_text(&self, column: &str) -> Result<Option<String>, StoreError> {
@@ -76,26 +76,43 @@ impl Row {
     }
 
     /// The bytes where the driver has them.
-    pub(crate) fn maybe_lent(&self, column: usize) -> Result<Option<&[u8]>, StoreError> {
+    pub(crate) fn maybe_lent(&self, column: impl ColIdx) -> Result<Option<&[u8]>, StoreError> {
         let found: Option<Result<_, sqlx::Error>> = None;
         #[cfg(feature = "mysql")]
-        let found = found.or_else(|| Some(self.row.try_as_mysql_row()?.try_get(column)));
+        let found =
+            found.or_else(|| Some(self.row.try_as_mysql_row()?.try_get(column.as_sqlx_mysql_index())));
         #[cfg(feature = "sqlite")]
-        let found = found.or_else(|| Some(self.row.try_as_sqlite_row()?.try_get(column)));
+        let found =
+            found.or_else(|| Some(self.row.try_as_sqlite_row()?.try_get(column.as_sqlx_sqlite_index())));
         let found = found.ok_or_else(|| self.corrupt("no driver of ours has read it"))?;
         found.map_err(|e| classify(self.operation, DbErr::Query(RuntimeErr::SqlxError(e.into()))))
     }
 
     /// The text where the driver has it.
-    pub(crate) fn maybe_lent_text(&self, column: usize) -> Result<Option<&str>, StoreError> {
+    pub(crate) fn maybe_lent_text(&self, column: impl ColIdx) -> Result<Option<&str>, StoreError> {
         self.maybe_lent(column)?.map(str::from_utf8).transpose().map_err(|e| self.corrupt(e))
     }
 
-    pub(crate) fn uuid(&self, column: usize) -> Result<uuid::Uuid, StoreError> {
+    pub(crate) fn uuid(&self, column: impl ColIdx) -> Result<uuid::Uuid, StoreError> {
         uuid::Uuid::from_slice(self.maybe_lent(column)?.unwrap_or_default()).map_err(|e| self.corrupt(e))
     }
 
-    pub(crate) fn number<T: TryFrom<i64>>(&self, column: usize) -> Result<T, StoreError> {
+    pub(crate) fn truth(&self, column: impl ColIdx) -> Result<bool, StoreError> {
+        Ok(self.int(column)? != 0)
+    }
+
+    /// Where columns stand in this row and in all others of its answer. To look each up in each row costs the hot paths.
+    pub(crate) fn places<const N: usize>(&self, columns: &[&str; N]) -> Result<[usize; N], StoreError> {
+        let known = self.row.column_names();
+        let mut places = [0; N];
+        for (place, column) in places.iter_mut().zip(columns) {
+            let found = known.iter().position(|known| known == column);
+            *place = found.ok_or_else(|| self.corrupt(format!("there is no column {column}")))?;
+        }
+        Ok(places)
+    }
+
+    pub(crate) fn number<T: TryFrom<i64>>(&self, column: impl ColIdx) -> Result<T, StoreError> {
         let value = self.int(column)?;
         T::try_from(value).map_err(|_| corrupt(self.operation, format!("{value} is out of range")))
     }

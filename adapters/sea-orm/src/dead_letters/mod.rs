@@ -7,13 +7,14 @@ use sea_orm::{ConnectionTrait, Statement};
 use uuid::Uuid;
 
 use crate::{
+    database::typed_row::row,
     database::{
         args::{Args, bytes},
         classify::corrupt,
         clock::micros,
         unit::{Row, maybe, rows, run},
     },
-    messages::body::Body,
+    messages::body::{Body, BodyColumns},
     outbox::handle::SeaOrmOutbox,
     store::Store,
 };
@@ -85,7 +86,7 @@ impl Store {
         rows(self.relay(), DEAD, self.sql.dead_letters.page.bind(&args))
             .await?
             .iter()
-            .map(|row| row.uuid(0))
+            .map(|row| row.uuid("id"))
             .collect()
     }
 
@@ -93,7 +94,7 @@ impl Store {
         let transaction = self.begin(DEAD).await?;
         let args = self.args().with_list("ids", page.iter().copied().map(bytes)).with("bound", bound);
         let found = rows(&transaction, DEAD, self.sql.dead_letters.lock.bind(&args)).await?;
-        let ids = found.iter().map(|row| row.uuid(0)).collect::<Result<Vec<_>, _>>()?;
+        let ids = found.iter().map(|row| row.uuid("id")).collect::<Result<Vec<_>, _>>()?;
         match what {
             _ if ids.is_empty() => {}
             Move::Revive => self.revive_page(&transaction, ids).await?,
@@ -111,7 +112,7 @@ impl Store {
         run(on, DEAD, self.sql.dead_letters.body.bind(&self.ids_args(&ids))).await?;
         let others = rows(on, DEAD, self.sql.dead_letters.others.bind(&self.ids_args(&ids))).await?;
         for row in &others {
-            let id = row.uuid(0)?;
+            let id = row.uuid("id")?;
             ids.retain(|known| *known != id);
             ids.push(self.rename(on, DEAD, id).await?);
         }
@@ -135,7 +136,7 @@ impl Store {
             buried => return buried.map(|_| ()),
         }
         for row in rows(on, operation, self.sql.dead_letters.known.bind(&self.ids_args(ids))).await? {
-            self.rename(on, operation, row.uuid(0)?).await?;
+            self.rename(on, operation, row.uuid("id")?).await?;
         }
         run(on, operation, letters).await.map(|_| ())
     }
@@ -165,7 +166,7 @@ impl Store {
         self.restarting(|| rows(self.relay(), operation, known.clone()))
             .await?
             .iter()
-            .map(|row| row.uuid(0))
+            .map(|row| row.uuid("id"))
             .collect()
     }
 
@@ -183,17 +184,29 @@ impl Store {
     }
 }
 
-/// A row of dead_list: id, queue, shard, the body's four columns, attempts, reason, dead_for.
+row! {
+    /// A dead letter beside its body.
+    struct Letter of "dead_letters/list" {
+        id: Uuid,
+        queue: String,
+        shard: u16,
+        attempts: u32,
+        reason: String,
+        dead_for: i64,
+    }
+}
+
 fn dead_letter(row: &Row) -> Result<DeadLetter, StoreError> {
-    let Body { ordering_key, headers, payload } = Body::salvage(row, 3)?;
+    let Body { ordering_key, headers, payload } = Body::salvage(row, &BodyColumns::of(row)?)?;
+    let letter = Letter::read(row)?;
     let message = Message {
-        id: MessageId::new(row.uuid(0)?),
-        queue: QueueName::new(&row.text(1)?).map_err(|e| corrupt(DEAD, e))?,
-        shard: Shard::from_number(row.number(2)?),
+        id: MessageId::new(letter.id),
+        queue: QueueName::new(&letter.queue).map_err(|e| corrupt(DEAD, e))?,
+        shard: Shard::from_number(letter.shard),
         ordering_key,
         headers,
         payload,
     };
-    let dead_for = Duration::from_micros(u64::try_from(row.int(9)?).unwrap_or_default());
-    Ok(DeadLetter { message, attempts: row.number(7)?, reason: Reason::new(row.text(8)?), dead_for })
+    let dead_for = Duration::from_micros(u64::try_from(letter.dead_for).unwrap_or_default());
+    Ok(DeadLetter { message, attempts: letter.attempts, reason: Reason::new(letter.reason), dead_for })
 }

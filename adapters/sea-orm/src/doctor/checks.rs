@@ -3,6 +3,7 @@ use std::{fmt, time::Instant};
 use claimstream_ports::StoreError;
 
 use crate::{
+    database::typed_row::row,
     database::{
         args::Args,
         beside::rows_beside_the_pool,
@@ -134,7 +135,7 @@ impl Store {
         let engines = rows(self.relay(), DOCTOR, self.sql.doctor.tables.bind(&Args::new())).await?;
         let mut wrong = Vec::new();
         for row in &engines {
-            let (table, engine) = (row.text(0)?, row.text(1)?);
+            let Table { table_name: table, engine } = Table::read(row)?;
             if !engine.eq_ignore_ascii_case("innodb") {
                 wrong.push(format!("{table} is {engine}"));
             }
@@ -143,7 +144,7 @@ impl Store {
         let mut imprecise = Vec::new();
         let mut collated = Vec::new();
         for row in &columns {
-            let (table, column, kind) = (row.text(0)?, row.text(1)?, row.text(2)?);
+            let Column { table_name: table, column_name: column, column_type: kind } = Column::read(row)?;
             if table == "claimstream_outbox" {
                 continue;
             }
@@ -176,8 +177,8 @@ impl Store {
     /// An id belongs to one message, live or dead, which has one entry and a body that keeps others away.
     async fn examine_ids(&self) -> Result<Finding, StoreError> {
         let counted = rows(self.relay(), DOCTOR, self.sql.doctor.ids.bind(&Args::new())).await?;
-        let count = |n: usize| counted.first().map_or(Ok(0), |row| row.int(n));
-        let (bare, beside, twins) = (count(0)?, count(1)?, count(2)?);
+        let counted = counted.first().map(Ids::read).transpose()?;
+        let Ids { bare, beside, twins } = counted.unwrap_or(Ids { bare: 0, beside: 0, twins: 0 });
         let mut wrong = Vec::new();
         if bare > 0 {
             wrong.push(format!("{bare} dead letters have lost their bodies, the next sweep restores them"));
@@ -204,7 +205,8 @@ impl Store {
         let found = rows(self.relay(), DOCTOR, self.sql.doctor.steps.bind(&args)).await?;
         let mut open = Vec::new();
         for row in &found {
-            open.push(format!("{} of {} (the oldest {} days old)", row.int(1)?, row.text(0)?, row.int(2)?));
+            let OpenRuns { scope, runs, days } = OpenRuns::read(row)?;
+            open.push(format!("{runs} of {scope} (the oldest {days} days old)"));
         }
         let kept = self.upkeep.step_retention;
         Ok(either(
@@ -422,4 +424,21 @@ impl Plan {
     fn reads_nothing(&self) -> bool {
         self.key.is_empty() && self.extra.contains("const table")
     }
+}
+
+row! {
+    struct Table of "doctor/tables" { table_name: String, engine: String }
+}
+
+row! {
+    struct Column of "doctor/columns" { table_name: String, column_name: String, column_type: String }
+}
+
+row! {
+    /// How many ids do not belong to one message.
+    struct Ids of "doctor/ids" { bare: i64, beside: i64, twins: i64 }
+}
+
+row! {
+    struct OpenRuns of "doctor/steps" { scope: String, runs: i64, days: i64 }
 }

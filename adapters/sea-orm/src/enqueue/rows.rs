@@ -164,7 +164,7 @@ impl Store {
                 let keys = keys[part].iter().map(|key| Value::from(key.as_str()));
                 let args = self.args().with("queue", queue.as_str()).with_list("keys", keys);
                 for row in rows(on, ENQUEUE, self.sql.enqueue.dedup_read.bind(&args)).await? {
-                    owners.insert(MessageId::new(row.uuid(0)?));
+                    owners.insert(MessageId::new(row.uuid("message_id")?));
                 }
             }
         }

@@ -7,6 +7,7 @@ use sea_orm::ConnectionTrait;
 use uuid::Uuid;
 
 use crate::{
+    database::typed_row::row,
     database::{
         args::{Args, bytes},
         classify::{corrupt, may_have_committed},
@@ -94,10 +95,11 @@ impl<'a> Taking<'a> {
     async fn read(&self, on: &impl ConnectionTrait) -> Result<Row, StoreError> {
         let found = rows(on, LOCK, self.store.sql.locks.read.bind(&self.args)).await?;
         let Some(row) = found.first() else { return Ok(Row::Absent) };
-        if row.int(1)? == 0 {
+        let LockRow { fence, is_ours } = LockRow::read(row)?;
+        if !is_ours {
             return Ok(Row::Elsewhere);
         }
-        let fence = u64::try_from(row.int(0)?).map_err(|e| corrupt(LOCK, e))?;
+        let fence = u64::try_from(fence).map_err(|e| corrupt(LOCK, e))?;
         Ok(Row::Ours(LockGuard { key: self.key.clone(), fence }))
     }
 }
@@ -134,4 +136,9 @@ impl Store {
 
 fn key_args(store: &Store, key: &str) -> Args {
     store.args().with("key", key).with("token", bytes(Uuid::now_v7()))
+}
+
+row! {
+    /// The fence of a lock, and whether the token in its row is the one that was asked for.
+    struct LockRow of "locks/read" { fence: i64, is_ours: bool }
 }

@@ -5,6 +5,7 @@ use claimstream_ports::StoreError;
 use sea_orm::ConnectionTrait;
 
 use crate::{
+    database::typed_row::columns,
     database::{
         args::bytes,
         unit::{Row, rows},
@@ -12,7 +13,7 @@ use crate::{
     store::Store,
 };
 
-/// What a message carries, as four columns hold it: ordering_key, headers, content_type, payload.
+/// What a message carries.
 pub(crate) struct Body {
     pub(crate) ordering_key: Option<OrderingKey>,
     pub(crate) headers: Headers,
@@ -20,33 +21,62 @@ pub(crate) struct Body {
 }
 
 impl Body {
-    /// Reads the columns from `first` on; one that is gone, or is not what it was when it was stored, is `Corrupt`.
-    pub(crate) fn read(row: &Row, first: usize) -> Result<Self, StoreError> {
-        let Some(content_type) = row.maybe_lent_text(first + 2)? else {
+    /// One that is gone, or is not what it was when it was stored, is `Corrupt`.
+    pub(crate) fn read(row: &Row, at: &BodyColumns) -> Result<Self, StoreError> {
+        let Some(content_type) = row.maybe_lent_text(at.content_type)? else {
             return Err(row.corrupt("its body is gone"));
         };
-        let ordering_key = row.maybe_lent_text(first)?.map(OrderingKey::new).transpose();
-        let headers = row.maybe_lent(first + 1)?.map(serde_json::from_slice).transpose();
+        let headers = row.maybe_lent(at.headers)?.map(serde_json::from_slice).transpose();
         Ok(Self {
-            ordering_key: ordering_key.map_err(|e| row.corrupt(e))?,
+            ordering_key: at.ordering_key(row)?,
             headers: headers.map_err(|e| row.corrupt(e))?.unwrap_or_default(),
-            payload: Payload::new(content_type, row.bytes(first + 3)?).map_err(|e| row.corrupt(e))?,
+            payload: Payload::new(content_type, row.bytes(at.payload)?).map_err(|e| row.corrupt(e))?,
         })
     }
 
     /// The same for people: what cannot be read is left out, and the bytes of the payload are there in any case.
-    pub(crate) fn salvage(row: &Row, first: usize) -> Result<Self, StoreError> {
-        let read = Self::read(row, first);
+    pub(crate) fn salvage(row: &Row, at: &BodyColumns) -> Result<Self, StoreError> {
+        let read = Self::read(row, at);
         let untyped = |bytes| Payload::new("application/octet-stream", bytes).map_err(|e| row.corrupt(e));
         match read {
             Ok(read) => Ok(read),
             Err(_) => Ok(Self {
                 ordering_key: None,
                 headers: Headers::new(),
-                payload: untyped(row.maybe_bytes(first + 3)?.unwrap_or_default())?,
+                payload: untyped(row.maybe_bytes(at.payload)?.unwrap_or_default())?,
             }),
         }
     }
+}
+
+columns! {
+    /// Where the columns of a body stand.
+    pub(crate) struct BodyColumns of "claim/read", "claim/body", "dead_letters/list", "shard_lease/read", "shard_lease/read_on" {
+        ordering_key,
+        headers,
+        content_type,
+        payload,
+    }
+}
+
+impl BodyColumns {
+    pub(crate) fn ordering_key(&self, row: &Row) -> Result<Option<OrderingKey>, StoreError> {
+        row.maybe_lent_text(self.ordering_key)?.map(OrderingKey::new).transpose().map_err(|e| row.corrupt(e))
+    }
+
+    /// Whether a row has a body but not its payload, which was left out.
+    pub(crate) fn is_left_out(&self, row: &Row) -> bool {
+        let is_there = |column: usize| matches!(row.maybe_lent(column), Ok(Some(_)));
+        // A body that is gone has no content type.
+        is_there(self.content_type) && !is_there(self.payload)
+    }
+}
+
+/// A body that was read by itself, and how many bytes its payload has.
+pub(crate) struct BodyRow {
+    pub(crate) row: Row,
+    pub(crate) at: BodyColumns,
+    pub(crate) bytes: Option<usize>,
 }
 
 /// Up to how many bytes a payload comes along with its row, where up to so many rows are read: all of them together do not
@@ -58,22 +88,22 @@ pub(crate) fn inline(budget: ByteBudget, rows: usize) -> i64 {
 
 impl Store {
     /// Reads bodies that were left out; with a budget, the heavy ones among them are still without their payloads.
-    ///
-    /// Columns: id, the four of a [`Body`], and the bytes of the payload.
     pub(crate) async fn bodies(
         &self,
         on: &impl ConnectionTrait,
         operation: &'static str,
         ids: &[MessageId],
         budget: Option<ByteBudget>,
-    ) -> Result<HashMap<MessageId, Row>, StoreError> {
+    ) -> Result<HashMap<MessageId, BodyRow>, StoreError> {
         let inline = budget.map_or(i64::MAX, |budget| inline(budget, ids.len()));
         let mut bodies = HashMap::with_capacity(ids.len());
         for ids in ids.chunks(ClaimRequest::MOST as usize) {
             let args = self.args().with("inline", inline);
             let args = args.with_list("ids", ids.iter().map(|id| bytes(id.uuid())));
             for row in rows(on, operation, self.sql.claim.body.bind(&args)).await? {
-                bodies.insert(MessageId::new(row.uuid(0)?), row);
+                let (at, id) = (BodyColumns::of(&row)?, row.uuid("id")?);
+                let bytes = row.maybe_int("bytes")?.and_then(|bytes| usize::try_from(bytes).ok());
+                bodies.insert(MessageId::new(id), BodyRow { row, at, bytes });
             }
         }
         Ok(bodies)

@@ -6,6 +6,7 @@ use sea_orm::Value;
 use uuid::Uuid;
 
 use crate::{
+    database::typed_row::row,
     database::{
         args::bytes,
         unit::{rows, run},
@@ -36,7 +37,7 @@ impl Store {
         let place = self.args().with("queue", queue.as_str()).with("shard", shard.number());
         let find = self.sql.twins.find.bind(&place.clone().with("limit", CHUNK));
         let found = rows(self.relay(), TWINS, find).await?;
-        let ids = found.iter().map(|row| row.uuid(0).map(bytes)).collect::<Result<Vec<Value>, _>>()?;
+        let ids = found.iter().map(|row| row.uuid("id").map(bytes)).collect::<Result<Vec<Value>, _>>()?;
         if ids.is_empty() {
             return Ok(0);
         }
@@ -44,7 +45,7 @@ impl Store {
         let lock = self.sql.twins.lock.bind(&place.clone().with_list("ids", ids));
         let (mut first, mut united) = (HashSet::<Uuid>::new(), 0);
         for row in rows(&transaction, TWINS, lock).await? {
-            let (id, due_at) = (row.uuid(0)?, row.int(1)?);
+            let Entry { id, due_at } = Entry::read(&row)?;
             if !first.insert(id) {
                 let twin = place.clone().with("id", bytes(id)).with("due_at", due_at);
                 united += run(&transaction, TWINS, self.sql.twins.end.bind(&twin)).await?;
@@ -53,4 +54,9 @@ impl Store {
         self.commit(TWINS, transaction).await?;
         Ok(united)
     }
+}
+
+row! {
+    /// A queue entry of a message.
+    struct Entry of "twins/lock" { id: Uuid, due_at: i64 }
 }

@@ -17,6 +17,7 @@ use uuid::Uuid;
 
 use crate::{
     caller_transactions::savepoint::Savepoint,
+    database::typed_row::row,
     database::{
         args::{Args, bytes},
         classify::corrupt,
@@ -130,7 +131,7 @@ impl RequestRepository for SeaOrmOutbox {
                 })
                 .await?;
             match found.first() {
-                Some(row) => match status(row, 1)? {
+                Some(row) => match status(row)? {
                     RequestStatus::Cancelled => Ok(Cancelled::Yes),
                     status => Ok(Cancelled::TooLate(status)),
                 },
@@ -247,7 +248,8 @@ impl Store {
                 })
                 .await?;
             for row in &found {
-                known.insert(row.uuid(0)?, delivery_status(row, 1)?);
+                let StatusRow { id, status } = StatusRow::read(row)?;
+                known.insert(id, delivery_status(&status)?);
             }
         }
         Ok(ids.iter().map(|id| known.get(id).copied()).collect())
@@ -291,7 +293,7 @@ impl Store {
             })
             .await?;
         let Some(row) = found.first() else { return Ok(None) };
-        let (recorded, reason) = (status(row, 1)?, row.maybe_text(2)?);
+        let (recorded, reason) = (status(row)?, row.maybe_text("reason")?);
         let mut progress = Progress { recorded, reason, pending: 0, delivered: 0, skipped: 0, failed: 0 };
         for row in self
             .restarting_beside(REQUEST, || {
@@ -299,13 +301,14 @@ impl Store {
             })
             .await?
         {
-            let count = match delivery_status(&row, 0)? {
+            let CountRow { status, messages } = CountRow::read(&row)?;
+            let count = match delivery_status(&status)? {
                 DeliveryStatus::Pending => &mut progress.pending,
                 DeliveryStatus::Delivered => &mut progress.delivered,
                 DeliveryStatus::Skipped => &mut progress.skipped,
                 DeliveryStatus::Failed => &mut progress.failed,
             };
-            *count = row.number(1)?;
+            *count = messages;
         }
         Ok(Some(progress))
     }
@@ -326,35 +329,53 @@ fn record_row(record: &NotificationRecord) -> Args {
         .with("reason", maybe(record.reason.as_ref().map(Reason::as_str)))
 }
 
-/// A row of request_read: request, status, reason.
 fn opened(row: &Row) -> Result<OpenedRequest, StoreError> {
-    let request = serde_json::from_slice(&row.bytes(0)?).map_err(|e| corrupt(REQUEST, e))?;
-    Ok(OpenedRequest { request, status: status(row, 1)? })
+    let request = serde_json::from_slice(&row.bytes("request")?).map_err(|e| corrupt(REQUEST, e))?;
+    Ok(OpenedRequest { request, status: status(row)? })
 }
 
-/// A row of message_page: id, channel, recipient, status, reason.
 fn record(row: &Row, request_id: Uuid) -> Result<NotificationRecord, StoreError> {
-    let channel: Channel = row.text(1)?.parse().map_err(|e| corrupt(MESSAGE, e))?;
+    let MessageRow { id, channel, recipient, status, reason } = MessageRow::read(row)?;
+    let channel: Channel = channel.parse().map_err(|e| corrupt(MESSAGE, e))?;
     Ok(NotificationRecord {
-        id: row.uuid(0)?,
+        id,
         request_id,
         channel,
-        recipient: row.text(2)?,
-        status: delivery_status(row, 3)?,
-        reason: row.maybe_text(4)?.map(Reason::new),
+        recipient,
+        status: delivery_status(&status)?,
+        reason: reason.map(Reason::new),
     })
 }
 
-fn status(row: &Row, column: usize) -> Result<RequestStatus, StoreError> {
-    row.text(column)?.parse().map_err(|e| corrupt(REQUEST, e))
+fn status(row: &Row) -> Result<RequestStatus, StoreError> {
+    row.text("status")?.parse().map_err(|e| corrupt(REQUEST, e))
 }
 
-fn delivery_status(row: &Row, column: usize) -> Result<DeliveryStatus, StoreError> {
-    row.text(column)?.parse().map_err(|e| corrupt(MESSAGE, e))
+fn delivery_status(status: &str) -> Result<DeliveryStatus, StoreError> {
+    status.parse().map_err(|e| corrupt(MESSAGE, e))
 }
 
 /// The beginning of a text that a column of `max` bytes holds.
 fn cut(text: &str, max: usize) -> &str {
     let end = (0..=max.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
     &text[..end.unwrap_or_default()]
+}
+
+row! {
+    struct StatusRow of "notifications/message_status" { id: Uuid, status: String }
+}
+
+row! {
+    /// How many messages of a request have a status.
+    struct CountRow of "notifications/message_count" { status: String, messages: u64 }
+}
+
+row! {
+    struct MessageRow of "notifications/message_page" {
+        id: Uuid,
+        channel: String,
+        recipient: String,
+        status: String,
+        reason: Option<String>,
+    }
 }

@@ -118,7 +118,7 @@ async fn prepare_once(
 
 async fn applied(db: &DatabaseConnection, sql: &Statements) -> Result<i64, StoreError> {
     match rows(db, "schema", sql.schema.version.bind(&Args::new())).await {
-        Ok(found) => found.first().map_or(Ok(0), |row| row.int(0)),
+        Ok(found) => found.first().map_or(Ok(0), |row| row.int("version")),
         Err(error) if is_missing_table(&error) => Ok(0),
         Err(error) => Err(error),
     }
@@ -165,7 +165,7 @@ async fn insert_shards(
 
 async fn read_shards(db: &DatabaseConnection, sql: &Statements) -> Result<ShardCount, StoreError> {
     let found = rows(db, "schema", sql.schema.shard_list.bind(&Args::new())).await?;
-    let numbers = found.iter().map(|row| row.int(0)).collect::<Result<Vec<_>, _>>()?;
+    let numbers = found.iter().map(|row| row.int("shard")).collect::<Result<Vec<_>, _>>()?;
     let count = u16::try_from(numbers.len()).unwrap_or(u16::MAX);
     let dense = numbers.iter().copied().eq(0..i64::from(count));
     match ShardCount::new(count) {

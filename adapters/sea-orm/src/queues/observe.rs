@@ -8,10 +8,8 @@ use claimstream_domain::{MessageId, QueueName, QueueStatus};
 use claimstream_ports::{Observe, StoreError};
 
 use crate::{
-    database::{
-        classify::corrupt,
-        unit::{Row, rows},
-    },
+    database::typed_row::row,
+    database::{classify::corrupt, unit::rows},
     outbox::handle::SeaOrmOutbox,
     store::Store,
     strategy::shard_lease,
@@ -33,9 +31,10 @@ impl Store {
         let held = self.held().await?;
         let ask = || rows(self.relay(), OBSERVE, self.sql.observe.live.bind(&self.args()));
         for row in &self.restarting(ask).await? {
-            let (queue, mut status) = (queue(row)?, self.shard_status(row)?);
-            if let Some(flights) = held.get(&(queue.clone(), row.number(1)?)) {
-                self.set_apart(row, flights, &mut status).await?;
+            let row = ShardRow::read(row)?;
+            let (queue, mut status) = (queue(&row.queue)?, self.shard_status(&row)?);
+            if let Some(flights) = held.get(&(queue.clone(), row.shard)) {
+                self.set_apart(row.shard, flights, &mut status).await?;
             }
             let all = queues.entry(queue.clone()).or_insert_with(|| empty(queue));
             all.depth += status.depth;
@@ -46,8 +45,9 @@ impl Store {
         }
         let ask = || rows(self.relay(), OBSERVE, self.sql.observe.dead.bind(&self.args()));
         for row in &self.restarting(ask).await? {
-            let queue = queue(row)?;
-            queues.entry(queue.clone()).or_insert_with(|| empty(queue)).dead = row.number(1)?;
+            let row = DeadRow::read(row)?;
+            let queue = queue(&row.queue)?;
+            queues.entry(queue.clone()).or_insert_with(|| empty(queue)).dead = row.dead;
         }
         Ok(queues.into_values().collect())
     }
@@ -57,8 +57,9 @@ impl Store {
         let ask = || rows(self.relay(), OBSERVE, self.sql.shard_lease.held.bind(&self.args()));
         let mut held = HashMap::new();
         for row in &self.restarting(ask).await? {
-            let flights = shard_lease::flights(&row.maybe_bytes(3)?.unwrap_or_default());
-            held.insert((queue(row)?, row.number(1)?), flights);
+            let row = HeldRow::read(row)?;
+            let flights = shard_lease::flights(&row.flights.unwrap_or_default());
+            held.insert((queue(&row.queue)?, row.shard), flights);
         }
         Ok(held)
     }
@@ -66,19 +67,20 @@ impl Store {
     /// Counts what is in flight under a shard lease as leased; its rows look as if they were due.
     async fn set_apart(
         &self,
-        row: &Row,
+        shard: u16,
         flights: &HashSet<MessageId>,
         status: &mut QueueStatus,
     ) -> Result<(), StoreError> {
-        let args = self.args().with("queue", status.queue.as_str()).with("shard", row.number::<u16>(1)?);
+        let args = self.args().with("queue", status.queue.as_str()).with("shard", shard);
         let args = args.with("limit", flights.len() as i64 + 1);
         let oldest =
             self.restarting(|| rows(self.relay(), OBSERVE, self.sql.shard_lease.oldest.bind(&args))).await?;
         let (mut aloft, mut waited) = (0, None);
         for row in &oldest {
-            match flights.contains(&MessageId::new(row.uuid(0)?)) {
+            let row = DueRow::read(row)?;
+            match flights.contains(&MessageId::new(row.id)) {
                 true => aloft += 1,
-                false => waited = waited.or(Some(age(row.int(1)?))),
+                false => waited = waited.or(Some(age(row.age))),
             }
         }
         status.due = status.due.saturating_sub(aloft);
@@ -87,16 +89,14 @@ impl Store {
         Ok(())
     }
 
-    /// A row of observe_live: queue, shard, depth, due, leased, oldest.
-    fn shard_status(&self, row: &Row) -> Result<QueueStatus, StoreError> {
-        let (queue, depth) = (queue(row)?, row.number(2)?);
-        if row.number::<u16>(1)? >= self.shards.get() {
+    fn shard_status(&self, row: &ShardRow) -> Result<QueueStatus, StoreError> {
+        let (queue, depth, due) = (queue(&row.queue)?, row.depth, row.due);
+        if row.shard >= self.shards.get() {
             return Ok(QueueStatus { depth, stray: depth, ..empty(queue) });
         }
-        let due = row.number(3)?;
         // Only a shard with due messages has one that has waited; the oldest of all is then a due one.
-        let oldest = if due == 0 { None } else { Some(age(row.int(5)?)) };
-        Ok(QueueStatus { depth, due, leased: row.number(4)?, oldest, ..empty(queue) })
+        let oldest = if due == 0 { None } else { row.oldest.map(age) };
+        Ok(QueueStatus { depth, due, leased: row.leased, oldest, ..empty(queue) })
     }
 }
 
@@ -108,6 +108,31 @@ fn empty(queue: QueueName) -> QueueStatus {
     QueueStatus { queue, depth: 0, due: 0, leased: 0, oldest: None, dead: 0, stray: 0 }
 }
 
-fn queue(row: &Row) -> Result<QueueName, StoreError> {
-    QueueName::new(&row.text(0)?).map_err(|e| corrupt(OBSERVE, e))
+fn queue(name: &str) -> Result<QueueName, StoreError> {
+    QueueName::new(name).map_err(|e| corrupt(OBSERVE, e))
+}
+
+row! {
+    struct ShardRow of "observe/live" {
+        queue: String,
+        shard: u16,
+        depth: u64,
+        due: u64,
+        leased: u64,
+        oldest: Option<i64>,
+    }
+}
+
+row! {
+    struct DeadRow of "observe/dead" { queue: String, dead: u64 }
+}
+
+row! {
+    /// What is in flight under the lease of a shard.
+    struct HeldRow of "shard_lease/held" { queue: String, shard: u16, flights: Option<Vec<u8>> }
+}
+
+row! {
+    /// A due message, and for how long it has been due.
+    struct DueRow of "shard_lease/oldest" { id: uuid::Uuid, age: i64 }
 }

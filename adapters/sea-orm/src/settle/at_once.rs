@@ -5,6 +5,7 @@ use claimstream_ports::{StoreError, StoreErrorKind};
 use sea_orm::ConnectionTrait;
 
 use crate::{
+    database::typed_row::row,
     database::{
         classify::may_have_committed,
         clock::micros,
@@ -132,7 +133,8 @@ impl Store {
         let args = group.args(self);
         let found =
             self.asking_back(|| rows(self.relay(), SETTLE, self.sql.settle.standing.bind(&args))).await?;
-        found.iter().map(|row| Ok((MessageId::new(row.uuid(0)?), row.int(1)? != 0))).collect()
+        let standing = found.iter().map(Standing::read);
+        standing.map(|row| row.map(|Standing { id, ours }| (MessageId::new(id), ours))).collect()
     }
 
     fn accepted(&self, Settlement { receipt, .. }: &Settlement) -> Settled {
@@ -151,4 +153,9 @@ impl Store {
 pub(crate) fn unknown(why: impl Display) -> StoreError {
     let why = format!("the outcome is unknown: {why}");
     StoreError::new(StoreErrorKind::Unavailable, SETTLE, why)
+}
+
+row! {
+    /// A message that is still there, and whether the claim still has it.
+    struct Standing of "settle/standing" { id: uuid::Uuid, ours: bool }
 }

@@ -6,6 +6,7 @@ use claimstream_ports::{Settlements, StoreError, StoreErrorKind};
 use sea_orm::{ConnectionTrait, Statement};
 
 use crate::{
+    database::typed_row::row,
     database::{
         args::Args,
         classify::may_have_committed,
@@ -211,8 +212,9 @@ impl Store {
         let args = Group::one(receipt).args(self);
         let found = self.restarting(|| rows(self.relay(), SETTLE, self.sql.settle.trace.bind(&args))).await?;
         for row in &found {
-            if row.uuid(0)? == receipt.message.uuid() {
-                return Ok(Some(Locator(row.int(1)?)));
+            let Traced { id, lease_end } = Traced::read(row)?;
+            if id == receipt.message.uuid() {
+                return Ok(Some(Locator(lease_end)));
             }
         }
         Ok(None)
@@ -315,4 +317,9 @@ pub(crate) fn children<'a>(settlements: impl Iterator<Item = &'a Settlement>) ->
     children.sort_by_key(|child| child.id);
     children.dedup_by_key(|child| child.id);
     children
+}
+
+row! {
+    /// Where a claimed row is now.
+    struct Traced of "settle/trace" { id: uuid::Uuid, lease_end: i64 }
 }

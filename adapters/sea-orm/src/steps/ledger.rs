@@ -6,6 +6,7 @@ use uuid::Uuid;
 
 use crate::{
     caller_transactions::savepoint::Savepoint,
+    database::typed_row::row,
     database::{
         args::{Args, bytes},
         classify::{corrupt, is_locked_by_another},
@@ -77,7 +78,7 @@ impl Store {
         let found = rows(on, BEGIN, self.sql.steps.lock.bind(&of_key(self.args(), &new.key))).await?;
         let row = found.first().ok_or_else(|| corrupt(BEGIN, "a step that was just begun is not there"))?;
         let step = step(row)?;
-        Ok(if row.uuid(4)? == origin { Begun::New(step) } else { Begun::Found(step) })
+        Ok(if row.uuid("origin")? == origin { Begun::New(step) } else { Begun::Found(step) })
     }
 
     async fn change_step(
@@ -123,18 +124,23 @@ fn result(result: Option<&StepResult>) -> Value {
     Value::Bytes(result.map(|result| result.as_bytes().to_vec()))
 }
 
-/// The columns that every statement about a step begins with.
-fn step(row: &Row) -> Result<Step, StoreError> {
-    step_at(row, 0)
+row! {
+    struct StepRow of "steps/lock", "steps/lock_now", "steps/find", "sagas/read", "sagas/page", "sagas/page_after" {
+        state: i64,
+        version: u64,
+        fingerprint: Option<Vec<u8>>,
+        result: Option<Vec<u8>>,
+    }
 }
 
-/// A step in the four columns from `first` on: state, version, fingerprint and result.
-pub(crate) fn step_at(row: &Row, first: usize) -> Result<Step, StoreError> {
-    let fingerprint = row.maybe_bytes(first + 2)?.map(|bytes| Fingerprint::from_slice(&bytes)).transpose();
-    let result = row.maybe_bytes(first + 3)?.map(StepResult::new).transpose();
+/// The step that a row has.
+pub(crate) fn step(row: &Row) -> Result<Step, StoreError> {
+    let StepRow { state, version, fingerprint, result } = StepRow::read(row)?;
+    let fingerprint = fingerprint.map(|bytes| Fingerprint::from_slice(&bytes)).transpose();
+    let result = result.map(StepResult::new).transpose();
     Ok(Step {
-        state: row.number(first)?,
-        version: row.number(first + 1)?,
+        state: state.try_into().map_err(|_| row.corrupt(format!("{state} is out of range")))?,
+        version,
         fingerprint: fingerprint.map_err(|e| row.corrupt(e))?,
         result: result.map_err(|e| row.corrupt(e))?,
     })

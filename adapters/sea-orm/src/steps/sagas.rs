@@ -7,13 +7,14 @@ use sea_orm::DatabaseTransaction;
 
 use crate::{
     caller_transactions::savepoint::Savepoint,
+    database::typed_row::row,
     database::{
         args::Args,
         classify::corrupt,
         unit::{Row, rows, run},
     },
     outbox::handle::SeaOrmOutbox,
-    steps::ledger::step_at,
+    steps::ledger::step,
 };
 
 const NOTE: &str = "note saga";
@@ -77,13 +78,24 @@ fn of_saga(args: Args, scope: &str, id: SagaId) -> Args {
 }
 
 fn record(row: &Row) -> Result<SagaRecord, StoreError> {
-    let id = row.text(0)?.parse().map_err(|e: uuid::Error| row.corrupt(e))?;
+    let SagaRow { run, owner, input, age, state } = SagaRow::read(row)?;
+    let id = run.parse().map_err(|e: uuid::Error| row.corrupt(e))?;
     Ok(SagaRecord {
         id: SagaId::new(id),
-        owner: row.text(1)?.into(),
-        input: row.text(2)?.into(),
-        age: Duration::from_micros(row.int(3)?.max(0).unsigned_abs()),
+        owner: owner.into(),
+        input: input.into(),
+        age: Duration::from_micros(age.max(0).unsigned_abs()),
         // Absent once it has been purged.
-        row: row.maybe_int(4)?.map(|_| step_at(row, 4)).transpose()?,
+        row: state.map(|_| step(row)).transpose()?,
     })
+}
+
+row! {
+    struct SagaRow of "sagas/read", "sagas/page", "sagas/page_after" {
+        run: String,
+        owner: String,
+        input: String,
+        age: i64,
+        state: Option<i64>,
+    }
 }

@@ -6,6 +6,7 @@ use uuid::Uuid;
 
 use super::{SWEEP, window::Window};
 use crate::{
+    database::typed_row::row,
     database::{
         args::bytes,
         classify::classify,
@@ -39,7 +40,7 @@ impl Store {
         let now = self.clock.elapsed();
         let (mut finished, mut newest) = (Vec::new(), i64::MIN);
         for row in &found {
-            let (id, stored_at, age) = (row.uuid(0)?, row.int(1)?, row.int(2)?);
+            let LeftRow { id, stored_at, age } = LeftRow::read(row)?;
             let age = Duration::from_micros(u64::try_from(age).unwrap_or_default());
             if left.iter().any(|left| left.id == id && left.is_of(age, now)) {
                 finished.push(id);
@@ -62,7 +63,7 @@ impl Store {
         let args = self.args().with("after", bytes(after)).with("last", bytes(last));
         let args = args.with("bound", bound).with("limit", i64::from(most));
         let page = self.restarting(|| rows(self.relay(), SWEEP, self.sql.sweep.page.bind(&args))).await?;
-        page.iter().map(|row| row.uuid(0)).collect()
+        page.iter().map(|row| row.uuid("id")).collect()
     }
 
     /// Strikes the live ones out of a window.
@@ -70,7 +71,7 @@ impl Store {
         self.restarting(|| async {
             let (snapshot, mut window) = (self.snapshot().await?, window.clone());
             let look = |row: &Row| {
-                window.strike(row.uuid(0)?);
+                window.strike(row.uuid("id")?);
                 Ok(())
             };
             let read = self.each_live(&snapshot, &self.sql.sweep.live, look).await;
@@ -104,7 +105,7 @@ impl Store {
         let args = self.args().with("after", bytes(after)).with("limit", i64::from(most));
         let page =
             self.restarting(|| rows(self.relay(), SWEEP, self.sql.dead_letters.bare.bind(&args))).await?;
-        let ids = page.iter().map(|row| row.uuid(0)).collect::<Result<Vec<_>, _>>()?;
+        let ids = page.iter().map(|row| row.uuid("id")).collect::<Result<Vec<_>, _>>()?;
         let Some(last) = ids.last().copied() else { return Ok(None) };
         let args = self.ids_args(&ids);
         let restored =
@@ -121,17 +122,16 @@ impl Store {
     ) -> Result<Option<(i64, u64)>, StoreError> {
         let args = self.args().with("from", from).with("bound", bound).with("limit", i64::from(most));
         let page = self.restarting(|| rows(self.relay(), SWEEP, self.sql.sweep.keys.bind(&args))).await?;
-        let Some(last) = page.last() else { return Ok(None) };
-        let keys = page.iter().map(|row| Ok((row.text(0)?, row.text(1)?)));
-        let keys = keys.collect::<Result<Vec<_>, StoreError>>()?;
+        let keys = page.iter().map(KeyRow::read).collect::<Result<Vec<_>, _>>()?;
+        let Some(last) = keys.last() else { return Ok(None) };
         let mut swept = 0;
-        for of_queue in keys.chunk_by(|(queue, _), (next, _)| queue == next) {
-            let names = of_queue.iter().map(|(_, key)| Value::from(key.as_str()));
-            let args = self.args().with("queue", of_queue[0].0.as_str()).with("bound", bound);
+        for of_queue in keys.chunk_by(|key, next| key.queue == next.queue) {
+            let names = of_queue.iter().map(|key| Value::from(key.dedup_key.as_str()));
+            let args = self.args().with("queue", of_queue[0].queue.as_str()).with("bound", bound);
             let args = args.with_list("keys", names);
             swept += self.restarting(|| run(self.relay(), SWEEP, self.sql.sweep.dedup.bind(&args))).await?;
         }
-        Ok(Some((last.int(2)?, swept)))
+        Ok(Some((last.created_at, swept)))
     }
 
     pub(super) async fn sweep_instances(&self, bound: i64) -> Result<u64, StoreError> {
@@ -164,14 +164,28 @@ impl Store {
         page_of: &Sql,
         mut look: impl FnMut(&Row) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
-        let (mut queue, mut shard, mut due_at, mut after) = (String::new(), 0, 0, Uuid::nil());
+        let (mut queue, mut shard, mut due_at, mut after) = (String::new(), 0_i64, 0, Uuid::nil());
         loop {
             let args = self.args().with("queue", queue.as_str()).with("shard", shard);
             let args = args.with("due_at", due_at).with("after", bytes(after)).with("limit", LIVE_PAGE);
             let page = rows(snapshot, SWEEP, page_of.bind(&args)).await?;
             let Some(last) = page.last() else { return Ok(()) };
-            (after, queue, shard, due_at) = (last.uuid(0)?, last.text(1)?, last.int(2)?, last.int(3)?);
+            LiveRow { id: after, queue, shard, due_at } = LiveRow::read(last)?;
             page.iter().try_for_each(&mut look)?;
         }
     }
+}
+
+row! {
+    /// A body of a message that this process has finished.
+    struct LeftRow of "sweep/left" { id: Uuid, stored_at: i64, age: i64 }
+}
+
+row! {
+    struct KeyRow of "sweep/keys" { queue: String, dedup_key: String, created_at: i64 }
+}
+
+row! {
+    /// The place of a live message.
+    struct LiveRow of "sweep/live", "steps/live" { id: Uuid, queue: String, shard: i64, due_at: i64 }
 }

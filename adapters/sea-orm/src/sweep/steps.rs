@@ -6,6 +6,7 @@ use sea_orm::{ConnectionTrait, Value};
 
 use super::{SWEEP, round::Round};
 use crate::{
+    database::typed_row::row,
     database::{
         clock::micros,
         transaction::Transaction,
@@ -51,9 +52,9 @@ impl Store {
 
     async fn oldest_in(&self, snapshot: &impl ConnectionTrait) -> Result<Option<i64>, StoreError> {
         let dead = rows(snapshot, SWEEP, self.sql.steps.dead.bind(&self.args())).await?;
-        let mut oldest = dead.first().map(|row| row.maybe_int(0)).transpose()?.flatten();
+        let mut oldest = dead.first().map(|row| row.maybe_int("created_at")).transpose()?.flatten();
         let look = |row: &Row| {
-            oldest = [oldest, row.maybe_int(4)?].into_iter().flatten().min();
+            oldest = [oldest, row.maybe_int("first_at")?].into_iter().flatten().min();
             Ok(())
         };
         self.each_live(snapshot, &self.sql.steps.live, look).await?;
@@ -69,9 +70,9 @@ impl Store {
     ) -> Result<Option<(i64, u64)>, StoreError> {
         let args = self.args().with("from", from).with("bound", bound).with("limit", i64::from(most));
         let page = self.restarting(|| rows(self.relay(), SWEEP, self.sql.steps.page.bind(&args))).await?;
-        let Some(last) = page.last() else { return Ok(None) };
-        let mut runs =
-            page.iter().map(|row| Ok((row.text(0)?, row.text(1)?))).collect::<Result<Vec<_>, _>>()?;
+        let page = page.iter().map(RunRow::read).collect::<Result<Vec<_>, _>>()?;
+        let Some(last) = page.last().map(|row| row.changed) else { return Ok(None) };
+        let mut runs: Vec<_> = page.into_iter().map(|RunRow { scope, run, .. }| (scope, run)).collect();
         runs.sort_unstable();
         runs.dedup();
         let mut swept = 0;
@@ -81,6 +82,11 @@ impl Store {
             let args = args.with_list("runs", names);
             swept += self.restarting(|| run(self.relay(), SWEEP, self.sql.steps.forget.bind(&args))).await?;
         }
-        Ok(Some((last.int(2)?, swept)))
+        Ok(Some((last, swept)))
     }
+}
+
+row! {
+    /// A run that has an old step, and when that was changed.
+    struct RunRow of "steps/page" { scope: String, run: String, changed: i64 }
 }

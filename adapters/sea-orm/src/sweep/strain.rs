@@ -51,7 +51,7 @@ impl Store {
             return Ok(None);
         }
         match rows(self.relay(), "sweep", self.sql.sweep.history.bind(&Args::new())).await {
-            Ok(found) => found.first().map(|row| row.number(0)).transpose(),
+            Ok(found) => found.first().map(|row| row.number("history")).transpose(),
             Err(error) if error.is_retryable() => Err(error),
             Err(error) => {
                 self.upkeep.go_blind();

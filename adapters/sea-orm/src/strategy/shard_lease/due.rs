@@ -1,16 +1,21 @@
 use std::collections::{HashMap, HashSet};
 
-use claimstream_domain::{ByteBudget, Claimed, Message, MessageId, OrderingKey, Reason, Receipt};
+use claimstream_domain::{ByteBudget, Claimed, Message, MessageId, Reason, Receipt};
 use claimstream_ports::StoreError;
 
 use super::{
     passed::Passed,
     pick::{Candidate, Picked},
 };
-use crate::{database::unit::Row, messages::body::Body};
+use crate::{
+    database::{
+        typed_row::{columns, row},
+        unit::Row,
+    },
+    messages::body::{Body, BodyColumns, BodyRow},
+};
 
-/// The due messages of a shard that `shard_lease/read.sql` and `shard_lease/read_on.sql` have found; here alone it is known what their
-/// columns are.
+/// The due messages of a shard that `shard_lease/read.sql` and `shard_lease/read_on.sql` have found.
 #[derive(Default)]
 pub(super) struct Due {
     /// The due time from which on it was read.
@@ -27,9 +32,10 @@ pub(super) struct Due {
     pub(super) oldest: Option<i64>,
     pub(super) dues: Vec<i64>,
     pub(super) candidates: Vec<Candidate>,
-    rows: Vec<Row>,
+    /// Each with where its columns stand.
+    rows: Vec<(Row, DueColumns)>,
     /// Bodies that did not come along with their rows.
-    bodies: HashMap<MessageId, Row>,
+    bodies: HashMap<MessageId, BodyRow>,
     /// The place of the row that was read last.
     pub(super) last: Option<(i64, MessageId)>,
     pub(super) passed: Passed,
@@ -52,13 +58,14 @@ impl Due {
     /// Reads what every row of `shard_lease/read.sql` has: the fence, whether the lease is free, and the server's time, which it
     /// answers.
     pub(super) fn begin(&mut self, row: &Row) -> Result<i64, StoreError> {
-        (self.fence, self.now, self.was_free) = (Some(row.int(10)?), row.int(11)?, row.int(13)? != 0);
+        let Lease { fence, now, is_free } = Lease::read(row)?;
+        (self.fence, self.now, self.was_free) = (Some(fence), now, is_free);
         Ok(self.now)
     }
 
     /// Adds a row; false if it is there already. One that waits behind a key that was passed is left out.
-    pub(super) fn add(&mut self, row: Row) -> Result<bool, StoreError> {
-        let (candidate, due) = (candidate(&row)?, row.int(1)?);
+    pub(super) fn add(&mut self, row: Row, at: DueColumns) -> Result<bool, StoreError> {
+        let (candidate, due) = (candidate(&row, &at)?, row.int(at.place.due_at)?);
         if !self.seen.insert(candidate.id) {
             let known = self.candidates.iter().position(|known| known.id == candidate.id);
             self.has_twins |= known.is_some_and(|n| self.dues[n] != due);
@@ -69,7 +76,7 @@ impl Due {
         if !self.passed.holds_back(candidate.key.as_ref()) {
             self.dues.push(due);
             self.candidates.push(candidate);
-            self.rows.push(row);
+            self.rows.push((row, at));
         }
         Ok(true)
     }
@@ -90,15 +97,13 @@ impl Due {
     /// Those of the picked whose payloads have not come along; if they are not `measured`, nobody knows yet what they weigh.
     pub(super) fn left_out(&self, picked: &Picked, measured: bool) -> Vec<MessageId> {
         let is_left_out = |n: usize| {
-            let (row, first) = self.body(n);
-            // A body that is gone has no content type.
-            let is_there = |column| matches!(row.maybe_lent(column), Ok(Some(_)));
-            is_there(first + 2) && !is_there(first + 3) && self.bytes(n).is_some() == measured
+            let (row, at) = self.body(n);
+            at.is_left_out(row) && self.bytes(n).is_some() == measured
         };
         picked.taken.iter().filter(|n| is_left_out(**n)).map(|n| self.candidates[*n].id).collect()
     }
 
-    pub(super) fn add_bodies(&mut self, bodies: HashMap<MessageId, Row>) {
+    pub(super) fn add_bodies(&mut self, bodies: HashMap<MessageId, BodyRow>) {
         self.bodies.extend(bodies);
     }
 
@@ -125,39 +130,72 @@ impl Due {
 
     /// The bytes of a payload, if they are known.
     fn bytes(&self, n: usize) -> Option<usize> {
-        let (row, first) = self.body(n);
-        // A row of a page has the fence and the time in between.
-        let column = if first == 1 { 5 } else { 12 };
-        row.maybe_int(column).ok().flatten().and_then(|bytes| usize::try_from(bytes).ok())
+        match self.bodies.get(&self.candidates[n].id) {
+            Some(body) => body.bytes,
+            None => {
+                let (row, at) = &self.rows[n];
+                row.maybe_int(at.place.bytes).ok().flatten().and_then(|bytes| usize::try_from(bytes).ok())
+            }
+        }
     }
 
-    /// Where the body of the message at a position is, and from which column on.
-    fn body(&self, n: usize) -> (&Row, usize) {
+    /// The row that has the body of the message at a position, and where its columns stand.
+    fn body(&self, n: usize) -> (&Row, &BodyColumns) {
         match self.bodies.get(&self.candidates[n].id) {
-            Some(row) => (row, 1),
-            None => (&self.rows[n], 6),
+            Some(body) => (&body.row, &body.at),
+            None => (&self.rows[n].0, &self.rows[n].1.body),
         }
     }
 
     /// The message at a position, with `lapsed` attempts that its row does not count yet.
     pub(super) fn claimed(&self, n: usize, receipt: Receipt, lapsed: u32) -> Result<Claimed, StoreError> {
-        let (row, (body, first)) = (&self.rows[n], self.body(n));
-        let Body { ordering_key, headers, payload } = Body::read(body, first)?;
+        let ((row, at), (body, body_at)) = (&self.rows[n], self.body(n));
+        let Body { ordering_key, headers, payload } = Body::read(body, body_at)?;
         let (id, queue, shard) = (receipt.message, receipt.queue.clone(), receipt.shard);
-        let attempt = row.number::<u32>(2)?.saturating_add(1 + lapsed);
-        let last_error = row.maybe_text(3)?.map(Reason::new);
+        let attempt = row.number::<u32>(at.place.attempts)?.saturating_add(1 + lapsed);
+        let last_error = row.maybe_text(at.place.last_error)?.map(Reason::new);
         let message = Message { id, queue, shard, ordering_key, headers, payload };
         Ok(Claimed { message, receipt, attempt, last_error })
     }
 }
 
-fn candidate(row: &Row) -> Result<Candidate, StoreError> {
+fn candidate(row: &Row, at: &DueColumns) -> Result<Candidate, StoreError> {
     Ok(Candidate {
-        id: MessageId::new(row.uuid(0)?),
+        id: MessageId::new(row.uuid(at.place.id)?),
         // A key that cannot be read holds nothing back: its message is buried when it is handed out.
-        key: row.maybe_lent_text(6).ok().flatten().and_then(|key| OrderingKey::new(key).ok()),
-        attempts: row.number(2)?,
-        suspect: row.int(4)? != 0,
-        parked: row.int(5)? != 0,
+        key: at.body.ordering_key(row).ok().flatten(),
+        attempts: row.number(at.place.attempts)?,
+        suspect: row.truth(at.place.suspect)?,
+        parked: row.truth(at.place.parked)?,
     })
+}
+
+row! {
+    /// What every row says of the shard's lease, and the server's time.
+    struct Lease of "shard_lease/read" { fence: i64, now: i64, is_free: bool }
+}
+
+columns! {
+    struct Place of "shard_lease/read", "shard_lease/read_on" {
+        id,
+        due_at,
+        attempts,
+        last_error,
+        suspect,
+        parked,
+        bytes,
+    }
+}
+
+/// Where the columns of a page stand.
+#[derive(Clone, Copy)]
+pub(super) struct DueColumns {
+    place: Place,
+    body: BodyColumns,
+}
+
+impl DueColumns {
+    pub(super) fn of(row: &Row) -> Result<Self, StoreError> {
+        Ok(Self { place: Place::of(row)?, body: BodyColumns::of(row)? })
+    }
 }

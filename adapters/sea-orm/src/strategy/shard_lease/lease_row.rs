@@ -9,6 +9,7 @@ use sea_orm::Value;
 
 use super::hold::{Footing, Hold};
 use crate::{
+    database::typed_row::row,
     database::{
         args::{Args, bytes},
         beside::rows_beside_the_pool,
@@ -100,7 +101,7 @@ impl Store {
         let Some(row) = found.first() else {
             return self.roll_back_held(LEASE, on).await;
         };
-        let flights = Hold::read_bytes(&row.maybe_bytes(0)?.unwrap_or_default());
+        let flights = Hold::read_bytes(&row.maybe_bytes("flights")?.unwrap_or_default());
         self.charge(on, &self.sql.shard_lease.charge, &args, &flights).await?;
         run(on, LEASE, self.sql.shard_lease.end.bind(&args)).await?;
         self.commit_held(LEASE, on).await?;
@@ -241,7 +242,7 @@ impl Store {
         let answer = self.asking_back(|| rows_beside_the_pool(self, LEASE, question())).await;
         let found = answer.map_err(|_| in_doubt(&lost))?;
         let Some(row) = found.first() else { return Err(in_doubt(&lost)) };
-        let (fence, token) = (row.int(0)?, row.int(1)?);
+        let Newest { fence, token } = Newest::read(row)?;
         let asked = |name| match args.one(name) {
             Some(Value::BigInt(Some(number))) => *number,
             _ => 0,
@@ -314,4 +315,9 @@ pub(crate) fn committed(answer: Result<(), StoreError>) -> Result<Written, Store
         Err(lost) if may_have_committed(&lost) => Ok(Written::Unknown(lost)),
         Err(error) => Err(error),
     }
+}
+
+row! {
+    /// What the newest write of a lease row has left there.
+    struct Newest of "shard_lease/token" { fence: i64, token: i64 }
 }

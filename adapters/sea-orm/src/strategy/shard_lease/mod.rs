@@ -38,13 +38,14 @@ pub(crate) use self::{
 };
 use self::{
     ahead::Page,
-    due::Due,
+    due::{Due, DueColumns},
     give_back::{give_back, tend},
     hold::{Boarded, Flight, Footing, Hold, Seen},
     pick::{Candidate, Picked, pick},
 };
 use crate::{
     claim::rows::{given_up, told},
+    database::typed_row::row,
     database::{
         args::{Args, bytes},
         clock::micros,
@@ -186,11 +187,12 @@ impl Claiming<'_> {
         let found = rows(&self.on, CLAIM, store.sql.shard_lease.peek.bind(&args)).await?;
         let mut due = Vec::with_capacity(found.len());
         for row in &found {
-            let shard = Shard::from_number(row.number(0)?);
-            let (footing, fence) = match (row.maybe_int(1)?, row.maybe_int(2)?.unwrap_or_default()) {
+            let DueShard { shard, fence, elsewhere } = DueShard::read(row)?;
+            let shard = Shard::from_number(shard);
+            let (footing, fence) = match (fence, elsewhere) {
                 (None, _) => (Footing::Unmade, 0),
-                (Some(fence), 0) => (Footing::Known, fence),
-                (Some(fence), _) => (Footing::Over, fence),
+                (Some(fence), false) => (Footing::Known, fence),
+                (Some(fence), true) => (Footing::Over, fence),
             };
             store.holds.saw(queue, shard, Seen { footing, fence, looked });
             due.push(shard);
@@ -424,12 +426,15 @@ impl Claiming<'_> {
     /// Adds what a statement finds, and says how many rows were new.
     async fn page(&self, due: &mut Due, sql: &Sql, args: &Args) -> Result<usize, StoreError> {
         let asked = Instant::now();
+        let found = rows(&self.on, CLAIM, sql.bind(args)).await?;
+        let Some(first) = found.first() else { return Ok(0) };
+        let at = DueColumns::of(first)?;
+        if due.fence.is_none() {
+            self.store.clock.note(due.begin(first)?, asked);
+        }
         let mut new = 0;
-        for row in rows(&self.on, CLAIM, sql.bind(args)).await? {
-            if due.fence.is_none() {
-                self.store.clock.note(due.begin(&row)?, asked);
-            }
-            new += usize::from(due.add(row)?);
+        for row in found {
+            new += usize::from(due.add(row, at)?);
         }
         Ok(new)
     }
@@ -488,4 +493,9 @@ impl Claiming<'_> {
     fn args(&self, shard: Shard) -> Args {
         self.store.args().with("queue", self.request.queue.as_str()).with("shard", shard.number())
     }
+}
+
+row! {
+    /// A shard that has something due, and its lease if there is one: `elsewhere` is another holder's, which is over.
+    struct DueShard of "shard_lease/peek" { shard: u16, fence: Option<i64>, elsewhere: bool }
 }
