@@ -12,7 +12,7 @@
 //! | how long until the next attempt? | [`RetryPolicy::delay`] |
 //! | claim again, or wait? | [`Pacing::after`] |
 //! | how large is a sweep's next chunk, and how long the rest before it? | [`SweepPace::after`] |
-//! | does a step that was found answer, or conflict? | [`repeat`] |
+//! | does a step that was found answer, or conflict? | [`step::repeat`] |
 //! | which shard? | [`ShardCount::shard_of`] |
 //! | whom does a notification reach, and how? | [`notification::fan_out`] |
 //! | when does a timer's event occur, and what does a tick of it do? | [`timer_event`] |
@@ -30,6 +30,7 @@ mod invalid;
 mod key;
 mod lease;
 mod message;
+mod message_id;
 mod name;
 pub mod notification;
 mod pace;
@@ -43,8 +44,7 @@ mod settlement;
 mod shard;
 mod state;
 mod status;
-mod step;
-mod step_retention;
+pub mod step;
 mod sweep;
 pub mod tcc;
 pub mod timer_event;
@@ -60,7 +60,8 @@ pub use headers::Headers;
 pub use invalid::Invalid;
 pub use key::{DedupKey, OrderingKey};
 pub use lease::Lease;
-pub use message::{Due, Enqueued, Message, MessageId, NewMessage, is_due};
+pub use message::{Due, Enqueued, Message, NewMessage, is_due};
+pub use message_id::MessageId;
 pub use pace::{Found, Next, Pace, Pacing};
 pub use payload::{Payload, PayloadLimit};
 pub use queue::QueueName;
@@ -71,8 +72,6 @@ pub use settlement::{Disposition, Renewed, Settled, Settlement};
 pub use shard::{Shard, ShardCount};
 pub use state::{Event, IllegalTransition, State};
 pub use status::QueueStatus;
-pub use step::{Begun, NewStep, Repeat, Step, StepChange, StepKey, StepResult, repeat};
-pub use step_retention::StepRetention;
 pub use sweep::{Strain, StrainLimit, SweepPace};
 pub use timestamp::Timestamp;
 pub use verdict::{Verdict, decide};

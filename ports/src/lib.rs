@@ -9,10 +9,14 @@
 //!   outcome `Superseded`, never an error.
 //! * Dropping a future of a port is safe: the work behind it is either not begun or runs to its end.
 //!
-//! With the feature `mock`, the module `mock` holds a mock of every port.
+//! The root has what the outbox needs. What stands beside it has a module each: [`step`] the ledger of steps, [`saga`],
+//! [`tcc`] and [`notification`].
+//!
+//! # Features
+//!
+//! * `mock`: the module `mock` has a mock of every port, for tests. Off by default.
 #![forbid(unsafe_code)]
 
-mod channel_provider;
 mod dead_letters;
 mod distributed_lock;
 mod enqueue;
@@ -21,40 +25,26 @@ mod lateness;
 mod locking_strategy;
 #[cfg(feature = "mock")]
 pub mod mock;
-mod notifications;
+pub mod notification;
 mod observe;
-mod participant;
-mod purge_steps;
-mod recipient_directory;
-mod sagas;
+pub mod saga;
 mod settlements;
-mod step_ledger;
+pub mod step;
 mod store_error;
-mod template_source;
+pub mod tcc;
 mod timer;
 mod transactions;
 mod wakeup;
 
-pub use channel_provider::{ChannelProvider, Delivered, DeliveryError};
 pub use dead_letters::DeadLetters;
 pub use distributed_lock::{DistributedLock, LockGuard};
 pub use enqueue::Enqueue;
 pub use handler::Handler;
 pub use lateness::Lateness;
 pub use locking_strategy::LockingStrategy;
-pub use notifications::{
-    Cancelled, MessageOutcome, MessageRepository, NotificationReports, OpenedRequest, RequestRepository,
-    SubmitRequests,
-};
 pub use observe::Observe;
-pub use participant::{Participant, ParticipantError};
-pub use purge_steps::PurgeSteps;
-pub use recipient_directory::RecipientDirectory;
-pub use sagas::{NoteSagas, SagaReports};
 pub use settlements::Settlements;
-pub use step_ledger::{LockWait, Locked, StepLedger};
 pub use store_error::{StoreError, StoreErrorKind};
-pub use template_source::TemplateSource;
 pub use timer::{Sleep, Timer};
 pub use transactions::Transactions;
 pub use wakeup::Wakeup;

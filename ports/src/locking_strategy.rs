@@ -26,9 +26,10 @@ pub trait LockingStrategy: Send + Sync {
     /// Claims up to `request.limit` messages.
     async fn claim(&self, request: &ClaimRequest) -> Result<Vec<Claimed>, StoreError>;
 
-    /// Says that nobody means to claim from a queue for now. What was leased ahead for further claims is due again when the
-    /// call returns; without it, that may take until its lease ends. Does nothing unless an implementation leases ahead.
-    async fn rest(&self, queue: &QueueName) -> Result<(), StoreError> {
+    /// Gives back the messages of a queue that were leased ahead for further claims: they are due again when the call returns.
+    /// A stream calls it when it claims no more; otherwise such messages are due when their lease ends. Does nothing unless an
+    /// implementation reads ahead.
+    async fn release_read_ahead(&self, queue: &QueueName) -> Result<(), StoreError> {
         let _ = queue;
         Ok(())
     }

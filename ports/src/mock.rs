@@ -8,19 +8,29 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use claimstream_domain::{
-    Begun, ClaimRequest, Claimed, DeadLetter, DeadLetterFilter, Due, Enqueued, Lease, NewMessage, NewStep,
-    QueueName, QueueStatus, Reason, Receipt, Renewed, Settled, Settlement, Step, StepChange, StepKey,
-    Verdict,
+    ClaimRequest, Claimed, DeadLetter, DeadLetterFilter, Due, Enqueued, Lease, NewMessage, QueueName,
+    QueueStatus, Reason, Receipt, Renewed, Settled, Settlement, Verdict,
     notification::{
         Channel, DeliveryStatus, NotificationMessage, NotificationRecord, NotificationRequest, Progress,
         Recipient, RecipientReference, Template,
     },
     saga::{NewSaga, SagaId, SagaRecord},
+    step::{Begun, NewStep, Step, StepChange, StepKey},
     tcc::BranchCall,
 };
 use uuid::Uuid;
 
-use crate::*;
+use crate::{
+    notification::{
+        Cancelled, ChannelProvider, Delivered, DeliveryError, MessageOutcome, MessageRepository,
+        NotificationReports, OpenedRequest, RecipientDirectory, RequestRepository, SubmitRequests,
+        TemplateSource,
+    },
+    saga::{NoteSagas, SagaReports},
+    step::{LockWait, Locked, PurgeSteps, StepLedger},
+    tcc::{Participant, ParticipantError},
+    *,
+};
 
 mockall::mock! {
     pub LockingStrategy {}

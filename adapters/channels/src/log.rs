@@ -9,7 +9,7 @@ use std::{
 
 use async_trait::async_trait;
 use claimstream_domain::notification::{Channel, Content, NotificationMessage};
-use claimstream_ports::{ChannelProvider, Delivered, DeliveryError};
+use claimstream_ports::notification::{ChannelProvider, Delivered, DeliveryError};
 use serde::Serialize;
 use uuid::Uuid;
 

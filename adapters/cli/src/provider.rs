@@ -5,7 +5,7 @@ use claimstream_channels::{
 };
 use claimstream_domain::notification::Channel;
 use claimstream_notifications::Providers;
-use claimstream_ports::ChannelProvider;
+use claimstream_ports::notification::ChannelProvider;
 
 use crate::config::{ChannelSettings, Channels, ConfigError, ProviderChoice, SecretSource};
 

@@ -8,7 +8,7 @@ use claimstream_domain::{
     Invalid,
     notification::{Recipient, RecipientReference},
 };
-use claimstream_ports::{RecipientDirectory, StoreError};
+use claimstream_ports::{StoreError, notification::RecipientDirectory};
 use serde::Deserialize;
 
 /// Users and segments that are known by heart.

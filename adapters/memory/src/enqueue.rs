@@ -3,7 +3,7 @@ use claimstream_domain::{
     Enqueued, NewMessage,
     notification::{NotificationRequest, request_message},
 };
-use claimstream_ports::{Enqueue, StoreError, SubmitRequests, Transactions};
+use claimstream_ports::{Enqueue, StoreError, Transactions, notification::SubmitRequests};
 
 use crate::{
     database::{Database, corrupt},

@@ -4,8 +4,10 @@ use claimstream_domain::{
     notification::{DeliveryStatus, NotificationRecord, Progress, RequestStatus},
 };
 use claimstream_ports::{
-    Cancelled, MessageOutcome, MessageRepository, NotificationReports, OpenedRequest, RequestRepository,
     StoreError,
+    notification::{
+        Cancelled, MessageOutcome, MessageRepository, NotificationReports, OpenedRequest, RequestRepository,
+    },
 };
 use uuid::Uuid;
 

@@ -1,9 +1,13 @@
 use async_trait::async_trait;
 use claimstream_domain::{
-    StepKey, Timestamp,
+    Timestamp,
     saga::{NewSaga, SagaId, SagaRecord},
+    step::StepKey,
 };
-use claimstream_ports::{NoteSagas, SagaReports, StoreError, StoreErrorKind};
+use claimstream_ports::{
+    StoreError, StoreErrorKind,
+    saga::{NoteSagas, SagaReports},
+};
 
 use crate::{
     clock::between,

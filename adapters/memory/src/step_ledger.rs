@@ -1,8 +1,11 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use claimstream_domain::{Begun, NewStep, Step, StepChange, StepKey};
-use claimstream_ports::{LockWait, Locked, PurgeSteps, StepLedger, StoreError};
+use claimstream_domain::step::{Begun, NewStep, Step, StepChange, StepKey};
+use claimstream_ports::{
+    StoreError,
+    step::{LockWait, Locked, PurgeSteps, StepLedger},
+};
 
 use crate::{
     store::MemoryStore,

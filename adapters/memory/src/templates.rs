@@ -5,7 +5,7 @@ use claimstream_domain::{
     Invalid,
     notification::{Channel, Template},
 };
-use claimstream_ports::{StoreError, TemplateSource};
+use claimstream_ports::{StoreError, notification::TemplateSource};
 use serde::Deserialize;
 
 /// Templates that are known by heart, each for one channel and language.

@@ -4,7 +4,7 @@ use std::{
 };
 
 use claimstream_domain::{ClaimId, ShardCount};
-use claimstream_ports::MessageOutcome;
+use claimstream_ports::notification::MessageOutcome;
 use sea_orm::Value;
 
 use crate::{

@@ -1,7 +1,7 @@
 use std::collections::HashSet;
 
 use claimstream_domain::notification::{FanOut, Recipient, RecipientReference};
-use claimstream_ports::{RecipientDirectory, StoreError};
+use claimstream_ports::{StoreError, notification::RecipientDirectory};
 
 /// The recipients of one step of a fan-out, each once, and where the next step begins.
 #[derive(Debug, Default)]

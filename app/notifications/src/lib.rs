@@ -30,7 +30,7 @@ pub use claimstream_domain::notification::{
     NotificationRequest, Progress, REQUEST_QUEUE, Recipient, RecipientReference, RequestStatus, Requester,
     RequesterKind, Template, TemplateCall,
 };
-pub use claimstream_ports::{
+pub use claimstream_ports::notification::{
     Cancelled, ChannelProvider, Delivered, DeliveryError, NotificationReports, RecipientDirectory,
     SubmitRequests, TemplateSource,
 };

@@ -5,7 +5,10 @@ use claimstream_domain::{
     Claimed, Invalid, Reason, RetryPolicy, Verdict,
     notification::{DeliveryStatus, NotificationMessage},
 };
-use claimstream_ports::{Delivered, DeliveryError, Handler, MessageOutcome, MessageRepository, StoreError};
+use claimstream_ports::{
+    Handler, StoreError,
+    notification::{Delivered, DeliveryError, MessageOutcome, MessageRepository},
+};
 
 use super::Providers;
 

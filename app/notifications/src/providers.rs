@@ -1,7 +1,7 @@
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use claimstream_domain::notification::{Channel, NotificationMessage};
-use claimstream_ports::{ChannelProvider, Delivered, DeliveryError};
+use claimstream_ports::notification::{ChannelProvider, Delivered, DeliveryError};
 
 /// Who delivers on which channel.
 #[derive(Clone, Default)]

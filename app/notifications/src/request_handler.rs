@@ -9,8 +9,11 @@ use claimstream_domain::{
     },
 };
 use claimstream_ports::{
-    Handler, MessageOutcome, MessageRepository, OpenedRequest, RecipientDirectory, RequestRepository,
-    StoreError, StoreErrorKind, TemplateSource,
+    Handler, StoreError, StoreErrorKind,
+    notification::{
+        MessageOutcome, MessageRepository, OpenedRequest, RecipientDirectory, RequestRepository,
+        TemplateSource,
+    },
 };
 use uuid::Uuid;
 

@@ -4,7 +4,7 @@ use claimstream_domain::{
     Reason,
     notification::{Channel, Content, NotificationRequest, Recipient, Template},
 };
-use claimstream_ports::{StoreError, TemplateSource};
+use claimstream_ports::{StoreError, notification::TemplateSource};
 
 /// Writes what each recipient reads: the request's own content, or its template filled in.
 ///

@@ -58,7 +58,8 @@ impl Endings {
         let (setup, queue) = (Arc::clone(&self.settler.setup), self.settler.queue.clone());
         let release = async move {
             let bound = setup.config.lease.duration();
-            let released = setup.within(bound, "rest", setup.strategy.rest(&queue)).await;
+            let released =
+                setup.within(bound, "release read-ahead", setup.strategy.release_read_ahead(&queue)).await;
             let failed =
                 |source| RelayError::Store { operation: Operation::Claim, queue, source: Arc::new(source) };
             released.map(|()| 0).map_err(failed)

@@ -93,8 +93,8 @@ impl LockingStrategy for LockGuarded {
         claimed
     }
 
-    async fn rest(&self, queue: &QueueName) -> Result<(), StoreError> {
-        self.strategy.rest(queue).await
+    async fn release_read_ahead(&self, queue: &QueueName) -> Result<(), StoreError> {
+        self.strategy.release_read_ahead(queue).await
     }
 }
 

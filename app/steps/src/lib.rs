@@ -19,6 +19,7 @@ pub mod tcc;
 pub mod timer_event;
 
 pub use claimstream_domain::{
-    Begun, Fingerprint, NewStep, Step, StepChange, StepKey, StepResult, StepRetention,
+    Fingerprint,
+    step::{Begun, NewStep, Step, StepChange, StepKey, StepResult, StepRetention},
 };
-pub use claimstream_ports::{LockWait, Locked, PurgeSteps, StepLedger};
+pub use claimstream_ports::step::{LockWait, Locked, PurgeSteps, StepLedger};

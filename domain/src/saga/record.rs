@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use super::SagaId;
-use crate::{Invalid, Step};
+use crate::{Invalid, step::Step};
 
 /// A saga that is to be noted: what it is called, who asked for it and what it is about.
 #[derive(Clone, PartialEq, Eq, Debug)]

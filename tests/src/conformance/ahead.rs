@@ -59,7 +59,7 @@ pub async fn who_rests_has_nothing_leased_ahead_any_more(fixture: Fixture) {
     for claimed in two_claims(&fixture).await {
         done(&fixture, &claimed).await;
     }
-    fixture.store.ports.claiming.rest(fixture.queue()).await.expect("rest");
+    fixture.store.ports.claiming.release_read_ahead(fixture.queue()).await.expect("released");
     assert_eq!(leased(&fixture).await, 0);
     let rest = fixture.rival.take_all().await;
     assert_eq!(ids(&rest), sent[120..]);

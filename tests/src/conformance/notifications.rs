@@ -8,7 +8,10 @@ use claimstream_domain::{
         Progress, RecipientReference, RequestStatus, Requester, RequesterKind, TemplateCall, message_id,
     },
 };
-use claimstream_ports::{Cancelled, MessageOutcome, StoreErrorKind};
+use claimstream_ports::{
+    StoreErrorKind,
+    notification::{Cancelled, MessageOutcome},
+};
 use futures::future::join_all;
 use uuid::Uuid;
 

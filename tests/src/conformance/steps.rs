@@ -3,8 +3,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use claimstream_domain::{Begun, Fingerprint, NewStep, Step, StepChange, StepKey, StepResult};
-use claimstream_ports::{LockWait, Locked, StoreError};
+use claimstream_domain::{
+    Fingerprint,
+    step::{Begun, NewStep, Step, StepChange, StepKey, StepResult},
+};
+use claimstream_ports::{
+    StoreError,
+    step::{LockWait, Locked},
+};
 use futures::future::join_all;
 use uuid::Uuid;
 

@@ -11,9 +11,11 @@ use std::{
 
 use claimstream::{Compose, PipelineReport, Relay, RelayConfig};
 use claimstream_domain::{
-    Disposition, Lease, NewMessage, Renewed, Settled, StepResult, notification::NotificationRequest,
+    Disposition, Lease, NewMessage, Renewed, Settled, notification::NotificationRequest, step::StepResult,
 };
-use claimstream_ports::{DistributedLock, LockingStrategy, NotificationReports, Observe, StoreErrorKind};
+use claimstream_ports::{
+    DistributedLock, LockingStrategy, Observe, StoreErrorKind, notification::NotificationReports,
+};
 use claimstream_sea_orm::{Finding, OpenOptions, SeaOrmOutbox, Severity};
 use claimstream_steps::inbox::{Consumer, Inbox};
 use claimstream_tokio::TokioTimer;
@@ -104,7 +106,7 @@ async fn callers_hold_all(backend: &SeaOrmBackend) {
     let lock = outbox.try_acquire("a lock", lease).await.expect("an answer").expect("a free lock");
     assert!(DistributedLock::renew(&outbox, &lock, lease).await.expect("an answer"));
     assert!(outbox.release(lock).await.expect("an answer"));
-    outbox.rest(&queue).await.expect("rest");
+    outbox.release_read_ahead(&queue).await.expect("released");
     outbox.sweep().await.expect("sweep");
     let (request, more) = (request(), NewMessage::json(queue.clone(), &7).expect("a message"));
     let (begun, enqueued, submitted, asked) = tokio::join!(

@@ -21,7 +21,10 @@ use claimstream_memory::{MemoryDirectory, MemoryTemplates};
 use claimstream_notifications::{
     MESSAGE_QUEUE, MessageConfig, MessageHandler, Providers, REQUEST_QUEUE, RequestConfig, RequestHandler,
 };
-use claimstream_ports::{ChannelProvider, Delivered, DeliveryError, Handler, NotificationReports};
+use claimstream_ports::{
+    Handler,
+    notification::{ChannelProvider, Delivered, DeliveryError, NotificationReports},
+};
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
 use claimstream_tokio::TokioTimer;
 use sea_orm::{ConnectionTrait, Database, DatabaseConnection, DbBackend, Statement};

@@ -13,8 +13,9 @@ use claimstream::{
     RelayError, RetryPolicy, Verdict, handler_fn,
 };
 use claimstream_domain::{
-    DeadLetterFilter, Jitter, NewMessage, QueueName, StepResult, Timestamp,
+    DeadLetterFilter, Jitter, NewMessage, QueueName, Timestamp,
     notification::{Channel, Content, NotificationMessage, delivery_message},
+    step::StepResult,
     timer_event::{Schedule, SchemeName, Tick},
 };
 use claimstream_notifications::MESSAGE_QUEUE;

@@ -3,8 +3,11 @@ use std::sync::{
     atomic::{AtomicU32, Ordering},
 };
 
-use claimstream_domain::{Begun, NewStep, StepChange, StepKey};
-use claimstream_ports::{LockWait, StepLedger, StoreError, StoreErrorKind, Transactions};
+use claimstream_domain::step::{Begun, NewStep, StepChange, StepKey};
+use claimstream_ports::{
+    StoreError, StoreErrorKind, Transactions,
+    step::{LockWait, StepLedger},
+};
 use futures::future::join_all;
 use uuid::Uuid;
 

@@ -13,7 +13,7 @@ use std::{
 };
 
 use claimstream::{Compose, Handler, Relay, RelayConfig, Verdict};
-use claimstream_domain::{Claimed, Lease, MessageId, NewMessage, Payload, StepResult};
+use claimstream_domain::{Claimed, Lease, MessageId, NewMessage, Payload, step::StepResult};
 use claimstream_ports::Transactions;
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox, store_error};
 use claimstream_steps::inbox::{Consumer, Inbox, InboxError, InboxHandler, Once, Undone};

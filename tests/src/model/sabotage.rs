@@ -168,8 +168,8 @@ impl LockingStrategy for Spoilt {
         Ok(claimed)
     }
 
-    async fn rest(&self, queue: &QueueName) -> Result<(), StoreError> {
-        self.ports.claiming.rest(queue).await
+    async fn release_read_ahead(&self, queue: &QueueName) -> Result<(), StoreError> {
+        self.ports.claiming.release_read_ahead(queue).await
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{error::Error, iter, time::Duration};
 
-use claimstream_ports::{NotificationReports, StoreError, StoreErrorKind};
+use claimstream_ports::{StoreError, StoreErrorKind, notification::NotificationReports};
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
 use uuid::Uuid;
 

@@ -6,14 +6,16 @@ use claimstream::Compose;
 use claimstream_domain::{
     DeadLetterFilter, DedupKey, Disposition,
     Enqueued::New,
-    Lease, NewMessage, NewStep, Settled, StepChange, StepKey,
+    Lease, NewMessage, Settled,
     notification::{Channel, DeliveryStatus, NotificationRecord, NotificationRequest, message_id},
     saga::{NewSaga, SagaId},
+    step::{NewStep, StepChange, StepKey},
 };
 use claimstream_ports::{
-    DistributedLock, Enqueue, LockWait, LockingStrategy, MessageOutcome, MessageRepository, NoteSagas,
-    NotificationReports, Observe, PurgeSteps, RequestRepository, SagaReports, StepLedger, StoreErrorKind,
-    Transactions,
+    DistributedLock, Enqueue, LockingStrategy, Observe, StoreErrorKind, Transactions,
+    notification::{MessageOutcome, MessageRepository, NotificationReports, RequestRepository},
+    saga::{NoteSagas, SagaReports},
+    step::{LockWait, PurgeSteps, StepLedger},
 };
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox, Severity};
 use sea_orm::{ConnectionTrait, Database, DatabaseConnection};
@@ -203,7 +205,7 @@ async fn messages(outbox: &SeaOrmOutbox) {
     for claimed in instance.take(4).await {
         assert_eq!(instance.ack(&claimed).await, Settled::Accepted);
     }
-    outbox.rest(&queue).await.expect("rest");
+    outbox.release_read_ahead(&queue).await.expect("released");
 }
 
 async fn steps(outbox: &SeaOrmOutbox) {

@@ -8,13 +8,15 @@ use std::{
 
 use claimstream::{in_transaction, work};
 use claimstream_domain::{
-    ClaimId, ClaimRequest, Claimed, DeadLetterFilter, InstanceId, Lease, NewMessage, NewStep, Owner,
-    QueueName, RetryPolicy, Settlement, Step, StepChange, StepKey, StepResult, Verdict, decide,
+    ClaimId, ClaimRequest, Claimed, DeadLetterFilter, InstanceId, Lease, NewMessage, Owner, QueueName,
+    RetryPolicy, Settlement, Verdict, decide,
     saga::SagaStepState,
+    step::{NewStep, Step, StepChange, StepKey, StepResult},
 };
 use claimstream_ports::{
-    DeadLetters, Handler, LockWait, Locked, LockingStrategy, MessageRepository, NotificationReports,
-    RequestRepository, Settlements, StoreError, StoreErrorKind, SubmitRequests, Timer, Transactions,
+    DeadLetters, Handler, LockingStrategy, Settlements, StoreError, StoreErrorKind, Timer, Transactions,
+    notification::{MessageRepository, NotificationReports, RequestRepository, SubmitRequests},
+    step::{LockWait, Locked},
 };
 use claimstream_steps::saga::{Saga, SagaId, SagaState, StepFailure};
 use claimstream_tokio::TokioTimer;
@@ -145,7 +147,7 @@ impl<D: Database> Bank<D> {
         let step = NewStep::new(key, state);
         let forged: Result<_, StoreError> = in_transaction(db, &*timer(), |tx| {
             work(async {
-                if let claimstream_domain::Begun::Found(found) = db.begin(tx, &step).await? {
+                if let claimstream_domain::step::Begun::Found(found) = db.begin(tx, &step).await? {
                     db.advance(tx, &step.key, &found, &StepChange::to(state)).await?;
                 }
                 Ok(())

@@ -5,11 +5,14 @@ use std::sync::{
 
 use async_trait::async_trait;
 use claimstream_domain::{
-    Begun, Enqueued, NewMessage, NewStep, Step, StepChange, StepKey,
+    Enqueued, NewMessage,
     saga::{NewSaga, SagaRecord, SagaStepState},
+    step::{Begun, NewStep, Step, StepChange, StepKey},
 };
 use claimstream_ports::{
-    Enqueue, LockWait, Locked, NoteSagas, SagaReports, StepLedger, StoreError, StoreErrorKind, Transactions,
+    Enqueue, StoreError, StoreErrorKind, Transactions,
+    saga::{NoteSagas, SagaReports},
+    step::{LockWait, Locked, StepLedger},
 };
 use claimstream_steps::saga::{SagaId, SagaState};
 

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use claimstream_domain::{
-    StepKey, Verdict,
+    Verdict,
     saga::SagaStepState::{Done, RolledBack},
+    step::StepKey,
 };
 use claimstream_steps::saga::{SagaError, SagaOrderKind, SagaOutcome, SagaState};
 

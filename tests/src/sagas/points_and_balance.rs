@@ -6,9 +6,10 @@ use std::{
 };
 
 use claimstream_domain::{
-    Lease, QueueName, RetryPolicy, StepKey, Verdict,
+    Lease, QueueName, RetryPolicy, Verdict,
     notification::{Channel, Content, NotificationRequest, RecipientReference, Requester, RequesterKind},
     saga::SagaStepState::{self, Done, RolledBack},
+    step::StepKey,
 };
 use claimstream_memory::MemoryStore;
 use claimstream_notifications::{MESSAGE_QUEUE, MessageConfig, REQUEST_QUEUE, RequestConfig};

@@ -1,7 +1,7 @@
 //! S4-A: a simple transfer between two databases; its saga has three writes that the table numbers: the debit (1), the
 //! credit (2) and the end of the saga's row (3).
 
-use claimstream_domain::{StepKey, Verdict, saga::SagaStepState};
+use claimstream_domain::{Verdict, saga::SagaStepState, step::StepKey};
 use claimstream_steps::saga::{
     Saga, SagaConfig, SagaError, SagaId, SagaOutcome, SagaRun, SagaState, StepFailure, Unbegun,
 };

@@ -10,7 +10,7 @@ use claimstream_domain::{
 };
 use claimstream_memory::MemoryTemplates;
 use claimstream_notifications::{MESSAGE_QUEUE, RequestConfig, RequestHandler};
-use claimstream_ports::{Handler, RecipientDirectory, StoreError};
+use claimstream_ports::{Handler, StoreError, notification::RecipientDirectory};
 use uuid::Uuid;
 
 use crate::{

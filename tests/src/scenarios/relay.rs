@@ -426,8 +426,8 @@ impl LockingStrategy for Watched {
         self.busy(self.ports.claiming.claim(request)).await
     }
 
-    async fn rest(&self, queue: &QueueName) -> Result<(), StoreError> {
-        self.busy(self.ports.claiming.rest(queue)).await
+    async fn release_read_ahead(&self, queue: &QueueName) -> Result<(), StoreError> {
+        self.busy(self.ports.claiming.release_read_ahead(queue)).await
     }
 }
 

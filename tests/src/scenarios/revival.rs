@@ -9,7 +9,10 @@ use claimstream_domain::{
     },
 };
 use claimstream_notifications::{MESSAGE_QUEUE, MessageConfig, MessageHandler, Providers};
-use claimstream_ports::{ChannelProvider, Delivered, DeliveryError, Handler};
+use claimstream_ports::{
+    Handler,
+    notification::{ChannelProvider, Delivered, DeliveryError},
+};
 use uuid::Uuid;
 
 use crate::{

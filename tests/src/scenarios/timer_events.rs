@@ -5,10 +5,13 @@ use std::{
 };
 
 use claimstream_domain::{
-    Disposition, Jitter, NewStep, RetryPolicy, Settled, Verdict, decide, notification::RequestStatus,
+    Disposition, Jitter, RetryPolicy, Settled, Verdict, decide, notification::RequestStatus, step::NewStep,
 };
 use claimstream_notifications::{MESSAGE_QUEUE, REQUEST_QUEUE};
-use claimstream_ports::{Handler, LockWait, Locked};
+use claimstream_ports::{
+    Handler,
+    step::{LockWait, Locked},
+};
 use claimstream_steps::timer_event::{DecisionError, EventStatus, FailurePolicy, RowLock, Schedule, Ticked};
 use futures::{FutureExt, future::join_all};
 use tokio::sync::Notify;

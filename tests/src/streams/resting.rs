@@ -47,10 +47,10 @@ async fn waits_for_what_is_on_its_way_back(backend: &SeaOrmBackend) {
     let lock = Statement::from_string(DbBackend::MySql, "SELECT fence FROM claimstream_lease FOR UPDATE");
     other.query_all_raw(lock).await.expect("the lease");
     somebody_waits(&store).await;
-    let mut rest = instance.ports.claiming.rest(instance.queue());
+    let mut rest = instance.ports.claiming.release_read_ahead(instance.queue());
     let early = timeout(Duration::from_millis(100), &mut rest).await;
     assert!(early.is_err(), "it did not wait");
     other.commit().await.expect("commit");
-    rest.await.expect("rest");
+    rest.await.expect("released");
     assert_eq!(leased().await, 0);
 }

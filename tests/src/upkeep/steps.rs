@@ -7,12 +7,16 @@ use std::{
 };
 
 use claimstream_domain::{
-    Begun, DeadLetterFilter, NewStep, Reason, Retention, Step, StepChange, StepKey,
+    DeadLetterFilter, Reason, Retention,
     saga::SagaStepState,
+    step::{Begun, NewStep, Step, StepChange, StepKey},
     tcc::{BranchState, GlobalState},
     timer_event::EventStatus,
 };
-use claimstream_ports::{PurgeSteps, StepLedger, StoreError, Transactions};
+use claimstream_ports::{
+    StoreError, Transactions,
+    step::{PurgeSteps, StepLedger},
+};
 use claimstream_sea_orm::{SeaOrmOutbox, Severity};
 use claimstream_steps::{
     saga::{Saga, SagaConfig, SagaId, SagaOutcome, SagaState, StepFailure},

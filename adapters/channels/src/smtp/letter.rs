@@ -1,5 +1,5 @@
 use claimstream_domain::notification::{Content, NotificationMessage};
-use claimstream_ports::DeliveryError;
+use claimstream_ports::notification::DeliveryError;
 use lettre::{
     Message,
     message::{

@@ -11,7 +11,7 @@ use std::fmt;
 
 use async_trait::async_trait;
 use claimstream_domain::{Invalid, notification::NotificationMessage};
-use claimstream_ports::{ChannelProvider, Delivered, DeliveryError};
+use claimstream_ports::notification::{ChannelProvider, Delivered, DeliveryError};
 
 pub use config::WebhookConfig;
 pub use endpoint::Endpoint;

@@ -2,7 +2,10 @@ use std::fmt;
 
 use async_trait::async_trait;
 use claimstream_domain::{Invalid, Reason, tcc::BranchCall};
-use claimstream_ports::{DeliveryError, Participant, ParticipantError};
+use claimstream_ports::{
+    notification::DeliveryError,
+    tcc::{Participant, ParticipantError},
+};
 use serde::Serialize;
 use serde_json::Value;
 

@@ -5,7 +5,7 @@ use std::{
 };
 
 use claimstream_domain::Invalid;
-use claimstream_ports::{Delivered, DeliveryError};
+use claimstream_ports::notification::{Delivered, DeliveryError};
 use reqwest::{
     Client, ClientBuilder, Request, RequestBuilder, Response, StatusCode, header::CONTENT_TYPE,
     redirect::Policy,

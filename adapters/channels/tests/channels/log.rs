@@ -6,7 +6,7 @@ use std::{
 
 use claimstream_channels::{LogChannel, LogConfig};
 use claimstream_domain::notification::Channel;
-use claimstream_ports::{ChannelProvider, DeliveryError};
+use claimstream_ports::notification::{ChannelProvider, DeliveryError};
 use serde_json::Value;
 
 use crate::message::message;

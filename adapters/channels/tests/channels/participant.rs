@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use claimstream_channels::{HttpParticipant, WebhookConfig};
 use claimstream_domain::tcc::{Branch, BranchCall, GlobalId, Operation};
-use claimstream_ports::{Participant, ParticipantError};
+use claimstream_ports::tcc::{Participant, ParticipantError};
 use serde_json::{Value, json};
 
 use crate::web_server::{Answer, WebServer};

@@ -2,7 +2,7 @@ use std::time::{Duration, Instant};
 
 use claimstream_channels::{Secret, SmtpChannel, SmtpConfig, SmtpCredentials};
 use claimstream_domain::notification::Channel;
-use claimstream_ports::{ChannelProvider, Delivered, DeliveryError};
+use claimstream_ports::notification::{ChannelProvider, Delivered, DeliveryError};
 use tokio::net::TcpListener;
 
 use crate::{

@@ -2,7 +2,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use claimstream_channels::{Secret, WebhookChannel, WebhookConfig};
 use claimstream_domain::notification::{Channel, NotificationMessage};
-use claimstream_ports::{ChannelProvider, Delivered, DeliveryError};
+use claimstream_ports::notification::{ChannelProvider, Delivered, DeliveryError};
 use sha2::{Digest, Sha256};
 use tokio::net::TcpListener;
 

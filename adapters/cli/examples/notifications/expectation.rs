@@ -4,7 +4,7 @@ use claimstream_domain::notification::{
     Channel, DeliveryStatus, NotificationRequest, Recipient, RecipientReference, message_id,
 };
 use claimstream_memory::MemoryTemplates;
-use claimstream_ports::{RecipientDirectory, TemplateSource};
+use claimstream_ports::notification::{RecipientDirectory, TemplateSource};
 use uuid::Uuid;
 
 use crate::{Failure, instance, sink::SinkProvider};

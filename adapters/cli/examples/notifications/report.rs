@@ -5,7 +5,7 @@ use std::{
 };
 
 use claimstream_domain::notification::{DeliveryStatus, NotificationRequest, RequestStatus};
-use claimstream_ports::NotificationReports;
+use claimstream_ports::notification::NotificationReports;
 use claimstream_sea_orm::SeaOrmOutbox;
 use futures::{StreamExt, TryStreamExt};
 use uuid::Uuid;

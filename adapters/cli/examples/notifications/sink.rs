@@ -8,7 +8,7 @@ use std::{
 
 use async_trait::async_trait;
 use claimstream_domain::notification::NotificationMessage;
-use claimstream_ports::{ChannelProvider, Delivered, DeliveryError};
+use claimstream_ports::notification::{ChannelProvider, Delivered, DeliveryError};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 

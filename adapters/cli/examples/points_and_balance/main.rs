@@ -15,7 +15,7 @@ use claimstream_domain::{
     Invalid, Reason,
     notification::{Channel, Content, NotificationRequest, RecipientReference, Requester, RequesterKind},
 };
-use claimstream_ports::SubmitRequests;
+use claimstream_ports::notification::SubmitRequests;
 use claimstream_sea_orm::SeaOrmOutbox;
 use claimstream_steps::saga::{Saga, SagaConfig, SagaRun, StepFailure};
 use claimstream_tokio::TokioTimer;

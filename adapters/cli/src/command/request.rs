@@ -4,7 +4,7 @@ use std::{
 };
 
 use claimstream_domain::notification::{NotificationRecord, Progress};
-use claimstream_ports::{Cancelled, NotificationReports, RequestRepository};
+use claimstream_ports::notification::{Cancelled, NotificationReports, RequestRepository};
 use claimstream_sea_orm::SeaOrmOutbox;
 use serde_json::{Value, json};
 use uuid::Uuid;

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use claimstream_domain::{Retention, ShardCount, StepRetention};
+use claimstream_domain::{Retention, ShardCount, step::StepRetention};
 use claimstream_sea_orm::{OpenOptions, Order, Strategy, StrategyChoice};
 
 use super::{

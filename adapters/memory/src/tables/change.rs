@@ -1,7 +1,8 @@
 use claimstream_domain::{
-    DedupKey, MessageId, NewMessage, QueueName, Step, StepKey, Timestamp,
+    DedupKey, MessageId, NewMessage, QueueName, Timestamp,
     notification::NotificationRequest,
     saga::{NewSaga, SagaId},
+    step::{Step, StepKey},
 };
 use uuid::Uuid;
 

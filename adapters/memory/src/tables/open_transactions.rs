@@ -3,7 +3,7 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use claimstream_domain::{Step, StepKey};
+use claimstream_domain::step::{Step, StepKey};
 use claimstream_ports::{StoreError, StoreErrorKind};
 
 use super::change::{Change, Identity, TransactionId};

@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 
-use claimstream_domain::{Step, StepKey};
+use claimstream_domain::step::{Step, StepKey};
 
 /// The steps that have been committed.
 #[derive(Debug, Default)]

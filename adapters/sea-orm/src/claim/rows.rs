@@ -46,7 +46,7 @@ impl LockingStrategy for SeaOrmOutbox {
         self.store.detached(CLAIM, work).await
     }
 
-    async fn rest(&self, queue: &QueueName) -> Result<(), StoreError> {
+    async fn release_read_ahead(&self, queue: &QueueName) -> Result<(), StoreError> {
         shard_lease::rest(&self.store, queue).await
     }
 }

@@ -9,8 +9,11 @@ use claimstream_domain::{
     },
 };
 use claimstream_ports::{
-    Cancelled, MessageOutcome, MessageRepository, NotificationReports, OpenedRequest, RequestRepository,
-    StoreError, SubmitRequests,
+    StoreError,
+    notification::{
+        Cancelled, MessageOutcome, MessageRepository, NotificationReports, OpenedRequest, RequestRepository,
+        SubmitRequests,
+    },
 };
 use sea_orm::{ConnectionTrait, DatabaseTransaction};
 use uuid::Uuid;

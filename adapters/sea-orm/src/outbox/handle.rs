@@ -1,6 +1,6 @@
 use std::{sync::Arc, time::Duration};
 
-use claimstream_domain::{PayloadLimit, Retention, ShardCount, StepRetention, StrainLimit};
+use claimstream_domain::{PayloadLimit, Retention, ShardCount, StrainLimit, step::StepRetention};
 use claimstream_ports::{StoreError, StoreErrorKind};
 use sea_orm::{DatabaseConnection, DatabaseTransaction};
 

@@ -1,6 +1,12 @@
 use async_trait::async_trait;
-use claimstream_domain::{Begun, Fingerprint, NewStep, Step, StepChange, StepKey, StepResult};
-use claimstream_ports::{LockWait, Locked, StepLedger, StoreError};
+use claimstream_domain::{
+    Fingerprint,
+    step::{Begun, NewStep, Step, StepChange, StepKey, StepResult},
+};
+use claimstream_ports::{
+    StoreError,
+    step::{LockWait, Locked, StepLedger},
+};
 use sea_orm::{ConnectionTrait, DatabaseTransaction, Value};
 use uuid::Uuid;
 

@@ -2,7 +2,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use claimstream_domain::saga::{NewSaga, SagaId, SagaRecord};
-use claimstream_ports::{NoteSagas, SagaReports, StoreError};
+use claimstream_ports::{
+    StoreError,
+    saga::{NoteSagas, SagaReports},
+};
 use sea_orm::DatabaseTransaction;
 
 use crate::{

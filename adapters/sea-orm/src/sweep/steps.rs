@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use claimstream_ports::{PurgeSteps, StoreError};
+use claimstream_ports::{StoreError, step::PurgeSteps};
 use sea_orm::{ConnectionTrait, Value};
 
 use super::{SWEEP, round::Round};

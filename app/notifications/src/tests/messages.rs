@@ -5,8 +5,9 @@ use claimstream_domain::{
     notification::{Channel, DeliveryStatus},
 };
 use claimstream_ports::{
-    Delivered, DeliveryError, Handler, MessageOutcome, StoreError, StoreErrorKind,
+    Handler, StoreError, StoreErrorKind,
     mock::{MockChannelProvider, MockMessageRepository},
+    notification::{Delivered, DeliveryError, MessageOutcome},
 };
 
 use super::{

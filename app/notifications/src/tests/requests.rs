@@ -8,8 +8,9 @@ use claimstream_domain::{
     },
 };
 use claimstream_ports::{
-    Handler, OpenedRequest,
+    Handler,
     mock::{MockMessageRepository, MockRecipientDirectory, MockRequestRepository, MockTemplateSource},
+    notification::OpenedRequest,
 };
 
 use super::{

@@ -12,8 +12,11 @@ use claimstream_domain::{
     },
 };
 use claimstream_ports::{
-    Cancelled, ChannelProvider, Delivered, DeliveryError, MessageOutcome, MessageRepository, OpenedRequest,
-    RecipientDirectory, RequestRepository, StoreError, TemplateSource,
+    StoreError,
+    notification::{
+        Cancelled, ChannelProvider, Delivered, DeliveryError, MessageOutcome, MessageRepository,
+        OpenedRequest, RecipientDirectory, RequestRepository, TemplateSource,
+    },
 };
 use futures::pending;
 use uuid::Uuid;

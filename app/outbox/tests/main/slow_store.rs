@@ -79,7 +79,7 @@ impl LockingStrategy for SlowStore {
         Ok(answered.await.unwrap())
     }
 
-    async fn rest(&self, _: &QueueName) -> Result<(), StoreError> {
+    async fn release_read_ahead(&self, _: &QueueName) -> Result<(), StoreError> {
         self.0.lock().unwrap().rests += 1;
         Ok(())
     }

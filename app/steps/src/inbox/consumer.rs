@@ -1,6 +1,6 @@
 use std::fmt;
 
-use claimstream_domain::{Invalid, StepKey};
+use claimstream_domain::{Invalid, step::StepKey};
 
 /// Who has an effect: each consumer has its own for the same message.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]

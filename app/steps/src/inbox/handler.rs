@@ -7,8 +7,8 @@ use std::{
 };
 
 use async_trait::async_trait;
-use claimstream_domain::{Claimed, StepResult, Verdict};
-use claimstream_ports::{Handler, StepLedger, Timer, Transactions};
+use claimstream_domain::{Claimed, Verdict, step::StepResult};
+use claimstream_ports::{Handler, Timer, Transactions, step::StepLedger};
 use futures::future::BoxFuture;
 
 use super::{Consumer, Once, Undone, once::once};

@@ -8,8 +8,11 @@ mod undone;
 
 use std::{fmt, sync::Arc};
 
-use claimstream_domain::{Claimed, Invalid, StepResult, StepRetention};
-use claimstream_ports::{PurgeSteps, Timer, Transactions};
+use claimstream_domain::{
+    Claimed, Invalid,
+    step::{StepResult, StepRetention},
+};
+use claimstream_ports::{Timer, Transactions, step::PurgeSteps};
 use futures::future::BoxFuture;
 
 pub use consumer::Consumer;

@@ -1,7 +1,10 @@
 use std::future::Future;
 
-use claimstream_domain::{Begun, Invalid, NewStep, Repeat, Step, StepChange, StepKey, StepResult, repeat};
-use claimstream_ports::{StepLedger, StoreError, StoreErrorKind};
+use claimstream_domain::{
+    Invalid,
+    step::{Begun, NewStep, Repeat, Step, StepChange, StepKey, StepResult, repeat},
+};
+use claimstream_ports::{StoreError, StoreErrorKind, step::StepLedger};
 
 use super::{Consumer, Inbox, Received};
 use claimstream::TransactionError;

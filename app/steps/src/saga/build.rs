@@ -1,7 +1,7 @@
 use std::{marker::PhantomData, sync::Arc};
 
-use claimstream_domain::{Invalid, Lease, QueueName, Reason, StepKey, saga::SagaPlan};
-use claimstream_ports::{DistributedLock, StepLedger, Timer, Transactions};
+use claimstream_domain::{Invalid, Lease, QueueName, Reason, saga::SagaPlan, step::StepKey};
+use claimstream_ports::{DistributedLock, Timer, Transactions, step::StepLedger};
 use futures::future::BoxFuture;
 use serde::{Serialize, de::DeserializeOwned};
 

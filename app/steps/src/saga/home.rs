@@ -1,4 +1,8 @@
-use claimstream_ports::{Enqueue, NoteSagas, SagaReports, StepLedger, Transactions};
+use claimstream_ports::{
+    Enqueue, Transactions,
+    saga::{NoteSagas, SagaReports},
+    step::StepLedger,
+};
 
 /// What a saga's own rows are kept in: transactions, the step ledger, the outbox and the notes of sagas of one database.
 pub trait SagaHome:

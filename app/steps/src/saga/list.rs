@@ -1,8 +1,9 @@
 use std::{fmt, sync::Arc};
 
 use claimstream_domain::{
-    Enqueued, Invalid, NewMessage, QueueName, Reason, StepKey,
+    Enqueued, Invalid, NewMessage, QueueName, Reason,
     saga::{NewSaga, SagaEntry, SagaId, SagaOrderKind, SagaState},
+    step::StepKey,
 };
 use claimstream_ports::LockGuard;
 use serde::{Serialize, de::DeserializeOwned};

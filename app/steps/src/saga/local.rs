@@ -2,10 +2,11 @@ use std::marker::PhantomData;
 
 use async_trait::async_trait;
 use claimstream_domain::{
-    Begun, NewStep, Reason, StepChange,
+    Reason,
     saga::{SagaState, SagaStepState},
+    step::{Begun, NewStep, StepChange},
 };
-use claimstream_ports::{StepLedger, StoreError, StoreErrorKind, Timer, Transactions};
+use claimstream_ports::{StoreError, StoreErrorKind, Timer, Transactions, step::StepLedger};
 use futures::future::BoxFuture;
 
 use super::{

@@ -2,10 +2,11 @@ use std::fmt;
 
 use async_trait::async_trait;
 use claimstream_domain::{
-    Begun, NewStep, Reason, Step as Row, StepChange, StepKey,
+    Reason,
     saga::{SagaState, SagaStepState},
+    step::{Begun, NewStep, Step as Row, StepChange, StepKey},
 };
-use claimstream_ports::{StepLedger, Timer, Transactions};
+use claimstream_ports::{Timer, Transactions, step::StepLedger};
 use futures::future::BoxFuture;
 
 use super::{

@@ -1,8 +1,9 @@
 use super::{SagaHome, SagaRun, StepFailure, parts::Parts};
 use claimstream::{in_transaction, work};
 use claimstream_domain::{
-    Begun, NewMessage, NewStep, Reason, Repeat, Step, StepChange, StepResult, repeat,
+    NewMessage, Reason,
     saga::{NewSaga, SagaOrder, SagaOrderKind, SagaState},
+    step::{Begun, NewStep, Repeat, Step, StepChange, StepResult, repeat},
 };
 
 /// The saga's own row, as it was seen.

@@ -1,4 +1,4 @@
-use claimstream_domain::{Fingerprint, Invalid, StepKey, saga::SagaId};
+use claimstream_domain::{Fingerprint, Invalid, saga::SagaId, step::StepKey};
 
 /// One saga that is being run: what its steps are given.
 #[derive(Clone, Debug)]

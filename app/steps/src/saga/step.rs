@@ -1,7 +1,7 @@
 use async_trait::async_trait;
 use claimstream_domain::{
-    Step as Row,
     saga::{SagaState, SagaStepState},
+    step::Step as Row,
 };
 use claimstream_ports::Timer;
 

@@ -1,10 +1,14 @@
 use std::{fmt, future::Future, sync::Arc};
 
 use claimstream_domain::{
-    Begun, Invalid, NewStep, Step, StepChange, StepKey, StepResult,
+    Invalid,
+    step::{Begun, NewStep, Step, StepChange, StepKey, StepResult},
     tcc::{BranchMove, BranchName, BranchRefusal, BranchState, GlobalId, Operation},
 };
-use claimstream_ports::{LockWait, Locked, StepLedger, StoreError, StoreErrorKind};
+use claimstream_ports::{
+    StoreError, StoreErrorKind,
+    step::{LockWait, Locked, StepLedger},
+};
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::TccError;

@@ -2,13 +2,14 @@ use std::{fmt, sync::Arc};
 
 use async_trait::async_trait;
 use claimstream_domain::{
-    Begun, Claimed, Fingerprint, Invalid, NewMessage, NewStep, Repeat, Step, StepChange, StepKey, Verdict,
-    repeat,
+    Claimed, Fingerprint, Invalid, NewMessage, Verdict,
+    step::{Begun, NewStep, Repeat, Step, StepChange, StepKey, repeat},
     tcc::{Duty, Errand, GlobalEvent, GlobalId, GlobalState, GlobalTransaction, Operation},
 };
 use claimstream_ports::{
-    Enqueue, Handler, Participant, ParticipantError, StepLedger, StoreError, StoreErrorKind, Timer,
-    Transactions,
+    Enqueue, Handler, StoreError, StoreErrorKind, Timer, Transactions,
+    step::StepLedger,
+    tcc::{Participant, ParticipantError},
 };
 
 use super::{

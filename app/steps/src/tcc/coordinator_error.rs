@@ -2,7 +2,7 @@ use claimstream_domain::{
     Invalid,
     tcc::{GlobalId, GlobalState},
 };
-use claimstream_ports::{ParticipantError, StoreError};
+use claimstream_ports::{StoreError, tcc::ParticipantError};
 
 use claimstream::TransactionError;
 

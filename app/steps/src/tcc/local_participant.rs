@@ -2,7 +2,11 @@ use std::{fmt, sync::Arc};
 
 use async_trait::async_trait;
 use claimstream_domain::tcc::{BranchCall, Operation};
-use claimstream_ports::{Participant, ParticipantError, StepLedger, Timer, Transactions};
+use claimstream_ports::{
+    Timer, Transactions,
+    step::StepLedger,
+    tcc::{Participant, ParticipantError},
+};
 
 use super::{Resource, ResourceError, Tcc, TccError};
 use claimstream::{in_transaction, work};

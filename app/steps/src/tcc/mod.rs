@@ -36,7 +36,7 @@ pub use claimstream_domain::tcc::{
     Branch, BranchCall, BranchMove, BranchName, BranchRefusal, BranchState, GlobalId, GlobalState,
     GlobalTransaction, IdempotencyKey, Operation,
 };
-pub use claimstream_ports::{Participant, ParticipantError};
+pub use claimstream_ports::tcc::{Participant, ParticipantError};
 pub use coordinator::{Coordinator, Decision};
 pub use coordinator_config::CoordinatorConfig;
 pub use coordinator_error::CoordinatorError;

@@ -8,7 +8,7 @@ use claimstream_domain::{
     Invalid,
     tcc::{BranchCall, GlobalTransaction, Operation},
 };
-use claimstream_ports::{Participant, ParticipantError};
+use claimstream_ports::tcc::{Participant, ParticipantError};
 
 use super::TccAlarm;
 

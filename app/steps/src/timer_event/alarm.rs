@@ -5,7 +5,7 @@ use claimstream_domain::{
     notification::{NotificationRequest, request_message},
     timer_event::Tick,
 };
-use claimstream_ports::{Enqueue, StoreError, StoreErrorKind, SubmitRequests};
+use claimstream_ports::{Enqueue, StoreError, StoreErrorKind, notification::SubmitRequests};
 
 use super::TimedOut;
 

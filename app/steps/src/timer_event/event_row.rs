@@ -1,8 +1,11 @@
 use claimstream_domain::{
-    Begun, NewStep, Step, StepChange, StepKey, StepResult,
+    step::{Begun, NewStep, Step, StepChange, StepKey, StepResult},
     timer_event::{DecisionName, EventEnd, EventRecord, EventStatus, Tick},
 };
-use claimstream_ports::{LockWait, Locked, StepLedger, StoreError};
+use claimstream_ports::{
+    StoreError,
+    step::{LockWait, Locked, StepLedger},
+};
 
 use super::{
     RowLock,

@@ -1,4 +1,4 @@
-use claimstream_ports::{Enqueue, Lateness, StepLedger, Transactions};
+use claimstream_ports::{Enqueue, Lateness, Transactions, step::StepLedger};
 
 /// What timer events need of a store, all in one database: transactions, the step ledger, the outbox and the clock.
 ///

@@ -4,9 +4,12 @@ use std::{
     time::Duration,
 };
 
-use claimstream_domain::{NewStep, QueueName, StepChange, StepKey};
+use claimstream_domain::{
+    QueueName,
+    step::{NewStep, StepChange, StepKey},
+};
 use claimstream_memory::MemoryStore;
-use claimstream_ports::{Observe, StepLedger, Transactions, mock::MockTimer};
+use claimstream_ports::{Observe, Transactions, mock::MockTimer, step::StepLedger};
 use futures::{FutureExt, executor::block_on};
 use proptest::{collection::vec, prelude::*};
 

@@ -1,5 +1,6 @@
 use claimstream_domain::{
-    Begun, Due, NewStep, QueueName, Reason, StepKey, Timestamp,
+    Due, QueueName, Reason, Timestamp,
+    step::{Begun, NewStep, StepKey},
     timer_event::{Course, DecisionName, EventEnd, EventRecord, EventStatus, Round, RoundEnd, Tick, course},
 };
 use claimstream_ports::Timer;

@@ -9,7 +9,10 @@ mod step;
 
 use std::sync::LazyLock;
 
-use claimstream_domain::{Fingerprint, NewStep, Repeat, Step as Record, StepKey, repeat};
+use claimstream_domain::{
+    Fingerprint,
+    step::{NewStep, Repeat, Step as Record, StepKey, repeat},
+};
 
 use crate::{Promise, Protocol};
 pub use fault::Fault;

@@ -4,13 +4,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use claimstream_domain::{
-    Begun, DedupKey,
+    DedupKey,
     Enqueued::New,
-    NewStep, StepChange, StepKey,
     saga::{NewSaga, SagaId},
+    step::{Begun, NewStep, StepChange, StepKey},
 };
 use claimstream_ports::{
-    Enqueue, LockWait, Locked, NoteSagas, SagaReports, StepLedger, StoreError, StoreErrorKind, Transactions,
+    Enqueue, StoreError, StoreErrorKind, Transactions,
+    saga::{NoteSagas, SagaReports},
+    step::{LockWait, Locked, StepLedger},
 };
 use futures::future::join;
 use sea_orm::{

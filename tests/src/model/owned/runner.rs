@@ -68,7 +68,7 @@ impl<'a> Runner<'a> {
     async fn give_back(&self, but: Option<Side>) {
         for (n, (_, process)) in self.processes.iter().enumerate() {
             if but.is_none_or(|side| side.number() != n) {
-                process.ports.claiming.rest(process.queue()).await.expect("rest");
+                process.ports.claiming.release_read_ahead(process.queue()).await.expect("released");
             }
         }
     }

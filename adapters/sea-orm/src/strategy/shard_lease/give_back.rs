@@ -11,7 +11,7 @@ use claimstream_ports::StoreError;
 use super::{ahead::Ahead, hold::Footing, line::Place, settle::settle};
 use crate::{database::held::Held, store::Store};
 
-const REST: &str = "rest";
+const RELEASE: &str = "release read-ahead";
 /// How often lease rows that could not be written are written again: for longer than most leases last.
 const AMENDS: u32 = 120;
 const BETWEEN_AMENDS: Duration = Duration::from_millis(500);
@@ -22,7 +22,7 @@ pub(crate) async fn rest(store: &Arc<Store>, queue: &QueueName) -> Result<(), St
     let waiting = store.ahead.all(queue);
     let given_back = match waiting.is_empty() {
         true => Ok(()),
-        false => store.detached(REST, give_back(Arc::clone(store), waiting)).await,
+        false => store.detached(RELEASE, give_back(Arc::clone(store), waiting)).await,
     };
     store.ahead.all_given_back().await;
     given_back
@@ -65,7 +65,7 @@ async fn amend(store: Weak<Store>, mut places: HashSet<Place>) {
         for place in places.clone() {
             let (writing, here) = (Arc::clone(&store), place.clone());
             let write = async move { writing.write_books(&here).await };
-            if store.detached(REST, write).await.is_ok() {
+            if store.detached(RELEASE, write).await.is_ok() {
                 places.remove(&place);
             }
         }
@@ -83,7 +83,7 @@ impl Store {
     /// Writes a lease row as our books stand.
     async fn write_books(&self, place: &Place) -> Result<(), StoreError> {
         let on = Held::new(self);
-        let _turn = self.turn(REST, slice::from_ref(place), &on, self.limits.acquire_timeout).await?;
+        let _turn = self.turn(RELEASE, slice::from_ref(place), &on, self.limits.acquire_timeout).await?;
         let (queue, shard) = place;
         let mut hold = self.holds.books(queue, *shard).await;
         let written = self.write_claim(&on, &mut hold, false, queue, *shard, &[]).await;
@@ -106,7 +106,7 @@ pub(super) async fn tend(store: Weak<Store>) {
         for page in stale {
             let (back, on_its_way) = (Arc::clone(&store), Arc::clone(&on_its_way));
             store.runtime.spawn(async move {
-                let _ = back.detached(REST, give_back(Arc::clone(&back), page)).await;
+                let _ = back.detached(RELEASE, give_back(Arc::clone(&back), page)).await;
                 drop(on_its_way);
             });
         }

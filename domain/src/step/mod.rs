@@ -1,6 +1,12 @@
+//! Steps: what is remembered in the transaction of an effect.
+
+mod step_retention;
+
 use std::fmt;
 
 use crate::{Fingerprint, Invalid};
+
+pub use step_retention::StepRetention;
 
 /// The identity of a step, compared byte by byte: the taker of steps, its run, and the step of the run.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -1,3 +1,5 @@
+//! The port of TCC: a participant that carries out calls.
+
 use std::time::Duration;
 
 use async_trait::async_trait;

@@ -1,3 +1,5 @@
+//! Ports of sagas: a list of those that were begun, beside their steps.
+
 use async_trait::async_trait;
 use claimstream_domain::saga::{NewSaga, SagaId, SagaRecord};
 
@@ -5,7 +7,7 @@ use crate::StoreError;
 
 /// Notes sagas in the transactions that write their first rows.
 ///
-/// It decides nothing: where a saga stands is a row of the [`StepLedger`](crate::StepLedger), whose key is the saga's
+/// It decides nothing: where a saga stands is a row of the [`StepLedger`](crate::step::StepLedger), whose key is the saga's
 /// scope, its id in lower case with hyphens, and no step.
 ///
 /// Implementors owe: a saga is noted exactly if the transaction commits; a second one of the same scope and id is a

@@ -1,5 +1,5 @@
 use async_trait::async_trait;
-use claimstream_domain::{Begun, NewStep, Step, StepChange, StepKey};
+use claimstream_domain::step::{Begun, NewStep, Step, StepChange, StepKey};
 
 use crate::StoreError;
 

@@ -1,0 +1,14 @@
+//! Ports of the notification pipelines: requests and their records, recipients, templates and providers.
+
+mod channel_provider;
+mod recipient_directory;
+mod requests;
+mod template_source;
+
+pub use channel_provider::{ChannelProvider, Delivered, DeliveryError};
+pub use recipient_directory::RecipientDirectory;
+pub use requests::{
+    Cancelled, MessageOutcome, MessageRepository, NotificationReports, OpenedRequest, RequestRepository,
+    SubmitRequests,
+};
+pub use template_source::TemplateSource;
