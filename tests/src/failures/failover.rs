@@ -13,8 +13,7 @@ use claimstream::{Compose, Relay, RelayConfig};
 use claimstream_domain::{
     Claimed, NewMessage, QueueName, Verdict,
     notification::{
-        Channel, Content, DirectRecipient, NotificationMessage, NotificationRequest, RecipientReference,
-        RequestStatus, Requester, RequesterKind,
+        Channel, DirectRecipient, NotificationMessage, NotificationRequest, RecipientReference, RequestStatus,
     },
 };
 use claimstream_memory::{MemoryDirectory, MemoryTemplates};
@@ -32,7 +31,9 @@ use tokio::sync::watch;
 use uuid::Uuid;
 
 use crate::{
-    Fixture, Instance, Ports, PrivateDatabase, Server, Suite, backend::SeaOrmBackend, fixture::Wire,
+    Fixture, Instance, Ports, PrivateDatabase, Server, Suite,
+    backend::SeaOrmBackend,
+    fixture::{Wire, mail_to},
 };
 
 const MESSAGES: usize = 5;
@@ -298,22 +299,7 @@ fn request_handler(outbox: &SeaOrmOutbox) -> RequestHandler {
 
 fn request() -> NotificationRequest {
     let recipient = DirectRecipient { email: Some("ann@example.com".into()), ..DirectRecipient::default() };
-    NotificationRequest {
-        headers: Default::default(),
-        id: Uuid::now_v7(),
-        requester: Requester { kind: RequesterKind::Service, id: "shop".into() },
-        recipients: vec![RecipientReference::Direct(recipient)],
-        channels: vec![Channel::Email],
-        content: Some(Content {
-            title: Some("news".into()),
-            body: Some("all is well".into()),
-            ..Content::default()
-        }),
-        template: None,
-        scheduled_at: None,
-        delay_ms: None,
-        memo: None,
-    }
+    mail_to(RecipientReference::Direct(recipient))
 }
 
 /// Takes everything.

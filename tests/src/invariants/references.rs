@@ -35,7 +35,7 @@ fn missing(document: &File, is_there: impl Fn(&str) -> bool, known: &BTreeSet<&s
 }
 
 /// What stands in backquotes outside of blocks of code and fits.
-fn quoted<'a>(text: &'a str, fits: fn(&str) -> bool) -> Vec<&'a str> {
+fn quoted(text: &str, fits: fn(&str) -> bool) -> Vec<&str> {
     let prose = text.split("```").step_by(2).flat_map(str::lines);
     let quoted = prose.flat_map(|line| line.split('`').skip(1).step_by(2));
     quoted.map(|quoted| quoted.rsplit("::").next().unwrap_or(quoted)).filter(|it| fits(it)).collect()

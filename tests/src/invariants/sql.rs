@@ -136,7 +136,7 @@ const OF_A_TAKE_OVER: &str = "shard_lease/uncount";
 
 fn touches_a_claim(sent: &Sent) -> bool {
     let known = |name: &&str| sent.name.split(' ').next() == Some(*name);
-    if UNDER_A_LEASE.iter().chain([&OF_TWINS, &OF_A_TAKE_OVER]).any(|name| known(name)) {
+    if UNDER_A_LEASE.iter().chain([&OF_TWINS, &OF_A_TAKE_OVER]).any(known) {
         return false;
     }
     let writes = |verb: &str| sent.text.starts_with(verb);

@@ -3,19 +3,15 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use claimstream_domain::{
     Claimed, Disposition, MessageId, QueueName, RetryPolicy, Settlement, decide,
-    notification::{
-        Channel, Content, NotificationRequest, Recipient, RecipientReference, RequestStatus, Requester,
-        RequesterKind, message_id,
-    },
+    notification::{Channel, NotificationRequest, Recipient, RecipientReference, RequestStatus, message_id},
 };
 use claimstream_memory::MemoryTemplates;
 use claimstream_notifications::{MESSAGE_QUEUE, RequestConfig, RequestHandler};
 use claimstream_ports::{Handler, StoreError, notification::RecipientDirectory};
-use uuid::Uuid;
 
 use crate::{
     Instance, LEASE, NotificationFixture, NotificationPorts,
-    fixture::{Cut, Random},
+    fixture::{Cut, Random, mail_to},
     ids,
     suite::{Case, cases},
 };
@@ -110,22 +106,7 @@ fn handler(ports: &NotificationPorts) -> RequestHandler {
 }
 
 fn request() -> NotificationRequest {
-    NotificationRequest {
-        headers: Default::default(),
-        id: Uuid::now_v7(),
-        requester: Requester { kind: RequesterKind::Service, id: "shop".into() },
-        recipients: vec![RecipientReference::Segment { segment: "everybody".into() }],
-        channels: vec![Channel::Email],
-        content: Some(Content {
-            title: Some("news".into()),
-            body: Some("all is well".into()),
-            ..Content::default()
-        }),
-        template: None,
-        scheduled_at: None,
-        delay_ms: None,
-        memo: None,
-    }
+    mail_to(RecipientReference::Segment { segment: "everybody".into() })
 }
 
 /// A directory with one segment.

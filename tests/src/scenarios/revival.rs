@@ -3,21 +3,17 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use claimstream_domain::{
     Claimed, QueueName, Reason, RetryPolicy, Settled, Verdict, decide,
-    notification::{
-        Channel, Content, DeliveryStatus, NotificationMessage, NotificationRequest, RecipientReference,
-        Requester, RequesterKind,
-    },
+    notification::{Channel, DeliveryStatus, NotificationMessage, NotificationRequest, RecipientReference},
 };
 use claimstream_notifications::{MESSAGE_QUEUE, MessageConfig, MessageHandler, Providers};
 use claimstream_ports::{
     Handler,
     notification::{ChannelProvider, Delivered, DeliveryError},
 };
-use uuid::Uuid;
 
 use crate::{
     Instance, LEASE, NotificationFixture,
-    fixture::{Deliveries, fan_out_to},
+    fixture::{Deliveries, fan_out_to, mail_to},
     suite::{Case, cases},
 };
 
@@ -87,22 +83,7 @@ async fn run(side: &Instance, handler: &dyn Handler) -> Verdict {
 }
 
 fn request() -> NotificationRequest {
-    NotificationRequest {
-        headers: Default::default(),
-        id: Uuid::now_v7(),
-        requester: Requester { kind: RequesterKind::Service, id: "shop".into() },
-        recipients: vec![RecipientReference::User { user: "u-1".into() }],
-        channels: vec![Channel::Email],
-        content: Some(Content {
-            title: Some("news".into()),
-            body: Some("all is well".into()),
-            ..Content::default()
-        }),
-        template: None,
-        scheduled_at: None,
-        delay_ms: None,
-        memo: None,
-    }
+    mail_to(RecipientReference::User { user: "u-1".into() })
 }
 
 /// A provider that takes nothing, and never will.

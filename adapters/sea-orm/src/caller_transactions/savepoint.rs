@@ -105,7 +105,7 @@ impl<'a, C: ConnectionTrait> Savepoint<'a, C> {
 
     /// Whether the connection leads to the outbox's own database, as far as it says.
     async fn is_ours(&self) -> bool {
-        let found = Identity::read(self.on, self.operation, &self.store.sql).await;
+        let found = Identity::read(self.on, self.operation, self.store.sql).await;
         found.is_ok_and(|found| found == Some(self.store.identity))
     }
 
@@ -114,7 +114,7 @@ impl<'a, C: ConnectionTrait> Savepoint<'a, C> {
         if self.store.dialect == Dialect::MySql {
             return Ok(());
         }
-        if Identity::read(self.on, self.operation, &self.store.sql).await? != Some(self.store.identity) {
+        if Identity::read(self.on, self.operation, self.store.sql).await? != Some(self.store.identity) {
             return Err(self.refused(ANOTHER_DATABASE));
         }
         self.send(self.store.sql.savepoint.release.text()).await
