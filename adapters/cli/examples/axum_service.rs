@@ -36,6 +36,7 @@ struct Shop {
 
 #[tokio::main]
 async fn main() -> Result<(), Failure> {
+    tracing_subscriber::fmt::init();
     let listener = TcpListener::bind("127.0.0.1:3000").await?;
     run("sqlite://shop.db", listener, shutdown_signal()?).await
 }
@@ -60,11 +61,16 @@ async fn run(
     let relay = Relay::new(outbox.clone(), TokioTimer::new(), config).with_wakeup(wakeup.clone());
     let pipeline = relay.pipeline("orders", bill)?;
 
+    let sweeper = outbox.clone();
     let shop = Shop { outbox, wakeup, billing: pipeline.monitor() };
     let routes = Router::new().route("/orders", post(order)).route("/health", get(health)).with_state(shop);
     let stop = stop.shared();
     let server = axum::serve(listener, routes).with_graceful_shutdown(stop.clone());
-    let (served, billed) = tokio::join!(server.into_future(), pipeline.run_until(stop));
+    let both = async { tokio::join!(server.into_future(), pipeline.run_until(stop)) };
+    let (served, billed) = tokio::select! {
+        ended = both => ended,
+        never = sweeper.sweep_regularly() => match never {},
+    };
     served?;
     billed?;
     Ok(())

@@ -49,7 +49,7 @@ pub struct RequestHandler {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RequestConfig {
     /// The most recipients handled at a time, 1 to 10 000; each makes up to one message for each channel, all
-    /// enqueued in one transaction. 500 unless told otherwise.
+    /// enqueued in one transaction. 500 by default.
     pub chunk: u32,
     /// How often and after which waits a chunk is tried again: 30 s doubled up to 1800 s, 6 attempts. The pipeline gets
     /// [`pipeline_retry`](Self::pipeline_retry).

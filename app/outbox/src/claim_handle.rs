@@ -63,7 +63,7 @@ impl ClaimHandle {
         self.end(Verdict::Release, DeadLetterClass::Failed, longer).await
     }
 
-    /// Ends the claim as `verdict` says; `class` is told if that makes the message a dead letter.
+    /// Ends the claim as `verdict` says; `class` is reported if that makes the message a dead letter.
     pub(crate) async fn settle_as(
         self,
         verdict: Verdict,

@@ -17,7 +17,7 @@ use crate::{
     wakeup_listener::{Listening, WakeupListener},
 };
 
-/// Claims for one stream: waits for room, claims, paces, and begins again, until it is told to stop.
+/// Claims for one stream: waits for room, claims, paces, and begins again, until it is stopped.
 pub(crate) struct Claimer {
     setup: Arc<Setup>,
     open_claims: Arc<OpenClaims>,

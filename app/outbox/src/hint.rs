@@ -36,7 +36,7 @@ impl Hint {
     }
 }
 
-/// Enqueues like [`Enqueue`] and answers with a [`Hint`], for whoever has relays in the same process.
+/// Enqueues like [`Enqueue`] and answers with a [`Hint`], for services with relays in the same process.
 ///
 /// ```
 /// # use std::sync::Arc;

@@ -41,7 +41,7 @@
 //! ```
 //!
 //! A [`Pipeline`] does the same with a [`Handler`] and sees to concurrency, renewals, panics and an orderly shutdown.
-//! Whoever polls, drives, on any executor; only what must not wait for a slow consumer is handed to the [`Timer`] to be run
+//! Polling drives everything, on any executor; only work that must not wait for a slow consumer is handed to the [`Timer`] to be run
 //! [beside](Timer::run_beside) it. This crate knows no database and no runtime; a store
 //! and a [`Timer`] are handed to the relay.
 //!

@@ -18,7 +18,7 @@ use claimstream_ports::{DistributedLock, LockGuard, LockingStrategy, StoreError}
 /// message. While the lock's server does not answer, claims are made without it: a warning says so once, and so does a
 /// note when it is back.
 ///
-/// Whoever finds the lock held claims nothing and looks again after its idle wait.
+/// A relay that finds the lock held claims nothing and looks again after its idle wait.
 pub struct LockGuarded {
     strategy: Arc<dyn LockingStrategy>,
     lock: Arc<dyn DistributedLock>,
@@ -28,7 +28,7 @@ pub struct LockGuarded {
 }
 
 impl LockGuarded {
-    /// How long a holder that died keeps the others from claiming, unless told otherwise; a claim takes far less.
+    /// How long a holder that died keeps the others from claiming by default; a claim takes far less.
     pub const LEASE: Duration = Duration::from_secs(2);
 
     /// Guards `strategy` by `lock`, which everybody who claims from the same tables should share.

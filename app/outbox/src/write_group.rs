@@ -23,7 +23,7 @@ pub(crate) struct Waiter {
     pub(crate) attempted: Attempted,
     pub(crate) deadline: Duration,
     answer: oneshot::Sender<Outcome>,
-    /// What was refused for good; it is told instead of how the burial ended that takes its place.
+    /// Settlements that were refused for good. Their answer is the refusal, and not the outcome of the burial that takes their place.
     pub(crate) refused: Option<Arc<StoreError>>,
 }
 

@@ -232,7 +232,7 @@ fn play(acts: &[Act], without: Without) -> Option<String> {
         }
     }
     world.settle();
-    // Whoever was paused in the middle of something goes on with it now.
+    // A runner that was paused in the middle of something continues it now.
     for runner in &mut runners {
         for _ in 0..20 {
             world.act(runner);

@@ -1,7 +1,7 @@
 /// One run through an event's decisions, in their order.
 ///
 /// [`next`](Self::next) says which decision is to be run or looked up, [`note`](Self::note) takes how it went, and
-/// [`end`](Self::end) says what the round came to. A round decides nothing about what succeeded earlier: whoever runs a
+/// [`end`](Self::end) says what the round came to. A round decides nothing about what succeeded earlier: the runner of a
 /// decision finds its record, and notes a success.
 #[derive(Clone, Debug)]
 pub struct Round {

@@ -14,7 +14,7 @@ use futures::future::BoxFuture;
 use super::{Consumer, Once, Undone, once::once};
 use claimstream::{in_transaction, work};
 
-/// A [`Handler`] whose effect is had once for each message, made by [`Inbox::handler`](super::Inbox::handler).
+/// A [`Handler`] whose effect happens once for each message, made by [`Inbox::handler`](super::Inbox::handler).
 pub struct InboxHandler<S, F> {
     store: Arc<S>,
     consumer: Consumer,

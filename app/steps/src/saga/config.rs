@@ -5,7 +5,7 @@ use claimstream_domain::{Invalid, QueueName, RetryPolicy, saga::Unbegun};
 /// When sagas are looked at again, and where alarms go.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SagaConfig {
-    /// How long after its first row a saga is looked at, whatever became of whoever began it; 60 s. Longer than a run
+    /// How long after its first row a saga is looked at, whatever became of its runner; 60 s. Longer than a run
     /// takes, or checks and runners do the same work twice.
     pub check_after: Duration,
     /// What becomes of a saga of which the check finds no step; it is run.

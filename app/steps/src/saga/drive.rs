@@ -115,7 +115,7 @@ impl<'a, I: Send + Sync, H: SagaHome> Drive<'a, I, H> {
         }
     }
 
-    /// Notes the end wherever steps were taken, before it is the end: whoever finds the saga over has nothing left to do.
+    /// Notes the end wherever steps were taken, before it is the end: a runner that finds the saga over has nothing left to do.
     async fn close(&self, end: SagaState) -> Result<(), Halt> {
         for step in &self.parts.steps {
             step.close(self.run, end, &*self.parts.timer).await.map_err(Halt::from)?;

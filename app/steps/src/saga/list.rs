@@ -32,7 +32,7 @@ where
     /// Runs a saga, as far as it comes.
     ///
     /// Its row and its check message are written first, in one transaction. Asked again with the same id, owner and input,
-    /// it goes on with the same saga.
+    /// it continues the same saga.
     pub async fn start(&self, id: SagaId, owner: &str, input: I) -> Result<SagaOutcome, SagaError> {
         let run = self.run(id, owner, input)?;
         let opened = self.0.open(&run, SagaState::Init).await.map_err(|e| self.refused(&run, e))?;
@@ -42,7 +42,7 @@ where
         }
     }
 
-    /// Asks for a saga inside a transaction of its home; whoever works on its [queue](Self::queue) runs it at once.
+    /// Asks for a saga inside a transaction of its home; a pipeline on its [queue](Self::queue) runs it at once.
     ///
     /// A `Duplicate` is one that was asked for before.
     pub async fn submit(&self, tx: &H::Tx, id: SagaId, owner: &str, input: I) -> Result<Enqueued, SagaError> {
@@ -241,7 +241,7 @@ where
     }
 }
 
-/// The JSON of an input that comes back from its messages as it went into them; otherwise whoever goes on with the saga would
+/// The JSON of an input that comes back from its messages as it went into them; otherwise the runner that continues the saga would
 /// have another one.
 fn lasting<I: Serialize + DeserializeOwned>(input: &I) -> Result<String, String> {
     let told = |e: serde_json::Error| e.to_string();

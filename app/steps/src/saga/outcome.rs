@@ -10,7 +10,7 @@ pub enum SagaOutcome {
         /// Why.
         reason: Reason,
     },
-    /// Something was in the way; the outbox goes on with it.
+    /// Something was in the way; the outbox continues it.
     Underway {
         /// What was in the way.
         reason: Reason,

@@ -5,15 +5,15 @@ use claimstream_domain::{Due, Invalid, QueueName, RetryPolicy};
 /// How a coordinator drives global transactions.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CoordinatorConfig {
-    /// The outbox queue of its messages, `tcc` unless told otherwise. Coordinators that know different participants have
+    /// The outbox queue of its messages, `tcc` by default. Coordinators that know different participants have
     /// queues of their own.
     pub queue: QueueName,
-    /// How long a transaction may be undecided; then it is cancelled. 60 s unless told otherwise.
+    /// How long a transaction may be undecided; then it is cancelled. 60 s by default.
     pub deadline: Duration,
     /// Where alarms are enqueued, each a [`TccAlarm`](super::TccAlarm) about a participant that refuses what has been decided;
-    /// the queue `tcc-alarms` unless told otherwise.
+    /// the queue `tcc-alarms` by default.
     pub alarms: QueueName,
-    /// After which waits a call that failed is made again: 1 s doubled up to 60 s, without an end unless told otherwise.
+    /// After which waits a call that failed is made again: 1 s doubled up to 60 s, without an end by default.
     /// The pipeline gets this policy; one that gives up leaves reservations to people.
     pub retry: RetryPolicy,
 }

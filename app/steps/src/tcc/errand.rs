@@ -28,7 +28,7 @@ impl ErrandMessage {
     }
 }
 
-/// The text of a transaction, by which one is told from another of the same id.
+/// The text of a transaction, which distinguishes it from another of the same id.
 pub(super) fn json(value: &impl Serialize) -> Result<Vec<u8>, Invalid> {
     serde_json::to_vec(value).map_err(malformed)
 }

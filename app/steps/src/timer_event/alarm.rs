@@ -9,7 +9,7 @@ use claimstream_ports::{Enqueue, StoreError, StoreErrorKind, notification::Submi
 
 use super::TimedOut;
 
-/// Whom an event's timeout is told, exactly once: in the transaction that times it out, under an id made from the event's.
+/// The receiver of an event's timeout, called exactly once: in the transaction that times it out, under an id made from the event's.
 pub struct Alarm<Tx>(Kind<Tx>);
 
 enum Kind<Tx> {

@@ -38,7 +38,7 @@ pub enum DecisionError {
 }
 
 impl DecisionError {
-    /// The decision failed, for whoever reads the message's last error.
+    /// The decision failed, for the reader of the message's last error.
     pub fn failed(why: impl fmt::Display) -> Self {
         Self::Failed(Reason::new(why))
     }

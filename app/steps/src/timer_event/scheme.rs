@@ -12,7 +12,7 @@ use super::{
     decision::{Decision, Effect},
 };
 
-/// Events of one kind: when they occur, what they do, how long they may take, and who is told if they take longer.
+/// Events of one kind: when they occur, what they do, how long they may take, and where an alarm goes if they take longer.
 ///
 /// Names are stored, so they must not change; everything else may, from one version of a program to the next.
 pub struct EventScheme<Tx> {
@@ -35,7 +35,7 @@ pub enum RowLock {
     /// Nothing else. No connection is held while a remote decision is under way.
     #[default]
     None,
-    /// Each decision's transaction first locks the event's row, and waits for whoever has it. It is held through remote
+    /// Each decision's transaction first locks the event's row, and waits for its holder. It is held through remote
     /// decisions, and a connection with it.
     Wait,
     /// The same, but who finds the row locked gives up at once and comes back with the next tick.

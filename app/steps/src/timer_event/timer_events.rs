@@ -45,7 +45,7 @@ impl<S: EventStore> TimerEvents<S> {
 
     /// Sees that each scheme's next occurrence has its message; to be called by every instance when it starts.
     ///
-    /// It may be called at any time and any number of times: an occurrence has one message, whoever enqueues it. So it also
+    /// It may be called at any time and any number of times: an occurrence has one message, however often it is enqueued. So it also
     /// sets a timer going again whose message was lost with the dead letters, and a new schedule of a new version.
     pub async fn start(&self) -> Result<(), StoreError> {
         let epoch = Timestamp::from_micros(0).map_err(corrupt)?;

@@ -45,7 +45,7 @@ impl<S: EventStore> Visit<'_, S> {
 
     /// The event's row, begun if nobody has begun it; `None` if it is not to be begun any more.
     ///
-    /// The look beforehand only spares a repeated tick the wait for whoever has the row; the unique key decides.
+    /// The look beforehand only spares a repeated tick the wait for the holder of the row; the unique key decides.
     async fn open(&self, now: Timestamp) -> Result<Option<EventRow>, Halt> {
         let (store, tick) = (self.store, self.tick);
         in_transaction(store, self.timer, |tx| {
