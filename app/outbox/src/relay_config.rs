@@ -41,7 +41,7 @@ pub struct RelayConfig {
     /// How long a pipeline's handler may take for one message; 10 minutes. One that takes longer is dropped at its next
     /// `await`, and the attempt has failed. Without it a handler that hangs would keep its message for ever, because its
     /// lease is renewed while it runs. `Duration::MAX` sets no limit, which
-    /// an [`Inbox`](crate::inbox::Inbox) refuses.
+    /// an `Inbox` of `claimstream-steps` refuses.
     ///
     /// A handler that blocks its thread cannot be stopped. A plain stream does not heed it.
     pub handle_timeout: Duration,
