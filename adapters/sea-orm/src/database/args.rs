@@ -14,7 +14,7 @@ impl Args {
         Self::default()
     }
 
-    /// Arguments to start from: SQLite is told the time, a server knows it.
+    /// Arguments to start from: they hold the time for SQLite; a server knows it.
     pub(crate) fn at(dialect: Dialect, clock: &ServerClock) -> Self {
         match dialect {
             Dialect::MySql => Self::new(),

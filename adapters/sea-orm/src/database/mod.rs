@@ -83,7 +83,7 @@ impl Database {
         &self.callers.connections
     }
 
-    /// Arguments to start from: SQLite is told the time, a server knows it.
+    /// Arguments to start from: they hold the time for SQLite; a server knows it.
     pub(crate) fn args(&self) -> Args {
         Args::at(self.dialect, &self.clock)
     }

@@ -43,7 +43,8 @@ pub(crate) async fn packet(
     }
 }
 
-/// Whether the pool's connections speak TLS; those of callers are taken to do the same. Who does not say is taken to.
+/// Whether the pool's connections speak TLS; callers' connections count as the same. TLS is assumed where the server does not
+/// answer.
 async fn is_encrypted(db: &DatabaseConnection, sql: &Statements) -> Result<bool, StoreError> {
     let found = match rows(db, "open", sql.session.cipher.bind(&Args::new())).await {
         Err(error) if error.is_retryable() => return Err(error),
