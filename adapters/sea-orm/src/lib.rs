@@ -25,7 +25,6 @@ mod settle;
 mod sql;
 mod statements;
 mod steps;
-mod store;
 mod strategy;
 mod sweep;
 
@@ -36,16 +35,12 @@ pub use database::sqlx_connection::SqlxSqlite;
 pub use database::{
     classify::store_error, clock::FrozenClock, dialect::Dialect, pool::HardenedPool, probe::SkipLocked,
 };
-pub use doctor::checks::{Finding, Severity};
+pub use doctor::finding::{Finding, Severity};
 pub use enqueue::statements::EnqueueStatements;
-pub use outbox::transactions::TransactionWork;
-pub use outbox::{
-    handle::{OpenOptions, SeaOrmOutbox},
-    schema::schema,
-};
+pub use outbox::{handle::SeaOrmOutbox, options::OpenOptions, schema::schema, transactions::TransactionWork};
 pub use statements::statements;
 pub use strategy::{
     choice::{Strategy, StrategyChoice},
     order::Order,
 };
-pub use sweep::{LagGauge, Swept};
+pub use sweep::{strain::LagGauge, swept::Swept};

@@ -1,3 +1,5 @@
-pub(crate) mod backend;
+//! What callers do in transactions of their own: prove that they are in one, take back what failed, and commit.
+
+pub(crate) mod begun;
 pub(crate) mod commit;
 pub(crate) mod savepoint;

@@ -1,15 +1,13 @@
 use claimstream_ports::{StoreError, StoreErrorKind};
 use sea_orm::{ConnectionTrait, DbErr};
 
-use crate::{
-    database::{
-        args::Args,
-        classify::{classify, is_missing_table, refusal},
-        dialect::Dialect,
-        identity::Identity,
-        unit::{Row, rows},
-    },
-    store::Store,
+use crate::database::{
+    Database,
+    args::Args,
+    classify::{classify, is_missing_table, refusal},
+    dialect::Dialect,
+    identity::Identity,
+    unit::{Row, rows},
 };
 
 /// A point in a caller's transaction that a call goes back to if it fails.
@@ -23,7 +21,8 @@ use crate::{
 /// handle does not show it: a deadlock ends the transaction on the server alone, later statements commit themselves, and
 /// the handle's commit answers Ok.
 pub(crate) struct Savepoint<'a, C> {
-    store: &'a Store,
+    db: &'a Database,
+    identity: Identity,
     on: &'a C,
     operation: &'static str,
 }
@@ -40,12 +39,12 @@ pub(crate) const SQLITE_ERROR: u32 = 1;
 impl<'a, C: ConnectionTrait> Savepoint<'a, C> {
     /// Sets it on a connection that proves to be in a transaction on the outbox's own database, and refuses any other.
     pub(crate) async fn set(
-        store: &'a Store,
+        (db, identity): (&'a Database, Identity),
         on: &'a C,
         operation: &'static str,
     ) -> Result<Self, StoreError> {
-        let savepoint = Self { store, on, operation };
-        match store.dialect {
+        let savepoint = Self { db, identity, on, operation };
+        match db.dialect {
             Dialect::MySql => savepoint.set_on_server().await?,
             Dialect::Sqlite => savepoint.set_in_file().await?,
         }
@@ -53,7 +52,7 @@ impl<'a, C: ConnectionTrait> Savepoint<'a, C> {
     }
 
     async fn set_on_server(&self) -> Result<(), StoreError> {
-        let Err(error) = self.on.execute_unprepared(&self.store.identity.proof(self.store.sql)).await else {
+        let Err(error) = self.on.execute_unprepared(&self.identity.proof(self.db.sql)).await else {
             return Ok(());
         };
         match refusal(&error) {
@@ -66,7 +65,7 @@ impl<'a, C: ConnectionTrait> Savepoint<'a, C> {
 
     /// Why a sum was out of range. Asking touches no table: on MariaDB 10.5 that would begin the next transaction.
     async fn not_proven(&self) -> StoreError {
-        let asked = self.store.sql.session.transaction.bind(&Args::new());
+        let asked = self.db.sql.session.transaction.bind(&Args::new());
         match rows(self.on, self.operation, asked).await.and_then(|rows| session(&rows)) {
             Ok((0, _)) => self.refused(NO_AUTOCOMMIT),
             Ok((_, 0)) => self.refused(NO_TRANSACTION),
@@ -78,10 +77,10 @@ impl<'a, C: ConnectionTrait> Savepoint<'a, C> {
     /// The proof works where there is no transaction, and is refused, having done nothing, where there is one. Whose
     /// database it is, is read when the call has written: a transaction that reads first may be refused to write.
     async fn set_in_file(&self) -> Result<(), StoreError> {
-        match self.execute(self.store.sql.savepoint.proof.text()).await {
+        match self.execute(self.db.sql.savepoint.proof.text()).await {
             Ok(()) => Err(self.refused(NO_TRANSACTION)),
             Err(error) if refusal(&error) == Some(SQLITE_ERROR) => {
-                self.send(self.store.sql.savepoint.set.text()).await
+                self.send(self.db.sql.savepoint.set.text()).await
             }
             Err(error) => Err(classify(self.operation, error)),
         }
@@ -105,29 +104,29 @@ impl<'a, C: ConnectionTrait> Savepoint<'a, C> {
 
     /// Whether the connection leads to the outbox's own database, as far as it says.
     async fn is_ours(&self) -> bool {
-        let found = Identity::read(self.on, self.operation, self.store.sql).await;
-        found.is_ok_and(|found| found == Some(self.store.identity))
+        let found = Identity::read(self.on, self.operation, self.db.sql).await;
+        found.is_ok_and(|found| found == Some(self.identity))
     }
 
     /// On a server the next savepoint of the same name takes its place, and a round trip is saved.
     async fn release(&self) -> Result<(), StoreError> {
-        if self.store.dialect == Dialect::MySql {
+        if self.db.dialect == Dialect::MySql {
             return Ok(());
         }
-        if Identity::read(self.on, self.operation, self.store.sql).await? != Some(self.store.identity) {
+        if Identity::read(self.on, self.operation, self.db.sql).await? != Some(self.identity) {
             return Err(self.refused(ANOTHER_DATABASE));
         }
-        self.send(self.store.sql.savepoint.release.text()).await
+        self.send(self.db.sql.savepoint.release.text()).await
     }
 
     /// Takes back what was written. Where there is nothing to go back to, the failure has ended the whole transaction, and
     /// the caller must know: the handle looks as before.
     async fn undo(&self, error: StoreError) -> StoreError {
-        let gone = match self.store.dialect {
+        let gone = match self.db.dialect {
             Dialect::MySql => NO_SAVEPOINT,
             Dialect::Sqlite => SQLITE_ERROR,
         };
-        match self.execute(self.store.sql.savepoint.undo.text()).await {
+        match self.execute(self.db.sql.savepoint.undo.text()).await {
             Err(nowhere) if refusal(&nowhere) == Some(gone) => rolled_back(error),
             _ => error,
         }

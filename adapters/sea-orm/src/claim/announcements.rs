@@ -10,9 +10,9 @@ use claimstream_domain::InstanceId;
 ///
 /// Again and again, because the sweep forgets those that have not been seen for a day.
 #[derive(Default)]
-pub(crate) struct Introductions(Mutex<HashMap<InstanceId, Duration>>);
+pub(crate) struct Announcements(Mutex<HashMap<InstanceId, Duration>>);
 
-impl Introductions {
+impl Announcements {
     const LAST: Duration = Duration::from_secs(3600);
 
     /// Whether it is time to note an instance; one of many callers is told so. `now` is monotonic.

@@ -13,20 +13,20 @@ use claimstream_domain::{QueueName, Shard, ShardCount};
 /// every one of them. It is dropped on a short claim and after two seconds, so that a message that became visible late
 /// waits at most that long. For the same reason nobody claims for longer than that without a look at all shards: those that
 /// it finds due go behind those that are hot, and hot shards take turns, so that one that is always full starves no other.
-pub(crate) struct Lanes {
+pub(crate) struct KnownShards {
     shards: ShardCount,
-    queues: Mutex<HashMap<QueueName, Lane>>,
+    queues: Mutex<HashMap<QueueName, Known>>,
 }
 
 #[derive(Default)]
-struct Lane {
+struct Known {
     hot: VecDeque<Shard>,
     low: HashMap<Shard, (i64, Duration)>,
     turn: u16,
     looked_at: Option<Duration>,
 }
 
-impl Lanes {
+impl KnownShards {
     const WATERMARK_LIVES: Duration = Duration::from_secs(2);
 
     pub(crate) fn new(shards: ShardCount) -> Self {
@@ -36,10 +36,10 @@ impl Lanes {
     /// Whether it is time to look at all shards, whatever is hot; one of many callers is told so. `now` is monotonic.
     pub(crate) fn wants_look(&self, queue: &QueueName, now: Duration) -> bool {
         let is_old = |looked_at: Duration| now.saturating_sub(looked_at) >= Self::WATERMARK_LIVES;
-        self.with(queue, |lane| {
-            let wants = lane.looked_at.is_none_or(is_old);
+        self.with(queue, |known| {
+            let wants = known.looked_at.is_none_or(is_old);
             if wants {
-                lane.looked_at = Some(now);
+                known.looked_at = Some(now);
             }
             wants
         })
@@ -47,18 +47,18 @@ impl Lanes {
 
     /// The next hot shard that this call has not visited.
     pub(crate) fn next_hot(&self, queue: &QueueName, visited: &[Shard]) -> Option<Shard> {
-        self.with(queue, |lane| {
-            let at = lane.hot.iter().position(|shard| !visited.contains(shard))?;
-            lane.hot.remove(at)
+        self.with(queue, |known| {
+            let at = known.hot.iter().position(|shard| !visited.contains(shard))?;
+            known.hot.remove(at)
         })
     }
 
     /// Where to begin in a shard, in the store's time; the beginning of time without a watermark. `now` is monotonic.
     pub(crate) fn low(&self, queue: &QueueName, shard: Shard, now: Duration) -> i64 {
-        self.with(queue, |lane| match lane.low.get(&shard) {
+        self.with(queue, |known| match known.low.get(&shard) {
             Some((low, since)) if now.saturating_sub(*since) < Self::WATERMARK_LIVES => *low,
             _ => {
-                lane.low.remove(&shard);
+                known.low.remove(&shard);
                 0
             }
         })
@@ -66,47 +66,48 @@ impl Lanes {
 
     /// Notes a full claim.
     pub(crate) fn full(&self, queue: &QueueName, shard: Shard) {
-        self.with(queue, |lane| {
+        self.with(queue, |known| {
             // A look of another call may have found it in the meantime.
-            if !lane.hot.contains(&shard) {
-                lane.hot.push_back(shard);
+            if !known.hot.contains(&shard) {
+                known.hot.push_back(shard);
             }
         });
     }
 
     /// Raises the watermark of a hot shard to the oldest due time of what was claimed from it.
     pub(crate) fn raise(&self, queue: &QueueName, shard: Shard, oldest: i64, now: Duration) {
-        self.with(queue, |lane| {
-            if lane.hot.contains(&shard) {
-                let since = lane.low.get(&shard).map_or(now, |(_, since)| *since);
-                lane.low.insert(shard, (oldest, since));
+        self.with(queue, |known| {
+            if known.hot.contains(&shard) {
+                let since = known.low.get(&shard).map_or(now, |(_, since)| *since);
+                known.low.insert(shard, (oldest, since));
             }
         });
     }
 
     /// Notes a claim that was not full.
     pub(crate) fn short(&self, queue: &QueueName, shard: Shard) {
-        self.with(queue, |lane| lane.low.remove(&shard));
+        self.with(queue, |known| known.low.remove(&shard));
     }
 
     /// Notes which shards a look without locks found due; every instance begins at another one, so that they part.
     pub(crate) fn heat(&self, queue: &QueueName, due: &[Shard], instance: u64, now: Duration) {
         let count = self.shards.get();
-        self.with(queue, |lane| {
-            lane.looked_at = Some(now);
-            lane.turn = lane.turn.wrapping_add(1);
+        self.with(queue, |known| {
+            known.looked_at = Some(now);
+            known.turn = known.turn.wrapping_add(1);
             let first = (instance % u64::from(count)) as u16;
-            let first = first.wrapping_add(lane.turn) % count;
-            let mut due: Vec<Shard> = due.iter().copied().filter(|shard| !lane.hot.contains(shard)).collect();
+            let first = first.wrapping_add(known.turn) % count;
+            let mut due: Vec<Shard> =
+                due.iter().copied().filter(|shard| !known.hot.contains(shard)).collect();
             due.sort_by_key(|shard| (shard.number() + count - first) % count);
-            lane.hot.extend(due);
+            known.hot.extend(due);
         });
     }
 
-    fn with<T>(&self, queue: &QueueName, act: impl FnOnce(&mut Lane) -> T) -> T {
+    fn with<T>(&self, queue: &QueueName, act: impl FnOnce(&mut Known) -> T) -> T {
         let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
         if !queues.contains_key(queue) {
-            queues.insert(queue.clone(), Lane::default());
+            queues.insert(queue.clone(), Known::default());
         }
         act(queues.entry(queue.clone()).or_default())
     }
@@ -119,41 +120,41 @@ mod tests {
     #[test]
     fn hot_shards_take_turns_and_a_short_one_cools_down() {
         let shards = ShardCount::new(4).unwrap();
-        let (lanes, queue) = (Lanes::new(shards), QueueName::new("q").unwrap());
+        let (known, queue) = (KnownShards::new(shards), QueueName::new("q").unwrap());
         let all: Vec<Shard> = shards.shards().collect();
-        lanes.heat(&queue, &all, 1, Duration::ZERO);
-        let first = lanes.next_hot(&queue, &[]).unwrap();
-        lanes.full(&queue, first);
+        known.heat(&queue, &all, 1, Duration::ZERO);
+        let first = known.next_hot(&queue, &[]).unwrap();
+        known.full(&queue, first);
         let (at, later) = (Duration::from_secs(5), Duration::from_secs(7));
-        lanes.raise(&queue, first, 17, at);
-        assert_eq!(lanes.low(&queue, first, at), 17);
-        assert_eq!(lanes.low(&queue, first, later), 0);
-        let second = lanes.next_hot(&queue, &[]).unwrap();
+        known.raise(&queue, first, 17, at);
+        assert_eq!(known.low(&queue, first, at), 17);
+        assert_eq!(known.low(&queue, first, later), 0);
+        let second = known.next_hot(&queue, &[]).unwrap();
         assert_ne!(first, second);
-        lanes.short(&queue, second);
-        assert_eq!(lanes.low(&queue, second, at), 0);
-        let rest: Vec<_> = std::iter::from_fn(|| lanes.next_hot(&queue, &[first])).collect();
+        known.short(&queue, second);
+        assert_eq!(known.low(&queue, second, at), 0);
+        let rest: Vec<_> = std::iter::from_fn(|| known.next_hot(&queue, &[first])).collect();
         assert_eq!(rest.len(), 2);
-        assert_eq!(lanes.next_hot(&queue, &[]), Some(first));
+        assert_eq!(known.next_hot(&queue, &[]), Some(first));
     }
 
     #[test]
     fn a_look_is_due_every_two_seconds_and_what_it_finds_waits_for_one_turn() {
         let shards = ShardCount::new(4).unwrap();
-        let (lanes, queue) = (Lanes::new(shards), QueueName::new("q").unwrap());
+        let (known, queue) = (KnownShards::new(shards), QueueName::new("q").unwrap());
         let [full, other] = [Shard::from_number(1), Shard::from_number(2)];
         let at = Duration::from_secs;
-        assert!(lanes.wants_look(&queue, at(10)));
-        lanes.heat(&queue, &[full], 1, at(10));
-        assert!(!lanes.wants_look(&queue, at(11)));
-        assert_eq!(lanes.next_hot(&queue, &[]), Some(full));
-        assert!(lanes.wants_look(&queue, at(12)));
-        lanes.heat(&queue, &[full, other], 1, at(12));
-        lanes.full(&queue, full);
-        assert_eq!(lanes.next_hot(&queue, &[]), Some(full));
-        lanes.full(&queue, full);
-        assert_eq!(lanes.next_hot(&queue, &[]), Some(other));
-        assert_eq!(lanes.next_hot(&queue, &[full]), None);
+        assert!(known.wants_look(&queue, at(10)));
+        known.heat(&queue, &[full], 1, at(10));
+        assert!(!known.wants_look(&queue, at(11)));
+        assert_eq!(known.next_hot(&queue, &[]), Some(full));
+        assert!(known.wants_look(&queue, at(12)));
+        known.heat(&queue, &[full, other], 1, at(12));
+        known.full(&queue, full);
+        assert_eq!(known.next_hot(&queue, &[]), Some(full));
+        known.full(&queue, full);
+        assert_eq!(known.next_hot(&queue, &[]), Some(other));
+        assert_eq!(known.next_hot(&queue, &[full]), None);
     }
 
     #[test]
@@ -162,9 +163,9 @@ mod tests {
         let queue = QueueName::new("q").unwrap();
         let all: Vec<Shard> = shards.shards().collect();
         let firsts = [0, 1, 2, 3].map(|instance| {
-            let lanes = Lanes::new(shards);
-            lanes.heat(&queue, &all, instance, Duration::ZERO);
-            lanes.next_hot(&queue, &[]).unwrap().number()
+            let known = KnownShards::new(shards);
+            known.heat(&queue, &all, instance, Duration::ZERO);
+            known.next_hot(&queue, &[]).unwrap().number()
         });
         assert_eq!(firsts, [1, 2, 3, 4]);
     }

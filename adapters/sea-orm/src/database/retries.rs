@@ -38,7 +38,8 @@ impl Database {
         operation: &'static str,
         transaction: impl FnMut() -> F,
     ) -> Result<T, StoreError> {
-        match self.waiting(self.restarting(transaction)).await {
+        // Boxed: the compiler gives up on futures that are nested more deeply.
+        match self.waiting(Box::pin(self.restarting(transaction))).await {
             Err(error) => Err(self.none_to_spare(operation, error).await),
             done => done,
         }

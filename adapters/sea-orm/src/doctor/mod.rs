@@ -1,3 +1,12 @@
-pub(crate) mod checks;
-pub(crate) mod queues;
-pub(crate) mod rights;
+//! The start-up self-check.
+
+mod checks;
+mod claim_plan;
+mod connections;
+pub(crate) mod examination;
+pub(crate) mod finding;
+mod queues;
+mod rights;
+mod rows;
+mod settings;
+mod tables;

@@ -2,14 +2,17 @@ use claimstream_domain::QueueStatus;
 use claimstream_ports::StoreError;
 
 use crate::{
-    doctor::checks::{Finding, failure, good, warning},
-    store::Store,
+    doctor::{
+        examination::Examination,
+        finding::{Finding, failure, good, warning},
+    },
+    queues::observe::observe,
 };
 
-impl Store {
+impl Examination<'_> {
     /// Messages that nobody will ever claim, and queues that nobody seems to read.
     pub(crate) async fn examine_queues(&self) -> Result<Vec<Finding>, StoreError> {
-        let queues = self.observe().await?;
+        let queues = observe(self.db, self.shards).await?;
         let mut findings: Vec<Finding> =
             queues.iter().filter(|queue| queue.stray > 0).map(|queue| self.stray(queue)).collect();
         findings.extend(queues.iter().filter(|queue| queue.seems_unread()).map(unread));

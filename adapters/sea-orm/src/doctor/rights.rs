@@ -3,20 +3,21 @@ use sea_orm::ConnectionTrait;
 
 use crate::{
     database::classify::classify,
-    doctor::checks::{Finding, failure, good, warning},
-    store::Store,
+    doctor::{
+        examination::Examination,
+        finding::{Finding, failure, good, warning},
+    },
 };
 
-impl Store {
+impl Examination<'_> {
     /// Whether the database user may insert, update and delete wherever the outbox does, asked by statements that change
     /// nothing. A user who may not delete claims messages and can never settle them.
     pub(crate) async fn examine_rights(&self) -> Finding {
         const CHECK: &str = "rights";
+        let script = self.db.sql.doctor.rights.text();
         let (mut lacking, mut unknown) = (Vec::new(), Vec::new());
-        for statement in
-            self.sql.doctor.rights.text().split(';').map(str::trim).filter(|statement| !statement.is_empty())
-        {
-            let Err(error) = self.relay().execute_unprepared(statement).await else { continue };
+        for statement in script.split(';').map(str::trim).filter(|statement| !statement.is_empty()) {
+            let Err(error) = self.db.relay().execute_unprepared(statement).await else { continue };
             let error = classify(CHECK, error);
             match error.kind() {
                 StoreErrorKind::Misconfigured => lacking.push(error.get_ref().to_string()),

@@ -1,2 +1,4 @@
+//! Messages come into the outbox.
+
 pub(crate) mod rows;
 pub(crate) mod statements;

@@ -1,21 +1,16 @@
-use std::collections::HashSet;
+use std::{collections::HashSet, sync::Arc};
 
-use async_trait::async_trait;
-use claimstream_domain::{DedupKey, Due, Enqueued, MessageId, NewMessage, QueueName};
-use claimstream_ports::{Enqueue, StoreError};
-use sea_orm::{ConnectionTrait, DatabaseTransaction, Value};
+use claimstream_domain::{DedupKey, Due, Enqueued, MessageId, NewMessage, QueueName, ShardCount};
+use claimstream_ports::StoreError;
+use sea_orm::{ConnectionTrait, Value};
 use uuid::Uuid;
 
-use crate::{
-    caller_transactions::savepoint::Savepoint,
-    database::{
-        args::{Args, bytes},
-        classify::corrupt,
-        clock::micros,
-        unit::{maybe, rows, run},
-    },
-    outbox::handle::SeaOrmOutbox,
-    store::Store,
+use crate::database::{
+    Database,
+    args::{Args, bytes},
+    classify::corrupt,
+    clock::micros,
+    unit::{maybe, rows, run},
 };
 
 const ENQUEUE: &str = "enqueue";
@@ -23,78 +18,14 @@ const ENQUEUE: &str = "enqueue";
 /// How many ids one statement looks up.
 const IDS: usize = 500;
 
-/// A call that fails leaves nothing of itself in the transaction. A call that is dropped half way may leave a body without
-/// its queue entry: roll back then, as after any statement that was cut short.
-///
-/// A transaction that a deadlock has ended, or one on another outbox's database, is refused as by
-/// [`SeaOrmOutbox::enqueue_on`].
-#[async_trait]
-impl Enqueue<DatabaseTransaction> for SeaOrmOutbox {
-    async fn enqueue(
-        &self,
-        tx: &DatabaseTransaction,
-        messages: &[NewMessage],
-    ) -> Result<Vec<Enqueued>, StoreError> {
-        self.enqueue_on(tx, messages).await
-    }
+/// Puts messages into the outbox.
+pub(crate) struct Enqueueing {
+    pub(crate) db: Arc<Database>,
+    /// Into how many shards queues are cut.
+    pub(crate) shards: ShardCount,
 }
 
-impl SeaOrmOutbox {
-    /// Enqueues in a transaction of the caller's, on whatever runs it.
-    ///
-    /// Each call proves, in the packet that sets its savepoint, that the connection is in a transaction and leads to this
-    /// outbox's own database; anything else is refused as `Unsupported`, and nothing is enqueued.
-    ///
-    /// A deadlock ends the transaction on the server, though the handle lives on. If the call itself meets it, the error
-    /// says that the whole transaction was rolled back; if an earlier statement did, the call is refused. What was
-    /// written on the handle in between has committed itself, and no call can take it back.
-    ///
-    /// The proof shows that *a* transaction is open. It cannot tell one that the caller has begun by hand (`BEGIN` as a
-    /// statement) after the first has ended, nor on MariaDB 10.5 the one that the server begins with the next statement on a
-    /// table after a deadlock. With autocommit off the server begins transactions by itself, so such a
-    /// connection is refused.
-    pub async fn enqueue_on<C: ConnectionTrait>(
-        &self,
-        on: &C,
-        messages: &[NewMessage],
-    ) -> Result<Vec<Enqueued>, StoreError> {
-        self.store.check_backend(on, ENQUEUE)?;
-        if messages.is_empty() {
-            return Ok(Vec::new());
-        }
-        let savepoint = Savepoint::set(&self.store, on, ENQUEUE).await?;
-        savepoint.end(self.store.enqueue(on, messages).await).await
-    }
-
-    /// Enqueues in a transaction of the outbox's own, on a connection of the outbox's own, for callers that have no
-    /// business data to write with it.
-    ///
-    /// It has committed when it answers, and several calls are several transactions. It runs to its end even if the caller
-    /// is cancelled. There is no call that takes a [`sea_orm::DatabaseConnection`]: a pool is in no transaction.
-    ///
-    /// ```compile_fail,E0277
-    /// # use claimstream_ports::Enqueue;
-    /// # async fn example(outbox: claimstream_sea_orm::SeaOrmOutbox, db: sea_orm::DatabaseConnection) {
-    /// let _ = Enqueue::enqueue(&outbox, &db, &[]).await;
-    /// # }
-    /// ```
-    pub async fn enqueue_now(&self, messages: &[NewMessage]) -> Result<Vec<Enqueued>, StoreError> {
-        let (store, messages) = (self.store.clone(), messages.to_vec());
-        let work = async move {
-            store
-                .restarting_beside(ENQUEUE, || async {
-                    let transaction = store.begin_beside(ENQUEUE).await?;
-                    let enqueued = store.enqueue(&transaction, &messages).await?;
-                    store.commit(ENQUEUE, transaction).await?;
-                    Ok(enqueued)
-                })
-                .await
-        };
-        self.store.detached(ENQUEUE, work).await
-    }
-}
-
-impl Store {
+impl Enqueueing {
     /// Enqueues in a transaction; if it fails, the transaction must be rolled back, at least to where it was before.
     pub(crate) async fn enqueue(
         &self,
@@ -103,26 +34,38 @@ impl Store {
     ) -> Result<Vec<Enqueued>, StoreError> {
         let rows = self.checked_rows(messages)?;
         let ids: Vec<Uuid> = messages.iter().map(|message| message.id.uuid()).collect();
-        let (insert, lookup) = (&self.sql.enqueue.message, &self.sql.enqueue.known);
-        let mut new = self.insert_new(on, ENQUEUE, insert, lookup, &ids, &rows).await?;
+        let (insert, lookup) = (&self.db.sql.enqueue.message, &self.db.sql.enqueue.known);
+        let mut new = self.db.insert_new(on, ENQUEUE, insert, lookup, &ids, &rows).await?;
         self.reserve_keys(on, messages, &mut new).await?;
         let claimable: Vec<Args> =
             rows.into_iter().zip(&new).filter_map(|(row, new)| new.then_some(row)).collect();
-        for statement in self.inserts(&self.sql.enqueue.queue, &claimable) {
+        for statement in self.db.inserts(&self.db.sql.enqueue.queue, &claimable) {
             run(on, ENQUEUE, statement).await?;
         }
         Ok(new.into_iter().map(answer).collect())
     }
 
+    /// Enqueues in a transaction of the outbox's own.
+    pub(crate) async fn enqueue_now(&self, messages: &[NewMessage]) -> Result<Vec<Enqueued>, StoreError> {
+        self.db
+            .restarting_beside(ENQUEUE, || async {
+                let transaction = self.db.begin_beside(ENQUEUE).await?;
+                let enqueued = self.enqueue(&transaction, messages).await?;
+                self.db.commit(ENQUEUE, transaction).await?;
+                Ok(enqueued)
+            })
+            .await
+    }
+
     /// The rows of messages, if every one is fit to be sent.
     pub(crate) fn checked_rows(&self, messages: &[NewMessage]) -> Result<Vec<Args>, StoreError> {
         if let Some(invalid) =
-            messages.iter().find_map(|message| self.limits.payload.check(&message.payload).err())
+            messages.iter().find_map(|message| self.db.limits.payload.check(&message.payload).err())
         {
             return Err(corrupt(ENQUEUE, invalid));
         }
         let rows = messages.iter().map(|message| self.message_row(message)).collect::<Result<Vec<_>, _>>()?;
-        self.limits.packet.check(ENQUEUE, self.sql.enqueue.message.row_bytes(&rows))?;
+        self.db.limits.packet.check(ENQUEUE, self.db.sql.enqueue.message.row_bytes(&rows))?;
         Ok(rows)
     }
 
@@ -141,7 +84,7 @@ impl Store {
             return Ok(());
         }
         let of_keyed: Vec<&NewMessage> = keyed.iter().map(|n| &messages[*n]).collect();
-        for statement in self.inserts(&self.sql.enqueue.dedup, &self.dedup_rows(&of_keyed)) {
+        for statement in self.db.inserts(&self.db.sql.enqueue.dedup, &self.dedup_rows(&of_keyed)) {
             run(on, ENQUEUE, statement).await?;
         }
         let owners = self.owners(on, &of_keyed).await?;
@@ -160,10 +103,10 @@ impl Store {
         for (queue, keys) in keys_by_queue(keyed) {
             // A list is filled up to the next power of two.
             let sizes = keys.iter().map(|key| 2 * (8 + key.as_str().len()));
-            for part in self.limits.packet.cut(sizes) {
+            for part in self.db.limits.packet.cut(sizes) {
                 let keys = keys[part].iter().map(|key| Value::from(key.as_str()));
-                let args = self.args().with("queue", queue.as_str()).with_list("keys", keys);
-                for row in rows(on, ENQUEUE, self.sql.enqueue.dedup_read.bind(&args)).await? {
+                let args = self.db.args().with("queue", queue.as_str()).with_list("keys", keys);
+                for row in rows(on, ENQUEUE, self.db.sql.enqueue.dedup_read.bind(&args)).await? {
                     owners.insert(MessageId::new(row.uuid("message_id")?));
                 }
             }
@@ -179,15 +122,16 @@ impl Store {
     ) -> Result<(), StoreError> {
         let ids: Vec<Value> = ids.map(|id| bytes(id.uuid())).collect();
         for ids in ids.chunks(IDS) {
-            let args = self.args().with_list("ids", ids.iter().cloned());
-            run(on, ENQUEUE, self.sql.enqueue.discard.bind(&args)).await?;
+            let args = self.db.args().with_list("ids", ids.iter().cloned());
+            run(on, ENQUEUE, self.db.sql.enqueue.discard.bind(&args)).await?;
         }
         Ok(())
     }
 
     pub(crate) fn dedup_rows(&self, keyed: &[&NewMessage]) -> Vec<Args> {
         let row = |message: &&NewMessage| {
-            self.args()
+            self.db
+                .args()
                 .with("queue", message.queue.as_str())
                 .with("dedup_key", maybe(message.dedup_key.as_ref().map(DedupKey::as_str)))
                 .with("id", bytes(message.id.uuid()))

@@ -2,7 +2,10 @@ use claimstream_domain::NewMessage;
 use claimstream_ports::StoreError;
 use sea_orm::{Statement, Value};
 
-use crate::{database::dialect::Dialect, outbox::handle::SeaOrmOutbox};
+use crate::{
+    database::{dialect::Dialect, identity::Identity},
+    enqueue::rows::Enqueueing,
+};
 
 /// Statements that enqueue messages: run them in one transaction, the proof first and then the inserts in order.
 ///
@@ -21,18 +24,22 @@ pub struct EnqueueStatements {
     pub inserts: Vec<(String, Vec<Value>)>,
 }
 
-impl SeaOrmOutbox {
+impl Enqueueing {
     /// The statements that enqueue messages, for drivers of other kinds.
-    pub fn enqueue_statements(&self, messages: &[NewMessage]) -> Result<EnqueueStatements, StoreError> {
-        let store = &self.store;
-        let bodies = store.checked_rows(messages)?;
+    pub(crate) fn statements(
+        &self,
+        messages: &[NewMessage],
+        identity: Identity,
+    ) -> Result<EnqueueStatements, StoreError> {
+        let db = &self.db;
+        let bodies = self.checked_rows(messages)?;
         let unique: Vec<&NewMessage> = messages.iter().filter(|m| m.dedup_key.is_some()).collect();
-        let keys = store.dedup_rows(&unique);
-        let mut inserts: Vec<Statement> = store.inserts(&store.sql.enqueue.dedup_or_fail, &keys);
-        inserts.extend(store.inserts(&store.sql.enqueue.message, &bodies));
-        inserts.extend(store.inserts(&store.sql.enqueue.queue, &bodies));
+        let keys = self.dedup_rows(&unique);
+        let mut inserts: Vec<Statement> = db.inserts(&db.sql.enqueue.dedup_or_fail, &keys);
+        inserts.extend(db.inserts(&db.sql.enqueue.message, &bodies));
+        inserts.extend(db.inserts(&db.sql.enqueue.queue, &bodies));
         let inserts = inserts.into_iter().map(|s| (s.sql, s.values.map(|v| v.0).unwrap_or_default()));
-        let proof = (store.dialect == Dialect::MySql).then(|| store.identity.proof(store.sql));
+        let proof = (db.dialect == Dialect::MySql).then(|| identity.proof(db.sql));
         Ok(EnqueueStatements { proof, inserts: inserts.collect() })
     }
 }

@@ -4,13 +4,11 @@ use claimstream_domain::{ByteBudget, ClaimRequest, Headers, MessageId, OrderingK
 use claimstream_ports::StoreError;
 use sea_orm::ConnectionTrait;
 
-use crate::{
-    database::typed_row::columns,
-    database::{
-        args::bytes,
-        unit::{Row, rows},
-    },
-    store::Store,
+use crate::database::{
+    Database,
+    args::bytes,
+    typed_row::columns,
+    unit::{Row, rows},
 };
 
 /// What a message carries.
@@ -86,26 +84,24 @@ pub(crate) fn inline(budget: ByteBudget, rows: usize) -> i64 {
     i64::try_from((budget.bytes() / rows.max(1)).max(LIGHT)).unwrap_or(i64::MAX)
 }
 
-impl Store {
-    /// Reads bodies that were left out; with a budget, the heavy ones among them are still without their payloads.
-    pub(crate) async fn bodies(
-        &self,
-        on: &impl ConnectionTrait,
-        operation: &'static str,
-        ids: &[MessageId],
-        budget: Option<ByteBudget>,
-    ) -> Result<HashMap<MessageId, BodyRow>, StoreError> {
-        let inline = budget.map_or(i64::MAX, |budget| inline(budget, ids.len()));
-        let mut bodies = HashMap::with_capacity(ids.len());
-        for ids in ids.chunks(ClaimRequest::MOST as usize) {
-            let args = self.args().with("inline", inline);
-            let args = args.with_list("ids", ids.iter().map(|id| bytes(id.uuid())));
-            for row in rows(on, operation, self.sql.claim.body.bind(&args)).await? {
-                let (at, id) = (BodyColumns::of(&row)?, row.uuid("id")?);
-                let bytes = row.maybe_int("bytes")?.and_then(|bytes| usize::try_from(bytes).ok());
-                bodies.insert(MessageId::new(id), BodyRow { row, at, bytes });
-            }
+/// Reads bodies that were left out; with a budget, the heavy ones among them are still without their payloads.
+pub(crate) async fn bodies(
+    db: &Database,
+    on: &impl ConnectionTrait,
+    operation: &'static str,
+    ids: &[MessageId],
+    budget: Option<ByteBudget>,
+) -> Result<HashMap<MessageId, BodyRow>, StoreError> {
+    let inline = budget.map_or(i64::MAX, |budget| inline(budget, ids.len()));
+    let mut bodies = HashMap::with_capacity(ids.len());
+    for ids in ids.chunks(ClaimRequest::MOST as usize) {
+        let args = db.args().with("inline", inline);
+        let args = args.with_list("ids", ids.iter().map(|id| bytes(id.uuid())));
+        for row in rows(on, operation, db.sql.claim.body.bind(&args)).await? {
+            let (at, id) = (BodyColumns::of(&row)?, row.uuid("id")?);
+            let bytes = row.maybe_int("bytes")?.and_then(|bytes| usize::try_from(bytes).ok());
+            bodies.insert(MessageId::new(id), BodyRow { row, at, bytes });
         }
-        Ok(bodies)
     }
+    Ok(bodies)
 }

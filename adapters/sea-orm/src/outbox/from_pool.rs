@@ -1,7 +1,7 @@
 use claimstream_ports::StoreError;
 use sea_orm::DatabaseConnection;
 
-use super::handle::{OpenOptions, SeaOrmOutbox};
+use super::{handle::SeaOrmOutbox, options::OpenOptions};
 use crate::database::given_pool::{GivenPool, refused};
 
 impl SeaOrmOutbox {

@@ -1,6 +1,21 @@
+//! The facade: opens an outbox, chooses its strategy once, and wires the rooms to the ports.
+
+pub(crate) mod claims;
+pub(crate) mod dead_letters;
+pub(crate) mod doctor;
+pub(crate) mod enqueue;
 pub(crate) mod from_pool;
 pub(crate) mod handle;
+pub(crate) mod locks;
+pub(crate) mod notifications;
+pub(crate) mod observe;
+pub(crate) mod opening;
+pub(crate) mod options;
+pub(crate) mod rooms;
+pub(crate) mod sagas;
 pub(crate) mod schema;
 #[cfg(any(feature = "mysql", feature = "sqlite"))]
 pub(crate) mod sqlx;
+pub(crate) mod steps;
+pub(crate) mod sweep;
 pub(crate) mod transactions;

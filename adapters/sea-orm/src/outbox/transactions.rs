@@ -1,12 +1,55 @@
-use std::{future::Future, pin::Pin};
+use std::{future::Future, pin::Pin, sync::Arc};
 
 use async_trait::async_trait;
 use claimstream_ports::{StoreError, StoreErrorKind, Transactions};
 use sea_orm::DatabaseTransaction;
 use tracing::Instrument;
 
-use super::handle::SeaOrmOutbox;
-use crate::database::{classify::classify, deadline::in_time};
+use crate::{
+    caller_transactions::commit::commit_proven,
+    database::{classify::classify, deadline::in_time},
+    outbox::handle::SeaOrmOutbox,
+};
+
+const COMMIT: &str = "commit";
+
+impl SeaOrmOutbox {
+    /// Begins a transaction to write business data and messages in.
+    ///
+    /// It runs as a task of its own, so that a cancelled caller leaves no open transaction behind; on SQLite it takes the
+    /// write lock at once, because a transaction that reads first and writes later may be refused there.
+    ///
+    /// Only for tokio: the driver commits, rolls back and drops a transaction by means of the current tokio runtime, and
+    /// panics without one, so without one this is refused as `Unsupported`. On other executors use
+    /// [`transaction`](Self::transaction), or [`enqueue_now`](Self::enqueue_now).
+    ///
+    /// If others have all connections in use for [`acquire_timeout`](crate::OpenOptions::acquire_timeout), the error is `Transient`, and
+    /// whoever can wait may ask again.
+    pub async fn begin(&self) -> Result<DatabaseTransaction, StoreError> {
+        if tokio::runtime::Handle::try_current().is_err() {
+            let why = "a transaction that is given away needs a tokio runtime around it, and there is none; do the work in \
+                       SeaOrmOutbox::transaction, which runs on the outbox's own";
+            return Err(StoreError::new(StoreErrorKind::Unsupported, "begin", why));
+        }
+        let db = Arc::clone(&self.rooms.db);
+        self.rooms.db.detached("begin", async move { db.begin_for_caller("begin").await }).await
+    }
+
+    /// Commits a transaction that [`begin`](Self::begin) began, if it is still there.
+    ///
+    /// A deadlock, or a statement that commits by itself, ends a transaction on the server alone, though the handle lives on.
+    /// The driver's own `tx.commit()` then answers Ok and nothing is there; this is refused as `Unsupported`. The
+    /// proof travels in the packet of the `COMMIT`, so it costs no round trip. It sees what the proof of
+    /// [`enqueue_on`](Self::enqueue_on) sees, and has the same limits.
+    ///
+    /// Hand in the transaction itself: a nested one, which the driver makes of a savepoint, would commit all of it. For
+    /// handles of other pools there is no such call; end those that enqueue with the enqueue, or look at every error of a
+    /// statement before the driver commits.
+    pub async fn commit(&self, tx: DatabaseTransaction) -> Result<(), StoreError> {
+        let db = Arc::clone(&self.rooms.db);
+        self.rooms.db.detached(COMMIT, async move { commit_proven(&db, tx).await }).await
+    }
+}
 
 /// Only for tokio, as [`SeaOrmOutbox::begin`] says. A transaction that has ended before its commit is refused, as
 /// [`SeaOrmOutbox::commit`] says.
@@ -23,7 +66,8 @@ impl Transactions for SeaOrmOutbox {
     }
 
     async fn roll_back_tx(&self, tx: DatabaseTransaction) -> Result<(), StoreError> {
-        self.store
+        self.rooms
+            .db
             .detached("roll back", async move { in_time("roll back", tx.rollback(), classify).await })
             .await
     }
@@ -62,7 +106,7 @@ impl SeaOrmOutbox {
                 }
             }
         };
-        match self.store.runtime.spawn(whole.in_current_span()).await {
+        match self.rooms.db.runtime.spawn(whole.in_current_span()).await {
             Ok(done) => done,
             Err(lost) => Err(StoreError::new(StoreErrorKind::Unavailable, "transaction", lost).into()),
         }

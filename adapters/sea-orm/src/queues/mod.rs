@@ -1,2 +1,4 @@
+//! What lies in queues, for people and their monitoring.
+
 pub(crate) mod lateness;
 pub(crate) mod observe;

@@ -3,101 +3,87 @@ use std::{
     time::Duration,
 };
 
-use async_trait::async_trait;
-use claimstream_domain::{MessageId, QueueName, QueueStatus};
-use claimstream_ports::{Observe, StoreError};
+use claimstream_domain::{MessageId, QueueName, QueueStatus, ShardCount};
+use claimstream_ports::StoreError;
 
 use crate::{
-    database::typed_row::row,
-    database::{classify::corrupt, unit::rows},
-    outbox::handle::SeaOrmOutbox,
-    store::Store,
-    strategy::shard_lease,
+    database::{Database, classify::corrupt, typed_row::row, unit::rows},
+    strategy::shard_lease::told::flights,
 };
 
 const OBSERVE: &str = "observe";
 
-#[async_trait]
-impl Observe for SeaOrmOutbox {
-    async fn observe(&self) -> Result<Vec<QueueStatus>, StoreError> {
-        let store = self.store.clone();
-        self.store.detached(OBSERVE, async move { store.observe().await }).await
+/// How much lies in each queue.
+pub(crate) async fn observe(db: &Database, shards: ShardCount) -> Result<Vec<QueueStatus>, StoreError> {
+    let mut queues: BTreeMap<QueueName, QueueStatus> = BTreeMap::new();
+    let held = held(db).await?;
+    let ask = || rows(db.relay(), OBSERVE, db.sql.observe.live.bind(&db.args()));
+    for row in &db.restarting(ask).await? {
+        let row = ShardRow::read(row)?;
+        let (queue, mut status) = (queue(&row.queue)?, shard_status(&row, shards)?);
+        if let Some(flights) = held.get(&(queue.clone(), row.shard)) {
+            set_apart(db, row.shard, flights, &mut status).await?;
+        }
+        let all = queues.entry(queue.clone()).or_insert_with(|| empty(queue));
+        all.depth += status.depth;
+        all.due += status.due;
+        all.leased += status.leased;
+        all.oldest = all.oldest.max(status.oldest);
+        all.stray += status.stray;
     }
+    let ask = || rows(db.relay(), OBSERVE, db.sql.observe.dead.bind(&db.args()));
+    for row in &db.restarting(ask).await? {
+        let row = DeadRow::read(row)?;
+        let queue = queue(&row.queue)?;
+        queues.entry(queue.clone()).or_insert_with(|| empty(queue)).dead = row.dead;
+    }
+    Ok(queues.into_values().collect())
 }
 
-impl Store {
-    pub(crate) async fn observe(&self) -> Result<Vec<QueueStatus>, StoreError> {
-        let mut queues: BTreeMap<QueueName, QueueStatus> = BTreeMap::new();
-        let held = self.held().await?;
-        let ask = || rows(self.relay(), OBSERVE, self.sql.observe.live.bind(&self.args()));
-        for row in &self.restarting(ask).await? {
-            let row = ShardRow::read(row)?;
-            let (queue, mut status) = (queue(&row.queue)?, self.shard_status(&row)?);
-            if let Some(flights) = held.get(&(queue.clone(), row.shard)) {
-                self.set_apart(row.shard, flights, &mut status).await?;
-            }
-            let all = queues.entry(queue.clone()).or_insert_with(|| empty(queue));
-            all.depth += status.depth;
-            all.due += status.due;
-            all.leased += status.leased;
-            all.oldest = all.oldest.max(status.oldest);
-            all.stray += status.stray;
-        }
-        let ask = || rows(self.relay(), OBSERVE, self.sql.observe.dead.bind(&self.args()));
-        for row in &self.restarting(ask).await? {
-            let row = DeadRow::read(row)?;
-            let queue = queue(&row.queue)?;
-            queues.entry(queue.clone()).or_insert_with(|| empty(queue)).dead = row.dead;
-        }
-        Ok(queues.into_values().collect())
+/// What is in flight under shard leases that hold, by queue and shard.
+async fn held(db: &Database) -> Result<HashMap<(QueueName, u16), HashSet<MessageId>>, StoreError> {
+    let ask = || rows(db.relay(), OBSERVE, db.sql.shard_lease.held.bind(&db.args()));
+    let mut held = HashMap::new();
+    for row in &db.restarting(ask).await? {
+        let row = HeldRow::read(row)?;
+        let flights = flights(&row.flights.unwrap_or_default());
+        held.insert((queue(&row.queue)?, row.shard), flights);
     }
+    Ok(held)
+}
 
-    /// What is in flight under shard leases that hold, by queue and shard.
-    async fn held(&self) -> Result<HashMap<(QueueName, u16), HashSet<MessageId>>, StoreError> {
-        let ask = || rows(self.relay(), OBSERVE, self.sql.shard_lease.held.bind(&self.args()));
-        let mut held = HashMap::new();
-        for row in &self.restarting(ask).await? {
-            let row = HeldRow::read(row)?;
-            let flights = shard_lease::flights(&row.flights.unwrap_or_default());
-            held.insert((queue(&row.queue)?, row.shard), flights);
+/// Counts what is in flight under a shard lease as leased; its rows look as if they were due.
+async fn set_apart(
+    db: &Database,
+    shard: u16,
+    flights: &HashSet<MessageId>,
+    status: &mut QueueStatus,
+) -> Result<(), StoreError> {
+    let args = db.args().with("queue", status.queue.as_str()).with("shard", shard);
+    let args = args.with("limit", flights.len() as i64 + 1);
+    let oldest = db.restarting(|| rows(db.relay(), OBSERVE, db.sql.shard_lease.oldest.bind(&args))).await?;
+    let (mut aloft, mut waited) = (0, None);
+    for row in &oldest {
+        let row = DueRow::read(row)?;
+        match flights.contains(&MessageId::new(row.id)) {
+            true => aloft += 1,
+            false => waited = waited.or(Some(age(row.age))),
         }
-        Ok(held)
     }
+    status.due = status.due.saturating_sub(aloft);
+    status.leased += aloft;
+    status.oldest = waited;
+    Ok(())
+}
 
-    /// Counts what is in flight under a shard lease as leased; its rows look as if they were due.
-    async fn set_apart(
-        &self,
-        shard: u16,
-        flights: &HashSet<MessageId>,
-        status: &mut QueueStatus,
-    ) -> Result<(), StoreError> {
-        let args = self.args().with("queue", status.queue.as_str()).with("shard", shard);
-        let args = args.with("limit", flights.len() as i64 + 1);
-        let oldest =
-            self.restarting(|| rows(self.relay(), OBSERVE, self.sql.shard_lease.oldest.bind(&args))).await?;
-        let (mut aloft, mut waited) = (0, None);
-        for row in &oldest {
-            let row = DueRow::read(row)?;
-            match flights.contains(&MessageId::new(row.id)) {
-                true => aloft += 1,
-                false => waited = waited.or(Some(age(row.age))),
-            }
-        }
-        status.due = status.due.saturating_sub(aloft);
-        status.leased += aloft;
-        status.oldest = waited;
-        Ok(())
+fn shard_status(row: &ShardRow, shards: ShardCount) -> Result<QueueStatus, StoreError> {
+    let (queue, depth, due) = (queue(&row.queue)?, row.depth, row.due);
+    if row.shard >= shards.get() {
+        return Ok(QueueStatus { depth, stray: depth, ..empty(queue) });
     }
-
-    fn shard_status(&self, row: &ShardRow) -> Result<QueueStatus, StoreError> {
-        let (queue, depth, due) = (queue(&row.queue)?, row.depth, row.due);
-        if row.shard >= self.shards.get() {
-            return Ok(QueueStatus { depth, stray: depth, ..empty(queue) });
-        }
-        // Only a shard with due messages has one that has waited; the oldest of all is then a due one.
-        let oldest = if due == 0 { None } else { row.oldest.map(age) };
-        Ok(QueueStatus { depth, due, leased: row.leased, oldest, ..empty(queue) })
-    }
+    // Only a shard with due messages has one that has waited; the oldest of all is then a due one.
+    let oldest = if due == 0 { None } else { row.oldest.map(age) };
+    Ok(QueueStatus { depth, due, leased: row.leased, oldest, ..empty(queue) })
 }
 
 fn age(micros: i64) -> Duration {

@@ -1,19 +1,18 @@
-use std::{collections::HashMap, fmt::Display, time::Duration};
+use std::{collections::HashMap, time::Duration};
 
 use claimstream_domain::{Disposition, MessageId, Settled, Settlement};
-use claimstream_ports::{StoreError, StoreErrorKind};
+use claimstream_ports::StoreError;
 use sea_orm::ConnectionTrait;
 
 use crate::{
-    database::typed_row::row,
     database::{
         classify::may_have_committed,
         clock::micros,
         dialect::Dialect,
+        typed_row::row,
         unit::{rows, run},
     },
-    settle::{answers::as_far_as_known, group::Group},
-    store::Store,
+    settle::{answers::as_far_as_known, group::Group, rows::RowSettlement, unknown::unknown},
 };
 
 const SETTLE: &str = "settle";
@@ -26,7 +25,7 @@ enum Ended {
     Unknown(StoreError),
 }
 
-impl Store {
+impl RowSettlement {
     /// A lease that runs that long still runs, as a rule, when the statement is done.
     const MARGIN: Duration = Duration::from_secs(1);
 
@@ -40,7 +39,7 @@ impl Store {
         settlements: &[Settlement],
     ) -> Result<Option<Vec<Settled>>, StoreError> {
         let Some(group) = self.one_statement_for(settlements) else { return Ok(None) };
-        match self.restarting(|| self.end_at_once(settlements, &group)).await? {
+        match self.db.restarting(|| self.end_at_once(settlements, &group)).await? {
             Ended::Counted(0) => Ok(None),
             Ended::Counted(count) if count == group.len() => {
                 Ok(Some(settlements.iter().map(|settlement| self.accepted(settlement)).collect()))
@@ -62,14 +61,14 @@ impl Store {
         }
         let mut groups = Group::of_settlements(settlements);
         let (_, group) = groups.pop().filter(|_| groups.is_empty())?;
-        let runs_on = group.lease_end() >= self.known_now()?.saturating_add(micros(Self::MARGIN));
-        (runs_on && group.is_held(self)).then_some(group)
+        let runs_on = group.lease_end() >= self.db.known_now()?.saturating_add(micros(Self::MARGIN));
+        (runs_on && group.is_held(&self.open)).then_some(group)
     }
 
     async fn end_at_once(&self, settlements: &[Settlement], group: &Group<'_>) -> Result<Ended, StoreError> {
         #[cfg(feature = "mysql")]
-        if self.dialect == Dialect::MySql {
-            let held = crate::database::held::Held::new(self);
+        if self.db.dialect == Dialect::MySql {
+            let held = crate::database::held::Held::new(&self.db);
             crate::database::deadline::in_time(SETTLE, held.connect(), crate::database::classify::classify)
                 .await?;
             self.failover.check(SETTLE, settlements.iter())?;
@@ -77,14 +76,14 @@ impl Store {
         }
         #[cfg(not(feature = "mysql"))]
         let _ = settlements;
-        self.end_on(self.relay(), group).await
+        self.end_on(self.db.relay(), group).await
     }
 
     async fn end_on(&self, on: &impl ConnectionTrait, group: &Group<'_>) -> Result<Ended, StoreError> {
         match run(on, SETTLE, self.done(group)).await {
             Ok(count) => Ok(Ended::Counted(count)),
             Err(lost) if may_have_committed(&lost) => {
-                self.note_trouble(&lost);
+                self.db.note_trouble(&lost);
                 Ok(Ended::Unknown(lost))
             }
             Err(error) => Err(error),
@@ -130,29 +129,25 @@ impl Store {
 
     /// Those messages that are still there, and whether they are still the claim's own.
     async fn standing(&self, group: &Group<'_>) -> Result<HashMap<MessageId, bool>, StoreError> {
-        let args = group.args(self);
-        let found =
-            self.asking_back(|| rows(self.relay(), SETTLE, self.sql.settle.standing.bind(&args))).await?;
+        let args = group.args(&self.db);
+        let found = self
+            .db
+            .asking_back(|| rows(self.db.relay(), SETTLE, self.db.sql.settle.standing.bind(&args)))
+            .await?;
         let standing = found.iter().map(Standing::read);
         standing.map(|row| row.map(|Standing { id, ours }| (MessageId::new(id), ours))).collect()
     }
 
     fn accepted(&self, Settlement { receipt, .. }: &Settlement) -> Settled {
-        self.takings.settled(receipt.claim, receipt.shard, receipt.message);
+        self.open.settled(receipt.claim, receipt.shard, receipt.message);
         Settled::Accepted
     }
 
     /// Whether a lease still runs by the server's own clock: what is gone until then can only have been taken away by us.
     pub(crate) async fn still_runs(&self, lease_end: i64) -> Result<bool, StoreError> {
-        self.clock.forget();
-        Ok(self.asking_back(|| self.now(self.relay(), SETTLE)).await? < lease_end)
+        self.db.clock.forget();
+        Ok(self.db.asking_back(|| self.db.now(self.db.relay(), SETTLE)).await? < lease_end)
     }
-}
-
-/// What is gone after its lease has ended proves nothing, nor does an answer that lags behind.
-pub(crate) fn unknown(why: impl Display) -> StoreError {
-    let why = format!("the outcome is unknown: {why}");
-    StoreError::new(StoreErrorKind::Unavailable, SETTLE, why)
 }
 
 row! {

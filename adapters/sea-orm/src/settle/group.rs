@@ -2,9 +2,11 @@ use claimstream_domain::{ClaimId, Disposition, Locator, MessageId, QueueName, Re
 use uuid::Uuid;
 
 use crate::{
-    database::args::{Args, bytes},
-    settle::rows::written_alike,
-    store::Store,
+    database::{
+        Database,
+        args::{Args, bytes},
+    },
+    settle::{alike::written_alike, open_claims::OpenClaims},
 };
 
 /// Rows of one claim in one place that are written by one statement.
@@ -47,19 +49,18 @@ impl<'a> Group<'a> {
     }
 
     /// Whether it is all that the claim still holds in the shard.
-    pub(crate) fn is_whole(&self, store: &Store) -> bool {
-        store.takings.is_whole(self.receipt.claim, self.receipt.shard, &self.messages)
+    pub(crate) fn is_whole(&self, open: &OpenClaims) -> bool {
+        open.is_whole(self.receipt.claim, self.receipt.shard, &self.messages)
     }
 
     /// Whether this process has taken all of it, each message once, and settled none of it.
-    pub(crate) fn is_held(&self, store: &Store) -> bool {
-        store.takings.holds(self.receipt.claim, self.receipt.shard, &self.messages)
+    pub(crate) fn is_held(&self, open: &OpenClaims) -> bool {
+        open.holds(self.receipt.claim, self.receipt.shard, &self.messages)
     }
 
-    pub(crate) fn args(&self, store: &Store) -> Args {
+    pub(crate) fn args(&self, db: &Database) -> Args {
         let (queue, shard, locator, claim) = self.place();
-        store
-            .args()
+        db.args()
             .with("queue", queue.as_str())
             .with("shard", shard.number())
             .with("claim", bytes(claim.uuid()))

@@ -11,7 +11,7 @@ use claimstream_domain::{ClaimId, MessageId, Receipt, Shard};
 /// one by one. Only claims that are known in full are noted, because such a settlement may be one statement that commits
 /// itself, and must not end what nobody has been handed.
 #[derive(Default)]
-pub(crate) struct Takings {
+pub(crate) struct OpenClaims {
     state: Mutex<State>,
 }
 
@@ -23,7 +23,7 @@ struct State {
     order: VecDeque<(ClaimId, Shard)>,
 }
 
-impl Takings {
+impl OpenClaims {
     /// Claims that are never settled are forgotten when so many others have come after them.
     const MOST: usize = 1024;
 
@@ -64,7 +64,7 @@ impl Takings {
             return None;
         }
         state.ending.extend(&claims);
-        Some(Ending { takings: self, claims })
+        Some(Ending { open: self, claims })
     }
 
     /// Forgets what has been settled.
@@ -85,13 +85,13 @@ impl Takings {
 
 /// Claims that are being settled.
 pub(crate) struct Ending<'a> {
-    takings: &'a Takings,
+    open: &'a OpenClaims,
     claims: HashSet<(ClaimId, MessageId)>,
 }
 
 impl Drop for Ending<'_> {
     fn drop(&mut self) {
-        let mut state = self.takings.state();
+        let mut state = self.open.state();
         self.claims.iter().for_each(|claim| {
             state.ending.remove(claim);
         });
@@ -111,19 +111,19 @@ mod tests {
 
     #[test]
     fn only_all_of_a_claim_is_whole() {
-        let (takings, shard) = (Takings::default(), Shard::from_number(3));
+        let (open, shard) = (OpenClaims::default(), Shard::from_number(3));
         let claim = ClaimId::new(InstanceId(1), 7);
         let ids: Vec<MessageId> = (1..=3).map(|n| MessageId::new(Uuid::from_u128(n))).collect();
-        ids.iter().for_each(|id| takings.note(claim, shard, *id));
-        assert!(takings.is_whole(claim, shard, &ids));
-        assert!(!takings.is_whole(claim, shard, &ids[..2]));
-        assert!(takings.holds(claim, shard, &ids[..2]));
-        assert!(!takings.holds(claim, shard, &[ids[0], ids[0]]));
-        assert!(!takings.is_whole(claim, shard, &[ids[0], ids[1], ids[1]]));
-        assert!(!takings.is_whole(claim, shard, &[ids[0], ids[1], MessageId::new(Uuid::nil())]));
-        assert!(!takings.is_whole(ClaimId::new(InstanceId(1), 8), shard, &ids));
-        takings.settled(claim, shard, ids[0]);
-        assert!(takings.is_whole(claim, shard, &ids[1..]));
-        assert!(!takings.holds(claim, shard, &ids[..2]));
+        ids.iter().for_each(|id| open.note(claim, shard, *id));
+        assert!(open.is_whole(claim, shard, &ids));
+        assert!(!open.is_whole(claim, shard, &ids[..2]));
+        assert!(open.holds(claim, shard, &ids[..2]));
+        assert!(!open.holds(claim, shard, &[ids[0], ids[0]]));
+        assert!(!open.is_whole(claim, shard, &[ids[0], ids[1], ids[1]]));
+        assert!(!open.is_whole(claim, shard, &[ids[0], ids[1], MessageId::new(Uuid::nil())]));
+        assert!(!open.is_whole(ClaimId::new(InstanceId(1), 8), shard, &ids));
+        open.settled(claim, shard, ids[0]);
+        assert!(open.is_whole(claim, shard, &ids[1..]));
+        assert!(!open.holds(claim, shard, &ids[..2]));
     }
 }

@@ -3,16 +3,15 @@ use claimstream_ports::StoreError;
 
 use crate::{
     database::{classify::may_have_committed, clock::micros, unit::run},
-    settle::{answers::as_far_as_known, group::Group},
-    store::Store,
+    settle::{answers::as_far_as_known, group::Group, rows::RowSettlement},
 };
 
 const RENEW: &str = "renew";
 
-impl Store {
+impl RowSettlement {
     /// Moves the ends of leases; receipts of one claim in one shard are written by one statement.
     pub(crate) async fn renew(&self, receipts: &[Receipt], lease: Lease) -> Result<Vec<Renewed>, StoreError> {
-        match self.restarting(|| self.renew_together(receipts, lease)).await? {
+        match self.db.restarting(|| self.renew_together(receipts, lease)).await? {
             Some(renewed) => Ok(renewed),
             None => self.renew_one_by_one(receipts, lease).await,
         }
@@ -24,19 +23,19 @@ impl Store {
         receipts: &[Receipt],
         lease: Lease,
     ) -> Result<Option<Vec<Renewed>>, StoreError> {
-        self.clock.forget();
-        let new_end = self.now(self.relay(), RENEW).await? + micros(lease.duration());
-        let transaction = self.begin(RENEW).await?;
+        self.db.clock.forget();
+        let new_end = self.db.now(self.db.relay(), RENEW).await? + micros(lease.duration());
+        let transaction = self.db.begin(RENEW).await?;
         for group in Group::of(receipts.iter()) {
-            let args = group.args(self).with("new_end", new_end);
-            let moved = run(&transaction, RENEW, self.sql.settle.renew.bind(&args)).await?;
+            let args = group.args(&self.db).with("new_end", new_end);
+            let moved = run(&transaction, RENEW, self.db.sql.settle.renew.bind(&args)).await?;
             if moved != group.len() {
-                self.roll_back(RENEW, transaction).await?;
+                self.db.roll_back(RENEW, transaction).await?;
                 return Ok(None);
             }
         }
         let extended = || receipts.iter().map(|receipt| extended(receipt, Locator(new_end))).collect();
-        match self.commit(RENEW, transaction).await {
+        match self.db.commit(RENEW, transaction).await {
             Ok(()) => Ok(Some(extended())),
             // Each row is then looked for where it was and where it should be.
             Err(lost) if may_have_committed(&lost) => Ok(None),
@@ -71,7 +70,7 @@ impl Store {
 
     async fn renew_alone(&self, receipt: &Receipt, lease: Lease) -> Result<Option<Renewed>, StoreError> {
         let one = std::slice::from_ref(receipt);
-        let renewed = self.restarting(|| self.renew_together(one, lease)).await?;
+        let renewed = self.db.restarting(|| self.renew_together(one, lease)).await?;
         Ok(renewed.and_then(|mut answers| answers.pop()))
     }
 }

@@ -1,84 +1,32 @@
 use std::{sync::Arc, time::Duration};
 
-use async_trait::async_trait;
-use claimstream_domain::{Disposition, Lease, Locator, NewMessage, Receipt, Renewed, Settled, Settlement};
-use claimstream_ports::{Settlements, StoreError, StoreErrorKind};
+use claimstream_domain::{Disposition, Locator, Receipt, Settled, Settlement};
+use claimstream_ports::{StoreError, StoreErrorKind};
 use sea_orm::{ConnectionTrait, Statement};
 
 use crate::{
-    database::typed_row::row,
     database::{
+        Database,
         args::Args,
         classify::may_have_committed,
         clock::micros,
+        typed_row::row,
         unit::{rows, run},
     },
-    outbox::handle::SeaOrmOutbox,
-    settle::{answers::as_far_as_known, at_once::unknown, group::Group, open_claims::Ending},
+    dead_letters::letters::bury,
+    enqueue::rows::Enqueueing,
+    failover::Failover,
+    settle::{
+        answers::as_far_as_known,
+        children::{children, emit},
+        group::Group,
+        open_claims::{Ending, OpenClaims},
+        unknown::unknown,
+    },
     sql::Sql,
-    store::Store,
-    strategy::{choice::Strategy, shard_lease},
 };
 
 const SETTLE: &str = "settle";
-
-#[async_trait]
-impl Settlements for SeaOrmOutbox {
-    async fn settle(&self, settlements: &[Settlement]) -> Result<Vec<Settled>, StoreError> {
-        if settlements.is_empty() {
-            return Ok(Vec::new());
-        }
-        let (store, settlements) = (self.store.clone(), settlements.to_vec());
-        let work = async move {
-            let begun = store.clock.elapsed();
-            let settled = settle(&store, &settlements).await?;
-            store.upkeep.note(&settlements, &settled, begun);
-            Ok(settled)
-        };
-        self.store.detached(SETTLE, work).await
-    }
-
-    async fn renew(&self, receipts: &[Receipt], lease: Lease) -> Result<Vec<Renewed>, StoreError> {
-        if receipts.is_empty() {
-            return Ok(Vec::new());
-        }
-        let (store, receipts) = (self.store.clone(), receipts.to_vec());
-        let work = async move {
-            match store.strategy {
-                Strategy::ShardLease => shard_lease::renew(&store, &receipts, lease).await,
-                _ => store.renew(&receipts, lease).await,
-            }
-        };
-        self.store.detached("renew", work).await
-    }
-}
-
-/// Settles; what was claimed before another server took over is given back and not ended, and counts as lost.
-async fn settle(store: &Arc<Store>, settlements: &[Settlement]) -> Result<Vec<Settled>, StoreError> {
-    loop {
-        let heeded = store.failover.heeded(settlements);
-        let written = match store.strategy {
-            Strategy::ShardLease => shard_lease::settle(store, &heeded).await,
-            _ => store.settle(&heeded).await,
-        };
-        match written {
-            // The server was found to be another one on the way.
-            Err(_) if store.failover.heeded(settlements) != heeded => {}
-            Err(error) => return Err(error),
-            Ok(settled) => {
-                store.take_back(&heeded, &settled).await;
-                let pairs = settlements.iter().zip(heeded.iter()).zip(settled);
-                let is_given_back = |one, heeded, settled| one != heeded && settled != Settled::Unknown;
-                return Ok(pairs
-                    .map(|((one, heeded), settled)| match is_given_back(one, heeded, settled) {
-                        true => Settled::Superseded,
-                        false => settled,
-                    })
-                    .collect());
-            }
-        }
-    }
-}
 
 /// How an attempt to write several settlements in one transaction ended.
 enum Together {
@@ -90,7 +38,19 @@ enum Together {
     Unknown(StoreError),
 }
 
-impl Store {
+/// Ends claims that are rows of the queue.
+pub(crate) struct RowSettlement {
+    pub(crate) db: Arc<Database>,
+    pub(crate) enqueueing: Arc<Enqueueing>,
+    pub(crate) failover: Failover,
+    pub(crate) open: OpenClaims,
+}
+
+impl RowSettlement {
+    pub(crate) fn of(enqueueing: Arc<Enqueueing>, failover: Failover) -> Self {
+        Self { db: Arc::clone(&enqueueing.db), enqueueing, failover, open: OpenClaims::default() }
+    }
+
     const UNKNOWN_TRIES: u32 = 3;
     const LOOKS_FOR_AN_END: u32 = 1000;
     const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
@@ -106,7 +66,7 @@ impl Store {
     /// Whoever settles a claim that is being settled already waits for that to end.
     async fn begin_ending(&self, settlements: &[Settlement]) -> Result<Ending<'_>, StoreError> {
         for _ in 0..Self::LOOKS_FOR_AN_END {
-            let ending = self.takings.end(settlements.iter().map(|settlement| &settlement.receipt));
+            let ending = self.open.end(settlements.iter().map(|settlement| &settlement.receipt));
             if let Some(ending) = ending {
                 return Ok(ending);
             }
@@ -118,7 +78,7 @@ impl Store {
     /// Forgets what was taken and is settled.
     fn let_go_of(&self, settlements: &[Settlement]) {
         settlements.iter().for_each(|Settlement { receipt, .. }| {
-            self.takings.settled(receipt.claim, receipt.shard, receipt.message);
+            self.open.settled(receipt.claim, receipt.shard, receipt.message);
         });
     }
 
@@ -126,7 +86,7 @@ impl Store {
         let mut tries = 0;
         loop {
             tries += 1;
-            match self.restarting(|| self.together(settlements)).await? {
+            match self.db.restarting(|| self.together(settlements)).await? {
                 Together::Accepted => return Ok(vec![Settled::Accepted; settlements.len()]),
                 Together::Disputed => return self.one_by_one(settlements).await,
                 Together::Unknown(lost) => {
@@ -144,7 +104,7 @@ impl Store {
 
     /// Writes all settlements in one transaction, on the claim's own access path, if every one is still ours.
     async fn together(&self, settlements: &[Settlement]) -> Result<Together, StoreError> {
-        let transaction = self.begin(SETTLE).await?;
+        let transaction = self.db.begin(SETTLE).await?;
         self.failover.check(SETTLE, settlements.iter())?;
         let mut ours = true;
         for (disposition, group) in Group::of_settlements(settlements) {
@@ -154,12 +114,12 @@ impl Store {
             }
         }
         if !ours {
-            self.roll_back(SETTLE, transaction).await?;
+            self.db.roll_back(SETTLE, transaction).await?;
             return Ok(Together::Disputed);
         }
         let children = children(settlements.iter());
-        self.emit(&transaction, &children).await?;
-        match self.commit(SETTLE, transaction).await {
+        emit(&self.enqueueing, &transaction, &children).await?;
+        match self.db.commit(SETTLE, transaction).await {
             Ok(()) => {
                 self.let_go_of(settlements);
                 Ok(Together::Accepted)
@@ -189,7 +149,7 @@ impl Store {
         let mut settlement = settlement.clone();
         for _ in 0..Self::UNKNOWN_TRIES {
             let one = std::slice::from_ref(&settlement);
-            match self.restarting(|| self.together(one)).await? {
+            match self.db.restarting(|| self.together(one)).await? {
                 Together::Accepted => return Ok(Settled::Accepted),
                 Together::Unknown(lost) => {
                     if self.took_effect(one, &lost).await? {
@@ -209,8 +169,11 @@ impl Store {
 
     /// Where a renewal has moved a claimed row to, if it did.
     pub(crate) async fn trace(&self, receipt: &Receipt) -> Result<Option<Locator>, StoreError> {
-        let args = Group::one(receipt).args(self);
-        let found = self.restarting(|| rows(self.relay(), SETTLE, self.sql.settle.trace.bind(&args))).await?;
+        let args = Group::one(receipt).args(&self.db);
+        let found = self
+            .db
+            .restarting(|| rows(self.db.relay(), SETTLE, self.db.sql.settle.trace.bind(&args)))
+            .await?;
         for row in &found {
             let Traced { id, lease_end } = Traced::read(row)?;
             if id == receipt.message.uuid() {
@@ -243,15 +206,22 @@ impl Store {
 
     /// Whether a row is still where its claim left it; whoever is at work on it is waited for.
     pub(crate) async fn has_rows_left(&self, group: &Group<'_>) -> Result<bool, StoreError> {
-        let args = group.args(self);
-        let left = self.asking_back(|| rows(self.relay(), SETTLE, self.sql.settle.find.bind(&args))).await?;
+        let args = group.args(&self.db);
+        let left = self
+            .db
+            .asking_back(|| rows(self.db.relay(), SETTLE, self.db.sql.settle.find.bind(&args)))
+            .await?;
         Ok(!left.is_empty())
     }
 
     /// What ends a group as done.
     pub(crate) fn done(&self, group: &Group<'_>) -> Statement {
-        let sql = if group.is_whole(self) { &self.sql.settle.done_whole } else { &self.sql.settle.done };
-        sql.bind(&group.args(self))
+        let sql = if group.is_whole(&self.open) {
+            &self.db.sql.settle.done_whole
+        } else {
+            &self.db.sql.settle.done
+        };
+        sql.bind(&group.args(&self.db))
     }
 
     async fn write(
@@ -260,63 +230,30 @@ impl Store {
         disposition: &Disposition,
         group: &Group<'_>,
     ) -> Result<u64, StoreError> {
-        let args = group.args(self);
+        let args = group.args(&self.db);
         let write = |sql: &Sql, args: Args| {
             let statement = sql.bind(&args);
             run(on, SETTLE, statement)
         };
         match disposition {
             Disposition::Done { .. } => run(on, SETTLE, self.done(group)).await,
-            Disposition::Returned => write(&self.sql.settle.release, args).await,
+            Disposition::Returned => write(&self.db.sql.settle.release, args).await,
             Disposition::Retry { after, reason } => {
                 let args = args.with("after", micros(*after)).with("reason", reason.as_str());
-                write(&self.sql.settle.retry, args).await
+                write(&self.db.sql.settle.retry, args).await
             }
             Disposition::Dead { reason, .. } => {
                 // Locked first: of two who bury one claim, the second must find it gone, not its copy there.
-                let ours = rows(on, SETTLE, self.sql.settle.find.bind(&args)).await?.len();
+                let ours = rows(on, SETTLE, self.db.sql.settle.find.bind(&args)).await?.len();
                 if ours as u64 != group.len() {
                     return Ok(ours as u64);
                 }
-                let letters = self.sql.settle.dead.bind(&args.clone().with("reason", reason.as_str()));
-                self.bury(on, SETTLE, letters, &group.ids()).await?;
-                write(&self.sql.settle.done, args).await
+                let letters = self.db.sql.settle.dead.bind(&args.clone().with("reason", reason.as_str()));
+                bury(&self.db, on, SETTLE, letters, &group.ids()).await?;
+                write(&self.db.sql.settle.done, args).await
             }
         }
     }
-
-    /// Enqueues children; one that was enqueued before, by an earlier run of the same parent, is left as it is.
-    pub(crate) async fn emit(
-        &self,
-        on: &impl ConnectionTrait,
-        children: &[NewMessage],
-    ) -> Result<(), StoreError> {
-        let emitted = self.enqueue(on, children).await;
-        emitted.map(|_| ()).map_err(|error| match error.kind() {
-            // Somebody else enqueued one of them after we looked: look again.
-            StoreErrorKind::Conflict => StoreError::new(StoreErrorKind::Transient, SETTLE, error),
-            _ => error,
-        })
-    }
-}
-
-/// Whether one statement can write both.
-pub(crate) fn written_alike(one: &Disposition, other: &Disposition) -> bool {
-    match (one, other) {
-        (Disposition::Done { .. }, Disposition::Done { .. }) => true,
-        (Disposition::Dead { reason: one, .. }, Disposition::Dead { reason: other, .. }) => one == other,
-        _ => one == other,
-    }
-}
-
-pub(crate) fn children<'a>(settlements: impl Iterator<Item = &'a Settlement>) -> Vec<NewMessage> {
-    let mut children: Vec<NewMessage> = Vec::new();
-    for settlement in settlements {
-        children.extend_from_slice(settlement.disposition.emitted());
-    }
-    children.sort_by_key(|child| child.id);
-    children.dedup_by_key(|child| child.id);
-    children
 }
 
 row! {

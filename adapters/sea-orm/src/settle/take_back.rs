@@ -1,25 +1,23 @@
 use claimstream_domain::{Disposition, Receipt, Settled, Settlement};
 
-use crate::{database::unit::run, settle::group::Group, store::Store, strategy::choice::Strategy};
+use crate::{
+    database::{Database, unit::run},
+    settle::group::Group,
+    sql::Sql,
+};
 
 const TAKE_BACK: &str = "take an attempt back";
 
-impl Store {
-    /// Takes back the attempts that were counted for messages that are given back here and had been claimed anew, or taken over,
-    /// before. If that fails they stay counted.
-    pub(crate) async fn take_back(&self, settlements: &[Settlement], settled: &[Settled]) {
-        let sql = match self.strategy {
-            Strategy::ShardLease => &self.sql.shard_lease.uncount,
-            _ => &self.sql.settle.uncount,
-        };
-        for group in Group::of(too_late(settlements, settled)) {
-            let args = group.args(self);
-            let taken = self.restarting(|| run(self.relay(), TAKE_BACK, sql.bind(&args))).await;
-            match taken {
-                Ok(count) => tracing::debug!(count, "attempts are taken back"),
-                Err(error) => {
-                    tracing::warn!(%error, count = group.len(), "attempts of messages given back late could not be taken back; they stay counted")
-                }
+/// Takes back the attempts that were counted for messages that are given back here and had been claimed anew, or taken over,
+/// before. If that fails they stay counted.
+pub(crate) async fn take_back(db: &Database, sql: &Sql, settlements: &[Settlement], settled: &[Settled]) {
+    for group in Group::of(too_late(settlements, settled)) {
+        let args = group.args(db);
+        let taken = db.restarting(|| run(db.relay(), TAKE_BACK, sql.bind(&args))).await;
+        match taken {
+            Ok(count) => tracing::debug!(count, "attempts are taken back"),
+            Err(error) => {
+                tracing::warn!(%error, count = group.len(), "attempts of messages given back late could not be taken back; they stay counted")
             }
         }
     }

@@ -1,79 +1,52 @@
 use std::time::Duration;
 
-use async_trait::async_trait;
 use claimstream_domain::saga::{NewSaga, SagaId, SagaRecord};
-use claimstream_ports::{
-    StoreError,
-    saga::{NoteSagas, SagaReports},
-};
-use sea_orm::DatabaseTransaction;
+use claimstream_ports::StoreError;
+use sea_orm::ConnectionTrait;
 
 use crate::{
-    caller_transactions::savepoint::Savepoint,
-    database::typed_row::row,
     database::{
+        Database,
         args::Args,
-        classify::corrupt,
+        typed_row::row,
         unit::{Row, rows, run},
     },
-    outbox::handle::SeaOrmOutbox,
     steps::ledger::step,
 };
 
 const NOTE: &str = "note saga";
 const READ: &str = "sagas";
 
-/// For transactions on the outbox's own database, which [`SeaOrmOutbox::begin`] begins; it is proven first, as by
-/// [`SeaOrmOutbox::enqueue_on`].
-#[async_trait]
-impl NoteSagas<DatabaseTransaction> for SeaOrmOutbox {
-    async fn note(&self, tx: &DatabaseTransaction, saga: &NewSaga) -> Result<(), StoreError> {
-        self.store.check_backend(tx, NOTE)?;
-        saga.check().map_err(|e| corrupt(NOTE, e))?;
-        let args = of_saga(self.store.args(), &saga.scope, saga.id)
-            .with("owner", &*saga.owner)
-            .with("input", &*saga.input);
-        let savepoint = Savepoint::set(&self.store, tx, NOTE).await?;
-        let noted = run(tx, NOTE, self.store.sql.sagas.note.bind(&args)).await;
-        savepoint.end(noted.map(|_| ())).await
-    }
+/// Notes that a saga has begun.
+pub(crate) async fn note(db: &Database, on: &impl ConnectionTrait, saga: &NewSaga) -> Result<(), StoreError> {
+    let args =
+        of_saga(db.args(), &saga.scope, saga.id).with("owner", &*saga.owner).with("input", &*saga.input);
+    run(on, NOTE, db.sql.sagas.note.bind(&args)).await.map(|_| ())
 }
 
-#[async_trait]
-impl SagaReports for SeaOrmOutbox {
-    async fn saga(&self, scope: &str, id: SagaId) -> Result<Option<SagaRecord>, StoreError> {
-        let store = self.store.clone();
-        let args = of_saga(store.args(), scope, id);
-        let work = async move {
-            let found = store
-                .restarting_beside(READ, || rows(store.callers(), READ, store.sql.sagas.read.bind(&args)))
-                .await?;
-            found.first().map(record).transpose()
-        };
-        self.store.detached(READ, work).await
-    }
+/// One saga, if it is known.
+pub(crate) async fn saga(db: &Database, scope: &str, id: SagaId) -> Result<Option<SagaRecord>, StoreError> {
+    let args = of_saga(db.args(), scope, id);
+    let found =
+        db.restarting_beside(READ, || rows(db.callers(), READ, db.sql.sagas.read.bind(&args))).await?;
+    found.first().map(record).transpose()
+}
 
-    async fn sagas_of(
-        &self,
-        scope: &str,
-        owner: &str,
-        after: Option<SagaId>,
-        limit: u32,
-    ) -> Result<Vec<SagaRecord>, StoreError> {
-        let store = self.store.clone();
-        let args = store.args().with("scope", scope).with("owner", owner).with("limit", i64::from(limit));
-        let args = match after {
-            Some(after) => args.with("after", after.to_string()),
-            None => args,
-        };
-        let work = async move {
-            let page = if after.is_some() { &store.sql.sagas.page_after } else { &store.sql.sagas.page };
-            let found =
-                store.restarting_beside(READ, || rows(store.callers(), READ, page.bind(&args))).await?;
-            found.iter().map(record).collect()
-        };
-        self.store.detached(READ, work).await
-    }
+/// The sagas of one owner that follow `after`, at most so many.
+pub(crate) async fn sagas_of(
+    db: &Database,
+    scope: &str,
+    owner: &str,
+    after: Option<SagaId>,
+    limit: u32,
+) -> Result<Vec<SagaRecord>, StoreError> {
+    let args = db.args().with("scope", scope).with("owner", owner).with("limit", i64::from(limit));
+    let (page, args) = match after {
+        Some(after) => (&db.sql.sagas.page_after, args.with("after", after.to_string())),
+        None => (&db.sql.sagas.page, args),
+    };
+    let found = db.restarting_beside(READ, || rows(db.callers(), READ, page.bind(&args))).await?;
+    found.iter().map(record).collect()
 }
 
 fn of_saga(args: Args, scope: &str, id: SagaId) -> Args {

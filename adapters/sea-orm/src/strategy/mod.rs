@@ -1,3 +1,10 @@
+//! The ways to claim messages. Each is a folder; [`choose`] is the one place that tells them apart.
+
 pub(crate) mod choice;
+pub(crate) mod choose;
+pub(crate) mod contract;
 pub(crate) mod order;
+pub(crate) mod preemptive_update;
+pub(crate) mod rows;
 pub(crate) mod shard_lease;
+pub(crate) mod skip_locked;

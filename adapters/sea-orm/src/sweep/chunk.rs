@@ -4,40 +4,41 @@ use claimstream_ports::StoreError;
 use sea_orm::{ConnectionTrait, DatabaseTransaction, IsolationLevel, TransactionTrait, Value};
 use uuid::Uuid;
 
-use super::{SWEEP, window::Window};
 use crate::{
-    database::typed_row::row,
     database::{
         args::bytes,
         classify::classify,
         dialect::Dialect,
         transaction::Transaction,
+        typed_row::row,
         unit::{Row, rows, run},
     },
+    dead_letters::letters::{dead_among, ids_args},
     sql::Sql,
-    store::Store,
+    sweep::{sweeper::Sweeper, swept::SWEEP, window::Window},
 };
 
 /// How many live messages one statement reads.
 const LIVE_PAGE: i64 = 10_000;
 
 /// A chunk of what this process has finished.
-pub(super) struct Left {
-    pub(super) taken: usize,
-    pub(super) deleted: u64,
+pub(crate) struct Left {
+    pub(crate) taken: usize,
+    pub(crate) deleted: u64,
 }
 
-impl Store {
+impl Sweeper {
     /// Deletes the bodies of the oldest messages that this process has finished.
     ///
     /// Read first, because an id may be in use again: if somebody else has deleted the body meanwhile, the same id is new
     /// to whoever enqueues it. What is read is older than the settlement or stays, and what is deleted is as old as what
     /// was read.
     pub(super) async fn sweep_leftovers(&self, most: u32) -> Result<Left, StoreError> {
-        let left = self.upkeep.leftovers.take(most as usize);
-        let args = self.args().with_list("ids", left.iter().map(|left| bytes(left.id)));
-        let found = self.restarting(|| rows(self.relay(), SWEEP, self.sql.sweep.left.bind(&args))).await?;
-        let now = self.clock.elapsed();
+        let left = self.leftovers.take(most as usize);
+        let args = self.db.args().with_list("ids", left.iter().map(|left| bytes(left.id)));
+        let found =
+            self.db.restarting(|| rows(self.db.relay(), SWEEP, self.db.sql.sweep.left.bind(&args))).await?;
+        let now = self.db.clock.elapsed();
         let (mut finished, mut newest) = (Vec::new(), i64::MIN);
         for row in &found {
             let LeftRow { id, stored_at, age } = LeftRow::read(row)?;
@@ -60,25 +61,27 @@ impl Store {
         bound: i64,
         most: u32,
     ) -> Result<Vec<Uuid>, StoreError> {
-        let args = self.args().with("after", bytes(after)).with("last", bytes(last));
+        let args = self.db.args().with("after", bytes(after)).with("last", bytes(last));
         let args = args.with("bound", bound).with("limit", i64::from(most));
-        let page = self.restarting(|| rows(self.relay(), SWEEP, self.sql.sweep.page.bind(&args))).await?;
+        let page =
+            self.db.restarting(|| rows(self.db.relay(), SWEEP, self.db.sql.sweep.page.bind(&args))).await?;
         page.iter().map(|row| row.uuid("id")).collect()
     }
 
     /// Strikes the live ones out of a window.
     pub(super) async fn strike_live(&self, window: Window) -> Result<Window, StoreError> {
-        self.restarting(|| async {
-            let (snapshot, mut window) = (self.snapshot().await?, window.clone());
-            let look = |row: &Row| {
-                window.strike(row.uuid("id")?);
-                Ok(())
-            };
-            let read = self.each_live(&snapshot, &self.sql.sweep.live, look).await;
-            self.roll_back(SWEEP, Transaction::of_pool(snapshot)).await?;
-            read.map(|()| window)
-        })
-        .await
+        self.db
+            .restarting(|| async {
+                let (snapshot, mut window) = (self.snapshot().await?, window.clone());
+                let look = |row: &Row| {
+                    window.strike(row.uuid("id")?);
+                    Ok(())
+                };
+                let read = self.each_live(&snapshot, &self.db.sql.sweep.live, look).await;
+                self.db.roll_back(SWEEP, Transaction::of_pool(snapshot)).await?;
+                read.map(|()| window)
+            })
+            .await
     }
 
     /// Deletes bodies of messages that are not live. What is a dead letter stays, because it may be revived, and as long as its
@@ -87,13 +90,13 @@ impl Store {
         if ids.is_empty() {
             return Ok(0);
         }
-        let dead = self.dead_among(SWEEP, &ids).await?;
+        let dead = dead_among(&self.db, SWEEP, &ids).await?;
         ids.retain(|id| !dead.contains(id));
         if ids.is_empty() {
             return Ok(0);
         }
-        let args = self.ids_args(&ids).with("bound", bound);
-        self.restarting(|| run(self.relay(), SWEEP, self.sql.sweep.delete.bind(&args))).await
+        let args = ids_args(&self.db, &ids).with("bound", bound);
+        self.db.restarting(|| run(self.db.relay(), SWEEP, self.db.sql.sweep.delete.bind(&args))).await
     }
 
     /// Gives some dead letters that have lost their bodies theirs back: the last of them and how many; `None` if there is none.
@@ -102,14 +105,18 @@ impl Store {
         after: Uuid,
         most: u32,
     ) -> Result<Option<(Uuid, u64)>, StoreError> {
-        let args = self.args().with("after", bytes(after)).with("limit", i64::from(most));
-        let page =
-            self.restarting(|| rows(self.relay(), SWEEP, self.sql.dead_letters.bare.bind(&args))).await?;
+        let args = self.db.args().with("after", bytes(after)).with("limit", i64::from(most));
+        let page = self
+            .db
+            .restarting(|| rows(self.db.relay(), SWEEP, self.db.sql.dead_letters.bare.bind(&args)))
+            .await?;
         let ids = page.iter().map(|row| row.uuid("id")).collect::<Result<Vec<_>, _>>()?;
         let Some(last) = ids.last().copied() else { return Ok(None) };
-        let args = self.ids_args(&ids);
-        let restored =
-            self.restarting(|| run(self.relay(), SWEEP, self.sql.dead_letters.body.bind(&args))).await?;
+        let args = ids_args(&self.db, &ids);
+        let restored = self
+            .db
+            .restarting(|| run(self.db.relay(), SWEEP, self.db.sql.dead_letters.body.bind(&args)))
+            .await?;
         Ok(Some((last, restored)))
     }
 
@@ -120,41 +127,45 @@ impl Store {
         bound: i64,
         most: u32,
     ) -> Result<Option<(i64, u64)>, StoreError> {
-        let args = self.args().with("from", from).with("bound", bound).with("limit", i64::from(most));
-        let page = self.restarting(|| rows(self.relay(), SWEEP, self.sql.sweep.keys.bind(&args))).await?;
+        let args = self.db.args().with("from", from).with("bound", bound).with("limit", i64::from(most));
+        let page =
+            self.db.restarting(|| rows(self.db.relay(), SWEEP, self.db.sql.sweep.keys.bind(&args))).await?;
         let keys = page.iter().map(KeyRow::read).collect::<Result<Vec<_>, _>>()?;
         let Some(last) = keys.last() else { return Ok(None) };
         let mut swept = 0;
         for of_queue in keys.chunk_by(|key, next| key.queue == next.queue) {
             let names = of_queue.iter().map(|key| Value::from(key.dedup_key.as_str()));
-            let args = self.args().with("queue", of_queue[0].queue.as_str()).with("bound", bound);
+            let args = self.db.args().with("queue", of_queue[0].queue.as_str()).with("bound", bound);
             let args = args.with_list("keys", names);
-            swept += self.restarting(|| run(self.relay(), SWEEP, self.sql.sweep.dedup.bind(&args))).await?;
+            swept += self
+                .db
+                .restarting(|| run(self.db.relay(), SWEEP, self.db.sql.sweep.dedup.bind(&args)))
+                .await?;
         }
         Ok(Some((last.created_at, swept)))
     }
 
     pub(super) async fn sweep_instances(&self, bound: i64) -> Result<u64, StoreError> {
-        let args = self.args().with("bound", bound);
-        self.restarting(|| run(self.relay(), SWEEP, self.sql.sweep.instances.bind(&args))).await
+        let args = self.db.args().with("bound", bound);
+        self.db.restarting(|| run(self.db.relay(), SWEEP, self.db.sql.sweep.instances.bind(&args))).await
     }
 
     /// Forgets some of the locks that nobody has held since the bound, and says how many.
     pub(super) async fn sweep_locks(&self, bound: i64, most: u32) -> Result<u64, StoreError> {
-        let args = self.args().with("bound", bound).with("limit", i64::from(most));
-        self.restarting(|| run(self.relay(), SWEEP, self.sql.sweep.locks.bind(&args))).await
+        let args = self.db.args().with("bound", bound).with("limit", i64::from(most));
+        self.db.restarting(|| run(self.db.relay(), SWEEP, self.db.sql.sweep.locks.bind(&args))).await
     }
 
     /// The server's time, asked for now.
-    pub(super) async fn fresh_now(&self) -> Result<i64, StoreError> {
-        self.clock.forget();
-        self.restarting(|| self.now(self.relay(), SWEEP)).await
+    pub(crate) async fn fresh_now(&self) -> Result<i64, StoreError> {
+        self.db.clock.forget();
+        self.db.restarting(|| self.db.now(self.db.relay(), SWEEP)).await
     }
 
     /// A transaction in which everything is as of one moment.
     pub(super) async fn snapshot(&self) -> Result<DatabaseTransaction, StoreError> {
-        let isolation = (self.dialect == Dialect::MySql).then_some(IsolationLevel::RepeatableRead);
-        self.relay().begin_with_config(isolation, None).await.map_err(|e| classify(SWEEP, e))
+        let isolation = (self.db.dialect == Dialect::MySql).then_some(IsolationLevel::RepeatableRead);
+        self.db.relay().begin_with_config(isolation, None).await.map_err(|e| classify(SWEEP, e))
     }
 
     /// Looks at each live message, page by page; a page begins with id, queue, shard and due time.
@@ -166,7 +177,7 @@ impl Store {
     ) -> Result<(), StoreError> {
         let (mut queue, mut shard, mut due_at, mut after) = (String::new(), 0_i64, 0, Uuid::nil());
         loop {
-            let args = self.args().with("queue", queue.as_str()).with("shard", shard);
+            let args = self.db.args().with("queue", queue.as_str()).with("shard", shard);
             let args = args.with("due_at", due_at).with("after", bytes(after)).with("limit", LIVE_PAGE);
             let page = rows(snapshot, SWEEP, page_of.bind(&args)).await?;
             let Some(last) = page.last() else { return Ok(()) };

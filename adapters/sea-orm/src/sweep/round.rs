@@ -8,8 +8,15 @@ use claimstream_domain::{Retention, SweepPace};
 use claimstream_ports::StoreError;
 use uuid::Uuid;
 
-use super::{SWEEP, Swept, chunk::Left, window::Window};
-use crate::{database::clock::micros, store::Store};
+use crate::{
+    database::clock::micros,
+    sweep::{
+        chunk::Left,
+        sweeper::Sweeper,
+        swept::{SWEEP, Swept},
+        window::Window,
+    },
+};
 
 /// Instances are kept at least that long, for people who look at what happened.
 const KEEP_INSTANCES: Duration = Duration::from_secs(24 * 3600);
@@ -20,8 +27,8 @@ const KEEP_LOCKS: Duration = Duration::from_secs(24 * 3600);
 /// Chunks that follow each other at a pace, as long as the database can bear it.
 ///
 /// Each chunk is a unit of work; whoever drops a round lets the one that is under way come to its end.
-pub(super) struct Round {
-    store: Arc<Store>,
+pub(crate) struct Round {
+    sweeper: Arc<Sweeper>,
     pace: SweepPace,
     looked: Option<Instant>,
     /// How many ids it holds at a time.
@@ -31,32 +38,32 @@ pub(super) struct Round {
 impl Round {
     const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
 
-    pub(super) fn of(store: &Arc<Store>) -> Self {
-        Self { store: Arc::clone(store), pace: SweepPace::default(), looked: None, window: Window::SIZE }
+    pub(crate) fn of(sweeper: &Arc<Sweeper>) -> Self {
+        Self { sweeper: Arc::clone(sweeper), pace: SweepPace::default(), looked: None, window: Window::SIZE }
     }
 
     /// One chunk of what this process has finished; `None` if there is nothing.
-    pub(super) async fn leftovers(&mut self) -> Result<Option<Left>, StoreError> {
-        if self.store.upkeep.leftovers.len() == 0 {
+    pub(crate) async fn leftovers(&mut self) -> Result<Option<Left>, StoreError> {
+        if self.sweeper.leftovers.len() == 0 {
             return Ok(None);
         }
-        let chunk = |store: Arc<Store>, most| async move { store.sweep_leftovers(most).await };
+        let chunk = |sweeper: Arc<Sweeper>, most| async move { sweeper.sweep_leftovers(most).await };
         self.chunk(chunk).await.map(Some)
     }
 
     /// One bound for all of it.
-    pub(super) async fn all(&mut self) -> Result<Swept, StoreError> {
+    pub(crate) async fn all(&mut self) -> Result<Swept, StoreError> {
         self.bearable().await?;
-        let retention = self.store.upkeep.retention;
-        let now = self.unit(|store| async move { store.fresh_now().await }).await?;
+        let retention = self.sweeper.retention;
+        let now = self.unit(|sweeper| async move { sweeper.fresh_now().await }).await?;
         let before = |keep: Duration| now.saturating_sub(micros(keep)).max(0);
         self.restore().await?;
         let bodies = self.bodies(before(retention.of_bodies())).await?;
         let dedup_keys = self.dedup_keys(before(retention.of_keys())).await?;
         let instances = before(retention.of_keys().max(KEEP_INSTANCES));
-        self.unit(move |store| async move { store.sweep_instances(instances).await }).await?;
+        self.unit(move |sweeper| async move { sweeper.sweep_instances(instances).await }).await?;
         self.locks(before(KEEP_LOCKS)).await?;
-        let steps = self.steps(before(self.store.upkeep.step_retention)).await?;
+        let steps = self.steps(before(self.sweeper.step_retention)).await?;
         tracing::info!(bodies, dedup_keys, steps, "swept");
         Ok(Swept { bodies, dedup_keys, steps })
     }
@@ -65,7 +72,8 @@ impl Round {
     async fn restore(&mut self) -> Result<(), StoreError> {
         let mut after = Uuid::nil();
         loop {
-            let chunk = move |store: Arc<Store>, most| async move { store.restore_bodies(after, most).await };
+            let chunk =
+                move |sweeper: Arc<Sweeper>, most| async move { sweeper.restore_bodies(after, most).await };
             let Some((last, restored)) = self.chunk(chunk).await? else { return Ok(()) };
             tracing::info!(restored, "dead letters had lost their bodies; the bodies were restored");
             after = last;
@@ -75,7 +83,7 @@ impl Round {
     /// Ids that tell their time show where to stop: those made after the bound are passed over, and only ids that lie
     /// beyond all times, such as random ones, are looked at behind them.
     async fn bodies(&mut self, bound: i64) -> Result<u64, StoreError> {
-        let tomorrow = self.store.clock.local().max(bound).saturating_add(micros(KEEP_INSTANCES));
+        let tomorrow = self.sweeper.db.clock.local().max(bound).saturating_add(micros(KEEP_INSTANCES));
         let told = self.stretch(Uuid::nil(), first_id_of(bound), bound).await?;
         let untold = self.stretch(first_id_of(tomorrow), Uuid::max(), bound).await?;
         Ok(told + untold)
@@ -90,12 +98,12 @@ impl Round {
             let mut window = self.window(after, last, bound).await?;
             let Some(newest) = window.newest() else { return Ok(swept) };
             after = newest;
-            window = self.unit(|store| async move { store.strike_live(window).await }).await?;
+            window = self.unit(|sweeper| async move { sweeper.strike_live(window).await }).await?;
             let mut finished = window.rest();
             while !finished.is_empty() {
-                let chunk = move |store: Arc<Store>, most: u32| async move {
+                let chunk = move |sweeper: Arc<Sweeper>, most: u32| async move {
                     let left = finished.split_off(finished.len().min(most as usize));
-                    store.delete_bodies(finished, bound).await.map(|deleted| (deleted, left))
+                    sweeper.delete_bodies(finished, bound).await.map(|deleted| (deleted, left))
                 };
                 let (deleted, left) = self.chunk(chunk).await?;
                 (swept, finished) = (swept + deleted, left);
@@ -108,8 +116,8 @@ impl Round {
         let mut window = Window::of(self.window);
         while window.room() > 0 {
             let room = u32::try_from(window.room()).unwrap_or(u32::MAX);
-            let chunk = move |store: Arc<Store>, most: u32| async move {
-                store.old_bodies(after, last, bound, most.min(room)).await
+            let chunk = move |sweeper: Arc<Sweeper>, most: u32| async move {
+                sweeper.old_bodies(after, last, bound, most.min(room)).await
             };
             let page = self.chunk(chunk).await?;
             let Some(newest) = page.last() else { break };
@@ -123,8 +131,9 @@ impl Round {
     async fn dedup_keys(&mut self, bound: i64) -> Result<u64, StoreError> {
         let (mut from, mut swept) = (0, 0);
         loop {
-            let chunk =
-                move |store: Arc<Store>, most| async move { store.sweep_dedup_keys(from, bound, most).await };
+            let chunk = move |sweeper: Arc<Sweeper>, most| async move {
+                sweeper.sweep_dedup_keys(from, bound, most).await
+            };
             let Some((newest, deleted)) = self.chunk(chunk).await? else { return Ok(swept) };
             from = newest;
             swept += deleted;
@@ -132,23 +141,24 @@ impl Round {
     }
 
     async fn locks(&mut self, bound: i64) -> Result<(), StoreError> {
-        let chunk = |store: Arc<Store>, most| async move { store.sweep_locks(bound, most).await };
+        let chunk = |sweeper: Arc<Sweeper>, most| async move { sweeper.sweep_locks(bound, most).await };
         while self.chunk(chunk).await? > 0 {}
         Ok(())
     }
 
     /// Steps that were last changed before the bound, and before the oldest message that may still come for one of them;
     /// runs go whole.
-    pub(super) async fn steps(&mut self, bound: i64) -> Result<u64, StoreError> {
-        if !self.unit(move |store| async move { store.has_old_steps(bound).await }).await? {
+    pub(crate) async fn steps(&mut self, bound: i64) -> Result<u64, StoreError> {
+        if !self.unit(move |sweeper| async move { sweeper.has_old_steps(bound).await }).await? {
             return Ok(0);
         }
-        let alive = self.unit(|store| async move { store.oldest_alive().await }).await?;
+        let alive = self.unit(|sweeper| async move { sweeper.oldest_alive().await }).await?;
         let bound = alive.map_or(bound, |alive| bound.min(alive.saturating_sub(micros(Retention::SHORTEST))));
         let (mut from, mut swept) = (0, 0);
         loop {
-            let chunk =
-                move |store: Arc<Store>, most| async move { store.sweep_steps(from, bound, most).await };
+            let chunk = move |sweeper: Arc<Sweeper>, most| async move {
+                sweeper.sweep_steps(from, bound, most).await
+            };
             let Some((newest, deleted)) = self.chunk(chunk).await? else { return Ok(swept) };
             from = newest;
             swept += deleted;
@@ -156,17 +166,17 @@ impl Round {
     }
 
     /// Does a chunk of work of a size that suits, once the database can bear it, and rests.
-    async fn chunk<T, F>(&mut self, work: impl FnOnce(Arc<Store>, u32) -> F) -> Result<T, StoreError>
+    async fn chunk<T, F>(&mut self, work: impl FnOnce(Arc<Sweeper>, u32) -> F) -> Result<T, StoreError>
     where
         T: Send + 'static,
         F: Future<Output = Result<T, StoreError>> + Send + 'static,
     {
         self.bearable().await?;
         let (begun, most) = (Instant::now(), self.pace.chunk());
-        let done = self.unit(|store| work(store, most)).await?;
+        let done = self.unit(|sweeper| work(sweeper, most)).await?;
         let (pace, rest) = self.pace.after(begun.elapsed());
         self.pace = pace;
-        self.store.rest(rest).await;
+        self.sweeper.pause(rest).await;
         Ok(done)
     }
 
@@ -175,10 +185,10 @@ impl Round {
         if self.looked.is_some_and(|looked| looked.elapsed() < Self::BETWEEN_LOOKS) {
             return Ok(());
         }
-        let limit = self.store.upkeep.limit;
+        let limit = self.sweeper.limit;
         let mut waits = false;
         loop {
-            let strain = self.unit(|store| async move { store.strain().await }).await?;
+            let strain = self.unit(|sweeper| async move { sweeper.strain().await }).await?;
             self.looked = Some(Instant::now());
             if limit.allows(strain) {
                 return Ok(());
@@ -186,23 +196,23 @@ impl Round {
             if !std::mem::replace(&mut waits, true) {
                 tracing::info!(?strain, ?limit, "the sweep waits until the database is under less strain");
             }
-            self.store.rest(Self::BETWEEN_LOOKS).await;
+            self.sweeper.pause(Self::BETWEEN_LOOKS).await;
         }
     }
 
-    async fn unit<T, F>(&self, work: impl FnOnce(Arc<Store>) -> F) -> Result<T, StoreError>
+    async fn unit<T, F>(&self, work: impl FnOnce(Arc<Sweeper>) -> F) -> Result<T, StoreError>
     where
         T: Send + 'static,
         F: Future<Output = Result<T, StoreError>> + Send + 'static,
     {
-        self.store.detached(SWEEP, work(Arc::clone(&self.store))).await
+        self.sweeper.db.detached(SWEEP, work(Arc::clone(&self.sweeper))).await
     }
 }
 
-impl Store {
+impl Sweeper {
     /// Lets time pass, on whatever executor the caller runs.
-    pub(super) async fn rest(&self, time: Duration) {
-        if self.runtime.spawn(tokio::time::sleep(time)).await.is_err() {
+    pub(crate) async fn pause(&self, time: Duration) {
+        if self.db.runtime.spawn(tokio::time::sleep(time)).await.is_err() {
             // The runtime has ended, and with it all work.
             std::future::pending::<()>().await;
         }
@@ -263,7 +273,7 @@ mod tests {
         let done: Vec<_> = claimed.into_iter().map(|claimed| done(claimed.receipt)).collect();
         assert_eq!(outbox.settle(&done).await.unwrap(), [Settled::Accepted; 7]);
         clock.advance(Retention::SHORTEST * 48);
-        let mut round = Round { window: 3, ..Round::of(&outbox.store) };
+        let mut round = Round { window: 3, ..Round::of(&outbox.rooms.sweeper) };
         let bound = clock.micros() - 1;
         assert_eq!(round.bodies(bound).await.unwrap(), 7);
         assert_eq!(round.bodies(bound).await.unwrap(), 0);

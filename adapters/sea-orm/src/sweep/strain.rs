@@ -5,7 +5,7 @@ use claimstream_ports::StoreError;
 
 use crate::{
     database::{args::Args, dialect::Dialect, unit::rows},
-    store::Store,
+    sweep::sweeper::Sweeper,
 };
 
 /// Tells a sweep how far the replicas are behind, as far as the service knows.
@@ -39,22 +39,22 @@ impl fmt::Debug for LagGauge {
     }
 }
 
-impl Store {
+impl Sweeper {
     /// How hard the database has it, as far as it lets us know.
     pub(crate) async fn strain(&self) -> Result<Strain, StoreError> {
-        let lag = self.upkeep.lag.as_ref().and_then(LagGauge::read);
+        let lag = self.lag.as_ref().and_then(LagGauge::read);
         Ok(Strain { history: self.history().await?, lag })
     }
 
     async fn history(&self) -> Result<Option<u64>, StoreError> {
-        if self.dialect == Dialect::Sqlite || self.upkeep.is_blind() {
+        if self.db.dialect == Dialect::Sqlite || self.is_blind() {
             return Ok(None);
         }
-        match rows(self.relay(), "sweep", self.sql.sweep.history.bind(&Args::new())).await {
+        match rows(self.db.relay(), "sweep", self.db.sql.sweep.history.bind(&Args::new())).await {
             Ok(found) => found.first().map(|row| row.number("history")).transpose(),
             Err(error) if error.is_retryable() => Err(error),
             Err(error) => {
-                self.upkeep.go_blind();
+                self.go_blind();
                 tracing::warn!(%error, "sweeps cannot read the history list and do not wait for it; GRANT PROCESS lets them");
                 Ok(None)
             }

@@ -16,7 +16,7 @@ use tokio::sync::{OwnedRwLockReadGuard, RwLock};
 /// row do for several claims. Who claims on and on gets more ahead; once some have waited in vain there is nothing ahead for
 /// a while.
 #[derive(Default)]
-pub(crate) struct Ahead {
+pub(crate) struct ReadAhead {
     state: Mutex<State>,
     giving_back: Arc<RwLock<()>>,
 }
@@ -55,7 +55,7 @@ impl Default for Pages {
     }
 }
 
-impl Ahead {
+impl ReadAhead {
     /// Who claims less at a time is in no hurry.
     const LEAST_CLAIM: usize = 50;
     const MOST_SHARE: usize = 4;
@@ -181,7 +181,7 @@ impl Pages {
             std::mem::take(&mut self.pages).into_iter().partition(in_vain);
         self.pages = kept;
         if !removed.is_empty() {
-            (self.share, self.calm) = (1, Ahead::CALM);
+            (self.share, self.calm) = (1, ReadAhead::CALM);
         }
         let ours = removed.into_iter().filter(|page| !page.lost.load(Ordering::Relaxed));
         ours.map(|page| page.waiting.into_iter().map(|claimed| claimed.receipt).collect()).collect()
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn what_waits_is_handed_out_once_and_in_order() {
-        let ahead = Ahead::default();
+        let ahead = ReadAhead::default();
         assert!(ahead.keep(&queue(), page(1..4, 11)));
         assert!(!ahead.keep(&queue(), page(4..6, 11)), "somebody looks after it already");
         assert_eq!(ids(&ahead.next(&queue(), 2, ByteBudget::default(), lease(30), NOW)), [1, 2]);
@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn what_waits_is_handed_out_as_far_as_the_budget_reaches() {
-        let ahead = Ahead::default();
+        let ahead = ReadAhead::default();
         ahead.keep(&queue(), page(1..4, 11));
         ahead.keep(&queue(), page(4..5, 11));
         let next = |bytes| {
@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn what_has_waited_too_long_goes_back_and_is_not_handed_out() {
-        let ahead = Ahead::default();
+        let ahead = ReadAhead::default();
         ahead.keep(&queue(), page(1..3, 10));
         assert!(ahead.next(&queue(), 9, ByteBudget::default(), lease(30), NOW).is_empty());
         assert_eq!(ahead.stale(&queue(), NOW).len(), 2);
@@ -264,7 +264,7 @@ mod tests {
 
     #[test]
     fn who_asks_for_a_longer_lease_gets_nothing_that_was_read_for_a_shorter_one() {
-        let ahead = Ahead::default();
+        let ahead = ReadAhead::default();
         ahead.keep(&queue(), page(1..3, 11));
         ahead.keep(&queue(), Page { lease: lease(60), ..page(3..4, 11) });
         assert_eq!(ids(&ahead.next(&queue(), 9, ByteBudget::default(), lease(31), NOW)), [3]);
@@ -275,7 +275,7 @@ mod tests {
 
     #[test]
     fn what_is_under_a_lost_lease_is_nobody_s_to_hand_out_or_give_back() {
-        let ahead = Ahead::default();
+        let ahead = ReadAhead::default();
         let (lost, also_lost) = (page(1..3, 11), page(5..7, 11));
         lost.lost.store(true, Ordering::Relaxed);
         also_lost.lost.store(true, Ordering::Relaxed);
@@ -288,7 +288,7 @@ mod tests {
 
     #[test]
     fn who_claims_on_gets_more_ahead_and_none_after_some_waited_in_vain() {
-        let ahead = Ahead::default();
+        let ahead = ReadAhead::default();
         let reach = |wanted| ahead.reach(&queue(), wanted, lease(2));
         assert_eq!(reach(100), 100);
         ahead.full(&queue(), 500);
@@ -300,7 +300,7 @@ mod tests {
         ahead.keep(&queue(), page(1..2, 10));
         ahead.stale(&queue(), NOW);
         assert_eq!(reach(100), 100);
-        (0..Ahead::CALM).for_each(|_| ahead.full(&queue(), 500));
+        (0..ReadAhead::CALM).for_each(|_| ahead.full(&queue(), 500));
         assert_eq!(reach(100), 100);
         ahead.full(&queue(), 500);
         assert_eq!(reach(100), 200);

@@ -8,8 +8,8 @@ use std::{
 use claimstream_domain::{Disposition, QueueName, Receipt, Settled, Settlement};
 use claimstream_ports::StoreError;
 
-use super::{ahead::Ahead, hold::Footing, line::Place, settle::settle};
-use crate::{database::held::Held, store::Store};
+use super::{ahead::ReadAhead, hold::Footing, line::Place, settle::settle};
+use crate::{database::held::Held, strategy::shard_lease::leases::ShardLease};
 
 const RELEASE: &str = "release read-ahead";
 /// How often lease rows that could not be written are written again: for longer than most leases last.
@@ -18,24 +18,24 @@ const BETWEEN_AMENDS: Duration = Duration::from_millis(500);
 
 /// Gives back what waits in a queue for claims that nobody means to make, and waits for what is on its way back already: the
 /// process may be about to end.
-pub(crate) async fn rest(store: &Arc<Store>, queue: &QueueName) -> Result<(), StoreError> {
+pub(crate) async fn give_back_all(store: &Arc<ShardLease>, queue: &QueueName) -> Result<(), StoreError> {
     let waiting = store.ahead.all(queue);
     let given_back = match waiting.is_empty() {
         true => Ok(()),
-        false => store.detached(RELEASE, give_back(Arc::clone(store), waiting)).await,
+        false => store.db.detached(RELEASE, give_back(Arc::clone(store), waiting)).await,
     };
     store.ahead.all_given_back().await;
     given_back
 }
 
 /// Messages that were read for a claim that did not come are due again, and are seen at once.
-pub(super) async fn give_back(store: Arc<Store>, receipts: Vec<Receipt>) -> Result<(), StoreError> {
+pub(super) async fn give_back(store: Arc<ShardLease>, receipts: Vec<Receipt>) -> Result<(), StoreError> {
     if receipts.is_empty() {
         return Ok(());
     }
     let returned = |receipt| Settlement { receipt, disposition: Disposition::Returned };
     let returned: Vec<Settlement> = receipts.into_iter().map(returned).collect();
-    let given_back = store.asking_back(|| settle(&store, &returned)).await;
+    let given_back = store.db.asking_back(|| settle(&store, &returned)).await;
     if let Err(error) = &given_back {
         tracing::warn!(%error, count = returned.len(), "read-ahead messages were given back in this process only; the store did not take them back");
     }
@@ -49,23 +49,23 @@ pub(super) async fn give_back(store: Arc<Store>, receipts: Vec<Receipt>) -> Resu
     }
     let places: HashSet<Place> =
         returned.into_iter().map(|one| (one.receipt.queue, one.receipt.shard)).collect();
-    places.iter().for_each(|(queue, shard)| store.lanes.full(queue, *shard));
+    places.iter().for_each(|(queue, shard)| store.known.full(queue, *shard));
     if !unwritten.is_empty() {
-        store.runtime.spawn(amend(Arc::downgrade(&store), unwritten));
+        store.db.runtime.spawn(amend(Arc::downgrade(&store), unwritten));
     }
     given_back.map(drop)
 }
 
 /// Writes lease rows as our books stand, as soon as the store is back. Another instance that takes a shard over believes the row,
 /// and would count an attempt for what nobody had in hand.
-async fn amend(store: Weak<Store>, mut places: HashSet<Place>) {
+async fn amend(store: Weak<ShardLease>, mut places: HashSet<Place>) {
     for _ in 0..AMENDS {
         tokio::time::sleep(BETWEEN_AMENDS).await;
         let Some(store) = store.upgrade() else { return };
         for place in places.clone() {
             let (writing, here) = (Arc::clone(&store), place.clone());
             let write = async move { writing.write_books(&here).await };
-            if store.detached(RELEASE, write).await.is_ok() {
+            if store.db.detached(RELEASE, write).await.is_ok() {
                 places.remove(&place);
             }
         }
@@ -79,13 +79,13 @@ async fn amend(store: Weak<Store>, mut places: HashSet<Place>) {
     );
 }
 
-impl Store {
+impl ShardLease {
     /// Writes a lease row as our books stand.
     async fn write_books(&self, place: &Place) -> Result<(), StoreError> {
-        let on = Held::new(self);
-        let _turn = self.turn(RELEASE, slice::from_ref(place), &on, self.limits.acquire_timeout).await?;
+        let on = Held::new(&self.db);
+        let _turn = self.turn(RELEASE, slice::from_ref(place), &on, self.db.limits.acquire_timeout).await?;
         let (queue, shard) = place;
-        let mut hold = self.holds.books(queue, *shard).await;
+        let mut hold = self.owned.books(queue, *shard).await;
         let written = self.write_claim(&on, &mut hold, false, queue, *shard, &[]).await;
         match written {
             Ok(false) => hold.lose(),
@@ -97,16 +97,16 @@ impl Store {
 }
 
 /// Gives back what has waited for too long, as long as anything waits.
-pub(super) async fn tend(store: Weak<Store>) {
+pub(super) async fn tend(store: Weak<ShardLease>) {
     loop {
-        tokio::time::sleep(Ahead::PATIENCE).await;
+        tokio::time::sleep(ReadAhead::PATIENCE).await;
         let Some(store) = store.upgrade() else { return };
         let on_its_way = Arc::new(store.ahead.begin_giving_back().await);
-        let (stale, waits) = store.ahead.tend(store.clock.elapsed());
+        let (stale, waits) = store.ahead.tend(store.db.clock.elapsed());
         for page in stale {
             let (back, on_its_way) = (Arc::clone(&store), Arc::clone(&on_its_way));
-            store.runtime.spawn(async move {
-                let _ = back.detached(RELEASE, give_back(Arc::clone(&back), page)).await;
+            store.db.runtime.spawn(async move {
+                let _ = back.db.detached(RELEASE, give_back(Arc::clone(&back), page)).await;
                 drop(on_its_way);
             });
         }

@@ -9,17 +9,17 @@ use sea_orm::Value;
 
 use super::hold::{Footing, Hold};
 use crate::{
-    database::typed_row::row,
     database::{
         args::{Args, bytes},
         beside::rows_beside_the_pool,
         classify::{is_locked_by_another, may_have_committed},
         dialect::Dialect,
         held::Held,
+        typed_row::row,
         unit::{maybe, rows, run},
     },
     sql::Sql,
-    store::Store,
+    strategy::shard_lease::leases::ShardLease,
 };
 
 const LEASE: &str = "shard lease";
@@ -43,7 +43,7 @@ fn next_token() -> i64 {
 }
 
 /// The lease row of one shard of one queue.
-impl Store {
+impl ShardLease {
     /// Makes sure that we know a fence under which the shard is ours or free; takes over what has run out.
     pub(super) async fn find_footing(
         &self,
@@ -67,9 +67,9 @@ impl Store {
         queue: &QueueName,
         shard: Shard,
     ) -> Result<(), StoreError> {
-        let args = self.args().with("queue", queue.as_str()).with("shard", shard.number());
+        let args = self.db.args().with("queue", queue.as_str()).with("shard", shard.number());
         hold.lose();
-        match run(on, LEASE, self.sql.shard_lease.insert.bind(&args)).await {
+        match run(on, LEASE, self.db.sql.shard_lease.insert.bind(&args)).await {
             Ok(_) => (hold.footing, hold.fence) = (Footing::Known, 0),
             // Somebody else made it at this moment, and the next look tells who has it.
             Err(error) if matches!(error.kind(), StoreErrorKind::Conflict | StoreErrorKind::Transient) => {}
@@ -90,21 +90,21 @@ impl Store {
         hold.lose();
         let fence = hold.fence;
         let args = self.lease_args(queue, shard, fence).with("token", next_token());
-        self.begin_held(LEASE, on).await?;
-        let found = match rows(on, LEASE, self.sql.shard_lease.over.bind(&args)).await {
+        self.db.begin_held(LEASE, on).await?;
+        let found = match rows(on, LEASE, self.db.sql.shard_lease.over.bind(&args)).await {
             Err(locked) if is_locked_by_another(&locked) => {
                 tracing::debug!(%queue, shard = shard.number(), "somebody has locked the lease that has run out");
-                return self.roll_back_held(LEASE, on).await;
+                return self.db.roll_back_held(LEASE, on).await;
             }
             found => found?,
         };
         let Some(row) = found.first() else {
-            return self.roll_back_held(LEASE, on).await;
+            return self.db.roll_back_held(LEASE, on).await;
         };
         let flights = Hold::read_bytes(&row.maybe_bytes("flights")?.unwrap_or_default());
-        self.charge(on, &self.sql.shard_lease.charge, &args, &flights).await?;
-        run(on, LEASE, self.sql.shard_lease.end.bind(&args)).await?;
-        self.commit_held(LEASE, on).await?;
+        self.charge(on, &self.db.sql.shard_lease.charge, &args, &flights).await?;
+        run(on, LEASE, self.db.sql.shard_lease.end.bind(&args)).await?;
+        self.db.commit_held(LEASE, on).await?;
         tracing::info!(%queue, shard = shard.number(), cut_off = flights.len(), "shard taken over");
         (hold.footing, hold.fence) = (Footing::Known, fence + 1);
         Ok(())
@@ -141,7 +141,7 @@ impl Store {
         let is_wary = self.is_wary(queue, shard);
         let write = || self.write_and_charge(on, queue, shard, &args, lapsed);
         let written = self.written_whole(on, write).await;
-        hold.written = Some(self.clock.elapsed());
+        hold.written = Some(self.db.clock.elapsed());
         let ours = match written {
             // Somebody else is taking the free shard at this moment.
             Err(locked) if begins && is_wary && is_locked_by_another(&locked) => false,
@@ -176,7 +176,7 @@ impl Store {
                 written => written.map(Ok),
             }
         };
-        self.restarting(once).await?
+        self.db.restarting(once).await?
     }
 
     /// Writes a lease row by a statement, and says how many rows that were: none if the lease is not ours. It fails at once
@@ -191,20 +191,20 @@ impl Store {
     ) -> Result<u64, StoreError> {
         let write = async {
             if self.is_wary(queue, shard) {
-                rows(on, LEASE, self.sql.shard_lease.lock.bind(args)).await?;
-                self.holds.found_free(queue, shard);
+                rows(on, LEASE, self.db.sql.shard_lease.lock.bind(args)).await?;
+                self.owned.found_free(queue, shard);
             }
             run(on, LEASE, sql.bind(args)).await
         };
         let written = write.await;
         if written.as_ref().is_err_and(is_locked_by_another) {
-            self.holds.found_locked(queue, shard, self.clock.elapsed());
+            self.owned.found_locked(queue, shard, self.db.clock.elapsed());
         }
         written
     }
 
     fn is_wary(&self, queue: &QueueName, shard: Shard) -> bool {
-        self.dialect == Dialect::MySql && self.holds.are_wary(queue, shard, self.clock.elapsed())
+        self.db.dialect == Dialect::MySql && self.owned.are_wary(queue, shard, self.db.clock.elapsed())
     }
 
     async fn write_and_charge(
@@ -215,7 +215,7 @@ impl Store {
         args: &Args,
         lapsed: &[(i64, MessageId)],
     ) -> Result<Written, StoreError> {
-        let write = || self.write_lease(on, queue, shard, &self.sql.shard_lease.write, args);
+        let write = || self.write_lease(on, queue, shard, &self.db.sql.shard_lease.write, args);
         if lapsed.is_empty() && !self.is_wary(queue, shard) {
             return match write().await {
                 Ok(0) => Ok(Written::No),
@@ -224,22 +224,22 @@ impl Store {
                 Err(error) => Err(error),
             };
         }
-        self.begin_held(LEASE, on).await?;
+        self.db.begin_held(LEASE, on).await?;
         if write().await? == 0 {
-            self.roll_back_held(LEASE, on).await?;
+            self.db.roll_back_held(LEASE, on).await?;
             return Ok(Written::No);
         }
-        self.charge(on, &self.sql.shard_lease.count, args, lapsed).await?;
-        committed(self.commit_held(LEASE, on).await)
+        self.charge(on, &self.db.sql.shard_lease.count, args, lapsed).await?;
+        committed(self.db.commit_held(LEASE, on).await)
     }
 
     /// Whether the newest write of a lease row is the one with these arguments, after its answer was lost. The books are open
     /// meanwhile, so it is asked beside the pool.
     pub(crate) async fn has_token(&self, args: &Args, lost: StoreError) -> Result<bool, StoreError> {
-        self.note_trouble(&lost);
-        let question = || self.sql.shard_lease.token.bind(args);
+        self.db.note_trouble(&lost);
+        let question = || self.db.sql.shard_lease.token.bind(args);
         // An error of the question says nothing about the commit, whatever its kind.
-        let answer = self.asking_back(|| rows_beside_the_pool(self, LEASE, question())).await;
+        let answer = self.db.asking_back(|| rows_beside_the_pool(&self.db, LEASE, question())).await;
         let found = answer.map_err(|_| in_doubt(&lost))?;
         let Some(row) = found.first() else { return Err(in_doubt(&lost)) };
         let Newest { fence, token } = Newest::read(row)?;
@@ -288,7 +288,8 @@ impl Store {
     }
 
     pub(crate) fn lease_args(&self, queue: &QueueName, shard: Shard, fence: i64) -> Args {
-        self.args()
+        self.db
+            .args()
             .with("queue", queue.as_str())
             .with("shard", shard.number())
             .with("fence", fence)

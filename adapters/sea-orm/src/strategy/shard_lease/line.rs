@@ -13,8 +13,11 @@ use tokio::{
 
 use crate::{
     database::{classify::classify, coalescer::WriteCoalescer, deadline::in_time, held::Held, retries::Busy},
-    store::Store,
-    strategy::shard_lease::hold::{Hold, Seen},
+    strategy::shard_lease::{
+        hold::{Hold, Seen},
+        leases::ShardLease,
+        lone::Lone,
+    },
 };
 
 /// The first place in the lines of some shards: nobody else of this process writes there, until it is dropped.
@@ -34,8 +37,9 @@ pub(crate) type Finishing = WriteCoalescer<Settlement, bool>;
 
 /// The lines and books of all shards that one outbox has to do with.
 #[derive(Default)]
-pub(crate) struct Holds {
+pub(crate) struct OwnedShards {
     desks: std::sync::Mutex<HashMap<Place, Desk>>,
+    pub(super) suspect: Lone,
 }
 
 #[derive(Default)]
@@ -49,7 +53,7 @@ struct Desk {
     locked: Option<Duration>,
 }
 
-impl Store {
+impl ShardLease {
     /// How long a call waits for a shard that it can do without for now, or that keeps it from others.
     pub(super) const SOON: Duration = Duration::from_secs(1);
 
@@ -89,17 +93,17 @@ impl Store {
     }
 
     async fn first_in_line(&self, places: &[Place], on: &Held<'_>, patience: Duration) -> Result<Turn, Busy> {
-        match self.holds.turn_at_once(places) {
+        match self.owned.turn_at_once(places) {
             Some(turn) => Ok(turn),
             None => {
                 on.rest();
-                self.holds.turn(places, patience).await
+                self.owned.turn(places, patience).await
             }
         }
     }
 }
 
-impl Holds {
+impl OwnedShards {
     const WARY_FOR: Duration = Duration::from_secs(10);
 
     /// The books of a shard; a write of the lease row takes its [`Turn`] too.
@@ -169,11 +173,12 @@ mod tests {
     use claimstream_domain::{
         ByteBudget, ClaimId, ClaimRequest, InstanceId, Lease, MessageId, NewMessage, Owner, Payload,
     };
-    use claimstream_ports::LockingStrategy;
     use uuid::Uuid;
 
     use super::*;
-    use crate::{OpenOptions, SeaOrmOutbox, Strategy, StrategyChoice};
+    use crate::{
+        OpenOptions, Order, SeaOrmOutbox, Strategy, StrategyChoice, strategy::shard_lease::claiming::claim,
+    };
 
     #[tokio::test(flavor = "multi_thread")]
     async fn a_busy_shard_is_named_to_who_waits_for_it_and_passed_over_by_claims() {
@@ -197,19 +202,27 @@ mod tests {
             owner: Owner::new(me, "me").unwrap(),
             budget: ByteBudget::default(),
         };
-        let (at_work, waits) = (Held::new(&outbox.store), Held::new(&outbox.store));
+        let rooms = &outbox.rooms;
+        let lease = ShardLease::of(
+            Arc::clone(&rooms.db),
+            Arc::clone(&rooms.enqueueing),
+            rooms.failover.clone(),
+            Order::None,
+        );
+        let lease = Arc::new(lease);
+        let (at_work, waits) = (Held::new(&rooms.db), Held::new(&rooms.db));
         let (place, patience) = ((queue.clone(), busy), Duration::from_millis(30));
-        let turn = outbox.store.turn("settle", std::slice::from_ref(&place), &at_work, patience).await;
+        let turn = lease.turn("settle", std::slice::from_ref(&place), &at_work, patience).await;
         let turn = turn.ok().unwrap();
-        let waited = outbox.store.turn("settle", std::slice::from_ref(&place), &waits, patience).await;
+        let waited = lease.turn("settle", std::slice::from_ref(&place), &waits, patience).await;
         let error = waited.err().unwrap();
         assert_eq!(error.kind(), StoreErrorKind::Transient, "{error}");
         let text = "other calls of this process were at work in shard 3 of queue orders for 30ms";
         assert_eq!(error.to_string(), format!("settle: {}: {text}", error.kind()));
-        let claimed = outbox.claim(&request(100, 1)).await.unwrap();
+        let claimed = claim(&lease, request(100, 1)).await.unwrap();
         assert!(!claimed.is_empty() && claimed.iter().all(|one| one.receipt.shard != busy));
         drop(turn);
-        let rest = outbox.claim(&request(100, 2)).await.unwrap();
+        let rest = claim(&lease, request(100, 2)).await.unwrap();
         assert_eq!(claimed.len() + rest.len(), 100);
         assert!(rest.iter().all(|one| one.receipt.shard == busy));
         drop((at_work, waits));

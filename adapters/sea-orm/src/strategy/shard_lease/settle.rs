@@ -12,7 +12,7 @@ use sea_orm::ConnectionTrait;
 use tokio::sync::OwnedMutexGuard;
 
 use crate::{
-    claim::known_shards::Lanes,
+    claim::known_shards::KnownShards,
     database::{
         args::Args,
         classify::{TookTooLong, is_locked_by_another, is_refused},
@@ -21,15 +21,17 @@ use crate::{
         retries::Busy,
         unit::run,
     },
+    dead_letters::letters::bury,
     settle::{
+        alike::written_alike,
         answers::as_far_as_known,
-        rows::{children, written_alike},
+        children::{children, emit},
     },
     sql::Sql,
-    store::Store,
     strategy::shard_lease::{
         hold::{Footing, Hold},
         lease_row::{Written, committed, span},
+        leases::ShardLease,
         line::Place,
     },
 };
@@ -43,32 +45,33 @@ const RENEW: &str = "renew";
 /// also with what others have done there; if something turns out to be lost, or keeps its shard locked, each shard for
 /// itself, and then each message.
 pub(crate) async fn settle(
-    store: &Arc<Store>,
+    store: &Arc<ShardLease>,
     settlements: &[Settlement],
 ) -> Result<Vec<Settled>, StoreError> {
     let parts = parts(settlements, |settlement| &settlement.receipt);
     if parts.len() < 2 {
-        return store.settle_part(settlements, store.limits.acquire_timeout).await;
+        return store.settle_part(settlements, store.db.limits.acquire_timeout).await;
     }
     if store.settle_whole(settlements).await? {
         return Ok(vec![Settled::Accepted; settlements.len()]);
     }
-    let soon = Store::SOON.min(store.limits.acquire_timeout);
-    let settle =
-        move |store: Arc<Store>, part: Vec<Settlement>| async move { store.settle_part(&part, soon).await };
+    let soon = ShardLease::SOON.min(store.db.limits.acquire_timeout);
+    let settle = move |store: Arc<ShardLease>, part: Vec<Settlement>| async move {
+        store.settle_part(&part, soon).await
+    };
     store.each_for_itself(SETTLE, settlements, parts, Settled::Unknown, Duration::MAX, settle).await
 }
 
 /// Extends the leases that receipts stand under, each shard for itself.
 pub(crate) async fn renew(
-    store: &Arc<Store>,
+    store: &Arc<ShardLease>,
     receipts: &[Receipt],
     lease: Lease,
 ) -> Result<Vec<Renewed>, StoreError> {
     let parts = parts(receipts, |receipt| receipt);
     // Whoever asks waits no longer than it takes to ask again in time.
-    let patience = (lease.renew_after() / 2).min(store.limits.acquire_timeout);
-    let renew = move |store: Arc<Store>, part: Vec<Receipt>| async move {
+    let patience = (lease.renew_after() / 2).min(store.db.limits.acquire_timeout);
+    let renew = move |store: Arc<ShardLease>, part: Vec<Receipt>| async move {
         store.restarting_briefly(|| store.renew_part(&part, lease, patience)).await
     };
     // What one shard knows is of use only if it is known before the next renewal is due.
@@ -85,7 +88,7 @@ struct Part<'a> {
     ended: HashSet<MessageId>,
 }
 
-impl Store {
+impl ShardLease {
     /// Has a part of a call done in each shard, all at a time. Trouble in one of them leaves only its own part `unknown`, and
     /// so does one that is not done in time; its work goes on.
     async fn each_for_itself<E, A, W>(
@@ -105,7 +108,7 @@ impl Store {
         let begin = |part: &Vec<usize>| {
             let part = part.iter().map(|n| entries[*n].clone()).collect();
             let (store, work) = (Arc::clone(self), work(Arc::clone(self), part));
-            self.runtime.spawn(async move { store.detached(operation, work).await })
+            self.db.runtime.spawn(async move { store.db.detached(operation, work).await })
         };
         let begun: Vec<_> = parts.iter().map(begin).collect();
         let since = tokio::time::Instant::now();
@@ -127,7 +130,7 @@ impl Store {
 
     /// Ends claims in several shards, or none; false also if one of the shards is not to be had at once.
     async fn settle_whole(self: &Arc<Self>, settlements: &[Settlement]) -> Result<bool, StoreError> {
-        match self.settle_held(settlements, Self::SOON.min(self.limits.acquire_timeout)).await {
+        match self.settle_held(settlements, Self::SOON.min(self.db.limits.acquire_timeout)).await {
             Err(error) if is_refused(&error) => {
                 tracing::debug!(count = settlements.len(), %error, "each shard is settled for itself");
                 Ok(false)
@@ -201,7 +204,7 @@ impl Store {
                 }
             }
         };
-        self.restarting(once).await?
+        self.db.restarting(once).await?
     }
 
     /// Extends the lease of the one shard that all of the receipts are of.
@@ -212,9 +215,9 @@ impl Store {
         patience: Duration,
     ) -> Result<Vec<Renewed>, StoreError> {
         let Some(Receipt { queue, shard, .. }) = receipts.first() else { return Ok(Vec::new()) };
-        let on = Held::new(self);
+        let on = Held::new(&self.db);
         let _turn = self.turn(RENEW, &[(queue.clone(), *shard)], &on, patience).await?;
-        let mut hold = self.holds.books(queue, *shard).await;
+        let mut hold = self.owned.books(queue, *shard).await;
         let ours: Vec<bool> = receipts.iter().map(|receipt| is_held(&hold, receipt)).collect();
         let held = receipts.iter().zip(&ours).filter(|(_, is_ours)| **is_ours).map(|(receipt, _)| receipt);
         let extended = self.extend(&on, &mut hold, queue, *shard, held, lease).await?;
@@ -230,18 +233,18 @@ impl Store {
     /// the database has refused anything of it: each call then is settled for itself, and meets its own error alone.
     async fn finish(self: &Arc<Self>, settlements: &[Settlement]) -> Result<bool, StoreError> {
         let Some(Receipt { queue, shard, .. }) = finished_in_one_place(settlements) else { return Ok(false) };
-        let finishing = self.holds.finishing(queue, *shard);
+        let finishing = self.owned.finishing(queue, *shard);
         let store = Arc::clone(self);
         let write = move |all: Vec<Settlement>| {
             let store = Arc::clone(&store);
             async move {
-                match store.settle_held(&all, store.limits.acquire_timeout).await {
+                match store.settle_held(&all, store.db.limits.acquire_timeout).await {
                     Err(error) if is_refused(&error) => Ok(false),
                     settled => settled,
                 }
             }
         };
-        self.coalesced(SETTLE, &finishing, settlements.to_vec(), write).await
+        self.db.coalesced(SETTLE, &finishing, settlements.to_vec(), write).await
     }
 
     /// Ends all of them, or none if one is not ours any more; waits no longer than `patience` for others of this process.
@@ -251,7 +254,7 @@ impl Store {
         patience: Duration,
     ) -> Result<bool, StoreError> {
         let places = places(settlements.iter().map(|settlement| &settlement.receipt));
-        let on = Held::for_transactions(self);
+        let on = Held::for_transactions(&self.db);
         let turn = self.turn(SETTLE, &places, &on, patience).await?;
         let settled = self.settle_in_turn(&on, places, settlements).await;
         // First the connection: the next in line then finds it at hand.
@@ -281,7 +284,7 @@ impl Store {
             Written::No => false,
         };
         if done {
-            parts.into_iter().for_each(|part| part.land(&self.lanes));
+            parts.into_iter().for_each(|part| part.land(&self.known));
         }
         Ok(done)
     }
@@ -290,7 +293,7 @@ impl Store {
     async fn parts<'a>(&self, places: Vec<Place>, settlements: &'a [Settlement]) -> Vec<Part<'a>> {
         let mut parts = Vec::new();
         for (queue, shard) in places {
-            let hold = self.holds.books(&queue, shard).await;
+            let hold = self.owned.books(&queue, shard).await;
             let here = |of: &&Settlement| (&of.receipt.queue, of.receipt.shard) == (&queue, shard);
             let ends = settlements.iter().filter(here).collect();
             parts.push(Part { queue, shard, hold, ends, ended: HashSet::new() });
@@ -310,11 +313,13 @@ impl Store {
             true => {
                 let in_flight = hold.flights.len() - ended.len();
                 (
-                    &self.sql.shard_lease.prove,
+                    &self.db.sql.shard_lease.prove,
                     self.written_under(queue, *shard, hold.fence, hold.fence, in_flight),
                 )
             }
-            false => (&self.sql.shard_lease.write, self.lease_write(hold, ended, queue, *shard, hold.fence)),
+            false => {
+                (&self.db.sql.shard_lease.write, self.lease_write(hold, ended, queue, *shard, hold.fence))
+            }
         }
     }
 
@@ -324,7 +329,7 @@ impl Store {
         parts: &[Part<'_>],
         written: &[(&Sql, Args)],
     ) -> Result<Written, StoreError> {
-        self.begin_held(SETTLE, on).await?;
+        self.db.begin_held(SETTLE, on).await?;
         self.failover.check(SETTLE, parts.iter().flat_map(|part| part.ends.iter().copied()))?;
         let mut ours = true;
         for (part, (proof, lease)) in parts.iter().zip(written) {
@@ -333,12 +338,12 @@ impl Store {
                 && self.write_part(on, part, lease).await?;
         }
         if !ours {
-            self.roll_back_held(SETTLE, on).await?;
+            self.db.roll_back_held(SETTLE, on).await?;
             return Ok(Written::No);
         }
         let settlements = parts.iter().flat_map(|part| part.ends.iter().copied());
-        self.emit(on, &children(settlements)).await?;
-        committed(self.commit_held(SETTLE, on).await)
+        emit(&self.enqueueing, on, &children(settlements)).await?;
+        committed(self.db.commit_held(SETTLE, on).await)
     }
 
     /// Ends messages of one shard; false if one of them is not there any more.
@@ -352,16 +357,16 @@ impl Store {
             let args = span(lease.clone(), messages.iter().copied());
             let sql = match disposition {
                 Disposition::Returned => continue,
-                Disposition::Done { .. } => &self.sql.shard_lease.done,
+                Disposition::Done { .. } => &self.db.sql.shard_lease.done,
                 Disposition::Dead { reason, .. } => {
                     let letters =
-                        self.sql.shard_lease.dead.bind(&args.clone().with("reason", reason.as_str()));
+                        self.db.sql.shard_lease.dead.bind(&args.clone().with("reason", reason.as_str()));
                     let ids: Vec<_> = messages.iter().map(|(_, id)| id.uuid()).collect();
-                    self.bury(on, SETTLE, letters, &ids).await?;
-                    &self.sql.shard_lease.done
+                    bury(&self.db, on, SETTLE, letters, &ids).await?;
+                    &self.db.sql.shard_lease.done
                 }
-                Disposition::Retry { .. } if self.order.blocks() => &self.sql.shard_lease.park,
-                Disposition::Retry { .. } => &self.sql.shard_lease.retry,
+                Disposition::Retry { .. } if self.order.blocks() => &self.db.sql.shard_lease.park,
+                Disposition::Retry { .. } => &self.db.sql.shard_lease.retry,
             };
             let args = match disposition {
                 Disposition::Retry { after, reason } => {
@@ -379,7 +384,7 @@ impl Store {
 
     /// Strikes a lost claim from our books; the lease row follows with the next write.
     pub(super) async fn ground(&self, receipt: &Receipt) {
-        let mut hold = self.holds.books(&receipt.queue, receipt.shard).await;
+        let mut hold = self.owned.books(&receipt.queue, receipt.shard).await;
         if is_held(&hold, receipt) {
             hold.flights.remove(&receipt.message);
         }
@@ -398,8 +403,8 @@ impl Store {
         if ids.is_empty() {
             return Ok(false);
         }
-        self.clock.forget();
-        let deadline = self.now(on, RENEW).await? + micros(lease.duration());
+        self.db.clock.forget();
+        let deadline = self.db.now(on, RENEW).await? + micros(lease.duration());
         for id in &ids {
             hold.flights.entry(*id).and_modify(|flight| flight.deadline = deadline);
         }
@@ -425,7 +430,7 @@ impl<'a> Part<'a> {
     }
 
     /// It is written. What was given back lies below the watermark.
-    fn land(mut self, lanes: &Lanes) {
+    fn land(mut self, lanes: &KnownShards) {
         if self.ends.iter().any(|end| end.disposition == Disposition::Returned) {
             lanes.short(&self.queue, self.shard);
         }

@@ -1,0 +1,65 @@
+use claimstream_ports::StoreError;
+
+use crate::{
+    database::{
+        args::bytes,
+        unit::{Row, rows},
+    },
+    doctor::{
+        examination::Examination,
+        finding::{Finding, either, failure, good},
+    },
+};
+
+const DOCTOR: &str = "doctor";
+
+impl Examination<'_> {
+    /// The claim reads its own index in order and sorts nothing.
+    pub(super) async fn examine_claim_plan(&self) -> Result<Vec<Finding>, StoreError> {
+        let (name, sql) = self.claim;
+        let args = self
+            .db
+            .args()
+            .with("queue", "doctor")
+            .with("shard", 0)
+            .with("claim", bytes(uuid::Uuid::nil()))
+            .with("lease_end", 1_i64)
+            .with("low", 0_i64)
+            .with("holder", vec![0_u8; 8])
+            .with("inline", 0_i64)
+            .with("limit", 100_i64);
+        let mut statement = sql.bind(&args);
+        statement.sql = format!("EXPLAIN FORMAT=TRADITIONAL {}", statement.sql);
+        let plan = rows(self.db.relay(), DOCTOR, statement).await?;
+        let plan = Plan::of(&plan)?;
+        Ok(vec![either(
+            plan.key == "PRIMARY" && !plan.extra.contains("filesort") || plan.reads_nothing(),
+            good("claim plan", format!("{name}: key {}, {}", plan.key, plan.extra)),
+            failure("claim plan", format!("{name} must use key PRIMARY without a sort: {plan:?}")),
+        )])
+    }
+}
+
+/// The lines of an EXPLAIN that decide.
+#[derive(Debug)]
+struct Plan {
+    key: String,
+    extra: String,
+}
+
+impl Plan {
+    /// Reads the columns that all servers have.
+    fn of(plan: &[Row]) -> Result<Self, StoreError> {
+        let mut read = Self { key: String::new(), extra: String::new() };
+        for row in plan {
+            read.key = row.named_text("key")?.unwrap_or_default();
+            read.extra = row.named_text("Extra")?.unwrap_or_default();
+        }
+        Ok(read)
+    }
+
+    /// The server has looked at the lease already: nobody holds the shard, and there is nothing to read.
+    fn reads_nothing(&self) -> bool {
+        self.key.is_empty() && self.extra.contains("const table")
+    }
+}

@@ -1,0 +1,35 @@
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use claimstream_domain::{DeadLetter, DeadLetterFilter};
+use claimstream_ports::{DeadLetters, StoreError};
+
+use crate::{
+    dead_letters::letters::{self, Move},
+    outbox::handle::SeaOrmOutbox,
+};
+
+const DEAD: &str = "dead letters";
+
+#[async_trait]
+impl DeadLetters for SeaOrmOutbox {
+    async fn list(&self, filter: &DeadLetterFilter, limit: u32) -> Result<Vec<DeadLetter>, StoreError> {
+        let (db, filter) = (Arc::clone(&self.rooms.db), filter.clone());
+        self.rooms.db.detached(DEAD, async move { letters::list(&db, &filter, limit).await }).await
+    }
+
+    async fn revive(&self, filter: &DeadLetterFilter) -> Result<u64, StoreError> {
+        self.move_all(filter, Move::Revive).await
+    }
+
+    async fn purge(&self, filter: &DeadLetterFilter) -> Result<u64, StoreError> {
+        self.move_all(filter, Move::Purge).await
+    }
+}
+
+impl SeaOrmOutbox {
+    async fn move_all(&self, filter: &DeadLetterFilter, what: Move) -> Result<u64, StoreError> {
+        let (db, filter) = (Arc::clone(&self.rooms.db), filter.clone());
+        self.rooms.db.detached(DEAD, async move { letters::move_all(&db, &filter, what).await }).await
+    }
+}

@@ -1,0 +1,32 @@
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use claimstream_domain::Lease;
+use claimstream_ports::{DistributedLock, LockGuard, StoreError};
+
+use crate::{
+    locks::rows::{release_lock, renew_lock, take_lock},
+    outbox::handle::SeaOrmOutbox,
+};
+
+const LOCK: &str = "lock";
+
+/// A lock is a row; the database's clock decides when it lapses.
+#[async_trait]
+impl DistributedLock for SeaOrmOutbox {
+    async fn try_acquire(&self, key: &str, lease: Lease) -> Result<Option<LockGuard>, StoreError> {
+        LockGuard::check_key(key)?;
+        let (db, key) = (Arc::clone(&self.rooms.db), key.to_owned());
+        self.rooms.db.detached(LOCK, async move { take_lock(&db, &key, lease).await }).await
+    }
+
+    async fn renew(&self, guard: &LockGuard, lease: Lease) -> Result<bool, StoreError> {
+        let (db, guard) = (Arc::clone(&self.rooms.db), guard.clone());
+        self.rooms.db.detached(LOCK, async move { renew_lock(&db, &guard, lease).await }).await
+    }
+
+    async fn release(&self, guard: LockGuard) -> Result<bool, StoreError> {
+        let db = Arc::clone(&self.rooms.db);
+        self.rooms.db.detached(LOCK, async move { release_lock(&db, &guard).await }).await
+    }
+}

@@ -1,0 +1,112 @@
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use claimstream_domain::{
+    Enqueued, Reason,
+    notification::{DeliveryStatus, NotificationRecord, NotificationRequest, Progress},
+};
+use claimstream_ports::{
+    StoreError,
+    notification::{
+        Cancelled, MessageOutcome, MessageRepository, NotificationReports, OpenedRequest, RequestRepository,
+        SubmitRequests,
+    },
+};
+use sea_orm::DatabaseTransaction;
+use uuid::Uuid;
+
+use crate::outbox::{handle::SeaOrmOutbox, rooms::Rooms};
+
+const SUBMIT: &str = "submit";
+const REQUEST: &str = "request";
+const MESSAGE: &str = "notification message";
+
+#[async_trait]
+impl SubmitRequests<DatabaseTransaction> for SeaOrmOutbox {
+    async fn submit(
+        &self,
+        tx: &DatabaseTransaction,
+        requests: &[NotificationRequest],
+    ) -> Result<Vec<Enqueued>, StoreError> {
+        let Rooms { transactions, notifications, .. } = &*self.rooms;
+        transactions.check_backend(tx, SUBMIT)?;
+        if requests.is_empty() {
+            return Ok(Vec::new());
+        }
+        transactions.within(tx, SUBMIT, notifications.requests.submit(tx, requests)).await
+    }
+}
+
+impl SeaOrmOutbox {
+    /// Takes requests in, in a transaction of the outbox's own that runs to its end even if the caller is cancelled.
+    pub async fn submit_now(&self, requests: &[NotificationRequest]) -> Result<Vec<Enqueued>, StoreError> {
+        let (rooms, requests) = (Arc::clone(&self.rooms), requests.to_vec());
+        let work = async move { rooms.notifications.requests.submit_now(&requests).await };
+        self.rooms.db.detached(SUBMIT, work).await
+    }
+}
+
+#[async_trait]
+impl RequestRepository for SeaOrmOutbox {
+    async fn open(&self, id: Uuid) -> Result<Option<OpenedRequest>, StoreError> {
+        let rooms = Arc::clone(&self.rooms);
+        self.rooms.db.detached(REQUEST, async move { rooms.notifications.requests.open(id).await }).await
+    }
+
+    async fn close(&self, id: Uuid, failure: Option<Reason>) -> Result<(), StoreError> {
+        let rooms = Arc::clone(&self.rooms);
+        let work = async move { rooms.notifications.requests.close(id, failure).await };
+        self.rooms.db.detached(REQUEST, work).await
+    }
+
+    async fn reopen(&self, id: Uuid) -> Result<(), StoreError> {
+        let rooms = Arc::clone(&self.rooms);
+        self.rooms.db.detached(REQUEST, async move { rooms.notifications.requests.reopen(id).await }).await
+    }
+
+    async fn cancel(&self, id: Uuid) -> Result<Cancelled, StoreError> {
+        let rooms = Arc::clone(&self.rooms);
+        self.rooms.db.detached(REQUEST, async move { rooms.notifications.requests.cancel(id).await }).await
+    }
+}
+
+#[async_trait]
+impl MessageRepository for SeaOrmOutbox {
+    async fn record(&self, records: &[NotificationRecord]) -> Result<Vec<DeliveryStatus>, StoreError> {
+        let (kept, records) = (Arc::clone(&self.rooms.notifications.records), records.to_vec());
+        self.rooms.db.detached(MESSAGE, async move { kept.record(&records).await }).await
+    }
+
+    async fn status(&self, ids: &[Uuid]) -> Result<Vec<Option<DeliveryStatus>>, StoreError> {
+        let (records, ids) = (Arc::clone(&self.rooms.notifications.records), ids.to_vec());
+        self.rooms.db.detached(MESSAGE, async move { records.delivery_statuses(&ids).await }).await
+    }
+
+    async fn conclude(&self, outcomes: &[MessageOutcome]) -> Result<(), StoreError> {
+        let (records, outcomes) = (Arc::clone(&self.rooms.notifications.records), outcomes.to_vec());
+        self.rooms.db.detached(MESSAGE, async move { records.conclude(outcomes).await }).await
+    }
+
+    async fn reopen(&self, id: Uuid) -> Result<(), StoreError> {
+        let records = Arc::clone(&self.rooms.notifications.records);
+        self.rooms.db.detached(MESSAGE, async move { records.reopen(id).await }).await
+    }
+}
+
+#[async_trait]
+impl NotificationReports for SeaOrmOutbox {
+    async fn progress(&self, id: Uuid) -> Result<Option<Progress>, StoreError> {
+        let rooms = Arc::clone(&self.rooms);
+        self.rooms.db.detached(REQUEST, async move { rooms.notifications.requests.progress(id).await }).await
+    }
+
+    async fn messages(
+        &self,
+        id: Uuid,
+        after: Option<Uuid>,
+        limit: u32,
+    ) -> Result<Vec<NotificationRecord>, StoreError> {
+        let records = Arc::clone(&self.rooms.notifications.records);
+        self.rooms.db.detached(MESSAGE, async move { records.messages(id, after, limit).await }).await
+    }
+}

@@ -1,0 +1,135 @@
+use std::{sync::Arc, time::Duration};
+
+use claimstream_domain::step::StepRetention;
+use claimstream_ports::{StoreError, StoreErrorKind};
+
+use super::schema;
+use crate::{
+    caller_transactions::begun::CallerTransactions,
+    database::{
+        Database, Limits, clock::ServerClock, connecting, dialect::Dialect, given_pool::GivenPool,
+        health::Health, identity::Identity, pools::Pools, server,
+    },
+    enqueue::rows::Enqueueing,
+    failover::Failover,
+    outbox::{
+        handle::SeaOrmOutbox,
+        options::OpenOptions,
+        rooms::{Notifications, Rooms},
+    },
+    statements::Statements,
+    strategy::choose::{build, choose, refuse_order_without_owner},
+    sweep::sweeper::Sweeper,
+};
+
+impl SeaOrmOutbox {
+    const OPEN_TRIES: u32 = 40;
+    const OPEN_WAIT: Duration = Duration::from_millis(50);
+
+    /// Connects, makes or checks the tables, and proves the locking strategy; refuses here what would fail at night.
+    pub async fn open(url: &str, options: OpenOptions) -> Result<Self, StoreError> {
+        Self::open_with(url.to_owned(), None, options).await
+    }
+
+    pub(crate) async fn open_with(
+        url: String,
+        given: Option<GivenPool>,
+        options: OpenOptions,
+    ) -> Result<Self, StoreError> {
+        let runtime = match &options.runtime {
+            Some(handle) => handle.clone(),
+            None => own_or_current_runtime()?,
+        };
+        let opened =
+            runtime.clone().spawn(async move { Self::open_patiently(&url, given, options, runtime).await });
+        match opened.await {
+            Ok(opened) => opened,
+            Err(lost) => Err(StoreError::new(StoreErrorKind::Unavailable, "open", lost)),
+        }
+    }
+
+    /// Several instances may start at once: whoever meets the other's lock on the tables tries again.
+    async fn open_patiently(
+        url: &str,
+        given: Option<GivenPool>,
+        options: OpenOptions,
+        runtime: tokio::runtime::Handle,
+    ) -> Result<Self, StoreError> {
+        for _ in 0..Self::OPEN_TRIES {
+            match Self::open_here(url, given.clone(), options.clone(), runtime.clone()).await {
+                Err(error) if error.kind() == StoreErrorKind::Transient => {
+                    tokio::time::sleep(Self::OPEN_WAIT).await
+                }
+                done => return done,
+            }
+        }
+        Self::open_here(url, given, options, runtime).await
+    }
+
+    async fn open_here(
+        url: &str,
+        given: Option<GivenPool>,
+        options: OpenOptions,
+        runtime: tokio::runtime::Handle,
+    ) -> Result<Self, StoreError> {
+        let dialect = Dialect::of_url(url).map_err(misconfigured)?;
+        let settings = options.pools();
+        settings.check(dialect).map_err(misconfigured)?;
+        StepRetention::check(options.step_retention).map_err(|e| misconfigured(e.to_string()))?;
+        connecting::names_a_database(url, dialect).map_err(misconfigured)?;
+        let health = Health::new();
+        let Pools { relay, callers } = Pools::open(url, given.as_ref(), dialect, &settings, &health).await?;
+        let db = &relay.connections;
+        let sql = Statements::of(dialect);
+        let clock = ServerClock::new(options.frozen_clock.clone());
+        let shards = schema::prepare(db, sql, dialect, &clock, options.create_schema, options.shards).await?;
+        let identity = Identity::of_opened(db, sql).await?;
+        if let Some(given) = given {
+            given.check(db, dialect, sql, identity, options.relay_connections).await?;
+        }
+        let packet = server::packet(db, dialect, sql).await?;
+        let payload = packet.payload_limit().lowered_to(options.max_payload);
+        let strategy = choose(db, dialect, sql, options.strategy).await?;
+        refuse_order_without_owner(options.order, strategy)?;
+        let limits = Limits { packet, payload, acquire_timeout: options.acquire_timeout };
+        let failover = Failover::of(health.servers.clone());
+        let db = Arc::new(Database { relay, callers, dialect, sql, clock, health, limits, runtime });
+        let enqueueing = Arc::new(Enqueueing { db: Arc::clone(&db), shards });
+        let OpenOptions { retention, step_retention, strain_limit, lag, order, .. } = options;
+        let sweeper = Sweeper::new(Arc::clone(&db), retention, step_retention, strain_limit, lag);
+        let rooms = Rooms {
+            transactions: CallerTransactions { db: Arc::clone(&db), identity },
+            notifications: Notifications::of(&enqueueing),
+            strategy,
+            claims: build(strategy, &enqueueing, &failover, order),
+            failover,
+            sweeper: Arc::new(sweeper),
+            enqueueing,
+            db,
+        };
+        Ok(Self { rooms: Arc::new(rooms) })
+    }
+}
+
+fn misconfigured(why: impl Into<String>) -> StoreError {
+    StoreError::new(StoreErrorKind::Misconfigured, "open", why.into())
+}
+
+/// A runtime of the process's own, made once, for programs that run on another executor.
+fn own_or_current_runtime() -> Result<tokio::runtime::Handle, StoreError> {
+    static OWN: std::sync::OnceLock<std::io::Result<tokio::runtime::Runtime>> = std::sync::OnceLock::new();
+    if let Ok(current) = tokio::runtime::Handle::try_current() {
+        return Ok(current);
+    }
+    let own = OWN.get_or_init(|| {
+        tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .thread_name("claimstream-store")
+            .enable_all()
+            .build()
+    });
+    match own {
+        Ok(runtime) => Ok(runtime.handle().clone()),
+        Err(e) => Err(StoreError::new(StoreErrorKind::Unavailable, "open", e.to_string())),
+    }
+}

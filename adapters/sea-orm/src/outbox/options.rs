@@ -1,0 +1,91 @@
+use std::time::Duration;
+
+use claimstream_domain::{Retention, ShardCount, StrainLimit, step::StepRetention};
+
+use crate::{
+    database::{
+        clock::FrozenClock,
+        pool::{HardenedPool, LockWaits},
+        pools::PoolSettings,
+    },
+    strategy::{
+        choice::{Strategy, StrategyChoice},
+        order::Order,
+    },
+    sweep::strain::LagGauge,
+};
+
+/// How an outbox is opened.
+#[derive(Clone, Debug)]
+pub struct OpenOptions {
+    /// How messages are claimed; `auto` unless told otherwise.
+    pub strategy: StrategyChoice,
+    /// Whether messages of one ordering key follow each other; no order unless told otherwise.
+    pub order: Order,
+    /// Makes the tables if they are not there. Switch it off where the service may not create tables, and apply what
+    /// [`schema`](crate::schema()) prints by other means.
+    pub create_schema: bool,
+    /// Into how many shards queues are cut when the tables are made; a database keeps the number it was made with.
+    pub shards: ShardCount,
+    /// The largest payload to take, in bytes, where that is less than what the server takes.
+    pub max_payload: Option<usize>,
+    /// The most connections that callers have at a time, in transactions begun here and by [`SeaOrmOutbox::connection`](crate::SeaOrmOutbox::connection), and
+    /// for what they have the outbox enqueue or record; 10 unless told otherwise, on a server at least 2.
+    ///
+    /// A handler that finds all of them in use waits for one, and its lease is renewed meanwhile. More handlers at once than
+    /// this wait for each other, if each keeps a transaction open.
+    pub max_connections: u32,
+    /// The most connections besides that claims, renewals, settlements, locks, sweeps and the doctor have for themselves, so that
+    /// no handler can take them; 6 unless told otherwise, on a server at least 2.
+    pub relay_connections: u32,
+    /// How long to wait for a free connection.
+    pub acquire_timeout: Duration,
+    /// How long what finished messages leave behind is kept; a day unless told otherwise.
+    pub retention: Retention,
+    /// How long the steps of a run are kept after its last change; 30 days unless told otherwise, and at least an hour.
+    pub step_retention: Duration,
+    /// Under how much strain a sweep still goes on.
+    pub strain_limit: StrainLimit,
+    /// Where a sweep learns how far the replicas are behind, if anywhere.
+    pub lag: Option<LagGauge>,
+    /// For tests: a clock that stands still, instead of the database's.
+    pub frozen_clock: Option<FrozenClock>,
+    /// Where units of work run. Without one, the tokio runtime that is current at `open`, or else one of the outbox's
+    /// own.
+    pub runtime: Option<tokio::runtime::Handle>,
+}
+
+impl Default for OpenOptions {
+    fn default() -> Self {
+        let pool = HardenedPool::default();
+        Self {
+            strategy: StrategyChoice::Auto,
+            order: Order::None,
+            create_schema: true,
+            shards: ShardCount::default(),
+            max_payload: None,
+            max_connections: pool.max_connections,
+            relay_connections: 6,
+            acquire_timeout: pool.acquire_timeout,
+            retention: Retention::default(),
+            step_retention: StepRetention::DEFAULT,
+            strain_limit: StrainLimit::default(),
+            lag: None,
+            frozen_clock: None,
+            runtime: None,
+        }
+    }
+}
+
+impl OpenOptions {
+    pub(super) fn pools(&self) -> PoolSettings {
+        let leases_shards = self.strategy == StrategyChoice::Exactly(Strategy::ShardLease);
+        PoolSettings {
+            relay_connections: self.relay_connections,
+            max_connections: self.max_connections,
+            acquire_timeout: self.acquire_timeout,
+            frozen_clock: self.frozen_clock.clone(),
+            lock_waits: if leases_shards { LockWaits::Short } else { LockWaits::OfSession },
+        }
+    }
+}

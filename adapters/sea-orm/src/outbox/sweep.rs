@@ -1,0 +1,74 @@
+use std::{convert::Infallible, time::Duration};
+
+use claimstream_domain::Retention;
+use claimstream_ports::StoreError;
+
+use crate::{
+    outbox::handle::SeaOrmOutbox,
+    sweep::{round::Round, swept::Swept},
+};
+
+impl SeaOrmOutbox {
+    const FIRST_SWEEP: Duration = Duration::from_secs(60);
+    const BETWEEN_LEFTOVERS: Duration = Duration::from_secs(1);
+
+    /// Deletes once what finished messages left behind and [`retention`](crate::OpenOptions::retention) does not keep:
+    /// their bodies and their dedup keys; and with them old steps, locks that nobody has held for a day, and the names of
+    /// instances that are gone. What is live, and the key of a live message, is never touched.
+    ///
+    /// Settling a message deletes its queue entry only, because deleting the body with it would cost a quarter of the
+    /// throughput; the body is left for this. Bodies go by primary key in small chunks, each a statement of its own, with
+    /// rests in between; none begins while the database is under more [strain](crate::OpenOptions::strain_limit) than was
+    /// allowed. A caller who stops waiting stops the sweep.
+    pub async fn sweep(&self) -> Result<Swept, StoreError> {
+        let mut round = Round::of(&self.rooms.sweeper);
+        let mut finished = self.rooms.sweeper.leftovers.len();
+        let mut bodies = 0;
+        while finished > 0
+            && let Some(left) = round.leftovers().await?
+        {
+            finished = finished.saturating_sub(left.taken);
+            bodies += left.deleted;
+        }
+        let swept = round.all().await?;
+        Ok(Swept { bodies: bodies + swept.bodies, ..swept })
+    }
+
+    /// Sweeps from time to time, as long as it is polled: beside a relay, or in a task of its own.
+    ///
+    /// One process that does it is enough for a database, and any number may; but what [`Retention::DELETE`] deletes soon
+    /// after its settlement is deleted by the process that settled it. An error is logged, and a later sweep makes up for
+    /// it.
+    pub async fn sweep_regularly(&self) -> Infallible {
+        tokio::join!(self.sweep_all_regularly(), self.sweep_leftovers_regularly()).0
+    }
+
+    async fn sweep_all_regularly(&self) -> Infallible {
+        let interval = interval(self.rooms.sweeper.retention);
+        // Soon after the start, for processes that never run for long, and not at once, for a look before anything is
+        // deleted.
+        self.rooms.sweeper.pause(Self::FIRST_SWEEP).await;
+        loop {
+            if let Err(error) = Round::of(&self.rooms.sweeper).all().await {
+                tracing::warn!(%error, "sweep failed; it is tried again in {interval:?}");
+            }
+            self.rooms.sweeper.pause(interval).await;
+        }
+    }
+
+    async fn sweep_leftovers_regularly(&self) -> Infallible {
+        let mut round = Round::of(&self.rooms.sweeper);
+        loop {
+            match round.leftovers().await {
+                Ok(Some(_)) => continue,
+                Ok(None) => {}
+                Err(error) => tracing::warn!(%error, "bodies were not deleted; a later sweep deletes them"),
+            }
+            self.rooms.sweeper.pause(Self::BETWEEN_LEFTOVERS).await;
+        }
+    }
+}
+
+fn interval(retention: Retention) -> Duration {
+    (retention.of_bodies() / 24).clamp(Duration::from_secs(600), Duration::from_secs(3600))
+}

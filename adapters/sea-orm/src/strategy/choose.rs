@@ -1,0 +1,87 @@
+use std::sync::Arc;
+
+use claimstream_ports::{StoreError, StoreErrorKind};
+use sea_orm::DatabaseConnection;
+
+use crate::{
+    claim::row_claims::RowClaims,
+    database::{dialect::Dialect, probe::SkipLocked},
+    enqueue::rows::Enqueueing,
+    failover::Failover,
+    settle::rows::RowSettlement,
+    statements::Statements,
+    strategy::{
+        choice::{Strategy, StrategyChoice},
+        contract::ClaimStrategy,
+        order::Order,
+        preemptive_update::PreemptiveUpdate,
+        rows::RowStrategy,
+        shard_lease::leases::ShardLease,
+        skip_locked::SkipLockedRows,
+    },
+};
+
+/// The strategy to open with: the one that was asked for, or what the server proves it can do.
+pub(crate) async fn choose(
+    db: &DatabaseConnection,
+    dialect: Dialect,
+    sql: &Statements,
+    choice: StrategyChoice,
+) -> Result<Strategy, StoreError> {
+    if let StrategyChoice::Exactly(anywhere @ (Strategy::PreemptiveUpdate | Strategy::ShardLease)) = choice {
+        return Ok(anywhere);
+    }
+    let proof = match dialect {
+        Dialect::MySql => SkipLocked::probe(db, sql).await?,
+        Dialect::Sqlite => SkipLocked::Refused("SQLite has one lock for all rows".into()),
+    };
+    match (choice, proof) {
+        (StrategyChoice::Auto, proof) => {
+            let strategy = match proof {
+                SkipLocked::Proven => Strategy::SkipLocked,
+                _ => Strategy::PreemptiveUpdate,
+            };
+            tracing::info!(%strategy, why = %proof, "strategy auto");
+            Ok(strategy)
+        }
+        (StrategyChoice::Exactly(strategy), SkipLocked::Proven) => Ok(strategy),
+        (StrategyChoice::Exactly(strategy), proof) => Err(unsupported(format!(
+            "strategy {strategy} cannot work here: {proof}; use strategy preemptive_update or auto"
+        ))),
+    }
+}
+
+/// Refuses an order that the strategy cannot keep.
+pub(crate) fn refuse_order_without_owner(order: Order, strategy: Strategy) -> Result<(), StoreError> {
+    match order.is_per_key() && strategy != Strategy::ShardLease {
+        true => Err(unsupported(format!(
+            "strategy {strategy} keeps no order; use strategy shard_lease with order {order}, or order none"
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// The strategy at work. This is the one place that tells them apart; a further strategy is a folder and a line here.
+pub(crate) fn build(
+    strategy: Strategy,
+    enqueueing: &Arc<Enqueueing>,
+    failover: &Failover,
+    order: Order,
+) -> Arc<dyn ClaimStrategy> {
+    let rows = || {
+        let settlement = RowSettlement::of(Arc::clone(enqueueing), failover.clone());
+        RowClaims::of(Arc::clone(&enqueueing.db), Arc::new(settlement), enqueueing.shards)
+    };
+    match strategy {
+        Strategy::SkipLocked => Arc::new(RowStrategy::of(rows(), SkipLockedRows)),
+        Strategy::PreemptiveUpdate => Arc::new(RowStrategy::of(rows(), PreemptiveUpdate)),
+        Strategy::ShardLease => {
+            let db = Arc::clone(&enqueueing.db);
+            Arc::new(ShardLease::of(db, Arc::clone(enqueueing), failover.clone(), order))
+        }
+    }
+}
+
+fn unsupported(why: impl Into<String>) -> StoreError {
+    StoreError::new(StoreErrorKind::Unsupported, "open", why.into())
+}

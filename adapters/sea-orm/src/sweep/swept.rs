@@ -1,0 +1,13 @@
+/// What a sweep does, as errors name it.
+pub(crate) const SWEEP: &str = "sweep";
+
+/// What a sweep has taken away.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Swept {
+    /// Bodies of finished messages.
+    pub bodies: u64,
+    /// Dedup keys.
+    pub dedup_keys: u64,
+    /// Steps of the ledger.
+    pub steps: u64,
+}
