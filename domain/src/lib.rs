@@ -75,3 +75,8 @@ pub use status::QueueStatus;
 pub use sweep::{Strain, StrainLimit, SweepPace};
 pub use timestamp::Timestamp;
 pub use verdict::{Verdict, decide};
+
+/// The code of the README, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -16,6 +16,8 @@
 //!
 //! * `mock`: the module `mock` has a mock of every port, for tests. Off by default.
 #![forbid(unsafe_code)]
+// Shows beside each item which feature it needs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod dead_letters;
 mod distributed_lock;
@@ -48,3 +50,8 @@ pub use store_error::{StoreError, StoreErrorKind};
 pub use timer::{Sleep, Timer};
 pub use transactions::Transactions;
 pub use wakeup::Wakeup;
+
+/// The code of the README, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

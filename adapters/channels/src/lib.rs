@@ -12,6 +12,8 @@
 //! need a tokio runtime around them. All three end in bounded time, pass the message's id on as an idempotency key,
 //! and say of every failure whether another attempt can help.
 #![forbid(unsafe_code)]
+// Shows beside each item which feature it needs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod log;
 mod masked;
@@ -31,3 +33,8 @@ pub use secret::Secret;
 pub use smtp::{SmtpChannel, SmtpConfig, SmtpCredentials, SmtpServer};
 #[cfg(feature = "webhook")]
 pub use webhook::{Endpoint, HttpParticipant, WebhookChannel, WebhookConfig};
+
+/// The code of the README, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -60,3 +60,8 @@ fn fail(failure: &Failure) -> ExitCode {
     }
     failure.exit_code()
 }
+
+/// The code of the README, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

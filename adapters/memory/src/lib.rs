@@ -60,3 +60,8 @@ pub use directory::MemoryDirectory;
 pub use store::{MemoryOptions, MemoryStore};
 pub use templates::MemoryTemplates;
 pub use transaction::MemoryTransaction;
+
+/// The code of the README, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

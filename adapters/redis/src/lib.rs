@@ -9,6 +9,8 @@
 //! once, so that a Redis that is away costs next to nothing. Connections are made when they are needed and again when they
 //! break. All of it needs tokio around it.
 #![forbid(unsafe_code)]
+// Shows beside each item which feature it needs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod bell;
 mod connection;
@@ -20,3 +22,8 @@ mod wakeup;
 pub use lock::RedisLock;
 pub use place::RedisPlace;
 pub use wakeup::RedisWakeup;
+
+/// The code of the README, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -7,6 +7,8 @@
 //!
 //! Every statement is a file that a DBA can read: see [`statements`].
 #![forbid(unsafe_code)]
+// Shows beside each item which feature it needs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod caller_transactions;
 mod claim;
@@ -44,3 +46,8 @@ pub use strategy::{
     order::Order,
 };
 pub use sweep::{strain::LagGauge, swept::Swept};
+
+/// The code of the README, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -6,3 +6,8 @@ mod timer;
 
 pub use shutdown::shutdown_signal;
 pub use timer::TokioTimer;
+
+/// The code of the README, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

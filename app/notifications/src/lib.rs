@@ -34,3 +34,8 @@ pub use claimstream_ports::notification::{
     Cancelled, ChannelProvider, Delivered, DeliveryError, NotificationReports, RecipientDirectory,
     SubmitRequests, TemplateSource,
 };
+
+/// The code of the README, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -115,7 +115,7 @@ pub use claim::Claim;
 pub use claims::Claims;
 pub use compose::Compose;
 pub use dead_letter_event::{DeadLetterClass, DeadLetterEvent};
-pub use handler_fn::{HandlerFn, handler_fn};
+pub use handler_fn::handler_fn;
 pub use hint::{EnqueueHinted, Hint};
 pub use local_wakeup::LocalWakeup;
 pub use lock_guarded::LockGuarded;
@@ -125,7 +125,7 @@ pub use pipeline_report::PipelineReport;
 pub use relay::Relay;
 pub use relay_config::RelayConfig;
 pub use relay_error::{Operation, RelayError};
-pub use transaction::{TransactionError, Work, in_transaction, work};
+pub use transaction::{TransactionError, in_transaction, work};
 
 pub use claimstream_domain::{
     Claimed, DeadLetter, DeadLetterFilter, DedupKey, Due, Enqueued, Headers, InstanceId, Invalid, Jitter,
@@ -136,3 +136,8 @@ pub use claimstream_ports::{
     DeadLetters, DistributedLock, Enqueue, Handler, Observe, StoreError, StoreErrorKind, Timer, Transactions,
     Wakeup,
 };
+
+/// The code of the README, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

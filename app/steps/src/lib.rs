@@ -23,3 +23,8 @@ pub use claimstream_domain::{
     step::{Begun, NewStep, Step, StepChange, StepKey, StepResult, StepRetention},
 };
 pub use claimstream_ports::step::{LockWait, Locked, PurgeSteps, StepLedger};
+
+/// The code of the README, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -4,6 +4,9 @@ use super::tree::{File, Tree};
 pub(super) fn lead_somewhere(tree: &Tree) -> Vec<String> {
     let mut pages = tree.files_at_the_root(".md", 5);
     pages.extend(tree.files("docs", ".md", 15));
+    for folder in ["domain", "ports", "app", "adapters"] {
+        pages.extend(tree.files(folder, ".md", 1));
+    }
     let links: Vec<_> = pages.iter().flat_map(links_of).collect();
     assert!(links.len() >= 100, "the documents have only {} links", links.len());
     let complaint = |link: &Link| follow(link, &pages, |path| tree.has(path)).err();

@@ -9,6 +9,7 @@ mod edges;
 mod guards;
 mod kinds;
 mod links;
+mod packages;
 mod readme;
 mod references;
 mod sql;
@@ -23,7 +24,7 @@ type Rule = fn(&Tree) -> Vec<String>;
 
 /// Adds the invariants.
 pub fn add_to(suite: &mut Suite) {
-    let rules: [(&str, Rule); 18] = [
+    let rules: [(&str, Rule); 19] = [
         ("dependencies_point_inwards", edges::dependencies_point_inwards),
         ("the_domain_has_no_async_clock_or_randomness", words::domain_is_pure),
         ("nothing_is_spawned_in_domain_ports_and_app", words::nothing_is_spawned),
@@ -33,6 +34,7 @@ pub fn add_to(suite: &mut Suite) {
         ("whoever_writes_a_shard_lease_shows_the_fence", sql::shows_the_fence),
         ("a_server_tells_the_time_by_its_own_clock", sql::tells_the_time),
         ("every_package_takes_the_workspace_lints", words::lints_are_taken),
+        ("every_published_package_is_complete", packages::are_complete),
         ("the_code_of_the_readme_is_compiled", readme::is_compiled),
         ("the_code_of_the_pages_is_compiled", readme::pages_are_compiled),
         ("the_figures_of_the_readme_are_measured", readme::figures_are_measured),
