@@ -26,7 +26,7 @@ impl ClaimRequest {
     pub const MOST: u32 = 10_000;
 }
 
-/// A message with the proof that it is ours for now.
+/// A message that was claimed, with the proof that the claim is ours until its lease ends.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Claimed {
     /// The message.
@@ -115,10 +115,15 @@ impl Owner {
     /// The longest label, in bytes.
     pub const MAX_LABEL_BYTES: usize = 64;
 
-    /// Takes a label such as `host/pid`.
+    /// Takes a label such as `host/pid`; refuses one that is empty or longer than 64 bytes.
     pub fn new(instance: InstanceId, label: &str) -> Result<Self, Invalid> {
         Invalid::unless_length("owner label", label, Self::MAX_LABEL_BYTES)?;
         Ok(Self { instance, label: label.into() })
+    }
+
+    /// An owner whose label is the word `process` and the process's id, such as `process 4711`.
+    pub fn of_process(instance: InstanceId, process: u32) -> Self {
+        Self { instance, label: format!("process {process}").into() }
     }
 
     /// The run of the process.

@@ -16,7 +16,7 @@ use claimstream_ports::Handler;
 ///     Verdict::ack()
 /// });
 /// ```
-pub fn handler_fn<F, V>(handle: F) -> HandlerFn<F>
+pub fn handler_fn<F, V>(handle: F) -> impl Handler + fmt::Debug
 where
     F: Fn(Claimed) -> V + Send + Sync,
     V: Future<Output = Verdict> + Send,
@@ -24,9 +24,8 @@ where
     HandlerFn(handle)
 }
 
-/// A closure as a [`Handler`], made by [`handler_fn`].
-#[derive(Clone, Copy)]
-pub struct HandlerFn<F>(F);
+/// A closure as a [`Handler`].
+struct HandlerFn<F>(F);
 
 #[async_trait]
 impl<F, V> Handler for HandlerFn<F>

@@ -35,15 +35,13 @@ impl Relay {
         timer: Arc<dyn Timer>,
         config: RelayConfig,
     ) -> Self {
-        let owner = Owner::new(fresh_instance(), &format!("process {}", std::process::id()))
-            .expect("a process id is a short label");
         let setup = Setup {
             strategy,
             settlements,
             timer,
             wakeup: None,
             config,
-            owner,
+            owner: Owner::of_process(fresh_instance(), std::process::id()),
             on_dead_letter: None,
             drawn: Arc::default(),
         };

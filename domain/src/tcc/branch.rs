@@ -116,7 +116,7 @@ impl Operation {
     /// Every operation.
     pub const ALL: [Self; 3] = [Self::Try, Self::Confirm, Self::Cancel];
 
-    /// Its name, as in an [`IdempotencyKey`](super::IdempotencyKey).
+    /// Its name, as in a [`BranchCallKey`](super::BranchCallKey).
     pub fn name(self) -> &'static str {
         match self {
             Self::Try => "try",

@@ -34,7 +34,7 @@ impl Branch {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BranchCall {
     /// The identity of the call: transaction, branch and operation.
-    pub key: IdempotencyKey,
+    pub key: BranchCallKey,
     /// What it is about.
     pub payload: Value,
 }
@@ -42,14 +42,15 @@ pub struct BranchCall {
 impl BranchCall {
     /// The call that asks `operation` of a branch of `gid`.
     pub fn new(gid: &GlobalId, branch: &Branch, operation: Operation) -> Self {
-        let key = IdempotencyKey { gid: gid.clone(), branch: branch.name.clone(), operation };
+        let key = BranchCallKey { gid: gid.clone(), branch: branch.name.clone(), operation };
         Self { key, payload: branch.payload.clone() }
     }
 }
 
-/// The identity of a call, however often it comes: `gid/branch/operation`, as in `order-7/stock/try`.
+/// The idempotency key of a call, the same however often the call is made: `gid/branch/operation`, as in
+/// `order-7/stock/try`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct IdempotencyKey {
+pub struct BranchCallKey {
     /// The global transaction.
     pub gid: GlobalId,
     /// The branch.
@@ -58,13 +59,13 @@ pub struct IdempotencyKey {
     pub operation: Operation,
 }
 
-impl fmt::Display for IdempotencyKey {
+impl fmt::Display for BranchCallKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}/{}", self.gid, self.branch, self.operation)
     }
 }
 
-impl FromStr for IdempotencyKey {
+impl FromStr for BranchCallKey {
     type Err = Invalid;
 
     fn from_str(text: &str) -> Result<Self, Invalid> {
@@ -90,7 +91,7 @@ mod tests {
     #[test]
     fn an_idempotency_key_is_written_and_read_back() {
         for operation in Operation::ALL {
-            let key = IdempotencyKey {
+            let key = BranchCallKey {
                 gid: GlobalId::new("order-7").unwrap(),
                 branch: BranchName::new("stock").unwrap(),
                 operation,
@@ -99,7 +100,7 @@ mod tests {
             assert_eq!(key.to_string().parse(), Ok(key));
         }
         for bad in ["", "a/b", "a/b/c", "a//try", "/b/try", "a/b/try/", "a/b/Try"] {
-            assert!(bad.parse::<IdempotencyKey>().is_err(), "{bad:?}");
+            assert!(bad.parse::<BranchCallKey>().is_err(), "{bad:?}");
         }
     }
 }

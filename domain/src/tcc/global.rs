@@ -44,19 +44,19 @@ pub enum GlobalEvent {
     AllCancelled,
 }
 
-/// Why somebody looks after a global transaction; what its outbox messages say.
+/// Why a coordinator looks at a global transaction; its outbox messages carry it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Errand {
-    /// To carry it on from where it stands.
+pub enum GlobalTrigger {
+    /// It was decided or begun: continue from where it stands.
     Drive,
-    /// Because its deadline has passed.
+    /// Its deadline has passed.
     Check,
 }
 
 /// The next action for a global transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Duty {
+pub enum GlobalAction {
     /// Try every branch.
     TryAll,
     /// Let this happen to it, and look again.
@@ -118,14 +118,14 @@ impl GlobalState {
         }
     }
 
-    /// What somebody with this errand has to do.
-    pub fn duty(self, errand: Errand) -> Duty {
-        match (self, errand) {
-            (Self::Trying, Errand::Drive) => Duty::TryAll,
-            (Self::Trying, Errand::Check) => Duty::Note(GlobalEvent::DeadlinePassed),
-            (Self::Confirming, _) => Duty::ConfirmAll,
-            (Self::Cancelling, _) => Duty::CancelAll,
-            (Self::Confirmed | Self::Cancelled, _) => Duty::Nothing,
+    /// What a coordinator does next that was called by `trigger`.
+    pub fn next_action(self, trigger: GlobalTrigger) -> GlobalAction {
+        match (self, trigger) {
+            (Self::Trying, GlobalTrigger::Drive) => GlobalAction::TryAll,
+            (Self::Trying, GlobalTrigger::Check) => GlobalAction::Note(GlobalEvent::DeadlinePassed),
+            (Self::Confirming, _) => GlobalAction::ConfirmAll,
+            (Self::Cancelling, _) => GlobalAction::CancelAll,
+            (Self::Confirmed | Self::Cancelled, _) => GlobalAction::Nothing,
         }
     }
 
@@ -208,10 +208,14 @@ mod tests {
     #[test]
     fn whoever_looks_after_it_has_something_to_do_until_it_has_ended() {
         for state in GlobalState::ALL {
-            for errand in [Errand::Drive, Errand::Check] {
-                assert_eq!(state.duty(errand) == Duty::Nothing, state.is_final(), "{state:?} {errand:?}");
-                if let Duty::Note(event) = state.duty(errand) {
-                    assert!(state.next(event).is_some(), "{state:?} {errand:?} would look again for ever");
+            for trigger in [GlobalTrigger::Drive, GlobalTrigger::Check] {
+                assert_eq!(
+                    state.next_action(trigger) == GlobalAction::Nothing,
+                    state.is_final(),
+                    "{state:?} {trigger:?}"
+                );
+                if let GlobalAction::Note(event) = state.next_action(trigger) {
+                    assert!(state.next(event).is_some(), "{state:?} {trigger:?} would look again for ever");
                 }
             }
         }

@@ -5,7 +5,7 @@
 //! | what does a Try, a Confirm or a Cancel do to a branch? | [`BranchState::after`] |
 //! | does it touch the resource? | [`BranchMove::has_effect`] |
 //! | confirm all, or cancel all? | [`GlobalState::next`] |
-//! | what is there to do for a global transaction? | [`GlobalState::duty`] |
+//! | what is there to do for a global transaction? | [`GlobalState::next_action`] |
 
 mod branch;
 mod call;
@@ -13,6 +13,6 @@ mod global;
 mod name;
 
 pub use branch::{BranchMove, BranchRefusal, BranchState, Operation};
-pub use call::{Branch, BranchCall, IdempotencyKey};
-pub use global::{Duty, Errand, GlobalEvent, GlobalState, GlobalTransaction};
+pub use call::{Branch, BranchCall, BranchCallKey};
+pub use global::{GlobalAction, GlobalEvent, GlobalState, GlobalTransaction, GlobalTrigger};
 pub use name::{BranchName, GlobalId};

@@ -10,7 +10,7 @@ use claimstream_sea_orm::{FrozenClock, SeaOrmOutbox};
 use claimstream_steps::{
     StepLedger,
     tcc::{
-        BranchCall, BranchState, Coordinator, CoordinatorConfig, GlobalId, IdempotencyKey, Operation,
+        BranchCall, BranchCallKey, BranchState, Coordinator, CoordinatorConfig, GlobalId, Operation,
         Resource, ResourceError, Tcc, TccError,
     },
 };
@@ -206,6 +206,6 @@ pub(super) fn fresh_gid() -> GlobalId {
 }
 
 pub(super) fn call(gid: &GlobalId, operation: Operation) -> BranchCall {
-    let key = IdempotencyKey { gid: gid.clone(), branch: "stock".parse().expect("a name"), operation };
+    let key = BranchCallKey { gid: gid.clone(), branch: "stock".parse().expect("a name"), operation };
     BranchCall { key, payload: json!({"pieces": 3}) }
 }

@@ -8,8 +8,8 @@ use claimstream::{Relay, RelayConfig, RetryPolicy, StoreError, in_transaction, w
 use claimstream_channels::{HttpParticipant, WebhookConfig};
 use claimstream_memory::MemoryStore;
 use claimstream_steps::tcc::{
-    Branch, BranchState, Coordinator, CoordinatorConfig, GlobalId, GlobalState, GlobalTransaction,
-    IdempotencyKey, Operation, Tcc, TccError,
+    Branch, BranchCallKey, BranchState, Coordinator, CoordinatorConfig, GlobalId, GlobalState,
+    GlobalTransaction, Operation, Tcc, TccError,
 };
 use claimstream_tokio::TokioTimer;
 use futures::FutureExt;
@@ -45,7 +45,7 @@ impl Service {
         }
     }
 
-    async fn carry_out(&self, key: &IdempotencyKey) -> Result<(), TccError<StoreError>> {
+    async fn carry_out(&self, key: &BranchCallKey) -> Result<(), TccError<StoreError>> {
         let (tcc, timer) = (Tcc::new(self.store.clone()), TokioTimer::new());
         let effect = || async {
             if self.short {

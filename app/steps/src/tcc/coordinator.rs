@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use claimstream_domain::{
     Claimed, Fingerprint, Invalid, NewMessage, Verdict,
     step::{Begun, NewStep, Repeat, Step, StepChange, StepKey, repeat},
-    tcc::{Duty, Errand, GlobalEvent, GlobalId, GlobalState, GlobalTransaction, Operation},
+    tcc::{GlobalAction, GlobalEvent, GlobalId, GlobalState, GlobalTransaction, GlobalTrigger, Operation},
 };
 use claimstream_ports::{
     Enqueue, Handler, StoreError, StoreErrorKind, Timer, Transactions,
@@ -14,8 +14,8 @@ use claimstream_ports::{
 
 use super::{
     CoordinatorConfig, CoordinatorError,
-    errand::{ErrandMessage, json},
     participants::Participants,
+    trigger_message::{TriggerMessage, json},
 };
 use claimstream::{in_transaction, work};
 
@@ -80,7 +80,7 @@ where
         tx: &S::Tx,
         global: &GlobalTransaction,
     ) -> Result<GlobalState, CoordinatorError> {
-        let step = self.record(tx, global, &[self.message(Errand::Drive, global)?]).await?;
+        let step = self.record(tx, global, &[self.message(GlobalTrigger::Drive, global)?]).await?;
         Ok(state_of(&step)?)
     }
 
@@ -96,7 +96,7 @@ where
         }
         let tried = self.participants.try_all(global).await;
         let event = if tried.is_ok() { GlobalEvent::AllTried } else { GlobalEvent::TryFailed };
-        let drive = [self.message(Errand::Drive, global)?];
+        let drive = [self.message(GlobalTrigger::Drive, global)?];
         let state = self.note(&global.gid, &step, event, &drive).await?;
         Ok(decision(state, tried.err()))
     }
@@ -122,7 +122,7 @@ where
         let new = NewStep::new(key(&global.gid)?, GlobalState::Trying.code()).asked_with(fingerprint);
         match self.store.begin(tx, &new).await? {
             Begun::New(step) => {
-                let check = self.message(Errand::Check, global)?.deliver_after(self.config.deadline);
+                let check = self.message(GlobalTrigger::Check, global)?.deliver_after(self.config.deadline);
                 let messages: Vec<NewMessage> = others.iter().cloned().chain([check]).collect();
                 self.store.enqueue(tx, &messages).await?;
                 Ok(step)
@@ -135,17 +135,21 @@ where
     }
 
     /// Does what there is to do until the transaction has ended or a participant does not say that it is done.
-    async fn attend(&self, errand: Errand, global: &GlobalTransaction) -> Result<(), CoordinatorError> {
+    async fn attend(
+        &self,
+        trigger: GlobalTrigger,
+        global: &GlobalTransaction,
+    ) -> Result<(), CoordinatorError> {
         let gid = &global.gid;
         loop {
             let found = in_transaction(&*self.store, &*self.timer, |tx| work(self.find(tx, gid))).await?;
             let step = found.ok_or_else(|| CoordinatorError::UnknownTransaction(gid.clone()))?;
             let state = state_of(&step)?;
             let put_off = |error| CoordinatorError::Participant { gid: gid.clone(), state, error };
-            let event = match state.duty(errand) {
-                Duty::Nothing => return Ok(()),
-                Duty::Note(event) => event,
-                Duty::TryAll => match self.participants.try_all(global).await {
+            let event = match state.next_action(trigger) {
+                GlobalAction::Nothing => return Ok(()),
+                GlobalAction::Note(event) => event,
+                GlobalAction::TryAll => match self.participants.try_all(global).await {
                     Ok(()) => GlobalEvent::AllTried,
                     Err(ParticipantError::Refused { reason }) => {
                         tracing::info!(%gid, %reason, "tcc.try.refused");
@@ -153,11 +157,11 @@ where
                     }
                     Err(failed) => return Err(put_off(failed)),
                 },
-                Duty::ConfirmAll => {
+                GlobalAction::ConfirmAll => {
                     self.end_all(global, Operation::Confirm).await?.map_err(put_off)?;
                     GlobalEvent::AllConfirmed
                 }
-                Duty::CancelAll => {
+                GlobalAction::CancelAll => {
                     self.end_all(global, Operation::Cancel).await?.map_err(put_off)?;
                     GlobalEvent::AllCancelled
                 }
@@ -229,8 +233,8 @@ where
         Ok(self.store.find(tx, &key(gid)?).await?)
     }
 
-    fn message(&self, errand: Errand, global: &GlobalTransaction) -> Result<NewMessage, Invalid> {
-        ErrandMessage::write(&self.config.queue, errand, global)
+    fn message(&self, trigger: GlobalTrigger, global: &GlobalTransaction) -> Result<NewMessage, Invalid> {
+        TriggerMessage::write(&self.config.queue, trigger, global)
     }
 }
 
@@ -240,11 +244,11 @@ where
     S: Transactions + StepLedger<S::Tx> + Enqueue<S::Tx> + 'static,
 {
     async fn handle(&self, claimed: &Claimed) -> Verdict {
-        let ErrandMessage { errand, global } = match ErrandMessage::read(&claimed.message.payload) {
+        let TriggerMessage { trigger, global } = match TriggerMessage::read(&claimed.message.payload) {
             Ok(message) => message,
             Err(error) => return Verdict::bury(error),
         };
-        match self.attend(errand, &global).await {
+        match self.attend(trigger, &global).await {
             Ok(()) => Verdict::ack(),
             Err(error @ CoordinatorError::UnknownTransaction(_)) => Verdict::bury(error),
             Err(error) => put_off(&error),

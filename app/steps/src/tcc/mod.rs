@@ -24,17 +24,17 @@ mod branches;
 mod coordinator;
 mod coordinator_config;
 mod coordinator_error;
-mod errand;
 mod local_participant;
 mod participants;
 mod resource;
+mod trigger_message;
 
 pub use alarm::TccAlarm;
 pub use branch_error::TccError;
 pub use branches::Tcc;
 pub use claimstream_domain::tcc::{
-    Branch, BranchCall, BranchMove, BranchName, BranchRefusal, BranchState, GlobalId, GlobalState,
-    GlobalTransaction, IdempotencyKey, Operation,
+    Branch, BranchCall, BranchCallKey, BranchMove, BranchName, BranchRefusal, BranchState, GlobalId,
+    GlobalState, GlobalTransaction, Operation,
 };
 pub use claimstream_ports::tcc::{Participant, ParticipantError};
 pub use coordinator::{Coordinator, Decision};

@@ -8,7 +8,9 @@ mod branch;
 mod fault;
 mod step;
 
-use claimstream_domain::tcc::{BranchState, Duty, Errand, GlobalEvent, GlobalState, Operation};
+use claimstream_domain::tcc::{
+    BranchState, GlobalAction, GlobalEvent, GlobalState, GlobalTrigger, Operation,
+};
 
 use crate::{Promise, Protocol};
 pub use branch::{Branch, Open};
@@ -87,15 +89,15 @@ impl Protocol for Tcc {
 }
 
 impl Tcc {
-    /// The coordinator does what the domain says is its duty, and notes what has come about.
+    /// The coordinator does what the domain says comes next, and notes what has come about.
     fn coordinator(&self, state: &State, steps: &mut Vec<(Step, State)>) {
-        match state.global.duty(Errand::Drive) {
-            Duty::TryAll => sends(state, Operation::Try, steps),
-            Duty::ConfirmAll => sends(state, Operation::Confirm, steps),
-            Duty::CancelAll => sends(state, Operation::Cancel, steps),
-            Duty::Note(_) | Duty::Nothing => {}
+        match state.global.next_action(GlobalTrigger::Drive) {
+            GlobalAction::TryAll => sends(state, Operation::Try, steps),
+            GlobalAction::ConfirmAll => sends(state, Operation::Confirm, steps),
+            GlobalAction::CancelAll => sends(state, Operation::Cancel, steps),
+            GlobalAction::Note(_) | GlobalAction::Nothing => {}
         }
-        if let Duty::Note(event) = state.global.duty(Errand::Check) {
+        if let GlobalAction::Note(event) = state.global.next_action(GlobalTrigger::Check) {
             self.notes(state, event, steps);
         }
         if state.any_told(Answer::Declined) || state.any_told(Answer::Refused) {

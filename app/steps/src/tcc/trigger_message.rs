@@ -1,25 +1,27 @@
 use claimstream_domain::{
     Invalid, MessageId, NewMessage, Payload, QueueName,
-    tcc::{Errand, GlobalTransaction},
+    tcc::{GlobalTransaction, GlobalTrigger},
 };
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 /// What an outbox message of a coordinator carries: the whole transaction, so that nothing else has to be found.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct ErrandMessage {
-    pub(super) errand: Errand,
+pub(super) struct TriggerMessage {
+    /// Its name in stored messages is older than the type's.
+    #[serde(rename = "errand")]
+    pub(super) trigger: GlobalTrigger,
     pub(super) global: GlobalTransaction,
 }
 
-impl ErrandMessage {
-    /// The message that sends somebody on an errand, due at once.
+impl TriggerMessage {
+    /// The message that makes a coordinator look after `global`, due at once.
     pub(super) fn write(
         queue: &QueueName,
-        errand: Errand,
+        trigger: GlobalTrigger,
         global: &GlobalTransaction,
     ) -> Result<NewMessage, Invalid> {
-        let payload = Payload::json(json(&Self { errand, global: global.clone() })?);
+        let payload = Payload::json(json(&Self { trigger, global: global.clone() })?);
         Ok(NewMessage::new(MessageId::new(Uuid::now_v7()), queue.clone(), payload))
     }
 
