@@ -15,7 +15,19 @@ pub struct DeadLetter {
     pub dead_for: Duration,
 }
 
-/// Which dead letters are meant.
+/// Which dead letters to list, revive or purge: those that match every field; all of them by default.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use claimstream_domain::{DeadLetterFilter, QueueName};
+///
+/// let week = Duration::from_secs(7 * 86_400);
+/// let old =
+///     DeadLetterFilter { queue: Some(QueueName::new("orders")?), dead_for: Some(week), ..DeadLetterFilter::default() };
+/// # assert!(old.ids.is_empty());
+/// # Ok::<(), claimstream_domain::Invalid>(())
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct DeadLetterFilter {
     /// Only this queue.

@@ -12,7 +12,7 @@ macro_rules! key {
             /// The longest key, in bytes.
             pub const MAX_BYTES: usize = 255;
 
-            /// Takes a key of 1 to 255 bytes, or says why it cannot be one.
+            /// Takes a key; refuses one that is empty or longer than 255 bytes.
             pub fn new(key: &str) -> Result<Self, Invalid> {
                 Invalid::unless_length($what, key, Self::MAX_BYTES)?;
                 Ok(Self(key.into()))

@@ -12,7 +12,7 @@ impl Lease {
     /// The longest lease; a longer one would hide a crash for that long.
     pub const MAX: Duration = Duration::from_secs(12 * 3600);
 
-    /// Takes a duration, or says why it cannot be a lease.
+    /// Takes a duration; refuses one below [`MIN`](Self::MIN) or above [`MAX`](Self::MAX).
     pub fn new(duration: Duration) -> Result<Self, Invalid> {
         if (Self::MIN..=Self::MAX).contains(&duration) {
             return Ok(Self(duration));

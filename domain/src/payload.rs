@@ -13,7 +13,7 @@ impl Payload {
     /// The longest content type, in bytes.
     pub const MAX_CONTENT_TYPE_BYTES: usize = 127;
 
-    /// Takes bytes and a content type such as `application/json`.
+    /// Takes bytes and a content type such as `application/json`; refuses one that is empty, too long or not printable ASCII.
     pub fn new(content_type: &str, bytes: Vec<u8>) -> Result<Self, Invalid> {
         Invalid::unless_length("content type", content_type, Self::MAX_CONTENT_TYPE_BYTES)?;
         match content_type.chars().find(|c| !c.is_ascii() || c.is_ascii_control()) {

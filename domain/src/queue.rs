@@ -13,7 +13,7 @@ impl QueueName {
     /// The longest name, in bytes.
     pub const MAX_BYTES: usize = 64;
 
-    /// Takes a name, or says why it cannot be one.
+    /// Takes a name; refuses one that is empty, too long, or has a blank or a character outside ASCII.
     pub fn new(name: &str) -> Result<Self, Invalid> {
         Invalid::unless_length("queue name", name, Self::MAX_BYTES)?;
         match name.chars().find(|c| !c.is_ascii_graphic()) {

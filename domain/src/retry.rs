@@ -5,6 +5,17 @@ use crate::{Invalid, pace::share};
 /// How long a failed message waits and how often it is tried: exponential, capped, with full jitter.
 ///
 /// The defaults are 2 s, doubled up to 300 s, 20 attempts.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use claimstream_domain::{Jitter, RetryPolicy};
+///
+/// let policy = RetryPolicy { base: Duration::from_secs(1), jitter: Jitter::None, ..RetryPolicy::default() };
+/// assert_eq!(policy.delay(1, 0), Duration::from_secs(1));
+/// assert_eq!(policy.delay(4, 0), Duration::from_secs(8));
+/// assert!(policy.is_last(20));
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RetryPolicy {
     /// The delay after the first failed attempt; each further one doubles it.
@@ -28,7 +39,7 @@ pub enum Jitter {
 }
 
 impl RetryPolicy {
-    /// Refuses a policy that could never run or never wait.
+    /// Refuses a policy without attempts, without a delay, or with a `cap` below its `base`.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.max_attempts == 0 {
             return Err(out_of_range("max_attempts", "0", "at least 1"));
@@ -53,7 +64,7 @@ impl RetryPolicy {
         }
     }
 
-    /// The same policy with one attempt more, for who must be called once more after the last one has ended somehow.
+    /// The same policy with one attempt more, for a handler that must be called once more after the last attempt has ended.
     pub fn with_one_more_attempt(&self) -> Self {
         Self { max_attempts: self.max_attempts.saturating_add(1), ..self.clone() }
     }

@@ -24,7 +24,7 @@ impl ShardCount {
     /// The most shards a queue may have.
     pub const MAX: u16 = 256;
 
-    /// Takes a count, or says why it cannot be one.
+    /// Takes a count; refuses zero and more than [`MAX`](Self::MAX).
     pub fn new(count: u16) -> Result<Self, Invalid> {
         if (1..=Self::MAX).contains(&count) {
             return Ok(Self(count));

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-/// How a sweep spaces the chunks in which it deletes, so that those who write at the same time hardly notice it.
+/// How a sweep spaces the chunks in which it deletes, so that it hardly slows writers down.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SweepPace {
     chunk: u32,
@@ -44,10 +44,10 @@ impl Default for SweepPace {
     }
 }
 
-/// How hard the database has it at a moment, as far as that is known.
+/// Signs of load on the database that a sweep gives way to, as far as they are known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Strain {
-    /// The length of InnoDB's history list: transactions whose traces cannot be removed yet.
+    /// The length of InnoDB's history list: the number of transactions that InnoDB cannot purge yet.
     pub history: Option<u64>,
     /// How far the replicas are behind.
     pub lag: Option<Duration>,

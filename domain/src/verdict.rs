@@ -3,15 +3,31 @@ use std::time::Duration;
 use crate::{Disposition, Due, NewMessage, Reason, RetryPolicy};
 
 /// What a handler says about the message it was given.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use claimstream_domain::{Reason, Verdict};
+///
+/// fn verdict(status: u16) -> Verdict {
+///     match status {
+///         200 => Verdict::ack(),
+///         404 => Verdict::bury("nobody is at this address"),
+///         429 => Verdict::Nack { after: Some(Duration::from_secs(60)), reason: Reason::new("too many requests") },
+///         _ => Verdict::nack(format!("the server answered {status}")),
+///     }
+/// }
+/// # assert_eq!(verdict(200), Verdict::ack());
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Verdict {
-    /// Done. The children are enqueued in the transaction that finishes the message; if they can never be, the message
+    /// Finish the message. The children are enqueued in the transaction that finishes it; if they can never be, the message
     /// is buried instead.
     Ack {
         /// Messages to enqueue.
         emit: Vec<NewMessage>,
     },
-    /// Not now.
+    /// Put the message off; it is buried if this was its last attempt.
     Nack {
         /// How long to wait, at most [`Due::MAX_DELAY`](crate::Due::MAX_DELAY); the retry policy's delay if none is
         /// named.
@@ -19,28 +35,28 @@ pub enum Verdict {
         /// Why.
         reason: Reason,
     },
-    /// Never.
+    /// Give the message up: keep it with the dead letters.
     Bury {
         /// Why.
         reason: Reason,
     },
-    /// Not begun: give it back as if it had never been claimed. It is due at once, for the next claim; to have it
-    /// wait, say [`Nack`](Self::Nack).
+    /// Give the message back as if it had never been claimed. It is due at once, for the next claim; to have it wait, say
+    /// [`Nack`](Self::Nack).
     Release,
 }
 
 impl Verdict {
-    /// Done, with nothing to enqueue.
+    /// Finishes the message, with nothing to enqueue.
     pub fn ack() -> Self {
         Self::Ack { emit: Vec::new() }
     }
 
-    /// Not now; the retry policy says when.
+    /// Puts the message off for as long as the retry policy says.
     pub fn nack(why: impl std::fmt::Display) -> Self {
         Self::Nack { after: None, reason: Reason::new(why) }
     }
 
-    /// Never; keep it with the dead letters.
+    /// Gives the message up, to be kept with the dead letters.
     pub fn bury(why: impl std::fmt::Display) -> Self {
         Self::Bury { reason: Reason::new(why) }
     }

@@ -9,12 +9,12 @@ use crate::StoreError;
 /// transaction; a purged one is gone for good; nothing else ever leaves the dead letters.
 #[async_trait]
 pub trait DeadLetters: Send + Sync {
-    /// The newest `limit` dead letters that match.
+    /// The dead letters that match, newest first, at most `limit`.
     async fn list(&self, filter: &DeadLetterFilter, limit: u32) -> Result<Vec<DeadLetter>, StoreError>;
 
-    /// Puts those that match back into their queues and says how many.
+    /// Puts the dead letters that match back into their queues and answers how many there were.
     async fn revive(&self, filter: &DeadLetterFilter) -> Result<u64, StoreError>;
 
-    /// Deletes those that match and says how many.
+    /// Deletes the dead letters that match, for good, and answers how many there were.
     async fn purge(&self, filter: &DeadLetterFilter) -> Result<u64, StoreError>;
 }

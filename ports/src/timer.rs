@@ -33,7 +33,7 @@ pub trait Timer: Send + Sync {
     /// Time since some fixed moment before the first call.
     fn now(&self) -> Duration;
 
-    /// Waits.
+    /// Waits for `duration`.
     fn sleep(&self, duration: Duration) -> Sleep<'_>;
 
     /// Runs work to its end beside whatever the caller does next, if the runtime can; otherwise drops it.

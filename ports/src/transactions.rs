@@ -14,12 +14,12 @@ pub trait Transactions: Send + Sync {
     /// An open transaction.
     type Tx: Send + Sync + 'static;
 
-    /// Begins one.
+    /// Begins a transaction.
     async fn begin_tx(&self) -> Result<Self::Tx, StoreError>;
 
-    /// Makes its writes durable.
+    /// Commits `tx`: makes its writes durable.
     async fn commit_tx(&self, tx: Self::Tx) -> Result<(), StoreError>;
 
-    /// Undoes its writes.
+    /// Rolls `tx` back: undoes its writes.
     async fn roll_back_tx(&self, tx: Self::Tx) -> Result<(), StoreError>;
 }

@@ -14,6 +14,6 @@ pub trait Wakeup: Send + Sync {
     /// waits end with the same wakeup. A relay begins to wait before it claims and looks at the wait again afterwards.
     async fn wait(&self, queue: &QueueName);
 
-    /// Says that somebody has.
+    /// Wakes the waits on `queue`, because something may have been enqueued into it.
     async fn wake(&self, queue: &QueueName) -> Result<(), StoreError>;
 }

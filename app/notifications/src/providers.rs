@@ -3,7 +3,7 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 use claimstream_domain::notification::{Channel, NotificationMessage};
 use claimstream_ports::notification::{ChannelProvider, Delivered, DeliveryError};
 
-/// Who delivers on which channel.
+/// The providers of each channel, in the order in which they are asked.
 #[derive(Clone, Default)]
 pub struct Providers(BTreeMap<Channel, Vec<Arc<dyn ChannelProvider>>>);
 

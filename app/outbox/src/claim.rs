@@ -11,6 +11,27 @@ use crate::{RelayError, claim_handle::ClaimHandle, settler::Settler, ticket::Tic
 /// one that the store fails to take for a passing reason is repeated until the claim's deadline.
 ///
 /// Dropping a claim is safe and says nothing: its message comes back when the lease ends, with the attempt counted.
+///
+/// # Errors
+///
+/// Every way to settle, and [`renew`](Self::renew), fails with [`RelayError::Store`] if the store did not take it, for good
+/// or until the claim's deadline. The message then comes back when the lease ends, unless it was settled after all.
+///
+/// ```
+/// # use claimstream::{Claim, RelayError, Settled};
+/// # async fn deliver(_: &[u8]) -> Result<(), std::io::Error> { Ok(()) }
+/// # async fn handle(claim: Claim) -> Result<(), RelayError> {
+/// let settled = match deliver(claim.message().payload.bytes()).await {
+///     Ok(()) => claim.ack().await?,
+///     Err(error) if claim.attempt() < 5 => claim.nack(error).await?,
+///     Err(error) => claim.bury(error).await?,
+/// };
+/// if settled == Settled::Superseded {
+///     println!("it took longer than the lease, and another relay has the message");
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub struct Claim {
     claimed: Claimed,
     handle: ClaimHandle,
@@ -57,12 +78,12 @@ impl Claim {
         self.handle.renew().await
     }
 
-    /// Finished.
+    /// Finishes the message.
     pub async fn ack(self) -> Result<Settled, RelayError> {
         self.settle(Verdict::ack()).await
     }
 
-    /// Finished, and `children` are enqueued in the same transaction: they exist exactly if the answer is `Accepted`.
+    /// Finishes the message and enqueues `children` in the same transaction: they exist exactly if the answer is `Accepted`.
     ///
     /// If the store refuses them for good, as when one is too large, the message is buried with that reason and the
     /// error is answered.
@@ -70,12 +91,12 @@ impl Claim {
         self.settle(Verdict::Ack { emit: children }).await
     }
 
-    /// Not now: to be tried again after the retry policy's delay, or dead if this was the last attempt.
+    /// Puts the message off: it is tried again after the retry policy's delay, or is dead if this was the last attempt.
     pub fn nack(self, why: impl fmt::Display) -> impl Future<Output = Result<Settled, RelayError>> + Send {
         self.settle(Verdict::nack(why))
     }
 
-    /// Not now: to be tried again after `delay`, or dead if this was the last attempt.
+    /// Puts the message off: it is tried again after `delay`, or is dead if this was the last attempt.
     pub fn nack_after(
         self,
         delay: Duration,
@@ -84,17 +105,17 @@ impl Claim {
         self.settle(Verdict::Nack { after: Some(delay), reason: Reason::new(why) })
     }
 
-    /// Never: to be kept with the dead letters.
+    /// Gives the message up: it is kept with the dead letters, with the reason, and can be revived.
     pub fn bury(self, why: impl fmt::Display) -> impl Future<Output = Result<Settled, RelayError>> + Send {
         self.settle(Verdict::bury(why))
     }
 
-    /// Not begun: to be given back as if it had never been claimed.
+    /// Gives the message back as if it had never been claimed; it is due at once, and the attempt is not counted.
     pub async fn release(self) -> Result<Settled, RelayError> {
         self.settle(Verdict::Release).await
     }
 
-    /// Whatever `verdict` says.
+    /// Ends the claim as `verdict` says.
     pub async fn settle(self, verdict: Verdict) -> Result<Settled, RelayError> {
         let Self { claimed, handle } = self;
         // The payload is not needed any longer; the wait for the store may be long.

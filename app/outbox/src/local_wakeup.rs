@@ -10,8 +10,8 @@ use async_trait::async_trait;
 use claimstream_domain::QueueName;
 use claimstream_ports::{StoreError, Wakeup};
 
-/// A [`Wakeup`] within one process: who enqueues fires a [`Hint`](crate::Hint) after the commit, and the relays of the same
-/// process that are at rest look at once.
+/// A [`Wakeup`] within one process: the writer fires a [`Hint`](crate::Hint) after the commit, and the idle relays of the same
+/// process look at once.
 ///
 /// It serves any number of queues and waiters. A wakeup that finds nobody waiting is kept for the next one who does.
 #[derive(Debug, Default)]

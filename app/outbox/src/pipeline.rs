@@ -14,8 +14,8 @@ use crate::{Claims, PipelineMonitor, PipelineReport, RelayError, run::Run};
 /// * At most [`concurrency`](Self::concurrency) handlers run at once.
 /// * A handler is not started after its claim's deadline. It is dropped when the lease is lost or the deadline passes
 ///   because renewals fail, and then nothing is settled for it.
-/// * A handler that takes longer than [`handle_timeout`](crate::RelayConfig::handle_timeout), 10 minutes unless told
-///   otherwise, is dropped, and that is a failed attempt.
+/// * A handler that takes longer than [`handle_timeout`](crate::RelayConfig::handle_timeout), 10 minutes by default, is
+///   dropped, and that is a failed attempt.
 /// * A panic in a handler is a failed attempt.
 ///
 /// ```no_run

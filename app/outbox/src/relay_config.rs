@@ -43,7 +43,7 @@ pub struct RelayConfig {
     /// lease is renewed while it runs. `Duration::MAX` sets no limit, which
     /// an `Inbox` of `claimstream-steps` refuses.
     ///
-    /// A handler that blocks its thread cannot be stopped. A plain stream does not heed it.
+    /// A handler that blocks its thread cannot be stopped. A plain stream ignores this setting.
     pub handle_timeout: Duration,
     /// How long running handlers may take to finish once a pipeline has been told to stop; 30 s. At most 2 s after that the
     /// pipeline has ended, written or not: what the store has not taken by then comes back when its leases end.
@@ -52,7 +52,7 @@ pub struct RelayConfig {
     /// [`DeadLetterEvent`](crate::DeadLetterEvent); none, because events that nobody reads would pile up. Dead letters of
     /// that queue itself have no event, and neither has an event that dies in the hands of another relay.
     pub dead_letter_events: Option<QueueName>,
-    /// How many handlers a pipeline runs at once, no more than `prefetch`; 32. A plain stream does not heed it.
+    /// How many handlers a pipeline runs at once, no more than `prefetch`; 32. A plain stream ignores this setting.
     pub concurrency: u32,
 }
 

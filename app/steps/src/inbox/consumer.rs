@@ -2,12 +2,12 @@ use std::fmt;
 
 use claimstream_domain::{Invalid, step::StepKey};
 
-/// Who has an effect: each consumer has its own for the same message.
+/// The name of an effect: each consumer has an effect of its own for the same message.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Consumer(Box<str>);
 
 impl Consumer {
-    /// Takes a name such as `billing`, of 1 to 94 bytes. Keep it: under another name every effect is new.
+    /// Takes a name such as `billing`, of 1 to 94 bytes; refuses any other. Keep it: under another name every effect is new.
     pub fn new(name: &str) -> Result<Self, Invalid> {
         if name.is_empty() {
             return Err(Invalid::Empty { what: "consumer" });

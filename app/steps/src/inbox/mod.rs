@@ -1,4 +1,4 @@
-//! Effects that are had once, however often their message comes.
+//! Effects that happen once, however often their message comes.
 
 mod consumer;
 mod handler;

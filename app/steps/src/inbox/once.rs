@@ -9,17 +9,17 @@ use claimstream_ports::{StoreError, StoreErrorKind, step::StepLedger};
 use super::{Consumer, Inbox, Received};
 use claimstream::TransactionError;
 
-/// How an effect was had.
+/// Whether the effect happened now or before.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Once {
-    /// Now; it exists exactly if the transaction commits.
+    /// It happened now, and exists exactly if the transaction commits.
     Done(StepResult),
-    /// Before; this is what it answered then.
+    /// It happened before; this is what it answered then.
     Repeated(StepResult),
 }
 
 impl Once {
-    /// What the effect answered, now or before.
+    /// What the effect answered, whether it happened now or before.
     pub fn result(&self) -> &StepResult {
         match self {
             Self::Done(result) | Self::Repeated(result) => result,

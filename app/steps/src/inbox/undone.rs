@@ -17,12 +17,12 @@ enum Why {
 }
 
 impl Undone {
-    /// Not now; the retry policy says when.
+    /// Puts the message off for as long as the retry policy says.
     pub fn nack(why: impl fmt::Display) -> Self {
         Self(Why::Verdict(Verdict::nack(why)))
     }
 
-    /// Never; keep the message with the dead letters.
+    /// Gives the message up, to be kept with the dead letters.
     pub fn bury(why: impl fmt::Display) -> Self {
         Self(Why::Verdict(Verdict::bury(why)))
     }

@@ -14,7 +14,7 @@ pub struct SagaConfig {
     pub alarms: QueueName,
     /// After how many deliveries of one message a saga that is still under way is an alarm; 10.
     pub alarm_after: u32,
-    /// The waits between deliveries; its number of attempts is not heeded, because a saga is never given up.
+    /// The waits between deliveries. Its number of attempts is ignored, because a saga is never given up.
     pub retry: RetryPolicy,
 }
 

@@ -3,7 +3,7 @@ use claimstream_ports::StoreError;
 
 use claimstream::TransactionError;
 
-/// Why nothing can be said about a saga.
+/// Why a saga could not be begun, continued or read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SagaError {

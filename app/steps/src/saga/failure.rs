@@ -32,17 +32,17 @@ pub(super) enum Halt {
 }
 
 impl StepFailure {
-    /// It cannot be: the saga is rolled back.
+    /// A refusal for a business reason, such as a balance that is too small: the saga is rolled back.
     pub fn business(why: impl fmt::Display) -> Self {
         Self::Business(Reason::new(why))
     }
 
-    /// Not now: the step is tried again later.
+    /// A failure that passes: the step is tried again later, after growing waits.
     pub fn transient(why: impl fmt::Display) -> Self {
         Self::Transient(Reason::new(why))
     }
 
-    /// It must never be: somebody has to look.
+    /// A state that must never occur: an alarm is raised, and a person has to look.
     pub fn invariant(why: impl fmt::Display) -> Self {
         Self::Invariant(Reason::new(why))
     }

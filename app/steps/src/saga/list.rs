@@ -29,7 +29,7 @@ where
     I: Serialize + DeserializeOwned + Send + Sync + 'static,
     H: SagaHome + 'static,
 {
-    /// Runs a saga, as far as it comes.
+    /// Begins a saga and runs it until it ends or something is in the way.
     ///
     /// Its row and its check message are written first, in one transaction. Asked again with the same id, owner and input,
     /// it continues the same saga.
@@ -71,7 +71,7 @@ where
         self.0.message(&run, order).map_err(|e| self.refused(&run, e))
     }
 
-    /// Goes on with a saga, as its check message does.
+    /// Continues a saga, as its check message does.
     pub async fn proceed(&self, id: SagaId) -> Result<SagaOutcome, SagaError> {
         let record = self.0.home.saga(self.scope(), id).await?.ok_or(SagaError::Unknown(id))?;
         if record.row.is_none() {
@@ -83,7 +83,7 @@ where
         self.enter(&run, SagaEntry::Check).await
     }
 
-    /// What somebody has asked for, newest first, after the saga `after` if it is given, at most `limit`.
+    /// The sagas that `owner` has asked for, newest first, after the saga `after` if it is given, at most `limit`.
     pub async fn mine(
         &self,
         owner: &str,

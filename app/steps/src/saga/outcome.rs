@@ -3,19 +3,19 @@ use claimstream_domain::{Reason, saga::SagaState};
 /// How far a saga has come when a call returns.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SagaOutcome {
-    /// Every step was taken.
+    /// It has ended: every step was taken.
     Finish,
-    /// It was called off, and nothing of it is left.
+    /// It has ended: it was called off, and every step that was taken is undone.
     Fail {
         /// Why.
         reason: Reason,
     },
-    /// Something was in the way; the outbox continues it.
+    /// It has not ended, because something was in the way; a message of the outbox continues it.
     Underway {
         /// What was in the way.
         reason: Reason,
     },
-    /// It was to be called off, and it is too late for that.
+    /// It cannot be called off any more, because it is past its pivot.
     TooLate {
         /// Where it stands.
         state: SagaState,
