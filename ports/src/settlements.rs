@@ -27,7 +27,7 @@ use crate::StoreError;
 /// renewal took effect.
 #[async_trait]
 pub trait Settlements: Send + Sync {
-    /// Ends claims.
+    /// Ends claims, each as its settlement says; answers one outcome for each.
     async fn settle(&self, settlements: &[Settlement]) -> Result<Vec<Settled>, StoreError>;
 
     /// Moves the end of claims to a whole `lease` from now. The receipts that come back replace the old ones.

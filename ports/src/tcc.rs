@@ -40,12 +40,12 @@ pub enum ParticipantError {
 }
 
 impl ParticipantError {
-    /// It will not.
+    /// A refusal for good, for a reason without secrets.
     pub fn refused(why: impl std::fmt::Display) -> Self {
         Self::Refused { reason: Reason::new(why) }
     }
 
-    /// It may later.
+    /// A failure that may pass, for a reason without secrets; the coordinator asks again after its own wait.
     pub fn failed(why: impl std::fmt::Display) -> Self {
         Self::Failed { reason: Reason::new(why), retry_after: None }
     }

@@ -24,8 +24,8 @@ impl StepKey {
     /// The longest step, in bytes.
     pub const MAX_STEP: usize = 100;
 
-    /// Takes a key whose scope and run are not empty, or says why it cannot be one. The step may be empty: it then stands
-    /// for the run as a whole.
+    /// Takes a key; refuses an empty scope or run, and parts that are too long. The step may be empty: it then stands for the
+    /// run as a whole.
     pub fn new(scope: &str, run: &str, step: &str) -> Result<Self, Invalid> {
         Invalid::unless_length("step scope", scope, Self::MAX_SCOPE)?;
         Invalid::unless_length("step run", run, Self::MAX_RUN)?;
@@ -35,7 +35,7 @@ impl StepKey {
         Ok(Self { scope: scope.into(), run: run.into(), step: step.into() })
     }
 
-    /// Another step of the same run.
+    /// The key of another step of the same run; refused if its name is too long.
     pub fn beside(&self, step: &str) -> Result<Self, Invalid> {
         Self::new(&self.scope, &self.run, step)
     }
@@ -71,7 +71,7 @@ impl StepResult {
     /// The longest result, in bytes.
     pub const MAX_BYTES: usize = 65_535;
 
-    /// Takes a result unless it is too long.
+    /// Takes a result; refuses one longer than [`MAX_BYTES`](Self::MAX_BYTES).
     pub fn new(bytes: impl Into<Box<[u8]>>) -> Result<Self, Invalid> {
         let bytes = bytes.into();
         match bytes.len() {
@@ -107,12 +107,12 @@ impl NewStep {
         Self { key, state, fingerprint: None, result: None }
     }
 
-    /// With what it was asked with.
+    /// The same step with the fingerprint of its input; a repeat with another one is a conflict.
     pub fn asked_with(self, fingerprint: Fingerprint) -> Self {
         Self { fingerprint: Some(fingerprint), ..self }
     }
 
-    /// With what it leaves.
+    /// The same step with the result that a repeat finds.
     pub fn with_result(self, result: StepResult) -> Self {
         Self { result: Some(result), ..self }
     }
@@ -156,7 +156,7 @@ impl Step {
     }
 }
 
-/// What becomes of a step.
+/// A change of a step: its next state, and its result.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StepChange {
     /// Its next state.
@@ -171,7 +171,7 @@ impl StepChange {
         Self { state, result: None }
     }
 
-    /// With what the step leaves.
+    /// The same change with the result that a repeat finds.
     pub fn with_result(self, result: StepResult) -> Self {
         Self { result: Some(result), ..self }
     }

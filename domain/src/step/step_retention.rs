@@ -9,7 +9,7 @@ use crate::{Invalid, Lease, Retention, RetryPolicy};
 pub struct StepRetention;
 
 impl StepRetention {
-    /// 30 days.
+    /// How long steps are kept by default: 30 days.
     pub const DEFAULT: Duration = Duration::from_secs(30 * 24 * 3600);
 
     /// Refuses a time that is shorter than any transaction may last.

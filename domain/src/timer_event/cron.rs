@@ -14,6 +14,15 @@ use crate::{Invalid, Timestamp};
 /// Where clocks are put forward, a job of a fixed time that falls into the gap occurs right after it; where they are put
 /// back, it occurs once. A job of every hour or minute follows the real time. The rules of the zones are part of the
 /// program, so that all instances of one version agree.
+///
+/// ```
+/// use claimstream_domain::{Timestamp, timer_event::Cron};
+///
+/// let monthly = Cron::new("0 3 1 * *", "Europe/Berlin")?;
+/// let now: Timestamp = "2026-12-24T18:00:00Z".parse()?;
+/// assert_eq!(monthly.next_after(now), Some("2027-01-01T02:00:00Z".parse()?));
+/// # Ok::<(), claimstream_domain::Invalid>(())
+/// ```
 #[derive(Clone)]
 pub struct Cron {
     expression: Box<str>,

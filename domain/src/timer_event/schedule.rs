@@ -23,17 +23,19 @@ pub struct Interval {
 }
 
 impl Schedule {
-    /// Every so often, counted from 1970-01-01 00:00 UTC: every hour is on the hour.
+    /// Every `distance`, counted from 1970-01-01 00:00 UTC, so that every hour is on the hour; refuses less than 1 s or more
+    /// than 8000 years.
     pub fn every(distance: Duration) -> Result<Self, Invalid> {
         Interval::new(distance, None).map(Self::Every)
     }
 
-    /// Every so often, so that `anchor` is one of the moments; there are others before it.
+    /// Every `distance`, so that `anchor` is one of the moments; there are others before it. Refuses what
+    /// [`every`](Self::every) refuses.
     pub fn every_through(anchor: Timestamp, distance: Duration) -> Result<Self, Invalid> {
         Interval::new(distance, Some(anchor)).map(Self::Every)
     }
 
-    /// By a cron expression in a time zone; see [`Cron::new`].
+    /// By a cron expression in a time zone; refuses what [`Cron::new`] refuses.
     pub fn cron(expression: &str, zone: &str) -> Result<Self, Invalid> {
         Cron::new(expression, zone).map(Self::Cron)
     }

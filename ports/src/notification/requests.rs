@@ -46,7 +46,7 @@ pub struct OpenedRequest {
     pub status: RequestStatus,
 }
 
-/// What became of a wish to cancel.
+/// Whether a request was cancelled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cancelled {
     /// It is cancelled and nothing was sent.
