@@ -25,9 +25,7 @@ use crate::{Fixture, LockFixture, NotificationFixture, ServerFixture, StepFixtur
 
 /// The clauses of the outbox.
 pub fn outbox() -> impl Iterator<Item = &'static Case<Fixture>> {
-    [
-        claim::CLAUSES,
-        settle::CLAUSES,
+    let others = [
         renew::CLAUSES,
         enqueue::CLAUSES,
         dead_letters::CLAUSES,
@@ -38,9 +36,8 @@ pub fn outbox() -> impl Iterator<Item = &'static Case<Fixture>> {
         order::LATE,
         transactions::CLAUSES,
         payload::CLAUSES,
-    ]
-    .into_iter()
-    .flatten()
+    ];
+    claim::CLAUSES.iter().chain(settle::CLAUSES).copied().chain(others).flatten()
 }
 
 /// Those that are about a real server: how an outbox is opened there, and what fits into its packets.
@@ -50,12 +47,12 @@ pub fn server() -> impl Iterator<Item = &'static Case<ServerFixture>> {
 
 /// Those of notification requests.
 pub fn notifications() -> impl Iterator<Item = &'static Case<NotificationFixture>> {
-    notifications::CLAUSES.iter()
+    notifications::CLAUSES.iter().copied().flatten()
 }
 
 /// Those of the step ledger.
 pub fn steps() -> impl Iterator<Item = &'static Case<StepFixture>> {
-    [steps::CLAUSES, steps::CONCURRENT].into_iter().flatten()
+    steps::CLAUSES.iter().copied().flatten()
 }
 
 /// Those of locks.

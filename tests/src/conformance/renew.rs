@@ -6,7 +6,7 @@ use claimstream_domain::{
     Settled::Accepted,
 };
 
-use super::settle::done;
+use super::settle::dispositions::{dispositions, done};
 use crate::suite::{Case, cases};
 use crate::{Fixture, LEASE};
 
@@ -80,7 +80,7 @@ pub async fn a_renewal_counts_no_attempt(fixture: Fixture) {
 
 pub async fn a_renewed_claim_is_settled_by_its_new_receipt(fixture: Fixture) {
     fixture.enqueue(4).await;
-    let dispositions = super::settle::dispositions();
+    let dispositions = dispositions();
     for (claimed, disposition) in fixture.store.take(4).await.iter().zip(dispositions) {
         fixture.advance(Duration::from_secs(1)).await;
         let receipt = extended(fixture.store.renew(&claimed.receipt, LEASE).await);
@@ -142,7 +142,7 @@ pub async fn a_forged_claim_id_is_not_renewed(fixture: Fixture) {
 pub async fn a_settled_claim_is_not_renewed(fixture: Fixture) {
     fixture.enqueue(4).await;
     let claimed = fixture.store.take(4).await;
-    for (claimed, disposition) in claimed.iter().zip(super::settle::dispositions()) {
+    for (claimed, disposition) in claimed.iter().zip(dispositions()) {
         assert_eq!(fixture.store.settle(&claimed.receipt, disposition).await, Accepted);
         assert_eq!(fixture.store.renew(&claimed.receipt, 100 * LEASE).await, Superseded);
     }

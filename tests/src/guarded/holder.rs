@@ -19,8 +19,10 @@ use futures::StreamExt;
 use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
-use super::QUEUE;
 use crate::suite::RUNTIME;
+
+/// The queue that all instances read.
+pub(super) const QUEUE: &str = "guarded";
 
 /// Where a process of this binary finds its job, if it is to be an instance and not the suite.
 pub(super) const JOB: &str = "CLAIMSTREAM_TEST_HOLDER";

@@ -16,7 +16,10 @@ use claimstream_domain::{MessageId, NewMessage, QueueName};
 use claimstream_ports::{Observe, StoreErrorKind};
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
 
-use self::fleet::{Fleet, Told};
+use self::{
+    fleet::{Fleet, Told},
+    holder::QUEUE,
+};
 use crate::{PrivateRedis, Server, Suite, backend::SeaOrmBackend, servers::redis_url};
 
 pub use self::holder::run_if_asked;
@@ -56,7 +59,6 @@ fn add_load(
     }
 }
 
-const QUEUE: &str = "guarded";
 const BATCHES: usize = 60;
 const BATCH: usize = 10;
 /// Between two batches, and between two looks at the instances.

@@ -27,12 +27,16 @@ fn names<F: 'static>(
 }
 
 fn unlisted(file: &File, listed: &BTreeSet<(&str, &str)>) -> Vec<String> {
-    let folder = file.folder().rsplit('/').next().unwrap_or_default();
-    let stem = file.path.rsplit('/').next().and_then(|name| name.strip_suffix(".rs")).unwrap_or_default();
-    let topic = if folder == "scenarios" { "scenarios" } else { stem };
+    let topic = topic(&file.path);
     let written = file.code().filter_map(|(_, line)| line.strip_prefix("pub async fn ")?.split('(').next());
     let missing = written.filter(|name| !listed.contains(&(topic, *name)));
     missing.map(|name| format!("{}: {name} is not listed", file.path)).collect()
+}
+
+/// The file or the folder below `conformance`; all scenarios are one topic.
+fn topic(path: &str) -> &str {
+    let below = path.trim_start_matches("tests/src/").trim_start_matches("conformance/");
+    below.split(['/', '.']).next().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -50,5 +54,13 @@ mod tests {
             ["tests/src/conformance/claim.rs: two is not listed"]
         );
         assert_eq!(unlisted(&file, &[("settle", "one"), ("claim", "two")].into()).len(), 1);
+    }
+
+    #[test]
+    fn a_topic_is_a_file_or_a_folder() {
+        assert_eq!(topic("tests/src/conformance/claim.rs"), "claim");
+        assert_eq!(topic("tests/src/conformance/claim/leases.rs"), "claim");
+        assert_eq!(topic("tests/src/scenarios/outbox.rs"), "scenarios");
+        assert_eq!(topic("tests/src/scenarios/relay/poison.rs"), "scenarios");
     }
 }

@@ -16,10 +16,10 @@ use claimstream_steps::saga::{
 use futures::future::BoxFuture;
 
 use super::{
-    Case,
-    bank::{Bank, Database, fresh_saga, timer},
-    cases,
+    bank::{Bank, fresh_saga, timer},
+    case::{Case, cases},
     crash::Crash,
+    database::Database,
     transfer::{AMOUNT, saga_as, transfer},
 };
 

@@ -14,8 +14,7 @@ use claimstream_domain::{
     step::{NewStep, Step, StepChange, StepKey, StepResult},
 };
 use claimstream_ports::{
-    DeadLetters, Handler, LockingStrategy, Settlements, StoreError, StoreErrorKind, Timer, Transactions,
-    notification::{MessageRepository, NotificationReports, RequestRepository, SubmitRequests},
+    Handler, StoreError, StoreErrorKind, Timer,
     step::{LockWait, Locked},
 };
 use claimstream_steps::saga::{Saga, SagaId, SagaState, StepFailure};
@@ -23,37 +22,13 @@ use claimstream_tokio::TokioTimer;
 use serde::{Serialize, de::DeserializeOwned};
 use uuid::Uuid;
 
-use super::{breakable::Breakable, crash::Crash};
+use super::{breakable::Breakable, crash::Crash, database::Database};
 use crate::Clock;
 
-/// All that the scenarios of sagas ask of a store.
-pub(super) trait Database:
-    claimstream_steps::saga::SagaHome
-    + SubmitRequests<<Self as Transactions>::Tx>
-    + LockingStrategy
-    + Settlements
-    + DeadLetters
-    + NotificationReports
-    + RequestRepository
-    + MessageRepository
-    + Clone
-    + 'static
-{
-}
+/// How many databases a bank has.
+pub(super) const DATABASES: usize = 5;
 
-impl<D> Database for D where
-    D: claimstream_steps::saga::SagaHome
-        + SubmitRequests<<D as Transactions>::Tx>
-        + LockingStrategy
-        + Settlements
-        + DeadLetters
-        + NotificationReports
-        + RequestRepository
-        + MessageRepository
-        + Clone
-        + 'static
-{
-}
+pub(super) const HOUR: Duration = Duration::from_secs(3600);
 
 /// Several databases with accounts in them, time that is moved by hand, and names that nobody else uses.
 ///

@@ -16,7 +16,7 @@ use claimstream_ports::{
 };
 use claimstream_steps::saga::{SagaId, SagaState};
 
-use super::{bank::Database, crash::Crash};
+use super::{crash::Crash, database::Database};
 
 /// A database whose user can be stopped at every point, and that can be out of reach.
 #[derive(Clone)]

@@ -5,7 +5,6 @@
 
 use std::{
     collections::HashMap,
-    fmt,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -20,49 +19,15 @@ use futures::future::{BoxFuture, join_all};
 use tokio::task::JoinHandle;
 
 use super::{
-    bank::{Account, Bank, Database, fresh_saga},
+    bank::{Account, Bank, fresh_saga},
     breakable::Breakable,
     crash::Crash,
-    points_and_balance::{FAILED, FINISHED, NOTHING, Payment, Purse, is_told, rows, saga},
+    database::Database,
+    draw::{Draw, Ends},
+    notice::is_told,
+    payment::{FAILED, FINISHED, NOTHING, Payment, Purse, rows, saga},
 };
 use crate::{Suite, fixture::Random, suite::STUCK};
-
-/// How much is drawn, and what from.
-#[derive(Clone, Copy, Debug)]
-pub struct Draw {
-    /// How many begin at one time.
-    pub at_once: usize,
-    /// Where the lots come from; what runs beside what is not drawn.
-    pub seed: u64,
-}
-
-impl Draw {
-    /// As many as a suite has time for.
-    pub(crate) fn some(backend: &str) -> Vec<Self> {
-        let draws = if backend == "memory" { 12 } else { 2 };
-        (1..=draws).map(|seed| Self { at_once: 18, seed }).collect()
-    }
-}
-
-/// How what was drawn has ended.
-#[derive(Clone, Copy, Default, Debug)]
-pub struct Ends {
-    /// As it should, if nothing was in the way.
-    pub made: usize,
-    /// As if it had never begun.
-    pub called_off: usize,
-    /// Died before anything was written.
-    pub never_begun: usize,
-    /// What was done to them.
-    pub mishaps: usize,
-}
-
-impl fmt::Display for Ends {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { made, called_off, never_begun, mishaps } = self;
-        write!(f, "{made} made, {called_off} called off, {never_begun} never begun; {mishaps} mishaps")
-    }
-}
 
 const JIFEN: i64 = 100;
 const YUE: i64 = 1_000;

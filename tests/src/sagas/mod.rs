@@ -6,13 +6,19 @@
 mod alarms;
 mod bank;
 mod breakable;
+mod case;
 mod crash;
+mod database;
+mod draw;
 pub(crate) mod mishaps;
+mod notice;
+mod payment;
 mod pivot;
 mod points_and_balance;
 mod processes;
 mod remote;
 mod transfer;
+mod urls;
 
 use std::sync::Arc;
 
@@ -20,32 +26,23 @@ use claimstream_memory::{MemoryClock, MemoryOptions, MemoryStore};
 use claimstream_ports::StoreError;
 use claimstream_sea_orm::{FrozenClock, OpenOptions, SeaOrmOutbox};
 use futures::future::{BoxFuture, try_join_all};
-use tokio::sync::OnceCell;
 
-use self::bank::{Bank, Database};
-pub use self::mishaps::{Draw, Ends};
-use self::processes::Second;
-pub use self::processes::run_job;
+use self::{
+    bank::{Bank, DATABASES},
+    database::Database,
+    processes::Second,
+    urls::Urls,
+};
 use crate::{Fixture, Server, Suite, backend::SeaOrmBackend};
 
-/// A clause that is run on some databases.
-type Case<D> = fn(Bank<D>) -> BoxFuture<'static, ()>;
+pub use self::draw::{Draw, Ends};
+pub use self::processes::run_job;
 
 /// Where every pair of crash points is run by killing processes, which takes minutes: a server of each kind.
 const KILLED_IN_PAIRS: [&str; 2] = ["mariadb-10.11", "mysql-9.7"];
 
 /// Where many are drawn at once with their mishaps, beside memory.
 pub(crate) const WITH_MISHAPS: &str = "mariadb-10.11";
-
-/// How many databases a bank has.
-const DATABASES: usize = 5;
-
-macro_rules! cases {
-    ($($name:ident),* $(,)?) => {
-        vec![$((stringify!($name), (|bank| Box::pin($name(bank))) as Case<D>)),*]
-    };
-}
-use cases;
 
 /// Adds the cases on memory, on SQLite and on every server that is here; every pair of crash points on memory and SQLite,
 /// and by killing processes on a server of each kind.
@@ -122,23 +119,5 @@ fn add_clauses<D: Database>(
         suite.add_async_trial(&format!("{backend}::sagas::{name}"), async move {
             run(open().await.expect("databases")).await;
         });
-    }
-}
-
-/// The databases of a backend, made when the first trial asks for them and shared by all of its trials.
-#[derive(Clone)]
-struct Urls {
-    backend: Arc<SeaOrmBackend>,
-    made: Arc<OnceCell<Vec<String>>>,
-}
-
-impl Urls {
-    fn of(backend: SeaOrmBackend) -> Self {
-        Self { backend: Arc::new(backend), made: Arc::default() }
-    }
-
-    async fn get(&self) -> Result<Vec<String>, StoreError> {
-        let make = || try_join_all((0..DATABASES).map(|_| self.backend.fresh_database()));
-        self.made.get_or_try_init(make).await.cloned()
     }
 }

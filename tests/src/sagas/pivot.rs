@@ -10,11 +10,12 @@ use claimstream_domain::{
 use claimstream_steps::saga::{SagaError, SagaOrderKind, SagaOutcome, SagaState};
 
 use super::{
-    Case,
-    bank::{Bank, Database, fresh_saga},
-    cases,
+    bank::{Bank, fresh_saga},
+    case::{Case, cases},
     crash::Crash,
-    points_and_balance::{FAILED, SHORT, UNPAID, balances, is_told, payment, rows, saga},
+    database::Database,
+    notice::is_told,
+    payment::{FAILED, SHORT, UNPAID, balances, payment, rows, saga},
 };
 
 pub(super) fn cases<D: Database>() -> Vec<(&'static str, Case<D>)> {

@@ -19,8 +19,10 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use super::{
     bank::{Bank, fresh_saga},
     crash::Crash,
-    points_and_balance::{self as payments, Payment},
+    notice::is_told,
+    payment::{self as payments, Payment},
     transfer::{self as transfers, Transfer},
+    urls::Urls,
 };
 use crate::{Clock, Suite, suite::RUNTIME};
 
@@ -105,7 +107,7 @@ impl Second {
     }
 }
 
-pub(super) fn add_to(suite: &mut Suite, backend: &str, urls: &super::Urls, second: Second) {
+pub(super) fn add_to(suite: &mut Suite, backend: &str, urls: &Urls, second: Second) {
     let of = |saga: &str, way: &str| format!("{backend}::sagas::{saga}_kill_9_at_{}{way}", second.name());
     let (one, two, three) = (urls.clone(), urls.clone(), urls.clone());
     suite.add_async_trial(&of("s4a", ""), async move {
@@ -155,7 +157,7 @@ async fn payments_end(setup: Setup, second: Second, start: [i64; 4], end: (payme
             let ended = (payments::rows(bank, &saga, id).await, payments::balances(bank, &paid).await);
             let what = format!("after kill -9 {point}, then at {second}");
             assert_eq!(ended, payments::expected(point, end, start), "{what}");
-            assert_eq!(payments::is_told(bank, id).await, ended.0.0 == Some(SagaState::Fail), "{what}");
+            assert_eq!(is_told(bank, id).await, ended.0.0 == Some(SagaState::Fail), "{what}");
             if !kills.go_on(again) {
                 break;
             }
@@ -190,11 +192,11 @@ struct Setup {
     urls: Vec<String>,
     bank: Bank<SeaOrmOutbox>,
     /// The databases are there as long as this is.
-    _made: super::Urls,
+    _made: Urls,
 }
 
 impl Setup {
-    async fn of(made: super::Urls) -> Self {
+    async fn of(made: Urls) -> Self {
         let urls = made.get().await.expect("databases");
         let bank = open(&urls).await.expect("databases");
         let prefix = bank.prefix().to_owned();

@@ -11,11 +11,11 @@ use claimstream_steps::saga::{
 };
 
 use super::{
-    Case,
-    bank::{Bank, Database, fresh_saga, timer},
+    bank::{Bank, fresh_saga, timer},
     breakable::Breakable,
-    cases,
+    case::{Case, cases},
     crash::Crash,
+    database::Database,
 };
 
 pub(super) fn cases<D: Database>() -> Vec<(&'static str, Case<D>)> {

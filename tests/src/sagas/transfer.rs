@@ -13,11 +13,11 @@ use futures::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Case,
-    bank::{Account, Bank, Database, book, fresh_saga, timer},
+    bank::{Account, Bank, book, fresh_saga, timer},
     breakable::Breakable,
-    cases,
+    case::{Case, cases},
     crash::Crash,
+    database::Database,
 };
 
 pub(super) const AMOUNT: i64 = 1_000;

@@ -12,7 +12,7 @@ use crate::{Fixture, NotificationFixture, ServerFixture, TimerFixture, suite::Ca
 
 /// The scenarios of the outbox.
 pub fn outbox() -> impl Iterator<Item = &'static Case<Fixture>> {
-    [outbox::SCENARIOS, relay::SCENARIOS, outbox::CONCURRENT].into_iter().flatten()
+    relay::SCENARIOS.iter().copied().chain([outbox::SCENARIOS, outbox::CONCURRENT]).flatten()
 }
 
 /// Those on a real server, where what happens at one time is made to happen at one time.
@@ -27,5 +27,5 @@ pub fn notifications() -> impl Iterator<Item = &'static Case<NotificationFixture
 
 /// Those of timer events.
 pub fn timers() -> impl Iterator<Item = &'static Case<TimerFixture>> {
-    [timer_events::SCENARIOS, timer_events::CONCURRENT].into_iter().flatten()
+    timer_events::SCENARIOS.iter().copied().flatten()
 }

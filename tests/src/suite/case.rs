@@ -1,6 +1,6 @@
 use futures::future::BoxFuture;
 
-use super::Need;
+use super::need::Need;
 
 /// A clause or a scenario: what the suite runs on every backend that has what it needs.
 pub struct Case<F: 'static> {
@@ -25,10 +25,10 @@ impl<F> Case<F> {
 /// `cases!["claim" needs [Claims]: a_sentence, another_one needs [Sharing]]`.
 macro_rules! cases {
     ($topic:literal needs $needs:tt: $($name:ident $(needs $more:tt)?),+ $(,)?) => {
-        &[$($crate::suite::Case {
+        &[$($crate::suite::case::Case {
             topic: $topic,
             name: stringify!($name),
-            needs: &[$crate::suite::needs!($needs) $(, $crate::suite::needs!($more))?],
+            needs: &[$crate::suite::case::needs!($needs) $(, $crate::suite::case::needs!($more))?],
             run: |fixture| Box::pin($name(fixture)),
         }),+]
     };
@@ -36,7 +36,7 @@ macro_rules! cases {
 pub(crate) use cases;
 
 macro_rules! needs {
-    ([$($need:ident),*]) => { &[$($crate::suite::Need::$need),*] };
+    ([$($need:ident),*]) => { &[$($crate::suite::need::Need::$need),*] };
 }
 pub(crate) use needs;
 

@@ -3,7 +3,7 @@ use std::{
     fmt,
 };
 
-use super::Need;
+use super::need::Need;
 
 /// Which cases run somewhere, which were left out on a backend, and for want of what.
 #[derive(Default)]

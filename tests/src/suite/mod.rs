@@ -1,7 +1,7 @@
 mod backends;
-mod case;
+pub(crate) mod case;
 mod coverage;
-mod need;
+pub(crate) mod need;
 mod panics;
 mod report;
 mod servers;
@@ -16,11 +16,11 @@ use std::{
 };
 
 use libtest_mimic::{Arguments, Failed, Trial};
+use panics::{failed, remember_panics};
 use tokio::runtime::{Builder, Runtime};
 
 pub use self::{case::Case, coverage::Coverage, need::Need, report::Report};
-pub(crate) use case::{cases, needs};
-use panics::{failed, remember_panics};
+pub(crate) use case::cases;
 
 /// Trials with a name each, and the report that is shown when they have been run.
 #[derive(Default)]

@@ -12,8 +12,11 @@ use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
 use futures::future::join_all;
 use sea_orm::{DatabaseTransaction, Statement, TransactionTrait};
 
-use super::{Place, args, bind, instance, rows};
-use crate::{Fixture, LEASE, Suite, backend::SeaOrmBackend};
+use super::{
+    place::Place,
+    rows::{args, instance, rows},
+};
+use crate::{Fixture, LEASE, Suite, backend::SeaOrmBackend, statement::bind};
 
 /// What is done elsewhere meanwhile takes no longer, however much else the machine has to do.
 const IN_TIME: Duration = Duration::from_secs(12);

@@ -4,9 +4,16 @@ use claimstream_domain::{ClaimId, Disposition, InstanceId, Settled, Settlement};
 use sea_orm::{ConnectionTrait, DbBackend, QueryResult, Statement, TransactionTrait, Value};
 
 use super::{
-    BATCH, Place, ROUNDS, Setup, bytes, id, ids, instance, now_micros, rows, run, somebody_waits, sql, walks,
+    place::{BATCH, Place, ROUNDS},
+    plan::walks,
+    rows::{args, id, instance, now_micros, rows, run},
+    setup::Setup,
+    waiting::somebody_waits,
 };
-use crate::{LEASE, Suite};
+use crate::{
+    LEASE, Suite, ids,
+    statement::{Args, bind, bytes, sql},
+};
 
 /// As long as a session of ours waits for a row that somebody has locked.
 const LOCK_WAIT: Duration = Duration::from_secs(5);
@@ -66,8 +73,8 @@ impl Place {
         let setup = self.setup().await;
         let queue = setup.fill().await;
         let held = instance(1, &setup.a, &queue).claim(1).await.remove(0);
-        let args = super::args(&queue, held.receipt.shard.number(), uuid::Uuid::nil(), 0);
-        let lease = |sql: &str| super::bind(&format!("{sql} WHERE queue = :queue AND shard = :shard"), &args);
+        let args = args(&queue, held.receipt.shard.number(), uuid::Uuid::nil(), 0);
+        let lease = |sql: &str| bind(&format!("{sql} WHERE queue = :queue AND shard = :shard"), &args);
         let over = lease("UPDATE claimstream_lease SET held_until = '2000-01-01'");
         let over = setup.a.connection().execute_raw(over).await.expect("an update");
         assert_eq!(over.rows_affected(), 1);
@@ -156,7 +163,7 @@ impl Place {
         assert_eq!(run(&open, sql("shard_lease/write", &args)).await, 1);
         assert_eq!(run(&open, sql("shard_lease/prove", &args)).await, 1);
         let elsewhere = ("holder", vec![Value::Bytes(Some(b"another.".to_vec()))]);
-        let others: super::Args = args.iter().cloned().chain([elsewhere]).collect();
+        let others: Args = args.iter().cloned().chain([elsewhere]).collect();
         assert!(rows(&open, sql("shard_lease/read", &others)).await.is_empty(), "it is in other hands");
         let locked = setup.rows_locked(thread).await;
         self.figure(&format!(
@@ -173,10 +180,10 @@ impl Place {
         queue: &claimstream_domain::QueueName,
         shard: u16,
         ids: &[claimstream_domain::MessageId],
-    ) -> super::Args {
-        let mut args = super::args(queue, shard, ClaimId::new(InstanceId(1), 1).uuid(), BATCH);
+    ) -> Args {
+        let mut args = args(queue, shard, ClaimId::new(InstanceId(1), 1).uuid(), BATCH);
         let row = "SELECT holder, fence FROM claimstream_lease WHERE queue = :queue AND shard = :shard";
-        let row = rows(setup.a.connection(), super::bind(row, &args)).await.remove(0);
+        let row = rows(setup.a.connection(), bind(row, &args)).await.remove(0);
         let holder: Vec<u8> = row.try_get_by_index(0).expect("a holder");
         let fence: i64 = row.try_get_by_index(1).expect("a fence");
         args.extend([

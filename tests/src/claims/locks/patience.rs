@@ -7,8 +7,12 @@ use claimstream_domain::{Claimed, Disposition, Lease, NewMessage, Receipt, Settl
 use claimstream_ports::{Settlements, StoreErrorKind};
 use sea_orm::{ConnectionTrait, DatabaseTransaction, TransactionTrait};
 
-use super::{Place, Setup, args, bind, instance, rows};
-use crate::{Fixture, Instance, LEASE, Suite, backend::SeaOrmBackend};
+use super::{
+    place::Place,
+    rows::{args, instance, rows},
+    setup::Setup,
+};
+use crate::{Fixture, Instance, LEASE, Suite, backend::SeaOrmBackend, statement::bind};
 
 /// Longer than it takes to be refused by a row that is asked about without waiting, and shorter than anybody waits for one.
 const MOMENT: Duration = Duration::from_millis(500);

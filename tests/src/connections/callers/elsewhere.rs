@@ -5,7 +5,7 @@ use claimstream_ports::{Enqueue, Observe, StoreError, StoreErrorKind};
 use claimstream_sea_orm::{Dialect, Finding, OpenOptions, SeaOrmOutbox, Severity};
 use sea_orm::{ConnectionTrait, Database, TransactionTrait};
 
-use super::{Setup, depth};
+use super::setup::{Setup, depth};
 use crate::backend::SeaOrmBackend;
 
 /// Another outbox's database, cut into more shards or into as many, and one without an outbox.

@@ -20,7 +20,7 @@ use sea_orm::{
     Statement, TransactionTrait, sqlx,
 };
 
-use super::{Setup, depth};
+use super::setup::{Setup, depth};
 
 /// A caller has not noticed a deadlock in a statement of its own, and commits.
 pub(super) async fn an_enqueue_after_a_swallowed_deadlock_is_refused(setup: &Setup) {

@@ -15,7 +15,7 @@ use sea_orm::{
     },
 };
 
-use super::{Setup, depth};
+use super::setup::{Setup, depth};
 use crate::{Instance, Ports, backend::SeaOrmBackend};
 
 const SIZE: u32 = 3;

@@ -3,17 +3,16 @@
 mod elsewhere;
 mod ended;
 mod given;
+mod setup;
 
-use claimstream::Compose;
 use claimstream_domain::{
     DedupKey,
     Enqueued::{Duplicate, New},
-    NewMessage, QueueName,
 };
 use claimstream_ports::{Enqueue, StoreErrorKind};
-use claimstream_sea_orm::{Dialect, OpenOptions, SeaOrmOutbox};
+use claimstream_sea_orm::Dialect;
 use futures::future::BoxFuture;
-use sea_orm::{ConnectionTrait, Database, DatabaseConnection, TransactionTrait};
+use sea_orm::{ConnectionTrait, TransactionTrait};
 
 use self::{
     elsewhere::{
@@ -33,8 +32,9 @@ use self::{
         a_pool_in_memory_is_refused, a_pool_that_does_not_fit_is_refused,
         a_pool_that_does_not_roll_back_is_refused, a_pool_that_is_handed_in_is_the_callers,
     },
+    setup::{Setup, depth},
 };
-use crate::{Fixture, Server, Suite, backend::SeaOrmBackend};
+use crate::{Server, Suite, backend::SeaOrmBackend};
 
 /// Adds what is said about callers' connections to SQLite and to every server that is here.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
@@ -137,31 +137,6 @@ fn on_servers() -> Vec<(&'static str, Trial)> {
     ]
 }
 
-/// An outbox and a plain pool of a caller's on one database.
-struct Setup {
-    outbox: SeaOrmOutbox,
-    plain: DatabaseConnection,
-    queue: QueueName,
-}
-
-impl Setup {
-    async fn of(backend: &SeaOrmBackend) -> Self {
-        Self::at(backend).await.0
-    }
-
-    /// The setup and its database's URL.
-    async fn at(backend: &SeaOrmBackend) -> (Self, String) {
-        let url = backend.fresh_database().await.expect("a database");
-        let outbox = SeaOrmOutbox::open(&url, OpenOptions::default()).await.expect("open");
-        let plain = Database::connect(&url).await.expect("connect");
-        (Self { outbox, plain, queue: Fixture::fresh_queue() }, url)
-    }
-
-    fn message(&self) -> NewMessage {
-        NewMessage::json(self.queue.clone(), &7).expect("a message")
-    }
-}
-
 async fn a_connection_without_a_transaction_is_refused(setup: &Setup) {
     let message = [setup.message()];
     let error = setup.outbox.enqueue_on(&setup.plain, &message).await.expect_err("no transaction");
@@ -222,10 +197,4 @@ async fn a_call_that_failed_has_written_nothing(setup: &Setup) {
     holder.rollback().await.expect("roll back");
     assert_eq!(setup.outbox.enqueue_now(&call).await.expect("again"), [New, New]);
     assert_eq!(depth(setup).await, 2);
-}
-
-async fn depth(setup: &Setup) -> u64 {
-    use claimstream_ports::Observe;
-    let all = setup.outbox.observe().await.expect("observe");
-    all.into_iter().find(|status| status.queue == setup.queue).map_or(0, |status| status.depth)
 }

@@ -1,0 +1,91 @@
+//! Along which index the statements of a claim walk.
+
+use sea_orm::{QueryResult, Statement, Value};
+use uuid::Uuid;
+
+use super::{
+    place::{BATCH, Place},
+    rows::{args, instance, rows, text},
+    setup::Setup,
+};
+use crate::statement::{Args, bind, bytes, sql};
+
+impl Place {
+    pub(super) async fn walks_the_primary_key(&self) {
+        let setup = self.setup().await;
+        let mut names = vec![
+            "claim/take",
+            "claim/read",
+            "claim/peek",
+            "settle/done",
+            "settle/find",
+            "settle/standing",
+            "settle/renew",
+        ];
+        if self.strategy == "skip_locked" {
+            names.extend(["claim/lock", "claim/mark"]);
+        }
+        let args = self.args_of_a_claim(&setup).await;
+        let mut wrong = Vec::new();
+        for name in names {
+            let plan = setup.explain(sql(name, &args)).await;
+            self.figure(&format!("{name}: {plan:?}"));
+            if !walks(&plan) {
+                wrong.push(format!("{name}: {plan:?}"));
+            }
+        }
+        let sorting = "SELECT id FROM claimstream_queue WHERE queue = :queue ORDER BY attempts, id LIMIT 9";
+        assert!(!walks(&setup.explain(bind(sorting, &args)).await), "a sort goes unseen");
+        assert!(wrong.is_empty(), "not along the primary key, or sorted: {wrong:#?}");
+    }
+
+    /// Values for every statement, taken from a real claim out of many messages.
+    async fn args_of_a_claim(&self, setup: &Setup) -> Args {
+        let queue = setup.fill().await;
+        let claimed = instance(2, &setup.b, &queue).claim(BATCH as u32).await;
+        let receipt = &claimed[0].receipt;
+        let ids = claimed.iter().filter(|c| c.receipt.shard == receipt.shard);
+        let mut args = args(&queue, receipt.shard.number(), receipt.claim.uuid(), BATCH);
+        args.extend([
+            ("ids", ids.map(|c| bytes(c.message.id.uuid())).collect()),
+            ("shards", (0..4_u16).map(Value::from).collect()),
+            ("lease_end", vec![receipt.locator.0.into()]),
+            ("new_end", vec![(receipt.locator.0 + 1_000_000).into()]),
+        ]);
+        if self.strategy == "skip_locked" {
+            let fresh = self::args(&queue, receipt.shard.number(), Uuid::from_u128(7), BATCH);
+            let locked = rows(setup.a.connection(), sql("claim/lock", &fresh)).await;
+            let due = |row: &QueryResult| vec![row.try_get_by_index::<i64>(1).expect("due_at").into()];
+            args.extend([("first", due(&locked[0])), ("last", due(&locked[locked.len() - 1]))]);
+        }
+        args
+    }
+}
+
+impl Setup {
+    pub(super) async fn explain(&self, statement: Statement) -> Vec<Step> {
+        let sql = format!("EXPLAIN FORMAT=TRADITIONAL {}", statement.sql);
+        let found = rows(self.a.connection(), Statement { sql, ..statement }).await;
+        let step = |row: &QueryResult| Step {
+            table: text(row, "table"),
+            key: text(row, "key"),
+            extra: text(row, "Extra"),
+        };
+        found.iter().map(step).collect()
+    }
+}
+
+/// A line of a plan.
+#[derive(Debug)]
+pub(super) struct Step {
+    table: String,
+    key: String,
+    extra: String,
+}
+
+/// Whether the queue's table is read along its primary key and nothing is sorted.
+pub(super) fn walks(plan: &[Step]) -> bool {
+    let queue: Vec<_> = plan.iter().filter(|s| ["q", "claimstream_queue"].contains(&&*s.table)).collect();
+    let sorts = plan.iter().any(|step| step.extra.contains("filesort"));
+    !queue.is_empty() && queue.iter().all(|step| step.key == "PRIMARY") && !sorts
+}

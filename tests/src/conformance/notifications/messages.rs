@@ -1,0 +1,121 @@
+//! Records of a request's messages, and where they stand.
+
+use claimstream_domain::{
+    Reason,
+    notification::{Channel, DeliveryStatus, NotificationRecord, message_id},
+};
+use claimstream_ports::notification::MessageOutcome;
+use uuid::Uuid;
+
+use super::sample::submitted;
+use crate::{
+    NotificationFixture,
+    suite::{Case, cases},
+};
+
+pub const CLAUSES: &[Case<NotificationFixture>] = cases!["notifications" needs [Notifications]:
+    a_record_is_kept_once_and_left_as_it_is,
+    records_are_answered_in_order_with_where_they_stand,
+    where_messages_stand_is_answered_in_order,
+    only_a_pending_message_is_concluded,
+    a_concluded_failure_keeps_its_reason,
+    reopen_makes_a_failed_message_pending_and_no_other,
+];
+
+pub async fn a_record_is_kept_once_and_left_as_it_is(fixture: NotificationFixture) {
+    let request = submitted(&fixture).await;
+    let first = record(request, 1, DeliveryStatus::Skipped);
+    let again = NotificationRecord {
+        channel: Channel::Webhook,
+        recipient: "somebody else".into(),
+        status: DeliveryStatus::Pending,
+        reason: None,
+        ..first.clone()
+    };
+    fixture.store.messages.record(std::slice::from_ref(&first)).await.expect("record");
+    let kept = fixture.rival.messages.record(&[again.clone(), again]).await.expect("record");
+    assert_eq!(kept, [DeliveryStatus::Skipped, DeliveryStatus::Skipped]);
+    assert_eq!(fixture.rival.reports.messages(request, None, 9).await.expect("messages"), [first]);
+}
+
+pub async fn records_are_answered_in_order_with_where_they_stand(fixture: NotificationFixture) {
+    let request = submitted(&fixture).await;
+    let all: Vec<_> = (1..=5).map(|n| record(request, n, DeliveryStatus::Pending)).collect();
+    fixture.store.messages.record(&all[..3]).await.expect("record");
+    let outcomes =
+        [outcome(all[2].id, DeliveryStatus::Delivered), outcome(all[0].id, DeliveryStatus::Failed)];
+    fixture.rival.messages.conclude(&outcomes).await.expect("conclude");
+    let kept = fixture.store.messages.record(&all).await.expect("record");
+    use DeliveryStatus::{Delivered, Failed, Pending};
+    assert_eq!(kept, [Failed, Pending, Delivered, Pending, Pending]);
+    assert_eq!(fixture.store.messages.record(&[]).await.expect("record"), []);
+}
+
+pub async fn where_messages_stand_is_answered_in_order(fixture: NotificationFixture) {
+    let request = submitted(&fixture).await;
+    use DeliveryStatus::{Delivered, Pending, Skipped};
+    let all = [record(request, 1, Pending), record(request, 2, Skipped), record(request, 3, Pending)];
+    fixture.store.messages.record(&all).await.expect("record");
+    fixture.store.messages.conclude(&[outcome(all[2].id, Delivered)]).await.expect("conclude");
+    let ids = [all[2].id, Uuid::now_v7(), all[1].id, all[0].id, all[2].id];
+    let status = fixture.rival.messages.status(&ids).await.expect("status");
+    assert_eq!(status, [Some(Delivered), None, Some(Skipped), Some(Pending), Some(Delivered)]);
+    assert_eq!(fixture.rival.messages.status(&[]).await.expect("status"), []);
+}
+
+pub async fn only_a_pending_message_is_concluded(fixture: NotificationFixture) {
+    let request = submitted(&fixture).await;
+    use DeliveryStatus::{Delivered, Failed, Pending, Skipped};
+    let all = [record(request, 1, Pending), record(request, 2, Pending), record(request, 3, Skipped)];
+    fixture.store.messages.record(&all).await.expect("record");
+    let first = [outcome(all[0].id, Delivered), outcome(all[1].id, Failed)];
+    let second = [outcome(all[0].id, Failed), outcome(all[1].id, Delivered), outcome(all[2].id, Delivered)];
+    fixture.store.messages.conclude(&first).await.expect("conclude");
+    fixture.rival.messages.conclude(&second).await.expect("conclude");
+    fixture.rival.messages.conclude(&[outcome(Uuid::now_v7(), Failed)]).await.expect("conclude nothing");
+    let status = fixture.rival.messages.status(&all.map(|r| r.id)).await.expect("status");
+    assert_eq!(status, [Some(Delivered), Some(Failed), Some(Skipped)]);
+}
+
+pub async fn a_concluded_failure_keeps_its_reason(fixture: NotificationFixture) {
+    let request = submitted(&fixture).await;
+    let pending = record(request, 1, DeliveryStatus::Pending);
+    fixture.store.messages.record(std::slice::from_ref(&pending)).await.expect("record");
+    let failed = outcome(pending.id, DeliveryStatus::Failed);
+    fixture.store.messages.conclude(std::slice::from_ref(&failed)).await.expect("conclude");
+    let expected = NotificationRecord { status: failed.status, reason: failed.reason, ..pending };
+    assert_eq!(fixture.rival.reports.messages(request, None, 9).await.expect("messages"), [expected]);
+}
+
+pub async fn reopen_makes_a_failed_message_pending_and_no_other(fixture: NotificationFixture) {
+    let request = submitted(&fixture).await;
+    use DeliveryStatus::{Delivered, Failed, Pending, Skipped};
+    let all = [record(request, 1, Pending), record(request, 2, Pending), record(request, 3, Skipped)];
+    fixture.store.messages.record(&all).await.expect("record");
+    let ends = [outcome(all[0].id, Failed), outcome(all[1].id, Delivered)];
+    fixture.store.messages.conclude(&ends).await.expect("conclude");
+    for record in &all {
+        fixture.rival.messages.reopen(record.id).await.expect("reopen");
+    }
+    fixture.rival.messages.reopen(Uuid::now_v7()).await.expect("reopen nothing");
+    let status = fixture.store.messages.status(&all.each_ref().map(|r| r.id)).await.expect("status");
+    assert_eq!(status, [Some(Pending), Some(Delivered), Some(Skipped)]);
+    let page = fixture.store.reports.messages(request, None, 9).await.expect("messages");
+    assert!(page.iter().all(|kept| kept.id != all[0].id || kept.reason.is_none()));
+}
+
+pub(super) fn record(request_id: Uuid, n: u32, status: DeliveryStatus) -> NotificationRecord {
+    let reason = (status == DeliveryStatus::Skipped).then(|| Reason::new(format!("skipped because {n}")));
+    let (channel, recipient) = (Channel::ALL[n as usize % 6], format!("user:u-{n}"));
+    let id = message_id(request_id, channel, &recipient);
+    NotificationRecord { id, request_id, channel, recipient, status, reason }
+}
+
+pub(super) fn outcome(id: Uuid, status: DeliveryStatus) -> MessageOutcome {
+    MessageOutcome {
+        id,
+        status,
+        reason: (status == DeliveryStatus::Failed).then(|| Reason::new("the number is wrong")),
+        reference: (status == DeliveryStatus::Delivered).then(|| "provider-77".into()),
+    }
+}

@@ -1,0 +1,169 @@
+//! How requests are handed in.
+
+use std::time::Duration;
+
+use claimstream_domain::{
+    Enqueued::{self, Duplicate, New},
+    notification::{
+        Channel, FanOut, NotificationRequest, RequestStatus, Requester, RequesterKind, TemplateCall,
+    },
+};
+use claimstream_ports::StoreErrorKind;
+use futures::future::join_all;
+
+use super::sample::{plain_request, progress};
+use crate::{
+    NotificationFixture, NotificationPorts,
+    suite::{Case, cases},
+};
+
+pub const CLAUSES: &[Case<NotificationFixture>] = cases!["notifications" needs [Notifications]:
+    a_submitted_request_is_pending_and_comes_back_as_it_was,
+    a_submitted_request_has_one_outbox_message_that_begins_its_fan_out,
+    a_rolled_back_request_leaves_nothing,
+    a_request_that_is_handed_in_again_is_a_duplicate_and_changes_nothing,
+    a_request_that_stands_twice_in_a_call_is_taken_once,
+    of_many_parallel_submissions_of_one_request_one_is_new,
+    a_request_that_could_never_be_carried_out_is_refused,
+    a_delayed_request_is_due_after_its_delay,
+    a_scheduled_request_is_due_at_its_moment,
+    requests_and_messages_share_a_transaction,
+];
+
+pub async fn a_submitted_request_is_pending_and_comes_back_as_it_was(fixture: NotificationFixture) {
+    let (plain, templated) = (plain_request(1), templated_request(2));
+    assert_eq!(fixture.store.submit(&[plain.clone(), templated.clone()]).await, [New, New]);
+    for request in [plain, templated] {
+        let progress = progress(&fixture, request.id).await;
+        assert_eq!((progress.recorded, progress.total()), (RequestStatus::Pending, 0));
+        let opened = fixture.rival.requests.open(request.id).await.expect("open").expect("a request");
+        assert_eq!(opened.request, request);
+    }
+}
+
+pub async fn a_submitted_request_has_one_outbox_message_that_begins_its_fan_out(
+    fixture: NotificationFixture,
+) {
+    let request = plain_request(1);
+    fixture.store.submit(std::slice::from_ref(&request)).await;
+    let claimed = fixture.outbox.rival.take_all().await;
+    assert_eq!(claimed.len(), 1);
+    let payload = &claimed[0].message.payload;
+    let fan_out: FanOut = serde_json::from_slice(payload.bytes()).expect("a fan-out");
+    assert_eq!((fan_out, payload.content_type()), (FanOut::begin(request.id), "application/json"));
+}
+
+pub async fn a_rolled_back_request_leaves_nothing(fixture: NotificationFixture) {
+    let request = plain_request(1);
+    let tx = fixture.store.transactions.begin().await.expect("begin");
+    assert_eq!(tx.submit(std::slice::from_ref(&request)).await.expect("submit"), [New]);
+    tx.roll_back().await.expect("roll back");
+    fixture.outbox.rival.finds_nothing().await;
+    assert_eq!(fixture.rival.requests.open(request.id).await.expect("open"), None);
+    assert_eq!(fixture.rival.submit(&[request]).await, [New]);
+}
+
+pub async fn a_request_that_is_handed_in_again_is_a_duplicate_and_changes_nothing(
+    fixture: NotificationFixture,
+) {
+    let first = plain_request(1);
+    let again = NotificationRequest { id: first.id, ..templated_request(2) };
+    fixture.store.submit(std::slice::from_ref(&first)).await;
+    fixture.store.requests.open(first.id).await.expect("open");
+    assert_eq!(fixture.rival.submit(&[again, plain_request(3)]).await, [Duplicate, New]);
+    let opened = fixture.rival.requests.open(first.id).await.expect("open").expect("a request");
+    assert_eq!((opened.request, opened.status), (first, RequestStatus::Processing));
+    assert_eq!(fixture.outbox.store.take_all().await.len(), 2);
+}
+
+pub async fn a_request_that_stands_twice_in_a_call_is_taken_once(fixture: NotificationFixture) {
+    let request = plain_request(1);
+    let call = [request.clone(), request.clone(), plain_request(2)];
+    assert_eq!(fixture.store.submit(&call).await, [New, Duplicate, New]);
+    assert_eq!(fixture.outbox.store.take_all().await.len(), 2);
+}
+
+pub async fn of_many_parallel_submissions_of_one_request_one_is_new(fixture: NotificationFixture) {
+    let request = plain_request(1);
+    let submissions = (0..6).map(|n| {
+        let side = if n % 2 == 0 { &fixture.store } else { &fixture.rival };
+        let (side, request) = (side.clone(), request.clone());
+        tokio::spawn(async move { submit_until_answered(&side, request).await })
+    });
+    let answers: Vec<_> = join_all(submissions).await.into_iter().map(|a| a.expect("a submission")).collect();
+    assert_eq!(answers.iter().filter(|answer| **answer == New).count(), 1, "{answers:?}");
+    assert_eq!(fixture.outbox.store.take_all().await.len(), 1);
+}
+
+pub async fn a_request_that_could_never_be_carried_out_is_refused(fixture: NotificationFixture) {
+    let good = plain_request(1);
+    let bad = NotificationRequest { recipients: vec![], ..plain_request(2) };
+    let tx = fixture.store.transactions.begin().await.expect("begin");
+    let error = tx.submit(&[good.clone(), bad]).await.expect_err("nobody to tell");
+    assert_eq!(error.kind(), StoreErrorKind::Corrupt);
+    tx.commit().await.expect("commit");
+    fixture.outbox.store.finds_nothing().await;
+    assert_eq!(fixture.rival.submit(&[good]).await, [New]);
+}
+
+pub async fn a_delayed_request_is_due_after_its_delay(fixture: NotificationFixture) {
+    let request = NotificationRequest { delay_ms: Some(60_000), ..plain_request(1) };
+    fixture.store.submit(&[request]).await;
+    fixture.outbox.advance(Duration::from_micros(59_999_999)).await;
+    fixture.outbox.store.finds_nothing().await;
+    fixture.outbox.advance(Duration::from_micros(1)).await;
+    fixture.outbox.rival.take_one().await;
+}
+
+pub async fn a_scheduled_request_is_due_at_its_moment(fixture: NotificationFixture) {
+    let moment = fixture.outbox.moment(60_000_000);
+    let request = NotificationRequest { scheduled_at: Some(moment), ..plain_request(1) };
+    fixture.store.submit(std::slice::from_ref(&request)).await;
+    fixture.outbox.advance(Duration::from_micros(59_999_999)).await;
+    fixture.outbox.store.finds_nothing().await;
+    fixture.outbox.advance(Duration::from_micros(1)).await;
+    fixture.outbox.rival.take_one().await;
+    let opened = fixture.rival.requests.open(request.id).await.expect("open").expect("a request");
+    assert_eq!(opened.request.scheduled_at, Some(moment));
+}
+
+pub async fn requests_and_messages_share_a_transaction(fixture: NotificationFixture) {
+    for commit in [false, true] {
+        let tx = fixture.store.transactions.begin().await.expect("begin");
+        tx.submit(&[plain_request(1)]).await.expect("submit");
+        tx.enqueue(&[fixture.outbox.message()]).await.expect("enqueue");
+        if commit {
+            tx.commit().await.expect("commit");
+        } else {
+            tx.roll_back().await.expect("roll back");
+        }
+        let expected = if commit { 2 } else { 0 };
+        assert_eq!(fixture.outbox.rival.take_all().await.len(), expected);
+    }
+}
+
+async fn submit_until_answered(side: &NotificationPorts, request: NotificationRequest) -> Enqueued {
+    loop {
+        let tx = side.transactions.begin().await.expect("begin");
+        let answer = match tx.submit(std::slice::from_ref(&request)).await {
+            Ok(answers) => tx.commit().await.map(|()| answers[0]),
+            Err(error) => Err(error),
+        };
+        match answer {
+            Ok(answer) => return answer,
+            Err(error) => assert!(error.is_retryable(), "{error}"),
+        }
+    }
+}
+
+fn templated_request(n: u32) -> NotificationRequest {
+    let params = [("name".to_owned(), format!("value {n}"))].into();
+    NotificationRequest {
+        requester: Requester { kind: RequesterKind::Admin, id: format!("admin-{n}") },
+        channels: vec![Channel::Sms],
+        content: None,
+        template: Some(TemplateCall { id: format!("template-{n}"), params }),
+        memo: None,
+        ..plain_request(n)
+    }
+}

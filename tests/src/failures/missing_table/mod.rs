@@ -1,0 +1,68 @@
+//! A pipeline whose tables are away for a while, as in a migration that goes wrong and is taken back.
+
+mod ledger;
+mod queue;
+mod running;
+mod table;
+mod uncounted;
+
+use self::{
+    ledger::{delivers_later, goes_on_with_a_saga, has_effects_later, ticks_later},
+    queue::{claims_on, ends_after_its_drain_time, settles_on},
+};
+use crate::{Server, Suite, backend::SeaOrmBackend};
+
+/// Adds it for every store that is here, with each strategy.
+pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
+    for strategy in ["preemptive_update", "shard_lease"] {
+        add(suite, "sqlite", strategy, move || SeaOrmBackend::sqlite(strategy));
+    }
+    for server in Server::ALL {
+        let Some(url) = server.url(&environment) else { continue };
+        for strategy in server.strategies().iter().filter(|strategy| **strategy != "auto") {
+            let url = url.clone();
+            add(suite, server.name, strategy, move || SeaOrmBackend::server(server.name, &url, strategy));
+        }
+    }
+}
+
+fn add(
+    suite: &mut Suite,
+    store: &str,
+    strategy: &str,
+    backend: impl Fn() -> SeaOrmBackend + Clone + Send + 'static,
+) {
+    let name = |what: &str| format!("{store}::{strategy}::missing_table::{what}");
+    let (open, stop) = (backend.clone(), backend.clone());
+    suite.add_async_trial(&name("a_pipeline_claims_on_when_the_queue_is_back"), async move {
+        claims_on(&open()).await;
+    });
+    suite.add_async_trial(
+        &name("a_pipeline_that_is_stopped_meanwhile_ends_after_its_drain_time"),
+        async move {
+            ends_after_its_drain_time(&stop()).await;
+        },
+    );
+    let saga = backend.clone();
+    suite.add_async_trial(&name("a_saga_goes_on_when_its_steps_are_back"), async move {
+        goes_on_with_a_saga(&saga()).await;
+    });
+    let inbox = backend.clone();
+    suite.add_async_trial(&name("an_inbox_uses_up_no_attempts_while_its_steps_are_away"), async move {
+        has_effects_later(&inbox()).await;
+    });
+    let timed = backend.clone();
+    suite.add_async_trial(&name("a_timer_uses_up_no_attempts_while_its_steps_are_away"), async move {
+        ticks_later(&timed()).await;
+    });
+    let notified = backend.clone();
+    suite.add_async_trial(
+        &name("notifications_use_up_no_attempts_while_their_records_are_away"),
+        async move {
+            delivers_later(&notified()).await;
+        },
+    );
+    suite.add_async_trial(&name("what_was_handled_meanwhile_is_settled_and_not_handled_again"), async move {
+        settles_on(&backend()).await;
+    });
+}

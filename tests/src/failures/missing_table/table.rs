@@ -1,0 +1,36 @@
+use std::time::Duration;
+
+use claimstream::Compose;
+use claimstream_domain::{NewMessage, QueueName};
+use claimstream_sea_orm::SeaOrmOutbox;
+use sea_orm::ConnectionTrait;
+use tokio::time::{sleep, timeout};
+
+use crate::{Fixture, backend::SeaOrmBackend};
+
+/// No wait takes that long, however busy the machine is.
+pub(super) const LATE: Duration = Duration::from_secs(60);
+
+pub(super) async fn open(backend: &SeaOrmBackend) -> (SeaOrmOutbox, QueueName) {
+    let url = backend.fresh_database().await.expect("a database");
+    (backend.open(&url, None).await.expect("open"), Fixture::fresh_queue())
+}
+
+pub(super) async fn send(outbox: &SeaOrmOutbox, queue: &QueueName) {
+    let message = NewMessage::json(queue.clone(), &7).expect("a message");
+    outbox.enqueue_now(&[message]).await.expect("enqueue");
+}
+
+pub(super) async fn rename(outbox: &SeaOrmOutbox, from: &str, to: &str) {
+    let rename = format!("ALTER TABLE {from} RENAME TO {to}");
+    outbox.connection().execute_unprepared(&rename).await.expect("a table renamed");
+}
+
+pub(super) async fn until(what: &str, is_so: impl Fn() -> bool) {
+    let waiting = async {
+        while !is_so() {
+            sleep(Duration::from_millis(5)).await;
+        }
+    };
+    assert!(timeout(LATE, waiting).await.is_ok(), "in vain until {what}");
+}

@@ -1,0 +1,100 @@
+//! Transactions that are confirmed, cancelled, refused or never committed.
+
+use claimstream_steps::tcc::{
+    BranchState::{Cancelled, Confirmed, EmptyRollback},
+    CoordinatorError, Decision, GlobalState, ParticipantError,
+};
+
+use super::{
+    script::Script,
+    setup::{COUPON, STOCK, Setup, sold},
+};
+use crate::tcc::world::{Place, World};
+
+pub(super) async fn a3_6_all_branches_that_can_be_tried_are_confirmed<S: Place>(world: World<S>) {
+    let setup = Setup::open(world, 10, 1).await;
+    let coordinator = setup.coordinator(&Script::default());
+    let (over_the_outbox, here) = (setup.global(), setup.global());
+    setup.begin(&coordinator, &over_the_outbox).await;
+    let gid = &over_the_outbox.gid;
+    assert_eq!(setup.world.drive(&coordinator).await, 1, "the check message comes later");
+    assert_eq!(coordinator.state(gid).await.expect("a state"), Some(GlobalState::Confirmed));
+    assert_eq!(setup.states(gid).await, [Some(Confirmed), Some(Confirmed)]);
+    assert_eq!(setup.stocks().await, [sold(10, 3), sold(1, 1)]);
+    let refused = coordinator.run(&here).await.expect("a decision");
+    assert!(matches!(refused, Decision::Cancel(Some(ParticipantError::Refused { .. }))), "{refused:?}");
+    setup.world.drive_to_the_end(&coordinator).await;
+    assert_eq!(setup.states(&here.gid).await, [Some(Cancelled), Some(EmptyRollback)]);
+    assert_eq!(setup.states(gid).await, [Some(Confirmed), Some(Confirmed)]);
+    assert_eq!(setup.stocks().await, [sold(10, 3), sold(1, 1)]);
+}
+
+pub(super) async fn a3_6_one_refused_try_cancels_every_branch_and_the_refused_one_is_an_empty_rollback<
+    S: Place,
+>(
+    world: World<S>,
+) {
+    let setup = Setup::open(world, 10, 0).await;
+    let coordinator = setup.coordinator(&Script::default());
+    let global = setup.global();
+    setup.begin(&coordinator, &global).await;
+    setup.world.drive(&coordinator).await;
+    assert_eq!(coordinator.state(&global.gid).await.expect("a state"), Some(GlobalState::Cancelled));
+    assert_eq!(setup.states(&global.gid).await, [Some(Cancelled), Some(EmptyRollback)]);
+    assert_eq!(setup.stocks().await, [sold(10, 0), sold(0, 0)]);
+    setup.world.drive_to_the_end(&coordinator).await;
+    assert_eq!(setup.stocks().await, [sold(10, 0), sold(0, 0)]);
+}
+
+pub(super) async fn a3_6_what_a_run_has_decided_is_carried_out_at_once<S: Place>(world: World<S>) {
+    let setup = Setup::open(world, 10, 1).await;
+    let coordinator = setup.coordinator(&Script::default());
+    for (decided, ended) in
+        [(Decision::Confirm, GlobalState::Confirmed), (Decision::Cancel(None), GlobalState::Cancelled)]
+    {
+        let global = setup.global();
+        let told = coordinator.run(&global).await.expect("a decision");
+        assert_eq!(std::mem::discriminant(&told), std::mem::discriminant(&decided), "{told:?}");
+        assert_eq!(setup.world.drive(&coordinator).await, 1, "the check message comes later");
+        assert_eq!(coordinator.state(&global.gid).await.expect("a state"), Some(ended));
+    }
+    setup.world.drive_to_the_end(&coordinator).await;
+}
+
+pub(super) async fn a3_6_a_transaction_that_was_not_committed_is_not_driven<S: Place>(world: World<S>) {
+    let setup = Setup::open(world, 10, 1).await;
+    let (coordinator, global) = (setup.coordinator(&Script::default()), setup.global());
+    let tx = setup.world.store.begin_tx().await.expect("begin");
+    coordinator.begin(&tx, &global).await.expect("begin");
+    setup.world.store.roll_back_tx(tx).await.expect("roll back");
+    setup.world.drive_to_the_end(&coordinator).await;
+    assert_eq!(coordinator.state(&global.gid).await.expect("a state"), None);
+    assert_eq!(setup.states(&global.gid).await, [None, None]);
+}
+
+pub(super) async fn a3_6_an_id_that_is_used_again_is_the_same_transaction_or_refused<S: Place>(
+    world: World<S>,
+) {
+    let setup = Setup::open(world, 10, 1).await;
+    let (coordinator, global) = (setup.coordinator(&Script::default()), setup.global());
+    assert_eq!(coordinator.run(&global).await.expect("a decision"), Decision::Confirm);
+    assert_eq!(coordinator.run(&global).await.expect("the same decision"), Decision::Confirm);
+    setup.begin(&coordinator, &global).await;
+    setup.world.drive_to_the_end(&coordinator).await;
+    assert_eq!(coordinator.run(&global).await.expect("the same decision"), Decision::Confirm);
+    assert_eq!(setup.stocks().await, [sold(10, 3), sold(1, 1)]);
+    let mut other = global.clone();
+    other.branches.pop();
+    let taken = coordinator.run(&other).await;
+    assert!(matches!(taken, Err(CoordinatorError::IdTaken(_))), "{taken:?}");
+    other.branches[0].participant = "nobody".into();
+    let unknown = coordinator.run(&other).await;
+    assert!(matches!(unknown, Err(CoordinatorError::UnknownParticipant(_))), "{unknown:?}");
+}
+
+pub(super) async fn a3_6_a_second_participant_of_one_name_is_refused<S: Place>(world: World<S>) {
+    let setup = Setup::open(world, 10, 1).await;
+    let coordinator = setup.coordinator(&Script::default());
+    let refused = coordinator.with(COUPON, setup.participant(STOCK)).expect_err("a name that is taken");
+    assert!(refused.to_string().contains(&format!("a participant {COUPON:?} already")), "{refused}");
+}
