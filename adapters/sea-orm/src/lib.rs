@@ -17,15 +17,12 @@ mod dead_letters;
 mod doctor;
 mod enqueue;
 mod failover;
-mod fragments;
 mod locks;
 mod messages;
 mod notifications;
 mod outbox;
 mod queues;
 mod settle;
-mod sql;
-mod statements;
 mod steps;
 mod strategy;
 mod sweep;
@@ -34,18 +31,18 @@ mod sweep;
 pub use database::sqlx_connection::SqlxMySql;
 #[cfg(feature = "sqlite")]
 pub use database::sqlx_connection::SqlxSqlite;
+pub use database::statements::statements;
 pub use database::{
     classify::store_error, clock::FrozenClock, dialect::Dialect, pool::HardenedPool, probe::SkipLocked,
 };
 pub use doctor::finding::{Finding, Severity};
 pub use enqueue::statements::EnqueueStatements;
 pub use outbox::{handle::SeaOrmOutbox, options::OpenOptions, schema::schema, transactions::TransactionWork};
-pub use statements::statements;
 pub use strategy::{
     choice::{Strategy, StrategyChoice},
     order::Order,
 };
-pub use sweep::{strain::LagGauge, swept::Swept};
+pub use sweep::{lag::LagGauge, swept::Swept};
 
 /// The code of the README, compiled.
 #[cfg(doctest)]

@@ -13,12 +13,14 @@ mod graph;
 pub mod inbox;
 pub mod lease;
 mod promise;
+mod protocol;
 pub mod saga;
 pub mod shard_lease;
 mod show;
 pub mod tcc;
 
 pub use exploration::{Broken, Exploration};
-pub use explorer::{MOST_STATES, Protocol, explore, refute};
+pub use explorer::{MOST_STATES, explore, refute};
 pub use promise::{Promise, Requirement};
+pub use protocol::Protocol;
 pub use show::{show_that_it_breaks, show_that_it_keeps_every_promise};

@@ -3,15 +3,18 @@
 //! A rule is a function from text to complaints, so that it can be shown to complain; a trial applies it to the tree and
 //! makes sure that there was something to read.
 
+mod circles;
 mod clauses;
 mod decisions;
 mod edges;
 mod guards;
+mod imports;
 mod kinds;
 mod links;
 mod packages;
 mod readme;
 mod references;
+mod rooms;
 mod sql;
 mod tree;
 mod words;
@@ -24,8 +27,10 @@ type Rule = fn(&Tree) -> Vec<String>;
 
 /// Adds the invariants.
 pub fn add_to(suite: &mut Suite) {
-    let rules: [(&str, Rule); 19] = [
+    let rules: [(&str, Rule); 21] = [
         ("dependencies_point_inwards", edges::dependencies_point_inwards),
+        ("the_rooms_of_the_adapter_stand_as_drawn", rooms::stand_as_drawn),
+        ("no_files_import_each_other", circles::there_are_none),
         ("the_domain_has_no_async_clock_or_randomness", words::domain_is_pure),
         ("nothing_is_spawned_in_domain_ports_and_app", words::nothing_is_spawned),
         ("no_instant_crosses_a_claim_or_a_settlement", words::no_instant_crosses),

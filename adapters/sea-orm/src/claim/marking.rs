@@ -3,9 +3,7 @@ use claimstream_ports::StoreError;
 
 use crate::{
     claim::{call::Call, singly::Singly},
-    database::args::Args,
-    sql::Sql,
-    statements::Statements,
+    database::{args::Args, sql::Sql, statements::Statements},
 };
 
 /// How a claim makes the due rows of a shard its own.

@@ -9,7 +9,7 @@ use super::{
     args::Args, caller_pool::CallerPool, classify::classify, dialect::Dialect, identity::Identity,
     link::Link, server::server_variables, unit::rows,
 };
-use crate::statements::Statements;
+use crate::database::statements::Statements;
 
 const OPEN: &str = "open";
 

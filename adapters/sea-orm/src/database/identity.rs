@@ -1,10 +1,7 @@
 use claimstream_ports::{StoreError, StoreErrorKind};
 use sea_orm::ConnectionTrait;
 
-use crate::{
-    database::{args::Args, unit::rows},
-    statements::Statements,
-};
+use crate::database::{args::Args, statements::Statements, unit::rows};
 
 /// Tells one outbox from another: the moment at which the tables of its database were made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

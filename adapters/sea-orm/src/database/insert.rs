@@ -9,7 +9,7 @@ use super::{
     args::{Args, bytes},
     unit::{rows, run},
 };
-use crate::sql::Sql;
+use crate::database::sql::Sql;
 
 /// Inserts of several rows.
 impl Database {

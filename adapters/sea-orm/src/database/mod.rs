@@ -13,6 +13,7 @@ pub(crate) mod connecting;
 pub(crate) mod connection_cache;
 pub(crate) mod deadline;
 pub(crate) mod dialect;
+pub(crate) mod fragments;
 pub(crate) mod given_pool;
 pub(crate) mod health;
 pub(crate) mod held;
@@ -29,8 +30,10 @@ pub(crate) mod retries;
 pub(crate) mod server;
 pub(crate) mod servers;
 pub(crate) mod spare;
+pub(crate) mod sql;
 #[cfg(any(feature = "mysql", feature = "sqlite"))]
 pub(crate) mod sqlx_connection;
+pub(crate) mod statements;
 pub(crate) mod time;
 pub(crate) mod transaction;
 pub(crate) mod typed_row;
@@ -44,9 +47,8 @@ use sea_orm::DatabaseConnection;
 
 use self::{
     args::Args, caller_pool::CallerPool, clock::ServerClock, dialect::Dialect, health::Health,
-    packet::Packet, relay_pool::RelayPool,
+    packet::Packet, relay_pool::RelayPool, statements::Statements,
 };
-use crate::statements::Statements;
 
 /// One database: its connections, and what is known of it. Every room works on it; all handles of an outbox share it.
 pub(crate) struct Database {

@@ -6,7 +6,7 @@ use sea_orm::sqlx::Executor;
 
 use super::{clock::FrozenClock, dialect::Dialect, given_pool::GivenPool, health::Health};
 #[cfg(feature = "mysql")]
-use crate::statements::Statements;
+use crate::database::statements::Statements;
 
 /// Connection settings under which a cancelled caller can lose nothing; use them for your own transactions too.
 ///

@@ -3,12 +3,9 @@ use std::{fmt, time::Duration};
 use claimstream_ports::{StoreError, StoreErrorKind};
 use sea_orm::{DatabaseConnection, QueryResult, TransactionTrait};
 
-use crate::{
-    database::{
-        args::Args, classify::classify, dialect::Dialect, link::ask_beside_the_pool, server::server_name,
-        unit,
-    },
-    statements::Statements,
+use crate::database::{
+    args::Args, classify::classify, dialect::Dialect, link::ask_beside_the_pool, server::server_name,
+    statements::Statements, unit,
 };
 
 const PROBE: &str = "probe";

@@ -4,7 +4,7 @@ use claimstream_ports::StoreError;
 use sea_orm::DatabaseConnection;
 
 use super::{args::Args, dialect::Dialect, packet::Packet, unit::rows};
-use crate::statements::Statements;
+use crate::database::statements::Statements;
 
 /// What a server says of itself and of our session.
 pub(crate) async fn server_variables(

@@ -102,7 +102,7 @@ cells! {
 #[cfg(test)]
 pub(crate) fn assert_columns(statement: &str, columns: &[&str]) {
     use super::dialect::Dialect;
-    use crate::statements::statements;
+    use crate::database::statements::statements;
 
     let all = [Dialect::MySql, Dialect::Sqlite].map(statements).concat();
     let texts: Vec<_> = all.into_iter().filter(|(name, _)| *name == statement).collect();

@@ -2,7 +2,10 @@ use std::time::Duration;
 
 use claimstream_domain::ShardCount;
 
-use crate::{database::Database, sql::Sql, strategy::choice::Strategy};
+use crate::{
+    database::{Database, sql::Sql},
+    strategy::choice::Strategy,
+};
 
 /// What the start-up self-check looks at.
 pub(crate) struct Examination<'a> {

@@ -16,12 +16,12 @@ use crate::{
         Database,
         args::{Args, bytes},
         classify::corrupt,
+        sql::Sql,
         typed_row::row,
         unit::{Row, maybe, rows, run},
     },
     enqueue::rows::{Enqueueing, answer},
     notifications::records::delivery_status,
-    sql::Sql,
 };
 
 const SUBMIT: &str = "submit";

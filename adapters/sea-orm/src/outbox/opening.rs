@@ -8,7 +8,7 @@ use crate::{
     caller_transactions::begun::CallerTransactions,
     database::{
         Database, Limits, clock::ServerClock, connecting, dialect::Dialect, given_pool::GivenPool,
-        health::Health, identity::Identity, pools::Pools, server,
+        health::Health, identity::Identity, pools::Pools, server, statements::Statements,
     },
     enqueue::rows::Enqueueing,
     failover::Failover,
@@ -17,7 +17,6 @@ use crate::{
         options::OpenOptions,
         rooms::{Notifications, Rooms},
     },
-    statements::Statements,
     strategy::choose::{build, choose, refuse_order_without_owner},
     sweep::sweeper::Sweeper,
 };

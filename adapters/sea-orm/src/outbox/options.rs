@@ -12,7 +12,7 @@ use crate::{
         choice::{Strategy, StrategyChoice},
         order::Order,
     },
-    sweep::strain::LagGauge,
+    sweep::lag::LagGauge,
 };
 
 /// How an outbox is opened.

@@ -2,16 +2,14 @@ use claimstream_domain::ShardCount;
 use claimstream_ports::{StoreError, StoreErrorKind};
 use sea_orm::{ConnectionTrait, DatabaseConnection};
 
-use crate::{
-    database::{
-        args::Args,
-        classify::{classify, is_missing_table},
-        clock::ServerClock,
-        dialect::Dialect,
-        unit::{rows, run},
-    },
+use crate::database::{
+    args::Args,
+    classify::{classify, is_missing_table},
+    clock::ServerClock,
+    dialect::Dialect,
     sql::text,
     statements::Statements,
+    unit::{rows, run},
 };
 
 /// The newest version of the tables; [`schema`] holds one script for each.

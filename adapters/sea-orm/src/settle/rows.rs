@@ -10,6 +10,7 @@ use crate::{
         args::Args,
         classify::may_have_committed,
         clock::micros,
+        sql::Sql,
         typed_row::row,
         unit::{rows, run},
     },
@@ -23,7 +24,6 @@ use crate::{
         open_claims::{Ending, OpenClaims},
         unknown::unknown,
     },
-    sql::Sql,
 };
 
 const SETTLE: &str = "settle";

@@ -1,9 +1,8 @@
 use claimstream_domain::{Disposition, Receipt, Settled, Settlement};
 
 use crate::{
-    database::{Database, unit::run},
+    database::{Database, sql::Sql, unit::run},
     settle::group::Group,
-    sql::Sql,
 };
 
 const TAKE_BACK: &str = "take an attempt back";

@@ -5,11 +5,10 @@ use sea_orm::DatabaseConnection;
 
 use crate::{
     claim::row_claims::RowClaims,
-    database::{dialect::Dialect, probe::SkipLocked},
+    database::{dialect::Dialect, probe::SkipLocked, statements::Statements},
     enqueue::rows::Enqueueing,
     failover::Failover,
     settle::rows::RowSettlement,
-    statements::Statements,
     strategy::{
         choice::{Strategy, StrategyChoice},
         contract::ClaimStrategy,

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use claimstream_domain::{ClaimRequest, Claimed, Lease, QueueName, Receipt, Renewed, Settled, Settlement};
 use claimstream_ports::StoreError;
 
-use crate::sql::Sql;
+use crate::database::sql::Sql;
 
 /// How an outbox claims messages and ends claims; chosen once, when it is opened.
 #[async_trait]

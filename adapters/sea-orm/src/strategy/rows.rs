@@ -6,8 +6,8 @@ use claimstream_ports::StoreError;
 
 use crate::{
     claim::{marking::Marking, row_claims::RowClaims, rows::claim},
+    database::sql::Sql,
     settle::take_back::take_back,
-    sql::Sql,
     strategy::contract::ClaimStrategy,
 };
 

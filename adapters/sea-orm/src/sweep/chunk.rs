@@ -9,12 +9,12 @@ use crate::{
         args::bytes,
         classify::classify,
         dialect::Dialect,
+        sql::Sql,
         transaction::Transaction,
         typed_row::row,
         unit::{Row, rows, run},
     },
     dead_letters::letters::{dead_among, ids_args},
-    sql::Sql,
     sweep::{sweeper::Sweeper, swept::SWEEP, window::Window},
 };
 

@@ -1,6 +1,7 @@
 //! What finished messages leave behind, and how it is taken away.
 
 pub(crate) mod chunk;
+pub(crate) mod lag;
 pub(crate) mod leftovers;
 pub(crate) mod round;
 pub(crate) mod steps;

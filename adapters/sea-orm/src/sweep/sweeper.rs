@@ -10,7 +10,7 @@ use claimstream_domain::{Disposition, Retention, Settled, Settlement, StrainLimi
 
 use crate::{
     database::Database,
-    sweep::{leftovers::Leftovers, strain::LagGauge},
+    sweep::{lag::LagGauge, leftovers::Leftovers},
 };
 
 /// What sweeps go by.

@@ -8,16 +8,19 @@
 
 mod claim;
 mod fault;
+mod holder;
 mod process;
+mod request;
 mod settlement;
 mod step;
 mod table;
 
 pub use fault::Fault;
+pub use holder::Holder;
 pub use process::{Flight, Hand, Process, Wish};
-pub use settlement::Request;
+pub use request::Request;
 pub use step::Step;
-pub use table::{Holder, Message, Row, Table};
+pub use table::{Message, Row, Table};
 
 use crate::{Promise, Protocol};
 

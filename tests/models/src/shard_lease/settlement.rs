@@ -1,23 +1,4 @@
-use super::{Fault, Hand, Holder, Process, ShardLease, State, Step, Wish};
-
-/// A settlement on its way.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Request {
-    /// Of which message.
-    pub message: usize,
-    /// Past: the message was handed out again since.
-    pub overtaken: bool,
-    /// The message is due at another time since.
-    pub moved: bool,
-    /// What it wants.
-    pub wish: Wish,
-    /// Whose it is.
-    pub by: Holder,
-    /// The fence that it shows.
-    pub fence: i8,
-    /// What stays in flight.
-    pub left: Vec<bool>,
-}
+use super::{Fault, Hand, Holder, Process, Request, ShardLease, State, Step, Wish};
 
 impl ShardLease {
     pub(super) fn settles(&self, state: &State, by: usize, hand: usize, steps: &mut Vec<(Step, State)>) {
@@ -120,13 +101,6 @@ impl ShardLease {
             state.note(message, |hand| hand.moved = true, |late| late.moved = true);
         }
         true
-    }
-}
-
-impl Request {
-    /// Whether it leaves the list of what is in flight as it is: what is done cannot come back.
-    pub(super) fn proves_alone(&self) -> bool {
-        self.wish == Wish::Done && self.left.contains(&true)
     }
 }
 

@@ -1,4 +1,4 @@
-use super::{MAX_ATTEMPTS, Request, Wish};
+use super::{Holder, MAX_ATTEMPTS, Request, Wish};
 
 /// What the store has: the lease row of a shard, and its messages.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -20,17 +20,6 @@ pub struct Row {
     pub over: bool,
     /// What is in flight.
     pub flights: Vec<bool>,
-}
-
-/// Who holds the lease.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Holder {
-    /// It is free.
-    Nobody,
-    /// A process that lives.
-    Process(usize),
-    /// A process that has died.
-    Dead,
 }
 
 /// A message, and what the promises have to know about its past.
@@ -114,7 +103,7 @@ impl Table {
         self.row.flights.clone_from(&request.left);
         match request.left.contains(&true) {
             true => self.row.holder = request.by,
-            false => (self.row.holder, self.row.over) = (super::Holder::Nobody, false),
+            false => (self.row.holder, self.row.over) = (Holder::Nobody, false),
         }
     }
 }

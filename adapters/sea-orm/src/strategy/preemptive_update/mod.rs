@@ -3,9 +3,7 @@ use claimstream_ports::StoreError;
 
 use crate::{
     claim::{call::Call, marking::Marking, singly::Singly},
-    database::{args::Args, classify::may_have_committed, unit::run},
-    sql::Sql,
-    statements::Statements,
+    database::{args::Args, classify::may_have_committed, sql::Sql, statements::Statements, unit::run},
 };
 
 const CLAIM: &str = "claim";

@@ -16,6 +16,7 @@ use crate::{
         args::{Args, bytes},
         clock::micros,
         held::Held,
+        sql::Sql,
         typed_row::row,
         unit::rows,
     },
@@ -24,7 +25,6 @@ use crate::{
         twins::unite,
         unreadable::{given_up, told},
     },
-    sql::Sql,
     strategy::shard_lease::{
         ahead::{Page, ReadAhead},
         due::{Due, DueColumns},

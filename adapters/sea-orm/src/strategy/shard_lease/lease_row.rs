@@ -15,10 +15,10 @@ use crate::{
         classify::{is_locked_by_another, may_have_committed},
         dialect::Dialect,
         held::Held,
+        sql::Sql,
         typed_row::row,
         unit::{maybe, rows, run},
     },
-    sql::Sql,
     strategy::shard_lease::leases::ShardLease,
 };
 

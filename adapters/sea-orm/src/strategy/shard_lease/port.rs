@@ -5,8 +5,8 @@ use claimstream_domain::{ClaimRequest, Claimed, Lease, QueueName, Receipt, Renew
 use claimstream_ports::StoreError;
 
 use crate::{
+    database::sql::Sql,
     settle::take_back::take_back,
-    sql::Sql,
     strategy::{
         contract::ClaimStrategy,
         shard_lease::{claiming, give_back, leases::ShardLease, settle},

@@ -19,6 +19,7 @@ use crate::{
         clock::micros,
         held::Held,
         retries::Busy,
+        sql::Sql,
         unit::run,
     },
     dead_letters::letters::bury,
@@ -27,7 +28,6 @@ use crate::{
         answers::as_far_as_known,
         children::{children, emit},
     },
-    sql::Sql,
     strategy::shard_lease::{
         hold::{Footing, Hold},
         lease_row::{Written, committed, span},

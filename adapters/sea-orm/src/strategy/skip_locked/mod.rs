@@ -7,11 +7,11 @@ use crate::{
     database::{
         args::{Args, bytes},
         classify::may_have_committed,
+        sql::Sql,
+        statements::Statements,
         typed_row::columns,
         unit::{rows, run},
     },
-    sql::Sql,
-    statements::Statements,
 };
 
 const CLAIM: &str = "claim";

@@ -1,6 +1,6 @@
 use std::sync::LazyLock;
 
-use crate::{database::dialect::Dialect, fragments::Fragments, sql::Sql};
+use crate::database::{dialect::Dialect, fragments::Fragments, sql::Sql};
 
 macro_rules! file {
     ($folder:ident / $name:ident, $end:literal) => {

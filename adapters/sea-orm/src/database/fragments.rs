@@ -8,8 +8,8 @@ pub(crate) struct Fragments(Vec<(&'static str, &'static str)>);
 impl Fragments {
     pub(crate) fn of(dialect: Dialect) -> Self {
         let file = match dialect {
-            Dialect::MySql => include_str!("sql/fragments.mysql.sql"),
-            Dialect::Sqlite => include_str!("sql/fragments.sqlite.sql"),
+            Dialect::MySql => include_str!("../sql/fragments.mysql.sql"),
+            Dialect::Sqlite => include_str!("../sql/fragments.sqlite.sql"),
         };
         let lines = file.lines().filter(|line| !line.starts_with("--"));
         let named = lines.filter_map(|line| line.split_once('='));
@@ -74,7 +74,7 @@ mod tests {
         let names = |dialect| Fragments::of(dialect).0.into_iter().map(|(name, _)| name).collect::<Vec<_>>();
         assert_eq!(names(Dialect::MySql), names(Dialect::Sqlite));
         for name in names(Dialect::MySql) {
-            let page = include_str!("sql/README.md");
+            let page = include_str!("../sql/README.md");
             assert!(page.contains(&format!("| `{{{name}")), "sql/README.md does not explain {name}");
         }
     }

@@ -1,0 +1,10 @@
+/// Who holds the lease.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Holder {
+    /// It is free.
+    Nobody,
+    /// A process that lives.
+    Process(usize),
+    /// A process that has died.
+    Dead,
+}

@@ -1,0 +1,243 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use syn::{
+    Item, ItemMod, Macro, Path, UseTree, Visibility,
+    visit::{self, Visit},
+};
+
+use super::tree::File;
+
+/// The modules of one crate, each a file, and the modules that each of them names. What only tests name does not count.
+pub(super) struct Imports {
+    of: BTreeMap<Module, BTreeSet<Module>>,
+}
+
+/// The path of a module from the crate's root; the root itself is empty.
+pub(super) type Module = Vec<String>;
+
+impl Imports {
+    /// Reads the files of a crate, whose modules stand under `src`.
+    pub(super) fn of_crate(src: &str, files: &[File]) -> Self {
+        let read: BTreeMap<Module, Reader> =
+            files.iter().map(|file| (module(src, file), Reader::read(src, file))).collect();
+        let named = |(module, reader): (&Module, &Reader)| {
+            let named = reader.paths.iter().filter_map(|path| home(&read, path.clone()));
+            (module.clone(), named.filter(|named| named != module).collect())
+        };
+        Self { of: read.iter().map(named).collect() }
+    }
+
+    /// Each pair of a module and a module that it names.
+    pub(super) fn pairs(&self) -> impl Iterator<Item = (&Module, &Module)> {
+        self.of.iter().flat_map(|(module, named)| named.iter().map(move |named| (module, named)))
+    }
+
+    /// The modules that name each other in a circle, and those between two circles.
+    pub(super) fn in_circles(&self) -> BTreeSet<&Module> {
+        let mut left: BTreeSet<&Module> = self.of.keys().collect();
+        loop {
+            let goes_on = |module: &&Module| self.of[*module].iter().any(|named| left.contains(named));
+            let is_named = |module: &&Module| left.iter().any(|other| self.of[*other].contains(*module));
+            let kept: BTreeSet<_> =
+                left.iter().copied().filter(|module| goes_on(module) && is_named(module)).collect();
+            if kept.len() == left.len() {
+                return left;
+            }
+            left = kept;
+        }
+    }
+}
+
+fn module(src: &str, file: &File) -> Module {
+    let place = file.path.trim_start_matches(src).trim_start_matches('/').trim_end_matches(".rs");
+    let mut module: Module = place.split('/').map(str::to_owned).collect();
+    if module.last().is_some_and(|last| ["lib", "main", "mod"].contains(&last.as_str())) {
+        module.pop();
+    }
+    module
+}
+
+/// The module in which the thing at `path` is written; a name that a module only passes on is followed.
+fn home(read: &BTreeMap<Module, Reader>, path: Module) -> Option<Module> {
+    let known = (0..=path.len()).rev().find(|length| read.contains_key(&path[..*length]))?;
+    let (module, rest) = path.split_at(known);
+    let passed_on = rest.first().and_then(|name| read[module].passed_on.get(name));
+    match passed_on {
+        Some(origin) => home(read, [origin, &rest[1..]].concat()),
+        None => Some(module.to_vec()),
+    }
+}
+
+/// Collects the paths into the same crate.
+struct Reader {
+    module: Module,
+    paths: Vec<Module>,
+    /// The names that it only passes on (`pub use`), and where they come from.
+    passed_on: BTreeMap<String, Module>,
+    /// The modules that it declares.
+    children: BTreeSet<String>,
+}
+
+impl Reader {
+    fn read(src: &str, file: &File) -> Self {
+        let syntax = syn::parse_file(&file.text).unwrap_or_else(|e| panic!("{}: {e}", file.path));
+        let mut reader = Self {
+            module: module(src, file),
+            paths: Vec::new(),
+            passed_on: BTreeMap::new(),
+            children: children(&syntax),
+        };
+        reader.visit_file(&syntax);
+        reader
+    }
+
+    fn note(&mut self, path: &[String]) {
+        self.paths.extend(self.place(path));
+    }
+
+    /// Where the path of an import leads; it may begin with a module that is declared here.
+    fn import(&self, path: &[String]) -> Option<Module> {
+        let is_child = path.first().is_some_and(|first| self.children.contains(first));
+        if is_child { Some([&self.module, path].concat()) } else { self.place(path) }
+    }
+
+    /// The path from the crate's root, if it leads into this crate.
+    fn place(&self, path: &[String]) -> Option<Module> {
+        let start = match path.first()?.as_str() {
+            "crate" => Vec::new(),
+            "self" | "super" => self.module.clone(),
+            _ => return None,
+        };
+        Some(path.iter().fold(start, |mut place, name| {
+            match name.as_str() {
+                "crate" | "self" => {}
+                "super" => drop(place.pop()),
+                name => place.push(name.to_owned()),
+            }
+            place
+        }))
+    }
+}
+
+/// The paths of an import, each with the name it gets.
+fn leaves(before: &[String], tree: &UseTree) -> Vec<(Module, String)> {
+    let with = |name: &syn::Ident| [before, &[name.to_string()]].concat();
+    match tree {
+        UseTree::Path(path) => leaves(&with(&path.ident), &path.tree),
+        UseTree::Name(name) => vec![(with(&name.ident), name.ident.to_string())],
+        UseTree::Rename(rename) => vec![(with(&rename.ident), rename.rename.to_string())],
+        UseTree::Glob(_) => vec![(before.to_vec(), "*".to_owned())],
+        UseTree::Group(group) => group.items.iter().flat_map(|tree| leaves(before, tree)).collect(),
+    }
+}
+
+/// The modules that a file declares.
+fn children(file: &syn::File) -> BTreeSet<String> {
+    let modules = file.items.iter().filter_map(|item| match item {
+        Item::Mod(module) => Some(module.ident.to_string()),
+        _ => None,
+    });
+    modules.collect()
+}
+
+impl<'ast> Visit<'ast> for Reader {
+    fn visit_item(&mut self, item: &'ast Item) {
+        if !is_for_tests(item) {
+            visit::visit_item(self, item);
+        }
+    }
+
+    fn visit_item_mod(&mut self, inner: &'ast ItemMod) {
+        self.module.push(inner.ident.to_string());
+        visit::visit_item_mod(self, inner);
+        self.module.pop();
+    }
+
+    fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
+        let is_private = matches!(item.vis, Visibility::Inherited);
+        for (path, name) in leaves(&[], &item.tree) {
+            match self.import(&path) {
+                Some(origin) if is_private => self.paths.push(origin),
+                Some(origin) => drop(self.passed_on.insert(name, origin)),
+                None => {}
+            }
+        }
+    }
+
+    /// `pub(super)` imports nothing.
+    fn visit_visibility(&mut self, _: &'ast Visibility) {}
+
+    fn visit_path(&mut self, path: &'ast Path) {
+        let names: Vec<_> = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+        self.note(&names);
+        visit::visit_path(self, path);
+    }
+
+    fn visit_macro(&mut self, call: &'ast Macro) {
+        let text = call.tokens.to_string().replace(" :: ", "::");
+        for word in text.split(|c: char| !(c.is_alphanumeric() || "_:".contains(c))) {
+            self.note(&word.split("::").map(str::to_owned).collect::<Vec<_>>());
+        }
+        visit::visit_macro(self, call);
+    }
+}
+
+fn is_for_tests(item: &Item) -> bool {
+    let attributes = match item {
+        Item::Mod(item) => &item.attrs,
+        Item::Use(item) => &item.attrs,
+        Item::Fn(item) => &item.attrs,
+        Item::Impl(item) => &item.attrs,
+        _ => return false,
+    };
+    attributes.iter().filter(|attribute| attribute.path().is_ident("cfg")).any(|attribute| {
+        let condition = attribute.meta.require_list().map(|list| list.tokens.to_string()).unwrap_or_default();
+        let has = |wanted: &str| condition.split(|c: char| !c.is_alphanumeric()).any(|word| word == wanted);
+        has("test") && !has("not")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn imports(files: &[(&str, &str)]) -> Imports {
+        let files: Vec<_> =
+            files.iter().map(|(path, text)| File::new(&format!("a/src/{path}"), text)).collect();
+        Imports::of_crate("a/src", &files)
+    }
+
+    fn pairs(imports: &Imports) -> Vec<(String, String)> {
+        imports.pairs().map(|(one, other)| (one.join("::"), other.join("::"))).collect()
+    }
+
+    #[test]
+    fn follows_imports_paths_and_macros_to_the_file_they_lead_to() {
+        let files = [
+            ("lib.rs", "mod b; mod c; pub use b::d::D as Passed;"),
+            ("b/mod.rs", "use self::d::D; fn f() { row!(crate::c::X) }"),
+            ("b/d.rs", "use crate::c::{self, Y}; use std::fmt; fn f() -> super::e::E {}"),
+            ("b/e.rs", "mod inner { use super::super::d::D; }"),
+            ("c.rs", "pub(super) struct S;\n#[cfg(test)]\nmod tests { use crate::b::d::D; }"),
+            ("f.rs", "use crate::Passed;"),
+        ];
+        let found = pairs(&imports(&files));
+        let expected =
+            [("b", "b::d"), ("b", "c"), ("b::d", "b::e"), ("b::d", "c"), ("b::e", "b::d"), ("f", "b::d")];
+        assert_eq!(found, expected.map(|(one, other)| (one.to_owned(), other.to_owned())));
+    }
+
+    #[test]
+    fn finds_what_stands_in_a_circle() {
+        let files = [
+            ("lib.rs", ""),
+            ("a.rs", "use crate::b::B;"),
+            ("b.rs", "use crate::c::C;"),
+            ("c.rs", "use crate::{b::B, d::D};"),
+            ("d.rs", ""),
+        ];
+        let imports = imports(&files);
+        let found: Vec<_> = imports.in_circles().into_iter().map(|module| module.join("::")).collect();
+        assert_eq!(found, ["b", "c"]);
+    }
+}
