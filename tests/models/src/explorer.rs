@@ -55,6 +55,7 @@ fn broken<P: Protocol>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Promise;
 
     /// Counts up to three, and may fall into a hole at two.
     struct Counter;

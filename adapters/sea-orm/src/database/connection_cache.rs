@@ -24,6 +24,15 @@ pub(crate) struct ConnectionCache {
     wanted: AtomicUsize,
 }
 
+/// What the pool could give to the next caller.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reserve {
+    /// It has an idle connection, or may open one.
+    Left,
+    /// All its connections are in use.
+    UsedUp,
+}
+
 /// Somebody waits for a connection of the pool.
 pub(crate) struct Wanted<'a>(&'a ConnectionCache);
 
@@ -55,7 +64,7 @@ impl ConnectionCache {
     /// Below this many connections the pool has none to spare.
     const LEAST_POOL: u32 = 4;
     const FRESH_FOR: Duration = Duration::from_secs(2);
-    /// How long whoever is not seen from here may be passed by.
+    /// How long a caller that the cache does not see may wait at most.
     const SPARES_EVERY: Duration = Duration::from_millis(50);
 
     /// Keeps no more than half of a pool's connections.
@@ -84,20 +93,19 @@ impl ConnectionCache {
         outage.trusts(newest.since.elapsed()).then_some((newest.connection, newest.commits))
     }
 
-    /// Keeps a connection; if there are enough already, or somebody waits for one, it goes back to the pool. `used_up` says
-    /// that the pool has none left.
+    /// Keeps a connection. It goes back to the pool if there are enough already, or if somebody waits for one.
     pub(crate) fn keep(
         &self,
         connection: PoolConnection<MySql>,
         commits: Commits,
-        used_up: bool,
+        pool: Reserve,
         runtime: &Handle,
     ) {
         let mut kept = self.shelf.kept();
         if kept.connections.len() >= self.most || self.wanted.load(Ordering::Relaxed) > 0 {
             return;
         }
-        if used_up && kept.spared.is_none_or(|at| at.elapsed() >= Self::SPARES_EVERY) {
+        if pool == Reserve::UsedUp && kept.spared.is_none_or(|at| at.elapsed() >= Self::SPARES_EVERY) {
             kept.spared = Some(Instant::now());
             return;
         }

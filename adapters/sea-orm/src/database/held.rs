@@ -7,7 +7,7 @@ use sea_orm::{
 use tokio::sync::Mutex;
 
 #[cfg(feature = "mysql")]
-use super::connection_cache::ConnectionCache;
+use super::connection_cache::{ConnectionCache, Reserve};
 use super::{
     Database,
     classify::{classify, is_answer},
@@ -117,7 +117,7 @@ impl<'a> Held<'a> {
         self.alone.store(false, Ordering::Relaxed);
         #[cfg(feature = "mysql")]
         if let (true, Some(Link::MySql(connection))) = (sound, connection) {
-            self.cache().keep(connection, self.commits, self.is_pool_used_up(), &self.db.runtime);
+            self.cache().keep(connection, self.commits, self.reserve(), &self.db.runtime);
         }
         #[cfg(not(feature = "mysql"))]
         drop((sound, connection));
@@ -149,11 +149,13 @@ impl<'a> Held<'a> {
         self.committing(connection, Commits::Itself).await
     }
 
-    /// Whether somebody who asks the pool now has to wait.
     #[cfg(feature = "mysql")]
-    fn is_pool_used_up(&self) -> bool {
+    fn reserve(&self) -> Reserve {
         let pool = self.connections().get_mysql_connection_pool();
-        pool.num_idle() == 0 && pool.size() >= pool.options().get_max_connections()
+        match pool.num_idle() == 0 && pool.size() >= pool.options().get_max_connections() {
+            true => Reserve::UsedUp,
+            false => Reserve::Left,
+        }
     }
 
     fn connections(&self) -> &DatabaseConnection {

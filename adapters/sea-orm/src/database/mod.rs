@@ -20,6 +20,8 @@ pub(crate) mod held;
 pub(crate) mod identity;
 pub(crate) mod insert;
 pub(crate) mod link;
+#[cfg(feature = "mysql")]
+pub(crate) mod mysql_errors;
 pub(crate) mod outage;
 pub(crate) mod packet;
 pub(crate) mod pool;
@@ -31,6 +33,7 @@ pub(crate) mod server;
 pub(crate) mod servers;
 pub(crate) mod spare;
 pub(crate) mod sql;
+pub(crate) mod sqlite_errors;
 #[cfg(any(feature = "mysql", feature = "sqlite"))]
 pub(crate) mod sqlx_connection;
 pub(crate) mod statements;
