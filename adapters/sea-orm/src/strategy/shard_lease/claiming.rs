@@ -26,13 +26,13 @@ use crate::{
         unreadable::{given_up, told},
     },
     strategy::shard_lease::{
-        ahead::{Page, ReadAhead},
         due::{Due, DueColumns},
-        give_back::{give_back, tend},
-        hold::{Boarded, Flight, Footing, Hold, Seen},
+        give_back::{give_back, watch},
         leases::ShardLease,
         pick::{Candidate, Picked, pick},
+        read_ahead::{Page, ReadAhead},
         settle::settle,
+        shard_state::{InFlight, LeaseStatus, Noted, Seen, ShardState},
     },
 };
 
@@ -168,8 +168,8 @@ impl Claiming<'_> {
             store.known.full(&queue, shard);
             return Ok(());
         };
-        let mut hold = store.owned.books(&queue, shard).await;
-        if !store.find_footing(&self.on, &mut hold, &queue, shard).await? {
+        let mut state = store.owned.state(&queue, shard).await;
+        if !store.ensure_lease(&self.on, &mut state, &queue, shard).await? {
             self.unfinished = None;
             store.known.short(&queue, shard);
             return Ok(());
@@ -183,10 +183,10 @@ impl Claiming<'_> {
         } else {
             store.ahead.reach(&queue, wanted, self.request.lease)
         };
-        let mut count = Box::pin(self.take(&mut hold, shard, low, reach)).await?;
-        let is_whole = self.is_cut_short || self.unfinished.is_some() || hold.footing == Footing::Lost;
+        let mut count = Box::pin(self.take(&mut state, shard, low, reach)).await?;
+        let is_whole = self.is_cut_short || self.unfinished.is_some() || state.status == LeaseStatus::Unknown;
         if count < wanted && low > 0 && !is_whole {
-            count += Box::pin(self.take(&mut hold, shard, 0, self.wanted())).await?;
+            count += Box::pin(self.take(&mut state, shard, 0, self.wanted())).await?;
         }
         if self.unfinished.is_some() {
             return Ok(());
@@ -207,43 +207,43 @@ impl Claiming<'_> {
     /// waits for the next claims.
     async fn take(
         &mut self,
-        hold: &mut OwnedMutexGuard<Hold>,
+        state: &mut OwnedMutexGuard<ShardState>,
         shard: Shard,
         low: i64,
         reach: usize,
     ) -> Result<usize, StoreError> {
         let begun = self.store.db.clock.elapsed();
-        let Some(mut due) = self.read(hold, shard, low, reach).await? else { return Ok(0) };
+        let Some(mut due) = self.read(state, shard, low, reach).await? else { return Ok(0) };
         self.oldest = due.oldest;
         if due.has_twins {
             self.with_twins.push(shard);
         }
         if due.is_whole {
             // What is not there any more was ended by somebody else.
-            hold.flights.retain(|id, flight| flight.due > due.now || due.seen.contains(id));
+            state.in_flight.retain(|id, entry| entry.due > due.now || due.seen.contains(id));
         }
-        let picked = self.picked(hold, &due, reach);
+        let picked = self.picked(state, &due, reach);
         let (picked, is_cut_short) = self.within_budget(&mut due, picked).await?;
-        if picked.taken.is_empty() || !self.may_fly(hold, &due, &picked) {
+        if picked.taken.is_empty() || !self.may_hand_out(state, &due, &picked) {
             self.is_cut_short |= is_cut_short;
             return Ok(0);
         }
         // Books may have what the row has not: the answer to a settlement that freed the shard was lost.
-        let begins = due.was_free || hold.flights.is_empty();
-        hold.label = self.request.owner.label().to_owned();
+        let begins = due.was_free || state.in_flight.is_empty();
+        state.label = self.request.owner.label().to_owned();
         let patience = if reach > self.wanted() { ReadAhead::PATIENCE } else { Duration::ZERO };
-        let boarded = self.board(hold, &due, &picked, patience);
+        let noted = self.note_in_flight(state, &due, &picked, patience);
         let lapsed: Vec<_> = picked.lapsed.iter().map(|n| (due.dues[*n], due.candidates[*n].id)).collect();
         let queue = self.request.queue.clone();
-        match self.store.write_claim(&self.on, hold, begins, &queue, shard, &lapsed).await {
+        match self.store.write_claim(&self.on, state, begins, &queue, shard, &lapsed).await {
             Ok(true) => {}
             Ok(false) => {
-                hold.lose();
+                state.lose();
                 return Ok(0);
             }
             Err(error) => {
-                hold.footing = Footing::Lost;
-                hold.unboard(boarded);
+                state.status = LeaseStatus::Unknown;
+                state.undo(noted);
                 return Err(error);
             }
         }
@@ -255,9 +255,9 @@ impl Claiming<'_> {
         if picked.taken.len() == reach {
             self.store.ahead.full(&queue, due.weight());
         }
-        let (lease, until, lost) = (self.request.lease, begun + patience, Arc::clone(&hold.lost));
+        let (lease, until, lost) = (self.request.lease, begun + patience, Arc::clone(&state.lost));
         if self.store.ahead.keep(&queue, Page { lease, until, lost, waiting }) {
-            self.store.db.runtime.spawn(tend(Arc::downgrade(self.store)));
+            self.store.db.runtime.spawn(watch(Arc::downgrade(self.store)));
         }
         Ok(picked.taken.len().min(wanted))
     }
@@ -281,41 +281,41 @@ impl Claiming<'_> {
     /// others have their turn before it is read on.
     async fn read(
         &mut self,
-        hold: &mut OwnedMutexGuard<Hold>,
+        state: &mut OwnedMutexGuard<ShardState>,
         shard: Shard,
         low: i64,
         reach: usize,
     ) -> Result<Option<Due>, StoreError> {
         if let Some(mut due) = self.unfinished.take() {
-            if due.fence != Some(hold.fence) {
+            if due.fence != Some(state.fence) {
                 return Ok(None);
             }
             due.now = self.store.db.now(&self.on, CLAIM).await?;
-            return self.read_on(hold, shard, due, reach).await;
+            return self.read_on(state, shard, due, reach).await;
         }
-        let aloft = hold.flights.values().filter(|flight| flight.due >= low).count();
+        let unexpired = state.in_flight.values().filter(|entry| entry.due >= low).count();
         let ordered = self.store.order.is_per_key();
-        let limit = aloft + if ordered { Due::REACH.max(2 * reach) } else { reach };
+        let limit = unexpired + if ordered { Due::REACH.max(2 * reach) } else { reach };
         let mut due = Box::<Due>::default();
         due.low = low;
         let first = self.args(shard).with("holder", self.store.holder.clone()).with("low", low);
         let first = first.with("limit", limit as i64).with("inline", inline(self.request.budget, limit));
         let found = self.page(&mut due, &self.store.db.sql.shard_lease.read, &first).await?;
         if let Some(fence) = due.fence
-            && !hold.agrees(fence, due.now)
+            && !state.agrees(fence, due.now)
         {
-            if fence > hold.fence {
-                hold.lose();
+            if fence > state.fence {
+                state.lose();
             }
             return Ok(None);
         }
         if due.is_empty() && low == 0 {
             // Nothing is due, or it is in other hands: the next look tells.
-            hold.footing = Footing::Lost;
+            state.status = LeaseStatus::Unknown;
         }
         due.is_whole = low == 0 && found < limit;
         if ordered && found == limit {
-            return self.read_on(hold, shard, due, reach).await;
+            return self.read_on(state, shard, due, reach).await;
         }
         Ok((!due.is_empty()).then_some(*due))
     }
@@ -324,13 +324,13 @@ impl Claiming<'_> {
     /// who want the shard have their turn.
     async fn read_on(
         &mut self,
-        hold: &mut OwnedMutexGuard<Hold>,
+        state: &mut OwnedMutexGuard<ShardState>,
         shard: Shard,
         mut due: Box<Due>,
         reach: usize,
     ) -> Result<Option<Due>, StoreError> {
         let mut pages = 0;
-        while self.all_wait(hold, &due, reach) {
+        while self.all_wait(state, &due, reach) {
             // No row that was read outlives the turn: what is settled before the next one would look free in it.
             due.pass();
             if pages == Due::PAGES {
@@ -365,17 +365,18 @@ impl Claiming<'_> {
         Ok(new)
     }
 
-    fn picked(&self, hold: &OwnedMutexGuard<Hold>, due: &Due, reach: usize) -> Picked {
+    fn picked(&self, state: &OwnedMutexGuard<ShardState>, due: &Due, reach: usize) -> Picked {
         let (ordered, claim) = (self.store.order.is_per_key(), self.request.claim);
-        let lone = self.store.owned.suspect.is_free(hold, due.now);
-        pick(&due.candidates, &hold.flights, ordered, due.now, claim, lone, reach)
+        let suspect_allowed = self.store.owned.suspect.is_free(state, due.now);
+        pick(&due.candidates, &state.in_flight, ordered, due.now, claim, suspect_allowed, reach)
     }
 
     /// Whether what comes behind may pass all of these: none can be handed out, and none is a suspect that others wait for.
-    fn all_wait(&self, hold: &OwnedMutexGuard<Hold>, due: &Due, reach: usize) -> bool {
+    fn all_wait(&self, state: &OwnedMutexGuard<ShardState>, due: &Due, reach: usize) -> bool {
         let mut candidates = due.candidates.iter();
-        let is_held_up = self.store.owned.suspect.is_free(hold, due.now) && candidates.any(|one| one.suspect);
-        !is_held_up && self.picked(hold, due, reach).taken.is_empty()
+        let is_held_up =
+            self.store.owned.suspect.is_free(state, due.now) && candidates.any(|one| one.suspect);
+        !is_held_up && self.picked(state, due, reach).taken.is_empty()
     }
 
     /// The picked with their bodies, as far as the budget reaches; and whether it reaches for less than is wanted.
@@ -393,22 +394,28 @@ impl Claiming<'_> {
     }
 
     /// False if it is a suspect, and another one has come first in another shard.
-    fn may_fly(&self, hold: &OwnedMutexGuard<Hold>, due: &Due, picked: &Picked) -> bool {
-        let lone = picked.taken.iter().find(|n| picked.is_suspect(&due.candidates, **n));
-        lone.is_none_or(|n| self.store.owned.suspect.take(hold, due.candidates[*n].id, due.now))
+    fn may_hand_out(&self, state: &OwnedMutexGuard<ShardState>, due: &Due, picked: &Picked) -> bool {
+        let suspect_allowed = picked.taken.iter().find(|n| picked.is_suspect(&due.candidates, **n));
+        suspect_allowed.is_none_or(|n| self.store.owned.suspect.take(state, due.candidates[*n].id, due.now))
     }
 
     /// Notes in our own books what is about to be handed out, at once or as long as `patience` from now.
-    fn board(&self, hold: &mut Hold, due: &Due, picked: &Picked, patience: Duration) -> Boarded {
+    fn note_in_flight(
+        &self,
+        state: &mut ShardState,
+        due: &Due,
+        picked: &Picked,
+        patience: Duration,
+    ) -> Noted {
         let deadline = due.now + micros(self.request.lease.duration() + patience);
-        let flight = |n: &usize| {
+        let entry = |n: &usize| {
             let Candidate { id, key, attempts, .. } = due.candidates[*n].clone();
             let alone = picked.is_suspect(&due.candidates, *n);
             let attempts = attempts + u32::from(picked.lapsed.contains(n));
-            (id, Flight { claim: self.request.claim, due: due.dues[*n], attempts, deadline, key, alone })
+            (id, InFlight { claim: self.request.claim, due: due.dues[*n], attempts, deadline, key, alone })
         };
-        let boards = picked.taken.iter().map(flight);
-        boards.map(|(id, flight)| (id, hold.flights.insert(id, flight))).collect()
+        let notes = picked.taken.iter().map(entry);
+        notes.map(|(id, entry)| (id, state.in_flight.insert(id, entry))).collect()
     }
 
     fn receipt(&self, shard: Shard, due: i64, message: MessageId) -> Receipt {
@@ -444,12 +451,12 @@ impl Visitor for Claiming<'_> {
         for row in &found {
             let DueShard { shard, fence, elsewhere } = DueShard::read(row)?;
             let shard = Shard::from_number(shard);
-            let (footing, fence) = match (fence, elsewhere) {
-                (None, _) => (Footing::Unmade, 0),
-                (Some(fence), false) => (Footing::Known, fence),
-                (Some(fence), true) => (Footing::Over, fence),
+            let (status, fence) = match (fence, elsewhere) {
+                (None, _) => (LeaseStatus::Missing, 0),
+                (Some(fence), false) => (LeaseStatus::Usable, fence),
+                (Some(fence), true) => (LeaseStatus::Expired, fence),
             };
-            store.owned.saw(queue, shard, Seen { footing, fence, looked });
+            store.owned.note_seen(queue, shard, Seen { status, fence, looked });
             due.push(shard);
         }
         store.known.heat(queue, &due, self.request.owner.instance().0, store.db.clock.elapsed());

@@ -4,8 +4,8 @@ use claimstream_domain::{ByteBudget, Claimed, Message, MessageId, Reason, Receip
 use claimstream_ports::StoreError;
 
 use super::{
-    passed::Passed,
     pick::{Candidate, Picked},
+    waiting_keys::WaitingKeys,
 };
 use crate::{
     database::{
@@ -38,7 +38,7 @@ pub(super) struct Due {
     bodies: HashMap<MessageId, BodyRow>,
     /// The place of the row that was read last.
     pub(super) last: Option<(i64, MessageId)>,
-    pub(super) passed: Passed,
+    pub(super) passed: WaitingKeys,
     /// Whether it is all that is due in the shard.
     pub(super) is_whole: bool,
 }
@@ -73,7 +73,7 @@ impl Due {
         }
         self.oldest = self.oldest.or(Some(due));
         self.last = Some((due, candidate.id));
-        if !self.passed.holds_back(candidate.key.as_ref()) {
+        if !self.passed.blocks(candidate.key.as_ref()) {
             self.dues.push(due);
             self.candidates.push(candidate);
             self.rows.push((row, at));
@@ -176,7 +176,7 @@ row! {
 }
 
 columns! {
-    struct Place of "shard_lease/read", "shard_lease/read_on" {
+    struct DueRow of "shard_lease/read", "shard_lease/read_on" {
         id,
         due_at,
         attempts,
@@ -190,12 +190,12 @@ columns! {
 /// Where the columns of a page stand.
 #[derive(Clone, Copy)]
 pub(super) struct DueColumns {
-    place: Place,
+    place: DueRow,
     body: BodyColumns,
 }
 
 impl DueColumns {
     pub(super) fn of(row: &Row) -> Result<Self, StoreError> {
-        Ok(Self { place: Place::of(row)?, body: BodyColumns::of(row)? })
+        Ok(Self { place: DueRow::of(row)?, body: BodyColumns::of(row)? })
     }
 }

@@ -7,7 +7,7 @@ use claimstream_domain::{MessageId, QueueName, Shard};
 use claimstream_ports::{StoreError, StoreErrorKind};
 use sea_orm::Value;
 
-use super::hold::{Footing, Hold};
+use super::shard_state::{LeaseStatus, ShardState};
 use crate::{
     database::{
         args::{Args, bytes},
@@ -45,32 +45,32 @@ fn next_token() -> i64 {
 /// The lease row of one shard of one queue.
 impl ShardLease {
     /// Makes sure that we know a fence under which the shard is ours or free; takes over what has run out.
-    pub(super) async fn find_footing(
+    pub(super) async fn ensure_lease(
         &self,
         on: &Held<'_>,
-        hold: &mut Hold,
+        state: &mut ShardState,
         queue: &QueueName,
         shard: Shard,
     ) -> Result<bool, StoreError> {
-        match hold.footing {
-            Footing::Known | Footing::Lost => {}
-            Footing::Unmade => self.make_lease(on, hold, queue, shard).await?,
-            Footing::Over => self.take_over(on, hold, queue, shard).await?,
+        match state.status {
+            LeaseStatus::Usable | LeaseStatus::Unknown => {}
+            LeaseStatus::Missing => self.make_lease(on, state, queue, shard).await?,
+            LeaseStatus::Expired => self.take_over(on, state, queue, shard).await?,
         }
-        Ok(hold.footing == Footing::Known)
+        Ok(state.status == LeaseStatus::Usable)
     }
 
     async fn make_lease(
         &self,
         on: &Held<'_>,
-        hold: &mut Hold,
+        state: &mut ShardState,
         queue: &QueueName,
         shard: Shard,
     ) -> Result<(), StoreError> {
         let args = self.db.args().with("queue", queue.as_str()).with("shard", shard.number());
-        hold.lose();
+        state.lose();
         match run(on, LEASE, self.db.sql.shard_lease.insert.bind(&args)).await {
-            Ok(_) => (hold.footing, hold.fence) = (Footing::Known, 0),
+            Ok(_) => (state.status, state.fence) = (LeaseStatus::Usable, 0),
             // Somebody else made it at this moment, and the next look tells who has it.
             Err(error) if matches!(error.kind(), StoreErrorKind::Conflict | StoreErrorKind::Transient) => {}
             Err(error) => return Err(error),
@@ -83,12 +83,12 @@ impl ShardLease {
     async fn take_over(
         &self,
         on: &Held<'_>,
-        hold: &mut Hold,
+        state: &mut ShardState,
         queue: &QueueName,
         shard: Shard,
     ) -> Result<(), StoreError> {
-        hold.lose();
-        let fence = hold.fence;
+        state.lose();
+        let fence = state.fence;
         let args = self.lease_args(queue, shard, fence).with("token", next_token());
         self.db.begin_held(LEASE, on).await?;
         let found = match rows(on, LEASE, self.db.sql.shard_lease.over.bind(&args)).await {
@@ -101,12 +101,12 @@ impl ShardLease {
         let Some(row) = found.first() else {
             return self.db.roll_back_held(LEASE, on).await;
         };
-        let flights = Hold::read_bytes(&row.maybe_bytes("flights")?.unwrap_or_default());
-        self.charge(on, &self.db.sql.shard_lease.charge, &args, &flights).await?;
+        let in_flight = ShardState::read_bytes(&row.maybe_bytes("flights")?.unwrap_or_default());
+        self.charge(on, &self.db.sql.shard_lease.charge, &args, &in_flight).await?;
         run(on, LEASE, self.db.sql.shard_lease.end.bind(&args)).await?;
         self.db.commit_held(LEASE, on).await?;
-        tracing::info!(%queue, shard = shard.number(), cut_off = flights.len(), "shard taken over");
-        (hold.footing, hold.fence) = (Footing::Known, fence + 1);
+        tracing::info!(%queue, shard = shard.number(), cut_off = in_flight.len(), "shard taken over");
+        (state.status, state.fence) = (LeaseStatus::Usable, fence + 1);
         Ok(())
     }
 
@@ -116,42 +116,42 @@ impl ShardLease {
         on: &Held<'_>,
         sql: &Sql,
         shard: &Args,
-        flights: &[(i64, MessageId)],
+        in_flight: &[(i64, MessageId)],
     ) -> Result<(), StoreError> {
-        for some in flights.chunks(512) {
+        for some in in_flight.chunks(512) {
             let args = span(shard.clone(), some.iter().copied());
             run(on, LEASE, sql.bind(&args)).await?;
         }
         Ok(())
     }
 
-    /// Writes the lease row as `hold` now stands, before anything of it is handed out, and counts an attempt for what has
+    /// Writes the lease row as `state` now stands, before anything of it is handed out, and counts an attempt for what has
     /// `lapsed` in our own hands; false if the lease is not ours.
     pub(super) async fn write_claim(
         &self,
         on: &Held<'_>,
-        hold: &mut Hold,
+        state: &mut ShardState,
         begins: bool,
         queue: &QueueName,
         shard: Shard,
         lapsed: &[(i64, MessageId)],
     ) -> Result<bool, StoreError> {
-        let new_fence = hold.fence + i64::from(begins);
-        let args = self.lease_write(hold, &HashSet::new(), queue, shard, new_fence);
-        let is_wary = self.is_wary(queue, shard);
+        let new_fence = state.fence + i64::from(begins);
+        let args = self.lease_write(state, &HashSet::new(), queue, shard, new_fence);
+        let was_locked_lately = self.was_locked_lately(queue, shard);
         let write = || self.write_and_charge(on, queue, shard, &args, lapsed);
         let written = self.written_whole(on, write).await;
-        hold.written = Some(self.db.clock.elapsed());
+        state.written = Some(self.db.clock.elapsed());
         let ours = match written {
             // Somebody else is taking the free shard at this moment.
-            Err(locked) if begins && is_wary && is_locked_by_another(&locked) => false,
+            Err(locked) if begins && was_locked_lately && is_locked_by_another(&locked) => false,
             Err(error) => return Err(error),
             Ok(Written::Yes) => true,
             Ok(Written::No) => false,
             Ok(Written::Unknown(lost)) => self.has_token(&args, lost).await?,
         };
         if ours {
-            hold.fence = new_fence;
+            state.fence = new_fence;
         }
         Ok(ours)
     }
@@ -190,7 +190,7 @@ impl ShardLease {
         args: &Args,
     ) -> Result<u64, StoreError> {
         let write = async {
-            if self.is_wary(queue, shard) {
+            if self.was_locked_lately(queue, shard) {
                 rows(on, LEASE, self.db.sql.shard_lease.lock.bind(args)).await?;
                 self.owned.found_free(queue, shard);
             }
@@ -203,8 +203,9 @@ impl ShardLease {
         written
     }
 
-    fn is_wary(&self, queue: &QueueName, shard: Shard) -> bool {
-        self.db.dialect == Dialect::MySql && self.owned.are_wary(queue, shard, self.db.clock.elapsed())
+    fn was_locked_lately(&self, queue: &QueueName, shard: Shard) -> bool {
+        self.db.dialect == Dialect::MySql
+            && self.owned.was_locked_lately(queue, shard, self.db.clock.elapsed())
     }
 
     async fn write_and_charge(
@@ -216,7 +217,7 @@ impl ShardLease {
         lapsed: &[(i64, MessageId)],
     ) -> Result<Written, StoreError> {
         let write = || self.write_lease(on, queue, shard, &self.db.sql.shard_lease.write, args);
-        if lapsed.is_empty() && !self.is_wary(queue, shard) {
+        if lapsed.is_empty() && !self.was_locked_lately(queue, shard) {
             return match write().await {
                 Ok(0) => Ok(Written::No),
                 Ok(_) => Ok(Written::Yes),
@@ -254,22 +255,22 @@ impl ShardLease {
         }
     }
 
-    /// The arguments that write `hold` into its lease row, without what has ended.
+    /// The arguments that write `state` into its lease row, without what has ended.
     pub(crate) fn lease_write(
         &self,
-        hold: &Hold,
+        state: &ShardState,
         ended: &HashSet<MessageId>,
         queue: &QueueName,
         shard: Shard,
         new_fence: i64,
     ) -> Args {
-        let left = hold.flights.len() - ended.len();
+        let left = state.in_flight.len() - ended.len();
         let new_holder = if left == 0 { Value::Bytes(None) } else { self.holder.clone() };
-        self.written_under(queue, shard, hold.fence, new_fence, left)
+        self.written_under(queue, shard, state.fence, new_fence, left)
             .with("new_holder", new_holder)
-            .with("label", maybe((left > 0).then_some(hold.label.as_str())))
-            .with("until", hold.until(ended))
-            .with("flights", hold.to_bytes(ended))
+            .with("label", maybe((left > 0).then_some(state.label.as_str())))
+            .with("until", state.until(ended))
+            .with("flights", state.to_bytes(ended))
     }
 
     /// The arguments of any write of a lease row by its holder.

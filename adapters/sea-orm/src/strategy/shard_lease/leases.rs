@@ -9,7 +9,7 @@ use crate::{
     failover::Failover,
     strategy::{
         order::Order,
-        shard_lease::{ahead::ReadAhead, line::OwnedShards},
+        shard_lease::{owned_shards::OwnedShards, read_ahead::ReadAhead},
     },
 };
 

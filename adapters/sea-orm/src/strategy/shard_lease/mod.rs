@@ -6,17 +6,17 @@
 //! messages, and frees the shard with the last of them. Who finds a lease that has run out counts an attempt for what was
 //! in flight and goes on under the next fence.
 
-mod ahead;
 mod claiming;
 mod due;
 mod give_back;
-mod hold;
+pub(crate) mod in_flight_ids;
 mod lease_row;
 pub(crate) mod leases;
-mod line;
-mod lone;
-mod passed;
+mod owned_shards;
 mod pick;
 mod port;
+mod read_ahead;
 mod settle;
-pub(crate) mod told;
+mod shard_state;
+mod suspect;
+mod waiting_keys;

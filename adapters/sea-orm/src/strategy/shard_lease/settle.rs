@@ -29,10 +29,10 @@ use crate::{
         children::{children, emit},
     },
     strategy::shard_lease::{
-        hold::{Footing, Hold},
         lease_row::{Written, committed, span},
         leases::ShardLease,
-        line::Place,
+        owned_shards::ShardKey,
+        shard_state::{LeaseStatus, ShardState},
     },
 };
 
@@ -83,7 +83,7 @@ pub(crate) async fn renew(
 struct Part<'a> {
     queue: QueueName,
     shard: Shard,
-    hold: OwnedMutexGuard<Hold>,
+    state: OwnedMutexGuard<ShardState>,
     ends: Vec<&'a Settlement>,
     ended: HashSet<MessageId>,
 }
@@ -130,7 +130,7 @@ impl ShardLease {
 
     /// Ends claims in several shards, or none; false also if one of the shards is not to be had at once.
     async fn settle_whole(self: &Arc<Self>, settlements: &[Settlement]) -> Result<bool, StoreError> {
-        match self.settle_held(settlements, Self::SOON.min(self.db.limits.acquire_timeout)).await {
+        match self.settle_together(settlements, Self::SOON.min(self.db.limits.acquire_timeout)).await {
             Err(error) if is_refused(&error) => {
                 tracing::debug!(count = settlements.len(), %error, "each shard is settled for itself");
                 Ok(false)
@@ -149,7 +149,7 @@ impl ShardLease {
         if self.finish(settlements).await? {
             return accepted();
         }
-        match self.restarting_briefly(|| self.settle_held(settlements, patience)).await {
+        match self.restarting_briefly(|| self.settle_together(settlements, patience)).await {
             Ok(true) => return accepted(),
             Err(error) if settlements.len() == 1 || !concerns_one(&error) => return Err(error),
             Ok(false) | Err(_) => {}
@@ -168,10 +168,10 @@ impl ShardLease {
         let mut locked = 0;
         for (settlement, answer) in settlements.iter().zip(&mut settled) {
             let one = std::slice::from_ref(settlement);
-            match self.restarting_briefly(|| self.settle_held(one, patience)).await {
+            match self.restarting_briefly(|| self.settle_together(one, patience)).await {
                 Ok(true) => *answer = Settled::Accepted,
                 Ok(false) => {
-                    self.ground(&settlement.receipt).await;
+                    self.forget_claim(&settlement.receipt).await;
                     *answer = Settled::Superseded;
                 }
                 Err(error) => {
@@ -217,10 +217,10 @@ impl ShardLease {
         let Some(Receipt { queue, shard, .. }) = receipts.first() else { return Ok(Vec::new()) };
         let on = Held::new(&self.db);
         let _turn = self.turn(RENEW, &[(queue.clone(), *shard)], &on, patience).await?;
-        let mut hold = self.owned.books(queue, *shard).await;
-        let ours: Vec<bool> = receipts.iter().map(|receipt| is_held(&hold, receipt)).collect();
+        let mut state = self.owned.state(queue, *shard).await;
+        let ours: Vec<bool> = receipts.iter().map(|receipt| is_current(&state, receipt)).collect();
         let held = receipts.iter().zip(&ours).filter(|(_, is_ours)| **is_ours).map(|(receipt, _)| receipt);
-        let extended = self.extend(&on, &mut hold, queue, *shard, held, lease).await?;
+        let extended = self.extend(&on, &mut state, queue, *shard, held, lease).await?;
         let renewed = |(receipt, is_ours): (&Receipt, &bool)| match extended && *is_ours {
             true => Renewed::Extended(receipt.clone()),
             false => Renewed::Superseded,
@@ -238,7 +238,7 @@ impl ShardLease {
         let write = move |all: Vec<Settlement>| {
             let store = Arc::clone(&store);
             async move {
-                match store.settle_held(&all, store.db.limits.acquire_timeout).await {
+                match store.settle_together(&all, store.db.limits.acquire_timeout).await {
                     Err(error) if is_refused(&error) => Ok(false),
                     settled => settled,
                 }
@@ -248,7 +248,7 @@ impl ShardLease {
     }
 
     /// Ends all of them, or none if one is not ours any more; waits no longer than `patience` for others of this process.
-    async fn settle_held(
+    async fn settle_together(
         self: &Arc<Self>,
         settlements: &[Settlement],
         patience: Duration,
@@ -266,11 +266,11 @@ impl ShardLease {
     async fn settle_in_turn(
         &self,
         on: &Held<'_>,
-        places: Vec<Place>,
+        places: Vec<ShardKey>,
         settlements: &[Settlement],
     ) -> Result<bool, StoreError> {
         let mut parts = self.parts(places, settlements).await;
-        if !parts.iter_mut().all(Part::take_off) {
+        if !parts.iter_mut().all(Part::note_ended) {
             return Ok(false);
         }
         let written: Vec<(&Sql, Args)> = parts.iter().map(|part| self.proof(part)).collect();
@@ -284,19 +284,19 @@ impl ShardLease {
             Written::No => false,
         };
         if done {
-            parts.into_iter().for_each(|part| part.land(&self.known));
+            parts.into_iter().for_each(|part| part.apply(&self.known));
         }
         Ok(done)
     }
 
     /// The books that settlements need, where it is our turn.
-    async fn parts<'a>(&self, places: Vec<Place>, settlements: &'a [Settlement]) -> Vec<Part<'a>> {
+    async fn parts<'a>(&self, places: Vec<ShardKey>, settlements: &'a [Settlement]) -> Vec<Part<'a>> {
         let mut parts = Vec::new();
         for (queue, shard) in places {
-            let hold = self.owned.books(&queue, shard).await;
+            let state = self.owned.state(&queue, shard).await;
             let here = |of: &&Settlement| (&of.receipt.queue, of.receipt.shard) == (&queue, shard);
             let ends = settlements.iter().filter(here).collect();
-            parts.push(Part { queue, shard, hold, ends, ended: HashSet::new() });
+            parts.push(Part { queue, shard, state, ends, ended: HashSet::new() });
         }
         parts
     }
@@ -306,19 +306,19 @@ impl ShardLease {
     /// What is in flight is written down again only where it could come back, because what is done is gone, and nobody can
     /// count an attempt for it, noted or not; and where it is not known what the row says.
     fn proof(&self, part: &Part<'_>) -> (&Sql, Args) {
-        let Part { queue, shard, hold, ends, ended } = part;
+        let Part { queue, shard, state, ends, ended } = part;
         let is_done = |end: &&Settlement| matches!(end.disposition, Disposition::Done { .. });
-        let more = hold.flights.len() > ended.len() && hold.footing != Footing::Lost;
+        let more = state.in_flight.len() > ended.len() && state.status != LeaseStatus::Unknown;
         match more && ends.iter().all(is_done) {
             true => {
-                let in_flight = hold.flights.len() - ended.len();
+                let in_flight = state.in_flight.len() - ended.len();
                 (
                     &self.db.sql.shard_lease.prove,
-                    self.written_under(queue, *shard, hold.fence, hold.fence, in_flight),
+                    self.written_under(queue, *shard, state.fence, state.fence, in_flight),
                 )
             }
             false => {
-                (&self.db.sql.shard_lease.write, self.lease_write(hold, ended, queue, *shard, hold.fence))
+                (&self.db.sql.shard_lease.write, self.lease_write(state, ended, queue, *shard, state.fence))
             }
         }
     }
@@ -383,17 +383,17 @@ impl ShardLease {
     }
 
     /// Strikes a lost claim from our books; the lease row follows with the next write.
-    pub(super) async fn ground(&self, receipt: &Receipt) {
-        let mut hold = self.owned.books(&receipt.queue, receipt.shard).await;
-        if is_held(&hold, receipt) {
-            hold.flights.remove(&receipt.message);
+    pub(super) async fn forget_claim(&self, receipt: &Receipt) {
+        let mut state = self.owned.state(&receipt.queue, receipt.shard).await;
+        if is_current(&state, receipt) {
+            state.in_flight.remove(&receipt.message);
         }
     }
 
     async fn extend(
         &self,
         on: &Held<'_>,
-        hold: &mut Hold,
+        state: &mut ShardState,
         queue: &QueueName,
         shard: Shard,
         receipts: impl Iterator<Item = &Receipt>,
@@ -406,13 +406,13 @@ impl ShardLease {
         self.db.clock.forget();
         let deadline = self.db.now(on, RENEW).await? + micros(lease.duration());
         for id in &ids {
-            hold.flights.entry(*id).and_modify(|flight| flight.deadline = deadline);
+            state.in_flight.entry(*id).and_modify(|entry| entry.deadline = deadline);
         }
-        let extended = self.write_claim(on, hold, false, queue, shard, &[]).await;
+        let extended = self.write_claim(on, state, false, queue, shard, &[]).await;
         match extended {
-            Ok(false) => hold.lose(),
-            // The row may still end earlier than our books say: nothing new flies before the next look.
-            Err(_) => hold.footing = Footing::Lost,
+            Ok(false) => state.lose(),
+            // The row may still end earlier than our books say: nothing new is_in_flight before the next look.
+            Err(_) => state.status = LeaseStatus::Unknown,
             Ok(true) => {}
         }
         extended
@@ -424,18 +424,18 @@ type Alike<'a> = (&'a Disposition, Option<u32>, Vec<(i64, MessageId)>);
 
 impl<'a> Part<'a> {
     /// Notes what is about to end; false if one of the receipts is not the newest of its message, or comes twice.
-    fn take_off(&mut self) -> bool {
-        let Self { hold, ends, ended, .. } = self;
-        ends.iter().all(|end| is_held(hold, &end.receipt) && ended.insert(end.receipt.message))
+    fn note_ended(&mut self) -> bool {
+        let Self { state, ends, ended, .. } = self;
+        ends.iter().all(|end| is_current(state, &end.receipt) && ended.insert(end.receipt.message))
     }
 
     /// It is written. What was given back lies below the watermark.
-    fn land(mut self, lanes: &KnownShards) {
+    fn apply(mut self, known: &KnownShards) {
         if self.ends.iter().any(|end| end.disposition == Disposition::Returned) {
-            lanes.short(&self.queue, self.shard);
+            known.short(&self.queue, self.shard);
         }
         for message in &self.ended {
-            self.hold.flights.remove(message);
+            self.state.in_flight.remove(message);
         }
     }
 
@@ -448,8 +448,8 @@ impl<'a> Part<'a> {
             let most = ClaimRequest::MOST as usize;
             let has_room = |messages: &[_]| messages.len() < most;
             let is_parked = parks && matches!(disposition, Disposition::Retry { .. });
-            let flight = self.hold.flights.get(&receipt.message).filter(|_| is_parked);
-            let attempts = flight.map(|flight| flight.attempts);
+            let entry = self.state.in_flight.get(&receipt.message).filter(|_| is_parked);
+            let attempts = entry.map(|entry| entry.attempts);
             let is_alike = |known, counted| written_alike(known, disposition) && counted == attempts;
             match groups.iter_mut().find(|(known, counted, all)| has_room(all) && is_alike(known, *counted)) {
                 Some((_, _, messages)) => messages.push(message),
@@ -475,9 +475,9 @@ fn concerns_one(error: &StoreError) -> bool {
     is_refused(error) && !error.get_ref().is::<Busy>()
 }
 
-fn is_held(hold: &Hold, receipt: &Receipt) -> bool {
-    let flight = hold.flights.get(&receipt.message);
-    flight.is_some_and(|flight| flight.claim == receipt.claim && flight.due == receipt.locator.0)
+fn is_current(state: &ShardState, receipt: &Receipt) -> bool {
+    let entry = state.in_flight.get(&receipt.message);
+    entry.is_some_and(|entry| entry.claim == receipt.claim && entry.due == receipt.locator.0)
 }
 
 /// Which entries lie in each shard.
@@ -491,7 +491,7 @@ fn parts<E>(entries: &[E], receipt: impl Fn(&E) -> &Receipt) -> Vec<Vec<usize>> 
 }
 
 /// The queues and shards of receipts, each once, in one order for everybody.
-fn places<'a>(receipts: impl Iterator<Item = &'a Receipt>) -> Vec<Place> {
+fn places<'a>(receipts: impl Iterator<Item = &'a Receipt>) -> Vec<ShardKey> {
     let mut places: Vec<_> = receipts.map(|receipt| (receipt.queue.clone(), receipt.shard)).collect();
     places.sort();
     places.dedup();

@@ -25,7 +25,7 @@ pub(crate) struct ReadAhead {
 struct State {
     queues: HashMap<QueueName, Pages>,
     /// Whether a task looks after what waits.
-    tended: bool,
+    watched: bool,
 }
 
 /// Messages that were read together and wait.
@@ -104,7 +104,7 @@ impl ReadAhead {
         }
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.queues.entry(queue.clone()).or_default().pages.push_back(page);
-        !std::mem::replace(&mut state.tended, true)
+        !std::mem::replace(&mut state.watched, true)
     }
 
     /// The next messages that wait and can be leased for so long, no more than `limit` and than the budget reaches for.
@@ -147,12 +147,12 @@ impl ReadAhead {
 
     /// Takes away what has waited for too long in any queue, page by page; and whether anything still waits, so that somebody
     /// has to look after it.
-    pub(crate) fn tend(&self, now: Duration) -> (Vec<Vec<Receipt>>, bool) {
+    pub(crate) fn take_stale(&self, now: Duration) -> (Vec<Vec<Receipt>>, bool) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let stale =
             state.queues.values_mut().flat_map(|pages| pages.remove(|page| page.until <= now)).collect();
-        state.tended = state.queues.values().any(|pages| !pages.pages.is_empty());
-        (stale, state.tended)
+        state.watched = state.queues.values().any(|pages| !pages.pages.is_empty());
+        (stale, state.watched)
     }
 
     /// To be held from before pages are taken away until they have been given back.
@@ -232,7 +232,7 @@ mod tests {
         assert_eq!(ids(&ahead.next(&queue(), 2, ByteBudget::default(), lease(30), NOW)), [1, 2]);
         assert_eq!(ids(&ahead.next(&queue(), 9, ByteBudget::default(), lease(30), NOW)), [3, 4, 5]);
         assert!(ahead.next(&queue(), 9, ByteBudget::default(), lease(30), NOW).is_empty());
-        assert_eq!(ahead.tend(NOW), (vec![], false));
+        assert_eq!(ahead.take_stale(NOW), (vec![], false));
         assert!(ahead.keep(&queue(), page(7..8, 11)), "the last one who looked after it has left");
     }
 
@@ -256,10 +256,10 @@ mod tests {
         assert_eq!(ahead.stale(&queue(), NOW).len(), 2);
         ahead.keep(&queue(), page(1..3, 10));
         ahead.keep(&queue(), page(3..4, 11));
-        let (stale, waits) = ahead.tend(NOW);
+        let (stale, waits) = ahead.take_stale(NOW);
         assert_eq!((stale.concat().len(), waits), (2, true));
         assert_eq!(ahead.all(&queue()).len(), 1);
-        assert_eq!(ahead.tend(NOW), (vec![], false));
+        assert_eq!(ahead.take_stale(NOW), (vec![], false));
     }
 
     #[test]

@@ -5,9 +5,9 @@ use claimstream_domain::OrderingKey;
 /// The keys of due messages that wait, and were passed by in search of one that does not: everything else of these keys waits
 /// behind them.
 #[derive(Default)]
-pub(super) struct Passed(HashMap<OrderingKey, usize>);
+pub(super) struct WaitingKeys(HashMap<OrderingKey, usize>);
 
-impl Passed {
+impl WaitingKeys {
     /// How many keys a statement names, at most.
     const NAMED: usize = 500;
 
@@ -17,7 +17,7 @@ impl Passed {
     }
 
     /// Whether a message of this key waits; it is noted then.
-    pub(super) fn holds_back(&mut self, key: Option<&OrderingKey>) -> bool {
+    pub(super) fn blocks(&mut self, key: Option<&OrderingKey>) -> bool {
         let waiting = key.and_then(|key| self.0.get_mut(key));
         waiting.map(|count| *count += 1).is_some()
     }
@@ -44,12 +44,12 @@ mod tests {
 
     #[test]
     fn many_keys_are_held_back_and_few_are_named() {
-        let mut passed = Passed::default();
+        let mut passed = WaitingKeys::default();
         (0..40_000).for_each(|n| passed.note(key(n)));
-        (0..3).for_each(|_| assert!(passed.holds_back(Some(&key(33_333)))));
-        assert!(!passed.holds_back(Some(&key(40_000))) && !passed.holds_back(None));
+        (0..3).for_each(|_| assert!(passed.blocks(Some(&key(33_333)))));
+        assert!(!passed.blocks(Some(&key(40_000))) && !passed.blocks(None));
         let named = passed.most_common();
-        assert_eq!(named.len(), Passed::NAMED);
+        assert_eq!(named.len(), WaitingKeys::NAMED);
         assert!(named.contains(&"key 33333"), "the one with the most behind it");
     }
 }

@@ -14,22 +14,22 @@ use tokio::{
 use crate::{
     database::{classify::classify, coalescer::WriteCoalescer, deadline::in_time, held::Held, retries::Busy},
     strategy::shard_lease::{
-        hold::{Hold, Seen},
         leases::ShardLease,
-        lone::Lone,
+        shard_state::{Seen, ShardState},
+        suspect::SuspectSlot,
     },
 };
 
 /// The first place in the lines of some shards: nobody else of this process writes there, until it is dropped.
 ///
 /// Work in a shard takes three things, in this order: the first place in the shard's line, a connection, and the books
-/// ([`Hold`]). A line is waited for with empty hands; the connection by the first in line alone, who is therefore served by
+/// ([`ShardState`]). A line is waited for with empty hands; the connection by the first in line alone, who is therefore served by
 /// the next one that comes free; and the books are open only to somebody who has a connection, so that no lock is held
 /// while a connection is waited for. Other looks into the books last for a moment, and wait for nothing meanwhile.
 pub(super) struct Turn(#[expect(dead_code, reason = "it is kept, not read")] Vec<OwnedMutexGuard<()>>);
 
 /// A shard of a queue.
-pub(super) type Place = (QueueName, Shard);
+pub(super) type ShardKey = (QueueName, Shard);
 
 /// What is done and waits to be ended in one shard, while something else is being ended there; the answer says whether
 /// all of a write was still ours.
@@ -38,14 +38,14 @@ pub(crate) type Finishing = WriteCoalescer<Settlement, bool>;
 /// The lines and books of all shards that one outbox has to do with.
 #[derive(Default)]
 pub(crate) struct OwnedShards {
-    desks: std::sync::Mutex<HashMap<Place, Desk>>,
-    pub(super) suspect: Lone,
+    shards: std::sync::Mutex<HashMap<ShardKey, OwnedShard>>,
+    pub(super) suspect: SuspectSlot,
 }
 
 #[derive(Default)]
-struct Desk {
-    line: Arc<Mutex<()>>,
-    hold: Arc<Mutex<Hold>>,
+struct OwnedShard {
+    turn: Arc<Mutex<()>>,
+    state: Arc<Mutex<ShardState>>,
     finishing: Arc<Finishing>,
     /// What a look has found while somebody was at work here.
     seen: Option<Seen>,
@@ -62,11 +62,11 @@ impl ShardLease {
     pub(super) async fn turn(
         &self,
         operation: &'static str,
-        places: &[Place],
+        places: &[ShardKey],
         on: &Held<'_>,
         patience: Duration,
     ) -> Result<Turn, StoreError> {
-        let turn = self.first_in_line(places, on, patience).await;
+        let turn = self.wait_turn(places, on, patience).await;
         let turn = turn.map_err(|busy| StoreError::new(StoreErrorKind::Transient, operation, busy))?;
         in_time(operation, on.connect(), classify).await?;
         Ok(turn)
@@ -76,11 +76,11 @@ impl ShardLease {
     pub(super) async fn turn_soon(
         &self,
         operation: &'static str,
-        place: Place,
+        place: ShardKey,
         on: &Held<'_>,
         patience: Duration,
     ) -> Result<Option<Turn>, StoreError> {
-        match self.first_in_line(&[place], on, patience).await {
+        match self.wait_turn(&[place], on, patience).await {
             Err(busy) => {
                 tracing::debug!(%busy, "shard passed over");
                 Ok(None)
@@ -92,8 +92,8 @@ impl ShardLease {
         }
     }
 
-    async fn first_in_line(&self, places: &[Place], on: &Held<'_>, patience: Duration) -> Result<Turn, Busy> {
-        match self.owned.turn_at_once(places) {
+    async fn wait_turn(&self, places: &[ShardKey], on: &Held<'_>, patience: Duration) -> Result<Turn, Busy> {
+        match self.owned.turn_now(places) {
             Some(turn) => Ok(turn),
             None => {
                 on.rest();
@@ -104,67 +104,67 @@ impl ShardLease {
 }
 
 impl OwnedShards {
-    const WARY_FOR: Duration = Duration::from_secs(10);
+    const LOCKED_FOR: Duration = Duration::from_secs(10);
 
     /// The books of a shard; a write of the lease row takes its [`Turn`] too.
-    pub(crate) async fn books(&self, queue: &QueueName, shard: Shard) -> OwnedMutexGuard<Hold> {
-        let mut hold = self.with(queue, shard, |desk| Arc::clone(&desk.hold)).lock_owned().await;
-        if let Some(seen) = self.with(queue, shard, |desk| desk.seen.take()) {
-            hold.found(seen);
+    pub(crate) async fn state(&self, queue: &QueueName, shard: Shard) -> OwnedMutexGuard<ShardState> {
+        let mut state = self.with(queue, shard, |owned| Arc::clone(&owned.state)).lock_owned().await;
+        if let Some(seen) = self.with(queue, shard, |owned| owned.seen.take()) {
+            state.note_seen(seen);
         }
-        hold
+        state
     }
 
     /// Notes what a look has found; while the books are open elsewhere it waits for the next call that opens them.
-    pub(crate) fn saw(&self, queue: &QueueName, shard: Shard, seen: Seen) {
-        self.with(queue, shard, |desk| match desk.hold.try_lock() {
-            Ok(mut hold) => hold.found(seen),
-            Err(_) => desk.seen = Some(seen),
+    pub(crate) fn note_seen(&self, queue: &QueueName, shard: Shard, seen: Seen) {
+        self.with(queue, shard, |owned| match owned.state.try_lock() {
+            Ok(mut state) => state.note_seen(seen),
+            Err(_) => owned.seen = Some(seen),
         });
     }
 
     pub(crate) fn finishing(&self, queue: &QueueName, shard: Shard) -> Arc<Finishing> {
-        self.with(queue, shard, |desk| Arc::clone(&desk.finishing))
+        self.with(queue, shard, |owned| Arc::clone(&owned.finishing))
     }
 
     /// Whether somebody was found lately who keeps a lease row locked, and it was not found free since. A call that writes it
     /// then asks first whether it is free: the one that found it has waited, and no other does.
-    pub(super) fn are_wary(&self, queue: &QueueName, shard: Shard, now: Duration) -> bool {
-        let locked = self.with(queue, shard, |desk| desk.locked);
-        locked.is_some_and(|at| now.saturating_sub(at) < Self::WARY_FOR)
+    pub(super) fn was_locked_lately(&self, queue: &QueueName, shard: Shard, now: Duration) -> bool {
+        let locked = self.with(queue, shard, |owned| owned.locked);
+        locked.is_some_and(|at| now.saturating_sub(at) < Self::LOCKED_FOR)
     }
 
     pub(super) fn found_locked(&self, queue: &QueueName, shard: Shard, now: Duration) {
-        self.with(queue, shard, |desk| desk.locked = Some(now));
+        self.with(queue, shard, |owned| owned.locked = Some(now));
     }
 
     pub(super) fn found_free(&self, queue: &QueueName, shard: Shard) {
-        self.with(queue, shard, |desk| desk.locked = None);
+        self.with(queue, shard, |owned| owned.locked = None);
     }
 
-    async fn turn(&self, places: &[Place], patience: Duration) -> Result<Turn, Busy> {
+    async fn turn(&self, places: &[ShardKey], patience: Duration) -> Result<Turn, Busy> {
         let until = Instant::now() + patience;
         let mut first = Vec::with_capacity(places.len());
         for (queue, shard) in places {
             let place = || format!("shard {} of queue {queue}", shard.number());
             let busy = |_| Busy { place: place(), patience };
-            first.push(timeout_at(until, self.line(queue, *shard).lock_owned()).await.map_err(busy)?);
+            first.push(timeout_at(until, self.turn_of(queue, *shard).lock_owned()).await.map_err(busy)?);
         }
         Ok(Turn(first))
     }
 
-    fn turn_at_once(&self, places: &[Place]) -> Option<Turn> {
-        let at_once = |(queue, shard): &Place| self.line(queue, *shard).try_lock_owned().ok();
+    fn turn_now(&self, places: &[ShardKey]) -> Option<Turn> {
+        let at_once = |(queue, shard): &ShardKey| self.turn_of(queue, *shard).try_lock_owned().ok();
         places.iter().map(at_once).collect::<Option<_>>().map(Turn)
     }
 
-    fn line(&self, queue: &QueueName, shard: Shard) -> Arc<Mutex<()>> {
-        self.with(queue, shard, |desk| Arc::clone(&desk.line))
+    fn turn_of(&self, queue: &QueueName, shard: Shard) -> Arc<Mutex<()>> {
+        self.with(queue, shard, |owned| Arc::clone(&owned.turn))
     }
 
-    fn with<T>(&self, queue: &QueueName, shard: Shard, look: impl FnOnce(&mut Desk) -> T) -> T {
-        let mut desks = self.desks.lock().unwrap_or_else(PoisonError::into_inner);
-        look(desks.entry((queue.clone(), shard)).or_default())
+    fn with<T>(&self, queue: &QueueName, shard: Shard, look: impl FnOnce(&mut OwnedShard) -> T) -> T {
+        let mut shards = self.shards.lock().unwrap_or_else(PoisonError::into_inner);
+        look(shards.entry((queue.clone(), shard)).or_default())
     }
 }
 
