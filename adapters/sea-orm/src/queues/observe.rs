@@ -8,7 +8,7 @@ use claimstream_ports::StoreError;
 
 use crate::{
     database::{Database, classify::corrupt, typed_row::row, unit::rows},
-    strategy::shard_lease::in_flight_ids::in_flight_ids,
+    strategy::shard_lease::in_flight_list,
 };
 
 const OBSERVE: &str = "observe";
@@ -46,7 +46,7 @@ async fn held(db: &Database) -> Result<HashMap<(QueueName, u16), HashSet<Message
     let mut held = HashMap::new();
     for row in &db.restarting(ask).await? {
         let row = HeldRow::read(row)?;
-        let flights = in_flight_ids(&row.flights.unwrap_or_default());
+        let flights = in_flight_list::ids(&row.flights.unwrap_or_default());
         held.insert((queue(&row.queue)?, row.shard), flights);
     }
     Ok(held)

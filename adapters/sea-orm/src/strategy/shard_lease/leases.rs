@@ -19,11 +19,11 @@ pub(crate) struct ShardLease {
     pub(super) enqueueing: Arc<Enqueueing>,
     pub(super) failover: Failover,
     pub(super) order: Order,
-    /// Who holds leases: this outbox, as long as it is open.
+    /// The name under which this outbox holds leases, as long as it is open.
     pub(super) holder: Value,
     pub(super) known: KnownShards,
     pub(super) owned: OwnedShards,
-    pub(super) ahead: ReadAhead,
+    pub(super) read_ahead: ReadAhead,
 }
 
 impl ShardLease {
@@ -41,12 +41,12 @@ impl ShardLease {
             order,
             holder: holder(),
             owned: OwnedShards::default(),
-            ahead: ReadAhead::default(),
+            read_ahead: ReadAhead::default(),
         }
     }
 }
 
-/// Eight random bytes: an outbox is never taken for one that was open before it.
+/// Eight random bytes, so that an outbox is never taken for one that was open before it.
 fn holder() -> Value {
     let random = uuid::Uuid::now_v7().as_u64_pair().1;
     Value::Bytes(Some(random.to_be_bytes().to_vec()))

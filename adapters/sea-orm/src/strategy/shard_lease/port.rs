@@ -9,28 +9,33 @@ use crate::{
     settle::take_back::take_back,
     strategy::{
         contract::ClaimStrategy,
-        shard_lease::{claiming, give_back, leases::ShardLease, settle},
+        shard_lease::{
+            claim::claim,
+            give_back::give_back_all,
+            leases::ShardLease,
+            settle::{renew::renew, settle},
+        },
     },
 };
 
 #[async_trait]
 impl ClaimStrategy for ShardLease {
     async fn claim(self: Arc<Self>, request: ClaimRequest) -> Result<Vec<Claimed>, StoreError> {
-        claiming::claim(&self, request).await
+        claim(&self, request).await
     }
 
     async fn settle(self: Arc<Self>, settlements: &[Settlement]) -> Result<Vec<Settled>, StoreError> {
-        let settled = settle::settle(&self, settlements).await?;
+        let settled = settle(&self, settlements).await?;
         take_back(&self.db, &self.db.sql.shard_lease.uncount, settlements, &settled).await;
         Ok(settled)
     }
 
     async fn renew(self: Arc<Self>, receipts: &[Receipt], lease: Lease) -> Result<Vec<Renewed>, StoreError> {
-        settle::renew(&self, receipts, lease).await
+        renew(&self, receipts, lease).await
     }
 
     async fn give_back(self: Arc<Self>, queue: &QueueName) -> Result<(), StoreError> {
-        give_back::give_back_all(&self, queue).await
+        give_back_all(&self, queue).await
     }
 
     fn statement(&self) -> (&'static str, &Sql) {

@@ -1,20 +1,24 @@
+//! Messages that were read ahead, for the claims that follow.
+
+mod pages;
+
 use std::{
-    collections::{HashMap, VecDeque},
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
 use claimstream_domain::{ByteBudget, Claimed, Lease, QueueName, Receipt};
 use tokio::sync::{OwnedRwLockReadGuard, RwLock};
 
+pub(crate) use self::pages::Page;
+use self::pages::Pages;
+
 /// Messages that were read and noted in a lease row beyond those that a claim asked for, for the claims after it.
 ///
-/// They are in flight, because their lease row says so, but nobody has them in hand. So one read and one write of the lease
-/// row do for several claims. Who claims on and on gets more ahead; once some have waited in vain there is nothing ahead for
-/// a while.
+/// They are in flight, because their lease row says so, but no consumer has them. So one read and one write of the lease row
+/// serve several claims. A relay that claims again and again gets more ahead; once some have waited in vain nothing is read
+/// ahead for a while.
 #[derive(Default)]
 pub(crate) struct ReadAhead {
     state: Mutex<State>,
@@ -24,90 +28,40 @@ pub(crate) struct ReadAhead {
 #[derive(Default)]
 struct State {
     queues: HashMap<QueueName, Pages>,
-    /// Whether a task looks after what waits.
+    /// Whether a task watches for messages that wait too long.
     watched: bool,
 }
 
-/// Messages that were read together and wait.
-pub(crate) struct Page {
-    /// The lease that they were read for.
-    pub(crate) lease: Lease,
-    /// Until when they may be handed out, on the monotonic clock: their lease then still lasts as long as it should.
-    pub(crate) until: Duration,
-    /// Whether the lease that they are under was lost.
-    pub(crate) lost: Arc<AtomicBool>,
-    pub(crate) waiting: VecDeque<Claimed>,
-}
-
-struct Pages {
-    pages: VecDeque<Page>,
-    /// How many claims' worth a read brings.
-    share: usize,
-    /// So many full reads more bring no more than was asked for.
-    calm: u32,
-    /// The bytes of a payload, as the newest full read has them.
-    weight: usize,
-}
-
-impl Default for Pages {
-    fn default() -> Self {
-        Self { pages: VecDeque::new(), share: 1, calm: 0, weight: 0 }
-    }
-}
-
 impl ReadAhead {
-    /// Who claims less at a time is in no hurry.
-    const LEAST_CLAIM: usize = 50;
-    const MOST_SHARE: usize = 4;
-    /// The most messages that one read brings for others than the claim itself.
-    const MOST: usize = 1000;
-    /// The most bytes that those come to.
-    const MOST_BYTES: usize = 1 << 20;
-    const CALM: u32 = 16;
     /// How long messages may wait; their lease is longer by that.
     pub(crate) const PATIENCE: Duration = Duration::from_millis(200);
-    /// Under a shorter lease what waits too long could not be given back in time.
-    const LEAST_LEASE: Duration = Duration::from_millis(1600);
 
-    /// How much one read may bring for others than the claim itself.
+    /// How much one read may bring for later claims.
     pub(crate) fn budget() -> ByteBudget {
-        ByteBudget::default().lowered_to(Self::MOST_BYTES)
+        ByteBudget::default().lowered_to(Pages::MOST_BYTES)
     }
 
     /// How many messages to read for a claim that wants so many; ahead no more than probably fit.
     pub(crate) fn reach(&self, queue: &QueueName, wanted: usize, lease: Lease) -> usize {
-        if wanted < Self::LEAST_CLAIM || lease.duration() < Self::LEAST_LEASE {
-            return wanted;
-        }
-        self.with(queue, |pages| {
-            let light = Self::MOST_BYTES / pages.weight.max(1);
-            let more = ((pages.share - 1) * wanted).min(Self::MOST).min(light);
-            wanted + more
-        })
+        self.with(queue, |pages| pages.reach(wanted, lease))
     }
 
-    /// Notes a read that brought all that it reached for, and what a payload weighed there.
+    /// Notes a read that brought all that it reached for, and the weight of a payload there.
     pub(crate) fn full(&self, queue: &QueueName, weight: usize) {
-        self.with(queue, |pages| {
-            pages.weight = weight;
-            match pages.calm.checked_sub(1) {
-                Some(calm) => pages.calm = calm,
-                None => pages.share = (pages.share * 2).min(Self::MOST_SHARE),
-            }
-        });
+        self.with(queue, |pages| pages.full(weight));
     }
 
-    /// Keeps messages for the next claims; whether somebody has to look after them from now on.
+    /// Keeps messages for the next claims; true if the caller has to start the task that watches them.
     pub(crate) fn keep(&self, queue: &QueueName, page: Page) -> bool {
         if page.waiting.is_empty() {
             return false;
         }
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.queues.entry(queue.clone()).or_default().pages.push_back(page);
+        state.queues.entry(queue.clone()).or_default().keep(page);
         !std::mem::replace(&mut state.watched, true)
     }
 
-    /// The next messages that wait and can be leased for so long, no more than `limit` and than the budget reaches for.
+    /// The next messages that wait and can be leased for so long, no more than `limit` and than fit into the budget.
     pub(crate) fn next(
         &self,
         queue: &QueueName,
@@ -116,51 +70,34 @@ impl ReadAhead {
         lease: Lease,
         now: Duration,
     ) -> Vec<Claimed> {
-        self.with(queue, |pages| {
-            let (mut taken, mut in_hand) = (Vec::new(), None);
-            for page in &mut pages.pages {
-                if page.lost.load(Ordering::Relaxed) {
-                    page.waiting.clear();
-                }
-                if now < page.until && lease <= page.lease {
-                    let bytes = |claimed: &Claimed| claimed.message.payload.bytes().len();
-                    let some = page.waiting.len().min(limit - taken.len());
-                    let fitting = budget.fitting(in_hand, page.waiting.iter().take(some).map(bytes));
-                    taken.extend(page.waiting.drain(..fitting));
-                    in_hand = (!taken.is_empty()).then(|| taken.iter().map(bytes).sum());
-                }
-            }
-            pages.pages.retain(|page| !page.waiting.is_empty());
-            taken
-        })
+        self.with(queue, |pages| pages.next(limit, budget, lease, now))
     }
 
-    /// Takes away what has waited for too long, to be given back.
+    /// Takes away the messages that have waited too long, to be given back.
     pub(crate) fn stale(&self, queue: &QueueName, now: Duration) -> Vec<Receipt> {
-        self.with(queue, |pages| pages.remove(|page| page.until <= now)).concat()
+        self.with(queue, |pages| pages.remove_stale(now)).concat()
     }
 
     /// Takes away all that waits in a queue, to be given back.
     pub(crate) fn all(&self, queue: &QueueName) -> Vec<Receipt> {
-        self.with(queue, |pages| pages.remove(|_| true)).concat()
+        self.with(queue, Pages::remove_all).concat()
     }
 
-    /// Takes away what has waited for too long in any queue, page by page; and whether anything still waits, so that somebody
-    /// has to look after it.
+    /// Takes away what has waited too long in any queue, page by page; and whether anything still waits, so that the task goes
+    /// on watching.
     pub(crate) fn take_stale(&self, now: Duration) -> (Vec<Vec<Receipt>>, bool) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let stale =
-            state.queues.values_mut().flat_map(|pages| pages.remove(|page| page.until <= now)).collect();
-        state.watched = state.queues.values().any(|pages| !pages.pages.is_empty());
+        let stale = state.queues.values_mut().flat_map(|pages| pages.remove_stale(now)).collect();
+        state.watched = state.queues.values().any(|pages| !pages.is_empty());
         (stale, state.watched)
     }
 
-    /// To be held from before pages are taken away until they have been given back.
+    /// A guard to keep from before pages are taken away until they have been given back.
     pub(crate) async fn begin_giving_back(&self) -> OwnedRwLockReadGuard<()> {
         Arc::clone(&self.giving_back).read_owned().await
     }
 
-    /// Waits until nothing is on its way back.
+    /// Waits until no message is on its way back.
     pub(crate) async fn all_given_back(&self) {
         drop(self.giving_back.write().await);
     }
@@ -174,22 +111,10 @@ impl ReadAhead {
     }
 }
 
-impl Pages {
-    /// Removes pages that were read in vain.
-    fn remove(&mut self, in_vain: impl Fn(&Page) -> bool) -> Vec<Vec<Receipt>> {
-        let (removed, kept): (VecDeque<Page>, VecDeque<Page>) =
-            std::mem::take(&mut self.pages).into_iter().partition(in_vain);
-        self.pages = kept;
-        if !removed.is_empty() {
-            (self.share, self.calm) = (1, ReadAhead::CALM);
-        }
-        let ours = removed.into_iter().filter(|page| !page.lost.load(Ordering::Relaxed));
-        ours.map(|page| page.waiting.into_iter().map(|claimed| claimed.receipt).collect()).collect()
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::Ordering;
+
     use claimstream_domain::{ClaimId, InstanceId, Locator, Message, MessageId, Payload, Shard};
     use uuid::Uuid;
 
@@ -225,19 +150,19 @@ mod tests {
     const NOW: Duration = Duration::from_secs(10);
 
     #[test]
-    fn what_waits_is_handed_out_once_and_in_order() {
+    fn messages_that_wait_are_handed_out_once_and_in_order() {
         let ahead = ReadAhead::default();
         assert!(ahead.keep(&queue(), page(1..4, 11)));
-        assert!(!ahead.keep(&queue(), page(4..6, 11)), "somebody looks after it already");
+        assert!(!ahead.keep(&queue(), page(4..6, 11)), "a task watches already");
         assert_eq!(ids(&ahead.next(&queue(), 2, ByteBudget::default(), lease(30), NOW)), [1, 2]);
         assert_eq!(ids(&ahead.next(&queue(), 9, ByteBudget::default(), lease(30), NOW)), [3, 4, 5]);
         assert!(ahead.next(&queue(), 9, ByteBudget::default(), lease(30), NOW).is_empty());
         assert_eq!(ahead.take_stale(NOW), (vec![], false));
-        assert!(ahead.keep(&queue(), page(7..8, 11)), "the last one who looked after it has left");
+        assert!(ahead.keep(&queue(), page(7..8, 11)), "the task that watched has ended");
     }
 
     #[test]
-    fn what_waits_is_handed_out_as_far_as_the_budget_reaches() {
+    fn messages_that_wait_are_handed_out_as_far_as_the_budget_reaches() {
         let ahead = ReadAhead::default();
         ahead.keep(&queue(), page(1..4, 11));
         ahead.keep(&queue(), page(4..5, 11));
@@ -249,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_waited_too_long_goes_back_and_is_not_handed_out() {
+    fn messages_that_have_waited_too_long_go_back_and_are_not_handed_out() {
         let ahead = ReadAhead::default();
         ahead.keep(&queue(), page(1..3, 10));
         assert!(ahead.next(&queue(), 9, ByteBudget::default(), lease(30), NOW).is_empty());
@@ -263,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_for_a_longer_lease_gets_nothing_that_was_read_for_a_shorter_one() {
+    fn a_claim_with_a_longer_lease_gets_nothing_that_was_read_for_a_shorter_one() {
         let ahead = ReadAhead::default();
         ahead.keep(&queue(), page(1..3, 11));
         ahead.keep(&queue(), Page { lease: lease(60), ..page(3..4, 11) });
@@ -274,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_under_a_lost_lease_is_nobody_s_to_hand_out_or_give_back() {
+    fn messages_under_a_lost_lease_are_neither_handed_out_nor_given_back() {
         let ahead = ReadAhead::default();
         let (lost, also_lost) = (page(1..3, 11), page(5..7, 11));
         lost.lost.store(true, Ordering::Relaxed);
@@ -287,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn who_claims_on_gets_more_ahead_and_none_after_some_waited_in_vain() {
+    fn a_relay_that_claims_again_gets_more_ahead_and_none_after_some_waited_in_vain() {
         let ahead = ReadAhead::default();
         let reach = |wanted| ahead.reach(&queue(), wanted, lease(2));
         assert_eq!(reach(100), 100);
@@ -300,7 +225,7 @@ mod tests {
         ahead.keep(&queue(), page(1..2, 10));
         ahead.stale(&queue(), NOW);
         assert_eq!(reach(100), 100);
-        (0..ReadAhead::CALM).for_each(|_| ahead.full(&queue(), 500));
+        (0..Pages::PAUSE).for_each(|_| ahead.full(&queue(), 500));
         assert_eq!(reach(100), 100);
         ahead.full(&queue(), 500);
         assert_eq!(reach(100), 200);

@@ -1,0 +1,64 @@
+//! Claims under shard leases.
+
+mod candidate;
+mod claiming;
+mod collected;
+mod due;
+mod due_row;
+mod hand_out;
+mod payloads;
+mod pick;
+mod read;
+mod visit;
+mod visitor;
+mod waiting_keys;
+
+use std::sync::Arc;
+
+use claimstream_domain::{ClaimRequest, Claimed, QueueName, Settlement, Shard};
+use claimstream_ports::StoreError;
+
+use crate::{
+    messages::{twins::unite, unreadable::told},
+    strategy::shard_lease::{claim::claiming::Claiming, leases::ShardLease, settle::settle},
+};
+
+/// Claims from shards that are ours or free, one after another, until the limit is reached or none is left.
+pub(crate) async fn claim(
+    store: &Arc<ShardLease>,
+    request: ClaimRequest,
+) -> Result<Vec<Claimed>, StoreError> {
+    let mut claiming = Claiming::of(store, request);
+    let ended = Box::pin(claiming.run()).await;
+    let Claiming { collected, request, trouble, on, .. } = claiming;
+    drop(on);
+    let ended = ended.and(trouble.map_or(Ok(()), Err));
+    unite_twins(store, &request.queue, collected.with_twins).await;
+    bury_unreadable(store, &collected.unreadable).await;
+    match ended {
+        Err(error) if !collected.taken.is_empty() => {
+            tracing::warn!(%error, "a claim ended early and returns the messages that it has")
+        }
+        ended => ended?,
+    }
+    Ok(collected.taken)
+}
+
+async fn unite_twins(store: &Arc<ShardLease>, queue: &QueueName, shards: Vec<Shard>) {
+    for shard in shards {
+        if let Err(error) = unite(&store.db, queue, shard).await {
+            tracing::warn!(%error, "messages have two queue entries each and could not be united");
+        }
+    }
+}
+
+async fn bury_unreadable(store: &Arc<ShardLease>, unreadable: &[Settlement]) {
+    if unreadable.is_empty() {
+        return;
+    }
+    let buried = settle(store, unreadable).await;
+    tracing::error!(count = unreadable.len(), buried = buried.is_ok(), "unreadable messages");
+    if buried.is_ok() {
+        told(unreadable);
+    }
+}

@@ -1,0 +1,268 @@
+use std::collections::{HashMap, HashSet};
+
+use claimstream_domain::{ClaimId, MessageId, OrderingKey};
+
+use crate::strategy::{
+    order::Order,
+    shard_lease::{claim::candidate::Candidate, in_flight::InFlight, suspect::Suspects},
+};
+
+/// The circumstances that a choice among due messages depends on.
+pub(crate) struct Rules {
+    pub(crate) order: Order,
+    /// The server's time.
+    pub(crate) now: i64,
+    /// The claim that chooses.
+    pub(crate) claim: ClaimId,
+    pub(crate) suspects: Suspects,
+    /// The most messages to pick.
+    pub(crate) limit: usize,
+}
+
+/// The messages that are handed out next.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Picked {
+    /// Positions among the candidates, in their order.
+    pub(crate) taken: Vec<usize>,
+    /// Those of them whose claim has expired in our own hands, and with it an attempt that their row does not count yet.
+    pub(crate) expired: Vec<usize>,
+}
+
+impl Picked {
+    /// Whether a message that is handed out was cut off, and its process has not survived it since.
+    pub(crate) fn is_suspect(&self, candidates: &[Candidate], n: usize) -> bool {
+        candidates[n].suspect && !self.expired.contains(&n)
+    }
+}
+
+/// Decides which of a shard's due messages are handed out; nothing else does.
+///
+/// * A message in flight is not, until its claim has expired; and never twice under one claim id. Its process is ours and
+///   lives, so it is handed out like any other, and is no suspect any more.
+/// * A suspect, whose attempt was cut off, is handed out alone, so that one that ends its process is found. While
+///   suspects are deferred, the messages behind it overtake it.
+/// * A parked message waits, and where keys are in order all messages of its key wait behind it.
+/// * Where keys are in order, one message of a key is in flight at a time, the oldest first.
+pub(crate) fn pick(
+    candidates: &[Candidate],
+    in_flight: &HashMap<MessageId, InFlight>,
+    rules: &Rules,
+) -> Picked {
+    let mut picked = Picked::default();
+    let unexpired = |entry: &InFlight| !entry.has_expired(rules.now);
+    let any_unexpired = in_flight.values().any(unexpired);
+    if in_flight.values().any(|entry| unexpired(entry) && entry.alone) {
+        return picked;
+    }
+    let mut keys = Keys::of(in_flight, rules.order);
+    for (n, candidate) in candidates.iter().enumerate() {
+        if picked.taken.len() == rules.limit {
+            break;
+        }
+        let entry = in_flight.get(&candidate.id);
+        let expired = entry.filter(|entry| !unexpired(entry) && entry.claim != rules.claim);
+        let waits_for_key = keys.block(candidate);
+        if waits_for_key || candidate.parked || (entry.is_some() && expired.is_none()) {
+            continue;
+        }
+        let suspect = candidate.suspect && expired.is_none();
+        if suspect && rules.suspects == Suspects::Deferred {
+            continue;
+        }
+        if suspect {
+            // It ends the choice: a message behind it would be in flight beside it.
+            if picked.taken.is_empty() && !any_unexpired {
+                picked.taken.push(n);
+            }
+            break;
+        }
+        picked.taken.push(n);
+        // The row may count the attempt already: the answer to the write that counted it was lost.
+        let is_uncounted = expired.is_some_and(|entry| candidate.attempts <= entry.attempts);
+        picked.expired.extend(is_uncounted.then_some(n));
+    }
+    picked
+}
+
+/// The keys that let no further message out; empty where there is no order.
+struct Keys<'a> {
+    order: Order,
+    in_flight: HashMap<&'a OrderingKey, Vec<MessageId>>,
+    seen: HashSet<&'a OrderingKey>,
+}
+
+impl<'a> Keys<'a> {
+    fn of(messages: &'a HashMap<MessageId, InFlight>, order: Order) -> Self {
+        let mut in_flight: HashMap<_, Vec<_>> = HashMap::new();
+        for (id, entry) in messages.iter().filter(|_| order.is_per_key()) {
+            if let Some(key) = &entry.key {
+                in_flight.entry(key).or_default().push(*id);
+            }
+        }
+        Self { order, in_flight, seen: HashSet::new() }
+    }
+
+    /// Whether a message waits behind another of its key; from now on those behind it wait.
+    fn block(&mut self, candidate: &'a Candidate) -> bool {
+        let Some(key) = candidate.key.as_ref().filter(|_| self.order.is_per_key()) else { return false };
+        let is_other = |id: &MessageId| *id != candidate.id;
+        !self.seen.insert(key) || self.in_flight.get(key).is_some_and(|ids| ids.iter().any(is_other))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use claimstream_domain::InstanceId;
+    use proptest::prelude::*;
+    use uuid::Uuid;
+
+    use super::*;
+
+    const NOW: i64 = 100;
+
+    fn id(n: u8) -> MessageId {
+        MessageId::new(Uuid::from_u128(u128::from(n)))
+    }
+
+    fn claim(n: u64) -> ClaimId {
+        ClaimId::new(InstanceId(1), n)
+    }
+
+    fn key(n: u8) -> OrderingKey {
+        OrderingKey::new(&format!("key-{n}")).expect("a short key")
+    }
+
+    fn plain(n: u8, of: u8) -> Candidate {
+        Candidate { id: id(n), due: 0, key: Some(key(of)), attempts: 0, suspect: false, parked: false }
+    }
+
+    fn claimed(n: u8, of: u8, deadline: i64) -> (MessageId, InFlight) {
+        (id(n), InFlight { claim: claim(1), due: 0, attempts: 0, deadline, key: Some(key(of)), alone: false })
+    }
+
+    fn rules(order: Order) -> Rules {
+        Rules { order, now: NOW, claim: claim(2), suspects: Suspects::Allowed, limit: 10 }
+    }
+
+    fn taken(candidates: &[Candidate], in_flight: &[(MessageId, InFlight)], order: Order) -> Vec<usize> {
+        pick(candidates, &in_flight.iter().cloned().collect(), &rules(order)).taken
+    }
+
+    #[test]
+    fn keys_in_order_are_in_flight_one_at_a_time_and_others_overtake() {
+        let candidates = [plain(1, 1), plain(2, 1), plain(3, 2), plain(4, 1)];
+        assert_eq!(taken(&candidates, &[], Order::PerKey), [0, 2]);
+        assert_eq!(taken(&candidates, &[], Order::None), [0, 1, 2, 3]);
+        assert_eq!(taken(&candidates, &[claimed(1, 1, NOW + 1)], Order::PerKey), [2]);
+        // In flight and not among the candidates: it lies below the watermark.
+        assert_eq!(taken(&candidates[1..], &[claimed(1, 1, NOW + 1)], Order::PerKey), [1]);
+    }
+
+    #[test]
+    fn a_parked_key_waits_as_a_whole() {
+        let parked = Candidate { parked: true, ..plain(1, 1) };
+        assert_eq!(taken(&[parked.clone(), plain(2, 1), plain(3, 2)], &[], Order::PerKey), [2]);
+        assert_eq!(taken(&[parked, plain(2, 1), plain(3, 2)], &[], Order::None), [1, 2]);
+    }
+
+    #[test]
+    fn a_suspect_is_in_flight_alone() {
+        let suspect = Candidate { suspect: true, ..plain(2, 2) };
+        assert_eq!(taken(&[plain(1, 1), suspect.clone(), plain(3, 3)], &[], Order::None), [0]);
+        assert_eq!(taken(&[suspect.clone(), plain(3, 3)], &[], Order::None), [0]);
+        assert!(taken(&[suspect, plain(3, 3)], &[claimed(9, 9, NOW + 1)], Order::None).is_empty());
+        let mut alone = claimed(9, 9, NOW + 1);
+        alone.1.alone = true;
+        assert!(taken(&[plain(1, 1)], &[alone], Order::None).is_empty());
+    }
+
+    #[test]
+    fn a_suspect_waits_for_that_of_another_shard_and_blocks_its_key_alone() {
+        let suspect = Candidate { suspect: true, ..plain(1, 1) };
+        let candidates = [suspect, plain(2, 2), plain(3, 1)];
+        let picked = pick(
+            &candidates,
+            &HashMap::new(),
+            &Rules { suspects: Suspects::Deferred, ..rules(Order::PerKey) },
+        );
+        assert_eq!(picked, Picked { taken: vec![1], expired: vec![] });
+    }
+
+    #[test]
+    fn a_claim_that_expired_goes_again_with_others_but_never_under_its_own_id() {
+        let in_flight = [claimed(1, 1, NOW)].into_iter().collect();
+        let again = pick(&[plain(1, 1), plain(2, 2)], &in_flight, &rules(Order::None));
+        assert_eq!(again, Picked { taken: vec![0, 1], expired: vec![0] });
+        let same =
+            pick(&[plain(1, 1), plain(2, 2)], &in_flight, &Rules { claim: claim(1), ..rules(Order::None) });
+        assert_eq!(same, Picked { taken: vec![1], expired: vec![] });
+    }
+
+    #[test]
+    fn a_suspect_that_its_process_has_survived_is_none_any_more() {
+        let suspect = Candidate { suspect: true, ..plain(1, 1) };
+        let mut earlier = claimed(1, 1, NOW);
+        earlier.1.alone = true;
+        let in_flight = [earlier].into_iter().collect();
+        let picked = pick(
+            &[suspect, plain(2, 2)],
+            &in_flight,
+            &Rules { suspects: Suspects::Deferred, ..rules(Order::None) },
+        );
+        assert_eq!(picked, Picked { taken: vec![0, 1], expired: vec![0] });
+    }
+
+    #[test]
+    fn an_attempt_that_expired_is_counted_once() {
+        let in_flight = HashMap::from([claimed(1, 1, NOW)]);
+        let expired = |attempts| {
+            let candidate = Candidate { attempts, ..plain(1, 1) };
+            let picked = pick(&[candidate], &in_flight, &rules(Order::PerKey));
+            (picked.taken, picked.expired)
+        };
+        assert_eq!(expired(0), (vec![0], vec![0]));
+        assert_eq!(expired(1), (vec![0], vec![]), "the answer to the write that counted it was lost");
+    }
+
+    proptest! {
+        #[test]
+        fn never_two_of_a_key_never_one_in_flight_never_over_the_limit(
+            rows in prop::collection::vec((0..6_u8, any::<bool>(), any::<bool>()), 0..40),
+            earlier in prop::collection::hash_map(0..40_u8, (0..6_u8, 90..110_i64), 0..10),
+            limit in 0..12_usize,
+            allowed: bool,
+        ) {
+            let candidates: Vec<Candidate> = rows
+                .iter()
+                .enumerate()
+                .map(|(n, (of, suspect, parked))| Candidate {
+                    suspect: *suspect && n % 7 == 0,
+                    parked: *parked,
+                    ..plain(n as u8, *of)
+                })
+                .collect();
+            let key_of = |n: u8, of: u8| rows.get(usize::from(n)).map_or(of, |row| row.0);
+            let in_flight: HashMap<_, _> =
+                earlier.iter().map(|(n, (of, deadline))| claimed(*n, key_of(*n, *of), *deadline)).collect();
+            let suspects = if allowed { Suspects::Allowed } else { Suspects::Deferred };
+            let picked = pick(&candidates, &in_flight, &Rules { suspects, limit, ..rules(Order::PerKey) });
+            prop_assert!(picked.taken.len() <= limit);
+            prop_assert!(picked.taken.is_sorted());
+            let mut keys: Vec<_> = picked.taken.iter().map(|n| candidates[*n].key.clone()).collect();
+            let unexpired = in_flight.iter().filter(|(_, entry)| entry.deadline > NOW);
+            keys.extend(unexpired.clone().map(|(_, entry)| entry.key.clone()));
+            for n in &picked.taken {
+                let taken = &candidates[*n];
+                prop_assert!(!taken.parked);
+                prop_assert!(unexpired.clone().all(|(id, _)| *id != taken.id));
+                prop_assert_eq!(keys.iter().filter(|key| **key == taken.key).count(), 1);
+                let first_of_key = candidates.iter().position(|other| other.key == taken.key);
+                prop_assert_eq!(first_of_key, Some(*n), "a key begins with its oldest");
+                if taken.suspect && !picked.expired.contains(n) {
+                    prop_assert!(allowed);
+                    prop_assert_eq!(picked.taken.len(), 1);
+                }
+            }
+        }
+    }
+}

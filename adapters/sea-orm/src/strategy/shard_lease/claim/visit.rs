@@ -1,0 +1,109 @@
+use std::time::{Duration, Instant};
+
+use claimstream_ports::StoreError;
+use tokio::sync::OwnedMutexGuard;
+
+use crate::strategy::shard_lease::{
+    claim::{
+        claiming::{CLAIM, Claiming},
+        due::Due,
+    },
+    shard_key::ShardKey,
+    shard_state::{LeaseStatus, ShardState},
+};
+
+/// A claim's visit to one shard.
+pub(crate) struct Visit {
+    pub(crate) key: ShardKey,
+    /// The oldest due time that the newest read has found.
+    pub(crate) oldest: Option<i64>,
+    /// The newest due time that was taken.
+    pub(crate) newest: Option<i64>,
+    /// The messages read before the call gave up its turn to other calls.
+    pub(crate) unfinished: Option<Box<Due>>,
+}
+
+impl Visit {
+    fn of(key: ShardKey) -> Self {
+        Self { key, oldest: None, newest: None, unfinished: None }
+    }
+}
+
+impl Claiming<'_> {
+    /// Takes from a shard, in as many turns as it takes to read so far that something is free.
+    pub(crate) async fn take_from(&mut self, key: ShardKey) -> Result<(), StoreError> {
+        let mut visit = Visit::of(key);
+        loop {
+            self.take_in_turn(&mut visit).await?;
+            if visit.unfinished.is_none() {
+                return Ok(());
+            }
+            // Without a connection, so that the calls that wait for the shard or for a connection come first.
+            self.on.rest();
+        }
+    }
+
+    async fn take_in_turn(&mut self, visit: &mut Visit) -> Result<(), StoreError> {
+        let store = self.store;
+        // A claim that has messages already does not wait, unless most of the shard was read in vain.
+        let may_wait = self.collected.taken.is_empty() || visit.unfinished.is_some();
+        let patience = if may_wait { self.patience } else { Duration::ZERO };
+        let asked = Instant::now();
+        let turn = store.turn_soon(CLAIM, &visit.key, &self.on, patience).await?;
+        self.patience = self.patience.saturating_sub(asked.elapsed());
+        let Some(_turn) = turn else {
+            visit.unfinished = None;
+            store.known.full(&visit.key.queue, visit.key.shard);
+            return Ok(());
+        };
+        let mut state = store.owned.state(&visit.key).await;
+        if !store.ensure_lease(&self.on, &mut state, &visit.key).await? {
+            visit.unfinished = None;
+            store.known.short(&visit.key.queue, visit.key.shard);
+            return Ok(());
+        }
+        let wanted = self.wanted();
+        let count = self.take_under_lease(visit, &mut state).await?;
+        if visit.unfinished.is_some() {
+            return Ok(());
+        }
+        let ShardKey { queue, shard } = &visit.key;
+        match count == wanted || self.collected.is_cut_short {
+            true => store.known.full(queue, *shard),
+            false => store.known.short(queue, *shard),
+        }
+        // Where keys are in order, all that is not done must be seen again: a message that waits for its retry blocks its key.
+        let low = if store.order.is_per_key() { visit.oldest } else { visit.newest };
+        if let Some(low) = low {
+            store.known.raise(queue, *shard, low, store.db.clock.elapsed());
+        }
+        Ok(())
+    }
+
+    /// Takes from the watermark on, and from the beginning of time if that was not enough.
+    async fn take_under_lease(
+        &mut self,
+        visit: &mut Visit,
+        state: &mut OwnedMutexGuard<ShardState>,
+    ) -> Result<usize, StoreError> {
+        let (store, wanted) = (self.store, self.wanted());
+        let ShardKey { queue, shard } = visit.key.clone();
+        let low = match &visit.unfinished {
+            Some(due) => due.extent.low,
+            None => store.known.low(&queue, shard, store.db.clock.elapsed()),
+        };
+        let reach = if store.order.is_per_key() {
+            wanted
+        } else {
+            store.read_ahead.reach(&queue, wanted, self.request.lease)
+        };
+        let mut count = Box::pin(self.take(visit, state, low, reach)).await?;
+        let is_over =
+            self.collected.is_cut_short || visit.unfinished.is_some() || state.status == LeaseStatus::Unknown;
+        if count < wanted && low > 0 && !is_over {
+            let wanted = self.wanted();
+            count += Box::pin(self.take(visit, state, 0, wanted)).await?;
+        }
+        Ok(count)
+    }
+}

@@ -1,0 +1,8 @@
+//! The lease row of a shard: made, taken over, and written under its fence.
+
+pub(crate) mod acquire;
+pub(crate) mod args;
+mod charge;
+mod lost_answer;
+pub(crate) mod write;
+pub(crate) mod written;

@@ -1,0 +1,154 @@
+use std::time::Duration;
+
+use claimstream_domain::{Disposition, Settlement};
+use claimstream_ports::StoreError;
+use sea_orm::ConnectionTrait;
+
+use crate::{
+    database::{args::Args, clock::micros, held::Held, sql::Sql, unit::run},
+    dead_letters::letters::bury,
+    settle::children::{children, emit},
+    strategy::shard_lease::{
+        lease::{args::span, written::Written},
+        leases::ShardLease,
+        settle::shard_ends::ShardEnds,
+        shard_key::ShardKey,
+        shard_state::LeaseStatus,
+    },
+};
+
+/// The operation that errors of settlements name.
+pub(crate) const SETTLE: &str = "settle";
+
+impl ShardLease {
+    /// Ends all of the claims in one transaction, or none if one is not ours any more; waits no longer than `patience` for
+    /// other calls of this process.
+    pub(crate) async fn settle_together(
+        &self,
+        settlements: &[Settlement],
+        patience: Duration,
+    ) -> Result<bool, StoreError> {
+        let keys = ShardKey::all_of(settlements.iter().map(|settlement| &settlement.receipt));
+        let on = Held::for_transactions(&self.db);
+        let turn = self.turn(SETTLE, &keys, &on, patience).await?;
+        let settled = self.settle_in_turn(&on, keys, settlements).await;
+        // First the connection: the call whose turn is next then finds it at hand.
+        on.rest();
+        drop(turn);
+        settled
+    }
+
+    async fn settle_in_turn(
+        &self,
+        on: &Held<'_>,
+        keys: Vec<ShardKey>,
+        settlements: &[Settlement],
+    ) -> Result<bool, StoreError> {
+        let mut parts = self.parts(keys, settlements).await;
+        if !parts.iter_mut().all(ShardEnds::note_ended) {
+            return Ok(false);
+        }
+        let proofs: Vec<(&Sql, Args)> = parts.iter().map(|part| self.proof(part)).collect();
+        let done = match self.written_whole(on, || self.write_ends(on, &parts, &proofs)).await? {
+            Written::Unknown(lost) => match proofs.first() {
+                // All or nothing: one row answers for the whole transaction.
+                Some((_, args)) => self.has_token(args, lost).await?,
+                None => true,
+            },
+            Written::Yes => true,
+            Written::No => false,
+        };
+        if done {
+            parts.into_iter().for_each(|part| part.apply(&self.known));
+        }
+        Ok(done)
+    }
+
+    /// Locks the states that settlements need, in the shards whose turn the call has.
+    async fn parts<'a>(&self, keys: Vec<ShardKey>, settlements: &'a [Settlement]) -> Vec<ShardEnds<'a>> {
+        let mut parts = Vec::new();
+        for key in keys {
+            let state = self.owned.state(&key).await;
+            let here = |of: &&Settlement| (&of.receipt.queue, of.receipt.shard) == (&key.queue, key.shard);
+            let ends = settlements.iter().filter(here).collect();
+            parts.push(ShardEnds::of(key, state, ends));
+        }
+        parts
+    }
+
+    /// The statement that proves the fence, and its arguments.
+    ///
+    /// The list of messages in flight is written again only where one of them could come back, because a message that is done
+    /// is gone, and no attempt is counted for it, listed or not; and where it is not known what the row says.
+    fn proof(&self, part: &ShardEnds<'_>) -> (&Sql, Args) {
+        let ShardEnds { key, state, settlements, ended } = part;
+        let is_done = |end: &&Settlement| matches!(end.disposition, Disposition::Done { .. });
+        let more = state.in_flight.len() > ended.len() && state.status != LeaseStatus::Unknown;
+        match more && settlements.iter().all(is_done) {
+            true => {
+                let in_flight = state.in_flight.len() - ended.len();
+                (&self.db.sql.shard_lease.prove, self.write_args(key, state.fence, state.fence, in_flight))
+            }
+            false => (&self.db.sql.shard_lease.write, self.state_args(state, ended, key, state.fence)),
+        }
+    }
+
+    async fn write_ends(
+        &self,
+        on: &Held<'_>,
+        parts: &[ShardEnds<'_>],
+        proofs: &[(&Sql, Args)],
+    ) -> Result<Written, StoreError> {
+        self.db.begin_held(SETTLE, on).await?;
+        self.failover.check(SETTLE, parts.iter().flat_map(|part| part.settlements.iter().copied()))?;
+        let mut ours = true;
+        for (part, (proof, lease)) in parts.iter().zip(proofs) {
+            ours = ours
+                && self.write_lease(on, &part.key, proof, lease).await? == 1
+                && self.write_part(on, part, lease).await?;
+        }
+        if !ours {
+            self.db.roll_back_held(SETTLE, on).await?;
+            return Ok(Written::No);
+        }
+        let settlements = parts.iter().flat_map(|part| part.settlements.iter().copied());
+        emit(&self.enqueueing, on, &children(settlements)).await?;
+        Written::by_commit(self.db.commit_held(SETTLE, on).await)
+    }
+
+    /// Ends messages of one shard; false if one of them is not there any more.
+    async fn write_part(
+        &self,
+        on: &impl ConnectionTrait,
+        part: &ShardEnds<'_>,
+        lease: &Args,
+    ) -> Result<bool, StoreError> {
+        for (disposition, attempts, messages) in part.alike(self.order) {
+            let args = span(lease.clone(), messages.iter().copied());
+            let sql = match disposition {
+                Disposition::Returned => continue,
+                Disposition::Done { .. } => &self.db.sql.shard_lease.done,
+                Disposition::Dead { reason, .. } => {
+                    let letters =
+                        self.db.sql.shard_lease.dead.bind(&args.clone().with("reason", reason.as_str()));
+                    let ids: Vec<_> = messages.iter().map(|(_, id)| id.uuid()).collect();
+                    bury(&self.db, on, SETTLE, letters, &ids).await?;
+                    &self.db.sql.shard_lease.done
+                }
+                Disposition::Retry { .. } if self.order.blocks() => &self.db.sql.shard_lease.park,
+                Disposition::Retry { .. } => &self.db.sql.shard_lease.retry,
+            };
+            let args = match disposition {
+                Disposition::Retry { after, reason } => {
+                    let args = args.with("after", micros(*after)).with("reason", reason.as_str());
+                    args.with("attempts", i64::from(attempts.unwrap_or_default()))
+                }
+                _ => args,
+            };
+            if run(on, SETTLE, sql.bind(&args)).await? != messages.len() as u64 {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
