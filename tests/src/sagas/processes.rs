@@ -2,6 +2,7 @@
 
 use std::{
     fmt,
+    iter::Sum,
     ops::Range,
     os::unix::process::ExitStatusExt,
     process::{Command, ExitCode, Stdio},
@@ -13,7 +14,7 @@ use claimstream_domain::{RetryPolicy, Timestamp};
 use claimstream_ports::StoreError;
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox, Strategy, StrategyChoice};
 use claimstream_steps::saga::{Saga, SagaConfig, SagaHome, SagaId, SagaState};
-use futures::future::try_join_all;
+use futures::future::{join_all, try_join_all};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{
@@ -46,7 +47,9 @@ enum Input {
     Payment(Payment),
 }
 
-const LEASE: Duration = Duration::from_millis(500);
+/// How long a claim outlives its process, which is what a trial waits for most of the time. A process that takes longer
+/// loses nothing by it, because nobody else claims before it has ended.
+const LEASE: Duration = Duration::from_millis(100);
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Runs a saga if this process was started for that.
@@ -90,12 +93,23 @@ pub(super) enum Second {
     Everywhere,
 }
 
+/// How many lanes kill and check beside each other where every pair is run, each with sagas and a queue of its own.
+const LANES: usize = 4;
+
 impl Second {
     fn points(self, first: usize) -> Range<usize> {
         match self {
             // Not every check has that many points left; one that has fewer comes to its end.
             Self::Somewhere => first % 7..first % 7 + 1,
             Self::Everywhere => 0..usize::MAX,
+        }
+    }
+
+    /// On SQLite, where one writes at a time, lanes would wait for each other.
+    fn lanes(self) -> usize {
+        match self {
+            Self::Somewhere => 1,
+            Self::Everywhere => LANES,
         }
     }
 
@@ -111,59 +125,89 @@ pub(super) fn add_to(suite: &mut Suite, backend: &str, urls: &Urls, second: Seco
     let of = |saga: &str, way: &str| format!("{backend}::sagas::{saga}_kill_9_at_{}{way}", second.name());
     let (one, two, three) = (urls.clone(), urls.clone(), urls.clone());
     suite.add_async_trial(&of("s4a", ""), async move {
-        transfers_end(Setup::of(one).await, second).await;
+        transfers_end(one, second).await;
     });
     suite.add_async_trial(&of("s4b", "_of_the_way_forward"), async move {
         let end = (payments::FINISHED, payments::PAID);
-        payments_end(Setup::of(two).await, second, payments::UNPAID, end).await;
+        payments_end(two, second, payments::UNPAID, end).await;
     });
     suite.add_async_trial(&of("s4b", "_of_the_way_back"), async move {
         let end = (payments::FAILED, payments::SHORT);
-        payments_end(Setup::of(three).await, second, payments::SHORT, end).await;
+        payments_end(three, second, payments::SHORT, end).await;
     });
 }
 
-async fn transfers_end(setup: Setup, second: Second) {
+async fn transfers_end(made: Urls, second: Second) {
+    let points = transfers::points(&Setup::of(made.clone()).await.bank).await;
+    let lanes = lanes(&points, second).map(|points| transfers_of_a_lane(made.clone(), points, second));
+    let kills: Kills = join_all(lanes).await.into_iter().sum();
+    println!("transfers: {} points, {kills}", points.len());
+}
+
+async fn transfers_of_a_lane(made: Urls, points: Vec<Point>, second: Second) -> Kills {
+    let setup = Setup::of(made).await;
     let bank = &setup.bank;
-    let points = transfers::points(bank).await;
     let mut kills = Kills::default();
-    for (number, point) in points.iter().enumerate() {
+    for (number, point) in points {
         for second in second.points(number) {
             let wanted = transfers::transfer(bank, transfers::AMOUNT).await;
             let (id, again) =
-                setup.kill_twice(&Input::Transfer(wanted.clone()), (number, second), point).await;
+                setup.kill_twice(&Input::Transfer(wanted.clone()), (number, second), &point).await;
             let saga = transfers::saga_as(bank, &Crash::never(), config());
             let state = setup.settle(&saga, id).await;
             let ended = (state, transfers::balances(bank, &wanted).await);
-            assert_eq!(ended, transfers::expected(point), "after kill -9 {point}, then at {second}");
+            assert_eq!(ended, transfers::expected(&point), "after kill -9 {point}, then at {second}");
             if !kills.go_on(again) {
                 break;
             }
         }
     }
-    println!("transfers: {} points, {kills}", points.len());
+    kills
 }
 
-async fn payments_end(setup: Setup, second: Second, start: [i64; 4], end: (payments::Rows, [i64; 4])) {
+async fn payments_end(made: Urls, second: Second, start: [i64; 4], end: (payments::Rows, [i64; 4])) {
+    let points = payments::points(&Setup::of(made.clone()).await.bank, start[1]).await;
+    let lanes =
+        lanes(&points, second).map(|points| payments_of_a_lane(made.clone(), points, second, start, end));
+    let kills: Kills = join_all(lanes).await.into_iter().sum();
+    println!("payments: {} points, {kills}", points.len());
+}
+
+async fn payments_of_a_lane(
+    made: Urls,
+    points: Vec<Point>,
+    second: Second,
+    start: [i64; 4],
+    end: (payments::Rows, [i64; 4]),
+) -> Kills {
+    let setup = Setup::of(made).await;
     let bank = &setup.bank;
-    let points = payments::points(bank, start[1]).await;
     let mut kills = Kills::default();
-    for (number, point) in points.iter().enumerate() {
+    for (number, point) in points {
         for second in second.points(number) {
             let paid = payments::payment(bank, start[0], start[1]).await;
-            let (id, again) = setup.kill_twice(&Input::Payment(paid.clone()), (number, second), point).await;
+            let (id, again) = setup.kill_twice(&Input::Payment(paid.clone()), (number, second), &point).await;
             let saga = payments::saga_as(bank, &Crash::never(), config());
             setup.settle(&saga, id).await;
             let ended = (payments::rows(bank, &saga, id).await, payments::balances(bank, &paid).await);
             let what = format!("after kill -9 {point}, then at {second}");
-            assert_eq!(ended, payments::expected(point, end, start), "{what}");
+            assert_eq!(ended, payments::expected(&point, end, start), "{what}");
             assert_eq!(is_told(bank, id).await, ended.0.0 == Some(SagaState::Fail), "{what}");
             if !kills.go_on(again) {
                 break;
             }
         }
     }
-    println!("payments: {} points, {kills}", points.len());
+    kills
+}
+
+/// A point of the first runner, with its number.
+type Point = (usize, String);
+
+/// The points of each lane, dealt out in turn, because the first points have the most after them.
+fn lanes(points: &[String], second: Second) -> impl Iterator<Item = Vec<Point>> {
+    let lanes = second.lanes();
+    (0..lanes).map(move |lane| points.iter().cloned().enumerate().skip(lane).step_by(lanes).collect())
 }
 
 /// How many sagas were killed once, and how many twice.
@@ -178,6 +222,12 @@ impl Kills {
     fn go_on(&mut self, again: bool) -> bool {
         *(if again { &mut self.twice } else { &mut self.once }) += 1;
         again
+    }
+}
+
+impl Sum for Kills {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |sum, one| Self { once: sum.once + one.once, twice: sum.twice + one.twice })
     }
 }
 
