@@ -2,6 +2,7 @@
 
 use std::{process::ExitCode, sync::Arc};
 
+use claimstream_sea_orm::Strategy;
 use claimstream_tests::{
     Server, Suite,
     backend::{Backends, SeaOrmBackend},
@@ -43,7 +44,7 @@ fn everything(environment: impl Fn(&str) -> Option<String> + Copy) -> Suite {
     guarded::add_to(&mut suite, environment);
     suite.add_backends(Backends::without_server());
     let sqlite = SeaOrmBackend::sqlite("skip_locked");
-    suite.add_refusal(Arc::new(sqlite), &["preemptive_update"]);
+    suite.add_refusal(Arc::new(sqlite), &[Strategy::PreemptiveUpdate]);
     for server in Server::ALL {
         suite.add_server(server, environment);
     }

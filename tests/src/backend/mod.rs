@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use claimstream_ports::StoreError;
-use claimstream_sea_orm::{Strategy, StrategyChoice};
+use claimstream_sea_orm::{Order, Strategy};
 
 pub use memory::MemoryBackend;
 pub use redis::RedisBackend;
-pub use sea_orm::SeaOrmBackend;
+pub use sea_orm::{Guard, SeaOrmBackend};
 
 use crate::{
     Fixture, LockFixture, NotificationFixture, Server, ServerFixture, StepFixture, TimerFixture,
@@ -112,9 +112,9 @@ impl Backends {
         let sea_orm = vec![
             has("preemptive_update", &[Claims, Unguarded, Sharing, SmallPayload, Notifications]),
             has("shard_lease", &[Claims, Unguarded, Ownership, SmallPayload, Notifications]),
-            has("lock:db", &[Claims, Sharing]),
-            has("shard_lease per_key", &[KeyOrder, HeldKeys]),
-            has("shard_lease per_key_skip", &[KeyOrder, Overtaking]),
+            has("preemptive_update", &[Claims, Sharing]).behind(Guard::Database),
+            has("shard_lease", &[KeyOrder, HeldKeys]).ordered(Order::PerKey),
+            has("shard_lease", &[KeyOrder, Overtaking]).ordered(Order::PerKeySkip),
         ];
         let sea_orm = sea_orm.into_iter().map(Arc::new).chain([auto.clone()]).collect();
         let choosing = vec![(auto, Strategy::PreemptiveUpdate)];
@@ -123,7 +123,8 @@ impl Backends {
 
     /// Locks in a Redis, and an SQLite outbox behind them.
     pub fn of_redis(url: &str) -> Self {
-        let guarded = SeaOrmBackend::sqlite("lock:redis").beside_redis(url).having(&[Claims, Sharing]);
+        let guarded =
+            SeaOrmBackend::sqlite("preemptive_update").behind(Guard::redis(url)).having(&[Claims, Sharing]);
         let redis = Some(Arc::new(RedisBackend::new(url)));
         Self { sea_orm: vec![Arc::new(guarded)], redis, ..Self::default() }
     }
@@ -134,22 +135,20 @@ impl Backends {
         const EVERY: [Need; 7] =
             [Claims, Unguarded, ParallelWrites, SmallPayload, Need::Server, Opening, Notifications];
         let has = |strategy, has: &[Need]| SeaOrmBackend::server(server.name, url, strategy).having(has);
-        let shares = |choice| match choice {
-            StrategyChoice::Exactly(Strategy::ShardLease) => Ownership,
-            _ => Sharing,
-        };
-        let strategies = server.strategies().iter().map(|word| {
-            let choice = word.parse().expect("a strategy");
-            has(word, &[&EVERY[..], &[shares(choice)]].concat())
-        });
+        let shares = |strategy| if strategy == Strategy::ShardLease { Ownership } else { Sharing };
+        let strategies = server
+            .strategies()
+            .iter()
+            .map(|strategy| has(strategy.name(), &[&EVERY[..], &[shares(*strategy)]].concat()));
         let auto = [Need::Server, Opening, PacketLimit, LargeFanOut, Steps, Timers, Locks, ParallelWrites];
         let auto = Arc::new(has("auto", &auto));
         let others = [
-            has("lock:db", &[Claims, Sharing, Need::Server]),
-            has("shard_lease per_key", &[KeyOrder, HeldKeys, ParallelWrites]),
-            has("shard_lease per_key_skip", &[KeyOrder, Overtaking]),
+            has("preemptive_update", &[Claims, Sharing, Need::Server]).behind(Guard::Database),
+            has("shard_lease", &[KeyOrder, HeldKeys, ParallelWrites]).ordered(Order::PerKey),
+            has("shard_lease", &[KeyOrder, Overtaking]).ordered(Order::PerKeySkip),
         ];
-        let behind_redis = redis.map(|redis| has("lock:redis", &[Claims, Sharing]).beside_redis(redis));
+        let behind_redis =
+            redis.map(|redis| has("preemptive_update", &[Claims, Sharing]).behind(Guard::redis(redis)));
         let sea_orm = strategies.chain(others).chain(behind_redis).map(Arc::new);
         let sea_orm = sea_orm.chain([auto.clone()]).collect();
         Self { sea_orm, choosing: vec![(auto, server.chooses())], ..Self::default() }

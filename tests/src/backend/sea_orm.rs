@@ -12,7 +12,7 @@ use claimstream::LockGuarded;
 use claimstream_domain::{QueueName, ShardCount, Timestamp, notification::REQUEST_QUEUE};
 use claimstream_ports::{DistributedLock, StoreError, StoreErrorKind};
 use claimstream_redis::{RedisLock, RedisPlace};
-use claimstream_sea_orm::{FrozenClock, OpenOptions, SeaOrmOutbox};
+use claimstream_sea_orm::{FrozenClock, OpenOptions, Order, SeaOrmOutbox};
 use sea_orm::Database;
 use tokio::sync::OnceCell;
 
@@ -26,19 +26,37 @@ use crate::{
     fixture::RepeatableRead, suite::Need,
 };
 
-/// A real database with one word of configuration, or with a second one for the order, as in `shard_lease per_key`.
-/// Under `lock:db` and `lock:redis` claims by `preemptive_update` are behind a lock.
+/// A real database with a strategy, an order of keys, and a lock before its claims if there is to be one. Trials call it
+/// after all of them: `shard_lease per_key`, `lock:db`.
 ///
 /// Fixtures share a database and have a queue each, and so do those that are swept; those with notification requests, whose
 /// queue has a fixed name, have a database each. All of them are dropped with the backend.
 pub struct SeaOrmBackend {
     name: &'static str,
     strategy: &'static str,
+    order: Order,
+    guard: Option<Guard>,
+    called: String,
     place: Place,
-    redis: Option<String>,
     has: Vec<Need>,
     shared: OnceCell<String>,
     swept: OnceCell<String>,
+}
+
+/// The lock that stands before the claims of a backend.
+#[derive(Clone, Debug)]
+pub enum Guard {
+    /// A row of the database.
+    Database,
+    /// A key in the Redis at this URL.
+    Redis(String),
+}
+
+impl Guard {
+    /// A key in the Redis at `url`.
+    pub fn redis(url: &str) -> Self {
+        Self::Redis(url.to_owned())
+    }
 }
 
 /// Where databases are made.
@@ -66,8 +84,10 @@ impl SeaOrmBackend {
         Self {
             name,
             strategy,
+            order: Order::None,
+            guard: None,
+            called: strategy.to_owned(),
             place,
-            redis: None,
             has: vec![],
             shared: OnceCell::new(),
             swept: OnceCell::new(),
@@ -80,9 +100,20 @@ impl SeaOrmBackend {
         self
     }
 
-    /// With a Redis for locks.
-    pub fn beside_redis(mut self, url: &str) -> Self {
-        self.redis = Some(url.to_owned());
+    /// With messages of one key in this order.
+    pub fn ordered(mut self, order: Order) -> Self {
+        self.order = order;
+        self.called = format!("{} {order}", self.strategy);
+        self
+    }
+
+    /// With a lock before its claims.
+    pub fn behind(mut self, guard: Guard) -> Self {
+        self.called = match guard {
+            Guard::Database => "lock:db".to_owned(),
+            Guard::Redis(_) => "lock:redis".to_owned(),
+        };
+        self.guard = Some(guard);
         self
     }
 
@@ -109,11 +140,9 @@ impl SeaOrmBackend {
 
     /// How this backend opens an instance.
     pub fn options(&self) -> OpenOptions {
-        let word = if self.is_guarded() { "preemptive_update" } else { self.strategy };
-        let (strategy, order) = word.split_once(' ').unwrap_or((word, "none"));
         OpenOptions {
-            strategy: strategy.parse().expect("a strategy"),
-            order: order.parse().expect("an order"),
+            strategy: self.strategy.parse().expect("a strategy"),
+            order: self.order,
             shards: ShardCount::new(4).expect("a shard count"),
             max_payload: Some(100_000),
             max_connections: 6,
@@ -121,19 +150,15 @@ impl SeaOrmBackend {
         }
     }
 
-    fn is_guarded(&self) -> bool {
-        self.strategy.starts_with("lock:")
-    }
-
-    /// Opens more instances, behind their lock if there is one; they meet in `place`.
-    fn open_ports(&self, url: &str, clock: FrozenClock, place: Option<RedisPlace>) -> OpenPorts {
-        let (url, is_guarded) = (url.to_owned(), self.is_guarded());
+    /// Opens more instances, behind `lock`.
+    fn open_ports(&self, url: &str, clock: FrozenClock, lock: Lock) -> OpenPorts {
+        let url = url.to_owned();
         let options = OpenOptions { frozen_clock: Some(clock), ..self.options() };
         Arc::new(move || {
-            let (url, options, place) = (url.clone(), options.clone(), place.clone());
+            let (url, options, lock) = (url.clone(), options.clone(), lock.clone());
             Box::pin(async move {
                 let outbox = SeaOrmOutbox::open(&url, options).await.expect("open");
-                ports_behind(is_guarded, &outbox, place.as_ref())
+                ports_behind(&lock, &outbox)
             })
         })
     }
@@ -151,10 +176,14 @@ impl SeaOrmBackend {
         let store = self.open(url, Some(clock.clone())).await?;
         let rival = self.open(url, Some(clock.clone())).await?;
         let facts = Facts { shards: store.shards(), payload_limit: store.payload_limit() };
-        let place = self.redis.as_deref().map(|url| RedisBackend::fresh_place(url).0);
-        let ports = |outbox| ports_behind(self.is_guarded(), outbox, place.as_ref());
+        let lock = match &self.guard {
+            None => Lock::None,
+            Some(Guard::Database) => Lock::Database,
+            Some(Guard::Redis(url)) => Lock::Redis(RedisBackend::fresh_place(url).0),
+        };
+        let ports = |outbox| ports_behind(&lock, outbox);
         let fixture = Fixture::new(ports(&store), ports(&rival), queue, facts, Arc::new(clock.clone()));
-        Ok((fixture.with_open_ports(self.open_ports(url, clock, place)), store, rival))
+        Ok((fixture.with_open_ports(self.open_ports(url, clock, lock)), store, rival))
     }
 }
 
@@ -165,7 +194,7 @@ impl Backend for SeaOrmBackend {
     }
 
     fn strategy(&self) -> &str {
-        self.strategy
+        &self.called
     }
 
     fn has(&self) -> &[Need] {
@@ -263,15 +292,22 @@ impl Clock for FrozenClock {
     }
 }
 
-/// The ports of an instance, behind its lock if there is to be one; instances meet in `place`.
-fn ports_behind(a_lock: bool, outbox: &SeaOrmOutbox, place: Option<&RedisPlace>) -> Ports {
+/// What the instances of one fixture have before their claims.
+#[derive(Clone)]
+enum Lock {
+    None,
+    Database,
+    /// They meet in this place.
+    Redis(RedisPlace),
+}
+
+/// The ports of an instance, behind its lock if there is one.
+fn ports_behind(lock: &Lock, outbox: &SeaOrmOutbox) -> Ports {
     let ports = Ports::of(outbox.clone());
-    if !a_lock {
-        return ports;
-    }
-    let lock: Arc<dyn DistributedLock> = match place {
-        Some(place) => Arc::new(RedisLock::new(place.clone())),
-        None => Arc::new(outbox.clone()),
+    let lock: Arc<dyn DistributedLock> = match lock {
+        Lock::None => return ports,
+        Lock::Database => Arc::new(outbox.clone()),
+        Lock::Redis(place) => Arc::new(RedisLock::new(place.clone())),
     };
     Ports { claiming: Arc::new(LockGuarded::new(ports.claiming.clone(), lock)), ..ports }
 }

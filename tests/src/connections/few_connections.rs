@@ -16,7 +16,7 @@ use claimstream_domain::{
 use claimstream_ports::{
     DistributedLock, LockingStrategy, Observe, StoreErrorKind, notification::NotificationReports,
 };
-use claimstream_sea_orm::{Finding, OpenOptions, SeaOrmOutbox, Severity};
+use claimstream_sea_orm::{Finding, OpenOptions, SeaOrmOutbox, Severity, Strategy};
 use claimstream_steps::inbox::{Consumer, Inbox};
 use claimstream_tokio::TokioTimer;
 use futures::{
@@ -33,50 +33,48 @@ const UNREADABLE: usize = 8;
 
 /// Adds it for every server that is here, with each strategy.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
-    for strategy in ["preemptive_update", "shard_lease"] {
+    for strategy in [Strategy::PreemptiveUpdate, Strategy::ShardLease] {
         suite.add_async_trial(&format!("sqlite::{strategy}::few_connections::{OWN_ONES}"), async move {
-            callers_hold_all(&SeaOrmBackend::sqlite(strategy)).await;
+            callers_hold_all(&SeaOrmBackend::sqlite(strategy.name())).await;
         });
     }
     for server in Server::ALL {
         let Some(url) = server.url(&environment) else { continue };
-        for strategy in ["preemptive_update", "skip_locked", "shard_lease"] {
-            if !server.strategies().contains(&strategy) {
-                continue;
-            }
+        for strategy in server.strategies().iter().copied() {
             let name = |what: &str| format!("{}::{strategy}::few_connections::{what}", server.name);
             let [plain, held, slow, refused, hurried, examined] = std::array::from_fn(|_| url.clone());
             suite.add_async_trial(&name("doctor_examines_a_process_that_uses_half_of_two"), async move {
-                examined_in_use(&SeaOrmBackend::server(server.name, &examined, strategy)).await;
+                examined_in_use(&SeaOrmBackend::server(server.name, &examined, strategy.name())).await;
             });
             suite.add_async_trial(&name("two_are_enough_for_many"), async move {
-                are_enough_for_many(&SeaOrmBackend::server(server.name, &plain, strategy)).await;
+                are_enough_for_many(&SeaOrmBackend::server(server.name, &plain, strategy.name())).await;
             });
             suite.add_async_trial(&name(OWN_ONES), async move {
-                callers_hold_all(&SeaOrmBackend::server(server.name, &held, strategy)).await;
+                callers_hold_all(&SeaOrmBackend::server(server.name, &held, strategy.name())).await;
             });
-            if strategy == "shard_lease" {
+            if strategy == Strategy::ShardLease {
                 let used_up = url.clone();
                 suite.add_async_trial(
                     &name("a_long_wait_for_a_connection_is_no_outage_of_the_server"),
                     async move {
-                        waits_for_long(&SeaOrmBackend::server(server.name, &used_up, strategy)).await;
+                        waits_for_long(&SeaOrmBackend::server(server.name, &used_up, strategy.name())).await;
                     },
                 );
             }
             suite.add_async_trial(
                 &name("a_lock_that_is_refused_is_asked_about_with_empty_hands"),
                 async move {
-                    asks_with_empty_hands(&SeaOrmBackend::server(server.name, &refused, strategy)).await;
+                    asks_with_empty_hands(&SeaOrmBackend::server(server.name, &refused, strategy.name()))
+                        .await;
                 },
             );
             suite.add_async_trial(&name("who_waits_at_the_pool_is_passed_by_nobody_for_long"), async move {
-                takes_turns_at_the_pool(&SeaOrmBackend::server(server.name, &hurried, strategy)).await;
+                takes_turns_at_the_pool(&SeaOrmBackend::server(server.name, &hurried, strategy.name())).await;
             });
             suite.add_async_trial(
                 &name("handlers_that_outlast_their_leases_and_outnumber_connections_have_each_message_once"),
                 async move {
-                    handlers_take_turns(&SeaOrmBackend::server(server.name, &slow, strategy)).await;
+                    handlers_take_turns(&SeaOrmBackend::server(server.name, &slow, strategy.name())).await;
                 },
             );
         }

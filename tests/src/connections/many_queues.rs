@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use claimstream_sea_orm::Strategy;
 use claimstream_testbed::{Load, Server};
 
 use crate::{Suite, backend::SeaOrmBackend};
@@ -16,12 +17,14 @@ const HANDLING: Duration = Duration::from_millis(2);
 
 /// Adds the trials for SQLite under a lease, and for every server that is here with each strategy.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
-    add(suite, "sqlite", "shard_lease", || SeaOrmBackend::sqlite("shard_lease"));
+    add(suite, "sqlite", Strategy::ShardLease, || SeaOrmBackend::sqlite(Strategy::ShardLease.name()));
     for server in Server::ALL {
         let Some(url) = server.url(&environment) else { continue };
-        for strategy in server.strategies().iter().copied().filter(|strategy| *strategy != "auto") {
+        for strategy in server.strategies().iter().copied() {
             let url = url.clone();
-            add(suite, server.name, strategy, move || SeaOrmBackend::server(server.name, &url, strategy));
+            add(suite, server.name, strategy, move || {
+                SeaOrmBackend::server(server.name, &url, strategy.name())
+            });
         }
     }
 }
@@ -29,7 +32,7 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
 fn add(
     suite: &mut Suite,
     store: &str,
-    strategy: &str,
+    strategy: Strategy,
     backend: impl Fn() -> SeaOrmBackend + Clone + Send + 'static,
 ) {
     for connections in [2, 10] {

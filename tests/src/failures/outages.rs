@@ -7,7 +7,7 @@ use claimstream_domain::{
     Claimed, Disposition, NewMessage, QueueName, Reason, Settled, Settlement, ShardCount,
 };
 use claimstream_ports::StoreErrorKind;
-use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
+use claimstream_sea_orm::{OpenOptions, Order, SeaOrmOutbox};
 use futures::future::join_all;
 use sea_orm::{ConnectionTrait, DbBackend, Statement};
 
@@ -31,16 +31,17 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
             let backend = SeaOrmBackend::server(server.name, &ended, "auto");
             is_accepted_without_a_commit(&backend).await;
         });
-        for strategy in server.strategies().iter().copied().filter(|strategy| *strategy != "auto") {
+        for strategy in server.strategies().iter().copied() {
             let unanswered = claimed.clone();
             let what = "a_question_about_a_lost_commit_that_fails_leaves_the_outcome_unknown";
             suite.add_async_trial(&format!("{}::{strategy}::outages::{what}", server.name), async move {
-                is_unknown(&SeaOrmBackend::server(server.name, &unanswered, strategy)).await;
+                is_unknown(&SeaOrmBackend::server(server.name, &unanswered, strategy.name())).await;
             });
         }
         let parked = claimed.clone();
         suite.add_async_trial(&name("a_retry_of_unknown_outcome_is_counted_once"), async move {
-            counts_once(&SeaOrmBackend::server(server.name, &parked, "shard_lease per_key")).await;
+            let backend = SeaOrmBackend::server(server.name, &parked, "shard_lease").ordered(Order::PerKey);
+            counts_once(&backend).await;
         });
         suite.add_async_trial(
             &name("a_claim_whose_answer_was_lost_is_settled_in_a_transaction"),

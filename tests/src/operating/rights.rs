@@ -27,10 +27,10 @@ use crate::{Fixture, Instance, LEASE, Ports, Server, Suite, backend::SeaOrmBacke
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     for server in Server::ALL {
         let Some(url) = server.url(&environment) else { continue };
-        for strategy in server.strategies().iter().filter(|strategy| **strategy != "auto") {
+        for strategy in server.strategies().iter().copied() {
             let backend = {
                 let url = url.clone();
-                move || SeaOrmBackend::server(server.name, &url, strategy)
+                move || SeaOrmBackend::server(server.name, &url, strategy.name())
             };
             let name = format!(
                 "{}::{strategy}::rights::a_user_with_those_of_the_page_can_do_everything",

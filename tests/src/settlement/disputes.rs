@@ -9,7 +9,7 @@ use claimstream_domain::{
     Settlement,
 };
 use claimstream_ports::StoreErrorKind;
-use claimstream_sea_orm::{Dialect, FrozenClock, SeaOrmOutbox};
+use claimstream_sea_orm::{Dialect, FrozenClock, SeaOrmOutbox, Strategy};
 use sea_orm::{ConnectionTrait, DbBackend, Statement, TransactionTrait};
 
 use crate::{
@@ -19,10 +19,10 @@ use crate::{
 /// Adds the disputes on SQLite and on every server that is here, with each strategy that writes messages.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     add_partly_known(suite, &environment);
-    let mut places: Vec<(&'static str, Option<String>, Vec<&'static str>)> =
-        vec![("sqlite", None, vec!["preemptive_update"])];
+    let mut places: Vec<(&'static str, Option<String>, Vec<Strategy>)> =
+        vec![("sqlite", None, vec![Strategy::PreemptiveUpdate])];
     for server in Server::ALL {
-        let marks = |strategy: &&str| ["preemptive_update", "skip_locked"].contains(strategy);
+        let marks = |strategy: &Strategy| *strategy != Strategy::ShardLease;
         let strategies = server.strategies().iter().copied().filter(marks).collect();
         places.extend(server.url(&environment).map(|url| (server.name, Some(url), strategies)));
     }
@@ -32,8 +32,8 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
             let backend = || {
                 let url = url.clone();
                 move || match url {
-                    None => SeaOrmBackend::sqlite(strategy),
-                    Some(url) => SeaOrmBackend::server(store, &url, strategy),
+                    None => SeaOrmBackend::sqlite(strategy.name()),
+                    Some(url) => SeaOrmBackend::server(store, &url, strategy.name()),
                 }
             };
             let (lost, settled, ended, overlapping) = (backend(), backend(), backend(), backend());
@@ -63,21 +63,21 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
 
 /// Adds it on every store with each strategy, because each of them settles one by one what it cannot settle together.
 fn add_partly_known(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
-    let mut places: Vec<(&'static str, Option<String>, &'static [&'static str])> =
-        vec![("sqlite", None, &["preemptive_update", "shard_lease"])];
+    let mut places: Vec<(&'static str, Option<String>, &'static [Strategy])> =
+        vec![("sqlite", None, &[Strategy::PreemptiveUpdate, Strategy::ShardLease])];
     let servers = Server::ALL.into_iter();
     places.extend(
         servers
             .filter_map(|server| Some((server.name, Some(server.url(&environment)?), server.strategies()))),
     );
     for (store, url, strategies) in places {
-        for strategy in strategies.iter().copied().filter(|strategy| *strategy != "auto") {
+        for strategy in strategies.iter().copied() {
             let url = url.clone();
             let name = "what_is_known_before_an_error_is_answered";
             suite.add_async_trial(&format!("{store}::{strategy}::disputes::{name}"), async move {
                 keeps_what_is_known(match url {
-                    None => SeaOrmBackend::sqlite(strategy),
-                    Some(url) => SeaOrmBackend::server(store, &url, strategy),
+                    None => SeaOrmBackend::sqlite(strategy.name()),
+                    Some(url) => SeaOrmBackend::server(store, &url, strategy.name()),
                 })
                 .await;
             });

@@ -10,7 +10,7 @@ use claimstream::{Compose, Relay, RelayConfig, Verdict, handler_fn};
 use claimstream_domain::{
     Lease, MessageId, NewMessage, OrderingKey, QueueName, RetryPolicy, Settled::Accepted,
 };
-use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
+use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox, Strategy};
 use claimstream_tokio::TokioTimer;
 use futures::StreamExt;
 
@@ -18,19 +18,16 @@ use crate::{Fixture, Instance, Ports, Server, Suite, backend::SeaOrmBackend, fix
 
 /// Adds the trials on SQLite and on every server that is here.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
-    for strategy in ["preemptive_update", "shard_lease"] {
+    for strategy in [Strategy::PreemptiveUpdate, Strategy::ShardLease] {
         let name = format!("sqlite::{strategy}::slow::what_a_slow_consumer_was_not_handed_does_not_die");
         suite.add_async_trial(&name, async move {
-            nothing_dies_unheard(&SeaOrmBackend::sqlite(strategy)).await;
+            nothing_dies_unheard(&SeaOrmBackend::sqlite(strategy.name())).await;
         });
     }
     for server in Server::ALL {
         let Some(url) = server.url(&environment) else { continue };
-        for strategy in ["preemptive_update", "skip_locked", "shard_lease"] {
-            if !server.strategies().contains(&strategy) {
-                continue;
-            }
-            let backend = |url: &str| SeaOrmBackend::server(server.name, url, strategy);
+        for strategy in server.strategies().iter().copied() {
+            let backend = |url: &str| SeaOrmBackend::server(server.name, url, strategy.name());
             let name = |what: &str| format!("{}::{strategy}::slow::{what}", server.name);
             let (consumers, store) = (backend(&url), backend(&url));
             suite.add_async_trial(&name("what_a_slow_consumer_was_not_handed_does_not_die"), async move {

@@ -96,7 +96,7 @@ impl Suite {
     }
 
     /// Adds a backend that must refuse to be opened, with a sentence that names a strategy that works.
-    pub fn add_refusal(&mut self, backend: Arc<dyn Backend>, works: &'static [&'static str]) {
+    pub fn add_refusal(&mut self, backend: Arc<dyn Backend>, works: &'static [Strategy]) {
         let name = format!("{}::{}::is_refused_at_open", backend.name(), backend.strategy());
         let report = self.report.clone();
         self.push(name, move || {
@@ -105,7 +105,7 @@ impl Suite {
             };
             let sentence = error.to_string();
             report.refused(backend.name(), backend.strategy(), &sentence);
-            match works.iter().any(|strategy| sentence.contains(strategy)) {
+            match works.iter().any(|strategy| sentence.contains(strategy.name())) {
                 true => Ok(()),
                 false => Err(format!("it names none of {works:?}: {sentence}").into()),
             }

@@ -26,10 +26,10 @@ impl Server {
     ];
 
     /// The strategies that it runs.
-    pub fn strategies(self) -> &'static [&'static str] {
+    pub fn strategies(self) -> &'static [Strategy] {
         match self.skips_locked {
-            true => &["skip_locked", "preemptive_update", "shard_lease"],
-            false => &["preemptive_update", "shard_lease"],
+            true => &[Strategy::SkipLocked, Strategy::PreemptiveUpdate, Strategy::ShardLease],
+            false => &[Strategy::PreemptiveUpdate, Strategy::ShardLease],
         }
     }
 

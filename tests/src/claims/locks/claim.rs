@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use claimstream_sea_orm::Strategy;
 use sea_orm::{ConnectionTrait, TransactionTrait};
 use uuid::Uuid;
 
@@ -67,7 +68,7 @@ impl Place {
         let open = setup.a.connection().begin().await.expect("begin");
         let thread = setup.thread(&open).await;
         let mut args = args(&queue, 1, Uuid::from_u128(9), BATCH);
-        if self.strategy == "skip_locked" {
+        if self.strategy == Strategy::SkipLocked {
             let locked = rows(&open, sql("claim/lock", &args)).await;
             assert_eq!(locked.len(), BATCH);
             self.few(setup.rows_locked(thread).await, "claim_lock");

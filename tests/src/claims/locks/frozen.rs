@@ -122,7 +122,7 @@ impl Place {
     /// All the leases of one queue are locked, and more calls want to write them than there are connections. Another queue of
     /// the same process goes on.
     async fn leaves_connections(&self) {
-        let backend = SeaOrmBackend::server(self.server.name, &self.url, self.strategy);
+        let backend = SeaOrmBackend::server(self.server.name, &self.url, self.strategy.name());
         let url = backend.fresh_database().await.expect("a database");
         let shards = ShardCount::new(16).expect("a number of shards");
         let outbox =

@@ -5,7 +5,6 @@ use sea_orm::{ConnectionTrait, DbBackend, QueryResult, Statement, TransactionTra
 
 use super::{
     place::{BATCH, Place, ROUNDS},
-    plan::walks,
     rows::{args, id, instance, now_micros, rows, run},
     setup::Setup,
     waiting::somebody_waits,
@@ -140,15 +139,7 @@ impl Place {
             "shard_lease/retry",
             "shard_lease/park",
         ];
-        let mut wrong = Vec::new();
-        for name in names {
-            let plan = setup.explain(sql(name, &args)).await;
-            self.figure(&format!("{name}: {plan:?}"));
-            if !walks(&plan) {
-                wrong.push(format!("{name}: {plan:?}"));
-            }
-        }
-        assert!(wrong.is_empty(), "not along the primary key, or sorted: {wrong:#?}");
+        self.all_walk(&setup, &names, &args).await;
     }
 
     async fn locks_a_lease(&self) {

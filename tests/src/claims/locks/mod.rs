@@ -17,6 +17,8 @@ pub(crate) use waiting::somebody_waits;
 
 use place::Place;
 
+use claimstream_sea_orm::Strategy;
+
 use crate::{Server, Suite};
 
 /// Adds what is said about locks to every server that is here, with each strategy that it runs.
@@ -26,7 +28,7 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
         let Some(url) = server.url(&environment) else { continue };
         for strategy in server.strategies().iter().copied() {
             let place = Place { server, strategy, url: url.clone() };
-            if strategy == "shard_lease" {
+            if strategy == Strategy::ShardLease {
                 frozen::add_to(suite, &place);
                 patience::add_to(suite, &place);
                 lease::add_to(suite, place);
@@ -36,7 +38,7 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
             let waits = place.clone();
             suite.add_async_trial(&name("a_claim_in_flight_hinders_no_producer"), async move {
                 match strategy {
-                    "skip_locked" => waits.steps_over().await,
+                    Strategy::SkipLocked => waits.steps_over().await,
                     _ => waits.takes_turns().await,
                 }
             });

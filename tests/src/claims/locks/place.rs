@@ -1,18 +1,20 @@
 use std::time::Duration;
 
 use super::setup::Setup;
+use claimstream_sea_orm::Strategy;
+
 use crate::{Server, backend::SeaOrmBackend};
 
 #[derive(Clone)]
 pub(super) struct Place {
     pub(super) server: Server,
-    pub(super) strategy: &'static str,
+    pub(super) strategy: Strategy,
     pub(super) url: String,
 }
 
 impl Place {
     pub(super) async fn setup(&self) -> Setup {
-        let backend = SeaOrmBackend::server(self.server.name, &self.url, self.strategy);
+        let backend = SeaOrmBackend::server(self.server.name, &self.url, self.strategy.name());
         let url = backend.fresh_database().await.expect("a database");
         let a = backend.open(&url, None).await.expect("open");
         Setup { a, b: backend.open(&url, None).await.expect("open"), _backend: backend }

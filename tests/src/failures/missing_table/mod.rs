@@ -10,18 +10,22 @@ use self::{
     ledger::{delivers_later, goes_on_with_a_saga, has_effects_later, ticks_later},
     queue::{claims_on, ends_after_its_drain_time, settles_on},
 };
+use claimstream_sea_orm::Strategy;
+
 use crate::{Server, Suite, backend::SeaOrmBackend};
 
 /// Adds it for every store that is here, with each strategy.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
-    for strategy in ["preemptive_update", "shard_lease"] {
-        add(suite, "sqlite", strategy, move || SeaOrmBackend::sqlite(strategy));
+    for strategy in [Strategy::PreemptiveUpdate, Strategy::ShardLease] {
+        add(suite, "sqlite", strategy, move || SeaOrmBackend::sqlite(strategy.name()));
     }
     for server in Server::ALL {
         let Some(url) = server.url(&environment) else { continue };
-        for strategy in server.strategies().iter().filter(|strategy| **strategy != "auto") {
+        for strategy in server.strategies().iter().copied() {
             let url = url.clone();
-            add(suite, server.name, strategy, move || SeaOrmBackend::server(server.name, &url, strategy));
+            add(suite, server.name, strategy, move || {
+                SeaOrmBackend::server(server.name, &url, strategy.name())
+            });
         }
     }
 }
@@ -29,7 +33,7 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
 fn add(
     suite: &mut Suite,
     store: &str,
-    strategy: &str,
+    strategy: Strategy,
     backend: impl Fn() -> SeaOrmBackend + Clone + Send + 'static,
 ) {
     let name = |what: &str| format!("{store}::{strategy}::missing_table::{what}");
