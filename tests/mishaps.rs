@@ -1,4 +1,4 @@
-//! Runs sagas and TCC transactions, many at once, under mishaps that are drawn anew each time, for as long as it is told;
+//! Runs sagas and TCC transactions, many at once, under mishaps that are drawn anew each time, for as long as the command line says;
 //! the suite runs a few such draws.
 //!
 //! `cargo run --release -p claimstream-tests --bin mishaps -- --help` explains it. It ends with a panic at the first draw that

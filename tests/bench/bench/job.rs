@@ -24,7 +24,7 @@ pub(crate) struct Job {
     pub(crate) instances: u64,
     /// An instance ends when nothing is left, and no later than this many seconds after it was told to go.
     pub(crate) seconds: u64,
-    /// Stays when nothing is left, until it is told to stop or its time is over.
+    /// Stays when nothing is left, until the bench stops it or its time is over.
     pub(crate) stay: bool,
     /// Deletes what finished messages leave behind beside its work.
     pub(crate) swept: bool,

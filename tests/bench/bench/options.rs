@@ -55,7 +55,7 @@ pub(crate) struct Options {
     /// How many messages a second the producers of `steady` and `near_empty` send.
     #[arg(long, default_value_t = 5000.0)]
     pub(crate) rate: f64,
-    /// Who takes part, as a list; all unless told otherwise.
+    /// Who takes part, as a list; all by default.
     #[arg(long, value_delimiter = ',')]
     pub(crate) contenders: Vec<String>,
     /// A binary that holds contenders of other libraries.

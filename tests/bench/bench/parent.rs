@@ -5,7 +5,7 @@ use tokio::sync::oneshot;
 
 use crate::Failure;
 
-/// Says that this process is ready, and waits until it is told to go.
+/// Says that this process is ready, and waits until the bench starts it.
 pub(crate) fn wait_for_go() -> Result<(), Failure> {
     println!("ready");
     stdout().flush()?;
@@ -13,7 +13,7 @@ pub(crate) fn wait_for_go() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Ends when this process is told to stop.
+/// Ends when the bench stops this process.
 pub(crate) async fn stop() {
     let (told, heard) = oneshot::channel();
     std::thread::spawn(move || {

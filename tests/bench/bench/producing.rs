@@ -54,7 +54,7 @@ pub(crate) async fn steadily(job: &str) -> Result<(), Failure> {
     let (began, cpu) = (Instant::now(), cpu_seconds("self"));
     let every = Duration::from_secs_f64(job.per_transaction as f64 / job.rate);
     let (tally, next) = (Mutex::new(Produced::default()), Mutex::new(0_u32));
-    // Whoever is free takes the next transaction and waits until it is due.
+    // A producer that is free takes the next transaction and waits until it is due.
     let one = |mut connection: Connected| {
         let (producers, tally, next, job) = (&producers, &tally, &next, &job);
         async move {

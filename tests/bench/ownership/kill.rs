@@ -26,7 +26,7 @@ pub(crate) struct Options {
     /// How long one kill comes after the other, in milliseconds.
     #[arg(long, default_value_t = 1000)]
     every: u64,
-    /// How many messages crash whoever handles them.
+    /// How many messages crash the process that handles them.
     #[arg(long, default_value_t = 2)]
     poison: usize,
 }

@@ -22,7 +22,7 @@ pub(crate) struct Load {
 impl Load {
     const TICK: Duration = Duration::from_millis(25);
 
-    /// Begins; the messages with these numbers crash whoever handles them.
+    /// Begins; the messages with these numbers crash the process that handles them.
     pub(crate) fn start(outbox: SeaOrmOutbox, setting: &Setting, poison: Vec<usize>) -> Self {
         let (sent, stop) = (Arc::<Mutex<Vec<Sent>>>::default(), Arc::<AtomicBool>::default());
         let (rate, keys) = (setting.rate, setting.keys);

@@ -6,7 +6,7 @@ use crate::Failure;
 
 pub(crate) const QUEUE: &str = "ownership";
 
-/// What a message carries: its place among the messages of its key, and whether it ends whoever handles it.
+/// What a message carries: its place among the messages of its key, and whether it ends the process that handles it.
 #[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Task {
     pub(crate) key: u32,

@@ -23,7 +23,7 @@ pub async fn of_eight_instances_that_open_an_empty_database_at_once_all_succeed(
     }
     assert_eq!(versions(&outboxes[7]).await, schema(Dialect::MySql).iter().map(|s| s.0).collect::<Vec<_>>());
     let queue = Fixture::fresh_queue();
-    let sent = NewMessage::json(queue.clone(), &"to whoever comes").expect("a message");
+    let sent = NewMessage::json(queue.clone(), &"to any reader").expect("a message");
     outboxes[0].enqueue_now(std::slice::from_ref(&sent)).await.expect("enqueue");
     let claimer = Instance::new(8, Ports::of(outboxes[7].clone()), queue, 10);
     assert_eq!(claimer.take_one().await.message.id, sent.id);

@@ -48,7 +48,7 @@ pub(super) enum Fate {
 
 /// How long a lock lasts that is not given back.
 pub(super) const LOCK_LEASE: Duration = Duration::from_millis(300);
-/// How long a message is worked on, so that whoever is killed or paused has some in hand.
+/// How long a message is worked on, so that an instance that is killed or paused has some in hand.
 const WORK: Duration = Duration::from_millis(100);
 /// How long a claim lasts.
 pub(super) const CLAIM_LEASE: Duration = Duration::from_millis(1500);

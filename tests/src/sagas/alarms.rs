@@ -1,4 +1,4 @@
-//! S4: what nobody can finish is told, and what could not be finished is not begun.
+//! S4: a saga that nobody can finish raises an alarm, and one that could not be finished is not begun.
 
 use std::{
     sync::{Arc, Mutex},

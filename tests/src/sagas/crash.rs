@@ -8,7 +8,7 @@ use std::{
 
 use tokio::sync::Notify;
 
-/// One runner's points: places in its course where it can be stopped for good, or until it is told to go on.
+/// One runner's points: places in its course where it can be stopped for good, or until a test lets it continue.
 ///
 /// Every transaction that writes a row of a saga has three: `inside`, when the row is written and the effect is not;
 /// `before`, when only the commit is missing; and `after`. A transaction that is rolled back has one, `undone`.

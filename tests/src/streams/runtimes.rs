@@ -1,4 +1,4 @@
-//! One stream on three executors: the library spawns nothing, so whoever polls may be anybody.
+//! One stream on three executors: the library spawns nothing, so any executor may poll it.
 
 use std::{
     collections::HashSet,

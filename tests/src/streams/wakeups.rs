@@ -27,7 +27,7 @@ pub fn add_to(suite: &mut Suite, url: &str) {
 /// No wakeup takes that long, however busy the machine is.
 const LATE: Duration = Duration::from_secs(20);
 
-/// Whoever waits, in a task; each wait that ends is told.
+/// A task that waits for wakeups and sends the moment at which each wait ended.
 fn waits(place: &RedisPlace, queue: &QueueName) -> mpsc::UnboundedReceiver<Instant> {
     let (ended, told) = mpsc::unbounded_channel();
     let (wakeup, queue) = (RedisWakeup::new(place.clone()), queue.clone());

@@ -2,7 +2,7 @@ use std::{any::Any, cell::RefCell, panic, sync::LazyLock};
 
 use libtest_mimic::Failed;
 
-/// Keeps what a panic of this thread says and where, so that it is told under the name of its trial.
+/// Keeps what a panic of this thread says and where, so that the report shows it under the name of its trial.
 pub(super) fn remember_panics() {
     static HOOK: LazyLock<()> = LazyLock::new(|| {
         panic::set_hook(Box::new(|info| {

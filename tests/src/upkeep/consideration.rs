@@ -52,7 +52,7 @@ impl Replica {
         (Self { lag, looks }, gauge)
     }
 
-    /// Two looks in a row: whoever looked the first time has waited.
+    /// Two looks in a row: what was seen at the first has waited.
     async fn looked_at_twice(&mut self, sweeping: &mut Sweeping) {
         for _ in 0..2 {
             tokio::select! {

@@ -34,7 +34,7 @@ pub(crate) struct Seen {
     pub(crate) encrypted: Vec<u8>,
 }
 
-/// An SMTP server on the loopback that accepts everything, but for what it is told otherwise: by command, `GREETING`
+/// An SMTP server on the loopback that accepts everything, except where a test gives it another answer: by command, `GREETING`
 /// for the first line and `MESSAGE` for the end of a mail.
 pub(crate) struct MailServer {
     address: SocketAddr,

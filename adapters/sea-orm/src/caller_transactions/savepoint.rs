@@ -14,7 +14,7 @@ use crate::database::{
 ///
 /// A body without its queue entry would make every repeat of the call a duplicate of a message that nobody gets. The
 /// caller may commit after a failure, because a lock wait or a killed statement leaves the transaction open; so whatever
-/// the call has written is taken back before the failure is told. That costs one short round trip; deciding by what is
+/// the call has written is taken back before the caller gets the error. That costs one short round trip; deciding by what is
 /// left in other tables cannot work, because a settled message leaves nothing there.
 ///
 /// To set it proves, in the same packet, that the connection is in a transaction and leads to the outbox's own database. A

@@ -15,7 +15,7 @@ pub(crate) struct Announcements(Mutex<HashMap<InstanceId, Duration>>);
 impl Announcements {
     const LAST: Duration = Duration::from_secs(3600);
 
-    /// Whether it is time to note an instance; one of many callers is told so. `now` is monotonic.
+    /// Whether it is time to note an instance; of many callers, one gets `true`. `now` is monotonic.
     pub(crate) fn are_due(&self, instance: InstanceId, now: Duration) -> bool {
         let mut noted = self.noted();
         let due = noted.get(&instance).is_none_or(|at| now.saturating_sub(*at) >= Self::LAST);

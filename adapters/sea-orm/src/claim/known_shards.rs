@@ -33,7 +33,7 @@ impl KnownShards {
         Self { shards, queues: Mutex::default() }
     }
 
-    /// Whether it is time to look at all shards, whatever is hot; one of many callers is told so. `now` is monotonic.
+    /// Whether it is time to look at all shards, whatever is hot; of many callers, one gets `true`. `now` is monotonic.
     pub(crate) fn wants_look(&self, queue: &QueueName, now: Duration) -> bool {
         let is_old = |looked_at: Duration| now.saturating_sub(looked_at) >= Self::WATERMARK_LIVES;
         self.with(queue, |known| {

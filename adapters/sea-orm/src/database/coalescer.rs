@@ -66,7 +66,7 @@ impl<T, A: Clone> WriteCoalescer<T, A> {
         while let Some((items, replies)) = self.next() {
             let written = write(items).await.map_err(Arc::new);
             for reply in replies {
-                // Whoever does not wait any more does not need the answer.
+                // A caller that does not wait any more does not need the answer.
                 let _ = reply.send(written.clone());
             }
         }
@@ -120,7 +120,7 @@ impl Database {
     }
 }
 
-/// The source of an error that all who shared a write are told.
+/// The source of an error that all callers that shared a write get.
 #[derive(Debug)]
 struct Told(Arc<StoreError>);
 

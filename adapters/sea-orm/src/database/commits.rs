@@ -3,6 +3,6 @@
 pub(crate) enum Commits {
     /// After every statement, as connections of the pool do.
     Itself,
-    /// When it is told to: a transaction needs no `BEGIN`.
+    /// At `COMMIT`: a transaction needs no `BEGIN`.
     WhenTold,
 }

@@ -17,11 +17,11 @@ use crate::database::statements::Statements;
 /// write-ahead log and writers wait for each other.
 #[derive(Clone, Debug)]
 pub struct HardenedPool {
-    /// The most connections; 10 unless told otherwise.
+    /// The most connections; 10 by default.
     pub max_connections: u32,
     /// How long to wait for a free connection.
     pub acquire_timeout: Duration,
-    /// For tests: the time that every connection's server is told it is.
+    /// For tests: the time that every connection sets at its server.
     pub frozen_clock: Option<FrozenClock>,
 }
 

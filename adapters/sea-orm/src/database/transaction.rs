@@ -54,7 +54,7 @@ impl Database {
 
     /// The same for somebody else to write in and to commit.
     ///
-    /// If all connections stay in use the error is `Transient`: the database is there, and whoever can wait may ask again.
+    /// If all connections stay in use the error is `Transient`: the database is there, and a caller that can wait may ask again.
     pub(crate) async fn begin_for_caller(
         &self,
         operation: &'static str,

@@ -14,7 +14,7 @@ impl Database {
     /// How much longer than a wait for a connection a statement may take at least: one for a lock, and some time to answer.
     const AT_LEAST: Duration = Duration::from_secs(10);
 
-    /// Longer than a wait for a connection and one for a lock: whoever waits for others of this process has met no outage.
+    /// Longer than a wait for a connection and one for a lock: a call that waits for others of this process has met no outage.
     fn deadline(&self) -> Duration {
         Self::DEADLINE.max(self.limits.acquire_timeout + Self::AT_LEAST)
     }

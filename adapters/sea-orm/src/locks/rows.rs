@@ -37,7 +37,7 @@ impl<'a> Taking<'a> {
         Self { db, key, args }
     }
 
-    /// Takes the row if it is free, makes it if it is not there; whoever comes second finds it held.
+    /// Takes the row if it is free, makes it if it is not there; the second caller finds it held.
     async fn on(self, on: &Held<'_>) -> Result<Option<LockGuard>, StoreError> {
         let sql = &self.db.sql;
         let taken = self.db.restarting(|| run(on, LOCK, sql.locks.take.bind(&self.args))).await;
@@ -86,7 +86,7 @@ impl<'a> Taking<'a> {
     }
 }
 
-/// What the row of a lock says to whoever has just tried to take it.
+/// What the row of a lock says to a caller that has just tried to take it.
 enum Row {
     Ours(LockGuard),
     /// It is held, or was until a moment ago.

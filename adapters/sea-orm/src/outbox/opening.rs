@@ -47,7 +47,7 @@ impl SeaOrmOutbox {
         }
     }
 
-    /// Several instances may start at once: whoever meets the other's lock on the tables tries again.
+    /// Several instances may start at once: an instance that meets another's lock on the tables tries again.
     async fn open_patiently(
         url: &str,
         given: Option<GivenPool>,

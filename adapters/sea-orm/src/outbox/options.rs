@@ -18,9 +18,9 @@ use crate::{
 /// How an outbox is opened.
 #[derive(Clone, Debug)]
 pub struct OpenOptions {
-    /// How messages are claimed; `auto` unless told otherwise.
+    /// How messages are claimed; `auto` by default.
     pub strategy: StrategyChoice,
-    /// Whether messages of one ordering key follow each other; no order unless told otherwise.
+    /// Whether messages of one ordering key follow each other; no order by default.
     pub order: Order,
     /// Makes the tables if they are not there. Switch it off where the service may not create tables, and apply what
     /// [`schema`](crate::schema()) prints by other means.
@@ -30,19 +30,19 @@ pub struct OpenOptions {
     /// The largest payload to take, in bytes, where that is less than what the server takes.
     pub max_payload: Option<usize>,
     /// The most connections that callers have at a time, in transactions begun here and by [`SeaOrmOutbox::connection`](crate::SeaOrmOutbox::connection), and
-    /// for what they have the outbox enqueue or record; 10 unless told otherwise, on a server at least 2.
+    /// for what they have the outbox enqueue or record; 10 by default, on a server at least 2.
     ///
     /// A handler that finds all of them in use waits for one, and its lease is renewed meanwhile. More handlers at once than
     /// this wait for each other, if each keeps a transaction open.
     pub max_connections: u32,
     /// The most connections besides that claims, renewals, settlements, locks, sweeps and the doctor have for themselves, so that
-    /// no handler can take them; 6 unless told otherwise, on a server at least 2.
+    /// no handler can take them; 6 by default, on a server at least 2.
     pub relay_connections: u32,
     /// How long to wait for a free connection.
     pub acquire_timeout: Duration,
-    /// How long what finished messages leave behind is kept; a day unless told otherwise.
+    /// How long what finished messages leave behind is kept; a day by default.
     pub retention: Retention,
-    /// How long the steps of a run are kept after its last change; 30 days unless told otherwise, and at least an hour.
+    /// How long the steps of a run are kept after its last change; 30 days by default, and at least an hour.
     pub step_retention: Duration,
     /// Under how much strain a sweep still goes on.
     pub strain_limit: StrainLimit,

@@ -78,7 +78,7 @@ const TRIES: usize = 10;
 
 /// Makes or checks the tables and answers into how many shards queues are cut.
 ///
-/// Every statement may be repeated: whoever comes between has made what this one would have made.
+/// Every statement may be repeated: an instance that comes between has made what this one would have made.
 pub(crate) async fn prepare(
     db: &DatabaseConnection,
     sql: &Statements,
@@ -137,7 +137,7 @@ async fn apply(
         for statement in script.split(';').map(str::trim).filter(|statement| !statement.is_empty()) {
             db.execute_unprepared(statement).await.map_err(|e| classify("schema", e))?;
         }
-        // Whoever comes first decides the number of shards: one insert of all of them, which fails for everybody else.
+        // The first instance decides the number of shards: one insert of all of them, which fails for everybody else.
         if rows(db, "schema", sql.schema.shard_list.bind(&Args::new())).await?.is_empty() {
             let numbers: Vec<Args> =
                 shards.shards().map(|shard| Args::new().with("shard", i64::from(shard.number()))).collect();

@@ -24,7 +24,7 @@ impl SeaOrmOutbox {
     /// [`transaction`](Self::transaction), or [`enqueue_now`](Self::enqueue_now).
     ///
     /// If others have all connections in use for [`acquire_timeout`](crate::OpenOptions::acquire_timeout), the error is `Transient`, and
-    /// whoever can wait may ask again.
+    /// a caller that can wait may ask again.
     pub async fn begin(&self) -> Result<DatabaseTransaction, StoreError> {
         if tokio::runtime::Handle::try_current().is_err() {
             let why = "a transaction that is given away needs a tokio runtime around it, and there is none; do the work in \

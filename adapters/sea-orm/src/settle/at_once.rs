@@ -103,7 +103,7 @@ impl RowSettlement {
         let standing = self.standing(group).await.map_err(unknown)?;
         let gone = group.len().saturating_sub(standing.len() as u64);
         match ended {
-            // Whoever answered lags behind.
+            // The server that answered lags behind.
             Ended::Counted(count) if count > gone => {
                 return Err(unknown(format!("only {gone} of {count} are gone")));
             }

@@ -55,7 +55,7 @@ impl OpenClaims {
 
     /// Marks claims as being settled until the answer is dropped; none if another settlement has one of them.
     ///
-    /// What a statement ends that commits itself is told from what it has not ended by what is gone, so nobody else may
+    /// After a statement that commits itself, only missing rows show which claims it has ended, so nobody else may
     /// move it meanwhile.
     pub(crate) fn end<'a>(&self, receipts: impl Iterator<Item = &'a Receipt>) -> Option<Ending<'_>> {
         let claims: HashSet<_> = receipts.map(|receipt| (receipt.claim, receipt.message)).collect();

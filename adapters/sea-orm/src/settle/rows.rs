@@ -63,7 +63,7 @@ impl RowSettlement {
         }
     }
 
-    /// Whoever settles a claim that is being settled already waits for that to end.
+    /// A call that settles a claim that is being settled already waits for that to end.
     async fn begin_ending(&self, settlements: &[Settlement]) -> Result<Ending<'_>, StoreError> {
         for _ in 0..Self::LOOKS_FOR_AN_END {
             let ending = self.open.end(settlements.iter().map(|settlement| &settlement.receipt));
@@ -204,7 +204,7 @@ impl RowSettlement {
         Err(unknown(lost))
     }
 
-    /// Whether a row is still where its claim left it; whoever is at work on it is waited for.
+    /// Whether a row is still where its claim left it; it waits for a transaction that is at work on the row.
     pub(crate) async fn has_rows_left(&self, group: &Group<'_>) -> Result<bool, StoreError> {
         let args = group.args(&self.db);
         let left = self

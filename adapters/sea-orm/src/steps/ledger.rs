@@ -23,7 +23,7 @@ const CHANGE: &str = "advance step";
 const FIND: &str = "find step";
 const LOCK: &str = "lock step";
 
-/// The insert decides. Whether it was this one is told by the origin that stands in the row afterwards, and not by a
+/// The insert decides. Whether it was this one shows in the origin that stands in the row afterwards, and not in a
 /// count of rows, which depends on how the connection was opened.
 pub(crate) async fn begin_step(
     db: &Database,

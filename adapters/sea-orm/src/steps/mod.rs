@@ -1,4 +1,4 @@
-//! The step ledger, and what is told of sagas.
+//! The step ledger, and reports on sagas.
 
 pub(crate) mod ledger;
 pub(crate) mod sagas;

@@ -31,7 +31,7 @@ impl Sweeper {
     /// Deletes the bodies of the oldest messages that this process has finished.
     ///
     /// Read first, because an id may be in use again: if somebody else has deleted the body meanwhile, the same id is new
-    /// to whoever enqueues it. What is read is older than the settlement or stays, and what is deleted is as old as what
+    /// to the caller that enqueues it. What is read is older than the settlement or stays, and what is deleted is as old as what
     /// was read.
     pub(super) async fn sweep_leftovers(&self, most: u32) -> Result<Left, StoreError> {
         let left = self.leftovers.take(most as usize);

@@ -26,7 +26,7 @@ const KEEP_LOCKS: Duration = Duration::from_secs(24 * 3600);
 
 /// Chunks that follow each other at a pace, as long as the database can bear it.
 ///
-/// Each chunk is a unit of work; whoever drops a round lets the one that is under way come to its end.
+/// Each chunk is a unit of work; a caller that drops a round lets the chunk that is under way come to its end.
 pub(crate) struct Round {
     sweeper: Arc<Sweeper>,
     pace: SweepPace,

@@ -29,7 +29,7 @@ use super::{
 };
 
 /// A store, a directory and a provider in one, for one request. Every call stops once before and once after its effect,
-/// so that whoever drives it can crash there.
+/// so that a test can crash there.
 #[derive(Clone)]
 pub(super) struct World(Arc<Mutex<State>>);
 

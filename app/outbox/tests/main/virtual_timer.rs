@@ -25,7 +25,7 @@ struct Clock {
 }
 
 impl VirtualTimer {
-    /// Moves the time on and wakes whoever has slept long enough.
+    /// Moves the time on and wakes the sleepers whose time has come.
     pub fn advance(&self, by: Duration) {
         let due = {
             let mut clock = self.0.lock().unwrap();

@@ -16,7 +16,7 @@ impl Book {
         distinct(self.records.iter().map(|record| record.server.name.as_str()))
     }
 
-    /// The scenarios, in the order in which they are told, and then those that others measured.
+    /// The scenarios, in the order of the report, and then those that others measured.
     pub(super) fn scenarios(&self) -> Vec<&str> {
         const TOLD: [&str; 14] = [
             "drain",

@@ -19,7 +19,7 @@ use crate::{
     record::Round,
 };
 
-/// All scenarios, in the order in which they are told.
+/// All scenarios, in the order of the report.
 pub(crate) const ALL: [&str; 12] = [
     "drain",
     "backlog",

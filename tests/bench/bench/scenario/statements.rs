@@ -77,7 +77,7 @@ impl Steps {
 struct Batches {
     /// It commits every statement itself.
     itself: MySqlConnection,
-    /// It commits when it is told to.
+    /// It commits when the bench says so.
     told: MySqlConnection,
     steps: Steps,
     batch: i64,

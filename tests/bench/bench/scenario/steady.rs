@@ -59,7 +59,7 @@ pub(super) fn sized(cell: Cell, job: &Job) -> Cell {
 pub(super) async fn round(contender: &Contender, job: &Job, backlog: &mut Backlog) -> Result<Round, Failure> {
     backlog.fill(contender, job).await?;
     let mut connection = handwritten::connect(&job.url).await?;
-    // They stay until they are told to go; the time is for a bench that has gone itself.
+    // They stay until the bench stops them; the time is for a bench that has ended itself.
     let mut crew =
         Crew::start(contender, &Job { stay: true, seconds: job.seconds + 60, ..job.clone() }).await?;
     let producers = Producers::start(contender, job).await?;

@@ -9,7 +9,7 @@ pub enum Fault {
     ReadThenInsert,
     /// A record that was there counts as new, because the driver reports a found row as a changed one.
     FoundCountsAsNew,
-    /// A repeat is told by its id alone, whatever it carries.
+    /// Its id alone makes a message a repeat, whatever it carries.
     PayloadIsNotCompared,
     /// A record is purged while its message may still come.
     PurgedTooEarly,

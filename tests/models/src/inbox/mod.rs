@@ -170,7 +170,7 @@ fn receives(state: &State, consumer: usize, steps: &mut Vec<(Step, State)>) {
 }
 
 impl Inbox {
-    /// The insert decides: it waits for whoever has the key in an open transaction, and then meets the record or none.
+    /// The insert decides: it waits for an open transaction that has the key, and then meets the record or none.
     fn begins(&self, state: &State, consumer: usize, delivery: usize, steps: &mut Vec<(Step, State)>) {
         let (id, payload) = DELIVERIES[delivery];
         if self.fault != Some(Fault::ReadThenInsert) && state.is_locked(id) {

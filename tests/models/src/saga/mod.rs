@@ -1,6 +1,6 @@
 //! Sagas: points and balance go from one person to another, in four steps with a pivot in the middle.
 //!
-//! There is no lock: a lock may lapse at any moment, so whoever has a message may run. Runners die and stand still
+//! There is no lock: a lock may lapse at any moment, so any runner that has a message may run. Runners die and stand still
 //! between any two transactions, know only what they have read, and may not hear that a transaction was committed. The
 //! check message may come before the first step, and comes until it is acknowledged. The payer has too little balance,
 //! and may be topped up at any moment; the payee may spend what has arrived.
@@ -268,7 +268,7 @@ impl State {
         self.row.is_some_and(|(row, _)| row.is_over())
     }
 
-    /// Whoever has seen the end takes his message away.
+    /// A runner that has seen the end acknowledges its message.
     fn acknowledge(&mut self, entry: SagaEntry) {
         match entry {
             SagaEntry::Start => {}

@@ -41,7 +41,7 @@ impl Branch {
         self.open[slot] = Some(Open { operation, saw });
     }
 
-    /// Commits what was begun; `told` says that a cancel was answered before. Answers what the caller is told; an error
+    /// Commits what was begun; `told` says that a cancel was answered before. Returns the answer that the caller gets; an error
     /// is no answer.
     pub(super) fn commit(&mut self, open: Open, told: bool, fault: Option<Fault>) -> Option<Answer> {
         // The insert decides, or the lock on the row that is there: what counts is what the table holds by now.

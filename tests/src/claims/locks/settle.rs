@@ -47,7 +47,7 @@ impl Claims {
         Self { setup, claimer, first, last }
     }
 
-    /// While somebody holds the first, whoever is given the last before the first waits with empty hands.
+    /// While a transaction holds the first, a call that names the last before the first waits, and holds no lock.
     async fn waits_in_the_first_shard(self, write: fn(Instance, [Receipt; 2]) -> JoinHandle<()>) {
         let Self { setup, claimer, first, last } = self;
         let holder = setup.a.connection().begin().await.expect("begin");

@@ -25,7 +25,7 @@ impl Step {
         ]
     }
 
-    /// Who goes on with what was read ahead, if anybody does.
+    /// Which instance continues with what was read ahead, if one does.
     pub(super) fn drains(&self) -> Option<Side> {
         match self {
             Self::Drain { by, .. } => Some(*by),

@@ -39,7 +39,7 @@ pub async fn a0_5_a_dead_letter_is_told_in_a_queue_of_its_own(fixture: Fixture) 
     assert_eq!(fixture.store.revive(&fixture.store.own_dead()).await, 2);
     let claim = process.next().await.expect("a revived message");
     assert_eq!(process.settle(claim, Verdict::bury("again")).await, Accepted);
-    assert_eq!(events.take_all().await.len(), 1, "a second burial is told as well");
+    assert_eq!(events.take_all().await.len(), 1, "a second burial has an event as well");
 }
 
 pub async fn a0_5_relays_that_tell_each_other_of_dead_letters_do_not_go_on_for_ever(fixture: Fixture) {

@@ -54,7 +54,7 @@ pub async fn a2_4_what_fails_until_the_deadline_times_out_with_one_alarm_and_the
     assert_eq!(alarms.len(), 1, "{alarms:?}");
     assert!(alarms[0].contains(r#""unfinished":["d2","d3"]"#), "{alarms:?}");
 
-    // Ticks of the old event, whoever makes them.
+    // Ticks of the old event, on either node.
     for node in [&fixture.store, &fixture.rival] {
         let events = node.events.set_up(fixture.outbox.queue(), &scheme);
         let late = events.visit(&TimerFixture::tick()).await.expect("a visit");

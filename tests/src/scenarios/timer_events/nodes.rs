@@ -40,7 +40,7 @@ pub async fn a2_2_two_nodes_that_fire_at_once_make_one_row_and_one_run(fixture: 
     }
 }
 
-/// The timer's message is what keeps two runs apart where no row is locked: whoever claims it runs, and the other finds nothing.
+/// The timer's message is what keeps two runs apart where no row is locked: the node that claims it runs, and the other finds nothing.
 pub async fn a2_2_two_nodes_that_look_for_one_tick_at_once_make_one_run_without_a_row_lock(
     fixture: TimerFixture,
 ) {

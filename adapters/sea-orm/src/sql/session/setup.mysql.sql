@@ -1,4 +1,4 @@
--- What every connection is set to once. Short waits, because whoever waits can come back; UTC comes with the driver.
+-- What every connection is set to once. Short waits, because a caller that waits can come back; UTC comes with the driver.
 -- With snapshot isolation, on by default since MariaDB 11.6.2, a claim would wait for rows that a producer has not
 -- committed; the fence does what it is for. Statements commit themselves, whatever the server's default is.
 SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
