@@ -1,4 +1,4 @@
-use super::tree::Tree;
+use super::tree::{File, Tree};
 
 const PAGE: &str = "docs/guards.md";
 
@@ -8,16 +8,17 @@ pub(super) fn tests_exist(tree: &Tree) -> Vec<String> {
     assert!(named.len() >= 50, "only {} tests are named", named.len());
     let folders = ["adapters", "app", "domain/src", "tests/src"];
     let sources: Vec<_> = folders.iter().flat_map(|folder| tree.files(folder, ".rs", 10)).collect();
+    missing(&named, &sources)
+}
+
+fn missing(named: &[String], sources: &[File]) -> Vec<String> {
     let is_there = |name: &str| {
         let ways =
             [format!("fn {name}("), format!("fn {name}<"), format!("\"{name}\""), format!("::{name}\"")];
         sources.iter().any(|file| ways.iter().any(|way| file.text.contains(way)))
     };
-    named
-        .iter()
-        .filter(|name| !is_there(name))
-        .map(|name| format!("{PAGE}: there is no test {name}"))
-        .collect()
+    let missing = named.iter().filter(|name| !is_there(name));
+    missing.map(|name| format!("{PAGE}: there is no test {name}")).collect()
 }
 
 /// The last parts of all paths in backquotes, such as `steps::a_step_stays`, in tables.
@@ -36,5 +37,13 @@ mod tests {
     fn names_are_the_ends_of_paths_in_tables() {
         let page = "`a::not_in_a_table`\n| a guard | `x.rs` | `steps::one`, `m::tests::two` |\n| `Kind::Busy` | `NX` | |";
         assert_eq!(names(page), ["one", "two"]);
+    }
+
+    #[test]
+    fn complains_about_a_test_that_is_gone() {
+        let sources =
+            [File::new("tests/src/a.rs", "async fn one<S: Store>(s: S) {}\nadd(\"sqlite::two\");\n")];
+        assert!(missing(&["one".into(), "two".into()], &sources).is_empty());
+        assert_eq!(missing(&["on".into()], &sources), ["docs/guards.md: there is no test on"]);
     }
 }

@@ -12,6 +12,8 @@ mod imports;
 mod kinds;
 mod links;
 mod packages;
+mod phrases;
+mod promises;
 mod readme;
 mod references;
 mod rooms;
@@ -27,7 +29,7 @@ type Rule = fn(&Tree) -> Vec<String>;
 
 /// Adds the invariants.
 pub fn add_to(suite: &mut Suite) {
-    let rules: [(&str, Rule); 21] = [
+    let rules: [(&str, Rule); 23] = [
         ("dependencies_point_inwards", edges::dependencies_point_inwards),
         ("the_rooms_of_the_adapter_stand_as_drawn", rooms::stand_as_drawn),
         ("no_files_import_each_other", circles::there_are_none),
@@ -49,6 +51,8 @@ pub fn add_to(suite: &mut Suite) {
         ("every_kind_of_error_says_what_to_do", kinds::have_rows),
         ("the_files_and_tests_that_documents_name_exist", references::exist),
         ("every_clause_and_scenario_is_listed", clauses::are_all_listed),
+        ("every_promise_names_its_test_and_every_test_its_promise", promises::have_tests),
+        ("sentences_name_the_actor", phrases::name_the_actor),
     ];
     for (name, rule) in rules {
         add(suite, name, rule);

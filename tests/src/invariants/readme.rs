@@ -48,6 +48,10 @@ pub(super) fn figures_are_measured(tree: &Tree) -> Vec<String> {
     let rows = rows_of_figures(&tree.file("README.md").text);
     let measured = tree.file("BENCHMARKS.md").text;
     assert!(rows.len() >= 5, "the README shows only {} rows of figures", rows.len());
+    not_measured(&rows, &measured)
+}
+
+fn not_measured(rows: &[String], measured: &str) -> Vec<String> {
     let unknown = rows.iter().filter(|row| !measured.lines().any(|line| line == *row));
     unknown.map(|row| format!("README.md: not in BENCHMARKS.md: {row}")).collect()
 }
@@ -110,6 +114,15 @@ mod tests {
     fn finds_the_rows_of_one_section() {
         let text = "# A\n\n## How fast\n\n| a | 1 |\ntext\n| b | 2 |\n\n## Limits\n\n| c | 3 |\n";
         assert_eq!(rows_of_figures(text), ["| a | 1 |", "| b | 2 |"]);
+    }
+
+    #[test]
+    fn finds_a_figure_that_nothing_measured() {
+        let rows = ["| a | 1 |".to_owned(), "| b | 2 |".to_owned()];
+        assert_eq!(
+            not_measured(&rows, "| a | 1 |\n| b | 3 |\n"),
+            ["README.md: not in BENCHMARKS.md: | b | 2 |"]
+        );
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub(super) fn shows_the_claim_id(_: &Tree) -> Vec<String> {
     unfenced.map(|sent| format!("{} touches a claim and does not ask for its claim_id", sent.name)).collect()
 }
 
-/// Under a shard lease the lease row is the receipt: whoever writes it shows the fence, and what ends messages without a
+/// Under a shard lease the lease row is the receipt: a statement that writes it shows the fence, and what ends messages without a
 /// claim id is sent by nobody but the files that write the lease row first.
 pub(super) fn shows_the_fence(tree: &Tree) -> Vec<String> {
     let mut complaints = Vec::new();

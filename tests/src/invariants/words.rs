@@ -5,7 +5,7 @@ pub(super) fn domain_is_pure(tree: &Tree) -> Vec<String> {
     forbidden(&tree.files("domain/src", ".rs", 20), &IMPURE)
 }
 
-/// Whoever polls, drives.
+/// A future of the library runs only while its caller polls it.
 pub(super) fn nothing_is_spawned(tree: &Tree) -> Vec<String> {
     let folders = ["domain/src", "ports/src", "app/outbox/src", "app/steps/src", "app/notifications/src"];
     folders
