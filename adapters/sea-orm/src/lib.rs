@@ -9,6 +9,10 @@
 #![forbid(unsafe_code)]
 // Shows beside each item which feature it needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
+#![cfg_attr(
+    not(all(feature = "mysql", feature = "sqlite")),
+    allow(unused, reason = "without a driver, what only that one needs is left over")
+)]
 
 mod caller_transactions;
 mod claim;

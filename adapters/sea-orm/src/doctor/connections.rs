@@ -1,10 +1,9 @@
 use claimstream_ports::StoreError;
 
+#[cfg(feature = "mysql")]
+use crate::database::sqlx_connection::SqlxMySql;
 use crate::{
-    database::{
-        args::Args, beside::rows_beside_the_pool, classify::classify, probe::SkipLocked,
-        sqlx_connection::SqlxMySql, unit::rows,
-    },
+    database::{args::Args, beside::rows_beside_the_pool, classify::classify, probe::SkipLocked, unit::rows},
     doctor::{
         examination::Examination,
         finding::{Finding, failure, good, warning},
