@@ -19,7 +19,5 @@ mod settle;
 mod shard_key;
 mod shard_state;
 mod suspect;
-#[cfg(all(test, feature = "sqlite"))]
-mod tests;
 mod turn;
 mod turns;

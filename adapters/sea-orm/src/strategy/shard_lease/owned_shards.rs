@@ -113,3 +113,26 @@ impl OwnedShards {
         look(shards.entry(key.clone()).or_default())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use claimstream_domain::{QueueName, Shard};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_call_that_is_dropped_while_it_waits_frees_the_turns_that_it_has() {
+        let owned = OwnedShards::default();
+        let queue = QueueName::new("orders").expect("a name");
+        let key = |n| ShardKey { queue: queue.clone(), shard: Shard::from_number(n) };
+        let [both, free, busy] = [vec![key(3), key(5)], vec![key(3)], vec![key(5)]];
+        let turn = owned.turn_now(&busy).expect("no call has it");
+        let waiting = owned.turn(&both, Duration::from_secs(600));
+        assert!(tokio::time::timeout(Duration::from_millis(30), waiting).await.is_err(), "it waits");
+        assert!(owned.turn_now(&free).is_some());
+        assert!(owned.turn(&both, Duration::from_millis(30)).await.is_err(), "it has waited in vain");
+        assert!(owned.turn_now(&free).is_some());
+        drop(turn);
+        assert!(owned.turn_now(&both).is_some());
+    }
+}
