@@ -10,6 +10,7 @@ use super::tree::File;
 /// The modules of one crate, each a file, and the modules that each of them names. What only tests name does not count.
 pub(super) struct Imports {
     of: BTreeMap<Module, BTreeSet<Module>>,
+    declared: BTreeSet<Module>,
 }
 
 /// The path of a module from the crate's root; the root itself is empty.
@@ -18,18 +19,33 @@ pub(super) type Module = Vec<String>;
 impl Imports {
     /// Reads the files of a crate, whose modules stand under `src`.
     pub(super) fn of_crate(src: &str, files: &[File]) -> Self {
-        let read: BTreeMap<Module, Reader> =
+        let mut read: BTreeMap<Module, Reader> =
             files.iter().map(|file| (module(src, file), Reader::read(src, file))).collect();
+        let for_tests: Vec<Module> = read.values().flat_map(|reader| reader.test_modules.clone()).collect();
+        read.retain(|module, _| !for_tests.iter().any(|tests| module.starts_with(tests)));
         let named = |(module, reader): (&Module, &Reader)| {
             let named = reader.paths.iter().filter_map(|path| home(&read, path.clone()));
             (module.clone(), named.filter(|named| named != module).collect())
         };
-        Self { of: read.iter().map(named).collect() }
+        let declared = read.iter().flat_map(|(module, reader)| {
+            reader.children.iter().map(move |child| [&module[..], &[child.clone()]].concat())
+        });
+        Self { of: read.iter().map(named).collect(), declared: declared.collect() }
     }
 
     /// Each pair of a module and a module that it names.
     pub(super) fn pairs(&self) -> impl Iterator<Item = (&Module, &Module)> {
         self.of.iter().flat_map(|(module, named)| named.iter().map(move |named| (module, named)))
+    }
+
+    /// The files that no other file declares as a module: the compiler does not read them.
+    pub(super) fn undeclared(&self) -> impl Iterator<Item = &Module> {
+        self.of.keys().filter(|module| match module.split_last() {
+            Some((name, parent)) => {
+                name != "main" && !self.declared.contains(&[parent, &[name.clone()]].concat())
+            }
+            None => false,
+        })
     }
 
     /// The modules that name each other in a circle, and those between two circles.
@@ -51,13 +67,13 @@ impl Imports {
 fn module(src: &str, file: &File) -> Module {
     let place = file.path.trim_start_matches(src).trim_start_matches('/').trim_end_matches(".rs");
     let mut module: Module = place.split('/').map(str::to_owned).collect();
-    if module.last().is_some_and(|last| ["lib", "main", "mod"].contains(&last.as_str())) {
+    if place == "lib" || module.last().is_some_and(|last| last == "mod") {
         module.pop();
     }
     module
 }
 
-/// The module in which the thing at `path` is written; a name that a module only passes on is followed.
+/// The module in which the thing at `path` is written; a name that a module passes on is followed.
 fn home(read: &BTreeMap<Module, Reader>, path: Module) -> Option<Module> {
     let known = (0..=path.len()).rev().find(|length| read.contains_key(&path[..*length]))?;
     let (module, rest) = path.split_at(known);
@@ -72,10 +88,12 @@ fn home(read: &BTreeMap<Module, Reader>, path: Module) -> Option<Module> {
 struct Reader {
     module: Module,
     paths: Vec<Module>,
-    /// The names that it only passes on (`pub use`), and where they come from.
+    /// The names that it passes on (`pub use`), and where they come from.
     passed_on: BTreeMap<String, Module>,
     /// The modules that it declares.
     children: BTreeSet<String>,
+    /// The modules that it declares for tests only.
+    test_modules: Vec<Module>,
 }
 
 impl Reader {
@@ -86,6 +104,7 @@ impl Reader {
             paths: Vec::new(),
             passed_on: BTreeMap::new(),
             children: children(&syntax),
+            test_modules: Vec::new(),
         };
         reader.visit_file(&syntax);
         reader
@@ -95,17 +114,12 @@ impl Reader {
         self.paths.extend(self.place(path));
     }
 
-    /// Where the path of an import leads; it may begin with a module that is declared here.
-    fn import(&self, path: &[String]) -> Option<Module> {
-        let is_child = path.first().is_some_and(|first| self.children.contains(first));
-        if is_child { Some([&self.module, path].concat()) } else { self.place(path) }
-    }
-
-    /// The path from the crate's root, if it leads into this crate.
+    /// The path from the crate's root, if it leads into this crate; it may begin with a module that is declared here.
     fn place(&self, path: &[String]) -> Option<Module> {
         let start = match path.first()?.as_str() {
             "crate" => Vec::new(),
             "self" | "super" => self.module.clone(),
+            first if self.children.contains(first) => self.module.clone(),
             _ => return None,
         };
         Some(path.iter().fold(start, |mut place, name| {
@@ -142,8 +156,12 @@ fn children(file: &syn::File) -> BTreeSet<String> {
 
 impl<'ast> Visit<'ast> for Reader {
     fn visit_item(&mut self, item: &'ast Item) {
-        if !is_for_tests(item) {
-            visit::visit_item(self, item);
+        match item {
+            Item::Mod(inner) if is_for_tests(item) => {
+                self.test_modules.push([&self.module[..], &[inner.ident.to_string()]].concat());
+            }
+            item if is_for_tests(item) => {}
+            item => visit::visit_item(self, item),
         }
     }
 
@@ -156,10 +174,10 @@ impl<'ast> Visit<'ast> for Reader {
     fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
         let is_private = matches!(item.vis, Visibility::Inherited);
         for (path, name) in leaves(&[], &item.tree) {
-            match self.import(&path) {
-                Some(origin) if is_private => self.paths.push(origin),
-                Some(origin) => drop(self.passed_on.insert(name, origin)),
-                None => {}
+            let Some(origin) = self.place(&path) else { continue };
+            self.paths.push(origin.clone());
+            if !is_private {
+                self.passed_on.insert(name, origin);
             }
         }
     }
@@ -175,7 +193,8 @@ impl<'ast> Visit<'ast> for Reader {
 
     fn visit_macro(&mut self, call: &'ast Macro) {
         let text = call.tokens.to_string().replace(" :: ", "::");
-        for word in text.split(|c: char| !(c.is_alphanumeric() || "_:".contains(c))) {
+        let words = text.split(|c: char| !(c.is_alphanumeric() || "_:".contains(c)));
+        for word in words.filter(|word| word.contains("::")) {
             self.note(&word.split("::").map(str::to_owned).collect::<Vec<_>>());
         }
         visit::visit_macro(self, call);
@@ -222,22 +241,55 @@ mod tests {
             ("f.rs", "use crate::Passed;"),
         ];
         let found = pairs(&imports(&files));
-        let expected =
-            [("b", "b::d"), ("b", "c"), ("b::d", "b::e"), ("b::d", "c"), ("b::e", "b::d"), ("f", "b::d")];
+        let expected = [
+            ("", "b::d"),
+            ("b", "b::d"),
+            ("b", "c"),
+            ("b::d", "b::e"),
+            ("b::d", "c"),
+            ("b::e", "b::d"),
+            ("f", "b::d"),
+        ];
         assert_eq!(found, expected.map(|(one, other)| (one.to_owned(), other.to_owned())));
+    }
+
+    fn in_circles(files: &[(&str, &str)]) -> String {
+        let imports = imports(files);
+        let found: Vec<_> = imports.in_circles().into_iter().map(|module| module.join("::")).collect();
+        found.join(" ")
     }
 
     #[test]
     fn finds_what_stands_in_a_circle() {
         let files = [
-            ("lib.rs", ""),
             ("a.rs", "use crate::b::B;"),
             ("b.rs", "use crate::c::C;"),
             ("c.rs", "use crate::{b::B, d::D};"),
             ("d.rs", ""),
         ];
+        assert_eq!(in_circles(&files), "b c");
+    }
+
+    #[test]
+    fn a_name_that_is_passed_on_or_a_path_to_a_child_closes_a_circle_too() {
+        let child = ("a/b.rs", "use super::A; pub struct B;");
+        assert_eq!(in_circles(&[("a/mod.rs", "mod b; pub use b::B; pub struct A;"), child]), "a a::b");
+        assert_eq!(in_circles(&[("a/mod.rs", "mod b; pub struct A; fn f() { b::g() }"), child]), "a a::b");
+        assert_eq!(
+            in_circles(&[
+                ("lib.rs", "mod a; use self::a::A; pub struct R;"),
+                ("main.rs", ""),
+                ("a.rs", "use crate::R;")
+            ]),
+            " a"
+        );
+    }
+
+    #[test]
+    fn finds_a_file_that_is_not_declared() {
+        let files =
+            [("lib.rs", "mod a;"), ("a/mod.rs", "mod b;"), ("a/b.rs", ""), ("a/c.rs", ""), ("main.rs", "")];
         let imports = imports(&files);
-        let found: Vec<_> = imports.in_circles().into_iter().map(|module| module.join("::")).collect();
-        assert_eq!(found, ["b", "c"]);
+        assert_eq!(imports.undeclared().map(|module| module.join("::")).collect::<Vec<_>>(), ["a::c"]);
     }
 }

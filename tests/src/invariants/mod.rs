@@ -29,10 +29,11 @@ type Rule = fn(&Tree) -> Vec<String>;
 
 /// Adds the invariants.
 pub fn add_to(suite: &mut Suite) {
-    let rules: [(&str, Rule); 23] = [
+    let rules: [(&str, Rule); 24] = [
         ("dependencies_point_inwards", edges::dependencies_point_inwards),
         ("the_rooms_of_the_adapter_stand_as_drawn", rooms::stand_as_drawn),
         ("no_files_import_each_other", circles::there_are_none),
+        ("every_file_is_a_module", circles::every_file_is_read),
         ("the_domain_has_no_async_clock_or_randomness", words::domain_is_pure),
         ("nothing_is_spawned_in_domain_ports_and_app", words::nothing_is_spawned),
         ("no_instant_crosses_a_claim_or_a_settlement", words::no_instant_crosses),

@@ -7,8 +7,8 @@ use std::{
 use claimstream_domain::{Receipt, Renewed};
 
 use super::{
-    OpenClaims,
     open_claim::{OpenClaim, Stage},
+    register::OpenClaims,
 };
 use crate::{lease_times::LeaseTimes, renewal::Renewal, ticket::Ticket};
 

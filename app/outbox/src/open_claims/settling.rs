@@ -3,8 +3,8 @@ use std::{mem, sync::atomic::Ordering, time::Duration};
 use claimstream_domain::{Event, Receipt, Settled};
 
 use super::{
-    OpenClaims,
     open_claim::{OpenClaim, Stage},
+    register::OpenClaims,
 };
 use crate::{renewal::Renewal, ticket::Ticket};
 

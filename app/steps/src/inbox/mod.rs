@@ -6,13 +6,16 @@ mod once;
 mod received;
 mod undone;
 
-use std::{fmt, sync::Arc};
+use std::{fmt, future::Future, sync::Arc};
 
 use claimstream_domain::{
     Claimed, Invalid,
     step::{StepResult, StepRetention},
 };
-use claimstream_ports::{Timer, Transactions, step::PurgeSteps};
+use claimstream_ports::{
+    Timer, Transactions,
+    step::{PurgeSteps, StepLedger},
+};
 use futures::future::BoxFuture;
 
 pub use consumer::Consumer;
@@ -59,6 +62,26 @@ impl<S> Inbox<S> {
         F: for<'tx> Fn(&'tx S::Tx, &'tx Claimed) -> BoxFuture<'tx, Result<StepResult, Undone>>,
     {
         InboxHandler::new(Arc::clone(&self.store), consumer, Arc::new(timer), effect)
+    }
+
+    /// Has `effect` in `tx` unless `consumer` has had it for this message, and answers what it answered.
+    ///
+    /// The step is inserted before the effect, so of two that have the message at the same time the second waits, and then
+    /// repeats the answer. After an error, also one of `effect`, the transaction must be rolled back.
+    pub async fn once<'tx, Tx, Fut, E>(
+        &self,
+        tx: &'tx Tx,
+        consumer: &Consumer,
+        message: impl Into<Received>,
+        effect: impl FnOnce(&'tx Tx) -> Fut,
+    ) -> Result<Once, E>
+    where
+        S: StepLedger<Tx>,
+        Tx: Sync + ?Sized,
+        Fut: Future<Output = Result<StepResult, E>>,
+        E: From<InboxError>,
+    {
+        once::once(&*self.store, tx, consumer, message.into(), effect).await
     }
 }
 

@@ -6,7 +6,7 @@ use claimstream_domain::{
 };
 use claimstream_ports::{StoreError, StoreErrorKind, step::StepLedger};
 
-use super::{Consumer, Inbox, Received};
+use super::{Consumer, Received};
 use claimstream::TransactionError;
 
 /// Whether the effect happened now or before.
@@ -59,28 +59,6 @@ impl TransactionError for InboxError {
 
 /// The only state: a step that is there has had its effect, because both are committed together.
 const DONE: u8 = 1;
-
-impl<S> Inbox<S> {
-    /// Has `effect` in `tx` unless `consumer` has had it for this message, and answers what it answered.
-    ///
-    /// The step is inserted before the effect, so of two that have the message at the same time the second waits, and then
-    /// repeats the answer. After an error, also one of `effect`, the transaction must be rolled back.
-    pub async fn once<'tx, Tx, Fut, E>(
-        &self,
-        tx: &'tx Tx,
-        consumer: &Consumer,
-        message: impl Into<Received>,
-        effect: impl FnOnce(&'tx Tx) -> Fut,
-    ) -> Result<Once, E>
-    where
-        S: StepLedger<Tx>,
-        Tx: Sync + ?Sized,
-        Fut: Future<Output = Result<StepResult, E>>,
-        E: From<InboxError>,
-    {
-        once(&*self.store, tx, consumer, message.into(), effect).await
-    }
-}
 
 pub(super) async fn once<'tx, S, Tx, Fut, E>(
     store: &S,
