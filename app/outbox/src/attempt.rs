@@ -1,6 +1,6 @@
 use std::{any::Any, future::Future, panic::AssertUnwindSafe, sync::Arc};
 
-use claimstream_domain::{Claimed, Reason, Verdict};
+use claimstream_domain::{Claimed, Payload, Reason, Verdict};
 use claimstream_ports::Handler;
 use futures::{
     FutureExt,
@@ -12,10 +12,10 @@ use crate::ticket::Ticket;
 
 /// How a handler's attempt at one message ended.
 pub(crate) enum Ended {
-    /// It came to a verdict.
-    Verdict(Verdict),
+    /// It came to a verdict about a message with this payload.
+    Verdict(Verdict, Payload),
     /// It panicked; this is the verdict that it gets.
-    Panicked(Verdict),
+    Panicked(Verdict, Payload),
     /// It was stopped and dropped before it had ended.
     Stopped,
 }
@@ -35,16 +35,22 @@ pub(crate) async fn attempt(
         traceparent = claimed.message.headers.get("traceparent"),
     );
     let handling = unwinding(async { handler.handle(&claimed).await }).instrument(span);
-    (ticket, Abortable::new(handling, stop).await.unwrap_or(Ended::Stopped))
+    let handled = Abortable::new(handling, stop).await;
+    let payload = claimed.message.payload;
+    let ended = match handled {
+        Ok(Ok(verdict)) => Ended::Verdict(verdict, payload),
+        Ok(Err(panicked)) => Ended::Panicked(panicked, payload),
+        Err(_) => Ended::Stopped,
+    };
+    (ticket, ended)
 }
 
-/// Catches a panic, also one that happens before the handler has made its future.
-async fn unwinding(handling: impl Future<Output = Verdict>) -> Ended {
+/// Catches a panic, also one that happens before the handler has made its future, and returns the verdict that it gets as the
+/// error.
+async fn unwinding(handling: impl Future<Output = Verdict>) -> Result<Verdict, Verdict> {
     // Nothing that a handler may leave in disorder is ours.
-    match AssertUnwindSafe(handling).catch_unwind().await {
-        Ok(verdict) => Ended::Verdict(verdict),
-        Err(panic) => Ended::Panicked(Verdict::Nack { after: None, reason: reason(&*panic) }),
-    }
+    let handled = AssertUnwindSafe(handling).catch_unwind().await;
+    handled.map_err(|panic| Verdict::Nack { after: None, reason: reason(&*panic) })
 }
 
 fn reason(panic: &(dyn Any + Send)) -> Reason {

@@ -44,6 +44,11 @@ impl ClaimHandle {
         self.message
     }
 
+    /// The number of the attempt that the claim is.
+    pub(crate) fn attempt(&self) -> u32 {
+        self.attempt
+    }
+
     /// How long the claim can still be relied on.
     pub(crate) fn remaining(&self) -> Duration {
         let deadline = self.settler.open_claims.deadline(self.ticket);
@@ -53,33 +58,38 @@ impl ClaimHandle {
     /// Ends the claim as `verdict` says.
     pub(crate) async fn settle(self, verdict: Verdict) -> Result<Settled, RelayError> {
         let class = DeadLetterClass::of(&verdict);
-        self.settle_as(verdict, class).await
+        let disposition = self.decide(verdict);
+        self.settle_as(disposition, class).await
     }
 
     /// Gives the message back, with nobody to wait for it. The store is asked for a lease longer than the claim lasts, because
     /// the attempt is taken back later as well.
     pub(crate) async fn give_back(self) -> Result<Settled, RelayError> {
         let longer = self.settler.setup.config.lease.duration();
-        self.end(Verdict::Release, DeadLetterClass::Failed, longer).await
+        self.end(Disposition::Returned, DeadLetterClass::Failed, longer).await
     }
 
-    /// Ends the claim as `verdict` says; `class` is reported if that makes the message a dead letter.
+    /// What becomes of the message after `verdict`.
+    pub(crate) fn decide(&self, verdict: Verdict) -> Disposition {
+        let policy = &self.settler.setup.config.retry;
+        decide(verdict, self.attempt, policy, self.message.seed(self.attempt))
+    }
+
+    /// Ends the claim as `disposition` says; `class` is reported if that makes the message a dead letter.
     pub(crate) async fn settle_as(
         self,
-        verdict: Verdict,
+        disposition: Disposition,
         class: DeadLetterClass,
     ) -> Result<Settled, RelayError> {
-        self.end(verdict, class, Duration::ZERO).await
+        self.end(disposition, class, Duration::ZERO).await
     }
 
     async fn end(
         mut self,
-        verdict: Verdict,
+        disposition: Disposition,
         class: DeadLetterClass,
         longer: Duration,
     ) -> Result<Settled, RelayError> {
-        let policy = &self.settler.setup.config.retry;
-        let disposition = decide(verdict, self.attempt, policy, self.message.seed(self.attempt));
         let event = disposition.event();
         let (receipt, deadline) = loop {
             match self.settler.open_claims.begin_settling(self.ticket) {

@@ -87,7 +87,8 @@ impl Endings {
     fn end(&self, ticket: Ticket, claimed: &Claimed, verdict: Verdict, class: DeadLetterClass) {
         let release = verdict == Verdict::Release;
         let handle = ClaimHandle::new(Arc::clone(&self.settler), ticket, claimed);
-        let settled = handle.settle_as(verdict, class);
+        let disposition = handle.decide(verdict);
+        let settled = handle.settle_as(disposition, class);
         self.under_way.push(
             settled.map(move |settled| Ok(u64::from(release && settled? == Settled::Accepted))).boxed(),
         );

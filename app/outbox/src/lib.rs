@@ -66,8 +66,10 @@
 //!
 //! Spans at the level `debug`: `claim` (fields `queue`, `claim`, `asked`), `settle` (`queue`, `count`), `renew` (`queue`,
 //! `count`, `lost`), `handle` (`queue`, `message_id`, `attempt`, `traceparent`) and `close` (`queue`). Events use the same
-//! field names. What passes by itself is a `warn`, what needs somebody is an `error`. Payloads and reasons are never traced.
-//! A dead letter is a `warn` with the fields `queue`, `message_id`, `attempts` and `class` (see [`DeadLetterClass`]).
+//! field names. What passes by itself is a `warn`, what needs somebody is an `error`. Payloads are never traced.
+//! A failed attempt of a pipeline is an `attempt failed` with its reason, without what that repeats of the payload; of a flood
+//! some are logged, and the next line counts the others. A dead letter is a `warn` with the fields `queue`, `message_id`,
+//! `attempts` and `class` (see [`DeadLetterClass`]).
 #![forbid(unsafe_code)]
 
 mod attempt;
@@ -84,6 +86,7 @@ mod compose;
 mod dead_letter_event;
 mod endings;
 mod excuses;
+mod failed_attempts;
 mod future_set;
 mod handler_fn;
 mod hint;
@@ -91,6 +94,7 @@ mod isolation;
 mod lease_times;
 mod local_wakeup;
 mod lock_guarded;
+mod log_limit;
 mod open_claims;
 mod pipeline;
 mod pipeline_monitor;
@@ -105,6 +109,7 @@ mod run;
 mod settler;
 mod settling;
 mod setup;
+mod shown_reason;
 mod ticket;
 mod time_limit;
 mod transaction;

@@ -11,8 +11,14 @@ use claimstream_ports::Handler;
 use futures::{FutureExt, StreamExt, future::BoxFuture};
 
 use crate::{
-    Claims, DeadLetterClass, PipelineReport, RelayError, attempt::Ended, attempts::Attempts,
-    claim_handle::ClaimHandle, future_set::FutureSet, renewer::Renewer, ticket::Ticket,
+    Claims, DeadLetterClass, PipelineReport, RelayError,
+    attempt::Ended,
+    attempts::Attempts,
+    claim_handle::ClaimHandle,
+    failed_attempts::{Attempt, FailedAttempts},
+    future_set::FutureSet,
+    renewer::Renewer,
+    ticket::Ticket,
     time_limit::TimeLimit,
 };
 
@@ -23,6 +29,7 @@ pub(crate) struct Run {
     attempts: Attempts,
     settlements: FutureSet<Result<Settled, RelayError>>,
     phase: Phase,
+    failed_attempts: FailedAttempts,
     panicked: u64,
     timed_out: u64,
 }
@@ -46,6 +53,7 @@ impl Run {
 
     pub(crate) fn new(claims: Claims, handler: Arc<dyn Handler>, concurrency: usize) -> Self {
         let setup = &claims.settler().setup;
+        let failed_attempts = FailedAttempts::new(claims.queue().clone(), setup.config.retry.max_attempts);
         let time_limit = TimeLimit::new(Arc::clone(&setup.timer), setup.config.handle_timeout);
         Self {
             renewer: Renewer::new(Arc::clone(claims.settler())),
@@ -53,6 +61,7 @@ impl Run {
             attempts: Attempts::new(handler, concurrency, time_limit),
             settlements: FutureSet::new(),
             phase: Phase::Working,
+            failed_attempts,
             panicked: 0,
             timed_out: 0,
         }
@@ -116,11 +125,9 @@ impl Run {
         let Poll::Ready(over_time) = self.attempts.poll_over_time(cx) else { return false };
         let limit = self.attempts.time_limit();
         for handle in over_time {
-            let (queue, message_id) = (self.claims.queue(), handle.message());
-            tracing::warn!(%queue, %message_id, ?limit, "handler timed out and was stopped");
             self.timed_out += 1;
             let verdict = Verdict::nack(format_args!("no verdict within {limit:?}"));
-            self.settle(handle, verdict, DeadLetterClass::TimedOut);
+            self.settle(handle, verdict, DeadLetterClass::TimedOut, &[]);
         }
         true
     }
@@ -140,21 +147,25 @@ impl Run {
 
     fn ended(&mut self, handle: ClaimHandle, ended: Ended) {
         match ended {
-            Ended::Verdict(verdict) => {
+            Ended::Verdict(verdict, payload) => {
                 let class = DeadLetterClass::of(&verdict);
-                self.settle(handle, verdict, class);
+                self.settle(handle, verdict, class, payload.bytes());
             }
-            Ended::Panicked(verdict) => {
-                tracing::error!(queue = %self.claims.queue(), message_id = %handle.message(), "handler panicked");
+            Ended::Panicked(verdict, payload) => {
                 self.panicked += 1;
-                self.settle(handle, verdict, DeadLetterClass::Panicked);
+                self.settle(handle, verdict, DeadLetterClass::Panicked, payload.bytes());
             }
             Ended::Stopped => {}
         }
     }
 
-    fn settle(&mut self, handle: ClaimHandle, verdict: Verdict, class: DeadLetterClass) {
-        self.settlements.push(handle.settle_as(verdict, class).boxed());
+    /// Ends a claim; `payload` is its message's, if its handler has said why the attempt failed.
+    fn settle(&mut self, handle: ClaimHandle, verdict: Verdict, class: DeadLetterClass, payload: &[u8]) {
+        let disposition = handle.decide(verdict);
+        let (message, number) = (handle.message(), handle.attempt());
+        let attempt = Attempt { message, number, disposition: &disposition, class, payload };
+        self.failed_attempts.note(&attempt, self.claims.settler().setup.timer.now());
+        self.settlements.push(handle.settle_as(disposition, class).boxed());
     }
 
     fn poll_settlements(&mut self, cx: &mut Context<'_>) -> bool {
@@ -234,8 +245,7 @@ impl Run {
     /// Ends the attempts that have used up the drain time.
     fn cut_off(&mut self) {
         for handle in self.attempts.stop_all() {
-            tracing::warn!(queue = %self.claims.queue(), message_id = %handle.message(), "stopped at shutdown");
-            self.settle(handle, Verdict::nack("stopped at shutdown"), DeadLetterClass::Failed);
+            self.settle(handle, Verdict::nack("stopped at shutdown"), DeadLetterClass::Failed, &[]);
         }
     }
 }

@@ -3,6 +3,8 @@
 
 mod claims;
 mod dead_letters;
+mod failed_attempts;
+mod log;
 mod pacing;
 mod pipeline;
 mod play;

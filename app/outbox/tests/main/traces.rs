@@ -1,90 +1,19 @@
 //! What operators see.
 
-use std::{
-    collections::BTreeSet,
-    fmt,
-    sync::{Arc, Mutex},
-    thread::{self, ThreadId},
-    time::Duration,
-};
+use std::time::Duration;
 
 use claimstream::{RelayConfig, Timer, Verdict, handler_fn};
-use tracing::{
-    Event, Metadata, Subscriber,
-    field::{Field, Visit},
-    span::{Attributes, Id, Record},
+
+use crate::{
+    log::Log,
+    play::{Answer, Bench, Play},
 };
-
-use crate::play::{Answer, Bench, Play};
-
-/// Notes every span with its fields, and every value, of one thread.
-///
-/// It is installed for all threads, because whether a callsite is of interest is decided by the first thread that comes
-/// by.
-#[derive(Clone)]
-struct Notes {
-    thread: ThreadId,
-    noted: Arc<Mutex<Noted>>,
-}
-
-impl Notes {
-    fn of_this_thread() -> Self {
-        let notes = Self { thread: thread::current().id(), noted: Arc::default() };
-        tracing::subscriber::set_global_default(notes.clone()).unwrap();
-        notes
-    }
-
-    fn note(&self, note: impl FnOnce(&mut Noted)) {
-        if thread::current().id() == self.thread {
-            note(&mut self.noted.lock().unwrap());
-        }
-    }
-}
-
-#[derive(Default)]
-struct Noted {
-    spans: BTreeSet<String>,
-    values: String,
-}
-
-impl Subscriber for Notes {
-    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.target().starts_with("claimstream")
-    }
-
-    fn new_span(&self, span: &Attributes<'_>) -> Id {
-        self.note(|noted| {
-            let fields: Vec<_> = span.metadata().fields().iter().map(|field| field.name()).collect();
-            noted.spans.insert(format!("{}({})", span.metadata().name(), fields.join(" ")));
-            span.record(noted);
-        });
-        Id::from_u64(1)
-    }
-
-    fn record(&self, _: &Id, values: &Record<'_>) {
-        self.note(|noted| values.record(noted));
-    }
-
-    fn event(&self, event: &Event<'_>) {
-        self.note(|noted| event.record(noted));
-    }
-
-    fn record_follows_from(&self, _: &Id, _: &Id) {}
-    fn enter(&self, _: &Id) {}
-    fn exit(&self, _: &Id) {}
-}
-
-impl Visit for Noted {
-    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        self.values += &format!("{}={value:?}\n", field.name());
-    }
-}
 
 #[test]
 fn every_verb_has_a_span_of_a_stable_name_and_no_payload_is_traced() {
-    let notes = Notes::of_this_thread();
+    let log = Log::of_this_thread();
     use_every_verb();
-    let noted = notes.noted.lock().unwrap();
+    let noted = log.noted();
     let spans: Vec<_> = noted.spans.iter().map(String::as_str).collect();
     assert_eq!(
         spans,
