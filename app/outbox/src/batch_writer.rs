@@ -12,22 +12,16 @@ use crate::{
     batch::Batch,
     hint::{awaited, wake_all},
     open_claims::OpenClaims,
+    settlement_health::SettlementHealth,
     setup::Setup,
     write_group::WriteGroup,
 };
 
-/// Writes a batch once it is ripe and answers each settlement in it, all at the same time; one whose deadline passes before
-/// the store answers is answered then.
-pub(crate) async fn write(setup: Arc<Setup>, open_claims: Arc<OpenClaims>, batch: Arc<Batch>) {
-    batch.ripe(&*setup.timer, setup.config.settle_age).await;
-    let group = WriteGroup::of(batch.take());
-    tracing::Span::current().record("count", group.settlements.len());
-    BatchWriter { setup, open_claims }.write_all(group, Patience::default()).await;
-}
-
-struct BatchWriter {
+/// Writes a batch of settlements and answers each of them.
+pub(crate) struct BatchWriter {
     setup: Arc<Setup>,
     open_claims: Arc<OpenClaims>,
+    health: Arc<SettlementHealth>,
 }
 
 /// How a group that was not written goes on.
@@ -51,6 +45,23 @@ impl Patience {
 }
 
 impl BatchWriter {
+    pub(crate) fn new(
+        setup: &Arc<Setup>,
+        open_claims: &Arc<OpenClaims>,
+        health: &Arc<SettlementHealth>,
+    ) -> Self {
+        Self { setup: Arc::clone(setup), open_claims: Arc::clone(open_claims), health: Arc::clone(health) }
+    }
+
+    /// Writes a batch once it is ripe and answers each settlement in it, all at the same time; one whose deadline passes
+    /// before the store answers is answered then.
+    pub(crate) async fn write(self, batch: Arc<Batch>) {
+        batch.ripe(&*self.setup.timer, self.setup.config.settle_age).await;
+        let group = WriteGroup::of(batch.take());
+        tracing::Span::current().record("count", group.settlements.len());
+        self.write_all(group, Patience::default()).await;
+    }
+
     fn write_all(&self, group: WriteGroup, patience: Patience) -> BoxFuture<'_, ()> {
         async move {
             match self.write_together(group, patience).await {
@@ -79,21 +90,32 @@ impl BatchWriter {
             let error = match settled.and_then(|settled| one_for_each(&group.settlements, settled)) {
                 Ok(settled) => {
                     let (known, answers, unknown) = group.known(settled);
+                    if !answers.is_empty() {
+                        self.health.answered();
+                    }
                     self.settled(known, &answers).await;
                     if unknown.settlements.is_empty() {
                         return None;
                     }
                     group = unknown;
-                    Arc::new(not_known())
+                    let error = Arc::new(not_known());
+                    if answers.is_empty() {
+                        self.health.failed(&error);
+                    }
+                    error
                 }
                 Err(error) if !error.is_about_the_store() => return Some(Unwritten::Refused(group, error)),
-                Err(error) => Arc::new(error),
+                Err(error) => {
+                    let error = Arc::new(error);
+                    self.health.failed(&error);
+                    error
+                }
             };
             let (in_time, late) = group.split(timer.now());
             self.failed(late, &error);
             group = in_time;
             let left = group.earliest_deadline()?.saturating_sub(timer.now());
-            tracing::warn!(count = group.settlements.len(), %error, "settlement failed; it is tried again");
+            self.health.tried_again(group.settlements.len(), &error);
             let wait;
             (patience.pace, wait) = self.setup.wait_after_failure(patience.pace);
             timer.sleep(wait.min(left)).await;

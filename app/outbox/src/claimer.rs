@@ -53,9 +53,14 @@ enum Stage {
 }
 
 impl Claimer {
-    pub(crate) fn new(setup: Arc<Setup>, open_claims: Arc<OpenClaims>, queue: QueueName) -> Self {
+    pub(crate) fn new(
+        setup: Arc<Setup>,
+        open_claims: Arc<OpenClaims>,
+        queue: QueueName,
+        health: Arc<Health>,
+    ) -> Self {
         Self {
-            health: Arc::new(Health::new(Arc::clone(&setup.timer))),
+            health,
             listener: WakeupListener::new(setup.wakeup.clone(), queue.clone()),
             setup,
             open_claims,
@@ -108,7 +113,7 @@ impl Claimer {
         self.stage = Stage::Stopped;
     }
 
-    /// How its claims fare.
+    /// How the stream fares.
     pub(crate) fn health(&self) -> &Arc<Health> {
         &self.health
     }
@@ -142,7 +147,7 @@ impl Claimer {
         let (claims, judged) = match answer {
             Ok(claims) => {
                 tracing::debug!(queue = %self.queue, %claim, asked = limit, found = claims.len(), "claimed");
-                self.health.answered();
+                self.health.claim_answered();
                 (claims, Ok(()))
             }
             Err(error) => (Vec::new(), self.judge(claim, error)),
@@ -160,7 +165,7 @@ impl Claimer {
             tracing::error!(queue = %self.queue, %claim, error = %source, "the claim failed; it is tried again");
         }
         let error = RelayError::Store { operation: Operation::Claim, queue: self.queue.clone(), source };
-        self.health.failed(error.clone());
+        self.health.claim_failed(error.clone());
         if passes { Ok(()) } else { Err(error) }
     }
 

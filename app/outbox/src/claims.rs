@@ -18,6 +18,7 @@ use crate::{
     isolation::Isolation,
     open_claims::{OpenClaims, Standing},
     pipeline_monitor::Health,
+    settlement_health::SettlementHealth,
     settler::Settler,
     setup::Setup,
     ticket::Ticket,
@@ -64,8 +65,10 @@ pub struct Claims {
 impl Claims {
     pub(crate) fn new(setup: Arc<Setup>, queue: QueueName) -> Self {
         let open_claims = Arc::new(OpenClaims::new(setup.config.prefetch, setup.config.prefetch_bytes));
-        let claimer = Claimer::new(Arc::clone(&setup), Arc::clone(&open_claims), queue.clone());
-        let settler = Arc::new(Settler::new(setup, open_claims, queue));
+        let health = Arc::new(Health::new(Arc::clone(&setup.timer), setup.config.lease.duration()));
+        let settling = SettlementHealth::new(Arc::clone(&setup), queue.clone(), Arc::clone(&health));
+        let claimer = Claimer::new(Arc::clone(&setup), Arc::clone(&open_claims), queue.clone(), health);
+        let settler = Arc::new(Settler::new(setup, open_claims, queue, settling));
         Self {
             claimer,
             buffer: Arc::default(),

@@ -106,6 +106,7 @@ mod renew;
 mod renewal;
 mod renewer;
 mod run;
+mod settlement_health;
 mod settler;
 mod settling;
 mod setup;

@@ -21,16 +21,20 @@ pub struct PipelineMonitor(Arc<Health>);
 pub enum PipelineState {
     /// It has not been polled yet.
     NotStarted,
-    /// It runs, and its newest claim was answered.
+    /// It runs, and its newest claim and its newest settlement were answered.
     Running,
-    /// It runs, and its newest claims have failed. It goes on claiming, after waits that grow up to
-    /// [`idle_max`](crate::Pacing::idle_max).
+    /// It runs, and its newest claims or its newest settlements have failed; if both, this shows what began first. It claims
+    /// again after waits that grow up to [`idle_max`](crate::Pacing::idle_max), and repeats a settlement as long as the
+    /// claim lasts.
+    ///
+    /// A settlement that fails is shown until another is answered, or until two leases have passed without another failure,
+    /// because another relay may have handled the message meanwhile.
     Failing {
-        /// How many claims in a row have failed.
+        /// How many calls in a row have failed.
         failures: u32,
         /// How long ago the first of them did.
         since: Duration,
-        /// How the newest one did.
+        /// How the newest one did; it says whether it was a claim or a settlement.
         error: RelayError,
     },
     /// It was told to stop and is ending in order.
@@ -42,13 +46,16 @@ pub enum PipelineState {
 /// What one run notes about itself.
 pub(crate) struct Health {
     timer: Arc<dyn Timer>,
+    /// For how long a settlement that failed counts if no other follows.
+    fades: Duration,
     notes: Mutex<Notes>,
 }
 
 #[derive(Default)]
 struct Notes {
     stage: Stage,
-    trouble: Option<Trouble>,
+    claims: Option<Trouble>,
+    settlements: Option<Trouble>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
@@ -62,9 +69,18 @@ enum Stage {
 
 struct Trouble {
     failures: u32,
-    /// When the first claim failed, on the timer's clock.
+    /// When the first call failed, on the timer's clock, and when the newest one did.
     began: Duration,
-    newest: RelayError,
+    newest: Duration,
+    error: RelayError,
+}
+
+impl Trouble {
+    /// The trouble after another failure.
+    fn after(earlier: Option<Self>, error: RelayError, now: Duration) -> Self {
+        let (failures, began) = earlier.map_or((0, now), |earlier| (earlier.failures, earlier.began));
+        Self { failures: failures.saturating_add(1), began, newest: now, error }
+    }
 }
 
 impl PipelineMonitor {
@@ -74,17 +90,20 @@ impl PipelineMonitor {
 
     /// How the pipeline stands now.
     pub fn state(&self) -> PipelineState {
+        let now = self.0.timer.now();
         let notes = self.0.notes();
-        match (notes.stage, &notes.trouble) {
-            (Stage::NotStarted, _) => PipelineState::NotStarted,
-            (Stage::Running, None) => PipelineState::Running,
-            (Stage::Running, Some(trouble)) => PipelineState::Failing {
-                failures: trouble.failures,
-                since: self.0.timer.now().saturating_sub(trouble.began),
-                error: trouble.newest.clone(),
+        match notes.stage {
+            Stage::NotStarted => PipelineState::NotStarted,
+            Stage::Running => match self.0.trouble(&notes, now) {
+                None => PipelineState::Running,
+                Some(trouble) => PipelineState::Failing {
+                    failures: trouble.failures,
+                    since: now.saturating_sub(trouble.began),
+                    error: trouble.error.clone(),
+                },
             },
-            (Stage::Stopping, _) => PipelineState::Stopping,
-            (Stage::Ended, _) => PipelineState::Ended,
+            Stage::Stopping => PipelineState::Stopping,
+            Stage::Ended => PipelineState::Ended,
         }
     }
 }
@@ -96,8 +115,9 @@ impl fmt::Debug for PipelineMonitor {
 }
 
 impl Health {
-    pub(crate) fn new(timer: Arc<dyn Timer>) -> Self {
-        Self { timer, notes: Mutex::default() }
+    /// The claims of a stream last for `lease`.
+    pub(crate) fn new(timer: Arc<dyn Timer>, lease: Duration) -> Self {
+        Self { timer, fades: lease * 2, notes: Mutex::default() }
     }
 
     pub(crate) fn started(&self) {
@@ -105,16 +125,38 @@ impl Health {
     }
 
     /// The store has answered a claim.
-    pub(crate) fn answered(&self) {
-        self.notes().trouble = None;
+    pub(crate) fn claim_answered(&self) {
+        self.notes().claims = None;
     }
 
     /// A claim has failed.
-    pub(crate) fn failed(&self, error: RelayError) {
+    pub(crate) fn claim_failed(&self, error: RelayError) {
         let now = self.timer.now();
         let mut notes = self.notes();
-        let (failures, began) = notes.trouble.as_ref().map_or((0, now), |t| (t.failures, t.began));
-        notes.trouble = Some(Trouble { failures: failures.saturating_add(1), began, newest: error });
+        notes.claims = Some(Trouble::after(notes.claims.take(), error, now));
+    }
+
+    /// The store has answered a settlement.
+    pub(crate) fn settlement_answered(&self) {
+        self.notes().settlements = None;
+    }
+
+    /// A settlement has failed, and not for its own sake.
+    pub(crate) fn settlement_failed(&self, error: RelayError) {
+        let now = self.timer.now();
+        let mut notes = self.notes();
+        let earlier = notes.settlements.take().filter(|earlier| self.lasts(earlier, now));
+        notes.settlements = Some(Trouble::after(earlier, error, now));
+    }
+
+    /// What the stream is in, if it is in any.
+    fn trouble<'a>(&self, notes: &'a Notes, now: Duration) -> Option<&'a Trouble> {
+        let settlements = notes.settlements.as_ref().filter(|trouble| self.lasts(trouble, now));
+        notes.claims.iter().chain(settlements).min_by_key(|trouble| trouble.began)
+    }
+
+    fn lasts(&self, settlements: &Trouble, now: Duration) -> bool {
+        now.saturating_sub(settlements.newest) <= self.fades
     }
 
     pub(crate) fn stopping(&self) {

@@ -10,10 +10,11 @@ use tracing::Instrument;
 use crate::{
     DeadLetterClass,
     batch::{Batch, Entry},
-    batch_writer,
+    batch_writer::BatchWriter,
     dead_letter_event::Attempted,
     excuses::Excuses,
     open_claims::{OpenClaims, Standing},
+    settlement_health::SettlementHealth,
     settling::{Settling, Writing},
     setup::Setup,
     ticket::Ticket,
@@ -29,6 +30,7 @@ pub(crate) struct Settler {
     pub(crate) queue: QueueName,
     open: Mutex<Option<Open>>,
     excuses: Excuses,
+    health: Arc<SettlementHealth>,
 }
 
 #[derive(Clone)]
@@ -38,8 +40,14 @@ struct Open {
 }
 
 impl Settler {
-    pub(crate) fn new(setup: Arc<Setup>, open_claims: Arc<OpenClaims>, queue: QueueName) -> Self {
-        Self { setup, open_claims, queue, open: Mutex::default(), excuses: Excuses::default() }
+    pub(crate) fn new(
+        setup: Arc<Setup>,
+        open_claims: Arc<OpenClaims>,
+        queue: QueueName,
+        health: SettlementHealth,
+    ) -> Self {
+        let (open, excuses, health) = (Mutex::default(), Excuses::default(), Arc::new(health));
+        Self { setup, open_claims, queue, open, excuses, health }
     }
 
     /// Moves a claim from the buffer to its consumer, or to the settlement that ends it.
@@ -92,8 +100,8 @@ impl Settler {
     fn open(&self) -> Open {
         let batch = Arc::new(Batch::default());
         let span = tracing::debug_span!("settle", queue = %self.queue, count = tracing::field::Empty);
-        let writing =
-            batch_writer::write(Arc::clone(&self.setup), Arc::clone(&self.open_claims), Arc::clone(&batch));
+        let writer = BatchWriter::new(&self.setup, &self.open_claims, &self.health);
+        let writing = writer.write(Arc::clone(&batch));
         Open { batch, writing: writing.instrument(span).boxed().shared() }
     }
 }

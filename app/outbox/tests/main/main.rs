@@ -9,6 +9,7 @@ mod pacing;
 mod pipeline;
 mod play;
 mod renewals;
+mod settlement_trouble;
 mod settling;
 mod shutdown;
 mod slow_store;
