@@ -5,7 +5,8 @@ use std::{error::Error, fmt};
 /// Callers branch on [`kind`](Self::kind) and never on the text. The text holds all there is to say, so
 /// [`source`](Error::source) answers nothing: whatever prints a chain of errors prints the source once. Programs that want to
 /// look at the source itself ask [`get_ref`](Self::get_ref).
-#[derive(Debug)]
+///
+/// Its `Debug` is the same text, because that is what a failed `unwrap` prints, and a `main` that returns it.
 pub struct StoreError {
     kind: StoreErrorKind,
     operation: &'static str,
@@ -82,6 +83,12 @@ impl fmt::Display for StoreError {
     }
 }
 
+impl fmt::Debug for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 impl Error for StoreError {}
 
 impl StoreErrorKind {
@@ -120,6 +127,18 @@ mod tests {
         assert!(error.is_retryable() && error.source().is_none());
         assert_eq!(error.get_ref().to_string(), "deadlock found");
         assert_eq!(error.with_advice("try again").to_string(), "claim: transient: deadlock found; try again");
+    }
+
+    #[test]
+    fn an_unwrap_shows_what_was_done_the_kind_and_the_source_once() {
+        let source = std::io::Error::other("the disk is full");
+        let error =
+            StoreError::new(StoreErrorKind::Unavailable, "claim", source).with_advice("make room on it");
+        let text = "claim: unavailable: the disk is full; make room on it";
+        assert_eq!(format!("{error:?}"), text);
+        assert_eq!(format!("{error:#?}"), text);
+        let main: Box<dyn Error> = Box::new(error);
+        assert_eq!(format!("Error: {main:?}"), format!("Error: {text}"));
     }
 
     #[test]
