@@ -15,9 +15,9 @@ pub(super) fn lead_somewhere(tree: &Tree) -> Vec<String> {
 
 /// A link to somewhere in the tree.
 #[derive(Debug, PartialEq)]
-struct Link {
-    page: String,
-    target: String,
+pub(super) struct Link {
+    pub(super) page: String,
+    pub(super) target: String,
 }
 
 fn follow(link: &Link, pages: &[File], exists: impl Fn(&str) -> bool) -> Result<(), String> {
@@ -36,7 +36,7 @@ fn follow(link: &Link, pages: &[File], exists: impl Fn(&str) -> bool) -> Result<
     }
 }
 
-fn links_of(page: &File) -> Vec<Link> {
+pub(super) fn links_of(page: &File) -> Vec<Link> {
     let rest = page.text.split("](").skip(1);
     let targets = rest.filter_map(|rest| rest.split_once(')')).map(|(target, _)| target);
     let inside = targets.filter(|target| !target.contains("://") && !target.contains(char::is_whitespace));
@@ -44,7 +44,7 @@ fn links_of(page: &File) -> Vec<Link> {
 }
 
 /// Where a link leads, from the root.
-fn resolved(page: &str, file: &str) -> String {
+pub(super) fn resolved(page: &str, file: &str) -> String {
     if file.is_empty() {
         return page.to_owned();
     }

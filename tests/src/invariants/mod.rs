@@ -3,6 +3,7 @@
 //! A rule is a function from text to complaints, so that it can be shown to complain; a trial applies it to the tree and
 //! makes sure that there was something to read.
 
+mod book;
 mod circles;
 mod clauses;
 mod decisions;
@@ -29,7 +30,7 @@ type Rule = fn(&Tree) -> Vec<String>;
 
 /// Adds the invariants.
 pub fn add_to(suite: &mut Suite) {
-    let rules: [(&str, Rule); 24] = [
+    let rules: [(&str, Rule); 25] = [
         ("dependencies_point_inwards", edges::dependencies_point_inwards),
         ("the_rooms_of_the_adapter_stand_as_drawn", rooms::stand_as_drawn),
         ("no_files_import_each_other", circles::there_are_none),
@@ -48,6 +49,7 @@ pub fn add_to(suite: &mut Suite) {
         ("the_figures_of_the_readme_are_measured", readme::figures_are_measured),
         ("every_decision_is_listed", decisions::are_listed),
         ("every_link_of_a_document_leads_somewhere", links::lead_somewhere),
+        ("the_book_has_every_page_and_no_link_out_of_it", book::is_whole),
         ("the_tests_that_guards_rest_on_exist", guards::tests_exist),
         ("every_kind_of_error_says_what_to_do", kinds::have_rows),
         ("the_files_and_tests_that_documents_name_exist", references::exist),
