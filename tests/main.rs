@@ -11,7 +11,7 @@ use claimstream_tests::{
     failures::{failover, missing_table, outages, passing_errors, set_back},
     guarded::{self, fences},
     inbox, invariants, model,
-    operating::{error_kinds, openings, outbox_view, rights},
+    operating::{error_kinds, openings, outbox_view, rights, strategies},
     pages, sagas,
     settlement::{disputes, shared_writes},
     streams::{resting, runtimes, slow, wakeups},
@@ -41,6 +41,7 @@ fn everything(environment: impl Fn(&str) -> Option<String> + Copy) -> Suite {
     upkeep::add_to(&mut suite, environment);
     inbox::add_to(&mut suite, environment);
     openings::add_to(&mut suite, environment);
+    strategies::add_to(&mut suite, environment);
     guarded::add_to(&mut suite, environment);
     suite.add_backends(Backends::without_server());
     let sqlite = SeaOrmBackend::sqlite("skip_locked");

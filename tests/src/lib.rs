@@ -20,7 +20,7 @@
 //! | [`failures`] | failing servers, networks and disks, failovers, missing tables |
 //! | [`guarded`] | claims behind a lock whose holder dies or pauses |
 //! | [`upkeep`] | what a sweep takes away and what it must leave |
-//! | [`operating`] | openings, rights, errors with the way out, the view |
+//! | [`operating`] | openings, rights, errors with the way out, mixed strategies, the view |
 //! | [`inbox`], [`tcc`], [`sagas`] | what stands on the step ledger, under duplicates, crashes and kills |
 //!
 //! The rest:

@@ -49,8 +49,14 @@ INSERT INTO claimstream_queue (queue, shard, available_at, id) SELECT queue, sha
 -- doctor/ids
 SELECT (SELECT COUNT(*) FROM claimstream_dead d LEFT JOIN claimstream_message m ON m.id = d.id WHERE m.id IS NULL)                                      AS bare, (SELECT COUNT(*) FROM claimstream_dead d JOIN claimstream_message m ON m.id = d.id WHERE COALESCE(m.first_at, m.created_at) <> d.created_at) AS beside, (SELECT COUNT(*) FROM (SELECT id FROM claimstream_queue GROUP BY queue, shard, id HAVING COUNT(*) > 1) t)                           AS twins;
 
+-- doctor/notifications
+SELECT EXISTS (SELECT 1 FROM claimstream_notification_request) AS used;
+
 -- doctor/steps
 SELECT o.scope, COUNT(DISTINCT o.run) AS runs, (:now - MIN(o.changed_at)) / 86400000000 AS days FROM claimstream_step o WHERE o.changed_at < :now - :kept AND (   (o.scope = 'tcc' AND o.state = 0) OR (o.scope = 'tcc-global' AND o.state IN (0, 1, 3)) OR (o.scope LIKE 'timer:%' AND o.step = '' AND o.state = 0) OR (o.scope LIKE 'saga:%' AND o.step = '' AND o.state IN (1, 2, 3)) OR (o.scope LIKE 'saga:%' AND o.step <> '' AND o.state IN (1, 3) AND NOT EXISTS (SELECT 1 FROM claimstream_step e WHERE e.scope = o.scope AND e.run = o.run AND e.step = ''))) GROUP BY o.scope ORDER BY o.scope;
+
+-- doctor/strategies
+SELECT held.queue, held.ends_in, (SELECT MAX(q.available_at) - :now FROM claimstream_shard s JOIN claimstream_queue q ON q.queue = held.queue AND q.shard = s.shard AND q.available_at > :now AND q.available_at <= :now + 43200000000 WHERE q.claim_id IS NOT NULL)                                            AS marked_until FROM (SELECT queue, MAX(held_until) - :now AS ends_in FROM claimstream_lease WHERE in_flight > 0 AND held_until > :now GROUP BY queue) held ORDER BY held.queue;
 
 -- enqueue/dedup
 INSERT INTO claimstream_dedup (queue, dedup_key, message_id, created_at) VALUES (:queue, :dedup_key, :id, :now) ON CONFLICT DO NOTHING;

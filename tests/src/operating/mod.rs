@@ -1,6 +1,8 @@
-//! What operators meet: openings, rights, errors with the way out, and the view of the outbox.
+//! What operators meet: openings, rights, errors with the way out, mixed strategies, and the view of the
+//! outbox.
 
 pub mod error_kinds;
 pub mod openings;
 pub mod outbox_view;
 pub mod rights;
+pub mod strategies;

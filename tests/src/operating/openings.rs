@@ -2,15 +2,18 @@
 
 use std::time::Duration;
 
-use claimstream_domain::{Enqueued, MessageId, NewMessage, Payload, QueueName, ShardCount};
+use claimstream::Compose;
+use claimstream_domain::{
+    Disposition, Enqueued, MessageId, NewMessage, Payload, QueueName, Reason, Renewed, Settled, ShardCount,
+};
 use claimstream_ports::{Enqueue, StoreErrorKind, Transactions};
-use claimstream_sea_orm::{Dialect, OpenOptions, SeaOrmOutbox};
+use claimstream_sea_orm::{Dialect, OpenOptions, SeaOrmOutbox, Severity};
 use futures::future::join_all;
 use sea_orm::{ConnectionTrait, DbBackend, Statement, Value};
 use tokio::time::timeout;
 use uuid::Uuid;
 
-use crate::{Server, Suite, backend::SeaOrmBackend};
+use crate::{Fixture, Instance, LEASE, Ports, Server, Suite, backend::SeaOrmBackend};
 
 /// Adds the openings on SQLite and on every server that is here.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
@@ -19,6 +22,12 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     });
     suite.add_async_trial("sqlite::openings::an_opening_waits_for_no_open_transaction", async {
         waits_for_nobody(&SeaOrmBackend::sqlite("auto")).await;
+    });
+    suite.add_async_trial("sqlite::openings::a_process_continues_on_a_newer_schema", async {
+        continues_on_a_newer_schema(&SeaOrmBackend::sqlite("auto")).await;
+    });
+    suite.add_async_trial("sqlite::openings::an_older_schema_that_may_not_be_changed_is_refused", async {
+        is_refused_on_an_older_schema(&SeaOrmBackend::sqlite("auto")).await;
     });
     suite.add_async_trial("sqlite::openings::a_file_that_cannot_be_opened_is_named", async {
         let url = SeaOrmBackend::sqlite("auto").fresh_database().await.expect("a database");
@@ -32,6 +41,18 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
         let Some(url) = server.url(&environment) else { continue };
         let name = |what: &str| format!("{}::openings::{what}", server.name);
         let (alone, encrypted, busy) = (url.clone(), url.clone(), url.clone());
+        for strategy in server.strategies().iter().map(|strategy| strategy.name()) {
+            let url = url.clone();
+            let name =
+                format!("{}::{strategy}::openings::a_process_continues_on_a_newer_schema", server.name);
+            suite.add_async_trial(&name, async move {
+                continues_on_a_newer_schema(&SeaOrmBackend::server(server.name, &url, strategy)).await;
+            });
+        }
+        let older = url.clone();
+        suite.add_async_trial(&name("an_older_schema_that_may_not_be_changed_is_refused"), async move {
+            is_refused_on_an_older_schema(&SeaOrmBackend::server(server.name, &older, "auto")).await;
+        });
         suite.add_async_trial(&name("an_opening_waits_for_no_open_transaction"), async move {
             waits_for_nobody(&SeaOrmBackend::server(server.name, &busy, "auto")).await;
         });
@@ -94,6 +115,92 @@ async fn waits_for_nobody(backend: &SeaOrmBackend) {
         newer.enqueue_now(&[message(5)]).await.expect("enqueue");
     }
     first.commit_tx(tx).await.expect("commit");
+}
+
+/// A newer version only adds to the tables: a process that is at work then goes on, and one of the old version may start.
+async fn continues_on_a_newer_schema(backend: &SeaOrmBackend) {
+    let url = backend.fresh_database().await.expect("a database");
+    let open = |create_schema| {
+        let options = OpenOptions { create_schema, ..backend.options() };
+        SeaOrmOutbox::open(&url, options)
+    };
+    let running = open(true).await.expect("open");
+    works(&running).await;
+    for statement in NEWER {
+        running.connection().execute_unprepared(statement).await.expect("a newer schema");
+    }
+    works(&running).await;
+    for create_schema in [true, false] {
+        let started = open(create_schema).await.expect("an older version starts");
+        assert_eq!(started.shards(), running.shards());
+        works(&started).await;
+        let findings = started.doctor().await.expect("doctor");
+        let schema = findings.iter().find(|finding| finding.check == "schema").expect("a finding");
+        assert_eq!(schema.severity, Severity::Good);
+        assert!(schema.detail.starts_with("version 99, made by a newer version of the library"), "{schema}");
+        assert!(findings.iter().all(|finding| finding.severity != Severity::Failure), "{findings:?}");
+    }
+    assert_eq!(versions(&running).await, [1, 2, 3, 99], "nobody takes the newer version back");
+}
+
+/// What a version that is not there yet might add.
+const NEWER: [&str; 4] = [
+    "CREATE TABLE claimstream_later (id INTEGER PRIMARY KEY)",
+    "ALTER TABLE claimstream_queue ADD COLUMN later INTEGER NULL",
+    "ALTER TABLE claimstream_message ADD COLUMN later INTEGER NOT NULL DEFAULT 7",
+    "INSERT INTO claimstream_schema (version, applied_at) SELECT 99, applied_at FROM claimstream_schema WHERE version = 1",
+];
+
+/// Messages are enqueued, claimed, and end in every way.
+async fn works(outbox: &SeaOrmOutbox) {
+    let instance = Instance::new(7, Ports::of(outbox.clone()), Fixture::fresh_queue(), 10);
+    let message = || NewMessage::json(instance.queue().clone(), &7).expect("a message");
+    let messages = [message(), message(), message(), message()];
+    assert_eq!(outbox.enqueue_now(&messages).await.expect("enqueue"), [Enqueued::New; 4]);
+    let claimed = instance.take(4).await;
+    let receipts: Vec<_> = claimed.iter().map(|claimed| claimed.receipt.clone()).collect();
+    let renewed = instance.renew_all(&receipts, LEASE).await;
+    let mut receipts = renewed.into_iter().map(|renewed| match renewed {
+        Renewed::Extended(receipt) => receipt,
+        other => panic!("{other:?}"),
+    });
+    let reason = || Reason::new("no");
+    for disposition in [
+        Disposition::Done { emit: vec![message()] },
+        Disposition::Retry { after: LEASE, reason: reason() },
+        Disposition::dead(reason()),
+        Disposition::Returned,
+    ] {
+        let settled = instance.settle(&receipts.next().expect("four"), disposition).await;
+        assert_eq!(settled, Settled::Accepted);
+    }
+    assert_eq!(instance.revive(&instance.own_dead()).await, 1);
+    outbox.sweep().await.expect("sweep");
+}
+
+async fn versions(outbox: &SeaOrmOutbox) -> Vec<i64> {
+    let asked = "SELECT version + 0 AS version FROM claimstream_schema ORDER BY 1";
+    let db = outbox.connection();
+    let rows = db.query_all_raw(Statement::from_string(db.get_database_backend(), asked)).await;
+    let version = |row: &sea_orm::QueryResult| {
+        let number = row.try_get_by_index::<i64>(0);
+        number.or_else(|_| row.try_get_by_index::<u64>(0).map(|number| number as i64)).expect("a number")
+    };
+    rows.expect("versions").iter().map(version).collect()
+}
+
+async fn is_refused_on_an_older_schema(backend: &SeaOrmBackend) {
+    let url = backend.fresh_database().await.expect("a database");
+    let newest = SeaOrmOutbox::open(&url, backend.options()).await.expect("open");
+    let older = "DELETE FROM claimstream_schema WHERE version = 3";
+    newest.connection().execute_unprepared(older).await.expect("an older schema");
+    let options = OpenOptions { create_schema: false, ..backend.options() };
+    let error = SeaOrmOutbox::open(&url, options).await.expect_err("an older schema");
+    assert_eq!(error.kind(), StoreErrorKind::Misconfigured);
+    assert!(error.to_string().contains("older than version 3; run `claimstream schema apply`"), "{error}");
+    assert_eq!(versions(&newest).await, [1, 2]);
+    SeaOrmOutbox::open(&url, backend.options()).await.expect("an opening that applies the version");
+    assert_eq!(versions(&newest).await, [1, 2, 3]);
 }
 
 /// Longer than a few waits for locks, and shorter than all that an opening makes.

@@ -4,7 +4,7 @@ use claimstream_domain::notification::Channel;
 use claimstream_sea_orm::{Finding, Severity};
 
 use crate::{
-    config::{ChannelSettings, Config, ProviderChoice},
+    config::{ChannelSettings, Channels, Config, Notifications, ProviderChoice},
     directory,
     failure::Failure,
     provider::provider,
@@ -13,8 +13,16 @@ use crate::{
 
 /// Checks the configuration and the database, one line for each finding, and sums up.
 pub(super) async fn run(strict: bool, config: &Config, out: &mut impl Write) -> Result<ExitCode, Failure> {
-    let mut findings = examine_configuration(config);
-    findings.extend(examine_database(config).await);
+    let (has_requests, database) = examine_database(config).await;
+    let mut findings = match has_requests || sets_notifications(config) {
+        true => examine_notifications(config),
+        false => vec![found(
+            Severity::Good,
+            "notifications",
+            "not used: there is no request, and nothing is set under [notifications] or [channels]".into(),
+        )],
+    };
+    findings.extend(database);
     for finding in &findings {
         writeln!(out, "{finding}")?;
     }
@@ -29,15 +37,26 @@ pub(super) async fn run(strict: bool, config: &Config, out: &mut impl Write) -> 
     })
 }
 
-async fn examine_database(config: &Config) -> Vec<Finding> {
-    let examined = match config.database.open_existing().await {
-        Ok(outbox) => outbox.doctor().await.map_err(Failure::from),
-        Err(error) => Err(error.into()),
+/// Whether the database has notification requests, and what was found in it.
+async fn examine_database(config: &Config) -> (bool, Vec<Finding>) {
+    let failed = |failure: Failure| vec![found(Severity::Failure, "database", failure.to_string())];
+    let outbox = match config.database.open_existing().await {
+        Ok(outbox) => outbox,
+        Err(error) => return (false, failed(error.into())),
     };
-    examined.unwrap_or_else(|failure| vec![found(Severity::Failure, "database", failure.to_string())])
+    let examined = outbox.doctor().await.unwrap_or_else(|error| failed(error.into()));
+    match outbox.has_notification_requests().await {
+        Ok(has_requests) => (has_requests, examined),
+        Err(error) => (false, [examined, failed(error.into())].concat()),
+    }
 }
 
-fn examine_configuration(config: &Config) -> Vec<Finding> {
+/// Whether anything about notifications is set to another value than its default.
+fn sets_notifications(config: &Config) -> bool {
+    config.notifications != Notifications::default() || config.channels != Channels::default()
+}
+
+fn examine_notifications(config: &Config) -> Vec<Finding> {
     let notifications = &config.notifications;
     let files = [
         (

@@ -1,15 +1,32 @@
-use crate::operator::Operator;
+use crate::operator::{Operator, request};
 
 #[test]
 fn sums_up_and_fails_where_it_should() {
     let operator = Operator::with_database();
     let good = operator.run(&["doctor"]).succeeded();
     assert!(good.lines().last().unwrap().ends_with("warnings, 0 failures"), "{good}");
-    assert!(
-        good.contains("ok    schema") && good.contains("warn  channel                email none"),
-        "{good}"
-    );
+    assert!(good.contains("ok    schema") && good.contains("warn  processes"), "{good}");
     assert_eq!(operator.run(&["doctor", "--strict"]).code, Some(1));
+}
+
+#[test]
+fn warns_of_notification_settings_only_where_notifications_are_used() {
+    let operator = Operator::with_database();
+    let unused = operator.run(&["doctor"]).succeeded();
+    assert!(unused.contains("ok    notifications          not used: "), "{unused}");
+    assert!(unused.ends_with(" 1 warnings, 0 failures\n"), "only that SQLite has one writer: {unused}");
+
+    let set = operator.run(&["doctor", "--set", "channels.sms.provider=log"]).succeeded();
+    assert!(set.contains("ok    channel                sms log"), "{set}");
+    assert!(set.contains("warn  channel                email none") && !set.contains("not used"), "{set}");
+    let set = operator.run(&["doctor", "--set", "notifications.chunk=7"]).succeeded();
+    assert!(set.contains("warn  directory"), "{set}");
+
+    operator.run_with(&["notify", "-"], request(1, "\"email\"").as_bytes()).succeeded();
+    let used = operator.run(&["doctor"]).succeeded();
+    for line in ["warn  directory", "warn  templates", "warn  channel                email none"] {
+        assert!(used.contains(line), "{line}\n{used}");
+    }
 }
 
 #[test]

@@ -92,7 +92,7 @@ statements! {
         both: bare, body, delete, known, list, lock, others, page, rename, revive_message, revive_queue;
     }
     doctor: DoctorSql {
-        both: ids, steps;
+        both: ids, notifications, steps, strategies;
         mysql: columns, rights, server, tables;
     }
     enqueue: EnqueueSql {

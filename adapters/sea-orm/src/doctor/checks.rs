@@ -20,13 +20,14 @@ impl Examination<'_> {
             Dialect::Sqlite => self.examine_file().await?,
         };
         findings.extend(self.examine_queues().await?);
+        findings.push(or_uncounted("strategies", self.examine_strategies().await));
         Ok(findings)
     }
 
     async fn examine_file(&self) -> Result<Vec<Finding>, StoreError> {
         Ok(vec![
             good("server", "SQLite, bundled"),
-            good("schema", format!("version {}", self.schema)),
+            good("schema", self.schema.to_string()),
             good("shards", self.shards.get().to_string()),
             or_uncounted("ids", self.examine_ids().await),
             or_uncounted("steps", self.examine_steps().await),
@@ -43,7 +44,7 @@ impl Examination<'_> {
         let variables = server_variables(self.db.relay(), self.db.sql).await?;
         let read = |name: &str| variables.get(name).map_or("", String::as_str);
         let mut findings = vec![good("server", server_name(self.db.relay(), self.db.sql).await?)];
-        findings.push(good("schema", format!("version {}, {} shards", self.schema, self.shards.get())));
+        findings.push(good("schema", format!("{}, {} shards", self.schema, self.shards.get())));
         findings.push(self.examine_rights().await);
         findings.extend(self.examine_tables().await?);
         findings.push(or_uncounted("ids", self.examine_ids().await));

@@ -1,4 +1,4 @@
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use claimstream_domain::ShardCount;
 
@@ -16,6 +16,22 @@ pub(crate) struct Examination<'a> {
     pub(crate) claim: (&'static str, &'a Sql),
     /// How long steps are kept.
     pub(crate) step_retention: Duration,
-    /// The newest version of the tables.
-    pub(crate) schema: i64,
+    pub(crate) schema: SchemaVersions,
+}
+
+/// The newest version of the tables that this library knows, and the newest that has been applied.
+pub(crate) struct SchemaVersions {
+    pub(crate) known: i64,
+    pub(crate) applied: i64,
+}
+
+impl fmt::Display for SchemaVersions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { known, applied } = self;
+        write!(f, "version {applied}")?;
+        match applied > known {
+            true => write!(f, ", made by a newer version of the library than this one, which knows {known}"),
+            false => Ok(()),
+        }
+    }
 }

@@ -9,4 +9,5 @@ mod queues;
 mod rights;
 mod rows;
 mod settings;
+mod strategies;
 mod tables;

@@ -114,7 +114,8 @@ async fn prepare_once(
     read_shards(db, sql).await
 }
 
-async fn applied(db: &DatabaseConnection, sql: &Statements) -> Result<i64, StoreError> {
+/// The newest version that has been applied; 0 if there are no tables.
+pub(crate) async fn applied(db: &DatabaseConnection, sql: &Statements) -> Result<i64, StoreError> {
     match rows(db, "schema", sql.schema.version.bind(&Args::new())).await {
         Ok(found) => found.first().map_or(Ok(0), |row| row.int("version")),
         Err(error) if is_missing_table(&error) => Ok(0),
