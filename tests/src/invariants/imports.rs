@@ -28,7 +28,7 @@ impl Imports {
             (module.clone(), named.filter(|named| named != module).collect())
         };
         let declared = read.iter().flat_map(|(module, reader)| {
-            reader.children.iter().map(move |child| [&module[..], &[child.clone()]].concat())
+            reader.children.iter().map(move |child| [&module[..], std::slice::from_ref(child)].concat())
         });
         Self { of: read.iter().map(named).collect(), declared: declared.collect() }
     }
@@ -42,7 +42,7 @@ impl Imports {
     pub(super) fn undeclared(&self) -> impl Iterator<Item = &Module> {
         self.of.keys().filter(|module| match module.split_last() {
             Some((name, parent)) => {
-                name != "main" && !self.declared.contains(&[parent, &[name.clone()]].concat())
+                name != "main" && !self.declared.contains(&[parent, std::slice::from_ref(name)].concat())
             }
             None => false,
         })

@@ -1,6 +1,8 @@
 //! The stream, the settler and the pipeline against scripted ports. Time moves by hand; nobody sleeps.
 #![allow(clippy::unwrap_used, unreachable_pub, reason = "all of it is test code, which nothing can reach")]
 
+mod any_handler;
+mod any_script;
 mod claims;
 mod dead_letters;
 mod failed_attempts;
@@ -11,8 +13,12 @@ mod play;
 mod renewals;
 mod settlement_trouble;
 mod settling;
+mod settling_errors;
 mod shutdown;
+mod slow_handler;
 mod slow_store;
+mod taken;
+mod time_limits;
 mod together;
 mod traces;
 mod virtual_timer;

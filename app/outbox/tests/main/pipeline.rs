@@ -2,78 +2,19 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
-use async_trait::async_trait;
 use claimstream::{
-    Claimed, Compose, Handler, Lease, NewMessage, PipelineReport, PipelineState, RelayConfig, RetryPolicy,
-    StoreErrorKind, Timer, Verdict, handler_fn,
+    Claimed, Compose, Handler, NewMessage, PipelineReport, PipelineState, RelayConfig, StoreErrorKind, Timer,
+    Verdict, handler_fn,
 };
 use claimstream_domain::Disposition;
 use futures::{FutureExt, channel::oneshot};
-use proptest::prelude::*;
 
-use crate::{
-    play::{Answer, Bench, Play, SettleAnswer, Task, id, of, returned},
-    virtual_timer::VirtualTimer,
-};
-
-type Outcome = Result<PipelineReport, claimstream::RelayError>;
-
-fn start(
-    play: &Play,
-    bench: &Bench,
-    config: RelayConfig,
-    handler: impl Handler + 'static,
-) -> (oneshot::Sender<()>, Task<Outcome>) {
-    let (stop, stopped) = oneshot::channel::<()>();
-    let pipeline = play.relay(config).pipeline("orders", handler).unwrap();
-    let task = bench.start(pipeline.run_until(async move {
-        let _ = stopped.await;
-    }));
-    (stop, task)
-}
-
-/// Takes `for_each` of virtual time for every message and counts how many it has at hand.
-struct Slow {
-    timer: VirtualTimer,
-    for_each: Duration,
-    at_hand: AtomicUsize,
-    most: Arc<AtomicUsize>,
-    ended: Arc<AtomicUsize>,
-}
-
-struct AtHand<'a>(&'a AtomicUsize);
-
-impl Drop for AtHand<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-impl Slow {
-    fn new(timer: &VirtualTimer, for_each: Duration) -> Self {
-        let timer = timer.clone();
-        Self { timer, for_each, at_hand: AtomicUsize::default(), most: Arc::default(), ended: Arc::default() }
-    }
-}
-
-#[async_trait]
-impl Handler for Slow {
-    async fn handle(&self, _: &Claimed) -> Verdict {
-        let now = self.at_hand.fetch_add(1, Ordering::Relaxed) + 1;
-        let _at_hand = AtHand(&self.at_hand);
-        self.most.fetch_max(now, Ordering::Relaxed);
-        self.timer.sleep(self.for_each).await;
-        self.ended.fetch_add(1, Ordering::Relaxed);
-        Verdict::ack()
-    }
-}
+use crate::play::{Answer, Bench, Play, SettleAnswer, id, of, returned};
+use crate::slow_handler::{Slow, start};
 
 #[test]
 fn a_panic_is_a_failed_attempt_with_its_text_as_reason() {
@@ -281,92 +222,6 @@ fn a_pipeline_that_is_dropped_has_ended() {
 }
 
 #[test]
-fn a_handler_that_hangs_is_dropped_after_its_time_and_its_attempt_has_failed() {
-    let (play, mut bench) = (Play::new([Answer::Messages(vec![1, 20, 1])]), Bench::default());
-    let dropped = Arc::<AtomicUsize>::default();
-    struct Counts(Arc<AtomicUsize>);
-    impl Drop for Counts {
-        fn drop(&mut self) {
-            self.0.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-    let (timer, counter) = (play.timer.clone(), Arc::clone(&dropped));
-    let handler = handler_fn(move |claimed| {
-        let (timer, counts) = (timer.clone(), Counts(Arc::clone(&counter)));
-        async move {
-            let _counts = counts;
-            if claimed.message.id == id(3) {
-                timer.sleep(Duration::from_secs(599)).await;
-                return Verdict::ack();
-            }
-            std::future::pending().await
-        }
-    });
-    let (stop, task) = start(&play, &bench, RelayConfig::default(), handler);
-    bench.pass(&play.timer, Duration::from_millis(599_900));
-    assert_eq!(dropped.load(Ordering::Relaxed), 1, "one has ended by itself");
-    assert!(play.stage().renewals.len() > 50, "they were renewed meanwhile");
-    bench.pass(&play.timer, Duration::from_millis(200));
-    assert_eq!(dropped.load(Ordering::Relaxed), 3, "the others are stopped");
-    let renewals = play.stage().renewals.len();
-    bench.pass(&play.timer, Duration::from_secs(60));
-    assert_eq!(play.stage().renewals.len(), renewals, "nothing is left to be renewed");
-    stop.send(()).unwrap();
-    let report = bench.finish(&play.timer, task).unwrap();
-    let expected = PipelineReport {
-        claimed: 3,
-        acked: 1,
-        nacked: 1,
-        buried: 1,
-        timed_out: 2,
-        ..PipelineReport::default()
-    };
-    assert_eq!(report, expected);
-    let reasons = play.settled().into_iter().filter_map(|settlement| match settlement.disposition {
-        Disposition::Retry { reason, .. } | Disposition::Dead { reason, .. } => Some(reason.to_string()),
-        _ => None,
-    });
-    assert_eq!(reasons.collect::<Vec<_>>(), ["no verdict within 600s"; 2]);
-}
-
-#[test]
-fn each_handler_has_the_whole_time_and_hands_its_slot_on() {
-    let (play, mut bench) = (Play::new([Answer::Messages(vec![1; 4])]), Bench::default());
-    let config = RelayConfig {
-        handle_timeout: Duration::from_secs(5),
-        concurrency: 1,
-        drain: Duration::from_secs(60),
-        ..RelayConfig::default()
-    };
-    let timer = play.timer.clone();
-    let handler = handler_fn(move |claimed| {
-        let (timer, n) = (timer.clone(), claimed.message.id.uuid().as_u128());
-        async move {
-            // The second and the fourth take too long, each after one that does not.
-            timer.sleep(Duration::from_secs(if n % 2 == 0 { 6 } else { 4 })).await;
-            Verdict::ack()
-        }
-    });
-    let (stop, task) = start(&play, &bench, config, handler);
-    bench.pass(&play.timer, Duration::from_millis(18_100));
-    stop.send(()).unwrap();
-    let report = bench.finish(&play.timer, task).unwrap();
-    let expected =
-        PipelineReport { claimed: 4, acked: 2, nacked: 2, timed_out: 2, ..PipelineReport::default() };
-    assert_eq!(report, expected);
-}
-
-#[test]
-fn without_a_time_limit_a_handler_may_take_for_ever() {
-    let (play, mut bench) = (Play::new([Answer::Messages(vec![1])]), Bench::default());
-    let config = RelayConfig { handle_timeout: Duration::MAX, ..RelayConfig::default() };
-    let (stop, task) = start(&play, &bench, config, Slow::new(&play.timer, Duration::from_secs(4000)));
-    bench.pass(&play.timer, Duration::from_secs(4001));
-    stop.send(()).unwrap();
-    assert_eq!(bench.finish(&play.timer, task).unwrap().acked, 1);
-}
-
-#[test]
 fn a_settlement_is_repeated_after_an_error_that_is_not_about_its_message() {
     let (play, mut bench) = (Play::new([Answer::Messages(vec![1])]), Bench::default());
     play.stage().settle_answers.extend([SettleAnswer::Fails(StoreErrorKind::Unsupported); 5]);
@@ -402,82 +257,5 @@ fn no_concurrency_at_all_and_more_than_the_prefetch_are_refused() {
         let pipeline = pipeline.unwrap().concurrency(concurrency);
         let task = bench.start(pipeline.run_until(futures::future::pending()));
         assert!(bench.finish(&play.timer, task).is_err());
-    }
-}
-
-/// Ends each message after a time and with a verdict drawn by its number.
-struct Drawn {
-    slow: Slow,
-    verdicts: Vec<u8>,
-}
-
-#[async_trait]
-impl Handler for Drawn {
-    async fn handle(&self, claimed: &Claimed) -> Verdict {
-        let n = claimed.message.id.uuid().as_u128() as usize;
-        self.slow.timer.sleep(Duration::from_millis((n * 13 % 50) as u64)).await;
-        self.slow.handle(claimed).await;
-        match self.verdicts[n % self.verdicts.len()] {
-            0 => Verdict::nack("no"),
-            1 => Verdict::bury("never"),
-            2 => Verdict::Release,
-            3 => panic!("oh"),
-            _ => Verdict::ack(),
-        }
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(96) })]
-
-    #[test]
-    fn bounds_hold_and_every_message_is_accounted_for(
-        concurrency in 1..12_u32,
-        more in 0..30_u32,
-        batch in 1..20_u32,
-        settle_batch in 1..20_u32,
-        answers in prop::collection::vec(
-            prop_oneof![
-                4 => Just(Answer::Full),
-                4 => prop::collection::vec(1..6_u32, 0..15).prop_map(Answer::Messages),
-                1 => Just(Answer::Fails(StoreErrorKind::Transient)),
-                1 => Just(Answer::Fails(StoreErrorKind::Corrupt)),
-            ],
-            0..15,
-        ),
-        settle_fails in prop::collection::vec(any::<bool>(), 0..10),
-        superseded in prop::collection::btree_set(1..100_u128, 0..20),
-        verdicts in prop::collection::vec(0..12_u8, 1..20),
-        for_each in 0..400_u64,
-        stop_after in 0..3000_u64,
-        drain in 0..500_u64,
-    ) {
-        let (play, mut bench) = (Play::new(answers), Bench::default());
-        for fails in settle_fails {
-            use crate::play::SettleAnswer::*;
-            play.stage().settle_answers.push_back(if fails { Fails(StoreErrorKind::Transient) } else { Taken });
-        }
-        play.stage().superseded = superseded.into_iter().map(id).collect();
-        let config = RelayConfig {
-            concurrency, prefetch: concurrency + more, batch, settle_batch,
-            // Short enough that many handlers need renewals.
-            lease: Lease::new(Duration::from_millis(300)).unwrap(),
-            retry: RetryPolicy { max_attempts: 4, ..RetryPolicy::default() },
-            drain: Duration::from_millis(drain),
-            ..RelayConfig::default()
-        };
-        let slow = Slow::new(&play.timer, Duration::from_millis(for_each));
-        let most = Arc::clone(&slow.most);
-        let (stop, task) = start(&play, &bench, config, Drawn { slow, verdicts });
-        bench.pass(&play.timer, Duration::from_millis(stop_after));
-        stop.send(()).unwrap();
-        let report = bench.finish(&play.timer, task).unwrap();
-
-        prop_assert!(most.load(Ordering::Relaxed) <= concurrency as usize);
-        let made = play.stage().receipts.len() as u64;
-        let PipelineReport { claimed, acked, nacked, buried, released, superseded, unsettled, .. } = report;
-        prop_assert_eq!(claimed, made);
-        prop_assert_eq!(claimed, acked + nacked + buried + released + superseded + unsettled, "{:?}", report);
-        prop_assert_eq!(play.timer.sleepers(), 0, "nothing is left behind");
     }
 }
