@@ -19,7 +19,7 @@ impl SeaOrmOutbox {
         self.rooms.strategy
     }
 
-    /// The pool of callers, for their own statements; it is [hardened](HardenedPool), or the one that was
+    /// The pool of callers, for their own statements; it is [hardened](crate::HardenedPool), or the one that was
     /// [handed in](Self::from_pool).
     pub fn connection(&self) -> &DatabaseConnection {
         self.rooms.db.callers()
