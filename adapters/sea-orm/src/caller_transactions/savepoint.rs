@@ -13,9 +13,9 @@ use crate::database::{
 /// A point in a caller's transaction that a call goes back to if it fails.
 ///
 /// A body without its queue entry would make every repeat of the call a duplicate of a message that nobody gets. The
-/// caller may commit after a failure, because a lock wait or a killed statement leaves the transaction open; so whatever
-/// the call has written is taken back before the caller gets the error. That costs one short round trip; deciding by what is
-/// left in other tables cannot work, because a settled message leaves nothing there.
+/// caller may commit after a failure, because a lock wait or a killed statement leaves the transaction open; so the
+/// writes of the call are taken back before the caller gets the error. That costs one short round trip. Other tables cannot
+/// decide it, because a settled message leaves nothing there.
 ///
 /// To set it proves, in the same packet, that the connection is in a transaction and leads to the outbox's own database. A
 /// handle does not show it: a deadlock ends the transaction on the server alone, later statements commit themselves, and
@@ -86,7 +86,7 @@ impl<'a, C: ConnectionTrait> Savepoint<'a, C> {
         }
     }
 
-    /// Keeps what was written since if `done` is well, and takes it back otherwise.
+    /// Keeps the writes since then if `done` is Ok, and takes them back otherwise.
     pub(crate) async fn end<T>(self, done: Result<T, StoreError>) -> Result<T, StoreError> {
         let done = match done {
             Ok(done) => self.release().await.map(|()| done),
@@ -119,7 +119,7 @@ impl<'a, C: ConnectionTrait> Savepoint<'a, C> {
         self.send(self.db.sql.savepoint.release.text()).await
     }
 
-    /// Takes back what was written. Where there is nothing to go back to, the failure has ended the whole transaction, and
+    /// Takes the writes back. Where there is no savepoint to go back to, the failure has ended the whole transaction, and
     /// the caller must know: the handle looks as before.
     async fn undo(&self, error: StoreError) -> StoreError {
         let gone = match self.db.dialect {

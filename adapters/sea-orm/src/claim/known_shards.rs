@@ -9,8 +9,8 @@ use claimstream_domain::{QueueName, Shard, ShardCount};
 /// Which shards of which queue to claim from next, and from where in them.
 ///
 /// A shard is hot while claims from it come back full. The watermark of a shard is the oldest due time of the last full
-/// claim: entries below it are mostly the traces of what was claimed before, and a locking read would have to walk over
-/// every one of them. It is dropped on a short claim and after two seconds, so that a message that became visible late
+/// claim: entries below it are mostly the traces of messages that were claimed before, and a locking read would have to walk
+/// over every one of them. It is dropped on a short claim and after two seconds, so that a message that became visible late
 /// waits at most that long. For the same reason nobody claims for longer than that without a look at all shards: those that
 /// it finds due go behind those that are hot, and hot shards take turns, so that one that is always full starves no other.
 pub(crate) struct KnownShards {
@@ -74,7 +74,7 @@ impl KnownShards {
         });
     }
 
-    /// Raises the watermark of a hot shard to the oldest due time of what was claimed from it.
+    /// Raises the watermark of a hot shard to the oldest due time that was claimed from it.
     pub(crate) fn raise(&self, queue: &QueueName, shard: Shard, oldest: i64, now: Duration) {
         self.with(queue, |known| {
             if known.hot.contains(&shard) {

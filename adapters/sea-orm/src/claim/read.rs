@@ -53,7 +53,7 @@ pub(crate) struct Marked<'a, 'c, C> {
 }
 
 impl<C: Singly> Marked<'_, '_, C> {
-    /// Reads what was taken, with bodies, oldest first, as far as the budget reaches; the others are given back.
+    /// Reads the taken messages with their bodies, oldest first, as far as the budget reaches; the others are given back.
     pub(crate) async fn read(&self) -> Result<Vec<Claimed>, StoreError> {
         let (db, claims) = (self.call.db(), self.call.claims);
         let args = self.call.read_args(self.visited, self.lease_end);

@@ -52,7 +52,7 @@ impl<'a, C: Singly + Sync, M: Marking> Claiming<'a, C, M> {
         Self { call, marking, visited: Vec::new(), taken: 0, lease_end: 0 }
     }
 
-    /// Takes what is due, and answers all that it has taken even if it cannot take more.
+    /// Takes due messages, and answers all that it has taken even if it cannot take more.
     async fn run(mut self) -> Result<Vec<Claimed>, StoreError> {
         self.call.request.limit = self.call.request.limit.min(ClaimRequest::MOST);
         let light = self.call.claims.weights.fitting(&self.call.request.queue, self.call.request.budget);
@@ -71,7 +71,7 @@ impl<'a, C: Singly + Sync, M: Marking> Claiming<'a, C, M> {
         }
     }
 
-    /// Tells people who makes these claim ids, once an hour.
+    /// Stores once an hour which relay makes these claim ids.
     async fn announce(&self) -> Result<(), StoreError> {
         let (claims, owner) = (self.call.claims, self.call.request.owner.clone());
         if !claims.announcements.are_due(owner.instance(), claims.db.clock.elapsed()) {

@@ -4,15 +4,16 @@ use sea_orm::DatabaseConnection;
 
 #[cfg(feature = "mysql")]
 use super::connection_cache::{ConnectionCache, Wanted};
-/// The connections that callers have in hand, and keep for as long as they like: their transactions, and what handlers ask
-/// the outbox for.
+
+/// The connections for callers, which keep them for as long as they like: for their transactions and for the calls of
+/// handlers.
 ///
 /// Claims, renewals, settlements, locks and sweeps have others, so that no number of handlers keeps a lease from being
 /// renewed.
 pub(crate) struct CallerPool {
     pub(crate) connections: DatabaseConnection,
     pub(crate) most: u32,
-    /// They were handed in: nobody but their owner changes their sessions or keeps them at hand.
+    /// They were handed in: only their owner changes their sessions or keeps them at hand.
     #[cfg(feature = "mysql")]
     pub(crate) are_given: bool,
     /// How long a caller waits for one of them.
@@ -22,7 +23,7 @@ pub(crate) struct CallerPool {
 }
 
 impl CallerPool {
-    /// To be held while somebody waits for a connection in order to keep it: what is at hand goes back if none is free.
+    /// A guard for a caller that waits for a connection in order to keep it. If none is free, the cache returns its own.
     #[cfg(feature = "mysql")]
     pub(crate) fn wanted(&self) -> Wanted<'_> {
         let wanted = self.cache.wanted();

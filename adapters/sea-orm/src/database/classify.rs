@@ -23,7 +23,7 @@ pub fn store_error(operation: &'static str, error: DbErr) -> StoreError {
     classify(operation, error)
 }
 
-/// What is stored, or is to be stored, is not what it must be.
+/// An error for stored data, or data to be stored, that is not as it must be.
 pub(crate) fn corrupt(operation: &'static str, why: impl Into<Box<dyn Error + Send + Sync>>) -> StoreError {
     StoreError::new(StoreErrorKind::Corrupt, operation, why)
 }
@@ -137,7 +137,7 @@ fn advice(operation: &'static str, error: &DbErr) -> Option<&'static str> {
     })
 }
 
-/// What is corrupt, a conflict or unsupported is listed; whatever is unknown may pass.
+/// Errors that are corrupt, a conflict or unsupported are listed; an unknown error may pass.
 fn kind_of(error: &DbErr) -> StoreErrorKind {
     match sqlx_error(error) {
         Some(sqlx::Error::Database(refused)) => refused_kind(refused.as_ref()),

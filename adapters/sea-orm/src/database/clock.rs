@@ -31,7 +31,7 @@ impl FrozenClock {
     }
 }
 
-/// What is known of the store's clock without asking.
+/// The store's clock, as far as it is known without a statement.
 ///
 /// SQLite has no clock of its own, so the machine's is its clock. A server's clock is read with other answers, and a
 /// reading is carried on by the monotonic clock for at most a second; then it is read again.

@@ -13,7 +13,7 @@ use super::Database;
 
 /// Joins writes that are asked for while one is under way into the next one, so that many callers share a commit.
 ///
-/// The first call writes at once; nobody ever waits for a timer. All who share a write get its answer.
+/// The first call writes at once; no call waits for a timer. All calls that share a write get its answer.
 pub(crate) struct WriteCoalescer<T, A = ()> {
     state: Mutex<State<T, A>>,
 }
@@ -136,7 +136,7 @@ impl Error for Told {
     }
 }
 
-/// Tells those who wait, and lets the next caller begin, when a drain was broken off by a panic or with its runtime.
+/// Answers the waiting calls, and lets the next one begin, after a panic or the end of the runtime broke off a drain.
 struct Unfinished<'a, T, A>(&'a WriteCoalescer<T, A>);
 
 impl<T, A> Drop for Unfinished<'_, T, A> {

@@ -105,7 +105,7 @@ fn advised(error: StoreError) -> StoreError {
             "the database URL asks for TLS".to_owned(),
             "switch on the feature `tls` of claimstream-sea-orm, or set ssl-mode=disabled in the URL",
         ),
-        // In the driver's words: enable its feature, which nobody needs who has TLS.
+        // The driver's text says that its feature must be enabled; a build that has TLS never shows it.
         Some(sqlx::Error::Configuration(why)) if why.to_string().contains("RSA auth") => (
             "the server takes this password over TLS only".to_owned(),
             "set ssl-mode=required in the database URL, with the feature `tls` of claimstream-sea-orm",

@@ -13,14 +13,14 @@ use crate::database::{commits::Commits, outage::Outage};
 
 /// Connections that claims and settlements keep at hand: every return to the pool costs two round trips.
 ///
-/// Only one whose statements were all answered well, and that is in no transaction, is kept. One that nobody has asked for
-/// in the last seconds goes back to the pool, as does one from before an outage. Nobody is passed by for long who waits at
-/// the pool: while one of those waits who might be served from here, all go back, and as long as the pool has none left, one
-/// goes back now and then for those who are not seen from here.
+/// It keeps a connection only if all its statements were answered well and it is in no transaction. A connection goes back to
+/// the pool if nobody has asked for it in the last seconds, or if it is from before an outage. No caller waits at the pool for
+/// long: while a caller that the cache knows of waits, all connections go back; as long as the pool has none left, one goes
+/// back now and then for callers that the cache does not see.
 pub(crate) struct ConnectionCache {
     shelf: Arc<Shelf>,
     most: usize,
-    /// How many are known to wait for a connection of the pool; meanwhile nothing is kept.
+    /// How many callers are known to wait for a connection of the pool; meanwhile nothing is kept.
     wanted: AtomicUsize,
 }
 
@@ -33,7 +33,7 @@ pub(crate) enum Reserve {
     UsedUp,
 }
 
-/// Somebody waits for a connection of the pool.
+/// A caller waits for a connection of the pool.
 pub(crate) struct Wanted<'a>(&'a ConnectionCache);
 
 impl Drop for Wanted<'_> {
@@ -48,9 +48,9 @@ struct Shelf(Mutex<Kept>);
 #[derive(Default)]
 struct Kept {
     connections: Vec<Connection>,
-    /// When one went back for the last time because the pool had none left.
+    /// When a connection last went back because the pool had none left.
     spared: Option<Instant>,
-    /// Whether a task looks after what is kept.
+    /// Whether a task returns connections that nobody asks for.
     watched: bool,
 }
 

@@ -16,7 +16,7 @@ impl Fragments {
         Self(named.map(|(name, text)| (name.trim(), text.trim())).collect())
     }
 
-    /// The text with each fragment replaced, from the innermost outwards; what is no fragment stays.
+    /// The text with each fragment replaced, from the innermost outwards; other text in braces stays.
     pub(crate) fn expand(&self, text: &str) -> String {
         let Some((before, rest)) = text.split_once('{') else { return text.to_owned() };
         let Some((inside, after)) = to_its_end(rest) else { return text.to_owned() };

@@ -1,6 +1,6 @@
 use super::{outage::Outage, servers::Servers};
 
-/// What is known of the server's troubles. Clones share it.
+/// The outages and takeovers of the server that were noticed. Clones share it.
 #[derive(Clone, Default)]
 pub(crate) struct Health {
     pub(crate) outage: Outage,

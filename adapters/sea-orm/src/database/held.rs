@@ -135,7 +135,7 @@ impl<'a> Held<'a> {
 
     /// One that is at hand, or one of the pool, that commits as it should.
     async fn find(&self) -> Result<Link, DbErr> {
-        // Noted before the look at what is at hand, so that nobody puts a connection there unseen right after it.
+        // Noted before the look into the cache, so that no connection is put there unseen right after it.
         #[cfg(feature = "mysql")]
         let wanted = self.cache().wanted();
         #[cfg(feature = "mysql")]

@@ -53,7 +53,8 @@ use self::{
     packet::Packet, relay_pool::RelayPool, statements::Statements,
 };
 
-/// One database: its connections, and what is known of it. Every room works on it; all handles of an outbox share it.
+/// One database: its connections, statements, clock, health and limits. Every room works on it; all handles of an outbox share
+/// it.
 pub(crate) struct Database {
     /// For the outbox's own work: claims, renewals, settlements, locks, sweeps and questions of operators.
     pub(crate) relay: RelayPool,

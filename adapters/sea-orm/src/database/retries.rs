@@ -71,17 +71,17 @@ impl Database {
     }
 }
 
-/// Other calls of this process were at work for as long as somebody waited for a turn: what has waited is not repeated.
+/// Other calls of this process were at work for as long as this call waited for its turn. It is not repeated: it has waited.
 #[derive(Debug, thiserror::Error)]
 #[error("other calls of this process were at work in {place} for {patience:?}")]
 pub(crate) struct Busy {
-    /// Where they were at work, for people.
+    /// Where they were at work, for the error's text.
     pub(crate) place: String,
-    /// How long it was waited for.
+    /// How long the call has waited.
     pub(crate) patience: Duration,
 }
 
-/// Whether it may go well in a moment; who waited for his turn has waited for long enough.
+/// Whether the call may succeed in a moment. A call that waited for its turn in vain has waited long enough.
 fn may_restart(error: &StoreError) -> bool {
     error.kind() == StoreErrorKind::Transient && !error.get_ref().is::<Busy>()
 }

@@ -7,8 +7,8 @@ use super::{
 
 /// Connections to spare for callers.
 impl Database {
-    /// The error of a caller who waited for a connection in vain. If the database answers on the outbox's own ones, it is not
-    /// away: others have all of them in hand.
+    /// The error of a caller that waited for a connection in vain. If the database answers on the outbox's own connections, it is
+    /// not away: other callers have all connections in hand.
     pub(crate) async fn none_to_spare(&self, operation: &'static str, error: StoreError) -> StoreError {
         if !waited_in_vain(&error) || !self.is_reached(operation).await {
             return error;

@@ -61,7 +61,7 @@ macro_rules! sqlx_connection {
 sqlx_connection!(
     /// A sqlx connection to MySQL or MariaDB, or a sqlx transaction's, that sea-orm can run statements on.
     ///
-    /// Callers who write their business data with sqlx enqueue with it: `outbox.enqueue_sqlx(&mut *tx, &messages)`.
+    /// For callers that write their business data with sqlx: `outbox.enqueue_sqlx(&mut *tx, &messages)`.
     SqlxMySql,
     sqlx::MySql,
     sqlx::MySqlConnection,
@@ -72,7 +72,7 @@ sqlx_connection!(
 sqlx_connection!(
     /// A sqlx connection to SQLite, or a sqlx transaction's, that sea-orm can run statements on.
     ///
-    /// Callers who write their business data with sqlx enqueue with it: `outbox.enqueue_sqlx_sqlite(&mut *tx, &messages)`.
+    /// For callers that write their business data with sqlx: `outbox.enqueue_sqlx_sqlite(&mut *tx, &messages)`.
     SqlxSqlite,
     sqlx::Sqlite,
     sqlx::SqliteConnection,

@@ -158,9 +158,9 @@ impl Statements {
     }
 }
 
-/// Every statement the adapter sends, as `(name, text)`, for people who want to read or EXPLAIN it.
+/// Every statement that the adapter sends, as `(name, text)`, to be read or EXPLAINed.
 ///
-/// The name is the file's place under `sql/`, the text is what is sent: `:name` stands for a bound value, or for a list of
+/// The name is the file's place under `sql/`, the text is sent as it is: `:name` stands for a bound value, or for a list of
 /// them inside `IN (...)`.
 pub fn statements(dialect: Dialect) -> Vec<(&'static str, &'static str)> {
     let mut all: Vec<_> =

@@ -37,7 +37,7 @@ impl Database {
         self.detaching().run(operation, work)
     }
 
-    /// What it takes to run units of work as their own tasks, for somebody who outlives a call.
+    /// Runs units of work as their own tasks, also after this call has ended.
     pub(super) fn detaching(&self) -> Detaching {
         Detaching {
             connections: self.relay().clone(),
@@ -56,7 +56,7 @@ pub(super) struct Detaching {
 
 impl Detaching {
     /// The work is boxed here: a caller whose future contained it would contain the futures of all its statements, and the
-    /// compiler gives up on what is nested so deeply.
+    /// compiler gives up on futures that are nested so deeply.
     pub(super) fn run<T, W>(
         &self,
         operation: &'static str,

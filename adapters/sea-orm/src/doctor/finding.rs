@@ -7,9 +7,9 @@ use claimstream_ports::StoreError;
 pub struct Finding {
     /// How bad it is.
     pub severity: Severity,
-    /// What was looked at.
+    /// The name of the check.
     pub check: &'static str,
-    /// What was found, and what to do where something should be done.
+    /// The result in a sentence, with the remedy if there is one.
     pub detail: String,
 }
 
@@ -47,7 +47,7 @@ pub(crate) fn failure(check: &'static str, detail: impl Into<String>) -> Finding
     Finding { severity: Severity::Failure, check, detail: detail.into() }
 }
 
-/// What was found, or that it was not: a question that walks a large queue may take longer than a statement is given.
+/// The finding, or a warning that it was not counted: a statement that walks a large queue may take longer than its time limit.
 pub(crate) fn or_uncounted(check: &'static str, found: Result<Finding, StoreError>) -> Finding {
     found.unwrap_or_else(|error| warning(check, format!("not counted: {error}")))
 }

@@ -11,7 +11,7 @@ use crate::{
 
 impl Examination<'_> {
     /// Whether the database user may insert, update and delete wherever the outbox does, asked by statements that change
-    /// nothing. A user who may not delete claims messages and can never settle them.
+    /// nothing. A user without the right to delete claims messages and can never settle them.
     pub(crate) async fn examine_rights(&self) -> Finding {
         const CHECK: &str = "rights";
         let script = self.db.sql.doctor.rights.text();

@@ -13,7 +13,8 @@ use crate::database::servers::Servers;
 ///
 /// A server that takes over by asynchronous replication may lack the last commits of the one before it. What a handler has
 /// written may be gone there, and its message, written earlier, still claimed: an acknowledgement would be accepted for work
-/// that does not exist any more. So what was claimed before is given back, and handled again. Clones share it.
+/// that does not exist any more. So the adapter gives back the messages that were claimed before, and they are handled again.
+/// Clones share it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Failover {
     servers: Servers,
@@ -43,7 +44,8 @@ impl Failover {
         *newest = claim.max(*newest);
     }
 
-    /// The settlements as they may be written: what was claimed before another server took over is given back and not ended.
+    /// The settlements as they may be written: a message that was claimed before another server took over is given back and not
+    /// ended.
     pub(crate) fn heeded<'a>(&self, settlements: &'a [Settlement]) -> Cow<'a, [Settlement]> {
         let claims = self.claims();
         if !settlements.iter().any(|settlement| claims.refuses(settlement)) {
@@ -72,7 +74,7 @@ impl Failover {
         }
     }
 
-    /// The claims as the newest takeover has left them: what was claimed until then is outdated.
+    /// The claims as the newest takeover has left them: those that were made until then are outdated.
     fn claims(&self) -> MutexGuard<'_, Claims> {
         let mut claims = self.claims.lock().unwrap_or_else(PoisonError::into_inner);
         let takeovers = self.servers.takeovers();
@@ -84,7 +86,7 @@ impl Failover {
 }
 
 impl Claims {
-    /// What has ended would never come again; what comes again may.
+    /// An outdated claim may not end its message, which would never come again; it may give the message back.
     fn refuses(&self, Settlement { receipt, disposition }: &Settlement) -> bool {
         let ends = matches!(disposition, Disposition::Done { .. } | Disposition::Dead { .. });
         let newest = self.outdated.get(&receipt.claim.instance());

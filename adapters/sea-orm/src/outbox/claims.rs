@@ -51,7 +51,7 @@ impl Settlements for SeaOrmOutbox {
     }
 }
 
-/// Settles; what was claimed before another server took over is given back and not ended, and counts as lost.
+/// Settles. A message that was claimed before another server took over is given back and not ended, and counts as lost.
 async fn settle(rooms: &Rooms, settlements: &[Settlement]) -> Result<Vec<Settled>, StoreError> {
     loop {
         let heeded = rooms.failover.heeded(settlements);

@@ -32,8 +32,8 @@ impl SeaOrmOutbox {
     /// outbox's own database; anything else is refused as `Unsupported`, and nothing is enqueued.
     ///
     /// A deadlock ends the transaction on the server, though the handle lives on. If the call itself meets it, the error
-    /// says that the whole transaction was rolled back; if an earlier statement did, the call is refused. What was
-    /// written on the handle in between has committed itself, and no call can take it back.
+    /// says that the whole transaction was rolled back; if an earlier statement did, the call is refused.
+    /// Statements on the handle in between have committed themselves, and no call can take them back.
     ///
     /// The proof shows that *a* transaction is open. It cannot tell one that the caller has begun by hand (`BEGIN` as a
     /// statement) after the first has ended, nor on MariaDB 10.5 the one that the server begins with the next statement on a

@@ -14,7 +14,7 @@ impl SeaOrmOutbox {
     ///
     /// The pool is left as it is, and refused as `Misconfigured`, with what would work, if messages could be lost on it:
     ///
-    /// * It rolls back what is left open on a connection that comes back, as a cancelled caller leaves it. A pool of sqlx does so
+    /// * It rolls back an open transaction on a connection that comes back, as a cancelled caller leaves it. A pool of sqlx does so
     ///   with an `after_release` that sends `ROLLBACK`; one that was made with
     ///   [`HardenedPool::options`](crate::HardenedPool::options) does.
     /// * On a server it has at least 2 connections, and the server takes them and the outbox's own; autocommit is on, the

@@ -25,8 +25,8 @@ impl SeaOrmOutbox {
         self.rooms.db.callers()
     }
 
-    /// The pool of claims, renewals, settlements, locks and sweeps, for those who measure it. A connection that is taken out of
-    /// it is missing there.
+    /// The pool of claims, renewals, settlements, locks and sweeps, to be measured. A connection that is taken out of it is
+    /// missing there.
     pub fn relay_connection(&self) -> &DatabaseConnection {
         self.rooms.db.relay()
     }

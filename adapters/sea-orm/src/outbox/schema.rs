@@ -15,7 +15,7 @@ use crate::database::{
 /// The newest version of the tables; [`schema`] holds one script for each.
 pub(crate) const VERSION: i64 = 3;
 
-/// The scripts that make the tables, by version; for people who apply them by other means.
+/// The scripts that make the tables, by version, to be applied by other means.
 ///
 /// Each statement is idempotent and atomic, so scripts may run again and beside themselves. After them, one row for each
 /// shard goes into `claimstream_shard` and the version into `claimstream_schema`;
@@ -73,7 +73,7 @@ impl crate::SeaOrmOutbox {
     }
 }
 
-/// How often the schema is made or read when others who start at the same time come between.
+/// How often making or reading the schema is tried while other processes do the same.
 const TRIES: usize = 10;
 
 /// Makes or checks the tables and answers into how many shards queues are cut.
@@ -123,7 +123,7 @@ pub(crate) async fn applied(db: &DatabaseConnection, sql: &Statements) -> Result
     }
 }
 
-/// Applies what is newer than `applied`. What is there already is left alone: every enqueue shares a lock on the row of the
+/// Applies the scripts that are newer than `applied`. The older ones are left alone: every enqueue shares a lock on the row of the
 /// first version, and writing that row would wait for all callers' transactions, and they for it.
 async fn apply(
     db: &DatabaseConnection,

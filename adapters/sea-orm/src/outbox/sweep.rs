@@ -14,12 +14,12 @@ impl SeaOrmOutbox {
 
     /// Deletes once what finished messages left behind and [`retention`](crate::OpenOptions::retention) does not keep:
     /// their bodies and their dedup keys; and with them old steps, locks that nobody has held for a day, and the names of
-    /// instances that are gone. What is live, and the key of a live message, is never touched.
+    /// instances that are gone. A live message and its key are never touched.
     ///
     /// Settling a message deletes its queue entry only, because deleting the body with it would cost a quarter of the
     /// throughput; the body is left for this. Bodies go by primary key in small chunks, each a statement of its own, with
     /// rests in between; none begins while the database is under more [strain](crate::OpenOptions::strain_limit) than was
-    /// allowed. A caller who stops waiting stops the sweep.
+    /// allowed. A caller that stops waiting stops the sweep.
     pub async fn sweep(&self) -> Result<Swept, StoreError> {
         let mut round = Round::of(&self.rooms.sweeper);
         let mut finished = self.rooms.sweeper.leftovers.len();

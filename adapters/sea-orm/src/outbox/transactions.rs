@@ -73,7 +73,7 @@ impl Transactions for SeaOrmOutbox {
     }
 }
 
-/// What is done in [`SeaOrmOutbox::transaction`].
+/// The work of a call of [`SeaOrmOutbox::transaction`].
 pub type TransactionWork<'tx, T, E> = Pin<Box<dyn Future<Output = Result<T, E>> + Send + 'tx>>;
 
 impl SeaOrmOutbox {

@@ -40,7 +40,7 @@ pub(crate) async fn observe(db: &Database, shards: ShardCount) -> Result<Vec<Que
     Ok(queues.into_values().collect())
 }
 
-/// What is in flight under shard leases that hold, by queue and shard.
+/// The messages in flight under shard leases that have not expired, by queue and shard.
 async fn held(db: &Database) -> Result<HashMap<(QueueName, u16), HashSet<MessageId>>, StoreError> {
     let ask = || rows(db.relay(), OBSERVE, db.sql.shard_lease.held.bind(&db.args()));
     let mut held = HashMap::new();
@@ -52,7 +52,7 @@ async fn held(db: &Database) -> Result<HashMap<(QueueName, u16), HashSet<Message
     Ok(held)
 }
 
-/// Counts what is in flight under a shard lease as leased; its rows look as if they were due.
+/// Counts messages in flight under a shard lease as leased; their rows look as if they were due.
 async fn set_apart(
     db: &Database,
     shard: u16,
@@ -114,7 +114,7 @@ row! {
 }
 
 row! {
-    /// What is in flight under the lease of a shard.
+    /// The messages in flight under the lease of a shard.
     struct HeldRow of "shard_lease/held" { queue: String, shard: u16, flights: Option<Vec<u8>> }
 }
 

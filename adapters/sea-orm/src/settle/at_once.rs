@@ -17,7 +17,7 @@ use crate::{
 
 const SETTLE: &str = "settle";
 
-/// What is known of a statement that commits itself.
+/// How a statement that commits itself has ended.
 enum Ended {
     /// It has ended so many.
     Counted(u64),
@@ -143,7 +143,7 @@ impl RowSettlement {
         Settled::Accepted
     }
 
-    /// Whether a lease still runs by the server's own clock: what is gone until then can only have been taken away by us.
+    /// Whether a lease still runs by the server's own clock. Until its end only this instance can have taken a row away.
     pub(crate) async fn still_runs(&self, lease_end: i64) -> Result<bool, StoreError> {
         self.db.clock.forget();
         Ok(self.db.asking_back(|| self.db.now(self.db.relay(), SETTLE)).await? < lease_end)

@@ -78,7 +78,7 @@ fn place(receipt: &Receipt) -> (&QueueName, Shard, Locator, ClaimId) {
     (&receipt.queue, receipt.shard, receipt.locator, receipt.claim)
 }
 
-/// Groups of what is alike in one place; which of them come first does not depend on the order in which they were given.
+/// Groups of rows that are alike and stand in one place. Their order does not depend on the order in which they were given.
 fn in_order<'a, K>(
     rows: impl Iterator<Item = (K, &'a Receipt)>,
     alike: impl Fn(&K, &K) -> bool,

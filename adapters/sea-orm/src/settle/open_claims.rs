@@ -18,7 +18,7 @@ pub(crate) struct OpenClaims {
 #[derive(Default)]
 struct State {
     held: HashMap<(ClaimId, Shard), HashSet<MessageId>>,
-    /// What is being settled at this moment.
+    /// The messages that are being settled at this moment.
     ending: HashSet<(ClaimId, MessageId)>,
     order: VecDeque<(ClaimId, Shard)>,
 }
@@ -67,7 +67,7 @@ impl OpenClaims {
         Some(Ending { open: self, claims })
     }
 
-    /// Forgets what has been settled.
+    /// Forgets a message that has been settled.
     pub(crate) fn settled(&self, claim: ClaimId, shard: Shard, id: MessageId) {
         let mut state = self.state();
         let Some(held) = state.held.get_mut(&(claim, shard)) else { return };

@@ -75,7 +75,7 @@ impl RowSettlement {
         Err(StoreError::new(StoreErrorKind::Transient, SETTLE, "a message is being settled already"))
     }
 
-    /// Forgets what was taken and is settled.
+    /// Forgets the messages of these settlements.
     fn let_go_of(&self, settlements: &[Settlement]) {
         settlements.iter().for_each(|Settlement { receipt, .. }| {
             self.open.settled(receipt.claim, receipt.shard, receipt.message);
@@ -129,8 +129,8 @@ impl RowSettlement {
         }
     }
 
-    /// Settles each alone, after at least one of them turned out to be lost; every answer is exact, and what is known before
-    /// something goes wrong stays known.
+    /// Settles each alone, after at least one of them turned out to be lost. Every answer is exact, and the answers until an error
+    /// stay known.
     async fn one_by_one(&self, settlements: &[Settlement]) -> Result<Vec<Settled>, StoreError> {
         let (mut settled, mut trouble) = (vec![Settled::Unknown; settlements.len()], None);
         for (settlement, answer) in settlements.iter().zip(&mut settled) {
@@ -243,7 +243,7 @@ impl RowSettlement {
                 write(&self.db.sql.settle.retry, args).await
             }
             Disposition::Dead { reason, .. } => {
-                // Locked first: of two who bury one claim, the second must find it gone, not its copy there.
+                // Locked first: of two calls that bury one claim, the second must find it gone, not its copy there.
                 let ours = rows(on, SETTLE, self.db.sql.settle.find.bind(&args)).await?.len();
                 if ours as u64 != group.len() {
                     return Ok(ours as u64);

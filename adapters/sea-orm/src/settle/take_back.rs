@@ -22,7 +22,7 @@ pub(crate) async fn take_back(db: &Database, sql: &Sql, settlements: &[Settlemen
     }
 }
 
-/// What was to be given back and had been lost before.
+/// The receipts that were to be given back and had been lost before.
 fn too_late<'a>(settlements: &'a [Settlement], settled: &'a [Settled]) -> impl Iterator<Item = &'a Receipt> {
     let is_late = |(one, settled): &(&Settlement, &Settled)| {
         one.disposition == Disposition::Returned && **settled == Settled::Superseded

@@ -6,7 +6,7 @@ const SETTLE: &str = "settle";
 
 /// The outcome of a settlement is not known.
 ///
-/// What is gone after its lease has ended proves nothing, nor does an answer that lags behind.
+/// A row that is gone after its lease has ended proves nothing, nor does an answer of a server that lags behind.
 pub(crate) fn unknown(why: impl Display) -> StoreError {
     let why = format!("the outcome is unknown: {why}");
     StoreError::new(StoreErrorKind::Unavailable, SETTLE, why)

@@ -18,7 +18,7 @@ pub(crate) trait ClaimStrategy: Send + Sync {
     /// Extends the leases of claims, and says of each whether it was still there.
     async fn renew(self: Arc<Self>, receipts: &[Receipt], lease: Lease) -> Result<Vec<Renewed>, StoreError>;
 
-    /// Gives back what was read ahead for claims that nobody means to make, and waits until it is back.
+    /// Gives back the messages that were read ahead for claims that will not come, and waits until they are back.
     async fn give_back(self: Arc<Self>, queue: &QueueName) -> Result<(), StoreError>;
 
     /// The statement that finds due messages, by its name, for the doctor to explain.

@@ -31,8 +31,8 @@ impl Sweeper {
     /// Deletes the bodies of the oldest messages that this process has finished.
     ///
     /// Read first, because an id may be in use again: if somebody else has deleted the body meanwhile, the same id is new
-    /// to the caller that enqueues it. What is read is older than the settlement or stays, and what is deleted is as old as what
-    /// was read.
+    /// to the caller that enqueues it. A body that is read is older than the settlement or stays, and a body that is deleted is as
+    /// old as the one that was read.
     pub(super) async fn sweep_leftovers(&self, most: u32) -> Result<Left, StoreError> {
         let left = self.leftovers.take(most as usize);
         let args = self.db.args().with_list("ids", left.iter().map(|left| bytes(left.id)));
@@ -84,8 +84,8 @@ impl Sweeper {
             .await
     }
 
-    /// Deletes bodies of messages that are not live. What is a dead letter stays, because it may be revived, and as long as its
-    /// body is there nobody gets its id; and so does what was stored at the bound or later.
+    /// Deletes bodies of messages that are not live. The body of a dead letter stays: it may be revived, and while its body is
+    /// there no new message can take its id. A body that was stored at the bound or later stays too.
     pub(super) async fn delete_bodies(&self, mut ids: Vec<Uuid>, bound: i64) -> Result<u64, StoreError> {
         if ids.is_empty() {
             return Ok(0);

@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-/// Instances are kept at least that long, for people who look at what happened.
+/// The names of instances are kept at least that long, for later investigations.
 const KEEP_INSTANCES: Duration = Duration::from_secs(24 * 3600);
 
 /// A lock that nobody has held for that long is forgotten; its fence then goes on from the time.
@@ -89,9 +89,9 @@ impl Round {
         Ok(told + untold)
     }
 
-    /// Window by window, so that the memory it takes does not grow with the outbox: what is live is read for each, after it.
-    /// What was stored before the bound and is not among the live cannot become live again, unless by a revival, which stores
-    /// it anew.
+    /// Sweeps window by window, so that its memory does not grow with the outbox; the live messages of a window are read after
+    /// it. A message that was stored before the bound and is not live cannot become live again, except by a revival, which
+    /// stores it anew.
     async fn stretch(&mut self, after: Uuid, last: Uuid, bound: i64) -> Result<u64, StoreError> {
         let (mut after, mut swept) = (after, 0);
         loop {

@@ -21,8 +21,8 @@ const RELEASE: &str = "release read-ahead";
 const TRIES: u32 = 120;
 const BETWEEN_TRIES: Duration = Duration::from_millis(500);
 
-/// Gives back what waits in a queue for claims that will not come, and waits for what is on its way back already: the process
-/// may be about to end.
+/// Gives back the messages of a queue that wait for claims that will not come, and waits for those that are on their way back:
+/// the process may be about to end.
 pub(crate) async fn give_back_all(store: &Arc<ShardLease>, queue: &QueueName) -> Result<(), StoreError> {
     let waiting = store.read_ahead.all(queue);
     let given_back = match waiting.is_empty() {

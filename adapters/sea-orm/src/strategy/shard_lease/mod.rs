@@ -1,6 +1,6 @@
 //! The strategy `shard_lease`: whole shards are leased, and messages need no write of their own to be claimed.
 //!
-//! Each shard of a queue has one lease row: holder, fence, end, and what is in flight. A claim reads the next due messages
+//! Each shard of a queue has one lease row: holder, fence, end, and the messages in flight. A claim reads the next due messages
 //! without a lock, notes them in the lease row, and hands them out once that one write has proven the fence; the messages that
 //! it was not asked for wait for the claims that follow. A settlement proves the fence in the transaction that ends the
 //! messages, and frees the shard with the last of them. An instance that finds an expired lease counts an attempt for each

@@ -19,7 +19,7 @@ use crate::strategy::shard_lease::{in_flight::InFlight, in_flight_list};
 #[derive(Default)]
 pub(crate) struct ShardState {
     pub(crate) status: LeaseStatus,
-    /// The newest fence we know; what is in flight is so under this one.
+    /// The newest fence that is known; the messages in flight are so under it.
     pub(crate) fence: i64,
     pub(crate) in_flight: HashMap<MessageId, InFlight>,
     /// The name of the relay that claims here, for people.
@@ -110,8 +110,8 @@ impl ShardState {
         (self.status, self.fence) = (status, fence);
     }
 
-    /// Notes the fence that was read at `now`, together with messages, while the shard was free or ours; false if what is in
-    /// flight is so under another one.
+    /// Notes the fence that was read at `now`, together with messages, while the shard was free or ours; false if
+    /// the messages in flight are so under another one.
     ///
     /// An older one may come from a server that lags behind, and proves nothing. But a failover that has lost our last
     /// writes leaves it for good, and once all that was in flight has expired nothing is lost by continuing from there.
@@ -140,7 +140,7 @@ impl ShardState {
         self.without(ended).map(|(_, entry)| entry.deadline).max().unwrap_or_default()
     }
 
-    /// What is in flight, except what has `ended`, as the lease row keeps it.
+    /// The messages in flight without those that have `ended`, as the lease row keeps them.
     pub(crate) fn to_bytes(&self, ended: &HashSet<MessageId>) -> Vec<u8> {
         in_flight_list::encode(self.without(ended).map(|(id, entry)| (entry.due, *id)))
     }

@@ -48,7 +48,7 @@ impl<'a> Claiming<'a> {
         visit_shards(&store.known, &queue, &store.db.clock, self).await
     }
 
-    /// Takes what an earlier claim has read ahead, and gives back what has waited too long.
+    /// Takes messages that an earlier claim has read ahead, and gives back those that have waited too long.
     async fn take_read_ahead(&mut self) {
         let (store, queue) = (self.store, &self.request.queue);
         let stale = store.read_ahead.stale(queue, store.db.clock.elapsed());

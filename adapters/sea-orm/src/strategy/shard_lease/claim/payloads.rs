@@ -57,7 +57,7 @@ impl Payloads {
         picked.taken.iter().filter(|n| is_left_out(**n)).map(|n| self.rows[*n].id).collect()
     }
 
-    /// The picked as far as they fit: as many as are `wanted` into what is left of the budget, further ones into `ahead`.
+    /// The picked as far as they fit: as many as are `wanted` into the rest of the budget, further ones into `ahead`.
     pub(crate) fn within(
         &self,
         picked: Picked,

@@ -52,7 +52,7 @@ impl ShardLease {
         Ok(())
     }
 
-    /// Ends another instance's lease that has expired: counts an attempt for what was in flight, and begins the next fence. A
+    /// Ends another instance's lease that has expired: counts an attempt for the messages in flight, and begins the next fence. A
     /// row that is locked is left alone: its holder may stand still, and a later look comes back to it.
     async fn take_over(
         &self,

@@ -19,7 +19,7 @@ pub(crate) const LEASE: &str = "shard lease";
 
 /// The arguments of statements on a lease row.
 impl ShardLease {
-    /// The arguments that write `state` into its lease row, without what has `ended`.
+    /// The arguments that write `state` into its lease row, without the messages that have `ended`.
     pub(crate) fn state_args(
         &self,
         state: &ShardState,

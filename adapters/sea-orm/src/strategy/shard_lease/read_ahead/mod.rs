@@ -83,8 +83,8 @@ impl ReadAhead {
         self.with(queue, Pages::remove_all).concat()
     }
 
-    /// Takes away what has waited too long in any queue, page by page; and whether anything still waits, so that the task goes
-    /// on watching.
+    /// Takes away the messages that have waited too long in any queue, page by page, and says whether others still wait: then the
+    /// task watches on.
     pub(crate) fn take_stale(&self, now: Duration) -> (Vec<Vec<Receipt>>, bool) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let stale = state.queues.values_mut().flat_map(|pages| pages.remove_stale(now)).collect();
