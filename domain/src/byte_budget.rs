@@ -29,7 +29,7 @@ impl ByteBudget {
         Self(self.0.min(bytes).max(1))
     }
 
-    /// How many of the first of these payloads fit together beside what is `in_hand` already; the first fits in any case if
+    /// How many of the first of these payloads fit together beside the bytes `in_hand` already; the first fits in any case if
     /// nothing is in hand.
     pub fn fitting(self, in_hand: Option<usize>, payloads: impl IntoIterator<Item = usize>) -> usize {
         let mut total = in_hand.unwrap_or_default();

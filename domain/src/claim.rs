@@ -17,7 +17,7 @@ pub struct ClaimRequest {
     pub lease: Lease,
     /// A fresh id, used for this call and never again; it is the fence.
     pub claim: ClaimId,
-    /// The claiming instance, for people who read the table.
+    /// The claiming instance, as a reader of the table sees it.
     pub owner: Owner,
 }
 

@@ -33,7 +33,7 @@ pub enum Invalid {
     OutOfRange {
         /// The value's name.
         what: &'static str,
-        /// What was given.
+        /// The value that was given.
         given: String,
         /// What would be taken.
         allowed: String,
@@ -43,7 +43,7 @@ pub enum Invalid {
     Malformed {
         /// The value's name.
         what: &'static str,
-        /// What is wrong with it.
+        /// The reason why it is refused.
         why: String,
     },
     /// Two settings that exclude each other, or one that is missing.

@@ -1,7 +1,7 @@
 //! Pure types and total functions of Claimstream.
 //!
 //! Nothing here waits, reads a clock, draws a random number or talks to a database: seeds, attempt numbers and
-//! limits are arguments. Everything else in the workspace carries out what is decided here.
+//! limits are arguments. The rest of the workspace carries out these decisions.
 //!
 //! | decision | made by |
 //! |---|---|
@@ -17,7 +17,7 @@
 //! | whom does a notification reach, and how? | [`notification::fan_out`] |
 //! | when does a timer's event occur, and what does a tick of it do? | [`timer_event`] |
 //! | what does a Try, a Confirm or a Cancel do to a branch? | [`tcc::BranchState::after`] |
-//! | what is to be done next of a saga? | [`saga::SagaPlan::next`] |
+//! | which action of a saga is next? | [`saga::SagaPlan::next`] |
 #![forbid(unsafe_code)]
 
 mod byte_budget;

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use crate::{Event, NewMessage, Reason, Receipt};
 
-/// One claim to be ended: the proof, and what is to become of the message.
+/// One claim to be ended: the proof, and the message's next state.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Settlement {
     /// The proof that the claim is still ours.
@@ -30,7 +30,7 @@ pub enum Disposition {
     Dead {
         /// Why.
         reason: Reason,
-        /// Messages that exist exactly if this settlement is accepted, such as one that says what has happened.
+        /// Messages that exist exactly if this settlement is accepted, such as one that reports the result.
         emit: Vec<NewMessage>,
     },
     /// Given back as it was before the claim, attempt uncounted.

@@ -59,7 +59,7 @@ impl Event {
 pub struct IllegalTransition {
     /// Where the message stood.
     pub state: State,
-    /// What was to happen.
+    /// The event that was to happen.
     pub event: Event,
 }
 

@@ -63,7 +63,7 @@ pub struct StrainLimit {
 }
 
 impl StrainLimit {
-    /// Whether a sweep may go on; what is not known holds nobody up.
+    /// Whether a sweep may go on; an unknown strain does not stop it.
     pub fn allows(&self, strain: Strain) -> bool {
         strain.history.is_none_or(|history| history <= self.history)
             && strain.lag.is_none_or(|lag| lag <= self.lag)

@@ -62,7 +62,7 @@ impl Verdict {
     }
 }
 
-/// The one place that turns a verdict into what is to become of the message.
+/// The one place that turns a verdict into the message's next state.
 ///
 /// A failed attempt that was the last one allowed buries the message; nothing is dropped in silence.
 pub fn decide(verdict: Verdict, attempt: u32, policy: &RetryPolicy, seed: u64) -> Disposition {

@@ -3,7 +3,7 @@ use claimstream_domain::QueueStatus;
 
 use crate::StoreError;
 
-/// Counts what is in the queues, for people and gauges; no decision is made by it.
+/// Counts the messages of queues for operators and gauges; no decision is made by it.
 #[async_trait]
 pub trait Observe: Send + Sync {
     /// One entry for each queue that holds a message or a dead letter, by name.

@@ -30,7 +30,7 @@ pub enum StoreErrorKind {
     Unsupported,
     /// Stored or given data is invalid. Leave this one out; others may be taken.
     Corrupt,
-    /// Something with this identity exists already. Look at what is there.
+    /// Something with this identity exists already. Read it and compare.
     Conflict,
 }
 

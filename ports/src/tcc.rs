@@ -23,7 +23,7 @@ pub trait Participant: Send + Sync {
 /// Why a participant did not say that it is done.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ParticipantError {
-    /// It will not: the resource is short, or the call does not fit what was done before.
+    /// It will not: the resource is short, or the call does not fit an earlier one.
     #[error("refused: {reason}")]
     Refused {
         /// Why, without secrets.

@@ -1,4 +1,4 @@
-//! The program `claimstream`, for those who run an outbox; and its configuration and composition, for programs that are
+//! The program `claimstream`, for operators of an outbox; and its configuration and composition, for programs that are
 //! put together in the same way.
 //!
 //! ```no_run

@@ -5,7 +5,7 @@ use tracing_subscriber::{filter::Targets, fmt, layer::SubscriberExt, util::Subsc
 
 use crate::config::{Log, LogFormat, LogLevel};
 
-/// Sends what is traced to the standard error, from `usual` on unless the configuration says otherwise.
+/// Sends traces to the standard error, from `usual` on unless the configuration says otherwise.
 ///
 /// The level is that of Claimstream's own crates. Of the libraries beneath nothing below a warning is shown, because some
 /// of them trace what goes over the wire, passwords included.
@@ -17,7 +17,7 @@ pub(crate) fn start(log: &Log, usual: LogLevel) {
         LogFormat::Text => Box::new(lines),
         LogFormat::Json => Box::new(lines.json().flatten_event(true)),
     };
-    // Somebody who has set up tracing before us keeps what they have.
+    // A subscriber that was set up before us stays.
     let _ = tracing_subscriber::registry().with(targets).with(lines).try_init();
 }
 
@@ -32,7 +32,7 @@ fn filter(level: LogLevel) -> LevelFilter {
     }
 }
 
-/// Colours are for terminals, and for nobody who has asked for none (no-color.org).
+/// Colours are for terminals, unless the user has asked for none (no-color.org).
 fn colours() -> bool {
     io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }

@@ -17,7 +17,7 @@ pub(crate) fn explain(refused: &clap::Error) -> ExitCode {
     ExitCode::from(u8::try_from(refused.exit_code()).unwrap_or(Failure::USAGE))
 }
 
-/// What a refusal must not repeat of an argument: a place with a user's password, or what is assigned to a secret.
+/// What a refusal must not repeat of an argument: a place with a user's password, or the value of a secret.
 fn secret(argument: &str) -> Option<&str> {
     let value = argument.split_once('=').filter(|_| argument.starts_with('-')).map_or(argument, |(_, v)| v);
     if value.contains(':') && value.contains('@') {

@@ -39,7 +39,7 @@ impl MemoryDirectory {
         Self::default()
     }
 
-    /// With one more user, who must have an id and be new.
+    /// With one more user; the user must have an id and be new.
     pub fn with_user(mut self, mut user: Recipient) -> Result<Self, Invalid> {
         let Some(id) = user.user.clone().filter(|id| !id.is_empty()) else {
             return Err(malformed(format!("the user with key {:?} has no \"user\"", user.key)));
@@ -58,7 +58,7 @@ impl MemoryDirectory {
         }
     }
 
-    /// With one more segment, of users who are known.
+    /// With one more segment of known users.
     pub fn with_segment(mut self, name: &str, users: &[&str]) -> Result<Self, Invalid> {
         if let Some(unknown) = users.iter().find(|user| !self.users.contains_key(**user)) {
             return Err(malformed(format!("the segment {name:?} names the unknown user {unknown:?}")));

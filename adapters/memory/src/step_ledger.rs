@@ -106,7 +106,7 @@ fn write(tables: &mut Tables, tx: TransactionId, key: &StepKey, step: Step) {
     tables.open.write(tx, vec![identity(key)], Change::Step(key.clone(), step));
 }
 
-/// A step as this transaction sees it: its own write, or else what was committed.
+/// A step as this transaction sees it: its own write, or else the committed one.
 fn current(tables: &Tables, tx: TransactionId, key: &StepKey) -> Option<Step> {
     tables.open.step(tx, key).or_else(|| tables.steps.get(key))
 }

@@ -9,11 +9,11 @@ use std::{
 use claimstream_domain::QueueName;
 use tokio::sync::watch;
 
-/// A bell for each queue that somebody has waited for. A ring that nobody hears is kept for the next one who waits.
+/// A bell for each queue that has had a waiter. A ring that nobody hears is kept for the next waiter.
 #[derive(Default)]
 pub(crate) struct Bells(Mutex<HashMap<QueueName, Arc<Bell>>>);
 
-/// What wakes those who wait for one queue.
+/// Wakes the waiters of one queue.
 #[derive(Default)]
 pub(crate) struct Bell {
     /// How often it has been rung.

@@ -147,7 +147,7 @@ impl ConnectionLike for Connection {
     }
 }
 
-/// A connection that hears what is published: in a cluster any node says it.
+/// A connection that hears published messages: in a cluster any node sends them.
 pub(crate) async fn listen(place: &RedisPlace) -> RedisResult<PubSub> {
     client(place).await?.get_async_pubsub().await
 }

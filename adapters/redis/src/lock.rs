@@ -14,13 +14,13 @@ static TAKE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("lua/t
 static RENEW: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("lua/renew.lua")));
 static RELEASE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("lua/release.lua")));
 
-/// A lock in Redis: a key with a time to live, set if it is not there, and extended or removed only by who set it.
+/// A lock in Redis: a key with a time to live, set if it is not there, and extended or removed only by its holder.
 ///
 /// Guards are good for the `RedisLock` that gave them. Fences grow with the server's clock, also through a flush; only a
 /// clock that is set back, as after a failover, can make one smaller than before. Nothing that matters may rest on them.
 pub struct RedisLock {
     link: Link,
-    /// Who we are among those that take locks.
+    /// Our identity among the holders of locks.
     owner: String,
 }
 

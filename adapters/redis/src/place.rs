@@ -109,7 +109,7 @@ impl RedisPlace {
         hosts.split(',').map(|host| format!("redis://{login}{host}{tail}")).collect()
     }
 
-    /// The URL without what is ours in it.
+    /// The URL without our own parameters.
     fn parsed(text: &str) -> Result<(Url, String), Invalid> {
         let mut url: Url = text.parse().map_err(|_| Self::refused("a URL that cannot be understood"))?;
         if url.host_str().is_none_or(str::is_empty) {

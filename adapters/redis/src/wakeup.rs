@@ -29,7 +29,7 @@ const CHANNELS: &str = "wakeup";
 /// A [`Wakeup`] for relays of other processes, by publish and subscribe.
 ///
 /// The first wait begins to listen, in a task that ends with the `RedisWakeup`. While Redis is away nobody is woken and
-/// relays look by themselves, as ever; when it is back, everybody who waits is woken once, because something may have been
+/// relays look by themselves, as ever; when it is back, every waiter is woken once, because something may have been
 /// missed. A wakeup that is published while a relay works is kept for its next wait.
 pub struct RedisWakeup {
     link: Link,
@@ -87,7 +87,7 @@ impl fmt::Debug for RedisWakeup {
     }
 }
 
-/// Rings bells for what is published, and connects again whenever the connection has ended.
+/// Rings bells for published messages, and connects again whenever the connection has ended.
 struct Listener {
     place: RedisPlace,
     bells: Arc<Bells>,

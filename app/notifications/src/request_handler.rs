@@ -36,7 +36,7 @@ use super::{
 /// * While a request cannot be read, its message is given back and no attempt is counted.
 ///
 /// The last chunk closes the request before its messages are enqueued. If it is cut off in between it comes again,
-/// finds the request dispatched, and enqueues what is still pending; so only `Failed` and `Cancelled` end a fan-out.
+/// finds the request dispatched, and enqueues the pending messages; so only `Failed` and `Cancelled` end a fan-out.
 pub struct RequestHandler {
     requests: Arc<dyn RequestRepository>,
     messages: Arc<dyn MessageRepository>,
@@ -234,7 +234,7 @@ impl RequestHandler {
         Ok(Verdict::ack())
     }
 
-    /// What was dispatched cannot fail any more, and an ack would lose the messages that are recorded and not enqueued.
+    /// A dispatched request cannot fail any more, and an ack would lose the messages that are recorded and not enqueued.
     fn stuck(&self, claimed: &Claimed, request: Uuid, why: Reason) -> Verdict {
         let attempt = claimed.attempt;
         tracing::error!(request = %request, attempt, "notification.request.stuck");

@@ -9,7 +9,7 @@ use claimstream_ports::{StoreError, notification::TemplateSource};
 /// Writes what each recipient reads: the request's own content, or its template filled in.
 ///
 /// Templates are read once for each channel and language of a chunk and filled in anew for every recipient, so that a
-/// change of a template holds from the next chunk on and nobody reads what was written for somebody else.
+/// change of a template holds from the next chunk on and no recipient reads a text that was written for another.
 #[derive(Debug)]
 pub(super) struct Writer<'a> {
     request: &'a NotificationRequest,

@@ -15,7 +15,7 @@ use crate::{dead_letter_event::Attempted, ticket::Ticket};
 /// Settlements that are waiting to be written together.
 ///
 /// It is open until it is full or taken for writing. It becomes ripe, which means that it is to be taken, when it is
-/// full, when its age is reached, or when somebody who knows that no more can come says so.
+/// full, when its age is reached, or when a caller reports that no more can come.
 #[derive(Default)]
 pub(crate) struct Batch {
     content: Mutex<Content>,
@@ -25,7 +25,7 @@ pub(crate) struct Batch {
 pub(crate) struct Entry {
     pub(crate) ticket: Ticket,
     pub(crate) settlement: Settlement,
-    /// What is known of the attempt that it ends.
+    /// The attempt that it ends, as far as it is known.
     pub(crate) attempted: Attempted,
     /// When the claim must no longer be relied on.
     pub(crate) deadline: Duration,
@@ -75,7 +75,7 @@ impl Batch {
         poll_fn(|cx| if self.is_left_ripe() { Poll::Ready(()) } else { old_enough.poll_unpin(cx) }).await;
     }
 
-    /// Closes the batch and takes what is in it.
+    /// Closes the batch and takes its settlements.
     pub(crate) fn take(&self) -> Vec<Entry> {
         let mut content = self.content();
         content.taken = true;

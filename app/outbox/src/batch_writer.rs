@@ -80,7 +80,7 @@ impl BatchWriter {
     }
 
     /// Writes a group in one call and repeats it unless the fault may be one of the settlements'; one whose deadline passes is
-    /// answered so and leaves it. Returns what the store refuses for good, and what has failed too often to go on together.
+    /// answered so and leaves it. Returns those that the store refuses for good, and those that have failed together too often.
     ///
     /// An error that somebody has to mend, such as a table that is missing, may be mended while the claims last.
     async fn write_together(&self, mut group: WriteGroup, mut patience: Patience) -> Option<Unwritten> {

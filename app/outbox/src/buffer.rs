@@ -73,7 +73,7 @@ impl Buffer {
         Poll::Pending
     }
 
-    /// Gives back what has waited until its lease will soon end, for as long as anything waits.
+    /// Gives back messages whose lease will soon end, for as long as anything waits.
     pub(crate) async fn watch(buffer: Weak<Self>, settler: Weak<Settler>, timer: Arc<dyn Timer>) {
         while let Some(wait) = Self::next_look(&buffer, &settler, timer.now()) {
             timer.sleep(wait).await;

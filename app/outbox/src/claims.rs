@@ -38,14 +38,14 @@ use crate::{
 /// they end every process that touches them, are buried; those that waited here until they could no longer be relied on
 /// are given back.
 ///
-/// A message that was cut off again and again, and never said why, may be what ends its processes. Nothing is claimed while
+/// A message that was cut off again and again, and never said why, may be the one that ends its processes. Nothing is claimed while
 /// one of them is at hand, no longer than its lease, so that it takes no other of its kind along to the dead letters.
 ///
-/// A consumer may take longer over one message than a lease lasts. What waits behind it is given back after two thirds of its
+/// A consumer may take longer over one message than a lease lasts. Messages behind it are given back after two thirds of their
 /// lease, uncounted, if the [`Timer`](crate::Timer) can run that [beside](crate::Timer::run_beside) the consumer.
 ///
-/// [`close`](Self::close) it to give back at once what was not yielded; [`until`](Self::until) leaves it to be closed.
-/// If it is dropped instead, such messages come back when their leases end.
+/// [`close`](Self::close) it to give back at once the messages that were not yielded; [`until`](Self::until) leaves it to be
+/// closed. If it is dropped instead, such messages come back when their leases end.
 #[must_use = "a stream does nothing unless it is polled"]
 pub struct Claims {
     settler: Arc<Settler>,
@@ -86,7 +86,7 @@ impl Claims {
         &self.settler.queue
     }
 
-    /// Gives back what was leased and not yielded, with attempts restored, and says how many messages that were.
+    /// Gives back the messages that were leased and not yielded, with attempts restored, and answers how many they were.
     ///
     /// A claim call that is under way is waited for first, no longer than its lease, and so is the store while it gives back
     /// what it has leased ahead. Claims that were yielded are not touched and can still be settled.
@@ -136,7 +136,7 @@ impl Claims {
         &self.settler
     }
 
-    /// Claims no more, and gives back what was not yielded as [`poll_stopped`](Self::poll_stopped) is polled.
+    /// Claims no more, and gives back the messages that were not yielded as [`poll_stopped`](Self::poll_stopped) is polled.
     pub(crate) fn stop(&mut self) {
         self.claimer.stop();
         for (ticket, claimed) in self.buffer.take_all() {
@@ -176,7 +176,7 @@ impl Claims {
         }
     }
 
-    /// Claims, and ends what is not to be yielded, as far as that goes now; says whether it went anywhere.
+    /// Claims, and ends claims that are not to be yielded, as far as possible now; says whether anything was done.
     pub(crate) fn poll_fill(&mut self, cx: &mut Context<'_>) -> bool {
         let mut moved = false;
         while let Some(ended) = self.endings.poll_done(cx).or_else(|| self.isolation.poll_gone(cx)) {

@@ -47,7 +47,7 @@ pub enum DeadLetterClass {
     ChildrenRefused,
 }
 
-/// What is known of the attempt that a settlement ends.
+/// The attempt that a settlement ends, as far as it is known.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Attempted {
     /// Its number.
@@ -59,7 +59,7 @@ pub(crate) struct Attempted {
     pub(crate) is_event: bool,
 }
 
-/// What is called with each dead letter.
+/// The function that is called with each dead letter.
 pub(crate) type Hook = Arc<dyn Fn(&DeadLetterEvent) + Send + Sync>;
 
 impl DeadLetterEvent {

@@ -20,7 +20,7 @@ pub(crate) struct Attempt<'a> {
     pub(crate) message: MessageId,
     /// Its number.
     pub(crate) number: u32,
-    /// What is to become of the message.
+    /// The message's next state.
     pub(crate) disposition: &'a Disposition,
     pub(crate) class: DeadLetterClass,
     /// What the message carries, which no line may show; empty if the reason is not the handler's.

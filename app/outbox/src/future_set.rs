@@ -84,7 +84,7 @@ impl<T> Future for Budgeted<T> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
         if !self.budget.take() {
-            // A set of futures that are woken while they are polled gives way, which is what is wanted.
+            // A set of futures that are woken while they are polled gives way, as it should.
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }

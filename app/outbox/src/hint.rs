@@ -5,7 +5,7 @@ use futures::future::join_all;
 
 /// What to tell idle relays once the transaction has committed: which queues have something new that is due.
 ///
-/// It is fired by [`wake`](Self::wake) after the commit; a caller who rolls back drops it. One that is never fired costs
+/// It is fired by [`wake`](Self::wake) after the commit; a caller that rolls back drops it. One that is never fired costs
 /// nothing but time: the messages are found when the relays look next.
 #[must_use = "relays of this process look at once only if it is woken with after the commit"]
 #[derive(Clone, PartialEq, Eq, Debug)]

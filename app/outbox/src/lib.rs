@@ -45,13 +45,13 @@
 //! [beside](Timer::run_beside) it. This crate knows no database and no runtime; a store
 //! and a [`Timer`] are handed to the relay.
 //!
-//! # What is promised
+//! # Promises
 //!
 //! * Enqueueing is atomic with the caller's transaction.
 //! * Delivery is at least once. A message whose holder has died is claimed again after its lease.
 //! * At most one settlement of each claim is accepted. A lost lease is the outcome
 //!   [`Superseded`](Settled::Superseded), not an error.
-//! * Nothing is dropped in silence: what has failed too often is kept with the dead letters, with a reason.
+//! * Nothing is dropped in silence: a message that has failed too often is kept with the dead letters, with a reason.
 //!
 //! A handler therefore sees a message again after a crash; its effect is exactly once only if it is remembered in the same
 //! local transaction. The inbox of the crate `claimstream-steps` does that.

@@ -13,7 +13,7 @@ use claimstream_ports::{StoreError, Wakeup};
 /// A [`Wakeup`] within one process: the writer fires a [`Hint`](crate::Hint) after the commit, and the idle relays of the same
 /// process look at once.
 ///
-/// It serves any number of queues and waiters. A wakeup that finds nobody waiting is kept for the next one who does.
+/// It serves any number of queues and waiters. A wakeup that finds no waiter is kept for the next one.
 #[derive(Debug, Default)]
 pub struct LocalWakeup {
     bells: Mutex<HashMap<QueueName, Bell>>,

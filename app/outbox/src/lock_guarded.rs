@@ -31,7 +31,7 @@ impl LockGuarded {
     /// How long a holder that died keeps the others from claiming by default; a claim takes far less.
     pub const LEASE: Duration = Duration::from_secs(2);
 
-    /// Guards `strategy` by `lock`, which everybody who claims from the same tables should share.
+    /// Guards `strategy` by `lock`, which all relays on the same tables should share.
     pub fn new(strategy: Arc<dyn LockingStrategy>, lock: Arc<dyn DistributedLock>) -> Self {
         let lease = Lease::new(Self::LEASE).unwrap_or_default();
         Self { strategy, lock, lease, unguarded: AtomicBool::default() }
@@ -76,7 +76,7 @@ impl LockGuarded {
 
 /// Whether a claim may begin.
 enum Entry {
-    /// With the lock, or without it because nobody knows who has it.
+    /// With the lock, or without it because its holder is unknown.
     Open(Option<LockGuard>),
     /// Somebody else is claiming.
     Busy,

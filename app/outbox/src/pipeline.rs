@@ -62,11 +62,11 @@ impl Pipeline {
 
     /// Runs until `shutdown` is ready, then ends in order and says what became of the messages.
     ///
-    /// The order: no more is claimed; what has not been started is given back with attempts restored; running handlers
+    /// The order: no more is claimed; messages that have not been started are given back with attempts restored; running handlers
     /// get the [`drain`](crate::RelayConfig::drain) time to finish, and are renewed until they have; those that are left
     /// are dropped and their attempts count as failed; all settlements are written. At most 2 s after the drain time it has
-    /// ended, also if the store does not answer: what is not written then is counted as unsettled and comes back when its
-    /// lease ends.
+    /// ended, also if the store does not answer: a settlement that is not written then counts as unsettled, and its message
+    /// comes back when its lease ends.
     ///
     /// The error is a setting that was refused, before anything was claimed. Nothing that the store answers ends a pipeline,
     /// also no error that somebody has to mend, such as a table that is missing: it is traced at the level `error`, shown by

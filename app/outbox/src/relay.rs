@@ -64,7 +64,7 @@ impl Relay {
         self
     }
 
-    /// Names the relay, for example `host/process`, for people who look at the table; nothing is decided by it.
+    /// Names the relay, for example `host/process`, for readers of the table; nothing is decided by it.
     ///
     /// Without a name it is called after the process id. A label that is empty or too long is refused.
     pub fn with_label(mut self, label: &str) -> Result<Self, Invalid> {
@@ -72,14 +72,14 @@ impl Relay {
         Ok(self)
     }
 
-    /// Who this relay is in the tables: a number that no other run has, and the label.
+    /// The identity of this relay in the tables: a number that no other run has, and the label.
     pub fn owner(&self) -> &Owner {
         &self.setup.owner
     }
 
     /// The messages of `queue` as a stream.
     ///
-    /// Refuses what is no queue name and settings that could never work.
+    /// Refuses an invalid queue name and settings that could never work.
     pub fn claims<Q>(&self, queue: Q) -> Result<Claims, RelayError>
     where
         Q: TryInto<QueueName>,
@@ -92,7 +92,7 @@ impl Relay {
 
     /// A pipeline that hands the messages of `queue` to `handler`.
     ///
-    /// Refuses what is no queue name and settings that could never work; the concurrency is looked at when it runs.
+    /// Refuses an invalid queue name and settings that could never work; the concurrency is looked at when it runs.
     pub fn pipeline<Q>(&self, queue: Q, handler: impl Handler + 'static) -> Result<Pipeline, RelayError>
     where
         Q: TryInto<QueueName>,

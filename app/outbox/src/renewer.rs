@@ -94,7 +94,7 @@ impl Renewer {
         is_time
     }
 
-    /// Begins to renew what is due, and what will be soon, so that few calls are made.
+    /// Begins to renew the claims that are due, and those that will be soon, so that few calls are made.
     fn renew(&mut self, now: Duration) {
         if self.renewal.is_some() || now < self.not_before {
             return;

@@ -39,9 +39,9 @@ enum Phase {
     Working,
     /// Told to stop; running handlers may finish in this time. All is over at the moment that is named.
     Draining(BoxFuture<'static, ()>, Duration),
-    /// No handler runs any longer; what is to be written may be written in this time.
+    /// No handler runs any longer; open settlements may be written in this time.
     Ending(BoxFuture<'static, ()>),
-    /// What has not been written is given up.
+    /// Settlements that have not been written are given up.
     Over,
 }
 
@@ -234,7 +234,7 @@ impl Run {
         async move { timer.sleep(time).await }.boxed()
     }
 
-    /// Waits no longer for a store that does not answer, or that refuses what is to be written.
+    /// Waits no longer for a store that does not answer, or that refuses the settlements.
     fn give_up(&mut self) {
         tracing::warn!(queue = %self.claims.queue(), settlements = self.settlements.len(), "the pipeline ends without the store's answer to its last settlements");
         self.settlements.clear();

@@ -27,7 +27,7 @@ pub(crate) struct Setup {
     pub(crate) wakeup: Option<Arc<dyn Wakeup>>,
     pub(crate) config: RelayConfig,
     pub(crate) owner: Owner,
-    /// What is called with each dead letter.
+    /// The function that is called with each dead letter.
     pub(crate) on_dead_letter: Option<Hook>,
     /// Clones count together.
     pub(crate) drawn: Arc<Drawn>,

@@ -47,7 +47,7 @@ where
         tries += 1;
         match once(store, &mut attempt).await {
             Err(error) if is_transient(&error) && !RESTARTS.is_last(tries) => {
-                // Waits must differ between those who met; they need not be unforeseeable.
+                // Waits must differ between transactions that have met; they need not be unforeseeable.
                 let wait = RESTARTS.delay(tries, Uuid::now_v7().as_u64_pair().1);
                 tracing::debug!(tries, ?wait, "transaction restarted");
                 timer.sleep(wait).await;
@@ -64,7 +64,7 @@ const RESTARTS: RetryPolicy = RetryPolicy {
     jitter: Jitter::Full,
 };
 
-/// What is done in a transaction, made by [`work`]; it may borrow the transaction and what is around it.
+/// The work in a transaction, made by [`work`]; it may borrow the transaction and its surroundings.
 pub struct Work<'env, 'tx, T>(BoxFuture<'tx, T>, PhantomData<&'tx &'env ()>);
 
 /// Makes work for [`in_transaction`] of an async block.

@@ -27,7 +27,7 @@ impl WakeupListener {
         Self { wakeup, queue, listening: None, woken: false, in_vain: 0 }
     }
 
-    /// Begins to hear wakeups before a claim is sent: what was rung earlier is answered by this claim, what is rung while it is
+    /// Begins to hear wakeups before a claim is sent: an earlier wakeup is answered by this claim, one that comes while it is
     /// under way is not, and is heard after it.
     pub(crate) fn listen(&mut self, cx: &mut Context<'_>) {
         let Some(wakeup) = &self.wakeup else { return };

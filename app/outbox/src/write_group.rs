@@ -10,7 +10,7 @@ use crate::{
     ticket::Ticket,
 };
 
-/// Settlements that are written in one call, and in the same order those who wait for them.
+/// Settlements that are written in one call, and in the same order the callers that wait for them.
 #[derive(Default)]
 pub(crate) struct WriteGroup {
     pub(crate) settlements: Vec<Settlement>,

@@ -51,9 +51,9 @@ pub struct Requester {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RequesterKind {
-    /// A person who uses the application.
+    /// A user of the application.
     User,
-    /// A person who runs it.
+    /// An operator of the application.
     Admin,
     /// Another service.
     Service,

@@ -1,4 +1,4 @@
-//! Sagas: several local transactions that are all taken, or all undone, and what is to be done next at every point.
+//! Sagas: several local transactions that are all taken, or all undone, and the next action at every point.
 
 mod fault;
 #[cfg(test)]

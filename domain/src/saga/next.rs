@@ -27,7 +27,7 @@ pub enum Unbegun {
 pub struct SagaView<'a> {
     /// The saga's row, if it has one.
     pub saga: Option<SagaState>,
-    /// The rows of the steps, in their order, as far as they are known; what is behind the end of the list is not.
+    /// The rows of the steps, in their order, as far as they are known; the rows behind the end of the list are not known.
     pub steps: &'a [Option<SagaStepState>],
 }
 

@@ -11,7 +11,7 @@ pub struct SagaOrder {
     pub order: SagaOrderKind,
     /// The saga.
     pub saga: SagaId,
-    /// Who asked for it.
+    /// The owner that asked for it.
     pub owner: String,
     /// What it is about, as its steps read it.
     pub input: serde_json::Value,

@@ -3,14 +3,14 @@ use std::time::Duration;
 use super::SagaId;
 use crate::{Invalid, step::Step};
 
-/// A saga that is to be noted: what it is called, who asked for it and what it is about.
+/// A saga that is to be noted: its name, its owner and its input.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NewSaga {
     /// The kind of saga, as it stands in the keys of its steps.
     pub scope: Box<str>,
     /// Which one.
     pub id: SagaId,
-    /// Who asked for it.
+    /// The owner that asked for it.
     pub owner: Box<str>,
     /// What it is about, as JSON.
     pub input: Box<str>,
@@ -23,7 +23,7 @@ impl NewSaga {
     /// The longest input, in bytes.
     pub const MAX_INPUT: usize = 65_535;
 
-    /// Refuses an owner without a name, and what is longer than its column.
+    /// Refuses an owner without a name, and a value that is longer than its column.
     pub fn check(&self) -> Result<(), Invalid> {
         Invalid::unless_length("saga owner", &self.owner, Self::MAX_OWNER)?;
         Invalid::unless_length("saga input", &self.input, Self::MAX_INPUT)
@@ -35,7 +35,7 @@ impl NewSaga {
 pub struct SagaRecord {
     /// Which one.
     pub id: SagaId,
-    /// Who asked for it.
+    /// The owner that asked for it.
     pub owner: Box<str>,
     /// What it is about, as JSON.
     pub input: Box<str>,

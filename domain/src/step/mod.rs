@@ -1,4 +1,4 @@
-//! Steps: what is remembered in the transaction of an effect.
+//! Steps: records that are written in the transaction of an effect.
 
 mod step_retention;
 

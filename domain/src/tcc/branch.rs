@@ -23,9 +23,9 @@ pub enum BranchState {
 pub enum Operation {
     /// Reserve.
     Try,
-    /// Use what is reserved.
+    /// Use the reservation.
     Confirm,
-    /// Give back what is reserved.
+    /// Give the reservation back.
     Cancel,
 }
 

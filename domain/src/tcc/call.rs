@@ -11,7 +11,7 @@ use crate::Invalid;
 pub struct Branch {
     /// Its name within the transaction.
     pub name: BranchName,
-    /// Who carries it out, by the name under which the coordinator knows it.
+    /// The participant that carries it out, by the name under which the coordinator knows it.
     pub participant: String,
     /// The resource to reserve; the same for all three operations.
     pub payload: Value,

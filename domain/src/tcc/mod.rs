@@ -5,7 +5,7 @@
 //! | what does a Try, a Confirm or a Cancel do to a branch? | [`BranchState::after`] |
 //! | does it touch the resource? | [`BranchMove::has_effect`] |
 //! | confirm all, or cancel all? | [`GlobalState::next`] |
-//! | what is there to do for a global transaction? | [`GlobalState::next_action`] |
+//! | which action of a global transaction is next? | [`GlobalState::next_action`] |
 
 mod branch;
 mod call;

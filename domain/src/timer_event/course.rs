@@ -9,7 +9,7 @@ pub enum Course {
     Run,
     /// Run nothing: the deadline has passed.
     TimeOut,
-    /// Run nothing: the event is over. What is left is to see that the timer has moved on.
+    /// Run nothing: the event is over. The timer may still have to move on.
     Complete,
 }
 

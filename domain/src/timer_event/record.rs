@@ -21,7 +21,7 @@ impl EventRecord {
         Self { began: now, moved_on: false }
     }
 
-    /// Reads what was kept. Of an event that others have written without a record, nothing is known but its occurrence.
+    /// Reads the stored record. Of an event that was written without a record, only the occurrence is known.
     pub fn read(kept: Option<&[u8]>, tick: &Tick) -> Self {
         let read = kept.and_then(|bytes| serde_json::from_slice(bytes).ok());
         read.unwrap_or(Self { began: tick.occurrence, moved_on: false })

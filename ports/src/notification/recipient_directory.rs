@@ -3,7 +3,7 @@ use claimstream_domain::notification::{Recipient, RecipientReference};
 
 use crate::StoreError;
 
-/// Knows who is behind a user id or a segment.
+/// Finds the recipients of a user id or a segment.
 #[async_trait]
 pub trait RecipientDirectory: Send + Sync {
     /// The recipients a reference stands for, from the `offset`-th on, at most `limit`; `None` if the directory does not

@@ -4,7 +4,7 @@ use sha2::Sha256;
 
 use crate::Secret;
 
-/// Signs what is posted.
+/// Signs the body of a request.
 #[derive(Clone)]
 pub(super) struct Signer(Hmac<Sha256>);
 

@@ -37,7 +37,7 @@ pub(super) async fn run(strict: bool, config: &Config, out: &mut impl Write) -> 
     })
 }
 
-/// Whether the database has notification requests, and what was found in it.
+/// Whether the database has notification requests, and the findings in it.
 async fn examine_database(config: &Config) -> (bool, Vec<Finding>) {
     let failed = |failure: Failure| vec![found(Severity::Failure, "database", failure.to_string())];
     let outbox = match config.database.open_existing().await {

@@ -19,10 +19,10 @@ pub struct Channels {
     pub own: BTreeMap<Channel, ChannelSettings>,
 }
 
-/// How one channel delivers. What is not set here is as `channels.default` says.
+/// How one channel delivers. A setting that is missing here is as `channels.default` says.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ChannelSettings {
-    /// Who delivers; nobody by default.
+    /// The provider that delivers; none by default.
     pub provider: Option<ProviderChoice>,
     /// The file that `log` appends to; the standard output by default.
     pub file: Option<PathBuf>,
@@ -52,10 +52,10 @@ pub struct ChannelSettings {
     pub timeout: Option<Duration>,
 }
 
-/// Who delivers.
+/// The provider that delivers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ProviderChoice {
-    /// Nobody: what is sent on the channel is refused for good.
+    /// None: a message on the channel is refused for good.
     None,
     /// A line of JSON in a file or on the standard output.
     Log,

@@ -8,7 +8,7 @@ use super::keys::nearest;
 
 /// One value of the configuration, as people write it.
 pub(crate) trait Setting {
-    /// Takes what was written, or says what would have been right. The sentence never repeats a secret.
+    /// Takes the value as it was written, or answers a sentence with the right form. The sentence never repeats a secret.
     fn assign(&mut self, text: &str) -> Result<(), String>;
 
     /// How a file would have it, secrets redacted; `None` while it is not set.

@@ -63,7 +63,7 @@ impl Sources {
 
     /// Our variables, `CLAIMSTREAM_SECTION__KEY`; and those that are nearly ours.
     ///
-    /// A single underscore may stand for the double one where the whole name says what is meant. A variable of that form
+    /// A single underscore may stand for the double one where the whole name is unambiguous. A variable of that form
     /// that means nothing here belongs to another program, unless it looks like a slip.
     fn variables(&self, keys: &Keys) -> (Vec<Assignment>, Vec<Fault>) {
         let flat: BTreeMap<String, &str> = keys.iter().map(|key| (key.replace('.', "_"), key)).collect();

@@ -8,7 +8,7 @@ use claimstream_domain::{
 
 use crate::clock::{after, between};
 
-/// The outbox as it has been committed: what waits, what is dead, and the dedup keys that were used until they are swept.
+/// The outbox as it has been committed: waiting messages, dead letters, and used dedup keys until they are swept.
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
     rows: BTreeMap<MessageId, Row>,
@@ -281,7 +281,7 @@ impl Row {
         }
     }
 
-    /// Where the row stands for somebody who may claim it: a lease that has run out is over.
+    /// The state of the row for a relay that may claim it: a lease that has run out is over.
     fn claimable_state(&self, now: Timestamp) -> Result<State, IllegalTransition> {
         match self.claim {
             Some(_) if is_due(self.available_at, now) => State::Leased.next(Event::Expire),

@@ -149,7 +149,7 @@ impl World {
 }
 
 impl State {
-    /// Enqueues what is not there yet, as a store does.
+    /// Enqueues the messages that are not there yet, as a store does.
     fn enqueue(&mut self, messages: Vec<NewMessage>) {
         for message in messages.into_iter() {
             if !self.known.insert(message.id) {

@@ -16,7 +16,7 @@ use crate::{PipelineReport, lease_times::LeaseTimes, ticket::Ticket};
 
 /// Every claim that one stream has taken and not ended yet: where it stands, its newest receipt and when its lease ends.
 ///
-/// It is the one place that counts, so the bound on what is leased and unsettled is kept here, and the one place that
+/// It is the one place that counts, so the bound on leased and unsettled messages is kept here, and the one place that
 /// knows receipts, so a renewal and a settlement of one claim are kept apart here.
 pub(crate) struct OpenClaims {
     /// The most open claims, asked-for ones included.
@@ -137,7 +137,7 @@ impl OpenClaims {
         self.state().next
     }
 
-    /// What has become of all claims so far.
+    /// How all claims have ended so far.
     pub(crate) fn tally(&self) -> PipelineReport {
         self.state().tally
     }

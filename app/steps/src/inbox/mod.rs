@@ -37,7 +37,7 @@ pub struct Inbox<S> {
 impl<S: PurgeSteps> Inbox<S> {
     /// An inbox in `store`, for messages that come as often and as long as `config` lets a relay try them.
     ///
-    /// Refused if the store forgets what was done while a message may still come again.
+    /// Refused if the store forgets an effect while its message may still come again.
     pub fn new(store: Arc<S>, config: &RelayConfig) -> Result<Self, Invalid> {
         let RelayConfig { retry, lease, handle_timeout, .. } = config;
         StepRetention::check_against(store.step_retention(), retry, *lease, *handle_timeout)?;

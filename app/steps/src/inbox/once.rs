@@ -41,7 +41,7 @@ pub enum InboxError {
         "{consumer} has had a message {id:?} with another payload; two different messages must not share an id"
     )]
     Conflict {
-        /// Who had it.
+        /// The consumer that had it.
         consumer: Consumer,
         /// Its id.
         id: Box<str>,

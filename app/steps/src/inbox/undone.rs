@@ -6,7 +6,7 @@ use claimstream_ports::StoreError;
 use super::{Consumer, InboxError};
 use claimstream::TransactionError;
 
-/// Why an effect was not had, and what is to become of its message.
+/// Why an effect was not had, and the next state of its message.
 #[derive(Debug)]
 pub struct Undone(Why);
 

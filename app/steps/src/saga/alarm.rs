@@ -13,7 +13,7 @@ pub struct SagaAlarm {
     pub saga: SagaId,
     /// What it is about.
     pub alarm: SagaAlarmKind,
-    /// What was found, or what is in the way.
+    /// The finding, or the obstacle.
     pub reason: String,
     /// What somebody has to do about it, as a sentence.
     #[serde(default)]

@@ -31,7 +31,7 @@ impl<'a, I: Send + Sync, H: SagaHome> Drive<'a, I, H> {
         Self { parts, run, entry, row, steps: vec![None; parts.steps.len()] }
     }
 
-    /// Does what is to be done until nothing is, or until something is in the way.
+    /// Takes one action after another until none is left, or until something is in the way.
     pub(super) async fn drive_on(mut self) -> Result<SagaOutcome, Halt> {
         self.look_for_a_beginning().await?;
         // Each turn takes a step, moves the row, or learns that somebody else has.

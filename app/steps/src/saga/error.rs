@@ -7,7 +7,7 @@ use claimstream::TransactionError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SagaError {
-    /// What was asked for cannot be one.
+    /// The request cannot be a saga.
     #[error(transparent)]
     Invalid(#[from] Invalid),
     /// There is a saga with this id, and it is about something else; use a fresh id.
@@ -24,10 +24,10 @@ pub enum SagaError {
     Broken {
         /// The saga.
         saga: SagaId,
-        /// What is wrong with it.
+        /// The reason why it is refused.
         reason: Reason,
     },
-    /// The store could not. What was asked for may have been noted, so ask again with the same id.
+    /// The store failed. The saga may have been noted, so ask again with the same id.
     #[error(transparent)]
     Store(#[from] StoreError),
 }

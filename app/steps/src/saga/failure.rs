@@ -17,7 +17,7 @@ pub enum StepFailure {
     /// Something is as it must never be: an alarm is raised, nothing is written, and somebody has to look.
     #[error("{0}")]
     Invariant(Reason),
-    /// The store could not: what is stored, or was to be stored, is an alarm, anything else is tried again. A table or a right
+    /// The store failed: corrupt data is an alarm, anything else is tried again. A table or a right
     /// that is missing comes back, and the saga goes on then.
     #[error(transparent)]
     Store(#[from] StoreError),

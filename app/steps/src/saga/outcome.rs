@@ -12,7 +12,7 @@ pub enum SagaOutcome {
     },
     /// It has not ended, because something was in the way; a message of the outbox continues it.
     Underway {
-        /// What was in the way.
+        /// The obstacle.
         reason: Reason,
     },
     /// It cannot be called off any more, because it is past its pivot.

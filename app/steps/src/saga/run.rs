@@ -6,7 +6,7 @@ pub struct SagaRun<I> {
     pub(super) row: StepKey,
     pub(super) id: SagaId,
     pub(super) owner: Box<str>,
-    /// The input as it is stored, so that nothing is lost of what was asked with.
+    /// The input as it is stored, so that nothing of the request is lost.
     pub(super) json: Box<str>,
     pub(super) input: I,
 }
@@ -17,7 +17,7 @@ impl<I> SagaRun<I> {
         self.id
     }
 
-    /// Who asked for it.
+    /// The owner that asked for it.
     pub fn owner(&self) -> &str {
         &self.owner
     }

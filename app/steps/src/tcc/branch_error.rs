@@ -10,7 +10,7 @@ pub enum TccError<E> {
     /// What the branch has heard before rules it out; it would be ruled out again.
     #[error(transparent)]
     Refused(#[from] BranchRefusal),
-    /// Somebody changed the branch meanwhile; the same transaction, done again, finds out what is so now.
+    /// Somebody changed the branch meanwhile; the same transaction, done again, reads its new state.
     #[error("{0}")]
     Conflict(#[source] StoreError),
     /// The ledger failed.

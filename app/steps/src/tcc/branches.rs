@@ -89,7 +89,7 @@ impl<Tx: Send + Sync + 'static> Tcc<Tx> {
         Ok(answer)
     }
 
-    /// Uses what is reserved, and says whether it was this call that did.
+    /// Uses the reservation, and says whether this call did so.
     ///
     /// It is refused, and leaves no trace, if the branch was never tried or has been cancelled.
     pub async fn confirm<'a, E, F, V>(
@@ -106,7 +106,7 @@ impl<Tx: Send + Sync + 'static> Tcc<Tx> {
         self.end(tx, gid, branch, Operation::Confirm, effect).await
     }
 
-    /// Gives back what is reserved, and says whether it was this call that did.
+    /// Gives the reservation back, and says whether this call did so.
     ///
     /// If the branch was never tried, nothing is given back, and a marker refuses the Try that comes late. It is refused
     /// if the branch has been confirmed.

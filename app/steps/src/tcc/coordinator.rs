@@ -24,7 +24,7 @@ use claimstream::{in_transaction, work};
 /// A transaction is durable before its first Try: a row of the ledger says where it stands, and a check message, due at
 /// the deadline, carries its branches. So whatever process dies, somebody comes back to it. What decides is the row, changed
 /// from the version that was read: of a coordinator that has tried everything and a check that finds the deadline passed,
-/// one wins, and the other carries out what was decided.
+/// one wins, and the other carries out its decision.
 ///
 /// * A Try that is refused cancels all; one that fails is made again until the deadline cancels all.
 /// * Once decided, Confirm and Cancel are repeated, with the outbox's backoff, until every participant has said `Ok`. One that
@@ -41,7 +41,7 @@ pub struct Coordinator<S> {
     config: CoordinatorConfig,
 }
 
-/// What was decided about a global transaction; it is carried out over the outbox.
+/// The decision about a global transaction; it is carried out over the outbox.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Decision {
     /// Everything is reserved, and will be confirmed.
@@ -84,9 +84,9 @@ where
         Ok(state_of(&step)?)
     }
 
-    /// Begins a transaction, tries every branch here and now, and answers what was decided.
+    /// Begins a transaction, tries every branch here and now, and answers the decision.
     ///
-    /// What was decided is carried out over the outbox. If the caller dies or is dropped meanwhile, the check message
+    /// The decision is carried out over the outbox. If the caller dies or is dropped meanwhile, the check message
     /// cancels at the deadline. A call that is repeated goes on where the first one stood.
     pub async fn run(&self, global: &GlobalTransaction) -> Result<Decision, CoordinatorError> {
         let begun = in_transaction(&*self.store, &*self.timer, |tx| work(self.record(tx, global, &[])));

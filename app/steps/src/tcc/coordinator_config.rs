@@ -10,7 +10,7 @@ pub struct CoordinatorConfig {
     pub queue: QueueName,
     /// How long a transaction may be undecided; then it is cancelled. 60 s by default.
     pub deadline: Duration,
-    /// Where alarms are enqueued, each a [`TccAlarm`](super::TccAlarm) about a participant that refuses what has been decided;
+    /// Where alarms are enqueued, each a [`TccAlarm`](super::TccAlarm) about a participant that refuses a decision;
     /// the queue `tcc-alarms` by default.
     pub alarms: QueueName,
     /// After which waits a call that failed is made again: 1 s doubled up to 60 s, without an end by default.

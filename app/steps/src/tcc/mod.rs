@@ -12,7 +12,7 @@
 //!
 //! * every operation takes effect once, however often it comes;
 //! * a Cancel without a Try leaves a marker, and the Try that comes late is refused with an error;
-//! * what has been confirmed is not cancelled, and what has been cancelled is not confirmed.
+//! * a confirmed branch is not cancelled, and a cancelled one is not confirmed.
 //!
 //! Nothing removes a marker on sight: steps go by age alone. A Try that is later than that horizon finds nothing and
 //! reserves, and a Cancel that is later finds nothing to give back. So the horizon is chosen beyond the longest time that a

@@ -20,7 +20,7 @@ pub(super) struct Participants(HashMap<Box<str>, Arc<dyn Participant>>);
 pub(super) struct EndedAll {
     /// The first failure, if there is one.
     pub(super) first: Result<(), ParticipantError>,
-    /// What was refused though it is decided.
+    /// A decided call that was refused.
     pub(super) refusals: Vec<TccAlarm>,
 }
 

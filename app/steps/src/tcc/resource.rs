@@ -4,19 +4,19 @@ use claimstream_ports::StoreError;
 
 use claimstream::TransactionError;
 
-/// What is reserved, used and given back by the branches of a [`LocalParticipant`](super::LocalParticipant).
+/// The resource that is reserved, used and given back by the branches of a [`LocalParticipant`](super::LocalParticipant).
 ///
 /// Implementors owe: everything they do is done in the transaction that they are given. Callers see to the rest: each
 /// method is called once for a branch, in an order that makes sense, unless the transaction is rolled back.
 #[async_trait]
 pub trait Resource<Tx: Sync>: Send + Sync {
-    /// Takes what the call asks for out of what is available, and sets it apart.
+    /// Takes the requested amount from the available one, and sets it apart.
     async fn reserve(&self, tx: &Tx, call: &BranchCall) -> Result<(), ResourceError>;
 
-    /// Uses what was set apart.
+    /// Uses the amount that was set apart.
     async fn confirm(&self, tx: &Tx, call: &BranchCall) -> Result<(), ResourceError>;
 
-    /// Makes what was set apart available again.
+    /// Makes the amount that was set apart available again.
     async fn release(&self, tx: &Tx, call: &BranchCall) -> Result<(), ResourceError>;
 }
 

@@ -47,7 +47,7 @@ impl TransactionError for Halt {
     }
 }
 
-/// What is stored, or was to be stored, is not what it must be.
+/// Stored data, or data to be stored, is not as it must be.
 pub(super) fn corrupt(why: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> StoreError {
     StoreError::new(StoreErrorKind::Corrupt, "timer event", why)
 }

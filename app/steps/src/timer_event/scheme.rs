@@ -38,7 +38,7 @@ pub enum RowLock {
     /// Each decision's transaction first locks the event's row, and waits for its holder. It is held through remote
     /// decisions, and a connection with it.
     Wait,
-    /// The same, but who finds the row locked gives up at once and comes back with the next tick.
+    /// The same, but a process that finds the row locked gives up at once and comes back with the next tick.
     NoWait,
 }
 
@@ -113,7 +113,7 @@ impl<Tx> EventScheme<Tx> {
         self
     }
 
-    /// What is to be done after a timeout. Like a decision it writes in a transaction and is recorded there; while it
+    /// The hook after a timeout. Like a decision it writes in a transaction and is recorded there; while it
     /// fails it is tried again, and the timer does not wait for it.
     pub fn on_timeout<F>(mut self, hook: F) -> Self
     where

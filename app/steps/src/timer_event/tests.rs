@@ -17,7 +17,7 @@ use super::*;
 
 const NAMES: [&str; 3] = ["d1", "d2", "d3"];
 
-/// What was drawn for one tick: which decisions fail, whether its process ends after so many of them, and how long it is
+/// The draw for one tick: which decisions fail, whether its process ends after so many of them, and how long it is
 /// until the next tick.
 #[derive(Clone, Debug)]
 struct Drawn {

@@ -41,7 +41,7 @@ pub enum Ticked {
 }
 
 impl Ticked {
-    /// What is to become of the timer's message.
+    /// The next state of the timer's message.
     pub(super) fn verdict(self, retry_every: Duration) -> Verdict {
         let again = |reason| Verdict::Nack { after: Some(retry_every), reason };
         match self {

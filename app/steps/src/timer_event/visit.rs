@@ -191,7 +191,7 @@ impl<S: EventStore> Visit<'_, S> {
         .await
     }
 
-    /// What is left to do for an event that is over: a timer that was not moved on with its end, and a timeout's hook.
+    /// The remaining work for an event that is over: a timer that was not moved on with its end, and a timeout's hook.
     async fn complete(&self, row: &EventRow, now: Timestamp) -> Result<Ticked, Halt> {
         if !row.record.moved_on {
             let (store, next) = (self.store, self.next(now));
@@ -260,7 +260,7 @@ impl<S: EventStore> Visit<'_, S> {
         Ok(())
     }
 
-    /// The next occurrence after the event's own and after `now`, so that what was missed meanwhile is left out.
+    /// The next occurrence after the event's own and after `now`, so that missed occurrences are left out.
     fn next(&self, now: Timestamp) -> Option<Timestamp> {
         self.scheme.schedule.next_after(now.max(self.tick.occurrence))
     }
