@@ -6,7 +6,7 @@ use claimstream_domain::{
 };
 use uuid::Uuid;
 
-use super::outbox::Row;
+use super::row::Row;
 
 /// A write that takes effect when its transaction commits.
 #[derive(Debug)]

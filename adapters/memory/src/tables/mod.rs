@@ -1,10 +1,12 @@
 //! What a store holds: plain data, and what may be asked of it without waiting.
 
 mod change;
+mod dead;
 mod locks;
 mod notifications;
 mod open_transactions;
 mod outbox;
+mod row;
 mod sagas;
 mod steps;
 
@@ -15,7 +17,7 @@ use claimstream_domain::Timestamp;
 pub(crate) use self::{
     change::{Change, Identity, TransactionId, identities},
     notifications::Notifications,
-    outbox::Row,
+    row::Row,
 };
 use self::{locks::Locks, open_transactions::OpenTransactions, outbox::Outbox, sagas::Sagas, steps::Steps};
 

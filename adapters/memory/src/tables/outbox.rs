@@ -1,11 +1,12 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use claimstream_domain::{
-    ClaimId, ClaimRequest, Claimed, DeadLetter, DeadLetterFilter, DedupKey, Disposition, Due, Event,
-    IllegalTransition, Lease, Locator, Message, MessageId, NewMessage, QueueName, QueueStatus, Reason,
-    Receipt, Renewed, Settled, Settlement, ShardCount, State, Timestamp, is_due,
+    ClaimId, ClaimRequest, Claimed, DeadLetter, DeadLetterFilter, DedupKey, Disposition, Event,
+    IllegalTransition, Lease, MessageId, NewMessage, QueueName, QueueStatus, Reason, Receipt, Renewed,
+    Settled, Settlement, State, Timestamp, is_due,
 };
 
+use super::{dead::Dead, row::Row};
 use crate::clock::{after, between};
 
 /// The outbox as it has been committed: waiting messages, dead letters, and used dedup keys until they are swept.
@@ -18,31 +19,11 @@ pub(crate) struct Outbox {
     keys: HashMap<(QueueName, DedupKey), KeyOwner>,
 }
 
-/// A message that waits or is leased.
-#[derive(Clone, Debug)]
-pub(crate) struct Row {
-    message: Message,
-    dedup_key: Option<DedupKey>,
-    available_at: Timestamp,
-    claimed_from: Timestamp,
-    claim: Option<ClaimId>,
-    attempts: u32,
-    last_error: Option<Reason>,
-}
-
 /// The message that a dedup key was taken by, and when.
 #[derive(Debug)]
 struct KeyOwner {
     message: MessageId,
     since: Timestamp,
-}
-
-#[derive(Debug)]
-struct Dead {
-    message: Message,
-    attempts: u32,
-    reason: Reason,
-    died_at: Timestamp,
 }
 
 impl Outbox {
@@ -252,102 +233,4 @@ impl Outbox {
 /// A microsecond earlier, so that an attempt is not taken back twice.
 fn before(moment: Timestamp) -> Timestamp {
     Timestamp::from_micros(moment.as_micros() - 1).unwrap_or(moment)
-}
-
-impl Row {
-    /// A message that is taken in now.
-    pub(crate) fn new(new: &NewMessage, shards: ShardCount, now: Timestamp) -> Self {
-        let available_at = match new.due {
-            Due::Now => now,
-            Due::After(delay) => after(now, delay),
-            Due::At(moment) => moment,
-        };
-        let message = Message {
-            id: new.id,
-            queue: new.queue.clone(),
-            shard: shards.shard_of(new.id, new.ordering_key.as_ref()),
-            ordering_key: new.ordering_key.clone(),
-            headers: new.headers.clone(),
-            payload: new.payload.clone(),
-        };
-        Self {
-            message,
-            dedup_key: new.dedup_key.clone(),
-            available_at,
-            claimed_from: available_at,
-            claim: None,
-            attempts: 0,
-            last_error: None,
-        }
-    }
-
-    /// The state of the row for a relay that may claim it: a lease that has run out is over.
-    fn claimable_state(&self, now: Timestamp) -> Result<State, IllegalTransition> {
-        match self.claim {
-            Some(_) if is_due(self.available_at, now) => State::Leased.next(Event::Expire),
-            Some(_) => Ok(State::Leased),
-            None => Ok(State::Ready),
-        }
-    }
-
-    fn claimed(&self, claim: ClaimId) -> Claimed {
-        Claimed {
-            message: self.message.clone(),
-            receipt: self.receipt(claim),
-            attempt: self.attempts,
-            last_error: self.last_error.clone(),
-        }
-    }
-
-    fn receipt(&self, claim: ClaimId) -> Receipt {
-        Receipt {
-            message: self.message.id,
-            queue: self.message.queue.clone(),
-            shard: self.message.shard,
-            claim,
-            locator: Locator(self.available_at.as_micros()),
-        }
-    }
-
-    fn put_off(&mut self, until: Timestamp, reason: Reason) {
-        self.available_at = until;
-        self.claim = None;
-        self.last_error = Some(reason);
-    }
-
-    fn give_back(&mut self) {
-        self.available_at = self.claimed_from;
-        self.claim = None;
-        self.attempts -= 1;
-    }
-}
-
-impl Dead {
-    fn matches(&self, filter: &DeadLetterFilter, now: Timestamp) -> bool {
-        let DeadLetterFilter { queue, ids, dead_for } = filter;
-        queue.as_ref().is_none_or(|queue| *queue == self.message.queue)
-            && (ids.is_empty() || ids.contains(&self.message.id))
-            && dead_for.is_none_or(|least| between(self.died_at, now) >= least)
-    }
-
-    fn letter(&self, now: Timestamp) -> DeadLetter {
-        DeadLetter {
-            message: self.message.clone(),
-            attempts: self.attempts,
-            reason: self.reason.clone(),
-            dead_for: between(self.died_at, now),
-        }
-    }
-
-    fn revived(self, now: Timestamp) -> Row {
-        Row {
-            message: self.message,
-            dedup_key: None,
-            available_at: now,
-            claimed_from: now,
-            claim: None,
-            attempts: 0,
-            last_error: None,
-        }
-    }
 }

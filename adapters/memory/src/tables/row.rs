@@ -1,0 +1,86 @@
+use claimstream_domain::{
+    ClaimId, Claimed, DedupKey, Due, Event, IllegalTransition, Locator, Message, NewMessage, Reason, Receipt,
+    ShardCount, State, Timestamp, is_due,
+};
+
+use crate::clock::after;
+
+/// A message that waits or is leased.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    pub(super) message: Message,
+    pub(super) dedup_key: Option<DedupKey>,
+    pub(super) available_at: Timestamp,
+    pub(super) claimed_from: Timestamp,
+    pub(super) claim: Option<ClaimId>,
+    pub(super) attempts: u32,
+    pub(super) last_error: Option<Reason>,
+}
+
+impl Row {
+    /// A message that is taken in now.
+    pub(crate) fn new(new: &NewMessage, shards: ShardCount, now: Timestamp) -> Self {
+        let available_at = match new.due {
+            Due::Now => now,
+            Due::After(delay) => after(now, delay),
+            Due::At(moment) => moment,
+        };
+        let message = Message {
+            id: new.id,
+            queue: new.queue.clone(),
+            shard: shards.shard_of(new.id, new.ordering_key.as_ref()),
+            ordering_key: new.ordering_key.clone(),
+            headers: new.headers.clone(),
+            payload: new.payload.clone(),
+        };
+        Self {
+            message,
+            dedup_key: new.dedup_key.clone(),
+            available_at,
+            claimed_from: available_at,
+            claim: None,
+            attempts: 0,
+            last_error: None,
+        }
+    }
+
+    /// The state of the row for a relay that may claim it: a lease that has run out is over.
+    pub(super) fn claimable_state(&self, now: Timestamp) -> Result<State, IllegalTransition> {
+        match self.claim {
+            Some(_) if is_due(self.available_at, now) => State::Leased.next(Event::Expire),
+            Some(_) => Ok(State::Leased),
+            None => Ok(State::Ready),
+        }
+    }
+
+    pub(super) fn claimed(&self, claim: ClaimId) -> Claimed {
+        Claimed {
+            message: self.message.clone(),
+            receipt: self.receipt(claim),
+            attempt: self.attempts,
+            last_error: self.last_error.clone(),
+        }
+    }
+
+    pub(super) fn receipt(&self, claim: ClaimId) -> Receipt {
+        Receipt {
+            message: self.message.id,
+            queue: self.message.queue.clone(),
+            shard: self.message.shard,
+            claim,
+            locator: Locator(self.available_at.as_micros()),
+        }
+    }
+
+    pub(super) fn put_off(&mut self, until: Timestamp, reason: Reason) {
+        self.available_at = until;
+        self.claim = None;
+        self.last_error = Some(reason);
+    }
+
+    pub(super) fn give_back(&mut self) {
+        self.available_at = self.claimed_from;
+        self.claim = None;
+        self.attempts -= 1;
+    }
+}
