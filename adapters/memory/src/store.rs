@@ -55,7 +55,7 @@ impl MemoryStore {
 
     /// An empty store whose clock stands still until [`advance`](Self::advance) moves it.
     pub fn with_manual_clock() -> Self {
-        let start: Timestamp = MemoryOptions::MANUAL_START.parse().expect("a valid time");
+        let start: Timestamp = MemoryOptions::MANUAL_START.parse().expect("the constant is a valid time");
         Self::open(MemoryOptions::on(MemoryClock::manual(start)))
     }
 

@@ -55,7 +55,7 @@ pub(crate) struct Options {
     /// How many messages a second the producers of `steady` and `near_empty` send.
     #[arg(long, default_value_t = 5000.0)]
     pub(crate) rate: f64,
-    /// Who takes part, as a list; all by default.
+    /// The contenders that take part, as a list; all by default.
     #[arg(long, value_delimiter = ',')]
     pub(crate) contenders: Vec<String>,
     /// A binary that holds contenders of other libraries.
@@ -99,7 +99,7 @@ pub(crate) enum Verb {
 }
 
 impl Options {
-    /// Who takes part.
+    /// The contenders that take part.
     pub(crate) fn contenders(&self) -> Result<Vec<Contender>, Failure> {
         let peers = self.peers.as_ref().map_or(Ok(Vec::new()), Peer::all_of)?;
         let own = Own::ALL.into_iter().map(Contender::Own);

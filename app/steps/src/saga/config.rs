@@ -42,7 +42,7 @@ impl Default for SagaConfig {
         Self {
             check_after: Duration::from_secs(60),
             unbegun: Unbegun::default(),
-            alarms: QueueName::new("saga-alarms").expect("a queue name"),
+            alarms: QueueName::new("saga-alarms").expect("the literal is a valid queue name"),
             alarm_after: 10,
             retry: RetryPolicy::default(),
         }

@@ -46,8 +46,8 @@ impl Default for CoordinatorConfig {
             max_attempts: u32::MAX,
             ..RetryPolicy::default()
         };
-        let queue = QueueName::new(Self::QUEUE).expect("a valid name");
-        let alarms = QueueName::new(Self::ALARMS).expect("a valid name");
+        let queue = QueueName::new(Self::QUEUE).expect("the constant is a valid queue name");
+        let alarms = QueueName::new(Self::ALARMS).expect("the constant is a valid queue name");
         Self { queue, deadline: Duration::from_secs(60), alarms, retry }
     }
 }

@@ -1,4 +1,4 @@
-//! Who waits for a claim by rows, and how many rows it locks.
+//! Which calls wait for a claim by rows, and how many rows it locks.
 
 use std::time::Instant;
 

@@ -69,7 +69,7 @@ impl Setup {
     }
 }
 
-/// What stands in one shard of a queue, and who claims from it.
+/// The messages of one shard of a queue, and the store that claims from it.
 pub(super) struct Shard {
     pub(super) queue: QueueName,
     pub(super) number: u16,

@@ -63,7 +63,7 @@ pub async fn two_parallel_settlements_of_one_claim_are_accepted_once(fixture: Fi
     }
 }
 
-/// What goes on in one shard may be written together: who has lost a message must not cost the others theirs.
+/// Settlements of one shard may be written together: a lost message must not cost the others theirs.
 pub async fn many_parallel_settlements_are_each_answered_for_themselves(fixture: Fixture) {
     fixture.enqueue(40).await;
     let claimed = fixture.store.take(40).await;
