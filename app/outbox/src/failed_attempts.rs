@@ -13,6 +13,8 @@ pub(crate) struct FailedAttempts {
     queue: QueueName,
     max_attempts: u32,
     limit: LogLimit,
+    /// Counted apart, so that a flood of other failures hides no panic.
+    panics: LogLimit,
 }
 
 /// One attempt that has ended.
@@ -32,7 +34,8 @@ impl FailedAttempts {
     const AT_ONCE: u32 = 10;
 
     pub(crate) fn new(queue: QueueName, max_attempts: u32) -> Self {
-        Self { queue, max_attempts, limit: LogLimit::new(Self::AT_ONCE) }
+        let limit = || LogLimit::new(Self::AT_ONCE);
+        Self { queue, max_attempts, limit: limit(), panics: limit() }
     }
 
     /// Logs an attempt that ended at `now`, unless it has not failed or too many have of late.
@@ -42,7 +45,11 @@ impl FailedAttempts {
             Disposition::Retry { after, reason } => (reason, format!("{after:?}")),
             Disposition::Dead { reason, .. } => (reason, "dead letter".to_owned()),
         };
-        if let Some(unlogged) = self.limit.admit(now) {
+        let limit = match attempt.class {
+            DeadLetterClass::Panicked => &mut self.panics,
+            _ => &mut self.limit,
+        };
+        if let Some(unlogged) = limit.admit(now) {
             self.log(attempt, reason, &next, unlogged);
         }
     }

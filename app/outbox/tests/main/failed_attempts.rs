@@ -119,3 +119,16 @@ fn a_flood_of_failures_is_a_few_lines_a_minute_and_the_next_line_counts_the_othe
     assert_eq!(unlogged.len(), 6, "{unlogged:?}");
     assert!(unlogged.iter().sum::<u64>() > 1_800, "{unlogged:?}");
 }
+
+#[test]
+fn a_flood_of_refusals_hides_no_panic() {
+    let lines =
+        lines_of(vec![Answer::Messages(vec![1; 30])], Duration::from_millis(100), <_>::default(), |_| {
+            handler_fn(|claimed| async move {
+                assert!(claimed.message.id != id(30), "the account is {}", 7);
+                Verdict::nack("the gateway is away")
+            })
+        });
+    assert_eq!(lines.len(), 11, "{lines:#?}");
+    assert!(lines[10].starts_with("ERROR ") && lines[10].contains("class=panicked"), "{lines:#?}");
+}
