@@ -6,6 +6,7 @@ use claimstream_sea_orm::Strategy;
 use claimstream_tests::{
     Server, Suite,
     backend::{Backends, SeaOrmBackend},
+    budgets,
     claims::locks,
     connections::{callers, cancellation, few_connections, many_queues},
     failures::{failover, missing_table, outages, passing_errors, set_back},
@@ -63,6 +64,7 @@ fn everything(environment: impl Fn(&str) -> Option<String> + Copy) -> Suite {
     set_back::add_to(&mut suite, environment);
     slow::add_to(&mut suite, environment);
     few_connections::add_to(&mut suite, environment);
+    budgets::add_to(&mut suite, environment);
     many_queues::add_to(&mut suite, environment);
     missing_table::add_to(&mut suite, environment);
     outages::add_to(&mut suite, environment);

@@ -2,7 +2,7 @@ use std::fmt;
 
 use uuid::Uuid;
 
-use crate::{ByteBudget, Invalid, Lease, Message, MessageId, QueueName, Reason, Shard};
+use crate::{ByteBudget, Invalid, Lease, Message, MessageId, QueueName, Reason, RunPlace, Shard, StreamId};
 
 /// What a relay asks of a locking strategy: up to `limit` due messages of one queue, leased to `owner`.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -19,6 +19,8 @@ pub struct ClaimRequest {
     pub claim: ClaimId,
     /// The claiming instance, as a reader of the table sees it.
     pub owner: Owner,
+    /// The stream that takes whole runs of a key, where the store can hand them out. None takes one message of a key at a time.
+    pub runs: Option<StreamId>,
 }
 
 impl ClaimRequest {
@@ -37,6 +39,8 @@ pub struct Claimed {
     pub attempt: u32,
     /// Why the attempt before failed, if it said so.
     pub last_error: Option<Reason>,
+    /// Its place among the messages of its key that are in hand.
+    pub place: RunPlace,
 }
 
 /// What a settlement must show: which message, and the claim it was taken by.

@@ -38,6 +38,11 @@ pub enum Disposition {
 }
 
 impl Disposition {
+    /// Whether the message does not come again.
+    pub fn is_final(&self) -> bool {
+        matches!(self, Self::Done { .. } | Self::Dead { .. })
+    }
+
     /// Moved to the dead letters, with nothing to enqueue.
     pub fn dead(reason: Reason) -> Self {
         Self::Dead { reason, emit: Vec::new() }

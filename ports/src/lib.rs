@@ -19,6 +19,7 @@
 // Shows beside each item which feature it needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod batch_handler;
 mod dead_letters;
 mod distributed_lock;
 mod enqueue;
@@ -38,6 +39,7 @@ mod timer;
 mod transactions;
 mod wakeup;
 
+pub use batch_handler::{BatchHandler, Verdicts};
 pub use dead_letters::DeadLetters;
 pub use distributed_lock::{DistributedLock, LockGuard};
 pub use enqueue::Enqueue;

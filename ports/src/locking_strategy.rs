@@ -16,6 +16,8 @@ use crate::StoreError;
 /// * a call that was repeated with the same claim id after an error never hands out a message twice that it has leased; a
 ///   receipt bears the claim id of the call that leased its message, which may be an earlier one where messages are leased
 ///   ahead;
+/// * of an ordering key that it keeps in order one message at a time, or, to a claim that asks for [runs](ClaimRequest::runs), messages
+///   that follow each other and what this stream has in hand, each with its place ([`RunPlace`](claimstream_domain::RunPlace));
 /// * an end in bounded time, an error if it must be. A caller waits no longer than the lease it asked for, because the
 ///   answer is worthless then; what a call took that nobody waits for any longer comes back when that lease ends.
 ///

@@ -9,7 +9,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use claimstream_domain::{
     ClaimRequest, Claimed, DeadLetter, DeadLetterFilter, Due, Enqueued, Lease, NewMessage, QueueName,
-    QueueStatus, Reason, Receipt, Renewed, Settled, Settlement, Verdict,
+    QueueStatus, Receipt, Renewed, Settled, Settlement, Verdict,
     notification::{
         Channel, DeliveryStatus, NotificationMessage, NotificationRecord, NotificationRequest, Progress,
         Recipient, RecipientReference, Template,
@@ -22,8 +22,8 @@ use uuid::Uuid;
 
 use crate::{
     notification::{
-        Cancelled, ChannelProvider, Delivered, DeliveryError, MessageOutcome, MessageRepository,
-        NotificationReports, OpenedRequest, RecipientDirectory, RequestRepository, SubmitRequests,
+        Cancelled, ChannelProvider, Delivered, DeliveryError, FanOutStep, MessageOutcome, MessageRepository,
+        NotificationReports, RecipientDirectory, RequestRead, RequestRepository, StepNoted, SubmitRequests,
         TemplateSource,
     },
     saga::{NoteSagas, SagaReports},
@@ -126,6 +126,27 @@ mockall::mock! {
 }
 
 mockall::mock! {
+    pub BatchHandler {
+        pub fn handle_batch(&self, batch: &[Claimed], verdicts: &dyn Verdicts);
+    }
+}
+
+// Mockall and `async_trait` disagree about the lifetime of the second argument.
+#[async_trait]
+impl BatchHandler for MockBatchHandler {
+    async fn handle_batch(&self, batch: &[Claimed], verdicts: &dyn Verdicts) {
+        Self::handle_batch(self, batch, verdicts);
+    }
+}
+
+mockall::mock! {
+    pub Verdicts {}
+    impl Verdicts for Verdicts {
+        fn give(&self, index: usize, verdict: Verdict);
+    }
+}
+
+mockall::mock! {
     pub ChannelProvider {}
     #[async_trait]
     impl ChannelProvider for ChannelProvider {
@@ -171,9 +192,8 @@ mockall::mock! {
     pub RequestRepository {}
     #[async_trait]
     impl RequestRepository for RequestRepository {
-        async fn open(&self, id: Uuid) -> Result<Option<OpenedRequest>, StoreError>;
-        async fn close(&self, id: Uuid, failure: Option<Reason>) -> Result<(), StoreError>;
-        async fn reopen(&self, id: Uuid) -> Result<(), StoreError>;
+        async fn read(&self, ids: &[Uuid]) -> Result<Vec<Option<RequestRead>>, StoreError>;
+        async fn note_steps(&self, steps: &[FanOutStep]) -> Result<Vec<StepNoted>, StoreError>;
         async fn cancel(&self, id: Uuid) -> Result<Cancelled, StoreError>;
     }
 }
@@ -182,7 +202,6 @@ mockall::mock! {
     pub MessageRepository {}
     #[async_trait]
     impl MessageRepository for MessageRepository {
-        async fn record(&self, records: &[NotificationRecord]) -> Result<Vec<DeliveryStatus>, StoreError>;
         async fn status(&self, ids: &[Uuid]) -> Result<Vec<Option<DeliveryStatus>>, StoreError>;
         async fn conclude(&self, outcomes: &[MessageOutcome]) -> Result<(), StoreError>;
         async fn reopen(&self, id: Uuid) -> Result<(), StoreError>;

@@ -17,6 +17,7 @@
 //! | [`settlement`] | settlements that meet others, come again, or find their messages gone |
 //! | [`streams`] | streams of claims that stop, wait, wake up, and run on any executor |
 //! | [`connections`] | callers' own connections, few connections, many queues, dropped futures |
+//! | [`budgets`] | what each step costs on the wire, in statements and round trips |
 //! | [`failures`] | failing servers, networks and disks, failovers, missing tables |
 //! | [`guarded`] | claims behind a lock whose holder dies or pauses |
 //! | [`upkeep`] | what a sweep takes away and what it must leave |
@@ -51,6 +52,7 @@
 #![forbid(unsafe_code)]
 
 pub mod backend;
+pub mod budgets;
 pub mod claims;
 pub mod conformance;
 pub mod connections;

@@ -1,11 +1,11 @@
 use std::sync::Arc;
 
-use claimstream::{LocalWakeup, Pipeline, PipelineReport, Relay, RelayError};
+use claimstream::{BatchPipeline, LocalWakeup, PipelineReport, Relay, RelayError};
 use claimstream_domain::{Invalid, RetryPolicy};
 use claimstream_notifications::{
     MESSAGE_QUEUE, MessageConfig, MessageHandler, REQUEST_QUEUE, RequestConfig, RequestHandler,
 };
-use claimstream_ports::Handler;
+use claimstream_ports::BatchHandler;
 use claimstream_sea_orm::SeaOrmOutbox;
 use claimstream_tokio::TokioTimer;
 use tokio::{sync::watch, task::JoinHandle};
@@ -19,8 +19,8 @@ use crate::{
 #[must_use = "a relay does nothing unless it is run"]
 #[derive(Debug)]
 pub struct NotificationRelay {
-    requests: Pipeline,
-    messages: Pipeline,
+    requests: BatchPipeline,
+    messages: BatchPipeline,
 }
 
 /// What became of the messages that a relay claimed.
@@ -40,7 +40,7 @@ impl NotificationRelay {
         let claiming = config.database.claiming(&outbox);
         let requests = RequestConfig { chunk: config.notifications.chunk, retry: config.requests.clone() };
         let messages = MessageConfig { retry: config.messages.clone() };
-        let pipeline = |queue: &str, retry: RetryPolicy, handler: Arc<dyn Handler>| {
+        let pipeline = |queue: &str, retry: RetryPolicy, handler: Arc<dyn BatchHandler>| {
             let (timer, settings) = (Arc::new(TokioTimer::new()), config.relay.settings(retry));
             let relay = Relay::from_ports(claiming.clone(), outbox.clone(), timer, settings);
             let relay = relay.with_wakeup(wakeup.clone());
@@ -48,7 +48,10 @@ impl NotificationRelay {
                 Some(label) => relay.with_label(label).map_err(refused)?,
                 None => relay,
             };
-            relay.shared_pipeline(queue, handler).map_err(|e| ConfigError::new(e.to_string()))
+            let pipeline = relay.shared_batch_pipeline(queue, handler);
+            let pipeline = pipeline.map_err(|e| ConfigError::new(e.to_string()))?;
+            // So a delivery that hangs takes one place and holds up no other.
+            Ok(pipeline.at_once(config.relay.concurrency))
         };
         let request_retry = requests.pipeline_retry();
         let message_retry = messages.pipeline_retry();
@@ -97,7 +100,7 @@ struct Task {
 }
 
 impl Task {
-    fn run(pipeline: Pipeline, mut stopped: watch::Receiver<bool>) -> Self {
+    fn run(pipeline: BatchPipeline, mut stopped: watch::Receiver<bool>) -> Self {
         let shutdown = async move {
             // An error says that the sender is gone, and with it the pipeline.
             let _ = stopped.wait_for(|stopped| *stopped).await;

@@ -24,6 +24,7 @@
 //! let me = InstanceId(7);
 //! let claim = |sequence| ClaimRequest {
 //!     budget: Default::default(),
+//!     runs: None,
 //!     queue: orders.clone(),
 //!     limit: 10,
 //!     lease: Lease::default(),

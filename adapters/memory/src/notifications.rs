@@ -1,48 +1,27 @@
 use async_trait::async_trait;
-use claimstream_domain::{
-    Reason,
-    notification::{DeliveryStatus, NotificationRecord, Progress, RequestStatus},
-};
+use claimstream_domain::notification::{DeliveryStatus, NotificationRecord, Progress, RequestStatus};
 use claimstream_ports::{
     StoreError,
     notification::{
-        Cancelled, MessageOutcome, MessageRepository, NotificationReports, OpenedRequest, RequestRepository,
+        Cancelled, FanOutStep, MessageOutcome, MessageRepository, NotificationReports, RequestRead,
+        RequestRepository, StepNoted,
     },
 };
 use uuid::Uuid;
 
-use crate::store::MemoryStore;
+use crate::{store::MemoryStore, tables::RequestRow};
 
 #[async_trait]
 impl RequestRepository for MemoryStore {
-    async fn open(&self, id: Uuid) -> Result<Option<OpenedRequest>, StoreError> {
-        let mut tables = self.database.tables();
-        let row = tables.notifications.requests.get_mut(&id);
-        Ok(row.map(|row| {
-            row.move_on(RequestStatus::Pending, RequestStatus::Processing);
-            OpenedRequest { request: row.request.clone(), status: row.status }
-        }))
+    async fn read(&self, ids: &[Uuid]) -> Result<Vec<Option<RequestRead>>, StoreError> {
+        let tables = self.database.tables();
+        let read = |row: &RequestRow| RequestRead { request: row.request.clone(), status: row.status };
+        Ok(ids.iter().map(|id| tables.notifications.requests.get(id).map(read)).collect())
     }
 
-    async fn close(&self, id: Uuid, failure: Option<Reason>) -> Result<(), StoreError> {
-        let end = if failure.is_some() { RequestStatus::Failed } else { RequestStatus::Dispatched };
+    async fn note_steps(&self, steps: &[FanOutStep]) -> Result<Vec<StepNoted>, StoreError> {
         let mut tables = self.database.tables();
-        if let Some(row) = tables.notifications.requests.get_mut(&id)
-            && row.move_on(RequestStatus::Processing, end)
-        {
-            row.failure = failure;
-        }
-        Ok(())
-    }
-
-    async fn reopen(&self, id: Uuid) -> Result<(), StoreError> {
-        let mut tables = self.database.tables();
-        if let Some(row) = tables.notifications.requests.get_mut(&id)
-            && row.move_on(RequestStatus::Failed, RequestStatus::Processing)
-        {
-            row.failure = None;
-        }
-        Ok(())
+        Ok(steps.iter().map(|step| tables.notifications.note(step)).collect())
     }
 
     async fn cancel(&self, id: Uuid) -> Result<Cancelled, StoreError> {
@@ -58,14 +37,6 @@ impl RequestRepository for MemoryStore {
 
 #[async_trait]
 impl MessageRepository for MemoryStore {
-    async fn record(&self, records: &[NotificationRecord]) -> Result<Vec<DeliveryStatus>, StoreError> {
-        let mut tables = self.database.tables();
-        let messages = &mut tables.notifications.messages;
-        let kept =
-            |record: &NotificationRecord| messages.entry(record.id).or_insert_with(|| record.clone()).status;
-        Ok(records.iter().map(kept).collect())
-    }
-
     async fn status(&self, ids: &[Uuid]) -> Result<Vec<Option<DeliveryStatus>>, StoreError> {
         let tables = self.database.tables();
         let messages = &tables.notifications.messages;

@@ -115,6 +115,9 @@ UPDATE claimstream_lock SET fence      = GREATEST(fence + 1, TIMESTAMPDIFF(MICRO
 -- notifications/message_conclude
 UPDATE claimstream_notification_message SET status = :status, reason = :reason, reference = :reference, changed_at = UTC_TIMESTAMP(6) WHERE id IN (:ids) AND status = 'PENDING';
 
+-- notifications/message_conclude_each
+UPDATE claimstream_notification_message SET status = ELT(FIELD(id, :ids), :statuses), reason = ELT(FIELD(id, :ids), :reasons), reference = ELT(FIELD(id, :ids), :references), changed_at = UTC_TIMESTAMP(6) WHERE id IN (:ids) AND status = 'PENDING';
+
 -- notifications/message_count
 SELECT status, COUNT(*) AS messages FROM claimstream_notification_message WHERE request_id = :id GROUP BY status;
 
@@ -122,7 +125,7 @@ SELECT status, COUNT(*) AS messages FROM claimstream_notification_message WHERE 
 SELECT id, channel, recipient, status, reason FROM claimstream_notification_message WHERE request_id = :id AND id > :after ORDER BY id LIMIT :limit;
 
 -- notifications/message_record
-INSERT INTO claimstream_notification_message (id, request_id, channel, recipient, status, reason, created_at, changed_at) VALUES (:id, :request_id, :channel, :recipient, :status, :reason, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE id = id;
+INSERT INTO claimstream_notification_message (id, request_id, channel, recipient, status, reason, created_at, changed_at) VALUES (:id, :request_id, :channel, :recipient, :status, :reason, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6));
 
 -- notifications/message_reopen
 UPDATE claimstream_notification_message SET status = 'PENDING', reason = NULL, changed_at = UTC_TIMESTAMP(6) WHERE id = :id AND status = 'FAILED';
@@ -133,23 +136,23 @@ SELECT id, status FROM claimstream_notification_message WHERE id IN (:ids);
 -- notifications/request_cancel
 UPDATE claimstream_notification_request SET status = 'CANCELLED', changed_at = UTC_TIMESTAMP(6) WHERE id = :id AND status = 'PENDING';
 
--- notifications/request_close
-UPDATE claimstream_notification_request SET status = :status, reason = :reason, changed_at = UTC_TIMESTAMP(6) WHERE id = :id AND status = 'PROCESSING';
-
 -- notifications/request_insert
 INSERT INTO claimstream_notification_request (id, status, request, created_at, changed_at) VALUES (:id, 'PENDING', :request, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6));
 
 -- notifications/request_known
 SELECT id FROM claimstream_notification_request WHERE id IN (:ids);
 
--- notifications/request_open
-UPDATE claimstream_notification_request SET status = 'PROCESSING', changed_at = UTC_TIMESTAMP(6) WHERE id = :id AND status = 'PENDING';
+-- notifications/request_lock
+SELECT id, status FROM claimstream_notification_request WHERE id IN (:ids) ORDER BY id FOR UPDATE;
+
+-- notifications/request_move
+UPDATE claimstream_notification_request SET status = :status, reason = :reason, changed_at = UTC_TIMESTAMP(6) WHERE id IN (:ids);
 
 -- notifications/request_read
-SELECT request, status, reason FROM claimstream_notification_request WHERE id = :id;
+SELECT id, request, status FROM claimstream_notification_request WHERE id IN (:ids);
 
--- notifications/request_reopen
-UPDATE claimstream_notification_request SET status = 'PROCESSING', reason = NULL, changed_at = UTC_TIMESTAMP(6) WHERE id = :id AND status = 'FAILED';
+-- notifications/request_status
+SELECT status, reason FROM claimstream_notification_request WHERE id = :id;
 
 -- observe/dead
 SELECT queue, COUNT(*) AS dead FROM claimstream_dead GROUP BY queue;
@@ -175,11 +178,35 @@ SELECT s.run, s.owner, s.input, TIMESTAMPDIFF(MICROSECOND, s.created_at, UTC_TIM
 -- sagas/read
 SELECT s.run, s.owner, s.input, TIMESTAMPDIFF(MICROSECOND, s.created_at, UTC_TIMESTAMP(6)) AS age, CAST(t.state AS SIGNED) AS state, CAST(t.version AS SIGNED) AS version, t.fingerprint, t.result FROM claimstream_saga s LEFT JOIN claimstream_step t ON t.scope = s.scope AND t.run = s.run AND t.step = '' WHERE s.scope = :scope AND s.run = :run;
 
+-- savepoint/at_home
+SELECT ~0 + (NOT COALESCE(@claimstream = CONCAT(CAST(DATABASE() AS BINARY), ' ', :made_at), 0));
+
+-- savepoint/begin
+BEGIN; SAVEPOINT claimstream;
+
+-- savepoint/commit
+RELEASE SAVEPOINT claimstream; COMMIT;
+
 -- savepoint/commit_proof
 SELECT ~0 + (0 /*M!100500 OR @@in_transaction = 0 */); SAVEPOINT claimstream; RELEASE SAVEPOINT claimstream; COMMIT;
 
+-- savepoint/home
+SELECT ~0 + (COUNT(*) = 0) FROM claimstream_schema WHERE version = 1 AND TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', applied_at) = :made_at;
+
+-- savepoint/known
+SELECT ~0 + (@@autocommit = 0 /*M!100500 OR @@in_transaction = 0 */ OR NOT COALESCE(@claimstream = CONCAT(CAST(DATABASE() AS BINARY), ' ', :made_at), 0)); SAVEPOINT claimstream; ROLLBACK TO SAVEPOINT claimstream;
+
 -- savepoint/proof
-SELECT ~0 + (0 /*M!100500 OR @@in_transaction = 0 */); SELECT ~0 + (COUNT(*) = 0 OR @@autocommit = 0) FROM claimstream_schema WHERE version = 1 AND TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', applied_at) = :made_at LOCK IN SHARE MODE; SAVEPOINT claimstream; RELEASE SAVEPOINT claimstream; SAVEPOINT claimstream;
+SELECT ~0 + (0 /*M!100500 OR @@in_transaction = 0 */); SELECT ~0 + (COUNT(*) = 0 OR @@autocommit = 0) FROM claimstream_schema WHERE version = 1 AND TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', applied_at) = :made_at LOCK IN SHARE MODE; SAVEPOINT claimstream; ROLLBACK TO SAVEPOINT claimstream;
+
+-- savepoint/remember
+SET @claimstream = CONCAT(CAST(DATABASE() AS BINARY), ' ', :made_at);
+
+-- savepoint/renew
+RELEASE SAVEPOINT claimstream; SAVEPOINT claimstream;
+
+-- savepoint/roll_back
+ROLLBACK;
 
 -- savepoint/undo
 ROLLBACK TO SAVEPOINT claimstream;
@@ -284,13 +311,13 @@ SELECT flights FROM claimstream_lease WHERE queue = :queue AND shard = :shard AN
 UPDATE claimstream_queue SET attempts     = attempts + 1, claim_id     = NULL, claimed_from = NULL, parked_until = UTC_TIMESTAMP(6) + INTERVAL LEAST(:after, TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), TIMESTAMP'9999-12-31 23:59:59.999999')) MICROSECOND, last_error   = :reason WHERE queue = :queue AND shard = :shard AND available_at BETWEEN TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :first MICROSECOND AND TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :last MICROSECOND AND id IN (:ids) AND attempts <= :attempts;
 
 -- shard_lease/peek
-SELECT s.shard, CAST(l.fence AS SIGNED) AS fence, (l.holder IS NOT NULL AND l.holder <> :holder) AS elsewhere FROM claimstream_shard s LEFT JOIN claimstream_lease l ON l.queue = :queue AND l.shard = s.shard WHERE (l.holder IS NULL OR l.holder = :holder OR l.held_until <= UTC_TIMESTAMP(6)) AND (SELECT q.available_at FROM claimstream_queue q WHERE q.queue = :queue AND q.shard = s.shard ORDER BY q.queue, q.shard, q.available_at, q.id LIMIT 1) <= UTC_TIMESTAMP(6);
+SELECT s.shard, CAST(l.fence AS SIGNED) AS fence, (l.holder IS NOT NULL AND l.holder <> :holder AND l.in_flight > 0) AS elsewhere FROM claimstream_shard s LEFT JOIN claimstream_lease l ON l.queue = :queue AND l.shard = s.shard WHERE (l.holder IS NULL OR l.holder = :holder OR l.held_until <= UTC_TIMESTAMP(6)) AND (SELECT q.available_at FROM claimstream_queue q WHERE q.queue = :queue AND q.shard = s.shard ORDER BY q.queue, q.shard, q.available_at, q.id LIMIT 1) <= UTC_TIMESTAMP(6);
 
 -- shard_lease/prove
 UPDATE claimstream_lease SET in_flight = :in_flight, token     = :token WHERE queue = :queue AND shard = :shard AND fence = :fence AND holder = :holder;
 
 -- shard_lease/read
-SELECT q.id, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', q.available_at) AS due_at, CAST(q.attempts AS SIGNED) AS attempts, q.last_error, (q.claimed_from IS NOT NULL) AS suspect, COALESCE(q.parked_until > UTC_TIMESTAMP(6), 0) AS parked, m.ordering_key, m.headers, m.content_type, CASE WHEN OCTET_LENGTH(m.payload) <= :inline THEN m.payload END AS payload, CAST(l.fence AS SIGNED) AS fence, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) AS now, CAST(OCTET_LENGTH(m.payload) AS SIGNED) AS bytes, (l.holder IS NULL) AS is_free FROM claimstream_lease l JOIN claimstream_queue q ON q.queue = :queue AND q.shard = :shard LEFT JOIN claimstream_message m ON m.id = q.id WHERE l.queue = :queue AND l.shard = :shard AND (l.holder IS NULL OR l.holder = :holder) AND q.available_at <= UTC_TIMESTAMP(6) AND q.available_at >= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :low MICROSECOND ORDER BY q.available_at, q.id LIMIT :limit;
+SELECT q.id, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', q.available_at) AS due_at, CAST(q.attempts AS SIGNED) AS attempts, q.last_error, (q.claimed_from IS NOT NULL) AS suspect, COALESCE(q.parked_until > UTC_TIMESTAMP(6), 0) AS parked, m.ordering_key, m.headers, m.content_type, CASE WHEN OCTET_LENGTH(m.payload) <= :inline THEN m.payload END AS payload, CAST(l.fence AS SIGNED) AS fence, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) AS now, CAST(OCTET_LENGTH(m.payload) AS SIGNED) AS bytes, (l.in_flight = 0) AS is_free FROM claimstream_lease l JOIN claimstream_queue q ON q.queue = :queue AND q.shard = :shard LEFT JOIN claimstream_message m ON m.id = q.id WHERE l.queue = :queue AND l.shard = :shard AND (l.holder IS NULL OR l.holder = :holder OR (l.in_flight = 0 AND l.held_until <= UTC_TIMESTAMP(6))) AND q.available_at <= UTC_TIMESTAMP(6) AND q.available_at >= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :low MICROSECOND ORDER BY q.available_at, q.id LIMIT :limit;
 
 -- shard_lease/read_on
 SELECT q.id, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', q.available_at) AS due_at, CAST(q.attempts AS SIGNED) AS attempts, q.last_error, (q.claimed_from IS NOT NULL) AS suspect, COALESCE(q.parked_until > UTC_TIMESTAMP(6), 0) AS parked, m.ordering_key, NULL AS headers, m.content_type, NULL AS payload, NULL AS fence, NULL AS now, NULL AS bytes FROM claimstream_queue q LEFT JOIN claimstream_message m ON m.id = q.id WHERE q.queue = :queue AND q.shard = :shard AND q.available_at <= UTC_TIMESTAMP(6) AND q.available_at >= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :low MICROSECOND AND (q.available_at > TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :low MICROSECOND OR q.id > :last) AND (m.ordering_key IS NULL OR m.ordering_key NOT IN (:keys)) ORDER BY q.available_at, q.id LIMIT :limit;
@@ -305,7 +332,7 @@ SELECT CAST(fence AS SIGNED) AS fence, token FROM claimstream_lease WHERE queue 
 UPDATE claimstream_queue SET attempts     = attempts - 1, claimed_from = NULL WHERE queue = :queue AND shard = :shard AND available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :lease_end MICROSECOND AND id IN (:ids) AND claimed_from IS NOT NULL AND attempts > 0;
 
 -- shard_lease/write
-UPDATE claimstream_lease SET holder     = :new_holder, label      = :label, fence      = :new_fence, held_until = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :until MICROSECOND, in_flight  = :in_flight, flights    = :flights, token      = :token WHERE queue = :queue AND shard = :shard AND fence = :fence AND (holder = :holder OR (holder IS NULL AND :new_fence > fence));
+UPDATE claimstream_lease SET holder     = :new_holder, label      = :label, fence      = :new_fence, held_until = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :until MICROSECOND, in_flight  = :in_flight, flights    = :flights, token      = :token WHERE queue = :queue AND shard = :shard AND fence = :fence AND (holder = :holder OR ((holder IS NULL OR (in_flight = 0 AND held_until <= UTC_TIMESTAMP(6))) AND :new_fence > fence));
 
 -- steps/begin
 INSERT INTO claimstream_step (scope, run, step, state, version, origin, fingerprint, result, created_at, changed_at) VALUES (:scope, :run, :step, :state, 1, :origin, :fingerprint, :result, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE version = version;

@@ -97,6 +97,9 @@ UPDATE claimstream_lock SET fence      = MAX(fence + 1, :now), held_until = :now
 -- notifications/message_conclude
 UPDATE claimstream_notification_message SET status = :status, reason = :reason, reference = :reference, changed_at = :now WHERE id IN (:ids) AND status = 'PENDING';
 
+-- notifications/message_conclude_each
+UPDATE claimstream_notification_message SET status = ended.column2, reason = ended.column3, reference = ended.column4, changed_at = :now FROM (VALUES (:id, :status, :reason, :reference)) AS ended WHERE id = ended.column1 AND claimstream_notification_message.status = 'PENDING';
+
 -- notifications/message_count
 SELECT status, COUNT(*) AS messages FROM claimstream_notification_message WHERE request_id = :id GROUP BY status;
 
@@ -104,7 +107,7 @@ SELECT status, COUNT(*) AS messages FROM claimstream_notification_message WHERE 
 SELECT id, channel, recipient, status, reason FROM claimstream_notification_message WHERE request_id = :id AND id > :after ORDER BY id LIMIT :limit;
 
 -- notifications/message_record
-INSERT INTO claimstream_notification_message (id, request_id, channel, recipient, status, reason, created_at, changed_at) VALUES (:id, :request_id, :channel, :recipient, :status, :reason, :now, :now) ON CONFLICT DO NOTHING;
+INSERT INTO claimstream_notification_message (id, request_id, channel, recipient, status, reason, created_at, changed_at) VALUES (:id, :request_id, :channel, :recipient, :status, :reason, :now, :now);
 
 -- notifications/message_reopen
 UPDATE claimstream_notification_message SET status = 'PENDING', reason = NULL, changed_at = :now WHERE id = :id AND status = 'FAILED';
@@ -115,23 +118,23 @@ SELECT id, status FROM claimstream_notification_message WHERE id IN (:ids);
 -- notifications/request_cancel
 UPDATE claimstream_notification_request SET status = 'CANCELLED', changed_at = :now WHERE id = :id AND status = 'PENDING';
 
--- notifications/request_close
-UPDATE claimstream_notification_request SET status = :status, reason = :reason, changed_at = :now WHERE id = :id AND status = 'PROCESSING';
-
 -- notifications/request_insert
 INSERT INTO claimstream_notification_request (id, status, request, created_at, changed_at) VALUES (:id, 'PENDING', :request, :now, :now);
 
 -- notifications/request_known
 SELECT id FROM claimstream_notification_request WHERE id IN (:ids);
 
--- notifications/request_open
-UPDATE claimstream_notification_request SET status = 'PROCESSING', changed_at = :now WHERE id = :id AND status = 'PENDING';
+-- notifications/request_lock
+SELECT id, status FROM claimstream_notification_request WHERE id IN (:ids) ORDER BY id;
+
+-- notifications/request_move
+UPDATE claimstream_notification_request SET status = :status, reason = :reason, changed_at = :now WHERE id IN (:ids);
 
 -- notifications/request_read
-SELECT request, status, reason FROM claimstream_notification_request WHERE id = :id;
+SELECT id, request, status FROM claimstream_notification_request WHERE id IN (:ids);
 
--- notifications/request_reopen
-UPDATE claimstream_notification_request SET status = 'PROCESSING', reason = NULL, changed_at = :now WHERE id = :id AND status = 'FAILED';
+-- notifications/request_status
+SELECT status, reason FROM claimstream_notification_request WHERE id = :id;
 
 -- observe/dead
 SELECT queue, COUNT(*) AS dead FROM claimstream_dead GROUP BY queue;
@@ -239,13 +242,13 @@ SELECT flights FROM claimstream_lease WHERE queue = :queue AND shard = :shard AN
 UPDATE claimstream_queue SET attempts     = attempts + 1, claim_id     = NULL, claimed_from = NULL, parked_until = MIN(:now + :after, 253402300799999999), last_error   = :reason WHERE queue = :queue AND shard = :shard AND available_at BETWEEN :first AND :last AND id IN (:ids) AND attempts <= :attempts;
 
 -- shard_lease/peek
-SELECT s.shard, l.fence AS fence, (l.holder IS NOT NULL AND l.holder <> :holder) AS elsewhere FROM claimstream_shard s LEFT JOIN claimstream_lease l ON l.queue = :queue AND l.shard = s.shard WHERE (l.holder IS NULL OR l.holder = :holder OR l.held_until <= :now) AND (SELECT q.available_at FROM claimstream_queue q WHERE q.queue = :queue AND q.shard = s.shard ORDER BY q.queue, q.shard, q.available_at, q.id LIMIT 1) <= :now;
+SELECT s.shard, l.fence AS fence, (l.holder IS NOT NULL AND l.holder <> :holder AND l.in_flight > 0) AS elsewhere FROM claimstream_shard s LEFT JOIN claimstream_lease l ON l.queue = :queue AND l.shard = s.shard WHERE (l.holder IS NULL OR l.holder = :holder OR l.held_until <= :now) AND (SELECT q.available_at FROM claimstream_queue q WHERE q.queue = :queue AND q.shard = s.shard ORDER BY q.queue, q.shard, q.available_at, q.id LIMIT 1) <= :now;
 
 -- shard_lease/prove
 UPDATE claimstream_lease SET in_flight = :in_flight, token     = :token WHERE queue = :queue AND shard = :shard AND fence = :fence AND holder = :holder;
 
 -- shard_lease/read
-SELECT q.id, q.available_at AS due_at, q.attempts AS attempts, q.last_error, (q.claimed_from IS NOT NULL) AS suspect, COALESCE(q.parked_until > :now, 0) AS parked, m.ordering_key, m.headers, m.content_type, CASE WHEN LENGTH(m.payload) <= :inline THEN m.payload END AS payload, l.fence AS fence, :now AS now, LENGTH(m.payload) AS bytes, (l.holder IS NULL) AS is_free FROM claimstream_lease l JOIN claimstream_queue q ON q.queue = :queue AND q.shard = :shard LEFT JOIN claimstream_message m ON m.id = q.id WHERE l.queue = :queue AND l.shard = :shard AND (l.holder IS NULL OR l.holder = :holder) AND q.available_at <= :now AND q.available_at >= :low ORDER BY q.available_at, q.id LIMIT :limit;
+SELECT q.id, q.available_at AS due_at, q.attempts AS attempts, q.last_error, (q.claimed_from IS NOT NULL) AS suspect, COALESCE(q.parked_until > :now, 0) AS parked, m.ordering_key, m.headers, m.content_type, CASE WHEN LENGTH(m.payload) <= :inline THEN m.payload END AS payload, l.fence AS fence, :now AS now, LENGTH(m.payload) AS bytes, (l.in_flight = 0) AS is_free FROM claimstream_lease l JOIN claimstream_queue q ON q.queue = :queue AND q.shard = :shard LEFT JOIN claimstream_message m ON m.id = q.id WHERE l.queue = :queue AND l.shard = :shard AND (l.holder IS NULL OR l.holder = :holder OR (l.in_flight = 0 AND l.held_until <= :now)) AND q.available_at <= :now AND q.available_at >= :low ORDER BY q.available_at, q.id LIMIT :limit;
 
 -- shard_lease/read_on
 SELECT q.id, q.available_at AS due_at, q.attempts AS attempts, q.last_error, (q.claimed_from IS NOT NULL) AS suspect, COALESCE(q.parked_until > :now, 0) AS parked, m.ordering_key, NULL AS headers, m.content_type, NULL AS payload, NULL AS fence, NULL AS now, NULL AS bytes FROM claimstream_queue q LEFT JOIN claimstream_message m ON m.id = q.id WHERE q.queue = :queue AND q.shard = :shard AND q.available_at <= :now AND q.available_at >= :low AND (q.available_at > :low OR q.id > :last) AND (m.ordering_key IS NULL OR m.ordering_key NOT IN (:keys)) ORDER BY q.available_at, q.id LIMIT :limit;
@@ -260,7 +263,7 @@ SELECT fence AS fence, token FROM claimstream_lease WHERE queue = :queue AND sha
 UPDATE claimstream_queue SET attempts     = attempts - 1, claimed_from = NULL WHERE queue = :queue AND shard = :shard AND available_at = :lease_end AND id IN (:ids) AND claimed_from IS NOT NULL AND attempts > 0;
 
 -- shard_lease/write
-UPDATE claimstream_lease SET holder     = :new_holder, label      = :label, fence      = :new_fence, held_until = :until, in_flight  = :in_flight, flights    = :flights, token      = :token WHERE queue = :queue AND shard = :shard AND fence = :fence AND (holder = :holder OR (holder IS NULL AND :new_fence > fence));
+UPDATE claimstream_lease SET holder     = :new_holder, label      = :label, fence      = :new_fence, held_until = :until, in_flight  = :in_flight, flights    = :flights, token      = :token WHERE queue = :queue AND shard = :shard AND fence = :fence AND (holder = :holder OR ((holder IS NULL OR (in_flight = 0 AND held_until <= :now)) AND :new_fence > fence));
 
 -- steps/begin
 INSERT INTO claimstream_step (scope, run, step, state, version, origin, fingerprint, result, created_at, changed_at) VALUES (:scope, :run, :step, :state, 1, :origin, :fingerprint, :result, :now, :now) ON CONFLICT (scope, run, step) DO UPDATE SET version = version;

@@ -1,6 +1,12 @@
 use std::collections::HashSet;
 
-use claimstream_domain::notification::{FanOut, Recipient, RecipientReference};
+use claimstream_domain::{
+    Reason,
+    notification::{
+        DeliveryStatus, FanOut, NotificationRecord, NotificationRequest, Recipient, RecipientReference,
+        message_id,
+    },
+};
 use claimstream_ports::{StoreError, notification::RecipientDirectory};
 
 /// The recipients of one step of a fan-out, each once, and where the next step begins.
@@ -61,6 +67,24 @@ impl Chunk {
     /// Whether nobody was found, known or not.
     pub(super) fn is_empty(&self) -> bool {
         self.keys.is_empty()
+    }
+
+    /// A record for each channel of those that the directory does not know.
+    pub(super) fn unknown_to(
+        &self,
+        request: &NotificationRequest,
+    ) -> impl Iterator<Item = NotificationRecord> {
+        let pairs = self.unknown.iter().flat_map(|(key, why)| {
+            request.channels.iter().map(move |channel| (*channel, key.as_str(), *why))
+        });
+        pairs.map(|(channel, key, why)| NotificationRecord {
+            id: message_id(request.id, channel, key),
+            request_id: request.id,
+            channel,
+            recipient: key.to_owned(),
+            status: DeliveryStatus::Skipped,
+            reason: Some(Reason::new(why)),
+        })
     }
 
     /// Takes members of a segment; it ends with an empty answer and not before.

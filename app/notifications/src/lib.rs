@@ -13,17 +13,26 @@
 //! Delivery is at least once: a provider may get the same message again, always under the same id.
 #![forbid(unsafe_code)]
 
+mod alone;
 mod chunk;
+mod fan_out_attempt;
+mod groups;
+mod message_config;
 mod message_handler;
+mod outcome;
 mod providers;
+mod request_config;
 mod request_handler;
 #[cfg(test)]
 mod tests;
+mod unwinding;
 mod writer;
 
-pub use message_handler::{MessageConfig, MessageHandler};
+pub use message_config::MessageConfig;
+pub use message_handler::MessageHandler;
 pub use providers::Providers;
-pub use request_handler::{RequestConfig, RequestHandler};
+pub use request_config::RequestConfig;
+pub use request_handler::RequestHandler;
 
 pub use claimstream_domain::notification::{
     Channel, Content, DeliveryStatus, DirectRecipient, MESSAGE_QUEUE, NotificationMessage,

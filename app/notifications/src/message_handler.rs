@@ -1,16 +1,20 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use claimstream_domain::{
-    Claimed, Invalid, Reason, RetryPolicy, Verdict,
-    notification::{DeliveryStatus, NotificationMessage},
-};
+use claimstream_domain::{Claimed, Invalid, Reason, Verdict, notification::DeliveryStatus};
 use claimstream_ports::{
-    Handler, StoreError,
-    notification::{Delivered, DeliveryError, MessageOutcome, MessageRepository},
+    BatchHandler, Handler, StoreError, Verdicts,
+    notification::{DeliveryError, MessageRepository},
 };
+use tracing::Instrument;
 
-use super::Providers;
+use super::{
+    MessageConfig, Providers,
+    alone::alone,
+    groups::Groups,
+    outcome::{Attempt, Ending, MAX_REFERENCE_BYTES, Outcome},
+    unwinding::unwinding,
+};
 
 /// Hands messages of the queue [`MESSAGE_QUEUE`](super::MESSAGE_QUEUE) to their providers.
 ///
@@ -23,152 +27,139 @@ use super::Providers;
 /// * While its record cannot be read, the message is given back and no attempt is counted.
 ///
 /// A message that was delivered and could not be noted comes again under the same id: delivery is at least once.
+///
+/// The messages of a batch share statements: one reads where all of them stand, deliveries run beside each other, and the
+/// outcomes of those that have ended are noted together. All of a batch are delivered at once, so the pipeline bounds how many:
+/// with `BatchPipeline::at_once` a slow delivery takes one place and holds up no other. A provider that panics has failed for that
+/// message only. As a [`Handler`] it takes each message as a batch of its own.
 pub struct MessageHandler {
     messages: Arc<dyn MessageRepository>,
     providers: Providers,
     config: MessageConfig,
 }
 
-/// How messages are delivered.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct MessageConfig {
-    /// How often and after which waits a message is tried again: 30 s doubled up to 18 000 s, 11 attempts. The pipeline
-    /// gets [`pipeline_retry`](Self::pipeline_retry).
-    pub retry: RetryPolicy,
-}
-
-impl MessageConfig {
-    /// The retry policy to give to the pipeline: [`retry`](Self::retry) and one attempt more, which does nothing but
-    /// note a message as failed whose last attempt was cut off, as by a crash, or could not be noted.
-    pub fn pipeline_retry(&self) -> RetryPolicy {
-        self.retry.with_one_more_attempt()
-    }
-}
-
-impl Default for MessageConfig {
-    fn default() -> Self {
-        let retry = RetryPolicy {
-            base: Duration::from_secs(30),
-            cap: Duration::from_secs(18_000),
-            max_attempts: 11,
-            ..RetryPolicy::default()
-        };
-        Self { retry }
-    }
-}
-
 impl MessageHandler {
     /// The longest reference of a provider that is kept, in bytes; longer ones are cut.
-    pub const MAX_REFERENCE_BYTES: usize = 255;
+    pub const MAX_REFERENCE_BYTES: usize = MAX_REFERENCE_BYTES;
+    /// At most so many outcomes are noted together.
+    const GROUPS: Groups = Groups { rows: 1_000 };
 
-    /// A handler on these ports; refuses a retry policy that could never run.
+    /// A handler on these ports; refuses what [`MessageConfig::check`] refuses.
     pub fn new(
         messages: Arc<dyn MessageRepository>,
         providers: Providers,
         config: MessageConfig,
     ) -> Result<Self, Invalid> {
-        config.retry.check()?;
+        config.check()?;
         Ok(Self { messages, providers, config })
     }
 
-    async fn step(&self, claimed: &Claimed, message: &NotificationMessage) -> Verdict {
-        match self.messages.status(&[message.id]).await.map(|statuses| statuses.first().copied().flatten()) {
-            Ok(None | Some(DeliveryStatus::Pending)) if claimed.attempt > self.config.retry.max_attempts => {
-                self.give_up(claimed, message, unended(claimed)).await
+    /// Where messages stand. Those that the store is away for are given back; of several, one that cannot be read is no
+    /// business of the others.
+    async fn read<'a>(
+        &self,
+        attempts: Vec<Attempt<'a>>,
+        verdicts: &dyn Verdicts,
+    ) -> Vec<(Attempt<'a>, Result<Option<DeliveryStatus>, StoreError>)> {
+        let ids: Vec<_> = attempts.iter().map(|attempt| attempt.message.id).collect();
+        match self.messages.status(&ids).await {
+            Ok(all) => attempts.into_iter().zip(all.into_iter().map(Ok)).collect(),
+            Err(error) if error.is_about_the_store() => {
+                attempts.iter().for_each(|attempt| give_back(attempt, &error, verdicts));
+                Vec::new()
             }
-            Ok(None | Some(DeliveryStatus::Pending)) => self.deliver(claimed, message).await,
-            Ok(Some(status @ (DeliveryStatus::Delivered | DeliveryStatus::Skipped))) => {
-                tracing::info!(message_id = %message.id, %status, "notification.message.ignored");
-                Verdict::ack()
+            Err(error) if ids.len() == 1 => attempts.into_iter().zip([Err(error)]).collect(),
+            Err(_) => {
+                let mut read = Vec::new();
+                for attempt in attempts {
+                    let status = self.messages.status(&[attempt.message.id]).await;
+                    read.push((attempt, status.map(|all| all.first().copied().flatten())));
+                }
+                read
             }
-            Ok(Some(DeliveryStatus::Failed)) if claimed.attempt <= self.config.retry.max_attempts => {
-                self.take_up(claimed, message).await
-            }
-            Ok(Some(DeliveryStatus::Failed)) => {
-                tracing::warn!(message_id = %message.id, "notification.message.buried");
-                Verdict::bury(
-                    "the message was given up before, and no attempt is left; revive it to try again",
-                )
-            }
-            Err(error) => self.unread(claimed, message, error).await,
         }
     }
 
-    /// The store could not say where a message stands or take it up; nothing was delivered.
-    async fn unread(&self, claimed: &Claimed, message: &NotificationMessage, error: StoreError) -> Verdict {
-        if !error.is_about_the_store() {
-            return self.put_off(claimed, message, None, Reason::new(error)).await;
+    /// One attempt; what becomes of it is noted later, or its verdict is given at once.
+    async fn attempt<'a>(
+        &self,
+        attempt: Attempt<'a>,
+        status: Result<Option<DeliveryStatus>, StoreError>,
+        verdicts: &dyn Verdicts,
+    ) -> Option<Outcome<'a>> {
+        let (message_id, is_over) =
+            (attempt.message.id, attempt.claimed.attempt > self.config.retry.max_attempts);
+        match status {
+            Ok(None | Some(DeliveryStatus::Pending)) if is_over => {
+                let ending = Ending::GivenUp(unended(attempt.claimed));
+                Some(Outcome { attempt, ending })
+            }
+            Ok(None | Some(DeliveryStatus::Pending)) => self.deliver(attempt, verdicts).await,
+            Ok(Some(status @ (DeliveryStatus::Delivered | DeliveryStatus::Skipped))) => {
+                tracing::info!(%message_id, %status, "notification.message.ignored");
+                verdicts.give(attempt.index, Verdict::ack());
+                None
+            }
+            Ok(Some(DeliveryStatus::Failed)) if is_over => {
+                tracing::warn!(%message_id, "notification.message.buried");
+                let why = "the message was given up before, and no attempt is left; revive it to try again";
+                verdicts.give(attempt.index, Verdict::bury(why));
+                None
+            }
+            Ok(Some(DeliveryStatus::Failed)) => self.take_up(attempt, verdicts).await,
+            Err(error) => self.put_off(attempt, None, Reason::new(error), verdicts),
         }
-        tracing::warn!(message_id = %message.id, attempt = claimed.attempt, %error, "notification.message.given_back");
-        Verdict::Release
     }
 
     /// Delivers a message that was given up and is in the queue again: however often a process died over it since its
     /// revival, nobody has tried it.
-    async fn take_up(&self, claimed: &Claimed, message: &NotificationMessage) -> Verdict {
-        tracing::info!(message_id = %message.id, "notification.message.taken_up");
-        match self.messages.reopen(message.id).await {
-            Ok(()) => self.deliver(claimed, message).await,
-            Err(error) => self.unread(claimed, message, error).await,
+    async fn take_up<'a>(&self, attempt: Attempt<'a>, verdicts: &dyn Verdicts) -> Option<Outcome<'a>> {
+        tracing::info!(message_id = %attempt.message.id, "notification.message.taken_up");
+        match self.messages.reopen(attempt.message.id).await {
+            Ok(()) => self.deliver(attempt, verdicts).await,
+            Err(error) if error.is_about_the_store() => {
+                give_back(&attempt, &error, verdicts);
+                None
+            }
+            Err(error) => self.put_off(attempt, None, Reason::new(error), verdicts),
         }
     }
 
-    async fn deliver(&self, claimed: &Claimed, message: &NotificationMessage) -> Verdict {
-        match self.providers.deliver(message).await {
-            Ok(delivered) => self.delivered(claimed, message, delivered).await,
-            Err(DeliveryError::Permanent { reason }) => {
-                self.refused(claimed, message, Reason::new(reason)).await
+    async fn deliver<'a>(&self, attempt: Attempt<'a>, verdicts: &dyn Verdicts) -> Option<Outcome<'a>> {
+        let span = tracing::debug_span!(
+            "deliver",
+            message_id = %attempt.message.id,
+            attempt = attempt.claimed.attempt,
+            traceparent = attempt.claimed.message.headers.get("traceparent"),
+        );
+        let ending = match unwinding(self.providers.deliver(&attempt.message)).instrument(span).await {
+            Err(panicked) => return self.put_off(attempt, None, panicked, verdicts),
+            Ok(Ok(delivered)) => Ending::Delivered(delivered),
+            Ok(Err(DeliveryError::Permanent { reason })) => Ending::Refused(Reason::new(reason)),
+            Ok(Err(DeliveryError::Transient { reason, retry_after })) => {
+                return self.put_off(attempt, retry_after, Reason::new(reason), verdicts);
             }
-            Err(DeliveryError::Transient { reason, retry_after }) => {
-                self.put_off(claimed, message, retry_after, Reason::new(reason)).await
-            }
-        }
-    }
-
-    async fn delivered(&self, claimed: &Claimed, message: &NotificationMessage, by: Delivered) -> Verdict {
-        let outcome = MessageOutcome {
-            id: message.id,
-            status: DeliveryStatus::Delivered,
-            reason: None,
-            reference: by.reference.map(cut),
         };
-        let noted = self.messages.conclude(&[outcome]).await;
-        tracing::info!(
-            message_id = %message.id, request = %message.request_id, channel = %message.channel,
-            attempt = claimed.attempt, recorded = noted.is_ok(), "notification.message.delivered"
-        );
-        match noted {
-            Ok(()) => Verdict::ack(),
-            Err(e) => Verdict::nack(format_args!("delivered, but this could not be noted: {e}")),
-        }
-    }
-
-    async fn refused(&self, claimed: &Claimed, message: &NotificationMessage, reason: Reason) -> Verdict {
-        let noted = self.fail(message, &reason).await;
-        tracing::warn!(
-            message_id = %message.id, request = %message.request_id, channel = %message.channel,
-            attempt = claimed.attempt, recorded = noted.is_ok(), "notification.message.refused"
-        );
-        match noted {
-            Ok(()) => Verdict::Bury { reason },
-            Err(e) => unnoted(&reason, &e),
-        }
+        Some(Outcome { attempt, ending })
     }
 
     /// Another attempt, or the end of the message with its last one.
-    async fn put_off(
+    fn put_off<'a>(
         &self,
-        claimed: &Claimed,
-        message: &NotificationMessage,
+        attempt: Attempt<'a>,
         after: Option<Duration>,
         reason: Reason,
-    ) -> Verdict {
-        let (attempt, channel) = (claimed.attempt, message.channel);
-        tracing::warn!(message_id = %message.id, %channel, attempt, ?after, "notification.message.put_off");
-        match self.config.retry.is_last(attempt) {
-            true => self.give_up(claimed, message, reason).await,
-            false => Verdict::Nack { after: after.map(|asked| self.no_earlier_than(asked, claimed)), reason },
+        verdicts: &dyn Verdicts,
+    ) -> Option<Outcome<'a>> {
+        let (message_id, channel) = (attempt.message.id, attempt.message.channel);
+        let number = attempt.claimed.attempt;
+        tracing::warn!(%message_id, %channel, attempt = number, ?after, "notification.message.put_off");
+        if self.config.retry.is_last(number) {
+            return Some(Outcome { attempt, ending: Ending::GivenUp(reason) });
         }
+        let after = after.map(|asked| self.no_earlier_than(asked, attempt.claimed));
+        verdicts.give(attempt.index, Verdict::Nack { after, reason });
+        None
     }
 
     /// The wait a provider asks for, but never less than the retry policy's.
@@ -177,31 +168,50 @@ impl MessageHandler {
         asked.max(self.config.retry.delay(claimed.attempt, seed))
     }
 
-    /// The end of the message; it comes once more if that cannot be noted and the spare attempt is left.
-    async fn give_up(&self, claimed: &Claimed, message: &NotificationMessage, reason: Reason) -> Verdict {
-        let (attempt, channel) = (claimed.attempt, message.channel);
-        let noted = self.fail(message, &reason).await;
-        let recorded = noted.is_ok();
-        tracing::error!(message_id = %message.id, %channel, attempt, recorded, "notification.message.given_up");
-        match noted {
-            Err(error) if attempt <= self.config.retry.max_attempts => unnoted(&reason, &error),
-            _ => Verdict::Bury { reason },
+    /// Notes outcomes, and gives the verdicts on their messages. One that cannot be noted is no business of the others.
+    async fn note(&self, outcomes: Vec<Outcome<'_>>, verdicts: &dyn Verdicts) {
+        let to_note: Vec<_> = outcomes.iter().map(Outcome::to_note).collect();
+        let noted = self.messages.conclude(&to_note).await;
+        let max_attempts = self.config.retry.max_attempts;
+        let apart = matches!(&noted, Err(error) if outcomes.len() > 1 && !error.is_about_the_store());
+        for (outcome, to_note) in outcomes.into_iter().zip(&to_note) {
+            let alone = match apart {
+                true => Some(self.messages.conclude(std::slice::from_ref(to_note)).await),
+                false => None,
+            };
+            let noted = alone.as_ref().unwrap_or(&noted).as_ref().copied();
+            verdicts.give(outcome.attempt.index, outcome.verdict(noted, max_attempts));
         }
     }
+}
 
-    async fn fail(&self, message: &NotificationMessage, reason: &Reason) -> Result<(), StoreError> {
-        let (status, reason) = (DeliveryStatus::Failed, Some(reason.clone()));
-        self.messages.conclude(&[MessageOutcome { id: message.id, status, reason, reference: None }]).await
+#[async_trait]
+impl BatchHandler for MessageHandler {
+    async fn handle_batch(&self, batch: &[Claimed], verdicts: &dyn Verdicts) {
+        let mut attempts = Vec::new();
+        for (index, claimed) in batch.iter().enumerate() {
+            match serde_json::from_slice(claimed.message.payload.bytes()) {
+                Ok(message) => attempts.push(Attempt { index, claimed, message }),
+                Err(e) => {
+                    let why = format_args!("the payload is not a notification message: {e}");
+                    verdicts.give(index, Verdict::bury(why));
+                }
+            }
+        }
+        if attempts.is_empty() {
+            return;
+        }
+        let read = self.read(attempts, verdicts).await;
+        let works = read.into_iter().map(|(attempt, status)| self.attempt(attempt, status, verdicts));
+        let works: Vec<_> = works.collect();
+        Self::GROUPS.run(works, |_| 1, |outcomes| self.note(outcomes, verdicts)).await;
     }
 }
 
 #[async_trait]
 impl Handler for MessageHandler {
     async fn handle(&self, claimed: &Claimed) -> Verdict {
-        match serde_json::from_slice(claimed.message.payload.bytes()) {
-            Ok(message) => self.step(claimed, &message).await,
-            Err(e) => Verdict::bury(format_args!("the payload is not a notification message: {e}")),
-        }
+        alone(self, claimed).await
     }
 }
 
@@ -212,23 +222,19 @@ impl fmt::Debug for MessageHandler {
     }
 }
 
-/// Another attempt, because a record could not be brought in step with what happened.
-fn unnoted(reason: &Reason, error: &StoreError) -> Verdict {
-    Verdict::nack(format_args!("{reason}; this could not be noted: {error}"))
+/// The store could not say where a message stands or take it up; nothing was delivered.
+fn give_back(attempt: &Attempt<'_>, error: &StoreError, verdicts: &dyn Verdicts) {
+    let (message_id, number) = (attempt.message.id, attempt.claimed.attempt);
+    tracing::warn!(%message_id, attempt = number, %error, "notification.message.given_back");
+    verdicts.give(attempt.index, Verdict::Release);
 }
 
 /// Why there is no attempt left after one that did not come to an end.
 fn unended(claimed: &Claimed) -> Reason {
-    let why = "the last attempt never ended; whether it delivered is unknown";
     match &claimed.last_error {
         Some(last) => Reason::new(format_args!(
             "the last attempt never ended or could not be noted; heard last: {last}"
         )),
-        None => Reason::new(why),
+        None => Reason::new("the last attempt never ended; whether it delivered is unknown"),
     }
-}
-
-fn cut(mut reference: String) -> String {
-    reference.truncate(reference.floor_char_boundary(MessageHandler::MAX_REFERENCE_BYTES));
-    reference
 }

@@ -1,24 +1,28 @@
-use std::{fmt, sync::Arc, time::Duration};
+use std::{collections::VecDeque, fmt, sync::Arc};
 
 use async_trait::async_trait;
 use claimstream_domain::{
-    Claimed, Headers, Invalid, NewMessage, Reason, RetryPolicy, Verdict,
+    Claimed, Headers, Invalid, NewMessage, Reason, Verdict,
     notification::{
-        DeliveryStatus, FanOut, NotificationMessage, NotificationRecord, NotificationRequest, RequestStatus,
-        delivery_message, fan_out, fan_out_message, message_id,
+        FanOut, FanOutEnd, NotificationMessage, NotificationRecord, NotificationRequest, RequestStatus,
+        delivery_message, fan_out, fan_out_message,
     },
 };
 use claimstream_ports::{
-    Handler, StoreError, StoreErrorKind,
+    BatchHandler, Handler, StoreError, StoreErrorKind, Verdicts,
     notification::{
-        MessageOutcome, MessageRepository, OpenedRequest, RecipientDirectory, RequestRepository,
-        TemplateSource,
+        MessageRepository, RecipientDirectory, RequestRead, RequestRepository, StepNoted, TemplateSource,
     },
 };
-use uuid::Uuid;
+use tracing::Instrument;
 
 use super::{
+    RequestConfig,
+    alone::alone,
     chunk::{Chunk, Gathered},
+    fan_out_attempt::{Attempt, Found, Then, fitting, ignored, stuck, unended},
+    groups::Groups,
+    unwinding::unwinding,
     writer::Writer,
 };
 
@@ -35,8 +39,13 @@ use super::{
 ///   where it failed while attempts are left, and goes to the dead letters after that.
 /// * While a request cannot be read, its message is given back and no attempt is counted.
 ///
-/// The last chunk closes the request before its messages are enqueued. If it is cut off in between it comes again,
-/// finds the request dispatched, and enqueues the pending messages; so only `Failed` and `Cancelled` end a fan-out.
+/// The last chunk marks the request as dispatched before its messages are enqueued. If it is cut off in between it comes
+/// again, finds the request dispatched, and enqueues the pending messages; so only `Failed` and `Cancelled` end a fan-out.
+///
+/// The requests of a batch share statements: one reads them, and one transaction marks them and keeps their records. Their
+/// recipients are found beside each other, all of a batch at once, so the pipeline bounds how many: with `BatchPipeline::at_once` a
+/// slow directory holds up only the requests that ask it. A directory or template source that panics has failed for that request
+/// only. As a [`Handler`] it takes each message as a batch of its own.
 pub struct RequestHandler {
     requests: Arc<dyn RequestRepository>,
     messages: Arc<dyn MessageRepository>,
@@ -45,53 +54,10 @@ pub struct RequestHandler {
     config: RequestConfig,
 }
 
-/// How requests are fanned out.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct RequestConfig {
-    /// The most recipients handled at a time, 1 to 10 000; each makes up to one message for each channel, all
-    /// enqueued in one transaction. 500 by default.
-    pub chunk: u32,
-    /// How often and after which waits a chunk is tried again: 30 s doubled up to 1800 s, 6 attempts. The pipeline gets
-    /// [`pipeline_retry`](Self::pipeline_retry).
-    pub retry: RetryPolicy,
-}
-
-impl RequestConfig {
-    /// The largest chunk.
-    pub const MAX_CHUNK: u32 = 10_000;
-
-    /// Refuses a chunk outside its range and a policy that could never run.
-    pub fn check(&self) -> Result<(), Invalid> {
-        if !(1..=Self::MAX_CHUNK).contains(&self.chunk) {
-            return Err(Invalid::OutOfRange {
-                what: "notification chunk",
-                given: self.chunk.to_string(),
-                allowed: format!("1 to {} recipients", Self::MAX_CHUNK),
-            });
-        }
-        self.retry.check()
-    }
-
-    /// The retry policy to give to the pipeline: [`retry`](Self::retry) and one attempt more, which does nothing but
-    /// close a request whose last attempt was cut off, as by a crash, or could not be recorded.
-    pub fn pipeline_retry(&self) -> RetryPolicy {
-        self.retry.with_one_more_attempt()
-    }
-}
-
-impl Default for RequestConfig {
-    fn default() -> Self {
-        let retry = RetryPolicy {
-            base: Duration::from_secs(30),
-            cap: Duration::from_secs(1_800),
-            max_attempts: 6,
-            ..RetryPolicy::default()
-        };
-        Self { chunk: 500, retry }
-    }
-}
-
 impl RequestHandler {
+    /// About 5 000 records are noted in a transaction.
+    const GROUPS: Groups = Groups { rows: 5_000 };
+
     /// A handler on these ports; refuses what [`RequestConfig::check`] refuses.
     pub fn new(
         requests: Arc<dyn RequestRepository>,
@@ -104,66 +70,125 @@ impl RequestHandler {
         Ok(Self { requests, messages, directory, templates, config })
     }
 
-    async fn step(&self, claimed: &Claimed, checkpoint: FanOut) -> Result<Verdict, StoreError> {
-        let id = checkpoint.request;
-        let opened = match self.requests.open(id).await {
-            Ok(Some(opened)) => opened,
-            Ok(None) => return Ok(ignore(id, "UNKNOWN")),
-            Err(error) if error.is_about_the_store() => return Ok(give_back(claimed, id, &error)),
-            Err(error) => return Err(error),
-        };
-        match opened.status {
-            RequestStatus::Cancelled => Ok(ignore(id, opened.status.name())),
-            RequestStatus::Failed if claimed.attempt <= self.config.retry.max_attempts => {
-                tracing::info!(request = %id, "notification.request.taken_up");
-                self.requests.reopen(id).await?;
-                let reopened = OpenedRequest { status: RequestStatus::Processing, ..opened };
-                self.fan_out(claimed, &reopened, checkpoint).await
+    /// The requests of attempts. Those that the store is away for are given back; of several, one that cannot be read is no
+    /// business of the others.
+    async fn read<'a>(
+        &self,
+        attempts: Vec<Attempt<'a>>,
+        verdicts: &dyn Verdicts,
+    ) -> Vec<(Attempt<'a>, Result<Option<RequestRead>, StoreError>)> {
+        let ids: Vec<_> = attempts.iter().map(Attempt::request).collect();
+        match self.requests.read(&ids).await {
+            Ok(all) => attempts.into_iter().zip(all.into_iter().map(Ok)).collect(),
+            Err(error) if error.is_about_the_store() => {
+                attempts.iter().for_each(|attempt| give_back(attempt, &error, verdicts));
+                Vec::new()
             }
-            RequestStatus::Failed => {
-                tracing::warn!(request = %id, "notification.request.buried");
-                Ok(Verdict::bury("the request has failed, and no attempt is left; revive it to try again"))
+            Err(error) if ids.len() == 1 => attempts.into_iter().zip([Err(error)]).collect(),
+            Err(_) => {
+                let mut read = Vec::new();
+                for attempt in attempts {
+                    let request = self.requests.read(&[attempt.request()]).await;
+                    read.push((attempt, request.map(|all| all.into_iter().next().flatten())));
+                }
+                read
             }
-            RequestStatus::Pending | RequestStatus::Processing
-                if claimed.attempt > self.config.retry.max_attempts =>
-            {
-                Ok(self.give_up(claimed, id, unended(claimed)).await)
-            }
-            RequestStatus::Pending
-            | RequestStatus::Processing
-            | RequestStatus::Dispatched
-            | RequestStatus::PartiallyFailed => self.fan_out(claimed, &opened, checkpoint).await,
         }
     }
 
-    async fn fan_out(
+    /// One attempt; what it finds is noted later, or its verdict is given at once.
+    async fn attempt<'a>(
         &self,
-        claimed: &Claimed,
-        opened: &OpenedRequest,
-        from: FanOut,
-    ) -> Result<Verdict, StoreError> {
-        let (request, directory) = (&opened.request, self.directory.as_ref());
-        let chunk = match Chunk::gather(directory, &request.recipients, from, self.config.chunk).await? {
+        attempt: Attempt<'a>,
+        read: Result<Option<RequestRead>, StoreError>,
+        verdicts: &dyn Verdicts,
+    ) -> Option<Found<'a>> {
+        let (id, is_over) = (attempt.request(), attempt.claimed.attempt > self.config.retry.max_attempts);
+        let verdict = match read {
+            Ok(Some(read)) => match read.status {
+                status @ RequestStatus::Cancelled => ignored(id, status.name()),
+                RequestStatus::Failed if is_over => {
+                    tracing::warn!(request = %id, "notification.request.buried");
+                    Verdict::bury("the request has failed, and no attempt is left; revive it to try again")
+                }
+                RequestStatus::Pending | RequestStatus::Processing if is_over => {
+                    return Some(attempt.is_given_up(unended(attempt.claimed)));
+                }
+                status => {
+                    let attempt = Attempt { takes_up: status == RequestStatus::Failed, ..attempt };
+                    return self.fan_out(attempt, &read, verdicts).await;
+                }
+            },
+            Ok(None) => ignored(id, "UNKNOWN"),
+            Err(error) if error.is_about_the_store() => {
+                give_back(&attempt, &error, verdicts);
+                return None;
+            }
+            Err(error) => return self.put_off(attempt, &error, verdicts),
+        };
+        verdicts.give(attempt.index, verdict);
+        None
+    }
+
+    async fn fan_out<'a>(
+        &self,
+        attempt: Attempt<'a>,
+        read: &RequestRead,
+        verdicts: &dyn Verdicts,
+    ) -> Option<Found<'a>> {
+        if attempt.takes_up {
+            tracing::info!(request = %attempt.request(), "notification.request.taken_up");
+        }
+        let span = tracing::debug_span!(
+            "fan_out",
+            request = %attempt.request(),
+            attempt = attempt.claimed.attempt,
+            traceparent = attempt.claimed.message.headers.get("traceparent"),
+        );
+        match unwinding(self.find(attempt, &read.request)).instrument(span).await {
+            Err(panicked) => {
+                tracing::warn!(request = %attempt.request(), "notification.request.panicked");
+                self.comes_again(attempt, panicked, verdicts)
+            }
+            Ok(Ok(Found { end: FanOutEnd::Failed(why), .. }))
+                if matches!(read.status, RequestStatus::Dispatched | RequestStatus::PartiallyFailed) =>
+            {
+                let is_last = self.config.retry.is_last(attempt.claimed.attempt);
+                verdicts.give(attempt.index, stuck(&attempt, &why, is_last));
+                None
+            }
+            Ok(Ok(found)) => Some(found),
+            Ok(Err(error)) => self.put_off(attempt, &error, verdicts),
+        }
+    }
+
+    /// The recipients of one chunk, and what is written to them.
+    async fn find<'a>(
+        &self,
+        attempt: Attempt<'a>,
+        request: &NotificationRequest,
+    ) -> Result<Found<'a>, StoreError> {
+        let from = attempt.checkpoint;
+        let gathered =
+            Chunk::gather(self.directory.as_ref(), &request.recipients, from, self.config.chunk).await?;
+        let chunk = match gathered {
             Gathered::Chunk(chunk) => chunk,
             Gathered::UnknownSegment(name) => {
-                let why = Reason::new(format_args!("unknown segment {name:?}"));
-                return self.fail(claimed, opened, why).await;
+                return Ok(attempt.fails(Reason::new(format_args!("unknown segment {name:?}"))));
             }
         };
         if from == FanOut::begin(request.id) && chunk.is_empty() {
-            return self.fail(claimed, opened, Reason::new("the request has no recipients")).await;
+            return Ok(attempt.fails(Reason::new("the request has no recipients")));
         }
-        let sendable = self.record(self.resolve(request, &chunk).await?).await?;
-        let emit = children(&sendable, chunk.next, &claimed.message.headers).map_err(corrupt)?;
-        if chunk.next.is_none() {
-            self.requests.close(request.id, None).await?;
-        }
-        tracing::info!(
-            request = %request.id, reference = from.reference, offset = from.offset,
-            recipients = chunk.known.len(), unknown = chunk.unknown.len(), messages = sendable.len(),
-            finished = chunk.next.is_none(), "notification.request.fanned_out"
-        );
-        Ok(Verdict::Ack { emit })
+        let (records, messages): (Vec<_>, Vec<_>) = self.resolve(request, &chunk).await?.into_iter().unzip();
+        let headers = &attempt.claimed.message.headers;
+        let enqueued = |message: Option<NotificationMessage>| {
+            message.map(|message| child(delivery_message(&message), headers)).transpose()
+        };
+        let messages = messages.into_iter().map(enqueued).collect::<Result<_, _>>()?;
+        let next = chunk.next.map(|next| child(fan_out_message(&next), headers)).transpose()?;
+        let end = if next.is_some() { FanOutEnd::More } else { FanOutEnd::Done };
+        Ok(Found { attempt, end, records, then: Then::Send { messages, next } })
     }
 
     /// Every combination of a recipient of the chunk and a channel of the request, with its message if there is one.
@@ -174,113 +199,121 @@ impl RequestHandler {
     ) -> Result<Vec<(NotificationRecord, Option<NotificationMessage>)>, StoreError> {
         let writer = Writer::open(self.templates.as_ref(), request, &chunk.known).await?;
         let mut pairs = fan_out(request, &chunk.known, |recipient, channel| writer.write(recipient, channel));
-        let unknown = chunk.unknown.iter().flat_map(|(key, why)| skipped(request, key, why));
-        pairs.extend(unknown.map(|record| (record, None)));
+        pairs.extend(chunk.unknown_to(request).map(|record| (record, None)));
         Ok(pairs)
     }
 
-    /// Keeps the records and answers the messages that have still to be sent.
-    async fn record(
-        &self,
-        pairs: Vec<(NotificationRecord, Option<NotificationMessage>)>,
-    ) -> Result<Vec<NotificationMessage>, StoreError> {
-        let (records, messages): (Vec<_>, Vec<_>) = pairs.into_iter().unzip();
-        if records.is_empty() {
-            return Ok(Vec::new());
-        }
-        let statuses = self.messages.record(&records).await?;
-        if statuses.len() != records.len() {
-            return Err(corrupt(format!("{} answers for {} records", statuses.len(), records.len())));
-        }
-        let pending = |status: &DeliveryStatus| *status == DeliveryStatus::Pending;
-        let lapsed = records.iter().zip(&messages).zip(&statuses);
-        let lapsed = lapsed.filter(|((_, message), status)| message.is_none() && pending(status));
-        self.settle_lapsed(lapsed.map(|((record, _), _)| record)).await?;
-        let open = messages.into_iter().zip(statuses).filter(|(_, status)| pending(status));
-        Ok(open.filter_map(|(message, _)| message).collect())
-    }
-
-    /// Settles records that an earlier attempt found sendable and this one does not, as when a template went missing in
-    /// between; they would be pending for ever.
-    async fn settle_lapsed(
-        &self,
-        records: impl Iterator<Item = &NotificationRecord>,
-    ) -> Result<(), StoreError> {
-        let outcome = |record: &NotificationRecord| MessageOutcome {
-            id: record.id,
-            status: DeliveryStatus::Failed,
-            reason: record.reason.clone(),
-            reference: None,
-        };
-        let outcomes: Vec<_> = records.map(outcome).collect();
-        match outcomes.is_empty() {
-            true => Ok(()),
-            false => self.messages.conclude(&outcomes).await,
-        }
-    }
-
-    async fn fail(
-        &self,
-        claimed: &Claimed,
-        opened: &OpenedRequest,
-        why: Reason,
-    ) -> Result<Verdict, StoreError> {
-        let request = opened.request.id;
-        if !matches!(opened.status, RequestStatus::Pending | RequestStatus::Processing) {
-            return Ok(self.stuck(claimed, request, why));
-        }
-        self.requests.close(request, Some(why)).await?;
-        tracing::warn!(request = %request, "notification.request.failed");
-        Ok(Verdict::ack())
-    }
-
-    /// A dispatched request cannot fail any more, and an ack would lose the messages that are recorded and not enqueued.
-    fn stuck(&self, claimed: &Claimed, request: Uuid, why: Reason) -> Verdict {
-        let attempt = claimed.attempt;
-        tracing::error!(request = %request, attempt, "notification.request.stuck");
-        let why = format_args!("dispatched, but its pending messages can no longer be enqueued: {why}");
-        match self.config.retry.is_last(attempt) {
-            true => Verdict::bury(why),
-            false => Verdict::nack(why),
-        }
-    }
-
     /// Another attempt, or the end of the request with its last one.
-    async fn put_off(&self, claimed: &Claimed, request: Uuid, error: StoreError) -> Verdict {
-        let (attempt, operation, kind) = (claimed.attempt, error.operation(), error.kind());
-        tracing::warn!(request = %request, attempt, operation, %kind, "notification.request.put_off");
-        match self.config.retry.is_last(attempt) {
-            true => self.give_up(claimed, request, Reason::new(error)).await,
-            false => Verdict::nack(error),
+    fn put_off<'a>(
+        &self,
+        attempt: Attempt<'a>,
+        error: &StoreError,
+        verdicts: &dyn Verdicts,
+    ) -> Option<Found<'a>> {
+        let (request, number) = (attempt.request(), attempt.claimed.attempt);
+        let (operation, kind) = (error.operation(), error.kind());
+        tracing::warn!(%request, attempt = number, operation, %kind, "notification.request.put_off");
+        self.comes_again(attempt, Reason::new(error), verdicts)
+    }
+
+    fn comes_again<'a>(
+        &self,
+        attempt: Attempt<'a>,
+        reason: Reason,
+        verdicts: &dyn Verdicts,
+    ) -> Option<Found<'a>> {
+        if self.config.retry.is_last(attempt.claimed.attempt) {
+            return Some(attempt.is_given_up(reason));
+        }
+        verdicts.give(attempt.index, Verdict::Nack { after: None, reason });
+        None
+    }
+
+    /// Notes what attempts have found, and gives the verdicts on their messages. One that cannot be noted is no business of the
+    /// others; one that cannot be and was the last is given up, which is noted in turn.
+    async fn note(&self, group: Vec<Found<'_>>, verdicts: &dyn Verdicts) {
+        let mut groups = VecDeque::from([group]);
+        while let Some(group) = groups.pop_front() {
+            let (steps, rests): (Vec<_>, Vec<_>) = group.into_iter().map(Found::into_step).unzip();
+            let noted = self.requests.note_steps(&steps).await.and_then(|noted| fitting(noted, &steps));
+            let group = steps.into_iter().zip(rests).map(Found::of_step);
+            match noted {
+                Ok(noted) => groups.push_back(self.noted(group.zip(noted).collect(), verdicts).await),
+                Err(error) if group.len() > 1 && !error.is_about_the_store() => {
+                    groups.extend(group.map(|found| vec![found]));
+                }
+                Err(error) => {
+                    let unnoted = group.filter_map(|found| self.unnoted(found, &error, verdicts));
+                    groups.push_back(unnoted.collect());
+                }
+            }
+            groups.retain(|group| !group.is_empty());
         }
     }
 
-    /// The end of the request; it comes once more if that cannot be recorded and the spare attempt is left.
-    async fn give_up(&self, claimed: &Claimed, request: Uuid, reason: Reason) -> Verdict {
-        let attempt = claimed.attempt;
-        let closed = self.requests.close(request, Some(reason.clone())).await;
-        let recorded = closed.is_ok();
-        tracing::error!(request = %request, attempt, recorded, "notification.request.given_up");
-        match closed {
-            Err(error) if attempt <= self.config.retry.max_attempts => {
-                Verdict::nack(format_args!("{reason}; this could not be recorded: {error}"))
+    /// Settles the records that have lapsed and gives verdicts; answers what is given up.
+    async fn noted<'a>(&self, group: Vec<(Found<'a>, StepNoted)>, verdicts: &dyn Verdicts) -> Vec<Found<'a>> {
+        let lapsed: Vec<_> = group.iter().flat_map(|(found, noted)| found.lapsed(noted)).collect();
+        let settled = match lapsed.is_empty() {
+            true => Ok(()),
+            false => self.messages.conclude(&lapsed).await,
+        };
+        let mut given_up = Vec::new();
+        for (found, noted) in group {
+            match &settled {
+                Err(error) if !found.lapsed(&noted).is_empty() => {
+                    given_up.extend(self.put_off(found.attempt, error, verdicts));
+                }
+                _ => {
+                    let (index, number) = (found.attempt.index, found.attempt.claimed.attempt);
+                    verdicts.give(index, found.verdict(noted, self.config.retry.is_last(number)));
+                }
             }
-            _ => Verdict::Bury { reason },
         }
+        given_up
+    }
+
+    /// What could not be noted is tried again, or given up; an end that could not be noted comes once more.
+    fn unnoted<'a>(
+        &self,
+        found: Found<'a>,
+        error: &StoreError,
+        verdicts: &dyn Verdicts,
+    ) -> Option<Found<'a>> {
+        let Then::Bury(reason) = found.then else { return self.put_off(found.attempt, error, verdicts) };
+        let verdict = Found::unrecorded(&found.attempt, reason, error, self.config.retry.max_attempts);
+        verdicts.give(found.attempt.index, verdict);
+        None
+    }
+}
+
+#[async_trait]
+impl BatchHandler for RequestHandler {
+    async fn handle_batch(&self, batch: &[Claimed], verdicts: &dyn Verdicts) {
+        let mut attempts = Vec::new();
+        for (index, claimed) in batch.iter().enumerate() {
+            match serde_json::from_slice(claimed.message.payload.bytes()) {
+                Ok(checkpoint) => attempts.push(Attempt { index, claimed, checkpoint, takes_up: false }),
+                Err(e) => {
+                    let why = format_args!("the payload is not a fan-out checkpoint: {e}");
+                    verdicts.give(index, Verdict::bury(why));
+                }
+            }
+        }
+        if attempts.is_empty() {
+            return;
+        }
+        let read = self.read(attempts, verdicts).await;
+        let works = read.into_iter().map(|(attempt, read)| self.attempt(attempt, read, verdicts));
+        let works: Vec<_> = works.collect();
+        Self::GROUPS.run(works, Found::rows, |group| self.note(group, verdicts)).await;
     }
 }
 
 #[async_trait]
 impl Handler for RequestHandler {
     async fn handle(&self, claimed: &Claimed) -> Verdict {
-        let checkpoint: FanOut = match serde_json::from_slice(claimed.message.payload.bytes()) {
-            Ok(checkpoint) => checkpoint,
-            Err(e) => return Verdict::bury(format_args!("the payload is not a fan-out checkpoint: {e}")),
-        };
-        match self.step(claimed, checkpoint).await {
-            Ok(verdict) => verdict,
-            Err(error) => self.put_off(claimed, checkpoint.request, error).await,
-        }
+        alone(self, claimed).await
     }
 }
 
@@ -290,54 +323,15 @@ impl fmt::Debug for RequestHandler {
     }
 }
 
-/// Why there is no attempt left after one that did not come to an end.
-fn unended(claimed: &Claimed) -> Reason {
-    match &claimed.last_error {
-        Some(last) => Reason::new(format_args!(
-            "the last attempt never ended or could not be noted; heard last: {last}"
-        )),
-        None => Reason::new("the last attempt never ended"),
-    }
-}
-
 /// Nothing was done yet, and what the store said is not the request's failure.
-fn give_back(claimed: &Claimed, request: Uuid, error: &StoreError) -> Verdict {
-    tracing::warn!(request = %request, attempt = claimed.attempt, %error, "notification.request.given_back");
-    Verdict::Release
+fn give_back(attempt: &Attempt<'_>, error: &StoreError, verdicts: &dyn Verdicts) {
+    let (request, number) = (attempt.request(), attempt.claimed.attempt);
+    tracing::warn!(%request, attempt = number, %error, "notification.request.given_back");
+    verdicts.give(attempt.index, Verdict::Release);
 }
 
-fn ignore(request: Uuid, status: &'static str) -> Verdict {
-    tracing::info!(request = %request, status, "notification.request.ignored");
-    Verdict::ack()
-}
-
-fn skipped<'a>(
-    request: &'a NotificationRequest,
-    key: &'a str,
-    why: &'a str,
-) -> impl Iterator<Item = NotificationRecord> + 'a {
-    request.channels.iter().map(move |channel| NotificationRecord {
-        id: message_id(request.id, *channel, key),
-        request_id: request.id,
-        channel: *channel,
-        recipient: key.to_owned(),
-        status: DeliveryStatus::Skipped,
-        reason: Some(Reason::new(why)),
-    })
-}
-
-/// What finishing a chunk enqueues: its messages and the next checkpoint, with the headers of the chunk and so its
-/// trace.
-fn children(
-    messages: &[NotificationMessage],
-    next: Option<FanOut>,
-    headers: &Headers,
-) -> Result<Vec<NewMessage>, Invalid> {
-    let next = next.as_ref().map(fan_out_message);
-    let all = messages.iter().map(delivery_message).chain(next);
-    all.map(|message| message.map(|message| message.with_headers(headers.clone()))).collect()
-}
-
-fn corrupt(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> StoreError {
-    StoreError::new(StoreErrorKind::Corrupt, "fan out", source)
+/// What finishing a chunk enqueues, with the headers of the chunk and so its trace.
+fn child(message: Result<NewMessage, Invalid>, headers: &Headers) -> Result<NewMessage, StoreError> {
+    let message = message.map_err(|invalid| StoreError::new(StoreErrorKind::Corrupt, "fan out", invalid))?;
+    Ok(message.with_headers(headers.clone()))
 }

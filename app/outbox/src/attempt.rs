@@ -47,7 +47,7 @@ pub(crate) async fn attempt(
 
 /// Catches a panic, also one that happens before the handler has made its future, and returns the verdict that it gets as the
 /// error.
-async fn unwinding(handling: impl Future<Output = Verdict>) -> Result<Verdict, Verdict> {
+pub(crate) async fn unwinding<T>(handling: impl Future<Output = T>) -> Result<T, Verdict> {
     // Nothing that a handler may leave in disorder is ours.
     let handled = AssertUnwindSafe(handling).catch_unwind().await;
     handled.map_err(|panic| Verdict::Nack { after: None, reason: reason(&*panic) })

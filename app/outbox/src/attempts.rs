@@ -2,20 +2,22 @@ use std::{
     collections::BTreeMap,
     mem,
     sync::Arc,
-    task::{Context, Poll, ready},
+    task::{Context, Poll},
     time::Duration,
 };
 
+use claimstream_domain::Verdict;
 use claimstream_ports::Handler;
-use futures::{FutureExt, future::AbortHandle};
+use futures::{FutureExt, StreamExt, future::AbortHandle};
 
 use crate::{
-    Claim,
+    Claim, Claims, DeadLetterClass,
     attempt::{Ended, attempt},
     claim_handle::ClaimHandle,
     future_set::FutureSet,
     ticket::Ticket,
     time_limit::TimeLimit,
+    work::{CutShort, EndedAttempt, SaidOf, Work},
 };
 
 /// The messages that a pipeline's handler is at.
@@ -26,6 +28,7 @@ pub(crate) struct Attempts {
     /// Those whose claims are still ours, the oldest first.
     running: BTreeMap<Ticket, Running>,
     time_limit: TimeLimit,
+    cut_short: CutShort,
 }
 
 struct Running {
@@ -37,29 +40,18 @@ struct Running {
 
 impl Attempts {
     pub(crate) fn new(handler: Arc<dyn Handler>, concurrency: usize, time_limit: TimeLimit) -> Self {
-        Self { handler, concurrency, futures: FutureSet::new(), running: BTreeMap::new(), time_limit }
-    }
-
-    /// How long one may take.
-    pub(crate) fn time_limit(&self) -> Duration {
-        self.time_limit.limit()
-    }
-
-    pub(crate) fn has_room(&self) -> bool {
-        self.futures.len() < self.concurrency
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.futures.is_empty()
-    }
-
-    /// How many have not been stopped.
-    pub(crate) fn running(&self) -> usize {
-        self.running.len()
+        Self {
+            handler,
+            concurrency,
+            futures: FutureSet::new(),
+            running: BTreeMap::new(),
+            time_limit,
+            cut_short: CutShort::default(),
+        }
     }
 
     /// Lets the handler begin with a message.
-    pub(crate) fn start(&mut self, claim: Claim) {
+    fn start(&mut self, claim: Claim) {
         let (claimed, handle) = claim.into_parts();
         let (stop, registration) = AbortHandle::new_pair();
         let ticket = handle.ticket();
@@ -67,41 +59,87 @@ impl Attempts {
         self.running.insert(ticket, Running { handle, stop, end: self.time_limit.end() });
     }
 
-    /// Begins another round of [`poll_ended`](Self::poll_ended).
-    pub(crate) fn begin_round(&self) {
-        self.futures.begin_round();
-    }
-
-    /// The next attempt that has ended, with its claim unless that was taken from it.
-    pub(crate) fn poll_ended(&mut self, cx: &mut Context<'_>) -> Poll<(Option<ClaimHandle>, Ended)> {
-        let (ticket, ended) = ready!(self.futures.poll_done(cx));
-        let running = self.running.remove(&ticket);
-        Poll::Ready((running.map(|running| running.handle), ended))
-    }
-
-    /// The claims of attempts that have had all their time, and which are stopped.
-    pub(crate) fn poll_over_time(&mut self, cx: &mut Context<'_>) -> Poll<Vec<ClaimHandle>> {
+    /// Stops the attempts that have had all their time; they have failed.
+    fn poll_over_time(&mut self, cx: &mut Context<'_>, ended: &mut Vec<EndedAttempt>) -> bool {
         let first = self.running.values().next().map(|running| running.end);
-        let now = ready!(self.time_limit.poll_over(cx, first));
-        let mut over_time = Vec::new();
+        let Poll::Ready(now) = self.time_limit.poll_over(cx, first) else { return false };
+        let limit = self.time_limit.limit();
         while let Some(oldest) = self.running.first_entry().filter(|oldest| oldest.get().end <= now) {
             let Running { handle, stop, .. } = oldest.remove();
             stop.abort();
-            over_time.push(handle);
+            self.cut_short.timed_out += 1;
+            let verdict = Verdict::nack(format_args!("no verdict within {limit:?}"));
+            let (class, said_of) = (DeadLetterClass::TimedOut, SaidOf::Nothing);
+            ended.push(EndedAttempt { handle, verdict, class, said_of });
         }
-        Poll::Ready(over_time)
+        true
     }
 
-    /// Stops the attempt at a message; `None` if it has ended already.
-    pub(crate) fn stop(&mut self, ticket: Ticket) -> Option<ClaimHandle> {
+    /// What a handler came to about a message that is still ours.
+    fn ended(&mut self, handle: ClaimHandle, how: Ended) -> Option<EndedAttempt> {
+        let (verdict, class, payload) = match how {
+            Ended::Verdict(verdict, payload) => {
+                let class = DeadLetterClass::of(&verdict);
+                (verdict, class, payload)
+            }
+            Ended::Panicked(verdict, payload) => {
+                self.cut_short.panicked += 1;
+                (verdict, DeadLetterClass::Panicked, payload)
+            }
+            Ended::Stopped => return None,
+        };
+        Some(EndedAttempt { handle, verdict, class, said_of: SaidOf::One(payload) })
+    }
+}
+
+impl Work for Attempts {
+    fn poll_start(&mut self, cx: &mut Context<'_>, claims: &mut Claims) -> bool {
+        let mut moved = false;
+        while self.futures.len() < self.concurrency {
+            match claims.poll_next_unpin(cx) {
+                Poll::Ready(Some(Ok(claim))) => self.start(claim),
+                // It is in the trace and the monitor shows it; it may be mended while the pipeline goes on.
+                Poll::Ready(Some(Err(_))) => {}
+                Poll::Ready(None) | Poll::Pending => return moved,
+            }
+            moved = true;
+        }
+        moved
+    }
+
+    fn poll_ended(&mut self, cx: &mut Context<'_>, ended: &mut Vec<EndedAttempt>) -> bool {
+        let mut moved = false;
+        self.futures.begin_round();
+        while let Poll::Ready((ticket, how)) = self.futures.poll_done(cx) {
+            // Whatever it came to, a claim that was lost meanwhile is not ours to settle.
+            let running = self.running.remove(&ticket);
+            ended.extend(running.and_then(|running| self.ended(running.handle, how)));
+            moved = true;
+        }
+        // A verdict that is ready counts, also in the moment in which the time is up.
+        moved | self.poll_over_time(cx, ended)
+    }
+
+    fn stop(&mut self, ticket: Ticket) -> Option<ClaimHandle> {
         let Running { handle, stop, .. } = self.running.remove(&ticket)?;
         stop.abort();
         Some(handle)
     }
 
-    /// Drops all attempts.
-    pub(crate) fn stop_all(&mut self) -> impl Iterator<Item = ClaimHandle> + use<> {
+    fn stop_all(&mut self) -> Vec<ClaimHandle> {
         self.futures.clear();
-        mem::take(&mut self.running).into_values().map(|running| running.handle)
+        mem::take(&mut self.running).into_values().map(|running| running.handle).collect()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.futures.is_empty()
+    }
+
+    fn running(&self) -> usize {
+        self.running.len()
+    }
+
+    fn cut_short(&self) -> CutShort {
+        self.cut_short
     }
 }

@@ -10,7 +10,7 @@ use claimstream_domain::Claimed;
 use claimstream_ports::Timer;
 use futures::future::join_all;
 
-use crate::{claim_handle::ClaimHandle, open_claims::OpenClaims, settler::Settler, ticket::Ticket};
+use crate::{claim_handle::ClaimHandle, settler::Settler, ticket::Ticket};
 
 /// What a stream has claimed and not yielded yet.
 ///
@@ -36,12 +36,41 @@ impl Buffer {
         self.state().waiting.push_back((ticket, claimed));
     }
 
-    pub(crate) fn put_back(&self, ticket: Ticket, claimed: Claimed) {
-        self.state().waiting.push_front((ticket, claimed));
+    /// Puts messages back that were taken, as the first.
+    pub(crate) fn put_back(
+        &self,
+        taken: impl IntoIterator<Item = (Ticket, Claimed), IntoIter: DoubleEndedIterator>,
+    ) {
+        let mut state = self.state();
+        taken.into_iter().rev().for_each(|one| state.waiting.push_front(one));
     }
 
     pub(crate) fn pop(&self) -> Option<(Ticket, Claimed)> {
         self.state().waiting.pop_front()
+    }
+
+    /// Takes the first message and up to `most` in all that may be in a batch with it. A suspect may be with no other; and messages
+    /// that come again are kept from those that come for the first time, because one that fails costs its whole batch time.
+    pub(crate) fn take_together(
+        &self,
+        most: usize,
+        is_suspect: impl Fn(Ticket) -> bool,
+    ) -> Vec<(Ticket, Claimed)> {
+        let mut state = self.state();
+        let Some((ticket, first)) = state.waiting.pop_front() else { return Vec::new() };
+        let most = if is_suspect(ticket) { 1 } else { most };
+        let comes_again = first.attempt > 1;
+        let mut together = Vec::with_capacity(most.min(state.waiting.len() + 1));
+        together.push((ticket, first));
+        let mut others = Vec::new();
+        while together.len() < most {
+            let Some((ticket, claimed)) = state.waiting.pop_front() else { break };
+            let fits = (claimed.attempt > 1) == comes_again && !is_suspect(ticket);
+            let side = if fits { &mut together } else { &mut others };
+            side.push((ticket, claimed));
+        }
+        others.into_iter().rev().for_each(|one| state.waiting.push_front(one));
+        together
     }
 
     pub(crate) fn take_all(&self) -> VecDeque<(Ticket, Claimed)> {
@@ -52,10 +81,10 @@ impl Buffer {
         self.state().waiting.len()
     }
 
-    /// Whether something waits and no watch runs; a caller that gets true must start one.
-    pub(crate) fn wants_watch(&self) -> bool {
+    /// Whether something waits, here or kept back, and no watch runs; a caller that gets true must start one.
+    pub(crate) fn wants_watch(&self, held: usize) -> bool {
         let mut state = self.state();
-        !state.waiting.is_empty() && !mem::replace(&mut state.watched, true)
+        (held > 0 || !state.waiting.is_empty()) && !mem::replace(&mut state.watched, true)
     }
 
     /// Whether a watch is giving something back at the moment.
@@ -86,13 +115,14 @@ impl Buffer {
     fn next_look(buffer: &Weak<Self>, settler: &Weak<Settler>, now: Duration) -> Option<Duration> {
         let (buffer, settler) = (buffer.upgrade()?, settler.upgrade()?);
         let mut state = buffer.state();
-        let due = settler.open_claims.give_back_at(state.waiting.iter().map(|(ticket, _)| *ticket));
+        let waiting = state.waiting.iter().map(|(ticket, _)| *ticket);
+        let due = settler.open_claims.give_back_at(waiting.chain(settler.runs.tickets()));
         state.watched = due.is_some();
         due.map(|due| due.saturating_sub(now))
     }
 
     async fn give_back_overdue(&self, settler: &Arc<Settler>, now: Duration) {
-        let overdue = self.take_overdue(&settler.open_claims, now);
+        let overdue = self.take_overdue(settler, now);
         let _going = Going { buffer: self, count: overdue.len() };
         if !overdue.is_empty() {
             tracing::debug!(queue = %settler.queue, count = overdue.len(), "given back before their leases end");
@@ -104,13 +134,16 @@ impl Buffer {
         join_all(back).await;
     }
 
-    fn take_overdue(&self, open_claims: &OpenClaims, now: Duration) -> Vec<(Ticket, Claimed)> {
+    fn take_overdue(&self, settler: &Settler, now: Duration) -> Vec<(Ticket, Claimed)> {
         let mut state = self.state();
+        let Settler { open_claims, runs, .. } = settler;
         let is_overdue = |ticket| open_claims.give_back_at([ticket].into_iter()).is_none_or(|due| due <= now);
         let waiting = mem::take(&mut state.waiting);
-        let (overdue, left): (Vec<_>, Vec<_>) =
+        let (mut overdue, left): (Vec<_>, Vec<_>) =
             waiting.into_iter().partition(|(ticket, _)| is_overdue(*ticket));
         state.waiting = left.into();
+        let behind = runs.take_overdue(is_overdue, overdue.iter().map(|(ticket, _)| *ticket));
+        overdue.extend(behind);
         state.going_back += overdue.len();
         overdue
     }

@@ -123,6 +123,10 @@ impl Claim {
         handle.settle(verdict).await
     }
 
+    pub(crate) fn from_parts(claimed: Claimed, handle: ClaimHandle) -> Self {
+        Self { claimed, handle }
+    }
+
     pub(crate) fn into_parts(self) -> (Claimed, ClaimHandle) {
         (self.claimed, self.handle)
     }

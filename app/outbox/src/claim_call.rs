@@ -5,7 +5,7 @@ use std::{
 };
 
 use claimstream_domain::{
-    ByteBudget, ClaimId, ClaimRequest, Claimed, Disposition, Pace, QueueName, Settlement,
+    ByteBudget, ClaimId, ClaimRequest, Claimed, Disposition, Pace, QueueName, Settlement, StreamId,
 };
 use claimstream_ports::StoreError;
 use futures::{
@@ -40,7 +40,12 @@ pub(crate) struct Asked {
 pub(crate) type ClaimAnswer = Result<Vec<Claimed>, StoreError>;
 
 impl ClaimCall {
-    pub(crate) fn send(setup: &Arc<Setup>, queue: &QueueName, limit: usize, budget: ByteBudget) -> Self {
+    pub(crate) fn send(
+        setup: &Arc<Setup>,
+        queue: &QueueName,
+        (limit, budget): (usize, ByteBudget),
+        runs: Option<StreamId>,
+    ) -> Self {
         let claim = setup.fresh_claim_id();
         let request = ClaimRequest {
             queue: queue.clone(),
@@ -49,6 +54,7 @@ impl ClaimCall {
             lease: setup.config.lease,
             claim,
             owner: setup.owner.clone(),
+            runs,
         };
         let span = tracing::debug_span!("claim", %queue, %claim, asked = limit);
         let sent = setup.timer.now();

@@ -1,13 +1,16 @@
 use std::{mem, sync::Arc, time::Duration};
 
-use claimstream_domain::{Claimed, Disposition, MessageId, Renewed, Settled, Settlement, Verdict, decide};
+use claimstream_domain::{
+    ClaimId, Claimed, Disposition, Event, MessageId, Receipt, Renewed, Settled, Settlement, Verdict, decide,
+};
 
 use crate::{
     DeadLetterClass, DeadLetterEvent, Operation, RelayError,
+    answers::Outcome,
     dead_letter_event::Attempted,
     open_claims::{Turn, Wanted},
     renew::renew,
-    settler::Settler,
+    settler::{Begun, Settler},
     ticket::Ticket,
 };
 
@@ -90,7 +93,6 @@ impl ClaimHandle {
         class: DeadLetterClass,
         longer: Duration,
     ) -> Result<Settled, RelayError> {
-        let event = disposition.event();
         let (receipt, deadline) = loop {
             match self.settler.open_claims.begin_settling(self.ticket) {
                 Turn::Settle(receipt, deadline) => break (receipt, deadline.saturating_add(longer)),
@@ -104,12 +106,34 @@ impl ClaimHandle {
                 Turn::Lost(_) => return Ok(Settled::Superseded),
             }
         };
-        let claim = receipt.claim;
-        let attempt = Attempted { attempt: self.attempt, class, is_event: self.is_event };
-        let settlement = self.settler.setup.told(Settlement { receipt, disposition }, attempt);
-        let outcome = self.settler.join(self.ticket, settlement, attempt, deadline).await;
+        let (claim, event) = (receipt.claim, disposition.event());
+        let outcome = self.settler.settle(self.begin(receipt, deadline, disposition, class)).await;
+        self.conclude(claim, event, outcome)
+    }
+
+    /// The settlement of the claim, after which nothing may end it any more.
+    pub(crate) fn begin(
+        &self,
+        receipt: Receipt,
+        deadline: Duration,
+        disposition: Disposition,
+        class: DeadLetterClass,
+    ) -> Begun {
+        let attempted = Attempted { attempt: self.attempt, class, is_event: self.is_event };
+        let settlement = self.settler.setup.told(Settlement { receipt, disposition }, attempted);
+        Begun { ticket: self.ticket, settlement, attempted, deadline }
+    }
+
+    /// Takes in how its settlement ended.
+    pub(crate) fn conclude(
+        mut self,
+        claim: ClaimId,
+        event: Event,
+        outcome: Outcome,
+    ) -> Result<Settled, RelayError> {
         self.ended = true;
         let settled = outcome.as_ref().ok();
+        self.settler.runs.concluded(self.ticket, settled == Some(&Settled::Accepted));
         tracing::debug!(message_id = %self.message, %claim, attempt = self.attempt, ?event, ?settled, "settled");
         outcome.map_err(|source| self.error(Operation::Settle, source))
     }
@@ -143,7 +167,11 @@ impl ClaimHandle {
 
 impl ClaimHandle {
     fn let_go(&mut self) {
-        if !mem::replace(&mut self.ended, true) && self.settler.open_claims.let_go(self.ticket) {
+        let is_ended = mem::replace(&mut self.ended, true);
+        if !is_ended {
+            self.settler.runs.concluded(self.ticket, false);
+        }
+        if !is_ended && self.settler.open_claims.let_go(self.ticket) {
             tracing::debug!(message_id = %self.message, attempt = self.attempt, "dropped unsettled");
         }
     }

@@ -3,7 +3,7 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use claimstream_domain::{ByteBudget, ClaimId, Claimed, Found, Next, Pace, QueueName};
+use claimstream_domain::{ByteBudget, ClaimId, Claimed, Found, Next, Pace, QueueName, StreamId};
 use claimstream_ports::StoreError;
 use futures::{FutureExt, future::BoxFuture};
 
@@ -13,6 +13,7 @@ use crate::{
     open_claims::OpenClaims,
     pipeline_monitor::Health,
     setup::Setup,
+    takes::Takes,
     ticket::Ticket,
     wakeup_listener::{Listening, WakeupListener},
 };
@@ -22,11 +23,16 @@ pub(crate) struct Claimer {
     setup: Arc<Setup>,
     open_claims: Arc<OpenClaims>,
     queue: QueueName,
+    stream: StreamId,
     health: Arc<Health>,
     stage: Stage,
     pace: Pace,
     listener: WakeupListener,
     stopping: bool,
+    /// Whether runs were asked for last, and no wait came after.
+    took_runs: bool,
+    /// Whether the wait that is under way is for a claim of one message of each key.
+    may_be_cut: bool,
 }
 
 /// What a claim call brought.
@@ -60,6 +66,7 @@ impl Claimer {
         health: Arc<Health>,
     ) -> Self {
         Self {
+            stream: setup.fresh_stream_id(),
             health,
             listener: WakeupListener::new(setup.wakeup.clone(), queue.clone()),
             setup,
@@ -68,6 +75,8 @@ impl Claimer {
             stage: Stage::Ready,
             pace: Pace::default(),
             stopping: false,
+            took_runs: false,
+            may_be_cut: false,
         }
     }
 
@@ -76,23 +85,28 @@ impl Claimer {
         &mut self,
         cx: &mut Context<'_>,
         least: Least,
+        takes: Takes,
     ) -> Poll<Result<NewClaims, RelayError>> {
         loop {
             match &mut self.stage {
                 Stage::Ready if self.stopping => self.stage = Stage::Stopped,
+                Stage::Ready if self.took_runs && takes == Takes::OneOfAKey => self.wait_for_runs(),
                 Stage::Ready => {
-                    let (limit, budget) = ready!(self.poll_room(cx, least));
+                    let room = ready!(self.poll_room(cx, least, takes));
                     self.listener.listen(cx);
-                    let call = ClaimCall::send(&self.setup, &self.queue, limit, budget);
+                    self.took_runs = takes != Takes::OneOfAKey;
+                    let runs = self.took_runs.then_some(self.stream);
+                    let call = ClaimCall::send(&self.setup, &self.queue, room, runs);
                     self.stage = Stage::Claiming(call);
                 }
                 Stage::Claiming(call) => {
                     let (asked, answer) = ready!(call.poll(cx));
                     return Poll::Ready(self.conclude(asked, answer));
                 }
+                Stage::Waiting(_) if self.may_be_cut && takes != Takes::OneOfAKey => self.end_wait(),
                 Stage::Waiting(wait) => {
                     self.listener.waited(ready!(wait.poll_unpin(cx)));
-                    self.stage = Stage::Ready;
+                    self.end_wait();
                 }
                 Stage::Stopped => return Poll::Pending,
             }
@@ -130,19 +144,36 @@ impl Claimer {
         matches!(self.stage, Stage::Stopped)
     }
 
-    fn poll_room(&self, cx: &mut Context<'_>, least: Least) -> Poll<(usize, ByteBudget)> {
+    /// Waits a moment before it claims one message of each key. Such a claim reads on behind all that waits of the keys in hand, and
+    /// a quick key soon has room for more of its own.
+    fn wait_for_runs(&mut self) {
+        let (timer, pacing) = (Arc::clone(&self.setup.timer), &self.setup.config.pacing);
+        self.stage = Stage::Waiting(self.listener.wait(timer, pacing, Found::Some, pacing.idle_min));
+        (self.took_runs, self.may_be_cut) = (false, true);
+    }
+
+    fn end_wait(&mut self) {
+        self.stage = Stage::Ready;
+        (self.took_runs, self.may_be_cut) = (false, false);
+    }
+
+    fn poll_room(&self, cx: &mut Context<'_>, least: Least, takes: Takes) -> Poll<(usize, ByteBudget)> {
         let config = &self.setup.config;
         let batch = config.batch.min(config.prefetch) as usize;
         let least = match least {
             Least::One => 1,
             Least::HalfBatch => batch.div_ceil(2),
         };
-        self.open_claims.poll_room(cx, least, batch)
+        let Takes::Runs(most) = takes else { return self.open_claims.poll_room(cx, least, batch) };
+        let room = self.open_claims.poll_room(cx, least, most.messages);
+        room.map(|(limit, budget)| (limit, budget.lowered_to(most.bytes)))
     }
 
     /// Takes the answer to a call in and decides what follows it.
     fn conclude(&mut self, asked: Asked, answer: ClaimAnswer) -> Result<NewClaims, RelayError> {
-        self.pause(self.found(&answer, asked));
+        let found = self.found(&answer, asked);
+        self.may_be_cut = !self.took_runs && found != Found::Failed;
+        self.pause(found);
         let Asked { claim, limit, sent, .. } = asked;
         let (claims, judged) = match answer {
             Ok(claims) => {

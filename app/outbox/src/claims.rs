@@ -1,3 +1,5 @@
+mod hand_out;
+
 use std::{
     fmt,
     future::poll_fn,
@@ -6,21 +8,24 @@ use std::{
     task::{Context, Poll},
 };
 
-use claimstream_domain::QueueName;
+use claimstream_domain::{Claimed, QueueName, RunPlace};
 use futures::{FutureExt, Stream, StreamExt, stream::TakeUntil};
 use tracing::Instrument;
 
 use crate::{
-    Claim, RelayError,
+    Batch, Claim, RelayError,
     buffer::Buffer,
     claimer::{Claimer, Least, NewClaims},
     endings::{Ended, Endings},
+    gathering::Gathering,
     isolation::Isolation,
-    open_claims::{OpenClaims, Standing},
+    open_claims::OpenClaims,
     pipeline_monitor::Health,
+    runs::Admitted,
     settlement_health::SettlementHealth,
     settler::Settler,
     setup::Setup,
+    takes::Takes,
     ticket::Ticket,
 };
 
@@ -139,7 +144,7 @@ impl Claims {
     /// Claims no more, and gives back the messages that were not yielded as [`poll_stopped`](Self::poll_stopped) is polled.
     pub(crate) fn stop(&mut self) {
         self.claimer.stop();
-        for (ticket, claimed) in self.buffer.take_all() {
+        for (ticket, claimed) in self.buffer.take_all().into_iter().chain(self.settler.runs.take_all()) {
             self.endings.give_back(ticket, claimed);
         }
     }
@@ -150,8 +155,14 @@ impl Claims {
         self.endings.clear();
         self.isolation.abandon();
         self.buffer = Arc::default();
+        self.settler.runs.take_all();
         self.settler.open_claims.let_all_go();
         self.released = true;
+    }
+
+    /// Whether a message may be yielded because one before it was settled.
+    pub(crate) fn has_freed(&self) -> bool {
+        self.settler.runs.has_freed()
     }
 
     pub(crate) fn is_stopped(&self) -> bool {
@@ -178,20 +189,40 @@ impl Claims {
 
     /// Claims, and ends claims that are not to be yielded, as far as possible now; says whether anything was done.
     pub(crate) fn poll_fill(&mut self, cx: &mut Context<'_>) -> bool {
-        let mut moved = false;
-        while let Some(ended) = self.endings.poll_done(cx).or_else(|| self.isolation.poll_gone(cx)) {
-            self.ended(ended);
-            moved = true;
-        }
+        let mut moved = self.poll_endings(cx);
+        moved |= self.follow_runs(cx);
         while self.may_claim(cx) {
+            // What is kept back is nothing to yield.
             let least = if self.buffer.len() == 0 { Least::One } else { Least::HalfBatch };
-            match self.claimer.poll_claims(cx, least) {
+            let takes = Takes::beside(self.settler.runs.kept(), &self.settler.setup.config);
+            match self.claimer.poll_claims(cx, least, takes) {
                 Poll::Ready(Ok(claims)) => self.take_in(claims),
                 Poll::Ready(Err(error)) => self.trouble = Some(error),
                 Poll::Pending => break,
             }
             moved = true;
         }
+        // What goes back joins the open batch now: the consumer may not poll again before it has settled a message.
+        moved | self.poll_endings(cx)
+    }
+
+    /// Drives the calls that end claims which are not to be yielded; says whether one is done.
+    fn poll_endings(&mut self, cx: &mut Context<'_>) -> bool {
+        let mut moved = false;
+        while let Some(ended) = self.endings.poll_done(cx).or_else(|| self.isolation.poll_gone(cx)) {
+            self.ended(ended);
+            moved = true;
+        }
+        moved
+    }
+
+    /// Takes in what may be yielded because messages before it were settled, and gives back what must not; says whether there
+    /// was any.
+    fn follow_runs(&mut self, cx: &mut Context<'_>) -> bool {
+        let (freed, revoked) = (self.settler.runs.take_freed(cx), self.settler.runs.take_revoked());
+        let moved = !freed.is_empty() || !revoked.is_empty();
+        freed.into_iter().for_each(|(ticket, claimed)| self.buffer.push(ticket, claimed));
+        revoked.into_iter().for_each(|(ticket, claimed)| self.endings.give_back(ticket, claimed));
         moved
     }
 
@@ -212,33 +243,74 @@ impl Claims {
 
     fn take_in(&mut self, claims: NewClaims) {
         for (ticket, claimed) in claims {
-            if claimed.attempt > self.settler.setup.config.retry.max_attempts {
-                self.endings.bury(ticket, claimed);
+            if self.is_used_up(&claimed) && !matches!(claimed.place, RunPlace::Behind(_)) {
+                // What is behind it follows its burial.
+                if let Admitted::Ready(claimed) = self.settler.runs.admit(ticket, claimed) {
+                    self.endings.bury(ticket, claimed);
+                }
             } else if self.claimer.is_stopping() {
                 self.endings.give_back(ticket, claimed);
             } else if let Some(claimed) = self.isolation.admit(ticket, claimed) {
-                self.buffer.push(ticket, claimed);
+                match self.settler.runs.admit(ticket, claimed) {
+                    Admitted::Ready(claimed) => self.buffer.push(ticket, claimed),
+                    Admitted::Held => {}
+                    Admitted::GoesBack(claimed) => self.endings.give_back(ticket, claimed),
+                }
             }
         }
-        if self.buffer.wants_watch() {
+        self.settler.runs.forget_ended();
+        if self.buffer.wants_watch(self.settler.runs.held()) {
             let (buffer, settler) = (Arc::downgrade(&self.buffer), Arc::downgrade(&self.settler));
             let timer = Arc::clone(&self.settler.setup.timer);
             timer.run_beside(Buffer::watch(buffer, settler, Arc::clone(&timer)).boxed());
         }
     }
 
-    fn next_live(&mut self) -> Option<Claim> {
-        while let Some((ticket, claimed)) = self.buffer.pop() {
-            if self.has_to_wait(ticket) {
-                self.buffer.put_back(ticket, claimed);
+    /// Whether a message has been claimed more often than it may be tried.
+    fn is_used_up(&self, claimed: &Claimed) -> bool {
+        claimed.attempt > self.settler.setup.config.retry.max_attempts
+    }
+
+    /// The next batch, as soon as `gathering` says that one is due, cut to `most` messages; or an error.
+    pub(crate) fn poll_batch(
+        &mut self,
+        cx: &mut Context<'_>,
+        gathering: &mut Gathering,
+        most: usize,
+    ) -> Poll<Result<Batch, RelayError>> {
+        self.poll_item(cx, |claims, cx| {
+            let timer = &claims.settler.setup.timer;
+            if !gathering.is_due(cx, claims.buffer.len(), timer) {
                 return None;
             }
-            match self.settler.hand_out(ticket) {
-                Standing::Live => return Some(Claim::new(Arc::clone(&self.settler), ticket, claimed)),
-                Standing::Stale | Standing::Lost => self.endings.give_back(ticket, claimed),
+            let size = gathering.size as usize;
+            let taken = claims.next_together(size.min(most))?;
+            // What was cut off a batch has waited for long enough.
+            if size <= most {
+                gathering.handed_out();
+            }
+            Some(Batch::new(&claims.settler, taken))
+        })
+    }
+
+    fn poll_item<T>(
+        &mut self,
+        cx: &mut Context<'_>,
+        mut next: impl FnMut(&mut Self, &mut Context<'_>) -> Option<T>,
+    ) -> Poll<Result<T, RelayError>> {
+        loop {
+            let moved = self.poll_fill(cx);
+            if let Some(trouble) = self.trouble.take() {
+                return Poll::Ready(Err(trouble));
+            }
+            let buffered = self.buffer.len();
+            if let Some(item) = next(self, cx) {
+                return Poll::Ready(Ok(item));
+            }
+            if !moved && self.buffer.len() == buffered {
+                return Poll::Pending;
             }
         }
-        None
     }
 
     fn ended(&mut self, ended: Ended) {
@@ -255,25 +327,13 @@ impl Stream for Claims {
     type Item = Result<Claim, RelayError>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        loop {
-            let moved = self.poll_fill(cx);
-            if let Some(trouble) = self.trouble.take() {
-                return Poll::Ready(Some(Err(trouble)));
-            }
-            let buffered = self.buffer.len();
-            if let Some(claim) = self.next_live() {
-                return Poll::Ready(Some(Ok(claim)));
-            }
-            if !moved && self.buffer.len() == buffered {
-                return Poll::Pending;
-            }
-        }
+        self.poll_item(cx, |claims, _| claims.next_live()).map(Some)
     }
 }
 
 impl Drop for Claims {
     fn drop(&mut self) {
-        for (ticket, claimed) in self.buffer.take_all() {
+        for (ticket, claimed) in self.buffer.take_all().into_iter().chain(self.settler.runs.take_all()) {
             tracing::debug!(message_id = %claimed.message.id, attempt = claimed.attempt, "dropped untried");
             self.settler.open_claims.let_go(ticket);
         }

@@ -40,7 +40,8 @@
 //! }
 //! ```
 //!
-//! A [`Pipeline`] does the same with a [`Handler`] and sees to concurrency, renewals, panics and an orderly shutdown.
+//! A [`Pipeline`] does the same with a [`Handler`] and sees to concurrency, renewals, panics and an orderly shutdown. Where a call
+//! for many messages costs hardly more than one for one, [`Claims::batches`] and a [`BatchPipeline`] hand out what was claimed together.
 //! Polling drives everything, on any executor; only work that must not wait for a slow consumer is handed to the [`Timer`] to be run
 //! [beside](Timer::run_beside) it. This crate knows no database and no runtime; a store
 //! and a [`Timer`] are handed to the relay.
@@ -65,17 +66,22 @@
 //! # Traces
 //!
 //! Spans at the level `debug`: `claim` (fields `queue`, `claim`, `asked`), `settle` (`queue`, `count`), `renew` (`queue`,
-//! `count`, `lost`), `handle` (`queue`, `message_id`, `attempt`, `traceparent`) and `close` (`queue`). Events use the same
+//! `count`, `lost`), `handle` (`queue`, `message_id`, `attempt`, `traceparent`), `handle_batch` (`queue`, `count`) and `close` (`queue`). Events use the same
 //! field names. What passes by itself is a `warn`, what needs somebody is an `error`. Payloads are never traced.
 //! A failed attempt of a pipeline is an `attempt failed` with its reason, without what that repeats of the payload; of a flood
 //! some are logged, and the next line counts the others. A dead letter is a `warn` with the fields `queue`, `message_id`,
 //! `attempts` and `class` (see [`DeadLetterClass`]).
 #![forbid(unsafe_code)]
 
+mod answers;
 mod attempt;
 mod attempts;
 mod batch;
-mod batch_writer;
+mod batch_attempts;
+mod batch_call;
+mod batch_outcome;
+mod batch_pipeline;
+mod batches;
 mod buffer;
 mod claim;
 mod claim_call;
@@ -84,13 +90,16 @@ mod claimer;
 mod claims;
 mod compose;
 mod dead_letter_event;
+mod ending;
 mod endings;
 mod excuses;
 mod failed_attempts;
 mod future_set;
+mod gathering;
 mod handler_fn;
 mod hint;
 mod isolation;
+mod kept;
 mod lease_times;
 mod local_wakeup;
 mod lock_guarded;
@@ -106,17 +115,27 @@ mod renew;
 mod renewal;
 mod renewer;
 mod run;
+mod runs;
+mod settlement_batch;
 mod settlement_health;
+mod settlement_writer;
 mod settler;
 mod settling;
 mod setup;
 mod shown_reason;
+mod takes;
 mod ticket;
 mod time_limit;
 mod transaction;
+mod verdict_box;
 mod wakeup_listener;
+mod work;
 mod write_group;
 
+pub use batch::{Batch, BatchError};
+pub use batch_outcome::BatchOutcome;
+pub use batch_pipeline::BatchPipeline;
+pub use batches::Batches;
 pub use claim::Claim;
 pub use claims::Claims;
 pub use compose::Compose;
@@ -139,8 +158,8 @@ pub use claimstream_domain::{
     Reason, Renewed, RetryPolicy, Settled, Timestamp, Verdict,
 };
 pub use claimstream_ports::{
-    DeadLetters, DistributedLock, Enqueue, Handler, Observe, StoreError, StoreErrorKind, Timer, Transactions,
-    Wakeup,
+    BatchHandler, DeadLetters, DistributedLock, Enqueue, Handler, Observe, StoreError, StoreErrorKind, Timer,
+    Transactions, Verdicts, Wakeup,
 };
 
 /// The code of the README, compiled.

@@ -123,6 +123,7 @@ mod tests {
             lease: Lease::default(),
             claim: ClaimId::new(InstanceId(1), 2),
             owner: Owner::new(InstanceId(1), "a").unwrap(),
+            runs: None,
         }
     }
 

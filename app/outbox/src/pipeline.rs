@@ -1,8 +1,10 @@
-use std::{fmt, future::poll_fn, pin::pin, sync::Arc};
+use std::{fmt, sync::Arc};
 
 use claimstream_ports::Handler;
 
-use crate::{Claims, PipelineMonitor, PipelineReport, RelayError, run::Run};
+use crate::{
+    Claims, PipelineMonitor, PipelineReport, RelayError, attempts::Attempts, run::Run, time_limit::TimeLimit,
+};
 
 /// Hands the messages of one queue to a [`Handler`] and settles each as its verdict says.
 ///
@@ -73,12 +75,11 @@ impl Pipeline {
     /// the [`monitor`](Self::monitor), and the pipeline claims again, after waits that grow up to
     /// [`idle_max`](crate::Pacing::idle_max). What ends it is `shutdown`, or that its future is dropped.
     pub async fn run_until(self, shutdown: impl Future<Output = ()>) -> Result<PipelineReport, RelayError> {
-        self.claims.settler().setup.config.check_concurrency(self.concurrency)?;
-        let mut shutdown = pin!(shutdown);
-        self.claims.health().started();
-        let mut run = Run::new(self.claims, self.handler, self.concurrency as usize);
-        poll_fn(|cx| run.poll(cx, shutdown.as_mut())).await;
-        Ok(run.report())
+        let setup = &self.claims.settler().setup;
+        setup.config.check_concurrency(self.concurrency)?;
+        let time_limit = TimeLimit::new(Arc::clone(&setup.timer), setup.config.handle_timeout);
+        let work = Attempts::new(self.handler, self.concurrency as usize, time_limit);
+        Ok(Run::new(self.claims, work).until(shutdown).await)
     }
 }
 

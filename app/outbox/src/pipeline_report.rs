@@ -21,10 +21,10 @@ pub struct PipelineReport {
     pub superseded: u64,
     /// Settlements that the store did not take in time; these messages come back when their leases end.
     pub unsettled: u64,
-    /// Handlers that panicked; their messages are counted above, as put off or given up.
+    /// Handlers that panicked; their messages are counted above. One that was at a batch is counted as one.
     pub panicked: u64,
     /// Handlers that were stopped after [`handle_timeout`](crate::RelayConfig::handle_timeout); their messages are counted
-    /// above, as put off or given up.
+    /// above. One that was at a batch is counted as one.
     pub timed_out: u64,
 }
 

@@ -1,10 +1,10 @@
 use std::{fmt, sync::Arc};
 
 use claimstream_domain::{InstanceId, Invalid, Owner, QueueName};
-use claimstream_ports::{Handler, LockingStrategy, Settlements, Timer, Wakeup};
+use claimstream_ports::{BatchHandler, Handler, LockingStrategy, Settlements, Timer, Wakeup};
 use uuid::Uuid;
 
-use crate::{Claims, DeadLetterEvent, Pipeline, RelayConfig, RelayError, setup::Setup};
+use crate::{BatchPipeline, Claims, DeadLetterEvent, Pipeline, RelayConfig, RelayError, setup::Setup};
 
 /// What empties the outbox: it claims messages queue by queue and settles them.
 ///
@@ -108,6 +108,34 @@ impl Relay {
         RelayError: From<Q::Error>,
     {
         Ok(Pipeline::new(self.claims(queue)?, handler, self.setup.config.concurrency))
+    }
+
+    /// A pipeline that hands the messages of `queue` to `handler` in batches.
+    ///
+    /// Refuses an invalid queue name and settings that could never work; those of the batches are looked at when it runs.
+    pub fn batch_pipeline<Q>(
+        &self,
+        queue: Q,
+        handler: impl BatchHandler + 'static,
+    ) -> Result<BatchPipeline, RelayError>
+    where
+        Q: TryInto<QueueName>,
+        RelayError: From<Q::Error>,
+    {
+        self.shared_batch_pipeline(queue, Arc::new(handler))
+    }
+
+    /// A [`batch_pipeline`](Self::batch_pipeline) for a handler that others hold as well, or that was chosen by configuration.
+    pub fn shared_batch_pipeline<Q>(
+        &self,
+        queue: Q,
+        handler: Arc<dyn BatchHandler>,
+    ) -> Result<BatchPipeline, RelayError>
+    where
+        Q: TryInto<QueueName>,
+        RelayError: From<Q::Error>,
+    {
+        Ok(BatchPipeline::new(self.claims(queue)?, handler))
     }
 }
 

@@ -38,7 +38,7 @@ pub struct RelayConfig {
     pub settle_batch: u32,
     /// The longest that a settlement waits for others to be written with; 10 ms.
     pub settle_age: Duration,
-    /// How long a pipeline's handler may take for one message; 10 minutes. One that takes longer is dropped at its next
+    /// How long a pipeline's handler may take for one message, or for one batch; 10 minutes. One that takes longer is dropped at its next
     /// `await`, and the attempt has failed. Without it a handler that hangs would keep its message for ever, because its
     /// lease is renewed while it runs. `Duration::MAX` sets no limit, which
     /// an `Inbox` of `claimstream-steps` refuses.
@@ -52,7 +52,8 @@ pub struct RelayConfig {
     /// [`DeadLetterEvent`](crate::DeadLetterEvent); none, because events that nobody reads would pile up. Dead letters of
     /// that queue itself have no event, and neither has an event that dies in the hands of another relay.
     pub dead_letter_events: Option<QueueName>,
-    /// How many handlers a pipeline runs at once, no more than `prefetch`; 32. A plain stream ignores this setting.
+    /// How many handlers a pipeline runs at once, no more than `prefetch`; 32. A plain stream and a pipeline of batches ignore this
+    /// setting.
     pub concurrency: u32,
 }
 
@@ -90,11 +91,16 @@ impl RelayConfig {
 
     /// Refuses to run no handler at all, or more at once than there can be messages.
     pub(crate) fn check_concurrency(&self, concurrency: u32) -> Result<(), Invalid> {
-        at_least_one("concurrency", concurrency)?;
-        if concurrency > self.prefetch {
+        self.check_within_prefetch("concurrency", concurrency)
+    }
+
+    /// Refuses none at all, and more than there can be messages.
+    pub(crate) fn check_within_prefetch(&self, what: &'static str, given: u32) -> Result<(), Invalid> {
+        at_least_one(what, given)?;
+        if given > self.prefetch {
             return Err(Invalid::OutOfRange {
-                what: "concurrency",
-                given: concurrency.to_string(),
+                what,
+                given: given.to_string(),
                 allowed: format!(
                     "at most {}, the prefetch: no more messages than that are held for handlers at a time",
                     self.prefetch

@@ -1,42 +1,53 @@
 use std::{
+    future::poll_fn,
     sync::{Arc, Mutex, PoisonError},
+    task::{Context, Poll},
     time::Duration,
 };
 
-use claimstream_domain::{Disposition, MessageId, QueueName, Receipt, Settlement};
-use futures::{FutureExt, channel::oneshot};
+use claimstream_domain::{Disposition, MessageId, QueueName, Receipt, Settled, Settlement};
+use futures::FutureExt;
 use tracing::Instrument;
 
 use crate::{
     DeadLetterClass,
-    batch::{Batch, Entry},
-    batch_writer::BatchWriter,
+    answers::{Answers, Outcome},
     dead_letter_event::Attempted,
     excuses::Excuses,
     open_claims::{OpenClaims, Standing},
+    runs::Runs,
+    settlement_batch::SettlementBatch,
     settlement_health::SettlementHealth,
-    settling::{Settling, Writing},
+    settlement_writer::SettlementWriter,
+    settling::{Joined, OpenBatch, Settling, Writing},
     setup::Setup,
     ticket::Ticket,
+    write_group::{Entry, Waiter},
 };
 
 /// Writes the settlements of one stream, many in one call.
 ///
-/// A settlement joins the open [`Batch`] and waits for its writing, a future that all its settlements share: polling any of
+/// A settlement joins the open [`SettlementBatch`] and waits for its writing, a future that all its settlements share: polling any of
 /// them drives it, and dropping one leaves the others as they were.
 pub(crate) struct Settler {
     pub(crate) setup: Arc<Setup>,
     pub(crate) open_claims: Arc<OpenClaims>,
     pub(crate) queue: QueueName,
-    open: Mutex<Option<Open>>,
+    /// What is kept back until messages before it have been settled.
+    pub(crate) runs: Runs,
+    open: Mutex<Option<OpenBatch>>,
     excuses: Excuses,
     health: Arc<SettlementHealth>,
 }
 
-#[derive(Clone)]
-struct Open {
-    batch: Arc<Batch>,
-    writing: Writing,
+/// A claim that nothing but its settlement stands before.
+pub(crate) struct Begun {
+    pub(crate) ticket: Ticket,
+    pub(crate) settlement: Settlement,
+    /// The attempt that it ends, as far as it is known.
+    pub(crate) attempted: Attempted,
+    /// When the claim must no longer be relied on.
+    pub(crate) deadline: Duration,
 }
 
 impl Settler {
@@ -47,7 +58,7 @@ impl Settler {
         health: SettlementHealth,
     ) -> Self {
         let (open, excuses, health) = (Mutex::default(), Excuses::default(), Arc::new(health));
-        Self { setup, open_claims, queue, open, excuses, health }
+        Self { setup, open_claims, queue, runs: Runs::default(), open, excuses, health }
     }
 
     /// Moves a claim from the buffer to its consumer, or to the settlement that ends it.
@@ -55,29 +66,47 @@ impl Settler {
         self.open_claims.hand_out(ticket, self.setup.timer.now())
     }
 
-    /// Joins the open batch, or opens one.
-    pub(crate) fn join(
-        &self,
-        ticket: Ticket,
-        settlement: Settlement,
-        attempted: Attempted,
-        deadline: Duration,
-    ) -> Settling {
+    /// Moves claims to their consumer, as [`hand_out`](Self::hand_out) does each.
+    pub(crate) fn hand_out_all(&self, tickets: impl Iterator<Item = Ticket>) -> Vec<Standing> {
+        self.open_claims.hand_out_all(tickets, self.setup.timer.now())
+    }
+
+    /// Joins the open batch with one settlement, or opens one.
+    pub(crate) async fn settle(&self, begun: Begun) -> Outcome {
+        let mut others = self.settle_all([begun].into_iter()).await;
+        others.pop().map_or(Ok(Settled::Accepted), |(_, outcome)| outcome)
+    }
+
+    /// Joins the open batch with settlements that are waited for together; those that do not fit open others.
+    pub(crate) fn settle_all(&self, settlements: impl ExactSizeIterator<Item = Begun>) -> Settling {
         let most = self.setup.config.settle_batch as usize;
-        let (answer, outcome) = oneshot::channel();
-        let mut entry = Entry { ticket, settlement, attempted, deadline, answer };
+        let answers = Answers::to(settlements.len());
+        let mut left = settlements.len();
+        let (has_runs, mut ends) = (!self.runs.is_empty(), Vec::new());
+        let mut entries = settlements.enumerate().map(|(number, begun)| {
+            let Begun { ticket, settlement, attempted, deadline } = begun;
+            let answer = answers.place(number);
+            if has_runs {
+                ends.push((ticket, settlement.disposition.is_final()));
+            }
+            Entry { settlement, waiter: Waiter { ticket, attempted, deadline, answer, refused: None } }
+        });
+        let mut joined = Joined::default();
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
-            let Open { batch, writing } = open.get_or_insert_with(|| self.open());
-            match batch.join(entry, most) {
-                Ok(()) => {
-                    let (batch, writing) = (Arc::clone(batch), writing.clone());
-                    let open_claims = Arc::clone(&self.open_claims);
-                    return Settling::new(open_claims, batch, writing, outcome);
+        let mut before = None;
+        while left > 0 {
+            let current = open.get_or_insert_with(|| self.open(before.take()));
+            match current.batch.take_in(&mut entries, most) {
+                0 => before = open.take().filter(|_| has_runs).map(|full| full.writing),
+                taken => {
+                    left -= taken;
+                    joined.push(current.clone());
                 }
-                Err(returned) => (entry, *open) = (*returned, None),
             }
         }
+        drop((open, entries));
+        ends.into_iter().for_each(|(ticket, is_final)| self.runs.joined(ticket, is_final));
+        Settling::new(Arc::clone(&self.open_claims), joined, answers)
     }
 
     /// Takes back the attempt that was, or will be, counted for a claim that was lost.
@@ -86,8 +115,8 @@ impl Settler {
         let deadline = self.setup.timer.now() + self.setup.config.lease.duration();
         // The claim is not open any more; what went wrong is in the trace.
         let settlement = Settlement { receipt, disposition: Disposition::Returned };
-        let attempt = Attempted { attempt: 0, class: DeadLetterClass::Failed, is_event: false };
-        let _ = self.join(ticket, settlement, attempt, deadline).await;
+        let attempted = Attempted { attempt: 0, class: DeadLetterClass::Failed, is_event: false };
+        let _ = self.settle(Begun { ticket, settlement, attempted, deadline }).await;
     }
 
     /// The receipt of a claim that was lost because the store did not answer a renewal in time, unless that has happened
@@ -97,11 +126,22 @@ impl Settler {
         self.excuses.excuses(message).then_some(receipt)
     }
 
-    fn open(&self) -> Open {
-        let batch = Arc::new(Batch::default());
+    /// Opens a batch. The one `before` it is sent first: the store refuses the end of a message whose key it would leave with a gap.
+    fn open(&self, before: Option<Writing>) -> OpenBatch {
+        let batch = Arc::new(SettlementBatch::default());
         let span = tracing::debug_span!("settle", queue = %self.queue, count = tracing::field::Empty);
-        let writer = BatchWriter::new(&self.setup, &self.open_claims, &self.health);
-        let writing = writer.write(Arc::clone(&batch));
-        Open { batch, writing: writing.instrument(span).boxed().shared() }
+        let writer = SettlementWriter::new(&self.setup, &self.open_claims, &self.health);
+        let write = writer.write(Arc::clone(&batch));
+        let writing = async move {
+            if let Some(mut before) = before {
+                let sent = |cx: &mut Context<'_>| {
+                    let _ = before.poll_unpin(cx);
+                    Poll::Ready(())
+                };
+                poll_fn(sent).await;
+            }
+            write.await;
+        };
+        OpenBatch { batch, writing: writing.instrument(span).boxed().shared() }
     }
 }

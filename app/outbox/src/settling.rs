@@ -1,43 +1,77 @@
 use std::{
     future::Future,
+    mem,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
 };
 
-use claimstream_ports::{StoreError, StoreErrorKind};
 use futures::{
     FutureExt,
-    channel::oneshot,
-    future::{BoxFuture, Shared},
+    future::{BoxFuture, FusedFuture, Shared},
 };
 
 use crate::{
-    batch::{Batch, Outcome},
+    answers::{Answers, Others},
     open_claims::OpenClaims,
+    settlement_batch::SettlementBatch,
 };
 
-/// One settlement on its way.
+/// Settlements of one caller on their way; it ends with the outcomes that are not `Accepted`.
 pub(crate) struct Settling {
     open_claims: Arc<OpenClaims>,
-    batch: Arc<Batch>,
-    writing: Writing,
-    outcome: oneshot::Receiver<Outcome>,
+    joined: Joined,
+    answers: Arc<Answers>,
     /// How often the executor is still given its turn.
     patience: u8,
+    /// How many settlements its newest batch had at the last look.
+    company: usize,
+}
+
+/// The batches that settlements of one caller are in: one, unless they did not fit, so that a single one needs no list.
+#[derive(Default)]
+pub(crate) struct Joined {
+    first: Option<OpenBatch>,
+    more: Vec<OpenBatch>,
+}
+
+/// A batch that settlements may join, and what writes it.
+#[derive(Clone)]
+pub(crate) struct OpenBatch {
+    pub(crate) batch: Arc<SettlementBatch>,
+    pub(crate) writing: Writing,
 }
 
 /// The writing of a batch; it answers each entry on the way.
 pub(crate) type Writing = Shared<BoxFuture<'static, ()>>;
 
+impl Joined {
+    /// Adds one that is newer than all the others.
+    pub(crate) fn push(&mut self, batch: OpenBatch) {
+        match self.first {
+            None => self.first = Some(batch),
+            Some(_) => self.more.push(batch),
+        }
+    }
+
+    /// The newest of them.
+    fn last(&self) -> Option<&OpenBatch> {
+        self.more.last().or(self.first.as_ref())
+    }
+
+    /// All of them, in the order in which they are to be sent.
+    fn iter(&self) -> impl Iterator<Item = &OpenBatch> {
+        self.first.iter().chain(&self.more)
+    }
+
+    fn iter_mut(&mut self) -> impl Iterator<Item = &mut OpenBatch> {
+        self.first.iter_mut().chain(&mut self.more)
+    }
+}
+
 impl Settling {
-    pub(crate) fn new(
-        open_claims: Arc<OpenClaims>,
-        batch: Arc<Batch>,
-        writing: Writing,
-        outcome: oneshot::Receiver<Outcome>,
-    ) -> Self {
-        Self { open_claims, batch, writing, outcome, patience: Self::PATIENCE }
+    pub(crate) fn new(open_claims: Arc<OpenClaims>, joined: Joined, answers: Arc<Answers>) -> Self {
+        Self { open_claims, joined, answers, patience: Self::PATIENCE, company: 0 }
     }
 
     /// How often the executor gets its turn before a batch is hurried. A [`FuturesUnordered`], which is what most
@@ -55,35 +89,45 @@ impl Settling {
         if !self.open_claims.none_idle() {
             return Poll::Ready(());
         }
-        if self.patience > 0 && !self.batch.is_left_ripe() {
+        let company = self.joined.last().map_or(0, |joined| joined.batch.len());
+        if company > mem::replace(&mut self.company, company) {
+            // The next message of a key is handed out when the one before it has joined.
+            self.patience = Self::PATIENCE;
+        }
+        if self.patience > 0 && !self.is_left_ripe() {
             self.patience -= 1;
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }
-        self.batch.ripen();
+        self.joined.iter().for_each(|joined| joined.batch.ripen());
         Poll::Ready(())
+    }
+
+    /// Whether a batch is ripe and nobody has come yet to take it.
+    fn is_left_ripe(&self) -> bool {
+        self.joined.iter().any(|joined| joined.batch.is_left_ripe())
     }
 }
 
 impl Future for Settling {
-    type Output = Outcome;
+    type Output = Others;
 
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Others> {
         if self.hurry(cx).is_pending() {
             return Poll::Pending;
         }
-        let _ = self.writing.poll_unpin(cx);
-        if let Poll::Ready(outcome) = self.outcome.poll_unpin(cx) {
-            return Poll::Ready(outcome.unwrap_or_else(|_| Err(Arc::new(unwritten()))));
+        for OpenBatch { writing, .. } in self.joined.iter_mut() {
+            if !writing.is_terminated() {
+                let _ = writing.poll_unpin(cx);
+            }
         }
-        if self.batch.is_left_ripe() {
+        if let Poll::Ready(others) = self.answers.poll_all(cx) {
+            return Poll::Ready(others);
+        }
+        if self.is_left_ripe() {
             // Somebody else was polling the writing and may have looked before the batch was ripe.
             cx.waker().wake_by_ref();
         }
         Poll::Pending
     }
-}
-
-fn unwritten() -> StoreError {
-    StoreError::new(StoreErrorKind::Unavailable, "settle", "its batch was given up")
 }

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use claimstream_domain::{ClaimId, Disposition, Found, Next, Owner, Pace, Settlement};
+use claimstream_domain::{ClaimId, Disposition, Found, Next, Owner, Pace, Settlement, StreamId};
 use claimstream_ports::{LockingStrategy, Settlements, StoreError, StoreErrorKind, Timer, Wakeup};
 use futures::future::{Either, select};
 
@@ -37,13 +37,15 @@ pub(crate) struct Setup {
 pub(crate) struct Drawn {
     /// For a claim call.
     claims: AtomicU64,
+    /// For a stream.
+    streams: AtomicU64,
     /// For a wait.
     seeds: AtomicU64,
 }
 
 impl Default for Drawn {
     fn default() -> Self {
-        Self { claims: AtomicU64::new(1), seeds: AtomicU64::new(0) }
+        Self { claims: AtomicU64::new(1), streams: AtomicU64::new(0), seeds: AtomicU64::new(0) }
     }
 }
 
@@ -51,6 +53,11 @@ impl Setup {
     /// An id that no claim call has had before.
     pub(crate) fn fresh_claim_id(&self) -> ClaimId {
         ClaimId::new(self.owner.instance(), self.drawn.claims.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// A number that no stream of this instance has had before.
+    pub(crate) fn fresh_stream_id(&self) -> StreamId {
+        StreamId(self.drawn.streams.fetch_add(1, Ordering::Relaxed))
     }
 
     /// A settlement that buries, with its event if there is a queue for events. Burying an event has none, whichever relay does it.

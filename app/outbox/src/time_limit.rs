@@ -25,6 +25,11 @@ impl TimeLimit {
         self.limit
     }
 
+    /// What the timer's clock shows.
+    pub(crate) fn now(&self) -> Duration {
+        self.timer.now()
+    }
+
     /// When an attempt that begins now has to be over, on the timer's clock.
     pub(crate) fn end(&self) -> Duration {
         self.timer.now().saturating_add(self.limit)

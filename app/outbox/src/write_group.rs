@@ -2,10 +2,9 @@ use std::{sync::Arc, time::Duration};
 
 use claimstream_domain::{Settled, Settlement};
 use claimstream_ports::StoreError;
-use futures::channel::oneshot;
 
 use crate::{
-    batch::{Entry, Outcome},
+    answers::{Outcome, Place},
     dead_letter_event::Attempted,
     ticket::Ticket,
 };
@@ -17,28 +16,32 @@ pub(crate) struct WriteGroup {
     pub(crate) waiters: Vec<Waiter>,
 }
 
-/// Where the answer to one settlement goes.
+/// One settlement that is to be written.
+pub(crate) struct Entry {
+    pub(crate) settlement: Settlement,
+    pub(crate) waiter: Waiter,
+}
+
+/// What a settlement ends, and where its answer goes.
 pub(crate) struct Waiter {
     pub(crate) ticket: Ticket,
+    /// The attempt that it ends, as far as it is known.
     pub(crate) attempted: Attempted,
+    /// When the claim must no longer be relied on.
     pub(crate) deadline: Duration,
-    answer: oneshot::Sender<Outcome>,
+    pub(crate) answer: Place,
     /// Settlements that were refused for good. Their answer is the refusal, and not the outcome of the burial that takes their place.
     pub(crate) refused: Option<Arc<StoreError>>,
 }
 
 impl WriteGroup {
-    pub(crate) fn of(entries: Vec<Entry>) -> Self {
-        let mut group = Self::default();
-        for Entry { ticket, settlement, attempted, deadline, answer } in entries {
-            group.push(settlement, Waiter { ticket, attempted, deadline, answer, refused: None });
-        }
-        group
-    }
-
-    fn push(&mut self, settlement: Settlement, waiter: Waiter) {
+    pub(crate) fn push(&mut self, Entry { settlement, waiter }: Entry) {
         self.settlements.push(settlement);
         self.waiters.push(waiter);
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.settlements.len()
     }
 
     pub(crate) fn pairs(&self) -> impl Iterator<Item = (&Settlement, &Waiter)> {
@@ -63,13 +66,16 @@ impl WriteGroup {
 
     /// Those that the store has answered, their answers, and those that it could not say anything about.
     pub(crate) fn known(self, settled: Vec<Settled>) -> (Self, Vec<Settled>, Self) {
+        if !settled.contains(&Settled::Unknown) {
+            return (self, settled, Self::default());
+        }
         let (mut known, mut answers, mut unknown) = (Self::default(), Vec::new(), Self::default());
         for ((settlement, waiter), settled) in self.settlements.into_iter().zip(self.waiters).zip(settled) {
             if settled == Settled::Unknown {
-                unknown.push(settlement, waiter);
+                unknown.push(Entry { settlement, waiter });
                 continue;
             }
-            known.push(settlement, waiter);
+            known.push(Entry { settlement, waiter });
             answers.push(settled);
         }
         (known, answers, unknown)
@@ -77,10 +83,13 @@ impl WriteGroup {
 
     /// Those whose deadlines are still to come, and those whose have passed.
     pub(crate) fn split(self, now: Duration) -> (Self, Self) {
+        if self.waiters.iter().all(|waiter| waiter.deadline > now) {
+            return (self, Self::default());
+        }
         let (mut in_time, mut late) = (Self::default(), Self::default());
         for (settlement, waiter) in self.settlements.into_iter().zip(self.waiters) {
             let side = if waiter.deadline > now { &mut in_time } else { &mut late };
-            side.push(settlement, waiter);
+            side.push(Entry { settlement, waiter });
         }
         (in_time, late)
     }
@@ -94,8 +103,7 @@ impl WriteGroup {
 }
 
 impl Waiter {
-    /// Answers; a settlement that is not waited for any more gets no answer.
     pub(crate) fn tell(self, outcome: Outcome) {
-        let _ = self.answer.send(self.refused.map_or(outcome, Err));
+        self.answer.answer(self.refused.map_or(outcome, Err));
     }
 }

@@ -3,6 +3,7 @@
 mod channel;
 mod content;
 mod fan_out;
+mod fan_out_end;
 mod message;
 mod outbox;
 mod recipient;
@@ -12,6 +13,7 @@ mod status;
 pub use channel::Channel;
 pub use content::{Content, Template, TemplateCall};
 pub use fan_out::{FanOut, NotificationRecord, fan_out, message_id};
+pub use fan_out_end::FanOutEnd;
 pub use message::NotificationMessage;
 pub use outbox::{MESSAGE_QUEUE, REQUEST_QUEUE, delivery_message, fan_out_message, request_message};
 pub use recipient::{DirectRecipient, Recipient, RecipientReference};

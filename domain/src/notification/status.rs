@@ -54,6 +54,11 @@ impl RequestStatus {
             Self::Cancelled => "CANCELLED",
         }
     }
+
+    /// Whether a request that stands here has messages: its fan-out has begun and was neither given up nor called off.
+    pub fn has_messages(self) -> bool {
+        matches!(self, Self::Processing | Self::Dispatched | Self::PartiallyFailed)
+    }
 }
 
 impl DeliveryStatus {

@@ -8,7 +8,7 @@ mod template_source;
 pub use channel_provider::{ChannelProvider, Delivered, DeliveryError};
 pub use recipient_directory::RecipientDirectory;
 pub use requests::{
-    Cancelled, MessageOutcome, MessageRepository, NotificationReports, OpenedRequest, RequestRepository,
-    SubmitRequests,
+    Cancelled, FanOutStep, MessageOutcome, MessageRepository, NotificationReports, RequestRead,
+    RequestRepository, StepNoted, SubmitRequests,
 };
 pub use template_source::TemplateSource;

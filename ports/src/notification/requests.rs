@@ -1,7 +1,9 @@
 use async_trait::async_trait;
 use claimstream_domain::{
     Enqueued, Reason,
-    notification::{DeliveryStatus, NotificationRecord, NotificationRequest, Progress, RequestStatus},
+    notification::{
+        DeliveryStatus, FanOutEnd, NotificationRecord, NotificationRequest, Progress, RequestStatus,
+    },
 };
 use uuid::Uuid;
 
@@ -10,28 +12,28 @@ use crate::StoreError;
 /// Takes notification requests in, inside the caller's own transaction.
 ///
 /// Implementors owe: the request, its status `Pending` and its outbox message exist exactly if the caller commits; a
-/// request whose id is known is a `Duplicate` and changes nothing; the outbox message is due when the request says.
+/// request whose id is known is a `Duplicate` and changes nothing; the outbox message is due when the request says; calls
+/// with the same requests in different orders do not lock each other out.
 #[async_trait]
 pub trait SubmitRequests<Tx: Sync + ?Sized>: Send + Sync {
     /// Takes requests in; one answer for each, in order.
     async fn submit(&self, tx: &Tx, requests: &[NotificationRequest]) -> Result<Vec<Enqueued>, StoreError>;
 }
 
-/// Keeps requests and where they stand.
+/// Keeps requests and where they stand, and the records of their messages.
 #[async_trait]
 pub trait RequestRepository: Send + Sync {
-    /// Marks a pending request as being processed and reads it; `None` if there is none.
+    /// Reads requests; one answer for each id, in order, `None` if there is no such request.
+    async fn read(&self, ids: &[Uuid]) -> Result<Vec<Option<RequestRead>>, StoreError>;
+
+    /// Notes steps of fan-outs: moves their requests on and keeps their records. One answer for each step, in order.
     ///
-    /// Implementors owe: the status that comes back is the one after the mark; a cancelled or finished request is
-    /// left as it is.
-    async fn open(&self, id: Uuid) -> Result<Option<OpenedRequest>, StoreError>;
-
-    /// Marks a request that is being processed as dispatched, or as failed if there is a reason; any other is left as it
-    /// is.
-    async fn close(&self, id: Uuid, failure: Option<Reason>) -> Result<(), StoreError>;
-
-    /// Takes a failed request up again: it is being processed, and its reason is gone. Any other is left as it is.
-    async fn reopen(&self, id: Uuid) -> Result<(), StoreError>;
+    /// Implementors owe: all steps are noted or none is; a request moves as [`FanOutEnd::moves`] says, and its reason
+    /// with it; records are kept exactly if their request [has messages](RequestStatus::has_messages) afterwards; a
+    /// record whose id is known is left as it is; steps that are noted again, as after a lost answer, get the same
+    /// answers unless their messages have moved on; calls with the same requests in different orders do not lock each
+    /// other out.
+    async fn note_steps(&self, steps: &[FanOutStep]) -> Result<Vec<StepNoted>, StoreError>;
 
     /// Calls a pending request off.
     async fn cancel(&self, id: Uuid) -> Result<Cancelled, StoreError>;
@@ -39,11 +41,33 @@ pub trait RequestRepository: Send + Sync {
 
 /// A request that has been read.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct OpenedRequest {
+pub struct RequestRead {
     /// The request.
     pub request: NotificationRequest,
     /// Where it stands.
     pub status: RequestStatus,
+}
+
+/// What a step of a request's fan-out came to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FanOutStep {
+    /// The request.
+    pub request: Uuid,
+    /// How the step ends.
+    pub end: FanOutEnd,
+    /// Whether it takes a failed request up again.
+    pub takes_up: bool,
+    /// Its records, each with an id of its own.
+    pub records: Vec<NotificationRecord>,
+}
+
+/// Where everything stands after a step was noted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StepNoted {
+    /// Where the request stands; `None` if there is no such request.
+    pub status: Option<RequestStatus>,
+    /// Where each record of the step stands, in order; empty if none of them is kept.
+    pub records: Vec<DeliveryStatus>,
 }
 
 /// Whether a request was cancelled.
@@ -60,11 +84,6 @@ pub enum Cancelled {
 /// Keeps messages and where they stand.
 #[async_trait]
 pub trait MessageRepository: Send + Sync {
-    /// Keeps records that are not kept yet and says, in order, where each one stands now.
-    ///
-    /// Implementors owe: a record whose id is known is left as it is.
-    async fn record(&self, records: &[NotificationRecord]) -> Result<Vec<DeliveryStatus>, StoreError>;
-
     /// Where messages stand, in order; `None` for one that is not kept.
     async fn status(&self, ids: &[Uuid]) -> Result<Vec<Option<DeliveryStatus>>, StoreError>;
 

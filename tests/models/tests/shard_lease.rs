@@ -94,6 +94,20 @@ fn books_that_say_whether_a_lease_begins_hand_out_what_has_ended() {
 }
 
 #[test]
+fn under_the_fence_of_a_shard_that_was_kept_a_slow_claim_hands_out_what_has_ended() {
+    show_that_it_breaks(
+        "under_the_fence_of_a_shard_that_was_kept_a_slow_claim_hands_out_what_has_ended",
+        &ShardLease {
+            messages: 2,
+            deaths: false,
+            lost_answers: false,
+            ..two_processes(Some(Fault::KeptFence))
+        },
+        "nothing_that_has_ended_is_handed_out",
+    );
+}
+
+#[test]
 fn a_take_over_that_counts_nothing_lets_a_message_be_tried_for_ever() {
     show_that_it_breaks(
         "a_take_over_that_counts_nothing_lets_a_message_be_tried_for_ever",

@@ -8,6 +8,7 @@ pub mod ahead;
 pub mod claim;
 pub mod dead_letters;
 pub mod enqueue;
+pub mod keeping;
 pub mod locks;
 pub mod notifications;
 pub mod observe;
@@ -31,6 +32,7 @@ pub fn outbox() -> impl Iterator<Item = &'static Case<Fixture>> {
         dead_letters::CLAUSES,
         observe::CLAUSES,
         ownership::CLAUSES,
+        keeping::CLAUSES,
         ahead::CLAUSES,
         order::CLAUSES,
         order::LATE,

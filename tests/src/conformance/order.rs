@@ -1,6 +1,10 @@
 use std::time::Duration;
 
-use claimstream_domain::{NewMessage, OrderingKey, Settled::Accepted};
+use claimstream_domain::{
+    ClaimRequest, Claimed, Disposition, NewMessage, OrderingKey, RunPlace,
+    Settled::{Accepted, Superseded, Unknown},
+    Settlement, StreamId,
+};
 
 use super::transactions::RESET;
 use crate::suite::{Case, cases};
@@ -19,11 +23,16 @@ pub const CLAUSES: &[Case<Fixture>] = cases!["order" needs [KeyOrder]:
     a_full_claim_of_other_keys_lets_nobody_overtake needs [HeldKeys],
     ten_thousand_that_wait_behind_a_key_hide_no_other_key needs [HeldKeys],
     a_message_that_fails_is_overtaken_while_it_waits needs [Overtaking],
+    a_stream_takes_the_run_of_a_key_and_no_other_does,
+    ends_of_a_run_are_accepted_in_its_order_alone,
+    what_is_behind_a_message_that_comes_again_can_only_be_given_back needs [HeldKeys],
+    a_stream_gets_nothing_from_where_it_gave_back_until_what_is_before_has_ended,
 ];
 
 pub const LATE: &[Case<Fixture>] = cases!["order" needs [KeyOrder, HeldKeys, ParallelWrites]:
     a_message_committed_late_comes_behind_one_of_its_key_that_was_handed_out,
     a_message_committed_late_is_handed_out_within_two_seconds_though_other_keys_fill_every_claim,
+    a_message_that_was_written_after_a_slow_commit_of_its_key_comes_behind_it,
 ];
 
 pub async fn messages_of_a_key_are_handed_out_one_at_a_time_the_oldest_first(fixture: Fixture) {
@@ -161,6 +170,27 @@ pub async fn a_message_committed_late_is_handed_out_within_two_seconds_though_ot
     assert_eq!(ids(&fixture.store.take(1).await), [late.id]);
 }
 
+/// The first one's transaction is open while other keys fill the claims, so that it lies below all that they have read.
+pub async fn a_message_that_was_written_after_a_slow_commit_of_its_key_comes_behind_it(fixture: Fixture) {
+    let slow = fixture.message();
+    let tx = fixture.rival.begin().await;
+    tx.enqueue(std::slice::from_ref(&slow)).await.expect("enqueue");
+    fixture.advance(Duration::from_secs(60)).await;
+    for key in neighbours(&fixture).take(2) {
+        fixture.store.enqueue(&[fixture.message().ordered_by(key)]).await;
+        fixture.advance(Duration::from_micros(1)).await;
+    }
+    assert_eq!((fixture.store.take(1).await.len(), fixture.store.take(1).await.len()), (1, 1));
+    tx.commit().await.expect("commit");
+    fixture.advance(Duration::from_millis(1)).await;
+    let after = fixture.enqueue(1).await;
+    for id in [slow.id, after[0]] {
+        let one = fixture.store.take(1).await;
+        assert_eq!(ids(&one), [id]);
+        assert_eq!(fixture.store.ack(&one[0]).await, Accepted);
+    }
+}
+
 pub async fn a_full_claim_of_other_keys_lets_nobody_overtake(fixture: Fixture) {
     fixture.enqueue(2).await;
     let failing = fixture.store.take(1).await.remove(0);
@@ -192,6 +222,68 @@ pub async fn a_message_that_fails_is_overtaken_while_it_waits(fixture: Fixture) 
     assert_eq!(fixture.store.ack(&second[0]).await, Accepted);
     fixture.advance(Duration::from_secs(9)).await;
     assert_eq!(ids(&fixture.store.take(9).await), sent[..1]);
+}
+
+pub async fn a_stream_takes_the_run_of_a_key_and_no_other_does(fixture: Fixture) {
+    let sent = fixture.enqueue(5).await;
+    let first = claim_run(&fixture, 1, 2).await;
+    assert_eq!((ids(&first), first[0].place), (sent[..2].to_vec(), RunPlace::Head));
+    assert_eq!(first[1].place, RunPlace::Behind(sent[0]));
+    assert_eq!((claim_run(&fixture, 2, 9).await, fixture.store.claim(9).await), (vec![], vec![]));
+    fixture.rival.finds_nothing().await;
+    let rest = claim_run(&fixture, 1, 9).await;
+    assert_eq!((ids(&rest), rest[0].place), (sent[2..].to_vec(), RunPlace::Behind(sent[1])));
+    for claimed in first.iter().chain(&rest) {
+        assert_eq!(fixture.store.ack(claimed).await, Accepted);
+    }
+    fixture.store.finds_nothing().await;
+}
+
+pub async fn ends_of_a_run_are_accepted_in_its_order_alone(fixture: Fixture) {
+    fixture.enqueue(3).await;
+    let run = claim_run(&fixture, 1, 9).await;
+    let done = |n: usize| Settlement { receipt: run[n].receipt.clone(), disposition: done() };
+    let settle = |some: Vec<Settlement>| fixture.store.try_settle(some);
+    assert!(settle(vec![done(1)]).await.is_none_or(|answers| answers == [Unknown]));
+    assert!(settle(vec![done(0), done(2)]).await.is_some_and(|answers| answers == [Accepted, Unknown]));
+    assert_eq!(settle(vec![done(2), done(1)]).await, Some(vec![Accepted; 2]), "together in any order");
+    fixture.rival.finds_nothing().await;
+}
+
+pub async fn what_is_behind_a_message_that_comes_again_can_only_be_given_back(fixture: Fixture) {
+    let sent = fixture.enqueue(4).await;
+    let run = claim_run(&fixture, 1, 9).await;
+    assert_eq!(fixture.store.nack(&run[0], Duration::from_secs(9), "busy").await, Accepted);
+    assert_eq!(fixture.store.ack(&run[1]).await, Superseded);
+    for behind in &run[2..] {
+        assert_eq!(fixture.store.release(behind).await, Accepted);
+    }
+    assert_eq!(claim_run(&fixture, 1, 9).await, []);
+    fixture.advance(Duration::from_secs(9)).await;
+    let again = claim_run(&fixture, 1, 9).await;
+    let attempts: Vec<_> = again.iter().map(|claimed| claimed.attempt).collect();
+    assert_eq!((ids(&again), attempts), (sent, vec![2, 1, 1, 1]));
+}
+
+pub async fn a_stream_gets_nothing_from_where_it_gave_back_until_what_is_before_has_ended(fixture: Fixture) {
+    let sent = fixture.enqueue(3).await;
+    let run = claim_run(&fixture, 1, 9).await;
+    for behind in &run[1..] {
+        assert_eq!(fixture.store.release(behind).await, Accepted);
+    }
+    assert_eq!(claim_run(&fixture, 1, 9).await, [], "it would go back again");
+    assert_eq!(fixture.store.ack(&run[0]).await, Accepted);
+    let rest = claim_run(&fixture, 1, 9).await;
+    assert_eq!((ids(&rest), rest[0].place), (sent[1..].to_vec(), RunPlace::Head));
+}
+
+async fn claim_run(fixture: &Fixture, stream: u64, limit: u32) -> Vec<Claimed> {
+    let runs = Some(StreamId(stream));
+    fixture.store.claim_as(&ClaimRequest { runs, ..fixture.store.request(limit, LEASE) }).await
+}
+
+fn done() -> Disposition {
+    Disposition::Done { emit: vec![] }
 }
 
 /// Other keys whose messages lie in the same shard as those of the fixture.

@@ -7,13 +7,13 @@ use claimstream_domain::{
     DeadLetterFilter, DedupKey, Disposition,
     Enqueued::New,
     Lease, NewMessage, Settled,
-    notification::{Channel, DeliveryStatus, NotificationRecord, NotificationRequest, message_id},
+    notification::{Channel, DeliveryStatus, FanOutEnd, NotificationRecord, NotificationRequest, message_id},
     saga::{NewSaga, SagaId},
     step::{NewStep, StepChange, StepKey},
 };
 use claimstream_ports::{
     DistributedLock, Enqueue, LockingStrategy, Observe, StoreErrorKind, Transactions,
-    notification::{MessageOutcome, MessageRepository, NotificationReports, RequestRepository},
+    notification::{FanOutStep, MessageOutcome, MessageRepository, NotificationReports, RequestRepository},
     saga::{NoteSagas, SagaReports},
     step::{LockWait, PurgeSteps, StepLedger},
 };
@@ -240,7 +240,7 @@ async fn notifications(outbox: &SeaOrmOutbox) {
     }))
     .expect("a request");
     outbox.submit_now(std::slice::from_ref(&request)).await.expect("submit");
-    assert!(RequestRepository::open(outbox, request.id).await.expect("open").is_some());
+    assert!(RequestRepository::read(outbox, &[request.id]).await.expect("read")[0].is_some());
     let record = NotificationRecord {
         id: message_id(request.id, Channel::Email, "anna"),
         request_id: request.id,
@@ -249,13 +249,15 @@ async fn notifications(outbox: &SeaOrmOutbox) {
         status: DeliveryStatus::Pending,
         reason: None,
     };
-    outbox.record(std::slice::from_ref(&record)).await.expect("a record");
+    let records = vec![record.clone()];
+    let step = FanOutStep { request: request.id, end: FanOutEnd::Done, takes_up: false, records };
+    for _ in 0..2 {
+        outbox.note_steps(std::slice::from_ref(&step)).await.expect("a step");
+    }
     let outcome =
         MessageOutcome { id: record.id, status: DeliveryStatus::Failed, reason: None, reference: None };
     outbox.conclude(&[outcome]).await.expect("an outcome");
     MessageRepository::reopen(outbox, record.id).await.expect("reopen");
-    outbox.close(request.id, None).await.expect("close");
-    RequestRepository::reopen(outbox, request.id).await.expect("reopen");
     outbox.cancel(request.id).await.expect("cancel");
     assert!(outbox.progress(request.id).await.expect("progress").is_some());
     assert_eq!(outbox.messages(request.id, None, 10).await.expect("messages").len(), 1);

@@ -64,14 +64,14 @@ async fn deliver(
     let handler = RequestHandler::new(outbox.clone(), outbox.clone(), people, templates, config)?;
     let relay =
         Relay::new(outbox.clone(), TokioTimer::new(), RelayConfig { retry, ..RelayConfig::default() });
-    let requests = relay.pipeline(REQUEST_QUEUE, handler)?;
+    let requests = relay.batch_pipeline(REQUEST_QUEUE, handler)?.at_once(32);
 
     let config = MessageConfig::default();
     let retry = config.pipeline_retry();
     let providers = Providers::new().with(Channel::Email, Arc::new(Mailer));
     let handler = MessageHandler::new(outbox.clone(), providers, config)?;
     let relay = Relay::new(outbox, TokioTimer::new(), RelayConfig { retry, ..RelayConfig::default() });
-    let messages = relay.pipeline(MESSAGE_QUEUE, handler)?;
+    let messages = relay.batch_pipeline(MESSAGE_QUEUE, handler)?.at_once(32);
 
     try_join(requests.run_until(stop.clone()), messages.run_until(stop)).await?;
     Ok(())

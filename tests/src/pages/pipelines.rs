@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use claimstream::{Message, PipelineState, Relay, Verdict, handler_fn};
+use async_trait::async_trait;
+use claimstream::{BatchHandler, Claimed, Message, PipelineState, Relay, Verdict, Verdicts, handler_fn};
 use claimstream_tokio::shutdown_signal;
 
 use super::Failure;
@@ -20,6 +21,39 @@ async fn run(relay: Relay) -> Result<(), Failure> {
         }
     });
     let report = relay.pipeline("orders", handler)?.run_until(shutdown_signal()?).await?;
+    println!("{report:?}");
+    Ok(())
+}
+
+struct SearchEngine;
+
+impl SearchEngine {
+    async fn index(&self, batch: &[Claimed]) -> Vec<Result<(), String>> {
+        vec![Ok(()); batch.len()]
+    }
+}
+
+struct Indexer(SearchEngine);
+
+#[async_trait]
+impl BatchHandler for Indexer {
+    async fn handle_batch(&self, batch: &[Claimed], verdicts: &dyn Verdicts) {
+        let answers = self.0.index(batch).await; // one request for all of them
+        for (index, answer) in answers.into_iter().enumerate() {
+            verdicts.give(
+                index,
+                match answer {
+                    Ok(()) => Verdict::ack(),
+                    Err(why) => Verdict::nack(why),
+                },
+            );
+        }
+    }
+}
+
+async fn run_batches(relay: Relay, engine: SearchEngine) -> Result<(), Failure> {
+    let pipeline = relay.batch_pipeline("orders", Indexer(engine))?.size(200).concurrency(2);
+    let report = pipeline.run_until(shutdown_signal()?).await?;
     println!("{report:?}");
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! The code of docs/reading.md.
 #![allow(dead_code, reason = "it is here to be compiled")]
 
-use claimstream::{Message, Relay};
+use claimstream::{Claimed, Message, Relay};
 use claimstream_tokio::shutdown_signal;
 use futures::StreamExt;
 
@@ -23,5 +23,23 @@ async fn read(relay: Relay) -> Result<(), Failure> {
         };
     }
     claims.close().await?; // gives back at once what you did not take
+    Ok(())
+}
+
+async fn deliver_all(_: &[Claimed]) -> Result<(), std::io::Error> {
+    Ok(())
+}
+
+async fn read_batches(relay: Relay) -> Result<(), Failure> {
+    let mut batches = relay.claims("orders")?.batches().size(50);
+    let mut until_stopped = batches.until(shutdown_signal()?);
+    while let Some(batch) = until_stopped.next().await {
+        let Ok(batch) = batch else { continue };
+        let _settled = match deliver_all(batch.messages()).await {
+            Ok(()) => batch.ack_all().await,
+            Err(_) => batch.release_all().await,
+        };
+    }
+    batches.close().await?;
     Ok(())
 }

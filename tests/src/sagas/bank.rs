@@ -169,6 +169,7 @@ impl<D: Database> Bank<D> {
             lease: Lease::new(self.lease).expect("a lease"),
             claim: ClaimId::new(me, sequence),
             owner: Owner::new(me, "sagas").expect("an owner"),
+            runs: None,
         };
         self.databases[0].claim(&request).await.expect("a claim")
     }

@@ -3,12 +3,14 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use claimstream_domain::{
     Claimed, QueueName, Reason, RetryPolicy, Settled, Verdict, decide,
-    notification::{Channel, DeliveryStatus, NotificationMessage, NotificationRequest, RecipientReference},
+    notification::{
+        Channel, DeliveryStatus, FanOutEnd, NotificationMessage, NotificationRequest, RecipientReference,
+    },
 };
 use claimstream_notifications::{MESSAGE_QUEUE, MessageConfig, MessageHandler, Providers};
 use claimstream_ports::{
     Handler,
-    notification::{ChannelProvider, Delivered, DeliveryError},
+    notification::{ChannelProvider, Delivered, DeliveryError, FanOutStep},
 };
 
 use crate::{
@@ -51,8 +53,9 @@ pub async fn a_revived_request_is_fanned_out_though_its_process_dies_before_it_b
     let request = request();
     fixture.store.submit(std::slice::from_ref(&request)).await;
     let why = Reason::new("the directory was away");
-    let _ = fixture.store.requests.open(request.id).await.expect("open");
-    fixture.store.requests.close(request.id, Some(why)).await.expect("close");
+    let end = FanOutEnd::Failed(why);
+    let step = FanOutStep { request: request.id, end, takes_up: false, records: vec![] };
+    fixture.store.requests.note_steps(&[step]).await.expect("note");
     let claimed = fixture.outbox.store.take_one().await;
     assert_eq!(fixture.outbox.store.bury(&claimed, "the directory was away").await, Settled::Accepted);
     die_over_the_revived(&fixture, &fixture.outbox.rival).await;

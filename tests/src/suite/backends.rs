@@ -63,6 +63,7 @@ impl Suite {
             order::add_many_keys_to(self, backend.clone());
             reading_on::add_to(self, backend.clone());
             order::add_to(self, backend.clone());
+            order::add_pipeline_to(self, backend.clone());
         }
         if has(&**backend, &[HeldKeys, ParallelWrites]) {
             order::add_commits_to(self, backend.clone());

@@ -23,6 +23,9 @@ pub(crate) struct Job {
     pub(crate) lease: Duration,
 }
 
+/// How many requests, and how many deliveries, are under way at once.
+const AT_ONCE: u32 = 100;
+
 /// The life of a relay process: both pipelines, until it is stopped or killed.
 pub(crate) async fn live(job: &str) -> Result<(), Failure> {
     let job: Job = serde_json::from_str(job)?;
@@ -36,8 +39,8 @@ pub(crate) async fn live(job: &str) -> Result<(), Failure> {
     let (requests, messages) = (relay(fan_out.pipeline_retry())?, relay(deliver.pipeline_retry())?);
     let fan_out = RequestHandler::new(outbox.clone(), outbox.clone(), directory()?, templates()?, fan_out)?;
     let deliver = MessageHandler::new(outbox.clone(), providers(&job)?, deliver)?;
-    let requests = requests.pipeline(REQUEST_QUEUE, fan_out)?.run_until(stop.clone());
-    let messages = messages.pipeline(MESSAGE_QUEUE, deliver)?.run_until(stop);
+    let requests = requests.batch_pipeline(REQUEST_QUEUE, fan_out)?.at_once(AT_ONCE).run_until(stop.clone());
+    let messages = messages.batch_pipeline(MESSAGE_QUEUE, deliver)?.at_once(AT_ONCE).run_until(stop);
     futures::try_join!(requests, messages)?;
     Ok(())
 }
@@ -89,7 +92,6 @@ fn retry() -> RetryPolicy {
 fn settings(lease: Duration, retry: RetryPolicy) -> Result<RelayConfig, Failure> {
     let mut settings = RelayConfig { lease: Lease::new(lease)?, retry, ..RelayConfig::default() };
     settings.pacing.idle_max = Duration::from_millis(500);
-    settings.concurrency = 100;
     Ok(settings)
 }
 

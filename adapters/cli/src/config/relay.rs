@@ -16,7 +16,7 @@ pub struct Relay {
     pub prefetch_bytes: ByteBudget,
     /// How long a claim lasts unless it is renewed; 30 s by default.
     pub lease: Lease,
-    /// How many messages a pipeline handles at the same time; 32 by default.
+    /// How many messages a pipeline handles at the same time, and so how many deliveries run at most; 32 by default.
     pub concurrency: u32,
     /// The most messages that are settled together; 100 by default.
     pub settle_batch: u32,

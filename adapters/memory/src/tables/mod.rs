@@ -16,7 +16,7 @@ use claimstream_domain::Timestamp;
 
 pub(crate) use self::{
     change::{Change, Identity, TransactionId, identities},
-    notifications::Notifications,
+    notifications::{Notifications, RequestRow},
     row::Row,
 };
 use self::{locks::Locks, open_transactions::OpenTransactions, outbox::Outbox, sagas::Sagas, steps::Steps};

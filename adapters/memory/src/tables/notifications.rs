@@ -4,6 +4,7 @@ use claimstream_domain::{
     Reason,
     notification::{DeliveryStatus, NotificationRecord, NotificationRequest, Progress, RequestStatus},
 };
+use claimstream_ports::notification::{FanOutStep, StepNoted};
 use uuid::Uuid;
 
 /// Notification requests and messages as they have been committed.
@@ -31,6 +32,27 @@ impl Notifications {
         self.requests.insert(row.request.id, row);
     }
 
+    /// Notes a step of a fan-out.
+    pub(crate) fn note(&mut self, step: &FanOutStep) -> StepNoted {
+        let Some(row) = self.requests.get_mut(&step.request) else {
+            return StepNoted { status: None, records: Vec::new() };
+        };
+        if let Some(after) = step.end.moves(row.status, step.takes_up) {
+            (row.status, row.failure) = (after, step.end.reason().cloned());
+        }
+        let status = row.status;
+        let records = match status.has_messages() {
+            true => step.records.iter().map(|record| self.keep(record)).collect(),
+            false => Vec::new(),
+        };
+        StepNoted { status: Some(status), records }
+    }
+
+    /// Keeps a record unless its id is known, and says where it stands.
+    fn keep(&mut self, record: &NotificationRecord) -> DeliveryStatus {
+        self.messages.entry(record.id).or_insert_with(|| record.clone()).status
+    }
+
     /// The messages of a request, by id.
     pub(crate) fn of_request(&self, id: Uuid) -> impl Iterator<Item = &NotificationRecord> {
         self.messages.values().filter(move |message| message.request_id == id)
@@ -52,12 +74,10 @@ impl Notifications {
 }
 
 impl RequestRow {
-    /// Moves on from exactly this status; whether it did.
-    pub(crate) fn move_on(&mut self, from: RequestStatus, to: RequestStatus) -> bool {
-        let moves = self.status == from;
-        if moves {
+    /// Moves on from exactly this status.
+    pub(crate) fn move_on(&mut self, from: RequestStatus, to: RequestStatus) {
+        if self.status == from {
             self.status = to;
         }
-        moves
     }
 }

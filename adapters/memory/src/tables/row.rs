@@ -1,6 +1,6 @@
 use claimstream_domain::{
     ClaimId, Claimed, DedupKey, Due, Event, IllegalTransition, Locator, Message, NewMessage, Reason, Receipt,
-    ShardCount, State, Timestamp, is_due,
+    RunPlace, ShardCount, State, Timestamp, is_due,
 };
 
 use crate::clock::after;
@@ -59,6 +59,7 @@ impl Row {
             receipt: self.receipt(claim),
             attempt: self.attempts,
             last_error: self.last_error.clone(),
+            place: RunPlace::Alone,
         }
     }
 

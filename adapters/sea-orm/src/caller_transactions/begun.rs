@@ -3,16 +3,16 @@ use std::sync::Arc;
 use claimstream_ports::{StoreError, StoreErrorKind};
 use sea_orm::ConnectionTrait;
 
+#[cfg(feature = "mysql")]
+use crate::caller_transactions::own::Watched;
 use crate::{
     caller_transactions::savepoint::Savepoint,
-    database::{Database, dialect::Dialect, identity::Identity},
+    database::{Database, dialect::Dialect},
 };
 
 /// Transactions that callers begin and write in, on the outbox's own database.
 pub(crate) struct CallerTransactions {
     pub(crate) db: Arc<Database>,
-    /// Tells the outbox's own database from any other.
-    pub(crate) identity: Identity,
 }
 
 impl CallerTransactions {
@@ -25,7 +25,37 @@ impl CallerTransactions {
         operation: &'static str,
         work: impl Future<Output = Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
-        let savepoint = Savepoint::set((&self.db, self.identity), on, operation).await?;
+        let savepoint = Savepoint::set(&self.db, on, operation).await?;
+        savepoint.end(work.await).await
+    }
+
+    /// The same in a transaction of the outbox's own. It proves no more than it has to; one that another outbox has begun has to
+    /// prove everything.
+    #[cfg(feature = "mysql")]
+    pub(crate) async fn within_own<T>(
+        &self,
+        tx: &Watched,
+        operation: &'static str,
+        work: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        tx.call_begins();
+        let done = self.within_call(tx, operation, work).await;
+        tx.call_ends();
+        done
+    }
+
+    #[cfg(feature = "mysql")]
+    async fn within_call<T>(
+        &self,
+        tx: &Watched,
+        operation: &'static str,
+        work: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        if !tx.is_plain() || !tx.is_of(&self.db) {
+            self.check_backend(tx, operation)?;
+            return self.within(tx, operation, work).await;
+        }
+        let savepoint = Savepoint::renew(&self.db, tx, operation).await?;
         savepoint.end(work.await).await
     }
 

@@ -29,7 +29,7 @@ pub(crate) async fn commit_proven(db: &Database, tx: DatabaseTransaction) -> Res
     in_time(COMMIT, commit, of_kind).await.inspect_err(|error| db.note_trouble(error))
 }
 
-fn on_server(operation: &'static str, error: DbErr) -> StoreError {
+pub(crate) fn on_server(operation: &'static str, error: DbErr) -> StoreError {
     match refusal(&error) {
         Some(NO_SAVEPOINT | NOT_PROVEN) => gone(operation),
         _ => classify_commit(operation, error),
@@ -43,7 +43,7 @@ fn in_file(operation: &'static str, error: DbErr) -> StoreError {
     }
 }
 
-fn gone(operation: &'static str) -> StoreError {
+pub(crate) fn gone(operation: &'static str) -> StoreError {
     let why = "the transaction has ended before, as by a deadlock or a statement that commits by itself; begin a new one and \
                repeat everything in it";
     StoreError::new(StoreErrorKind::Unsupported, operation, why)

@@ -2,4 +2,6 @@
 
 pub(crate) mod begun;
 pub(crate) mod commit;
+#[cfg(feature = "mysql")]
+pub(crate) mod own;
 pub(crate) mod savepoint;

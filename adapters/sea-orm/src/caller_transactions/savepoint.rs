@@ -22,7 +22,6 @@ use crate::database::{
 /// the handle's commit answers Ok.
 pub(crate) struct Savepoint<'a, C> {
     db: &'a Database,
-    identity: Identity,
     on: &'a C,
     operation: &'static str,
 }
@@ -39,11 +38,11 @@ pub(crate) const SQLITE_ERROR: u32 = 1;
 impl<'a, C: ConnectionTrait> Savepoint<'a, C> {
     /// Sets it on a connection that proves to be in a transaction on the outbox's own database, and refuses any other.
     pub(crate) async fn set(
-        (db, identity): (&'a Database, Identity),
+        db: &'a Database,
         on: &'a C,
         operation: &'static str,
     ) -> Result<Self, StoreError> {
-        let savepoint = Self { db, identity, on, operation };
+        let savepoint = Self { db, on, operation };
         match db.dialect {
             Dialect::MySql => savepoint.set_on_server().await?,
             Dialect::Sqlite => savepoint.set_in_file().await?,
@@ -51,10 +50,28 @@ impl<'a, C: ConnectionTrait> Savepoint<'a, C> {
         Ok(savepoint)
     }
 
+    /// Sets it in a transaction of the outbox's own, whose savepoint shows that it is the one that was begun.
+    pub(crate) async fn renew(
+        db: &'a Database,
+        on: &'a C,
+        operation: &'static str,
+    ) -> Result<Self, StoreError> {
+        let savepoint = Self { db, on, operation };
+        match savepoint.execute(db.sql.savepoint.renew.text()).await {
+            Ok(()) => Ok(savepoint),
+            Err(error) if refusal(&error) == Some(NO_SAVEPOINT) => Err(savepoint.refused(NO_TRANSACTION)),
+            Err(error) => Err(classify(operation, error)),
+        }
+    }
+
+    /// A session that was proven to be on the outbox's own database remembers it, so that the row that all callers share is
+    /// read once for each connection. One that remembers nothing, or something else, is proven anew.
     async fn set_on_server(&self) -> Result<(), StoreError> {
-        let Err(error) = self.on.execute_unprepared(&self.identity.proof(self.db.sql)).await else {
-            return Ok(());
-        };
+        let mut set = self.execute(&self.db.identity.proof_of_known(self.db.sql)).await;
+        if set.as_ref().is_err_and(|error| refusal(error) == Some(NOT_PROVEN)) {
+            set = self.execute(&self.db.identity.proof_to_remember(self.db.sql)).await;
+        }
+        let Err(error) = set else { return Ok(()) };
         match refusal(&error) {
             Some(NO_SAVEPOINT) => Err(self.refused(NO_TRANSACTION)),
             Some(NO_TABLE) => Err(self.refused(ANOTHER_DATABASE)),
@@ -105,7 +122,7 @@ impl<'a, C: ConnectionTrait> Savepoint<'a, C> {
     /// Whether the connection leads to the outbox's own database, as far as it says.
     async fn is_ours(&self) -> bool {
         let found = Identity::read(self.on, self.operation, self.db.sql).await;
-        found.is_ok_and(|found| found == Some(self.identity))
+        found.is_ok_and(|found| found == Some(self.db.identity))
     }
 
     /// On a server the next savepoint of the same name takes its place, and a round trip is saved.
@@ -113,7 +130,7 @@ impl<'a, C: ConnectionTrait> Savepoint<'a, C> {
         if self.db.dialect == Dialect::MySql {
             return Ok(());
         }
-        if Identity::read(self.on, self.operation, self.db.sql).await? != Some(self.identity) {
+        if Identity::read(self.on, self.operation, self.db.sql).await? != Some(self.db.identity) {
             return Err(self.refused(ANOTHER_DATABASE));
         }
         self.send(self.db.sql.savepoint.release.text()).await

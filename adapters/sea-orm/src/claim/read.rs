@@ -137,7 +137,13 @@ impl<C: Singly> Marked<'_, '_, C> {
         let (id, queue, shard) = (receipt.message, self.call.request.queue.clone(), receipt.shard);
         let message = Message { id, queue, shard, ordering_key, headers, payload };
         let last_error = row.maybe_text(at.last_error)?.map(Reason::new);
-        Ok(Claimed { message, receipt, attempt: row.number(at.attempts)?, last_error })
+        Ok(Claimed {
+            message,
+            receipt,
+            attempt: row.number(at.attempts)?,
+            last_error,
+            place: Default::default(),
+        })
     }
 
     fn receipt(&self, row: &Row, at: &TakenColumns) -> Result<Receipt, StoreError> {

@@ -1,5 +1,7 @@
+use std::pin::Pin;
+
 use claimstream_ports::StoreError;
-use sea_orm::Statement;
+use sea_orm::{DbErr, QueryResult, Statement};
 
 use super::{Database, classify::classify, deadline::in_time, link::ask_beside_the_pool, unit::Row};
 
@@ -9,7 +11,10 @@ pub(crate) async fn rows_beside_the_pool(
     operation: &'static str,
     question: Statement,
 ) -> Result<Vec<Row>, StoreError> {
-    let answer = ask_beside_the_pool(db.relay(), db.dialect, question);
+    let answer = Box::pin(ask_beside_the_pool(db.relay(), db.dialect, question)) as Answering<'_>;
     let found = in_time(operation, answer, classify).await?;
     Ok(found.into_iter().map(|row| Row::of(row, operation)).collect())
 }
+
+/// Opening a connection is boxed, as [`Link::of_pool`](super::link::Link::of_pool) says.
+type Answering<'a> = Pin<Box<dyn Future<Output = Result<Vec<QueryResult>, DbErr>> + Send + 'a>>;

@@ -64,6 +64,8 @@ impl ConnectionCache {
     /// Below this many connections the pool has none to spare.
     const LEAST_POOL: u32 = 4;
     const FRESH_FOR: Duration = Duration::from_secs(2);
+    /// How long the pool's ping may take, as long as its rollback.
+    const RETURNS_WITHIN: Duration = Duration::from_millis(500);
     /// How long a caller that the cache does not see may wait at most.
     const SPARES_EVERY: Duration = Duration::from_millis(50);
 
@@ -103,11 +105,11 @@ impl ConnectionCache {
     ) {
         let mut kept = self.shelf.kept();
         if kept.connections.len() >= self.most || self.wanted.load(Ordering::Relaxed) > 0 {
-            return;
+            return give_back(connection, commits, runtime);
         }
         if pool == Reserve::UsedUp && kept.spared.is_none_or(|at| at.elapsed() >= Self::SPARES_EVERY) {
             kept.spared = Some(Instant::now());
-            return;
+            return give_back(connection, commits, runtime);
         }
         kept.connections.push(Connection { connection, commits, since: Instant::now() });
         if !std::mem::replace(&mut kept.watched, true) {
@@ -127,13 +129,40 @@ impl Shelf {
     }
 }
 
+/// Returns a connection to the pool. All its statements were answered well and it is in no transaction, or it would not have
+/// been kept: so the pool need not roll it back, unless it has to commit by itself again.
+///
+/// Then the pool's ping is the first that is sent since, and the pool would wait for its answer as long as the system sends it
+/// again, which is a quarter of an hour where the link was cut. So it is given up in time: what is dropped here closes the
+/// connection and makes room in the pool.
+fn give_back(mut connection: PoolConnection<MySql>, commits: Commits, runtime: &Handle) {
+    if commits == Commits::Itself {
+        let _entered = runtime.enter();
+        let returned = CLEAN.scope((), async move { connection.return_to_pool().await });
+        runtime.spawn(tokio::time::timeout(ConnectionCache::RETURNS_WITHIN, returned));
+    }
+}
+
+/// Whether the connection that the pool asks about comes back clean.
+pub(crate) fn is_clean() -> bool {
+    CLEAN.try_with(|()| ()).is_ok()
+}
+
+tokio::task_local! {
+    /// There while a connection is returned that is known to be clean.
+    static CLEAN: ();
+}
+
 /// Returns what nobody has asked for to the pool, as long as there is something.
 async fn expire(shelf: Weak<Shelf>) {
     loop {
         tokio::time::sleep(ConnectionCache::FRESH_FOR / 2).await;
         let Some(shelf) = shelf.upgrade() else { return };
         let mut kept = shelf.kept();
-        kept.connections.retain(|kept| kept.since.elapsed() < ConnectionCache::FRESH_FOR);
+        let old = |kept: &mut Connection| kept.since.elapsed() >= ConnectionCache::FRESH_FOR;
+        for old in kept.connections.extract_if(.., old) {
+            give_back(old.connection, old.commits, &Handle::current());
+        }
         if kept.connections.is_empty() {
             kept.watched = false;
             return;

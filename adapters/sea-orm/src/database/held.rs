@@ -67,6 +67,25 @@ impl<'a> Held<'a> {
         held.begun().await
     }
 
+    /// A connection of those that callers have, for somebody who returns it.
+    #[cfg(feature = "mysql")]
+    pub(crate) async fn take_beside(db: &'a Database) -> Result<Link, DbErr> {
+        let mut held = Self::new(db);
+        held.beside = true;
+        held.connect().await?;
+        let taken = held.connection.get_mut().take();
+        taken.ok_or(DbErr::ConnectionAcquire(ConnAcquireErr::ConnectionClosed))
+    }
+
+    /// Puts one of them at hand that is clean.
+    #[cfg(feature = "mysql")]
+    pub(crate) fn return_beside(db: &'a Database, connection: Link) {
+        let mut held = Self::new(db);
+        held.beside = true;
+        *held.connection.get_mut() = Some(connection);
+        held.rest();
+    }
+
     #[cfg(feature = "mysql")]
     async fn begun(self) -> Result<Self, DbErr> {
         self.connect().await?;
@@ -143,10 +162,24 @@ impl<'a> Held<'a> {
             drop(wanted);
             return self.committing(Link::MySql(connection), commits).await;
         }
-        let connection = Link::of_pool(self.connections(), self.db.dialect).await?;
+        let connection = self.of_pool().await?;
         #[cfg(feature = "mysql")]
         drop(wanted);
         self.committing(connection, Commits::Itself).await
+    }
+
+    #[cfg(feature = "mysql")]
+    async fn of_pool(&self) -> Result<Link, DbErr> {
+        match self.beside && !self.db.callers.are_given {
+            // Boxed, because the compiler gives up on futures that are nested so deeply.
+            true => Box::pin(self.db.of_callers_at_home()).await,
+            false => Link::of_pool(self.connections(), self.db.dialect).await,
+        }
+    }
+
+    #[cfg(not(feature = "mysql"))]
+    async fn of_pool(&self) -> Result<Link, DbErr> {
+        Link::of_pool(self.connections(), self.db.dialect).await
     }
 
     #[cfg(feature = "mysql")]

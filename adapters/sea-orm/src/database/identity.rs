@@ -1,7 +1,7 @@
 use claimstream_ports::{StoreError, StoreErrorKind};
 use sea_orm::ConnectionTrait;
 
-use crate::database::{args::Args, statements::Statements, unit::rows};
+use crate::database::{args::Args, sql::Sql, statements::Statements, unit::rows};
 
 /// Tells one outbox from another: the moment at which the tables of its database were made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,6 +27,32 @@ impl Identity {
 
     /// What proves to a server that a connection is in a transaction on this outbox's own database.
     pub(crate) fn proof(self, sql: &Statements) -> String {
-        sql.savepoint.proof.text().replace(":made_at", &self.0.to_string())
+        self.shown(&sql.savepoint.proof)
+    }
+
+    /// The proof of a session that [remembers](Self::proof_to_remember) an earlier one; any other session is refused.
+    pub(crate) fn proof_of_known(self, sql: &Statements) -> String {
+        self.shown(&sql.savepoint.known)
+    }
+
+    /// The proof, which the session remembers.
+    pub(crate) fn proof_to_remember(self, sql: &Statements) -> String {
+        self.proof(sql) + "; " + &self.shown(&sql.savepoint.remember)
+    }
+
+    /// Shows that a session outside a transaction remembers that it leads to this outbox's own database.
+    #[cfg(feature = "mysql")]
+    pub(crate) fn at_home(self, sql: &Statements) -> String {
+        self.shown(&sql.savepoint.at_home)
+    }
+
+    /// Proves it to a session that does not, and has it remember.
+    #[cfg(feature = "mysql")]
+    pub(crate) fn home_to_remember(self, sql: &Statements) -> String {
+        self.shown(&sql.savepoint.home) + "; " + &self.shown(&sql.savepoint.remember)
+    }
+
+    fn shown(self, statement: &Sql) -> String {
+        statement.text().replace(":made_at", &self.0.to_string())
     }
 }

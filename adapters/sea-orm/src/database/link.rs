@@ -1,3 +1,5 @@
+use std::pin::Pin;
+
 #[cfg(feature = "mysql")]
 use sea_orm::sqlx::MySql;
 #[cfg(feature = "sqlite")]
@@ -21,6 +23,8 @@ pub(crate) enum Link {
     Sqlite(PoolConnection<Sqlite>),
 }
 
+type Acquiring<D> = Pin<Box<dyn Future<Output = Result<PoolConnection<D>, sqlx::Error>> + Send>>;
+
 /// Calls the same on the connection, whichever it is.
 macro_rules! on {
     ($link:expr, $call:ident($argument:expr)) => {
@@ -38,19 +42,32 @@ macro_rules! on {
 const NO_DRIVER: &str = "no driver of ours is built in";
 
 impl Link {
-    /// Waits for a connection of the pool.
+    /// Waits for a connection of the pool. A new one takes twenty futures of the driver, one inside the other. They are boxed
+    /// here, because the compiler gives up on futures that are nested too deeply, in our callers' crates too.
     pub(crate) async fn of_pool(db: &DatabaseConnection, dialect: Dialect) -> Result<Self, DbErr> {
         match dialect {
             #[cfg(feature = "mysql")]
-            Dialect::MySql => {
-                db.get_mysql_connection_pool().acquire().await.map(Self::MySql).map_err(refused)
-            }
+            Dialect::MySql => (Box::pin(db.get_mysql_connection_pool().acquire()) as Acquiring<MySql>)
+                .await
+                .map(Self::MySql)
+                .map_err(refused),
             #[cfg(feature = "sqlite")]
-            Dialect::Sqlite => {
-                db.get_sqlite_connection_pool().acquire().await.map(Self::Sqlite).map_err(refused)
-            }
+            Dialect::Sqlite => (Box::pin(db.get_sqlite_connection_pool().acquire()) as Acquiring<Sqlite>)
+                .await
+                .map(Self::Sqlite)
+                .map_err(refused),
             #[allow(unreachable_patterns, reason = "a dialect whose feature is off was refused at open")]
             _ => Err(DbErr::Custom(NO_DRIVER.into())),
+        }
+    }
+
+    /// Does not go back to the pool, which opens another one instead.
+    #[cfg(feature = "mysql")]
+    pub(crate) fn close_when_dropped(&mut self) {
+        match self {
+            Self::MySql(connection) => connection.close_on_drop(),
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(connection) => connection.close_on_drop(),
         }
     }
 

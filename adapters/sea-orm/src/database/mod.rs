@@ -2,6 +2,8 @@
 //! messages.
 
 pub(crate) mod args;
+#[cfg(feature = "mysql")]
+pub(crate) mod at_home;
 pub(crate) mod beside;
 pub(crate) mod caller_pool;
 pub(crate) mod classify;
@@ -50,7 +52,7 @@ use sea_orm::DatabaseConnection;
 
 use self::{
     args::Args, caller_pool::CallerPool, clock::ServerClock, dialect::Dialect, health::Health,
-    packet::Packet, relay_pool::RelayPool, statements::Statements,
+    identity::Identity, packet::Packet, relay_pool::RelayPool, statements::Statements,
 };
 
 /// One database: its connections, statements, clock, health and limits. Every room works on it; all handles of an outbox share
@@ -61,6 +63,8 @@ pub(crate) struct Database {
     /// For transactions and calls of the application.
     pub(crate) callers: CallerPool,
     pub(crate) dialect: Dialect,
+    /// Tells the outbox's own database from any other.
+    pub(crate) identity: Identity,
     pub(crate) sql: &'static Statements,
     pub(crate) clock: ServerClock,
     pub(crate) health: Health,

@@ -14,8 +14,10 @@ pub(crate) struct Packet {
     together: usize,
 }
 
-/// Rows of one statement. Few lengths, so that few texts are ever prepared on connections that are not ours.
-const LENGTHS: [usize; 7] = [500, 100, 50, 20, 5, 2, 1];
+/// How many rows a statement may have. Few lengths, because each is a text of its own for each table: a server holds so many
+/// prepared statements and no more (`max_prepared_stmt_count`, 16,382 by default), and the pools of callers keep a hundred on a connection.
+const LENGTHS: [usize; 19] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 15, 20, 25, 50, 100, 200, 300, 400, MOST];
+const MOST: usize = 500;
 
 impl Packet {
     /// What a statement takes beside its values.
@@ -65,7 +67,7 @@ impl Packet {
         let mut start = 0;
         while start < rows.len() {
             let fitting = self.fitting(&rows[start..]);
-            let length = LENGTHS.into_iter().find(|length| *length <= fitting).unwrap_or(1);
+            let length = LENGTHS.into_iter().rfind(|length| *length <= fitting).unwrap_or(1);
             statements.push(start..start + length);
             start += length;
         }
@@ -79,7 +81,7 @@ impl Packet {
             total += **row;
             total <= self.together
         };
-        rows.iter().take(LENGTHS[0]).take_while(fits).count()
+        rows.iter().take(MOST).take_while(fits).count()
     }
 }
 
@@ -102,6 +104,15 @@ mod tests {
     }
 
     #[test]
+    fn the_usual_numbers_of_rows_are_one_statement() {
+        let cut = |n| Packet::new(1 << 24).cut(std::iter::repeat_n(300, n)).len();
+        assert!([1, 2, 10, 20, 25, 50, 100, 200, 500].into_iter().all(|n| cut(n) == 1));
+        assert!((1..=10).all(|n| cut(n) == 1));
+        assert_eq!([19, 75, 99].map(cut), [2, 2, 4]);
+        assert!((1..=500).all(|n| cut(n) <= 5));
+    }
+
+    #[test]
     fn rows_that_do_not_fit_together_go_apart_and_one_that_never_fits_is_refused() {
         let packet = Packet::new(Packet::MARGIN + 1000);
         let cut = |packet: Packet, rows: &[usize]| packet.cut(rows.iter().copied());
@@ -114,7 +125,7 @@ mod tests {
     fn encrypted_rows_fit_into_one_record_unless_one_is_larger_alone() {
         let packet = Packet::new(1 << 24).encrypted();
         let cut = |rows: &[usize]| packet.cut(rows.iter().copied());
-        assert_eq!(cut(&[700; 100]), [0..20, 20..40, 40..60, 60..80, 80..100]);
+        assert_eq!(cut(&[700; 50]), [0..20, 20..40, 40..50]);
         assert_eq!(cut(&[100_000, 700, 700]), [0..1, 1..3]);
         assert!(packet.check("enqueue", [100_000].into_iter()).is_ok());
     }

@@ -6,7 +6,7 @@ use sea_orm::sqlx::Executor;
 
 use super::{clock::FrozenClock, dialect::Dialect, given_pool::GivenPool, health::Health};
 #[cfg(feature = "mysql")]
-use crate::database::statements::Statements;
+use crate::database::{connection_cache::is_clean, statements::Statements};
 
 /// Connection settings under which a cancelled caller can lose nothing; use them for your own transactions too.
 ///
@@ -131,9 +131,12 @@ impl HardenedPool {
                 })
             });
             pool.after_release(move |connection, _| {
-                Box::pin(
-                    async move { in_time(connection.execute(AssertSqlSafe(rollback))).await.map(|_| true) },
-                )
+                Box::pin(async move {
+                    if is_clean() {
+                        return Ok(true);
+                    }
+                    in_time(connection.execute(AssertSqlSafe(rollback))).await.map(|_| true)
+                })
             })
         });
     }

@@ -81,9 +81,19 @@ pub(crate) struct Busy {
     pub(crate) patience: Duration,
 }
 
+/// What a call ends comes behind something that has not ended. It is not repeated: the caller may come again.
+#[derive(Debug, thiserror::Error)]
+#[error("{before} has to end first")]
+pub(crate) struct Early {
+    /// The name of what has to end first.
+    pub(crate) before: String,
+}
+
 /// Whether the call may succeed in a moment. A call that waited for its turn in vain has waited long enough.
 fn may_restart(error: &StoreError) -> bool {
-    error.kind() == StoreErrorKind::Transient && !error.get_ref().is::<Busy>()
+    error.kind() == StoreErrorKind::Transient
+        && !error.get_ref().is::<Busy>()
+        && !error.get_ref().is::<Early>()
 }
 
 fn restart_wait(tries: u32) -> Duration {

@@ -102,7 +102,8 @@ statements! {
         both: make, read, release, renew, take;
     }
     notifications: NotificationSql {
-        both: message_conclude, message_count, message_page, message_record, message_reopen, message_status, request_cancel, request_close, request_insert, request_known, request_open, request_read, request_reopen;
+        both: message_conclude, message_count, message_page, message_record, message_reopen, message_status, request_cancel, request_insert, request_known, request_lock, request_move, request_read, request_status;
+        each: message_conclude_each;
     }
     observe: ObserveSql {
         both: dead, live;
@@ -116,7 +117,7 @@ statements! {
     savepoint: SavepointSql {
         both: undo;
         each: proof;
-        mysql: commit_proof;
+        mysql: at_home, begin, commit, commit_proof, home, known, remember, renew, roll_back;
         sqlite: release, set;
     }
     schema: SchemaSql {

@@ -128,7 +128,11 @@ impl Enqueueing {
         Ok(())
     }
 
+    /// Rows of dedup keys, in the order of the keys: two calls that reserve the same ones in orders of their own would wait for
+    /// each other.
     pub(crate) fn dedup_rows(&self, keyed: &[&NewMessage]) -> Vec<Args> {
+        let mut keyed = keyed.to_vec();
+        keyed.sort_by(|one, other| key_of(one).cmp(&key_of(other)));
         let row = |message: &&NewMessage| {
             self.db
                 .args()
@@ -161,6 +165,10 @@ impl Enqueueing {
             .with("at", Value::BigInt(at))
             .with("after", after))
     }
+}
+
+fn key_of(message: &NewMessage) -> (&str, Option<&str>) {
+    (message.queue.as_str(), message.dedup_key.as_ref().map(DedupKey::as_str))
 }
 
 pub(crate) fn answer(new: bool) -> Enqueued {

@@ -2,10 +2,7 @@ use claimstream_domain::NewMessage;
 use claimstream_ports::StoreError;
 use sea_orm::{Statement, Value};
 
-use crate::{
-    database::{dialect::Dialect, identity::Identity},
-    enqueue::rows::Enqueueing,
-};
+use crate::{database::dialect::Dialect, enqueue::rows::Enqueueing};
 
 /// Statements that enqueue messages: run them in one transaction, the proof first and then the inserts in order.
 ///
@@ -26,11 +23,7 @@ pub struct EnqueueStatements {
 
 impl Enqueueing {
     /// The statements that enqueue messages, for drivers of other kinds.
-    pub(crate) fn statements(
-        &self,
-        messages: &[NewMessage],
-        identity: Identity,
-    ) -> Result<EnqueueStatements, StoreError> {
+    pub(crate) fn statements(&self, messages: &[NewMessage]) -> Result<EnqueueStatements, StoreError> {
         let db = &self.db;
         let bodies = self.checked_rows(messages)?;
         let unique: Vec<&NewMessage> = messages.iter().filter(|m| m.dedup_key.is_some()).collect();
@@ -39,7 +32,7 @@ impl Enqueueing {
         inserts.extend(db.inserts(&db.sql.enqueue.message, &bodies));
         inserts.extend(db.inserts(&db.sql.enqueue.queue, &bodies));
         let inserts = inserts.into_iter().map(|s| (s.sql, s.values.map(|v| v.0).unwrap_or_default()));
-        let proof = (db.dialect == Dialect::MySql).then(|| identity.proof(db.sql));
+        let proof = (db.dialect == Dialect::MySql).then(|| db.identity.proof(db.sql));
         Ok(EnqueueStatements { proof, inserts: inserts.collect() })
     }
 }

@@ -1,10 +1,14 @@
-use std::sync::Arc;
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use claimstream_domain::{
     Reason,
     notification::{Channel, DeliveryStatus, NotificationRecord},
 };
 use claimstream_ports::{StoreError, notification::MessageOutcome};
+use sea_orm::{ConnectionTrait, Statement, Value};
 use uuid::Uuid;
 
 use crate::database::{
@@ -12,6 +16,7 @@ use crate::database::{
     args::{Args, bytes},
     classify::corrupt,
     coalescer::WriteCoalescer,
+    dialect::Dialect,
     typed_row::row,
     unit::{Row, maybe, rows, run},
 };
@@ -26,29 +31,37 @@ pub(crate) struct Records {
 }
 
 impl Records {
+    /// How many messages one statement names.
+    const IDS: usize = 500;
+    /// How many outcomes one statement takes that differ: the server looks each row up among all of them.
+    const APART: usize = 64;
+
     pub(crate) fn of(db: Arc<Database>) -> Self {
         Self { db, outcomes: Arc::default() }
     }
 
-    /// Keeps records, and says how far the delivery of each has come.
-    pub(crate) async fn record(
+    /// Keeps records in a transaction, and answers those that were kept before, with how far the delivery of each has come.
+    pub(crate) async fn keep(
         &self,
-        records: &[NotificationRecord],
-    ) -> Result<Vec<DeliveryStatus>, StoreError> {
-        self.db.restarting_beside(MESSAGE, || self.insert_records(records)).await?;
+        on: &impl ConnectionTrait,
+        mut records: Vec<&NotificationRecord>,
+    ) -> Result<HashMap<Uuid, DeliveryStatus>, StoreError> {
+        records.sort_unstable_by_key(|record| record.id);
+        let rows: Vec<Args> = records.iter().copied().map(record_row).collect();
         let ids: Vec<Uuid> = records.iter().map(|record| record.id).collect();
-        let known = self.delivery_statuses(&ids).await?;
-        let gone = || corrupt(MESSAGE, "a record that was just kept is gone");
-        known.into_iter().map(|status| status.ok_or_else(gone)).collect()
-    }
-
-    async fn insert_records(&self, records: &[NotificationRecord]) -> Result<(), StoreError> {
-        let rows: Vec<Args> = records.iter().map(record_row).collect();
-        let transaction = self.db.begin_beside(MESSAGE).await?;
-        for statement in self.db.inserts(&self.db.sql.notifications.message_record, &rows) {
-            run(&transaction, MESSAGE, statement).await?;
+        let (insert, lookup) =
+            (&self.db.sql.notifications.message_record, &self.db.sql.notifications.message_status);
+        let new = self.db.insert_new(on, MESSAGE, insert, lookup, &ids, &rows).await?;
+        let known: Vec<Uuid> =
+            ids.into_iter().zip(new).filter_map(|(id, new)| (!new).then_some(id)).collect();
+        let mut stand = HashMap::new();
+        for ids in known.chunks(Self::IDS) {
+            self.statuses(on, ids, &mut stand).await?;
         }
-        self.db.commit(MESSAGE, transaction).await
+        match known.iter().all(|id| stand.contains_key(id)) {
+            true => Ok(stand),
+            false => Err(corrupt(MESSAGE, "a record that is kept cannot be read")),
+        }
     }
 
     /// How far the delivery of each message has come, as far as it is recorded.
@@ -56,21 +69,33 @@ impl Records {
         &self,
         ids: &[Uuid],
     ) -> Result<Vec<Option<DeliveryStatus>>, StoreError> {
-        let mut known = std::collections::HashMap::new();
-        for ids in ids.chunks(512) {
-            let args = self.db.args().with_list("ids", ids.iter().copied().map(bytes));
-            let found = self
-                .db
-                .restarting_beside(MESSAGE, || {
-                    rows(self.db.callers(), MESSAGE, self.db.sql.notifications.message_status.bind(&args))
-                })
-                .await?;
-            for row in &found {
-                let StatusRow { id, status } = StatusRow::read(row)?;
-                known.insert(id, delivery_status(&status)?);
-            }
+        let mut known = HashMap::new();
+        for ids in ids.chunks(Self::IDS) {
+            known.extend(
+                self.db
+                    .restarting_beside(MESSAGE, || async {
+                        let mut known = HashMap::new();
+                        self.statuses(self.db.callers(), ids, &mut known).await?;
+                        Ok(known)
+                    })
+                    .await?,
+            );
         }
         Ok(ids.iter().map(|id| known.get(id).copied()).collect())
+    }
+
+    async fn statuses(
+        &self,
+        on: &impl ConnectionTrait,
+        ids: &[Uuid],
+        known: &mut HashMap<Uuid, DeliveryStatus>,
+    ) -> Result<(), StoreError> {
+        let args = self.db.args().with_list("ids", ids.iter().copied().map(bytes));
+        for row in rows(on, MESSAGE, self.db.sql.notifications.message_status.bind(&args)).await? {
+            let StatusRow { id, status } = StatusRow::read(&row)?;
+            known.insert(id, delivery_status(&status)?);
+        }
+        Ok(())
     }
 
     /// Notes outcomes, together with those of other calls.
@@ -78,35 +103,57 @@ impl Records {
         let records = Arc::clone(self);
         let write = move |outcomes: Vec<MessageOutcome>| {
             let records = Arc::clone(&records);
-            async move { records.db.restarting_beside(MESSAGE, || records.write_outcomes(&outcomes)).await }
+            async move { records.write_outcomes(&outcomes).await }
         };
         self.db.coalesced(MESSAGE, &self.outcomes, outcomes, write).await
     }
 
-    /// Outcomes that read alike are written by one statement.
+    /// Writes outcomes, those that read alike by one statement, and those that read like few others together by another.
+    ///
+    /// Each statement commits itself: what was written is left as it is if the call is repeated, and no lock is held while
+    /// another one is waited for.
     async fn write_outcomes(&self, outcomes: &[MessageOutcome]) -> Result<(), StoreError> {
-        let alike = |a: &MessageOutcome, b: &MessageOutcome| {
-            a.status == b.status && a.reason == b.reason && a.reference == b.reference
-        };
-        let mut groups: Vec<(&MessageOutcome, Vec<Uuid>)> = Vec::new();
-        for outcome in outcomes {
-            match groups.iter_mut().find(|(known, _)| alike(known, outcome)) {
-                Some((_, ids)) => ids.push(outcome.id),
-                None => groups.push((outcome, vec![outcome.id])),
+        let sql = &self.db.sql.notifications;
+        let (alike, apart) = by_likeness(outcomes);
+        let mut statements = Vec::new();
+        for (ids, outcome) in alike {
+            let args = self.db.args().with_list("ids", ids.into_iter().map(bytes));
+            let args = written(outcome).into_iter().fold(args, |args, (name, value)| args.with(name, value));
+            statements.push(sql.message_conclude.bind(&args));
+        }
+        for part in apart.chunks(Self::APART) {
+            statements.push(self.concluding_each(part));
+        }
+        for statement in statements {
+            let write = || run(self.db.callers(), MESSAGE, statement.clone());
+            self.db.restarting_beside(MESSAGE, write).await?;
+        }
+        Ok(())
+    }
+
+    /// One statement for outcomes that differ.
+    fn concluding_each(&self, outcomes: &[&MessageOutcome]) -> Statement {
+        let sql = &self.db.sql.notifications.message_conclude_each;
+        let value = |outcome: &MessageOutcome, n: usize| written(outcome)[n].1.clone();
+        let all = |n: usize| outcomes.iter().map(move |outcome| value(outcome, n));
+        match self.db.dialect {
+            Dialect::MySql => sql.bind(
+                &self
+                    .db
+                    .args()
+                    .with_list("ids", outcomes.iter().map(|outcome| bytes(outcome.id)))
+                    .with_list("statuses", all(0))
+                    .with_list("reasons", all(1))
+                    .with_list("references", all(2)),
+            ),
+            Dialect::Sqlite => {
+                let row = |outcome: &&MessageOutcome| {
+                    let args = Args::new().with("id", bytes(outcome.id));
+                    written(outcome).into_iter().fold(args, |args, (name, value)| args.with(name, value))
+                };
+                sql.bind_rows(&self.db.args(), &outcomes.iter().map(row).collect::<Vec<_>>())
             }
         }
-        let transaction = self.db.begin_beside(MESSAGE).await?;
-        for (outcome, ids) in groups {
-            let args = self
-                .db
-                .args()
-                .with("status", outcome.status.name())
-                .with("reason", maybe(outcome.reason.as_ref().map(Reason::as_str)))
-                .with("reference", maybe(outcome.reference.as_deref().map(|text| cut(text, 255))))
-                .with_list("ids", ids.into_iter().map(bytes));
-            run(&transaction, MESSAGE, self.db.sql.notifications.message_conclude.bind(&args)).await?;
-        }
-        self.db.commit(MESSAGE, transaction).await
     }
 
     /// Lets a message that has failed be delivered again.
@@ -129,6 +176,40 @@ impl Records {
         let page = || rows(db.callers(), MESSAGE, db.sql.notifications.message_page.bind(&args));
         db.restarting_beside(MESSAGE, page).await?.iter().map(|row| record(row, id)).collect()
     }
+}
+
+/// Outcomes with the ids of those that read the same, sorted, and those that read like few others, sorted by id. Of two of one
+/// message the first counts.
+fn by_likeness(outcomes: &[MessageOutcome]) -> (Vec<(Vec<Uuid>, &MessageOutcome)>, Vec<&MessageOutcome>) {
+    /// So many that a statement of their own is worth its while.
+    const ALIKE: usize = 16;
+    let (mut seen, mut groups) = (HashSet::new(), HashMap::<_, Vec<&MessageOutcome>>::new());
+    for outcome in outcomes.iter().filter(|outcome| seen.insert(outcome.id)) {
+        let reason = outcome.reason.as_ref().map(Reason::as_str);
+        groups.entry((outcome.status, reason, outcome.reference.as_deref())).or_default().push(outcome);
+    }
+    let (mut alike, mut apart) = (Vec::new(), Vec::new());
+    for mut group in groups.into_values() {
+        if group.len() < ALIKE {
+            apart.extend(group);
+            continue;
+        }
+        group.sort_unstable_by_key(|outcome| outcome.id);
+        for part in group.chunks(Records::IDS) {
+            alike.push((part.iter().map(|outcome| outcome.id).collect(), part[0]));
+        }
+    }
+    apart.sort_unstable_by_key(|outcome| outcome.id);
+    (alike, apart)
+}
+
+/// What is written of an outcome, by the names of the arguments.
+fn written(outcome: &MessageOutcome) -> [(&'static str, Value); 3] {
+    [
+        ("status", outcome.status.name().into()),
+        ("reason", maybe(outcome.reason.as_ref().map(Reason::as_str))),
+        ("reference", maybe(outcome.reference.as_deref().map(|text| cut(text, 255)))),
+    ]
 }
 
 fn record_row(record: &NotificationRecord) -> Args {

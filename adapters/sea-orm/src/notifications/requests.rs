@@ -1,12 +1,12 @@
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use claimstream_domain::{
-    Enqueued, Reason,
+    Enqueued,
     notification::{DeliveryStatus, NotificationRequest, Progress, RequestStatus, request_message},
 };
 use claimstream_ports::{
     StoreError,
-    notification::{Cancelled, OpenedRequest},
+    notification::{Cancelled, RequestRead},
 };
 use sea_orm::ConnectionTrait;
 use uuid::Uuid;
@@ -18,7 +18,7 @@ use crate::{
         classify::corrupt,
         sql::Sql,
         typed_row::row,
-        unit::{Row, maybe, rows, run},
+        unit::{Row, rows, run},
     },
     enqueue::rows::{Enqueueing, answer},
     notifications::records::delivery_status,
@@ -34,15 +34,36 @@ pub(crate) struct Requests {
 }
 
 impl Requests {
+    /// How many requests one statement reads.
+    const IDS: usize = 500;
+
     /// Takes requests in, in a transaction.
+    ///
+    /// They are written by id: two callers with the same ones in opposite orders would each hold what the other waits for.
     pub(crate) async fn submit(
         &self,
         on: &impl ConnectionTrait,
         requests: &[NotificationRequest],
     ) -> Result<Vec<Enqueued>, StoreError> {
-        let messages = requests.iter().map(request_message).collect::<Result<Vec<_>, _>>();
+        let mut places: Vec<usize> = (0..requests.len()).collect();
+        places.sort_by_key(|place| requests[*place].id);
+        let sorted: Vec<&NotificationRequest> = places.iter().map(|place| &requests[*place]).collect();
+        let mut answers = vec![Enqueued::Duplicate; requests.len()];
+        for (place, new) in places.into_iter().zip(self.submit_sorted(on, &sorted).await?) {
+            answers[place] = answer(new);
+        }
+        Ok(answers)
+    }
+
+    /// Whether each request is new.
+    async fn submit_sorted(
+        &self,
+        on: &impl ConnectionTrait,
+        requests: &[&NotificationRequest],
+    ) -> Result<Vec<bool>, StoreError> {
+        let messages = requests.iter().copied().map(request_message).collect::<Result<Vec<_>, _>>();
         let messages = messages.map_err(|e| corrupt(SUBMIT, e))?;
-        let rows = requests.iter().map(request_row).collect::<Result<Vec<_>, _>>()?;
+        let rows = requests.iter().copied().map(request_row).collect::<Result<Vec<_>, _>>()?;
         self.db.limits.packet.check(SUBMIT, self.db.sql.notifications.request_insert.row_bytes(&rows))?;
         let ids: Vec<Uuid> = requests.iter().map(|request| request.id).collect();
         let (insert, lookup) =
@@ -50,7 +71,7 @@ impl Requests {
         let new = self.db.insert_new(on, SUBMIT, insert, lookup, &ids, &rows).await?;
         let fresh: Vec<_> = messages.into_iter().zip(&new).filter_map(|(m, new)| new.then_some(m)).collect();
         self.enqueueing.enqueue(on, &fresh).await?;
-        Ok(new.into_iter().map(answer).collect())
+        Ok(new)
     }
 
     /// Takes requests in, in a transaction of the outbox's own.
@@ -68,32 +89,17 @@ impl Requests {
             .await
     }
 
-    /// Notes that somebody works on a request, and reads it.
-    pub(crate) async fn open(&self, id: Uuid) -> Result<Option<OpenedRequest>, StoreError> {
-        let (db, args) = (&self.db, self.db.args().with("id", bytes(id)));
-        db.restarting_beside(REQUEST, || {
-            run(db.callers(), REQUEST, db.sql.notifications.request_open.bind(&args))
-        })
-        .await?;
-        self.read(&args).await?.as_ref().map(opened).transpose()
-    }
-
-    /// Notes how a request has ended.
-    pub(crate) async fn close(&self, id: Uuid, failure: Option<Reason>) -> Result<(), StoreError> {
-        let status = if failure.is_some() { RequestStatus::Failed } else { RequestStatus::Dispatched };
-        let args = self
-            .db
-            .args()
-            .with("id", bytes(id))
-            .with("status", status.name())
-            .with("reason", maybe(failure.as_ref().map(Reason::as_str)));
-        self.write(&self.db.sql.notifications.request_close, &args).await.map(|_| ())
-    }
-
-    /// Lets a request that has failed be worked on again.
-    pub(crate) async fn reopen(&self, id: Uuid) -> Result<(), StoreError> {
-        let args = self.db.args().with("id", bytes(id));
-        self.write(&self.db.sql.notifications.request_reopen, &args).await.map(|_| ())
+    /// Reads requests, as far as they are there.
+    pub(crate) async fn read(&self, ids: &[Uuid]) -> Result<Vec<Option<RequestRead>>, StoreError> {
+        let (db, mut found) = (&self.db, HashMap::new());
+        for ids in ids.chunks(Self::IDS) {
+            let args = db.args().with_list("ids", ids.iter().copied().map(bytes));
+            let read = || rows(db.callers(), REQUEST, db.sql.notifications.request_read.bind(&args));
+            for row in db.restarting_beside(REQUEST, read).await? {
+                found.insert(row.uuid("id")?, request(&row)?);
+            }
+        }
+        Ok(ids.iter().map(|id| found.get(id).cloned()).collect())
     }
 
     /// Calls a request off, unless somebody works on it already.
@@ -102,7 +108,7 @@ impl Requests {
         if self.write(&self.db.sql.notifications.request_cancel, &args).await? > 0 {
             return Ok(Cancelled::Yes);
         }
-        match self.read(&args).await? {
+        match self.status(&args).await? {
             Some(row) => match status(&row)? {
                 RequestStatus::Cancelled => Ok(Cancelled::Yes),
                 status => Ok(Cancelled::TooLate(status)),
@@ -114,7 +120,7 @@ impl Requests {
     /// How far the messages of a request have come.
     pub(crate) async fn progress(&self, id: Uuid) -> Result<Option<Progress>, StoreError> {
         let args = self.db.args().with("id", bytes(id));
-        let Some(row) = self.read(&args).await? else { return Ok(None) };
+        let Some(row) = self.status(&args).await? else { return Ok(None) };
         let (recorded, reason) = (status(&row)?, row.maybe_text("reason")?);
         let mut progress = Progress { recorded, reason, pending: 0, delivered: 0, skipped: 0, failed: 0 };
         for row in self
@@ -141,9 +147,9 @@ impl Requests {
         db.restarting_beside(REQUEST, || run(db.callers(), REQUEST, sql.bind(args))).await
     }
 
-    async fn read(&self, args: &Args) -> Result<Option<Row>, StoreError> {
+    async fn status(&self, args: &Args) -> Result<Option<Row>, StoreError> {
         let db = &self.db;
-        let read = || rows(db.callers(), REQUEST, db.sql.notifications.request_read.bind(args));
+        let read = || rows(db.callers(), REQUEST, db.sql.notifications.request_status.bind(args));
         Ok(db.restarting_beside(REQUEST, read).await?.into_iter().next())
     }
 }
@@ -153,13 +159,17 @@ fn request_row(request: &NotificationRequest) -> Result<Args, StoreError> {
     Ok(Args::new().with("id", bytes(request.id)).with("request", json))
 }
 
-fn opened(row: &Row) -> Result<OpenedRequest, StoreError> {
+fn request(row: &Row) -> Result<RequestRead, StoreError> {
     let request = serde_json::from_slice(&row.bytes("request")?).map_err(|e| corrupt(REQUEST, e))?;
-    Ok(OpenedRequest { request, status: status(row)? })
+    Ok(RequestRead { request, status: status(row)? })
 }
 
 fn status(row: &Row) -> Result<RequestStatus, StoreError> {
-    row.text("status")?.parse().map_err(|e| corrupt(REQUEST, e))
+    request_status(&row.text("status")?)
+}
+
+pub(super) fn request_status(status: &str) -> Result<RequestStatus, StoreError> {
+    status.parse().map_err(|e| corrupt(REQUEST, e))
 }
 
 row! {

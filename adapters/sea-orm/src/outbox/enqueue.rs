@@ -5,6 +5,8 @@ use claimstream_domain::{Enqueued, NewMessage};
 use claimstream_ports::{Enqueue, StoreError};
 use sea_orm::{ConnectionTrait, DatabaseTransaction};
 
+#[cfg(feature = "mysql")]
+use crate::caller_transactions::own::{On, OwnTransaction};
 use crate::{enqueue::statements::EnqueueStatements, outbox::handle::SeaOrmOutbox};
 
 const ENQUEUE: &str = "enqueue";
@@ -22,6 +24,29 @@ impl Enqueue<DatabaseTransaction> for SeaOrmOutbox {
         messages: &[NewMessage],
     ) -> Result<Vec<Enqueued>, StoreError> {
         self.enqueue_on(tx, messages).await
+    }
+}
+
+/// In a transaction of the outbox's own this takes two short statements beside the inserts, and refuses what
+/// [`SeaOrmOutbox::enqueue_on`] refuses.
+#[cfg(feature = "mysql")]
+#[async_trait]
+impl Enqueue<OwnTransaction> for SeaOrmOutbox {
+    async fn enqueue(
+        &self,
+        tx: &OwnTransaction,
+        messages: &[NewMessage],
+    ) -> Result<Vec<Enqueued>, StoreError> {
+        match &tx.on {
+            On::Driver(tx) => self.enqueue_on(tx, messages).await,
+            On::Watched(_) if messages.is_empty() => Ok(Vec::new()),
+            On::Watched(tx) => {
+                self.rooms
+                    .transactions
+                    .within_own(tx, ENQUEUE, self.rooms.enqueueing.enqueue(tx, messages))
+                    .await
+            }
+        }
     }
 }
 
@@ -71,6 +96,6 @@ impl SeaOrmOutbox {
 
     /// The statements that enqueue messages, for drivers of other kinds.
     pub fn enqueue_statements(&self, messages: &[NewMessage]) -> Result<EnqueueStatements, StoreError> {
-        self.rooms.enqueueing.statements(messages, self.rooms.transactions.identity)
+        self.rooms.enqueueing.statements(messages)
     }
 }

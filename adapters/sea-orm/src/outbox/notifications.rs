@@ -2,14 +2,14 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use claimstream_domain::{
-    Enqueued, Reason,
+    Enqueued,
     notification::{DeliveryStatus, NotificationRecord, NotificationRequest, Progress},
 };
 use claimstream_ports::{
     StoreError,
     notification::{
-        Cancelled, MessageOutcome, MessageRepository, NotificationReports, OpenedRequest, RequestRepository,
-        SubmitRequests,
+        Cancelled, FanOutStep, MessageOutcome, MessageRepository, NotificationReports, RequestRead,
+        RequestRepository, StepNoted, SubmitRequests,
     },
 };
 use sea_orm::DatabaseTransaction;
@@ -48,20 +48,14 @@ impl SeaOrmOutbox {
 
 #[async_trait]
 impl RequestRepository for SeaOrmOutbox {
-    async fn open(&self, id: Uuid) -> Result<Option<OpenedRequest>, StoreError> {
-        let rooms = Arc::clone(&self.rooms);
-        self.rooms.db.detached(REQUEST, async move { rooms.notifications.requests.open(id).await }).await
+    async fn read(&self, ids: &[Uuid]) -> Result<Vec<Option<RequestRead>>, StoreError> {
+        let (rooms, ids) = (Arc::clone(&self.rooms), ids.to_vec());
+        self.rooms.db.detached(REQUEST, async move { rooms.notifications.requests.read(&ids).await }).await
     }
 
-    async fn close(&self, id: Uuid, failure: Option<Reason>) -> Result<(), StoreError> {
-        let rooms = Arc::clone(&self.rooms);
-        let work = async move { rooms.notifications.requests.close(id, failure).await };
-        self.rooms.db.detached(REQUEST, work).await
-    }
-
-    async fn reopen(&self, id: Uuid) -> Result<(), StoreError> {
-        let rooms = Arc::clone(&self.rooms);
-        self.rooms.db.detached(REQUEST, async move { rooms.notifications.requests.reopen(id).await }).await
+    async fn note_steps(&self, steps: &[FanOutStep]) -> Result<Vec<StepNoted>, StoreError> {
+        let (rooms, steps) = (Arc::clone(&self.rooms), steps.to_vec());
+        self.rooms.db.detached(REQUEST, async move { rooms.notifications.fan_outs.note(&steps).await }).await
     }
 
     async fn cancel(&self, id: Uuid) -> Result<Cancelled, StoreError> {
@@ -72,11 +66,6 @@ impl RequestRepository for SeaOrmOutbox {
 
 #[async_trait]
 impl MessageRepository for SeaOrmOutbox {
-    async fn record(&self, records: &[NotificationRecord]) -> Result<Vec<DeliveryStatus>, StoreError> {
-        let (kept, records) = (Arc::clone(&self.rooms.notifications.records), records.to_vec());
-        self.rooms.db.detached(MESSAGE, async move { kept.record(&records).await }).await
-    }
-
     async fn status(&self, ids: &[Uuid]) -> Result<Vec<Option<DeliveryStatus>>, StoreError> {
         let (records, ids) = (Arc::clone(&self.rooms.notifications.records), ids.to_vec());
         self.rooms.db.detached(MESSAGE, async move { records.delivery_statuses(&ids).await }).await

@@ -92,12 +92,13 @@ impl SeaOrmOutbox {
         refuse_order_without_owner(options.order, strategy)?;
         let limits = Limits { packet, payload, acquire_timeout: options.acquire_timeout };
         let failover = Failover::of(health.servers.clone());
-        let db = Arc::new(Database { relay, callers, dialect, sql, clock, health, limits, runtime });
+        let db =
+            Arc::new(Database { relay, callers, dialect, identity, sql, clock, health, limits, runtime });
         let enqueueing = Arc::new(Enqueueing { db: Arc::clone(&db), shards });
         let OpenOptions { retention, step_retention, strain_limit, lag, order, .. } = options;
         let sweeper = Sweeper::new(Arc::clone(&db), retention, step_retention, strain_limit, lag);
         let rooms = Rooms {
-            transactions: CallerTransactions { db: Arc::clone(&db), identity },
+            transactions: CallerTransactions { db: Arc::clone(&db) },
             notifications: Notifications::of(&enqueueing),
             strategy,
             claims: build(strategy, &enqueueing, &failover, order),

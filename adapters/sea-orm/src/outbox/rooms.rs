@@ -5,7 +5,7 @@ use crate::{
     database::Database,
     enqueue::rows::Enqueueing,
     failover::Failover,
-    notifications::{records::Records, requests::Requests},
+    notifications::{fan_outs::FanOuts, records::Records, requests::Requests},
     strategy::{choice::Strategy, contract::ClaimStrategy},
     sweep::sweeper::Sweeper,
 };
@@ -27,14 +27,17 @@ pub(crate) struct Rooms {
 pub(crate) struct Notifications {
     pub(crate) requests: Requests,
     pub(crate) records: Arc<Records>,
+    pub(crate) fan_outs: FanOuts,
 }
 
 impl Notifications {
     pub(crate) fn of(enqueueing: &Arc<Enqueueing>) -> Self {
         let db = &enqueueing.db;
+        let records = Arc::new(Records::of(Arc::clone(db)));
         Self {
             requests: Requests { db: Arc::clone(db), enqueueing: Arc::clone(enqueueing) },
-            records: Arc::new(Records::of(Arc::clone(db))),
+            fan_outs: FanOuts { db: Arc::clone(db), records: Arc::clone(&records) },
+            records,
         }
     }
 }

@@ -267,6 +267,7 @@ mod tests {
             claim: ClaimId::new(me, 1),
             owner: Owner::new(me, "me").unwrap(),
             budget: ByteBudget::default(),
+            runs: None,
         };
         let claimed = outbox.claim(&request).await.unwrap();
         let done = |receipt| Settlement { receipt, disposition: Disposition::Done { emit: vec![] } };

@@ -1,10 +1,10 @@
-use std::{collections::HashSet, pin::pin};
+use std::{collections::HashSet, pin::pin, sync::Mutex};
 
 use claimstream_domain::{
     Claimed, Verdict,
-    notification::{Channel, DeliveryStatus, RequestStatus, message_id},
+    notification::{Channel, DeliveryStatus, NotificationRequest, RequestStatus, message_id},
 };
-use claimstream_ports::Handler;
+use claimstream_ports::{BatchHandler, Verdicts};
 use proptest::prelude::*;
 use uuid::Uuid;
 
@@ -30,39 +30,60 @@ fn dice(mut seed: u64, one_in: u64) -> impl Fate {
 }
 
 fn world(members: impl IntoIterator<Item = String>, channels: &[Channel]) -> World {
-    World::new(request(channels, vec![segment("all")]), members.into_iter().collect())
+    World::new(vec![request(channels, vec![segment("all")])], members.into_iter().collect())
 }
 
 fn members(count: usize) -> impl Iterator<Item = String> {
     (0..count).map(|n| format!("u-{n}"))
 }
 
-/// Handles one claim until it ends or is lost.
-fn handle(handler: &dyn Handler, claimed: &Claimed, lost: &mut impl Fate) -> Option<Verdict> {
-    let mut running = pin!(handler.handle(claimed));
-    loop {
-        if lost() {
-            return None;
-        }
-        if let Some(verdict) = step(running.as_mut()) {
-            return Some(verdict);
-        }
+/// Handles a batch until it ends or is lost; the verdicts that are given count in both cases.
+fn handle(handler: &dyn BatchHandler, batch: &[Claimed], lost: &mut impl Fate) -> Vec<(usize, Verdict)> {
+    let given = Given::default();
+    let mut running = pin!(handler.handle_batch(batch, &given));
+    while !lost() && step(running.as_mut()).is_none() {}
+    given.0.lock().expect("no panic elsewhere").drain(..).collect()
+}
+
+/// Verdicts as they were given.
+#[derive(Default)]
+struct Given(Mutex<Vec<(usize, Verdict)>>);
+
+impl Verdicts for Given {
+    fn give(&self, index: usize, verdict: Verdict) {
+        let mut all = self.0.lock().expect("no panic elsewhere");
+        assert!(all.iter().all(|(known, _)| *known != index), "two verdicts on one message");
+        all.push((index, verdict));
     }
 }
 
-/// Runs a queue until it is empty. A verdict whose ack is lost on the way is as if it had never been.
-fn drain(world: &World, queue: &'static str, handler: &dyn Handler, lost: &mut impl Fate) {
-    while let Some(claimed) = world.claim(queue) {
-        match handle(handler, &claimed, lost) {
-            Some(verdict) if !lost() => world.accept(&claimed, verdict),
-            _ => (),
+/// Runs a queue until it is empty, so many messages at a time. A verdict whose settlement is lost on the way is as if it had
+/// never been.
+fn drain(world: &World, queue: &'static str, handler: &dyn BatchHandler, size: usize, lost: &mut impl Fate) {
+    loop {
+        let batch = world.claim(queue, size);
+        if batch.is_empty() {
+            return;
+        }
+        for (index, verdict) in handle(handler, &batch, lost) {
+            if !lost() {
+                world.accept(&batch[index], verdict);
+            }
         }
     }
 }
 
 fn expected(members: impl IntoIterator<Item = String>, channels: &[Channel]) -> HashSet<Uuid> {
+    expected_of(REQUEST, members, channels)
+}
+
+fn expected_of(
+    request: Uuid,
+    members: impl IntoIterator<Item = String>,
+    channels: &[Channel],
+) -> HashSet<Uuid> {
     let users = members.into_iter().map(|id| format!("user:{id}"));
-    users.flat_map(|key| channels.iter().map(move |channel| message_id(REQUEST, *channel, &key))).collect()
+    users.flat_map(|key| channels.iter().map(move |channel| message_id(request, *channel, &key))).collect()
 }
 
 /// Exactly the expected messages, each enqueued once, each with its record, and the request dispatched.
@@ -71,7 +92,7 @@ fn assert_exact(world: &World, expected: &HashSet<Uuid>) {
     assert_eq!(enqueued.len(), expected.len());
     assert!(enqueued.iter().all(|(id, times)| expected.contains(id) && *times == 1));
     assert_eq!(world.records().into_keys().collect::<HashSet<_>>(), *expected);
-    assert_eq!(world.status(), RequestStatus::Dispatched);
+    assert!(world.statuses().iter().all(|status| *status == RequestStatus::Dispatched));
 }
 
 const BOTH: [Channel; 2] = [Channel::Email, Channel::Push];
@@ -86,7 +107,7 @@ fn one_crash_or_two_at_any_step_end_in_exactly_the_right_messages() {
             steps += 1;
             crashes.contains(&steps)
         };
-        drain(&world, REQUEST_QUEUE, &world.fan_out(3, u32::MAX), &mut lost);
+        drain(&world, REQUEST_QUEUE, &world.fan_out(3, u32::MAX), 1, &mut lost);
         assert_exact(&world, &expected);
         steps
     };
@@ -104,7 +125,7 @@ fn ten_thousand_recipients_are_ten_thousand_messages_whatever_is_lost() {
     let expected = expected(members(10_000), &[Channel::Email]);
     for (seed, chunk) in [(1, 500), (2, 311), (3, 1_000)] {
         let world = world(members(10_000), &[Channel::Email]);
-        drain(&world, REQUEST_QUEUE, &world.fan_out(chunk, u32::MAX), &mut dice(seed, 12));
+        drain(&world, REQUEST_QUEUE, &world.fan_out(chunk, u32::MAX), 1, &mut dice(seed, 12));
         assert_exact(&world, &expected);
     }
 }
@@ -117,8 +138,21 @@ proptest! {
         count in 1_usize..60, chunk in 1_u32..20, seed in any::<u64>(), one_in in 3_u64..40,
     ) {
         let world = world(members(count), &BOTH);
-        drain(&world, REQUEST_QUEUE, &world.fan_out(chunk, u32::MAX), &mut dice(seed, one_in));
+        drain(&world, REQUEST_QUEUE, &world.fan_out(chunk, u32::MAX), 1, &mut dice(seed, one_in));
         assert_exact(&world, &expected(members(count), &BOTH));
+    }
+
+    #[test]
+    fn batches_of_requests_and_any_crashes_lose_nothing_and_double_nothing(
+        requests in 1_usize..9, count in 1_usize..6, chunk in 1_u32..4, size in 1_usize..8,
+        seed in any::<u64>(), one_in in 3_u64..40,
+    ) {
+        let ids: Vec<Uuid> = (0..requests).map(|n| Uuid::from_u128(1 + n as u128)).collect();
+        let all = ids.iter().map(|id| NotificationRequest { id: *id, ..request(&BOTH, vec![segment("all")]) });
+        let world = World::new(all.collect(), members(count).collect());
+        drain(&world, REQUEST_QUEUE, &world.fan_out(chunk, u32::MAX), size, &mut dice(seed, one_in));
+        let of = |id: &Uuid| expected_of(*id, members(count), &BOTH);
+        assert_exact(&world, &ids.iter().flat_map(of).collect());
     }
 
     #[test]
@@ -126,8 +160,8 @@ proptest! {
         count in 1_usize..10, chunk in 1_u32..5, seed in any::<u64>(), one_in in 2_u64..12,
     ) {
         let world = world(members(count), &BOTH);
-        drain(&world, REQUEST_QUEUE, &world.fan_out(chunk, 2), &mut dice(seed, one_in));
-        prop_assert_eq!(world.status() == RequestStatus::Failed, world.dead() == 1);
+        drain(&world, REQUEST_QUEUE, &world.fan_out(chunk, 2), 1, &mut dice(seed, one_in));
+        prop_assert_eq!(world.statuses() == [RequestStatus::Failed], world.dead() == 1);
         if world.dead() == 0 {
             assert_exact(&world, &expected(members(count), &BOTH));
         }
@@ -141,27 +175,33 @@ proptest! {
         let world = world(names(), &[Channel::Email]);
         let (fan_out, delivery) = (world.fan_out(chunk, u32::MAX), world.delivery());
         let (mut lost, mut deliver) = (dice(seed, 10), dice(seed ^ 1, 2));
-        while let Some(claimed) = world.claim(REQUEST_QUEUE) {
-            let verdict = handle(&fan_out, &claimed, &mut lost);
+        loop {
+            let batch = world.claim(REQUEST_QUEUE, 1);
+            if batch.is_empty() {
+                break;
+            }
+            let verdicts = handle(&fan_out, &batch, &mut lost);
             // Deliveries come in between, also while a chunk waits for its ack.
             if deliver() {
-                drain(&world, MESSAGE_QUEUE, &delivery, &mut || false);
+                drain(&world, MESSAGE_QUEUE, &delivery, 2, &mut || false);
             }
-            if let Some(verdict) = verdict {
-                world.accept(&claimed, verdict);
+            for (index, verdict) in verdicts {
+                world.accept(&batch[index], verdict);
             }
         }
-        drain(&world, MESSAGE_QUEUE, &delivery, &mut || false);
+        drain(&world, MESSAGE_QUEUE, &delivery, 3, &mut || false);
         let expected = expected(names(), &[Channel::Email]);
         prop_assert_eq!(world.delivered(), expected.iter().map(|id| (*id, 1)).collect());
         prop_assert!(world.records().values().all(|status| *status == DeliveryStatus::Delivered));
     }
 
     #[test]
-    fn a_delivery_that_is_cut_off_comes_again_under_the_same_id(seed in any::<u64>(), one_in in 3_u64..10) {
+    fn a_delivery_that_is_cut_off_comes_again_under_the_same_id(
+        seed in any::<u64>(), one_in in 3_u64..10, size in 1_usize..8,
+    ) {
         let world = world(members(20), &[Channel::Email]);
-        drain(&world, REQUEST_QUEUE, &world.fan_out(7, u32::MAX), &mut || false);
-        drain(&world, MESSAGE_QUEUE, &world.delivery(), &mut dice(seed, one_in));
+        drain(&world, REQUEST_QUEUE, &world.fan_out(7, u32::MAX), 1, &mut || false);
+        drain(&world, MESSAGE_QUEUE, &world.delivery(), size, &mut dice(seed, one_in));
         let delivered: HashSet<_> = world.delivered().into_keys().collect();
         prop_assert_eq!(delivered, expected(members(20), &[Channel::Email]));
         prop_assert!(world.records().values().all(|status| *status == DeliveryStatus::Delivered));

@@ -9,7 +9,7 @@ pub(in super::super) fn finish<T>(future: impl Future<Output = T>) -> T {
 }
 
 /// Polls a future once.
-pub(super) fn step<T>(future: Pin<&mut impl Future<Output = T>>) -> Option<T> {
+pub(in super::super) fn step<T>(future: Pin<&mut impl Future<Output = T>>) -> Option<T> {
     match future.poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => Some(value),
         Poll::Pending => None,

@@ -1,8 +1,11 @@
+mod batches;
 mod crashes;
 mod finish;
 mod fixture;
 mod messages;
+mod panics;
+mod ports;
 mod requests;
 mod world;
 
-pub(super) use finish::finish;
+pub(super) use finish::{finish, step};

@@ -1,107 +1,18 @@
-use std::sync::Arc;
-
 use claimstream_domain::{
-    NewMessage, Payload, Reason, RetryPolicy, Verdict,
+    Payload, Reason, RetryPolicy, Verdict,
     notification::{
-        Channel, DeliveryStatus, DirectRecipient, FanOut, NotificationMessage, NotificationRecord,
-        NotificationRequest, Recipient, RecipientReference, RequestStatus, TemplateCall, message_id,
+        Channel, DeliveryStatus, DirectRecipient, FanOut, FanOutEnd, NotificationRecord, Recipient,
+        RecipientReference, RequestStatus, TemplateCall, message_id,
     },
 };
-use claimstream_ports::{
-    Handler,
-    mock::{MockMessageRepository, MockRecipientDirectory, MockRequestRepository, MockTemplateSource},
-    notification::OpenedRequest,
-};
+use claimstream_ports::{Handler, notification::StepNoted};
 
 use super::{
-    super::{MESSAGE_QUEUE, REQUEST_QUEUE, RequestConfig, RequestHandler},
+    super::{MESSAGE_QUEUE, REQUEST_QUEUE, RequestConfig},
     finish,
-    fixture::{REQUEST, claimed, claimed_step, down, reachable, request, segment, user},
+    fixture::{REQUEST, claimed, claimed_step, down, request, segment, user},
+    ports::{Ports, emitted, kept, notifications, stands},
 };
-
-struct Ports {
-    requests: MockRequestRepository,
-    messages: MockMessageRepository,
-    directory: MockRecipientDirectory,
-    templates: MockTemplateSource,
-    config: RequestConfig,
-}
-
-impl Ports {
-    /// A request that stands at `status`, and a directory that knows the users `a` and `b` and every direct recipient.
-    fn with(request: NotificationRequest, status: RequestStatus) -> Self {
-        let mut requests = MockRequestRepository::new();
-        requests
-            .expect_open()
-            .returning(move |_| Ok(Some(OpenedRequest { request: request.clone(), status })));
-        let mut directory = MockRecipientDirectory::new();
-        directory.expect_resolve().returning(|reference, _, _| {
-            Ok(match reference {
-                RecipientReference::User { user } if user == "a" || user == "b" => {
-                    Some(vec![reachable(user)])
-                }
-                RecipientReference::Segment { segment } if segment == "empty" => Some(vec![]),
-                RecipientReference::Direct(direct) => Some(vec![direct.resolve()]),
-                _ => None,
-            })
-        });
-        Self {
-            requests,
-            messages: MockMessageRepository::new(),
-            directory,
-            templates: MockTemplateSource::new(),
-            config: RequestConfig::default(),
-        }
-    }
-
-    fn processing(request: NotificationRequest) -> Self {
-        Self::with(request, RequestStatus::Processing)
-    }
-
-    /// Expects the request to be closed `times` times, with a failure that contains `why` or without one.
-    fn closing(mut self, times: usize, why: Option<&'static str>) -> Self {
-        let close = self.requests.expect_close().times(times);
-        close.withf(move |id, failure| {
-            let given = failure.as_ref().map(Reason::as_str);
-            *id == REQUEST
-                && given.is_some() == why.is_some()
-                && given.unwrap_or_default().contains(why.unwrap_or_default())
-        });
-        close.returning(|_, _| Ok(()));
-        self
-    }
-
-    /// Keeps new records as they come.
-    fn recording(mut self) -> Self {
-        let record = self.messages.expect_record().times(1);
-        record.returning(|records| Ok(records.iter().map(|record| record.status).collect()));
-        self
-    }
-
-    fn handler(self) -> RequestHandler {
-        let Self { requests, messages, directory, templates, config } = self;
-        let (directory, templates) = (Arc::new(directory), Arc::new(templates));
-        RequestHandler::new(Arc::new(requests), Arc::new(messages), directory, templates, config)
-            .expect("a good configuration")
-    }
-
-    fn handle(self, attempt: u32) -> Verdict {
-        let claimed = claimed_step(FanOut::begin(REQUEST), attempt);
-        finish(self.handler().handle(&claimed))
-    }
-}
-
-fn emitted(verdict: Verdict) -> Vec<NewMessage> {
-    match verdict {
-        Verdict::Ack { emit } => emit,
-        other => panic!("not an ack: {other:?}"),
-    }
-}
-
-fn notifications(verdict: Verdict) -> Vec<NotificationMessage> {
-    let messages = emitted(verdict).into_iter().filter(|message| message.queue.as_str() == MESSAGE_QUEUE);
-    messages.map(|message| serde_json::from_slice(message.payload.bytes()).unwrap()).collect()
-}
 
 #[test]
 fn two_users_and_two_directs_on_two_channels_are_six_messages_two_skips_and_eight_in_all() {
@@ -112,11 +23,10 @@ fn two_users_and_two_directs_on_two_channels_are_six_messages_two_skips_and_eigh
         direct(DirectRecipient { email: Some("m@example.com".into()), ..DirectRecipient::default() }),
         direct(DirectRecipient { device_token: Some("t".into()), ..DirectRecipient::default() }),
     ];
-    let mut ports = Ports::processing(request(&[Channel::Email, Channel::Push], recipients)).closing(1, None);
-    ports.messages.expect_record().times(1).returning(|records| {
-        let skipped = records.iter().filter(|record| record.status == DeliveryStatus::Skipped);
-        assert_eq!((records.len(), skipped.filter(|record| record.reason.is_some()).count()), (8, 2));
-        Ok(records.iter().map(|record| record.status).collect())
+    let ports = Ports::processing(request(&[Channel::Email, Channel::Push], recipients)).noting(1, |step| {
+        let skipped = step.records.iter().filter(|record| record.status == DeliveryStatus::Skipped);
+        assert_eq!((step.records.len(), skipped.filter(|record| record.reason.is_some()).count()), (8, 2));
+        Ok(kept(step, RequestStatus::Dispatched))
     });
     let sent = notifications(ports.handle(1));
     assert_eq!(sent.len(), 6);
@@ -129,8 +39,27 @@ fn a_request_that_is_unknown_or_cancelled_is_acked_and_nothing_is_sent() {
     assert_eq!(ports.handle(1), Verdict::ack());
     ports = Ports::processing(request(&[Channel::Email], vec![user("a")]));
     ports.requests.checkpoint();
-    ports.requests.expect_open().returning(|_| Ok(None));
+    ports.requests.expect_read().returning(|_| Ok(vec![None]));
     assert_eq!(ports.handle(1), Verdict::ack());
+}
+
+#[test]
+fn a_request_that_is_cancelled_or_goes_while_it_is_worked_on_is_acked_and_nothing_is_sent() {
+    for status in [Some(RequestStatus::Cancelled), None] {
+        let ports = Ports::with(request(&[Channel::Email], vec![user("a")]), RequestStatus::Pending);
+        let ports = ports.noting(1, move |_| Ok(StepNoted { status, records: vec![] }));
+        assert_eq!(ports.handle(1), Verdict::ack());
+    }
+}
+
+#[test]
+fn a_request_that_fails_while_it_is_worked_on_comes_again_and_nothing_is_sent() {
+    let ports = Ports::processing(request(&[Channel::Email], vec![user("a")]));
+    let ports = ports.noting(1, |step| {
+        assert!(!step.takes_up);
+        stands(RequestStatus::Failed, &[])
+    });
+    assert!(matches!(ports.handle(1), Verdict::Nack { after: None, .. }));
 }
 
 #[test]
@@ -143,8 +72,10 @@ fn a_request_that_has_failed_is_buried_so_that_its_dead_letter_exists() {
 fn a_failed_request_was_revived_however_many_processes_died_over_it_and_is_fanned_out() {
     for attempt in [1, 2, 6] {
         let request = request(&[Channel::Email], vec![user("a")]);
-        let mut ports = Ports::with(request, RequestStatus::Failed).closing(1, None).recording();
-        ports.requests.expect_reopen().times(1).withf(|id| *id == REQUEST).returning(|_| Ok(()));
+        let ports = Ports::with(request, RequestStatus::Failed).noting(1, |step| {
+            assert!(step.takes_up);
+            Ok(kept(step, RequestStatus::Dispatched))
+        });
         assert_eq!(notifications(ports.handle(attempt)).len(), 1, "attempt {attempt}");
     }
 }
@@ -152,16 +83,20 @@ fn a_failed_request_was_revived_however_many_processes_died_over_it_and_is_fanne
 #[test]
 fn a_request_that_was_closed_before_its_ack_enqueues_what_is_pending() {
     let request = request(&[Channel::Email], vec![user("a"), user("b")]);
-    let mut ports = Ports::with(request, RequestStatus::Dispatched).closing(1, None);
-    let statuses = vec![DeliveryStatus::Delivered, DeliveryStatus::Pending];
-    ports.messages.expect_record().returning(move |_| Ok(statuses.clone()));
+    let ports = Ports::with(request, RequestStatus::Dispatched).noting(1, |_| {
+        stands(RequestStatus::Dispatched, &[DeliveryStatus::Delivered, DeliveryStatus::Pending])
+    });
     let sent = notifications(ports.handle(2));
     assert_eq!(sent.iter().map(|m| m.recipient.as_str()).collect::<Vec<_>>(), ["user:b"]);
 }
 
 #[test]
 fn a_full_chunk_enqueues_its_messages_and_the_next_checkpoint_and_leaves_the_request_open() {
-    let mut ports = Ports::processing(request(&[Channel::Email], vec![user("a"), user("b")])).recording();
+    let ports = Ports::processing(request(&[Channel::Email], vec![user("a"), user("b")]));
+    let mut ports = ports.noting(1, |step| {
+        assert_eq!(step.end, FanOutEnd::More);
+        Ok(kept(step, RequestStatus::Processing))
+    });
     ports.config.chunk = 1;
     let emit = emitted(ports.handle(1));
     assert_eq!(emit.iter().map(|m| m.queue.as_str()).collect::<Vec<_>>(), [MESSAGE_QUEUE, REQUEST_QUEUE]);
@@ -173,13 +108,12 @@ fn a_full_chunk_enqueues_its_messages_and_the_next_checkpoint_and_leaves_the_req
 #[test]
 fn an_unknown_user_is_recorded_as_skipped_on_every_channel() {
     let channels = [Channel::Email, Channel::InApp];
-    let mut ports = Ports::processing(request(&channels, vec![user("nobody")])).closing(1, None);
-    ports.messages.expect_record().times(1).returning(|records| {
-        let why: Vec<_> =
-            records.iter().map(|r| (r.channel, r.status, r.reason.as_ref().map(Reason::as_str))).collect();
-        let skipped = |channel| (channel, DeliveryStatus::Skipped, Some("unknown user"));
+    let ports = Ports::processing(request(&channels, vec![user("nobody")])).noting(1, |step| {
+        let why = |r: &NotificationRecord| (r.channel, r.status, r.reason.clone());
+        let why: Vec<_> = step.records.iter().map(why).collect();
+        let skipped = |channel| (channel, DeliveryStatus::Skipped, Some(Reason::new("unknown user")));
         assert_eq!(why, [skipped(Channel::Email), skipped(Channel::InApp)]);
-        Ok(records.iter().map(|record| record.status).collect())
+        Ok(kept(step, RequestStatus::Dispatched))
     });
     assert_eq!(ports.handle(1), Verdict::ack());
 }
@@ -187,18 +121,18 @@ fn an_unknown_user_is_recorded_as_skipped_on_every_channel() {
 #[test]
 fn an_unknown_segment_fails_the_request_and_is_acked() {
     let ports = Ports::processing(request(&[Channel::Email], vec![user("a"), segment("vip")]));
-    assert_eq!(ports.closing(1, Some("unknown segment \"vip\"")).handle(1), Verdict::ack());
+    assert_eq!(ports.failing(1, "unknown segment \"vip\"").handle(1), Verdict::ack());
 }
 
 #[test]
 fn a_request_that_comes_to_nobody_fails_and_is_never_dispatched_with_nothing() {
     let ports = Ports::processing(request(&[Channel::Email], vec![segment("empty")]));
-    assert_eq!(ports.closing(1, Some("no recipients")).handle(1), Verdict::ack());
+    assert_eq!(ports.failing(1, "no recipients").handle(1), Verdict::ack());
 }
 
 #[test]
 fn an_empty_rest_after_a_full_chunk_is_no_failure() {
-    let ports = Ports::processing(request(&[Channel::Email], vec![segment("empty")])).closing(1, None);
+    let ports = Ports::processing(request(&[Channel::Email], vec![segment("empty")])).dispatching();
     let claimed = claimed_step(FanOut::begin(REQUEST).advance(500), 1);
     assert_eq!(finish(ports.handler().handle(&claimed)), Verdict::ack());
 }
@@ -206,7 +140,7 @@ fn an_empty_rest_after_a_full_chunk_is_no_failure() {
 #[test]
 fn a_recipient_that_is_named_twice_gets_one_message_on_each_channel() {
     let twice = request(&[Channel::Email, Channel::Push], vec![user("a"), user("a")]);
-    assert_eq!(notifications(Ports::processing(twice).closing(1, None).recording().handle(1)).len(), 2);
+    assert_eq!(notifications(Ports::processing(twice).dispatching().handle(1)).len(), 2);
 }
 
 #[test]
@@ -214,7 +148,7 @@ fn a_missing_template_is_a_recorded_skip() {
     let mut templated = request(&[Channel::Email], vec![user("a")]);
     templated.content = None;
     templated.template = Some(TemplateCall { id: "t".into(), params: [].into() });
-    let mut ports = Ports::processing(templated).closing(1, None).recording();
+    let mut ports = Ports::processing(templated).dispatching();
     ports.templates.expect_template().times(1).returning(|_, _, _| Ok(None));
     assert_eq!(ports.handle(1), Verdict::ack());
 }
@@ -224,9 +158,9 @@ fn a_record_that_can_no_longer_be_sent_is_settled_as_failed() {
     let mut templated = request(&[Channel::Email], vec![user("a")]);
     templated.content = None;
     templated.template = Some(TemplateCall { id: "t".into(), params: [].into() });
-    let mut ports = Ports::processing(templated).closing(1, None);
+    let ports = Ports::processing(templated);
+    let mut ports = ports.noting(1, |_| stands(RequestStatus::Dispatched, &[DeliveryStatus::Pending]));
     ports.templates.expect_template().returning(|_, _, _| Ok(None));
-    ports.messages.expect_record().returning(|_| Ok(vec![DeliveryStatus::Pending]));
     let conclude = ports.messages.expect_conclude().times(1);
     conclude.withf(|outcomes| outcomes[0].status == DeliveryStatus::Failed && outcomes[0].reason.is_some());
     conclude.returning(|_| Ok(()));
@@ -237,7 +171,7 @@ fn a_record_that_can_no_longer_be_sent_is_settled_as_failed() {
 fn what_is_down_is_tried_again_and_the_last_attempt_fails_the_request() {
     let ports = |closing: usize| {
         let mut ports =
-            Ports::processing(request(&[Channel::Email], vec![user("a")])).closing(closing, Some("is down"));
+            Ports::processing(request(&[Channel::Email], vec![user("a")])).failing(closing, "is down");
         ports.directory.checkpoint();
         ports.directory.expect_resolve().returning(|_, _, _| Err(down("resolve")));
         ports
@@ -249,9 +183,9 @@ fn what_is_down_is_tried_again_and_the_last_attempt_fails_the_request() {
 #[test]
 fn a_last_attempt_that_was_cut_off_fails_the_request_without_another_one() {
     let stuck = |status| Ports::with(request(&[Channel::Email], vec![user("a")]), status);
-    let verdict = stuck(RequestStatus::Processing).closing(1, Some("never ended")).handle(7);
+    let verdict = stuck(RequestStatus::Processing).failing(1, "never ended").handle(7);
     assert_eq!(verdict, Verdict::bury("the last attempt never ended"));
-    let closed = stuck(RequestStatus::Dispatched).closing(1, None).recording().handle(7);
+    let closed = stuck(RequestStatus::Dispatched).dispatching().handle(7);
     assert_eq!(notifications(closed).len(), 1, "what was closed before the cut is still enqueued");
     assert_eq!(RequestConfig::default().pipeline_retry().max_attempts, 7);
 }
@@ -262,17 +196,17 @@ fn a_failure_that_cannot_be_recorded_leaves_the_request_to_the_spare_attempt() {
         let mut ports = Ports::processing(request(&[Channel::Email], vec![user("a")]));
         ports.directory.checkpoint();
         ports.directory.expect_resolve().returning(|_, _, _| Err(down("resolve")));
-        ports.requests.expect_close().times(1).returning(|_, _| Err(down("close")));
+        ports.requests.expect_note_steps().times(1).returning(|_| Err(down("note")));
         ports.handle(attempt)
     };
     let Verdict::Nack { after: None, reason } = unclosed(6) else { panic!("not put off") };
-    assert!(reason.as_str().contains("resolve") && reason.as_str().contains("close"), "{reason}");
+    assert!(reason.as_str().contains("resolve") && reason.as_str().contains("note"), "{reason}");
     assert!(matches!(unclosed(7), Verdict::Bury { .. }), "there is no attempt after the spare one");
 }
 
 #[test]
 fn the_spare_attempt_tells_what_the_last_one_said() {
-    let ports = Ports::processing(request(&[Channel::Email], vec![user("a")])).closing(1, Some("is down"));
+    let ports = Ports::processing(request(&[Channel::Email], vec![user("a")])).failing(1, "is down");
     let mut claimed = claimed_step(FanOut::begin(REQUEST), 7);
     claimed.last_error = Some(Reason::new("the directory is down"));
     assert!(matches!(finish(ports.handler().handle(&claimed)), Verdict::Bury { .. }));
@@ -297,17 +231,10 @@ fn every_port_that_fails_puts_the_step_off() {
     let nacked = |ports: Ports| matches!(ports.handle(1), Verdict::Nack { after: None, .. });
     let mut ports = good();
     ports.requests.checkpoint();
-    ports.requests.expect_open().returning(|_| Err(down("open")));
+    ports.requests.expect_read().returning(|_| Err(down("read")));
     assert_eq!(ports.handle(6), Verdict::Release, "nothing was begun");
-    ports = good();
-    ports.messages.expect_record().returning(|_| Err(down("record")));
-    assert!(nacked(ports));
-    ports = good();
-    ports.messages.expect_record().returning(|_| Ok(vec![]));
-    assert!(nacked(ports));
-    ports = good().recording();
-    ports.requests.expect_close().returning(|_, _| Err(down("close")));
-    assert!(nacked(ports));
+    assert!(nacked(good().noting(1, |_| Err(down("note")))));
+    assert!(nacked(good().noting(1, |_| stands(RequestStatus::Dispatched, &[]))), "a record has no answer");
 }
 
 #[test]
@@ -330,8 +257,7 @@ fn the_defaults_are_thirty_seconds_to_half_an_hour_six_times_and_bad_ones_are_re
 
 #[test]
 fn a_record_says_where_it_stands() {
-    let mut ports = Ports::processing(request(&[Channel::Sms], vec![user("a")])).closing(1, None);
-    ports.messages.expect_record().times(1).returning(|records| {
+    let ports = Ports::processing(request(&[Channel::Sms], vec![user("a")])).noting(1, |step| {
         let expected = NotificationRecord {
             id: message_id(REQUEST, Channel::Sms, &Recipient::user("a").key),
             request_id: REQUEST,
@@ -340,8 +266,8 @@ fn a_record_says_where_it_stands() {
             status: DeliveryStatus::Skipped,
             reason: Some(Reason::new("the recipient has no address for sms")),
         };
-        assert_eq!(records, [expected]);
-        Ok(vec![DeliveryStatus::Skipped])
+        assert_eq!(step.records, [expected]);
+        Ok(kept(step, RequestStatus::Dispatched))
     });
     assert_eq!(ports.handle(1), Verdict::ack());
 }

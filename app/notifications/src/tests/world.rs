@@ -1,11 +1,13 @@
 use std::{
     collections::{BTreeMap, HashMap, HashSet, VecDeque},
+    future::poll_fn,
     sync::{Arc, Mutex, MutexGuard},
+    task::Poll,
 };
 
 use async_trait::async_trait;
 use claimstream_domain::{
-    Claimed, MessageId, NewMessage, Reason, RetryPolicy, Verdict,
+    Claimed, MessageId, NewMessage, RetryPolicy, Verdict,
     notification::{
         Channel, DeliveryStatus, NotificationMessage, NotificationRecord, NotificationRequest, Recipient,
         RecipientReference, RequestStatus, Template, request_message,
@@ -14,11 +16,10 @@ use claimstream_domain::{
 use claimstream_ports::{
     StoreError,
     notification::{
-        Cancelled, ChannelProvider, Delivered, DeliveryError, MessageOutcome, MessageRepository,
-        OpenedRequest, RecipientDirectory, RequestRepository, TemplateSource,
+        Cancelled, ChannelProvider, Delivered, DeliveryError, FanOutStep, MessageOutcome, MessageRepository,
+        RecipientDirectory, RequestRead, RequestRepository, StepNoted, TemplateSource,
     },
 };
-use futures::pending;
 use uuid::Uuid;
 
 use super::{
@@ -28,14 +29,13 @@ use super::{
     fixture::{claimed, reachable},
 };
 
-/// A store, a directory and a provider in one, for one request. Every call stops once before and once after its effect,
+/// A store, a directory and a provider in one. Every call stops once before and once after its effect,
 /// so that a test can crash there.
 #[derive(Clone)]
 pub(super) struct World(Arc<Mutex<State>>);
 
 struct State {
-    request: NotificationRequest,
-    status: RequestStatus,
+    requests: BTreeMap<Uuid, RequestRead>,
     /// The members of the segment `all`, by user id; they may repeat.
     members: Vec<String>,
     records: HashMap<Uuid, DeliveryStatus>,
@@ -52,12 +52,13 @@ struct Waiting {
 }
 
 impl World {
-    /// A request that has been submitted, to `members` and on its channels.
-    pub(super) fn new(request: NotificationRequest, members: Vec<String>) -> Self {
-        let first = request_message(&request).expect("a good request");
+    /// Requests that have been submitted, to `members` and on their channels.
+    pub(super) fn new(requests: Vec<NotificationRequest>, members: Vec<String>) -> Self {
+        let first =
+            requests.iter().map(|request| request_message(request).expect("a good request")).collect();
+        let pending = |request: NotificationRequest| RequestRead { request, status: RequestStatus::Pending };
         let world = Self(Arc::new(Mutex::new(State {
-            request,
-            status: RequestStatus::Pending,
+            requests: requests.into_iter().map(|request| (request.id, pending(request))).collect(),
             members,
             records: HashMap::new(),
             queues: BTreeMap::new(),
@@ -66,7 +67,7 @@ impl World {
             delivered: HashMap::new(),
             dead: 0,
         })));
-        world.state().enqueue(vec![first]);
+        world.state().enqueue(first);
         world
     }
 
@@ -85,17 +86,22 @@ impl World {
         MessageHandler::new(port(), providers, MessageConfig { retry }).expect("a good configuration")
     }
 
-    /// Takes the next message of a queue; it stays there until it is settled, and goes to the end if it is not.
-    pub(super) fn claim(&self, queue: &'static str) -> Option<Claimed> {
+    /// Takes the next messages of a queue, at most so many; they stay there until they are settled, and go to the end if they
+    /// are not.
+    pub(super) fn claim(&self, queue: &'static str, most: usize) -> Vec<Claimed> {
         let mut state = self.state();
-        let waiting = state.queues.get_mut(queue)?;
-        let mut next = waiting.pop_front()?;
-        next.attempts += 1;
-        let mut taken = claimed(queue, next.message.payload.clone(), next.attempts);
-        taken.message.id = next.message.id;
-        taken.receipt.message = next.message.id;
-        waiting.push_back(next);
-        Some(taken)
+        let Some(waiting) = state.queues.get_mut(queue) else { return Vec::new() };
+        let count = most.min(waiting.len());
+        let take = |next: &mut Waiting| {
+            next.attempts += 1;
+            let mut taken = claimed(queue, next.message.payload.clone(), next.attempts);
+            taken.message.id = next.message.id;
+            taken.receipt.message = next.message.id;
+            taken
+        };
+        let taken = waiting.iter_mut().take(count).map(take).collect();
+        waiting.rotate_left(count);
+        taken
     }
 
     /// Accepts an ack or a burial: the message goes and its children come, in one step.
@@ -118,8 +124,9 @@ impl World {
         self.state().dead
     }
 
-    pub(super) fn status(&self) -> RequestStatus {
-        self.state().status
+    /// Where each request stands.
+    pub(super) fn statuses(&self) -> Vec<RequestStatus> {
+        self.state().requests.values().map(|read| read.status).collect()
     }
 
     /// How often each notification was enqueued by an accepted ack.
@@ -141,14 +148,38 @@ impl World {
     }
 
     async fn call<T>(&self, effect: impl FnOnce(&mut State) -> T + Send) -> Result<T, StoreError> {
-        pending!();
+        stop().await;
         let value = effect(&mut self.state());
-        pending!();
+        stop().await;
         Ok(value)
     }
 }
 
+/// Waits for the next poll.
+async fn stop() {
+    let mut stopped = false;
+    poll_fn(|cx| {
+        if std::mem::replace(&mut stopped, true) {
+            return Poll::Ready(());
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await
+}
+
 impl State {
+    /// Notes a step of a fan-out.
+    fn note(&mut self, step: &FanOutStep) -> StepNoted {
+        let Some(read) = self.requests.get_mut(&step.request) else {
+            return StepNoted { status: None, records: vec![] };
+        };
+        read.status = step.end.moves(read.status, step.takes_up).unwrap_or(read.status);
+        let kept = if read.status.has_messages() { &step.records[..] } else { &[] };
+        let keep = |r: &NotificationRecord| *self.records.entry(r.id).or_insert(r.status);
+        StepNoted { status: Some(read.status), records: kept.iter().map(keep).collect() }
+    }
+
     /// Enqueues the messages that are not there yet, as a store does.
     fn enqueue(&mut self, messages: Vec<NewMessage>) {
         for message in messages.into_iter() {
@@ -169,32 +200,12 @@ impl State {
 
 #[async_trait]
 impl RequestRepository for World {
-    async fn open(&self, _: Uuid) -> Result<Option<OpenedRequest>, StoreError> {
-        self.call(|state| {
-            if state.status == RequestStatus::Pending {
-                state.status = RequestStatus::Processing;
-            }
-            Some(OpenedRequest { request: state.request.clone(), status: state.status })
-        })
-        .await
+    async fn read(&self, ids: &[Uuid]) -> Result<Vec<Option<RequestRead>>, StoreError> {
+        self.call(|state| ids.iter().map(|id| state.requests.get(id).cloned()).collect()).await
     }
 
-    async fn close(&self, _: Uuid, failure: Option<Reason>) -> Result<(), StoreError> {
-        self.call(|state| match (state.status, failure) {
-            (RequestStatus::Processing, None) => state.status = RequestStatus::Dispatched,
-            (RequestStatus::Processing, Some(_)) => state.status = RequestStatus::Failed,
-            _ => (),
-        })
-        .await
-    }
-
-    async fn reopen(&self, _: Uuid) -> Result<(), StoreError> {
-        self.call(|state| {
-            if state.status == RequestStatus::Failed {
-                state.status = RequestStatus::Processing;
-            }
-        })
-        .await
+    async fn note_steps(&self, steps: &[FanOutStep]) -> Result<Vec<StepNoted>, StoreError> {
+        self.call(|state| steps.iter().map(|step| state.note(step)).collect()).await
     }
 
     async fn cancel(&self, _: Uuid) -> Result<Cancelled, StoreError> {
@@ -204,14 +215,6 @@ impl RequestRepository for World {
 
 #[async_trait]
 impl MessageRepository for World {
-    async fn record(&self, records: &[NotificationRecord]) -> Result<Vec<DeliveryStatus>, StoreError> {
-        self.call(|state| {
-            let mut keep = |r: &NotificationRecord| *state.records.entry(r.id).or_insert(r.status);
-            records.iter().map(&mut keep).collect()
-        })
-        .await
-    }
-
     async fn status(&self, ids: &[Uuid]) -> Result<Vec<Option<DeliveryStatus>>, StoreError> {
         self.call(|state| ids.iter().map(|id| state.records.get(id).copied()).collect()).await
     }

@@ -104,7 +104,16 @@ impl OpenClaims {
 
     /// Moves a claim from the buffer to its consumer, or to the settlement that ends it.
     pub(crate) fn hand_out(&self, ticket: Ticket, now: Duration) -> Standing {
+        self.standing(&mut self.state(), ticket, now)
+    }
+
+    /// Moves claims to their consumer, as [`hand_out`](Self::hand_out) does each.
+    pub(crate) fn hand_out_all(&self, tickets: impl Iterator<Item = Ticket>, now: Duration) -> Vec<Standing> {
         let mut state = self.state();
+        tickets.map(|ticket| self.standing(&mut state, ticket, now)).collect()
+    }
+
+    fn standing(&self, state: &mut State, ticket: Ticket, now: Duration) -> Standing {
         let Some(claim) = state.claims.get_mut(&ticket) else { return Standing::Lost };
         if claim.stage == Stage::Lost {
             return Standing::Lost;

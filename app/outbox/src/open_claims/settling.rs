@@ -4,7 +4,7 @@ use claimstream_domain::{Event, Receipt, Settled};
 
 use super::{
     open_claim::{OpenClaim, Stage},
-    register::OpenClaims,
+    register::{OpenClaims, State},
 };
 use crate::{renewal::Renewal, ticket::Ticket};
 
@@ -26,7 +26,16 @@ impl OpenClaims {
 
     /// Marks a claim as being settled, which shuts renewals out, unless one is under way.
     pub(crate) fn begin_settling(&self, ticket: Ticket) -> Turn {
+        self.turn(&mut self.state(), ticket)
+    }
+
+    /// Marks claims as being settled, as [`begin_settling`](Self::begin_settling) does each.
+    pub(crate) fn begin_settling_all(&self, tickets: impl Iterator<Item = Ticket>) -> Vec<Turn> {
         let mut state = self.state();
+        tickets.map(|ticket| self.turn(&mut state, ticket)).collect()
+    }
+
+    fn turn(&self, state: &mut State, ticket: Ticket) -> Turn {
         match state.claims.get_mut(&ticket) {
             None => Turn::Lost(None),
             Some(claim) if claim.stage == Stage::Lost => Turn::Lost(Some(claim.receipt.clone())),

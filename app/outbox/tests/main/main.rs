@@ -3,6 +3,10 @@
 
 mod any_handler;
 mod any_script;
+mod batch_actor;
+mod batch_pipeline;
+mod batch_room;
+mod batches;
 mod claims;
 mod dead_letters;
 mod failed_attempts;
@@ -11,6 +15,7 @@ mod pacing;
 mod pipeline;
 mod play;
 mod renewals;
+mod runs;
 mod settlement_trouble;
 mod settling;
 mod settling_errors;

@@ -8,7 +8,7 @@ use claimstream::{
     Claimed, Headers, Lease, Message, MessageId, Payload, QueueName, Reason, Relay, RelayConfig, RelayError,
     Renewed, Settled, StoreError, StoreErrorKind, Timer,
 };
-use claimstream_domain::{ClaimId, Disposition, Locator, Receipt, Settlement, Shard};
+use claimstream_domain::{ClaimId, Disposition, Locator, OrderingKey, Receipt, RunPlace, Settlement, Shard};
 use claimstream_ports::mock::{MockLockingStrategy, MockSettlements};
 use futures::{executor::LocalPool, task::LocalSpawnExt};
 use uuid::Uuid;
@@ -27,9 +27,28 @@ pub struct Play {
 pub enum Answer {
     /// New messages with these attempt numbers, cut to what was asked for.
     Messages(Vec<u32>),
+    /// New messages with these attempt numbers, none of which has said why the attempt before failed.
+    CutOff(Vec<u32>),
+    /// So many new messages of one key, each behind the one that was made before it, except the first of all.
+    Run(usize),
+    /// A new run of the same key, with these attempt numbers.
+    NewRun(Vec<u32>),
+    /// So many as in a [`Run`](Self::Run) if runs are asked for, and otherwise so many others.
+    RunOr(usize, usize),
     /// As many first attempts as were asked for.
     Full,
     Fails(StoreErrorKind),
+}
+
+impl Answer {
+    /// The answer to a call that asks for runs, or does not.
+    fn to(self, runs: bool) -> Self {
+        match self {
+            Self::RunOr(count, _) if runs => Self::Run(count),
+            Self::RunOr(_, others) => Self::Messages(vec![1; others]),
+            other => other,
+        }
+    }
 }
 
 /// What a settle call answers; calls beyond the script are taken.
@@ -91,7 +110,8 @@ impl Play {
         let play = self.clone();
         strategy.expect_claim().returning(move |request| {
             assert_eq!(request.queue, queue());
-            play.stage().claim(play.timer.now(), request.limit as usize, request.claim)
+            let answer = play.stage().answers.pop_front().map(|answer| answer.to(request.runs.is_some()));
+            play.stage().claim(play.timer.now(), request.limit as usize, request.claim, answer)
         });
         let mut settlements = MockSettlements::new();
         let play = self.clone();
@@ -115,18 +135,39 @@ impl Play {
 }
 
 impl Stage {
-    fn claim(&mut self, at: Duration, asked: usize, claim: ClaimId) -> Result<Vec<Claimed>, StoreError> {
+    fn claim(
+        &mut self,
+        at: Duration,
+        asked: usize,
+        claim: ClaimId,
+        answer: Option<Answer>,
+    ) -> Result<Vec<Claimed>, StoreError> {
         self.most_leased = self.most_leased.max(self.leased.len() + asked);
-        let attempts = match self.answers.pop_front() {
+        let cut_off = matches!(answer, Some(Answer::CutOff(_)));
+        let runs = matches!(answer, Some(Answer::Run(_) | Answer::NewRun(_)));
+        let is_new = matches!(answer, Some(Answer::NewRun(_)));
+        let attempts = match answer {
             None => Vec::new(),
-            Some(Answer::Messages(attempts)) => attempts.into_iter().take(asked).collect(),
+            Some(Answer::Messages(attempts) | Answer::CutOff(attempts) | Answer::NewRun(attempts)) => {
+                attempts.into_iter().take(asked).collect()
+            }
             Some(Answer::Full) => vec![1; asked],
+            Some(Answer::Run(count) | Answer::RunOr(_, count)) => vec![1; count.min(asked)],
             Some(Answer::Fails(kind)) => {
                 self.claims.push(ClaimCall { at, asked, found: None, claim });
                 return Err(StoreError::new(kind, "claim", "as the script says"));
             }
         };
-        let claimed: Vec<_> = attempts.into_iter().map(|attempt| self.make(claim, attempt)).collect();
+        let mut claimed: Vec<_> = attempts.into_iter().map(|attempt| self.make(claim, attempt)).collect();
+        if cut_off {
+            claimed.iter_mut().for_each(|claimed| claimed.last_error = None);
+        }
+        if runs {
+            claimed.iter_mut().for_each(put_in_a_run);
+        }
+        if let Some(first) = claimed.first_mut().filter(|_| is_new) {
+            first.place = RunPlace::Head;
+        }
         let found = Some(claimed.len());
         self.claims.push(ClaimCall { at, asked, found, claim });
         Ok(claimed)
@@ -211,7 +252,14 @@ pub fn claimed(n: u128, claim: ClaimId, attempt: u32) -> Claimed {
     let message = Message { id, queue: queue(), shard, ordering_key: None, headers: Headers::new(), payload };
     let receipt = Receipt { message: id, queue: queue(), shard, claim, locator: Locator(n as i64) };
     let last_error = (attempt > 1).then(|| Reason::new(format!("attempt {} of {n} failed", attempt - 1)));
-    Claimed { message, receipt, attempt, last_error }
+    Claimed { message, receipt, attempt, last_error, place: Default::default() }
+}
+
+/// Makes a message one of a key, behind the one that was made before it.
+fn put_in_a_run(claimed: &mut Claimed) {
+    let n = claimed.message.id.uuid().as_u128();
+    claimed.message.ordering_key = Some(OrderingKey::new("account-7").unwrap());
+    claimed.place = if n == 1 { RunPlace::Head } else { RunPlace::Behind(id(n - 1)) };
 }
 
 /// The settlement counted.

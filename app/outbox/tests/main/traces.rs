@@ -5,6 +5,7 @@ use std::time::Duration;
 use claimstream::{RelayConfig, Timer, Verdict, handler_fn};
 
 use crate::{
+    batch_actor::{Act, Actor},
     log::Log,
     play::{Answer, Bench, Play},
 };
@@ -21,6 +22,7 @@ fn every_verb_has_a_span_of_a_stable_name_and_no_payload_is_traced() {
             "claim(queue claim asked)",
             "close(queue)",
             "handle(queue message_id attempt traceparent)",
+            "handle_batch(queue count)",
             "renew(queue count lost)",
             "settle(queue count)",
         ]
@@ -49,6 +51,11 @@ fn use_every_verb() {
     let pipeline = relay.pipeline("orders", handler).unwrap();
     let task = bench.start(pipeline.run_until(async move { timer.sleep(Duration::from_secs(20)).await }));
     assert_eq!(bench.finish(&play.timer, task).unwrap().nacked, 2);
+    play.stage().answers.push_back(Answer::Messages(vec![1, 1]));
+    let actor = Actor::new(&play.timer, |_, _| Act::Give(Verdict::ack()));
+    let (pipeline, timer) = (relay.batch_pipeline("orders", actor).unwrap(), play.timer.clone());
+    let task = bench.start(pipeline.run_until(async move { timer.sleep(Duration::from_secs(20)).await }));
+    assert_eq!(bench.finish(&play.timer, task).unwrap().acked, 2);
     let task = bench.start(relay.claims("orders").unwrap().close());
     assert_eq!(bench.finish(&play.timer, task).unwrap(), 0);
 }

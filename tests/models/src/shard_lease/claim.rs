@@ -29,7 +29,7 @@ impl ShardLease {
             }
             return;
         }
-        let free = row.holder == Holder::Nobody;
+        let free = !row.flights.contains(&true);
         for message in 0..state.table.messages.len() {
             let flies = state.processes[by].flights[message].is_some_and(|flight| !flight.lapsed);
             if !state.table.messages[message].ended && !flies {
@@ -94,6 +94,7 @@ impl ShardLease {
         let begins = match self.fault {
             Some(Fault::SameFence) => false,
             Some(Fault::FenceOfTheBooks) => has_nothing,
+            Some(Fault::KeptFence) => state.table.row.holder != Holder::Process(by) && (has_nothing || free),
             _ => has_nothing || free,
         };
         let finds_free = begins || self.fault.is_some_and(Fault::takes_what_is_free);

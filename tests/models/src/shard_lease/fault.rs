@@ -11,6 +11,8 @@ pub enum Fault {
     SameFence,
     /// A shard that was free is taken under the fence that it had, if the process has something in flight by its books.
     FenceOfTheBooks,
+    /// A process that has kept a shard with nothing in flight goes on there under the same fence.
+    KeptFence,
     /// A take-over counts no attempt for what was in flight.
     NotCharged,
     /// A process that hands out again what has run out in its own books counts no attempt.

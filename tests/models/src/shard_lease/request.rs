@@ -17,9 +17,16 @@ pub struct Request {
     pub fence: i8,
     /// What stays in flight.
     pub left: Vec<bool>,
+    /// Whether the shard is kept for a time if nothing stays in flight.
+    pub keeps: bool,
 }
 
 impl Request {
+    /// Whether it may keep the shard: it is the last of what was in flight, and done.
+    pub(super) fn may_keep(&self) -> bool {
+        self.wish == Wish::Done && !self.left.contains(&true)
+    }
+
     /// Whether it leaves the list of what is in flight as it is: what is done cannot come back.
     pub(super) fn proves_alone(&self) -> bool {
         self.wish == Wish::Done && self.left.contains(&true)

@@ -10,8 +10,22 @@ impl ShardLease {
             let message = next.processes[by].hands[hand].take().map_or(0, |hand| hand.message);
             return steps.push((Step::Settles { process: by, message, accepted: false }, next));
         };
+        if request.may_keep() {
+            self.settles_so(state, by, hand, &Request { keeps: true, ..request.clone() }, steps);
+        }
+        self.settles_so(state, by, hand, &request, steps);
+    }
+
+    fn settles_so(
+        &self,
+        state: &State,
+        by: usize,
+        hand: usize,
+        request: &Request,
+        steps: &mut Vec<(Step, State)>,
+    ) {
         let (message, mut next) = (request.message, state.clone());
-        let accepted = self.meets(&mut next, &request);
+        let accepted = self.meets(&mut next, request);
         if accepted && self.lost_answers {
             // It stays in the books, and may be sent again.
             let mut again = next.clone();
@@ -51,7 +65,7 @@ impl ShardLease {
         }
         let mut left = process.in_flight();
         left[message] = false;
-        Some(Request { message, overtaken, moved, wish, by: name, fence: process.fence, left })
+        Some(Request { message, overtaken, moved, wish, by: name, fence: process.fence, left, keeps: false })
     }
 
     /// It is started again under another name; one settlement may be on its way.

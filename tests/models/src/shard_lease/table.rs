@@ -42,12 +42,17 @@ pub struct Message {
 impl Row {
     /// Whether messages may be taken by this holder.
     pub(super) fn admits(&self, by: Holder) -> bool {
-        self.holder == Holder::Nobody || self.holder == by
+        self.is_free() || self.holder == by
+    }
+
+    /// Whether any process may take it: it has no holder, or was kept by one with nothing in flight until the time was over.
+    pub(super) fn is_free(&self) -> bool {
+        self.holder == Holder::Nobody || (self.over && !self.flights.contains(&true))
     }
 
     /// Whether a write of this holder under this fence finds the row: where it is the holder's, or `free`.
     pub(super) fn is_proven(&self, fence: i8, by: Holder, free: bool) -> bool {
-        self.fence == fence && (self.holder == by || (free && self.holder == Holder::Nobody))
+        self.fence == fence && (self.holder == by || (free && self.is_free()))
     }
 }
 
@@ -84,7 +89,7 @@ impl Table {
         (self.row.holder, self.row.over, self.row.flights) = (Holder::Process(by), false, flights);
     }
 
-    /// Ends a claim; the shard is free with the last one.
+    /// Ends a claim; with the last one the shard is free, or its holder keeps it for a time.
     pub(super) fn settle(&mut self, request: &Request) {
         let message = &mut self.messages[request.message];
         message.stale |= request.overtaken;
@@ -103,6 +108,7 @@ impl Table {
         self.row.flights.clone_from(&request.left);
         match request.left.contains(&true) {
             true => self.row.holder = request.by,
+            false if request.keeps => (self.row.holder, self.row.over) = (request.by, false),
             false => (self.row.holder, self.row.over) = (Holder::Nobody, false),
         }
     }

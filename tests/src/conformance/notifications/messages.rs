@@ -7,55 +7,26 @@ use claimstream_domain::{
 use claimstream_ports::notification::MessageOutcome;
 use uuid::Uuid;
 
-use super::sample::submitted;
+use super::sample::{keep, submitted};
 use crate::{
     NotificationFixture,
     suite::{Case, cases},
 };
 
 pub const CLAUSES: &[Case<NotificationFixture>] = cases!["notifications" needs [Notifications]:
-    a_record_is_kept_once_and_left_as_it_is,
-    records_are_answered_in_order_with_where_they_stand,
     where_messages_stand_is_answered_in_order,
     only_a_pending_message_is_concluded,
+    outcomes_that_differ_are_each_noted_as_they_are,
+    of_two_outcomes_of_a_message_the_first_counts,
     a_concluded_failure_keeps_its_reason,
     reopen_makes_a_failed_message_pending_and_no_other,
 ];
-
-pub async fn a_record_is_kept_once_and_left_as_it_is(fixture: NotificationFixture) {
-    let request = submitted(&fixture).await;
-    let first = record(request, 1, DeliveryStatus::Skipped);
-    let again = NotificationRecord {
-        channel: Channel::Webhook,
-        recipient: "somebody else".into(),
-        status: DeliveryStatus::Pending,
-        reason: None,
-        ..first.clone()
-    };
-    fixture.store.messages.record(std::slice::from_ref(&first)).await.expect("record");
-    let kept = fixture.rival.messages.record(&[again.clone(), again]).await.expect("record");
-    assert_eq!(kept, [DeliveryStatus::Skipped, DeliveryStatus::Skipped]);
-    assert_eq!(fixture.rival.reports.messages(request, None, 9).await.expect("messages"), [first]);
-}
-
-pub async fn records_are_answered_in_order_with_where_they_stand(fixture: NotificationFixture) {
-    let request = submitted(&fixture).await;
-    let all: Vec<_> = (1..=5).map(|n| record(request, n, DeliveryStatus::Pending)).collect();
-    fixture.store.messages.record(&all[..3]).await.expect("record");
-    let outcomes =
-        [outcome(all[2].id, DeliveryStatus::Delivered), outcome(all[0].id, DeliveryStatus::Failed)];
-    fixture.rival.messages.conclude(&outcomes).await.expect("conclude");
-    let kept = fixture.store.messages.record(&all).await.expect("record");
-    use DeliveryStatus::{Delivered, Failed, Pending};
-    assert_eq!(kept, [Failed, Pending, Delivered, Pending, Pending]);
-    assert_eq!(fixture.store.messages.record(&[]).await.expect("record"), []);
-}
 
 pub async fn where_messages_stand_is_answered_in_order(fixture: NotificationFixture) {
     let request = submitted(&fixture).await;
     use DeliveryStatus::{Delivered, Pending, Skipped};
     let all = [record(request, 1, Pending), record(request, 2, Skipped), record(request, 3, Pending)];
-    fixture.store.messages.record(&all).await.expect("record");
+    keep(&fixture.store, &all).await;
     fixture.store.messages.conclude(&[outcome(all[2].id, Delivered)]).await.expect("conclude");
     let ids = [all[2].id, Uuid::now_v7(), all[1].id, all[0].id, all[2].id];
     let status = fixture.rival.messages.status(&ids).await.expect("status");
@@ -67,7 +38,7 @@ pub async fn only_a_pending_message_is_concluded(fixture: NotificationFixture) {
     let request = submitted(&fixture).await;
     use DeliveryStatus::{Delivered, Failed, Pending, Skipped};
     let all = [record(request, 1, Pending), record(request, 2, Pending), record(request, 3, Skipped)];
-    fixture.store.messages.record(&all).await.expect("record");
+    keep(&fixture.store, &all).await;
     let first = [outcome(all[0].id, Delivered), outcome(all[1].id, Failed)];
     let second = [outcome(all[0].id, Failed), outcome(all[1].id, Delivered), outcome(all[2].id, Delivered)];
     fixture.store.messages.conclude(&first).await.expect("conclude");
@@ -77,10 +48,56 @@ pub async fn only_a_pending_message_is_concluded(fixture: NotificationFixture) {
     assert_eq!(status, [Some(Delivered), Some(Failed), Some(Skipped)]);
 }
 
+pub async fn outcomes_that_differ_are_each_noted_as_they_are(fixture: NotificationFixture) {
+    let request = submitted(&fixture).await;
+    use DeliveryStatus::{Delivered, Failed, Pending};
+    let all: Vec<_> = (1..=180).map(|n| record(request, n, Pending)).collect();
+    keep(&fixture.store, &all).await;
+    let mut outcomes: Vec<_> = (0..150)
+        .map(|n| match n % 5 {
+            0 | 1 => MessageOutcome { reason: Some(Reason::new(n)), ..outcome(all[n].id, Failed) },
+            2 | 3 => {
+                MessageOutcome { reference: Some(format!("reference {n}")), ..outcome(all[n].id, Delivered) }
+            }
+            _ => MessageOutcome { reference: None, ..outcome(all[n].id, Delivered) },
+        })
+        .collect();
+    let unknown = [outcome(Uuid::now_v7(), Delivered), outcome(Uuid::now_v7(), Failed)];
+    fixture.store.messages.conclude(&[&outcomes[..], &unknown].concat()).await.expect("conclude");
+    outcomes.reverse();
+    fixture.rival.messages.conclude(&outcomes).await.expect("conclude again");
+    let mut expected = all.clone();
+    for (n, record) in expected.iter_mut().enumerate().take(150) {
+        match n % 5 {
+            0 | 1 => (record.status, record.reason) = (Failed, Some(Reason::new(n))),
+            _ => record.status = Delivered,
+        }
+    }
+    expected.sort_by_key(|record| record.id);
+    let kept = fixture.rival.reports.messages(request, None, 999).await.expect("messages");
+    assert_eq!(kept, expected);
+}
+
+pub async fn of_two_outcomes_of_a_message_the_first_counts(fixture: NotificationFixture) {
+    let request = submitted(&fixture).await;
+    use DeliveryStatus::{Delivered, Failed, Pending};
+    let all = [record(request, 1, Pending), record(request, 2, Pending)];
+    keep(&fixture.store, &all).await;
+    let outcomes = [
+        outcome(all[0].id, Delivered),
+        outcome(all[1].id, Failed),
+        outcome(all[0].id, Failed),
+        outcome(all[1].id, Delivered),
+    ];
+    fixture.store.messages.conclude(&outcomes).await.expect("conclude");
+    let status = fixture.rival.messages.status(&all.map(|r| r.id)).await.expect("status");
+    assert_eq!(status, [Some(Delivered), Some(Failed)]);
+}
+
 pub async fn a_concluded_failure_keeps_its_reason(fixture: NotificationFixture) {
     let request = submitted(&fixture).await;
     let pending = record(request, 1, DeliveryStatus::Pending);
-    fixture.store.messages.record(std::slice::from_ref(&pending)).await.expect("record");
+    keep(&fixture.store, std::slice::from_ref(&pending)).await;
     let failed = outcome(pending.id, DeliveryStatus::Failed);
     fixture.store.messages.conclude(std::slice::from_ref(&failed)).await.expect("conclude");
     let expected = NotificationRecord { status: failed.status, reason: failed.reason, ..pending };
@@ -91,7 +108,7 @@ pub async fn reopen_makes_a_failed_message_pending_and_no_other(fixture: Notific
     let request = submitted(&fixture).await;
     use DeliveryStatus::{Delivered, Failed, Pending, Skipped};
     let all = [record(request, 1, Pending), record(request, 2, Pending), record(request, 3, Skipped)];
-    fixture.store.messages.record(&all).await.expect("record");
+    keep(&fixture.store, &all).await;
     let ends = [outcome(all[0].id, Failed), outcome(all[1].id, Delivered)];
     fixture.store.messages.conclude(&ends).await.expect("conclude");
     for record in &all {

@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::{
     messages::{outcome, record},
-    sample::{progress, submitted},
+    sample::{keep, progress, submitted},
 };
 use crate::{
     NotificationFixture,
@@ -23,16 +23,16 @@ pub async fn progress_counts_every_status(fixture: NotificationFixture) {
     let request = submitted(&fixture).await;
     use DeliveryStatus::{Delivered, Failed, Pending, Skipped};
     let all: Vec<_> = (1..=10).map(|n| record(request, n, if n > 6 { Skipped } else { Pending })).collect();
-    fixture.store.messages.record(&all).await.expect("record");
+    keep(&fixture.store, &all).await;
     let outcomes: Vec<_> = all[..5]
         .iter()
         .enumerate()
         .map(|(n, r)| outcome(r.id, if n < 2 { Failed } else { Delivered }))
         .collect();
     fixture.store.messages.conclude(&outcomes).await.expect("conclude");
-    fixture.store.messages.record(&[record(submitted(&fixture).await, 99, Pending)]).await.expect("record");
+    keep(&fixture.store, &[record(submitted(&fixture).await, 99, Pending)]).await;
     let expected = Progress {
-        recorded: RequestStatus::Pending,
+        recorded: RequestStatus::Processing,
         reason: None,
         pending: 1,
         delivered: 3,
@@ -49,7 +49,7 @@ pub async fn progress_of_an_unknown_request_is_nothing(fixture: NotificationFixt
 pub async fn messages_are_paged_by_id(fixture: NotificationFixture) {
     let request = submitted(&fixture).await;
     let mut all: Vec<_> = (1..=7).map(|n| record(request, n, DeliveryStatus::Pending)).collect();
-    fixture.store.messages.record(&all).await.expect("record");
+    keep(&fixture.store, &all).await;
     all.sort_by_key(|record| record.id);
     let mut pages: Vec<Vec<NotificationRecord>> = Vec::new();
     for _ in 0..4 {
@@ -63,7 +63,7 @@ pub async fn messages_are_paged_by_id(fixture: NotificationFixture) {
 pub async fn messages_of_another_request_are_left_out(fixture: NotificationFixture) {
     let (one, other) = (submitted(&fixture).await, submitted(&fixture).await);
     let records = [record(one, 1, DeliveryStatus::Pending), record(other, 2, DeliveryStatus::Pending)];
-    fixture.store.messages.record(&records).await.expect("record");
+    keep(&fixture.store, &records).await;
     assert_eq!(fixture.rival.reports.messages(one, None, 9).await.expect("messages"), records[..1]);
     assert_eq!(fixture.rival.reports.messages(other, None, 9).await.expect("messages"), records[1..]);
     assert_eq!(fixture.rival.reports.messages(Uuid::now_v7(), None, 9).await.expect("messages"), []);

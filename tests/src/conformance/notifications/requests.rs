@@ -1,115 +1,267 @@
-//! Where a request stands: opened, closed, reopened, cancelled.
+//! Where requests stand: read, cancelled, and moved on by the steps of their fan-out, which keep records.
 
-use claimstream_domain::{Reason, notification::RequestStatus};
-use claimstream_ports::notification::Cancelled;
+use claimstream_domain::{
+    Reason,
+    notification::{Channel, DeliveryStatus, FanOutEnd, NotificationRecord, RequestStatus},
+};
+use claimstream_ports::notification::{Cancelled, FanOutStep, StepNoted};
+use futures::future::join_all;
 use uuid::Uuid;
 
-use super::sample::{progress, submitted};
+use super::{
+    messages::{outcome, record},
+    sample::{keep, note, progress, read, step, submitted},
+};
 use crate::{
     NotificationFixture,
     suite::{Case, cases},
 };
 
 pub const CLAUSES: &[Case<NotificationFixture>] = cases!["notifications" needs [Notifications]:
-    open_marks_a_pending_request_and_answers_the_status_after_the_mark,
-    a_request_that_is_opened_again_is_still_being_processed,
-    an_unknown_request_is_not_opened,
-    open_leaves_a_finished_request_as_it_is,
-    close_marks_a_request_dispatched,
-    close_with_a_reason_marks_a_request_failed,
-    close_leaves_a_request_that_is_not_being_processed_as_it_is,
-    reopen_takes_up_a_failed_request_and_no_other,
+    requests_are_read_in_order_with_where_they_stand,
+    a_step_with_more_to_come_marks_a_request_as_being_processed,
+    the_last_step_marks_a_request_dispatched,
+    a_step_that_fails_marks_a_request_failed_with_its_reason,
+    a_step_leaves_a_finished_request_as_it_is,
+    a_failed_request_moves_only_if_it_is_taken_up,
+    steps_of_many_requests_are_noted_together,
+    steps_of_one_request_are_noted_in_order,
+    a_record_is_kept_once_and_left_as_it_is,
+    records_are_answered_in_order_with_where_they_stand,
+    a_request_without_messages_keeps_no_record,
+    steps_that_are_noted_again_get_the_same_answers,
+    steps_of_the_same_requests_in_opposite_orders_all_get_through,
     only_a_pending_request_is_cancelled,
     an_unknown_request_is_not_cancelled,
-    of_open_and_cancel_at_a_time_one_wins,
+    of_a_step_and_cancel_at_a_time_one_wins,
 ];
 
-pub async fn open_marks_a_pending_request_and_answers_the_status_after_the_mark(
-    fixture: NotificationFixture,
-) {
-    let request = submitted(&fixture).await;
-    let opened = fixture.rival.requests.open(request).await.expect("open").expect("a request");
-    assert_eq!(opened.status, RequestStatus::Processing);
-    assert_eq!(progress(&fixture, request).await.recorded, RequestStatus::Processing);
+use DeliveryStatus::{Delivered, Failed, Pending, Skipped};
+
+pub async fn requests_are_read_in_order_with_where_they_stand(fixture: NotificationFixture) {
+    let (one, two) = (submitted(&fixture).await, finished(&fixture, RequestStatus::Dispatched).await);
+    let found = fixture.rival.requests.read(&[two, Uuid::now_v7(), one, two]).await.expect("read");
+    let found: Vec<_> =
+        found.into_iter().map(|read| read.map(|read| (read.request.id, read.status))).collect();
+    let (one, two) = (Some((one, RequestStatus::Pending)), Some((two, RequestStatus::Dispatched)));
+    assert_eq!(found, [two, None, one, two]);
+    assert_eq!(fixture.store.requests.read(&[]).await.expect("read"), []);
 }
 
-pub async fn a_request_that_is_opened_again_is_still_being_processed(fixture: NotificationFixture) {
+pub async fn a_step_with_more_to_come_marks_a_request_as_being_processed(fixture: NotificationFixture) {
     let request = submitted(&fixture).await;
     for side in [&fixture.store, &fixture.rival] {
-        let opened = side.requests.open(request).await.expect("open").expect("a request");
-        assert_eq!(opened.status, RequestStatus::Processing);
+        let noted = note(side, step(request, FanOutEnd::More, &[])).await;
+        assert_eq!(noted, StepNoted { status: Some(RequestStatus::Processing), records: vec![] });
+        assert_eq!(progress(&fixture, request).await.recorded, RequestStatus::Processing);
     }
 }
 
-pub async fn an_unknown_request_is_not_opened(fixture: NotificationFixture) {
-    submitted(&fixture).await;
-    assert_eq!(fixture.store.requests.open(Uuid::now_v7()).await.expect("open"), None);
-}
-
-pub async fn open_leaves_a_finished_request_as_it_is(fixture: NotificationFixture) {
-    for end in [RequestStatus::Cancelled, RequestStatus::Dispatched, RequestStatus::Failed] {
-        let request = finished(&fixture, end).await;
-        let opened = fixture.rival.requests.open(request).await.expect("open").expect("a request");
-        assert_eq!(opened.status, end);
-        assert_eq!(progress(&fixture, request).await.recorded, end);
+pub async fn the_last_step_marks_a_request_dispatched(fixture: NotificationFixture) {
+    for is_processed in [false, true] {
+        let request = submitted(&fixture).await;
+        if is_processed {
+            note(&fixture.rival, step(request, FanOutEnd::More, &[])).await;
+        }
+        let noted = note(&fixture.store, step(request, FanOutEnd::Done, &[])).await;
+        assert_eq!(noted.status, Some(RequestStatus::Dispatched));
+        let progress = progress(&fixture, request).await;
+        assert_eq!((progress.recorded, progress.reason), (RequestStatus::Dispatched, None));
     }
 }
 
-pub async fn close_marks_a_request_dispatched(fixture: NotificationFixture) {
-    let request = finished(&fixture, RequestStatus::Dispatched).await;
-    let progress = progress(&fixture, request).await;
-    assert_eq!((progress.recorded, progress.reason), (RequestStatus::Dispatched, None));
-}
-
-pub async fn close_with_a_reason_marks_a_request_failed(fixture: NotificationFixture) {
+pub async fn a_step_that_fails_marks_a_request_failed_with_its_reason(fixture: NotificationFixture) {
     let request = finished(&fixture, RequestStatus::Failed).await;
     let progress = progress(&fixture, request).await;
     assert_eq!(progress.recorded, RequestStatus::Failed);
     assert_eq!(progress.reason.as_deref(), Some("the segment is unknown"));
 }
 
-pub async fn close_leaves_a_request_that_is_not_being_processed_as_it_is(fixture: NotificationFixture) {
-    let pending = submitted(&fixture).await;
-    let mut requests = vec![(pending, RequestStatus::Pending)];
+pub async fn a_step_leaves_a_finished_request_as_it_is(fixture: NotificationFixture) {
     for end in [RequestStatus::Cancelled, RequestStatus::Dispatched] {
-        requests.push((finished(&fixture, end).await, end));
+        let request = finished(&fixture, end).await;
+        for takes_up in [false, true] {
+            for with in [FanOutEnd::More, FanOutEnd::Done, FanOutEnd::Failed(Reason::new("too late"))] {
+                let noted = note(&fixture.rival, FanOutStep { takes_up, ..step(request, with, &[]) }).await;
+                assert_eq!(noted.status, Some(end));
+                let progress = progress(&fixture, request).await;
+                assert_eq!((progress.recorded, progress.reason), (end, None));
+            }
+        }
     }
-    for (request, status) in requests {
-        fixture.rival.requests.close(request, Some(Reason::new("too late"))).await.expect("close");
-        let progress = progress(&fixture, request).await;
-        assert_eq!((progress.recorded, progress.reason), (status, None));
-    }
-    let failed = finished(&fixture, RequestStatus::Failed).await;
-    fixture.rival.requests.close(failed, None).await.expect("close");
-    assert_eq!(progress(&fixture, failed).await.recorded, RequestStatus::Failed);
-    fixture.rival.requests.close(Uuid::now_v7(), None).await.expect("close nothing");
+    let unknown = note(&fixture.rival, step(Uuid::now_v7(), FanOutEnd::Done, &[])).await;
+    assert_eq!(unknown, StepNoted { status: None, records: vec![] });
 }
 
-pub async fn reopen_takes_up_a_failed_request_and_no_other(fixture: NotificationFixture) {
-    let failed = finished(&fixture, RequestStatus::Failed).await;
-    fixture.store.requests.reopen(failed).await.expect("reopen");
-    let taken_up = progress(&fixture, failed).await;
-    assert_eq!((taken_up.recorded, taken_up.reason), (RequestStatus::Processing, None));
-    let pending = submitted(&fixture).await;
-    let mut others = vec![(pending, RequestStatus::Pending)];
-    for end in [RequestStatus::Cancelled, RequestStatus::Dispatched] {
-        others.push((finished(&fixture, end).await, end));
+pub async fn a_failed_request_moves_only_if_it_is_taken_up(fixture: NotificationFixture) {
+    let again = FanOutEnd::Failed(Reason::new("and again"));
+    let ends = [
+        (FanOutEnd::More, RequestStatus::Processing, None),
+        (FanOutEnd::Done, RequestStatus::Dispatched, None),
+        (again, RequestStatus::Failed, Some("and again")),
+    ];
+    for (end, status, reason) in ends {
+        let request = finished(&fixture, RequestStatus::Failed).await;
+        let noted = note(&fixture.rival, step(request, end.clone(), &[])).await;
+        assert_eq!(noted.status, Some(RequestStatus::Failed));
+        assert_eq!(progress(&fixture, request).await.reason.as_deref(), Some("the segment is unknown"));
+        let noted = note(&fixture.store, FanOutStep { takes_up: true, ..step(request, end, &[]) }).await;
+        assert_eq!(noted.status, Some(status));
+        let taken_up = progress(&fixture, request).await;
+        assert_eq!((taken_up.recorded, taken_up.reason.as_deref()), (status, reason));
     }
-    for (request, status) in others {
-        fixture.rival.requests.reopen(request).await.expect("reopen");
-        assert_eq!(progress(&fixture, request).await.recorded, status);
+}
+
+pub async fn steps_of_many_requests_are_noted_together(fixture: NotificationFixture) {
+    let mut steps = Vec::new();
+    for n in 0..12 {
+        let request = submitted(&fixture).await;
+        let end = match n % 4 {
+            0 => FanOutEnd::More,
+            1 | 2 => FanOutEnd::Done,
+            _ => FanOutEnd::Failed(Reason::new(n)),
+        };
+        let records =
+            if n % 4 == 3 { vec![] } else { vec![record(request, n, Pending), record(request, n, Skipped)] };
+        steps.push(step(request, end, &records[..records.len().min(1)]));
     }
-    fixture.rival.requests.reopen(Uuid::now_v7()).await.expect("reopen nothing");
+    steps.push(step(Uuid::now_v7(), FanOutEnd::Done, &[]));
+    let noted = fixture.store.requests.note_steps(&steps).await.expect("note");
+    for (n, (step, noted)) in steps.iter().zip(&noted).enumerate().take(12) {
+        let expected = [
+            RequestStatus::Processing,
+            RequestStatus::Dispatched,
+            RequestStatus::Dispatched,
+            RequestStatus::Failed,
+        ];
+        assert_eq!(noted.status, Some(expected[n % 4]));
+        let progress = progress(&fixture, step.request).await;
+        assert_eq!(
+            (progress.recorded, progress.reason),
+            (expected[n % 4], (n % 4 == 3).then(|| n.to_string()))
+        );
+        assert_eq!(noted.records, vec![Pending; step.records.len()]);
+        assert_eq!(progress.pending, step.records.len() as u64);
+    }
+    assert_eq!(noted[12], StepNoted { status: None, records: vec![] });
+    assert_eq!(fixture.store.requests.note_steps(&[]).await.expect("note"), []);
+}
+
+pub async fn steps_of_one_request_are_noted_in_order(fixture: NotificationFixture) {
+    let request = submitted(&fixture).await;
+    let steps = [
+        step(request, FanOutEnd::More, &[record(request, 1, Pending)]),
+        step(request, FanOutEnd::Done, &[record(request, 2, Pending)]),
+        step(request, FanOutEnd::Failed(Reason::new("too late")), &[]),
+    ];
+    fixture.store.requests.note_steps(&steps).await.expect("note");
+    let progress = progress(&fixture, request).await;
+    assert_eq!((progress.recorded, progress.reason, progress.pending), (RequestStatus::Dispatched, None, 2));
+}
+
+pub async fn a_record_is_kept_once_and_left_as_it_is(fixture: NotificationFixture) {
+    let request = submitted(&fixture).await;
+    let first = record(request, 1, Skipped);
+    let again = NotificationRecord {
+        channel: Channel::Webhook,
+        recipient: "somebody else".into(),
+        status: Pending,
+        reason: None,
+        ..first.clone()
+    };
+    keep(&fixture.store, std::slice::from_ref(&first)).await;
+    let kept = note(&fixture.rival, step(request, FanOutEnd::More, &[again])).await;
+    assert_eq!(kept.records, [Skipped]);
+    assert_eq!(fixture.rival.reports.messages(request, None, 9).await.expect("messages"), [first]);
+}
+
+pub async fn records_are_answered_in_order_with_where_they_stand(fixture: NotificationFixture) {
+    let request = submitted(&fixture).await;
+    let all: Vec<_> = (1..=5).map(|n| record(request, n, Pending)).collect();
+    keep(&fixture.store, &all[..3]).await;
+    let outcomes = [outcome(all[2].id, Delivered), outcome(all[0].id, Failed)];
+    fixture.rival.messages.conclude(&outcomes).await.expect("conclude");
+    let kept = note(&fixture.store, step(request, FanOutEnd::Done, &all)).await;
+    assert_eq!(kept.records, [Failed, Pending, Delivered, Pending, Pending]);
+    let status = fixture.rival.messages.status(&all.iter().map(|r| r.id).collect::<Vec<_>>()).await;
+    assert_eq!(status.expect("status"), kept.records.into_iter().map(Some).collect::<Vec<_>>());
+}
+
+pub async fn a_request_without_messages_keeps_no_record(fixture: NotificationFixture) {
+    for end in [RequestStatus::Cancelled, RequestStatus::Failed] {
+        let request = finished(&fixture, end).await;
+        let noted =
+            note(&fixture.store, step(request, FanOutEnd::Done, &[record(request, 1, Pending)])).await;
+        assert_eq!(noted, StepNoted { status: Some(end), records: vec![] });
+        assert_eq!(progress(&fixture, request).await.total(), 0);
+    }
+    let unknown = Uuid::now_v7();
+    let orphan = record(unknown, 1, Pending);
+    note(&fixture.store, step(unknown, FanOutEnd::Done, std::slice::from_ref(&orphan))).await;
+    assert_eq!(fixture.rival.messages.status(&[orphan.id]).await.expect("status"), [None]);
+}
+
+pub async fn steps_that_are_noted_again_get_the_same_answers(fixture: NotificationFixture) {
+    let mut steps = Vec::new();
+    for n in 0..6 {
+        let request = submitted(&fixture).await;
+        let end =
+            [FanOutEnd::More, FanOutEnd::Done, FanOutEnd::Failed(Reason::new(n))][n as usize % 3].clone();
+        let records = [record(request, 1, Pending), record(request, 2, Skipped)];
+        let records = if end.reason().is_some() { &[][..] } else { &records };
+        steps.push(FanOutStep { takes_up: n < 3, ..step(request, end, records) });
+    }
+    let first = fixture.store.requests.note_steps(&steps).await.expect("note");
+    let reasons = |progress: claimstream_domain::notification::Progress| (progress.recorded, progress.reason);
+    let mut stood = Vec::new();
+    for step in &steps {
+        stood.push(reasons(progress(&fixture, step.request).await));
+    }
+    steps.reverse();
+    let mut again = fixture.rival.requests.note_steps(&steps).await.expect("note again");
+    again.reverse();
+    assert_eq!(again, first);
+    for (step, stood) in steps.iter().rev().zip(stood) {
+        assert_eq!(reasons(progress(&fixture, step.request).await), stood);
+    }
+}
+
+pub async fn steps_of_the_same_requests_in_opposite_orders_all_get_through(fixture: NotificationFixture) {
+    for _ in 0..5 {
+        let mut steps = Vec::new();
+        for _ in 0..20 {
+            let request = submitted(&fixture).await;
+            let records: Vec<_> = (0..5).map(|n| record(request, n, Pending)).collect();
+            steps.push(step(request, FanOutEnd::Done, &records));
+        }
+        let calls = (0..4).map(|n| {
+            let side = if n % 2 == 0 { &fixture.store } else { &fixture.rival };
+            let (requests, mut steps) = (side.requests.clone(), steps.clone());
+            if n % 2 == 0 {
+                steps.reverse();
+                steps.iter_mut().for_each(|step| step.records.reverse());
+            }
+            tokio::spawn(async move { requests.note_steps(&steps).await })
+        });
+        for noted in join_all(calls).await {
+            let noted = noted.expect("a call").expect("note");
+            let dispatched = StepNoted { status: Some(RequestStatus::Dispatched), records: vec![Pending; 5] };
+            assert!(noted.iter().all(|noted| *noted == dispatched), "{noted:?}");
+        }
+        for step in &steps {
+            assert_eq!(progress(&fixture, step.request).await.pending, 5);
+        }
+    }
 }
 
 pub async fn only_a_pending_request_is_cancelled(fixture: NotificationFixture) {
     let pending = submitted(&fixture).await;
     assert_eq!(fixture.rival.requests.cancel(pending).await.expect("cancel"), Cancelled::Yes);
     assert_eq!(progress(&fixture, pending).await.recorded, RequestStatus::Cancelled);
-    let opened = submitted(&fixture).await;
-    fixture.store.requests.open(opened).await.expect("open");
+    let begun = submitted(&fixture).await;
+    note(&fixture.store, step(begun, FanOutEnd::More, &[])).await;
     let late = [
-        (opened, RequestStatus::Processing),
+        (begun, RequestStatus::Processing),
         (finished(&fixture, RequestStatus::Dispatched).await, RequestStatus::Dispatched),
         (finished(&fixture, RequestStatus::Failed).await, RequestStatus::Failed),
     ];
@@ -125,32 +277,40 @@ pub async fn an_unknown_request_is_not_cancelled(fixture: NotificationFixture) {
     assert_eq!(cancelled, Cancelled::Unknown);
 }
 
-pub async fn of_open_and_cancel_at_a_time_one_wins(fixture: NotificationFixture) {
+pub async fn of_a_step_and_cancel_at_a_time_one_wins(fixture: NotificationFixture) {
     for _ in 0..20 {
         let request = submitted(&fixture).await;
-        let (open_ports, canceller) = (fixture.store.requests.clone(), fixture.rival.requests.clone());
-        let opened = tokio::spawn(async move { open_ports.open(request).await });
+        let (requests, canceller) = (fixture.store.requests.clone(), fixture.rival.requests.clone());
+        let last = [step(request, FanOutEnd::Done, &[record(request, 1, Pending)])];
+        let noted = tokio::spawn(async move { requests.note_steps(&last).await });
         let cancelled = tokio::spawn(async move { canceller.cancel(request).await });
-        let opened = opened.await.expect("an opening").expect("open").expect("a request");
+        let noted = noted.await.expect("a step").expect("note").remove(0);
         let cancelled = cancelled.await.expect("a cancelling").expect("cancel");
-        match opened.status {
-            RequestStatus::Cancelled => assert_eq!(cancelled, Cancelled::Yes),
-            status => assert_eq!(cancelled, Cancelled::TooLate(status)),
+        match noted.status {
+            Some(RequestStatus::Cancelled) => assert_eq!(cancelled, Cancelled::Yes),
+            status => assert_eq!(cancelled, Cancelled::TooLate(status.expect("a request"))),
         }
-        assert_eq!(progress(&fixture, request).await.recorded, opened.status);
+        let after = progress(&fixture, request).await;
+        assert_eq!(Some(after.recorded), noted.status);
+        assert_eq!(
+            (after.total(), noted.records.len()),
+            if cancelled == Cancelled::Yes { (0, 0) } else { (1, 1) }
+        );
     }
 }
 
 /// A request that was brought to an end.
 async fn finished(fixture: &NotificationFixture, end: RequestStatus) -> Uuid {
     let request = submitted(fixture).await;
-    let requests = &fixture.store.requests;
     if end == RequestStatus::Cancelled {
-        assert_eq!(requests.cancel(request).await.expect("cancel"), Cancelled::Yes);
+        assert_eq!(fixture.store.requests.cancel(request).await.expect("cancel"), Cancelled::Yes);
         return request;
     }
-    requests.open(request).await.expect("open");
-    let failure = (end == RequestStatus::Failed).then(|| Reason::new("the segment is unknown"));
-    requests.close(request, failure).await.expect("close");
+    let with = match end {
+        RequestStatus::Failed => FanOutEnd::Failed(Reason::new("the segment is unknown")),
+        _ => FanOutEnd::Done,
+    };
+    note(&fixture.store, step(request, with, &[])).await;
+    assert_eq!(read(&fixture.rival, request).await.status, end);
     request
 }

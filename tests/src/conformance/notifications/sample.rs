@@ -1,13 +1,14 @@
 use claimstream_domain::{
     Enqueued::New,
     notification::{
-        Channel, Content, DirectRecipient, NotificationRequest, Progress, RecipientReference, Requester,
-        RequesterKind,
+        Channel, Content, DirectRecipient, FanOutEnd, NotificationRecord, NotificationRequest, Progress,
+        RecipientReference, Requester, RequesterKind,
     },
 };
+use claimstream_ports::notification::{FanOutStep, RequestRead, StepNoted};
 use uuid::Uuid;
 
-use crate::NotificationFixture;
+use crate::{NotificationFixture, NotificationPorts};
 
 pub(super) async fn submitted(fixture: &NotificationFixture) -> Uuid {
     let request = plain_request(5);
@@ -17,6 +18,30 @@ pub(super) async fn submitted(fixture: &NotificationFixture) -> Uuid {
 
 pub(super) async fn progress(fixture: &NotificationFixture, request: Uuid) -> Progress {
     fixture.rival.reports.progress(request).await.expect("progress").expect("a request")
+}
+
+/// A request that is read and is there.
+pub(super) async fn read(ports: &NotificationPorts, request: Uuid) -> RequestRead {
+    let read = ports.requests.read(&[request]).await.expect("read");
+    read.into_iter().next().flatten().expect("a request")
+}
+
+/// A step of a fan-out.
+pub(super) fn step(request: Uuid, end: FanOutEnd, records: &[NotificationRecord]) -> FanOutStep {
+    FanOutStep { request, end, takes_up: false, records: records.to_vec() }
+}
+
+/// Notes one step.
+pub(super) async fn note(ports: &NotificationPorts, step: FanOutStep) -> StepNoted {
+    let noted = ports.requests.note_steps(&[step]).await.expect("note");
+    noted.into_iter().next().expect("an answer")
+}
+
+/// Keeps records of requests, which go on being processed; records of one request stand in a row.
+pub(super) async fn keep(ports: &NotificationPorts, records: &[NotificationRecord]) {
+    let of_request = records.chunk_by(|a, b| a.request_id == b.request_id);
+    let steps: Vec<_> = of_request.map(|all| step(all[0].request_id, FanOutEnd::More, all)).collect();
+    ports.requests.note_steps(&steps).await.expect("note");
 }
 
 pub(super) fn plain_request(n: u32) -> NotificationRequest {

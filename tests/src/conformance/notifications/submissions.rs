@@ -5,13 +5,14 @@ use std::time::Duration;
 use claimstream_domain::{
     Enqueued::{self, Duplicate, New},
     notification::{
-        Channel, FanOut, NotificationRequest, RequestStatus, Requester, RequesterKind, TemplateCall,
+        Channel, FanOut, FanOutEnd, NotificationRequest, RequestStatus, Requester, RequesterKind,
+        TemplateCall,
     },
 };
 use claimstream_ports::StoreErrorKind;
 use futures::future::join_all;
 
-use super::sample::{plain_request, progress};
+use super::sample::{note, plain_request, progress, read, step};
 use crate::{
     NotificationFixture, NotificationPorts,
     suite::{Case, cases},
@@ -24,6 +25,7 @@ pub const CLAUSES: &[Case<NotificationFixture>] = cases!["notifications" needs [
     a_request_that_is_handed_in_again_is_a_duplicate_and_changes_nothing,
     a_request_that_stands_twice_in_a_call_is_taken_once,
     of_many_parallel_submissions_of_one_request_one_is_new,
+    submissions_of_the_same_requests_in_opposite_orders_all_get_through,
     a_request_that_could_never_be_carried_out_is_refused,
     a_delayed_request_is_due_after_its_delay,
     a_scheduled_request_is_due_at_its_moment,
@@ -36,8 +38,7 @@ pub async fn a_submitted_request_is_pending_and_comes_back_as_it_was(fixture: No
     for request in [plain, templated] {
         let progress = progress(&fixture, request.id).await;
         assert_eq!((progress.recorded, progress.total()), (RequestStatus::Pending, 0));
-        let opened = fixture.rival.requests.open(request.id).await.expect("open").expect("a request");
-        assert_eq!(opened.request, request);
+        assert_eq!(read(&fixture.rival, request.id).await.request, request);
     }
 }
 
@@ -59,7 +60,7 @@ pub async fn a_rolled_back_request_leaves_nothing(fixture: NotificationFixture) 
     assert_eq!(tx.submit(std::slice::from_ref(&request)).await.expect("submit"), [New]);
     tx.roll_back().await.expect("roll back");
     fixture.outbox.rival.finds_nothing().await;
-    assert_eq!(fixture.rival.requests.open(request.id).await.expect("open"), None);
+    assert_eq!(fixture.rival.requests.read(&[request.id]).await.expect("read"), [None]);
     assert_eq!(fixture.rival.submit(&[request]).await, [New]);
 }
 
@@ -69,10 +70,10 @@ pub async fn a_request_that_is_handed_in_again_is_a_duplicate_and_changes_nothin
     let first = plain_request(1);
     let again = NotificationRequest { id: first.id, ..templated_request(2) };
     fixture.store.submit(std::slice::from_ref(&first)).await;
-    fixture.store.requests.open(first.id).await.expect("open");
+    note(&fixture.store, step(first.id, FanOutEnd::More, &[])).await;
     assert_eq!(fixture.rival.submit(&[again, plain_request(3)]).await, [Duplicate, New]);
-    let opened = fixture.rival.requests.open(first.id).await.expect("open").expect("a request");
-    assert_eq!((opened.request, opened.status), (first, RequestStatus::Processing));
+    let read = read(&fixture.rival, first.id).await;
+    assert_eq!((read.request, read.status), (first, RequestStatus::Processing));
     assert_eq!(fixture.outbox.store.take_all().await.len(), 2);
 }
 
@@ -93,6 +94,24 @@ pub async fn of_many_parallel_submissions_of_one_request_one_is_new(fixture: Not
     let answers: Vec<_> = join_all(submissions).await.into_iter().map(|a| a.expect("a submission")).collect();
     assert_eq!(answers.iter().filter(|answer| **answer == New).count(), 1, "{answers:?}");
     assert_eq!(fixture.outbox.store.take_all().await.len(), 1);
+}
+
+pub async fn submissions_of_the_same_requests_in_opposite_orders_all_get_through(
+    fixture: NotificationFixture,
+) {
+    for _ in 0..10 {
+        let requests: Vec<_> = (0..40).map(plain_request).collect();
+        let submissions = (0..4).map(|n| {
+            let side = if n % 2 == 0 { &fixture.store } else { &fixture.rival };
+            let (side, mut requests) = (side.clone(), requests.clone());
+            if n % 2 == 0 {
+                requests.reverse();
+            }
+            tokio::spawn(async move { side.submit(&requests).await })
+        });
+        let answers = join_all(submissions).await.into_iter().flat_map(|a| a.expect("no deadlock"));
+        assert_eq!(answers.filter(|answer| *answer == New).count(), 40);
+    }
 }
 
 pub async fn a_request_that_could_never_be_carried_out_is_refused(fixture: NotificationFixture) {
@@ -123,8 +142,7 @@ pub async fn a_scheduled_request_is_due_at_its_moment(fixture: NotificationFixtu
     fixture.outbox.store.finds_nothing().await;
     fixture.outbox.advance(Duration::from_micros(1)).await;
     fixture.outbox.rival.take_one().await;
-    let opened = fixture.rival.requests.open(request.id).await.expect("open").expect("a request");
-    assert_eq!(opened.request.scheduled_at, Some(moment));
+    assert_eq!(read(&fixture.rival, request.id).await.request.scheduled_at, Some(moment));
 }
 
 pub async fn requests_and_messages_share_a_transaction(fixture: NotificationFixture) {

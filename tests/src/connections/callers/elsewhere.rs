@@ -3,7 +3,10 @@
 use claimstream_domain::{Enqueued, QueueStatus, ShardCount, Timestamp};
 use claimstream_ports::{Enqueue, Observe, StoreError, StoreErrorKind};
 use claimstream_sea_orm::{Dialect, Finding, OpenOptions, SeaOrmOutbox, Severity};
-use sea_orm::{ConnectionTrait, Database, TransactionTrait};
+use sea_orm::{
+    ConnectionTrait, Database, TransactionTrait,
+    sqlx::{self, Connection},
+};
 
 use super::setup::{Setup, depth};
 use crate::backend::SeaOrmBackend;
@@ -18,12 +21,22 @@ pub(super) async fn a_connection_to_another_database_is_refused(setup: &Setup, b
         let tx = other.begin().await.expect("begin");
         refused(setup.outbox.enqueue(&tx, &[setup.message()]).await);
         assert_eq!(other.enqueue(&tx, &[setup.message()]).await.expect("its own"), [Enqueued::New]);
+        // The session remembers the other outbox by now.
+        refused(setup.outbox.enqueue(&tx, &[setup.message()]).await);
+        tx.commit().await.expect("commit");
+        let tx = other.begin_own().await.expect("begin");
+        refused(setup.outbox.enqueue(&tx, &[setup.message()]).await);
+        assert_eq!(other.enqueue(&tx, &[setup.message()]).await.expect("its own"), [Enqueued::New]);
+        refused(setup.outbox.enqueue(&tx, &[setup.message()]).await);
         tx.commit().await.expect("commit");
         let there: u64 = other.observe().await.expect("observe").iter().map(|status| status.depth).sum();
-        assert_eq!(there, 1, "its own message alone");
+        assert_eq!(there, 2, "its own messages alone");
         if other.dialect() == Dialect::MySql {
             let mut tx = other.connection().get_mysql_connection_pool().begin().await.expect("begin");
             refused(setup.outbox.enqueue_sqlx(&mut tx, &[setup.message()]).await);
+            tx.rollback().await.expect("roll back");
+            moves_away_and_back(setup, &url).await;
+            leaves_the_pool_elsewhere(setup, &other, &url).await;
         }
     }
     let url = backend.fresh_database().await.expect("a database");
@@ -34,6 +47,68 @@ pub(super) async fn a_connection_to_another_database_is_refused(setup: &Setup, b
     assert_eq!(error.kind(), StoreErrorKind::Unsupported, "{error}");
     tx.rollback().await.expect("roll back");
     assert_eq!(depth(setup).await, 0);
+}
+
+/// A session remembers that it was proven to be on the outbox's own database, and leaves that one.
+async fn moves_away_and_back(setup: &Setup, elsewhere: &str) {
+    let pool = setup.plain.get_mysql_connection_pool();
+    let mut session = pool.acquire().await.expect("a connection");
+    let (home, away) = (current(&mut session).await, named_in(elsewhere));
+    let earlier = depth(setup).await;
+    for (to, is_home) in [(&home, true), (&away, false), (&home, true), (&away, false)] {
+        send(&mut session, &format!("USE {to}")).await;
+        let mut tx = session.begin().await.expect("begin");
+        let enqueued = setup.outbox.enqueue_sqlx(&mut tx, &[setup.message()]).await;
+        match is_home {
+            true => assert_eq!(enqueued.expect("its own"), [Enqueued::New]),
+            false => refused(enqueued),
+        }
+        tx.rollback().await.expect("roll back");
+    }
+    send(&mut session, &format!("USE {home}")).await;
+    assert_eq!(depth(setup).await, earlier);
+}
+
+/// Callers leave sessions of the outbox's own pool on another outbox's database.
+async fn leaves_the_pool_elsewhere(setup: &Setup, other: &SeaOrmOutbox, elsewhere: &str) {
+    let pool = setup.outbox.connection().get_mysql_connection_pool();
+    let earlier = (depth(setup).await, other.observe().await.expect("observe").len());
+    for own in [true, false] {
+        let mut sessions = Vec::new();
+        for _ in 0..pool.options().get_max_connections() {
+            let mut session = pool.acquire().await.expect("a connection");
+            send(&mut session, &format!("USE {}", named_in(elsewhere))).await;
+            sessions.push(session);
+        }
+        drop(sessions);
+        let enqueued = match own {
+            true => {
+                let tx = setup.outbox.begin_own().await.expect("begin");
+                let enqueued = setup.outbox.enqueue(&tx, &[setup.message()]).await;
+                tx.commit().await.expect("commit");
+                enqueued
+            }
+            false => setup.outbox.enqueue_now(&[setup.message()]).await,
+        };
+        assert_eq!(enqueued.expect("on a connection of its own database"), [Enqueued::New]);
+        let here = depth(setup).await;
+        assert_eq!(here, earlier.0 + 1 + u64::from(!own), "nothing was written elsewhere");
+    }
+    assert_eq!(other.observe().await.expect("observe").len(), earlier.1);
+    setup.plain.execute_unprepared("DELETE FROM claimstream_queue").await.expect("as before");
+}
+
+async fn current(session: &mut sqlx::MySqlConnection) -> String {
+    sqlx::query_scalar("SELECT DATABASE()").fetch_one(session).await.expect("a database")
+}
+
+fn named_in(url: &str) -> String {
+    let path = url.split('?').next().unwrap_or_default();
+    path.rsplit('/').next().unwrap_or_default().to_owned()
+}
+
+async fn send(session: &mut sqlx::MySqlConnection, text: &str) {
+    sqlx::Executor::execute(session, sqlx::AssertSqlSafe(text.to_owned())).await.expect("an answer");
 }
 
 fn refused(enqueued: Result<Vec<Enqueued>, StoreError>) {

@@ -175,14 +175,18 @@ pub(super) async fn a_connection_without_autocommit_is_refused(setup: &Setup) {
     assert_eq!(depth(setup).await, 1);
 }
 
-/// The proof costs no round trip: it goes with the savepoint.
+/// The proof costs no round trip: it goes with the savepoint. Only the first on a connection reads where the connection
+/// leads, which is one more.
 pub(super) async fn an_enqueue_takes_as_many_round_trips_as_its_statements(setup: &Setup) {
     let tx = setup.plain.begin().await.expect("begin");
     let counted = Counted { tx: &tx, sent: AtomicUsize::new(0) };
-    assert_eq!(setup.outbox.enqueue_on(&counted, &[setup.message()]).await.expect("enqueue"), [New]);
-    assert_eq!(counted.sent.load(Ordering::SeqCst), 3, "a savepoint, a body, a queue entry");
+    for round_trips in [4, 3, 3] {
+        counted.sent.store(0, Ordering::SeqCst);
+        assert_eq!(setup.outbox.enqueue_on(&counted, &[setup.message()]).await.expect("enqueue"), [New]);
+        assert_eq!(counted.sent.load(Ordering::SeqCst), round_trips, "a savepoint, a body, a queue entry");
+    }
     tx.commit().await.expect("commit");
-    assert_eq!(depth(setup).await, 1);
+    assert_eq!(depth(setup).await, 3);
 }
 
 /// A caller that enqueues first and reads later sees what others have committed between.
@@ -217,7 +221,7 @@ pub(super) async fn an_enqueue_after_a_conflict_that_rolls_back_is_refused(setup
     assert_eq!(depth(setup).await, 0);
 }
 
-fn refused<T: std::fmt::Debug>(done: Result<T, StoreError>) {
+pub(super) fn refused<T: std::fmt::Debug>(done: Result<T, StoreError>) {
     let error = done.expect_err("the transaction has ended");
     assert_eq!(error.kind(), StoreErrorKind::Unsupported, "{error}");
     assert!(error.to_string().contains("begin a new one and repeat everything in it"), "{error}");
@@ -228,10 +232,10 @@ async fn send(on: &mut sqlx::MySqlConnection, text: &str) -> Result<(), sqlx::Er
 }
 
 /// Tables of a caller's: orders to write, and stock to lock.
-struct Tables;
+pub(super) struct Tables;
 
 impl Tables {
-    async fn make(setup: &Setup) -> Self {
+    pub(super) async fn make(setup: &Setup) -> Self {
         for sql in [
             "CREATE TABLE orders (id INT PRIMARY KEY) ENGINE = InnoDB",
             "CREATE TABLE stock (id INT PRIMARY KEY, n INT NOT NULL) ENGINE = InnoDB",
@@ -252,7 +256,7 @@ impl Tables {
     }
 
     /// The transaction writes an order, is ended by a deadlock, and its owner takes no notice.
-    async fn lose_a_deadlock(&self, setup: &Setup, tx: &impl ConnectionTrait) {
+    pub(super) async fn lose_a_deadlock(&self, setup: &Setup, tx: &impl ConnectionTrait) {
         let heavy = self.heavy(setup).await;
         let update = |id: u32| format!("UPDATE stock SET n = n + 1 WHERE id = {id}");
         heavy.execute_unprepared(&update(1)).await.expect("a lock");

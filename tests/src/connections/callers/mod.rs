@@ -3,6 +3,7 @@
 mod elsewhere;
 mod ended;
 mod given;
+mod own;
 mod setup;
 
 use claimstream_domain::{
@@ -32,6 +33,14 @@ use self::{
         a_pool_in_memory_is_refused, a_pool_that_does_not_fit_is_refused,
         a_pool_that_does_not_roll_back_is_refused, a_pool_that_is_handed_in_is_the_callers,
     },
+    own::{
+        a_call_that_failed_in_an_own_transaction_has_written_nothing,
+        a_clean_connection_on_a_dead_link_leaves_the_pool, a_second_end_of_an_own_transaction_is_an_error,
+        a_strange_own_transaction_returns_no_strange_connection,
+        an_own_transaction_is_kept_whole_or_not_at_all, an_own_transaction_is_refused_long_after_a_deadlock,
+        an_own_transaction_that_has_ended_is_refused, an_own_transaction_that_was_cut_short_is_not_committed,
+        statements_at_once_wait_in_an_own_transaction,
+    },
     setup::{Setup, depth},
 };
 use crate::{Server, Suite, backend::SeaOrmBackend};
@@ -55,6 +64,15 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
                 let backend = unfit();
                 let (setup, url) = Setup::at(&backend).await;
                 a_pool_that_does_not_fit_is_refused(&setup, &url, &backend).await;
+            },
+        );
+        let dead = backend.clone();
+        suite.add_async_trial(
+            &format!("{}::callers::a_clean_connection_on_a_dead_link_leaves_the_pool", server.name),
+            async move {
+                let backend = dead();
+                let url = backend.fresh_database().await.expect("a database");
+                a_clean_connection_on_a_dead_link_leaves_the_pool(&url).await;
             },
         );
         add_everywhere(suite, server.name, backend.clone());
@@ -110,6 +128,7 @@ fn add_everywhere(
     );
     let trials = trials![
         a_connection_without_a_transaction_is_refused,
+        dedup_keys_are_reserved_in_one_order,
         messages_in_unknown_shards_are_reported,
         a_queue_that_nobody_reads_is_reported,
     ];
@@ -134,6 +153,14 @@ fn on_servers() -> Vec<(&'static str, Trial)> {
         a_connection_without_autocommit_is_refused,
         an_enqueue_takes_as_many_round_trips_as_its_statements,
         an_enqueue_does_not_begin_the_callers_snapshot,
+        an_own_transaction_is_kept_whole_or_not_at_all,
+        a_call_that_failed_in_an_own_transaction_has_written_nothing,
+        an_own_transaction_that_has_ended_is_refused,
+        an_own_transaction_is_refused_long_after_a_deadlock,
+        statements_at_once_wait_in_an_own_transaction,
+        an_own_transaction_that_was_cut_short_is_not_committed,
+        a_strange_own_transaction_returns_no_strange_connection,
+        a_second_end_of_an_own_transaction_is_an_error,
     ]
 }
 
@@ -155,6 +182,19 @@ async fn a_connection_without_a_transaction_is_refused(setup: &Setup) {
         Dialect::MySql => a_sqlx_connection_without_a_transaction_is_refused(setup).await,
         Dialect::Sqlite => a_sqlx_connection_to_sqlite_without_a_transaction_is_refused(setup).await,
     }
+}
+
+/// Two calls with the same keys in orders of their own would wait for each other, and one would lose its whole transaction.
+async fn dedup_keys_are_reserved_in_one_order(setup: &Setup) {
+    let unique = |key: &str| setup.message().unique_by(DedupKey::new(key).expect("a key"));
+    let (a, b) = (unique("a"), unique("b"));
+    let exported = setup.outbox.enqueue_statements(&[b.clone(), a.clone()]).expect("statements");
+    // Texts are bytes on a server.
+    let values = format!("{:?}", exported.inserts[0].1).replace("[97]", "\"a\"").replace("[98]", "\"b\"");
+    assert!(values.find("\"a\"").expect("a key") < values.find("\"b\"").expect("a key"), "{values}");
+    assert_eq!(setup.outbox.enqueue_now(&[b, a.clone()]).await.expect("enqueue"), [New, New]);
+    let call = [unique("c"), unique("a"), unique("c")];
+    assert_eq!(setup.outbox.enqueue_now(&call).await.expect("enqueue"), [New, Duplicate, Duplicate]);
 }
 
 async fn a_sqlx_connection_without_a_transaction_is_refused(setup: &Setup) {

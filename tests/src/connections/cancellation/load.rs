@@ -108,6 +108,16 @@ impl Load {
                 let committed = cut.short(transaction).await;
                 self.note_enqueued(&message, committed.map(|committed| committed.expect("commit")))
             }
+            Operation::OwnTransaction => {
+                let message = self.message();
+                let transaction = async {
+                    let tx = self.outbox.begin_own().await.expect("begin");
+                    self.outbox.enqueue(&tx, std::slice::from_ref(&message)).await.expect("enqueue");
+                    tx.commit().await
+                };
+                let committed = cut.short(transaction).await;
+                self.note_enqueued(&message, committed.map(|committed| committed.expect("commit")))
+            }
             Operation::Commit => {
                 let message = self.message();
                 let committed = cut.short(self.transaction(&message).await.commit()).await;

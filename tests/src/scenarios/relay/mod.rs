@@ -1,5 +1,6 @@
 //! A relay that reads a queue as a stream.
 
+pub mod batches;
 pub mod dead_letters;
 pub mod pacing;
 pub mod poison;
@@ -10,4 +11,4 @@ mod watched;
 use crate::{Fixture, suite::Case};
 
 pub const SCENARIOS: &[&[Case<Fixture>]] =
-    &[dead_letters::SCENARIOS, poison::SCENARIOS, prefetch::SCENARIOS, pacing::SCENARIOS];
+    &[batches::SCENARIOS, dead_letters::SCENARIOS, poison::SCENARIOS, prefetch::SCENARIOS, pacing::SCENARIOS];

@@ -1,4 +1,3 @@
--- Keeps what a request comes to for recipients and channels; what is known stays as it is.
+-- Keeps what a request comes to for recipients and channels.
 INSERT INTO claimstream_notification_message (id, request_id, channel, recipient, status, reason, created_at, changed_at)
 VALUES (:id, :request_id, :channel, :recipient, :status, :reason, {now}, {now})
-{or_keep id}

@@ -1,4 +1,4 @@
--- Reads a request.
-SELECT request, status, reason
+-- Reads requests.
+SELECT id, request, status
   FROM claimstream_notification_request
- WHERE id = :id
+ WHERE id IN (:ids)

@@ -1,5 +1,5 @@
 -- Proves that a connection is in a transaction on this outbox's own database, and sets the savepoint; sent as text, in one
--- packet, with a number for :made_at. Outside a transaction a savepoint is gone at once, and to release it is refused: 1305.
+-- packet, with a number for :made_at. Outside a transaction a savepoint is gone at once, and there is no way back to it: 1305.
 -- MariaDB 10.5 keeps savepoints after a deadlock, as if the next transaction had begun; it says so as long as no table has
 -- been touched, and the sum is out of range: 1690. Elsewhere the tables were made at another moment: 1690 as well. And as
 -- well with autocommit off, because the server then begins transactions by itself, and one that has ended looks like the next.
@@ -11,5 +11,4 @@ SELECT ~0 + (COUNT(*) = 0 OR @@autocommit = 0)
    AND TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', applied_at) = :made_at
   LOCK IN SHARE MODE;
 SAVEPOINT claimstream;
-RELEASE SAVEPOINT claimstream;
-SAVEPOINT claimstream
+ROLLBACK TO SAVEPOINT claimstream

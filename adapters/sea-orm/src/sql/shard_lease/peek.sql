@@ -1,6 +1,6 @@
 -- Which shards of a queue have a due message and are not in somebody else's hands; takes no lock.
 SELECT s.shard, {signed l.fence} AS fence,
-       (l.holder IS NOT NULL AND l.holder <> :holder) AS elsewhere
+       (l.holder IS NOT NULL AND l.holder <> :holder AND l.in_flight > 0) AS elsewhere
   FROM claimstream_shard s
   LEFT JOIN claimstream_lease l ON l.queue = :queue AND l.shard = s.shard
  WHERE (l.holder IS NULL OR l.holder = :holder OR l.held_until <= {now})

@@ -9,13 +9,13 @@ SELECT q.id, {micros q.available_at} AS due_at,
        {signed l.fence} AS fence,
        {micros {now}} AS now,
        {signed {octets m.payload}} AS bytes,
-       (l.holder IS NULL) AS is_free
+       (l.in_flight = 0) AS is_free
   FROM claimstream_lease l
   JOIN claimstream_queue q ON q.queue = :queue AND q.shard = :shard
   LEFT JOIN claimstream_message m ON m.id = q.id
  WHERE l.queue = :queue
    AND l.shard = :shard
-   AND (l.holder IS NULL OR l.holder = :holder)
+   AND (l.holder IS NULL OR l.holder = :holder OR (l.in_flight = 0 AND l.held_until <= {now}))
    AND q.available_at <= {now}
    AND q.available_at >= {moment :low}
  ORDER BY q.available_at, q.id

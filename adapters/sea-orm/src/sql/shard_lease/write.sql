@@ -1,5 +1,6 @@
 -- Takes, extends, or gives up the lease of a shard and notes what is in flight, if the fence is still the one we know. A shard
--- that is free is taken under a new fence only: another process may have read it under this one.
+-- that is free, or was kept with nothing in flight until its time was over, is taken under a new fence only: another process
+-- may have read it under this one.
 UPDATE claimstream_lease
    SET holder     = :new_holder,
        label      = :label,
@@ -11,4 +12,5 @@ UPDATE claimstream_lease
  WHERE queue = :queue
    AND shard = :shard
    AND fence = :fence
-   AND (holder = :holder OR (holder IS NULL AND :new_fence > fence))
+   AND (holder = :holder
+     OR ((holder IS NULL OR (in_flight = 0 AND held_until <= {now})) AND :new_fence > fence))

@@ -7,6 +7,7 @@
 //! message in flight and takes the shard over under the next fence.
 
 mod claim;
+mod flow;
 mod give_back;
 mod in_flight;
 pub(crate) mod in_flight_list;
@@ -21,3 +22,4 @@ mod shard_state;
 mod suspect;
 mod turn;
 mod turns;
+mod watermark;

@@ -9,7 +9,7 @@ use std::{
 
 use claimstream_domain::{MessageId, Receipt};
 
-use crate::strategy::shard_lease::{in_flight::InFlight, in_flight_list};
+use crate::strategy::shard_lease::{flow::Flow, in_flight::InFlight, in_flight_list, watermark::Watermark};
 
 /// What this outbox knows of one shard of one queue: the fence it acts under, and what it has in flight there.
 ///
@@ -26,8 +26,14 @@ pub(crate) struct ShardState {
     pub(crate) label: String,
     /// When the lease row was written last, whether or not that succeeded, on the monotonic clock.
     pub(crate) written: Option<Duration>,
+    /// Whether this instance keeps up with what flows through the shard; it outlives a lease.
+    pub(crate) flow: Flow,
     /// Whether this lease was lost, for the messages that were read ahead under it.
     pub(crate) lost: Arc<AtomicBool>,
+    /// Whether messages waited among those that the newest claim has read.
+    pub(crate) some_wait: bool,
+    /// Where the next claim begins to read, if keys are in order.
+    pub(crate) watermark: Option<Watermark>,
 }
 
 /// What this outbox knows of a shard's lease.
@@ -87,12 +93,14 @@ impl ShardState {
     /// Forgets a lost claim; the lease row follows with the next write.
     pub(crate) fn forget(&mut self, receipt: &Receipt) {
         if self.is_current(receipt) {
+            self.watermark = None;
             self.in_flight.remove(&receipt.message);
         }
     }
 
     fn forget_in_flight(&mut self) {
         self.in_flight.clear();
+        self.watermark = None;
         std::mem::take(&mut self.lost).store(true, Ordering::Relaxed);
     }
 
@@ -124,8 +132,8 @@ impl ShardState {
                 "the fence of a shard's lease has gone back: the store has lost writes"
             );
         }
-        if went_back || self.in_flight.is_empty() {
-            self.fence = fence;
+        if (went_back || self.in_flight.is_empty()) && self.fence != fence {
+            (self.fence, self.watermark) = (fence, None);
         }
         self.fence == fence
     }
@@ -159,7 +167,17 @@ mod tests {
 
     fn in_flight(n: u128, due: i64, deadline: i64) -> (MessageId, InFlight) {
         let claim = ClaimId::new(InstanceId(1), 1);
-        let entry = InFlight { claim, due, attempts: 0, deadline, key: None, alone: false };
+        let entry = InFlight {
+            claim,
+            due,
+            attempts: 0,
+            deadline,
+            key: None,
+            run_of: None,
+            is_revoked: false,
+            is_last: false,
+            alone: false,
+        };
         (MessageId::new(Uuid::from_u128(n)), entry)
     }
 

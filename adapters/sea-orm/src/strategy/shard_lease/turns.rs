@@ -98,6 +98,7 @@ mod tests {
             claim: ClaimId::new(me, sequence),
             owner: Owner::new(me, "me").unwrap(),
             budget: ByteBudget::default(),
+            runs: None,
         };
         let rooms = &outbox.rooms;
         let lease = ShardLease::of(

@@ -5,8 +5,13 @@ use claimstream_ports::StoreError;
 
 use crate::{
     database::{typed_row::row, unit::Row},
-    strategy::shard_lease::claim::{
-        candidate::Candidate, due_row::DueColumns, payloads::Payloads, waiting_keys::WaitingKeys,
+    strategy::shard_lease::{
+        claim::{
+            candidate::Candidate, due_row::DueColumns, payloads::Payloads, pick::Picked,
+            waiting_keys::WaitingKeys,
+        },
+        shard_state::ShardState,
+        watermark::{Start, Watermark},
     },
 };
 
@@ -28,14 +33,18 @@ pub(crate) struct Due {
 }
 
 /// How far a shard was read.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 pub(crate) struct Extent {
-    /// The due time from which on it was read.
-    pub(crate) low: i64,
+    /// From where on it was read; where keys are in order, it says when the shard was last read from its beginning.
+    pub(crate) start: Start,
     /// The first due time of all that was read.
     pub(crate) oldest: Option<i64>,
     /// The place of the row that was read last.
     pub(crate) last: Option<(i64, MessageId)>,
+    /// The first due time that was too late to be handed out.
+    too_young: Option<i64>,
+    /// Whether rows were left out because all of them wait.
+    has_gaps: bool,
     /// Whether it is all that is due in the shard.
     pub(crate) is_whole: bool,
 }
@@ -53,6 +62,16 @@ impl Due {
     /// So many of these are read in one turn.
     pub(crate) const PAGES: usize = 4;
 
+    /// Whether a message that is due at this moment may have been written after one of its key that lies below and was not read.
+    fn is_too_young(&self, due: i64) -> bool {
+        self.extent.start.read_at.is_some_and(|read_at| due > read_at)
+    }
+
+    /// Whether all that lies behind is too young.
+    pub(crate) fn is_at_its_end(&self) -> bool {
+        self.extent.last.is_some_and(|(due, _)| self.is_too_young(due))
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.extent.oldest.is_none()
     }
@@ -62,7 +81,7 @@ impl Due {
         self.lease.as_ref().map(|lease| lease.fence)
     }
 
-    /// Whether the shard had no holder.
+    /// Whether nothing was in flight in the shard, so that the next claim begins a new lease.
     pub(crate) fn was_free(&self) -> bool {
         self.lease.as_ref().is_some_and(|lease| lease.is_free)
     }
@@ -87,11 +106,39 @@ impl Due {
         }
         self.extent.oldest = self.extent.oldest.or(Some(due));
         self.extent.last = Some((due, id));
-        if !self.waiting_keys.blocks(candidate.key.as_ref()) {
+        if candidate.key.is_some() && self.is_too_young(due) {
+            self.extent.too_young = self.extent.too_young.or(Some(due));
+        } else if !self.waiting_keys.blocks(candidate.key.as_ref()) {
             self.candidates.push(candidate);
             self.payloads.push(id, row, at);
         }
         Ok(true)
+    }
+
+    /// Whether any of the messages waits that were read.
+    pub(crate) fn some_wait(&self, state: &ShardState, picked: &Picked) -> bool {
+        self.left_out(state, picked).next().is_some()
+    }
+
+    /// The watermark after this read, where keys are in order: below it everything is in flight once `picked` is. All that is
+    /// not must be seen again, because a message that waits for its retry blocks its key.
+    pub(crate) fn watermark(&self, state: &ShardState, picked: &Picked) -> Option<Watermark> {
+        let Extent { start: Start { read_at, since, .. }, oldest, last, too_young, has_gaps, .. } =
+            self.extent;
+        let waiting = self.left_out(state, picked).next().map(|candidate| candidate.due);
+        let low = match has_gaps {
+            true => oldest,
+            false => [waiting, too_young, last.map(|(due, _)| due)].into_iter().flatten().min(),
+        };
+        Some(Watermark { low: low?, read_at: read_at?, since })
+    }
+
+    /// The messages that are neither in flight nor picked, the oldest first.
+    fn left_out(&self, state: &ShardState, picked: &Picked) -> impl Iterator<Item = &Candidate> {
+        // Both are in the order of the candidates.
+        let mut taken = picked.taken.iter().peekable();
+        let rest = self.candidates.iter().enumerate().filter(move |(n, _)| taken.next_if_eq(&n).is_none());
+        rest.map(|(_, one)| one).filter(|one| !state.in_flight.contains_key(&one.id))
     }
 
     /// Skips all that was read so far, because all of it waits.
@@ -100,5 +147,6 @@ impl Due {
         keys.for_each(|key| self.waiting_keys.note(key));
         self.payloads.drop_rows();
         self.seen.clear();
+        self.extent.has_gaps = true;
     }
 }

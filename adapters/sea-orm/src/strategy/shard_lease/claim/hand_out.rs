@@ -1,6 +1,6 @@
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
-use claimstream_domain::{Claimed, Locator, MessageId, Receipt};
+use claimstream_domain::{Claimed, Disposition, Locator, MessageId, Receipt, RunPlace, Settlement};
 use claimstream_ports::StoreError;
 use tokio::sync::OwnedMutexGuard;
 
@@ -22,6 +22,7 @@ use crate::{
         read_ahead::{Page, ReadAhead},
         shard_key::ShardKey,
         shard_state::{LeaseStatus, Noted, ShardState},
+        watermark::Start,
     },
 };
 
@@ -32,12 +33,11 @@ impl Claiming<'_> {
         &mut self,
         visit: &mut Visit,
         state: &mut OwnedMutexGuard<ShardState>,
-        low: i64,
+        start: Start,
         reach: usize,
     ) -> Result<usize, StoreError> {
         let begun = self.store.db.clock.elapsed();
-        let Some(mut due) = self.read(visit, state, low, reach).await? else { return Ok(0) };
-        visit.oldest = due.extent.oldest;
+        let Some(mut due) = self.read(visit, state, start, reach).await? else { return Ok(0) };
         if due.has_twins {
             self.collected.with_twins.push(visit.key.shard);
         }
@@ -46,8 +46,11 @@ impl Claiming<'_> {
             state.in_flight.retain(|id, entry| entry.due > due.now || due.seen.contains(id));
         }
         let picked = self.picked(state, &due, reach);
+        state.some_wait = picked.taken.len() < reach && due.some_wait(state, &picked);
         let (picked, is_cut_short) = self.within_budget(&mut due, picked).await?;
+        visit.watermark = due.watermark(state, &picked);
         if picked.taken.is_empty() || !self.may_hand_out(state, &due, &picked) {
+            visit.watermark = visit.watermark.filter(|_| picked.taken.is_empty());
             self.collected.is_cut_short |= is_cut_short;
             return Ok(0);
         }
@@ -55,6 +58,7 @@ impl Claiming<'_> {
         if !self.write_picked(&visit.key, state, &due, &picked, patience).await? {
             return Ok(0);
         }
+        state.flow.claimed(picked.taken.len(), picked.taken.len() < reach && !is_cut_short, begun);
         let wanted = self.wanted();
         let mut waiting = self.hand_out(visit, &due, &picked);
         let taken = waiting.drain(..wanted.min(waiting.len()));
@@ -135,19 +139,27 @@ impl Claiming<'_> {
             let Candidate { id, due: due_at, key, attempts, .. } = due.candidates[*n].clone();
             let alone = picked.is_suspect(&due.candidates, *n);
             let attempts = attempts + u32::from(picked.expired.contains(n));
-            (id, InFlight { claim: self.request.claim, due: due_at, attempts, deadline, key, alone })
+            let is_in_run = key.is_some() && self.store.order.is_per_key();
+            let (claim, run_of) = (self.request.claim, self.request.runs.filter(|_| is_in_run));
+            let (is_revoked, is_last) = (false, false);
+            (id, InFlight { claim, due: due_at, attempts, deadline, key, run_of, is_revoked, is_last, alone })
         }))
     }
 
     /// The picked as claims; a message that cannot be read is set aside to be buried.
     fn hand_out(&mut self, visit: &mut Visit, due: &Due, picked: &Picked) -> VecDeque<Claimed> {
         let mut handed_out = VecDeque::with_capacity(picked.taken.len());
-        for n in &picked.taken {
+        for (n, place) in picked.taken.iter().zip(&picked.places) {
             let expired = u32::from(picked.expired.contains(n));
             let Candidate { id, due: due_at, .. } = due.candidates[*n];
             let receipt = self.receipt(&visit.key, due_at, id);
             match due.payloads.claimed(*n, receipt.clone(), expired) {
-                Ok(claimed) => handed_out.push_back(claimed),
+                Ok(claimed) => handed_out.push_back(Claimed { place: *place, ..claimed }),
+                // It is buried when those before it have ended.
+                Err(_) if matches!(place, RunPlace::Behind(_)) => {
+                    let disposition = Disposition::Returned;
+                    self.collected.unreadable.push(Settlement { receipt, disposition });
+                }
                 Err(why) => self.collected.unreadable.push(given_up(receipt, &why)),
             }
             visit.newest = visit.newest.max(Some(due_at));

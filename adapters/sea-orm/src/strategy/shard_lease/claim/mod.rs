@@ -6,6 +6,7 @@ mod collected;
 mod due;
 mod due_row;
 mod hand_out;
+mod keys;
 mod payloads;
 mod pick;
 mod read;
@@ -15,7 +16,7 @@ mod waiting_keys;
 
 use std::sync::Arc;
 
-use claimstream_domain::{ClaimRequest, Claimed, QueueName, Settlement, Shard};
+use claimstream_domain::{ClaimRequest, Claimed, Disposition, QueueName, Settlement, Shard};
 use claimstream_ports::StoreError;
 
 use crate::{
@@ -33,8 +34,9 @@ pub(crate) async fn claim(
     let Claiming { collected, request, trouble, on, .. } = claiming;
     drop(on);
     let ended = ended.and(trouble.map_or(Ok(()), Err));
-    unite_twins(store, &request.queue, collected.with_twins).await;
-    bury_unreadable(store, &collected.unreadable).await;
+    // Both are rare. A box keeps them out of the future of every claim.
+    Box::pin(unite_twins(store, &request.queue, collected.with_twins)).await;
+    Box::pin(bury_unreadable(store, &collected.unreadable)).await;
     match ended {
         Err(error) if !collected.taken.is_empty() => {
             tracing::warn!(%error, "a claim ended early and returns the messages that it has")
@@ -57,7 +59,11 @@ async fn bury_unreadable(store: &Arc<ShardLease>, unreadable: &[Settlement]) {
         return;
     }
     let buried = settle(store, unreadable).await;
-    tracing::error!(count = unreadable.len(), buried = buried.is_ok(), "unreadable messages");
+    // Others wait for those before them, and go back.
+    let count = unreadable.iter().filter(|one| one.disposition != Disposition::Returned).count();
+    if count > 0 {
+        tracing::error!(count, buried = buried.is_ok(), "unreadable messages");
+    }
     if buried.is_ok() {
         told(unreadable);
     }

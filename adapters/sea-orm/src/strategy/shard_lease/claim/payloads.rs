@@ -72,10 +72,11 @@ impl Payloads {
         if fitting == asked {
             fitting += ahead.fitting(Some(0), bytes(&picked.taken[asked..]));
         }
-        let Picked { mut taken, mut expired } = picked;
+        let Picked { mut taken, mut places, mut expired } = picked;
         taken.truncate(fitting);
+        places.truncate(fitting);
         expired.retain(|n| taken.contains(n));
-        Picked { taken, expired }
+        Picked { taken, places, expired }
     }
 
     /// The message at a position, with `expired` attempts that its row does not count yet.
@@ -86,7 +87,7 @@ impl Payloads {
         let attempt = at.attempts(row)?.saturating_add(1 + expired);
         let last_error = at.last_error(row)?.map(Reason::new);
         let message = Message { id, queue, shard, ordering_key, headers, payload };
-        Ok(Claimed { message, receipt, attempt, last_error })
+        Ok(Claimed { message, receipt, attempt, last_error, place: Default::default() })
     }
 
     /// The bytes of a payload, if they are known.

@@ -1,10 +1,14 @@
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-use claimstream_domain::{ClaimId, MessageId, OrderingKey};
+use claimstream_domain::{ClaimId, MessageId, RunPlace, StreamId};
 
 use crate::strategy::{
     order::Order,
-    shard_lease::{claim::candidate::Candidate, in_flight::InFlight, suspect::Suspects},
+    shard_lease::{
+        claim::{candidate::Candidate, keys::Keys},
+        in_flight::InFlight,
+        suspect::Suspects,
+    },
 };
 
 /// The circumstances that a choice among due messages depends on.
@@ -14,6 +18,8 @@ pub(crate) struct Rules {
     pub(crate) now: i64,
     /// The claim that chooses.
     pub(crate) claim: ClaimId,
+    /// The stream that takes runs of keys, if it does.
+    pub(crate) runs: Option<StreamId>,
     pub(crate) suspects: Suspects,
     /// The most messages to pick.
     pub(crate) limit: usize,
@@ -24,6 +30,8 @@ pub(crate) struct Rules {
 pub(crate) struct Picked {
     /// Positions among the candidates, in their order.
     pub(crate) taken: Vec<usize>,
+    /// The place of each in the run of its key.
+    pub(crate) places: Vec<RunPlace>,
     /// Those of them whose claim has expired in our own hands, and with it an attempt that their row does not count yet.
     pub(crate) expired: Vec<usize>,
 }
@@ -42,7 +50,8 @@ impl Picked {
 /// * A suspect, whose attempt was cut off, is handed out alone, so that one that ends its process is found. While
 ///   suspects are deferred, the messages behind it overtake it.
 /// * A parked message waits, and where keys are in order all messages of its key wait behind it.
-/// * Where keys are in order, one message of a key is in flight at a time, the oldest first.
+/// * Where keys are in order, one message of a key is in flight at a time, the oldest first, or a run of them in the hands of
+///   one stream ([`Keys`]).
 pub(crate) fn pick(
     candidates: &[Candidate],
     in_flight: &HashMap<MessageId, InFlight>,
@@ -54,29 +63,32 @@ pub(crate) fn pick(
     if in_flight.values().any(|entry| unexpired(entry) && entry.alone) {
         return picked;
     }
-    let mut keys = Keys::of(in_flight, rules.order);
+    let stream = rules.runs.map(|stream| (rules.claim.instance(), stream));
+    let mut keys = Keys::of(in_flight, rules.order, stream, rules.now);
     for (n, candidate) in candidates.iter().enumerate() {
         if picked.taken.len() == rules.limit {
             break;
         }
         let entry = in_flight.get(&candidate.id);
         let expired = entry.filter(|entry| !unexpired(entry) && entry.claim != rules.claim);
-        let waits_for_key = keys.block(candidate);
-        if waits_for_key || candidate.parked || (entry.is_some() && expired.is_none()) {
-            continue;
-        }
+        let Some(place) = keys.place(candidate) else { continue };
         let suspect = candidate.suspect && expired.is_none();
-        if suspect && rules.suspects == Suspects::Deferred {
+        let is_deferred = suspect && rules.suspects == Suspects::Deferred;
+        if is_deferred || candidate.parked || (entry.is_some() && expired.is_none()) {
+            keys.pass_over(candidate);
             continue;
         }
         if suspect {
             // It ends the choice: a message behind it would be in flight beside it.
             if picked.taken.is_empty() && !any_unexpired {
                 picked.taken.push(n);
+                picked.places.push(place);
             }
             break;
         }
         picked.taken.push(n);
+        picked.places.push(place);
+        keys.take(candidate);
         // The row may count the attempt already: the answer to the write that counted it was lost.
         let is_uncounted = expired.is_some_and(|entry| candidate.attempts <= entry.attempts);
         picked.expired.extend(is_uncounted.then_some(n));
@@ -84,35 +96,9 @@ pub(crate) fn pick(
     picked
 }
 
-/// The keys that let no further message out; empty where there is no order.
-struct Keys<'a> {
-    order: Order,
-    in_flight: HashMap<&'a OrderingKey, Vec<MessageId>>,
-    seen: HashSet<&'a OrderingKey>,
-}
-
-impl<'a> Keys<'a> {
-    fn of(messages: &'a HashMap<MessageId, InFlight>, order: Order) -> Self {
-        let mut in_flight: HashMap<_, Vec<_>> = HashMap::new();
-        for (id, entry) in messages.iter().filter(|_| order.is_per_key()) {
-            if let Some(key) = &entry.key {
-                in_flight.entry(key).or_default().push(*id);
-            }
-        }
-        Self { order, in_flight, seen: HashSet::new() }
-    }
-
-    /// Whether a message waits behind another of its key; from now on those behind it wait.
-    fn block(&mut self, candidate: &'a Candidate) -> bool {
-        let Some(key) = candidate.key.as_ref().filter(|_| self.order.is_per_key()) else { return false };
-        let is_other = |id: &MessageId| *id != candidate.id;
-        !self.seen.insert(key) || self.in_flight.get(key).is_some_and(|ids| ids.iter().any(is_other))
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use claimstream_domain::InstanceId;
+    use claimstream_domain::{InstanceId, OrderingKey};
     use proptest::prelude::*;
     use uuid::Uuid;
 
@@ -137,11 +123,24 @@ mod tests {
     }
 
     fn claimed(n: u8, of: u8, deadline: i64) -> (MessageId, InFlight) {
-        (id(n), InFlight { claim: claim(1), due: 0, attempts: 0, deadline, key: Some(key(of)), alone: false })
+        (
+            id(n),
+            InFlight {
+                claim: claim(1),
+                due: 0,
+                attempts: 0,
+                deadline,
+                key: Some(key(of)),
+                run_of: None,
+                is_revoked: false,
+                is_last: false,
+                alone: false,
+            },
+        )
     }
 
     fn rules(order: Order) -> Rules {
-        Rules { order, now: NOW, claim: claim(2), suspects: Suspects::Allowed, limit: 10 }
+        Rules { order, now: NOW, claim: claim(2), runs: None, suspects: Suspects::Allowed, limit: 10 }
     }
 
     fn taken(candidates: &[Candidate], in_flight: &[(MessageId, InFlight)], order: Order) -> Vec<usize> {
@@ -185,17 +184,17 @@ mod tests {
             &HashMap::new(),
             &Rules { suspects: Suspects::Deferred, ..rules(Order::PerKey) },
         );
-        assert_eq!(picked, Picked { taken: vec![1], expired: vec![] });
+        assert_eq!((picked.taken, picked.expired), (vec![1], vec![]));
     }
 
     #[test]
     fn a_claim_that_expired_goes_again_with_others_but_never_under_its_own_id() {
         let in_flight = [claimed(1, 1, NOW)].into_iter().collect();
         let again = pick(&[plain(1, 1), plain(2, 2)], &in_flight, &rules(Order::None));
-        assert_eq!(again, Picked { taken: vec![0, 1], expired: vec![0] });
+        assert_eq!((again.taken, again.expired), (vec![0, 1], vec![0]));
         let same =
             pick(&[plain(1, 1), plain(2, 2)], &in_flight, &Rules { claim: claim(1), ..rules(Order::None) });
-        assert_eq!(same, Picked { taken: vec![1], expired: vec![] });
+        assert_eq!((same.taken, same.expired), (vec![1], vec![]));
     }
 
     #[test]
@@ -209,7 +208,7 @@ mod tests {
             &in_flight,
             &Rules { suspects: Suspects::Deferred, ..rules(Order::None) },
         );
-        assert_eq!(picked, Picked { taken: vec![0, 1], expired: vec![0] });
+        assert_eq!((picked.taken, picked.expired), (vec![0, 1], vec![0]));
     }
 
     #[test]
@@ -222,6 +221,56 @@ mod tests {
         };
         assert_eq!(expired(0), (vec![0], vec![0]));
         assert_eq!(expired(1), (vec![0], vec![]), "the answer to the write that counted it was lost");
+    }
+
+    /// What a stream gets, each with the place in its run; messages are due in the order of their numbers.
+    fn run(candidates: &[u8], in_flight: &[(u8, i64, u64)], claims: u64) -> Vec<(u8, RunPlace)> {
+        let at = |n: u8| Candidate { due: i64::from(n), ..plain(n, 1) };
+        let candidates: Vec<_> = candidates.iter().map(|n| at(*n)).collect();
+        let entry = |(n, deadline, stream): &(u8, i64, u64)| {
+            let (id, entry) = claimed(*n, 1, *deadline);
+            (id, InFlight { due: i64::from(*n), run_of: Some(StreamId(*stream)), ..entry })
+        };
+        let in_flight = in_flight.iter().map(entry).collect();
+        let rules = Rules { runs: Some(StreamId(claims)), ..rules(Order::PerKey) };
+        let Picked { taken, places, .. } = pick(&candidates, &in_flight, &rules);
+        let number = |n: usize| candidates[n].due as u8;
+        taken.into_iter().map(number).zip(places).collect()
+    }
+
+    #[test]
+    fn a_stream_takes_a_run_and_goes_on_behind_what_it_has() {
+        let behind = |n: u8| RunPlace::Behind(id(n));
+        assert_eq!(run(&[1, 2, 3], &[], 1), [(1, RunPlace::Head), (2, behind(1)), (3, behind(2))]);
+        let lasts = NOW + 1;
+        assert_eq!(run(&[1, 2, 3], &[(1, lasts, 1), (2, lasts, 1)], 1), [(3, behind(2))]);
+        assert_eq!(run(&[3, 4], &[(1, lasts, 1)], 1), [(3, behind(1)), (4, behind(3))]);
+    }
+
+    #[test]
+    fn nothing_follows_a_message_from_behind_which_another_was_given_back() {
+        let follows = |deadline| {
+            let (of, entry) = claimed(1, 1, deadline);
+            let run_of = Some(StreamId(1));
+            let in_flight = HashMap::from([(of, InFlight { due: 1, run_of, is_last: true, ..entry })]);
+            let at = |n: u8| Candidate { due: i64::from(n), ..plain(n, 1) };
+            let rules = Rules { runs: run_of, ..rules(Order::PerKey) };
+            pick(&[at(1), at(2)], &in_flight, &rules).taken
+        };
+        assert!(follows(NOW + 1).is_empty());
+        assert_eq!(follows(NOW), [0, 1], "it has expired");
+    }
+
+    #[test]
+    fn a_run_has_no_gap_and_one_stream() {
+        let lasts = NOW + 1;
+        assert_eq!(run(&[1, 2, 3], &[(1, lasts, 2)], 1), [], "another stream has the key");
+        assert_eq!(run(&[1, 2, 3], &[(2, lasts, 1)], 1), [], "one that lies before what is in flight");
+        assert_eq!(run(&[1, 2, 3], &[(1, NOW, 1), (2, lasts, 1)], 1), [], "one has expired, another lasts");
+        assert_eq!(run(&[3, 4], &[(1, NOW, 1)], 1), [], "one has expired that was not read");
+        let behind = |n: u8| RunPlace::Behind(id(n));
+        let again = [(1, RunPlace::Head), (2, behind(1)), (3, behind(2))];
+        assert_eq!(run(&[1, 2, 3], &[(1, NOW, 2), (2, NOW, 2)], 1), again, "what has expired begins again");
     }
 
     proptest! {

@@ -23,6 +23,7 @@ use crate::{
         },
         shard_state::{LeaseStatus, ShardState},
         suspect::Suspects,
+        watermark::Start,
     },
 };
 
@@ -33,7 +34,7 @@ impl Claiming<'_> {
         &mut self,
         visit: &mut Visit,
         state: &mut OwnedMutexGuard<ShardState>,
-        low: i64,
+        start: Start,
         reach: usize,
     ) -> Result<Option<Due>, StoreError> {
         if let Some(mut due) = visit.unfinished.take() {
@@ -43,13 +44,17 @@ impl Claiming<'_> {
             due.now = self.store.db.now(&self.on, CLAIM).await?;
             return self.read_on(visit, state, due, reach).await;
         }
-        let in_flight = state.in_flight.values().filter(|entry| entry.due >= low).count();
+        let in_flight = state.in_flight.values().filter(|entry| entry.due >= start.low).count();
         let ordered = self.store.order.is_per_key();
-        let limit = in_flight + if ordered { Due::REACH.max(2 * reach) } else { reach };
+        let some_wait = self.request.runs.is_none() || state.some_wait;
+        let limit = in_flight + if ordered && some_wait { Due::REACH.max(2 * reach) } else { reach };
         let mut due = Box::<Due>::default();
-        due.extent.low = low;
-        let first =
-            self.store.shard_args(&visit.key).with("holder", self.store.holder.clone()).with("low", low);
+        due.extent.start = start;
+        let first = self
+            .store
+            .shard_args(&visit.key)
+            .with("holder", self.store.holder.clone())
+            .with("low", start.low);
         let first = first.with("limit", limit as i64).with("inline", inline(self.request.budget, limit));
         let found = self.page(&mut due, &self.store.db.sql.shard_lease.read, &first).await?;
         if let Some(fence) = due.fence()
@@ -60,11 +65,11 @@ impl Claiming<'_> {
             }
             return Ok(None);
         }
-        if due.is_empty() && low == 0 {
+        if due.is_empty() && start.low == 0 {
             // Nothing is due, or another instance has it: the next look shows.
             state.status = LeaseStatus::Unknown;
         }
-        due.extent.is_whole = low == 0 && found < limit;
+        due.extent.is_whole = start.low == 0 && found < limit;
         if ordered && found == limit {
             return self.read_on(visit, state, due, reach).await;
         }
@@ -81,7 +86,7 @@ impl Claiming<'_> {
         reach: usize,
     ) -> Result<Option<Due>, StoreError> {
         let mut pages = 0;
-        while self.all_wait(state, &due, reach) {
+        while !due.is_at_its_end() && self.all_wait(state, &due, reach) {
             // No row that was read outlives the turn: a message that is settled before the next one would look free in it.
             due.skip();
             if pages == Due::PAGES {
@@ -89,7 +94,7 @@ impl Claiming<'_> {
                 return Ok(None);
             }
             pages += 1;
-            let (low, last) = due.extent.last.unwrap_or((due.extent.low, MessageId::new(Uuid::nil())));
+            let (low, last) = due.extent.last.unwrap_or((due.extent.start.low, MessageId::new(Uuid::nil())));
             let on = self.store.shard_args(&visit.key).with("low", low).with("last", bytes(last.uuid()));
             let on = on.with("limit", Due::PAGE as i64);
             let on = on.with_list("keys", due.waiting_keys.most_common().into_iter().map(Value::from));
@@ -107,7 +112,11 @@ impl Claiming<'_> {
         let Some(first) = found.first() else { return Ok(0) };
         let at = DueColumns::of(first)?;
         if due.fence().is_none() {
-            self.store.db.clock.note(due.begin(first)?, asked);
+            let now = due.begin(first)?;
+            self.store.db.clock.note(now, asked);
+            if self.store.order.is_per_key() {
+                due.extent.start.read_at.get_or_insert(now);
+            }
         }
         let mut new = 0;
         for row in found {
@@ -121,6 +130,7 @@ impl Claiming<'_> {
             order: self.store.order,
             now: due.now,
             claim: self.request.claim,
+            runs: self.request.runs,
             suspects: self.store.owned.suspect.suspects(state, due.now),
             limit: reach,
         };

@@ -10,13 +10,14 @@ use crate::strategy::shard_lease::{
     },
     shard_key::ShardKey,
     shard_state::{LeaseStatus, ShardState},
+    watermark::{Start, Watermark},
 };
 
 /// A claim's visit to one shard.
 pub(crate) struct Visit {
     pub(crate) key: ShardKey,
-    /// The oldest due time that the newest read has found.
-    pub(crate) oldest: Option<i64>,
+    /// The watermark after the newest read, where keys are in order.
+    pub(crate) watermark: Option<Watermark>,
     /// The newest due time that was taken.
     pub(crate) newest: Option<i64>,
     /// The messages read before the call gave up its turn to other calls.
@@ -25,7 +26,7 @@ pub(crate) struct Visit {
 
 impl Visit {
     fn of(key: ShardKey) -> Self {
-        Self { key, oldest: None, newest: None, unfinished: None }
+        Self { key, watermark: None, newest: None, unfinished: None }
     }
 }
 
@@ -68,13 +69,14 @@ impl Claiming<'_> {
             return Ok(());
         }
         let ShardKey { queue, shard } = &visit.key;
-        match count == wanted || self.collected.is_cut_short {
+        let is_full = count == wanted || self.collected.is_cut_short;
+        match is_full {
             true => store.known.full(queue, *shard),
             false => store.known.short(queue, *shard),
         }
-        // Where keys are in order, all that is not done must be seen again: a message that waits for its retry blocks its key.
-        let low = if store.order.is_per_key() { visit.oldest } else { visit.newest };
-        if let Some(low) = low {
+        if store.order.is_per_key() {
+            state.watermark = visit.watermark.filter(|_| is_full);
+        } else if let Some(low) = visit.newest {
             store.known.raise(queue, *shard, low, store.db.clock.elapsed());
         }
         Ok(())
@@ -87,23 +89,34 @@ impl Claiming<'_> {
         state: &mut OwnedMutexGuard<ShardState>,
     ) -> Result<usize, StoreError> {
         let (store, wanted) = (self.store, self.wanted());
-        let ShardKey { queue, shard } = visit.key.clone();
-        let low = match &visit.unfinished {
-            Some(due) => due.extent.low,
-            None => store.known.low(&queue, shard, store.db.clock.elapsed()),
+        let queue = visit.key.queue.clone();
+        let start = match &visit.unfinished {
+            Some(due) => due.extent.start,
+            None => self.start(&visit.key, state),
         };
         let reach = if store.order.is_per_key() {
             wanted
         } else {
             store.read_ahead.reach(&queue, wanted, self.request.lease)
         };
-        let mut count = Box::pin(self.take(visit, state, low, reach)).await?;
+        let mut count = Box::pin(self.take(visit, state, start, reach)).await?;
         let is_over =
             self.collected.is_cut_short || visit.unfinished.is_some() || state.status == LeaseStatus::Unknown;
-        if count < wanted && low > 0 && !is_over {
+        if count < wanted && start.low > 0 && !is_over {
             let wanted = self.wanted();
-            count += Box::pin(self.take(visit, state, 0, wanted)).await?;
+            let beginning = Start::at(0, store.db.clock.elapsed());
+            count += Box::pin(self.take(visit, state, beginning, wanted)).await?;
         }
         Ok(count)
+    }
+
+    /// Where the first read of a visit begins.
+    fn start(&self, key: &ShardKey, state: &ShardState) -> Start {
+        let (store, now) = (self.store, self.store.db.clock.elapsed());
+        if !store.order.is_per_key() {
+            return Start::at(store.known.low(&key.queue, key.shard, now), now);
+        }
+        let fresh = state.watermark.filter(|watermark| watermark.is_fresh(now));
+        fresh.map_or(Start::at(0, now), Start::from)
     }
 }

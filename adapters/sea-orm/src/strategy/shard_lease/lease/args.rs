@@ -19,20 +19,23 @@ pub(crate) const LEASE: &str = "shard lease";
 
 /// The arguments of statements on a lease row.
 impl ShardLease {
-    /// The arguments that write `state` into its lease row, without the messages that have `ended`.
+    /// The arguments that write `state` into its lease row, without the messages that have `ended`. If nothing is left in
+    /// flight, the shard is free, or `kept` until a moment.
     pub(crate) fn state_args(
         &self,
         state: &ShardState,
         ended: &HashSet<MessageId>,
         key: &ShardKey,
         new_fence: i64,
+        kept: Option<i64>,
     ) -> Args {
         let left = state.in_flight.len() - ended.len();
-        let new_holder = if left == 0 { Value::Bytes(None) } else { self.holder.clone() };
+        let is_held = left > 0 || kept.is_some();
+        let new_holder = if is_held { self.holder.clone() } else { Value::Bytes(None) };
         self.write_args(key, state.fence, new_fence, left)
             .with("new_holder", new_holder)
-            .with("label", maybe((left > 0).then_some(state.label.as_str())))
-            .with("until", state.until(ended))
+            .with("label", maybe(is_held.then_some(state.label.as_str())))
+            .with("until", if left > 0 { state.until(ended) } else { kept.unwrap_or_default() })
             .with("flights", state.to_bytes(ended))
     }
 

@@ -41,7 +41,7 @@ impl ShardLease {
         expired: &[(i64, MessageId)],
     ) -> Result<bool, StoreError> {
         let new_fence = state.fence + i64::from(next == NextFence::Raised);
-        let args = self.state_args(state, &HashSet::new(), key, new_fence);
+        let args = self.state_args(state, &HashSet::new(), key, new_fence, None);
         let was_locked = self.was_locked_lately(key);
         let write = || self.write_and_charge(on, key, &args, expired);
         let written = self.written_whole(on, write).await;

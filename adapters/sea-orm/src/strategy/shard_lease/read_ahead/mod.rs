@@ -136,7 +136,7 @@ mod tests {
         let payload = Payload::json("{}");
         let (ordering_key, headers) = (None, Default::default());
         let message = Message { id, queue, shard, ordering_key, headers, payload };
-        Claimed { message, receipt, attempt: 1, last_error: None }
+        Claimed { message, receipt, attempt: 1, last_error: None, place: Default::default() }
     }
 
     fn queue() -> QueueName {

@@ -1,19 +1,20 @@
 use std::time::Duration;
 
 use claimstream_domain::{Disposition, Settlement};
-use claimstream_ports::StoreError;
+use claimstream_ports::{StoreError, StoreErrorKind};
 use sea_orm::ConnectionTrait;
 
 use crate::{
-    database::{args::Args, clock::micros, held::Held, sql::Sql, unit::run},
+    database::{args::Args, clock::micros, held::Held, retries::Early, sql::Sql, unit::run},
     dead_letters::letters::bury,
     settle::children::{children, emit},
     strategy::shard_lease::{
+        flow::Flow,
         lease::{args::span, written::Written},
         leases::ShardLease,
         settle::shard_ends::ShardEnds,
         shard_key::ShardKey,
-        shard_state::LeaseStatus,
+        shard_state::{LeaseStatus, ShardState},
     },
 };
 
@@ -47,6 +48,10 @@ impl ShardLease {
         let mut parts = self.parts(keys, settlements).await;
         if !parts.iter_mut().all(ShardEnds::note_ended) {
             return Ok(false);
+        }
+        if let Some(before) = parts.iter().find_map(ShardEnds::in_the_way) {
+            let early = Early { before: before.to_string() };
+            return Err(StoreError::new(StoreErrorKind::Transient, SETTLE, early));
         }
         let proofs: Vec<(&Sql, Args)> = parts.iter().map(|part| self.proof(part)).collect();
         let done = match self.written_whole(on, || self.write_ends(on, &parts, &proofs)).await? {
@@ -83,14 +88,23 @@ impl ShardLease {
     fn proof(&self, part: &ShardEnds<'_>) -> (&Sql, Args) {
         let ShardEnds { key, state, settlements, ended } = part;
         let is_done = |end: &&Settlement| matches!(end.disposition, Disposition::Done { .. });
-        let more = state.in_flight.len() > ended.len() && state.status != LeaseStatus::Unknown;
-        match more && settlements.iter().all(is_done) {
-            true => {
-                let in_flight = state.in_flight.len() - ended.len();
-                (&self.db.sql.shard_lease.prove, self.write_args(key, state.fence, state.fence, in_flight))
-            }
-            false => (&self.db.sql.shard_lease.write, self.state_args(state, ended, key, state.fence)),
+        let is_certain = settlements.iter().all(is_done) && state.status != LeaseStatus::Unknown;
+        let in_flight = state.in_flight.len() - ended.len();
+        if is_certain && in_flight > 0 {
+            return (
+                &self.db.sql.shard_lease.prove,
+                self.write_args(key, state.fence, state.fence, in_flight),
+            );
         }
+        let kept = if is_certain { self.kept_until(state) } else { None };
+        (&self.db.sql.shard_lease.write, self.state_args(state, ended, key, state.fence, kept))
+    }
+
+    /// Until when a shard is kept that has nothing in flight any more; none if it is to be free.
+    fn kept_until(&self, state: &ShardState) -> Option<i64> {
+        let clock = &self.db.clock;
+        let now = clock.estimate().filter(|_| state.flow.is_kept_up_with(clock.elapsed()))?;
+        Some(now + micros(Flow::KEPT))
     }
 
     async fn write_ends(

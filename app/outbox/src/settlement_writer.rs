@@ -9,16 +9,16 @@ use futures::{
 
 use crate::{
     DeadLetterClass, DeadLetterEvent,
-    batch::Batch,
     hint::{awaited, wake_all},
     open_claims::OpenClaims,
+    settlement_batch::SettlementBatch,
     settlement_health::SettlementHealth,
     setup::Setup,
     write_group::WriteGroup,
 };
 
 /// Writes a batch of settlements and answers each of them.
-pub(crate) struct BatchWriter {
+pub(crate) struct SettlementWriter {
     setup: Arc<Setup>,
     open_claims: Arc<OpenClaims>,
     health: Arc<SettlementHealth>,
@@ -44,7 +44,7 @@ impl Patience {
     const TOGETHER: u32 = 3;
 }
 
-impl BatchWriter {
+impl SettlementWriter {
     pub(crate) fn new(
         setup: &Arc<Setup>,
         open_claims: &Arc<OpenClaims>,
@@ -55,9 +55,9 @@ impl BatchWriter {
 
     /// Writes a batch once it is ripe and answers each settlement in it, all at the same time; one whose deadline passes
     /// before the store answers is answered then.
-    pub(crate) async fn write(self, batch: Arc<Batch>) {
+    pub(crate) async fn write(self, batch: Arc<SettlementBatch>) {
         batch.ripe(&*self.setup.timer, self.setup.config.settle_age).await;
-        let group = WriteGroup::of(batch.take());
+        let group = batch.take();
         tracing::Span::current().record("count", group.settlements.len());
         self.write_all(group, Patience::default()).await;
     }

@@ -1,4 +1,4 @@
--- Ends the processing of a request.
+-- Moves requests on that are locked.
 UPDATE claimstream_notification_request
    SET status = :status, reason = :reason, changed_at = {now}
- WHERE id = :id AND status = 'PROCESSING'
+ WHERE id IN (:ids)

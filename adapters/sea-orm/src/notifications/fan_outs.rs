@@ -1,0 +1,130 @@
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::Arc,
+};
+
+use claimstream_domain::{
+    Reason,
+    notification::{DeliveryStatus, FanOutEnd, NotificationRecord, RequestStatus},
+};
+use claimstream_ports::{
+    StoreError,
+    notification::{FanOutStep, StepNoted},
+};
+use sea_orm::ConnectionTrait;
+use uuid::Uuid;
+
+use crate::{
+    database::{
+        Database,
+        args::bytes,
+        typed_row::row,
+        unit::{maybe, rows, run},
+    },
+    notifications::{records::Records, requests::request_status},
+};
+
+const REQUEST: &str = "request";
+
+/// Notes how far the fan-outs of requests have come.
+pub(crate) struct FanOuts {
+    pub(crate) db: Arc<Database>,
+    pub(crate) records: Arc<Records>,
+}
+
+/// Where requests stand.
+type Standing = HashMap<Uuid, RequestStatus>;
+
+impl FanOuts {
+    /// How many requests one statement names.
+    const IDS: usize = 500;
+
+    /// Notes steps in one transaction, and answers where their requests and records stand then.
+    ///
+    /// Locks are taken in one order, requests before records and each kind by id, so that two calls with the same ones wait for
+    /// each other and do not end in a deadlock.
+    pub(crate) async fn note(&self, steps: &[FanOutStep]) -> Result<Vec<StepNoted>, StoreError> {
+        let (standing, known) = self.db.restarting_beside(REQUEST, || self.write(steps)).await?;
+        let noted = |step: &FanOutStep| {
+            let status = standing.get(&step.request).copied();
+            let kept = if has_messages(status) { &step.records[..] } else { &[] };
+            let stands =
+                |record: &NotificationRecord| known.get(&record.id).copied().unwrap_or(record.status);
+            StepNoted { status, records: kept.iter().map(stands).collect() }
+        };
+        Ok(steps.iter().map(noted).collect())
+    }
+
+    /// Where requests stand after the transaction, and the records that were kept before it.
+    async fn write(
+        &self,
+        steps: &[FanOutStep],
+    ) -> Result<(Standing, HashMap<Uuid, DeliveryStatus>), StoreError> {
+        let transaction = self.db.begin_beside(REQUEST).await?;
+        let mut standing = self.lock(&transaction, steps).await?;
+        self.move_on(&transaction, steps, &mut standing).await?;
+        let kept = steps.iter().filter(|step| has_messages(standing.get(&step.request).copied()));
+        let records: Vec<&NotificationRecord> = kept.flat_map(|step| &step.records).collect();
+        let known = self.records.keep(&transaction, records).await?;
+        self.db.commit(REQUEST, transaction).await?;
+        Ok((standing, known))
+    }
+
+    /// Locks the requests of these steps.
+    async fn lock(&self, on: &impl ConnectionTrait, steps: &[FanOutStep]) -> Result<Standing, StoreError> {
+        let ids: BTreeSet<Uuid> = steps.iter().map(|step| step.request).collect();
+        let ids: Vec<Uuid> = ids.into_iter().collect();
+        let mut standing = Standing::new();
+        for ids in ids.chunks(Self::IDS) {
+            let args = self.db.args().with_list("ids", ids.iter().copied().map(bytes));
+            for row in rows(on, REQUEST, self.db.sql.notifications.request_lock.bind(&args)).await? {
+                let LockedRow { id, status } = LockedRow::read(&row)?;
+                standing.insert(id, request_status(&status)?);
+            }
+        }
+        Ok(standing)
+    }
+
+    /// Moves requests on that are locked; those that come to the same end share a statement.
+    async fn move_on(
+        &self,
+        on: &impl ConnectionTrait,
+        steps: &[FanOutStep],
+        standing: &mut Standing,
+    ) -> Result<(), StoreError> {
+        let mut moved: BTreeMap<Uuid, (RequestStatus, Option<&Reason>)> = BTreeMap::new();
+        for FanOutStep { request, end, takes_up, .. } in steps {
+            let Some(before) = standing.get_mut(request) else { continue };
+            let Some(after) = end.moves(*before, *takes_up) else { continue };
+            let is_there = *before == after && *end == FanOutEnd::More;
+            *before = after;
+            if !is_there {
+                moved.insert(*request, (after, end.reason()));
+            }
+        }
+        let mut groups: HashMap<(RequestStatus, Option<&str>), Vec<Uuid>> = HashMap::new();
+        for (request, (status, reason)) in moved {
+            groups.entry((status, reason.map(Reason::as_str))).or_default().push(request);
+        }
+        for ((status, reason), ids) in groups {
+            for ids in ids.chunks(Self::IDS) {
+                let args = self
+                    .db
+                    .args()
+                    .with("status", status.name())
+                    .with("reason", maybe(reason))
+                    .with_list("ids", ids.iter().copied().map(bytes));
+                run(on, REQUEST, self.db.sql.notifications.request_move.bind(&args)).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn has_messages(status: Option<RequestStatus>) -> bool {
+    status.is_some_and(RequestStatus::has_messages)
+}
+
+row! {
+    struct LockedRow of "notifications/request_lock" { id: Uuid, status: String }
+}

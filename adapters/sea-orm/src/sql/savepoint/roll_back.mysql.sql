@@ -1,0 +1,2 @@
+-- Rolls a transaction of the outbox's own back.
+ROLLBACK

@@ -1,0 +1,186 @@
+use claimstream_domain::{
+    Claimed, NewMessage, Reason, Verdict,
+    notification::{DeliveryStatus, FanOut, FanOutEnd, NotificationRecord, RequestStatus},
+};
+use claimstream_ports::{
+    StoreError, StoreErrorKind,
+    notification::{FanOutStep, MessageOutcome, StepNoted},
+};
+use uuid::Uuid;
+
+/// An attempt at a step of a fan-out, one of a batch.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Attempt<'a> {
+    /// Which one of the batch it is.
+    pub(super) index: usize,
+    pub(super) claimed: &'a Claimed,
+    pub(super) checkpoint: FanOut,
+    /// Whether the request has failed and is taken up.
+    pub(super) takes_up: bool,
+}
+
+/// What an attempt came to; it is noted before its verdict is given.
+#[derive(Debug)]
+pub(super) struct Found<'a> {
+    pub(super) attempt: Attempt<'a>,
+    pub(super) end: FanOutEnd,
+    pub(super) records: Vec<NotificationRecord>,
+    pub(super) then: Then,
+}
+
+/// What follows when it is noted.
+#[derive(Debug)]
+pub(super) enum Then {
+    /// The messages of the records, where there are any, and the next step are enqueued.
+    Send { messages: Vec<Option<NewMessage>>, next: Option<NewMessage> },
+    /// The request has failed, and that is all.
+    Fail,
+    /// The message of the step goes to the dead letters.
+    Bury(Reason),
+}
+
+impl<'a> Attempt<'a> {
+    pub(super) fn request(&self) -> Uuid {
+        self.checkpoint.request
+    }
+
+    /// The end of a request that can never be fanned out.
+    pub(super) fn fails(self, why: Reason) -> Found<'a> {
+        Found { attempt: self, end: FanOutEnd::Failed(why), records: Vec::new(), then: Then::Fail }
+    }
+
+    /// The end of a request that has no attempt left.
+    pub(super) fn is_given_up(self, why: Reason) -> Found<'a> {
+        let end = FanOutEnd::Failed(why.clone());
+        Found { attempt: self, end, records: Vec::new(), then: Then::Bury(why) }
+    }
+}
+
+impl<'a> Found<'a> {
+    /// What is noted, and what is left to do then.
+    pub(super) fn into_step(self) -> (FanOutStep, (Attempt<'a>, Then)) {
+        let Self { attempt, end, records, then } = self;
+        let step = FanOutStep { request: attempt.request(), end, takes_up: attempt.takes_up, records };
+        (step, (attempt, then))
+    }
+
+    /// The way back.
+    pub(super) fn of_step((step, (attempt, then)): (FanOutStep, (Attempt<'a>, Then))) -> Self {
+        Self { attempt, end: step.end, records: step.records, then }
+    }
+
+    /// How many rows it takes to note.
+    pub(super) fn rows(&self) -> usize {
+        1 + self.records.len()
+    }
+
+    /// Records that an earlier attempt found sendable and this one does not, as when a template went missing in between;
+    /// they would be pending for ever.
+    pub(super) fn lapsed(&self, noted: &StepNoted) -> Vec<MessageOutcome> {
+        let Then::Send { messages, .. } = &self.then else { return Vec::new() };
+        let pairs = self.records.iter().zip(messages).zip(&noted.records);
+        let lapsed = pairs.filter(|((_, message), status)| message.is_none() && is_pending(status));
+        let outcome = |((record, _), _): ((&NotificationRecord, _), _)| MessageOutcome {
+            id: record.id,
+            status: DeliveryStatus::Failed,
+            reason: record.reason.clone(),
+            reference: None,
+        };
+        lapsed.map(outcome).collect()
+    }
+
+    /// The verdict when it is noted.
+    pub(super) fn verdict(self, noted: StepNoted, is_last: bool) -> Verdict {
+        let (request, attempt, from) =
+            (self.attempt.request(), self.attempt.claimed.attempt, self.attempt.checkpoint);
+        match (self.then, noted.status) {
+            (Then::Bury(reason), _) => {
+                tracing::error!(%request, attempt, recorded = true, "notification.request.given_up");
+                Verdict::Bury { reason }
+            }
+            (_, None) => ignored(request, "UNKNOWN"),
+            (_, Some(status @ RequestStatus::Cancelled)) => ignored(request, status.name()),
+            (Then::Send { messages, next }, Some(status)) if status.has_messages() => {
+                let (records, finished) = (messages.len(), next.is_none());
+                let open = messages.into_iter().zip(&noted.records).filter(|(_, status)| is_pending(status));
+                let mut emit: Vec<NewMessage> = open.filter_map(|(message, _)| message).collect();
+                tracing::info!(
+                    %request, reference = from.reference, offset = from.offset, records,
+                    messages = emit.len(), finished, "notification.request.fanned_out"
+                );
+                emit.extend(next);
+                Verdict::Ack { emit }
+            }
+            (Then::Send { .. }, Some(status)) => {
+                tracing::warn!(%request, attempt, %status, "notification.request.overtaken");
+                Verdict::nack(format_args!("the request is {status} meanwhile"))
+            }
+            (Then::Fail, Some(RequestStatus::Failed)) => {
+                tracing::warn!(%request, "notification.request.failed");
+                Verdict::ack()
+            }
+            (Then::Fail, Some(_)) => {
+                let reason = self.end.reason().cloned();
+                stuck(&self.attempt, &reason.unwrap_or_else(|| Reason::new("failed")), is_last)
+            }
+        }
+    }
+
+    /// The verdict if the end of a request could not be noted: it comes once more if the attempt after the `max_attempts` is left.
+    pub(super) fn unrecorded(
+        attempt: &Attempt<'_>,
+        reason: Reason,
+        error: &StoreError,
+        max_attempts: u32,
+    ) -> Verdict {
+        let (request, number) = (attempt.request(), attempt.claimed.attempt);
+        tracing::error!(%request, attempt = number, recorded = false, "notification.request.given_up");
+        match number <= max_attempts {
+            true => Verdict::nack(format_args!("{reason}; this could not be recorded: {error}")),
+            false => Verdict::Bury { reason },
+        }
+    }
+}
+
+/// A dispatched request cannot fail any more, and an ack would lose the messages that are recorded and not enqueued.
+pub(super) fn stuck(attempt: &Attempt<'_>, why: &Reason, is_last: bool) -> Verdict {
+    let (request, number) = (attempt.request(), attempt.claimed.attempt);
+    tracing::error!(%request, attempt = number, "notification.request.stuck");
+    let why = format_args!("dispatched, but its pending messages can no longer be enqueued: {why}");
+    match is_last {
+        true => Verdict::bury(why),
+        false => Verdict::nack(why),
+    }
+}
+
+/// There is nothing to be done for a request.
+pub(super) fn ignored(request: Uuid, status: &'static str) -> Verdict {
+    tracing::info!(%request, status, "notification.request.ignored");
+    Verdict::ack()
+}
+
+fn is_pending(status: &DeliveryStatus) -> bool {
+    *status == DeliveryStatus::Pending
+}
+
+/// The answers, if they are answers to these steps.
+pub(super) fn fitting(noted: Vec<StepNoted>, steps: &[FanOutStep]) -> Result<Vec<StepNoted>, StoreError> {
+    let fits = |(noted, step): (&StepNoted, &FanOutStep)| {
+        let kept = noted.status.is_some_and(RequestStatus::has_messages);
+        noted.records.len() == if kept { step.records.len() } else { 0 }
+    };
+    match noted.len() == steps.len() && noted.iter().zip(steps).all(fits) {
+        true => Ok(noted),
+        false => Err(StoreError::new(StoreErrorKind::Corrupt, "fan out", "the answers do not fit the steps")),
+    }
+}
+
+/// Why there is no attempt left after one that did not come to an end.
+pub(super) fn unended(claimed: &Claimed) -> Reason {
+    match &claimed.last_error {
+        Some(last) => Reason::new(format_args!(
+            "the last attempt never ended or could not be noted; heard last: {last}"
+        )),
+        None => Reason::new("the last attempt never ended"),
+    }
+}

@@ -1,0 +1,66 @@
+use std::{sync::Arc, task::Context};
+
+use claimstream_domain::{Claimed, Payload, Verdict};
+
+use crate::{Claims, DeadLetterClass, claim_handle::ClaimHandle, ticket::Ticket};
+
+/// What a run does with the messages of its stream: it lets handlers begin with them, one by one or in batches, and says which
+/// attempts have ended.
+pub(crate) trait Work: Send {
+    /// Takes messages from the stream as long as there is room, and says whether anything was done.
+    fn poll_start(&mut self, cx: &mut Context<'_>, claims: &mut Claims) -> bool;
+
+    /// Drives the handlers and adds the attempts that have ended; says whether anything was done.
+    fn poll_ended(&mut self, cx: &mut Context<'_>, ended: &mut Vec<EndedAttempt>) -> bool;
+
+    /// Takes the claim of a message that is no longer ours from the attempt at it; `None` if there is none.
+    fn stop(&mut self, ticket: Ticket) -> Option<ClaimHandle>;
+
+    /// Drops all handlers; the claims are those of attempts that have not ended.
+    fn stop_all(&mut self) -> Vec<ClaimHandle>;
+
+    /// Whether no handler runs.
+    fn is_empty(&self) -> bool;
+
+    /// How many attempts have begun and not ended.
+    fn running(&self) -> usize;
+
+    /// How many handlers were stopped or have panicked.
+    fn cut_short(&self) -> CutShort;
+}
+
+/// An attempt at one message that has ended.
+pub(crate) struct EndedAttempt {
+    pub(crate) handle: ClaimHandle,
+    pub(crate) verdict: Verdict,
+    pub(crate) class: DeadLetterClass,
+    pub(crate) said_of: SaidOf,
+}
+
+/// The message of which a handler has said why the attempt failed, because no log line may show its payload.
+pub(crate) enum SaidOf {
+    /// Of none: the reason is not the handler's.
+    Nothing,
+    One(Payload),
+    /// The message of a batch at this index.
+    OneOf(Arc<Vec<Claimed>>, usize),
+}
+
+/// Handlers that came to no end of their own.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct CutShort {
+    pub(crate) panicked: u64,
+    pub(crate) timed_out: u64,
+}
+
+impl SaidOf {
+    pub(crate) fn payload(&self) -> &[u8] {
+        match self {
+            Self::Nothing => &[],
+            Self::One(payload) => payload.bytes(),
+            Self::OneOf(messages, index) => {
+                messages.get(*index).map_or(&[], |claimed| claimed.message.payload.bytes())
+            }
+        }
+    }
+}

@@ -1,0 +1,61 @@
+use super::RequestStatus;
+use crate::Reason;
+
+/// How a step of a fan-out ends, and so where its request stands afterwards.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum FanOutEnd {
+    /// More recipients are left: the request is being processed.
+    More,
+    /// These were the last: the request is dispatched.
+    Done,
+    /// The request can never be fanned out, or is given up.
+    Failed(Reason),
+}
+
+impl FanOutEnd {
+    /// Where a request that stands at `before` stands after this end; `None` if it is left as it is, its reason as well.
+    ///
+    /// A request that has failed moves only if the step `takes_up` failed ones: an attempt that began before the failure
+    /// and ends after it must not undo it.
+    pub fn moves(&self, before: RequestStatus, takes_up: bool) -> Option<RequestStatus> {
+        let open = match before {
+            RequestStatus::Pending | RequestStatus::Processing => true,
+            RequestStatus::Failed => takes_up,
+            RequestStatus::Dispatched | RequestStatus::PartiallyFailed | RequestStatus::Cancelled => false,
+        };
+        open.then_some(match self {
+            Self::More => RequestStatus::Processing,
+            Self::Done => RequestStatus::Dispatched,
+            Self::Failed(_) => RequestStatus::Failed,
+        })
+    }
+
+    /// Why the request has failed, if it has.
+    pub fn reason(&self) -> Option<&Reason> {
+        match self {
+            Self::Failed(reason) => Some(reason),
+            Self::More | Self::Done => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_open_requests_move_and_failed_ones_only_if_they_are_taken_up() {
+        use RequestStatus::{Cancelled, Dispatched, Failed, PartiallyFailed, Pending, Processing};
+        let failed = FanOutEnd::Failed(Reason::new("nobody"));
+        for (end, after) in [(FanOutEnd::More, Processing), (FanOutEnd::Done, Dispatched), (failed, Failed)] {
+            for before in [Pending, Processing] {
+                assert_eq!(end.moves(before, false), Some(after));
+            }
+            assert_eq!((end.moves(Failed, true), end.moves(Failed, false)), (Some(after), None));
+            for before in [Dispatched, PartiallyFailed, Cancelled] {
+                assert_eq!(end.moves(before, true), None);
+            }
+            assert_eq!(end.reason().is_some(), after == Failed);
+        }
+    }
+}
