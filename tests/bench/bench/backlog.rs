@@ -18,19 +18,27 @@ use crate::{
 pub(crate) struct Backlog {
     url: String,
     /// The size and payload of each copy.
-    copies: BTreeMap<&'static str, (u64, usize)>,
+    copies: BTreeMap<String, (u64, usize)>,
     /// The number of the next message of a backlog that is too large to be copied, if that is what the tables hold.
     standing: Option<u64>,
 }
 
 const FILLED: [&str; 2] = ["claimstream_queue", "claimstream_message"];
-const EMPTIED: [&str; 3] = ["claimstream_dedup", "claimstream_dead", "claimstream_lease"];
+const EMPTIED: [&str; 5] = [
+    "claimstream_dedup",
+    "claimstream_dead",
+    "claimstream_lease",
+    "claimstream_notification_request",
+    "claimstream_notification_message",
+];
 
 impl Backlog {
     /// A larger one is topped up from round to round.
     const COPIED: u64 = 2_000_000;
     const FILLERS: u64 = 4;
+    /// The most messages of a transaction, and the most bytes.
     const CHUNK: u64 = 500;
+    const CHUNK_BYTES: u64 = 4 << 20;
 
     pub(crate) fn new(url: &str) -> Self {
         Self { url: url.to_owned(), copies: BTreeMap::new(), standing: None }
@@ -54,11 +62,7 @@ impl Backlog {
     /// How many messages of the contender are not acknowledged, or nothing if only it knows.
     pub(crate) async fn remaining(&self, contender: &Contender) -> Result<Option<u64>, Failure> {
         let mut connection = handwritten::connect(&self.url).await?;
-        match contender {
-            Contender::Peer(_) => Ok(None),
-            Contender::Own(own) if own.is_library() => Ok(Some(depth(&mut connection).await?)),
-            Contender::Own(own) => Ok(Some(handwritten::design(*own)?.remaining(&mut connection).await?)),
-        }
+        remaining(&mut connection, contender).await
     }
 
     async fn fill_library(
@@ -69,14 +73,14 @@ impl Backlog {
     ) -> Result<(), Failure> {
         // It makes the tables.
         let outbox = library::open(&self.url, own, Self::FILLERS as u32 + 1).await?;
-        if job.backlog > Self::COPIED && !own.is_keyed() {
+        if job.backlog > Self::COPIED && job.keys == 0 {
             return self.top_up(connection, &outbox, job).await;
         }
         self.standing = None;
-        let copy = if own.is_keyed() { "bench_keyed" } else { "bench_plain" };
-        if job.backlog > 0 && self.copies.get(copy) != Some(&(job.backlog, job.payload)) {
+        let copy = format!("bench_{}_{}", job.queues, job.keys);
+        if job.backlog > 0 && self.copies.get(&copy) != Some(&(job.backlog, job.payload)) {
             empty(connection).await?;
-            enqueue(&outbox, 0, job, own.is_keyed()).await?;
+            enqueue(&outbox, 0, job).await?;
             for table in FILLED {
                 connection.execute(AssertSqlSafe(format!("DROP TABLE IF EXISTS {copy}_{table}"))).await?;
                 connection
@@ -86,7 +90,7 @@ impl Backlog {
                     .execute(AssertSqlSafe(format!("INSERT INTO {copy}_{table} SELECT * FROM {table}")))
                     .await?;
             }
-            self.copies.insert(copy, (job.backlog, job.payload));
+            self.copies.insert(copy.clone(), (job.backlog, job.payload));
         }
         empty(connection).await?;
         if job.backlog > 0 {
@@ -115,9 +119,21 @@ impl Backlog {
         };
         connection.execute("DELETE FROM claimstream_lease").await?;
         let missing = job.backlog.saturating_sub(depth(connection).await?);
-        enqueue(outbox, next, &Job { backlog: missing, ..job.clone() }, false).await?;
+        enqueue(outbox, next, &Job { backlog: missing, ..job.clone() }).await?;
         self.standing = Some(next + missing);
         Ok(())
+    }
+}
+
+/// How many messages of the contender are not acknowledged, or nothing if only it knows.
+pub(crate) async fn remaining(
+    connection: &mut MySqlConnection,
+    contender: &Contender,
+) -> Result<Option<u64>, Failure> {
+    match contender {
+        Contender::Peer(_) => Ok(None),
+        Contender::Own(own) if own.is_library() => Ok(Some(depth(connection).await?)),
+        Contender::Own(own) => Ok(Some(handwritten::design(*own)?.remaining(connection).await?)),
     }
 }
 
@@ -127,7 +143,8 @@ pub(crate) async fn depth(connection: &mut MySqlConnection) -> Result<u64, Failu
     Ok(row.try_get::<i64, _>(0)? as u64)
 }
 
-async fn empty(connection: &mut MySqlConnection) -> Result<(), Failure> {
+/// Empties the library's tables of messages.
+pub(crate) async fn empty(connection: &mut MySqlConnection) -> Result<(), Failure> {
     for table in FILLED.into_iter().chain(EMPTIED) {
         connection.execute(AssertSqlSafe(format!("TRUNCATE TABLE {table}"))).await?;
     }
@@ -135,12 +152,13 @@ async fn empty(connection: &mut MySqlConnection) -> Result<(), Failure> {
 }
 
 /// Enqueues as a service would, on a few connections beside each other.
-async fn enqueue(outbox: &SeaOrmOutbox, first: u64, job: &Job, keyed: bool) -> Result<(), Failure> {
+pub(crate) async fn enqueue(outbox: &SeaOrmOutbox, first: u64, job: &Job) -> Result<(), Failure> {
+    let chunk = (Backlog::CHUNK_BYTES / job.payload.max(1) as u64).clamp(1, Backlog::CHUNK);
     let one = async |filler: u64| {
-        let own_chunks = (0..job.backlog).step_by(Backlog::CHUNK as usize).skip(filler as usize);
+        let own_chunks = (0..job.backlog).step_by(chunk as usize).skip(filler as usize);
         for start in own_chunks.step_by(Backlog::FILLERS as usize) {
-            let numbers = first + start..first + job.backlog.min(start + Backlog::CHUNK);
-            let messages = numbers.map(|number| library::message(number, 0, job.payload, keyed));
+            let numbers = first + start..first + job.backlog.min(start + chunk);
+            let messages = numbers.map(|number| library::message(number, 0, job));
             outbox.enqueue_now(&messages.collect::<Result<Vec<_>, _>>()?).await?;
         }
         Ok::<_, Failure>(())
@@ -150,7 +168,7 @@ async fn enqueue(outbox: &SeaOrmOutbox, first: u64, job: &Job, keyed: bool) -> R
 }
 
 /// Waits until the server has purged what the filling left behind, or until it has had its time.
-async fn calm(connection: &mut MySqlConnection, backlog: u64) -> Result<(), Failure> {
+pub(crate) async fn calm(connection: &mut MySqlConnection, backlog: u64) -> Result<(), Failure> {
     let most = 20 + backlog / 20_000;
     for _ in 0..most {
         if server::history(connection).await? < 300.0 {

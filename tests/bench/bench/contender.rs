@@ -34,10 +34,12 @@ pub(crate) enum Own {
     ShardLease,
     /// The same with messages of one key in order.
     ShardLeasePerKey,
+    /// Leases of whole shards, handled and acknowledged by the batch.
+    ShardLeaseBatches,
 }
 
 impl Own {
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::Ceil,
         Self::Ceilxr,
         Self::Handwritten,
@@ -47,6 +49,7 @@ impl Own {
         Self::SkipLocked,
         Self::ShardLease,
         Self::ShardLeasePerKey,
+        Self::ShardLeaseBatches,
     ];
 
     /// The contender's name; for the library's, the words in the configuration.
@@ -61,6 +64,7 @@ impl Own {
             Self::SkipLocked => "skip_locked",
             Self::ShardLease => "shard_lease",
             Self::ShardLeasePerKey => "shard_lease_per_key",
+            Self::ShardLeaseBatches => "shard_lease_batches",
         }
     }
 
@@ -72,6 +76,11 @@ impl Own {
     /// Whether it is the library.
     pub(crate) fn is_library(self) -> bool {
         self >= Self::PreemptiveUpdate
+    }
+
+    /// Whether it takes messages by the batch instead of one by one.
+    pub(crate) fn is_in_batches(self) -> bool {
+        self == Self::ShardLeaseBatches
     }
 
     /// Whether its messages carry ordering keys.
@@ -142,6 +151,11 @@ impl Contender {
 
     pub(crate) fn is_library(&self) -> bool {
         matches!(self, Self::Own(own) if own.is_library())
+    }
+
+    /// Whether its messages carry ordering keys.
+    pub(crate) fn is_keyed(&self) -> bool {
+        matches!(self, Self::Own(own) if own.is_keyed())
     }
 
     /// Whether it is measured for a few seconds only.

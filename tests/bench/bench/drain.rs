@@ -7,11 +7,12 @@ use crate::{
     backlog::Backlog,
     child::Child,
     contender::Contender,
+    cpu::Cpu,
     handwritten,
     job::{Job, PACE, Work, unix_now},
     latencies::Latencies,
     record::{Counts, Round},
-    server::Status,
+    server::{self, Status},
 };
 
 /// One round of draining: the contender's instances empty a backlog.
@@ -33,9 +34,13 @@ impl Drain<'_> {
         let _open = if self.under_snapshot { Some(snapshot(direct).await?) } else { None };
         let mut crew = Crew::start(self.contender, &self.job).await?;
         let before = Status::of(&mut connection).await?;
+        let cpu = Cpu::watch(server::process(&mut connection).await?);
         let began = crew.go().await?;
         let work = crew.finish(Duration::from_secs(self.job.seconds + 60)).await?;
-        let status = Status::of(&mut connection).await?.since(before);
+        let mut status = Status::of(&mut connection).await?.since(before);
+        // Looking for more where nothing is left is not the price of a message.
+        let all = status.cpu;
+        status.cpu = cpu.between(began, ended(&work, began));
         let mut round = Round { counts: count(&work), ..Round::default() };
         let counts = &mut round.counts;
         counts.deadlocks = status.deadlocks as u64;
@@ -49,6 +54,8 @@ impl Drain<'_> {
             counts.lost += std::mem::take(&mut counts.not_drained);
         }
         figure(&mut round, &work, began, status);
+        let after = (all - status.cpu).max(0.0);
+        round.set("server_cpu_after_ms_per_1000", 1e6 * after / round.counts.acknowledged as f64);
         Ok(round)
     }
 }
@@ -100,10 +107,15 @@ pub(crate) fn count(work: &[Work]) -> Counts {
     }
 }
 
+/// When the last acknowledgement was accepted.
+fn ended(work: &[Work], began: f64) -> f64 {
+    work.iter().map(|work| work.last).fold(began, f64::max)
+}
+
 /// The figures that every round with instances has.
 pub(crate) fn figure(round: &mut Round, work: &[Work], began: f64, status: Status) {
     let acknowledged = round.counts.acknowledged as f64;
-    let ended = work.iter().map(|work| work.last).fold(began, f64::max);
+    let ended = ended(work, began);
     let client: f64 = work.iter().map(|work| work.cpu_seconds).sum();
     round.set("rate", if acknowledged > 0.0 { acknowledged / (ended - began) } else { 0.0 });
     round.set("seconds", ended - began);

@@ -30,12 +30,25 @@ pub(crate) struct Job {
     pub(crate) swept: bool,
     /// Works on a queue that nobody writes to.
     pub(crate) aside: bool,
+    /// In how many queues the messages lie; 0 and 1 stand for one.
+    pub(crate) queues: u64,
+    /// Under how many ordering keys the messages lie; 0 if they have none.
+    pub(crate) keys: u64,
+    /// How many recipients a notification request has.
+    pub(crate) recipients: u64,
     /// How many producers there are in the process.
     pub(crate) producers: u64,
     /// How many messages a transaction enqueues.
     pub(crate) per_transaction: u64,
     /// How many messages a second are to be enqueued.
     pub(crate) rate: f64,
+}
+
+impl Job {
+    /// Whether the database is a file of SQLite.
+    pub(crate) fn is_on_file(&self) -> bool {
+        self.url.starts_with("sqlite:")
+    }
 }
 
 /// What an instance has done; it prints it as JSON.
@@ -66,6 +79,13 @@ pub(crate) struct Work {
 pub(crate) const PACE: Duration = Duration::from_millis(500);
 
 impl Work {
+    /// Counts how long a message waited that was sent at this moment, if it says so.
+    pub(crate) fn handed(&mut self, sent: u64) {
+        if sent != 0 {
+            self.latencies.add(Duration::from_micros(unix_micros().saturating_sub(sent)));
+        }
+    }
+
     /// Counts an acknowledgement that was accepted.
     pub(crate) fn accept(&mut self, number: u64, went: f64) {
         self.accept_all([number], went);

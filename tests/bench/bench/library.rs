@@ -4,18 +4,21 @@ use std::{
     time::Duration,
 };
 
-use claimstream::{Claim, Claims, Relay, RelayConfig, RelayError, Settled};
+use claimstream::{Batch, Batches, Claim, Claims, Relay, RelayConfig, RelayError, Settled};
 use claimstream_domain::{MessageId, NewMessage, OrderingKey, Payload, QueueName, Retention};
 use claimstream_sea_orm::{OpenOptions, Order, SeaOrmOutbox};
 use claimstream_tokio::TokioTimer;
-use futures::{StreamExt, future::select};
+use futures::{
+    StreamExt,
+    future::{Either, select, try_join_all},
+};
 use sea_orm::{ConnectionTrait, Statement};
 use uuid::Uuid;
 
 use crate::{
     Failure,
     contender::Own,
-    job::{self, Job, Work, number_in, sent_in, unix_micros, unix_now},
+    job::{self, Job, Work, number_in, sent_in, unix_now},
     machine::cpu_seconds,
     parent,
 };
@@ -29,8 +32,8 @@ const ASIDE: &str = "aside";
 const QUIET: f64 = 0.5;
 /// Longer than a lease: what is still there after this long without anything happening will not come any more.
 const PATIENCE: f64 = 45.0;
-/// How many ordering keys there are.
-const KEYS: u64 = 1000;
+/// How many ordering keys there are, unless a scenario says otherwise.
+pub(crate) const KEYS: u64 = 1000;
 
 /// Opens the outbox as the contender's name says.
 pub(crate) async fn open(url: &str, own: Own, connections: u32) -> Result<SeaOrmOutbox, Failure> {
@@ -45,6 +48,7 @@ async fn open_with(
 ) -> Result<SeaOrmOutbox, Failure> {
     let (strategy, order) = match own {
         Own::ShardLeasePerKey => (Own::ShardLease, Order::PerKey),
+        Own::ShardLeaseBatches => (Own::ShardLease, Order::None),
         other => (other, Order::None),
     };
     let strategy = strategy.name().parse()?;
@@ -60,14 +64,20 @@ async fn open_with(
     Ok(SeaOrmOutbox::open(url, options).await?)
 }
 
-/// A message with a number; with one of a thousand keys, if it is to have one.
-pub(crate) fn message(number: u64, sent: u64, bytes: usize, keyed: bool) -> Result<NewMessage, Failure> {
-    let payload = Payload::new("application/octet-stream", job::payload(number, sent, bytes))?;
-    let message = NewMessage::new(MessageId::new(Uuid::now_v7()), QueueName::new(QUEUE)?, payload);
-    match keyed {
-        true => Ok(message.ordered_by(OrderingKey::new(&format!("key {}", number % KEYS))?)),
-        false => Ok(message),
+/// A message with a number, in one of the job's queues and under one of its keys, if it has several.
+pub(crate) fn message(number: u64, sent: u64, job: &Job) -> Result<NewMessage, Failure> {
+    let payload = Payload::new("application/octet-stream", job::payload(number, sent, job.payload))?;
+    let queue = queue(number % job.queues.max(1));
+    let message = NewMessage::new(MessageId::new(Uuid::now_v7()), QueueName::new(&queue)?, payload);
+    match number.checked_rem(job.keys) {
+        Some(key) => Ok(message.ordered_by(OrderingKey::new(&format!("key {key}"))?)),
+        None => Ok(message),
     }
+}
+
+/// The name of a queue by its number; a queue alone has the number 0.
+fn queue(number: u64) -> String {
+    if number == 0 { QUEUE.to_owned() } else { format!("{QUEUE}-{number}") }
 }
 
 /// How a relay is set up: as a service would be, but for the batch, and with eight of them in hand: while one page of four
@@ -83,21 +93,55 @@ pub(crate) async fn work(job: &Job, own: Own) -> Result<Work, Failure> {
     let outbox = Arc::new(open_with(&job.url, own, 8, retention).await?);
     let config = relay_config(job);
     let relay = Relay::new(outbox.clone(), TokioTimer::new(), config);
-    let mut claims = relay.claims(if job.aside { ASIDE } else { QUEUE })?;
+    let queues =
+        (0..job.queues.max(1)).map(|number| if job.aside { ASIDE.to_owned() } else { queue(number) });
+    let claims = queues.map(|queue| relay.claims(queue.as_str())).collect::<Result<Vec<_>, _>>()?;
     parent::wait_for_go()?;
     let tally = Tally::begin();
-    let handling = handle_until_done(job, &outbox, &mut claims, &tally);
+    let handling = claims.into_iter().map(|claims| async {
+        match own.is_in_batches() {
+            true => handle_batches(job, &outbox, claims.batches(), &tally).await,
+            false => handle_one_by_one(job, &outbox, claims, &tally).await,
+        }
+    });
+    let handling = try_join_all(handling);
     if job.swept {
-        select(pin!(handling), pin!(outbox.sweep_regularly())).await;
+        let Either::Left((handled, _)) = select(pin!(handling), pin!(outbox.sweep_regularly())).await;
+        handled?;
     } else {
-        handling.await;
+        handling.await?;
     }
-    claims.close().await?;
     Ok(tally.end())
 }
 
 /// Handles messages, as many beside each other as may be in hand, until there is no more to do; what has begun is finished.
-async fn handle_until_done(job: &Job, outbox: &SeaOrmOutbox, claims: &mut Claims, tally: &Tally) {
+async fn handle_one_by_one(
+    job: &Job,
+    outbox: &SeaOrmOutbox,
+    mut claims: Claims,
+    tally: &Tally,
+) -> Result<(), RelayError> {
+    let in_hand = relay_config(job).prefetch as usize;
+    let handled = (&mut claims).take_until(Box::pin(told_or_done(job, outbox, tally)));
+    handled.for_each_concurrent(in_hand, |claim| tally.handle(claim)).await;
+    claims.close().await.map(drop)
+}
+
+/// The same by the batch.
+async fn handle_batches(
+    job: &Job,
+    outbox: &SeaOrmOutbox,
+    mut batches: Batches,
+    tally: &Tally,
+) -> Result<(), RelayError> {
+    let RelayConfig { prefetch, batch, .. } = relay_config(job);
+    let handled = (&mut batches).take_until(Box::pin(told_or_done(job, outbox, tally)));
+    handled.for_each_concurrent((prefetch / batch) as usize, |batch| tally.handle_batch(batch)).await;
+    batches.close().await.map(drop)
+}
+
+/// Ends when the instance has no more to do, or its time is over.
+async fn told_or_done(job: &Job, outbox: &SeaOrmOutbox, tally: &Tally) {
     let over = pin!(tokio::time::sleep(Duration::from_secs(job.seconds)));
     let done = pin!(async {
         match job.stay {
@@ -105,8 +149,7 @@ async fn handle_until_done(job: &Job, outbox: &SeaOrmOutbox, claims: &mut Claims
             false => drained(outbox, tally).await,
         }
     });
-    let in_hand = relay_config(job).prefetch as usize;
-    claims.take_until(select(over, done)).for_each_concurrent(in_hand, |claim| tally.handle(claim)).await;
+    select(over, done).await;
 }
 
 /// Ends when nothing is left, or when nothing comes any more.
@@ -156,14 +199,27 @@ impl Tally {
         }
     }
 
+    /// Handles the messages of a batch, in no time, and acknowledges them together.
+    async fn handle_batch(&self, batch: Result<Batch, RelayError>) {
+        let batch = match batch {
+            Ok(batch) => batch,
+            Err(error) => return self.fail(error),
+        };
+        let numbers: Vec<_> =
+            batch.iter().map(|claimed| self.handed_out(claimed.message.payload.bytes())).collect();
+        match batch.ack_all().await {
+            Ok(outcome) if outcome.superseded.is_empty() => self.work().accept_all(numbers, self.went),
+            Ok(outcome) => self.work().superseded += outcome.superseded.len() as u64,
+            Err(error) => self.fail(error),
+        }
+    }
+
     /// Counts a message that was handed out, and says its number.
     pub(crate) fn handed_out(&self, payload: &[u8]) -> u64 {
         let (number, sent) = (number_in(payload), sent_in(payload));
         let mut work = self.work();
         work.handed_out.push(number);
-        if sent != 0 {
-            work.latencies.add(Duration::from_micros(unix_micros().saturating_sub(sent)));
-        }
+        work.handed(sent);
         number
     }
 

@@ -2,6 +2,8 @@
 //!
 //! `cargo run --release -p claimstream-bench --bin bench -- --server mariadb-10.11`
 //!
+//! `--server sqlite` measures a file of SQLite beside a queue by hand instead.
+//!
 //! Every contender runs the same scenarios; every instance and every producer is a process of its own. The reference,
 //! `ceilxr`, is what a single table can do at best: every instance knows beforehand which rows are its own, so nothing is
 //! searched, nothing is contended and nothing is fenced; it updates a batch by primary key with the claim index maintained,
@@ -18,6 +20,7 @@ mod backlog;
 mod cell;
 mod child;
 mod contender;
+mod cpu;
 mod drain;
 mod handwritten;
 mod holding;
@@ -26,6 +29,7 @@ mod job;
 mod latencies;
 mod library;
 mod machine;
+mod notifying;
 mod options;
 mod parent;
 mod producing;
@@ -53,6 +57,7 @@ async fn main() {
         Some(Verb::Produce { job }) => producing::steadily(job).await,
         Some(Verb::Hold { job }) => holding::run(job).await,
         Some(Verb::Wake { job }) => waking::run(job).await,
+        Some(Verb::Notify { job }) => notifying::run(job).await,
     };
     if let Err(error) = done {
         eprintln!("bench: {error}");

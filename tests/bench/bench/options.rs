@@ -14,7 +14,8 @@ use crate::{
 pub(crate) struct Options {
     #[command(subcommand)]
     pub(crate) verb: Option<Verb>,
-    /// The servers: mariadb-10.5, mariadb-10.11, mariadb-11.8 or mysql-9.7; one that does not run is started.
+    /// The servers: mariadb-10.5, mariadb-10.11, mariadb-11.8 or mysql-9.7; one that does not run is started. `sqlite`
+    /// stands for a file, on which drain, steady and enqueue are measured.
     #[arg(long = "server", value_delimiter = ',', num_args = 1.., default_value = "mariadb-10.11")]
     pub(crate) servers: Vec<String>,
     /// Another server than the one named, by URL; a database is made on it for the time of the run, and no other is
@@ -22,7 +23,8 @@ pub(crate) struct Options {
     #[arg(long)]
     pub(crate) database: Option<String>,
     /// What is measured, as a list: drain, backlog, steady, retention, snapshot, near_empty, idle, single, network, enqueue,
-    /// memory, statements.
+    /// memory, statements, notifications, order, payloads,
+    /// queues.
     #[arg(long, value_delimiter = ',', default_value = "drain")]
     pub(crate) scenarios: Vec<String>,
     /// How often each figure is measured; the median is shown.
@@ -40,6 +42,12 @@ pub(crate) struct Options {
     /// How many messages are there under the snapshot.
     #[arg(long, default_value_t = 1_000_000)]
     pub(crate) snapshot_backlog: u64,
+    /// How many notifications each round of `notifications` sends by requests of one recipient.
+    #[arg(long, default_value_t = 10_000)]
+    pub(crate) notifications: u64,
+    /// How many recipients the one request of `notifications` has.
+    #[arg(long, default_value_t = 100_000)]
+    pub(crate) recipients: u64,
     /// How many messages a claim asks for.
     #[arg(long, default_value_t = 100)]
     pub(crate) batch: u64,
@@ -69,15 +77,15 @@ pub(crate) struct Options {
 /// What else this program does.
 #[derive(Subcommand, Clone, Debug)]
 pub(crate) enum Verb {
-    /// Writes BENCHMARKS.md and its plots from files of JSON lines, and from nothing else.
+    /// Writes BENCHMARKS.md, its plots and TABLES.md beside them from files of JSON lines, and from nothing else.
     Report {
         /// The files.
         #[arg(long, required = true, num_args = 1..)]
         json: Vec<PathBuf>,
-        /// Where the text goes.
+        /// Where the page goes.
         #[arg(long, default_value = "BENCHMARKS.md")]
         out: PathBuf,
-        /// The directory of the plots.
+        /// The directory of the plots and tables.
         #[arg(long, default_value = "benchmarks")]
         plots: PathBuf,
     },
@@ -96,6 +104,9 @@ pub(crate) enum Verb {
     /// A process that wakes itself, started by the bench.
     #[command(hide = true)]
     Wake { job: String },
+    /// A relay of both notification pipelines, started by the bench.
+    #[command(hide = true)]
+    Notify { job: String },
 }
 
 impl Options {

@@ -11,7 +11,7 @@ use sea_orm::sqlx::{self, AssertSqlSafe, Connection, MySqlConnection};
 use crate::{
     Failure,
     contender::Own,
-    handwritten,
+    handwritten::{self, Sqlite},
     job::{Job, Produced, payload, unix_micros},
     library,
     machine::cpu_seconds,
@@ -97,6 +97,7 @@ struct Producers {
 enum Connected {
     Library,
     ByHand(MySqlConnection),
+    OnFile(Box<Sqlite>),
 }
 
 impl Producers {
@@ -112,6 +113,7 @@ impl Producers {
     async fn connection(&self) -> Result<Connected, Failure> {
         match &self.outbox {
             Some(_) => Ok(Connected::Library),
+            None if self.job.is_on_file() => Ok(Connected::OnFile(Box::new(Sqlite::open(&self.job).await?))),
             None => Ok(Connected::ByHand(handwritten::connect(&self.job.url).await?)),
         }
     }
@@ -123,6 +125,7 @@ impl Producers {
         let done = match (connected, &self.outbox) {
             (Connected::Library, Some(outbox)) => self.through_library(outbox, numbers.clone(), sent).await,
             (Connected::ByHand(connection), _) => self.by_hand(connection, numbers.clone(), sent).await,
+            (Connected::OnFile(queue), _) => queue.insert(numbers.clone(), sent, self.job.payload).await,
             (Connected::Library, None) => Err("there is no outbox".into()),
         };
         let mut tally = tally.lock().expect("no panic");
@@ -143,15 +146,14 @@ impl Producers {
         numbers: impl Iterator<Item = u64>,
         sent: u64,
     ) -> Result<(), Failure> {
-        let keyed = self.own.is_keyed();
-        let message = |number| library::message(number, sent, self.job.payload, keyed);
+        let message = |number| library::message(number, sent, &self.job);
         let messages = numbers.map(message).collect::<Result<Vec<_>, _>>()?;
         let transaction = outbox.begin().await?;
         outbox.enqueue(&transaction, &messages).await?;
         Ok(transaction.commit().await?)
     }
 
-    /// One statement for the messages of a transaction, or two where bodies lie beside the queue.
+    /// On a server, one statement for the messages of a transaction, or two where bodies lie beside the queue.
     fn by_hand<'a>(
         &'a self,
         connection: &'a mut MySqlConnection,

@@ -10,7 +10,7 @@ use crate::{
     machine::{Machine, commit},
     options::Options,
     record::Record,
-    scenario,
+    scenario::{self, sqlite},
     server::About,
     table::table,
 };
@@ -28,11 +28,18 @@ pub(crate) async fn run(options: &Options) -> Result<(), Failure> {
 
 async fn one_server(options: &Options, name: &str, verdict: &mut Verdict) -> Result<(), Failure> {
     let contenders = options.contenders()?;
-    let server = PrivateServer::find(name, options.database.as_deref(), "bench").await?;
+    let server = match name {
+        sqlite::NAME => None,
+        name => Some(PrivateServer::find(name, options.database.as_deref(), "bench").await?),
+    };
+    let about = match &server {
+        Some(server) => About::of(server, name).await?,
+        None => sqlite::about().await?,
+    };
     let date = now();
     let template = Record {
         run: format!("{date} {}", process::id()),
-        server: About::of(&server, name).await?,
+        server: about,
         machine: Machine::here(),
         date,
         commit: commit(),
@@ -40,9 +47,13 @@ async fn one_server(options: &Options, name: &str, verdict: &mut Verdict) -> Res
         ..Record::default()
     };
     println!("\n{name}: {}, {} cores", template.server.version, template.machine.cores);
-    let url = server.url();
+    let url = server.as_ref().map_or_else(String::new, PrivateServer::url);
     let mut backlog = Backlog::new(&url);
-    let scenarios = options.scenarios.iter().map(|name| scenario::groups(name, options, &contenders, &url));
+    let groups = |scenario: &String| match &server {
+        Some(_) => scenario::groups(scenario, options, &contenders, &url),
+        None => sqlite::groups(scenario, options, &contenders),
+    };
+    let scenarios = options.scenarios.iter().map(groups);
     for groups in scenarios.collect::<Result<Vec<_>, _>>()? {
         for group in groups {
             let records = beside_each_other(options, group, &template, &mut backlog, &url).await;

@@ -48,9 +48,7 @@ impl Status {
         let status = pairs(connection, shown).await?;
         let number = |name: &str| status.get(name).and_then(|value| value.parse().ok()).unwrap_or(0.0);
         let deadlocks = metric(connection, "lock_deadlocks").await?;
-        let pid_file = pairs(connection, "SHOW GLOBAL VARIABLES LIKE 'pid_file'").await?.into_values().next();
-        let pid = pid_file.and_then(|file| std::fs::read_to_string(file).ok()).unwrap_or_default();
-        let cpu = cpu_seconds(pid.trim());
+        let cpu = cpu_seconds(&process(connection).await?);
         Ok(Self { statements: number("Questions"), redo: number("Innodb_os_log_written"), deadlocks, cpu })
     }
 
@@ -63,6 +61,25 @@ impl Status {
             cpu: self.cpu - before.cpu,
         }
     }
+}
+
+/// The server's process, if it is on this machine; nothing otherwise.
+pub(crate) async fn process(connection: &mut MySqlConnection) -> Result<String, Failure> {
+    let file = pairs(connection, "SHOW GLOBAL VARIABLES LIKE 'pid_file'").await?.into_values().next();
+    let pid = file.and_then(|file| std::fs::read_to_string(file).ok()).unwrap_or_default();
+    Ok(pid.trim().to_owned())
+}
+
+/// How many statements of each kind the server has run since it started, by the kind's name, such as `select`.
+pub(crate) async fn kinds(connection: &mut MySqlConnection) -> Result<BTreeMap<String, f64>, Failure> {
+    let status = pairs(connection, "SHOW GLOBAL STATUS LIKE 'Com\\_%'").await?;
+    let kind = |(name, value): (String, String)| {
+        let name = name.strip_prefix("Com_")?.to_owned();
+        // Looking is not part of what is looked at, and a prepared statement is counted by what it does.
+        let counts = !name.starts_with("show_") && !name.starts_with("stmt_");
+        Some((name, value.parse::<f64>().ok()?)).filter(|_| counts)
+    };
+    Ok(status.into_iter().filter_map(kind).collect())
 }
 
 /// How many committed changes the server has not purged.

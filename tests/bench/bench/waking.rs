@@ -28,7 +28,7 @@ pub(crate) async fn run(job: &str) -> Result<(), Failure> {
     let producing = async {
         tokio::time::sleep(Duration::from_secs(10)).await;
         for number in 0..job.backlog {
-            let message = library::message(number, unix_micros(), job.payload, own.is_keyed())?;
+            let message = library::message(number, unix_micros(), &job)?;
             let transaction = outbox.begin().await?;
             outbox.enqueue(&transaction, &[message]).await?;
             transaction.commit().await?;

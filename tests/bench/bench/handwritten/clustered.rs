@@ -3,7 +3,7 @@ use sea_orm::sqlx::{self, MySqlConnection, Row};
 use super::{Claimed, Claimer, Design};
 use crate::{
     Failure,
-    job::{Job, number_in, unix_micros},
+    job::{Job, number_in, sent_in, unix_micros},
 };
 
 const LANES: usize = 16;
@@ -18,7 +18,7 @@ pub(super) const DESIGN: Design = Design {
             PRIMARY KEY (shard_id, available_at, id)) ENGINE = InnoDB",
         "CREATE TABLE IF NOT EXISTS bench_body (
             id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY, shard_id SMALLINT UNSIGNED NOT NULL,
-            created_at DATETIME(6) NOT NULL, payload VARBINARY(2000) NOT NULL) ENGINE = InnoDB",
+            created_at DATETIME(6) NOT NULL, payload LONGBLOB NOT NULL) ENGINE = InnoDB",
     ],
     empty: &["TRUNCATE TABLE bench_queue", "TRUNCATE TABLE bench_body"],
     fill: &[
@@ -54,6 +54,8 @@ pub(super) struct Clustered {
     watermarks: [u64; LANES],
     /// How many lanes in a row had nothing at all.
     empty: usize,
+    /// When the messages of the last claim were sent.
+    sent: Vec<u64>,
     token: u64,
     claim: Key,
 }
@@ -70,7 +72,16 @@ impl Clustered {
     pub(super) fn new(connection: MySqlConnection, job: &Job) -> Self {
         let lane = (job.number * LANES as u64 / job.instances) as usize % LANES;
         let (watermarks, token) = ([0; LANES], (job.number + 1) << 32);
-        Self { connection, batch: job.batch, lane, watermarks, empty: 0, token, claim: Key::default() }
+        Self {
+            connection,
+            batch: job.batch,
+            lane,
+            watermarks,
+            empty: 0,
+            sent: Vec::new(),
+            token,
+            claim: Key::default(),
+        }
     }
 
     fn next_claim(&mut self) {
@@ -99,14 +110,23 @@ impl Claimer for Clustered {
             // A lane counts as empty when its beginning was looked at too.
             self.empty = if self.watermarks[self.lane] == 0 { self.empty + 1 } else { 0 };
             self.watermarks[self.lane] = 0;
-            return Ok(if self.empty > LANES { Claimed::Drained } else { Claimed::Nothing });
+            if self.empty <= LANES {
+                return Ok(Claimed::Nothing);
+            }
+            self.empty = 0;
+            return Ok(Claimed::Drained);
         }
         self.empty = 0;
         let read = sqlx::query(READ).bind(self.claim.lane).bind(self.claim.lease_end).bind(self.claim.token);
         let rows = read.fetch_all(&mut self.connection).await?;
         let oldest = rows.iter().map(|row| row.get::<i64, _>(2)).min().unwrap_or_default();
         self.watermarks[self.lane] = if marked == self.batch { oldest as u64 } else { 0 };
+        self.sent = rows.iter().map(|row| sent_in(row.get(1))).collect();
         Ok(Claimed::Some(rows.iter().map(|row| number_in(row.get(1))).collect()))
+    }
+
+    fn sent(&self) -> &[u64] {
+        &self.sent
     }
 
     async fn acknowledge(&mut self) -> Result<u64, Failure> {

@@ -5,9 +5,19 @@ mod clustered;
 mod design;
 mod s0;
 mod s1;
+mod sqlite;
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 pub(crate) use design::Design;
 use sea_orm::sqlx::{Connection, Executor, MySqlConnection, mysql::MySqlConnectOptions};
+pub(crate) use sqlite::Sqlite;
 
 use crate::{
     Failure,
@@ -32,6 +42,9 @@ pub(crate) fn design(own: Own) -> Result<Design, Failure> {
 
 /// An instance of a hand-written loop.
 pub(crate) async fn work(job: &Job, own: Own) -> Result<Work, Failure> {
+    if job.is_on_file() {
+        return run(job, Sqlite::open(job).await?).await;
+    }
     let connection = connect(&job.url).await?;
     match own {
         Own::Ceil => run(job, bound::Bound::new(connection, job, false)).await,
@@ -69,6 +82,10 @@ async fn timed(mut claimer: impl Claimer) -> Result<Steps, Failure> {
 trait Claimer {
     /// The numbers of the messages of the next claim, or that there is nothing left.
     async fn claim(&mut self) -> Result<Claimed, Failure>;
+    /// When the messages of the last claim were sent, in microseconds since 1970, where that is measured.
+    fn sent(&self) -> &[u64] {
+        &[]
+    }
     /// Acknowledges the last claim, and says how many of its messages were still its own.
     async fn acknowledge(&mut self) -> Result<u64, Failure>;
 }
@@ -81,16 +98,32 @@ enum Claimed {
     Drained,
 }
 
+/// How long a loop that stays waits when it has found nothing; the library begins with the same.
+const IDLE: Duration = Duration::from_millis(20);
+
 async fn run(job: &Job, mut claimer: impl Claimer) -> Result<Work, Failure> {
     parent::wait_for_go()?;
     let (went, cpu) = (unix_now(), cpu_seconds("self"));
     let mut work = Work { last: went, ..Work::default() };
+    let stopped = Arc::new(AtomicBool::new(!job.stay));
+    if job.stay {
+        let stopped = stopped.clone();
+        tokio::spawn(async move {
+            parent::stop().await;
+            stopped.store(true, Ordering::Relaxed);
+        });
+    }
     while unix_now() - went < job.seconds as f64 {
         let numbers = match retried(async || claimer.claim().await).await? {
             Claimed::Some(numbers) => numbers,
             Claimed::Nothing => continue,
-            Claimed::Drained => break,
+            Claimed::Drained if stopped.load(Ordering::Relaxed) => break,
+            Claimed::Drained => {
+                tokio::time::sleep(IDLE).await;
+                continue;
+            }
         };
+        claimer.sent().iter().for_each(|sent| work.handed(*sent));
         work.handed_out.extend(&numbers);
         let accepted = retried(async || claimer.acknowledge().await).await?;
         match accepted == numbers.len() as u64 {

@@ -3,12 +3,19 @@ use crate::{record::Record, statistics::ratio};
 /// All that was measured: what was measured most often last, and of that the newest.
 pub(super) struct Book {
     records: Vec<Record>,
+    /// Of the library as it was: only to be compared with, so that no reader takes them for what to expect.
+    before: Vec<Record>,
 }
 
 impl Book {
+    /// The commit that targets name where they are against the library as it was.
+    pub(super) const BEFORE: &str = "631a2f6";
+
     pub(super) fn new(mut records: Vec<Record>) -> Self {
         records.sort_by_key(|record| record.rounds.len());
-        Self { records }
+        let was_it = |one: &Record| one.commit.as_deref().is_some_and(|name| name.starts_with(Self::BEFORE));
+        let (before, records) = records.into_iter().partition(was_it);
+        Self { records, before }
     }
 
     /// The servers, in the order in which they were measured first.
@@ -18,7 +25,9 @@ impl Book {
 
     /// The scenarios, in the order of the report, and then those that others measured.
     pub(super) fn scenarios(&self) -> Vec<&str> {
-        const TOLD: [&str; 14] = [
+        const TOLD: [&str; 18] = [
+            "notifications",
+            "order",
             "drain",
             "backlog",
             "steady",
@@ -31,6 +40,8 @@ impl Book {
             "single",
             "network",
             "enqueue",
+            "payloads",
+            "queues",
             "memory",
             "statements",
         ];
@@ -63,8 +74,17 @@ impl Book {
 
     /// The last median of a cell that this is true of.
     pub(super) fn figure(&self, server: &str, figure: &str, is: impl Fn(&Record) -> bool) -> Option<f64> {
-        let newest = self.records.iter().rev().filter(|record| record.server.name == server && is(record));
-        newest.filter_map(|record| record.median(figure)).next()
+        newest(&self.records, server, figure, is)
+    }
+
+    /// The newest median of a cell by that of the library as it was.
+    pub(super) fn against_before(
+        &self,
+        server: &str,
+        figure: &str,
+        is: impl Fn(&Record) -> bool,
+    ) -> Option<f64> {
+        ratio(newest(&self.records, server, figure, &is)?, newest(&self.before, server, figure, &is)?)
     }
 
     /// One cell's median by the largest of the others', of the last run that has both.
@@ -106,6 +126,11 @@ fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     distinct
 }
 
+fn newest(records: &[Record], server: &str, figure: &str, is: impl Fn(&Record) -> bool) -> Option<f64> {
+    let newest = records.iter().rev().filter(|record| record.server.name == server && is(record));
+    newest.filter_map(|record| record.median(figure)).next()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -129,6 +154,17 @@ mod tests {
         assert_eq!(book.ratio("", "rate", is("a"), is("b")), Some(2.0));
         assert_eq!(book.ratio("", "rate", is("a"), is("c")), None);
         assert_eq!(book.figure("", "rate", is("a")), Some(90.0));
+    }
+
+    #[test]
+    fn figures_of_the_library_as_it_was_are_only_compared_with() {
+        let of = |commit: &str, rate| Record { commit: Some(commit.into()), ..record("r", "a", rate) };
+        let book = Book::new(vec![of("631a2f6", 4.0), of("c8ba459f", 12.0)]);
+        assert_eq!(book.against_before("", "rate", |_| true), Some(3.0));
+        assert_eq!(book.figure("", "rate", |_| true), Some(12.0));
+        let old = Book::new(vec![of("631a2f6", 4.0)]);
+        assert_eq!(old.figure("", "rate", |_| true), None);
+        assert_eq!(old.against_before("", "rate", |_| true), None);
     }
 
     #[test]

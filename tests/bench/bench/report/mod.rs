@@ -1,10 +1,12 @@
-//! BENCHMARKS.md and its plots, made of the lines that measurements wrote and of nothing else.
+//! BENCHMARKS.md, its plots and the tables behind it, made of the lines that measurements wrote and of nothing else.
 
 mod book;
+mod flow;
 mod lines;
+mod page;
 mod plots;
 mod scenarios;
-mod sections;
+mod tables;
 mod targets;
 
 use std::{
@@ -15,7 +17,7 @@ use std::{
 use self::book::Book;
 use crate::Failure;
 
-/// Writes the text, and the plots that it shows.
+/// Writes the page, the tables beside the plots, and the plots that both show.
 pub(crate) fn write(json: &[PathBuf], out: &Path, plots: &Path) -> Result<(), Failure> {
     let mut records = Vec::new();
     for file in json {
@@ -27,9 +29,13 @@ pub(crate) fn write(json: &[PathBuf], out: &Path, plots: &Path) -> Result<(), Fa
     let book = Book::new(records);
     fs::create_dir_all(plots)?;
     let drawn = plots::draw(&book, plots)?;
-    let folder = relative(plots, out);
-    Ok(fs::write(out, sections::text(&book, &drawn, &folder))?)
+    let (folder, tables) = (relative(plots, out), plots.join(TABLES));
+    fs::write(&tables, tables::text(&book, &drawn))?;
+    Ok(fs::write(out, page::text(&book, &drawn, &folder, &format!("{folder}/{TABLES}")))?)
 }
+
+/// The file of all tables.
+const TABLES: &str = "TABLES.md";
 
 /// The plots' directory as seen from the text.
 fn relative(plots: &Path, out: &Path) -> String {
@@ -73,11 +79,15 @@ mod tests {
         write(&[lines], &out, &folder.join("benchmarks")).unwrap();
         let text = fs::read_to_string(&out).unwrap();
         assert!(
-            text.contains("| `shard_lease` against `ceilxr`, 1 instance | 2.00, at least 1.90: met |"),
+            text.contains(
+                "| `shard_lease` against `ceilxr`, 1 instance | 2.00, at least 2.10: **not met** |"
+            ),
             "{text}"
         );
         assert!(text.contains("not measured"), "{text}");
-        assert!(text.contains("no SKIP LOCKED here"), "a cell that failed is reported: {text}");
+        assert!(text.contains("[all tables](benchmarks/TABLES.md)"), "{text}");
+        let tables = fs::read_to_string(folder.join("benchmarks/TABLES.md")).unwrap();
+        assert!(tables.contains("no SKIP LOCKED here"), "a cell that failed is reported: {tables}");
         assert!(text.contains("(benchmarks/rate-instances-mariadb-10.11.svg)"), "{text}");
         assert!(folder.join("benchmarks/rate-instances-mariadb-10.11.svg").exists());
         fs::remove_dir_all(&folder).unwrap();

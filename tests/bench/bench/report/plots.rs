@@ -10,7 +10,7 @@ use plotters::{
 };
 
 use super::{book::Book, targets::STRATEGIES};
-use crate::{Failure, record::Record};
+use crate::{Failure, record::Record, scenario::sqlite};
 
 /// A plot that was drawn.
 pub(super) struct Plot {
@@ -19,6 +19,8 @@ pub(super) struct Plot {
     pub(super) title: String,
     /// Its file's name.
     pub(super) file: String,
+    /// Whether the page shows it, and not the tables alone.
+    pub(super) on_page: bool,
 }
 
 /// A curve and its name.
@@ -32,47 +34,88 @@ struct Axes {
     multiples: bool,
 }
 
-/// Draws what there are figures for.
+/// Draws what there are figures for. The first server's plots stand on the page, but for two that few need.
 pub(super) fn draw(book: &Book, folder: &Path) -> Result<Vec<Plot>, Failure> {
+    const ON_PAGE: [&str; 5] = ["rate-instances", "latency", "rate-keys", "rate-enqueue", "rate-backlog"];
     let mut plots = Vec::new();
-    for server in book.servers() {
-        let mut add = |scenario, name: &str, title: &str, axes, curves: Vec<Curve>| {
+    let servers = book.servers().into_iter().filter(|server| *server != sqlite::NAME);
+    for (n, server) in servers.enumerate() {
+        for (scenario, name, title, axes, curves) in curves_of(book, server) {
             let curves: Vec<Curve> = curves.into_iter().filter(|(_, points)| !points.is_empty()).collect();
             if curves.is_empty() {
-                return Ok(());
+                continue;
             }
             let (title, file) = (format!("{title}, {server}"), format!("{name}-{server}.svg"));
             one(&folder.join(&file), &title, &axes, &curves)?;
-            plots.push(Plot { scenario, title, file });
-            Ok::<_, Failure>(())
-        };
-        let rates = |scenario, x: fn(&Record) -> Option<f64>| by(&book.cells(server, scenario), x, "rate");
-        let axes = |x, multiples| Axes { x, y: "messages a second", multiples };
-        let instances = rates("drain", |one| Some(one.instances as f64));
-        add("drain", "rate-instances", "Rate against instances", axes("instances", true), instances)?;
-        let backlogs = rates("backlog", |one| one.number("backlog"));
-        add(
+            plots.push(Plot { scenario, title, file, on_page: n == 0 && ON_PAGE.contains(&name) });
+        }
+    }
+    Ok(plots)
+}
+
+/// What belongs into a plot: its scenario, its name, its title, its axes and its curves.
+type Drawing = (&'static str, &'static str, &'static str, Axes, Vec<Curve>);
+
+fn curves_of(book: &Book, server: &str) -> Vec<Drawing> {
+    let rates = |scenario, x: fn(&Record) -> Option<f64>| by(&book.cells(server, scenario), x, "rate");
+    let axes = |x, multiples| Axes { x, y: "messages a second", multiples };
+    let latency = series(&book.cells(server, "steady"), "latency", |one| one.contender.clone());
+    let of_latency = Axes { x: "milliseconds", y: "percent of the messages", multiples: true };
+    let snapshots = series(&book.cells(server, "snapshot"), "rate_over_time", |one| {
+        format!("{}, snapshot {}", one.contender, one.word("snapshot"))
+    });
+    vec![
+        (
+            "drain",
+            "rate-instances",
+            "Rate against instances",
+            axes("instances", true),
+            rates("drain", |one| Some(one.instances as f64)),
+        ),
+        ("steady", "latency", "Latency in steady state", of_latency, latency),
+        (
+            "order",
+            "rate-keys",
+            "Rate in order against keys",
+            axes("ordering keys", true),
+            by_instances(&book.cells(server, "order")),
+        ),
+        (
+            "enqueue",
+            "rate-enqueue",
+            "Enqueueing against messages a transaction, 8 producers",
+            axes("messages a transaction", true),
+            enqueueing(&book.cells(server, "enqueue")),
+        ),
+        (
             "backlog",
             "rate-backlog",
             "Rate against backlog",
             axes("messages in the backlog", true),
-            backlogs,
-        )?;
-        let latency = series(&book.cells(server, "steady"), "latency", |one| one.contender.clone());
-        let of_latency = Axes { x: "milliseconds", y: "percent of the messages", multiples: true };
-        add("steady", "latency", "Latency in steady state", of_latency, latency)?;
-        let over_time = series(&book.cells(server, "snapshot"), "rate_over_time", |one| {
-            format!("{}, snapshot {}", one.contender, one.word("snapshot"))
-        });
-        add(
-            "snapshot",
-            "rate-snapshot",
-            "Rate over time under a snapshot",
-            axes("seconds", false),
-            over_time,
-        )?;
-    }
-    Ok(plots)
+            rates("backlog", |one| one.number("backlog")),
+        ),
+        ("snapshot", "rate-snapshot", "Rate over time under a snapshot", axes("seconds", false), snapshots),
+    ]
+}
+
+/// Rates in order, a curve for each number of instances; no order at all is not a number of keys.
+fn by_instances(cells: &[&Record]) -> Vec<Curve> {
+    let curve = |instances: u64| {
+        let keyed = cells.iter().filter(|one| one.instances == instances && one.number("keys") > Some(0.0));
+        let mut points: Vec<_> = keyed.filter_map(|one| one.number("keys").zip(one.median("rate"))).collect();
+        points.sort_by(|one, other| one.0.total_cmp(&other.0));
+        (format!("instances {instances}"), points)
+    };
+    [1, 4].map(curve).into()
+}
+
+/// Eight producers in the clear.
+fn enqueueing(cells: &[&Record]) -> Vec<Curve> {
+    let is_shown = |one: &&&Record| {
+        one.number("producers") == Some(8.0) && one.parameters.get("tls") == Some(&false.into())
+    };
+    let shown: Vec<_> = cells.iter().filter(is_shown).copied().collect();
+    by(&shown, |one| one.number("per_transaction"), "rate")
 }
 
 /// Medians of a figure against a condition, a curve for each contender.

@@ -14,6 +14,10 @@ pub(super) fn title(scenario: &str) -> &str {
         "network" => "Network between instances and server",
         "enqueue" => "Enqueueing alone",
         "memory" => "Memory",
+        "notifications" => "Notifications",
+        "order" => "Order by key",
+        "payloads" => "Size of the messages",
+        "queues" => "Many queues in one process",
         "statements" => "What the statements of a batch take",
         "kill" => "Owners of shards killed",
         "rebalance" => "Shards that change hands",
@@ -34,7 +38,8 @@ pub(super) fn about(scenario: &str) -> &'static str {
         }
         "steady" => {
             "Producers, two processes with up to eight transactions open each, send at a rate; latency counts from before \
-             the transaction began until the handler was called. Statements and redo are those of producers and consumers."
+             the transaction began until the handler was called. Statements, redo and the server's time are those of producers and consumers; \
+             `producers alone` is the load without a consumer."
         }
         "retention" => {
             "The steady load twice: with `keep` finished messages leave their bodies behind, with `delete` the instances sweep \
@@ -42,8 +47,8 @@ pub(super) fn about(scenario: &str) -> &'static str {
              later one."
         }
         "highest_rate" => {
-            "The rate is doubled until the backlog grows by 100 messages a second or more, or the producers do not keep \
-             up, and then closed in on; each rate is tried for ten seconds. Producers and server share the machine."
+            "The rate is doubled until the backlog grows by 100 messages a second or more, the latency's p99 passes half a second, \
+             or the producers do not keep up, and then closed in on; each rate is tried for ten seconds. Producers and server share the machine."
         }
         "snapshot" => {
             "A transaction elsewhere has a consistent snapshot of the database open all the time, or not."
@@ -65,6 +70,17 @@ pub(super) fn about(scenario: &str) -> &'static str {
             "Producers in one process, each a transaction after another. `library` writes queue and body; the others are \
              multi-row inserts by hand."
         }
+        "notifications" => {
+            "Relays, each a process with both pipelines and a provider that does nothing but name each delivery. Requests are submitted \
+             before the clock starts, which stops with the last outcome that was noted. Statements are the server's `Questions`; all figures \
+             are for each notification."
+        }
+        "order" => {
+            "The same backlog without keys and under `per_key` with one key, 200 and 10,000, beside each other; stopped after 20 s. \
+             Handlers do nothing."
+        }
+        "payloads" => "One instance; as many messages of each size as come to about 100 MB, 100,000 at most.",
+        "queues" => "One instance empties the same number of messages in one queue, and in 50 at one time.",
         "memory" => {
             "A pipeline has all messages in hand for longer than a third of the lease, so that all are renewed, and then \
              acknowledges them."
@@ -98,9 +114,23 @@ pub(super) fn figures(scenario: &str) -> &'static [(&'static str, &'static str)]
     const INSERT_P50: (&str, &str) = ("insert_p50_ms", "insert p50 ms");
     const INSERT_P99: (&str, &str) = ("insert_p99_ms", "insert p99 ms");
     match scenario {
-        "drain" | "backlog" | "snapshot" | "single" | "network" => {
+        "drain" | "backlog" | "snapshot" | "single" | "network" | "payloads" | "queues" => {
             &[("rate", "messages / s"), CPU, SERVER_CPU, ("cores_busy", "cores busy"), STATEMENTS, REDO]
         }
+        "order" => &[("rate", "messages / s"), CPU, SERVER_CPU, ("cores_busy", "cores busy"), STATEMENTS],
+        "notifications" => &[
+            ("rate", "notifications / s"),
+            STATEMENTS,
+            CPU,
+            SERVER_CPU,
+            REDO,
+            ("select_per_message", "selects"),
+            ("insert_per_message", "inserts"),
+            ("update_per_message", "updates"),
+            ("delete_per_message", "deletes"),
+            ("commit_per_message", "commits"),
+            ("rollback_per_message", "rollbacks"),
+        ],
         "steady" => &[
             ("enqueued_per_second", "enqueued / s"),
             ("growth_per_second", "backlog growth / s"),

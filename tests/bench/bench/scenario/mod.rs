@@ -6,8 +6,13 @@ mod idle;
 mod memory;
 mod near_empty;
 mod network;
+mod notifications;
+mod order;
+mod payloads;
 mod proxy;
+mod queues;
 mod retention;
+pub(crate) mod sqlite;
 mod statements;
 mod steady;
 
@@ -15,12 +20,12 @@ use std::time::Duration;
 
 pub(crate) use self::statements::Steps;
 use crate::{
-    Failure, backlog::Backlog, cell::Cell, contender::Contender, drain::Drain, job::Job, options::Options,
-    record::Round,
+    Failure, backlog::Backlog, cell::Cell, contender::Contender, drain::Drain, job::Job, library,
+    options::Options, record::Round,
 };
 
 /// All scenarios, in the order of the report.
-pub(crate) const ALL: [&str; 12] = [
+pub(crate) const ALL: [&str; 16] = [
     "drain",
     "backlog",
     "steady",
@@ -33,6 +38,10 @@ pub(crate) const ALL: [&str; 12] = [
     "enqueue",
     "memory",
     "statements",
+    "notifications",
+    "order",
+    "payloads",
+    "queues",
 ];
 
 /// What a round of a cell consists of.
@@ -60,6 +69,10 @@ pub(crate) enum Plan {
     Statements(Job),
     /// All messages of a backlog in one process's hands.
     Memory(Job),
+    /// Requests that relays turn into deliveries.
+    Notifications(Job),
+    /// Something on a file of SQLite.
+    Sqlite(sqlite::OnFile),
 }
 
 /// The groups of a scenario; refuses one that there is not.
@@ -83,6 +96,10 @@ pub(crate) fn groups(
         "enqueue" => Ok(enqueue::groups(&setting)),
         "statements" => Ok(statements::groups(&setting)),
         "memory" => Ok(memory::groups(&setting)),
+        "notifications" => Ok(notifications::groups(&setting)),
+        "order" => Ok(order::groups(&setting)),
+        "payloads" => Ok(payloads::groups(&setting)),
+        "queues" => Ok(queues::groups(&setting)),
         other => Err(format!("there is no scenario {other}; use {}", ALL.join(", ")).into()),
     }
 }
@@ -105,13 +122,15 @@ impl Setting<'_> {
             payload: self.options.payload,
             instances,
             seconds: self.options.limit,
+            keys: if contender.is_keyed() { library::KEYS } else { 0 },
             ..Job::default()
         }
     }
 
-    /// The strategies of the library that take part.
+    /// The strategies of the library that take part, one message at a time.
     fn library(&self) -> impl Iterator<Item = &Contender> {
-        self.contenders.iter().filter(|contender| contender.is_library())
+        let in_batches = |one: &Contender| matches!(one, Contender::Own(own) if own.is_in_batches());
+        self.contenders.iter().filter(move |one| one.is_library() && !in_batches(one))
     }
 
     /// Those of this binary whose names these are.
@@ -138,5 +157,7 @@ pub(crate) async fn measure(cell: &Cell, backlog: &mut Backlog, url: &str) -> Re
         Plan::Enqueue(job) => enqueue::round(contender, job, backlog).await,
         Plan::Statements(job) => statements::round(contender, job, backlog).await,
         Plan::Memory(job) => memory::round(contender, job, backlog).await,
+        Plan::Sqlite(what) => sqlite::round(contender, what).await,
+        Plan::Notifications(job) => notifications::round(contender, job, backlog).await,
     }
 }

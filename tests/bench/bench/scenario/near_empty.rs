@@ -1,6 +1,9 @@
 use std::time::Duration;
 
-use super::{Plan, Setting, steady::Producers};
+use super::{
+    Plan, Setting,
+    steady::{AT_A_TIME, PRODUCERS, Producers},
+};
 use crate::{
     Failure,
     backlog::{self, Backlog},
@@ -37,7 +40,7 @@ pub(super) async fn round(contender: &Contender, job: &Job, backlog: &mut Backlo
     let mut connection = handwritten::connect(&job.url).await?;
     let mut crew =
         Crew::start(contender, &Job { stay: true, seconds: job.seconds + 60, ..job.clone() }).await?;
-    let producers = Producers::start(contender, job).await?;
+    let producers = Producers::start(contender, job, PRODUCERS, AT_A_TIME).await?;
     let began = crew.go().await?;
     // Idle instances have found their pace by then.
     tokio::time::sleep(Duration::from_secs(if job.aside { 10 } else { 1 })).await;

@@ -18,15 +18,17 @@ use crate::{
 
 const INSTANCES: u64 = 4;
 /// Processes that produce, and how many transactions each may have open at a time.
-const PRODUCERS: u64 = 2;
-const AT_A_TIME: u64 = 8;
+pub(super) const PRODUCERS: u64 = 2;
+pub(super) const AT_A_TIME: u64 = 8;
 const PER_TRANSACTION: u64 = 10;
 /// A rate is held as long as the backlog does not grow by more messages a second.
 const GROWTH: f64 = 100.0;
+/// Nor is a rate held if one message in a hundred waits for longer, in milliseconds.
+const LAG: f64 = 500.0;
 /// How long each rate is tried on the way to the highest.
-const TRIAL: u64 = 10;
+pub(super) const TRIAL: u64 = 10;
 
-/// Producers at one rate for a minute; then the highest rate at which the backlog does not grow.
+/// Producers at one rate for a minute, alone and beside each contender; then the highest rate that each contender holds.
 pub(super) fn groups(setting: &Setting<'_>) -> Vec<Vec<Cell>> {
     let steady = |one: &Contender| {
         let job = job(setting, one, setting.options.seconds);
@@ -37,7 +39,14 @@ pub(super) fn groups(setting: &Setting<'_>) -> Vec<Vec<Cell>> {
         let job = job(setting, one, TRIAL);
         sized(Cell::new("highest_rate", one, INSTANCES, Plan::Highest(job.clone())), &job)
     };
-    vec![setting.library().map(steady).collect(), setting.library().map(highest).collect()]
+    let alone = |one: &Contender| {
+        let job = Job { instances: 0, ..job(setting, one, setting.options.seconds) };
+        let cell = Cell::new("steady", one, 0, Plan::Steady(job.clone())).called("producers alone");
+        sized(cell, &job).with("rate", job.rate).with("seconds", job.seconds)
+    };
+    let all = || setting.named(&["handwritten"]).chain(setting.library());
+    let alone = setting.library().take(1).map(alone);
+    vec![alone.chain(all().map(steady)).collect(), all().map(highest).collect()]
 }
 
 /// Instances that are there for so many seconds beside producers at the rate that was asked for.
@@ -62,51 +71,74 @@ pub(super) async fn round(contender: &Contender, job: &Job, backlog: &mut Backlo
     // They stay until the bench stops them; the time is for a bench that has ended itself.
     let mut crew =
         Crew::start(contender, &Job { stay: true, seconds: job.seconds + 60, ..job.clone() }).await?;
-    let producers = Producers::start(contender, job).await?;
+    let producers = Producers::start(contender, job, PRODUCERS, AT_A_TIME).await?;
     let before = Status::of(&mut connection).await?;
     let began = crew.go().await?;
     let producing = tokio::spawn(producers.run(Duration::from_secs(job.seconds + 30)));
-    let watched = watch(&mut connection, Duration::from_secs(job.seconds)).await?;
+    let watched = watch(&mut connection, contender, Duration::from_secs(job.seconds)).await?;
     let produced = producing.await??;
-    wait_until_empty(&mut connection).await?;
+    if job.instances > 0 {
+        wait_until_empty(&mut connection, contender).await?;
+    }
     crew.go().await?;
     let work = crew.finish(Duration::from_secs(60)).await?;
     let status = Status::of(&mut connection).await?.since(before);
 
     let mut round = Round { counts: count(&work), ..Round::default() };
     round.counts.deadlocks = status.deadlocks as u64;
-    round.counts.not_drained = backlog::depth(&mut connection).await?;
+    round.counts.not_drained = depth(&mut connection, contender).await?;
     let accounted = round.counts.acknowledged + round.counts.not_drained;
     round.counts.lost = produced.count.abs_diff(accounted);
     round.counts.errors += produced.errors.len() as u64;
-    figure(&mut round, &work, began, status);
+    match job.instances {
+        0 => {
+            round.set("server_cpu_ms_per_1000", 1e6 * status.cpu / produced.count as f64);
+            round.set("statements_per_message", status.statements / produced.count as f64);
+            round.counts.not_drained = 0;
+        }
+        _ => {
+            figure(&mut round, &work, began, status);
+            watched.tell(&mut round);
+        }
+    }
     round.set("enqueued_per_second", produced.count as f64 / produced.seconds);
     round.set("producer_cpu_ms_per_1000", 1e6 * produced.cpu_seconds / produced.count as f64);
     round.set_some("insert_p50_ms", produced.transactions.percentile(0.5));
     round.set_some("insert_p99_ms", produced.transactions.percentile(0.99));
-    watched.tell(&mut round);
     Ok(round)
 }
 
-/// Doubles the rate until the backlog grows, and then halves the distance three times.
+/// The highest rate that the contender holds beside its producers.
 pub(super) async fn highest(
     contender: &Contender,
     job: &Job,
     backlog: &mut Backlog,
+) -> Result<Round, Failure> {
+    search(contender, job, async |job| round(contender, job, backlog).await).await
+}
+
+/// Doubles the rate until it is not held any more, and then halves the distance.
+pub(super) async fn search(
+    contender: &Contender,
+    job: &Job,
+    mut at: impl AsyncFnMut(&Job) -> Result<Round, Failure>,
 ) -> Result<Round, Failure> {
     let mut sum = Round::default();
     let mut tried = Vec::new();
     let (mut held, mut failed) = (0.0, None);
     let mut rate = job.rate;
     for _ in 0..10 {
-        let trial = round(contender, &Job { rate, ..job.clone() }, backlog).await?;
+        let trial = at(&Job { rate, ..job.clone() }).await?;
         sum.counts.join(trial.counts);
         let growth = trial.figures.get("growth_per_second").copied().unwrap_or(f64::MAX);
         let enqueued = trial.figures.get("enqueued_per_second").copied().unwrap_or(0.0);
         tried.push([rate, growth]);
-        eprintln!("  {contender}: {rate:.0}/s, backlog grows by {growth:.0}/s, {enqueued:.0}/s enqueued");
+        let lag = trial.figures.get("latency_p99_ms").copied().unwrap_or(f64::MAX);
+        eprintln!(
+            "  {contender}: {rate:.0}/s, backlog grows by {growth:.0}/s, {enqueued:.0}/s enqueued, p99 {lag:.0} ms"
+        );
         // Producers that cannot keep up prove nothing of the consumers.
-        match growth < GROWTH && enqueued > 0.97 * rate {
+        match growth < GROWTH && lag < LAG && enqueued > 0.97 * rate {
             true => (held, sum.figures) = (rate, trial.figures),
             false => failed = Some(rate),
         }
@@ -129,10 +161,15 @@ pub(super) struct Producers(Vec<Child>);
 
 impl Producers {
     /// Starts them with an equal share of the rate, and waits until they are ready.
-    pub(super) async fn start(contender: &Contender, job: &Job) -> Result<Self, Failure> {
-        let share = Job { producers: AT_A_TIME, rate: job.rate / PRODUCERS as f64, ..job.clone() };
+    pub(super) async fn start(
+        contender: &Contender,
+        job: &Job,
+        processes: u64,
+        at_a_time: u64,
+    ) -> Result<Self, Failure> {
+        let share = Job { producers: at_a_time, rate: job.rate / processes as f64, ..job.clone() };
         let child = |number| Child::start(contender, "produce", &Job { number, ..share.clone() });
-        let mut children = (0..PRODUCERS).map(child).collect::<Result<Vec<_>, _>>()?;
+        let mut children = (0..processes).map(child).collect::<Result<Vec<_>, _>>()?;
         futures::future::try_join_all(children.iter_mut().map(Child::ready)).await?;
         Ok(Self(children))
     }
@@ -165,10 +202,14 @@ struct Watched {
     history: Vec<[f64; 2]>,
 }
 
-async fn watch(connection: &mut MySqlConnection, lasts: Duration) -> Result<Watched, Failure> {
+async fn watch(
+    connection: &mut MySqlConnection,
+    contender: &Contender,
+    lasts: Duration,
+) -> Result<Watched, Failure> {
     let (began, mut watched) = (Instant::now(), Watched { depth: Vec::new(), history: Vec::new() });
     while began.elapsed() < lasts {
-        let depth = backlog::depth(connection).await? as f64;
+        let depth = depth(connection, contender).await? as f64;
         let now = began.elapsed().as_secs_f64();
         watched.depth.push([now, depth]);
         watched.history.push([now, server::history(connection).await?]);
@@ -200,10 +241,14 @@ fn slope(points: &[[f64; 2]]) -> Option<f64> {
     crate::statistics::ratio(over, under)
 }
 
+async fn depth(connection: &mut MySqlConnection, contender: &Contender) -> Result<u64, Failure> {
+    backlog::remaining(connection, contender).await?.ok_or_else(|| "only the peer knows what is left".into())
+}
+
 /// No longer than a lease and a little: what somebody has in hand comes back by then.
-async fn wait_until_empty(connection: &mut MySqlConnection) -> Result<(), Failure> {
+async fn wait_until_empty(connection: &mut MySqlConnection, contender: &Contender) -> Result<(), Failure> {
     for _ in 0..200 {
-        if backlog::depth(connection).await? == 0 {
+        if depth(connection, contender).await? == 0 {
             break;
         }
         tokio::time::sleep(Duration::from_millis(200)).await;

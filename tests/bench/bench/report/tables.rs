@@ -9,7 +9,6 @@ use super::{
     book::Book,
     plots::Plot,
     scenarios::{about, figures, title},
-    targets::targets,
 };
 use crate::{
     machine::Machine,
@@ -18,18 +17,19 @@ use crate::{
     table::{main_figure, short, whole},
 };
 
-const HEAD: &str = "# Benchmarks
+const HEAD: &str = "# All tables
 
-This file and its plots are written by `bench report` from the lines that measurements left, never by hand.
+`bench report` writes this file and [BENCHMARKS.md](../BENCHMARKS.md) from the lines that measurements left, never by hand.
 
     cargo run --release -p claimstream-bench --bin bench -- --server mariadb-10.11,mysql-9.7 \\
-        --scenarios drain,backlog,steady,retention,snapshot,near_empty,idle,single,network,enqueue,memory,statements \\
+        --scenarios SCENARIOS \\
         --peers peers/target/release/peer --json benchmarks/lines.jsonl
     cargo run --release -p claimstream-bench --bin bench -- report --json benchmarks/lines.jsonl
 
 Figures are medians of the rounds, with the least and the most. Rounds are interleaved: in each, every contender runs
 once. Ratios are between medians of one run. Server, instances and producers share the machine; every instance and every
-producer is a process. A rate counts messages from the word to go until the last accepted acknowledgement.
+producer is a process. A rate counts messages from the word to go until the last accepted acknowledgement, and so does the server's
+processor time where a backlog is drained; in runs before 2026-11-23 it counted until the last instance had found nothing more to do.
 ";
 
 const CONTENDERS: &str = "
@@ -42,22 +42,21 @@ const CONTENDERS: &str = "
 | `s1` | preemptive update with a subquery as a source text has it, acknowledged by the batch; stopped after 6 s |
 | `preemptive_update`, `skip_locked`, `shard_lease` | the library: stream, handlers beside each other, fenced settlements; eight batches in hand, four in runs before 2026-11-22T03:00Z, two in those before 2026-11-21T23:47Z |
 | `shard_lease_per_key` | the same with messages of each of 1,000 keys in order |
+| `shard_lease_batches` | the same, handled and acknowledged by the batch |
 ";
 
-/// The whole text.
-pub(super) fn text(book: &Book, plots: &[Plot], folder: &str) -> String {
-    let mut text = HEAD.to_owned();
+/// The whole text; it lies beside the plots.
+pub(super) fn text(book: &Book, plots: &[Plot]) -> String {
+    let mut text = HEAD.replace("SCENARIOS", &crate::scenario::ALL.join(","));
     text += "\n## Machine, servers, runs\n\n";
     text += &runs(book);
-    text += "\n## Targets\n\n";
-    text += &targets_table(book);
     text += "\n## Contenders\n";
     text += CONTENDERS;
     text += &peers(book);
     for scenario in book.scenarios() {
         let _ = write!(text, "\n## {}\n\n{}\n", title(scenario), about(scenario));
         for plot in plots.iter().filter(|plot| plot.scenario == scenario) {
-            let _ = write!(text, "\n![{}]({folder}/{})\n", plot.title, plot.file);
+            let _ = write!(text, "\n![{}]({})\n", plot.title, plot.file);
         }
         for server in book.servers() {
             let cells = book.cells(server, scenario);
@@ -94,17 +93,6 @@ fn runs(book: &Book) -> String {
     for run in runs {
         let commit = run.commit.as_deref().unwrap_or("unknown");
         let _ = writeln!(text, "| {} | {} | {commit} | {} |", run.date, run.server.name, run.version);
-    }
-    text
-}
-
-fn targets_table(book: &Book) -> String {
-    let servers = book.servers();
-    let columns: Vec<_> = servers.iter().map(|server| targets(book, server)).collect();
-    let mut text = format!("| target | {} |\n|---|{}\n", servers.join(" | "), "---|".repeat(servers.len()));
-    for row in 0..columns.first().map_or(0, Vec::len) {
-        let verdicts: Vec<_> = columns.iter().map(|column| column[row].verdict()).collect();
-        let _ = writeln!(text, "| {} | {} |", columns[0][row].what, verdicts.join(" | "));
     }
     text
 }
