@@ -40,6 +40,8 @@ pub(crate) struct Job {
     pub(crate) producers: u64,
     /// How many messages a transaction enqueues.
     pub(crate) per_transaction: u64,
+    /// Enqueues in transactions of the outbox's own type, not of the driver's.
+    pub(crate) own_transactions: bool,
     /// How many messages a second are to be enqueued.
     pub(crate) rate: f64,
 }

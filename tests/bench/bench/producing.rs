@@ -148,6 +148,11 @@ impl Producers {
     ) -> Result<(), Failure> {
         let message = |number| library::message(number, sent, &self.job);
         let messages = numbers.map(message).collect::<Result<Vec<_>, _>>()?;
+        if self.job.own_transactions {
+            let transaction = outbox.begin_own().await?;
+            outbox.enqueue(&transaction, &messages).await?;
+            return Ok(transaction.commit().await?);
+        }
         let transaction = outbox.begin().await?;
         outbox.enqueue(&transaction, &messages).await?;
         Ok(transaction.commit().await?)

@@ -178,7 +178,8 @@ fn client_cpu_in_batches(book: &Book, server: &str, targets: &mut Vec<Target>) {
 }
 
 fn is_library(one: &Record) -> bool {
-    STRATEGIES.iter().any(|strategy| one.contender.starts_with(strategy)) || one.contender == "library"
+    STRATEGIES.iter().any(|strategy| one.contender.starts_with(strategy))
+        || one.contender.starts_with("library")
 }
 
 fn correctness(book: &Book, server: &str, targets: &mut Vec<Target>) {

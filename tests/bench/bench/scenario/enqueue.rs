@@ -15,16 +15,19 @@ use crate::{
 
 /// How long each round lasts.
 const SECONDS: u64 = 3;
+/// The library in transactions of the outbox's own type.
+const LIBRARY_OWN: &str = "library, begin_own";
 
-/// Producers alone: 1 and 8 of them, 1, 10 and 100 messages in a transaction, in the clear and over TLS.
+/// Producers alone: 1 and 8 of them, 1, 10 and 100 messages in a transaction, in the clear; and 8 with 100 over TLS.
 ///
-/// The library, a hand-written insert into one table and one into two, and other libraries.
+/// The library in both kinds of transaction, a hand-written insert into one table and one into two, and other libraries.
 pub(super) fn groups(setting: &Setting<'_>) -> Vec<Vec<Cell>> {
     let peers = setting.contenders.iter().filter(|one| {
         one.peer().is_some_and(|peer| peer.scenarios.iter().any(|scenario| scenario == "enqueue"))
     });
     let own = [
         (Contender::Own(Own::PreemptiveUpdate), "library"),
+        (Contender::Own(Own::PreemptiveUpdate), LIBRARY_OWN),
         (Contender::Own(Own::Ceilxr), "insert, one table"),
         (Contender::Own(Own::Handwritten), "insert, two tables"),
     ];
@@ -36,7 +39,8 @@ pub(super) fn groups(setting: &Setting<'_>) -> Vec<Vec<Cell>> {
     for (tls, producers, per_transaction) in conditions() {
         let cell = |(one, name): &(Contender, &str)| {
             let url = with_tls(setting.url, tls);
-            let job = Job { url, producers, per_transaction, seconds: SECONDS, ..setting.job(one, 0) };
+            let sized = Job { url, producers, per_transaction, ..setting.job(one, 0) };
+            let job = Job { seconds: SECONDS, own_transactions: *name == LIBRARY_OWN, ..sized };
             Cell::new("enqueue", one, 0, Plan::Enqueue(job))
                 .called(name)
                 .with("producers", producers)
@@ -50,9 +54,9 @@ pub(super) fn groups(setting: &Setting<'_>) -> Vec<Vec<Cell>> {
 }
 
 fn conditions() -> impl Iterator<Item = (bool, u64, u64)> {
-    let sizes = [1, 10, 100];
-    let cells = [false, true].into_iter().flat_map(move |tls| [1, 8].map(|producers| (tls, producers)));
-    cells.flat_map(move |(tls, producers)| sizes.map(|size| (tls, producers, size)))
+    let in_the_clear =
+        [1, 8].into_iter().flat_map(|producers| [1, 10, 100].map(|size| (false, producers, size)));
+    in_the_clear.chain([(true, 8, 100)])
 }
 
 /// The address of the same database that is spoken to in one way only.
