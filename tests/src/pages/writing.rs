@@ -33,6 +33,14 @@ async fn with_sqlx(outbox: SeaOrmOutbox, pool: sqlx::MySqlPool) -> Result<(), Fa
     Ok(())
 }
 
+async fn in_its_own(outbox: SeaOrmOutbox) -> Result<(), Failure> {
+    let tx = outbox.begin_own().await?;
+    tx.execute_unprepared("UPDATE orders SET paid = TRUE WHERE id = 7").await?;
+    outbox.enqueue(&tx, &[NewMessage::json("orders", &OrderPaid { order: 7 })?]).await?;
+    tx.commit().await?; // not outbox.commit(tx); the other end is tx.roll_back()
+    Ok(())
+}
+
 async fn hand_in() -> Result<SeaOrmOutbox, Failure> {
     let pool = MySqlPoolOptions::new()
         // A cancelled caller may leave a transaction open. Without this hook the next caller would write into it.
