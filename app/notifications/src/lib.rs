@@ -21,6 +21,7 @@ mod message_config;
 mod message_handler;
 mod outcome;
 mod providers;
+mod reading;
 mod request_config;
 mod request_handler;
 #[cfg(test)]

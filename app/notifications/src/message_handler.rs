@@ -13,6 +13,7 @@ use super::{
     alone::alone,
     groups::Groups,
     outcome::{Attempt, Ending, MAX_REFERENCE_BYTES, Outcome},
+    reading::read_each,
     unwinding::unwinding,
 };
 
@@ -52,32 +53,6 @@ impl MessageHandler {
     ) -> Result<Self, Invalid> {
         config.check()?;
         Ok(Self { messages, providers, config })
-    }
-
-    /// Where messages stand. Those that the store is away for are given back; of several, one that cannot be read is no
-    /// business of the others.
-    async fn read<'a>(
-        &self,
-        attempts: Vec<Attempt<'a>>,
-        verdicts: &dyn Verdicts,
-    ) -> Vec<(Attempt<'a>, Result<Option<DeliveryStatus>, StoreError>)> {
-        let ids: Vec<_> = attempts.iter().map(|attempt| attempt.message.id).collect();
-        match self.messages.status(&ids).await {
-            Ok(all) => attempts.into_iter().zip(all.into_iter().map(Ok)).collect(),
-            Err(error) if error.is_about_the_store() => {
-                attempts.iter().for_each(|attempt| give_back(attempt, &error, verdicts));
-                Vec::new()
-            }
-            Err(error) if ids.len() == 1 => attempts.into_iter().zip([Err(error)]).collect(),
-            Err(_) => {
-                let mut read = Vec::new();
-                for attempt in attempts {
-                    let status = self.messages.status(&[attempt.message.id]).await;
-                    read.push((attempt, status.map(|all| all.first().copied().flatten())));
-                }
-                read
-            }
-        }
     }
 
     /// One attempt; what becomes of it is noted later, or its verdict is given at once.
@@ -201,7 +176,9 @@ impl BatchHandler for MessageHandler {
         if attempts.is_empty() {
             return;
         }
-        let read = self.read(attempts, verdicts).await;
+        let status = |ids: Vec<_>| async move { self.messages.status(&ids).await };
+        let give_back = |attempt: &_, error: &_| give_back(attempt, error, verdicts);
+        let read = read_each(attempts, |attempt| attempt.message.id, status, give_back).await;
         let works = read.into_iter().map(|(attempt, status)| self.attempt(attempt, status, verdicts));
         let works: Vec<_> = works.collect();
         Self::GROUPS.run(works, |_| 1, |outcomes| self.note(outcomes, verdicts)).await;

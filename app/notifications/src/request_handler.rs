@@ -22,6 +22,7 @@ use super::{
     chunk::{Chunk, Gathered},
     fan_out_attempt::{Attempt, Found, Then, fitting, ignored, stuck, unended},
     groups::Groups,
+    reading::read_each,
     unwinding::unwinding,
     writer::Writer,
 };
@@ -68,32 +69,6 @@ impl RequestHandler {
     ) -> Result<Self, Invalid> {
         config.check()?;
         Ok(Self { requests, messages, directory, templates, config })
-    }
-
-    /// The requests of attempts. Those that the store is away for are given back; of several, one that cannot be read is no
-    /// business of the others.
-    async fn read<'a>(
-        &self,
-        attempts: Vec<Attempt<'a>>,
-        verdicts: &dyn Verdicts,
-    ) -> Vec<(Attempt<'a>, Result<Option<RequestRead>, StoreError>)> {
-        let ids: Vec<_> = attempts.iter().map(Attempt::request).collect();
-        match self.requests.read(&ids).await {
-            Ok(all) => attempts.into_iter().zip(all.into_iter().map(Ok)).collect(),
-            Err(error) if error.is_about_the_store() => {
-                attempts.iter().for_each(|attempt| give_back(attempt, &error, verdicts));
-                Vec::new()
-            }
-            Err(error) if ids.len() == 1 => attempts.into_iter().zip([Err(error)]).collect(),
-            Err(_) => {
-                let mut read = Vec::new();
-                for attempt in attempts {
-                    let request = self.requests.read(&[attempt.request()]).await;
-                    read.push((attempt, request.map(|all| all.into_iter().next().flatten())));
-                }
-                read
-            }
-        }
     }
 
     /// One attempt; what it finds is noted later, or its verdict is given at once.
@@ -303,7 +278,9 @@ impl BatchHandler for RequestHandler {
         if attempts.is_empty() {
             return;
         }
-        let read = self.read(attempts, verdicts).await;
+        let read = |ids: Vec<_>| async move { self.requests.read(&ids).await };
+        let give_back = |attempt: &_, error: &_| give_back(attempt, error, verdicts);
+        let read = read_each(attempts, Attempt::request, read, give_back).await;
         let works = read.into_iter().map(|(attempt, read)| self.attempt(attempt, read, verdicts));
         let works: Vec<_> = works.collect();
         Self::GROUPS.run(works, Found::rows, |group| self.note(group, verdicts)).await;
