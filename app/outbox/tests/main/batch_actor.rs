@@ -169,6 +169,28 @@ pub(crate) fn run_batches(
     (bench.finish(&play.timer, task).unwrap(), seen)
 }
 
+/// Runs a pipeline of a handler that takes the messages of a batch one after another.
+pub(crate) fn run(
+    play: &Play,
+    config: RelayConfig,
+    act: impl Fn(u128, bool) -> Act + Send + Sync + 'static,
+    shape: impl FnOnce(BatchPipeline) -> BatchPipeline,
+    time: Duration,
+) -> (PipelineReport, Arc<Mutex<Seen>>) {
+    run_batches(play, config, Actor::new(&play.timer, act), shape, time)
+}
+
+/// Runs a pipeline of a handler that works on the messages of a batch beside each other.
+pub(crate) fn run_beside(
+    play: &Play,
+    config: RelayConfig,
+    act: impl Fn(u128, bool) -> Act + Send + Sync + 'static,
+    shape: impl FnOnce(BatchPipeline) -> BatchPipeline,
+    time: Duration,
+) -> (PipelineReport, Arc<Mutex<Seen>>) {
+    run_batches(play, config, Actor::new(&play.timer, act).beside(), shape, time)
+}
+
 pub(crate) fn acks() -> Act {
     Act::Give(Verdict::ack())
 }

@@ -1,10 +1,6 @@
 //! Handlers of batches: when a verdict counts, and what becomes of messages without one.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use claimstream::{
     BatchPipeline, Lease, MessageId, PipelineReport, RelayConfig, RetryPolicy, StoreErrorKind, Timer, Verdict,
@@ -14,22 +10,11 @@ use futures::future::pending;
 use proptest::prelude::*;
 
 use crate::{
-    batch_actor::{Act, Actor, Seen, acks, calls, run_batches, start_batches},
+    batch_actor::{Act, Actor, acks, calls, run, run_batches, start_batches},
     play::{Answer, Bench, Play, id, of, returned},
 };
 
 const ACK: Act = Act::AckAfter(Duration::ZERO);
-
-/// Runs a pipeline for `time` and stops it; says what its handler has seen.
-fn run(
-    play: &Play,
-    config: RelayConfig,
-    act: impl Fn(u128, bool) -> Act + Send + Sync + 'static,
-    shape: impl FnOnce(BatchPipeline) -> BatchPipeline,
-    time: Duration,
-) -> (PipelineReport, Arc<Mutex<Seen>>) {
-    run_batches(play, config, Actor::new(&play.timer, act), shape, time)
-}
 
 fn as_it_is(pipeline: BatchPipeline) -> BatchPipeline {
     pipeline

@@ -1,27 +1,13 @@
 //! How many messages a handler of batches has at once, and that one that hangs stops no other.
 
-use std::{
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::time::Duration;
 
 use claimstream::{BatchPipeline, PipelineReport, RelayConfig};
 
 use crate::{
-    batch_actor::{Act, Actor, Seen, acks, calls, run_batches},
+    batch_actor::{Act, acks, calls, run_beside},
     play::{Answer, Play, id},
 };
-
-/// Runs a pipeline of a handler that works on the messages of a batch beside each other.
-fn run_beside(
-    play: &Play,
-    config: RelayConfig,
-    act: impl Fn(u128, bool) -> Act + Send + Sync + 'static,
-    shape: impl FnOnce(BatchPipeline) -> BatchPipeline,
-    time: Duration,
-) -> (PipelineReport, Arc<Mutex<Seen>>) {
-    run_batches(play, config, Actor::new(&play.timer, act).beside(), shape, time)
-}
 
 #[test]
 fn messages_that_hang_take_a_place_each_and_the_others_go_on() {
