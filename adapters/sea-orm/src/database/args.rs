@@ -45,7 +45,7 @@ impl Args {
     }
 }
 
-/// Sixteen bytes as they are stored.
+/// Sixteen bytes as they are stored. The drivers send an id as its bytes, without a vector for each.
 pub(crate) fn bytes(id: uuid::Uuid) -> Value {
-    Value::Bytes(Some(id.as_bytes().to_vec()))
+    Value::Uuid(Some(id))
 }

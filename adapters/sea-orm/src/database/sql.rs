@@ -79,6 +79,7 @@ impl Piece {
         let carried = match args.one(name) {
             Some(Value::Bytes(Some(bytes))) => bytes.len(),
             Some(Value::String(Some(text))) => text.len(),
+            Some(Value::Uuid(Some(id))) => id.as_bytes().len(),
             _ => 0,
         };
         16 + carried

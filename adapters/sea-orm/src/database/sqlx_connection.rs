@@ -17,9 +17,9 @@ macro_rules! sqlx_connection {
                 Self(Mutex::new(connection))
             }
 
-            fn bound(statement: &Statement) -> sqlx::query::Query<'_, $database, SqlxValues> {
-                let values = statement.values.clone().unwrap_or_else(|| sea_orm::sea_query::Values(Vec::new()));
-                sqlx::query_with(AssertSqlSafe(statement.sql.as_str()), SqlxValues(values))
+            fn bound(statement: Statement) -> sqlx::query::Query<'static, $database, SqlxValues> {
+                let values = statement.values.unwrap_or_else(|| sea_orm::sea_query::Values(Vec::new()));
+                sqlx::query_with(AssertSqlSafe(statement.sql), SqlxValues(values))
             }
         }
 
@@ -31,7 +31,7 @@ macro_rules! sqlx_connection {
 
             async fn execute_raw(&self, statement: Statement) -> Result<ExecResult, DbErr> {
                 let mut connection = self.0.lock().await;
-                let done = Self::bound(&statement).execute(&mut **connection).await;
+                let done = Self::bound(statement).execute(&mut **connection).await;
                 done.map(Into::into).map_err(|e| DbErr::Exec(RuntimeErr::SqlxError(e.into())))
             }
 
@@ -43,13 +43,13 @@ macro_rules! sqlx_connection {
 
             async fn query_one_raw(&self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
                 let mut connection = self.0.lock().await;
-                let found = Self::bound(&statement).fetch_optional(&mut **connection).await;
+                let found = Self::bound(statement).fetch_optional(&mut **connection).await;
                 found.map(|row| row.map(Into::into)).map_err(|e| DbErr::Query(RuntimeErr::SqlxError(e.into())))
             }
 
             async fn query_all_raw(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
                 let mut connection = self.0.lock().await;
-                let found = Self::bound(&statement).fetch_all(&mut **connection).await;
+                let found = Self::bound(statement).fetch_all(&mut **connection).await;
                 let rows = found.map(|rows| rows.into_iter().map(Into::into).collect());
                 rows.map_err(|e| DbErr::Query(RuntimeErr::SqlxError(e.into())))
             }
