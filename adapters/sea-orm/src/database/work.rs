@@ -69,16 +69,34 @@ impl Detaching {
         let (connections, work) = (self.connections.clone(), Box::pin(work) as Work<T>);
         let (runtime, deadline) = (self.runtime.clone(), self.deadline);
         async move {
-            let work = async move {
-                match work.await {
-                    Err(error) => Err(connecting::explained(&connections, error).await),
-                    done => done,
-                }
-            };
+            let work = task(connections, work);
             match runtime.spawn(deadline::within(deadline, work.in_current_span())).await {
                 Ok(done) => done,
                 Err(lost) => Err(StoreError::new(StoreErrorKind::Unavailable, operation, lost)),
             }
         }
+    }
+}
+
+/// Does the work, and explains its failure.
+///
+/// To explain is rare, and holds a whole handshake: without its box each task would be as large, and the runtime moves a task
+/// several times.
+async fn task<T>(connections: DatabaseConnection, work: Work<T>) -> Result<T, StoreError> {
+    match work.await {
+        Err(error) => Err(Box::pin(connecting::explained(&connections, error)).await),
+        done => done,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_is_small() {
+        let task = task(DatabaseConnection::default(), Box::pin(async { Ok(()) }));
+        let bytes = size_of_val(&task);
+        assert!(bytes < 1024, "{bytes} bytes");
     }
 }
