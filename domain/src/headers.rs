@@ -71,7 +71,13 @@ impl Headers {
 
     /// The value of one header.
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.0.get(&name.to_ascii_lowercase()).map(String::as_str)
+        let found = self.0.get(name);
+        let is_lower = || !name.bytes().any(|b| b.is_ascii_uppercase());
+        match found {
+            None if !self.0.is_empty() && !is_lower() => self.0.get(&name.to_ascii_lowercase()),
+            found => found,
+        }
+        .map(String::as_str)
     }
 
     /// All headers by name.

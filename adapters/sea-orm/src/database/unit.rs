@@ -27,6 +27,21 @@ pub(crate) async fn rows(
     Ok(found.into_iter().map(|row| Row::of(row, operation)).collect())
 }
 
+/// A column as the driver reads it, `None` for NULL. For a NULL sea-orm makes an error with a text first, in each row.
+macro_rules! by_driver {
+    ($row:expr, $column:expr) => {{
+        let found: Option<Result<_, sqlx::Error>> = None;
+        #[cfg(feature = "mysql")]
+        let found =
+            found.or_else(|| Some($row.row.try_as_mysql_row()?.try_get($column.as_sqlx_mysql_index())));
+        #[cfg(feature = "sqlite")]
+        let found =
+            found.or_else(|| Some($row.row.try_as_sqlite_row()?.try_get($column.as_sqlx_sqlite_index())));
+        let found = found.ok_or_else(|| $row.corrupt("no driver of ours has read it"))?;
+        found.map_err(|e| classify($row.operation, DbErr::Query(RuntimeErr::SqlxError(e.into()))))
+    }};
+}
+
 /// A row of an answer; a column is named, or is where [`places`](Self::places) has found it.
 pub(crate) struct Row {
     row: QueryResult,
@@ -49,13 +64,13 @@ impl Row {
 
     pub(crate) fn maybe_int(&self, column: impl ColIdx) -> Result<Option<i64>, StoreError> {
         // Drivers are strict about signs, and a refusal is dear: statements on hot paths cast to SIGNED.
-        let wide = self.row.try_get_by::<Option<i64>, _>(column);
+        let wide: Result<Option<i64>, StoreError> = by_driver!(self, column);
         let unsigned = || self.row.try_get_by::<Option<u64>, _>(column).map(|n| n.map(|n| n as i64));
-        wide.or_else(|_| unsigned()).map_err(|e| classify(self.operation, e))
+        wide.or_else(|_| unsigned().map_err(|e| classify(self.operation, e)))
     }
 
     pub(crate) fn maybe_bytes(&self, column: impl ColIdx) -> Result<Option<Vec<u8>>, StoreError> {
-        self.row.try_get_by::<Option<Vec<u8>>, _>(column).map_err(|e| classify(self.operation, e))
+        Ok(self.maybe_lent(column)?.map(<[u8]>::to_vec))
     }
 
     pub(crate) fn bytes(&self, column: impl ColIdx) -> Result<Vec<u8>, StoreError> {
@@ -63,8 +78,7 @@ impl Row {
     }
 
     pub(crate) fn maybe_text(&self, column: impl ColIdx) -> Result<Option<String>, StoreError> {
-        let text = self.maybe_bytes(column)?.map(String::from_utf8).transpose();
-        text.map_err(|e| corrupt(self.operation, e))
+        Ok(self.maybe_lent_text(column)?.map(ToOwned::to_owned))
     }
 
     pub(crate) fn text(&self, column: impl ColIdx) -> Result<String, StoreError> {
@@ -77,15 +91,7 @@ impl Row {
 
     /// The bytes where the driver has them.
     pub(crate) fn maybe_lent(&self, column: impl ColIdx) -> Result<Option<&[u8]>, StoreError> {
-        let found: Option<Result<_, sqlx::Error>> = None;
-        #[cfg(feature = "mysql")]
-        let found =
-            found.or_else(|| Some(self.row.try_as_mysql_row()?.try_get(column.as_sqlx_mysql_index())));
-        #[cfg(feature = "sqlite")]
-        let found =
-            found.or_else(|| Some(self.row.try_as_sqlite_row()?.try_get(column.as_sqlx_sqlite_index())));
-        let found = found.ok_or_else(|| self.corrupt("no driver of ours has read it"))?;
-        found.map_err(|e| classify(self.operation, DbErr::Query(RuntimeErr::SqlxError(e.into()))))
+        by_driver!(self, column)
     }
 
     /// The text where the driver has it.

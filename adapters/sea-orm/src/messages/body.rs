@@ -66,7 +66,7 @@ impl BodyColumns {
     pub(crate) fn is_left_out(&self, row: &Row) -> bool {
         let is_there = |column: usize| matches!(row.maybe_lent(column), Ok(Some(_)));
         // A body that is gone has no content type.
-        is_there(self.content_type) && !is_there(self.payload)
+        !is_there(self.payload) && is_there(self.content_type)
     }
 }
 

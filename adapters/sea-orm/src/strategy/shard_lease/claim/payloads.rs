@@ -20,6 +20,9 @@ struct PayloadRow {
     id: MessageId,
     row: Row,
     at: DueColumns,
+    /// How many bytes the payload has, and whether it is not in the row; asked for several times, read once.
+    bytes: Option<usize>,
+    is_left_out: bool,
 }
 
 /// Whether the size of a payload is known.
@@ -31,7 +34,8 @@ pub(crate) enum Size {
 
 impl Payloads {
     pub(crate) fn push(&mut self, id: MessageId, row: Row, at: DueColumns) {
-        self.rows.push(PayloadRow { id, row, at });
+        let (bytes, is_left_out) = (at.bytes(&row), at.body.is_left_out(&row));
+        self.rows.push(PayloadRow { id, row, at, bytes, is_left_out });
     }
 
     /// Drops the rows; bodies that were read stay.
@@ -50,10 +54,7 @@ impl Payloads {
 
     /// Those of the picked whose payloads have not come along, and whose size is known or not.
     pub(crate) fn left_out(&self, picked: &Picked, size: Size) -> Vec<MessageId> {
-        let is_left_out = |n: usize| {
-            let (row, at) = self.body(n);
-            at.is_left_out(row) && self.bytes(n).is_some() == (size == Size::Known)
-        };
+        let is_left_out = |n: usize| self.is_left_out(n) && self.bytes(n).is_some() == (size == Size::Known);
         picked.taken.iter().filter(|n| is_left_out(**n)).map(|n| self.rows[*n].id).collect()
     }
 
@@ -92,16 +93,18 @@ impl Payloads {
 
     /// The bytes of a payload, if they are known.
     fn bytes(&self, n: usize) -> Option<usize> {
-        let PayloadRow { id, row, at } = &self.rows[n];
-        match self.bodies.get(id) {
-            Some(body) => body.bytes,
-            None => at.bytes(row),
-        }
+        let PayloadRow { id, bytes, .. } = &self.rows[n];
+        self.bodies.get(id).map_or(*bytes, |body| body.bytes)
+    }
+
+    fn is_left_out(&self, n: usize) -> bool {
+        let PayloadRow { id, is_left_out, .. } = &self.rows[n];
+        self.bodies.get(id).map_or(*is_left_out, |body| body.at.is_left_out(&body.row))
     }
 
     /// The row that has the body of the message at a position, and where its columns stand.
     fn body(&self, n: usize) -> (&Row, &BodyColumns) {
-        let PayloadRow { id, row, at } = &self.rows[n];
+        let PayloadRow { id, row, at, .. } = &self.rows[n];
         match self.bodies.get(id) {
             Some(body) => (&body.row, &body.at),
             None => (row, &at.body),
