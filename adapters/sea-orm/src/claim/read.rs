@@ -1,4 +1,4 @@
-use std::{collections::HashMap, sync::atomic::Ordering, time::Instant};
+use std::{sync::atomic::Ordering, time::Instant};
 
 use claimstream_domain::{
     Claimed, Disposition, Locator, Message, MessageId, Reason, Receipt, Settlement, Shard,
@@ -14,6 +14,7 @@ use crate::{
     },
     messages::{
         body::{Body, BodyColumns, BodyRow, bodies, inline},
+        by_id::ById,
         unreadable::{given_up, told},
     },
 };
@@ -114,7 +115,7 @@ impl<C: Singly> Marked<'_, '_, C> {
         Ok(claimed.into_iter().map(|(_, claimed)| claimed).collect())
     }
 
-    async fn bodies(&self, left_out: Vec<MessageId>) -> Result<HashMap<MessageId, BodyRow>, StoreError> {
+    async fn bodies(&self, left_out: Vec<MessageId>) -> Result<ById<BodyRow>, StoreError> {
         let db = self.call.db();
         match bodies(db, self.call.on, CLAIM, &left_out, None).await {
             Err(lost) => {

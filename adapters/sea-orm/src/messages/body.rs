@@ -1,14 +1,15 @@
-use std::collections::HashMap;
-
 use claimstream_domain::{ByteBudget, ClaimRequest, Headers, MessageId, OrderingKey, Payload};
 use claimstream_ports::StoreError;
 use sea_orm::ConnectionTrait;
 
-use crate::database::{
-    Database,
-    args::bytes,
-    typed_row::columns,
-    unit::{Row, rows},
+use crate::{
+    database::{
+        Database,
+        args::bytes,
+        typed_row::columns,
+        unit::{Row, rows},
+    },
+    messages::by_id::ById,
 };
 
 /// What a message carries.
@@ -91,9 +92,9 @@ pub(crate) async fn bodies(
     operation: &'static str,
     ids: &[MessageId],
     budget: Option<ByteBudget>,
-) -> Result<HashMap<MessageId, BodyRow>, StoreError> {
+) -> Result<ById<BodyRow>, StoreError> {
     let inline = budget.map_or(i64::MAX, |budget| inline(budget, ids.len()));
-    let mut bodies = HashMap::with_capacity(ids.len());
+    let mut bodies = ById::with_capacity_and_hasher(ids.len(), Default::default());
     for ids in ids.chunks(ClaimRequest::MOST as usize) {
         let args = db.args().with("inline", inline);
         let args = args.with_list("ids", ids.iter().map(|id| bytes(id.uuid())));

@@ -1,5 +1,4 @@
 use std::{
-    collections::{HashMap, HashSet},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -9,7 +8,10 @@ use std::{
 
 use claimstream_domain::{MessageId, Receipt};
 
-use crate::strategy::shard_lease::{flow::Flow, in_flight::InFlight, in_flight_list, watermark::Watermark};
+use crate::{
+    messages::by_id::{ById, Ids},
+    strategy::shard_lease::{flow::Flow, in_flight::InFlight, in_flight_list, watermark::Watermark},
+};
 
 /// What this outbox knows of one shard of one queue: the fence it acts under, and what it has in flight there.
 ///
@@ -21,7 +23,7 @@ pub(crate) struct ShardState {
     pub(crate) status: LeaseStatus,
     /// The newest fence that is known; the messages in flight are so under it.
     pub(crate) fence: i64,
-    pub(crate) in_flight: HashMap<MessageId, InFlight>,
+    pub(crate) in_flight: ById<InFlight>,
     /// The name of the relay that claims here, for people.
     pub(crate) label: String,
     /// When the lease row was written last, whether or not that succeeded, on the monotonic clock.
@@ -144,16 +146,16 @@ impl ShardState {
     }
 
     /// When the lease may end: with the last of its claims, except those that have `ended`.
-    pub(crate) fn until(&self, ended: &HashSet<MessageId>) -> i64 {
+    pub(crate) fn until(&self, ended: &Ids) -> i64 {
         self.without(ended).map(|(_, entry)| entry.deadline).max().unwrap_or_default()
     }
 
     /// The messages in flight without those that have `ended`, as the lease row keeps them.
-    pub(crate) fn to_bytes(&self, ended: &HashSet<MessageId>) -> Vec<u8> {
+    pub(crate) fn to_bytes(&self, ended: &Ids) -> Vec<u8> {
         in_flight_list::encode(self.without(ended).map(|(id, entry)| (entry.due, *id)))
     }
 
-    fn without(&self, ended: &HashSet<MessageId>) -> impl Iterator<Item = (&MessageId, &InFlight)> {
+    fn without(&self, ended: &Ids) -> impl Iterator<Item = (&MessageId, &InFlight)> {
         self.in_flight.iter().filter(|(id, _)| !ended.contains(id))
     }
 }
@@ -218,12 +220,12 @@ mod tests {
     #[test]
     fn what_has_ended_neither_lengthens_the_lease_nor_stands_in_its_list() {
         let state = usable((1..=3).map(|n| in_flight(n as u128, n * 7, n)));
-        let none = HashSet::new();
+        let none = Ids::default();
         let mut read = in_flight_list::decode(&state.to_bytes(&none));
         read.sort();
         let expected: Vec<_> = (1..=3).map(|n| (n * 7, in_flight(n as u128, 0, 0).0)).collect();
         assert_eq!((read, state.until(&none)), (expected, 3));
-        let ended = HashSet::from([in_flight(3, 0, 0).0]);
+        let ended = Ids::from_iter([in_flight(3, 0, 0).0]);
         assert_eq!((in_flight_list::decode(&state.to_bytes(&ended)).len(), state.until(&ended)), (2, 2));
     }
 }

@@ -1,10 +1,9 @@
-use std::collections::HashSet;
-
 use claimstream_domain::MessageId;
 use claimstream_ports::StoreError;
 
 use crate::{
     database::{typed_row::row, unit::Row},
+    messages::by_id::Ids,
     strategy::shard_lease::{
         claim::{
             candidate::Candidate, due_row::DueColumns, payloads::Payloads, pick::Picked,
@@ -23,7 +22,7 @@ pub(crate) struct Due {
     /// The shard's lease, as it was when the first page was read.
     lease: Option<LeaseRead>,
     pub(crate) extent: Extent,
-    pub(crate) seen: HashSet<MessageId>,
+    pub(crate) seen: Ids,
     /// A message has a second entry.
     pub(crate) has_twins: bool,
     pub(crate) candidates: Vec<Candidate>,

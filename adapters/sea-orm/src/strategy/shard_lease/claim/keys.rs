@@ -2,9 +2,12 @@ use std::collections::{HashMap, HashSet};
 
 use claimstream_domain::{InstanceId, MessageId, OrderingKey, RunPlace, StreamId};
 
-use crate::strategy::{
-    order::Order,
-    shard_lease::{claim::candidate::Candidate, in_flight::InFlight},
+use crate::{
+    messages::by_id::ById,
+    strategy::{
+        order::Order,
+        shard_lease::{claim::candidate::Candidate, in_flight::InFlight},
+    },
 };
 
 /// What the messages in flight, and those that a claim has looked at, let out of each key.
@@ -34,7 +37,7 @@ struct Flight {
 
 impl<'a> Keys<'a> {
     pub(crate) fn of(
-        messages: &'a HashMap<MessageId, InFlight>,
+        messages: &'a ById<InFlight>,
         order: Order,
         stream: Option<(InstanceId, StreamId)>,
         now: i64,

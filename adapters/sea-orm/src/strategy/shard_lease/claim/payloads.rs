@@ -1,11 +1,12 @@
-use std::collections::HashMap;
-
 use claimstream_domain::{ByteBudget, Claimed, Message, MessageId, Reason, Receipt};
 use claimstream_ports::StoreError;
 
 use crate::{
     database::unit::Row,
-    messages::body::{Body, BodyColumns, BodyRow},
+    messages::{
+        body::{Body, BodyColumns, BodyRow},
+        by_id::ById,
+    },
     strategy::shard_lease::claim::{due_row::DueColumns, pick::Picked},
 };
 
@@ -13,7 +14,7 @@ use crate::{
 #[derive(Default)]
 pub(crate) struct Payloads {
     rows: Vec<PayloadRow>,
-    bodies: HashMap<MessageId, BodyRow>,
+    bodies: ById<BodyRow>,
 }
 
 struct PayloadRow {
@@ -43,7 +44,7 @@ impl Payloads {
         self.rows.clear();
     }
 
-    pub(crate) fn add(&mut self, bodies: HashMap<MessageId, BodyRow>) {
+    pub(crate) fn add(&mut self, bodies: ById<BodyRow>) {
         self.bodies.extend(bodies);
     }
 

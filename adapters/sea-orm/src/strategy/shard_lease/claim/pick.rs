@@ -1,13 +1,14 @@
-use std::collections::HashMap;
+use claimstream_domain::{ClaimId, RunPlace, StreamId};
 
-use claimstream_domain::{ClaimId, MessageId, RunPlace, StreamId};
-
-use crate::strategy::{
-    order::Order,
-    shard_lease::{
-        claim::{candidate::Candidate, keys::Keys},
-        in_flight::InFlight,
-        suspect::Suspects,
+use crate::{
+    messages::by_id::ById,
+    strategy::{
+        order::Order,
+        shard_lease::{
+            claim::{candidate::Candidate, keys::Keys},
+            in_flight::InFlight,
+            suspect::Suspects,
+        },
     },
 };
 
@@ -52,11 +53,7 @@ impl Picked {
 /// * A parked message waits, and where keys are in order all messages of its key wait behind it.
 /// * Where keys are in order, one message of a key is in flight at a time, the oldest first, or a run of them in the hands of
 ///   one stream ([`Keys`]).
-pub(crate) fn pick(
-    candidates: &[Candidate],
-    in_flight: &HashMap<MessageId, InFlight>,
-    rules: &Rules,
-) -> Picked {
+pub(crate) fn pick(candidates: &[Candidate], in_flight: &ById<InFlight>, rules: &Rules) -> Picked {
     let mut picked = Picked::default();
     let unexpired = |entry: &InFlight| !entry.has_expired(rules.now);
     let any_unexpired = in_flight.values().any(unexpired);
@@ -98,7 +95,7 @@ pub(crate) fn pick(
 
 #[cfg(test)]
 mod tests {
-    use claimstream_domain::{InstanceId, OrderingKey};
+    use claimstream_domain::{InstanceId, MessageId, OrderingKey};
     use proptest::prelude::*;
     use uuid::Uuid;
 
@@ -181,7 +178,7 @@ mod tests {
         let candidates = [suspect, plain(2, 2), plain(3, 1)];
         let picked = pick(
             &candidates,
-            &HashMap::new(),
+            &ById::default(),
             &Rules { suspects: Suspects::Deferred, ..rules(Order::PerKey) },
         );
         assert_eq!((picked.taken, picked.expired), (vec![1], vec![]));
@@ -213,7 +210,7 @@ mod tests {
 
     #[test]
     fn an_attempt_that_expired_is_counted_once() {
-        let in_flight = HashMap::from([claimed(1, 1, NOW)]);
+        let in_flight = ById::from_iter([claimed(1, 1, NOW)]);
         let expired = |attempts| {
             let candidate = Candidate { attempts, ..plain(1, 1) };
             let picked = pick(&[candidate], &in_flight, &rules(Order::PerKey));
@@ -252,7 +249,7 @@ mod tests {
         let follows = |deadline| {
             let (of, entry) = claimed(1, 1, deadline);
             let run_of = Some(StreamId(1));
-            let in_flight = HashMap::from([(of, InFlight { due: 1, run_of, is_last: true, ..entry })]);
+            let in_flight = ById::from_iter([(of, InFlight { due: 1, run_of, is_last: true, ..entry })]);
             let at = |n: u8| Candidate { due: i64::from(n), ..plain(n, 1) };
             let rules = Rules { runs: run_of, ..rules(Order::PerKey) };
             pick(&[at(1), at(2)], &in_flight, &rules).taken
@@ -291,7 +288,7 @@ mod tests {
                 })
                 .collect();
             let key_of = |n: u8, of: u8| rows.get(usize::from(n)).map_or(of, |row| row.0);
-            let in_flight: HashMap<_, _> =
+            let in_flight: ById<_> =
                 earlier.iter().map(|(n, (of, deadline))| claimed(*n, key_of(*n, *of), *deadline)).collect();
             let suspects = if allowed { Suspects::Allowed } else { Suspects::Deferred };
             let picked = pick(&candidates, &in_flight, &Rules { suspects, limit, ..rules(Order::PerKey) });

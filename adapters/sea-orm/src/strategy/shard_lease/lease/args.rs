@@ -1,7 +1,4 @@
-use std::{
-    collections::HashSet,
-    sync::atomic::{AtomicI64, Ordering},
-};
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use claimstream_domain::MessageId;
 use sea_orm::Value;
@@ -11,6 +8,7 @@ use crate::{
         args::{Args, bytes},
         unit::maybe,
     },
+    messages::by_id::Ids,
     strategy::shard_lease::{leases::ShardLease, shard_key::ShardKey, shard_state::ShardState},
 };
 
@@ -24,7 +22,7 @@ impl ShardLease {
     pub(crate) fn state_args(
         &self,
         state: &ShardState,
-        ended: &HashSet<MessageId>,
+        ended: &Ids,
         key: &ShardKey,
         new_fence: i64,
         kept: Option<i64>,

@@ -1,5 +1,3 @@
-use std::collections::HashSet;
-
 use claimstream_domain::MessageId;
 use claimstream_ports::StoreError;
 
@@ -12,6 +10,7 @@ use crate::{
         sql::Sql,
         unit::{rows, run},
     },
+    messages::by_id::Ids,
     strategy::shard_lease::{
         lease::{args::LEASE, charge::charge, written::Written},
         leases::ShardLease,
@@ -41,7 +40,7 @@ impl ShardLease {
         expired: &[(i64, MessageId)],
     ) -> Result<bool, StoreError> {
         let new_fence = state.fence + i64::from(next == NextFence::Raised);
-        let args = self.state_args(state, &HashSet::new(), key, new_fence, None);
+        let args = self.state_args(state, &Ids::default(), key, new_fence, None);
         let was_locked = self.was_locked_lately(key);
         let write = || self.write_and_charge(on, key, &args, expired);
         let written = self.written_whole(on, write).await;

@@ -1,10 +1,11 @@
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use claimstream_domain::{ClaimRequest, Disposition, MessageId, OrderingKey, Settlement};
 use tokio::sync::OwnedMutexGuard;
 
 use crate::{
     claim::known_shards::KnownShards,
+    messages::by_id::Ids,
     settle::alike::written_alike,
     strategy::{
         order::Order,
@@ -17,7 +18,7 @@ pub(crate) struct ShardEnds<'a> {
     pub(crate) key: ShardKey,
     pub(crate) state: OwnedMutexGuard<ShardState>,
     pub(crate) settlements: Vec<&'a Settlement>,
-    pub(crate) ended: HashSet<MessageId>,
+    pub(crate) ended: Ids,
 }
 
 /// What one statement ends: the disposition, the attempts that all had if that matters, and where they lie.
@@ -29,7 +30,8 @@ impl<'a> ShardEnds<'a> {
         state: OwnedMutexGuard<ShardState>,
         settlements: Vec<&'a Settlement>,
     ) -> Self {
-        Self { key, state, settlements, ended: HashSet::new() }
+        let ended = Ids::with_capacity_and_hasher(settlements.len(), Default::default());
+        Self { key, state, settlements, ended }
     }
 
     /// Notes the messages that are about to end; false if one of the receipts is not the newest of its message, or comes twice, or
@@ -60,8 +62,7 @@ impl<'a> ShardEnds<'a> {
             return None;
         }
         let leaves = |end: &&&Settlement| end.disposition.is_final();
-        let gone: HashSet<MessageId> =
-            self.settlements.iter().filter(leaves).map(|end| end.receipt.message).collect();
+        let gone: Ids = self.settlements.iter().filter(leaves).map(|end| end.receipt.message).collect();
         let is_before = |id: &MessageId, entry: &InFlight| {
             let newest = entry.key.as_ref().and_then(|key| newest.get(key));
             newest.is_some_and(|newest| (entry.due, *id) < *newest)
