@@ -9,8 +9,9 @@ use claimstream_domain::{
 };
 use claimstream_ports::StoreError;
 use futures::{
-    FutureExt,
+    FutureExt, StreamExt,
     future::{BoxFuture, Either, select},
+    stream::FuturesUnordered,
 };
 use tracing::Instrument;
 
@@ -22,7 +23,8 @@ use crate::setup::Setup;
 /// has passed, because nothing that it brings is of use then.
 pub(crate) struct ClaimCall {
     asked: Asked,
-    answer: BoxFuture<'static, ClaimAnswer>,
+    /// A set of one: the stream is polled for each message that it yields, and a set asks only a future that was woken.
+    answer: FuturesUnordered<BoxFuture<'static, ClaimAnswer>>,
 }
 
 /// What a claim call asks for.
@@ -60,11 +62,15 @@ impl ClaimCall {
         let sent = setup.timer.now();
         let bound = setup.times(sent).deadline - sent;
         let answer = claimed_within(bound, Arc::clone(setup), request).instrument(span).boxed();
+        let answer = FuturesUnordered::from_iter([answer]);
         Self { asked: Asked { claim, limit, budget, sent }, answer }
     }
 
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<(Asked, ClaimAnswer)> {
-        self.answer.poll_unpin(cx).map(|answer| (self.asked, answer))
+        match self.answer.poll_next_unpin(cx) {
+            Poll::Ready(Some(answer)) => Poll::Ready((self.asked, answer)),
+            Poll::Ready(None) | Poll::Pending => Poll::Pending,
+        }
     }
 }
 

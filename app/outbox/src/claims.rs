@@ -209,6 +209,9 @@ impl Claims {
     /// Drives the calls that end claims which are not to be yielded; says whether one is done.
     fn poll_endings(&mut self, cx: &mut Context<'_>) -> bool {
         let mut moved = false;
+        if self.endings.is_empty() && self.isolation.none_leaving() {
+            return moved;
+        }
         while let Some(ended) = self.endings.poll_done(cx).or_else(|| self.isolation.poll_gone(cx)) {
             self.ended(ended);
             moved = true;
