@@ -1,5 +1,6 @@
 use std::{
-    collections::BTreeMap,
+    collections::HashMap,
+    hash::{BuildHasherDefault, Hasher},
     mem,
     sync::{
         Mutex, MutexGuard, PoisonError,
@@ -39,11 +40,32 @@ pub(crate) enum Standing {
     Lost,
 }
 
+/// Claims by their tickets, in no order. An ordered map moves its neighbours with each that comes or goes.
+pub(super) type ByTicket = HashMap<Ticket, OpenClaim, BuildHasherDefault<TicketHasher>>;
+
+/// Spreads tickets. They are numbers that we count up, so nobody can choose them to be alike.
+#[derive(Default)]
+pub(super) struct TicketHasher(u64);
+
+impl Hasher for TicketHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = (self.0 ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
 #[derive(Default)]
 pub(super) struct State {
     pub(super) next: u64,
     pub(super) asked: usize,
-    pub(super) claims: BTreeMap<Ticket, OpenClaim>,
+    pub(super) claims: ByTicket,
     /// Of the payloads of all open claims.
     pub(super) bytes: usize,
     pub(super) tally: PipelineReport,

@@ -30,17 +30,21 @@ impl OpenClaims {
         renew: impl FnOnce(Vec<Ticket>, Vec<Receipt>) -> Renewal,
     ) -> Option<Renewal> {
         let mut state = self.state();
-        let mut renewing: Vec<(&Ticket, &mut OpenClaim)> = match wanted {
-            Wanted::One(ticket) => state.claims.range_mut(ticket..=ticket).collect(),
+        let mut renewing: Vec<(Ticket, &mut OpenClaim)> = match wanted {
+            Wanted::One(ticket) => {
+                state.claims.get_mut(&ticket).map(|claim| (ticket, claim)).into_iter().collect()
+            }
             Wanted::DueBy(by, now) => {
-                state.claims.iter_mut().filter(|(_, claim)| claim.is_due(by, now)).collect()
+                let due = state.claims.iter_mut().filter(|(_, claim)| claim.is_due(by, now));
+                due.map(|(ticket, claim)| (*ticket, claim)).collect()
             }
         };
         renewing.retain(|(_, claim)| claim.may_be_renewed() && claim.renewal.is_none());
         if renewing.is_empty() {
             return None;
         }
-        let tickets = renewing.iter().map(|(ticket, _)| **ticket).collect();
+        renewing.sort_unstable_by_key(|(ticket, _)| *ticket);
+        let tickets = renewing.iter().map(|(ticket, _)| *ticket).collect();
         let renewal = renew(tickets, renewing.iter().map(|(_, claim)| claim.receipt.clone()).collect());
         for (_, claim) in &mut renewing {
             (claim.renewal, claim.asked) = (Some(renewal.clone()), true);
@@ -100,12 +104,13 @@ impl OpenClaims {
             .claims
             .iter_mut()
             .filter(|(_, claim)| claim.stage == Stage::Out && claim.times.deadline <= now);
+        let lose = |(ticket, claim): (&Ticket, &mut OpenClaim)| {
+            self.lose(claim);
+            *ticket
+        };
+        let mut expired: Vec<_> = expired.map(lose).collect();
+        expired.sort_unstable();
         expired
-            .map(|(ticket, claim)| {
-                self.lose(claim);
-                *ticket
-            })
-            .collect()
     }
 
     /// The newest receipt of a claim that was lost although the store had been asked for more time before its deadline.
