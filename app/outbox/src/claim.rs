@@ -79,8 +79,8 @@ impl Claim {
     }
 
     /// Finishes the message.
-    pub async fn ack(self) -> Result<Settled, RelayError> {
-        self.settle(Verdict::ack()).await
+    pub fn ack(self) -> impl Future<Output = Result<Settled, RelayError>> + Send {
+        self.settle(Verdict::ack())
     }
 
     /// Finishes the message and enqueues `children` in the same transaction: they exist exactly if the answer is `Accepted`.
@@ -116,11 +116,11 @@ impl Claim {
     }
 
     /// Ends the claim as `verdict` says.
-    pub async fn settle(self, verdict: Verdict) -> Result<Settled, RelayError> {
+    pub fn settle(self, verdict: Verdict) -> impl Future<Output = Result<Settled, RelayError>> + Send {
         let Self { claimed, handle } = self;
         // The payload is not needed any longer; the wait for the store may be long.
         drop(claimed);
-        handle.settle(verdict).await
+        handle.settle(verdict)
     }
 
     pub(crate) fn from_parts(claimed: Claimed, handle: ClaimHandle) -> Self {

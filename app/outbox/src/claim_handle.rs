@@ -3,6 +3,7 @@ use std::{mem, sync::Arc, time::Duration};
 use claimstream_domain::{
     ClaimId, Claimed, Disposition, Event, MessageId, Receipt, Renewed, Settled, Settlement, Verdict, decide,
 };
+use futures::FutureExt;
 
 use crate::{
     DeadLetterClass, DeadLetterEvent, Operation, RelayError,
@@ -59,10 +60,12 @@ impl ClaimHandle {
     }
 
     /// Ends the claim as `verdict` says.
-    pub(crate) async fn settle(self, verdict: Verdict) -> Result<Settled, RelayError> {
+    ///
+    /// One future, and none around it: each is moved whole, for each message.
+    pub(crate) fn settle(self, verdict: Verdict) -> impl Future<Output = Result<Settled, RelayError>> + Send {
         let class = DeadLetterClass::of(&verdict);
         let disposition = self.decide(verdict);
-        self.settle_as(disposition, class).await
+        self.settle_as(disposition, class)
     }
 
     /// Gives the message back, with nobody to wait for it. The store is asked for a lease longer than the claim lasts, because
@@ -79,36 +82,46 @@ impl ClaimHandle {
     }
 
     /// Ends the claim as `disposition` says; `class` is reported if that makes the message a dead letter.
-    pub(crate) async fn settle_as(
+    pub(crate) fn settle_as(
         self,
         disposition: Disposition,
         class: DeadLetterClass,
-    ) -> Result<Settled, RelayError> {
-        self.end(disposition, class, Duration::ZERO).await
+    ) -> impl Future<Output = Result<Settled, RelayError>> + Send {
+        self.end(disposition, class, Duration::ZERO)
     }
 
-    async fn end(
+    #[expect(
+        clippy::manual_async_fn,
+        reason = "an async fn keeps its arguments twice, and this is moved for each message"
+    )]
+    fn end(
         mut self,
         disposition: Disposition,
         class: DeadLetterClass,
         longer: Duration,
-    ) -> Result<Settled, RelayError> {
-        let (receipt, deadline) = loop {
-            match self.settler.open_claims.begin_settling(self.ticket) {
-                Turn::Settle(receipt, deadline) => break (receipt, deadline.saturating_add(longer)),
-                // Its outcome is known before we look again.
-                Turn::After(renewal) => drop(renewal.await),
-                Turn::Lost(receipt) if disposition == Disposition::Returned => {
-                    self.let_go();
-                    self.settler.take_back(self.ticket, receipt).await;
-                    return Ok(Settled::Superseded);
+    ) -> impl Future<Output = Result<Settled, RelayError>> + Send {
+        async move {
+            let event = disposition.event();
+            let (claim, settled) = loop {
+                match self.settler.open_claims.begin_settling(self.ticket) {
+                    Turn::Settle(receipt, deadline) => {
+                        let (claim, deadline) = (receipt.claim, deadline.saturating_add(longer));
+                        let begun = self.begin(receipt, deadline, disposition, class);
+                        break (claim, self.settler.settle(begun));
+                    }
+                    // Its outcome is known before we look again.
+                    Turn::After(renewal) => drop(renewal.await),
+                    Turn::Lost(receipt) if disposition == Disposition::Returned => {
+                        self.let_go();
+                        self.settler.take_back(self.ticket, receipt).boxed().await;
+                        return Ok(Settled::Superseded);
+                    }
+                    Turn::Lost(_) => return Ok(Settled::Superseded),
                 }
-                Turn::Lost(_) => return Ok(Settled::Superseded),
-            }
-        };
-        let (claim, event) = (receipt.claim, disposition.event());
-        let outcome = self.settler.settle(self.begin(receipt, deadline, disposition, class)).await;
-        self.conclude(claim, event, outcome)
+            };
+            let outcome = settled.await;
+            self.conclude(claim, event, outcome)
+        }
     }
 
     /// The settlement of the claim, after which nothing may end it any more.

@@ -72,9 +72,9 @@ impl Settler {
     }
 
     /// Joins the open batch with one settlement, or opens one.
-    pub(crate) async fn settle(&self, begun: Begun) -> Outcome {
-        let mut others = self.settle_all([begun].into_iter()).await;
-        others.pop().map_or(Ok(Settled::Accepted), |(_, outcome)| outcome)
+    pub(crate) fn settle(&self, begun: Begun) -> impl Future<Output = Outcome> + Send + use<> {
+        let settling = self.settle_all([begun].into_iter());
+        settling.map(|mut others| others.pop().map_or(Ok(Settled::Accepted), |(_, outcome)| outcome))
     }
 
     /// Joins the open batch with settlements that are waited for together; those that do not fit open others.
