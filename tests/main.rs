@@ -7,7 +7,7 @@ use claimstream_tests::{
     Server, Suite,
     backend::{Backends, SeaOrmBackend},
     budgets,
-    claims::locks,
+    claims::{locks, one_writer},
     connections::{callers, cancellation, few_connections, many_queues},
     failures::{failover, missing_table, outages, passing_errors, set_back},
     guarded::{self, fences},
@@ -74,6 +74,7 @@ fn everything(environment: impl Fn(&str) -> Option<String> + Copy) -> Suite {
     failover::add_to(&mut suite, environment);
     outbox_view::add_to(&mut suite, environment);
     locks::add_to(&mut suite, environment);
+    one_writer::add_to(&mut suite);
     runtimes::add_to(&mut suite);
     pages::add_to(&mut suite);
     invariants::add_to(&mut suite);

@@ -8,11 +8,12 @@ use claimstream_ports::StoreError;
 use sea_orm::Value;
 
 use crate::{
-    claim::{row_claims::RowClaims, singly::Singly},
+    claim::row_claims::RowClaims,
     database::{
         Database,
         args::{Args, bytes},
         clock::micros,
+        held::Held,
         unit::rows,
     },
 };
@@ -20,15 +21,15 @@ use crate::{
 const CLAIM: &str = "claim";
 
 /// One claim call: what it asks for, and the connection it asks on.
-pub(crate) struct Call<'a, C> {
+pub(crate) struct Call<'a> {
     pub(crate) claims: &'a RowClaims,
-    pub(crate) on: &'a C,
+    pub(crate) on: &'a Held<'a>,
     pub(crate) request: ClaimRequest,
     /// An answer was lost: a statement may still mark more than is known.
     pub(crate) in_doubt: AtomicBool,
 }
 
-impl<'a, C: Singly> Call<'a, C> {
+impl<'a> Call<'a> {
     /// The database, for as long as the call lasts.
     pub(crate) fn db(&self) -> &'a Database {
         &self.claims.db
@@ -57,7 +58,7 @@ impl<'a, C: Singly> Call<'a, C> {
         let (db, args) = (self.db(), self.read_args(&[shard], lease_end));
         self.in_doubt.store(true, Ordering::Relaxed);
         db.note_trouble(&lost);
-        self.on.let_go();
+        self.on.rest();
         // Only how many there are is asked for.
         let args = args.with("inline", 0_i64);
         match db.asking_back(|| rows(db.relay(), CLAIM, db.sql.claim.read.bind(&args))).await {

@@ -2,7 +2,7 @@ use claimstream_domain::Shard;
 use claimstream_ports::StoreError;
 
 use crate::{
-    claim::{call::Call, singly::Singly},
+    claim::call::Call,
     database::{args::Args, sql::Sql, statements::Statements},
 };
 
@@ -11,9 +11,9 @@ pub(crate) trait Marking: Send + Sync + 'static {
     /// Marks due rows of a shard, at most as many as the arguments say, and tells how many, and the end of their lease.
     ///
     /// `known` is the end of the lease that other shards have got in this call, and 0 if none has.
-    fn mark<C: Singly + Sync>(
+    fn mark(
         &self,
-        call: &Call<'_, C>,
+        call: &Call<'_>,
         shard: Shard,
         args: &Args,
         known: i64,

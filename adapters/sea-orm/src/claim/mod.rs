@@ -7,6 +7,5 @@ pub(crate) mod marking;
 pub(crate) mod read;
 pub(crate) mod row_claims;
 pub(crate) mod rows;
-pub(crate) mod singly;
 pub(crate) mod visits;
 pub(crate) mod weights;

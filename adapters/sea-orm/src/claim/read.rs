@@ -6,7 +6,7 @@ use claimstream_domain::{
 use claimstream_ports::StoreError;
 
 use crate::{
-    claim::{call::Call, singly::Singly},
+    claim::call::Call,
     database::{
         dialect::Dialect,
         typed_row::columns,
@@ -45,15 +45,15 @@ columns! {
 }
 
 /// What a claim call has marked, before it is read.
-pub(crate) struct Marked<'a, 'c, C> {
-    pub(crate) call: &'c Call<'a, C>,
+pub(crate) struct Marked<'a, 'c> {
+    pub(crate) call: &'c Call<'a>,
     /// The shards that the call has visited.
     pub(crate) visited: &'c [Shard],
     pub(crate) taken: u32,
     pub(crate) lease_end: i64,
 }
 
-impl<C: Singly> Marked<'_, '_, C> {
+impl Marked<'_, '_> {
     /// Reads the taken messages with their bodies, oldest first, as far as the budget reaches; the others are given back.
     pub(crate) async fn read(&self) -> Result<Vec<Claimed>, StoreError> {
         let (db, claims) = (self.call.db(), self.call.claims);
@@ -65,7 +65,7 @@ impl<C: Singly> Marked<'_, '_, C> {
             // The messages are ours whatever became of the connection.
             Err(lost) => {
                 db.note_trouble(&lost);
-                self.call.on.let_go();
+                self.call.on.rest();
                 db.asking_back(|| rows(db.relay(), CLAIM, db.sql.claim.read.bind(&args))).await?
             }
         };
@@ -120,7 +120,7 @@ impl<C: Singly> Marked<'_, '_, C> {
         match bodies(db, self.call.on, CLAIM, &left_out, None).await {
             Err(lost) => {
                 db.note_trouble(&lost);
-                self.call.on.let_go();
+                self.call.on.rest();
                 db.asking_back(|| bodies(db, db.relay(), CLAIM, &left_out, None)).await
             }
             bodies => bodies,
@@ -162,7 +162,7 @@ impl<C: Singly> Marked<'_, '_, C> {
         if unreadable.is_empty() {
             return;
         }
-        self.call.on.let_go();
+        self.call.on.rest();
         let count = unreadable.len();
         match self.call.claims.settlement.settle(&unreadable).await {
             Ok(_) => {
@@ -181,7 +181,7 @@ impl<C: Singly> Marked<'_, '_, C> {
         if too_many.is_empty() {
             return;
         }
-        self.call.on.let_go();
+        self.call.on.rest();
         if let Err(error) = self.call.claims.settlement.settle(&too_many).await {
             // They come back when their lease ends.
             tracing::warn!(count = too_many.len(), %error, "messages beyond the byte budget were not given back; they come again when their leases end");

@@ -1,4 +1,4 @@
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use claimstream_domain::{ClaimRequest, Claimed, Owner, Shard};
 use claimstream_ports::{StoreError, StoreErrorKind};
@@ -10,7 +10,6 @@ use crate::{
         marking::Marking,
         read::Marked,
         row_claims::RowClaims,
-        singly::Singly,
         visits::{Visitor, visit_shards},
     },
     database::{
@@ -23,31 +22,27 @@ use crate::{
 
 const CLAIM: &str = "claim";
 
-/// Claims on one connection where one is enough.
+/// Claims on one connection where one is enough; on SQLite in one transaction, whatever the number of shards.
 pub(crate) async fn claim(
     claims: &RowClaims,
     marking: &impl Marking,
     request: ClaimRequest,
 ) -> Result<Vec<Claimed>, StoreError> {
-    #[cfg(feature = "mysql")]
-    if claims.db.dialect == Dialect::MySql {
-        let on = Held::new(&claims.db);
-        return Claiming::new(claims, marking, &on, request).run().await;
-    }
-    Claiming::new(claims, marking, claims.db.relay(), request).run().await
+    let on = Held::new(&claims.db);
+    Claiming::new(claims, marking, &on, request).run().await
 }
 
 /// One claim call on its way through the shards.
-struct Claiming<'a, C, M> {
-    call: Call<'a, C>,
+struct Claiming<'a, M> {
+    call: Call<'a>,
     marking: &'a M,
     visited: Vec<Shard>,
     taken: u32,
     lease_end: i64,
 }
 
-impl<'a, C: Singly + Sync, M: Marking> Claiming<'a, C, M> {
-    fn new(claims: &'a RowClaims, marking: &'a M, on: &'a C, request: ClaimRequest) -> Self {
+impl<'a, M: Marking> Claiming<'a, M> {
+    fn new(claims: &'a RowClaims, marking: &'a M, on: &'a Held<'a>, request: ClaimRequest) -> Self {
         let call = Call { claims, on, request, in_doubt: AtomicBool::default() };
         Self { call, marking, visited: Vec::new(), taken: 0, lease_end: 0 }
     }
@@ -58,17 +53,20 @@ impl<'a, C: Singly + Sync, M: Marking> Claiming<'a, C, M> {
         let light = self.call.claims.weights.fitting(&self.call.request.queue, self.call.request.budget);
         self.call.request.limit = self.call.request.limit.min(light);
         self.announce().await?;
-        match self.visit_shards().await {
-            Err(error) if self.taken == 0 => return Err(error),
+        let visited = self.visit_shards().await;
+        let ended = self.commit().await.and(visited);
+        let claimed = match self.taken {
+            0 => Vec::new(),
+            _ => self.marked().read().await?,
+        };
+        match ended {
+            Err(error) if claimed.is_empty() => return Err(error),
             Err(error) => {
-                tracing::warn!(taken = self.taken, %error, "a claim ended early and returns the messages that it has")
+                tracing::warn!(taken = claimed.len(), %error, "a claim ended early and returns the messages that it has")
             }
             Ok(()) => {}
         }
-        match self.taken {
-            0 => Ok(Vec::new()),
-            _ => self.marked().read().await,
-        }
+        Ok(claimed)
     }
 
     /// Stores once an hour which relay makes these claim ids.
@@ -85,15 +83,42 @@ impl<'a, C: Singly + Sync, M: Marking> Claiming<'a, C, M> {
         noted.map(|_| ())
     }
 
+    /// Begins the transaction of a claim, where all its shards share one: a file has one writer, and every commit is synced.
+    ///
+    /// It begins with the first shard that has something due, so that a claim in vain keeps no writer waiting.
+    async fn begin(&self) -> Result<(), StoreError> {
+        let (db, on) = (self.call.db(), self.call.on);
+        if db.dialect == Dialect::MySql || on.is_in_transaction() {
+            return Ok(());
+        }
+        db.restarting(|| db.begin_held(CLAIM, on)).await
+    }
+
+    /// Commits what has been taken, where that is one transaction. After an error its rows say what became of it.
+    async fn commit(&self) -> Result<(), StoreError> {
+        if !self.call.on.is_in_transaction() {
+            return Ok(());
+        }
+        let committed = self.call.db().commit_held(CLAIM, self.call.on).await;
+        if committed.is_err() {
+            self.call.in_doubt.store(true, Ordering::Relaxed);
+            self.call.on.rest();
+        }
+        committed
+    }
+
     async fn take(&mut self, shard: Shard, limit: u32, low: i64) -> Result<u32, StoreError> {
+        self.begin().await?;
         let args = self.call.shard_args(shard).with("low", low).with("limit", i64::from(limit));
         let known = self.lease_end;
         let mut marked = self.marking.mark(&self.call, shard, &args, known).await;
         if let Err(twice) = &marked
             && twice.kind() == StoreErrorKind::Conflict
         {
-            self.call.on.let_go();
+            self.commit().await?;
+            self.call.on.rest();
             unite(self.call.db(), &self.call.request.queue, shard).await?;
+            self.begin().await?;
             marked = self.marking.mark(&self.call, shard, &args, known).await;
         }
         let (count, lease_end) = marked?;
@@ -109,13 +134,13 @@ impl<'a, C: Singly + Sync, M: Marking> Claiming<'a, C, M> {
         visit_shards(&claims.known, &queue, &claims.db.clock, self).await
     }
 
-    fn marked(&self) -> Marked<'a, '_, C> {
+    fn marked(&self) -> Marked<'a, '_> {
         let Self { call, visited, taken, lease_end, .. } = self;
         Marked { call, visited, taken: *taken, lease_end: *lease_end }
     }
 }
 
-impl<C: Singly + Sync, M: Marking> Visitor for Claiming<'_, C, M> {
+impl<M: Marking> Visitor for Claiming<'_, M> {
     fn wants_more(&self) -> bool {
         self.taken < self.call.request.limit
     }

@@ -54,7 +54,6 @@ impl<'a> Held<'a> {
     }
 
     /// A connection in a transaction.
-    #[cfg(feature = "mysql")]
     pub(crate) async fn begin(db: &'a Database) -> Result<Self, DbErr> {
         Self::for_transactions(db).begun().await
     }
@@ -86,7 +85,6 @@ impl<'a> Held<'a> {
         held.rest();
     }
 
-    #[cfg(feature = "mysql")]
     async fn begun(self) -> Result<Self, DbErr> {
         self.connect().await?;
         self.start().await?;
@@ -115,6 +113,10 @@ impl<'a> Held<'a> {
         Ok(())
     }
 
+    pub(crate) fn is_in_transaction(&self) -> bool {
+        self.in_transaction.load(Ordering::Relaxed)
+    }
+
     pub(crate) async fn end(&self, how: &'static str) -> Result<(), DbErr> {
         self.execute_unprepared(how).await?;
         self.in_transaction.store(false, Ordering::Relaxed);
@@ -123,7 +125,7 @@ impl<'a> Held<'a> {
 
     /// Undoes a transaction that went wrong; if that goes wrong too, the pool does it.
     pub(crate) async fn undo(&self) {
-        if self.in_transaction.load(Ordering::Relaxed) {
+        if self.is_in_transaction() {
             let _ = in_time("roll back", self.end("ROLLBACK"), classify).await;
         }
     }
@@ -146,7 +148,7 @@ impl<'a> Held<'a> {
         if let Some(connection) = self.connection.lock().await.take() {
             return Ok(connection);
         }
-        if self.in_transaction.load(Ordering::Relaxed) || self.alone.load(Ordering::Relaxed) {
+        if self.is_in_transaction() || self.alone.load(Ordering::Relaxed) {
             return Err(DbErr::ConnectionAcquire(ConnAcquireErr::ConnectionClosed));
         }
         self.find().await
@@ -235,25 +237,25 @@ impl ConnectionTrait for Held<'_> {
 
     async fn execute_raw(&self, statement: Statement) -> Result<ExecResult, DbErr> {
         let mut connection = self.acquire().await?;
-        let done = connection.execute_raw(statement).await;
-        self.keep(connection, done).await
+        let answer = connection.execute_raw(statement).await;
+        self.keep(connection, answer).await
     }
 
     async fn execute_unprepared(&self, sql: &str) -> Result<ExecResult, DbErr> {
         let mut connection = self.acquire().await?;
-        let done = connection.execute_unprepared(sql).await;
-        self.keep(connection, done).await
+        let answer = connection.execute_unprepared(sql).await;
+        self.keep(connection, answer).await
     }
 
     async fn query_one_raw(&self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
         let mut connection = self.acquire().await?;
-        let found = connection.query_one_raw(statement).await;
-        self.keep(connection, found).await
+        let answer = connection.query_one_raw(statement).await;
+        self.keep(connection, answer).await
     }
 
     async fn query_all_raw(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
         let mut connection = self.acquire().await?;
-        let found = connection.query_all_raw(statement).await;
-        self.keep(connection, found).await
+        let answer = connection.query_all_raw(statement).await;
+        self.keep(connection, answer).await
     }
 }

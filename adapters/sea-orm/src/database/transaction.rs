@@ -17,10 +17,9 @@ use super::{
 
 /// A transaction of a unit of work of ours; it is rolled back if it is dropped.
 ///
-/// On a server it runs on a connection that is kept at hand.
+/// It runs on a connection that is kept at hand, unless it is one of a file that callers have.
 pub(crate) enum Transaction<'a> {
     Pooled(DatabaseTransaction, PhantomData<&'a Database>),
-    #[cfg(feature = "mysql")]
     Held(Held<'a>),
 }
 
@@ -33,12 +32,7 @@ impl Transaction<'_> {
 impl Database {
     /// Begins a transaction that takes its write lock first where the database has only one.
     pub(crate) async fn begin(&self, operation: &'static str) -> Result<Transaction<'_>, StoreError> {
-        #[cfg(feature = "mysql")]
-        if self.dialect == Dialect::MySql {
-            let begun = in_time(operation, Held::begin(self), classify).await;
-            return begun.map(Transaction::Held);
-        }
-        Ok(Transaction::of_pool(self.begin_on(self.relay(), operation).await?))
+        in_time(operation, Held::begin(self), classify).await.map(Transaction::Held)
     }
 
     /// The same for what callers ask for, on a connection of those that they have.
@@ -86,7 +80,6 @@ impl Database {
     ) -> Result<(), StoreError> {
         match transaction {
             Transaction::Pooled(transaction, _) => in_time(operation, transaction.rollback(), classify).await,
-            #[cfg(feature = "mysql")]
             Transaction::Held(held) => in_time(operation, held.end("ROLLBACK"), classify).await,
         }
     }
@@ -121,7 +114,6 @@ impl Database {
             Transaction::Pooled(transaction, _) => {
                 in_time(operation, transaction.commit(), classify_commit).await
             }
-            #[cfg(feature = "mysql")]
             Transaction::Held(held) => in_time(operation, held.end("COMMIT"), classify_commit).await,
         };
         committed.inspect_err(|error| self.note_trouble(error))
@@ -133,7 +125,6 @@ impl ConnectionTrait for Transaction<'_> {
     fn get_database_backend(&self) -> DbBackend {
         match self {
             Self::Pooled(on, _) => on.get_database_backend(),
-            #[cfg(feature = "mysql")]
             Self::Held(on) => on.get_database_backend(),
         }
     }
@@ -141,7 +132,6 @@ impl ConnectionTrait for Transaction<'_> {
     async fn execute_raw(&self, statement: Statement) -> Result<ExecResult, DbErr> {
         match self {
             Self::Pooled(on, _) => on.execute_raw(statement).await,
-            #[cfg(feature = "mysql")]
             Self::Held(on) => on.execute_raw(statement).await,
         }
     }
@@ -149,7 +139,6 @@ impl ConnectionTrait for Transaction<'_> {
     async fn execute_unprepared(&self, sql: &str) -> Result<ExecResult, DbErr> {
         match self {
             Self::Pooled(on, _) => on.execute_unprepared(sql).await,
-            #[cfg(feature = "mysql")]
             Self::Held(on) => on.execute_unprepared(sql).await,
         }
     }
@@ -157,7 +146,6 @@ impl ConnectionTrait for Transaction<'_> {
     async fn query_one_raw(&self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
         match self {
             Self::Pooled(on, _) => on.query_one_raw(statement).await,
-            #[cfg(feature = "mysql")]
             Self::Held(on) => on.query_one_raw(statement).await,
         }
     }
@@ -165,7 +153,6 @@ impl ConnectionTrait for Transaction<'_> {
     async fn query_all_raw(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
         match self {
             Self::Pooled(on, _) => on.query_all_raw(statement).await,
-            #[cfg(feature = "mysql")]
             Self::Held(on) => on.query_all_raw(statement).await,
         }
     }

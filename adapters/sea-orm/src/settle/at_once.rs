@@ -2,13 +2,13 @@ use std::{collections::HashMap, time::Duration};
 
 use claimstream_domain::{Disposition, MessageId, Settled, Settlement};
 use claimstream_ports::StoreError;
-use sea_orm::ConnectionTrait;
 
 use crate::{
     database::{
-        classify::may_have_committed,
+        classify::{classify, may_have_committed},
         clock::micros,
-        dialect::Dialect,
+        deadline::in_time,
+        held::Held,
         typed_row::row,
         unit::{rows, run},
     },
@@ -66,20 +66,13 @@ impl RowSettlement {
     }
 
     async fn end_at_once(&self, settlements: &[Settlement], group: &Group<'_>) -> Result<Ended, StoreError> {
-        #[cfg(feature = "mysql")]
-        if self.db.dialect == Dialect::MySql {
-            let held = crate::database::held::Held::new(&self.db);
-            crate::database::deadline::in_time(SETTLE, held.connect(), crate::database::classify::classify)
-                .await?;
-            self.failover.check(SETTLE, settlements.iter())?;
-            return self.end_on(&held, group).await;
-        }
-        #[cfg(not(feature = "mysql"))]
-        let _ = settlements;
-        self.end_on(self.db.relay(), group).await
+        let held = Held::new(&self.db);
+        in_time(SETTLE, held.connect(), classify).await?;
+        self.failover.check(SETTLE, settlements.iter())?;
+        self.end_on(&held, group).await
     }
 
-    async fn end_on(&self, on: &impl ConnectionTrait, group: &Group<'_>) -> Result<Ended, StoreError> {
+    async fn end_on(&self, on: &Held<'_>, group: &Group<'_>) -> Result<Ended, StoreError> {
         match run(on, SETTLE, self.done(group)).await {
             Ok(count) => Ok(Ended::Counted(count)),
             Err(lost) if may_have_committed(&lost) => {

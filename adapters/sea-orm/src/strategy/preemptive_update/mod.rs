@@ -2,7 +2,7 @@ use claimstream_domain::Shard;
 use claimstream_ports::StoreError;
 
 use crate::{
-    claim::{call::Call, marking::Marking, singly::Singly},
+    claim::{call::Call, marking::Marking},
     database::{args::Args, classify::may_have_committed, sql::Sql, statements::Statements, unit::run},
 };
 
@@ -12,9 +12,9 @@ const CLAIM: &str = "claim";
 pub(crate) struct PreemptiveUpdate;
 
 impl Marking for PreemptiveUpdate {
-    async fn mark<C: Singly + Sync>(
+    async fn mark(
         &self,
-        call: &Call<'_, C>,
+        call: &Call<'_>,
         shard: Shard,
         args: &Args,
         known: i64,
@@ -29,8 +29,8 @@ impl Marking for PreemptiveUpdate {
 
 /// One statement, its own transaction; also tells the end of the lease, which is counted from this try unless other
 /// shards have given something. If its answer is lost, the claim id is read back.
-async fn mark_at_once<C: Singly + Sync>(
-    call: &Call<'_, C>,
+async fn mark_at_once(
+    call: &Call<'_>,
     shard: Shard,
     args: Args,
     known: i64,

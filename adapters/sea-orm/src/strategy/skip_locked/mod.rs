@@ -3,7 +3,7 @@ use claimstream_ports::StoreError;
 use sea_orm::Value;
 
 use crate::{
-    claim::{call::Call, marking::Marking, singly::Singly},
+    claim::{call::Call, marking::Marking},
     database::{
         args::{Args, bytes},
         classify::may_have_committed,
@@ -20,9 +20,9 @@ const CLAIM: &str = "claim";
 pub(crate) struct SkipLockedRows;
 
 impl Marking for SkipLockedRows {
-    async fn mark<C: Singly + Sync>(
+    async fn mark(
         &self,
-        call: &Call<'_, C>,
+        call: &Call<'_>,
         shard: Shard,
         args: &Args,
         known: i64,
@@ -36,14 +36,14 @@ impl Marking for SkipLockedRows {
 }
 
 /// Locks due rows, steps over locked ones, marks what it has, commits; also tells the end of the lease.
-async fn lock_and_mark<C: Singly + Sync>(
-    call: &Call<'_, C>,
+async fn lock_and_mark(
+    call: &Call<'_>,
     shard: Shard,
     args: Args,
     known: i64,
 ) -> Result<(u32, i64), StoreError> {
     let db = call.db();
-    call.on.let_go();
+    call.on.rest();
     let transaction = db.begin(CLAIM).await?;
     let locked = rows(&transaction, CLAIM, db.sql.claim.lock.bind(&args)).await?;
     let (Some(first), Some(last)) = (locked.first(), locked.last()) else {

@@ -1,0 +1,72 @@
+//! What claims cost on a file of SQLite, which has one writer, and how they wait for it.
+
+use std::{path::Path, time::Duration};
+
+use claimstream::Compose;
+use claimstream_domain::{NewMessage, ShardCount};
+use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
+use sea_orm::{ConnectionTrait, TransactionTrait};
+
+use crate::{Fixture, Instance, Ports, Suite, backend::SeaOrmBackend};
+
+const MESSAGES: usize = 60;
+/// Longer than all tries of a claim would last if each gave up after a tenth of a second.
+const HELD_FOR: Duration = Duration::from_secs(2);
+
+/// Adds the trials of SQLite.
+pub fn add_to(suite: &mut Suite) {
+    let one = "sqlite::preemptive_update::claims::a_claim_of_many_shards_is_one_commit";
+    suite.add_async_trial(one, async { one_commit().await });
+    for strategy in ["preemptive_update", "shard_lease"] {
+        let name = format!("sqlite::{strategy}::claims::a_claim_waits_for_the_writer_of_the_file");
+        suite.add_async_trial(&name, waits_for_the_writer(strategy));
+    }
+}
+
+async fn one_commit() {
+    let (_kept, url, _outbox, instance) = filled("preemptive_update").await;
+    // An instance stores its name before its first claim.
+    assert_eq!(instance.on(&Fixture::fresh_queue()).claim(1).await.len(), 0);
+    let before = commits(&url);
+    assert_eq!(instance.claim(MESSAGES as u32).await.len(), MESSAGES);
+    assert_eq!(commits(&url) - before, 1);
+}
+
+/// Another connection writes for a while.
+async fn waits_for_the_writer(strategy: &'static str) {
+    let (_kept, _, outbox, instance) = filled(strategy).await;
+    let open = outbox.connection().begin().await.expect("begin");
+    open.execute_unprepared("UPDATE claimstream_shard SET shard = shard WHERE shard < 0")
+        .await
+        .expect("a lock");
+    let claiming = tokio::spawn(async move { instance.claim(1).await });
+    tokio::time::sleep(HELD_FOR).await;
+    assert!(!claiming.is_finished());
+    open.rollback().await.expect("rollback");
+    assert_eq!(claiming.await.expect("no error").len(), 1);
+}
+
+/// A file with messages in many shards.
+async fn filled(strategy: &'static str) -> (SeaOrmBackend, String, SeaOrmOutbox, Instance) {
+    let backend = SeaOrmBackend::sqlite(strategy);
+    let url = backend.fresh_database().await.expect("a database");
+    let options = OpenOptions { shards: ShardCount::new(16).expect("shards"), ..backend.options() };
+    let outbox = SeaOrmOutbox::open(&url, options).await.expect("open");
+    let instance = Instance::new(7, Ports::of(outbox.clone()), Fixture::fresh_queue(), 1);
+    let message = |n| NewMessage::json(instance.queue().clone(), &n).expect("a message");
+    let messages: Vec<_> = (0..MESSAGES).map(message).collect();
+    outbox.enqueue_now(&messages).await.expect("enqueue");
+    (backend, url, outbox, instance)
+}
+
+/// How many transactions the write-ahead log of a file holds: the last frame of each has the size of the file in it.
+fn commits(url: &str) -> usize {
+    const HEADER: usize = 32;
+    const FRAME: usize = 24;
+    let path = format!("{}-wal", url.trim_start_matches("sqlite://"));
+    let log = std::fs::read(Path::new(&path)).expect("a log");
+    let number = |at: usize| u32::from_be_bytes(log[at..at + 4].try_into().expect("four bytes"));
+    let page = number(8) as usize;
+    let frames = (HEADER..log.len()).step_by(FRAME + page).take_while(|at| at + FRAME + page <= log.len());
+    frames.filter(|at| number(at + 8) == number(16) && number(at + 4) != 0).count()
+}
