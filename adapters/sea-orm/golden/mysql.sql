@@ -136,6 +136,9 @@ SELECT id, status FROM claimstream_notification_message WHERE id IN (:ids);
 -- notifications/request_cancel
 UPDATE claimstream_notification_request SET status = 'CANCELLED', changed_at = UTC_TIMESTAMP(6) WHERE id = :id AND status = 'PENDING';
 
+-- notifications/request_dispatch
+UPDATE claimstream_notification_request SET status = 'DISPATCHED', reason = NULL, changed_at = UTC_TIMESTAMP(6) WHERE id IN (:ids) AND status IN ('PENDING', 'PROCESSING');
+
 -- notifications/request_insert
 INSERT INTO claimstream_notification_request (id, status, request, created_at, changed_at) VALUES (:id, 'PENDING', :request, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6));
 

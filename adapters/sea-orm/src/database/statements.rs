@@ -102,7 +102,7 @@ statements! {
         both: make, read, release, renew, take;
     }
     notifications: NotificationSql {
-        both: message_conclude, message_count, message_page, message_record, message_reopen, message_status, request_cancel, request_insert, request_known, request_lock, request_move, request_read, request_status;
+        both: message_conclude, message_count, message_page, message_record, message_reopen, message_status, request_cancel, request_dispatch, request_insert, request_known, request_lock, request_move, request_read, request_status;
         each: message_conclude_each;
     }
     observe: ObserveSql {

@@ -18,6 +18,7 @@ use crate::{
     database::{
         Database,
         args::bytes,
+        transaction::Transaction,
         typed_row::row,
         unit::{maybe, rows, run},
     },
@@ -34,6 +35,9 @@ pub(crate) struct FanOuts {
 
 /// Where requests stand.
 type Standing = HashMap<Uuid, RequestStatus>;
+
+/// Where requests stand after the transaction, and the records that were kept before it.
+type Noted = (Standing, HashMap<Uuid, DeliveryStatus>);
 
 impl FanOuts {
     /// How many requests one statement names.
@@ -55,14 +59,44 @@ impl FanOuts {
         Ok(steps.iter().map(noted).collect())
     }
 
-    /// Where requests stand after the transaction, and the records that were kept before it.
-    async fn write(
-        &self,
-        steps: &[FanOutStep],
-    ) -> Result<(Standing, HashMap<Uuid, DeliveryStatus>), StoreError> {
+    async fn write(&self, steps: &[FanOutStep]) -> Result<Noted, StoreError> {
+        if steps.iter().all(is_last)
+            && let Some(noted) = self.dispatch(steps).await?
+        {
+            return Ok(noted);
+        }
         let transaction = self.db.begin_beside(REQUEST).await?;
         let mut standing = self.lock(&transaction, steps).await?;
         self.move_on(&transaction, steps, &mut standing).await?;
+        self.keep(transaction, steps, standing).await
+    }
+
+    /// Notes the last steps of requests that are all open, which is how most steps end; one statement locks and moves them.
+    /// Answers `None` if a request is not open: nothing is noted then.
+    async fn dispatch(&self, steps: &[FanOutStep]) -> Result<Option<Noted>, StoreError> {
+        let ids = requests(steps);
+        let transaction = self.db.begin_beside(REQUEST).await?;
+        let mut moved = 0;
+        for ids in ids.chunks(Self::IDS) {
+            let args = self.db.args().with_list("ids", ids.iter().copied().map(bytes));
+            let statement = self.db.sql.notifications.request_dispatch.bind(&args);
+            moved += run(&transaction, REQUEST, statement).await?;
+        }
+        if moved < ids.len() as u64 {
+            self.db.roll_back(REQUEST, transaction).await?;
+            return Ok(None);
+        }
+        let standing = ids.into_iter().map(|id| (id, RequestStatus::Dispatched)).collect();
+        self.keep(transaction, steps, standing).await.map(Some)
+    }
+
+    /// Keeps the records of the steps whose requests have messages, and commits.
+    async fn keep(
+        &self,
+        transaction: Transaction<'_>,
+        steps: &[FanOutStep],
+        standing: Standing,
+    ) -> Result<Noted, StoreError> {
         let kept = steps.iter().filter(|step| has_messages(standing.get(&step.request).copied()));
         let records: Vec<&NotificationRecord> = kept.flat_map(|step| &step.records).collect();
         let known = self.records.keep(&transaction, records).await?;
@@ -72,10 +106,8 @@ impl FanOuts {
 
     /// Locks the requests of these steps.
     async fn lock(&self, on: &impl ConnectionTrait, steps: &[FanOutStep]) -> Result<Standing, StoreError> {
-        let ids: BTreeSet<Uuid> = steps.iter().map(|step| step.request).collect();
-        let ids: Vec<Uuid> = ids.into_iter().collect();
         let mut standing = Standing::new();
-        for ids in ids.chunks(Self::IDS) {
+        for ids in requests(steps).chunks(Self::IDS) {
             let args = self.db.args().with_list("ids", ids.iter().copied().map(bytes));
             for row in rows(on, REQUEST, self.db.sql.notifications.request_lock.bind(&args)).await? {
                 let LockedRow { id, status } = LockedRow::read(&row)?;
@@ -119,6 +151,17 @@ impl FanOuts {
         }
         Ok(())
     }
+}
+
+/// Whether a step is the last one of a request that has not failed before.
+fn is_last(step: &FanOutStep) -> bool {
+    step.end == FanOutEnd::Done && !step.takes_up
+}
+
+/// The requests of steps, by id.
+fn requests(steps: &[FanOutStep]) -> Vec<Uuid> {
+    let ids: BTreeSet<Uuid> = steps.iter().map(|step| step.request).collect();
+    ids.into_iter().collect()
 }
 
 fn has_messages(status: Option<RequestStatus>) -> bool {

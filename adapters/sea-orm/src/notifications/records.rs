@@ -34,7 +34,7 @@ impl Records {
     /// How many messages one statement names.
     const IDS: usize = 500;
     /// How many outcomes one statement takes that differ: the server looks each row up among all of them.
-    const APART: usize = 64;
+    const APART: usize = 256;
 
     pub(crate) fn of(db: Arc<Database>) -> Self {
         Self { db, outcomes: Arc::default() }

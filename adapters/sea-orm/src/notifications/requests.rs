@@ -176,3 +176,21 @@ row! {
     /// How many messages of a request have a status.
     struct CountRow of "notifications/message_count" { status: String, messages: u64 }
 }
+
+#[cfg(test)]
+mod tests {
+    use claimstream_domain::notification::DeliveryStatus;
+
+    use super::*;
+
+    #[test]
+    fn the_tables_know_every_status() {
+        const TABLES: &str = include_str!("../sql/schema/schema_1.mysql.sql");
+        let of_requests: Vec<_> = RequestStatus::ALL.iter().map(|status| status.name()).collect();
+        let of_messages: Vec<_> = DeliveryStatus::ALL.iter().map(|status| status.name()).collect();
+        for names in [of_requests, of_messages] {
+            let column = format!("ENUM('{}') NOT NULL", names.join("', '"));
+            assert!(TABLES.contains(&column), "no column {column}");
+        }
+    }
+}

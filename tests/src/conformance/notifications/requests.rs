@@ -25,6 +25,7 @@ pub const CLAUSES: &[Case<NotificationFixture>] = cases!["notifications" needs [
     a_step_leaves_a_finished_request_as_it_is,
     a_failed_request_moves_only_if_it_is_taken_up,
     steps_of_many_requests_are_noted_together,
+    last_steps_of_open_and_other_requests_are_noted_together,
     steps_of_one_request_are_noted_in_order,
     a_record_is_kept_once_and_left_as_it_is,
     records_are_answered_in_order_with_where_they_stand,
@@ -145,6 +146,26 @@ pub async fn steps_of_many_requests_are_noted_together(fixture: NotificationFixt
     }
     assert_eq!(noted[12], StepNoted { status: None, records: vec![] });
     assert_eq!(fixture.store.requests.note_steps(&[]).await.expect("note"), []);
+}
+
+pub async fn last_steps_of_open_and_other_requests_are_noted_together(fixture: NotificationFixture) {
+    use RequestStatus::{Cancelled, Dispatched, Failed};
+    let mut requests = vec![(submitted(&fixture).await, Dispatched)];
+    for end in [Cancelled, Dispatched, Failed] {
+        requests.push((finished(&fixture, end).await, end));
+        let begun = submitted(&fixture).await;
+        note(&fixture.store, step(begun, FanOutEnd::More, &[])).await;
+        requests.push((begun, Dispatched));
+    }
+    let last = |(request, _): &(Uuid, _)| step(*request, FanOutEnd::Done, &[record(*request, 1, Pending)]);
+    let steps: Vec<_> = requests.iter().map(last).collect();
+    let noted = fixture.store.requests.note_steps(&steps).await.expect("note");
+    for ((request, status), noted) in requests.into_iter().zip(noted) {
+        let records = if status == Dispatched { vec![Pending] } else { vec![] };
+        let progress = progress(&fixture, request).await;
+        assert_eq!((progress.recorded, progress.total()), (status, records.len() as u64));
+        assert_eq!(noted, StepNoted { status: Some(status), records });
+    }
 }
 
 pub async fn steps_of_one_request_are_noted_in_order(fixture: NotificationFixture) {

@@ -83,10 +83,10 @@ CREATE TABLE IF NOT EXISTS claimstream_instance (
   PRIMARY KEY (instance)
 ) ENGINE = InnoDB;
 
--- Notification requests and where they stand.
+-- Notification requests and where they stand. A status has one length, so a row that moves on stays where it is in its page.
 CREATE TABLE IF NOT EXISTS claimstream_notification_request (
   id           BINARY(16)        NOT NULL,
-  status       VARBINARY(16)     NOT NULL,
+  status       ENUM('PENDING', 'PROCESSING', 'DISPATCHED', 'PARTIALLY_FAILED', 'FAILED', 'CANCELLED') NOT NULL,
   request      LONGBLOB          NOT NULL COMMENT 'JSON',
   reason       VARBINARY(2000)   NULL,
   created_at   DATETIME(6)       NOT NULL,
@@ -100,13 +100,13 @@ CREATE TABLE IF NOT EXISTS claimstream_notification_message (
   request_id   BINARY(16)        NOT NULL,
   channel      VARBINARY(16)     NOT NULL,
   recipient    VARBINARY(2048)   NOT NULL,
-  status       VARBINARY(16)     NOT NULL,
+  status       ENUM('PENDING', 'DELIVERED', 'SKIPPED', 'FAILED') NOT NULL,
   reason       VARBINARY(2000)   NULL,
   reference    VARBINARY(255)    NULL,
   created_at   DATETIME(6)       NOT NULL,
   changed_at   DATETIME(6)       NOT NULL,
   PRIMARY KEY (id),
-  KEY messages_of_request (request_id, id, status)
+  KEY messages_of_request (request_id, id)
 ) ENGINE = InnoDB;
 
 -- The outbox under the names that other texts use, to be read by people; nothing is ever decided by it.

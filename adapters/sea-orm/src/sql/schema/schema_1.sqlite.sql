@@ -108,7 +108,7 @@ CREATE TABLE IF NOT EXISTS claimstream_notification_message (
   changed_at   INTEGER NOT NULL,
   PRIMARY KEY (id)
 ) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS claimstream_notification_message_messages_of_request ON claimstream_notification_message (request_id, id, status);
+CREATE INDEX IF NOT EXISTS claimstream_notification_message_messages_of_request ON claimstream_notification_message (request_id, id);
 
 -- The outbox under the names that other texts use, to be read by people; nothing is ever decided by it.
 CREATE VIEW IF NOT EXISTS claimstream_outbox AS
