@@ -44,6 +44,6 @@ impl Default for RequestConfig {
             max_attempts: 6,
             ..RetryPolicy::default()
         };
-        Self { chunk: 500, retry }
+        Self { chunk: 1_000, retry }
     }
 }

@@ -11,7 +11,7 @@ pub struct Notifications {
     pub directory: Option<PathBuf>,
     /// A JSON file of templates; there is none without one.
     pub templates: Option<PathBuf>,
-    /// The most recipients that one step of a fan-out handles, 1 to 10 000; 500 by default.
+    /// The most recipients that one step of a fan-out handles, 1 to 10 000; 1 000 by default.
     pub chunk: u32,
 }
 

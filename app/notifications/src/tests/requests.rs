@@ -247,7 +247,7 @@ fn a_payload_that_is_no_checkpoint_is_buried() {
 #[test]
 fn the_defaults_are_thirty_seconds_to_half_an_hour_six_times_and_bad_ones_are_refused() {
     let good = RequestConfig::default();
-    assert_eq!((good.chunk, good.retry.max_attempts), (500, 6));
+    assert_eq!((good.chunk, good.retry.max_attempts), (1_000, 6));
     assert_eq!((good.retry.base.as_secs(), good.retry.cap.as_secs()), (30, 1_800));
     let refused = |config: RequestConfig| config.check().unwrap_err().to_string();
     assert!(refused(RequestConfig { chunk: 0, ..good.clone() }).contains("1 to 10000"));
