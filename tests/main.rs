@@ -9,7 +9,7 @@ use claimstream_tests::{
     budgets,
     claims::{locks, one_writer},
     connections::{callers, cancellation, few_connections, many_queues},
-    failures::{failover, missing_table, outages, passing_errors, set_back},
+    failures::{failover, lost_notes, missing_table, outages, passing_errors, set_back},
     guarded::{self, fences},
     inbox, invariants, model,
     operating::{error_kinds, openings, outbox_view, rights, strategies},
@@ -67,6 +67,7 @@ fn everything(environment: impl Fn(&str) -> Option<String> + Copy) -> Suite {
     budgets::add_to(&mut suite, environment);
     many_queues::add_to(&mut suite, environment);
     missing_table::add_to(&mut suite, environment);
+    lost_notes::add_to(&mut suite, environment);
     outages::add_to(&mut suite, environment);
     passing_errors::add_to(&mut suite, environment);
     error_kinds::add_to(&mut suite, environment);

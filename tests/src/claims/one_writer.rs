@@ -10,7 +10,7 @@ use sea_orm::{ConnectionTrait, TransactionTrait};
 use crate::{Fixture, Instance, Ports, Suite, backend::SeaOrmBackend};
 
 const MESSAGES: usize = 60;
-/// Longer than all tries of a claim would last if each gave up after a tenth of a second.
+/// Longer than the pauses with which SQLite asks again.
 const HELD_FOR: Duration = Duration::from_secs(2);
 
 /// Adds the trials of SQLite.

@@ -37,6 +37,7 @@ pub(super) async fn a_connection_to_another_database_is_refused(setup: &Setup, b
             tx.rollback().await.expect("roll back");
             moves_away_and_back(setup, &url).await;
             leaves_the_pool_elsewhere(setup, &other, &url).await;
+            moves_an_own_transaction(setup, &other, &url).await;
         }
     }
     let url = backend.fresh_database().await.expect("a database");
@@ -96,6 +97,48 @@ async fn leaves_the_pool_elsewhere(setup: &Setup, other: &SeaOrmOutbox, elsewher
     }
     assert_eq!(other.observe().await.expect("observe").len(), earlier.1);
     setup.plain.execute_unprepared("DELETE FROM claimstream_queue").await.expect("as before");
+}
+
+/// A caller moves the session of an own transaction, before the first call or after one.
+async fn moves_an_own_transaction(setup: &Setup, other: &SeaOrmOutbox, elsewhere: &str) {
+    let earlier = (depth(setup).await, other.observe().await.expect("observe").len());
+    for calls in 0..2 {
+        let tx = setup.outbox.begin_own().await.expect("begin");
+        for _ in 0..calls {
+            assert_eq!(
+                setup.outbox.enqueue(&tx, &[setup.message()]).await.expect("at home"),
+                [Enqueued::New]
+            );
+        }
+        tx.execute_unprepared(&format!("USE {}", named_in(elsewhere))).await.expect("an answer");
+        refused(setup.outbox.enqueue(&tx, &[setup.message()]).await);
+        tx.commit().await.expect("commit");
+        let tx = setup.outbox.begin_own().await.expect("begin");
+        assert_eq!(setup.outbox.enqueue(&tx, &[setup.message()]).await.expect("at home"), [Enqueued::New]);
+        tx.roll_back().await.expect("roll back");
+    }
+    assert_eq!(depth(setup).await, earlier.0 + 1);
+    let there = other.observe().await.expect("observe");
+    assert_eq!(there.len(), earlier.1);
+    assert!(there.iter().all(|status| status.depth == 2), "nothing was written elsewhere: {there:?}");
+    setup.plain.execute_unprepared("DELETE FROM claimstream_queue").await.expect("as before");
+}
+
+/// An outbox that was opened before the tables of its database were made again is another one than that of the new tables.
+pub(super) async fn tables_that_were_made_again_are_not_those_of_before(backend: &SeaOrmBackend) {
+    let (setup, url) = Setup::at(backend).await;
+    let later = "UPDATE claimstream_schema SET applied_at = applied_at + INTERVAL 1 SECOND WHERE version = 1";
+    setup.plain.execute_unprepared(later).await.expect("tables that were made later");
+    let next = SeaOrmOutbox::open(&url, OpenOptions::default()).await.expect("open");
+    let mut session = setup.plain.get_mysql_connection_pool().acquire().await.expect("a connection");
+    for _ in 0..2 {
+        let mut tx = session.begin().await.expect("begin");
+        let enqueued = next.enqueue_sqlx(&mut tx, &[setup.message()]).await;
+        assert_eq!(enqueued.expect("its own tables"), [Enqueued::New]);
+        // The session remembers the tables that are there.
+        refused(setup.outbox.enqueue_sqlx(&mut tx, &[setup.message()]).await);
+        tx.rollback().await.expect("roll back");
+    }
 }
 
 async fn current(session: &mut sqlx::MySqlConnection) -> String {

@@ -3,6 +3,7 @@
 mod elsewhere;
 mod ended;
 mod given;
+mod one_order;
 mod own;
 mod setup;
 
@@ -18,7 +19,7 @@ use sea_orm::{ConnectionTrait, TransactionTrait};
 use self::{
     elsewhere::{
         a_connection_to_another_database_is_refused, a_queue_that_nobody_reads_is_reported,
-        messages_in_unknown_shards_are_reported,
+        messages_in_unknown_shards_are_reported, tables_that_were_made_again_are_not_those_of_before,
     },
     ended::{
         a_commit_after_a_swallowed_deadlock_is_refused, a_connection_without_autocommit_is_refused,
@@ -32,6 +33,9 @@ use self::{
     given::{
         a_pool_in_memory_is_refused, a_pool_that_does_not_fit_is_refused,
         a_pool_that_does_not_roll_back_is_refused, a_pool_that_is_handed_in_is_the_callers,
+    },
+    one_order::{
+        a_submission_that_waits_has_taken_nothing_that_comes_after, dedup_keys_are_reserved_in_one_order,
     },
     own::{
         a_call_that_failed_in_an_own_transaction_has_written_nothing,
@@ -65,6 +69,11 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
                 let (setup, url) = Setup::at(&backend).await;
                 a_pool_that_does_not_fit_is_refused(&setup, &url, &backend).await;
             },
+        );
+        let remade = backend.clone();
+        suite.add_async_trial(
+            &format!("{}::callers::tables_that_were_made_again_are_not_those_of_before", server.name),
+            async move { tables_that_were_made_again_are_not_those_of_before(&remade()).await },
         );
         let dead = backend.clone();
         suite.add_async_trial(
@@ -161,6 +170,7 @@ fn on_servers() -> Vec<(&'static str, Trial)> {
         an_own_transaction_that_was_cut_short_is_not_committed,
         a_strange_own_transaction_returns_no_strange_connection,
         a_second_end_of_an_own_transaction_is_an_error,
+        a_submission_that_waits_has_taken_nothing_that_comes_after,
     ]
 }
 
@@ -182,19 +192,6 @@ async fn a_connection_without_a_transaction_is_refused(setup: &Setup) {
         Dialect::MySql => a_sqlx_connection_without_a_transaction_is_refused(setup).await,
         Dialect::Sqlite => a_sqlx_connection_to_sqlite_without_a_transaction_is_refused(setup).await,
     }
-}
-
-/// Two calls with the same keys in orders of their own would wait for each other, and one would lose its whole transaction.
-async fn dedup_keys_are_reserved_in_one_order(setup: &Setup) {
-    let unique = |key: &str| setup.message().unique_by(DedupKey::new(key).expect("a key"));
-    let (a, b) = (unique("a"), unique("b"));
-    let exported = setup.outbox.enqueue_statements(&[b.clone(), a.clone()]).expect("statements");
-    // Texts are bytes on a server.
-    let values = format!("{:?}", exported.inserts[0].1).replace("[97]", "\"a\"").replace("[98]", "\"b\"");
-    assert!(values.find("\"a\"").expect("a key") < values.find("\"b\"").expect("a key"), "{values}");
-    assert_eq!(setup.outbox.enqueue_now(&[b, a.clone()]).await.expect("enqueue"), [New, New]);
-    let call = [unique("c"), unique("a"), unique("c")];
-    assert_eq!(setup.outbox.enqueue_now(&call).await.expect("enqueue"), [New, Duplicate, Duplicate]);
 }
 
 async fn a_sqlx_connection_without_a_transaction_is_refused(setup: &Setup) {
