@@ -7,7 +7,7 @@ use std::{
 use claimstream_domain::{
     ByteBudget, ClaimId, ClaimRequest, Claimed, Disposition, Pace, QueueName, Settlement, StreamId,
 };
-use claimstream_ports::StoreError;
+use claimstream_ports::{StoreError, StoreErrorKind};
 use futures::{
     FutureExt, StreamExt,
     future::{BoxFuture, Either, select},
@@ -69,8 +69,14 @@ impl ClaimCall {
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<(Asked, ClaimAnswer)> {
         match self.answer.poll_next_unpin(cx) {
             Poll::Ready(Some(answer)) => Poll::Ready((self.asked, answer)),
-            Poll::Ready(None) | Poll::Pending => Poll::Pending,
+            // The call has panicked, and somebody caught that and polls on: it has no answer.
+            Poll::Ready(None) => Poll::Ready((self.asked, Err(self.panicked()))),
+            Poll::Pending => Poll::Pending,
         }
+    }
+
+    fn panicked(&self) -> StoreError {
+        StoreError::new(StoreErrorKind::Unavailable, "claim", "the call to the store has panicked")
     }
 }
 

@@ -153,8 +153,11 @@ impl<M: Marking> Visitor for Claiming<'_, M> {
         &self.visited
     }
 
-    /// Looks without locks which shards have due messages.
+    /// Looks without locks which shards have due messages; a transaction that has taken nothing yet ends before.
     async fn look(&self) -> Result<(), StoreError> {
+        if self.taken == 0 {
+            self.commit().await?;
+        }
         let args = self.call.db().args().with("queue", self.call.request.queue.as_str());
         let found = rows(self.call.on, CLAIM, self.call.db().sql.claim.peek.bind(&args)).await?;
         let due = found

@@ -1,6 +1,10 @@
 //! Closing a stream and stopping a pipeline.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+    time::Duration,
+};
 
 use claimstream::{PipelineReport, Relay, RelayConfig, StoreErrorKind, Timer, Verdict, handler_fn};
 use claimstream_domain::Disposition;
@@ -74,6 +78,21 @@ fn close_waits_for_a_claim_under_way_and_gives_back_what_it_brings() {
     assert_eq!(task.take().unwrap().unwrap(), 2);
     assert_eq!(store.rests(), 1);
     assert_eq!(store.waiting(), (0, 0, 0));
+}
+
+/// The consumer catches the panic of its store and closes the stream.
+#[test]
+fn close_waits_for_no_claim_that_panicked() {
+    let (store, timer, mut bench) = (SlowStore::default(), VirtualTimer::default(), Bench::default());
+    let relay = Relay::new(Arc::new(store.clone()), timer.clone(), RelayConfig::default());
+    let mut claims = relay.claims("orders").unwrap();
+    assert!(claims.next().now_or_never().is_none());
+    store.panic_in_claim();
+    let polled = catch_unwind(AssertUnwindSafe(|| claims.next().now_or_never().is_some()));
+    assert!(polled.is_err(), "the panic reaches the consumer");
+    let closing = bench.start(claims.close());
+    bench.pass(&timer, Duration::from_secs(1));
+    assert!(closing.is_done());
 }
 
 #[test]

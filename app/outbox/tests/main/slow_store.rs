@@ -50,6 +50,11 @@ impl SlowStore {
         let _ = answer.send(messages.into_iter().map(cut_off).collect());
     }
 
+    /// Has the oldest claim call panic.
+    pub fn panic_in_claim(&self) {
+        drop(self.0.lock().unwrap().claims.remove(0));
+    }
+
     /// Takes the oldest settle call's settlements and answers `Accepted` to all.
     pub fn accept(&self) -> Vec<Settlement> {
         let (settlements, answer) = self.0.lock().unwrap().settles.remove(0);
