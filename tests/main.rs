@@ -14,7 +14,7 @@ use claimstream_tests::{
     inbox, invariants, model,
     operating::{error_kinds, openings, outbox_view, rights, strategies},
     pages, sagas,
-    settlement::{disputes, shared_writes},
+    settlement::{disputes, shared_writes, thin_load},
     streams::{resting, runtimes, slow, wakeups},
     tcc, upkeep,
 };
@@ -60,6 +60,7 @@ fn everything(environment: impl Fn(&str) -> Option<String> + Copy) -> Suite {
     callers::add_to(&mut suite, environment);
     disputes::add_to(&mut suite, environment);
     shared_writes::add_to(&mut suite, environment);
+    thin_load::add_to(&mut suite, environment);
     resting::add_to(&mut suite, environment);
     set_back::add_to(&mut suite, environment);
     slow::add_to(&mut suite, environment);

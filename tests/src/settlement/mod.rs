@@ -3,3 +3,5 @@
 pub mod disputes;
 pub mod redelivery;
 pub mod shared_writes;
+pub mod thin_load;
+mod thin_trouble;

@@ -14,6 +14,20 @@ pub fn sql(name: &str, args: &Args) -> Statement {
     bind(text, args)
 }
 
+/// The same of a statement over several shards, for the first `count` of them.
+pub fn sql_of_shards(name: &str, args: &Args, count: u16) -> Statement {
+    let all = statements(Dialect::MySql);
+    let text = all.iter().find(|(known, _)| *known == name).expect("a statement").1;
+    let mut pieces = text.split("/*each*/");
+    let mut whole = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let (each, rest) = piece.split_once("/*end*/").expect("an end");
+        whole.extend((0..count).map(|shard| each.replace(":shard", &shard.to_string())));
+        whole.push_str(rest);
+    }
+    bind(&whole, args)
+}
+
 /// Binds `:name` to the last value of that name, or to a list of them.
 pub fn bind(text: &str, args: &Args) -> Statement {
     let (mut sql, mut values) = (String::new(), Vec::new());

@@ -27,6 +27,13 @@ impl Args {
         self
     }
 
+    /// These, and behind them what `others` has beside them.
+    pub(crate) fn or(mut self, others: &Self) -> Self {
+        self.one.extend(others.one.iter().cloned());
+        self.many.extend(others.many.iter().cloned());
+        self
+    }
+
     /// A list, repeated up to the next power of two so that few texts are ever prepared; an empty one matches nothing.
     pub(crate) fn with_list(mut self, name: &'static str, values: impl IntoIterator<Item = Value>) -> Self {
         let mut values: Vec<Value> = values.into_iter().collect();

@@ -5,7 +5,7 @@ use crate::database::{args::Args, dialect::Dialect};
 /// A statement kept as a file, with `:name` where an argument goes.
 ///
 /// A list argument becomes as many placeholders as it has values. For an insert of several rows, what stands in the
-/// parentheses behind `VALUES` is repeated.
+/// parentheses behind `VALUES` is repeated, and for other writes of several rows what stands between `/*each*/` and `/*end*/`.
 pub(crate) struct Sql {
     dialect: Dialect,
     text: String,
@@ -16,6 +16,7 @@ enum Piece {
     Text(String),
     Param(String),
     Row(Vec<Piece>),
+    Each(Vec<Piece>),
 }
 
 impl Sql {
@@ -33,6 +34,31 @@ impl Sql {
         self.bind_rows(args, std::slice::from_ref(args))
     }
 
+    /// Binds a write of several rows that names each of them; the last is repeated up to the next power of two, so that few
+    /// texts are ever prepared. What is the same for all of them is taken from the first.
+    pub(crate) fn bind_each(&self, rows: &[Args]) -> Statement {
+        let (mut padded, none) = (rows.to_vec(), Args::new());
+        if let Some(last) = rows.last() {
+            padded.resize(rows.len().next_power_of_two(), last.clone());
+        }
+        self.bind_rows(rows.first().unwrap_or(&none), &padded)
+    }
+
+    /// Binds a query several times, as one statement for a server that answers with the rows of all; the last is repeated with a
+    /// `:limit` of no rows up to the next power of two.
+    pub(crate) fn bind_union(&self, all: &[Args]) -> Statement {
+        let (mut text, mut values) = (String::new(), Vec::new());
+        let filler = all.last().map(|last| Args::new().with("limit", 0_i64).or(last));
+        let fillers = all.len().next_power_of_two() - all.len();
+        for args in all.iter().chain(filler.iter().cycle().take(fillers)) {
+            text.push_str(if text.is_empty() { "(" } else { " UNION ALL (" });
+            self.pieces.iter().for_each(|piece| piece.write(&[args], &mut text, &mut values));
+            text.push(')');
+        }
+        let values = values.into_iter().map(|value| for_column(self.dialect, value));
+        Statement::from_sql_and_values(self.dialect.backend(), text, values)
+    }
+
     /// Binds an insert of several rows; `common` holds what is the same for all of them.
     pub(crate) fn bind_rows(&self, common: &Args, rows: &[Args]) -> Statement {
         let (mut text, mut values) = (String::new(), Vec::new());
@@ -43,6 +69,11 @@ impl Sql {
                         text.push_str(if n == 0 { "(" } else { ", (" });
                         row.iter().for_each(|piece| piece.write(&[args, common], &mut text, &mut values));
                         text.push(')');
+                    }
+                }
+                Piece::Each(group) => {
+                    for args in rows {
+                        group.iter().for_each(|piece| piece.write(&[args, common], &mut text, &mut values));
                     }
                 }
                 piece => piece.write(&[common], &mut text, &mut values),
@@ -70,7 +101,7 @@ impl Piece {
         match self {
             Self::Text(text) => text.len(),
             Self::Param(_) => 1,
-            Self::Row(pieces) => pieces.iter().map(Self::text_bytes).sum(),
+            Self::Row(pieces) | Self::Each(pieces) => pieces.iter().map(Self::text_bytes).sum(),
         }
     }
 
@@ -88,7 +119,9 @@ impl Piece {
     fn write(&self, args: &[&Args], text: &mut String, values: &mut Vec<Value>) {
         let name = match self {
             Self::Text(piece) => return text.push_str(piece),
-            Self::Row(pieces) => return pieces.iter().for_each(|piece| piece.write(args, text, values)),
+            Self::Row(pieces) | Self::Each(pieces) => {
+                return pieces.iter().for_each(|piece| piece.write(args, text, values));
+            }
             Self::Param(name) => name,
         };
         if let Some(list) = args.iter().find_map(|args| args.many(name)) {
@@ -127,8 +160,22 @@ fn pieces_of_statement(text: &str) -> Vec<Piece> {
             pieces.extend(self::pieces(&text[end + 1..]));
             pieces
         }
-        None => pieces(text),
+        None => pieces_with_groups(text),
     }
+}
+
+/// Cuts out what is repeated for each row.
+fn pieces_with_groups(text: &str) -> Vec<Piece> {
+    let (mut all, mut rest) = (Vec::new(), text);
+    while let Some((before, after)) = rest.split_once("/*each*/")
+        && let Some((group, left)) = after.split_once("/*end*/")
+    {
+        all.extend(pieces(before));
+        all.push(Piece::Each(pieces(group)));
+        rest = left;
+    }
+    all.extend(pieces(rest));
+    all
 }
 
 /// Where the parenthesis that opens at `start` closes.
@@ -196,6 +243,34 @@ mod tests {
         );
         let values: Vec<Value> = statement.values.map(|v| v.0).unwrap_or_default();
         assert_eq!(values, [1.into(), 9.into(), 2.into(), 9.into(), 9.into()]);
+    }
+
+    #[test]
+    fn what_stands_between_each_and_end_is_repeated_up_to_a_power_of_two() {
+        let file = "UPDATE t SET a = CASE s /*each*/ WHEN :s THEN :a /*end*/ END, b = :b WHERE 1 = 0 /*each*/ OR s = :s /*end*/";
+        let sql = Sql::parse(Dialect::Sqlite, file);
+        let rows = [1, 2, 3].map(|n| Args::new().with("s", n).with("a", n * 10).with("b", n * 100));
+        let statement = sql.bind_each(&rows);
+        let case = " WHEN ? THEN ? ".repeat(4);
+        let or = " OR s = ? ".repeat(4);
+        assert_eq!(statement.sql, format!("UPDATE t SET a = CASE s {case} END, b = ? WHERE 1 = 0 {or}"));
+        let values: Vec<Value> = statement.values.map(|v| v.0).unwrap_or_default();
+        assert_eq!(values, [1, 10, 2, 20, 3, 30, 3, 30, 100, 1, 2, 3, 3].map(Value::from));
+    }
+
+    #[test]
+    fn a_query_is_bound_several_times_in_one_statement() {
+        let args = |n: i64| Args::new().with("a", n).with("limit", 7_i64);
+        let bound = |all: &[Args]| {
+            let sql = Sql::parse(Dialect::MySql, "SELECT a FROM t WHERE a = :a LIMIT :limit");
+            let statement = sql.bind_union(all);
+            (statement.sql, statement.values.map(|v| v.0).unwrap_or_default())
+        };
+        let part = "(SELECT a FROM t WHERE a = ? LIMIT ?)";
+        assert_eq!(bound(&[args(1)]), (part.to_owned(), vec![1_i64.into(), 7_i64.into()]));
+        let (text, values) = bound(&[args(1), args(2), args(3)]);
+        assert_eq!(text, [part; 4].join(" UNION ALL "));
+        assert_eq!(values, [1_i64, 7, 2, 7, 3, 7, 3, 0].map(Value::from));
     }
 
     #[test]

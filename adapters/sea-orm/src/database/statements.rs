@@ -131,7 +131,7 @@ statements! {
     }
     shard_lease: ShardLeaseSql {
         both: charge, count, dead, done, end, held, insert, oldest, over, park, peek, prove, read, read_on, retry, token, uncount, write;
-        mysql: lock;
+        mysql: lock, tokens, write_all;
     }
     steps: StepSql {
         both: begin, change, dead, find, forget, page;

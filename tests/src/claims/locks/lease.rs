@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     LEASE, Suite, ids,
-    statement::{Args, bind, bytes, sql},
+    statement::{Args, bind, bytes, sql, sql_of_shards},
 };
 
 /// As long as a session of ours waits for a row that somebody has locked.
@@ -140,6 +140,7 @@ impl Place {
             "shard_lease/park",
         ];
         self.all_walk(&setup, &names, &args).await;
+        self.several_shards_are_ranges(&setup, &args).await;
     }
 
     async fn locks_a_lease(&self) {
@@ -156,6 +157,7 @@ impl Place {
         let elsewhere = ("holder", vec![Value::Bytes(Some(b"another.".to_vec()))]);
         let others: Args = args.iter().cloned().chain([elsewhere]).collect();
         assert!(rows(&open, sql("shard_lease/read", &others)).await.is_empty(), "it is in other hands");
+        assert_eq!(run(&open, sql_of_shards("shard_lease/write_all", &args, 4)).await, 1);
         let locked = setup.rows_locked(thread).await;
         self.figure(&format!(
             "{locked} rows locked after lease_read, lease_write and lease_prove of {BATCH}"

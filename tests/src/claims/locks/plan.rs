@@ -1,7 +1,7 @@
 //! Along which index the statements of a claim walk.
 
 use claimstream_sea_orm::Strategy;
-use sea_orm::{QueryResult, Statement, Value};
+use sea_orm::{ConnectionTrait, QueryResult, Statement, Value, Values};
 use uuid::Uuid;
 
 use super::{
@@ -9,7 +9,7 @@ use super::{
     rows::{args, instance, rows, text},
     setup::Setup,
 };
-use crate::statement::{Args, bind, bytes, sql};
+use crate::statement::{Args, bind, bytes, sql, sql_of_shards};
 
 impl Place {
     pub(super) async fn walks_the_primary_key(&self) {
@@ -45,6 +45,35 @@ impl Place {
         assert!(wrong.is_empty(), "not along the primary key, or sorted: {wrong:#?}");
     }
 
+    /// A claim of several shards walks along the primary keys. The joint write of sixteen leases touches no other one, however
+    /// small the table is: here it has eight of another queue.
+    pub(super) async fn several_shards_are_ranges(&self, setup: &Setup, args: &Args) {
+        let read = sql("shard_lease/read", args);
+        let twice = Statement {
+            sql: format!("({}) UNION ALL ({})", read.sql, read.sql),
+            values: read.values.map(|Values(one)| Values([one.clone(), one].concat())),
+            ..read
+        };
+        let plan = setup.explain(twice).await;
+        assert!(walks(&plan), "{plan:?}");
+        let db = setup.a.connection();
+        db.execute_unprepared("DELETE FROM claimstream_lease").await.expect("no lease");
+        for (queue, count) in [("'other'", 8), (":queue", 16)] {
+            for shard in 0..count {
+                let sql = format!(
+                    "INSERT INTO claimstream_lease (queue, shard, fence, held_until, in_flight, token) \
+                     VALUES ({queue}, {shard}, 1, '2000-01-01', 0, 0)"
+                );
+                db.execute_raw(bind(&sql, args)).await.expect("a lease");
+            }
+        }
+        db.execute_unprepared("ANALYZE TABLE claimstream_lease").await.expect("statistics");
+        let plan = setup.explain(sql_of_shards("shard_lease/write_all", args, 16)).await;
+        self.figure(&format!("write_all: {plan:?}"));
+        let is_range = |step: &Step| (&*step.way, &*step.key) == ("range", "PRIMARY") && step.rows <= 16;
+        assert!(plan.len() == 1 && plan.iter().all(is_range), "{plan:?}");
+    }
+
     /// Values for every statement, taken from a real claim out of many messages.
     async fn args_of_a_claim(&self, setup: &Setup) -> Args {
         let queue = setup.fill().await;
@@ -74,18 +103,27 @@ impl Setup {
         let found = rows(self.a.connection(), Statement { sql, ..statement }).await;
         let step = |row: &QueryResult| Step {
             table: text(row, "table"),
+            way: text(row, "type"),
             key: text(row, "key"),
+            rows: count(row),
             extra: text(row, "Extra"),
         };
         found.iter().map(step).collect()
     }
 }
 
+/// How many rows a step is thought to read: a number, or text in the answers of MariaDB.
+fn count(row: &QueryResult) -> u64 {
+    row.try_get("", "rows").unwrap_or_else(|_| text(row, "rows").parse().unwrap_or_default())
+}
+
 /// A line of a plan.
 #[derive(Debug)]
 struct Step {
     table: String,
+    way: String,
     key: String,
+    rows: u64,
     extra: String,
 }
 

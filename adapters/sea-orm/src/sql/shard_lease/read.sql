@@ -8,6 +8,7 @@ SELECT q.id, {micros q.available_at} AS due_at,
        CASE WHEN {octets m.payload} <= :inline THEN m.payload END AS payload,
        {signed l.fence} AS fence,
        {micros {now}} AS now,
+       {signed l.shard} AS shard,
        {signed {octets m.payload}} AS bytes,
        (l.in_flight = 0) AS is_free
   FROM claimstream_lease l

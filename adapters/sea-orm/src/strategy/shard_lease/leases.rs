@@ -9,7 +9,7 @@ use crate::{
     failover::Failover,
     strategy::{
         order::Order,
-        shard_lease::{owned_shards::OwnedShards, read_ahead::ReadAhead},
+        shard_lease::{owned_shards::OwnedShards, read_ahead::ReadAhead, thin_load::ThinLoad},
     },
 };
 
@@ -24,6 +24,7 @@ pub(crate) struct ShardLease {
     pub(super) known: KnownShards,
     pub(super) owned: OwnedShards,
     pub(super) read_ahead: ReadAhead,
+    pub(super) thin_load: ThinLoad,
 }
 
 impl ShardLease {
@@ -42,6 +43,7 @@ impl ShardLease {
             holder: holder(),
             owned: OwnedShards::default(),
             read_ahead: ReadAhead::default(),
+            thin_load: ThinLoad::default(),
         }
     }
 }

@@ -20,6 +20,7 @@ mod settle;
 mod shard_key;
 mod shard_state;
 mod suspect;
+mod thin_load;
 mod turn;
 mod turns;
 mod watermark;

@@ -1,11 +1,11 @@
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use claimstream_domain::{ClaimRequest, Shard};
+use claimstream_domain::{ClaimRequest, Claimed, Shard};
 use claimstream_ports::StoreError;
 
 use crate::{
     claim::visits::visit_shards,
-    database::held::Held,
+    database::{dialect::Dialect, held::Held},
     strategy::shard_lease::{claim::collected::Collected, give_back::give_back, leases::ShardLease},
 };
 
@@ -21,6 +21,8 @@ pub(crate) struct Claiming<'a> {
     pub(crate) collected: Collected,
     /// The first error in a shard that was skipped for it.
     pub(crate) trouble: Option<StoreError>,
+    /// Whether shards that were claimed from together have more, or an error kept their messages back.
+    pub(crate) has_left_some: bool,
     /// How long it may still wait for shards in which other calls are at work.
     pub(crate) patience: Duration,
 }
@@ -35,6 +37,7 @@ impl<'a> Claiming<'a> {
             visited: Vec::new(),
             collected: Collected::default(),
             trouble: None,
+            has_left_some: false,
             patience: ShardLease::SOON.min(store.db.limits.acquire_timeout),
         }
     }
@@ -44,8 +47,24 @@ impl<'a> Claiming<'a> {
         if self.wanted() == 0 {
             return Ok(());
         }
-        let (store, queue) = (self.store, self.request.queue.clone());
-        visit_shards(&store.known, &queue, &store.db.clock, self).await
+        let (store, queue, asked) = (self.store, self.request.queue.clone(), self.wanted());
+        let ahead = self.collected.taken.len();
+        let visited = match self.may_take_thinly() {
+            true => self.take_thinly().await,
+            false => visit_shards(&store.known, &queue, &store.db.clock, self).await,
+        };
+        let is_all = self.wanted() > 0 && !self.has_left_some;
+        store.thin_load.claimed(&queue, asked, most_of_a_shard(&self.collected.taken[ahead..]), is_all);
+        visited
+    }
+
+    /// Whether shards are claimed from together. On SQLite a statement is no round trip, and in order by key runs are read further
+    /// than a page.
+    fn may_take_thinly(&self) -> bool {
+        let store = self.store;
+        store.db.dialect == Dialect::MySql
+            && !store.order.is_per_key()
+            && store.thin_load.is_expected(&self.request.queue)
     }
 
     /// Takes messages that an earlier claim has read ahead, and gives back those that have waited too long.
@@ -72,4 +91,11 @@ impl<'a> Claiming<'a> {
         }
         (self.request.limit as usize).saturating_sub(self.collected.taken.len())
     }
+}
+
+/// The most of some messages that lie in one shard.
+fn most_of_a_shard(claimed: &[Claimed]) -> usize {
+    let mut counts: HashMap<Shard, usize> = HashMap::new();
+    claimed.iter().for_each(|one| *counts.entry(one.message.shard).or_default() += 1);
+    counts.into_values().max().unwrap_or_default()
 }

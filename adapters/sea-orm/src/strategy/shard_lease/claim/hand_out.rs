@@ -105,11 +105,7 @@ impl Claiming<'_> {
         picked: &Picked,
         patience: Duration,
     ) -> Result<bool, StoreError> {
-        // The state may list messages that the row does not: the answer to a settlement that freed the shard was lost.
-        let next = match due.was_free() || state.in_flight.is_empty() {
-            true => NextFence::Raised,
-            false => NextFence::Same,
-        };
+        let next = next_fence(state, due);
         state.label = self.request.owner.label().to_owned();
         let noted = self.note_in_flight(state, due, picked, patience);
         let place = |n: &usize| (due.candidates[*n].due, due.candidates[*n].id);
@@ -127,7 +123,7 @@ impl Claiming<'_> {
     }
 
     /// Notes the picked as in flight; they are handed out at once, or as late as `patience` from now.
-    fn note_in_flight(
+    pub(super) fn note_in_flight(
         &self,
         state: &mut ShardState,
         due: &Due,
@@ -147,7 +143,7 @@ impl Claiming<'_> {
     }
 
     /// The picked as claims; a message that cannot be read is set aside to be buried.
-    fn hand_out(&mut self, visit: &mut Visit, due: &Due, picked: &Picked) -> VecDeque<Claimed> {
+    pub(super) fn hand_out(&mut self, visit: &mut Visit, due: &Due, picked: &Picked) -> VecDeque<Claimed> {
         let mut handed_out = VecDeque::with_capacity(picked.taken.len());
         for (n, place) in picked.taken.iter().zip(&picked.places) {
             let expired = u32::from(picked.expired.contains(n));
@@ -170,5 +166,14 @@ impl Claiming<'_> {
     fn receipt(&self, key: &ShardKey, due: i64, message: MessageId) -> Receipt {
         let ShardKey { queue, shard } = key.clone();
         Receipt { message, queue, shard, claim: self.request.claim, locator: Locator(due) }
+    }
+}
+
+/// The fence of the write that hands messages out, before they are noted in the state.
+pub(super) fn next_fence(state: &ShardState, due: &Due) -> NextFence {
+    // The state may list messages that the row does not: the answer to a settlement that freed the shard was lost.
+    match due.was_free() || state.in_flight.is_empty() {
+        true => NextFence::Raised,
+        false => NextFence::Same,
     }
 }

@@ -53,6 +53,11 @@ impl Payloads {
         (0..self.rows.len()).filter_map(|n| self.bytes(n)).sum::<usize>() / self.rows.len().max(1)
     }
 
+    /// The bytes of the picked payloads.
+    pub(crate) fn total(&self, picked: &Picked) -> usize {
+        picked.taken.iter().filter_map(|n| self.bytes(*n)).sum()
+    }
+
     /// Those of the picked whose payloads have not come along, and whose size is known or not.
     pub(crate) fn left_out(&self, picked: &Picked, size: Size) -> Vec<MessageId> {
         let is_left_out = |n: usize| self.is_left_out(n) && self.bytes(n).is_some() == (size == Size::Known);

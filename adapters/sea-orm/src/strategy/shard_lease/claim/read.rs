@@ -19,6 +19,7 @@ use crate::{
             due::Due,
             due_row::DueColumns,
             pick::{Picked, Rules, pick},
+            place::Place,
             visit::Visit,
         },
         shard_state::{LeaseStatus, ShardState},
@@ -74,6 +75,32 @@ impl Claiming<'_> {
             return self.read_on(visit, state, due, reach).await;
         }
         Ok((!due.is_empty()).then_some(*due))
+    }
+
+    /// Reads the first due messages of several shards by one statement.
+    pub(super) async fn read_places(&self, places: &mut [Place]) -> Result<(), StoreError> {
+        let store = self.store;
+        let inline = inline(self.request.budget, places.iter().map(|place| place.limit).sum());
+        let args = |place: &Place| {
+            let args = store.shard_args(&place.visit.key).with("holder", store.holder.clone());
+            args.with("low", 0_i64).with("limit", place.limit as i64).with("inline", inline)
+        };
+        let all: Vec<Args> = places.iter().map(args).collect();
+        let asked = Instant::now();
+        let found = rows(&self.on, CLAIM, store.db.sql.shard_lease.read.bind_union(&all)).await?;
+        let Some(first) = found.first() else { return Ok(()) };
+        let (at, [shard_at]) = (DueColumns::of(first)?, first.places(&["shard"])?);
+        for row in found {
+            let shard: u16 = row.number(shard_at)?;
+            let Some(place) = places.iter_mut().find(|place| place.visit.key.shard.number() == shard) else {
+                continue;
+            };
+            if place.due.fence().is_none() {
+                store.db.clock.note(place.due.begin(&row)?, asked);
+            }
+            place.due.add(row, at)?;
+        }
+        Ok(())
     }
 
     /// Reads the rows behind, as long as all that was read waits; after so many rows the other calls that want the shard have

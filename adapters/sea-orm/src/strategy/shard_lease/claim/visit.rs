@@ -25,7 +25,7 @@ pub(crate) struct Visit {
 }
 
 impl Visit {
-    fn of(key: ShardKey) -> Self {
+    pub(super) fn of(key: ShardKey) -> Self {
         Self { key, watermark: None, newest: None, unfinished: None }
     }
 }

@@ -30,7 +30,7 @@ impl ShardLease {
 }
 
 /// A commit whose outcome cannot be found out.
-fn in_doubt(lost: &StoreError) -> StoreError {
+pub(super) fn in_doubt(lost: &StoreError) -> StoreError {
     StoreError::new(StoreErrorKind::Unavailable, LEASE, format!("the outcome is unknown: {lost}"))
 }
 

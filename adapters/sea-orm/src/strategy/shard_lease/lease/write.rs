@@ -105,7 +105,7 @@ impl ShardLease {
         written
     }
 
-    fn was_locked_lately(&self, key: &ShardKey) -> bool {
+    pub(crate) fn was_locked_lately(&self, key: &ShardKey) -> bool {
         self.db.dialect == Dialect::MySql && self.owned.was_locked_lately(key, self.db.clock.elapsed())
     }
 

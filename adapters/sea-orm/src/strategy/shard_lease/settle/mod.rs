@@ -2,6 +2,7 @@
 
 mod brief_restarts;
 mod each_shard;
+mod proofs;
 pub(crate) mod renew;
 mod shard_ends;
 mod transaction;
@@ -21,7 +22,7 @@ use crate::{
         leases::ShardLease,
         settle::{
             each_shard::{EachShard, by_shard},
-            transaction::SETTLE,
+            shard_ends::SETTLE,
         },
         shard_key::ShardKey,
     },

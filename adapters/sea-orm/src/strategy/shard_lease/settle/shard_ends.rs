@@ -21,6 +21,9 @@ pub(crate) struct ShardEnds<'a> {
     pub(crate) ended: Ids,
 }
 
+/// The operation that errors of settlements name.
+pub(crate) const SETTLE: &str = "settle";
+
 /// What one statement ends: the disposition, the attempts that all had if that matters, and where they lie.
 pub(crate) type Alike<'a> = (&'a Disposition, Option<u32>, Vec<(i64, MessageId)>);
 

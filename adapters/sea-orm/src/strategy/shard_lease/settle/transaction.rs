@@ -5,21 +5,21 @@ use claimstream_ports::{StoreError, StoreErrorKind};
 use sea_orm::ConnectionTrait;
 
 use crate::{
-    database::{args::Args, clock::micros, held::Held, retries::Early, sql::Sql, unit::run},
+    database::{
+        args::Args, classify::is_locked_by_another, clock::micros, held::Held, retries::Early, unit::run,
+    },
     dead_letters::letters::bury,
     settle::children::{children, emit},
     strategy::shard_lease::{
-        flow::Flow,
         lease::{args::span, written::Written},
         leases::ShardLease,
-        settle::shard_ends::ShardEnds,
+        settle::{
+            proofs::Proofs,
+            shard_ends::{SETTLE, ShardEnds},
+        },
         shard_key::ShardKey,
-        shard_state::{LeaseStatus, ShardState},
     },
 };
-
-/// The operation that errors of settlements name.
-pub(crate) const SETTLE: &str = "settle";
 
 impl ShardLease {
     /// Ends all of the claims in one transaction, or none if one is not ours any more; waits no longer than `patience` for
@@ -53,11 +53,16 @@ impl ShardLease {
             let early = Early { before: before.to_string() };
             return Err(StoreError::new(StoreErrorKind::Transient, SETTLE, early));
         }
-        let proofs: Vec<(&Sql, Args)> = parts.iter().map(|part| self.proof(part)).collect();
-        let done = match self.written_whole(on, || self.write_ends(on, &parts, &proofs)).await? {
+        let proofs = self.proofs(&parts);
+        let written = self.written_whole(on, || self.write_ends(on, &parts, &proofs)).await;
+        if proofs.are_together() && written.as_ref().is_err_and(is_locked_by_another) {
+            let keys: Vec<_> = parts.iter().map(|part| part.key.clone()).collect();
+            Box::pin(self.note_locked(on, &keys)).await;
+        }
+        let done = match written? {
             Written::Unknown(lost) => match proofs.first() {
                 // All or nothing: one row answers for the whole transaction.
-                Some((_, args)) => self.has_token(args, lost).await?,
+                Some(args) => self.has_token(args, lost).await?,
                 None => true,
             },
             Written::Yes => true,
@@ -81,47 +86,15 @@ impl ShardLease {
         parts
     }
 
-    /// The statement that proves the fence, and its arguments.
-    ///
-    /// The list of messages in flight is written again only where one of them could come back, because a message that is done
-    /// is gone, and no attempt is counted for it, listed or not; and where it is not known what the row says.
-    fn proof(&self, part: &ShardEnds<'_>) -> (&Sql, Args) {
-        let ShardEnds { key, state, settlements, ended } = part;
-        let is_done = |end: &&Settlement| matches!(end.disposition, Disposition::Done { .. });
-        let is_certain = settlements.iter().all(is_done) && state.status != LeaseStatus::Unknown;
-        let in_flight = state.in_flight.len() - ended.len();
-        if is_certain && in_flight > 0 {
-            return (
-                &self.db.sql.shard_lease.prove,
-                self.write_args(key, state.fence, state.fence, in_flight),
-            );
-        }
-        let kept = if is_certain { self.kept_until(state) } else { None };
-        (&self.db.sql.shard_lease.write, self.state_args(state, ended, key, state.fence, kept))
-    }
-
-    /// Until when a shard is kept that has nothing in flight any more; none if it is to be free.
-    fn kept_until(&self, state: &ShardState) -> Option<i64> {
-        let clock = &self.db.clock;
-        let now = clock.estimate().filter(|_| state.flow.is_kept_up_with(clock.elapsed()))?;
-        Some(now + micros(Flow::KEPT))
-    }
-
     async fn write_ends(
         &self,
         on: &Held<'_>,
         parts: &[ShardEnds<'_>],
-        proofs: &[(&Sql, Args)],
+        proofs: &Proofs<'_>,
     ) -> Result<Written, StoreError> {
         self.db.begin_held(SETTLE, on).await?;
         self.failover.check(SETTLE, parts.iter().flat_map(|part| part.settlements.iter().copied()))?;
-        let mut ours = true;
-        for (part, (proof, lease)) in parts.iter().zip(proofs) {
-            ours = ours
-                && self.write_lease(on, &part.key, proof, lease).await? == 1
-                && self.write_part(on, part, lease).await?;
-        }
-        if !ours {
+        if !self.write_parts(on, parts, proofs).await? {
             self.db.roll_back_held(SETTLE, on).await?;
             return Ok(Written::No);
         }
@@ -131,7 +104,7 @@ impl ShardLease {
     }
 
     /// Ends messages of one shard; false if one of them is not there any more.
-    async fn write_part(
+    pub(super) async fn write_part(
         &self,
         on: &impl ConnectionTrait,
         part: &ShardEnds<'_>,
