@@ -24,12 +24,13 @@ const IN_THE_END: Duration = Duration::from_secs(20);
 
 /// Adds it to a backend that keeps order.
 pub fn add_to(suite: &mut Suite, backend: Arc<SeaOrmBackend>) {
-    let name = format!(
-        "{}::{}::order::what_ends_while_a_claim_reads_on_is_not_handed_out_by_it",
-        backend.name(),
-        backend.strategy()
-    );
-    suite.add_async_trial(&name, not_handed_out(backend));
+    let name = |what: &str| format!("{}::{}::order::{what}", backend.name(), backend.strategy());
+    let trial = name("what_ends_while_a_claim_reads_on_is_not_handed_out_by_it");
+    suite.add_async_trial(&trial, not_handed_out(backend.clone()));
+    if backend.name() != "sqlite" {
+        let trial = name("settlements_that_take_long_send_no_claim_back_to_where_it_began");
+        suite.add_async_trial(&trial, reads_to_the_end(backend));
+    }
 }
 
 /// One message ends as done and one is put off, while a claim that has read both is about to read on.
@@ -69,6 +70,34 @@ async fn claimed_in_the_end(claimer: &Instance) -> Vec<Claimed> {
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
+}
+
+/// A claim reads on in five turns, and waits 0.4 s for each, because a settlement that the server makes slow comes in between.
+async fn reads_to_the_end(backend: Arc<SeaOrmBackend>) {
+    let url = backend.fresh_database().await.expect("a database");
+    let options = OpenOptions { shards: ShardCount::new(1).expect("a shard"), ..backend.options() };
+    let outbox = SeaOrmOutbox::open(&url, options).await.expect("open");
+    let instance = Instance::new(7, Ports::of(outbox.clone()), Fixture::fresh_queue(), 1);
+    let sent: Vec<_> = (0..30).map(|n| message(instance.queue(), &format!("in hand {n}"))).collect();
+    instance.enqueue(&sent).await;
+    let in_hand = instance.claim(30).await;
+    assert_eq!(in_hand.len(), sent.len());
+    parked(&backend, &outbox, &instance, 0..40_000, &ids(&in_hand)).await;
+    let free = message(instance.queue(), "free");
+    instance.enqueue(std::slice::from_ref(&free)).await;
+    let slow =
+        "CREATE TRIGGER claimstream_slow BEFORE DELETE ON claimstream_queue FOR EACH ROW DO SLEEP(0.4)";
+    outbox.connection().execute_unprepared(slow).await.expect("settlements take long");
+    let settler = instance.clone();
+    let settlements = tokio::spawn(async move {
+        for claimed in &in_hand {
+            assert_eq!(settler.ack(claimed).await, Settled::Accepted);
+        }
+    });
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let found = instance.claim(100).await;
+    settlements.abort();
+    assert_eq!(ids(&found), [free.id]);
 }
 
 /// Enqueues a message of each key, and parks all that there are but some.

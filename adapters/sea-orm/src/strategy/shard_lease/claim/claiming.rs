@@ -23,7 +23,7 @@ pub(crate) struct Claiming<'a> {
     pub(crate) trouble: Option<StoreError>,
     /// Whether shards that were claimed from together have more, or an error kept their messages back.
     pub(crate) has_left_some: bool,
-    /// How long it may still wait for shards in which other calls are at work.
+    /// How long it may still wait for shards in which other calls are at work, before it begins with them.
     pub(crate) patience: Duration,
 }
 
@@ -38,8 +38,13 @@ impl<'a> Claiming<'a> {
             collected: Collected::default(),
             trouble: None,
             has_left_some: false,
-            patience: ShardLease::SOON.min(store.db.limits.acquire_timeout),
+            patience: Self::most_patience(store),
         }
+    }
+
+    /// How long a claim waits at most for shards that it begins with, and for each turn in one that it reads on in.
+    pub(crate) fn most_patience(store: &ShardLease) -> Duration {
+        ShardLease::SOON.min(store.db.limits.acquire_timeout)
     }
 
     pub(crate) async fn run(&mut self) -> Result<(), StoreError> {

@@ -10,6 +10,7 @@ use crate::strategy::shard_lease::{
     },
     shard_key::ShardKey,
     shard_state::{LeaseStatus, ShardState},
+    turn::Turn,
     watermark::{Start, Watermark},
 };
 
@@ -46,12 +47,11 @@ impl Claiming<'_> {
 
     async fn take_in_turn(&mut self, visit: &mut Visit) -> Result<(), StoreError> {
         let store = self.store;
-        // A claim that has messages already does not wait, unless most of the shard was read in vain.
-        let may_wait = self.collected.taken.is_empty() || visit.unfinished.is_some();
-        let patience = if may_wait { self.patience } else { Duration::ZERO };
-        let asked = Instant::now();
-        let turn = store.turn_soon(CLAIM, &visit.key, &self.on, patience).await?;
-        self.patience = self.patience.saturating_sub(asked.elapsed());
+        let turn = match visit.unfinished {
+            // What was read in vain is lost if it does not read on, so each turn may be waited for as long as the first.
+            Some(_) => store.turn_soon(CLAIM, &visit.key, &self.on, Self::most_patience(store)).await?,
+            None => self.first_turn(&visit.key).await?,
+        };
         let Some(_turn) = turn else {
             visit.unfinished = None;
             store.known.full(&visit.key.queue, visit.key.shard);
@@ -80,6 +80,15 @@ impl Claiming<'_> {
             store.known.raise(queue, *shard, low, store.db.clock.elapsed());
         }
         Ok(())
+    }
+
+    /// The turn of a claim that begins with a shard. If it has messages already, it does not wait.
+    async fn first_turn(&mut self, key: &ShardKey) -> Result<Option<Turn>, StoreError> {
+        let patience = if self.collected.taken.is_empty() { self.patience } else { Duration::ZERO };
+        let asked = Instant::now();
+        let turn = self.store.turn_soon(CLAIM, key, &self.on, patience).await?;
+        self.patience = self.patience.saturating_sub(asked.elapsed());
+        Ok(turn)
     }
 
     /// Takes from the watermark on, and from the beginning of time if that was not enough.
