@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use claimstream::{Compose, Message, NewMessage, Relay, RelayConfig, StoreError};
+use claimstream::{Claimed, Compose, Message, NewMessage, Relay, RelayConfig, StoreError};
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox, store_error};
 use claimstream_steps::{StepResult, inbox};
 use claimstream_tokio::TokioTimer;
@@ -26,6 +26,8 @@ pub(super) async fn runs() {
     for _ in 0..2 {
         once(outbox.clone(), claim.message()).await.expect("an effect");
     }
+    let twice = [claim.claimed().clone(), claim.claimed().clone()];
+    a_batch(outbox.clone(), &twice).await.expect("no further effect");
     assert_eq!(bills(&outbox).await, 1);
     shows_the_refusal(&url, claim.message()).await;
 }
@@ -72,6 +74,28 @@ async fn once(outbox: Arc<SeaOrmOutbox>, message: &Message) -> Result<(), Failur
         Once::Repeated(_) => println!("billed before"),
     }
     Ok(())
+}
+
+async fn a_batch(outbox: Arc<SeaOrmOutbox>, batch: &[Claimed]) -> Result<(), Failure> {
+    use claimstream::{in_transaction, work};
+    use claimstream_steps::inbox::{Consumer, Inbox, InboxError, Once};
+
+    let inbox = &Inbox::new(outbox.clone(), &RelayConfig::default())?;
+    let billing = &Consumer::new("billing")?;
+
+    let effects: Result<(), InboxError> = in_transaction(&*outbox, &TokioTimer::new(), |tx| {
+        work(async move {
+            for Claimed { message, .. } in batch {
+                let effect =
+                    inbox.once(tx, billing, message, |tx| async { Ok(write_bill(tx, message).await?) });
+                let had: Result<Once, InboxError> = effect.await;
+                had?;
+            }
+            Ok(())
+        })
+    })
+    .await;
+    Ok(effects?)
 }
 
 async fn write_bill(tx: &DatabaseTransaction, message: &Message) -> Result<StepResult, StoreError> {

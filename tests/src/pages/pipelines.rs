@@ -4,7 +4,11 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use claimstream::{BatchHandler, Claimed, Message, PipelineState, Relay, Verdict, Verdicts, handler_fn};
+use claimstream::{
+    BatchHandler, Claimed, DeadLetterFilter, DeadLetters, Message, PipelineState, Relay, Verdict, Verdicts,
+    handler_fn,
+};
+use claimstream_sea_orm::SeaOrmOutbox;
 use claimstream_tokio::shutdown_signal;
 
 use super::Failure;
@@ -77,5 +81,15 @@ async fn supervise(relay: Relay) -> Result<(), Failure> {
         served = serve(healthy) => served?,
         report = pipeline.run_until(shutdown_signal()?) => { report?; }
     }
+    Ok(())
+}
+
+async fn dead_letters(outbox: SeaOrmOutbox) -> Result<(), Failure> {
+    let of_mail = DeadLetterFilter { queue: Some("mail".parse()?), ..DeadLetterFilter::default() };
+    for dead in outbox.list(&of_mail, 100).await? {
+        println!("{} after {} attempts: {}", dead.message.id, dead.attempts, dead.reason);
+    }
+    let again = outbox.revive(&of_mail).await?;
+    println!("{again} come again");
     Ok(())
 }
