@@ -1,4 +1,5 @@
 mod hand_out;
+mod take_in;
 
 use std::{
     fmt,
@@ -8,20 +9,19 @@ use std::{
     task::{Context, Poll},
 };
 
-use claimstream_domain::{Claimed, QueueName, RunPlace};
-use futures::{FutureExt, Stream, StreamExt, stream::TakeUntil};
+use claimstream_domain::QueueName;
+use futures::{Stream, StreamExt, stream::TakeUntil};
 use tracing::Instrument;
 
 use crate::{
     Batch, Claim, RelayError,
     buffer::Buffer,
-    claimer::{Claimer, Least, NewClaims},
+    claimer::{Claimer, Least},
     endings::{Ended, Endings},
     gathering::Gathering,
     isolation::Isolation,
     open_claims::OpenClaims,
     pipeline_monitor::Health,
-    runs::Admitted,
     settlement_health::SettlementHealth,
     settler::Settler,
     setup::Setup,
@@ -242,36 +242,6 @@ impl Claims {
     fn has_to_wait(&self, ticket: Ticket) -> bool {
         let may_have_company = self.claimer.is_claiming() || !self.isolation.none_leaving();
         may_have_company && self.isolation.is_suspect(ticket)
-    }
-
-    fn take_in(&mut self, claims: NewClaims) {
-        for (ticket, claimed) in claims {
-            if self.is_used_up(&claimed) && !matches!(claimed.place, RunPlace::Behind(_)) {
-                // What is behind it follows its burial.
-                if let Admitted::Ready(claimed) = self.settler.runs.admit(ticket, claimed) {
-                    self.endings.bury(ticket, claimed);
-                }
-            } else if self.claimer.is_stopping() {
-                self.endings.give_back(ticket, claimed);
-            } else if let Some(claimed) = self.isolation.admit(ticket, claimed) {
-                match self.settler.runs.admit(ticket, claimed) {
-                    Admitted::Ready(claimed) => self.buffer.push(ticket, claimed),
-                    Admitted::Held => {}
-                    Admitted::GoesBack(claimed) => self.endings.give_back(ticket, claimed),
-                }
-            }
-        }
-        self.settler.runs.forget_ended();
-        if self.buffer.wants_watch(self.settler.runs.held()) {
-            let (buffer, settler) = (Arc::downgrade(&self.buffer), Arc::downgrade(&self.settler));
-            let timer = Arc::clone(&self.settler.setup.timer);
-            timer.run_beside(Buffer::watch(buffer, settler, Arc::clone(&timer)).boxed());
-        }
-    }
-
-    /// Whether a message has been claimed more often than it may be tried.
-    fn is_used_up(&self, claimed: &Claimed) -> bool {
-        claimed.attempt > self.settler.setup.config.retry.max_attempts
     }
 
     /// The next batch, as soon as `gathering` says that one is due, cut to `most` messages; or an error.

@@ -35,10 +35,16 @@ async fn read_batches(relay: Relay) -> Result<(), Failure> {
     let mut until_stopped = batches.until(shutdown_signal()?);
     while let Some(batch) = until_stopped.next().await {
         let Ok(batch) = batch else { continue };
-        let _settled = match deliver_all(batch.messages()).await {
+        let settled = match deliver_all(batch.messages()).await {
             Ok(()) => batch.ack_all().await,
             Err(_) => batch.release_all().await,
         };
+        match settled {
+            Ok(outcome) => {
+                println!("{} done, {} are with another relay", outcome.accepted, outcome.superseded.len())
+            }
+            Err(error) => eprintln!("what was not settled comes again: {error}"),
+        }
     }
     batches.close().await?;
     Ok(())

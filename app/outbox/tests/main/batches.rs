@@ -46,6 +46,19 @@ fn all_that_was_claimed_together_is_one_batch_and_one_settlement() {
 }
 
 #[test]
+fn a_batch_has_one_message_of_a_key_and_the_next_batch_the_one_behind_it() {
+    let (play, mut bench) = (Play::new([Answer::Run(3)]), Bench::default());
+    let mut batches = batches(&play, wide());
+    for n in 1..=3 {
+        let (rest, batch) = first(&play, &mut bench, batches);
+        batches = rest;
+        assert_eq!(numbers(&batch), [n]);
+        let task = bench.start(batch.ack_all());
+        assert_eq!(bench.finish(&play.timer, task).unwrap().accepted, 1);
+    }
+}
+
+#[test]
 fn a_batch_that_is_larger_than_a_settlement_is_cut() {
     let (play, mut bench) = (Play::new([Answer::Messages(vec![1; 7])]), Bench::default());
     let config = RelayConfig { settle_batch: 3, ..wide() };

@@ -23,7 +23,7 @@ pub(crate) struct Claiming<'a> {
     pub(crate) trouble: Option<StoreError>,
     /// Whether shards that were claimed from together have more, or an error kept their messages back.
     pub(crate) has_left_some: bool,
-    /// How long it may still wait for shards in which other calls are at work, before it begins with them.
+    /// How long it may still wait for shards in which other calls are at work.
     pub(crate) patience: Duration,
 }
 
@@ -42,8 +42,8 @@ impl<'a> Claiming<'a> {
         }
     }
 
-    /// How long a claim waits at most for shards that it begins with, and for each turn in one that it reads on in.
-    pub(crate) fn most_patience(store: &ShardLease) -> Duration {
+    /// How long a claim waits at most for shards in which other calls are at work.
+    pub(super) fn most_patience(store: &ShardLease) -> Duration {
         ShardLease::SOON.min(store.db.limits.acquire_timeout)
     }
 

@@ -47,11 +47,7 @@ impl Claiming<'_> {
 
     async fn take_in_turn(&mut self, visit: &mut Visit) -> Result<(), StoreError> {
         let store = self.store;
-        let turn = match visit.unfinished {
-            // What was read in vain is lost if it does not read on, so each turn may be waited for as long as the first.
-            Some(_) => store.turn_soon(CLAIM, &visit.key, &self.on, Self::most_patience(store)).await?,
-            None => self.first_turn(&visit.key).await?,
-        };
+        let turn = self.next_turn(visit).await?;
         let Some(_turn) = turn else {
             visit.unfinished = None;
             store.known.full(&visit.key.queue, visit.key.shard);
@@ -82,11 +78,16 @@ impl Claiming<'_> {
         Ok(())
     }
 
-    /// The turn of a claim that begins with a shard. If it has messages already, it does not wait.
-    async fn first_turn(&mut self, key: &ShardKey) -> Result<Option<Turn>, StoreError> {
-        let patience = if self.collected.taken.is_empty() { self.patience } else { Duration::ZERO };
+    /// Waits for the turn in a shard. Most of it may have been read in vain, and a claim without messages waits anew to read
+    /// on there; the leases of messages that it has are running.
+    async fn next_turn(&mut self, visit: &Visit) -> Result<Option<Turn>, StoreError> {
+        let patience = match (self.collected.taken.is_empty(), visit.unfinished.is_some()) {
+            (true, true) => Self::most_patience(self.store),
+            (true, false) | (false, true) => self.patience,
+            (false, false) => Duration::ZERO,
+        };
         let asked = Instant::now();
-        let turn = self.store.turn_soon(CLAIM, key, &self.on, patience).await?;
+        let turn = self.store.turn_soon(CLAIM, &visit.key, &self.on, patience).await?;
         self.patience = self.patience.saturating_sub(asked.elapsed());
         Ok(turn)
     }
