@@ -1,6 +1,6 @@
 use crate::{record::Record, statistics::ratio};
 
-/// All that was measured: what was measured most often last, and of that the newest.
+/// All that was measured: what was measured in enough rounds last, and of that the newest.
 pub(super) struct Book {
     records: Vec<Record>,
     /// Of the library as it was: only to be compared with, so that no reader takes them for what to expect.
@@ -11,8 +11,11 @@ impl Book {
     /// The commit that targets name where they are against the library as it was.
     pub(super) const BEFORE: &str = "631a2f6";
 
+    /// More rounds make no older figure the better one.
+    const ENOUGH: usize = 3;
+
     pub(super) fn new(mut records: Vec<Record>) -> Self {
-        records.sort_by_key(|record| record.rounds.len());
+        records.sort_by_key(|record| record.rounds.len().min(Self::ENOUGH));
         let was_it = |one: &Record| one.commit.as_deref().is_some_and(|name| name.starts_with(Self::BEFORE));
         let (before, records) = records.into_iter().partition(was_it);
         Self { records, before }
@@ -165,6 +168,16 @@ mod tests {
         let old = Book::new(vec![of("631a2f6", 4.0)]);
         assert_eq!(old.figure("", "rate", |_| true), None);
         assert_eq!(old.against_before("", "rate", |_| true), None);
+    }
+
+    #[test]
+    fn three_rounds_of_today_replace_five_of_yesterday_and_one_does_not() {
+        let of = |run: &str, rounds: usize, rate| {
+            let one = record(run, "a", rate);
+            Record { rounds: vec![one.rounds[0].clone(); rounds], ..one }
+        };
+        let book = Book::new(vec![of("old", 5, 1.0), of("new", 3, 2.0), of("newest", 1, 3.0)]);
+        assert_eq!(book.figure("", "rate", |_| true), Some(2.0));
     }
 
     #[test]
