@@ -21,7 +21,11 @@ fn notified(book: &Book, server: &str, targets: &mut Vec<Target>) {
     let what = "notifications, 3 relays, requests of one recipient, statements for each";
     targets.push(Target::new(what, Ask::AtMost(1.0), statements));
     let rate = book.against_before(server, "rate", small());
-    targets.push(Target::new(format!("the same, rate against {}", Book::BEFORE), Ask::AtLeast(20.0), rate));
+    targets.push(Target::new(
+        format!("notifications, the same, rate against {}", Book::BEFORE),
+        Ask::AtLeast(20.0),
+        rate,
+    ));
     let large = notifications("shard_lease", 3, true);
     let rate = book.ratio(server, "rate", large, drained("shard_lease", 4));
     let what = "one request to many recipients, 3 relays, against draining as many messages, 4 instances";
@@ -48,7 +52,11 @@ fn all_day(book: &Book, server: &str, targets: &mut Vec<Target>) {
     targets.push(Target::new(what, Ask::AtMost(1.0), found.map(|all| all - 1.0)));
     for (figure, name, ask) in [("latency_p50_ms", "p50", 10.0), ("latency_p99_ms", "p99", 40.0)] {
         let found = book.figure(server, figure, steady("shard_lease"));
-        targets.push(Target::new(format!("the same, {name}, ms"), Ask::AtMost(ask), found));
+        targets.push(Target::new(
+            format!("steady 5,000 / s, 4 instances: {name}, ms"),
+            Ask::AtMost(ask),
+            found,
+        ));
     }
     let highest =
         |name: &'static str| move |one: &Record| one.scenario == "highest_rate" && one.contender == name;
