@@ -72,7 +72,8 @@ async fn claimed_in_the_end(claimer: &Instance) -> Vec<Claimed> {
     }
 }
 
-/// A claim reads on in five turns, and waits 0.4 s for each, because a settlement that the server makes slow comes in between.
+/// A claim reads on in five turns, and waits 0.3 s for each, because a settlement that the server makes slow comes in between.
+/// The settlements go on for 9 s, and one of three claims has to bring the free message meanwhile.
 async fn reads_to_the_end(backend: Arc<SeaOrmBackend>) {
     let url = backend.fresh_database().await.expect("a database");
     let options = OpenOptions { shards: ShardCount::new(1).expect("a shard"), ..backend.options() };
@@ -86,7 +87,7 @@ async fn reads_to_the_end(backend: Arc<SeaOrmBackend>) {
     let free = message(instance.queue(), "free");
     instance.enqueue(std::slice::from_ref(&free)).await;
     let slow =
-        "CREATE TRIGGER claimstream_slow BEFORE DELETE ON claimstream_queue FOR EACH ROW DO SLEEP(0.4)";
+        "CREATE TRIGGER claimstream_slow BEFORE DELETE ON claimstream_queue FOR EACH ROW DO SLEEP(0.3)";
     outbox.connection().execute_unprepared(slow).await.expect("settlements take long");
     let settler = instance.clone();
     let settlements = tokio::spawn(async move {
@@ -95,7 +96,12 @@ async fn reads_to_the_end(backend: Arc<SeaOrmBackend>) {
         }
     });
     tokio::time::sleep(Duration::from_millis(100)).await;
-    let found = instance.claim(100).await;
+    let mut found = Vec::new();
+    for _ in 0..3 {
+        if found.is_empty() {
+            found = instance.claim(100).await;
+        }
+    }
     settlements.abort();
     assert_eq!(ids(&found), [free.id]);
 }
