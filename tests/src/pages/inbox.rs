@@ -80,9 +80,10 @@ async fn a_batch(outbox: Arc<SeaOrmOutbox>, batch: &[Claimed]) -> Result<(), Fai
     use claimstream::{in_transaction, work};
     use claimstream_steps::inbox::{Consumer, Inbox, InboxError, Once};
 
-    let inbox = &Inbox::new(outbox.clone(), &RelayConfig::default())?;
-    let billing = &Consumer::new("billing")?;
+    let inbox = Inbox::new(outbox.clone(), &RelayConfig::default())?;
+    let billing = Consumer::new("billing")?;
 
+    let (inbox, billing) = (&inbox, &billing);
     let effects: Result<(), InboxError> = in_transaction(&*outbox, &TokioTimer::new(), |tx| {
         work(async move {
             for Claimed { message, .. } in batch {

@@ -78,8 +78,8 @@ impl Claiming<'_> {
         Ok(())
     }
 
-    /// Waits for the turn in a shard. Most of it may have been read in vain, and a claim without messages waits anew to read
-    /// on there; the leases of messages that it has are running.
+    /// Waits for the turn in a shard. A claim that reads on there would lose what it has read, so each turn may be waited for anew,
+    /// unless it has messages already, whose leases are running.
     async fn next_turn(&mut self, visit: &Visit) -> Result<Option<Turn>, StoreError> {
         let patience = match (self.collected.taken.is_empty(), visit.unfinished.is_some()) {
             (true, true) => Self::most_patience(self.store),
