@@ -63,14 +63,11 @@ fn everything(environment: impl Fn(&str) -> Option<String> + Copy) -> Suite {
     thin_load::add_to(&mut suite, environment);
     resting::add_to(&mut suite, environment);
     set_back::add_to(&mut suite, environment);
-    slow::add_to(&mut suite, environment);
-    few_connections::add_to(&mut suite, environment);
     budgets::add_to(&mut suite, environment);
     many_queues::add_to(&mut suite, environment);
     missing_table::add_to(&mut suite, environment);
     lost_notes::add_to(&mut suite, environment);
     outages::add_to(&mut suite, environment);
-    passing_errors::add_to(&mut suite, environment);
     error_kinds::add_to(&mut suite, environment);
     rights::add_to(&mut suite, environment);
     failover::add_to(&mut suite, environment);
@@ -80,5 +77,10 @@ fn everything(environment: impl Fn(&str) -> Option<String> + Copy) -> Suite {
     runtimes::add_to(&mut suite);
     pages::add_to(&mut suite);
     invariants::add_to(&mut suite);
+    suite.add_waiting(|suite| {
+        slow::add_to(suite, environment);
+        few_connections::add_to(suite, environment);
+        passing_errors::add_to(suite, environment);
+    });
     suite
 }

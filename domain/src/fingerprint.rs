@@ -27,6 +27,15 @@ impl Fingerprint {
         Self::of(&[payload.content_type().as_bytes(), payload.bytes()])
     }
 
+    /// The fingerprint of what a value is as JSON, its fields in their order.
+    pub fn of_json(value: &impl serde::Serialize) -> Self {
+        match serde_json::to_vec(value) {
+            Ok(json) => Self::of(&[&json]),
+            // A map whose keys are no texts: no type here has one.
+            Err(error) => Self::of(&[error.to_string().as_bytes()]),
+        }
+    }
+
     /// A fingerprint that was stored.
     pub fn from_slice(bytes: &[u8]) -> Result<Self, Invalid> {
         let exact = bytes.try_into().map_err(|_| Invalid::OutOfRange {

@@ -69,6 +69,13 @@ impl Headers {
         Ok(())
     }
 
+    /// All headers but the trace context.
+    pub fn without_trace(&self) -> Self {
+        let mut others = self.clone();
+        others.0.retain(|name, _| name != "traceparent" && name != "tracestate");
+        others
+    }
+
     /// The value of one header.
     pub fn get(&self, name: &str) -> Option<&str> {
         let found = self.0.get(name);

@@ -95,7 +95,7 @@ pub(crate) fn share(whole: Duration, seed: u64) -> Duration {
 }
 
 /// The finaliser of SplitMix64 (Steele, Lea, Flood 2014): spreads neighbouring seeds over all 64 bits.
-fn mix(seed: u64) -> u64 {
+pub(crate) fn mix(seed: u64) -> u64 {
     let z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -26,6 +26,13 @@ pub enum Disposition {
         /// Why.
         reason: Reason,
     },
+    /// To be claimed again after a delay, attempt uncounted.
+    Postponed {
+        /// How long to wait.
+        after: Duration,
+        /// What it waits for.
+        reason: Reason,
+    },
     /// Moved to the dead letters; the events are enqueued in the same transaction.
     Dead {
         /// Why.
@@ -52,7 +59,7 @@ impl Disposition {
     pub fn emitted(&self) -> &[NewMessage] {
         match self {
             Self::Done { emit } | Self::Dead { emit, .. } => emit,
-            Self::Retry { .. } | Self::Returned => &[],
+            Self::Retry { .. } | Self::Postponed { .. } | Self::Returned => &[],
         }
     }
 
@@ -60,7 +67,7 @@ impl Disposition {
     pub fn event(&self) -> Event {
         match self {
             Self::Done { .. } => Event::Ack,
-            Self::Retry { .. } => Event::Nack,
+            Self::Retry { .. } | Self::Postponed { .. } => Event::Nack,
             Self::Dead { .. } => Event::Bury,
             Self::Returned => Event::Release,
         }

@@ -35,13 +35,20 @@ pub enum Verdict {
         /// Why.
         reason: Reason,
     },
+    /// Put the message off and do not count the attempt, because nothing has been tried: it waits for room, not for luck.
+    Postpone {
+        /// How long to wait, at most [`Due::MAX_DELAY`](crate::Due::MAX_DELAY).
+        after: Duration,
+        /// What it waits for.
+        reason: Reason,
+    },
     /// Give the message up: keep it with the dead letters.
     Bury {
         /// Why.
         reason: Reason,
     },
     /// Give the message back as if it had never been claimed. It is due at once, for the next claim; to have it wait, say
-    /// [`Nack`](Self::Nack).
+    /// [`Nack`](Self::Nack) or [`Postpone`](Self::Postpone).
     Release,
 }
 
@@ -70,6 +77,9 @@ pub fn decide(verdict: Verdict, attempt: u32, policy: &RetryPolicy, seed: u64) -
         Verdict::Ack { emit } => Disposition::Done { emit },
         Verdict::Bury { reason } => Disposition::dead(reason),
         Verdict::Release => Disposition::Returned,
+        Verdict::Postpone { after, reason } => {
+            Disposition::Postponed { after: after.min(Due::MAX_DELAY), reason }
+        }
         Verdict::Nack { reason, .. } if policy.is_last(attempt) => Disposition::dead(reason),
         Verdict::Nack { after, reason } => {
             let after = after.unwrap_or_else(|| policy.delay(attempt, seed));
@@ -89,6 +99,9 @@ mod tests {
         let reason = Reason::new("x");
         assert_eq!(decide(Verdict::nack("x"), 20, &policy, 1), Disposition::dead(reason));
         assert_eq!(decide(Verdict::Release, 20, &policy, 1), Disposition::Returned);
+        let (after, reason) = (Duration::MAX, Reason::new("x"));
+        let postponed = decide(Verdict::Postpone { after, reason: reason.clone() }, 20, &policy, 1);
+        assert_eq!(postponed, Disposition::Postponed { after: Due::MAX_DELAY, reason });
     }
 
     #[test]

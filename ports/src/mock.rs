@@ -4,33 +4,27 @@
 //! inferred, or named as in `MockEnqueue::<MyTransaction>::new()`.
 #![allow(missing_docs, reason = "generated code")]
 
+mod notification;
+
 use std::time::Duration;
 
 use async_trait::async_trait;
 use claimstream_domain::{
     ClaimRequest, Claimed, DeadLetter, DeadLetterFilter, Due, Enqueued, Lease, NewMessage, QueueName,
     QueueStatus, Receipt, Renewed, Settled, Settlement, Verdict,
-    notification::{
-        Channel, DeliveryStatus, NotificationMessage, NotificationRecord, NotificationRequest, Progress,
-        Recipient, RecipientReference, Template,
-    },
     saga::{NewSaga, SagaId, SagaRecord},
     step::{Begun, NewStep, Step, StepChange, StepKey},
     tcc::BranchCall,
 };
-use uuid::Uuid;
 
 use crate::{
-    notification::{
-        Cancelled, ChannelProvider, Delivered, DeliveryError, FanOutStep, MessageOutcome, MessageRepository,
-        NotificationReports, RecipientDirectory, RequestRead, RequestRepository, StepNoted, SubmitRequests,
-        TemplateSource,
-    },
     saga::{NoteSagas, SagaReports},
     step::{LockWait, Locked, PurgeSteps, StepLedger},
     tcc::{Participant, ParticipantError},
     *,
 };
+
+pub use self::notification::*;
 
 mockall::mock! {
     pub LockingStrategy {}
@@ -143,82 +137,6 @@ mockall::mock! {
     pub Verdicts {}
     impl Verdicts for Verdicts {
         fn give(&self, index: usize, verdict: Verdict);
-    }
-}
-
-mockall::mock! {
-    pub ChannelProvider {}
-    #[async_trait]
-    impl ChannelProvider for ChannelProvider {
-        async fn deliver(&self, message: &NotificationMessage) -> Result<Delivered, DeliveryError>;
-    }
-}
-
-mockall::mock! {
-    pub RecipientDirectory {}
-    #[async_trait]
-    impl RecipientDirectory for RecipientDirectory {
-        async fn resolve(
-            &self,
-            reference: &RecipientReference,
-            offset: u64,
-            limit: u32,
-        ) -> Result<Option<Vec<Recipient>>, StoreError>;
-    }
-}
-
-mockall::mock! {
-    pub TemplateSource {}
-    #[async_trait]
-    impl TemplateSource for TemplateSource {
-        async fn template(
-            &self,
-            id: &str,
-            channel: Channel,
-            language: Option<String>,
-        ) -> Result<Option<Template>, StoreError>;
-    }
-}
-
-mockall::mock! {
-    pub SubmitRequests<Tx: Send + Sync + 'static> {}
-    #[async_trait]
-    impl<Tx: Send + Sync + 'static> SubmitRequests<Tx> for SubmitRequests<Tx> {
-        async fn submit(&self, tx: &Tx, requests: &[NotificationRequest]) -> Result<Vec<Enqueued>, StoreError>;
-    }
-}
-
-mockall::mock! {
-    pub RequestRepository {}
-    #[async_trait]
-    impl RequestRepository for RequestRepository {
-        async fn read(&self, ids: &[Uuid]) -> Result<Vec<Option<RequestRead>>, StoreError>;
-        async fn note_steps(&self, steps: &[FanOutStep]) -> Result<Vec<StepNoted>, StoreError>;
-        async fn cancel(&self, id: Uuid) -> Result<Cancelled, StoreError>;
-    }
-}
-
-mockall::mock! {
-    pub MessageRepository {}
-    #[async_trait]
-    impl MessageRepository for MessageRepository {
-        async fn status(&self, ids: &[Uuid]) -> Result<Vec<Option<DeliveryStatus>>, StoreError>;
-        async fn conclude(&self, outcomes: &[MessageOutcome]) -> Result<(), StoreError>;
-        async fn reopen(&self, id: Uuid) -> Result<(), StoreError>;
-    }
-}
-
-mockall::mock! {
-    pub NotificationReports {}
-    #[async_trait]
-    impl NotificationReports for NotificationReports {
-        async fn progress(&self, id: Uuid) -> Result<Option<Progress>, StoreError>;
-        async fn messages(
-            &self,
-            id: Uuid,
-            after: Option<Uuid>,
-            limit: u32,
-        ) -> Result<Vec<NotificationRecord>, StoreError>;
     }
 }
 

@@ -4,17 +4,23 @@
 //! |---|---|---|
 //! | [`LogChannel`] | a line of JSON to a file or a stream | always |
 //! | [`WebhookChannel`] | a signed HTTP POST, to each recipient's own URL or to one gateway | `webhook` |
+//! | [`GatewayChannel`] | a call of a provider's HTTP API, by templates: SMS, push, mail | `gateway` |
+//! | [`ChatChannel`] | a message in Slack or Teams, by their incoming webhooks | `webhook` |
 //! | [`SmtpChannel`] | a mail through an SMTP server | `smtp` |
 //!
 //! [`HttpParticipant`] (feature `webhook`) carries out branches of TCC transactions by the same POSTs.
 //!
-//! With the feature `tls` the last two speak TLS by rustls, trusting the certificates that the system trusts. Both
-//! need a tokio runtime around them. All three end in bounded time, pass the message's id on as an idempotency key,
+//! With the feature `tls` all but the first speak TLS by rustls, trusting the certificates that the system trusts. They
+//! need a tokio runtime around them. All end in bounded time, pass the message's id on as an idempotency key,
 //! and say of every failure whether another attempt can help.
 #![forbid(unsafe_code)]
 // Shows beside each item which feature it needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+#[cfg(feature = "webhook")]
+mod chat;
+#[cfg(feature = "gateway")]
+mod gateway;
 mod log;
 mod masked;
 #[cfg(any(feature = "webhook", feature = "smtp"))]
@@ -26,6 +32,10 @@ mod timeouts;
 #[cfg(feature = "webhook")]
 mod webhook;
 
+#[cfg(feature = "webhook")]
+pub use chat::{ChatChannel, ChatStyle};
+#[cfg(feature = "gateway")]
+pub use gateway::{Answers, GatewayAuth, GatewayChannel, GatewayConfig};
 pub use log::{LogChannel, LogConfig};
 #[cfg(any(feature = "webhook", feature = "smtp"))]
 pub use secret::Secret;

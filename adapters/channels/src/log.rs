@@ -125,10 +125,7 @@ impl ChannelProvider for LogChannel {
     async fn deliver(&self, message: &NotificationMessage) -> Result<Delivered, DeliveryError> {
         match self.write(message) {
             Ok(()) => Ok(Delivered::default()),
-            Err(e) => Err(DeliveryError::Transient {
-                reason: format!("the log takes no line: {e}"),
-                retry_after: None,
-            }),
+            Err(e) => Err(DeliveryError::unknown(format!("the log takes no line: {e}"))),
         }
     }
 }

@@ -1,6 +1,12 @@
 use std::{path::PathBuf, time::Duration};
 
-use claimstream_domain::{MessageId, QueueName, ShardCount};
+use claimstream_domain::{
+    MessageId, QueueName, ShardCount,
+    notification::{
+        Channel,
+        consent::{PreferenceChange, Suppression},
+    },
+};
 use claimstream_sea_orm::Dialect;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use uuid::Uuid;
@@ -88,13 +94,17 @@ pub(crate) enum Command {
     },
     /// Hand in notification requests, one JSON object a line
     ///
-    /// A line that cannot be taken is reported with its number and the reason, and the rest goes in. A request whose id is
-    /// known is counted as a duplicate and changes nothing, so the same file may be handed in again.
+    /// A line that cannot be taken is reported with its number and the reason, and the rest goes in. A request that is
+    /// known is counted as replayed and changes nothing, so the same file may be handed in again. Another request under a known id
+    /// is a conflict; it is reported and not taken. The exit code is 1 if a line was refused or in conflict.
     Notify {
         /// The file, or - for the standard input
         file: PathBuf,
     },
-    /// Call off a request that has not begun
+    /// Call off a request: what has not been delivered is taken back
+    ///
+    /// Prints how many messages were taken back, how many of these were in a provider's hands at most, and how many had been
+    /// delivered. A call that was cut off is completed by another one.
     Cancel {
         /// The request's id
         #[arg(value_name = "REQUEST_ID")]
@@ -108,10 +118,16 @@ pub(crate) enum Command {
         /// The most messages to show
         #[arg(long, default_value_t = 100, value_name = "N")]
         limit: u32,
+        /// Show also which provider was asked to deliver each of them, when, and what it answered
+        #[arg(long)]
+        attempts: bool,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
+    /// Show or change what a recipient wants, or forget a recipient
+    #[command(subcommand)]
+    Recipient(RecipientCommand),
     /// Deliver notifications until told to stop
     ///
     /// SIGINT or SIGTERM lets running deliveries finish, for at most relay.drain; a second one stops at once. What was held
@@ -120,6 +136,15 @@ pub(crate) enum Command {
         /// Stop when nothing is due or leased any more; what waits for a later time is left
         #[arg(long, visible_alias = "once")]
         until_empty: bool,
+    },
+    /// Take notifications in over HTTP until told to stop
+    ///
+    /// SIGINT or SIGTERM stops the listener, lets requests that were accepted finish, for at most serve.drain, and then stops the
+    /// relay, if there is one; a second signal stops at once. /docs shows the routes and lets you try them.
+    Serve {
+        /// Deliver too, in the same process
+        #[arg(long)]
+        relay: bool,
     },
     /// Show how the queues stand
     Status {
@@ -133,6 +158,9 @@ pub(crate) enum Command {
     /// List, show, revive or purge messages that were given up
     #[command(subcommand)]
     Dead(DeadCommand),
+    /// List, add or remove addresses that must not be written to
+    #[command(subcommand)]
+    Suppressions(SuppressionCommand),
     /// Show the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -173,6 +201,29 @@ impl From<DialectName> for Dialect {
             DialectName::Sqlite => Self::Sqlite,
         }
     }
+}
+
+#[derive(Subcommand)]
+pub(crate) enum RecipientCommand {
+    /// Remove the addresses of a recipient, and what was written to it, from requests, messages and dead letters
+    ///
+    /// Counts stay. Remove the recipient from the directory first, and hand in no more requests for it. It may be run again.
+    Erase {
+        /// The recipient's key as `show` prints it, such as user:u-1
+        key: String,
+    },
+    /// Show what a recipient wants, and change it
+    Preferences {
+        /// The recipient's key: user:ID, or the channel and address of one given by address, such as email:ann@example.com
+        key: String,
+        /// A change, such as email/marketing=off, any/marketing=off, time_zone=Europe/Berlin or quiet_hours=22:00-08:00; nothing
+        /// after the '=' takes away what was set; may be given again
+        #[arg(long = "change", value_name = "WHAT=VALUE")]
+        changes: Vec<PreferenceChange>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 #[derive(Subcommand)]
@@ -235,6 +286,42 @@ pub(crate) struct DeadSelection {
 }
 
 #[derive(Subcommand)]
+pub(crate) enum SuppressionCommand {
+    /// List suppressed addresses
+    List {
+        /// Only those of this channel
+        #[arg(long)]
+        channel: Option<Channel>,
+        /// The most to list
+        #[arg(long, default_value_t = 100, value_name = "N")]
+        limit: u32,
+        /// Print JSON, one line each
+        #[arg(long)]
+        json: bool,
+    },
+    /// Suppress an address
+    Add {
+        /// The channel
+        channel: Channel,
+        /// The address
+        address: String,
+        /// Why: unsubscribed, bounced or complained
+        #[arg(long)]
+        reason: Suppression,
+        /// A note for people
+        #[arg(long)]
+        note: Option<String>,
+    },
+    /// Let an address be written to again
+    Remove {
+        /// The channel
+        channel: Channel,
+        /// The address
+        address: String,
+    },
+}
+
+#[derive(Subcommand)]
 pub(crate) enum ConfigCommand {
     /// Print what holds for each key and where it was set, without secrets
     Print,
@@ -255,12 +342,8 @@ fn duration(text: &str) -> Result<Duration, humantime::DurationError> {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
-    use super::*;
-
     #[test]
     fn the_arguments_are_consistent() {
-        Arguments::command().debug_assert();
+        <super::Arguments as clap::CommandFactory>::command().debug_assert();
     }
 }

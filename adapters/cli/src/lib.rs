@@ -24,9 +24,11 @@ mod lines;
 mod logging;
 mod notification_relay;
 mod open;
+mod outbox_intake;
 mod provider;
 mod refusal;
 mod table;
+mod wakeups;
 
 use std::{io::Write, process::ExitCode};
 

@@ -1,34 +1,34 @@
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
-use claimstream::{BatchPipeline, LocalWakeup, PipelineReport, Relay, RelayError};
+use claimstream::{BatchPipeline, PipelineReport, Relay, RelayError};
 use claimstream_domain::{Invalid, RetryPolicy};
-use claimstream_notifications::{
-    MESSAGE_QUEUE, MessageConfig, MessageHandler, REQUEST_QUEUE, RequestConfig, RequestHandler,
-};
+use claimstream_notifications::{MessageConfig, MessageHandler, Priority, RequestConfig, RequestHandler};
 use claimstream_ports::BatchHandler;
 use claimstream_sea_orm::SeaOrmOutbox;
 use claimstream_tokio::TokioTimer;
+use futures::future::select_all;
 use tokio::{sync::watch, task::JoinHandle};
 
 use crate::{
     config::{Config, ConfigError},
     directory, providers, templates,
+    wakeups::Wakeups,
 };
 
-/// Both notification pipelines on one outbox: requests into messages, messages to their providers.
+/// The notification pipelines on one outbox: requests into messages, messages to their providers, each once for every priority.
 #[must_use = "a relay does nothing unless it is run"]
 #[derive(Debug)]
 pub struct NotificationRelay {
-    requests: BatchPipeline,
-    messages: BatchPipeline,
+    requests: Vec<BatchPipeline>,
+    messages: Vec<BatchPipeline>,
 }
 
 /// What became of the messages that a relay claimed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RelayReport {
-    /// Those of the requests' queue.
+    /// Those of the requests' queues.
     pub requests: PipelineReport,
-    /// Those of the messages' queue.
+    /// Those of the messages' queues.
     pub messages: PipelineReport,
 }
 
@@ -36,19 +36,33 @@ impl NotificationRelay {
     /// The pipelines that a configuration describes. Reads the directory and the templates and makes the providers; refuses
     /// what is missing or cannot be used.
     pub fn new(outbox: SeaOrmOutbox, config: &Config) -> Result<Self, ConfigError> {
-        let (outbox, wakeup) = (Arc::new(outbox), Arc::new(LocalWakeup::new()));
+        Self::woken_by(Arc::new(Wakeups::new(config.relay.wakeup.clone())), outbox, config)
+    }
+
+    /// The same pipelines, woken by what the process shares.
+    pub(crate) fn woken_by(
+        wakeup: Arc<Wakeups>,
+        outbox: SeaOrmOutbox,
+        config: &Config,
+    ) -> Result<Self, ConfigError> {
+        let outbox = Arc::new(outbox);
         let claiming = config.database.claiming(&outbox);
         let requests = RequestConfig { chunk: config.notifications.chunk, retry: config.requests.clone() };
         let messages = MessageConfig { retry: config.messages.clone() };
-        let pipeline = |queue: &str, retry: RetryPolicy, handler: Arc<dyn BatchHandler>| {
-            let (timer, settings) = (Arc::new(TokioTimer::new()), config.relay.settings(retry));
+        let pipeline = |priority, queue: &str, retry: &RetryPolicy, handler: &Arc<dyn BatchHandler>| {
+            let timer = Arc::new(TokioTimer::new());
+            let mut settings = config.relay.settings(retry.clone());
+            if priority == Priority::High {
+                settings.pacing.idle_max =
+                    settings.pacing.idle_max.min(URGENT_IDLE).max(settings.pacing.idle_min);
+            }
             let relay = Relay::from_ports(claiming.clone(), outbox.clone(), timer, settings);
             let relay = relay.with_wakeup(wakeup.clone());
             let relay = match &config.relay.label {
                 Some(label) => relay.with_label(label).map_err(refused)?,
                 None => relay,
             };
-            let pipeline = relay.shared_batch_pipeline(queue, handler);
+            let pipeline = relay.shared_batch_pipeline(queue, Arc::clone(handler));
             let pipeline = pipeline.map_err(|e| ConfigError::new(e.to_string()))?;
             // So a delivery that hangs takes one place and holds up no other.
             Ok(pipeline.at_once(config.relay.concurrency))
@@ -62,34 +76,81 @@ impl NotificationRelay {
             Arc::new(templates(&config.notifications)?),
             requests,
         );
-        let deliver = MessageHandler::new(outbox.clone(), providers(&config.channels)?, messages);
+        let providers = providers(&config.channels, Arc::new(TokioTimer::new()), outbox.clone())?;
+        let deliver = MessageHandler::new(outbox.clone(), providers, messages);
+        let consents = config.notifications.consents.consents(&outbox)?;
+        let fan_out: Arc<dyn BatchHandler> =
+            Arc::new(fan_out.map_err(refused)?.with_consents(consents.clone()));
+        let deliver = deliver.map_err(refused)?.with_attempt_log(outbox.clone()).with_consents(consents);
+        let deliver: Arc<dyn BatchHandler> = Arc::new(deliver);
+        let requests =
+            |priority: Priority| pipeline(priority, priority.request_queue(), &request_retry, &fan_out);
+        let messages =
+            |priority: Priority| pipeline(priority, priority.message_queue(), &message_retry, &deliver);
         Ok(Self {
-            requests: pipeline(REQUEST_QUEUE, request_retry, Arc::new(fan_out.map_err(refused)?))?,
-            messages: pipeline(MESSAGE_QUEUE, message_retry, Arc::new(deliver.map_err(refused)?))?,
+            requests: Priority::ALL.into_iter().map(requests).collect::<Result<_, _>>()?,
+            messages: Priority::ALL.into_iter().map(messages).collect::<Result<_, _>>()?,
         })
     }
 
-    /// Runs both pipelines, each as a task of its own, until `shutdown` is ready; then both end in order. No error of the store
-    /// ends them; should one end by itself, the other one ends as well.
+    /// Runs the pipelines, each as a task of its own, until `shutdown` is ready; then all end in order. No error of the store
+    /// ends them; should one end by itself, the others end as well.
     ///
-    /// Dropping the future stops both at once; what they held comes back when its leases end.
+    /// Dropping the future stops all at once; what they held comes back when its leases end.
     ///
     /// # Panics
     ///
     /// Outside a tokio runtime.
     pub async fn run_until(self, shutdown: impl Future<Output = ()>) -> Result<RelayReport, RelayError> {
         let (stop, stopped) = watch::channel(false);
-        let mut requests = Task::run(self.requests, stopped.clone());
-        let mut messages = Task::run(self.messages, stopped);
+        let run = |pipelines: Vec<BatchPipeline>| {
+            pipelines.into_iter().map(|pipeline| Task::run(pipeline, stopped.clone())).collect::<Vec<_>>()
+        };
+        let (mut requests, mut messages) = (run(self.requests), run(self.messages));
         tokio::select! {
             () = shutdown => (),
-            () = requests.ended() => (),
-            () = messages.ended() => (),
+            () = first_ended(requests.iter_mut().chain(&mut messages)) => (),
         }
-        // Nobody listens only if both have ended already.
+        // Nobody listens only if all have ended already.
         let _ = stop.send(true);
-        let (requests, messages) = (requests.report().await, messages.report().await);
+        let (requests, messages) = (reports(requests).await, reports(messages).await);
         Ok(RelayReport { requests: requests?, messages: messages? })
+    }
+}
+
+/// The longest wait of a pipeline of high priority while nothing is found: such requests come from other processes, whose wakeups may
+/// not reach this one, and somebody waits for them.
+const URGENT_IDLE: Duration = Duration::from_millis(250);
+
+/// Ends when one of the tasks has ended.
+async fn first_ended(tasks: impl Iterator<Item = &mut Task>) {
+    select_all(tasks.map(|task| Box::pin(task.ended()))).await;
+}
+
+/// What all pipelines of a kind came to, after each has ended.
+async fn reports(tasks: Vec<Task>) -> Result<PipelineReport, RelayError> {
+    let mut all = Ok(PipelineReport::default());
+    for task in tasks {
+        let report = task.report().await;
+        all = match (all, report) {
+            (Ok(all), Ok(report)) => Ok(sum(all, report)),
+            (Err(error), _) | (_, Err(error)) => Err(error),
+        };
+    }
+    all
+}
+
+fn sum(a: PipelineReport, b: PipelineReport) -> PipelineReport {
+    PipelineReport {
+        claimed: a.claimed + b.claimed,
+        acked: a.acked + b.acked,
+        nacked: a.nacked + b.nacked,
+        buried: a.buried + b.buried,
+        released: a.released + b.released,
+        superseded: a.superseded + b.superseded,
+        unsettled: a.unsettled + b.unsettled,
+        panicked: a.panicked + b.panicked,
+        timed_out: a.timed_out + b.timed_out,
     }
 }
 

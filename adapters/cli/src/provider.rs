@@ -1,21 +1,35 @@
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use claimstream_channels::{
-    LogChannel, LogConfig, Secret, SmtpChannel, SmtpConfig, SmtpCredentials, WebhookChannel, WebhookConfig,
+    ChatChannel, ChatStyle, GatewayAuth, GatewayChannel, GatewayConfig, LogChannel, LogConfig, Secret,
+    SmtpChannel, SmtpConfig, SmtpCredentials, WebhookChannel, WebhookConfig,
 };
-use claimstream_domain::notification::Channel;
-use claimstream_notifications::Providers;
-use claimstream_ports::notification::ChannelProvider;
+use claimstream_domain::{
+    Invalid,
+    notification::{
+        Channel,
+        provider::{ProviderName, Selection},
+    },
+};
+use claimstream_notifications::{NamedProvider, Providers, Route};
+use claimstream_ports::{
+    Timer,
+    notification::{ChannelProvider, RateLimiter},
+};
 
-use crate::config::{ChannelSettings, Channels, ConfigError, ProviderChoice, SecretSource};
+use crate::config::{AuthChoice, ChannelSettings, Channels, ConfigError, ProviderChoice, SecretSource};
 
-/// The providers that a configuration names; refuses a configuration without any.
-pub fn providers(channels: &Channels) -> Result<Providers, ConfigError> {
-    let mut providers = Providers::new();
-    let mut silent = Vec::new();
+/// The providers that a configuration names; refuses a configuration without any. Rates are kept by `limiter`.
+pub fn providers(
+    channels: &Channels,
+    timer: Arc<dyn Timer>,
+    limiter: Arc<dyn RateLimiter>,
+) -> Result<Providers, ConfigError> {
+    let mut making = Making { channels, timer, limiter, named: BTreeMap::new() };
+    let (mut providers, mut silent) = (Providers::new(), Vec::new());
     for channel in Channel::ALL {
-        match provider(channel, &channels.of(channel))? {
-            Some(provider) => providers = providers.with(channel, provider),
+        match making.route(channel)? {
+            Some(route) => providers = providers.with_route(channel, route),
             None => silent.push(channel.name()),
         }
     }
@@ -31,12 +45,66 @@ pub fn providers(channels: &Channels) -> Result<Providers, ConfigError> {
     Ok(providers)
 }
 
-const NOBODY: &str = "no channel has a provider; --set channels.default.provider=log writes every notification to the \
-                      standard output, and channels.<channel>.provider chooses log, webhook or smtp for one channel";
+/// Makes routes; channels that list the same provider share it.
+struct Making<'a> {
+    channels: &'a Channels,
+    timer: Arc<dyn Timer>,
+    limiter: Arc<dyn RateLimiter>,
+    named: BTreeMap<ProviderName, Arc<NamedProvider>>,
+}
 
-/// The provider of one channel, if it has one.
+impl Making<'_> {
+    fn route(&mut self, channel: Channel) -> Result<Option<Route>, ConfigError> {
+        let settings = self.channels.of(channel);
+        let refused = |e: Invalid| ConfigError::new(format!("`channels.{channel}`: {e}"));
+        let route = match settings.select.unwrap_or_default() {
+            Selection::InOrder => Route::in_order(),
+            Selection::ByWeight => Route::by_weight(),
+        };
+        let mut route = route.after_unknown(settings.after_unknown.unwrap_or_default());
+        let Some(list) = &settings.providers else {
+            let section = format!("channels.{channel}");
+            let Some(made) = provider(&section, &settings)? else { return Ok(None) };
+            let one = self.limited(channel.name(), made, &settings).map_err(refused)?;
+            return route.with(one).map(Some).map_err(refused);
+        };
+        for name in list.names() {
+            let Some(own) = self.channels.named(name) else {
+                let why = format!("there is no section [providers.{name}]");
+                return Err(ConfigError::new(format!("`channels.{channel}.providers`: {why}")));
+            };
+            let weight = own.weight.unwrap_or(1);
+            let one = match self.named.get(name) {
+                Some(known) => Arc::clone(known),
+                None => {
+                    let Some(made) = provider(&format!("providers.{name}"), &own)? else { continue };
+                    let one = self.limited(name.as_str(), made, &own).map_err(refused)?;
+                    self.named.insert(name.clone(), Arc::clone(&one));
+                    one
+                }
+            };
+            route = route.with_weight(one, weight).map_err(refused)?;
+        }
+        Ok(Some(route))
+    }
+
+    fn limited(
+        &self,
+        name: &str,
+        provider: Arc<dyn ChannelProvider>,
+        settings: &ChannelSettings,
+    ) -> Result<Arc<NamedProvider>, Invalid> {
+        let (timer, limiter) = (Arc::clone(&self.timer), Arc::clone(&self.limiter));
+        NamedProvider::new(name, provider, &settings.limits(), timer, limiter).map(Arc::new)
+    }
+}
+
+const NOBODY: &str = "no channel has a provider; --set channels.default.provider=log writes every notification to the \
+                      standard output, and channels.<channel>.provider chooses log, webhook, smtp or gateway for one channel";
+
+/// The provider that a section describes, if it describes one.
 pub(crate) fn provider(
-    channel: Channel,
+    section: &str,
     settings: &ChannelSettings,
 ) -> Result<Option<Arc<dyn ChannelProvider>>, ConfigError> {
     let made = match settings.provider.unwrap_or(ProviderChoice::None) {
@@ -44,8 +112,11 @@ pub(crate) fn provider(
         ProviderChoice::Log => log(settings),
         ProviderChoice::Webhook => webhook(settings),
         ProviderChoice::Smtp => smtp(settings),
+        ProviderChoice::Gateway => gateway(settings),
+        ProviderChoice::Slack => chat(ChatStyle::Slack, settings),
+        ProviderChoice::Teams => chat(ChatStyle::Teams, settings),
     };
-    made.map(Some).map_err(|(key, why)| ConfigError::new(format!("`channels.{channel}.{key}`: {why}")))
+    made.map(Some).map_err(|(key, why)| ConfigError::new(format!("`{section}.{key}`: {why}")))
 }
 
 /// A provider, or the key that stands in its way and the reason.
@@ -64,18 +135,72 @@ fn log(settings: &ChannelSettings) -> Made {
 }
 
 fn webhook(settings: &ChannelSettings) -> Made {
+    match WebhookChannel::new(webhook_config(settings)?) {
+        Ok(channel) => Ok(Arc::new(channel)),
+        Err(e) => Err(("provider", e.to_string())),
+    }
+}
+
+fn chat(style: ChatStyle, settings: &ChannelSettings) -> Made {
+    match ChatChannel::new(style, webhook_config(settings)?) {
+        Ok(channel) => Ok(Arc::new(channel)),
+        Err(e) => Err(("provider", e.to_string())),
+    }
+}
+
+fn gateway(settings: &ChannelSettings) -> Made {
+    let own = &settings.gateway;
+    let url = own.url.as_deref().ok_or(("request_url", "is not set".to_owned()))?;
+    let mut config = GatewayConfig::post_json(url, "");
+    config.body = own.body.clone();
+    config.headers = own.header_lines().map_err(|why| ("request_headers", why))?;
+    config.answers = own.answers().map_err(|why| ("answers", why))?;
+    config.reference = own.reference.clone();
+    config.auth = gateway_auth(settings)?;
+    let method = own.method.as_deref().unwrap_or("POST");
+    config.method =
+        method.parse().map_err(|_| ("request_method", format!("{method:?} is no HTTP method")))?;
+    set(&mut config.connect_timeout, settings.connect_timeout);
+    set(&mut config.timeout, settings.timeout);
+    config.environment_proxies = settings.proxy.unwrap_or(config.environment_proxies);
+    match GatewayChannel::new(config) {
+        Ok(channel) => Ok(Arc::new(channel)),
+        Err(e) => Err(("request_url", e.to_string())),
+    }
+}
+
+fn gateway_auth(settings: &ChannelSettings) -> Result<GatewayAuth, (&'static str, String)> {
+    let missing = |key: &'static str| (key, "is not set, and auth needs it".to_owned());
+    let token = || -> Result<Secret, (&'static str, String)> {
+        secret(&settings.secret).map_err(|why| ("secret", why))?.ok_or_else(|| missing("secret"))
+    };
+    Ok(match settings.gateway.auth {
+        None => GatewayAuth::None,
+        Some(AuthChoice::Basic) => {
+            let password = secret(&settings.password).map_err(|why| ("password", why))?;
+            let user = settings.user.clone().ok_or_else(|| missing("user"))?;
+            GatewayAuth::Basic { user, password: password.ok_or_else(|| missing("password"))? }
+        }
+        Some(AuthChoice::Bearer) => match &settings.secret.file {
+            Some(path) => GatewayAuth::BearerFile(path.clone()),
+            None => GatewayAuth::Bearer(token()?),
+        },
+        Some(AuthChoice::Header) => {
+            let name = settings.gateway.auth_header.clone().ok_or_else(|| missing("auth_header"))?;
+            GatewayAuth::Header { name, value: token()? }
+        }
+    })
+}
+
+fn webhook_config(settings: &ChannelSettings) -> Result<WebhookConfig, (&'static str, String)> {
     let usual = WebhookConfig::default();
-    let config = WebhookConfig {
+    Ok(WebhookConfig {
         gateway: settings.url.clone(),
         secret: secret(&settings.secret).map_err(|why| ("secret", why))?,
         connect_timeout: settings.connect_timeout.unwrap_or(usual.connect_timeout),
         timeout: settings.timeout.unwrap_or(usual.timeout),
         environment_proxies: settings.proxy.unwrap_or(usual.environment_proxies),
-    };
-    match WebhookChannel::new(config) {
-        Ok(channel) => Ok(Arc::new(channel)),
-        Err(e) => Err(("provider", e.to_string())),
-    }
+    })
 }
 
 fn smtp(settings: &ChannelSettings) -> Made {

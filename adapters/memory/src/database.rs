@@ -1,11 +1,13 @@
 use std::{
     future::poll_fn,
+    pin::pin,
     sync::{Mutex, MutexGuard, PoisonError},
     task::{Poll, Waker},
+    time::{Duration, Instant},
 };
 
 use claimstream_domain::{Invalid, NewMessage, PayloadLimit, ShardCount, Timestamp};
-use claimstream_ports::{StoreError, StoreErrorKind};
+use claimstream_ports::{StoreError, StoreErrorKind, notification::BeingTakenIn};
 
 use crate::{
     clock::MemoryClock,
@@ -71,6 +73,29 @@ impl Database {
         .await
     }
 
+    /// The same, but no longer than [`LOCK_WAIT`]; the error says that a request is being taken in.
+    pub(crate) async fn when_free_soon<T>(
+        &self,
+        operation: &'static str,
+        writer: TransactionId,
+        identities: &[Identity],
+        step: impl FnOnce(&mut Tables) -> T,
+    ) -> Result<T, StoreError> {
+        let mut waiting = pin!(self.when_free(operation, Some(writer), identities, step));
+        let mut alarm: Option<Alarm> = None;
+        poll_fn(|cx| match waiting.as_mut().poll(cx) {
+            Poll::Pending => match alarm.get_or_insert_with(|| Alarm::after(LOCK_WAIT, cx.waker())) {
+                alarm if alarm.is_over() => {
+                    let why = BeingTakenIn(format!("waited for {LOCK_WAIT:?}"));
+                    Poll::Ready(Err(StoreError::new(StoreErrorKind::Transient, operation, why)))
+                }
+                _ => Poll::Pending,
+            },
+            done => done,
+        })
+        .await
+    }
+
     pub(crate) fn commit(&self, id: TransactionId) {
         let now = self.now();
         let wakers = self.tables().commit(id, now);
@@ -80,6 +105,27 @@ impl Database {
     pub(crate) fn roll_back(&self, id: TransactionId) {
         let (_, wakers) = self.tables().open.end(id);
         wakers.into_iter().for_each(Waker::wake);
+    }
+}
+
+/// How long a submission waits for a transaction that takes in the same request, as servers do.
+const LOCK_WAIT: Duration = Duration::from_secs(5);
+
+/// Wakes a waiting call at a moment of real time; a thread sleeps for it, because no runtime is known here.
+struct Alarm(Instant);
+
+impl Alarm {
+    fn after(wait: Duration, waker: &Waker) -> Self {
+        let waker = waker.clone();
+        std::thread::spawn(move || {
+            std::thread::sleep(wait);
+            waker.wake();
+        });
+        Self(Instant::now() + wait)
+    }
+
+    fn is_over(&self) -> bool {
+        Instant::now() >= self.0
     }
 }
 

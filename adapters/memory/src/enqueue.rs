@@ -1,9 +1,9 @@
 use async_trait::async_trait;
 use claimstream_domain::{
     Enqueued, NewMessage,
-    notification::{NotificationRequest, request_message},
+    notification::{NotificationRequest, Submitted, request_message},
 };
-use claimstream_ports::{Enqueue, StoreError, Transactions, notification::SubmitRequests};
+use claimstream_ports::{Enqueue, StoreError, StoreErrorKind, Transactions, notification::SubmitRequests};
 
 use crate::{
     database::{Database, corrupt},
@@ -35,17 +35,27 @@ impl SubmitRequests<MemoryTransaction> for MemoryStore {
         &self,
         tx: &MemoryTransaction,
         requests: &[NotificationRequest],
-    ) -> Result<Vec<Enqueued>, StoreError> {
+    ) -> Result<Vec<Submitted>, StoreError> {
         let database = self.database_of(tx, "submit")?;
         let messages: Result<Vec<NewMessage>, _> = requests.iter().map(request_message).collect();
         let messages = messages.map_err(|e| corrupt("submit", e))?;
         let mut all: Vec<Identity> = messages.iter().flat_map(identities).collect();
         all.extend(requests.iter().map(|request| Identity::Request(request.id)));
         let submit = |tables: &mut Tables| {
+            let is_taken = |(request, message): (&NotificationRequest, &NewMessage)| {
+                tables.notifications.fingerprint(request.id).is_none()
+                    && tables.open.request(tx.id, request.id).is_none()
+                    && (tables.outbox.knows(message) || tables.open.has_written(tx.id, &identities(message)))
+            };
+            if requests.iter().zip(&messages).any(is_taken) {
+                let why =
+                    "a message is kept under the id of one of these requests; give the request another id";
+                return Err(StoreError::new(StoreErrorKind::Conflict, "submit", why));
+            }
             let both = requests.iter().zip(&messages);
-            both.map(|(request, message)| submit_one(tables, database, tx.id, request, message)).collect()
+            Ok(both.map(|(request, message)| submit_one(tables, database, tx.id, request, message)).collect())
         };
-        database.when_free("submit", Some(tx.id), &all, submit).await
+        database.when_free_soon("submit", tx.id, &all, submit).await?
     }
 }
 
@@ -100,20 +110,20 @@ fn submit_one(
     tx: TransactionId,
     request: &NotificationRequest,
     message: &NewMessage,
-) -> Enqueued {
-    let identity = vec![Identity::Request(request.id)];
-    if tables.notifications.knows(request.id) || tables.open.has_written(tx, &identity) {
-        return Enqueued::Duplicate;
+) -> Submitted {
+    let known = tables.notifications.fingerprint(request.id);
+    let known = known.or_else(|| tables.open.request(tx, request.id).map(NotificationRequest::fingerprint));
+    if let Some(known) = known {
+        return Submitted::again(request.fingerprint(), known);
     }
-    tables.open.write(tx, identity, Change::Submit(request.clone()));
+    tables.open.write(tx, vec![Identity::Request(request.id)], Change::Submit(Box::new(request.clone())));
     enqueue_one(tables, database, tx, message);
-    Enqueued::New
+    Submitted::New
 }
 
 #[cfg(test)]
 mod tests {
     use claimstream_domain::{DedupKey, MessageId, Payload, QueueName};
-    use claimstream_ports::StoreErrorKind;
     use futures::{FutureExt, executor::block_on};
     use uuid::Uuid;
 

@@ -40,15 +40,19 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod attempts;
 mod claim;
 mod clock;
 mod database;
 mod dead_letters;
 mod directory;
 mod enqueue;
+mod erase;
+mod in_app;
 mod lateness;
 mod lock;
 mod notifications;
+mod preferences;
 mod sagas;
 mod step_ledger;
 mod store;

@@ -1,15 +1,23 @@
+use std::time::Duration;
+
 use async_trait::async_trait;
-use claimstream_domain::notification::{DeliveryStatus, NotificationRecord, Progress, RequestStatus};
+use claimstream_domain::{
+    MessageId,
+    notification::{DeliveryStatus, NotificationRecord, Priority, Progress},
+};
 use claimstream_ports::{
     StoreError,
     notification::{
-        Cancelled, FanOutStep, MessageOutcome, MessageRepository, NotificationReports, RequestRead,
-        RequestRepository, StepNoted,
+        Cancelled, FanOutStep, ListRequests, MessageOutcome, MessageRepository, NotificationReports,
+        RequestFilter, RequestListed, RequestPage, RequestRead, RequestRepository, StepNoted,
     },
 };
 use uuid::Uuid;
 
-use crate::{store::MemoryStore, tables::RequestRow};
+use crate::{
+    store::MemoryStore,
+    tables::{RequestRow, Tables},
+};
 
 #[async_trait]
 impl RequestRepository for MemoryStore {
@@ -20,18 +28,19 @@ impl RequestRepository for MemoryStore {
     }
 
     async fn note_steps(&self, steps: &[FanOutStep]) -> Result<Vec<StepNoted>, StoreError> {
-        let mut tables = self.database.tables();
-        Ok(steps.iter().map(|step| tables.notifications.note(step)).collect())
+        let (now, mut tables) = (self.database.now(), self.database.tables());
+        Ok(steps.iter().map(|step| tables.notifications.note(step, now)).collect())
     }
 
     async fn cancel(&self, id: Uuid) -> Result<Cancelled, StoreError> {
-        let mut tables = self.database.tables();
-        let Some(row) = tables.notifications.requests.get_mut(&id) else { return Ok(Cancelled::Unknown) };
-        row.move_on(RequestStatus::Pending, RequestStatus::Cancelled);
-        Ok(match row.status {
-            RequestStatus::Cancelled => Cancelled::Yes,
-            status => Cancelled::TooLate(status),
-        })
+        let now = self.database.now();
+        let Tables { notifications, outbox, .. } = &mut *self.database.tables();
+        let leased = Priority::ALL.map(|priority| outbox.leased(priority.message_queue(), now));
+        let cancelled = notifications.cancel(id, leased.into_iter().sum(), now);
+        if matches!(cancelled, Cancelled::Yes(_)) {
+            outbox.call_off(MessageId::new(id), now);
+        }
+        Ok(cancelled)
     }
 }
 
@@ -43,16 +52,13 @@ impl MessageRepository for MemoryStore {
         Ok(ids.iter().map(|id| messages.get(id).map(|message| message.status)).collect())
     }
 
+    async fn since_1970(&self) -> Result<Duration, StoreError> {
+        Ok(Duration::from_micros(self.database.now().as_micros().max(0).unsigned_abs()))
+    }
+
     async fn conclude(&self, outcomes: &[MessageOutcome]) -> Result<(), StoreError> {
-        let mut tables = self.database.tables();
-        for outcome in outcomes {
-            if let Some(message) = tables.notifications.messages.get_mut(&outcome.id)
-                && message.status == DeliveryStatus::Pending
-            {
-                message.status = outcome.status;
-                message.reason = outcome.reason.clone();
-            }
-        }
+        let (now, mut tables) = (self.database.now(), self.database.tables());
+        outcomes.iter().for_each(|outcome| tables.notifications.conclude(outcome, now));
         Ok(())
     }
 
@@ -83,5 +89,38 @@ impl NotificationReports for MemoryStore {
         let of_request = tables.notifications.of_request(id);
         let behind = of_request.filter(|message| after.is_none_or(|after| message.id > after));
         Ok(behind.take(limit as usize).cloned().collect())
+    }
+}
+
+#[async_trait]
+impl ListRequests for MemoryStore {
+    async fn list(
+        &self,
+        filter: &RequestFilter,
+        after: Option<Uuid>,
+        limit: u32,
+    ) -> Result<RequestPage, StoreError> {
+        let (now, tables) = (self.database.now(), self.database.tables());
+        let notifications = &tables.notifications;
+        let place = notifications.ages.iter().rev().position(|(_, id)| Some(*id) == after);
+        let skipped = match (after, place) {
+            (None, _) => 0,
+            (Some(_), Some(place)) => place + 1,
+            (Some(_), None) => notifications.ages.len(),
+        };
+        let older = notifications.ages.iter().rev().skip(skipped);
+        let listed = older.filter_map(|(at, id)| {
+            let row = notifications.requests.get(id)?;
+            let age = now.as_micros().saturating_sub(at.as_micros()).max(0).unsigned_abs();
+            Some(RequestListed {
+                id: *id,
+                status: row.status,
+                requester: row.request.requester.clone(),
+                age: Duration::from_micros(age),
+            })
+        });
+        let requests: Vec<_> = listed.filter(|listed| filter.matches(listed)).take(limit as usize).collect();
+        let next = requests.last().filter(|_| requests.len() == limit as usize).map(|last| last.id);
+        Ok(RequestPage { requests, next })
     }
 }

@@ -1,16 +1,22 @@
 use std::{sync::Arc, time::Duration};
 
-use claimstream_domain::{PayloadLimit, Retention, ShardCount, Timestamp};
+use claimstream_domain::{MessageId, PayloadLimit, Retention, ShardCount, Timestamp};
 use claimstream_ports::{StoreError, StoreErrorKind};
 
-use crate::{clock::MemoryClock, database::Database, tables::TransactionId, transaction::MemoryTransaction};
+use crate::{
+    clock::MemoryClock,
+    database::Database,
+    tables::{Tables, TransactionId},
+    transaction::MemoryTransaction,
+};
 
 /// An outbox, its neighbours and their clock, in memory. A clone is another handle on the same data.
 ///
 /// It implements every store port. What it does not have is durability: everything ends with the last handle. Its
-/// [`sweep`](Self::sweep) forgets dedup keys alone: notifications are kept until then, so it is not for a process that runs for
-/// months.
-/// And where a database ends a wait for another transaction's rows with an error, it waits until that transaction ends.
+/// [`sweep`](Self::sweep) forgets dedup keys and [`sweep_requests`](Self::sweep_requests) notification requests; steps and sagas are
+/// kept until then, so it is not for a process that runs for months.
+/// And where a database ends a wait for another transaction's rows with an error, it waits until that transaction ends, unless it
+/// is a request for notifications that both take in.
 #[derive(Clone, Debug)]
 pub struct MemoryStore {
     pub(crate) database: Arc<Database>,
@@ -83,10 +89,22 @@ impl MemoryStore {
     /// Forgets the dedup keys that `retention` does not keep, and says how many; the key of a message that is live or a dead
     /// letter stays. Bodies of finished messages are not kept here, so that their ids are new at once.
     pub fn sweep(&self, retention: Retention) -> u64 {
+        let bound = self.bound(retention);
+        self.database.tables().outbox.forget_keys(bound)
+    }
+
+    /// Forgets the notification requests that `retention` does not keep, with their messages, and says how many; one that is not
+    /// settled stays, and one that is a dead letter or has one.
+    pub fn sweep_requests(&self, retention: Retention) -> u64 {
+        let bound = self.bound(retention);
+        let Tables { notifications, outbox, .. } = &mut *self.database.tables();
+        notifications.sweep(bound, |id| outbox.is_dead(MessageId::new(id)))
+    }
+
+    fn bound(&self, retention: Retention) -> Timestamp {
         let micros = i64::try_from(retention.of_keys().as_micros()).unwrap_or(i64::MAX);
         let bound = self.database.now().as_micros().saturating_sub(micros).max(0);
-        let bound = Timestamp::from_micros(bound).unwrap_or(Timestamp::MAX);
-        self.database.tables().outbox.forget_keys(bound)
+        Timestamp::from_micros(bound).unwrap_or(Timestamp::MAX)
     }
 
     /// Begins a transaction.

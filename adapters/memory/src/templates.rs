@@ -1,4 +1,7 @@
-use std::{collections::BTreeMap, str::FromStr};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    str::FromStr,
+};
 
 use async_trait::async_trait;
 use claimstream_domain::{
@@ -83,6 +86,16 @@ impl TemplateSource for MemoryTemplates {
     ) -> Result<Option<Template>, StoreError> {
         let own = language.and_then(|language| self.find(id, channel, &language));
         Ok(own.or_else(|| self.find(id, channel, &self.default_language)).cloned())
+    }
+
+    async fn variables(&self, id: &str) -> Result<Option<BTreeSet<String>>, StoreError> {
+        let mut of_template = self.templates.iter().filter(|((known, ..), _)| known == id).peekable();
+        if of_template.peek().is_none() {
+            return Ok(None);
+        }
+        // A malformed one says so when it is filled in.
+        let variables = of_template.filter_map(|(_, template)| template.variables().ok());
+        Ok(Some(variables.flatten().collect()))
     }
 }
 

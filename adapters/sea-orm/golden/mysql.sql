@@ -1,3 +1,18 @@
+-- attempts/forget
+DELETE FROM claimstream_notification_attempt WHERE message_id IN (:ids);
+
+-- attempts/in_doubt
+SELECT message_id, provider FROM claimstream_notification_attempt WHERE message_id IN (:ids) AND acceptance = 'UNKNOWN';
+
+-- attempts/note
+INSERT INTO claimstream_notification_attempt (message_id, claim_id, call_number, number, provider, began_at, took, class, acceptance, reason) VALUES (:message, :claim, :call, :number, :provider, UTC_TIMESTAMP(6) - INTERVAL :ago MICROSECOND, :took, :class, :acceptance, :reason) ON DUPLICATE KEY UPDATE number = number;
+
+-- attempts/orphans
+SELECT a.message_id, (m.id IS NULL AND a.began_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND) AS is_orphan FROM claimstream_notification_attempt a LEFT JOIN claimstream_notification_message m ON m.id = a.message_id WHERE a.message_id > :after ORDER BY a.message_id, a.claim_id, a.call_number LIMIT :limit;
+
+-- attempts/page
+SELECT message_id, claim_id, call_number, number, provider, TIMESTAMPDIFF(MICROSECOND, began_at, UTC_TIMESTAMP(6)) AS ago, took, class, acceptance, reason FROM claimstream_notification_attempt WHERE message_id IN (:ids) ORDER BY message_id, began_at, call_number;
+
 -- claim/body
 SELECT id, ordering_key, headers, content_type, CASE WHEN OCTET_LENGTH(payload) <= :inline THEN payload END AS payload, CAST(OCTET_LENGTH(payload) AS SIGNED) AS bytes FROM claimstream_message WHERE id IN (:ids);
 
@@ -97,6 +112,36 @@ INSERT INTO claimstream_message (id, queue, shard, ordering_key, headers, conten
 -- enqueue/queue
 INSERT INTO claimstream_queue (queue, shard, available_at, id) VALUES (:queue, :shard, COALESCE(TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :at MICROSECOND, UTC_TIMESTAMP(6) + INTERVAL LEAST(:after, TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), TIMESTAMP'9999-12-31 23:59:59.999999')) MICROSECOND), :id);
 
+-- in_app/forget_older
+DELETE FROM claimstream_in_app WHERE created_at < UTC_TIMESTAMP(6) - INTERVAL :age MICROSECOND ORDER BY created_at LIMIT :limit;
+
+-- in_app/forget_user
+DELETE FROM claimstream_in_app WHERE user_id = :user LIMIT :limit;
+
+-- in_app/mark_read
+UPDATE claimstream_in_app SET is_read = 1 WHERE id IN (:ids) AND user_id = :user AND is_read = 0;
+
+-- in_app/mark_read_up_to
+UPDATE claimstream_in_app SET is_read = 1 WHERE user_id = :user AND is_read = 0 AND created_at <= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND LIMIT :limit;
+
+-- in_app/newest
+SELECT TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', created_at) AS created_at FROM claimstream_in_app WHERE id = :id AND user_id = :user;
+
+-- in_app/page
+SELECT id, user_id, request_id, content, CAST(is_read AS SIGNED) AS is_read, TIMESTAMPDIFF(MICROSECOND, created_at, UTC_TIMESTAMP(6)) AS age FROM claimstream_in_app WHERE user_id = :user AND is_read <= :most_read ORDER BY created_at DESC, id DESC LIMIT :limit;
+
+-- in_app/page_after
+SELECT e.id, e.user_id, e.request_id, e.content, CAST(e.is_read AS SIGNED) AS is_read, TIMESTAMPDIFF(MICROSECOND, e.created_at, UTC_TIMESTAMP(6)) AS age FROM claimstream_in_app a JOIN claimstream_in_app e ON e.user_id = a.user_id WHERE a.id = :after AND a.user_id = :user AND e.is_read <= :most_read AND e.created_at <= a.created_at AND (e.created_at < a.created_at OR e.id < a.id) ORDER BY e.created_at DESC, e.id DESC LIMIT :limit;
+
+-- in_app/put
+INSERT INTO claimstream_in_app (id, user_id, request_id, content, is_read, created_at) VALUES (:id, :user, :request_id, :content, 0, UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE id = id;
+
+-- in_app/recent
+SELECT id, user_id, request_id, content, CAST(is_read AS SIGNED) AS is_read, TIMESTAMPDIFF(MICROSECOND, created_at, UTC_TIMESTAMP(6)) AS age FROM claimstream_in_app WHERE user_id IN (:users) AND created_at >= UTC_TIMESTAMP(6) - INTERVAL :within MICROSECOND ORDER BY created_at DESC, id DESC LIMIT :limit;
+
+-- in_app/unread
+SELECT CAST(COUNT(*) AS SIGNED) AS unread FROM (SELECT 1 FROM claimstream_in_app WHERE user_id = :user AND is_read = 0 LIMIT :limit) some;
+
 -- locks/make
 INSERT INTO claimstream_lock (lock_key, fence, held_until, token) VALUES (:key, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)), UTC_TIMESTAMP(6) + INTERVAL :lease MICROSECOND, :token);
 
@@ -112,17 +157,50 @@ UPDATE claimstream_lock SET held_until = UTC_TIMESTAMP(6) + INTERVAL :lease MICR
 -- locks/take
 UPDATE claimstream_lock SET fence      = GREATEST(fence + 1, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6))), held_until = UTC_TIMESTAMP(6) + INTERVAL :lease MICROSECOND, token      = :token WHERE lock_key = :key AND held_until <= UTC_TIMESTAMP(6);
 
+-- notifications/erase_attempts
+UPDATE claimstream_notification_attempt SET reason = :erased WHERE message_id IN (:ids) AND reason IS NOT NULL;
+
+-- notifications/erase_body
+UPDATE claimstream_message SET payload = :payload, headers = NULL WHERE id = :id AND queue IN (:queues);
+
+-- notifications/erase_dead
+UPDATE claimstream_dead SET payload = :payload, headers = NULL, reason = :erased WHERE id = :id AND queue IN (:queues);
+
+-- notifications/erase_fingerprint
+INSERT INTO claimstream_notification_erasure (request_id, fingerprint, erased_at) VALUES (:id, :fingerprint, UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE request_id = request_id;
+
+-- notifications/erase_in_app
+DELETE FROM claimstream_in_app WHERE id IN (:ids);
+
+-- notifications/erase_record
+UPDATE claimstream_notification_message SET recipient = :erased, reason = CASE WHEN reason IS NOT NULL THEN :erased END, reference = NULL, status = CASE status WHEN 'PENDING' THEN 'CANCELLED' ELSE status END WHERE id IN (:ids);
+
+-- notifications/erase_records
+SELECT id, request_id, channel FROM claimstream_notification_message WHERE id > :after AND id <= :last AND recipient = :recipient ORDER BY id;
+
+-- notifications/erase_request
+UPDATE claimstream_notification_request SET request = :request WHERE id = :id;
+
+-- notifications/erase_requests
+SELECT id, request FROM claimstream_notification_request WHERE id > :after ORDER BY id LIMIT :limit;
+
+-- notifications/erase_window
+SELECT id FROM claimstream_notification_message WHERE id > :after ORDER BY id LIMIT 1 OFFSET :size;
+
 -- notifications/message_conclude
-UPDATE claimstream_notification_message SET status = :status, reason = :reason, reference = :reference, changed_at = UTC_TIMESTAMP(6) WHERE id IN (:ids) AND status = 'PENDING';
+UPDATE claimstream_notification_message SET status = :status, reason = :reason, reference = :reference, changed_at = UTC_TIMESTAMP(6) WHERE id IN (:ids) AND (status = 'PENDING' OR (status = 'CANCELLED' AND :status = 'DELIVERED'));
 
 -- notifications/message_conclude_each
-UPDATE claimstream_notification_message SET status = ELT(FIELD(id, :ids), :statuses), reason = ELT(FIELD(id, :ids), :reasons), reference = ELT(FIELD(id, :ids), :references), changed_at = UTC_TIMESTAMP(6) WHERE id IN (:ids) AND status = 'PENDING';
+UPDATE claimstream_notification_message SET status = ELT(FIELD(id, :ids), :statuses), reason = ELT(FIELD(id, :ids), :reasons), reference = ELT(FIELD(id, :ids), :references), changed_at = UTC_TIMESTAMP(6) WHERE id IN (:ids) AND (status = 'PENDING' OR (status = 'CANCELLED' AND ELT(FIELD(id, :ids), :statuses) = 'DELIVERED'));
 
 -- notifications/message_count
 SELECT status, COUNT(*) AS messages FROM claimstream_notification_message WHERE request_id = :id GROUP BY status;
 
 -- notifications/message_page
-SELECT id, channel, recipient, status, reason FROM claimstream_notification_message WHERE request_id = :id AND id > :after ORDER BY id LIMIT :limit;
+SELECT id, channel, recipient, status, reason, reference FROM claimstream_notification_message WHERE request_id = :id AND id > :after ORDER BY id LIMIT :limit;
+
+-- notifications/message_pending
+SELECT id FROM claimstream_notification_message WHERE request_id = :id AND id > :after AND status = 'PENDING' ORDER BY id LIMIT :limit;
 
 -- notifications/message_record
 INSERT INTO claimstream_notification_message (id, request_id, channel, recipient, status, reason, created_at, changed_at) VALUES (:id, :request_id, :channel, :recipient, :status, :reason, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6));
@@ -133,11 +211,26 @@ UPDATE claimstream_notification_message SET status = 'PENDING', reason = NULL, c
 -- notifications/message_status
 SELECT id, status FROM claimstream_notification_message WHERE id IN (:ids);
 
+-- notifications/message_take_back
+UPDATE claimstream_notification_message SET status = 'CANCELLED', changed_at = UTC_TIMESTAMP(6) WHERE id IN (:ids) AND status = 'PENDING';
+
+-- notifications/messages_in_flight
+SELECT (SELECT COUNT(*) FROM claimstream_queue WHERE queue IN (:queues) AND claim_id IS NOT NULL AND available_at > UTC_TIMESTAMP(6)) + (SELECT COALESCE(CAST(SUM(in_flight) AS SIGNED), 0) FROM claimstream_lease WHERE queue IN (:queues) AND held_until > UTC_TIMESTAMP(6)) AS in_flight;
+
+-- notifications/outbox_find
+SELECT TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', available_at) AS due_at FROM claimstream_queue WHERE queue = :queue AND shard = :shard AND available_at >= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :from MICROSECOND AND available_at > UTC_TIMESTAMP(6) AND id = :id AND claim_id IS NULL LIMIT 1;
+
+-- notifications/outbox_remove
+DELETE FROM claimstream_queue WHERE queue = :queue AND shard = :shard AND available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :due_at MICROSECOND AND available_at > UTC_TIMESTAMP(6) AND id = :id AND claim_id IS NULL;
+
 -- notifications/request_cancel
-UPDATE claimstream_notification_request SET status = 'CANCELLED', changed_at = UTC_TIMESTAMP(6) WHERE id = :id AND status = 'PENDING';
+UPDATE claimstream_notification_request SET status = 'CANCELLED', changed_at = UTC_TIMESTAMP(6) WHERE id = :id;
 
 -- notifications/request_dispatch
-UPDATE claimstream_notification_request SET status = 'DISPATCHED', reason = NULL, changed_at = UTC_TIMESTAMP(6) WHERE id IN (:ids) AND status IN ('PENDING', 'PROCESSING');
+UPDATE claimstream_notification_request SET status = 'DISPATCHED', changed_at = UTC_TIMESTAMP(6) WHERE id IN (:ids) AND status IN ('PENDING', 'PROCESSING');
+
+-- notifications/request_hold
+SELECT status, request, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', created_at) AS created_at FROM claimstream_notification_request WHERE id = :id FOR UPDATE;
 
 -- notifications/request_insert
 INSERT INTO claimstream_notification_request (id, status, request, created_at, changed_at) VALUES (:id, 'PENDING', :request, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6));
@@ -145,8 +238,14 @@ INSERT INTO claimstream_notification_request (id, status, request, created_at, c
 -- notifications/request_known
 SELECT id FROM claimstream_notification_request WHERE id IN (:ids);
 
+-- notifications/request_list
+SELECT r.id, r.status, TIMESTAMPDIFF(MICROSECOND, r.created_at, UTC_TIMESTAMP(6)) AS age, JSON_UNQUOTE(JSON_EXTRACT(CONVERT(r.request USING utf8mb4), '$.requester.type')) AS kind, JSON_UNQUOTE(JSON_EXTRACT(CONVERT(r.request USING utf8mb4), '$.requester.id')) AS requester FROM claimstream_notification_request r FORCE INDEX (requests_by_age) ORDER BY r.created_at DESC, r.id DESC LIMIT :limit;
+
+-- notifications/request_list_after
+SELECT r.id, r.status, TIMESTAMPDIFF(MICROSECOND, r.created_at, UTC_TIMESTAMP(6)) AS age, JSON_UNQUOTE(JSON_EXTRACT(CONVERT(r.request USING utf8mb4), '$.requester.type')) AS kind, JSON_UNQUOTE(JSON_EXTRACT(CONVERT(r.request USING utf8mb4), '$.requester.id')) AS requester FROM claimstream_notification_request r FORCE INDEX (requests_by_age) JOIN claimstream_notification_request a ON a.id = :after WHERE r.created_at <= a.created_at AND (r.created_at < a.created_at OR r.id < a.id) ORDER BY r.created_at DESC, r.id DESC LIMIT :limit;
+
 -- notifications/request_lock
-SELECT id, status FROM claimstream_notification_request WHERE id IN (:ids) ORDER BY id FOR UPDATE;
+SELECT id, status, reason FROM claimstream_notification_request WHERE id IN (:ids) ORDER BY id FOR UPDATE;
 
 -- notifications/request_move
 UPDATE claimstream_notification_request SET status = :status, reason = :reason, changed_at = UTC_TIMESTAMP(6) WHERE id IN (:ids);
@@ -157,17 +256,50 @@ SELECT id, request, status FROM claimstream_notification_request WHERE id IN (:i
 -- notifications/request_status
 SELECT status, reason FROM claimstream_notification_request WHERE id = :id;
 
+-- notifications/request_taken
+SELECT r.id, r.request, e.fingerprint FROM claimstream_notification_request r LEFT JOIN claimstream_notification_erasure e ON e.request_id = r.id WHERE r.id IN (:ids) LOCK IN SHARE MODE;
+
 -- observe/dead
 SELECT queue, COUNT(*) AS dead FROM claimstream_dead GROUP BY queue;
 
 -- observe/live
 SELECT queue, CAST(shard AS SIGNED) AS shard, COUNT(*) AS depth, CAST(SUM(available_at <= UTC_TIMESTAMP(6) AND COALESCE(parked_until <= UTC_TIMESTAMP(6), 1)) AS SIGNED) AS due, CAST(SUM(claim_id IS NOT NULL AND available_at > UTC_TIMESTAMP(6)) AS SIGNED) AS leased, TIMESTAMPDIFF(MICROSECOND, MIN(CASE WHEN COALESCE(parked_until <= UTC_TIMESTAMP(6), 1) THEN GREATEST(available_at, COALESCE(parked_until, available_at)) END), UTC_TIMESTAMP(6)) AS oldest FROM claimstream_queue GROUP BY queue, shard;
 
+-- preferences/change
+UPDATE claimstream_preference SET preferences = :preferences, changed_at = UTC_TIMESTAMP(6) WHERE recipient_hash = :hash;
+
+-- preferences/keep
+INSERT INTO claimstream_preference (recipient_hash, recipient, preferences, changed_at) VALUES (:hash, :recipient, :preferences, UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE recipient_hash = recipient_hash;
+
+-- preferences/lift
+DELETE FROM claimstream_suppression WHERE address_hash = :hash;
+
+-- preferences/lock
+SELECT preferences FROM claimstream_preference WHERE recipient_hash = :hash FOR UPDATE;
+
+-- preferences/read
+SELECT NULL AS now, recipient_hash AS recipient, preferences, NULL AS address, NULL AS reason FROM claimstream_preference WHERE recipient_hash IN (:recipients) UNION ALL SELECT NULL, NULL, NULL, address_hash, reason FROM claimstream_suppression WHERE address_hash IN (:addresses) UNION ALL SELECT TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)), NULL, NULL, NULL, NULL;
+
+-- preferences/suppress
+INSERT INTO claimstream_suppression (address_hash, channel, address, reason, note, since) VALUES (:hash, :channel, :address, :reason, :note, UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE reason = CASE WHEN reason = 'unsubscribed' OR :reason = 'complained' THEN :reason ELSE reason END, note = COALESCE(:note, note);
+
+-- preferences/suppressed
+SELECT channel, address, reason, note, TIMESTAMPDIFF(MICROSECOND, since, UTC_TIMESTAMP(6)) AS age FROM claimstream_suppression WHERE address_hash > :after ORDER BY address_hash LIMIT :limit;
+
 -- probe/lock
 SELECT shard FROM claimstream_shard WHERE shard = 0 FOR UPDATE;
 
 -- probe/skip
 SELECT shard FROM claimstream_shard WHERE shard = 0 FOR UPDATE SKIP LOCKED;
+
+-- rates/make
+INSERT INTO claimstream_provider_rate (provider, handed_out_until) VALUES (:provider, UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE provider = provider;
+
+-- rates/read
+SELECT TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', handed_out_until) AS handed_out_until, TIMESTAMPDIFF(MICROSECOND, handed_out_until, UTC_TIMESTAMP(6)) AS behind FROM claimstream_provider_rate WHERE provider = :provider;
+
+-- rates/take
+UPDATE claimstream_provider_rate SET handed_out_until = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :until MICROSECOND WHERE provider = :provider AND handed_out_until = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :seen MICROSECOND;
 
 -- sagas/note
 INSERT INTO claimstream_saga (scope, run, owner, input, created_at) VALUES (:scope, :run, :owner, :input, UTC_TIMESTAMP(6));
@@ -269,7 +401,7 @@ UPDATE claimstream_queue SET available_at = claimed_from, attempts     = attempt
 UPDATE claimstream_queue SET available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :new_end MICROSECOND WHERE queue = :queue AND shard = :shard AND available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :lease_end MICROSECOND AND id IN (:ids) AND claim_id = :claim;
 
 -- settle/retry
-UPDATE claimstream_queue SET available_at = UTC_TIMESTAMP(6) + INTERVAL LEAST(:after, TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), TIMESTAMP'9999-12-31 23:59:59.999999')) MICROSECOND, claim_id     = NULL, claimed_from = NULL, last_error   = :reason WHERE queue = :queue AND shard = :shard AND available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :lease_end MICROSECOND AND id IN (:ids) AND claim_id = :claim;
+UPDATE claimstream_queue SET available_at = UTC_TIMESTAMP(6) + INTERVAL LEAST(:after, TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), TIMESTAMP'9999-12-31 23:59:59.999999')) MICROSECOND, attempts     = attempts - :uncounted, claim_id     = NULL, claimed_from = NULL, last_error   = :reason WHERE queue = :queue AND shard = :shard AND available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :lease_end MICROSECOND AND id IN (:ids) AND claim_id = :claim;
 
 -- settle/standing
 SELECT id, (claim_id <=> :claim) AS ours FROM claimstream_queue WHERE queue = :queue AND shard = :shard AND available_at >= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :lease_end MICROSECOND AND id IN (:ids);
@@ -311,7 +443,7 @@ SELECT id, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMEST
 SELECT flights FROM claimstream_lease WHERE queue = :queue AND shard = :shard AND fence = :fence AND holder <> :holder AND held_until <= UTC_TIMESTAMP(6) FOR UPDATE NOWAIT;
 
 -- shard_lease/park
-UPDATE claimstream_queue SET attempts     = attempts + 1, claim_id     = NULL, claimed_from = NULL, parked_until = UTC_TIMESTAMP(6) + INTERVAL LEAST(:after, TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), TIMESTAMP'9999-12-31 23:59:59.999999')) MICROSECOND, last_error   = :reason WHERE queue = :queue AND shard = :shard AND available_at BETWEEN TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :first MICROSECOND AND TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :last MICROSECOND AND id IN (:ids) AND attempts <= :attempts;
+UPDATE claimstream_queue SET attempts     = attempts + :counted, claim_id     = NULL, claimed_from = NULL, parked_until = UTC_TIMESTAMP(6) + INTERVAL LEAST(:after, TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), TIMESTAMP'9999-12-31 23:59:59.999999')) MICROSECOND, last_error   = :reason WHERE queue = :queue AND shard = :shard AND available_at BETWEEN TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :first MICROSECOND AND TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :last MICROSECOND AND id IN (:ids) AND attempts <= :attempts;
 
 -- shard_lease/peek
 SELECT s.shard, CAST(l.fence AS SIGNED) AS fence, (l.holder IS NOT NULL AND l.holder <> :holder AND l.in_flight > 0) AS elsewhere FROM claimstream_shard s LEFT JOIN claimstream_lease l ON l.queue = :queue AND l.shard = s.shard WHERE (l.holder IS NULL OR l.holder = :holder OR l.held_until <= UTC_TIMESTAMP(6)) AND (SELECT q.available_at FROM claimstream_queue q WHERE q.queue = :queue AND q.shard = s.shard ORDER BY q.queue, q.shard, q.available_at, q.id LIMIT 1) <= UTC_TIMESTAMP(6);
@@ -326,7 +458,7 @@ SELECT q.id, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', q.availa
 SELECT q.id, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', q.available_at) AS due_at, CAST(q.attempts AS SIGNED) AS attempts, q.last_error, (q.claimed_from IS NOT NULL) AS suspect, COALESCE(q.parked_until > UTC_TIMESTAMP(6), 0) AS parked, m.ordering_key, NULL AS headers, m.content_type, NULL AS payload, NULL AS fence, NULL AS now, NULL AS bytes FROM claimstream_queue q LEFT JOIN claimstream_message m ON m.id = q.id WHERE q.queue = :queue AND q.shard = :shard AND q.available_at <= UTC_TIMESTAMP(6) AND q.available_at >= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :low MICROSECOND AND (q.available_at > TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :low MICROSECOND OR q.id > :last) AND (m.ordering_key IS NULL OR m.ordering_key NOT IN (:keys)) ORDER BY q.available_at, q.id LIMIT :limit;
 
 -- shard_lease/retry
-UPDATE claimstream_queue SET available_at = UTC_TIMESTAMP(6) + INTERVAL LEAST(:after, TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), TIMESTAMP'9999-12-31 23:59:59.999999')) MICROSECOND, attempts     = attempts + 1, claim_id     = NULL, claimed_from = NULL, parked_until = NULL, last_error   = :reason WHERE queue = :queue AND shard = :shard AND available_at BETWEEN TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :first MICROSECOND AND TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :last MICROSECOND AND id IN (:ids);
+UPDATE claimstream_queue SET available_at = UTC_TIMESTAMP(6) + INTERVAL LEAST(:after, TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), TIMESTAMP'9999-12-31 23:59:59.999999')) MICROSECOND, attempts     = attempts + :counted, claim_id     = NULL, claimed_from = NULL, parked_until = NULL, last_error   = :reason WHERE queue = :queue AND shard = :shard AND available_at BETWEEN TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :first MICROSECOND AND TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :last MICROSECOND AND id IN (:ids);
 
 -- shard_lease/token
 SELECT CAST(fence AS SIGNED) AS fence, token FROM claimstream_lease WHERE queue = :queue AND shard = :shard;
@@ -396,6 +528,30 @@ DELETE FROM claimstream_lock WHERE held_until < TIMESTAMP'1970-01-01 00:00:00' +
 
 -- sweep/page
 SELECT id FROM claimstream_message WHERE id > :after AND id <= :last AND created_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND ORDER BY id LIMIT :limit;
+
+-- sweep/request_dead
+SELECT payload FROM claimstream_dead WHERE queue IN (:queues) LIMIT :limit;
+
+-- sweep/request_delete
+DELETE FROM claimstream_notification_request WHERE id IN (:ids) AND changed_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND;
+
+-- sweep/request_erasures
+DELETE FROM claimstream_notification_erasure WHERE request_id IN (:ids);
+
+-- sweep/request_messages
+SELECT id FROM claimstream_notification_message WHERE request_id IN (:ids) LIMIT :limit;
+
+-- sweep/request_messages_delete
+DELETE FROM claimstream_notification_message WHERE id IN (:ids);
+
+-- sweep/requests
+SELECT r.id, r.status FROM claimstream_notification_request r WHERE r.id > :after AND r.id <= :last AND r.changed_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND AND r.status NOT IN ('PENDING', 'PROCESSING') AND NOT EXISTS (SELECT 1 FROM claimstream_notification_message m WHERE m.request_id = r.id AND (m.status = 'PENDING' OR m.changed_at >= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND)) AND NOT EXISTS (SELECT 1 FROM claimstream_notification_message f JOIN claimstream_dead d ON d.id = f.id WHERE f.request_id = r.id AND f.status = 'FAILED') ORDER BY r.id LIMIT :limit;
+
+-- sweep/sagas
+SELECT s.scope, s.run FROM claimstream_saga s WHERE (s.scope > :scope OR (s.scope = :scope AND s.run > :run)) AND s.created_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND AND NOT EXISTS (SELECT 1 FROM claimstream_step t WHERE t.scope = s.scope AND t.run = s.run) ORDER BY s.scope, s.run LIMIT :limit;
+
+-- sweep/sagas_delete
+DELETE FROM claimstream_saga WHERE scope = :scope AND run IN (:runs) AND created_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND;
 
 -- twins/end
 DELETE FROM claimstream_queue WHERE queue = :queue AND shard = :shard AND available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :due_at MICROSECOND AND id = :id;

@@ -1,3 +1,18 @@
+-- attempts/forget
+DELETE FROM claimstream_notification_attempt WHERE message_id IN (:ids);
+
+-- attempts/in_doubt
+SELECT message_id, provider FROM claimstream_notification_attempt WHERE message_id IN (:ids) AND acceptance = 'UNKNOWN';
+
+-- attempts/note
+INSERT INTO claimstream_notification_attempt (message_id, claim_id, call_number, number, provider, began_at, took, class, acceptance, reason) VALUES (:message, :claim, :call, :number, :provider, :now - :ago, :took, :class, :acceptance, :reason) ON CONFLICT DO NOTHING;
+
+-- attempts/orphans
+SELECT a.message_id, (m.id IS NULL AND a.began_at < :bound) AS is_orphan FROM claimstream_notification_attempt a LEFT JOIN claimstream_notification_message m ON m.id = a.message_id WHERE a.message_id > :after ORDER BY a.message_id, a.claim_id, a.call_number LIMIT :limit;
+
+-- attempts/page
+SELECT message_id, claim_id, call_number, number, provider, :now - began_at AS ago, took, class, acceptance, reason FROM claimstream_notification_attempt WHERE message_id IN (:ids) ORDER BY message_id, began_at, call_number;
+
 -- claim/body
 SELECT id, ordering_key, headers, content_type, CASE WHEN LENGTH(payload) <= :inline THEN payload END AS payload, LENGTH(payload) AS bytes FROM claimstream_message WHERE id IN (:ids);
 
@@ -79,6 +94,36 @@ INSERT INTO claimstream_message (id, queue, shard, ordering_key, headers, conten
 -- enqueue/queue
 INSERT INTO claimstream_queue (queue, shard, available_at, id) VALUES (:queue, :shard, COALESCE(:at, MIN(:now + :after, 253402300799999999)), :id);
 
+-- in_app/forget_older
+DELETE FROM claimstream_in_app WHERE id IN (SELECT id FROM claimstream_in_app WHERE created_at < :now - :age ORDER BY created_at LIMIT :limit);
+
+-- in_app/forget_user
+DELETE FROM claimstream_in_app WHERE id IN (SELECT id FROM claimstream_in_app WHERE user_id = :user LIMIT :limit);
+
+-- in_app/mark_read
+UPDATE claimstream_in_app SET is_read = 1 WHERE id IN (:ids) AND user_id = :user AND is_read = 0;
+
+-- in_app/mark_read_up_to
+UPDATE claimstream_in_app SET is_read = 1 WHERE id IN (SELECT id FROM claimstream_in_app WHERE user_id = :user AND is_read = 0 AND created_at <= :bound LIMIT :limit);
+
+-- in_app/newest
+SELECT created_at AS created_at FROM claimstream_in_app WHERE id = :id AND user_id = :user;
+
+-- in_app/page
+SELECT id, user_id, request_id, content, is_read AS is_read, :now - created_at AS age FROM claimstream_in_app WHERE user_id = :user AND is_read <= :most_read ORDER BY created_at DESC, id DESC LIMIT :limit;
+
+-- in_app/page_after
+SELECT e.id, e.user_id, e.request_id, e.content, e.is_read AS is_read, :now - e.created_at AS age FROM claimstream_in_app a JOIN claimstream_in_app e ON e.user_id = a.user_id WHERE a.id = :after AND a.user_id = :user AND e.is_read <= :most_read AND e.created_at <= a.created_at AND (e.created_at < a.created_at OR e.id < a.id) ORDER BY e.created_at DESC, e.id DESC LIMIT :limit;
+
+-- in_app/put
+INSERT INTO claimstream_in_app (id, user_id, request_id, content, is_read, created_at) VALUES (:id, :user, :request_id, :content, 0, :now) ON CONFLICT DO NOTHING;
+
+-- in_app/recent
+SELECT id, user_id, request_id, content, is_read AS is_read, :now - created_at AS age FROM claimstream_in_app WHERE user_id IN (:users) AND created_at >= :now - :within ORDER BY created_at DESC, id DESC LIMIT :limit;
+
+-- in_app/unread
+SELECT COUNT(*) AS unread FROM (SELECT 1 FROM claimstream_in_app WHERE user_id = :user AND is_read = 0 LIMIT :limit) some;
+
 -- locks/make
 INSERT INTO claimstream_lock (lock_key, fence, held_until, token) VALUES (:key, :now, :now + :lease, :token);
 
@@ -94,17 +139,50 @@ UPDATE claimstream_lock SET held_until = :now + :lease, token      = :token WHER
 -- locks/take
 UPDATE claimstream_lock SET fence      = MAX(fence + 1, :now), held_until = :now + :lease, token      = :token WHERE lock_key = :key AND held_until <= :now;
 
+-- notifications/erase_attempts
+UPDATE claimstream_notification_attempt SET reason = :erased WHERE message_id IN (:ids) AND reason IS NOT NULL;
+
+-- notifications/erase_body
+UPDATE claimstream_message SET payload = :payload, headers = NULL WHERE id = :id AND queue IN (:queues);
+
+-- notifications/erase_dead
+UPDATE claimstream_dead SET payload = :payload, headers = NULL, reason = :erased WHERE id = :id AND queue IN (:queues);
+
+-- notifications/erase_fingerprint
+INSERT INTO claimstream_notification_erasure (request_id, fingerprint, erased_at) VALUES (:id, :fingerprint, :now) ON CONFLICT DO NOTHING;
+
+-- notifications/erase_in_app
+DELETE FROM claimstream_in_app WHERE id IN (:ids);
+
+-- notifications/erase_record
+UPDATE claimstream_notification_message SET recipient = :erased, reason = CASE WHEN reason IS NOT NULL THEN :erased END, reference = NULL, status = CASE status WHEN 'PENDING' THEN 'CANCELLED' ELSE status END WHERE id IN (:ids);
+
+-- notifications/erase_records
+SELECT id, request_id, channel FROM claimstream_notification_message WHERE id > :after AND id <= :last AND recipient = :recipient ORDER BY id;
+
+-- notifications/erase_request
+UPDATE claimstream_notification_request SET request = :request WHERE id = :id;
+
+-- notifications/erase_requests
+SELECT id, request FROM claimstream_notification_request WHERE id > :after ORDER BY id LIMIT :limit;
+
+-- notifications/erase_window
+SELECT id FROM claimstream_notification_message WHERE id > :after ORDER BY id LIMIT 1 OFFSET :size;
+
 -- notifications/message_conclude
-UPDATE claimstream_notification_message SET status = :status, reason = :reason, reference = :reference, changed_at = :now WHERE id IN (:ids) AND status = 'PENDING';
+UPDATE claimstream_notification_message SET status = :status, reason = :reason, reference = :reference, changed_at = :now WHERE id IN (:ids) AND (status = 'PENDING' OR (status = 'CANCELLED' AND :status = 'DELIVERED'));
 
 -- notifications/message_conclude_each
-UPDATE claimstream_notification_message SET status = ended.column2, reason = ended.column3, reference = ended.column4, changed_at = :now FROM (VALUES (:id, :status, :reason, :reference)) AS ended WHERE id = ended.column1 AND claimstream_notification_message.status = 'PENDING';
+UPDATE claimstream_notification_message SET status = ended.column2, reason = ended.column3, reference = ended.column4, changed_at = :now FROM (VALUES (:id, :status, :reason, :reference)) AS ended WHERE id = ended.column1 AND (claimstream_notification_message.status = 'PENDING' OR (claimstream_notification_message.status = 'CANCELLED' AND ended.column2 = 'DELIVERED'));
 
 -- notifications/message_count
 SELECT status, COUNT(*) AS messages FROM claimstream_notification_message WHERE request_id = :id GROUP BY status;
 
 -- notifications/message_page
-SELECT id, channel, recipient, status, reason FROM claimstream_notification_message WHERE request_id = :id AND id > :after ORDER BY id LIMIT :limit;
+SELECT id, channel, recipient, status, reason, reference FROM claimstream_notification_message WHERE request_id = :id AND id > :after ORDER BY id LIMIT :limit;
+
+-- notifications/message_pending
+SELECT id FROM claimstream_notification_message WHERE request_id = :id AND id > :after AND status = 'PENDING' ORDER BY id LIMIT :limit;
 
 -- notifications/message_record
 INSERT INTO claimstream_notification_message (id, request_id, channel, recipient, status, reason, created_at, changed_at) VALUES (:id, :request_id, :channel, :recipient, :status, :reason, :now, :now);
@@ -115,11 +193,26 @@ UPDATE claimstream_notification_message SET status = 'PENDING', reason = NULL, c
 -- notifications/message_status
 SELECT id, status FROM claimstream_notification_message WHERE id IN (:ids);
 
+-- notifications/message_take_back
+UPDATE claimstream_notification_message SET status = 'CANCELLED', changed_at = :now WHERE id IN (:ids) AND status = 'PENDING';
+
+-- notifications/messages_in_flight
+SELECT (SELECT COUNT(*) FROM claimstream_queue WHERE queue IN (:queues) AND claim_id IS NOT NULL AND available_at > :now) + (SELECT COALESCE(SUM(in_flight), 0) FROM claimstream_lease WHERE queue IN (:queues) AND held_until > :now) AS in_flight;
+
+-- notifications/outbox_find
+SELECT available_at AS due_at FROM claimstream_queue WHERE queue = :queue AND shard = :shard AND available_at >= :from AND available_at > :now AND id = :id AND claim_id IS NULL LIMIT 1;
+
+-- notifications/outbox_remove
+DELETE FROM claimstream_queue WHERE queue = :queue AND shard = :shard AND available_at = :due_at AND available_at > :now AND id = :id AND claim_id IS NULL;
+
 -- notifications/request_cancel
-UPDATE claimstream_notification_request SET status = 'CANCELLED', changed_at = :now WHERE id = :id AND status = 'PENDING';
+UPDATE claimstream_notification_request SET status = 'CANCELLED', changed_at = :now WHERE id = :id;
 
 -- notifications/request_dispatch
-UPDATE claimstream_notification_request SET status = 'DISPATCHED', reason = NULL, changed_at = :now WHERE id IN (:ids) AND status IN ('PENDING', 'PROCESSING');
+UPDATE claimstream_notification_request SET status = 'DISPATCHED', changed_at = :now WHERE id IN (:ids) AND status IN ('PENDING', 'PROCESSING');
+
+-- notifications/request_hold
+SELECT status, request, created_at AS created_at FROM claimstream_notification_request WHERE id = :id;
 
 -- notifications/request_insert
 INSERT INTO claimstream_notification_request (id, status, request, created_at, changed_at) VALUES (:id, 'PENDING', :request, :now, :now);
@@ -127,8 +220,14 @@ INSERT INTO claimstream_notification_request (id, status, request, created_at, c
 -- notifications/request_known
 SELECT id FROM claimstream_notification_request WHERE id IN (:ids);
 
+-- notifications/request_list
+SELECT r.id, r.status, :now - r.created_at AS age, json_extract(CAST(r.request AS TEXT), '$.requester.type') AS kind, json_extract(CAST(r.request AS TEXT), '$.requester.id') AS requester FROM claimstream_notification_request r ORDER BY r.created_at DESC, r.id DESC LIMIT :limit;
+
+-- notifications/request_list_after
+SELECT r.id, r.status, :now - r.created_at AS age, json_extract(CAST(r.request AS TEXT), '$.requester.type') AS kind, json_extract(CAST(r.request AS TEXT), '$.requester.id') AS requester FROM claimstream_notification_request r JOIN claimstream_notification_request a ON a.id = :after WHERE r.created_at <= a.created_at AND (r.created_at < a.created_at OR r.id < a.id) ORDER BY r.created_at DESC, r.id DESC LIMIT :limit;
+
 -- notifications/request_lock
-SELECT id, status FROM claimstream_notification_request WHERE id IN (:ids) ORDER BY id;
+SELECT id, status, reason FROM claimstream_notification_request WHERE id IN (:ids) ORDER BY id;
 
 -- notifications/request_move
 UPDATE claimstream_notification_request SET status = :status, reason = :reason, changed_at = :now WHERE id IN (:ids);
@@ -139,11 +238,44 @@ SELECT id, request, status FROM claimstream_notification_request WHERE id IN (:i
 -- notifications/request_status
 SELECT status, reason FROM claimstream_notification_request WHERE id = :id;
 
+-- notifications/request_taken
+SELECT r.id, r.request, e.fingerprint FROM claimstream_notification_request r LEFT JOIN claimstream_notification_erasure e ON e.request_id = r.id WHERE r.id IN (:ids);
+
 -- observe/dead
 SELECT queue, COUNT(*) AS dead FROM claimstream_dead GROUP BY queue;
 
 -- observe/live
 SELECT queue, shard AS shard, COUNT(*) AS depth, SUM(available_at <= :now AND COALESCE(parked_until <= :now, 1)) AS due, SUM(claim_id IS NOT NULL AND available_at > :now) AS leased, :now - MIN(CASE WHEN COALESCE(parked_until <= :now, 1) THEN MAX(available_at, COALESCE(parked_until, available_at)) END) AS oldest FROM claimstream_queue GROUP BY queue, shard;
+
+-- preferences/change
+UPDATE claimstream_preference SET preferences = :preferences, changed_at = :now WHERE recipient_hash = :hash;
+
+-- preferences/keep
+INSERT INTO claimstream_preference (recipient_hash, recipient, preferences, changed_at) VALUES (:hash, :recipient, :preferences, :now) ON CONFLICT DO NOTHING;
+
+-- preferences/lift
+DELETE FROM claimstream_suppression WHERE address_hash = :hash;
+
+-- preferences/lock
+SELECT preferences FROM claimstream_preference WHERE recipient_hash = :hash;
+
+-- preferences/read
+SELECT NULL AS now, recipient_hash AS recipient, preferences, NULL AS address, NULL AS reason FROM claimstream_preference WHERE recipient_hash IN (:recipients) UNION ALL SELECT NULL, NULL, NULL, address_hash, reason FROM claimstream_suppression WHERE address_hash IN (:addresses) UNION ALL SELECT :now, NULL, NULL, NULL, NULL;
+
+-- preferences/suppress
+INSERT INTO claimstream_suppression (address_hash, channel, address, reason, note, since) VALUES (:hash, :channel, :address, :reason, :note, :now) ON CONFLICT (address_hash) DO UPDATE SET reason = CASE WHEN reason = 'unsubscribed' OR :reason = 'complained' THEN :reason ELSE reason END, note = COALESCE(:note, note);
+
+-- preferences/suppressed
+SELECT channel, address, reason, note, :now - since AS age FROM claimstream_suppression WHERE address_hash > :after ORDER BY address_hash LIMIT :limit;
+
+-- rates/make
+INSERT INTO claimstream_provider_rate (provider, handed_out_until) VALUES (:provider, :now) ON CONFLICT DO NOTHING;
+
+-- rates/read
+SELECT handed_out_until AS handed_out_until, :now - handed_out_until AS behind FROM claimstream_provider_rate WHERE provider = :provider;
+
+-- rates/take
+UPDATE claimstream_provider_rate SET handed_out_until = :until WHERE provider = :provider AND handed_out_until = :seen;
 
 -- sagas/note
 INSERT INTO claimstream_saga (scope, run, owner, input, created_at) VALUES (:scope, :run, :owner, :input, :now);
@@ -203,7 +335,7 @@ UPDATE claimstream_queue SET available_at = claimed_from, attempts     = attempt
 UPDATE claimstream_queue SET available_at = :new_end WHERE queue = :queue AND shard = :shard AND available_at = :lease_end AND id IN (:ids) AND claim_id = :claim;
 
 -- settle/retry
-UPDATE claimstream_queue SET available_at = MIN(:now + :after, 253402300799999999), claim_id     = NULL, claimed_from = NULL, last_error   = :reason WHERE queue = :queue AND shard = :shard AND available_at = :lease_end AND id IN (:ids) AND claim_id = :claim;
+UPDATE claimstream_queue SET available_at = MIN(:now + :after, 253402300799999999), attempts     = attempts - :uncounted, claim_id     = NULL, claimed_from = NULL, last_error   = :reason WHERE queue = :queue AND shard = :shard AND available_at = :lease_end AND id IN (:ids) AND claim_id = :claim;
 
 -- settle/standing
 SELECT id, (claim_id IS :claim) AS ours FROM claimstream_queue WHERE queue = :queue AND shard = :shard AND available_at >= :lease_end AND id IN (:ids);
@@ -242,7 +374,7 @@ SELECT id, :now - available_at AS age FROM claimstream_queue WHERE queue = :queu
 SELECT flights FROM claimstream_lease WHERE queue = :queue AND shard = :shard AND fence = :fence AND holder <> :holder AND held_until <= :now;
 
 -- shard_lease/park
-UPDATE claimstream_queue SET attempts     = attempts + 1, claim_id     = NULL, claimed_from = NULL, parked_until = MIN(:now + :after, 253402300799999999), last_error   = :reason WHERE queue = :queue AND shard = :shard AND available_at BETWEEN :first AND :last AND id IN (:ids) AND attempts <= :attempts;
+UPDATE claimstream_queue SET attempts     = attempts + :counted, claim_id     = NULL, claimed_from = NULL, parked_until = MIN(:now + :after, 253402300799999999), last_error   = :reason WHERE queue = :queue AND shard = :shard AND available_at BETWEEN :first AND :last AND id IN (:ids) AND attempts <= :attempts;
 
 -- shard_lease/peek
 SELECT s.shard, l.fence AS fence, (l.holder IS NOT NULL AND l.holder <> :holder AND l.in_flight > 0) AS elsewhere FROM claimstream_shard s LEFT JOIN claimstream_lease l ON l.queue = :queue AND l.shard = s.shard WHERE (l.holder IS NULL OR l.holder = :holder OR l.held_until <= :now) AND (SELECT q.available_at FROM claimstream_queue q WHERE q.queue = :queue AND q.shard = s.shard ORDER BY q.queue, q.shard, q.available_at, q.id LIMIT 1) <= :now;
@@ -257,7 +389,7 @@ SELECT q.id, q.available_at AS due_at, q.attempts AS attempts, q.last_error, (q.
 SELECT q.id, q.available_at AS due_at, q.attempts AS attempts, q.last_error, (q.claimed_from IS NOT NULL) AS suspect, COALESCE(q.parked_until > :now, 0) AS parked, m.ordering_key, NULL AS headers, m.content_type, NULL AS payload, NULL AS fence, NULL AS now, NULL AS bytes FROM claimstream_queue q LEFT JOIN claimstream_message m ON m.id = q.id WHERE q.queue = :queue AND q.shard = :shard AND q.available_at <= :now AND q.available_at >= :low AND (q.available_at > :low OR q.id > :last) AND (m.ordering_key IS NULL OR m.ordering_key NOT IN (:keys)) ORDER BY q.available_at, q.id LIMIT :limit;
 
 -- shard_lease/retry
-UPDATE claimstream_queue SET available_at = MIN(:now + :after, 253402300799999999), attempts     = attempts + 1, claim_id     = NULL, claimed_from = NULL, parked_until = NULL, last_error   = :reason WHERE queue = :queue AND shard = :shard AND available_at BETWEEN :first AND :last AND id IN (:ids);
+UPDATE claimstream_queue SET available_at = MIN(:now + :after, 253402300799999999), attempts     = attempts + :counted, claim_id     = NULL, claimed_from = NULL, parked_until = NULL, last_error   = :reason WHERE queue = :queue AND shard = :shard AND available_at BETWEEN :first AND :last AND id IN (:ids);
 
 -- shard_lease/token
 SELECT fence AS fence, token FROM claimstream_lease WHERE queue = :queue AND shard = :shard;
@@ -315,6 +447,30 @@ DELETE FROM claimstream_lock WHERE lock_key IN (SELECT lock_key FROM claimstream
 
 -- sweep/page
 SELECT id FROM claimstream_message WHERE id > :after AND id <= :last AND created_at < :bound ORDER BY id LIMIT :limit;
+
+-- sweep/request_dead
+SELECT payload FROM claimstream_dead WHERE queue IN (:queues) LIMIT :limit;
+
+-- sweep/request_delete
+DELETE FROM claimstream_notification_request WHERE id IN (:ids) AND changed_at < :bound;
+
+-- sweep/request_erasures
+DELETE FROM claimstream_notification_erasure WHERE request_id IN (:ids);
+
+-- sweep/request_messages
+SELECT id FROM claimstream_notification_message WHERE request_id IN (:ids) LIMIT :limit;
+
+-- sweep/request_messages_delete
+DELETE FROM claimstream_notification_message WHERE id IN (:ids);
+
+-- sweep/requests
+SELECT r.id, r.status FROM claimstream_notification_request r WHERE r.id > :after AND r.id <= :last AND r.changed_at < :bound AND r.status NOT IN ('PENDING', 'PROCESSING') AND NOT EXISTS (SELECT 1 FROM claimstream_notification_message m WHERE m.request_id = r.id AND (m.status = 'PENDING' OR m.changed_at >= :bound)) AND NOT EXISTS (SELECT 1 FROM claimstream_notification_message f JOIN claimstream_dead d ON d.id = f.id WHERE f.request_id = r.id AND f.status = 'FAILED') ORDER BY r.id LIMIT :limit;
+
+-- sweep/sagas
+SELECT s.scope, s.run FROM claimstream_saga s WHERE (s.scope > :scope OR (s.scope = :scope AND s.run > :run)) AND s.created_at < :bound AND NOT EXISTS (SELECT 1 FROM claimstream_step t WHERE t.scope = s.scope AND t.run = s.run) ORDER BY s.scope, s.run LIMIT :limit;
+
+-- sweep/sagas_delete
+DELETE FROM claimstream_saga WHERE scope = :scope AND run IN (:runs) AND created_at < :bound;
 
 -- twins/end
 DELETE FROM claimstream_queue WHERE queue = :queue AND shard = :shard AND available_at = :due_at AND id = :id;

@@ -3,8 +3,8 @@ use std::collections::HashSet;
 use claimstream_domain::{
     Reason,
     notification::{
-        DeliveryStatus, FanOut, NotificationRecord, NotificationRequest, Recipient, RecipientReference,
-        message_id,
+        Channel, DeliveryStatus, FanOut, NotificationRecord, NotificationRequest, Recipient,
+        RecipientReference, message_id,
     },
 };
 use claimstream_ports::{StoreError, notification::RecipientDirectory};
@@ -16,20 +16,13 @@ pub(super) struct Chunk {
     pub(super) known: Vec<Recipient>,
     /// The key of each recipient it does not know, and what to say of it.
     pub(super) unknown: Vec<(String, &'static str)>,
+    /// The segments it does not know.
+    pub(super) unknown_segments: Vec<String>,
     /// Where the next step begins; `None` if this is the last one.
     pub(super) next: Option<FanOut>,
     keys: HashSet<String>,
     /// How many recipients were taken, those that came twice included.
     taken: u32,
-}
-
-/// What the references of a request came to.
-#[derive(Debug)]
-pub(super) enum Gathered {
-    /// Recipients, perhaps none.
-    Chunk(Chunk),
-    /// A segment that the directory does not know.
-    UnknownSegment(String),
 }
 
 impl Chunk {
@@ -39,7 +32,7 @@ impl Chunk {
         references: &[RecipientReference],
         from: FanOut,
         limit: u32,
-    ) -> Result<Gathered, StoreError> {
+    ) -> Result<Self, StoreError> {
         let (mut chunk, mut at) = (Self::default(), from);
         while let Some(reference) = references.get(at.reference) {
             let room = limit.saturating_sub(chunk.taken);
@@ -50,7 +43,8 @@ impl Chunk {
             let found = directory.resolve(reference, at.offset, room).await?;
             at = match (reference, found) {
                 (RecipientReference::Segment { segment }, None) => {
-                    return Ok(Gathered::UnknownSegment(segment.clone()));
+                    chunk.keep_unknown_segment(segment);
+                    at.next_reference()
                 }
                 (RecipientReference::Segment { .. }, Some(members)) => chunk.take_members(members, at),
                 (RecipientReference::User { user }, found) => {
@@ -61,7 +55,31 @@ impl Chunk {
                 }
             };
         }
-        Ok(Gathered::Chunk(chunk))
+        Ok(chunk)
+    }
+
+    /// What of the request could not be carried out here.
+    pub(super) fn flaw(&self) -> Option<Reason> {
+        let names: Vec<String> = self.unknown_segments.iter().map(|name| format!("{name:?}")).collect();
+        match names.as_slice() {
+            [] => None,
+            [name] => Some(Reason::new(format_args!("unknown segment {name}"))),
+            names => Some(Reason::new(format_args!("unknown segments {}", names.join(", ")))),
+        }
+    }
+
+    /// A record for each channel of each segment that the directory does not know: nobody was told there.
+    pub(super) fn unknown_segments_to(
+        &self,
+        request: &NotificationRequest,
+    ) -> impl Iterator<Item = NotificationRecord> {
+        let pairs = self.unknown_segments.iter().flat_map(|segment| {
+            request.channels.iter().map(move |channel| (*channel, format!("segment:{segment}")))
+        });
+        pairs.map(|(channel, key)| {
+            let reason = Reason::new("unknown segment");
+            unreached(request, channel, &key, DeliveryStatus::Failed, reason)
+        })
     }
 
     /// Whether nobody was found, known or not.
@@ -77,13 +95,8 @@ impl Chunk {
         let pairs = self.unknown.iter().flat_map(|(key, why)| {
             request.channels.iter().map(move |channel| (*channel, key.as_str(), *why))
         });
-        pairs.map(|(channel, key, why)| NotificationRecord {
-            id: message_id(request.id, channel, key),
-            request_id: request.id,
-            channel,
-            recipient: key.to_owned(),
-            status: DeliveryStatus::Skipped,
-            reason: Some(Reason::new(why)),
+        pairs.map(|(channel, key, why)| {
+            unreached(request, channel, key, DeliveryStatus::Skipped, Reason::new(why))
         })
     }
 
@@ -122,6 +135,32 @@ impl Chunk {
         if self.keys.insert(key.clone()) {
             self.unknown.push((key, why));
         }
+    }
+
+    fn keep_unknown_segment(&mut self, name: &str) {
+        self.taken = self.taken.saturating_add(1);
+        if !self.unknown_segments.iter().any(|known| known == name) {
+            self.unknown_segments.push(name.to_owned());
+        }
+    }
+}
+
+/// The record of somebody to whom nothing is sent.
+fn unreached(
+    request: &NotificationRequest,
+    channel: Channel,
+    key: &str,
+    status: DeliveryStatus,
+    reason: Reason,
+) -> NotificationRecord {
+    NotificationRecord {
+        id: message_id(request.id, channel, key),
+        request_id: request.id,
+        channel,
+        recipient: key.to_owned(),
+        status,
+        reason: Some(reason),
+        reference: None,
     }
 }
 
@@ -169,10 +208,7 @@ mod tests {
     }
 
     fn gather(references: &[RecipientReference], from: FanOut, limit: u32) -> Chunk {
-        match finish(Chunk::gather(&directory(), references, from, limit)).unwrap() {
-            Gathered::Chunk(chunk) => chunk,
-            Gathered::UnknownSegment(name) => panic!("the segment {name} is unknown"),
-        }
+        finish(Chunk::gather(&directory(), references, from, limit)).unwrap()
     }
 
     fn known(chunk: &Chunk) -> Vec<&str> {
@@ -204,8 +240,11 @@ mod tests {
     #[test]
     fn an_empty_segment_is_nobody_and_an_unknown_one_is_named() {
         assert!(gather(&[segment("none")], begin(), 4).is_empty());
-        let unknown = finish(Chunk::gather(&directory(), &[user("a"), segment("vip")], begin(), 4)).unwrap();
-        assert!(matches!(unknown, Gathered::UnknownSegment(name) if name == "vip"));
+        let chunk =
+            gather(&[user("a"), segment("vip"), user("z"), segment("old"), segment("vip")], begin(), 9);
+        assert_eq!((known(&chunk), chunk.unknown.len()), (vec!["user:a"], 1));
+        assert_eq!(chunk.flaw(), Some(Reason::new("unknown segments \"vip\", \"old\"")));
+        assert_eq!(gather(&[user("a")], begin(), 4).flaw(), None);
     }
 
     #[test]

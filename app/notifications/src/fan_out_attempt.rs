@@ -1,12 +1,16 @@
+use std::collections::HashSet;
+
 use claimstream_domain::{
-    Claimed, NewMessage, Reason, Verdict,
-    notification::{DeliveryStatus, FanOut, FanOutEnd, NotificationRecord, RequestStatus},
+    Claimed, Due, Headers, Invalid, NewMessage, Reason, Verdict,
+    notification::{DeliveryStatus, FanOut, FanOutEnd, NotificationRecord, RequestStatus, consent::Consent},
 };
 use claimstream_ports::{
-    StoreError, StoreErrorKind,
+    StoreError, StoreErrorKind, Verdicts,
     notification::{FanOutStep, MessageOutcome, StepNoted},
 };
 use uuid::Uuid;
+
+use super::question::Question;
 
 /// An attempt at a step of a fan-out, one of a batch.
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +28,11 @@ pub(super) struct Attempt<'a> {
 pub(super) struct Found<'a> {
     pub(super) attempt: Attempt<'a>,
     pub(super) end: FanOutEnd,
+    /// What of the request can never be carried out.
+    pub(super) flaw: Option<Reason>,
     pub(super) records: Vec<NotificationRecord>,
+    /// What is asked before the records with a message are noted: one place for each record, or none at all.
+    pub(super) questions: Vec<Option<Question>>,
     pub(super) then: Then,
 }
 
@@ -32,7 +40,12 @@ pub(super) struct Found<'a> {
 #[derive(Debug)]
 pub(super) enum Then {
     /// The messages of the records, where there are any, and the next step are enqueued.
-    Send { messages: Vec<Option<NewMessage>>, next: Option<NewMessage> },
+    Send {
+        messages: Vec<Option<NewMessage>>,
+        /// The records whose recipients are not to get them.
+        refused: HashSet<Uuid>,
+        next: Option<Box<NewMessage>>,
+    },
     /// The request has failed, and that is all.
     Fail,
     /// The message of the step goes to the dead letters.
@@ -46,27 +59,59 @@ impl<'a> Attempt<'a> {
 
     /// The end of a request that can never be fanned out.
     pub(super) fn fails(self, why: Reason) -> Found<'a> {
-        Found { attempt: self, end: FanOutEnd::Failed(why), records: Vec::new(), then: Then::Fail }
+        let end = FanOutEnd::Failed(why);
+        Found { attempt: self, end, flaw: None, records: Vec::new(), questions: Vec::new(), then: Then::Fail }
     }
 
     /// The end of a request that has no attempt left.
     pub(super) fn is_given_up(self, why: Reason) -> Found<'a> {
         let end = FanOutEnd::Failed(why.clone());
-        Found { attempt: self, end, records: Vec::new(), then: Then::Bury(why) }
+        Found {
+            attempt: self,
+            end,
+            flaw: None,
+            records: Vec::new(),
+            questions: Vec::new(),
+            then: Then::Bury(why),
+        }
     }
 }
 
 impl<'a> Found<'a> {
     /// What is noted, and what is left to do then.
     pub(super) fn into_step(self) -> (FanOutStep, (Attempt<'a>, Then)) {
-        let Self { attempt, end, records, then } = self;
-        let step = FanOutStep { request: attempt.request(), end, takes_up: attempt.takes_up, records };
+        let Self { attempt, end, flaw, records, questions: _, then } = self;
+        let step = FanOutStep { request: attempt.request(), end, takes_up: attempt.takes_up, flaw, records };
         (step, (attempt, then))
     }
 
     /// The way back.
     pub(super) fn of_step((step, (attempt, then)): (FanOutStep, (Attempt<'a>, Then))) -> Self {
-        Self { attempt, end: step.end, records: step.records, then }
+        let FanOutStep { end, flaw, records, .. } = step;
+        Self { attempt, end, flaw, records, questions: Vec::new(), then }
+    }
+
+    /// Takes the answers to its questions: what is refused is skipped, what has to wait is due later.
+    pub(super) fn heed(&mut self, answers: &mut impl Iterator<Item = Consent>) {
+        let questions = std::mem::take(&mut self.questions);
+        let Then::Send { messages, refused, .. } = &mut self.then else { return };
+        let asked =
+            self.records.iter_mut().zip(messages).zip(questions).filter(|(_, question)| question.is_some());
+        for (((record, message), _), answer) in asked.zip(answers) {
+            match answer {
+                Consent::Now => {}
+                Consent::After(wait) => {
+                    if let Some(message) = message {
+                        message.due = Due::After(wait);
+                    }
+                }
+                Consent::No(refusal) => {
+                    *message = None;
+                    refused.insert(record.id);
+                    (record.status, record.reason) = (DeliveryStatus::Skipped, Some(Reason::new(refusal)));
+                }
+            }
+        }
     }
 
     /// How many rows it takes to note.
@@ -74,15 +119,19 @@ impl<'a> Found<'a> {
         1 + self.records.len()
     }
 
-    /// Records that an earlier attempt found sendable and this one does not, as when a template went missing in between;
+    /// Records that an earlier attempt found sendable and this one does not, as when a template went missing in between, or the
+    /// recipient opted out;
     /// they would be pending for ever.
     pub(super) fn lapsed(&self, noted: &StepNoted) -> Vec<MessageOutcome> {
-        let Then::Send { messages, .. } = &self.then else { return Vec::new() };
+        let Then::Send { messages, refused, .. } = &self.then else { return Vec::new() };
         let pairs = self.records.iter().zip(messages).zip(&noted.records);
         let lapsed = pairs.filter(|((_, message), status)| message.is_none() && is_pending(status));
         let outcome = |((record, _), _): ((&NotificationRecord, _), _)| MessageOutcome {
             id: record.id,
-            status: DeliveryStatus::Failed,
+            status: match refused.contains(&record.id) {
+                true => DeliveryStatus::Skipped,
+                false => DeliveryStatus::Failed,
+            },
             reason: record.reason.clone(),
             reference: None,
         };
@@ -100,7 +149,7 @@ impl<'a> Found<'a> {
             }
             (_, None) => ignored(request, "UNKNOWN"),
             (_, Some(status @ RequestStatus::Cancelled)) => ignored(request, status.name()),
-            (Then::Send { messages, next }, Some(status)) if status.has_messages() => {
+            (Then::Send { messages, next, .. }, Some(status)) if status.has_messages() => {
                 let (records, finished) = (messages.len(), next.is_none());
                 let open = messages.into_iter().zip(&noted.records).filter(|(_, status)| is_pending(status));
                 let mut emit: Vec<NewMessage> = open.filter_map(|(message, _)| message).collect();
@@ -108,7 +157,7 @@ impl<'a> Found<'a> {
                     %request, reference = from.reference, offset = from.offset, records,
                     messages = emit.len(), finished, "notification.request.fanned_out"
                 );
-                emit.extend(next);
+                emit.extend(next.map(|next| *next));
                 Verdict::Ack { emit }
             }
             (Then::Send { .. }, Some(status)) => {
@@ -183,4 +232,20 @@ pub(super) fn unended(claimed: &Claimed) -> Reason {
         )),
         None => Reason::new("the last attempt never ended"),
     }
+}
+
+/// Nothing was done yet, and what the store said is not the request's failure.
+pub(super) fn give_back(attempt: &Attempt<'_>, error: &StoreError, verdicts: &dyn Verdicts) {
+    let (request, number) = (attempt.request(), attempt.claimed.attempt);
+    tracing::warn!(%request, attempt = number, %error, "notification.request.given_back");
+    verdicts.give(attempt.index, Verdict::Release);
+}
+
+/// What finishing a chunk enqueues, with the headers of the chunk and so its trace.
+pub(super) fn child(
+    message: Result<NewMessage, Invalid>,
+    headers: &Headers,
+) -> Result<NewMessage, StoreError> {
+    let message = message.map_err(|invalid| StoreError::new(StoreErrorKind::Corrupt, "fan out", invalid))?;
+    Ok(message.with_headers(headers.clone()))
 }

@@ -15,34 +15,46 @@
 
 mod alone;
 mod chunk;
+mod consents;
 mod fan_out_attempt;
 mod groups;
+mod in_app;
 mod message_config;
 mod message_handler;
 mod outcome;
-mod providers;
+mod question;
 mod reading;
 mod request_config;
 mod request_handler;
+mod routing;
 #[cfg(test)]
 mod tests;
+mod unsubscribe;
 mod unwinding;
 mod writer;
 
+pub use consents::Consents;
+pub use in_app::InAppProvider;
 pub use message_config::MessageConfig;
 pub use message_handler::MessageHandler;
-pub use providers::Providers;
 pub use request_config::RequestConfig;
 pub use request_handler::RequestHandler;
+pub use routing::{LocalRates, NamedProvider, ProviderLimits, ProviderState, Providers, Route};
+pub use unsubscribe::{UnsubscribeError, UnsubscribeLinks, Unsubscribing};
 
+pub use claimstream_domain::notification::consent;
+pub use claimstream_domain::notification::provider::{
+    AfterUnknown, BreakerPolicy, BreakerState, ProviderName, Rate, Selection,
+};
 pub use claimstream_domain::notification::{
-    Channel, Content, DeliveryStatus, DirectRecipient, MESSAGE_QUEUE, NotificationMessage,
-    NotificationRequest, Progress, REQUEST_QUEUE, Recipient, RecipientReference, RequestStatus, Requester,
-    RequesterKind, Template, TemplateCall,
+    Acceptance, Answer, AnswerClass, Attachment, Channel, Content, DeliveryStatus, DirectRecipient,
+    MESSAGE_QUEUE, NotificationMessage, NotificationRequest, Priority, Progress, REQUEST_QUEUE, Recipient,
+    RecipientReference, RequestStatus, Requester, RequesterKind, Sender, Submitted, Template, TemplateCall,
 };
 pub use claimstream_ports::notification::{
-    Cancelled, ChannelProvider, Delivered, DeliveryError, NotificationReports, RecipientDirectory,
-    SubmitRequests, TemplateSource,
+    AttemptLog, BeingTakenIn, Cancelled, ChannelProvider, ConsentsRead, Delivered, DeliveryAttempt,
+    DeliveryError, EraseRecipient, Erased, InAppInbox, NotificationReports, PreferenceRepository,
+    RateLimiter, RecipientDirectory, SubmitRequests, Suppressions, TakenBack, TemplateSource,
 };
 
 /// The code of the README, compiled.

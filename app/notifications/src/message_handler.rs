@@ -1,27 +1,35 @@
-use std::{fmt, sync::Arc, time::Duration};
+mod asking;
+
+use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use claimstream_domain::{Claimed, Invalid, Reason, Verdict, notification::DeliveryStatus};
+use claimstream_domain::{
+    Claimed, Invalid, Reason, Verdict,
+    notification::{DeliveryStatus, consent::Consent, provider::ProviderName},
+};
 use claimstream_ports::{
     BatchHandler, Handler, StoreError, Verdicts,
-    notification::{DeliveryError, MessageRepository},
+    notification::{AttemptLog, DeliveryAttempt, DeliveryError, MessageOutcome, MessageRepository},
 };
 use tracing::Instrument;
+use uuid::Uuid;
 
 use super::{
     MessageConfig, Providers,
     alone::alone,
+    consents::{Consents, quiet},
     groups::Groups,
     outcome::{Attempt, Ending, MAX_REFERENCE_BYTES, Outcome},
     reading::read_each,
-    unwinding::unwinding,
+    routing::{Call, DeliveryEnd},
 };
 
 /// Hands messages of the queue [`MESSAGE_QUEUE`](super::MESSAGE_QUEUE) to their providers.
 ///
-/// * A message whose record is delivered or skipped is acked without a second delivery.
+/// * A message whose record is delivered, skipped or taken back is acked without a delivery.
 /// * One whose record has failed is in the queue because it was revived, or because it was refused and its burial was lost.
 ///   It is delivered again while attempts are left, and goes to the dead letters after that.
+/// * A message that comes after its request's `expires_at` is noted as skipped, without a delivery.
 /// * What the provider takes is noted as delivered; what it refuses for good is noted as failed and buried.
 /// * What fails for the time being comes again, no earlier than the provider asks for; when the last allowed
 ///   attempt fails or is cut off it is noted as failed, in step with its dead letter.
@@ -37,6 +45,8 @@ pub struct MessageHandler {
     messages: Arc<dyn MessageRepository>,
     providers: Providers,
     config: MessageConfig,
+    attempt_log: Option<Arc<dyn AttemptLog>>,
+    consents: Option<Consents>,
 }
 
 impl MessageHandler {
@@ -52,7 +62,18 @@ impl MessageHandler {
         config: MessageConfig,
     ) -> Result<Self, Invalid> {
         config.check()?;
-        Ok(Self { messages, providers, config })
+        Ok(Self { messages, providers, config, attempt_log: None, consents: None })
+    }
+
+    /// Notes every attempt in this log, by one call for all that are noted together. With it, a message that a provider may
+    /// have accepted stays with that provider at later attempts, also in other processes.
+    pub fn with_attempt_log(self, log: Arc<dyn AttemptLog>) -> Self {
+        Self { attempt_log: Some(log), ..self }
+    }
+
+    /// The same handler, which asks recipients' preferences once more before it delivers.
+    pub fn with_consents(self, consents: Consents) -> Self {
+        Self { consents: Some(consents), ..self }
     }
 
     /// One attempt; what becomes of it is noted later, or its verdict is given at once.
@@ -60,17 +81,25 @@ impl MessageHandler {
         &self,
         attempt: Attempt<'a>,
         status: Result<Option<DeliveryStatus>, StoreError>,
+        in_doubt: &[ProviderName],
         verdicts: &dyn Verdicts,
     ) -> Option<Outcome<'a>> {
         let (message_id, is_over) =
             (attempt.message.id, attempt.claimed.attempt > self.config.retry.max_attempts);
         match status {
+            Ok(None | Some(DeliveryStatus::Pending)) if attempt.is_expired => {
+                Some(Outcome { attempt, ending: Ending::Expired, calls: Vec::new() })
+            }
             Ok(None | Some(DeliveryStatus::Pending)) if is_over => {
                 let ending = Ending::GivenUp(unended(attempt.claimed));
-                Some(Outcome { attempt, ending })
+                Some(Outcome { attempt, ending, calls: Vec::new() })
             }
-            Ok(None | Some(DeliveryStatus::Pending)) => self.deliver(attempt, verdicts).await,
-            Ok(Some(status @ (DeliveryStatus::Delivered | DeliveryStatus::Skipped))) => {
+            Ok(None | Some(DeliveryStatus::Pending)) => {
+                self.deliver_with_consent(attempt, in_doubt, verdicts).await
+            }
+            Ok(Some(
+                status @ (DeliveryStatus::Delivered | DeliveryStatus::Skipped | DeliveryStatus::Cancelled),
+            )) => {
                 tracing::info!(%message_id, %status, "notification.message.ignored");
                 verdicts.give(attempt.index, Verdict::ack());
                 None
@@ -81,47 +110,86 @@ impl MessageHandler {
                 verdicts.give(attempt.index, Verdict::bury(why));
                 None
             }
-            Ok(Some(DeliveryStatus::Failed)) => self.take_up(attempt, verdicts).await,
-            Err(error) => self.put_off(attempt, None, Reason::new(error), verdicts),
+            Ok(Some(DeliveryStatus::Failed)) => self.take_up(attempt, in_doubt, verdicts).await,
+            Err(error) => self.put_off(attempt, Vec::new(), None, Reason::new(error), verdicts),
         }
     }
 
     /// Delivers a message that was given up and is in the queue again: however often a process died over it since its
     /// revival, nobody has tried it.
-    async fn take_up<'a>(&self, attempt: Attempt<'a>, verdicts: &dyn Verdicts) -> Option<Outcome<'a>> {
+    async fn take_up<'a>(
+        &self,
+        attempt: Attempt<'a>,
+        in_doubt: &[ProviderName],
+        verdicts: &dyn Verdicts,
+    ) -> Option<Outcome<'a>> {
         tracing::info!(message_id = %attempt.message.id, "notification.message.taken_up");
         match self.messages.reopen(attempt.message.id).await {
-            Ok(()) => self.deliver(attempt, verdicts).await,
+            Ok(()) => self.deliver_with_consent(attempt, in_doubt, verdicts).await,
             Err(error) if error.is_about_the_store() => {
                 give_back(&attempt, &error, verdicts);
                 None
             }
-            Err(error) => self.put_off(attempt, None, Reason::new(error), verdicts),
+            Err(error) => self.put_off(attempt, Vec::new(), None, Reason::new(error), verdicts),
         }
     }
 
-    async fn deliver<'a>(&self, attempt: Attempt<'a>, verdicts: &dyn Verdicts) -> Option<Outcome<'a>> {
+    /// Delivers a message unless its recipient is not to get it, or not now: waiting for the morning costs no attempt.
+    async fn deliver_with_consent<'a>(
+        &self,
+        attempt: Attempt<'a>,
+        in_doubt: &[ProviderName],
+        verdicts: &dyn Verdicts,
+    ) -> Option<Outcome<'a>> {
+        match &attempt.consent {
+            Consent::No(refusal) => {
+                let ending = Ending::Skipped(Reason::new(refusal));
+                Some(Outcome { attempt, ending, calls: Vec::new() })
+            }
+            Consent::After(wait) => {
+                tracing::info!(message_id = %attempt.message.id, ?wait, "notification.message.quiet");
+                verdicts.give(attempt.index, Verdict::Postpone { after: *wait, reason: quiet() });
+                None
+            }
+            Consent::Now => self.deliver(attempt, in_doubt, verdicts).await,
+        }
+    }
+
+    async fn deliver<'a>(
+        &self,
+        attempt: Attempt<'a>,
+        in_doubt: &[ProviderName],
+        verdicts: &dyn Verdicts,
+    ) -> Option<Outcome<'a>> {
         let span = tracing::debug_span!(
             "deliver",
             message_id = %attempt.message.id,
             attempt = attempt.claimed.attempt,
             traceparent = attempt.claimed.message.headers.get("traceparent"),
         );
-        let ending = match unwinding(self.providers.deliver(&attempt.message)).instrument(span).await {
-            Err(panicked) => return self.put_off(attempt, None, panicked, verdicts),
-            Ok(Ok(delivered)) => Ending::Delivered(delivered),
-            Ok(Err(DeliveryError::Permanent { reason })) => Ending::Refused(Reason::new(reason)),
-            Ok(Err(DeliveryError::Transient { reason, retry_after })) => {
-                return self.put_off(attempt, retry_after, Reason::new(reason), verdicts);
+        let delivery = self.providers.deliver(&attempt.message, in_doubt).instrument(span).await;
+        let calls = delivery.calls;
+        let ending = match delivery.end {
+            DeliveryEnd::Delivered(delivered) => Ending::Delivered(delivered),
+            DeliveryEnd::Failed(DeliveryError::Permanent { reason }) => Ending::Refused(Reason::new(reason)),
+            DeliveryEnd::Failed(passing) => {
+                let (after, reason) = (passing.retry_after(), Reason::new(&passing));
+                return self.put_off(attempt, calls, after, reason, verdicts);
+            }
+            DeliveryEnd::NoRoom { after, reason } => {
+                tracing::debug!(message_id = %attempt.message.id, ?after, %reason, "notification.message.postponed");
+                verdicts.give(attempt.index, Verdict::Postpone { after, reason });
+                return None;
             }
         };
-        Some(Outcome { attempt, ending })
+        Some(Outcome { attempt, ending, calls })
     }
 
     /// Another attempt, or the end of the message with its last one.
     fn put_off<'a>(
         &self,
         attempt: Attempt<'a>,
+        calls: Vec<Call>,
         after: Option<Duration>,
         reason: Reason,
         verdicts: &dyn Verdicts,
@@ -130,11 +198,14 @@ impl MessageHandler {
         let number = attempt.claimed.attempt;
         tracing::warn!(%message_id, %channel, attempt = number, ?after, "notification.message.put_off");
         if self.config.retry.is_last(number) {
-            return Some(Outcome { attempt, ending: Ending::GivenUp(reason) });
+            return Some(Outcome { attempt, ending: Ending::GivenUp(reason), calls });
         }
         let after = after.map(|asked| self.no_earlier_than(asked, attempt.claimed));
-        verdicts.give(attempt.index, Verdict::Nack { after, reason });
-        None
+        if self.attempt_log.is_none() || calls.is_empty() {
+            verdicts.give(attempt.index, Verdict::Nack { after, reason });
+            return None;
+        }
+        Some(Outcome { attempt, ending: Ending::PutOff { after, reason }, calls })
     }
 
     /// The wait a provider asks for, but never less than the retry policy's.
@@ -143,19 +214,59 @@ impl MessageHandler {
         asked.max(self.config.retry.delay(claimed.attempt, seed))
     }
 
-    /// Notes outcomes, and gives the verdicts on their messages. One that cannot be noted is no business of the others.
+    /// Notes outcomes and attempts, and gives the verdicts on their messages. One that cannot be noted is no business of the
+    /// others.
     async fn note(&self, outcomes: Vec<Outcome<'_>>, verdicts: &dyn Verdicts) {
         let to_note: Vec<_> = outcomes.iter().map(Outcome::to_note).collect();
-        let noted = self.messages.conclude(&to_note).await;
+        let all: Vec<MessageOutcome> = to_note.iter().flatten().cloned().collect();
+        let (noted, ()) = futures::join!(self.conclude(&all), self.log(&outcomes));
         let max_attempts = self.config.retry.max_attempts;
-        let apart = matches!(&noted, Err(error) if outcomes.len() > 1 && !error.is_about_the_store());
+        let apart = matches!(&noted, Err(error) if all.len() > 1 && !error.is_about_the_store());
         for (outcome, to_note) in outcomes.into_iter().zip(&to_note) {
-            let alone = match apart {
-                true => Some(self.messages.conclude(std::slice::from_ref(to_note)).await),
-                false => None,
+            let alone = match to_note {
+                Some(to_note) if apart => Some(self.conclude(std::slice::from_ref(to_note)).await),
+                _ => None,
             };
             let noted = alone.as_ref().unwrap_or(&noted).as_ref().copied();
             verdicts.give(outcome.attempt.index, outcome.verdict(noted, max_attempts));
+        }
+    }
+
+    async fn conclude(&self, outcomes: &[MessageOutcome]) -> Result<(), StoreError> {
+        match outcomes.is_empty() {
+            true => Ok(()),
+            false => self.messages.conclude(outcomes).await,
+        }
+    }
+
+    /// Notes attempts. One that cannot be noted is missing in the log; its message is none the worse.
+    async fn log(&self, outcomes: &[Outcome<'_>]) {
+        let Some(log) = &self.attempt_log else { return };
+        let attempts: Vec<DeliveryAttempt> = outcomes.iter().flat_map(Outcome::attempts).collect();
+        if attempts.is_empty() {
+            return;
+        }
+        if let Err(error) = log.note(&attempts).await {
+            tracing::warn!(attempts = attempts.len(), %error, "attempts could not be noted");
+        }
+    }
+
+    /// The providers that may have accepted messages which were tried before; they are asked for by one call, and only if there
+    /// are such messages.
+    async fn in_doubt(
+        &self,
+        batch: &[Claimed],
+        attempts: &[Attempt<'_>],
+    ) -> HashMap<Uuid, Vec<ProviderName>> {
+        let tried = |attempt: &&Attempt<'_>| batch[attempt.index].attempt > 1;
+        let ids: Vec<Uuid> = attempts.iter().filter(tried).map(|attempt| attempt.message.id).collect();
+        let Some(log) = self.attempt_log.as_ref().filter(|_| !ids.is_empty()) else { return HashMap::new() };
+        match log.in_doubt(&ids).await {
+            Ok(all) => ids.into_iter().zip(all).collect(),
+            Err(error) => {
+                tracing::warn!(messages = ids.len(), %error, "earlier attempts cannot be read");
+                HashMap::new()
+            }
         }
     }
 }
@@ -166,20 +277,30 @@ impl BatchHandler for MessageHandler {
         let mut attempts = Vec::new();
         for (index, claimed) in batch.iter().enumerate() {
             match serde_json::from_slice(claimed.message.payload.bytes()) {
-                Ok(message) => attempts.push(Attempt { index, claimed, message }),
+                Ok(message) => {
+                    let consent = Consent::Now;
+                    attempts.push(Attempt { index, claimed, message, is_expired: false, consent });
+                }
                 Err(e) => {
                     let why = format_args!("the payload is not a notification message: {e}");
                     verdicts.give(index, Verdict::bury(why));
                 }
             }
         }
+        let attempts = self.find_expired(attempts, verdicts).await;
+        let attempts = self.ask(attempts, verdicts).await;
         if attempts.is_empty() {
             return;
         }
         let status = |ids: Vec<_>| async move { self.messages.status(&ids).await };
         let give_back = |attempt: &_, error: &_| give_back(attempt, error, verdicts);
+        let doubts = self.in_doubt(batch, &attempts).await;
         let read = read_each(attempts, |attempt| attempt.message.id, status, give_back).await;
-        let works = read.into_iter().map(|(attempt, status)| self.attempt(attempt, status, verdicts));
+        let in_doubt = |id: &Uuid| doubts.get(id).map_or(&[][..], Vec::as_slice);
+        let works = read.into_iter().map(|(attempt, status)| {
+            let in_doubt = in_doubt(&attempt.message.id);
+            self.attempt(attempt, status, in_doubt, verdicts)
+        });
         let works: Vec<_> = works.collect();
         Self::GROUPS.run(works, |_| 1, |outcomes| self.note(outcomes, verdicts)).await;
     }

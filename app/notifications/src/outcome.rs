@@ -1,11 +1,15 @@
+use std::time::Duration;
+
 use claimstream_domain::{
     Claimed, Reason, Verdict,
-    notification::{DeliveryStatus, NotificationMessage},
+    notification::{DeliveryStatus, NotificationMessage, consent::Consent},
 };
 use claimstream_ports::{
     StoreError,
-    notification::{Delivered, MessageOutcome},
+    notification::{Delivered, DeliveryAttempt, MessageOutcome},
 };
+
+use super::routing::Call;
 
 /// The longest reference of a provider that is kept, in bytes.
 pub(super) const MAX_REFERENCE_BYTES: usize = 255;
@@ -15,6 +19,8 @@ pub(super) const MAX_REFERENCE_BYTES: usize = 255;
 pub(super) struct Outcome<'a> {
     pub(super) attempt: Attempt<'a>,
     pub(super) ending: Ending,
+    /// The providers that were asked.
+    pub(super) calls: Vec<Call>,
 }
 
 /// An attempt at a message of a batch.
@@ -24,6 +30,10 @@ pub(super) struct Attempt<'a> {
     pub(super) index: usize,
     pub(super) claimed: &'a Claimed,
     pub(super) message: NotificationMessage,
+    /// Whether it comes too late to be delivered.
+    pub(super) is_expired: bool,
+    /// Whether its recipient is to get it.
+    pub(super) consent: Consent,
 }
 
 /// How an attempt has ended.
@@ -35,22 +45,62 @@ pub(super) enum Ending {
     Refused(Reason),
     /// There is no attempt left.
     GivenUp(Reason),
+    /// It is tried again; nothing is noted but the attempt.
+    PutOff { after: Option<Duration>, reason: Reason },
+    /// It came too late to be delivered.
+    Expired,
+    /// Its recipient is not to get it.
+    Skipped(Reason),
 }
 
 impl Outcome<'_> {
-    /// What is noted.
-    pub(super) fn to_note(&self) -> MessageOutcome {
+    /// What is noted of the message; nothing if it is tried again.
+    pub(super) fn to_note(&self) -> Option<MessageOutcome> {
         let id = self.attempt.message.id;
-        match &self.ending {
+        Some(match &self.ending {
             Ending::Delivered(by) => {
-                let reference = by.reference.as_deref().map(cut).map(str::to_owned);
+                let reference = by.reference.as_deref().map(|text| cut(text, MAX_REFERENCE_BYTES).to_owned());
                 MessageOutcome { id, status: DeliveryStatus::Delivered, reason: None, reference }
+            }
+            Ending::Expired => {
+                let reason = Some(Reason::new("expired"));
+                MessageOutcome { id, status: DeliveryStatus::Skipped, reason, reference: None }
+            }
+            Ending::Skipped(reason) => {
+                let reason = Some(reason.clone());
+                MessageOutcome { id, status: DeliveryStatus::Skipped, reason, reference: None }
             }
             Ending::Refused(reason) | Ending::GivenUp(reason) => {
                 let reason = Some(reason.clone());
                 MessageOutcome { id, status: DeliveryStatus::Failed, reason, reference: None }
             }
+            Ending::PutOff { .. } => return None,
+        })
+    }
+
+    /// What is noted of the attempt, a row for each provider that was asked. They were asked one after another, and the last
+    /// has just answered.
+    pub(super) fn attempts(&self) -> Vec<DeliveryAttempt> {
+        let Attempt { claimed, message, .. } = &self.attempt;
+        let (mut ago, mut attempts) = (Duration::ZERO, Vec::with_capacity(self.calls.len()));
+        for (at, call) in self.calls.iter().enumerate().rev() {
+            ago += call.took;
+            let reason = call.reason.as_ref();
+            attempts.push(DeliveryAttempt {
+                message: message.id,
+                claim: claimed.receipt.claim.uuid(),
+                call: u32::try_from(at + 1).unwrap_or(u32::MAX),
+                number: claimed.attempt,
+                provider: call.provider.clone(),
+                ago,
+                took: call.took,
+                answer: call.answer,
+                reason: reason
+                    .map(|reason| Reason::new(cut(reason.as_str(), DeliveryAttempt::MAX_REASON_BYTES))),
+            });
         }
+        attempts.reverse();
+        attempts
     }
 
     /// The verdict once it is noted, or could not be. A message that is given up comes once more if its end could not be noted
@@ -58,7 +108,11 @@ impl Outcome<'_> {
     pub(super) fn verdict(self, noted: Result<(), &StoreError>, max_attempts: u32) -> Verdict {
         self.trace(noted.is_ok());
         match (self.ending, noted) {
-            (Ending::Delivered(_), Ok(())) => Verdict::ack(),
+            (Ending::PutOff { after, reason }, _) => Verdict::Nack { after, reason },
+            (Ending::Delivered(_) | Ending::Expired | Ending::Skipped(_), Ok(())) => Verdict::ack(),
+            (Ending::Expired, Err(error)) => {
+                Verdict::nack(format_args!("expired, but this could not be noted: {error}"))
+            }
             (Ending::Delivered(_), Err(error)) => {
                 Verdict::nack(format_args!("delivered, but this could not be noted: {error}"))
             }
@@ -66,7 +120,7 @@ impl Outcome<'_> {
                 Verdict::Bury { reason }
             }
             (Ending::Refused(reason) | Ending::GivenUp(reason), Ok(())) => Verdict::Bury { reason },
-            (Ending::Refused(reason) | Ending::GivenUp(reason), Err(error)) => {
+            (Ending::Refused(reason) | Ending::GivenUp(reason) | Ending::Skipped(reason), Err(error)) => {
                 Verdict::nack(format_args!("{reason}; this could not be noted: {error}"))
             }
         }
@@ -80,9 +134,16 @@ impl Outcome<'_> {
             Ending::Delivered(_) => {
                 tracing::info!(%message_id, %request, %channel, attempt, recorded, "notification.message.delivered");
             }
+            Ending::Expired => {
+                tracing::info!(%message_id, %request, %channel, attempt, recorded, "notification.message.expired");
+            }
+            Ending::Skipped(_) => {
+                tracing::info!(%message_id, %request, %channel, attempt, recorded, "notification.message.skipped");
+            }
             Ending::Refused(_) => {
                 tracing::warn!(%message_id, %request, %channel, attempt, recorded, "notification.message.refused");
             }
+            Ending::PutOff { .. } => {}
             Ending::GivenUp(_) => {
                 tracing::error!(%message_id, %channel, attempt, recorded, "notification.message.given_up");
             }
@@ -90,6 +151,6 @@ impl Outcome<'_> {
     }
 }
 
-fn cut(reference: &str) -> &str {
-    &reference[..reference.floor_char_boundary(MAX_REFERENCE_BYTES)]
+fn cut(text: &str, most: usize) -> &str {
+    &text[..text.floor_char_boundary(most)]
 }

@@ -1,15 +1,21 @@
-use std::{collections::VecDeque, fmt, sync::Arc};
+mod concluding;
+
+use std::{
+    collections::{HashSet, VecDeque},
+    fmt,
+    sync::Arc,
+};
 
 use async_trait::async_trait;
 use claimstream_domain::{
-    Claimed, Headers, Invalid, NewMessage, Reason, Verdict,
+    Claimed, Invalid, NewMessage, Reason, Verdict,
     notification::{
-        FanOut, FanOutEnd, NotificationMessage, NotificationRecord, NotificationRequest, RequestStatus,
-        delivery_message, fan_out, fan_out_message,
+        FanOut, FanOutEnd, NotificationMessage, NotificationRecord, NotificationRequest, Recipient,
+        RequestStatus, delivery_message, fan_out, fan_out_message,
     },
 };
 use claimstream_ports::{
-    BatchHandler, Handler, StoreError, StoreErrorKind, Verdicts,
+    BatchHandler, Handler, StoreError, Verdicts,
     notification::{
         MessageRepository, RecipientDirectory, RequestRead, RequestRepository, StepNoted, TemplateSource,
     },
@@ -19,9 +25,11 @@ use tracing::Instrument;
 use super::{
     RequestConfig,
     alone::alone,
-    chunk::{Chunk, Gathered},
-    fan_out_attempt::{Attempt, Found, Then, fitting, ignored, stuck, unended},
+    chunk::Chunk,
+    consents::Consents,
+    fan_out_attempt::{Attempt, Found, Then, child, fitting, give_back, ignored, stuck, unended},
     groups::Groups,
+    question::Question,
     reading::read_each,
     unwinding::unwinding,
     writer::Writer,
@@ -31,7 +39,8 @@ use super::{
 /// [`REQUEST_QUEUE`](super::REQUEST_QUEUE).
 ///
 /// * A request that is unknown or cancelled is acked and nothing is sent.
-/// * A request that names an unknown segment, or nobody at all, is closed as failed.
+/// * A request that comes to nobody at all is closed as failed. One that names an unknown segment beside others is carried out for
+///   these; the segment has a failed record for each channel, and the request's reason names it.
 /// * A combination of recipient and channel that cannot be sent is recorded as skipped, with the reason.
 /// * A request whose last allowed attempt fails or is cut off is closed as failed, in step with its dead letter.
 /// * A request that was dispatched and comes again, its ack having been lost, never fails any more: if the directory has
@@ -53,6 +62,7 @@ pub struct RequestHandler {
     directory: Arc<dyn RecipientDirectory>,
     templates: Arc<dyn TemplateSource>,
     config: RequestConfig,
+    consents: Option<Consents>,
 }
 
 impl RequestHandler {
@@ -68,7 +78,12 @@ impl RequestHandler {
         config: RequestConfig,
     ) -> Result<Self, Invalid> {
         config.check()?;
-        Ok(Self { requests, messages, directory, templates, config })
+        Ok(Self { requests, messages, directory, templates, config, consents: None })
+    }
+
+    /// The same handler, which asks recipients' preferences; without them everybody gets everything at once.
+    pub fn with_consents(self, consents: Consents) -> Self {
+        Self { consents: Some(consents), ..self }
     }
 
     /// One attempt; what it finds is noted later, or its verdict is given at once.
@@ -120,14 +135,12 @@ impl RequestHandler {
             attempt = attempt.claimed.attempt,
             traceparent = attempt.claimed.message.headers.get("traceparent"),
         );
-        match unwinding(self.find(attempt, &read.request)).instrument(span).await {
+        match unwinding(self.find(attempt, read)).instrument(span).await {
             Err(panicked) => {
                 tracing::warn!(request = %attempt.request(), "notification.request.panicked");
                 self.comes_again(attempt, panicked, verdicts)
             }
-            Ok(Ok(Found { end: FanOutEnd::Failed(why), .. }))
-                if matches!(read.status, RequestStatus::Dispatched | RequestStatus::PartiallyFailed) =>
-            {
+            Ok(Ok(Found { end: FanOutEnd::Failed(why), .. })) if read.status.is_fanned_out() => {
                 let is_last = self.config.retry.is_last(attempt.claimed.attempt);
                 verdicts.give(attempt.index, stuck(&attempt, &why, is_last));
                 None
@@ -138,32 +151,38 @@ impl RequestHandler {
     }
 
     /// The recipients of one chunk, and what is written to them.
-    async fn find<'a>(
-        &self,
-        attempt: Attempt<'a>,
-        request: &NotificationRequest,
-    ) -> Result<Found<'a>, StoreError> {
+    async fn find<'a>(&self, attempt: Attempt<'a>, read: &RequestRead) -> Result<Found<'a>, StoreError> {
+        let request = &read.request;
         let from = attempt.checkpoint;
-        let gathered =
+        let chunk =
             Chunk::gather(self.directory.as_ref(), &request.recipients, from, self.config.chunk).await?;
-        let chunk = match gathered {
-            Gathered::Chunk(chunk) => chunk,
-            Gathered::UnknownSegment(name) => {
-                return Ok(attempt.fails(Reason::new(format_args!("unknown segment {name:?}"))));
-            }
-        };
-        if from == FanOut::begin(request.id) && chunk.is_empty() {
-            return Ok(attempt.fails(Reason::new("the request has no recipients")));
+        let flaw = chunk.flaw();
+        if from == FanOut::begin(request.id) && chunk.is_empty() && chunk.next.is_none() {
+            return Ok(attempt.fails(flaw.unwrap_or_else(|| Reason::new("the request has no recipients"))));
+        }
+        if let Some(forgotten) = flaw.as_ref().filter(|_| read.status.is_fanned_out())
+            && !self.knew_as_unknown(request, &chunk).await?
+        {
+            return Ok(attempt.fails(forgotten.clone()));
         }
         let (records, messages): (Vec<_>, Vec<_>) = self.resolve(request, &chunk).await?.into_iter().unzip();
         let headers = &attempt.claimed.message.headers;
+        let asked = |message: &Option<NotificationMessage>| message.as_ref().map(Question::of);
+        let questions = match &self.consents {
+            Some(_) => messages.iter().map(asked).collect(),
+            None => Vec::new(),
+        };
         let enqueued = |message: Option<NotificationMessage>| {
             message.map(|message| child(delivery_message(&message), headers)).transpose()
         };
         let messages = messages.into_iter().map(enqueued).collect::<Result<_, _>>()?;
+        // The next step stays in the queue of this one, and so in its priority.
+        let queue = &attempt.claimed.message.queue;
         let next = chunk.next.map(|next| child(fan_out_message(&next), headers)).transpose()?;
+        let next = next.map(|next| NewMessage { queue: queue.clone(), ..next });
         let end = if next.is_some() { FanOutEnd::More } else { FanOutEnd::Done };
-        Ok(Found { attempt, end, records, then: Then::Send { messages, next } })
+        let then = Then::Send { messages, refused: HashSet::new(), next: next.map(Box::new) };
+        Ok(Found { attempt, end, flaw, records, questions, then })
     }
 
     /// Every combination of a recipient of the chunk and a channel of the request, with its message if there is one.
@@ -173,9 +192,27 @@ impl RequestHandler {
         chunk: &Chunk,
     ) -> Result<Vec<(NotificationRecord, Option<NotificationMessage>)>, StoreError> {
         let writer = Writer::open(self.templates.as_ref(), request, &chunk.known).await?;
-        let mut pairs = fan_out(request, &chunk.known, |recipient, channel| writer.write(recipient, channel));
-        pairs.extend(chunk.unknown_to(request).map(|record| (record, None)));
+        let link = |recipient: &Recipient, channel| {
+            self.consents.as_ref()?.link(recipient, channel, request.category.as_ref())
+        };
+        let mut pairs = fan_out(request, &chunk.known, |recipient, channel| {
+            let link = link(recipient, channel);
+            writer.write(recipient, channel, link.as_deref()).map(|content| (content, link))
+        });
+        let unreached = chunk.unknown_to(request).chain(chunk.unknown_segments_to(request));
+        pairs.extend(unreached.map(|record| (record, None)));
         Ok(pairs)
+    }
+
+    /// Whether the segments of the chunk that the directory does not know were unknown when the request was dispatched.
+    /// If not, it has forgotten them, and with them recipients whose messages are recorded and may not be enqueued yet.
+    async fn knew_as_unknown(
+        &self,
+        request: &NotificationRequest,
+        chunk: &Chunk,
+    ) -> Result<bool, StoreError> {
+        let ids: Vec<_> = chunk.unknown_segments_to(request).map(|record| record.id).collect();
+        Ok(self.messages.status(&ids).await?.iter().all(Option::is_some))
     }
 
     /// Another attempt, or the end of the request with its last one.
@@ -204,10 +241,20 @@ impl RequestHandler {
         None
     }
 
+    /// Asks the recipients of a group.
+    async fn ask<'a>(&self, group: Vec<Found<'a>>, verdicts: &dyn Verdicts) -> Vec<Found<'a>> {
+        let Some(consents) = &self.consents else { return group };
+        let (mut asked, unasked) = consents.ask_group(group).await;
+        let again = |(attempt, error): (_, Arc<StoreError>)| self.put_off(attempt, &error, verdicts);
+        asked.extend(unasked.into_iter().filter_map(again));
+        asked
+    }
+
     /// Notes what attempts have found, and gives the verdicts on their messages. One that cannot be noted is no business of the
     /// others; one that cannot be and was the last is given up, which is noted in turn.
     async fn note(&self, group: Vec<Found<'_>>, verdicts: &dyn Verdicts) {
-        let mut groups = VecDeque::from([group]);
+        let mut groups = VecDeque::from([self.ask(group, verdicts).await]);
+        groups.retain(|group| !group.is_empty());
         while let Some(group) = groups.pop_front() {
             let (steps, rests): (Vec<_>, Vec<_>) = group.into_iter().map(Found::into_step).unzip();
             let noted = self.requests.note_steps(&steps).await.and_then(|noted| fitting(noted, &steps));
@@ -228,18 +275,13 @@ impl RequestHandler {
 
     /// Settles the records that have lapsed and gives verdicts; answers what is given up.
     async fn noted<'a>(&self, group: Vec<(Found<'a>, StepNoted)>, verdicts: &dyn Verdicts) -> Vec<Found<'a>> {
-        let lapsed: Vec<_> = group.iter().flat_map(|(found, noted)| found.lapsed(noted)).collect();
-        let settled = match lapsed.is_empty() {
-            true => Ok(()),
-            false => self.messages.conclude(&lapsed).await,
-        };
+        let lapsed: Vec<_> = group.iter().map(|(found, noted)| found.lapsed(noted)).collect();
+        let settled = self.conclude_each(&lapsed).await;
         let mut given_up = Vec::new();
-        for (found, noted) in group {
-            match &settled {
-                Err(error) if !found.lapsed(&noted).is_empty() => {
-                    given_up.extend(self.put_off(found.attempt, error, verdicts));
-                }
-                _ => {
+        for ((found, noted), settled) in group.into_iter().zip(settled) {
+            match settled {
+                Err(error) => given_up.extend(self.put_off(found.attempt, &error, verdicts)),
+                Ok(()) => {
                     let (index, number) = (found.attempt.index, found.attempt.claimed.attempt);
                     verdicts.give(index, found.verdict(noted, self.config.retry.is_last(number)));
                 }
@@ -298,17 +340,4 @@ impl fmt::Debug for RequestHandler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RequestHandler").field("config", &self.config).finish_non_exhaustive()
     }
-}
-
-/// Nothing was done yet, and what the store said is not the request's failure.
-fn give_back(attempt: &Attempt<'_>, error: &StoreError, verdicts: &dyn Verdicts) {
-    let (request, number) = (attempt.request(), attempt.claimed.attempt);
-    tracing::warn!(%request, attempt = number, %error, "notification.request.given_back");
-    verdicts.give(attempt.index, Verdict::Release);
-}
-
-/// What finishing a chunk enqueues, with the headers of the chunk and so its trace.
-fn child(message: Result<NewMessage, Invalid>, headers: &Headers) -> Result<NewMessage, StoreError> {
-    let message = message.map_err(|invalid| StoreError::new(StoreErrorKind::Corrupt, "fan out", invalid))?;
-    Ok(message.with_headers(headers.clone()))
 }

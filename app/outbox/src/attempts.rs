@@ -126,7 +126,7 @@ impl Work for Attempts {
         Some(handle)
     }
 
-    fn stop_all(&mut self) -> Vec<ClaimHandle> {
+    fn stop_all(&mut self, _: &mut Vec<EndedAttempt>) -> Vec<ClaimHandle> {
         self.futures.clear();
         mem::take(&mut self.running).into_values().map(|running| running.handle).collect()
     }

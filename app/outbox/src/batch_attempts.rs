@@ -259,8 +259,10 @@ impl Work for BatchAttempts {
         handle
     }
 
-    fn stop_all(&mut self) -> Vec<ClaimHandle> {
+    fn stop_all(&mut self, ended: &mut Vec<EndedAttempt>) -> Vec<ClaimHandle> {
         self.futures.clear();
+        // A handler may give verdicts as it is dropped, or has given them on another thread in this moment.
+        self.take_verdicts(ended);
         let running = std::mem::take(&mut self.running).into_values();
         running.flat_map(|running| running.handles).flatten().collect()
     }

@@ -98,7 +98,9 @@ impl DeadLetterClass {
     pub(crate) fn of(verdict: &Verdict) -> Self {
         match verdict {
             Verdict::Bury { .. } => Self::Buried,
-            Verdict::Ack { .. } | Verdict::Nack { .. } | Verdict::Release => Self::Failed,
+            Verdict::Ack { .. } | Verdict::Nack { .. } | Verdict::Postpone { .. } | Verdict::Release => {
+                Self::Failed
+            }
         }
     }
 }

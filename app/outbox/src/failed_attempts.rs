@@ -41,7 +41,7 @@ impl FailedAttempts {
     /// Logs an attempt that ended at `now`, unless it has not failed or too many have of late.
     pub(crate) fn note(&mut self, attempt: &Attempt<'_>, now: Duration) {
         let (reason, next) = match attempt.disposition {
-            Disposition::Done { .. } | Disposition::Returned => return,
+            Disposition::Done { .. } | Disposition::Postponed { .. } | Disposition::Returned => return,
             Disposition::Retry { after, reason } => (reason, format!("{after:?}")),
             Disposition::Dead { reason, .. } => (reason, "dead letter".to_owned()),
         };

@@ -205,7 +205,10 @@ impl<W: Work> Run<W> {
 
     /// Ends the attempts that have used up the drain time.
     fn cut_off(&mut self) {
-        for handle in self.work.stop_all() {
+        let mut ended = Vec::new();
+        let stopped = self.work.stop_all(&mut ended);
+        ended.into_iter().for_each(|attempt| self.settle(attempt));
+        for handle in stopped {
             let (verdict, class) = (Verdict::nack("stopped at shutdown"), DeadLetterClass::Failed);
             self.settle(EndedAttempt { handle, verdict, class, said_of: SaidOf::Nothing });
         }

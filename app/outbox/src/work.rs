@@ -16,8 +16,8 @@ pub(crate) trait Work: Send {
     /// Takes the claim of a message that is no longer ours from the attempt at it; `None` if there is none.
     fn stop(&mut self, ticket: Ticket) -> Option<ClaimHandle>;
 
-    /// Drops all handlers; the claims are those of attempts that have not ended.
-    fn stop_all(&mut self) -> Vec<ClaimHandle>;
+    /// Drops all handlers and adds the attempts that have ended with that; the claims are those of attempts that have not ended.
+    fn stop_all(&mut self, ended: &mut Vec<EndedAttempt>) -> Vec<ClaimHandle>;
 
     /// Whether no handler runs.
     fn is_empty(&self) -> bool;

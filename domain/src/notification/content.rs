@@ -1,10 +1,9 @@
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
-use crate::Invalid;
+use super::Channel;
+use crate::{Invalid, Reason};
 
-/// What a recipient reads: a title, a body, or both.
+/// What a recipient reads: a title, a body, or both, and what a channel may show beside them.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Content {
@@ -14,12 +13,31 @@ pub struct Content {
     /// The text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
+    /// The same as a page, for channels that show one; the text is for all others, so there is one as well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub html: Option<String>,
     /// Where a click leads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redirect_url: Option<String>,
     /// A picture.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image_url: Option<String>,
+    /// Files that go with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<Attachment>,
+}
+
+/// A file that goes with a notification, fetched from where it is when the notification is delivered.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Attachment {
+    /// Where it is.
+    pub url: String,
+    /// What the recipient sees as its name.
+    pub name: String,
+    /// Such as `application/pdf`; what the server says if none is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content_type: Option<String>,
 }
 
 impl Content {
@@ -27,8 +45,12 @@ impl Content {
     pub const MAX_TITLE_BYTES: usize = 1024;
     /// The longest body, in bytes.
     pub const MAX_BODY_BYTES: usize = 64 * 1024;
-    /// The longest address of a page or a picture, in bytes.
+    /// The longest page, in bytes.
+    pub const MAX_HTML_BYTES: usize = 256 * 1024;
+    /// The longest address of a page, a picture or a file, in bytes.
     pub const MAX_URL_BYTES: usize = 2048;
+    /// The most files.
+    pub const MAX_ATTACHMENTS: usize = 16;
 
     /// Refuses content without a title and a body, and any part that is empty or too long.
     pub fn check(&self) -> Result<(), Invalid> {
@@ -38,82 +60,71 @@ impl Content {
         let parts = [
             ("title", &self.title, Self::MAX_TITLE_BYTES),
             ("body", &self.body, Self::MAX_BODY_BYTES),
+            ("html", &self.html, Self::MAX_HTML_BYTES),
             ("redirect_url", &self.redirect_url, Self::MAX_URL_BYTES),
             ("image_url", &self.image_url, Self::MAX_URL_BYTES),
         ];
         parts.into_iter().try_for_each(|(what, part, most)| match part {
             Some(text) => Invalid::unless_length(what, text, most),
             None => Ok(()),
+        })?;
+        if self.attachments.len() > Self::MAX_ATTACHMENTS {
+            return Err(Invalid::OutOfRange {
+                what: "attachments",
+                given: self.attachments.len().to_string(),
+                allowed: format!("at most {}", Self::MAX_ATTACHMENTS),
+            });
+        }
+        self.attachments.iter().try_for_each(Attachment::check)
+    }
+
+    /// Says why a channel cannot carry this content, if it cannot: nothing is left out in silence.
+    ///
+    /// | part | email | webhook | push, chat, in-app | sms |
+    /// |---|---|---|---|---|
+    /// | `title`, `body`, `redirect_url` | yes | yes | yes | yes |
+    /// | `html` | yes | yes | the text is used in its place | the text is used in its place |
+    /// | `image_url` | yes | yes | yes | no |
+    /// | `attachments` | yes | yes, as addresses | no | no |
+    pub fn fits(&self, channel: Channel) -> Result<(), Reason> {
+        let lacks = |what: &str| Err(Reason::new(format_args!("{channel} cannot carry {what}")));
+        match channel {
+            Channel::Email | Channel::Webhook => Ok(()),
+            Channel::Sms if self.image_url.is_some() => lacks("image_url"),
+            _ if !self.attachments.is_empty() => lacks("attachments"),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Attachment {
+    fn check(&self) -> Result<(), Invalid> {
+        Invalid::unless_length("attachment url", &self.url, Content::MAX_URL_BYTES)?;
+        if !["https://", "http://"].iter().any(|scheme| self.url.starts_with(scheme)) {
+            let why = "it begins with https:// or http://".to_owned();
+            return Err(Invalid::Malformed { what: "attachment url", why });
+        }
+        Invalid::unless_length("attachment name", &self.name, 255)?;
+        if let Some(found) = self.name.chars().find(|c| c.is_control() || "/\\".contains(*c)) {
+            let allowed = "use printable characters without slashes";
+            return Err(Invalid::Character { what: "attachment name", found, allowed });
+        }
+        self.content_type.as_ref().map_or(Ok(()), |kind| {
+            Invalid::unless_length("attachment content type", kind, 127)?;
+            match kind.chars().find(|c| !c.is_ascii_graphic() && *c != ' ') {
+                Some(found) => {
+                    let allowed = "use printable ASCII";
+                    Err(Invalid::Character { what: "attachment content type", found, allowed })
+                }
+                None => Ok(()),
+            }
         })
     }
-}
-
-/// The use of a template: which one, and what its variables stand for.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct TemplateCall {
-    /// The template's id.
-    pub id: String,
-    /// The value of each variable.
-    #[serde(default)]
-    pub params: BTreeMap<String, String>,
-}
-
-/// A template for one channel and language; `{{name}}` stands for a variable.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Template {
-    /// The subject line.
-    #[serde(default)]
-    pub title: Option<String>,
-    /// The text.
-    pub body: String,
-}
-
-impl Template {
-    /// Fills in the variables, each exactly once; a variable without a value is an error, so that nobody ever reads
-    /// `{{name}}` or somebody else's value. What comes out is refused as [`Content::check`] refuses it.
-    pub fn render(&self, params: &BTreeMap<String, String>) -> Result<Content, Invalid> {
-        let title = self.title.as_deref().map(|text| fill(text, params)).transpose()?;
-        let body = Some(fill(&self.body, params)?);
-        let content = Content { title, body, redirect_url: None, image_url: None };
-        content.check().map(|()| content)
-    }
-}
-
-fn fill(text: &str, params: &BTreeMap<String, String>) -> Result<String, Invalid> {
-    let malformed = |why: String| Invalid::Malformed { what: "template", why };
-    let mut filled = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("{{") {
-        let (name, after) =
-            after.split_once("}}").ok_or_else(|| malformed("a '{{' has no '}}'".to_owned()))?;
-        let name = name.trim();
-        let value =
-            params.get(name).ok_or_else(|| malformed(format!("the variable {name:?} has no value")))?;
-        filled.push_str(before);
-        filled.push_str(value);
-        rest = after;
-    }
-    filled.push_str(rest);
-    Ok(filled)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn params(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
-        pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
-    }
-
-    #[test]
-    fn fills_each_variable_once_and_never_twice() {
-        let template = Template { title: Some("Hi {{ name }}".into()), body: "{{name}} {{x}}.".into() };
-        let content = template.render(&params(&[("name", "{{x}}"), ("x", "1")])).unwrap();
-        assert_eq!(content.title.as_deref(), Some("Hi {{x}}"));
-        assert_eq!(content.body.as_deref(), Some("{{x}} 1."));
-    }
 
     #[test]
     fn refuses_what_nobody_can_read() {
@@ -132,17 +143,37 @@ mod tests {
     }
 
     #[test]
-    fn a_template_that_comes_to_too_much_or_to_nothing_is_refused() {
-        let template = Template { title: None, body: "{{all}}".into() };
-        let long = "x".repeat(Content::MAX_BODY_BYTES + 1);
-        assert!(matches!(template.render(&params(&[("all", &long)])), Err(Invalid::TooLong { .. })));
-        assert!(matches!(template.render(&params(&[("all", "")])), Err(Invalid::Empty { .. })));
+    fn no_part_is_left_out_in_silence() {
+        let plain = Content { body: Some("text".into()), ..Content::default() };
+        let picture = Content { image_url: Some("https://example.com/i.png".into()), ..plain.clone() };
+        let file =
+            Attachment { url: "https://example.com/a.pdf".into(), name: "a.pdf".into(), content_type: None };
+        let files = Content { attachments: vec![file], ..plain.clone() };
+        let carriers = |content: &Content| {
+            Channel::ALL.into_iter().filter(|channel| content.fits(*channel).is_ok()).collect::<Vec<_>>()
+        };
+        assert_eq!(carriers(&plain), Channel::ALL);
+        assert!(!carriers(&picture).contains(&Channel::Sms) && carriers(&picture).len() == 5);
+        assert_eq!(carriers(&files), [Channel::Email, Channel::Webhook]);
+        assert_eq!(picture.fits(Channel::Sms), Err(Reason::new("sms cannot carry image_url")));
+        assert_eq!(files.fits(Channel::Push), Err(Reason::new("push cannot carry attachments")));
     }
 
     #[test]
-    fn refuses_a_missing_variable_and_an_open_brace() {
-        let template = |body: &str| Template { title: None, body: body.into() };
-        assert!(template("{{name}}").render(&params(&[])).is_err());
-        assert!(template("{{name").render(&params(&[("name", "x")])).is_err());
+    fn an_attachment_has_an_address_and_a_name() {
+        let check = |url: &str, name: &str, kind: Option<&str>| {
+            Attachment { url: url.into(), name: name.into(), content_type: kind.map(str::to_owned) }.check()
+        };
+        assert_eq!(check("https://example.com/a", "Rechnung März.pdf", Some("application/pdf")), Ok(()));
+        for (url, name, kind) in [
+            ("ftp://example.com/a", "a", None),
+            ("file:///etc/passwd", "a", None),
+            ("https://example.com/a", "", None),
+            ("https://example.com/a", "../a", None),
+            ("https://example.com/a", "a\r\nb", None),
+            ("https://example.com/a", "a", Some("a\r\nb")),
+        ] {
+            assert!(check(url, name, kind).is_err(), "{url} {name} {kind:?}");
+        }
     }
 }

@@ -47,8 +47,10 @@ pub struct NotificationRecord {
     pub recipient: String,
     /// Where it stands.
     pub status: DeliveryStatus,
-    /// Why it was skipped or given up.
+    /// Why it was skipped, given up or taken back.
     pub reason: Option<Reason>,
+    /// The provider's own name for the delivery.
+    pub reference: Option<String>,
 }
 
 /// The id of the message that a request sends to a recipient on a channel: the same on every run.
@@ -60,37 +62,46 @@ pub fn message_id(request: Uuid, channel: Channel, recipient: &str) -> Uuid {
 
 /// Whom of `recipients` a request reaches on which channel.
 ///
-/// `write` makes the content for a recipient on a channel, or says why there is none. Every combination gives a record;
+/// `write` makes the content for a recipient on a channel and the link by which it can unsubscribe, or says why there is none. Every combination gives a record;
 /// those that can be sent give a message as well.
 pub fn fan_out(
     request: &NotificationRequest,
     recipients: &[Recipient],
-    mut write: impl FnMut(&Recipient, Channel) -> Result<Content, Reason>,
+    mut write: impl FnMut(&Recipient, Channel) -> Result<(Content, Option<String>), Reason>,
 ) -> Vec<(NotificationRecord, Option<NotificationMessage>)> {
     let pairs = recipients.iter().flat_map(|r| request.channels.iter().map(move |channel| (r, *channel)));
     pairs
         .map(|(recipient, channel)| {
             let id = message_id(request.id, channel, &recipient.key);
             let content = match recipient.address(channel) {
-                Some(address) => write(recipient, channel).map(|content| (address, content)),
+                Some(address) => write(recipient, channel)
+                    .and_then(|written| written.0.fits(channel).map(|()| (address, written))),
                 None => Err(Reason::new(format_args!("the recipient has no address for {channel}"))),
             };
             let (status, reason, message) = match content {
-                Ok((address, content)) => {
+                Ok((address, (content, unsubscribe_url))) => {
                     let message = NotificationMessage {
                         id,
                         request_id: request.id,
                         channel,
                         recipient: recipient.key.clone(),
                         address: address.into(),
+                        category: request.category.clone(),
+                        priority: request.priority,
+                        unsubscribe_url,
                         content,
+                        sender: request.sender.get(&channel).cloned(),
+                        expires_at: request.expires_at,
                     };
                     (DeliveryStatus::Pending, None, Some(message))
                 }
                 Err(reason) => (DeliveryStatus::Skipped, Some(reason), None),
             };
             let recipient = recipient.key.clone();
-            (NotificationRecord { id, request_id: request.id, channel, recipient, status, reason }, message)
+            let request_id = request.id;
+            let record =
+                NotificationRecord { id, request_id, channel, recipient, status, reason, reference: None };
+            (record, message)
         })
         .collect()
 }
@@ -110,17 +121,21 @@ mod tests {
             template: None,
             scheduled_at: None,
             delay_ms: None,
+            expires_at: None,
+            sender: Default::default(),
+            category: None,
+            priority: Default::default(),
             memo: None,
             headers: Default::default(),
         }
     }
 
-    fn hello(_: &Recipient, _: Channel) -> Result<Content, Reason> {
-        Ok(Content { title: Some("hello".into()), ..Content::default() })
+    fn hello(_: &Recipient, _: Channel) -> Result<(Content, Option<String>), Reason> {
+        Ok((Content { title: Some("hello".into()), ..Content::default() }, None))
     }
 
     #[test]
-    fn two_users_and_two_directs_on_two_channels_are_six_messages_and_two_skips() {
+    fn a1_6_two_users_and_two_directs_on_two_channels_are_six_messages_and_two_skips() {
         let reachable = |id: &str| Recipient {
             email: Some(format!("{id}@example.com")),
             device_token: Some(id.into()),
@@ -156,5 +171,22 @@ mod tests {
         let out = fan_out(&request(&[Channel::Email]), &[who], |_, _| Err(Reason::new("no template")));
         assert_eq!(out[0].0.reason, Some(Reason::new("no template")));
         assert_eq!(out[0].1, None);
+    }
+
+    #[test]
+    fn a_part_that_a_channel_cannot_carry_is_a_recorded_skip_there_and_sent_elsewhere() {
+        let who = Recipient {
+            email: Some("m@example.com".into()),
+            phone: Some("+491".into()),
+            ..Recipient::user("a")
+        };
+        let picture = |_: &Recipient, _: Channel| {
+            let picture = Some("https://example.com/i.png".into());
+            Ok((Content { body: Some("text".into()), image_url: picture, ..Content::default() }, None))
+        };
+        let out = fan_out(&request(&[Channel::Email, Channel::Sms]), &[who], picture);
+        assert!(out[0].1.is_some());
+        assert_eq!(out[1].0.status, DeliveryStatus::Skipped);
+        assert_eq!(out[1].0.reason, Some(Reason::new("sms cannot carry image_url")));
     }
 }

@@ -21,7 +21,10 @@ impl FanOutEnd {
         let open = match before {
             RequestStatus::Pending | RequestStatus::Processing => true,
             RequestStatus::Failed => takes_up,
-            RequestStatus::Dispatched | RequestStatus::PartiallyFailed | RequestStatus::Cancelled => false,
+            RequestStatus::Dispatched
+            | RequestStatus::PartiallyFailed
+            | RequestStatus::Undeliverable
+            | RequestStatus::Cancelled => false,
         };
         open.then_some(match self {
             Self::More => RequestStatus::Processing,
@@ -35,6 +38,26 @@ impl FanOutEnd {
         match self {
             Self::Failed(reason) => Some(reason),
             Self::More | Self::Done => None,
+        }
+    }
+
+    /// The reason of a request that moves from `before`, where `old` was its reason: why it has failed, or else all
+    /// `flaws` that its steps have found. The failure of a request that is taken up is forgotten.
+    pub fn reason_after(
+        &self,
+        before: RequestStatus,
+        old: Option<&str>,
+        flaw: Option<&Reason>,
+    ) -> Option<Reason> {
+        if let Self::Failed(why) = self {
+            return Some(why.clone());
+        }
+        match (old.filter(|_| before != RequestStatus::Failed), flaw) {
+            (Some(old), Some(flaw)) if !old.contains(flaw.as_str()) => {
+                Some(Reason::new(format_args!("{old}; {flaw}")))
+            }
+            (Some(old), _) => Some(Reason::new(old)),
+            (None, flaw) => flaw.cloned(),
         }
     }
 }
@@ -57,5 +80,27 @@ mod tests {
             }
             assert_eq!(end.reason().is_some(), after == Failed);
         }
+    }
+
+    #[test]
+    fn flaws_add_up_once_each_and_a_failure_says_its_own_reason() {
+        use RequestStatus::{Failed, Pending, Processing};
+        let (one, two) = (Reason::new("one"), Reason::new("two"));
+        let after = |end: FanOutEnd, before, old, flaw| {
+            end.reason_after(before, old, flaw).map(|reason| reason.as_str().to_owned())
+        };
+        assert_eq!(after(FanOutEnd::More, Pending, None, None), None);
+        assert_eq!(after(FanOutEnd::More, Pending, None, Some(&one)).as_deref(), Some("one"));
+        assert_eq!(after(FanOutEnd::Done, Processing, Some("one"), Some(&two)).as_deref(), Some("one; two"));
+        assert_eq!(
+            after(FanOutEnd::Done, Processing, Some("one; two"), Some(&two)).as_deref(),
+            Some("one; two")
+        );
+        assert_eq!(after(FanOutEnd::Done, Processing, Some("one"), None).as_deref(), Some("one"));
+        assert_eq!(after(FanOutEnd::Done, Failed, Some("one"), None), None);
+        assert_eq!(
+            after(FanOutEnd::Failed(two.clone()), Processing, Some("one"), None).as_deref(),
+            Some("two")
+        );
     }
 }

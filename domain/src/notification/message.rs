@@ -1,7 +1,8 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::{Channel, Content};
+use super::{Channel, Content, Priority, Sender, consent::Category};
+use crate::Timestamp;
 
 /// One notification for one recipient on one channel, ready to be handed to a provider.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -16,6 +17,21 @@ pub struct NotificationMessage {
     pub recipient: String,
     /// Where the channel reaches the recipient.
     pub address: String,
+    /// What it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub category: Option<Category>,
+    /// How urgent it is.
+    #[serde(default, skip_serializing_if = "Priority::is_normal")]
+    pub priority: Priority,
+    /// Where the recipient can opt out of the category on this channel; mail says so in its headers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unsubscribe_url: Option<String>,
     /// What the recipient reads.
     pub content: Content,
+    /// The sender, in place of the one that the provider was set up with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sender: Option<Sender>,
+    /// Not to be delivered after this moment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
 }

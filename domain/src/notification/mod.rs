@@ -1,21 +1,40 @@
 //! Notification requests, the messages they fan out into, and how both are judged.
 
+mod answer;
 mod channel;
+pub mod consent;
 mod content;
+mod erasure;
 mod fan_out;
 mod fan_out_end;
+mod in_app;
 mod message;
 mod outbox;
+mod priority;
+mod progress;
+pub mod provider;
 mod recipient;
 mod request;
+mod sender;
 mod status;
+mod submitted;
+mod template;
 
+pub use answer::{Acceptance, Answer, AnswerClass};
 pub use channel::Channel;
-pub use content::{Content, Template, TemplateCall};
+pub use content::{Attachment, Content};
+pub use erasure::ERASED;
 pub use fan_out::{FanOut, NotificationRecord, fan_out, message_id};
 pub use fan_out_end::FanOutEnd;
+pub use in_app::{InAppEntry, InAppPage, NewInAppEntry};
 pub use message::NotificationMessage;
-pub use outbox::{MESSAGE_QUEUE, REQUEST_QUEUE, delivery_message, fan_out_message, request_message};
+pub use outbox::{delivery_message, fan_out_message, request_message};
+pub use priority::{MESSAGE_QUEUE, Priority, REQUEST_QUEUE};
+pub use progress::Progress;
+use recipient::DIRECT;
 pub use recipient::{DirectRecipient, Recipient, RecipientReference};
 pub use request::{NotificationRequest, Requester, RequesterKind};
-pub use status::{DeliveryStatus, Progress, RequestStatus};
+pub use sender::Sender;
+pub use status::{DeliveryStatus, RequestStatus};
+pub use submitted::Submitted;
+pub use template::{Template, TemplateCall};

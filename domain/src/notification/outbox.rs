@@ -1,27 +1,21 @@
-use std::time::Duration;
-
 use uuid::Uuid;
 
-use super::{FanOut, NotificationMessage, NotificationRequest};
-use crate::{Due, Invalid, MessageId, NewMessage, Payload, QueueName};
+use super::{FanOut, NotificationMessage, NotificationRequest, REQUEST_QUEUE};
+use crate::{Invalid, MessageId, NewMessage, Payload, QueueName};
 
-/// The queue of the notification requests that are to be fanned out.
-pub const REQUEST_QUEUE: &str = "notification-requests";
-
-/// The queue of the notification messages that are to be handed to a provider.
-pub const MESSAGE_QUEUE: &str = "notification-messages";
-
-/// The outbox message that sets a request going: it bears the request's id and headers and is due when the request says.
+/// The outbox message that sets a request going: it bears the request's id and headers, is due when the request says, and is in
+/// the queue of its priority.
 ///
 /// Refuses what [`NotificationRequest::check`] refuses.
 pub fn request_message(request: &NotificationRequest) -> Result<NewMessage, Invalid> {
     request.check()?;
     let mut message = fan_out_message(&FanOut::begin(request.id))?;
-    message.due = due(request);
+    message.due = request.due();
+    message.queue = QueueName::new(request.priority.request_queue())?;
     Ok(message.with_headers(request.headers.clone()))
 }
 
-/// The outbox message that continues a fan-out from a checkpoint, due at once.
+/// The outbox message that continues a fan-out from a checkpoint, due at once, in the queue of normal requests.
 ///
 /// Its id is the request's id at the beginning and is made from the request's id and the place afterwards, so that it
 /// is the same however often the checkpoint is reached.
@@ -30,20 +24,16 @@ pub fn fan_out_message(checkpoint: &FanOut) -> Result<NewMessage, Invalid> {
     Ok(NewMessage::new(step_id(checkpoint), QueueName::new(REQUEST_QUEUE)?, payload))
 }
 
-/// The outbox message that carries a notification to its provider, due at once.
+/// The outbox message that carries a notification to its provider, due at once, in the queue of its priority.
 ///
 /// It bears the notification's id, so that a store which has it already takes no second one.
 pub fn delivery_message(message: &NotificationMessage) -> Result<NewMessage, Invalid> {
     let payload = json("notification message", message)?;
-    Ok(NewMessage::new(MessageId::new(message.id), QueueName::new(MESSAGE_QUEUE)?, payload))
-}
-
-fn due(request: &NotificationRequest) -> Due {
-    match (request.scheduled_at, request.delay_ms) {
-        (Some(at), _) => Due::At(at),
-        (None, Some(delay)) => Due::After(Duration::from_millis(delay)),
-        (None, None) => Due::Now,
-    }
+    Ok(NewMessage::new(
+        MessageId::new(message.id),
+        QueueName::new(message.priority.message_queue())?,
+        payload,
+    ))
 }
 
 fn step_id(checkpoint: &FanOut) -> MessageId {
@@ -61,8 +51,13 @@ fn json(what: &'static str, value: &impl serde::Serialize) -> Result<Payload, In
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::Timestamp;
+    use std::time::Duration;
+
+    use super::{
+        super::{MESSAGE_QUEUE, Priority},
+        *,
+    };
+    use crate::{Due, Timestamp};
 
     fn request() -> NotificationRequest {
         let json = r#"{"id":"018f6b2e-0000-7000-8000-000000000001","requester":{"type":"service","id":"shop"},
@@ -77,6 +72,12 @@ mod tests {
         assert_eq!(message.queue.as_str(), REQUEST_QUEUE);
         let checkpoint: FanOut = serde_json::from_slice(message.payload.bytes()).unwrap();
         assert_eq!(checkpoint, FanOut::begin(request().id));
+    }
+
+    #[test]
+    fn a_priority_has_queues_of_its_own() {
+        let request = NotificationRequest { priority: Priority::High, ..request() };
+        assert_eq!(request_message(&request).unwrap().queue.as_str(), Priority::High.request_queue());
     }
 
     #[test]
@@ -120,7 +121,12 @@ mod tests {
             channel: crate::notification::Channel::Sms,
             recipient: "user:a".into(),
             address: "+491".into(),
+            category: None,
+            priority: Default::default(),
+            unsubscribe_url: None,
             content: Default::default(),
+            sender: None,
+            expires_at: None,
         };
         let made = delivery_message(&message).unwrap();
         assert_eq!((made.id.uuid(), made.queue.as_str()), (message.id, MESSAGE_QUEUE));

@@ -25,6 +25,9 @@ pub enum RecipientReference {
     Direct(DirectRecipient),
 }
 
+/// What the key of a recipient begins with that was given by address.
+pub(super) const DIRECT: &str = "direct:";
+
 /// Somebody given by address; at least one address.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -75,7 +78,7 @@ impl DirectRecipient {
         let addresses = [&self.email, &self.phone, &self.device_token, &self.webhook, &self.chat];
         let key: Vec<&str> = addresses.into_iter().map(|a| a.as_deref().unwrap_or_default()).collect();
         Recipient {
-            key: format!("direct:{}", key.join("|")),
+            key: format!("{DIRECT}{}", key.join("|")),
             user: None,
             email: self.email.clone(),
             phone: self.phone.clone(),
@@ -113,6 +116,11 @@ impl Recipient {
     /// A user without any address.
     pub fn user(id: &str) -> Self {
         Self { key: format!("user:{id}"), user: Some(id.into()), ..Self::default() }
+    }
+
+    /// The user whose key this is, unless the directory gives users keys of another form.
+    pub fn user_of_key(key: &str) -> Option<&str> {
+        key.strip_prefix("user:")
     }
 
     /// Where a channel reaches the recipient, if it does.

@@ -15,8 +15,11 @@ pub enum RequestStatus {
     PartiallyFailed,
     /// It could not be fanned out, or every message failed.
     Failed,
-    /// Called off before it began.
+    /// Called off: what had not been handed to a provider by then is not delivered.
     Cancelled,
+    /// Fanned out, and every combination of recipient and channel was skipped. It is never recorded, but found by
+    /// [`Progress::status`](super::Progress::status).
+    Undeliverable,
 }
 
 /// Where one notification message stands.
@@ -30,17 +33,20 @@ pub enum DeliveryStatus {
     Skipped,
     /// Given up.
     Failed,
+    /// Taken back, because its request was cancelled.
+    Cancelled,
 }
 
 impl RequestStatus {
     /// Every status.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Pending,
         Self::Processing,
         Self::Dispatched,
         Self::PartiallyFailed,
         Self::Failed,
         Self::Cancelled,
+        Self::Undeliverable,
     ];
 
     /// The status's name in tables and reports.
@@ -52,18 +58,30 @@ impl RequestStatus {
             Self::PartiallyFailed => "PARTIALLY_FAILED",
             Self::Failed => "FAILED",
             Self::Cancelled => "CANCELLED",
+            Self::Undeliverable => "UNDELIVERABLE",
         }
     }
 
     /// Whether a request that stands here has messages: its fan-out has begun and was neither given up nor called off.
     pub fn has_messages(self) -> bool {
-        matches!(self, Self::Processing | Self::Dispatched | Self::PartiallyFailed)
+        self == Self::Processing || self.is_fanned_out()
+    }
+
+    /// Whether a request that stands here can be cancelled while some of its messages `are_pending`: as long as there is something
+    /// that will not be delivered then. One that is cancelled is cancelled again, which takes back what the first attempt left.
+    pub fn is_cancellable(self, are_pending: bool) -> bool {
+        are_pending || matches!(self, Self::Pending | Self::Processing | Self::Cancelled)
+    }
+
+    /// Whether all messages of a request that stands here have been made.
+    pub fn is_fanned_out(self) -> bool {
+        matches!(self, Self::Dispatched | Self::PartiallyFailed | Self::Undeliverable)
     }
 }
 
 impl DeliveryStatus {
     /// Every status.
-    pub const ALL: [Self; 4] = [Self::Pending, Self::Delivered, Self::Skipped, Self::Failed];
+    pub const ALL: [Self; 5] = [Self::Pending, Self::Delivered, Self::Skipped, Self::Failed, Self::Cancelled];
 
     /// The status's name in tables and reports.
     pub fn name(self) -> &'static str {
@@ -72,6 +90,18 @@ impl DeliveryStatus {
             Self::Delivered => "DELIVERED",
             Self::Skipped => "SKIPPED",
             Self::Failed => "FAILED",
+            Self::Cancelled => "CANCELLED",
+        }
+    }
+
+    /// Where a message that stands here stands after an outcome; `None` if it is left as it is.
+    ///
+    /// A message that was taken back while a provider had it and took it was delivered all the same.
+    pub fn after(self, outcome: Self) -> Option<Self> {
+        match (self, outcome) {
+            (Self::Pending, outcome) => Some(outcome),
+            (Self::Cancelled, Self::Delivered) => Some(Self::Delivered),
+            _ => None,
         }
     }
 }
@@ -106,65 +136,24 @@ impl FromStr for DeliveryStatus {
     }
 }
 
-/// How far a request has come, counted from its messages.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Progress {
-    /// What the request itself says.
-    pub recorded: RequestStatus,
-    /// Why it failed, if it did.
-    pub reason: Option<String>,
-    /// Messages on their way.
-    pub pending: u64,
-    /// Messages that a provider took.
-    pub delivered: u64,
-    /// Combinations of recipient and channel that were left out for a recorded reason.
-    pub skipped: u64,
-    /// Messages that were given up.
-    pub failed: u64,
-}
-
-impl Progress {
-    /// All combinations of recipient and channel.
-    pub fn total(&self) -> u64 {
-        self.pending + self.delivered + self.skipped + self.failed
-    }
-
-    /// The status to show: what the request says, corrected by what became of its messages.
-    pub fn status(&self) -> RequestStatus {
-        match self.recorded {
-            RequestStatus::Dispatched if self.pending == 0 && self.failed > 0 => match self.delivered {
-                0 => RequestStatus::Failed,
-                _ => RequestStatus::PartiallyFailed,
-            },
-            recorded => recorded,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_request_is_judged_by_its_messages() {
-        let progress = |pending, delivered, failed| Progress {
-            recorded: RequestStatus::Dispatched,
-            reason: None,
-            pending,
-            delivered,
-            skipped: 1,
-            failed,
-        };
-        assert_eq!(progress(0, 3, 0).status(), RequestStatus::Dispatched);
-        assert_eq!(progress(0, 3, 1).status(), RequestStatus::PartiallyFailed);
-        assert_eq!(progress(0, 0, 1).status(), RequestStatus::Failed);
-        assert_eq!(progress(1, 0, 1).status(), RequestStatus::Dispatched);
-        assert_eq!(progress(1, 2, 3).total(), 7);
-    }
-
-    #[test]
     fn names_read_back() {
         assert!(RequestStatus::ALL.iter().all(|s| s.name().parse() == Ok(*s)));
         assert!(DeliveryStatus::ALL.iter().all(|s| s.name().parse() == Ok(*s)));
+    }
+
+    #[test]
+    fn only_a_pending_message_moves_and_a_cancelled_one_that_was_delivered() {
+        use DeliveryStatus::{Cancelled, Delivered, Pending};
+        for outcome in DeliveryStatus::ALL {
+            for before in DeliveryStatus::ALL {
+                let moves = before == Pending || (before, outcome) == (Cancelled, Delivered);
+                assert_eq!(before.after(outcome), moves.then_some(outcome), "{before} {outcome}");
+            }
+        }
     }
 }

@@ -1,12 +1,12 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use claimstream_domain::notification::NotificationMessage;
+use claimstream_domain::notification::{Acceptance, Answer, AnswerClass, NotificationMessage};
 
 /// Hands a notification to the outside world.
 ///
 /// Implementors owe: an end in bounded time; the message's id passed on as idempotency key where the other side knows
-/// such a thing; an error that says whether trying again can help.
+/// such a thing; an error that says whether trying again can help, and whether the message may have been taken all the same.
 #[async_trait]
 pub trait ChannelProvider: Send + Sync {
     /// Delivers one message.
@@ -20,7 +20,7 @@ pub struct Delivered {
     pub reference: Option<String>,
 }
 
-/// Why a provider did not take a message.
+/// Why a provider did not take a message, or is not known to have taken it.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum DeliveryError {
     /// It never will.
@@ -36,5 +36,79 @@ pub enum DeliveryError {
         reason: String,
         /// How long the provider asked us to wait.
         retry_after: Option<Duration>,
+        /// [`Unknown`](Acceptance::Unknown) if it may have taken the message all the same, as when only its answer was lost;
+        /// else [`NotAccepted`](Acceptance::NotAccepted).
+        acceptance: Acceptance,
     },
+    /// It takes no more messages for a while. It has not taken this one.
+    #[error("{reason}")]
+    Throttled {
+        /// Why, without secrets.
+        reason: String,
+        /// How long the provider asked us to wait.
+        retry_after: Option<Duration>,
+    },
+    /// It cannot be reached, or lets nobody in. It cannot have taken the message.
+    #[error("{reason}")]
+    ProviderDown {
+        /// Why, without secrets.
+        reason: String,
+    },
+}
+
+impl DeliveryError {
+    /// It never will.
+    pub fn permanent(reason: impl Into<String>) -> Self {
+        Self::Permanent { reason: reason.into() }
+    }
+
+    /// It may later; it has not taken the message.
+    pub fn transient(reason: impl Into<String>) -> Self {
+        Self::Transient { reason: reason.into(), retry_after: None, acceptance: Acceptance::NotAccepted }
+    }
+
+    /// No answer came to a message that had left: whether it was taken is unknown.
+    pub fn unknown(reason: impl Into<String>) -> Self {
+        Self::Transient { reason: reason.into(), retry_after: None, acceptance: Acceptance::Unknown }
+    }
+
+    /// It cannot be reached, or lets nobody in.
+    pub fn down(reason: impl Into<String>) -> Self {
+        Self::ProviderDown { reason: reason.into() }
+    }
+
+    /// What an answer means that is not a delivery.
+    ///
+    /// An answer that says "delivered" is no error; as one it is in doubt.
+    pub fn of(answer: Answer, reason: impl Into<String>, retry_after: Option<Duration>) -> Self {
+        let (reason, acceptance) = (reason.into(), answer.acceptance);
+        match answer.class {
+            AnswerClass::Permanent => Self::Permanent { reason },
+            AnswerClass::Transient => Self::Transient { reason, retry_after, acceptance },
+            AnswerClass::Throttled => Self::Throttled { reason, retry_after },
+            AnswerClass::ProviderDown => Self::ProviderDown { reason },
+            AnswerClass::Delivered => {
+                Self::Transient { reason, retry_after, acceptance: Acceptance::Unknown }
+            }
+        }
+    }
+
+    /// Its class, and whether the message may have been taken.
+    pub fn answer(&self) -> Answer {
+        match self {
+            Self::Permanent { .. } => Answer::REFUSED,
+            Self::Transient { acceptance: Acceptance::NotAccepted, .. } => Answer::LATER,
+            Self::Transient { .. } => Answer::LOST,
+            Self::Throttled { .. } => Answer::THROTTLED,
+            Self::ProviderDown { .. } => Answer::NO_SESSION,
+        }
+    }
+
+    /// How long the provider asked us to wait.
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Transient { retry_after, .. } | Self::Throttled { retry_after, .. } => *retry_after,
+            Self::Permanent { .. } | Self::ProviderDown { .. } => None,
+        }
+    }
 }

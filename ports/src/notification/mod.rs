@@ -1,14 +1,26 @@
 //! Ports of the notification pipelines: requests and their records, recipients, templates and providers.
 
+mod attempt_log;
 mod channel_provider;
+mod erase_recipient;
+mod in_app_inbox;
+mod list_requests;
+mod preferences;
+mod rate_limiter;
 mod recipient_directory;
 mod requests;
 mod template_source;
 
+pub use attempt_log::{AttemptLog, DeliveryAttempt};
 pub use channel_provider::{ChannelProvider, Delivered, DeliveryError};
+pub use erase_recipient::{EraseRecipient, Erased};
+pub use in_app_inbox::InAppInbox;
+pub use list_requests::{ListRequests, RequestFilter, RequestListed, RequestPage};
+pub use preferences::{ConsentsRead, PreferenceRepository, Suppressions};
+pub use rate_limiter::RateLimiter;
 pub use recipient_directory::RecipientDirectory;
 pub use requests::{
-    Cancelled, FanOutStep, MessageOutcome, MessageRepository, NotificationReports, RequestRead,
-    RequestRepository, StepNoted, SubmitRequests,
+    BeingTakenIn, Cancelled, FanOutStep, MessageOutcome, MessageRepository, NotificationReports, RequestRead,
+    RequestRepository, StepNoted, SubmitRequests, TakenBack,
 };
 pub use template_source::TemplateSource;

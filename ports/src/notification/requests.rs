@@ -1,8 +1,11 @@
+use std::time::Duration;
+
 use async_trait::async_trait;
 use claimstream_domain::{
-    Enqueued, Reason,
+    Reason,
     notification::{
         DeliveryStatus, FanOutEnd, NotificationRecord, NotificationRequest, Progress, RequestStatus,
+        Submitted,
     },
 };
 use uuid::Uuid;
@@ -12,13 +15,22 @@ use crate::StoreError;
 /// Takes notification requests in, inside the caller's own transaction.
 ///
 /// Implementors owe: the request, its status `Pending` and its outbox message exist exactly if the caller commits; a
-/// request whose id is known is a `Duplicate` and changes nothing; the outbox message is due when the request says; calls
-/// with the same requests in different orders do not lock each other out.
+/// request whose id is known changes nothing, and is `Replayed` or a `Conflict` by
+/// [`fingerprint`](NotificationRequest::fingerprint), for as long as the request is kept, erased or not; the outbox message
+/// is due when the request says; a request whose id is that of a message which is not its own is refused with a
+/// [`Conflict`](crate::StoreErrorKind::Conflict); calls with the same requests in different orders do not lock each other out; a call that
+/// meets a request which an open transaction takes in waits for it, no longer than the store waits for any lock, and ends with a
+/// [`Transient`](crate::StoreErrorKind::Transient) error whose [source](StoreError::get_ref) is [`BeingTakenIn`] then.
 #[async_trait]
 pub trait SubmitRequests<Tx: Sync + ?Sized>: Send + Sync {
     /// Takes requests in; one answer for each, in order.
-    async fn submit(&self, tx: &Tx, requests: &[NotificationRequest]) -> Result<Vec<Enqueued>, StoreError>;
+    async fn submit(&self, tx: &Tx, requests: &[NotificationRequest]) -> Result<Vec<Submitted>, StoreError>;
 }
+
+/// Another transaction that has not ended takes in one of the same requests, so whether it is known is not decided yet.
+#[derive(Debug, thiserror::Error)]
+#[error("a transaction that has not ended may take in one of these requests, hand them in again later: {0}")]
+pub struct BeingTakenIn(pub String);
 
 /// Keeps requests and where they stand, and the records of their messages.
 #[async_trait]
@@ -29,13 +41,21 @@ pub trait RequestRepository: Send + Sync {
     /// Notes steps of fan-outs: moves their requests on and keeps their records. One answer for each step, in order.
     ///
     /// Implementors owe: all steps are noted or none is; a request moves as [`FanOutEnd::moves`] says, and its reason
-    /// with it; records are kept exactly if their request [has messages](RequestStatus::has_messages) afterwards; a
+    /// as [`FanOutEnd::reason_after`] says; records are kept exactly if their request [has messages](RequestStatus::has_messages) afterwards; a
     /// record whose id is known is left as it is; steps that are noted again, as after a lost answer, get the same
     /// answers unless their messages have moved on; calls with the same requests in different orders do not lock each
     /// other out.
     async fn note_steps(&self, steps: &[FanOutStep]) -> Result<Vec<StepNoted>, StoreError>;
 
-    /// Calls a pending request off.
+    /// Calls a request off: takes back what has not been delivered.
+    ///
+    /// Implementors owe: a request is cancelled exactly if [`RequestStatus::is_cancellable`] says so, and is `Cancelled` before its
+    /// messages are taken back; a fan-out that is under way keeps no record and enqueues nothing from then on; the outbox message
+    /// of a pending request that is not due yet goes in the same transaction; all pending messages are `Cancelled` in the end,
+    /// in bounded transactions; a call that was cut off is completed by another one.
+    ///
+    /// A message that a provider has at that moment is delivered all the same, and is `Delivered` when that is noted. The outbox
+    /// messages of the others are acked when they are met, without a delivery.
     async fn cancel(&self, id: Uuid) -> Result<Cancelled, StoreError>;
 }
 
@@ -57,6 +77,8 @@ pub struct FanOutStep {
     pub end: FanOutEnd,
     /// Whether it takes a failed request up again.
     pub takes_up: bool,
+    /// Which part of the request can never be carried out, such as a segment that nobody knows.
+    pub flaw: Option<Reason>,
     /// Its records, each with an id of its own.
     pub records: Vec<NotificationRecord>,
 }
@@ -73,12 +95,24 @@ pub struct StepNoted {
 /// Whether a request was cancelled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cancelled {
-    /// It is cancelled and nothing was sent.
-    Yes,
-    /// Too late: it stood here.
+    /// It is cancelled.
+    Yes(TakenBack),
+    /// Too late: nothing is left that could be taken back. This is its status, as [`Progress::status`] says it.
     TooLate(RequestStatus),
     /// There is no such request.
     Unknown,
+}
+
+/// What became of the messages of a request that was cancelled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct TakenBack {
+    /// So many were taken back by this call.
+    pub messages: u64,
+    /// So many had been delivered.
+    pub delivered: u64,
+    /// At most so many of those taken back were in a provider's hands, and are delivered if it takes them: as many as relays had
+    /// claimed of all notification messages.
+    pub in_hands: u64,
 }
 
 /// Keeps messages and where they stand.
@@ -87,7 +121,11 @@ pub trait MessageRepository: Send + Sync {
     /// Where messages stand, in order; `None` for one that is not kept.
     async fn status(&self, ids: &[Uuid]) -> Result<Vec<Option<DeliveryStatus>>, StoreError>;
 
-    /// Notes what became of pending messages; one that is settled already is left as it is.
+    /// How long ago 1970-01-01 00:00 UTC is by the store's clock: requests name the moment at which they expire, and only this
+    /// tells whether it has passed.
+    async fn since_1970(&self) -> Result<Duration, StoreError>;
+
+    /// Notes what became of messages; each moves as [`DeliveryStatus::after`] says.
     async fn conclude(&self, outcomes: &[MessageOutcome]) -> Result<(), StoreError>;
 
     /// Makes a failed message pending again, its reason gone; one that stands elsewhere is left as it is.
@@ -99,7 +137,7 @@ pub trait MessageRepository: Send + Sync {
 pub struct MessageOutcome {
     /// The message.
     pub id: Uuid,
-    /// Delivered or failed.
+    /// Delivered, failed, or skipped.
     pub status: DeliveryStatus,
     /// Why it failed.
     pub reason: Option<Reason>,

@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
 use claimstream_domain::notification::{Channel, Template};
 
@@ -13,4 +15,11 @@ pub trait TemplateSource: Send + Sync {
         channel: Channel,
         language: Option<String>,
     ) -> Result<Option<Template>, StoreError>;
+
+    /// All variables of the template `id`, of every channel and language; a parameter that is none of them is refused.
+    /// `None` if there is no such template, or the source does not know.
+    async fn variables(&self, id: &str) -> Result<Option<BTreeSet<String>>, StoreError> {
+        let _ = id;
+        Ok(None)
+    }
 }

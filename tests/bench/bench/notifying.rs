@@ -95,6 +95,10 @@ fn request(number: u64, recipients: u64) -> NotificationRequest {
         template: None,
         scheduled_at: None,
         delay_ms: None,
+        expires_at: None,
+        sender: Default::default(),
+        category: None,
+        priority: Default::default(),
         memo: None,
         headers: Default::default(),
     }

@@ -155,7 +155,7 @@ impl Producers {
         }
         let transaction = outbox.begin().await?;
         outbox.enqueue(&transaction, &messages).await?;
-        Ok(transaction.commit().await?)
+        Ok(outbox.commit(transaction).await?)
     }
 
     /// On a server, one statement for the messages of a transaction, or two where bodies lie beside the queue.

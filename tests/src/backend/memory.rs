@@ -48,6 +48,7 @@ impl Backend for MemoryBackend {
 impl Sweeper for MemoryStore {
     async fn sweep(&self) {
         self.sweep(Retention::default());
+        self.sweep_requests(Retention::default());
     }
 }
 
@@ -57,7 +58,8 @@ impl NotificationBackend for MemoryBackend {
         let queue = QueueName::new(REQUEST_QUEUE).expect("a valid name");
         let store = open();
         let (one, other) = (ports(store.clone()), ports(store.rival()));
-        Ok(NotificationFixture { outbox: fixture(&store, queue), store: one, rival: other })
+        let erasing = Arc::new(store.clone());
+        Ok(NotificationFixture { outbox: fixture(&store, queue), store: one, rival: other, erasing })
     }
 }
 
@@ -133,7 +135,13 @@ fn ports(store: MemoryStore) -> NotificationPorts {
     NotificationPorts {
         requests: store.clone(),
         messages: store.clone(),
+        attempts: store.clone(),
+        rates: store.clone(),
         reports: store.clone(),
+        in_app: store.clone(),
+        list: store.clone(),
+        preferences: store.clone(),
+        suppressions: store.clone(),
         transactions: store,
     }
 }

@@ -237,7 +237,8 @@ impl NotificationBackend for SeaOrmBackend {
         let url = self.fresh_database().await?;
         let queue = QueueName::new(REQUEST_QUEUE).expect("a queue name");
         let (outbox, store, rival) = self.pair(&url, queue).await?;
-        Ok(NotificationFixture { outbox, store: ports(store), rival: ports(rival) })
+        let erasing = Arc::new(rival.clone());
+        Ok(NotificationFixture { outbox, store: ports(store), rival: ports(rival), erasing })
     }
 }
 
@@ -317,7 +318,13 @@ fn ports(store: SeaOrmOutbox) -> NotificationPorts {
     NotificationPorts {
         requests: store.clone(),
         messages: store.clone(),
+        attempts: store.clone(),
+        rates: store.clone(),
         reports: store.clone(),
+        in_app: store.clone(),
+        list: store.clone(),
+        preferences: store.clone(),
+        suppressions: store.clone(),
         transactions: store,
     }
 }

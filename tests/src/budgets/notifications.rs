@@ -1,31 +1,42 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use claimstream_domain::{
-    Claimed, QueueName, RetryPolicy, Settlement, Verdict, decide,
-    notification::{DirectRecipient, MESSAGE_QUEUE, NotificationRequest, REQUEST_QUEUE, RecipientReference},
+    Claimed, Fingerprint, QueueName, RetryPolicy, Settlement, Verdict, decide,
+    notification::{
+        Channel, DirectRecipient, MESSAGE_QUEUE, NotificationRequest, REQUEST_QUEUE, RecipientReference,
+        consent::{Address, PreferenceChange, Suppression},
+    },
 };
-use claimstream_ports::{BatchHandler, Verdicts};
+use claimstream_notifications::{Consents, consent::ConsentRules};
+use claimstream_ports::{
+    BatchHandler, Verdicts,
+    notification::{PreferenceRepository, Suppressions},
+};
+use sea_orm::{ConnectionTrait, QueryResult, Statement, Value};
 
 use super::{Trial, measured::Measured, trials};
 use crate::{
     Instance,
     fixture::{Cost, Deliveries, fan_out_to, mail_to},
+    statement::sql,
 };
 
 pub(super) fn trials() -> Vec<(&'static str, Trial)> {
-    trials![a_backlog_of_notifications]
+    trials![a_backlog_of_notifications, recipients_are_read_along_primary_keys]
 }
 
 const REQUESTS: usize = 400;
 const BATCH: usize = 100;
 
 /// Four batches of requests of one recipient each, from the claim of the requests to the settlement of the messages. Each
-/// delivery has a reference of its own.
+/// delivery has a reference of its own, and each recipient is asked twice.
 async fn a_backlog_of_notifications(measured: &Measured) {
     let outbox = Arc::new(measured.outbox.clone());
     let deliveries = Deliveries::default();
-    let fan_out = fan_out_to("u-1", outbox.clone(), outbox.clone());
-    let deliver = deliveries.handler(outbox);
+    let consents = Consents::new(outbox.clone(), ConsentRules::default());
+    let fan_out = fan_out_to("u-1", outbox.clone(), outbox.clone()).with_consents(consents.clone());
+    // Each delivery is noted, as the program does it.
+    let deliver = deliveries.handler(outbox.clone()).with_attempt_log(outbox).with_consents(consents);
     for round in 0..3 {
         let requests: Vec<_> = (0..REQUESTS).map(request).collect();
         measured.outbox.submit_now(&requests).await.expect("submit");
@@ -39,6 +50,36 @@ async fn a_backlog_of_notifications(measured: &Measured) {
         println!("budget: {REQUESTS} notifications in batches of {BATCH}: {cost}");
         // The first round prepares statements.
         assert!(round == 0 || cost.statements <= REQUESTS, "{cost}: {sent:#?}");
+    }
+}
+
+/// The one statement that asks about the recipients of a batch reads no row that it does not name.
+async fn recipients_are_read_along_primary_keys(measured: &Measured) {
+    const ROWS: usize = 300;
+    let outbox = &measured.outbox;
+    let address = |n: usize| Address::new(Channel::Email, &format!("{n}@example.com"));
+    let off: PreferenceChange = "any/marketing=off".parse().expect("a change");
+    for n in 0..ROWS {
+        outbox.suppress(&address(n), Suppression::Bounced, None).await.expect("suppress");
+        outbox.change(&format!("user:{n}"), std::slice::from_ref(&off)).await.expect("change");
+    }
+    let analyze = "ANALYZE TABLE claimstream_preference, claimstream_suppression";
+    outbox.connection().execute_unprepared(analyze).await.expect("statistics");
+    let hash = |fingerprint: Fingerprint| Value::Bytes(Some(fingerprint.as_bytes().to_vec()));
+    let recipients = (0..8).map(|n| hash(Fingerprint::of(&[format!("user:{n}").as_bytes()])));
+    let addresses = (0..8).map(|n| hash(address(n).fingerprint()));
+    let args = vec![("recipients", recipients.collect()), ("addresses", addresses.collect())];
+    let read = sql("preferences/read", &args);
+    let explain = Statement { sql: format!("EXPLAIN FORMAT=TRADITIONAL {}", read.sql), ..read };
+    let plan = outbox.connection().query_all_raw(explain).await.expect("a plan");
+    let text = |row: &QueryResult, column| {
+        row.try_get::<Option<String>>("", column).ok().flatten().unwrap_or_default()
+    };
+    let found: Vec<_> =
+        plan.iter().map(|row| ["table", "type", "key"].map(|column| text(row, column))).collect();
+    for table in ["claimstream_preference", "claimstream_suppression"] {
+        let along = [table, "range", "PRIMARY"].map(str::to_owned);
+        assert!(found.contains(&along), "{table} is not read along its primary key: {found:?}");
     }
 }
 

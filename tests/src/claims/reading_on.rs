@@ -5,9 +5,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use claimstream_domain::{Claimed, MessageId, Settled, ShardCount};
+use claimstream_domain::{Claimed, MessageId, OrderingKey, QueueName, Settled, Shard, ShardCount};
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
 use sea_orm::ConnectionTrait;
+use uuid::Uuid;
 
 use crate::{
     Fixture, Instance, Ports, Suite,
@@ -27,6 +28,8 @@ pub fn add_to(suite: &mut Suite, backend: Arc<SeaOrmBackend>) {
     let name = |what: &str| format!("{}::{}::order::{what}", backend.name(), backend.strategy());
     let trial = name("what_ends_while_a_claim_reads_on_is_not_handed_out_by_it");
     suite.add_async_trial(&trial, not_handed_out(backend.clone()));
+    let trial = name("a_claim_that_has_messages_reads_on_no_longer_than_they_can_wait");
+    suite.add_async_trial(&trial, hands_out_in_time(backend.clone()));
     if backend.name() != "sqlite" {
         let trial = name("settlements_that_take_long_send_no_claim_back_to_where_it_began");
         suite.add_async_trial(&trial, reads_to_the_end(backend));
@@ -106,6 +109,45 @@ async fn reads_to_the_end(backend: Arc<SeaOrmBackend>) {
     assert_eq!(ids(&found), [free.id]);
 }
 
+/// A third of it is shorter than it takes to read what waits.
+const SHORT: Duration = Duration::from_millis(300);
+
+/// Two shards. In the one that is claimed from first a message is free; in the other 40,000 wait, and one behind them is free.
+async fn two_shards(backend: &SeaOrmBackend) -> (SeaOrmOutbox, Instance, [MessageId; 2]) {
+    let url = backend.fresh_database().await.expect("a database");
+    let shards = ShardCount::new(2).expect("two shards");
+    let outbox = SeaOrmOutbox::open(&url, OpenOptions { shards, ..backend.options() }).await.expect("open");
+    let instance = Instance::new(7, Ports::of(outbox.clone()), Fixture::fresh_queue(), 1);
+    park(backend, &outbox, instance.queue(), keys_in(shards, 1).take(40_000), &[]).await;
+    let free = [0, 1].map(|shard| {
+        let key = keys_in(shards, shard).nth(60_000).expect("no end");
+        message(instance.queue(), &key)
+    });
+    instance.enqueue(&free).await;
+    (outbox, instance, free.map(|one| one.id))
+}
+
+/// A claim that reads the other shard to its end has a message meanwhile whose lease runs out. What is behind is found by a
+/// claim that begins there.
+async fn hands_out_in_time(backend: Arc<SeaOrmBackend>) {
+    let (_outbox, instance, [first, behind]) = two_shards(&backend).await;
+    let begun = Instant::now();
+    let found = instance.claim_as(&instance.request(100, SHORT)).await;
+    println!("order: {}: a claim for {SHORT:?} came back after {:?}", backend.name(), begun.elapsed());
+    assert_eq!(ids(&found), [first]);
+    assert_eq!(instance.ack(&found[0]).await, Settled::Accepted);
+    assert_eq!(ids(&claimed_in_the_end(&instance).await), [behind]);
+}
+
+/// Keys whose messages are in this shard.
+fn keys_in(shards: ShardCount, shard: u16) -> impl Iterator<Item = String> {
+    let is_there = move |key: &String| {
+        let key = OrderingKey::new(key).expect("a key");
+        shards.shard_of(MessageId::new(Uuid::nil()), Some(&key)) == Shard::from_number(shard)
+    };
+    (0..).map(|n| format!("account-{n}")).filter(is_there)
+}
+
 /// Enqueues a message of each key, and parks all that there are but some.
 async fn parked(
     backend: &SeaOrmBackend,
@@ -114,8 +156,19 @@ async fn parked(
     keys: std::ops::Range<usize>,
     but: &[MessageId],
 ) {
+    let keys = keys.map(|n| format!("account-{n}"));
+    park(backend, outbox, instance.queue(), keys, but).await;
+}
+
+async fn park(
+    backend: &SeaOrmBackend,
+    outbox: &SeaOrmOutbox,
+    queue: &QueueName,
+    keys: impl Iterator<Item = String>,
+    but: &[MessageId],
+) {
     for some in keys.collect::<Vec<_>>().chunks(1000) {
-        let some: Vec<_> = some.iter().map(|n| message(instance.queue(), &format!("account-{n}"))).collect();
+        let some: Vec<_> = some.iter().map(|key| message(queue, key)).collect();
         outbox.enqueue_now(&some).await.expect("enqueue");
     }
     let until = if backend.name() == "sqlite" { "253402300799000000" } else { "'2100-01-01'" };

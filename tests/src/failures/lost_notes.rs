@@ -3,9 +3,10 @@
 use std::sync::{Arc, atomic::Ordering};
 
 use claimstream_domain::{
-    Disposition, Enqueued, QueueName, Reason, RetryPolicy, Settled, Verdict, decide,
+    Disposition, QueueName, Reason, RetryPolicy, Settled, Verdict, decide,
     notification::{
-        Channel, DeliveryStatus, FanOutEnd, NotificationRecord, RecipientReference, RequestStatus, message_id,
+        Channel, DeliveryStatus, FanOutEnd, NotificationRecord, RecipientReference, RequestStatus, Submitted,
+        message_id,
     },
 };
 use claimstream_notifications::{MESSAGE_QUEUE, REQUEST_QUEUE};
@@ -56,7 +57,7 @@ async fn is_noted_again(setup: &AtWire) {
         let records = [DeliveryStatus::Pending, DeliveryStatus::Skipped].map(|it| record(request, it));
         let kept: Vec<_> =
             records.iter().filter(|_| status.has_messages()).map(|record| record.status).collect();
-        let step = [FanOutStep { request, end, takes_up: false, records: records.to_vec() }];
+        let step = [FanOutStep { request, end, takes_up: false, flaw: None, records: records.to_vec() }];
         setup.wire.cut_after_commit.store(true, Ordering::SeqCst);
         let error = setup.noting.note_steps(&step).await.expect_err("the answer was lost");
         assert_eq!(error.kind(), StoreErrorKind::Unavailable, "{error}");
@@ -80,7 +81,13 @@ async fn is_left_as_it_is(setup: &AtWire) {
     for outcomes in [1, 20] {
         let request = setup.submit().await;
         let records: Vec<_> = (0..outcomes).map(|_| record(request, DeliveryStatus::Pending)).collect();
-        let step = FanOutStep { request, end: FanOutEnd::Done, takes_up: false, records: records.clone() };
+        let step = FanOutStep {
+            request,
+            end: FanOutEnd::Done,
+            takes_up: false,
+            flaw: None,
+            records: records.clone(),
+        };
         setup.noting.note_steps(&[step]).await.expect("note");
         let ended = |status, reference: &str| -> Vec<_> {
             let reference = Some(reference.to_owned());
@@ -144,7 +151,7 @@ impl AtWire {
     async fn submit(&self) -> Uuid {
         let request = mail_to(RecipientReference::User { user: "ada".into() });
         let taken = self.direct.submit_now(std::slice::from_ref(&request)).await.expect("submit");
-        assert_eq!(taken, [Enqueued::New]);
+        assert_eq!(taken, [Submitted::New]);
         request.id
     }
 
@@ -184,5 +191,5 @@ fn record(request_id: Uuid, status: DeliveryStatus) -> NotificationRecord {
     let recipient = format!("user:{}", Uuid::now_v7());
     let id = message_id(request_id, Channel::Email, &recipient);
     let reason = (status == DeliveryStatus::Skipped).then(|| Reason::new("no address"));
-    NotificationRecord { id, request_id, channel: Channel::Email, recipient, status, reason }
+    NotificationRecord { id, request_id, channel: Channel::Email, recipient, status, reason, reference: None }
 }

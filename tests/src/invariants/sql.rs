@@ -144,11 +144,13 @@ fn touches_a_claim(sent: &Sent) -> bool {
     writes("UPDATE claimstream_queue") || writes("DELETE FROM claimstream_queue") || moves
 }
 
-/// A claim stamps its own id; everything else asks for one.
+/// A claim stamps its own id; everything else asks for one, or takes only what has none and is not due: that is in nobody's
+/// hands under any strategy.
 fn is_fenced(sent: &Sent) -> bool {
     let (action, conditions) = sent.text.split_once(" WHERE ").unwrap_or((&sent.text, ""));
     let asks = conditions.contains("claim_id = :claim");
-    asks || action.contains("claim_id = :claim")
+    let is_free = conditions.contains("claim_id IS NULL") && conditions.contains("available_at > ");
+    asks || is_free || action.contains("claim_id = :claim")
 }
 
 #[cfg(test)]

@@ -13,7 +13,9 @@ use claimstream_domain::{
 };
 use claimstream_ports::{
     DistributedLock, Enqueue, LockingStrategy, Observe, StoreErrorKind, Transactions,
-    notification::{FanOutStep, MessageOutcome, MessageRepository, NotificationReports, RequestRepository},
+    notification::{
+        EraseRecipient, FanOutStep, MessageOutcome, MessageRepository, NotificationReports, RequestRepository,
+    },
     saga::{NoteSagas, SagaReports},
     step::{LockWait, PurgeSteps, StepLedger},
 };
@@ -242,6 +244,7 @@ async fn notifications(outbox: &SeaOrmOutbox) {
     outbox.submit_now(std::slice::from_ref(&request)).await.expect("submit");
     assert!(RequestRepository::read(outbox, &[request.id]).await.expect("read")[0].is_some());
     let record = NotificationRecord {
+        reference: None,
         id: message_id(request.id, Channel::Email, "anna"),
         request_id: request.id,
         channel: Channel::Email,
@@ -250,7 +253,7 @@ async fn notifications(outbox: &SeaOrmOutbox) {
         reason: None,
     };
     let records = vec![record.clone()];
-    let step = FanOutStep { request: request.id, end: FanOutEnd::Done, takes_up: false, records };
+    let step = FanOutStep { request: request.id, end: FanOutEnd::Done, takes_up: false, flaw: None, records };
     for _ in 0..2 {
         outbox.note_steps(std::slice::from_ref(&step)).await.expect("a step");
     }
@@ -258,7 +261,9 @@ async fn notifications(outbox: &SeaOrmOutbox) {
         MessageOutcome { id: record.id, status: DeliveryStatus::Failed, reason: None, reference: None };
     outbox.conclude(&[outcome]).await.expect("an outcome");
     MessageRepository::reopen(outbox, record.id).await.expect("reopen");
+    outbox.submit_now(std::slice::from_ref(&request)).await.expect("submit again");
     outbox.cancel(request.id).await.expect("cancel");
+    assert_eq!(outbox.erase("user:anna").await.expect("erase").requests, 1);
     assert!(outbox.progress(request.id).await.expect("progress").is_some());
     assert_eq!(outbox.messages(request.id, None, 10).await.expect("messages").len(), 1);
 }

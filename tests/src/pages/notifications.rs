@@ -4,11 +4,14 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use claimstream::{Relay, RelayConfig};
-use claimstream_domain::notification::{Channel, NotificationMessage, NotificationRequest};
+use claimstream_domain::notification::{
+    Channel, Content, InAppPage, NotificationMessage, NotificationRequest,
+};
 use claimstream_memory::{MemoryDirectory, MemoryTemplates};
 use claimstream_notifications::{
-    ChannelProvider, Delivered, DeliveryError, MESSAGE_QUEUE, MessageConfig, MessageHandler,
-    NotificationReports, Providers, REQUEST_QUEUE, RequestConfig, RequestHandler, SubmitRequests,
+    ChannelProvider, Delivered, DeliveryError, InAppInbox, InAppProvider, MESSAGE_QUEUE, MessageConfig,
+    MessageHandler, NotificationReports, Providers, REQUEST_QUEUE, RequestConfig, RequestHandler,
+    SubmitRequests,
 };
 use claimstream_sea_orm::SeaOrmOutbox;
 use claimstream_tokio::TokioTimer;
@@ -23,6 +26,7 @@ pub(super) async fn runs() {
     let url = backend.fresh_database().await.expect("a database");
     let outbox = Arc::new(backend.open(&url, None).await.expect("open"));
     submit(&outbox).await.expect("a request that is taken in");
+    inbox(&outbox).await.expect("an inbox");
     let id = Uuid::parse_str("01a1fcd5-4e29-73a2-ad51-983400000004").expect("an id");
     let watched = outbox.clone();
     let delivered = async move {
@@ -74,5 +78,33 @@ async fn deliver(
     let messages = relay.batch_pipeline(MESSAGE_QUEUE, handler)?.at_once(32);
 
     try_join(requests.run_until(stop.clone()), messages.run_until(stop)).await?;
+    Ok(())
+}
+
+async fn inbox(outbox: &Arc<SeaOrmOutbox>) -> Result<(), Failure> {
+    let providers = Providers::new().with(Channel::InApp, Arc::new(InAppProvider::new(outbox.clone())));
+    assert!(format!("{providers:?}").contains("in_app"));
+    let message = NotificationMessage {
+        id: Uuid::from_u128(9),
+        request_id: Uuid::from_u128(7),
+        channel: Channel::InApp,
+        recipient: "user:u-1".into(),
+        address: "u-1".into(),
+        content: Content { title: Some("Hello".into()), ..Content::default() },
+        sender: None,
+        expires_at: None,
+        category: None,
+        priority: Default::default(),
+        unsubscribe_url: None,
+    };
+    for _ in 0..2 {
+        InAppProvider::new(outbox.clone()).deliver(&message).await?;
+    }
+    let page = InAppPage { user: "u-1".into(), only_unread: true, after: None, limit: 20 };
+    let newest = outbox.page(&page).await?;
+    let ids: Vec<_> = newest.iter().map(|one| one.entry.id).collect();
+    outbox.mark_read("u-1", &ids).await?;
+    assert_eq!(outbox.unread("u-1").await?, 0);
+    assert_eq!(ids, [message.id]);
     Ok(())
 }

@@ -4,6 +4,7 @@
 use std::{sync::Arc, time::Duration};
 
 use claimstream::{Relay, RelayConfig};
+use claimstream_domain::notification::{NotificationRequest, RecipientReference};
 use claimstream_sea_orm::SeaOrmOutbox;
 use claimstream_steps::timer_event::{Alarm, DecisionError, EventInfo, EventScheme, Schedule, TimerEvents};
 use claimstream_tokio::{TokioTimer, shutdown_signal};
@@ -12,6 +13,7 @@ use sea_orm::DatabaseTransaction;
 use uuid::Uuid;
 
 use super::Failure;
+use crate::fixture::mail_to;
 
 async fn close_month(_: &DatabaseTransaction, _: &EventInfo) -> Result<(), DecisionError> {
     Ok(())
@@ -35,4 +37,15 @@ async fn run(outbox: Arc<SeaOrmOutbox>) -> Result<(), Failure> {
     let relay = Relay::new(outbox, TokioTimer::new(), config);
     relay.pipeline("timers", timers)?.run_until(shutdown_signal()?).await?;
     Ok(())
+}
+
+fn weekly_report(_: &EventInfo) -> NotificationRequest {
+    mail_to(RecipientReference::User { user: "accounting".into() })
+}
+
+fn recurring(outbox: Arc<SeaOrmOutbox>) -> Result<EventScheme<DatabaseTransaction>, Failure> {
+    let monday = Schedule::cron("0 9 * * MON", "Europe/Berlin")?;
+    let report = EventScheme::new("weekly-report".parse()?, monday, Alarm::to_queue("alarms".try_into()?))
+        .notification("send".parse()?, outbox.clone(), weekly_report)?;
+    Ok(report)
 }

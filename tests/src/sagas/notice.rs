@@ -40,6 +40,10 @@ fn notification(saga: SagaId, user: &str, why: &str) -> NotificationRequest {
         template: None,
         scheduled_at: None,
         delay_ms: None,
+        expires_at: None,
+        sender: Default::default(),
+        category: None,
+        priority: Default::default(),
         memo: None,
         headers: Default::default(),
     }

@@ -1,7 +1,9 @@
 //! The acceptance scenarios, by their numbers.
 #![allow(missing_docs, reason = "the name of a scenario is its sentence")]
 
+pub mod consents;
 pub mod fan_out;
+pub mod notification_ends;
 pub mod outbox;
 pub mod relay;
 pub mod revival;
@@ -22,7 +24,9 @@ pub fn server() -> impl Iterator<Item = &'static Case<ServerFixture>> {
 
 /// Those of notification requests.
 pub fn notifications() -> impl Iterator<Item = &'static Case<NotificationFixture>> {
-    [revival::SCENARIOS, fan_out::SCENARIOS].into_iter().flatten()
+    [revival::SCENARIOS, fan_out::SCENARIOS, notification_ends::SCENARIOS, consents::SCENARIOS]
+        .into_iter()
+        .flatten()
 }
 
 /// Those of timer events.

@@ -15,7 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Arguments, Conclusion, Failed, Trial};
 use panics::{failed, remember_panics};
 use tokio::runtime::{Builder, Runtime};
 
@@ -26,6 +26,7 @@ pub(crate) use case::cases;
 #[derive(Default)]
 pub struct Suite {
     trials: Vec<Trial>,
+    waiting: Vec<Trial>,
     report: Arc<Report>,
     coverage: Coverage,
 }
@@ -77,9 +78,17 @@ impl Suite {
         &self.coverage
     }
 
+    /// Sets aside the trials that this adds, because they wait for time to pass and hardly work; they run after the others,
+    /// more of them at once.
+    pub fn add_waiting(&mut self, add: impl FnOnce(&mut Self)) {
+        let before = self.trials.len();
+        add(self);
+        self.waiting.extend(self.trials.drain(before..));
+    }
+
     /// How many trials there are.
     pub fn trials(&self) -> usize {
-        self.trials.len()
+        self.trials.len() + self.waiting.len()
     }
 
     /// What is shown when trials have been run.
@@ -89,15 +98,14 @@ impl Suite {
 
     /// Runs what the command line selects and shows the report.
     pub fn run(self, environment: impl Fn(&str) -> Option<String>) -> ExitCode {
-        let mut arguments = Arguments::from_args();
-        arguments.test_threads.get_or_insert_with(threads);
-        let shows_report = !arguments.list;
+        let arguments = Arguments::from_args();
         let slowest = environment(SLOWEST).and_then(|count| count.parse().ok()).unwrap_or(10);
-        let conclusion = libtest_mimic::run(&arguments, self.trials);
-        if shows_report {
+        let worked = run_at_once(arguments.clone(), self.trials, 1 + cores());
+        let waited = run_at_once(arguments.clone(), self.waiting, 3 * cores());
+        if !arguments.list {
             println!("{}\n{}\n{}", self.report, self.coverage, self.report.slowest(slowest));
         }
-        conclusion.exit_code()
+        if worked.has_failed() { worked.exit_code() } else { waited.exit_code() }
     }
 
     fn push(&mut self, name: String, run: impl FnOnce() -> Result<(), Failed> + Send + 'static) {
@@ -111,8 +119,14 @@ impl Suite {
     }
 }
 
-/// One more than there are cores: a trial waits for its server half of the time, but locks in Redis are answered within half
-/// a second, and trials of the clock need theirs, which twice as many trials do not leave to each other.
-fn threads() -> usize {
-    1 + thread::available_parallelism().map_or(1, NonZero::get)
+/// Runs so many at once, unless the command line says how many. Of trials that work, one more than there are cores: a trial
+/// waits for its server half of the time, but locks in Redis are answered within half a second, and trials of the clock need
+/// theirs, which twice as many trials do not leave to each other.
+fn run_at_once(mut arguments: Arguments, trials: Vec<Trial>, threads: usize) -> Conclusion {
+    arguments.test_threads.get_or_insert(threads);
+    libtest_mimic::run(&arguments, trials)
+}
+
+fn cores() -> usize {
+    thread::available_parallelism().map_or(1, NonZero::get)
 }

@@ -4,6 +4,7 @@ mod bodies;
 mod consideration;
 mod ids;
 mod locks;
+mod notifications;
 mod retention;
 mod steps;
 
@@ -36,6 +37,7 @@ fn add_everywhere(suite: &mut Suite, place: &Place) {
     retention::add_to(suite, place);
     locks::add_to(suite, place);
     steps::add_to(suite, place);
+    notifications::add_to(suite, place);
     consideration::add_lag_to(suite, place);
 }
 
@@ -155,8 +157,12 @@ impl Setup {
 
     /// How many bodies there are.
     async fn bodies(&self) -> i64 {
+        self.count("SELECT COUNT(*) FROM claimstream_message").await
+    }
+
+    /// The number that a query answers.
+    async fn count(&self, count: &str) -> i64 {
         let db = self.outbox.connection();
-        let count = "SELECT COUNT(*) FROM claimstream_message";
         let row = db.query_one_raw(Statement::from_string(backend(db), count)).await.expect("a count");
         row.expect("a row").try_get_by_index(0).expect("a number")
     }

@@ -3,26 +3,59 @@ use claimstream_ports::notification::DeliveryError;
 use lettre::{
     Message,
     message::{
-        Mailbox,
+        Mailbox, MessageBuilder, MultiPart,
         header::{ContentType, HeaderName, HeaderValue},
     },
 };
 
-/// The mail that carries a message, as plain text; or why it can never be one.
+/// The mail that carries a message: its text, and its page beside it if there is one; or why it can never be one.
 ///
-/// The Message-ID is made of the message's id and the sender's domain, so that a mail which is sent again is
-/// recognised.
+/// The Message-ID is made of the message's id and the domain of the sender that was set up, so that a mail which is sent again
+/// is recognised. A picture is shown at the head of the page; where there is no page, the text ends with its address.
 pub(super) fn letter(from: &Mailbox, message: &NotificationMessage) -> Result<Message, DeliveryError> {
     let to: Mailbox =
         message.address.trim().parse().map_err(|e| refuse(format!("the address is not valid: {e}")))?;
+    if !message.content.attachments.is_empty() {
+        return Err(refuse("this provider does not send attachments".to_owned()));
+    }
     let id = format!("<{}@{}>", message.id, from.email.domain());
-    let mail = Message::builder().from(from.clone()).to(to).message_id(Some(id));
+    let mail = Message::builder().from(sender(from, message)?).to(to).message_id(Some(id));
     let mail = match &message.content.title {
         Some(title) => mail.subject(title),
         None => mail,
     };
-    let mail = mail.raw_header(automatic()).header(ContentType::TEXT_PLAIN);
-    mail.body(text(&message.content)).map_err(|e| refuse(format!("the message is no mail: {e}")))
+    let mail = unsubscribe(message).into_iter().fold(mail, MessageBuilder::raw_header);
+    let mail = mail.raw_header(automatic());
+    let text = text(&message.content);
+    let mail = match page(&message.content) {
+        Some(page) => mail.multipart(MultiPart::alternative_plain_html(text, page)),
+        None => mail.header(ContentType::TEXT_PLAIN).body(text),
+    };
+    mail.map_err(|e| refuse(format!("the message is no mail: {e}")))
+}
+
+/// The sender that the request names, as far as it does.
+fn sender(from: &Mailbox, message: &NotificationMessage) -> Result<Mailbox, DeliveryError> {
+    let Some(sender) = &message.sender else { return Ok(from.clone()) };
+    let email = match &sender.address {
+        Some(address) => {
+            address.parse().map_err(|e| refuse(format!("the sender's address is not valid: {e}")))?
+        }
+        None => from.email.clone(),
+    };
+    Ok(Mailbox::new(sender.name.clone().or_else(|| from.name.clone()), email))
+}
+
+/// The page of a mail, with its picture at the head.
+fn page(content: &Content) -> Option<String> {
+    let page = content.html.as_ref()?;
+    Some(match &content.image_url {
+        Some(picture) => {
+            let address = picture.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;");
+            format!("<p><img src=\"{address}\" alt=\"\"></p>\r\n{page}")
+        }
+        None => page.clone(),
+    })
 }
 
 /// Keeps absence notes from answering (RFC 3834, section 5).
@@ -30,9 +63,25 @@ fn automatic() -> HeaderValue {
     HeaderValue::new(HeaderName::new_from_ascii_str("Auto-Submitted"), "auto-generated".to_owned())
 }
 
+/// Lets a mail program unsubscribe by one click (RFC 8058). The link stands there as it is: an encoded one would be no link, and a
+/// blank or a line break would begin something else, so a link that has one is left out.
+fn unsubscribe(message: &NotificationMessage) -> Vec<HeaderValue> {
+    let is_link = |url: &&String| url.bytes().all(|byte| byte.is_ascii_graphic() && !b"<>".contains(&byte));
+    let Some(url) = message.unsubscribe_url.as_ref().filter(is_link) else { return Vec::new() };
+    let header = |name, value: String| {
+        HeaderValue::dangerous_new_pre_encoded(HeaderName::new_from_ascii_str(name), value.clone(), value)
+    };
+    let mut headers = vec![header("List-Unsubscribe", format!("<{url}>"))];
+    // One click is for pages that nobody listens to on the way.
+    if url.starts_with("https://") {
+        headers.push(header("List-Unsubscribe-Post", "List-Unsubscribe=One-Click".to_owned()));
+    }
+    headers
+}
+
 fn text(content: &Content) -> String {
     let body = content.body.as_ref().or(content.title.as_ref());
-    let parts = [body, content.redirect_url.as_ref()];
+    let parts = [body, content.redirect_url.as_ref(), content.image_url.as_ref()];
     let parts: Vec<&str> = parts.into_iter().flatten().map(String::as_str).collect();
     parts.join("\n\n")
 }
@@ -43,20 +92,33 @@ fn refuse(reason: String) -> DeliveryError {
 
 #[cfg(test)]
 mod tests {
-    use claimstream_domain::notification::Channel;
+    use claimstream_domain::notification::{Channel, Sender};
     use uuid::Uuid;
 
     use super::*;
 
-    fn written(address: &str, content: Content) -> Result<String, DeliveryError> {
-        let message = NotificationMessage {
+    fn message(address: &str, content: Content) -> NotificationMessage {
+        NotificationMessage {
             id: Uuid::from_u128(9),
             request_id: Uuid::from_u128(7),
             channel: Channel::Email,
             recipient: "user:a".into(),
             address: address.into(),
+            category: None,
+            priority: Default::default(),
+            unsubscribe_url: None,
             content,
-        };
+            sender: None,
+            expires_at: None,
+        }
+    }
+
+    fn written(address: &str, content: Content) -> Result<String, DeliveryError> {
+        to(address, None, content)
+    }
+
+    fn to(address: &str, unsubscribe_url: Option<String>, content: Content) -> Result<String, DeliveryError> {
+        let message = NotificationMessage { unsubscribe_url, ..message(address, content) };
         let from = "Shop <no-reply@shop.example>".parse().unwrap();
         letter(&from, &message).map(|mail| String::from_utf8(mail.formatted()).unwrap())
     }
@@ -89,6 +151,55 @@ mod tests {
             written("ann@example.com", Content { redirect_url: link, body: None, ..content("Hi", "") })
                 .unwrap();
         assert!(mail.contains("\r\n\r\nHi\r\n\r\nhttps://shop.example/1"), "{mail}");
+    }
+
+    #[test]
+    fn a_page_stands_beside_the_text_with_its_picture_and_a_text_names_the_picture() {
+        let picture = Some("https://shop.example/1.png?a=1&b=2".to_owned());
+        let html = Some("<p>Hello</p>".to_owned());
+        let mail = written(
+            "ann@example.com",
+            Content { html, image_url: picture.clone(), ..content("Hi", "Hello") },
+        );
+        let mail = mail.unwrap();
+        assert!(mail.contains("multipart/alternative") && mail.contains("<p>Hello</p>"), "{mail}");
+        assert!(mail.contains("a=1&amp;b=2") || mail.contains("a=3D1&amp;b=3D2"), "{mail}");
+        let mail =
+            written("ann@example.com", Content { image_url: picture, ..content("Hi", "Hello") }).unwrap();
+        assert!(mail.contains("Hello\r\n\r\nhttps://shop.example/1.png"), "{mail}");
+    }
+
+    #[test]
+    fn a_request_names_its_sender_and_the_id_keeps_its_domain() {
+        let mut message = message("ann@example.com", content("Hi", "Hello"));
+        message.sender =
+            Some(Sender { address: Some("billing@shop.example".into()), name: Some("Billing".into()) });
+        let from = "Shop <no-reply@mail.example>".parse().unwrap();
+        let mail = String::from_utf8(letter(&from, &message).unwrap().formatted()).unwrap();
+        assert!(mail.contains("From: Billing <billing@shop.example>\r\n"), "{mail}");
+        assert!(mail.contains("@mail.example>\r\n"), "{mail}");
+        message.sender = Some(Sender { address: None, name: Some("Billing".into()) });
+        let mail = String::from_utf8(letter(&from, &message).unwrap().formatted()).unwrap();
+        assert!(mail.contains("From: Billing <no-reply@mail.example>\r\n"), "{mail}");
+        message.sender = Some(Sender { address: Some("no address".into()), name: None });
+        assert!(matches!(letter(&from, &message), Err(DeliveryError::Permanent { .. })));
+    }
+
+    #[test]
+    fn a_mail_program_can_unsubscribe_by_one_click() {
+        let url = format!("https://shop.example/unsubscribe/{}.{}", "x".repeat(300), "y".repeat(43));
+        let mail = to("ann@example.com", Some(url.clone()), content("Hi", "Hello")).unwrap();
+        assert!(mail.contains(&format!("List-Unsubscribe: <{url}>\r\n")), "{mail}");
+        assert!(mail.contains("List-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n"), "{mail}");
+        let plain = to("ann@example.com", Some("http://localhost/u".into()), content("Hi", "Hello")).unwrap();
+        assert!(
+            plain.contains("List-Unsubscribe: <http://localhost/u>") && !plain.contains("-Post"),
+            "{plain}"
+        );
+        for none in [None, Some("https://shop.example/\r\nBcc: eve@example.com".to_owned())] {
+            let mail = to("ann@example.com", none, content("Hi", "Hello")).unwrap();
+            assert!(!mail.contains("List-") && !mail.contains("Bcc"), "{mail}");
+        }
     }
 
     #[test]

@@ -1,20 +1,29 @@
 mod config;
 mod connections;
+mod dialogue;
 mod letter;
 mod server;
 
 use std::fmt;
 
 use async_trait::async_trait;
-use claimstream_domain::{Invalid, notification::NotificationMessage};
+use claimstream_domain::{
+    Invalid,
+    notification::{Answer, NotificationMessage},
+};
 use claimstream_ports::notification::{ChannelProvider, Delivered, DeliveryError};
 use lettre::{
     Message,
     message::Mailbox,
     transport::smtp::{Error, response::Response},
 };
+use tokio::time::{Instant, timeout_at};
 
-use self::{connections::Connections, letter::letter};
+use self::{
+    connections::Connections,
+    dialogue::{Refusal, offer, send},
+    letter::letter,
+};
 
 pub use config::{SmtpConfig, SmtpCredentials};
 pub use server::SmtpServer;
@@ -26,9 +35,10 @@ pub use server::SmtpServer;
 /// | answer | outcome |
 /// |---|---|
 /// | the mail is accepted | delivered; the server's last line is the reference |
-/// | 4xx, no answer in time, no or a broken connection, no session (greeting, TLS, login) | tried again |
-/// | 530, 534, 535 or 538 at any command: another login is wanted | tried again |
-/// | any other 5xx to the sender, the recipient or the mail; an address that is none | refused for good |
+/// | no connection, no session (greeting, TLS, login); 421, 530, 534, 535 or 538 at any command | the provider is down |
+/// | any other 4xx; no answer in time or a broken connection before the mail itself was sent | transient: tried again |
+/// | no answer in time or a broken connection after that | transient, and whether the mail was accepted is unknown |
+/// | any other 5xx to the sender, the recipient or the mail; an address that is none | permanent: refused for good |
 pub struct SmtpChannel {
     connections: Connections,
     from: Mailbox,
@@ -42,31 +52,41 @@ impl SmtpChannel {
         Ok(Self { connections: Connections::new(&config)?, from: config.sender()?, config })
     }
 
-    async fn send(&self, mail: &Message) -> Result<Response, Refusal> {
-        let mut connection = self.connections.take().await.map_err(Refusal::Session)?;
-        let sent = connection.send(mail.envelope(), &mail.formatted()).await.map_err(Refusal::Mail)?;
+    async fn send(&self, mail: &Message) -> Result<Response, DeliveryError> {
+        let (server, within) = (&self.config.server, self.config.timeout);
+        let deadline = Instant::now() + within;
+        let late = |what: &str| format!("{what} {server} within {within:?}");
+        let bytes = mail.formatted();
+        let session = timeout_at(deadline, self.connections.take()).await;
+        let session = session.map_err(|_| DeliveryError::down(late("no session with")))?;
+        let mut connection = session.map_err(|e| DeliveryError::down(self.said(&e, mail)))?;
+        let offered = timeout_at(deadline, offer(&mut connection, mail.envelope(), &bytes)).await;
+        let offered = offered.map_err(|_| DeliveryError::transient(late("no answer from")))?;
+        offered.map_err(|refusal| self.judge(refusal, mail))?;
+        let sent = timeout_at(deadline, send(&mut connection, &bytes)).await;
+        let sent = sent.map_err(|_| DeliveryError::unknown(late("no answer from")))?;
+        let sent = sent.map_err(|refusal| self.judge(refusal, mail))?;
         self.connections.keep(connection);
         Ok(sent)
     }
 
-    /// Why a mail was not taken; a person reads it, so it names the server and leaves the addresses out.
     fn judge(&self, refusal: Refusal, mail: &Message) -> DeliveryError {
-        let reason = |error: &Error| format!("{}: {}", self.config.server, without_recipients(error, mail));
+        let reply = |error: &Error| error.status().map(|code| Answer::of_smtp_reply(code.into()));
         match refusal {
-            Refusal::Mail(e) if (e.is_permanent() || e.is_client()) && !wants_another_login(&e) => {
-                DeliveryError::Permanent { reason: reason(&e) }
+            Refusal::Offer(e) => {
+                DeliveryError::of(reply(&e).unwrap_or(Answer::LATER), self.said(&e, mail), None)
             }
-            Refusal::Mail(e) | Refusal::Session(e) => {
-                DeliveryError::Transient { reason: reason(&e), retry_after: None }
+            Refusal::Mail(e) => {
+                DeliveryError::of(reply(&e).unwrap_or(Answer::LOST), self.said(&e, mail), None)
             }
+            Refusal::Unsupported(why) => DeliveryError::permanent(format!("{}: {why}", self.config.server)),
         }
     }
-}
 
-/// The answers of RFC 4954, section 6, about who sends and how: at whatever command they come, they are of the session.
-fn wants_another_login(error: &Error) -> bool {
-    let code = error.status().map(u16::from);
-    code.is_some_and(|code| [530, 534, 535, 538].contains(&code))
+    /// What went wrong; a person reads it, so it names the server and leaves the addresses out.
+    fn said(&self, error: &Error, mail: &Message) -> String {
+        format!("{}: {}", self.config.server, without_recipients(error, mail))
+    }
 }
 
 /// What a server said, without the envelope's addresses, which it may repeat in other letters.
@@ -84,25 +104,12 @@ fn without(text: &str, address: &str) -> String {
     kept + &text[from..]
 }
 
-/// Where a delivery ended: a session that fails says nothing about the mail.
-enum Refusal {
-    Session(Error),
-    Mail(Error),
-}
-
 #[async_trait]
 impl ChannelProvider for SmtpChannel {
     async fn deliver(&self, message: &NotificationMessage) -> Result<Delivered, DeliveryError> {
         let mail = letter(&self.from, message)?;
-        match tokio::time::timeout(self.config.timeout, self.send(&mail)).await {
-            Ok(Ok(answer)) => Ok(Delivered { reference: answer.first_line().map(str::to_owned) }),
-            Ok(Err(refusal)) => Err(self.judge(refusal, &mail)),
-            Err(_) => {
-                let reason =
-                    format!("no answer from {} within {:?}", self.config.server, self.config.timeout);
-                Err(DeliveryError::Transient { reason, retry_after: None })
-            }
-        }
+        let answer = self.send(&mail).await?;
+        Ok(Delivered { reference: answer.first_line().map(str::to_owned) })
     }
 }
 

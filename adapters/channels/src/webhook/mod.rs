@@ -1,5 +1,6 @@
 mod config;
 mod endpoint;
+mod http_client;
 mod participant;
 mod poster;
 mod retry_after;
@@ -17,20 +18,29 @@ pub use config::WebhookConfig;
 pub use endpoint::Endpoint;
 pub use participant::HttpParticipant;
 
-use self::poster::{Poster, refuse};
+#[cfg(feature = "gateway")]
+pub(crate) use self::http_client::{HttpClient, failure, root};
+pub(crate) use self::{http_client::refuse, poster::Poster};
 
 /// Posts each message as JSON, to the recipient's own URL or to one gateway.
 ///
-/// The body is `{id, request_id, channel, recipient, address, content}`. The headers are `Idempotency-Key`, the
-/// message's id; `X-Claimstream-Timestamp`, the Unix time in seconds of this attempt; and, where there is a secret,
-/// `X-Claimstream-Signature: v1=<hex>`, the HMAC-SHA256 of `<timestamp>.<body>`. A receiver checks the signature,
-/// refuses timestamps that are minutes old, and drops ids that it has seen.
+/// The body is `{id, request_id, channel, recipient, address, content}`, and the header `Idempotency-Key` is the message's id.
+/// The other headers are those of [Standard Webhooks](https://www.standardwebhooks.com/): `webhook-id`, the message's id;
+/// `webhook-timestamp`, the Unix time in seconds of this attempt; and, where there is a secret, `webhook-signature: v1,<base64>`,
+/// the HMAC-SHA256 of `<id>.<timestamp>.<body>`. A secret that begins with `whsec_` is the key in base64; any other is the key
+/// itself. A receiver checks the signature, refuses timestamps that are minutes old, and drops ids that it has seen.
+///
+/// Receivers that know no Standard Webhooks find `X-Claimstream-Timestamp`, the same time, and
+/// `X-Claimstream-Signature: v1=<hex>`, the HMAC-SHA256 of `<timestamp>.<body>` under the secret as it is written.
 ///
 /// | answer | outcome |
 /// |---|---|
 /// | 2xx | delivered; the header `X-Request-Id` is the reference |
-/// | 408, 429, 5xx, no answer in time, no or a broken connection | tried again, no earlier than `Retry-After` says |
-/// | any other status, redirects among them; a URL that is none | refused for good |
+/// | 408, 425, 503 | transient: tried again, no earlier than `Retry-After` says |
+/// | 429 | throttled: tried again, no earlier than `Retry-After` says |
+/// | other 5xx, no answer in time, a connection that broke | transient, and whether the message was accepted is unknown |
+/// | no connection, an unknown host | the provider is down, and the message was not accepted |
+/// | any other status, redirects among them; a URL that is none | permanent: refused for good |
 ///
 /// It posts to whatever URL a message bears, private networks included: where recipients choose their URLs themselves,
 /// let it reach the outside only.

@@ -73,8 +73,8 @@ impl fmt::Debug for HttpParticipant {
 fn participant_error(error: DeliveryError) -> ParticipantError {
     match error {
         DeliveryError::Permanent { reason } => ParticipantError::refused(reason),
-        DeliveryError::Transient { reason, retry_after } => {
-            ParticipantError::Failed { reason: Reason::new(reason), retry_after }
+        passing => {
+            ParticipantError::Failed { reason: Reason::new(&passing), retry_after: passing.retry_after() }
         }
     }
 }

@@ -10,11 +10,17 @@ pub(crate) fn message(channel: Channel, address: &str) -> NotificationMessage {
         channel,
         recipient: "user:ann".into(),
         address: address.into(),
+        sender: None,
+        expires_at: None,
+        category: None,
+        priority: Default::default(),
+        unsubscribe_url: None,
         content: Content {
             title: Some("Grüße".into()),
             body: Some("Your order is paid.".into()),
             redirect_url: Some("https://shop.example/orders/1".into()),
             image_url: Some("https://shop.example/1.png".into()),
+            ..Content::default()
         },
     }
 }

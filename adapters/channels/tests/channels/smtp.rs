@@ -1,7 +1,7 @@
 use std::time::{Duration, Instant};
 
 use claimstream_channels::{Secret, SmtpChannel, SmtpConfig, SmtpCredentials};
-use claimstream_domain::notification::Channel;
+use claimstream_domain::notification::{Answer, Channel};
 use claimstream_ports::notification::{ChannelProvider, Delivered, DeliveryError};
 use tokio::net::TcpListener;
 
@@ -35,11 +35,25 @@ async fn answered(command: &'static str, reply: Reply) -> Result<Delivered, Deli
     deliver(&SmtpChannel::new(config_for(&server)).unwrap()).await
 }
 
+/// Tried again, and the mail was not accepted.
 fn transient(outcome: Result<Delivered, DeliveryError>) -> String {
-    match outcome {
-        Err(DeliveryError::Transient { reason, retry_after: None }) => reason,
-        other => panic!("not transient: {other:?}"),
-    }
+    failed_as(Answer::LATER, outcome)
+}
+
+/// The server cannot be reached, or lets nobody in.
+fn down(outcome: Result<Delivered, DeliveryError>) -> String {
+    failed_as(Answer::NO_SESSION, outcome)
+}
+
+/// Tried again, and the mail may have been accepted.
+fn unknown(outcome: Result<Delivered, DeliveryError>) -> String {
+    failed_as(Answer::LOST, outcome)
+}
+
+fn failed_as(answer: Answer, outcome: Result<Delivered, DeliveryError>) -> String {
+    let error = outcome.expect_err("a failure");
+    assert_eq!((error.answer(), error.retry_after()), (answer, None), "{error:?}");
+    error.to_string()
 }
 
 fn permanent(outcome: Result<Delivered, DeliveryError>) -> String {
@@ -81,7 +95,6 @@ async fn mails_share_a_connection_while_it_lasts() {
 #[tokio::test]
 async fn a_server_that_says_later_is_tried_again() {
     let lines = [
-        ("GREETING", "421 too busy"),
         ("MAIL", "451 4.3.0 try later"),
         ("RCPT", "450 4.2.0 greylisted"),
         ("DATA", "452 full"),
@@ -122,8 +135,10 @@ async fn an_address_with_a_name_is_not_repeated_either() {
 
 #[tokio::test]
 async fn a_session_that_is_refused_says_nothing_about_the_mail() {
-    transient(answered("GREETING", Reply::Line("554 no service")).await);
-    transient(answered("EHLO", Reply::Line("550 who are you")).await);
+    down(answered("GREETING", Reply::Line("421 too busy")).await);
+    down(answered("GREETING", Reply::Line("554 no service")).await);
+    down(answered("EHLO", Reply::Line("550 who are you")).await);
+    down(answered("MAIL", Reply::Line("421 4.3.2 shutting down")).await);
 }
 
 #[tokio::test]
@@ -135,36 +150,46 @@ async fn a_server_that_wants_another_login_says_nothing_about_the_mail() {
         ("RCPT", "538 5.7.11 encryption required"),
     ];
     for (command, line) in lines {
-        let reason = transient(answered(command, Reply::Line(line)).await);
+        let reason = down(answered(command, Reply::Line(line)).await);
         assert!(reason.contains(&line[..3]), "{reason}");
     }
 }
 
 #[tokio::test]
-async fn a_connection_that_breaks_or_is_refused_is_tried_again() {
-    for command in ["GREETING", "EHLO", "MAIL", "RCPT", "DATA", "MESSAGE"] {
+async fn a_connection_that_breaks_leaves_the_mail_in_doubt_only_once_it_was_sent() {
+    for command in ["GREETING", "EHLO"] {
+        down(answered(command, Reply::Close).await);
+    }
+    for command in ["MAIL", "RCPT", "DATA"] {
         transient(answered(command, Reply::Close).await);
     }
+    unknown(answered("MESSAGE", Reply::Close).await);
     let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
-    transient(deliver(&SmtpChannel::new(config(&format!("smtp://{free}"))).unwrap()).await);
+    down(deliver(&SmtpChannel::new(config(&format!("smtp://{free}"))).unwrap()).await);
 }
 
 #[tokio::test]
 async fn silence_ends_with_the_timeout_and_its_connection_is_never_used_again() {
-    for command in ["GREETING", "RCPT", "DATA", "MESSAGE"] {
+    let heard = [
+        ("GREETING", Answer::NO_SESSION),
+        ("RCPT", Answer::LATER),
+        ("DATA", Answer::LATER),
+        ("MESSAGE", Answer::LOST),
+    ];
+    for (command, answer) in heard {
         let server = MailServer::start([(command, Reply::Silence)]).await;
         let timeout = Duration::from_millis(200);
         let config = SmtpConfig { connect_timeout: timeout, timeout, ..config_for(&server) };
         let channel = SmtpChannel::new(config).unwrap();
         let start = Instant::now();
-        let reason = transient(deliver(&channel).await);
+        let reason = failed_as(answer, deliver(&channel).await);
         assert!(
             start.elapsed() >= timeout && start.elapsed() < Duration::from_secs(4),
             "{:?}",
             start.elapsed()
         );
-        assert!(reason.starts_with("no answer from smtp://127.0.0.1:"), "{reason}");
-        transient(deliver(&channel).await);
+        assert!(reason.contains(" smtp://127.0.0.1:") && reason.ends_with("within 200ms"), "{reason}");
+        failed_as(answer, deliver(&channel).await);
         assert_eq!(server.seen().connections, 2, "{command}");
     }
 }
@@ -191,7 +216,7 @@ async fn a_user_logs_in_and_a_wrong_password_is_tried_again_and_never_shown() {
 
     let strict = MailServer::start([("AUTH", Reply::Line("535 5.7.8 wrong"))]).await;
     let channel = SmtpChannel::new(SmtpConfig { credentials: credentials(), ..config_for(&strict) }).unwrap();
-    let reason = transient(deliver(&channel).await);
+    let reason = down(deliver(&channel).await);
     assert!(reason.contains("535") && !reason.contains("hunter2"), "{reason}");
 }
 
@@ -221,7 +246,7 @@ async fn starttls_is_spoken_where_it_is_required() {
     let server = MailServer::start([]).await;
     let url = format!("smtp://localhost:{}?tls=required", server.address().port());
     let channel = SmtpChannel::new(config(&url)).unwrap();
-    transient(deliver(&channel).await);
+    down(deliver(&channel).await);
     // A handshake record of TLS (RFC 8446, section 5.1), and no word of the mail before it.
     assert_eq!(server.seen().encrypted, [0x16, 3, 1]);
     assert_eq!(server.seen().commands[1..], ["STARTTLS"]);
@@ -232,7 +257,7 @@ async fn starttls_is_spoken_where_it_is_required() {
 async fn a_server_without_starttls_gets_no_mail_where_it_is_required() {
     let server = MailServer::start([("EHLO", Reply::Line("250 stub"))]).await;
     let url = format!("smtp://localhost:{}?tls=required", server.address().port());
-    transient(deliver(&SmtpChannel::new(config(&url)).unwrap()).await);
+    down(deliver(&SmtpChannel::new(config(&url)).unwrap()).await);
     assert!(server.seen().commands.iter().all(|command| !command.starts_with("MAIL")));
 }
 

@@ -1,14 +1,14 @@
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use claimstream_channels::{Secret, WebhookChannel, WebhookConfig};
-use claimstream_domain::notification::{Channel, NotificationMessage};
+use claimstream_domain::notification::{Answer, Channel, NotificationMessage};
 use claimstream_ports::notification::{ChannelProvider, Delivered, DeliveryError};
 use sha2::{Digest, Sha256};
 use tokio::net::TcpListener;
 
 use crate::{
     message::message,
-    web_server::{Answer, Received, WebServer},
+    web_server::{Answer as Reply, Received, WebServer},
 };
 
 const SECRET: &str = "whsec-0123456789";
@@ -28,18 +28,17 @@ async fn deliver(to: &str) -> Result<Delivered, DeliveryError> {
     WebhookChannel::new(config()).unwrap().deliver(&message(Channel::Webhook, to)).await
 }
 
-async fn answered(answer: Answer) -> Result<Delivered, DeliveryError> {
+async fn answered(answer: Reply) -> Result<Delivered, DeliveryError> {
     let server = WebServer::start([answer]).await;
     let outcome = deliver(&server.url("/hook")).await;
     assert_eq!(server.received().len(), 1, "one attempt is one request");
     outcome
 }
 
-fn transient(outcome: Result<Delivered, DeliveryError>) -> (String, Option<Duration>) {
-    match outcome {
-        Err(DeliveryError::Transient { reason, retry_after }) => (reason, retry_after),
-        other => panic!("not transient: {other:?}"),
-    }
+/// What a failure means, its reason, and the wait that was asked for.
+fn failed(outcome: Result<Delivered, DeliveryError>) -> (Answer, String, Option<Duration>) {
+    let error = outcome.expect_err("a failure");
+    (error.answer(), error.to_string(), error.retry_after())
 }
 
 fn permanent(outcome: Result<Delivered, DeliveryError>) -> String {
@@ -77,6 +76,9 @@ async fn a_message_is_posted_to_its_own_address_signed_and_with_its_id_as_key() 
     assert_eq!(request.header("idempotency-key"), Some(sent.id.to_string().as_str()));
     assert_eq!(serde_json::from_slice::<NotificationMessage>(&request.body).unwrap(), sent);
     assert_eq!(request.header("x-claimstream-signature"), Some(expected_signature(request).as_str()));
+    assert_eq!(request.header("webhook-id"), request.header("idempotency-key"));
+    assert_eq!(request.header("webhook-timestamp"), request.header("x-claimstream-timestamp"));
+    assert!(request.header("webhook-signature").is_some_and(|text| text.starts_with("v1,")));
     let timestamp: u64 = request.header("x-claimstream-timestamp").unwrap().parse().unwrap();
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
     assert!((now - 60..=now).contains(&timestamp));
@@ -101,7 +103,7 @@ async fn a_gateway_gets_every_message_whatever_its_address() {
 
 #[tokio::test]
 async fn a_message_that_comes_again_bears_the_same_key() {
-    let server = WebServer::start([Answer::Status(503, &[])]).await;
+    let server = WebServer::start([Reply::Status(503, &[])]).await;
     assert!(deliver(&server.url("/hook")).await.is_err());
     assert!(deliver(&server.url("/hook")).await.is_ok());
     let keys: Vec<_> =
@@ -112,9 +114,9 @@ async fn a_message_that_comes_again_bears_the_same_key() {
 #[tokio::test]
 async fn success_is_delivered_with_the_answers_own_id_if_it_has_one() {
     let reference = |reference: Option<&str>| Ok(Delivered { reference: reference.map(str::to_owned) });
-    assert_eq!(answered(Answer::Status(200, &["X-Request-Id: r-1"])).await, reference(Some("r-1")));
-    assert_eq!(answered(Answer::Status(202, &[])).await, reference(None));
-    assert_eq!(answered(Answer::Status(204, &["x-request-id:  "])).await, reference(None));
+    assert_eq!(answered(Reply::Status(200, &["X-Request-Id: r-1"])).await, reference(Some("r-1")));
+    assert_eq!(answered(Reply::Status(202, &[])).await, reference(None));
+    assert_eq!(answered(Reply::Status(204, &["x-request-id:  "])).await, reference(None));
 }
 
 #[tokio::test]
@@ -123,7 +125,7 @@ async fn a_redirect_is_refused_for_good_and_never_followed() {
     for code in [301, 302, 303, 307, 308] {
         let location: &'static [&'static str] =
             vec![&*format!("location: {}", elsewhere.url("/")).leak()].leak();
-        let reason = permanent(answered(Answer::Status(code, location)).await);
+        let reason = permanent(answered(Reply::Status(code, location)).await);
         assert!(reason.starts_with(&format!("HTTP {code} from http://127.0.0.1:")), "{reason}");
     }
     assert!(elsewhere.received().is_empty());
@@ -132,15 +134,24 @@ async fn a_redirect_is_refused_for_good_and_never_followed() {
 #[tokio::test]
 async fn client_errors_are_refused_for_good() {
     for code in [400, 401, 403, 404, 410, 413, 422, 451] {
-        let reason = permanent(answered(Answer::Status(code, &["retry-after: 5"])).await);
+        let reason = permanent(answered(Reply::Status(code, &["retry-after: 5"])).await);
         assert!(reason.starts_with(&format!("HTTP {code} from http://127.0.0.1:")), "{reason}");
     }
 }
 
 #[tokio::test]
 async fn servers_in_trouble_are_tried_again() {
-    for code in [408, 429, 500, 502, 503, 504] {
-        let (reason, retry_after) = transient(answered(Answer::Status(code, &[])).await);
+    let codes = [
+        (408, Answer::LATER),
+        (429, Answer::THROTTLED),
+        (500, Answer::LOST),
+        (502, Answer::LOST),
+        (503, Answer::LATER),
+        (504, Answer::LOST),
+    ];
+    for (code, expected) in codes {
+        let (answer, reason, retry_after) = failed(answered(Reply::Status(code, &[])).await);
+        assert_eq!(answer, expected, "{code}");
         assert!(reason.starts_with(&format!("HTTP {code} from http://127.0.0.1:")), "{reason}");
         assert_eq!(retry_after, None);
     }
@@ -148,14 +159,14 @@ async fn servers_in_trouble_are_tried_again() {
 
 #[tokio::test]
 async fn retry_after_is_honoured_in_seconds_and_as_a_date_and_up_to_a_day() {
-    let seconds = |answer| async { transient(answered(answer).await).1.map(|wait| wait.as_secs()) };
-    assert_eq!(seconds(Answer::Status(429, &["Retry-After: 120"])).await, Some(120));
-    assert_eq!(seconds(Answer::Status(503, &["retry-after: 999999"])).await, Some(86_400));
+    let seconds = |answer| async { failed(answered(answer).await).2.map(|wait| wait.as_secs()) };
+    assert_eq!(seconds(Reply::Status(429, &["Retry-After: 120"])).await, Some(120));
+    assert_eq!(seconds(Reply::Status(503, &["retry-after: 999999"])).await, Some(86_400));
     let date = httpdate_in(Duration::from_secs(600));
     let header: &'static [&'static str] = vec![&*format!("retry-after: {date}").leak()].leak();
-    let wait = seconds(Answer::Status(429, header)).await.unwrap();
+    let wait = seconds(Reply::Status(429, header)).await.unwrap();
     assert!((590..=600).contains(&wait), "{wait}");
-    assert_eq!(seconds(Answer::Status(429, &["retry-after: Sun, 06 Nov 1994 08:49:37 GMT"])).await, None);
+    assert_eq!(seconds(Reply::Status(429, &["retry-after: Sun, 06 Nov 1994 08:49:37 GMT"])).await, None);
 }
 
 /// An HTTP date this far from now, by the civil-from-days algorithm (Hinnant).
@@ -178,11 +189,12 @@ fn httpdate_in(ahead: Duration) -> String {
 
 #[tokio::test]
 async fn silence_ends_with_the_timeout_and_is_tried_again() {
-    let server = WebServer::start([Answer::Silence]).await;
+    let server = WebServer::start([Reply::Silence]).await;
     let timeout = Duration::from_millis(600);
     let channel = WebhookChannel::new(WebhookConfig { timeout, ..config() }).unwrap();
     let start = Instant::now();
-    let (reason, _) = transient(channel.deliver(&message(Channel::Webhook, &server.url("/"))).await);
+    let (answer, reason, _) = failed(channel.deliver(&message(Channel::Webhook, &server.url("/"))).await);
+    assert_eq!(answer, Answer::LOST);
     assert!(start.elapsed() >= timeout && start.elapsed() < Duration::from_secs(4), "{:?}", start.elapsed());
     assert!(
         reason.starts_with("no answer from http://127.0.0.1:") && reason.ends_with("within 600ms"),
@@ -191,19 +203,21 @@ async fn silence_ends_with_the_timeout_and_is_tried_again() {
 }
 
 #[tokio::test]
-async fn a_connection_that_breaks_or_is_refused_is_tried_again() {
-    for answer in [Answer::Close, Answer::Reset] {
-        let (reason, _) = transient(answered(answer).await);
+async fn a_connection_that_breaks_leaves_the_message_in_doubt_and_one_that_is_refused_does_not() {
+    for answer in [Reply::Close, Reply::Reset] {
+        let (meaning, reason, _) = failed(answered(answer).await);
+        assert_eq!(meaning, Answer::LOST);
         assert!(reason.starts_with("the connection to http://127.0.0.1:"), "{reason}");
     }
     let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
-    let (reason, _) = transient(deliver(&format!("http://{free}/")).await);
+    let (answer, reason, _) = failed(deliver(&format!("http://{free}/")).await);
+    assert_eq!(answer, Answer::NO_SESSION);
     assert!(reason.starts_with(&format!("no connection to http://{free}")), "{reason}");
 }
 
 #[tokio::test]
 async fn no_reason_gives_a_secret_away() {
-    let server = WebServer::start([Answer::Status(400, &[]), Answer::Close, Answer::Status(503, &[])]).await;
+    let server = WebServer::start([Reply::Status(400, &[]), Reply::Close, Reply::Status(503, &[])]).await;
     let url = server.url("/path-key?token=query-key").replace("http://", "http://ann:user-key@");
     for _ in 0..3 {
         let reason = deliver(&url).await.unwrap_err().to_string();
@@ -246,7 +260,7 @@ async fn https_speaks_tls_and_sends_nothing_before() {
         stream.read_exact(&mut bytes).await.unwrap();
         bytes
     });
-    transient(deliver(&url).await);
+    assert_eq!(failed(deliver(&url).await).0, Answer::NO_SESSION);
     // A handshake record of TLS, whose version field says 3.1 for compatibility (RFC 8446, section 5.1).
     assert_eq!(first.await.unwrap(), [0x16, 3, 1]);
 }

@@ -60,6 +60,10 @@ pub(crate) fn generated(number: usize) -> NotificationRequest {
         template: None,
         scheduled_at: None,
         delay_ms: None,
+        expires_at: None,
+        sender: Default::default(),
+        category: None,
+        priority: Default::default(),
         memo: None,
         headers: Default::default(),
     }

@@ -42,7 +42,7 @@ impl SinkProvider {
     }
 
     fn check_address(&self, message: &NotificationMessage) -> Result<(), DeliveryError> {
-        let refused = |reason: &str| DeliveryError::Transient { reason: reason.into(), retry_after: None };
+        let refused = |reason: &str| DeliveryError::transient(reason);
         match message.address.as_str() {
             Self::ALWAYS_FAILS => Err(refused("mailbox unavailable")),
             Self::FLAKY if self.refuses_once_more(message.id) => Err(refused("503 Service Unavailable")),
@@ -66,7 +66,7 @@ impl ChannelProvider for SinkProvider {
             process: std::process::id(),
             at: unix_micros(),
         };
-        let failed = |error: String| DeliveryError::Transient { reason: error, retry_after: None };
+        let failed = |error: String| DeliveryError::transient(error);
         let mut line = serde_json::to_vec(&delivery).map_err(|e| failed(e.to_string()))?;
         line.push(b'\n');
         // One write to a file opened for appending: lines of several processes never mix.

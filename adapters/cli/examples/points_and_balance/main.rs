@@ -96,6 +96,10 @@ fn tell<'a>(home: SeaOrmOutbox, tx: &'a DatabaseTransaction, run: Run<'a>, why: 
         template: None,
         scheduled_at: None,
         delay_ms: None,
+        expires_at: None,
+        sender: Default::default(),
+        category: None,
+        priority: Default::default(),
         memo: None,
         headers: Default::default(),
     };

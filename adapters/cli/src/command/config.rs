@@ -40,10 +40,11 @@ struct Line {
 }
 
 impl Line {
-    /// The line of a key; none for what a channel leaves to the defaults of all channels.
+    /// The line of a key; none for what a channel or a provider leaves to the defaults of all channels.
     fn of(key: &str, setting: &dyn Setting) -> Option<Self> {
         let (section, name) = key.rsplit_once('.').unwrap_or(("", key));
-        let inherits = section.starts_with("channels.") && section != "channels.default";
+        let is_channel = section.starts_with("channels.") && section != "channels.default";
+        let inherits = is_channel || section.starts_with("providers.");
         let text = match setting.written() {
             Some(value) => format!("{name} = {value}"),
             None if inherits => return None,

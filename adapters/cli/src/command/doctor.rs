@@ -1,10 +1,13 @@
 use std::{io::Write, process::ExitCode};
 
-use claimstream_domain::notification::Channel;
+use claimstream_domain::notification::{
+    Channel,
+    provider::{ProviderName, Selection},
+};
 use claimstream_sea_orm::{Finding, Severity};
 
 use crate::{
-    config::{ChannelSettings, Channels, Config, Notifications, ProviderChoice},
+    config::{ChannelSettings, Channels, Config, Notifications, ProviderChoice, Serve},
     directory,
     failure::Failure,
     provider::provider,
@@ -22,6 +25,7 @@ pub(super) async fn run(strict: bool, config: &Config, out: &mut impl Write) -> 
             "not used: there is no request, and nothing is set under [notifications] or [channels]".into(),
         )],
     };
+    findings.extend(examine_serve(config));
     findings.extend(database);
     for finding in &findings {
         writeln!(out, "{finding}")?;
@@ -74,19 +78,47 @@ fn examine_notifications(config: &Config) -> Vec<Finding> {
             found(Severity::Warning, check, format!("notifications.{check} is not set; {without}"))
         }
     });
-    let channels = Channel::ALL.map(|channel| examine_channel(channel, &config.channels.of(channel)));
+    let channels = Channel::ALL.into_iter().flat_map(|channel| examine_route(channel, &config.channels));
     files.chain(channels).collect()
 }
 
-fn examine_channel(channel: Channel, settings: &ChannelSettings) -> Finding {
-    if let Err(refused) = provider(channel, settings) {
+/// A finding for the provider of a channel, or one for each that it lists.
+fn examine_route(channel: Channel, channels: &Channels) -> Vec<Finding> {
+    let settings = channels.of(channel);
+    let Some(list) = &settings.providers else {
+        return vec![examine_channel(channel, &format!("channels.{channel}"), "", &settings)];
+    };
+    let count = list.names().len();
+    let examine = |(at, name): (usize, &ProviderName)| {
+        let place = match settings.select.unwrap_or_default() {
+            Selection::InOrder => format!(" provider {} of {count}, {name}:", at + 1),
+            Selection::ByWeight => {
+                let weight = channels.named(name).and_then(|own| own.weight).unwrap_or(1);
+                format!(" provider {name}, weight {weight}:")
+            }
+        };
+        let own = channels.named(name).unwrap_or_default();
+        examine_channel(channel, &format!("providers.{name}"), &place, &own)
+    };
+    list.names().iter().enumerate().map(examine).collect()
+}
+
+/// A finding for a provider of a channel; `section` has its settings, and `place` says which of several it is.
+fn examine_channel(channel: Channel, section: &str, place: &str, settings: &ChannelSettings) -> Finding {
+    if let Err(refused) = provider(section, settings) {
         return found(Severity::Failure, "channel", refused.to_string());
     }
     let provider = settings.provider.unwrap_or(ProviderChoice::None);
-    let good =
-        |detail: String| found(Severity::Good, "channel", format!("{channel} {}{detail}", provider.name()));
-    let warn =
-        |why: &str| found(Severity::Warning, "channel", format!("{channel} {}: {why}", provider.name()));
+    let good = |detail: String| {
+        found(
+            Severity::Good,
+            "channel",
+            format!("{channel}{place} {}{detail}{}", provider.name(), limits(settings)),
+        )
+    };
+    let warn = |why: &str| {
+        found(Severity::Warning, "channel", format!("{channel}{place} {}: {why}", provider.name()))
+    };
     match provider {
         ProviderChoice::None => warn("messages on this channel are refused for good"),
         ProviderChoice::Webhook if !settings.secret.is_set() => {
@@ -105,10 +137,46 @@ fn examine_channel(channel: Channel, settings: &ChannelSettings) -> Finding {
             Some(gateway) => format!(" to {gateway}, signed"),
             None => " to each recipient's own URL, signed".into(),
         }),
+        ProviderChoice::Gateway => good(" by templates".into()),
+        ProviderChoice::Slack | ProviderChoice::Teams => good(match &settings.url {
+            Some(webhook) => format!(" to {webhook}"),
+            None => " to each recipient's own webhook".into(),
+        }),
         ProviderChoice::Smtp => {
             good(settings.server.as_ref().map(|to| format!(" to {to}")).unwrap_or_default())
         }
     }
+}
+
+/// How notifications are taken in over HTTP, if anything is set about it.
+fn examine_serve(config: &Config) -> Option<Finding> {
+    let serve = &config.serve;
+    if *serve == Serve::default() {
+        return None;
+    }
+    let tokens = match serve.callers() {
+        Ok(tokens) => tokens,
+        Err(refused) => return Some(found(Severity::Failure, "serve", refused.to_string())),
+    };
+    let listen = serve.listen;
+    Some(match tokens {
+        None => {
+            found(Severity::Warning, "serve", format!("{listen}: anybody on this machine may do everything"))
+        }
+        Some(tokens) => {
+            let proxy =
+                if listen.ip().is_loopback() { "" } else { "; put a proxy that speaks TLS in front of it" };
+            let callers = tokens.describe().join("; ");
+            found(Severity::Good, "serve", format!("{listen}, callers {callers}{proxy}"))
+        }
+    })
+}
+
+/// The limits that are set, to follow the provider.
+fn limits(settings: &ChannelSettings) -> String {
+    let rate = settings.rate.map(|rate| format!("at most {rate}"));
+    let concurrency = settings.concurrency.map(|most| format!("{most} at a time"));
+    rate.into_iter().chain(concurrency).map(|limit| format!(", {limit}")).collect()
 }
 
 fn found(severity: Severity, check: &'static str, detail: String) -> Finding {

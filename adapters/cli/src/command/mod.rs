@@ -1,13 +1,17 @@
 //! What the program can be told to do, one command a file.
 
+mod attempts;
 mod config;
 mod dead;
 mod doctor;
 mod notify;
+mod recipient;
 mod relay;
 mod request;
 mod schema;
+mod serve;
 mod status;
+mod suppressions;
 
 use std::{io::Write, process::ExitCode, time::Duration};
 
@@ -24,8 +28,10 @@ use crate::{
 pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
     let sources = arguments.settings.sources().map_err(Failure::Usage)?;
     let loaded = Config::load(&sources)?;
-    let usual =
-        if matches!(arguments.command, Command::Relay { .. }) { LogLevel::Info } else { LogLevel::Warn };
+    let usual = match arguments.command {
+        Command::Relay { .. } | Command::Serve { .. } => LogLevel::Info,
+        _ => LogLevel::Warn,
+    };
     logging::start(&loaded.config.log, usual);
     let runtime = Runtime::new()?;
     let code = runtime.block_on(carry_out(arguments.command, &loaded, &mut std::io::stdout()));
@@ -41,10 +47,16 @@ async fn carry_out(command: Command, loaded: &Loaded, out: &mut impl Write) -> R
         Command::Doctor { strict } => doctor::run(strict, config, out).await,
         Command::Notify { file } => notify::run(&file, config, out).await,
         Command::Cancel { id } => request::cancel(id, config, out).await,
-        Command::Show { id, limit, json } => request::show(id, limit, json, config, out).await,
+        Command::Show { id, limit, attempts, json } => {
+            let what = request::Shown { limit, attempts, as_json: json };
+            request::show(id, what, config, out).await
+        }
+        Command::Recipient(command) => recipient::run(command, config, out).await,
         Command::Relay { until_empty } => relay::run(until_empty, config).await,
+        Command::Serve { relay } => serve::run(relay, config).await,
         Command::Status { watch, json } => status::run(watch, json, config, out).await,
         Command::Dead(command) => dead::run(command, config, out).await,
+        Command::Suppressions(command) => suppressions::run(command, config, out).await,
         Command::Config(command) => config::run(command, loaded, out),
     }
 }

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use claimstream_domain::{Enqueued, notification::NotificationRequest};
+use claimstream_domain::notification::{NotificationRequest, Submitted};
 use claimstream_ports::{StoreError, StoreErrorKind};
 use claimstream_sea_orm::SeaOrmOutbox;
 
@@ -23,10 +23,10 @@ pub(super) async fn run(file: &Path, config: &Config, out: &mut impl Write) -> R
     let outbox = config.database.open().await?;
     let mut intake = Intake { outbox, chunk: Chunk::default(), tally: Tally::default() };
     let outcome = intake.take_all(Lines::new(from)).await;
-    let Tally { taken, duplicates, refused } = intake.tally;
-    writeln!(out, "taken {taken}, duplicates {duplicates}, refused {refused}")?;
+    let Tally { new, replayed, conflicts, refused } = intake.tally;
+    writeln!(out, "new {new}, replayed {replayed}, in conflict {conflicts}, refused {refused}")?;
     outcome?;
-    Ok(if refused == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    Ok(if conflicts + refused == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
 fn open(file: &Path) -> Result<Box<dyn Read>, Failure> {
@@ -56,8 +56,9 @@ struct Chunk {
 
 #[derive(Default)]
 struct Tally {
-    taken: u64,
-    duplicates: u64,
+    new: u64,
+    replayed: u64,
+    conflicts: u64,
     refused: u64,
 }
 
@@ -104,7 +105,9 @@ impl Intake {
         let mut parts = vec![std::mem::take(&mut self.chunk)];
         while let Some(mut part) = parts.pop() {
             match (self.hand_in(&part).await, part.lines.as_slice()) {
-                (Ok(answers), _) => answers.into_iter().for_each(|answer| self.tally.count(answer)),
+                (Ok(answers), lines) => {
+                    answers.into_iter().zip(lines).for_each(|(answer, line)| self.count(*line, answer));
+                }
                 (Err(error), [.., last]) if !is_about_an_entry(&error) => return Err(stopped(*last, &error)),
                 (Err(error), [alone]) => self.refuse(*alone, &error.to_string()),
                 (Err(_), _) => {
@@ -116,7 +119,7 @@ impl Intake {
         Ok(())
     }
 
-    async fn hand_in(&self, part: &Chunk) -> Result<Vec<Enqueued>, StoreError> {
+    async fn hand_in(&self, part: &Chunk) -> Result<Vec<Submitted>, StoreError> {
         if part.requests.is_empty() {
             return Ok(Vec::new());
         }
@@ -132,6 +135,19 @@ impl Intake {
             }
         }
         self.outbox.submit_now(&part.requests).await
+    }
+
+    fn count(&mut self, line: u64, answer: Submitted) {
+        match answer {
+            Submitted::New => self.tally.new += 1,
+            Submitted::Replayed => self.tally.replayed += 1,
+            Submitted::Conflict => {
+                self.tally.conflicts += 1;
+                let why =
+                    "another request was taken in under this id; this one was not, give it an id of its own";
+                let _ = writeln!(stderr(), "line {line}: {why}");
+            }
+        }
     }
 
     fn refuse(&mut self, line: u64, why: &str) {
@@ -162,15 +178,6 @@ impl Chunk {
     }
 }
 
-impl Tally {
-    fn count(&mut self, answer: Enqueued) {
-        match answer {
-            Enqueued::New => self.taken += 1,
-            Enqueued::Duplicate => self.duplicates += 1,
-        }
-    }
-}
-
 /// Whether another entry might have been taken.
 fn is_about_an_entry(error: &StoreError) -> bool {
     matches!(error.kind(), StoreErrorKind::Corrupt | StoreErrorKind::Conflict)
@@ -179,7 +186,7 @@ fn is_about_an_entry(error: &StoreError) -> bool {
 fn stopped(line: u64, error: &StoreError) -> Failure {
     Failure::Refused(format!(
         "stopped before the end, no later than line {line}: {error}; hand the same file in again, what went in counts \
-         as duplicate then"
+         as replayed then"
     ))
 }
 

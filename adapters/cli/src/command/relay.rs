@@ -1,7 +1,7 @@
 use std::{io, process::ExitCode, time::Duration};
 
 use claimstream_domain::QueueStatus;
-use claimstream_notifications::{MESSAGE_QUEUE, REQUEST_QUEUE};
+use claimstream_notifications::Priority;
 use claimstream_ports::{Observe, StoreError};
 use claimstream_sea_orm::SeaOrmOutbox;
 use claimstream_tokio::shutdown_signal;
@@ -48,13 +48,13 @@ pub(super) async fn run(until_empty: bool, config: &Config) -> Result<ExitCode, 
     Ok(finished)
 }
 
-fn announce(database: &Database, outbox: &SeaOrmOutbox) {
+pub(super) fn announce(database: &Database, outbox: &SeaOrmOutbox) {
     let url = database.url.as_ref().map(ToString::to_string).unwrap_or_default();
     let (strategy, shards) = (outbox.strategy(), outbox.shards().get());
     tracing::info!(database = url, %strategy, configured = %database.strategy, shards, "relay started");
 }
 
-fn finished(report: RelayReport) -> ExitCode {
+pub(super) fn finished(report: RelayReport) -> ExitCode {
     tracing::info!(requests = ?report.requests, messages = ?report.messages, "relay stopped");
     ExitCode::SUCCESS
 }
@@ -63,7 +63,7 @@ fn finished(report: RelayReport) -> ExitCode {
 const INTERRUPTED: u8 = 130;
 
 /// Ends when a signal comes after the one that was told of.
-async fn told_again(told: oneshot::Receiver<()>) -> io::Result<ExitCode> {
+pub(super) async fn told_again(told: oneshot::Receiver<()>) -> io::Result<ExitCode> {
     if told.await.is_err() {
         // The relay ends by itself.
         std::future::pending::<()>().await;
@@ -73,9 +73,9 @@ async fn told_again(told: oneshot::Receiver<()>) -> io::Result<ExitCode> {
     Ok(ExitCode::from(INTERRUPTED))
 }
 
-/// Ends when both queues hold nothing that is due or leased; what waits for a later time does not count.
+/// Ends when the queues of all priorities hold nothing that is due or leased; what waits for a later time does not count.
 ///
-/// A request and its messages change places in one transaction, and one statement reads both queues, so none is missed
+/// A request and its messages change places in one transaction, and one statement reads all queues, so none is missed
 /// on the way from one to the other.
 async fn emptied(outbox: &SeaOrmOutbox) {
     loop {
@@ -91,7 +91,8 @@ async fn emptied(outbox: &SeaOrmOutbox) {
 }
 
 fn is_busy(status: &QueueStatus) -> bool {
-    let ours = [REQUEST_QUEUE, MESSAGE_QUEUE].contains(&status.queue.as_str());
+    let queues = |priority: &Priority| [priority.request_queue(), priority.message_queue()];
+    let ours = Priority::ALL.iter().any(|priority| queues(priority).contains(&status.queue.as_str()));
     ours && status.due + status.leased > 0
 }
 

@@ -4,11 +4,12 @@ use std::{
 };
 
 use claimstream_domain::notification::{NotificationRecord, Progress};
-use claimstream_ports::notification::{Cancelled, NotificationReports, RequestRepository};
+use claimstream_ports::notification::{Cancelled, NotificationReports, RequestRepository, TakenBack};
 use claimstream_sea_orm::SeaOrmOutbox;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use super::attempts;
 use crate::{
     config::Config,
     failure::Failure,
@@ -19,30 +20,59 @@ use crate::{
 pub(super) async fn cancel(id: Uuid, config: &Config, out: &mut impl Write) -> Result<ExitCode, Failure> {
     let outbox = config.database.open_existing().await?;
     match outbox.cancel(id).await? {
-        Cancelled::Yes => writeln!(out, "cancelled {id}")?,
-        Cancelled::TooLate(status) => return Err(Failure::Refused(format!("too late: {id} is {status}"))),
+        Cancelled::Yes(TakenBack { messages, delivered, in_hands }) => writeln!(
+            out,
+            "cancelled {id}: {messages} messages taken back, at most {in_hands} of them in a provider's hands, {delivered} \
+             delivered before"
+        )?,
+        Cancelled::TooLate(status) => {
+            return Err(Failure::Refused(format!(
+                "too late: {id} is {status}, nothing is left to take back"
+            )));
+        }
         Cancelled::Unknown => return Err(unknown(id)),
     }
     Ok(ExitCode::SUCCESS)
 }
 
+/// What is shown of a request.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shown {
+    /// The most messages.
+    pub(super) limit: u32,
+    /// Whether the attempts at them are shown.
+    pub(super) attempts: bool,
+    /// Whether it is shown as JSON.
+    pub(super) as_json: bool,
+}
+
 /// Shows how far a request has come and what became of its messages.
 pub(super) async fn show(
     id: Uuid,
-    limit: u32,
-    as_json: bool,
+    what: Shown,
     config: &Config,
     out: &mut impl Write,
 ) -> Result<ExitCode, Failure> {
     let outbox = config.database.open_existing().await?;
     let progress = outbox.progress(id).await?.ok_or_else(|| unknown(id))?;
-    let messages = read_messages(&outbox, id, limit).await?;
-    if as_json {
-        writeln!(out, "{}", as_value(id, &progress, &messages))?;
+    let messages = read_messages(&outbox, id, what.limit).await?;
+    let attempts = match what.attempts {
+        true => Some(attempts::of(&outbox, &messages).await?),
+        false => None,
+    };
+    if what.as_json {
+        let mut shown = as_value(id, &progress, &messages);
+        if let (Some(fields), Some(attempts)) = (shown.as_object_mut(), &attempts) {
+            fields.insert("attempts".into(), attempts::as_value(attempts));
+        }
+        writeln!(out, "{shown}")?;
     } else {
         write!(out, "{}", summary(id, &progress))?;
         if !messages.is_empty() {
             write!(out, "\n{}", table(&messages))?;
+        }
+        if let Some(attempts) = attempts {
+            write!(out, "\n{}", attempts::table(&attempts))?;
         }
     }
     let left = progress.total().saturating_sub(messages.len() as u64);
@@ -84,17 +114,19 @@ fn summary(id: Uuid, progress: &Progress) -> String {
     let reason =
         progress.reason.as_deref().map(|why| format!("reason    {}\n", plain(why))).unwrap_or_default();
     format!(
-        "request   {id}\nstatus    {}\n{reason}messages  {} pending, {} delivered, {} skipped, {} failed\n",
+        "request   {id}\nstatus    {}\n{reason}messages  {} pending, {} delivered, {} skipped, {} failed, \
+         {} cancelled\n",
         progress.status(),
         progress.pending,
         progress.delivered,
         progress.skipped,
-        progress.failed
+        progress.failed,
+        progress.cancelled
     )
 }
 
-fn table(messages: &[NotificationRecord]) -> Table<5> {
-    let columns = ["MESSAGE", "CHANNEL", "RECIPIENT", "STATUS", "REASON"].map(Column::Text);
+fn table(messages: &[NotificationRecord]) -> Table<6> {
+    let columns = ["MESSAGE", "CHANNEL", "RECIPIENT", "STATUS", "REFERENCE", "REASON"].map(Column::Text);
     let mut table = Table::new(columns);
     for message in messages {
         table.row([
@@ -102,6 +134,7 @@ fn table(messages: &[NotificationRecord]) -> Table<5> {
             message.channel.to_string(),
             message.recipient.clone(),
             message.status.to_string(),
+            message.reference.clone().unwrap_or_default(),
             message.reason.as_ref().map(ToString::to_string).unwrap_or_default(),
         ]);
     }
@@ -115,6 +148,7 @@ fn as_value(id: Uuid, progress: &Progress, messages: &[NotificationRecord]) -> V
             "channel": message.channel.name(),
             "recipient": message.recipient,
             "status": message.status.name(),
+            "reference": message.reference,
             "reason": message.reason.as_ref().map(|reason| reason.as_str()),
         })
     };
@@ -126,6 +160,7 @@ fn as_value(id: Uuid, progress: &Progress, messages: &[NotificationRecord]) -> V
         "delivered": progress.delivered,
         "skipped": progress.skipped,
         "failed": progress.failed,
+        "cancelled": progress.cancelled,
         "messages": messages.iter().map(message).collect::<Vec<_>>(),
     })
 }

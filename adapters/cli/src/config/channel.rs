@@ -1,13 +1,15 @@
-use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, time::Duration};
 
-use claimstream_channels::{Endpoint, SmtpServer};
-use claimstream_domain::notification::Channel;
+use claimstream_domain::notification::{
+    Channel,
+    provider::{AfterUnknown, ProviderName, Selection},
+};
 
 use super::{
+    channel_settings::{ChannelSettings, ProviderChoice},
     contradiction::Contradiction,
-    log::name,
-    secret::SecretSource,
-    setting::{Setting, Written, quoted, word},
+    keys::nearest,
+    setting::Setting,
 };
 
 /// How notifications are delivered, channel by channel.
@@ -17,62 +19,8 @@ pub struct Channels {
     pub default: ChannelSettings,
     /// What each channel says itself.
     pub own: BTreeMap<Channel, ChannelSettings>,
-}
-
-/// How one channel delivers. A setting that is missing here is as `channels.default` says.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct ChannelSettings {
-    /// The provider that delivers; none by default.
-    pub provider: Option<ProviderChoice>,
-    /// The file that `log` appends to; the standard output by default.
-    pub file: Option<PathBuf>,
-    /// Whether `log` shows addresses in full; not by default.
-    pub show_addresses: Option<bool>,
-    /// Whether `log` shows what the recipient reads; not by default.
-    pub show_content: Option<bool>,
-    /// Where `webhook` posts every message; the channel `webhook` can do without and posts to each recipient's own URL.
-    pub url: Option<Endpoint>,
-    /// What `webhook` signs messages with; they are unsigned without it.
-    pub secret: SecretSource,
-    /// Whether `webhook` uses the proxies that the environment names; by default it does.
-    pub proxy: Option<bool>,
-    /// The server that `smtp` sends mails through.
-    pub server: Option<SmtpServer>,
-    /// The sender of mails, such as `Shop <no-reply@shop.example>`.
-    pub from: Option<String>,
-    /// The user that `smtp` logs in as; it does not log in without one.
-    pub user: Option<String>,
-    /// The user's password.
-    pub password: SecretSource,
-    /// The name that `smtp` greets the server with; the host's own by default.
-    pub hello: Option<String>,
-    /// How long a connection may take; 5 s by default.
-    pub connect_timeout: Option<Duration>,
-    /// How long a delivery may take in all; 15 s for `webhook` and 30 s for `smtp` by default.
-    pub timeout: Option<Duration>,
-}
-
-/// The provider that delivers.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ProviderChoice {
-    /// None: a message on the channel is refused for good.
-    None,
-    /// A line of JSON in a file or on the standard output.
-    Log,
-    /// An HTTP POST.
-    Webhook,
-    /// A mail; for the channel `email` only.
-    Smtp,
-}
-
-impl ProviderChoice {
-    const WORDS: [(&'static str, Self); 4] =
-        [("none", Self::None), ("log", Self::Log), ("webhook", Self::Webhook), ("smtp", Self::Smtp)];
-
-    /// The word in the configuration.
-    pub fn name(self) -> &'static str {
-        name(self, &Self::WORDS)
-    }
+    /// Providers with a name, for channels that list them.
+    pub named: BTreeMap<ProviderName, ChannelSettings>,
 }
 
 impl Channels {
@@ -84,22 +32,61 @@ impl Channels {
         }
     }
 
+    /// The settings of a named provider, the defaults included; `None` if there is none of this name.
+    pub fn named(&self, name: &ProviderName) -> Option<ChannelSettings> {
+        let own = self.named.get(name)?;
+        Some(ChannelSettings { provider: own.provider, weight: own.weight, ..own.over(&self.default) })
+    }
+
     pub(super) fn each(&mut self, visit: &mut dyn FnMut(&str, &mut dyn Setting)) {
         self.default.each("channels.default", visit);
         for (channel, own) in &mut self.own {
             own.each(&format!("channels.{channel}"), visit);
         }
+        for (name, own) in &mut self.named {
+            own.each_named(&format!("providers.{name}"), visit);
+        }
     }
 
     /// What no provider could be made of; each with the key that would mend it.
     pub(super) fn contradictions(&self) -> Vec<Contradiction> {
-        let every = Channel::ALL.into_iter();
-        every
-            .filter_map(|channel| {
-                let (key, why) = self.of(channel).contradiction(channel)?;
-                Some((format!("channels.{channel}.{key}"), why))
-            })
-            .collect()
+        Channel::ALL.into_iter().flat_map(|channel| self.contradictions_of(channel)).collect()
+    }
+
+    fn contradictions_of(&self, channel: Channel) -> Vec<Contradiction> {
+        let settings = self.of(channel);
+        let Some(list) = &settings.providers else {
+            let found = settings.contradiction(channel).into_iter();
+            return found.map(|(key, why)| (format!("channels.{channel}.{key}"), why)).collect();
+        };
+        let own = self.own.get(&channel);
+        if own.is_some_and(|own| own.provider.is_some() && own.providers.is_some()) {
+            let why = "provider and providers are both set; providers names sections [providers.NAME]";
+            return vec![(format!("channels.{channel}.provider"), why.into())];
+        }
+        list.names().iter().filter_map(|name| self.contradiction_of(channel, name)).collect()
+    }
+
+    fn contradiction_of(&self, channel: Channel, name: &ProviderName) -> Option<Contradiction> {
+        let key = format!("channels.{channel}.providers");
+        let Some(settings) = self.named(name) else {
+            let meant = nearest(name.as_str(), self.named.keys().map(ProviderName::as_str));
+            let hint = meant.map(|meant| format!("did you mean {meant:?}? ")).unwrap_or_default();
+            return Some((
+                key,
+                format!("there is no provider {name:?}; {hint}add a section [providers.{name}]"),
+            ));
+        };
+        match settings.provider {
+            None | Some(ProviderChoice::None) => {
+                let why = "a named provider needs a type: log, webhook, smtp, gateway, slack or teams";
+                Some((format!("providers.{name}.type"), why.into()))
+            }
+            Some(_) => settings.contradiction(channel).map(|(at, why)| {
+                let at = if at == "provider" { "type" } else { at };
+                (format!("providers.{name}.{at}"), why)
+            }),
+        }
     }
 }
 
@@ -111,98 +98,22 @@ impl Default for Channels {
             show_content: Some(false),
             proxy: Some(true),
             connect_timeout: Some(Duration::from_secs(5)),
+            select: Some(Selection::InOrder),
+            after_unknown: Some(AfterUnknown::RetrySame),
             ..ChannelSettings::default()
         };
         Self {
             default,
             own: Channel::ALL.into_iter().map(|channel| (channel, ChannelSettings::default())).collect(),
+            named: BTreeMap::new(),
         }
-    }
-}
-
-impl ChannelSettings {
-    /// These settings where they are set, the others where not.
-    fn over(&self, other: &Self) -> Self {
-        let source =
-            |own: &SecretSource, other: &SecretSource| if own.is_set() { own.clone() } else { other.clone() };
-        let (own, other) = (self.clone(), other.clone());
-        Self {
-            provider: own.provider.or(other.provider),
-            file: own.file.or(other.file),
-            show_addresses: own.show_addresses.or(other.show_addresses),
-            show_content: own.show_content.or(other.show_content),
-            url: own.url.or(other.url),
-            secret: source(&self.secret, &other.secret),
-            proxy: own.proxy.or(other.proxy),
-            server: own.server.or(other.server),
-            from: own.from.or(other.from),
-            user: own.user.or(other.user),
-            password: source(&self.password, &other.password),
-            hello: own.hello.or(other.hello),
-            connect_timeout: own.connect_timeout.or(other.connect_timeout),
-            timeout: own.timeout.or(other.timeout),
-        }
-    }
-
-    fn each(&mut self, section: &str, visit: &mut dyn FnMut(&str, &mut dyn Setting)) {
-        let key = |name: &str| format!("{section}.{name}");
-        visit(&key("provider"), &mut self.provider);
-        visit(&key("file"), &mut self.file);
-        visit(&key("show_addresses"), &mut self.show_addresses);
-        visit(&key("show_content"), &mut self.show_content);
-        visit(&key("url"), &mut self.url);
-        self.secret.each(&key("secret"), visit);
-        visit(&key("proxy"), &mut self.proxy);
-        visit(&key("server"), &mut self.server);
-        visit(&key("from"), &mut self.from);
-        visit(&key("user"), &mut self.user);
-        self.password.each(&key("password"), visit);
-        visit(&key("hello"), &mut self.hello);
-        visit(&key("connect_timeout"), &mut self.connect_timeout);
-        visit(&key("timeout"), &mut self.timeout);
-    }
-
-    /// The setting that is missing or contradicts another, and its key.
-    fn contradiction(&self, channel: Channel) -> Option<(&'static str, String)> {
-        match self.provider? {
-            ProviderChoice::None | ProviderChoice::Log => None,
-            ProviderChoice::Webhook if self.url.is_none() && channel != Channel::Webhook => Some((
-                "url",
-                format!("the provider webhook needs a gateway for {channel}; set channels.{channel}.url"),
-            )),
-            ProviderChoice::Webhook => None,
-            ProviderChoice::Smtp if channel != Channel::Email => Some((
-                "provider",
-                format!("smtp delivers to e-mail addresses only; use webhook or log for {channel}"),
-            )),
-            ProviderChoice::Smtp if self.server.is_none() => {
-                Some(("server", "smtp needs a server such as smtp://mail.example.com?tls=required".into()))
-            }
-            ProviderChoice::Smtp if self.from.is_none() => {
-                Some(("from", "smtp needs a sender such as Shop <no-reply@shop.example>".into()))
-            }
-            ProviderChoice::Smtp if self.user.is_some() != self.password.is_set() => {
-                Some(("user", "user and password go together; set both or neither".into()))
-            }
-            ProviderChoice::Smtp => None,
-        }
-    }
-}
-
-impl Written for ProviderChoice {
-    fn read(text: &str) -> Result<Self, String> {
-        word(text, &Self::WORDS)
-    }
-
-    fn write(&self) -> String {
-        quoted(self.name())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Secret;
+    use crate::config::{Secret, SecretSource};
 
     #[test]
     fn a_channel_says_what_differs_and_a_secret_is_one_thing() {

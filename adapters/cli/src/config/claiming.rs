@@ -50,6 +50,17 @@ impl fmt::Display for Claiming {
     }
 }
 
+/// A password is not written.
+impl Written for RedisPlace {
+    fn read(text: &str) -> Result<Self, String> {
+        Self::new(text.trim()).map_err(|why| why.to_string())
+    }
+
+    fn write(&self) -> String {
+        quoted(&self.to_string())
+    }
+}
+
 impl Written for LockPlace {
     fn read(text: &str) -> Result<Self, String> {
         match text.trim() {

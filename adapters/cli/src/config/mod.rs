@@ -5,18 +5,23 @@
 
 mod assignment;
 mod channel;
+mod channel_settings;
 mod claiming;
+mod consents;
 mod contradiction;
 mod database;
 mod database_url;
 mod error;
 mod file;
+mod gateway_settings;
 mod keys;
 mod log;
 mod notifications;
+mod provider_list;
 mod relay;
 mod retry;
 mod secret;
+mod serve;
 mod setting;
 mod source;
 
@@ -30,15 +35,20 @@ use self::{contradiction::Contradiction, error::Fault, keys::Keys};
 pub(crate) use self::setting::Setting;
 pub use self::{
     assignment::Origin,
-    channel::{ChannelSettings, Channels, ProviderChoice},
+    channel::Channels,
+    channel_settings::{ChannelSettings, ProviderChoice},
     claiming::{Claiming, LockPlace},
+    consents::{CategoryHours, CategoryList, ConsentSettings},
     database::Database,
     database_url::DatabaseUrl,
     error::ConfigError,
+    gateway_settings::{AuthChoice, GatewaySettings},
     log::{Log, LogFormat, LogLevel},
     notifications::Notifications,
+    provider_list::ProviderList,
     relay::Relay,
     secret::{Secret, SecretSource},
+    serve::Serve,
     source::Sources,
 };
 
@@ -57,6 +67,8 @@ pub struct Config {
     pub notifications: Notifications,
     /// How notifications are delivered.
     pub channels: Channels,
+    /// How notifications are taken in over HTTP.
+    pub serve: Serve,
     /// The log's level and format.
     pub log: Log,
 }
@@ -79,8 +91,11 @@ impl Loaded {
 impl Config {
     /// Reads a configuration from all its sources, or says everything that is wrong with it.
     pub fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
-        let (assignments, mut faults) = sources.read(&Self::known());
         let mut config = Self::default();
+        // A provider has its name from the section that describes it.
+        let named = sources.provider_names().into_iter().map(|name| (name, ChannelSettings::default()));
+        config.channels.named = named.collect();
+        let (assignments, mut faults) = sources.read(&config.known_keys());
         config.each(&mut |key, setting| {
             if let Some(given) = assignments.get(key)
                 && let Err(why) = setting.assign(&given.text)
@@ -108,8 +123,12 @@ impl Config {
     }
 
     fn known() -> Keys {
+        Self::default().known_keys()
+    }
+
+    fn known_keys(&self) -> Keys {
         let mut names = Vec::new();
-        Self::default().each(&mut |name, _| names.push(name.to_owned()));
+        self.clone().each(&mut |name, _| names.push(name.to_owned()));
         Keys::new(names)
     }
 
@@ -121,6 +140,7 @@ impl Config {
         retry::each(&mut self.messages, "messages.retry", visit);
         self.notifications.each(visit);
         self.channels.each(visit);
+        self.serve.each(visit);
         self.log.each(visit);
     }
 
@@ -132,6 +152,7 @@ impl Config {
         found.extend(retry::contradiction(&self.messages, "messages.retry"));
         found.extend(self.notifications.contradiction());
         found.extend(self.channels.contradictions());
+        found.extend(self.serve.contradictions());
         found
     }
 }
@@ -145,6 +166,7 @@ impl Default for Config {
             messages: MessageConfig::default().retry,
             notifications: Notifications::default(),
             channels: Channels::default(),
+            serve: Serve::default(),
             log: Log::default(),
         }
     }
@@ -215,6 +237,8 @@ mod tests {
         assert!(why("database.lock", "memcached://cache").contains("redis-cluster://"));
         assert!(why("database.strategy", "guarded").ends_with("or lock_guarded"));
         assert!(why("notifications.chunk", "0").contains("1 to 10000"));
+        assert!(why("notifications.quiet_hours", "22-8").contains("like \"22:00-08:00\""));
+        assert!(why("notifications.time_zone", "Mars").contains("like Europe/Berlin"));
         assert!(why("channels.sms.provider", "webhook").contains("set channels.sms.url"));
     }
 

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use claimstream_notifications::RequestConfig;
 
-use super::{contradiction::Contradiction, setting::Setting};
+use super::{consents::ConsentSettings, contradiction::Contradiction, setting::Setting};
 
 /// Whom notifications reach, and what they say.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -13,6 +13,8 @@ pub struct Notifications {
     pub templates: Option<PathBuf>,
     /// The most recipients that one step of a fan-out handles, 1 to 10 000; 1 000 by default.
     pub chunk: u32,
+    /// What recipients want, and what holds for those that say nothing.
+    pub consents: ConsentSettings,
 }
 
 impl Notifications {
@@ -20,6 +22,7 @@ impl Notifications {
         visit("notifications.directory", &mut self.directory);
         visit("notifications.templates", &mut self.templates);
         visit("notifications.chunk", &mut self.chunk);
+        self.consents.each(visit);
     }
 
     pub(super) fn contradiction(&self) -> Option<Contradiction> {
@@ -31,6 +34,11 @@ impl Notifications {
 
 impl Default for Notifications {
     fn default() -> Self {
-        Self { directory: None, templates: None, chunk: RequestConfig::default().chunk }
+        Self {
+            directory: None,
+            templates: None,
+            chunk: RequestConfig::default().chunk,
+            consents: ConsentSettings::default(),
+        }
     }
 }

@@ -2,6 +2,7 @@ use std::time::Duration;
 
 use claimstream::RelayConfig;
 use claimstream_domain::{ByteBudget, InstanceId, Invalid, Lease, Owner, Pacing, QueueName, RetryPolicy};
+use claimstream_redis::RedisPlace;
 
 use super::{contradiction::Contradiction, setting::Setting};
 
@@ -32,6 +33,8 @@ pub struct Relay {
     pub drain: Duration,
     /// The queue into which an event goes for each dead letter; none by default.
     pub dead_letter_events: Option<QueueName>,
+    /// The Redis by which processes that take requests in wake this relay; none by default.
+    pub wakeup: Option<RedisPlace>,
     /// The name of this instance in the tables, at most 64 bytes; the process id by default.
     pub label: Option<String>,
 }
@@ -68,6 +71,7 @@ impl Relay {
         visit("relay.handle_timeout", &mut self.handle_timeout);
         visit("relay.drain", &mut self.drain);
         visit("relay.dead_letter_events", &mut self.dead_letter_events);
+        visit("relay.wakeup", &mut self.wakeup);
         visit("relay.label", &mut self.label);
     }
 
@@ -110,6 +114,7 @@ impl Default for Relay {
             handle_timeout: usual.handle_timeout,
             drain: usual.drain,
             dead_letter_events: usual.dead_letter_events,
+            wakeup: None,
             label: None,
         }
     }

@@ -1,7 +1,10 @@
-use std::{path::PathBuf, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use claimstream_channels::{Endpoint, SmtpServer};
-use claimstream_domain::{ByteBudget, Jitter, Lease, QueueName, Retention, ShardCount};
+use claimstream_domain::{
+    ByteBudget, Jitter, Lease, QueueName, Retention, ShardCount,
+    notification::provider::{AfterUnknown, Rate, Selection},
+};
 use claimstream_sea_orm::{Order, StrategyChoice};
 
 use super::keys::nearest;
@@ -87,6 +90,18 @@ impl Written for QueueName {
 
     fn write(&self) -> String {
         quoted(self.as_str())
+    }
+}
+
+impl Written for SocketAddr {
+    fn read(text: &str) -> Result<Self, String> {
+        text.trim()
+            .parse()
+            .map_err(|_| format!("{text:?} is not an address such as 127.0.0.1:8080 or [::]:8080"))
+    }
+
+    fn write(&self) -> String {
+        quoted(&self.to_string())
     }
 }
 
@@ -199,6 +214,36 @@ impl Written for SmtpServer {
 
     fn write(&self) -> String {
         quoted(&self.to_string())
+    }
+}
+
+impl Written for Rate {
+    fn read(text: &str) -> Result<Self, String> {
+        text.parse().map_err(|e: claimstream_domain::Invalid| e.to_string())
+    }
+
+    fn write(&self) -> String {
+        quoted(&self.to_string())
+    }
+}
+
+impl Written for Selection {
+    fn read(text: &str) -> Result<Self, String> {
+        word(text, &[("in_order", Self::InOrder), ("by_weight", Self::ByWeight)])
+    }
+
+    fn write(&self) -> String {
+        quoted(if *self == Self::InOrder { "in_order" } else { "by_weight" })
+    }
+}
+
+impl Written for AfterUnknown {
+    fn read(text: &str) -> Result<Self, String> {
+        word(text, &[("retry_same", Self::RetrySame), ("failover", Self::Failover)])
+    }
+
+    fn write(&self) -> String {
+        quoted(if *self == Self::RetrySame { "retry_same" } else { "failover" })
     }
 }
 

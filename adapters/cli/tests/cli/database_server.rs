@@ -30,7 +30,7 @@ async fn is_relayed_from_under_every_strategy_with_one_word_changed() {
 }
 
 /// A server to test with, where its URL stands, and whether it steps over locked rows.
-struct Server {
+pub(crate) struct Server {
     name: &'static str,
     variable: &'static str,
     skips_locked: bool,
@@ -47,7 +47,7 @@ const SERVERS: [Server; 4] = [
 const REQUIRED: &str = "CLAIMSTREAM_REQUIRE_SERVERS";
 
 /// The servers that have a URL. The output names those that have none; one that is required fails the test.
-fn servers(test: &str) -> Vec<(Server, String)> {
+pub(crate) fn servers(test: &str) -> Vec<(Server, String)> {
     let required = std::env::var(REQUIRED).unwrap_or_default();
     let (mut present, mut missing) = (Vec::new(), Vec::new());
     for server in SERVERS {
@@ -69,25 +69,25 @@ fn is_in(name: &str, list: &str) -> bool {
 }
 
 /// A database of its own on a server, as long as it is held.
-struct Scratch {
+pub(crate) struct Scratch {
     server: String,
     name: String,
 }
 
 impl Scratch {
-    async fn on(server: String) -> Self {
+    pub(crate) async fn on(server: String) -> Self {
         let name = format!("claimstream_cli_{}", Uuid::now_v7().simple());
         run(&server, &format!("CREATE DATABASE {name}")).await;
         Self { server, name }
     }
 
-    fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         let (address, parameters) = self.server.split_once('?').unwrap_or((&self.server, "charset=utf8mb4"));
         let host = address.rsplit_once('/').map_or(address, |(host, _)| host);
         format!("{host}/{}?{parameters}", self.name)
     }
 
-    async fn count(&self, query: &str) -> i64 {
+    pub(crate) async fn count(&self, query: &str) -> i64 {
         let database = Database::connect(self.url()).await.unwrap();
         let row = database.query_one_raw(Statement::from_string(DbBackend::MySql, query)).await.unwrap();
         let count = row.expect("a row").try_get_by_index(0).unwrap();
@@ -122,7 +122,7 @@ async fn operate(scratch: &Scratch) {
     assert!(doctor.contains("ok    isolation") && doctor.contains("ok    release"), "{doctor}");
     let lines: String = (0..120).map(|number| request(number, "\"email\",\"sms\"") + "\n").collect();
     let taken = operator.run_with(&["notify", "-"], lines.as_bytes()).succeeded();
-    assert_eq!(taken, "taken 120, duplicates 0, refused 0\n");
+    assert_eq!(taken, "new 120, replayed 0, in conflict 0, refused 0\n");
     operator.deliver(&["--set", "channels.sms.provider=none"]).succeeded();
     assert_eq!(operator.lines("out.jsonl").len(), 120);
     assert!(operator.run(&["show", &id(5)]).succeeded().contains("PARTIALLY_FAILED"));

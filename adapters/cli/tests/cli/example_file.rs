@@ -67,7 +67,12 @@ fn what_it_leaves_unset_can_be_set_to_its_example() {
     for line in lines(&example).iter().filter(|line| line.unset) {
         let mut all: Vec<&str> = example.lines().collect();
         all[line.number] = all[line.number].trim_start_matches('#');
-        assert_ne!(read(&all.join("\n")), Config::default(), "{}", line.key);
+        let mut text = all.join("\n");
+        if line.key.ends_with(".providers") {
+            // The names in its example need sections.
+            text += "\n[providers.ses]\ntype = \"log\"\n[providers.postmark]\ntype = \"log\"\n";
+        }
+        assert_ne!(read(&text), Config::default(), "{}", line.key);
     }
 }
 

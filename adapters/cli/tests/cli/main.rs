@@ -9,9 +9,16 @@ mod example_file;
 mod notify;
 mod operator;
 mod output;
+mod providers;
 mod relay;
 mod request;
 mod schema;
 mod secrets;
+#[cfg(unix)]
+mod serve;
+#[cfg(unix)]
+mod serve_killed;
 mod server;
 mod status;
+#[cfg(unix)]
+mod web_client;

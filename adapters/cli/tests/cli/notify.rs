@@ -24,7 +24,7 @@ fn takes_good_lines_and_reports_bad_ones() {
     ];
     operator.write("in.jsonl", lines.join("\n"));
     let ended = operator.run(&["notify", "in.jsonl"]);
-    assert_eq!(ended.out, "taken 2, duplicates 1, refused 4\n", "{ended:?}");
+    assert_eq!(ended.out, "new 2, replayed 1, in conflict 0, refused 4\n", "{ended:?}");
     let complaints = ended.failed(1);
     let complaints: Vec<&str> = complaints.lines().collect();
     assert_eq!(complaints.len(), 4, "{complaints:?}");
@@ -40,11 +40,11 @@ fn takes_the_standard_input_and_nothing_twice() {
     let operator = Operator::with_database();
     let lines: String = (0..250).map(|number| request(number, EMAIL) + "\n").collect();
     let first = operator.run_with(&["notify", "-"], lines.as_bytes()).succeeded();
-    assert_eq!(first, "taken 250, duplicates 0, refused 0\n");
+    assert_eq!(first, "new 250, replayed 0, in conflict 0, refused 0\n");
     let again = operator.run_with(&["notify", "-"], lines.as_bytes()).succeeded();
-    assert_eq!(again, "taken 0, duplicates 250, refused 0\n");
+    assert_eq!(again, "new 0, replayed 250, in conflict 0, refused 0\n");
     let nothing = operator.run_with(&["notify", "-"], b"").succeeded();
-    assert_eq!(nothing, "taken 0, duplicates 0, refused 0\n");
+    assert_eq!(nothing, "new 0, replayed 0, in conflict 0, refused 0\n");
 }
 
 #[tokio::test]
@@ -54,7 +54,7 @@ async fn one_entry_that_the_database_refuses_takes_no_other_with_it() {
     let lines: String = (0..150).map(|number| request(number, EMAIL) + "\n").collect();
     operator.write("in.jsonl", lines);
     let ended = operator.run(&["notify", "in.jsonl"]);
-    assert_eq!(ended.out, "taken 149, duplicates 0, refused 1\n", "{ended:?}");
+    assert_eq!(ended.out, "new 149, replayed 0, in conflict 0, refused 1\n", "{ended:?}");
     let complaint = ended.failed(1);
     assert!(complaint.starts_with("line 78: ") && complaint.contains("poison"), "{complaint}");
 }
@@ -84,6 +84,20 @@ fn what_was_written_is_not_held_back_for_what_may_come() {
     writeln!(input, "{}", request(2, EMAIL)).unwrap();
     drop(input);
     assert!(running.end().success());
+}
+
+#[test]
+fn another_request_under_a_known_id_is_named_and_never_dropped_in_silence() {
+    let operator = Operator::with_database();
+    let first = request(1, EMAIL);
+    operator.write("first.jsonl", &first);
+    operator.run(&["notify", "first.jsonl"]).succeeded();
+    let other = first.replace("\"channels\"", "\"memo\":\"another\",\"channels\"");
+    operator.write("again.jsonl", format!("{first}\n{other}\n{}\n", request(2, EMAIL)));
+    let ended = operator.run(&["notify", "again.jsonl"]);
+    assert_eq!(ended.out, "new 1, replayed 1, in conflict 1, refused 0\n", "{ended:?}");
+    let complaint = ended.failed(1);
+    assert!(complaint.starts_with("line 2: another request was taken in under this id"), "{complaint}");
 }
 
 #[test]

@@ -23,6 +23,24 @@ impl Server {
         })
     }
 
+    /// Answers each HTTP request as `answer` says of it: a status and a JSON body; without one, the connection is closed.
+    pub(crate) fn telling(answer: impl Fn(&str) -> Option<(u16, String)> + Send + Sync + 'static) -> Self {
+        Self::serving(move |stream, received| {
+            let mut reader = BufReader::new(stream);
+            let own = Mutex::default();
+            if !read_request(&mut reader, &own) {
+                return;
+            }
+            let request = own.into_inner().unwrap();
+            received.lock().unwrap().push_str(&request);
+            let Some((status, body)) = answer(&request) else { return };
+            let length = body.len();
+            let answer =
+                format!("HTTP/1.1 {status} x\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}");
+            let _ = reader.get_mut().write_all(answer.as_bytes());
+        })
+    }
+
     /// Takes HTTP requests and never answers.
     pub(crate) fn silent() -> Self {
         Self::serving(|stream, received| {

@@ -12,7 +12,7 @@ use super::row::Row;
 #[derive(Debug)]
 pub(crate) enum Change {
     Enqueue(Row),
-    Submit(NotificationRequest),
+    Submit(Box<NotificationRequest>),
     Step(StepKey, Step),
     Saga(NewSaga, Timestamp),
 }

@@ -2,10 +2,12 @@
 
 mod change;
 mod dead;
+mod in_app;
 mod locks;
 mod notifications;
 mod open_transactions;
 mod outbox;
+mod preferences;
 mod row;
 mod sagas;
 mod steps;
@@ -16,16 +18,23 @@ use claimstream_domain::Timestamp;
 
 pub(crate) use self::{
     change::{Change, Identity, TransactionId, identities},
-    notifications::{Notifications, RequestRow},
+    in_app::InAppRow,
+    notifications::{AttemptRow, Notifications, RequestRow},
+    preferences::{Consents, SuppressionRow},
     row::Row,
 };
-use self::{locks::Locks, open_transactions::OpenTransactions, outbox::Outbox, sagas::Sagas, steps::Steps};
+use self::{
+    in_app::InApp, locks::Locks, open_transactions::OpenTransactions, outbox::Outbox, sagas::Sagas,
+    steps::Steps,
+};
 
 /// The committed tables, and the changes of open transactions.
 #[derive(Debug, Default)]
 pub(crate) struct Tables {
     pub(crate) outbox: Outbox,
     pub(crate) notifications: Notifications,
+    pub(crate) in_app: InApp,
+    pub(crate) consents: Consents,
     pub(crate) steps: Steps,
     pub(crate) sagas: Sagas,
     pub(crate) locks: Locks,
@@ -39,7 +48,7 @@ impl Tables {
         for change in changes {
             match change {
                 Change::Enqueue(row) => self.outbox.enqueue(row, now),
-                Change::Submit(request) => self.notifications.insert(request),
+                Change::Submit(request) => self.notifications.insert(*request, now),
                 Change::Step(key, step) => self.steps.put(key, step),
                 Change::Saga(saga, at) => self.sagas.insert(saga, at),
             }

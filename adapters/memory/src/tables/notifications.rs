@@ -1,10 +1,15 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use claimstream_domain::{
-    Reason,
-    notification::{DeliveryStatus, NotificationRecord, NotificationRequest, Progress, RequestStatus},
+    Fingerprint, Reason, Timestamp,
+    notification::{
+        DeliveryStatus, NotificationRecord, NotificationRequest, Progress, RequestStatus,
+        provider::{ProviderName, TokenSchedule},
+    },
 };
-use claimstream_ports::notification::{FanOutStep, StepNoted};
+use claimstream_ports::notification::{
+    Cancelled, DeliveryAttempt, FanOutStep, MessageOutcome, StepNoted, TakenBack,
+};
 use uuid::Uuid;
 
 /// Notification requests and messages as they have been committed.
@@ -12,33 +17,59 @@ use uuid::Uuid;
 pub(crate) struct Notifications {
     pub(crate) requests: BTreeMap<Uuid, RequestRow>,
     pub(crate) messages: BTreeMap<Uuid, NotificationRecord>,
+    /// When each request was taken in.
+    pub(crate) ages: BTreeSet<(Timestamp, Uuid)>,
+    pub(crate) attempts: Vec<AttemptRow>,
+    pub(crate) rates: BTreeMap<ProviderName, TokenSchedule>,
+}
+
+/// An attempt, and when it began.
+#[derive(Clone, Debug)]
+pub(crate) struct AttemptRow {
+    pub(crate) attempt: DeliveryAttempt,
+    pub(crate) began_at: i64,
 }
 
 /// A request, and how far it has come.
 #[derive(Debug)]
 pub(crate) struct RequestRow {
     pub(crate) request: NotificationRequest,
+    /// Of the request as it was taken in.
+    pub(crate) fingerprint: Fingerprint,
     pub(crate) status: RequestStatus,
-    pub(crate) failure: Option<Reason>,
+    pub(crate) reason: Option<Reason>,
+    /// When it or one of its messages changed last.
+    pub(crate) changed_at: Timestamp,
 }
 
 impl Notifications {
-    pub(crate) fn knows(&self, request: Uuid) -> bool {
-        self.requests.contains_key(&request)
+    /// The fingerprint of a request as it was taken in, if it is known.
+    pub(crate) fn fingerprint(&self, request: Uuid) -> Option<Fingerprint> {
+        self.requests.get(&request).map(|row| row.fingerprint)
     }
 
-    pub(crate) fn insert(&mut self, request: NotificationRequest) {
-        let row = RequestRow { status: RequestStatus::Pending, failure: None, request };
+    pub(crate) fn insert(&mut self, request: NotificationRequest, now: Timestamp) {
+        let fingerprint = request.fingerprint();
+        self.ages.insert((now, request.id));
+        let row = RequestRow {
+            status: RequestStatus::Pending,
+            reason: None,
+            request,
+            fingerprint,
+            changed_at: now,
+        };
         self.requests.insert(row.request.id, row);
     }
 
     /// Notes a step of a fan-out.
-    pub(crate) fn note(&mut self, step: &FanOutStep) -> StepNoted {
+    pub(crate) fn note(&mut self, step: &FanOutStep, now: Timestamp) -> StepNoted {
         let Some(row) = self.requests.get_mut(&step.request) else {
             return StepNoted { status: None, records: Vec::new() };
         };
         if let Some(after) = step.end.moves(row.status, step.takes_up) {
-            (row.status, row.failure) = (after, step.end.reason().cloned());
+            let old = row.reason.as_ref().map(Reason::as_str);
+            row.reason = step.end.reason_after(row.status, old, step.flaw.as_ref());
+            (row.status, row.changed_at) = (after, now);
         }
         let status = row.status;
         let records = match status.has_messages() {
@@ -53,6 +84,36 @@ impl Notifications {
         self.messages.entry(record.id).or_insert_with(|| record.clone()).status
     }
 
+    /// Notes what became of a message.
+    pub(crate) fn conclude(&mut self, outcome: &MessageOutcome, now: Timestamp) {
+        let Some(message) = self.messages.get_mut(&outcome.id) else { return };
+        let Some(after) = message.status.after(outcome.status) else { return };
+        message.status = after;
+        message.reason = outcome.reason.clone();
+        message.reference = outcome.reference.clone();
+        if let Some(row) = self.requests.get_mut(&message.request_id) {
+            row.changed_at = now;
+        }
+    }
+
+    /// Forgets requests that were settled before the bound, with their messages, unless one of them `is_dead`.
+    pub(crate) fn sweep(&mut self, bound: Timestamp, is_dead: impl Fn(Uuid) -> bool) -> u64 {
+        let old = self.requests.values().filter(|row| row.changed_at < bound).map(|row| row.request.id);
+        let going = old.filter(|id| {
+            self.progress(*id).is_some_and(|progress| progress.is_settled())
+                && !is_dead(*id)
+                && !self.of_request(*id).any(|message| is_dead(message.id))
+        });
+        let going: BTreeSet<Uuid> = going.collect();
+        self.requests.retain(|id, _| !going.contains(id));
+        self.ages.retain(|(_, id)| !going.contains(id));
+        let messages: BTreeSet<Uuid> =
+            going.iter().flat_map(|id| self.of_request(*id)).map(|message| message.id).collect();
+        self.messages.retain(|id, _| !messages.contains(id));
+        self.attempts.retain(|row| !messages.contains(&row.attempt.message));
+        going.len() as u64
+    }
+
     /// The messages of a request, by id.
     pub(crate) fn of_request(&self, id: Uuid) -> impl Iterator<Item = &NotificationRecord> {
         self.messages.values().filter(move |message| message.request_id == id)
@@ -61,23 +122,24 @@ impl Notifications {
     /// How far a request has come.
     pub(crate) fn progress(&self, id: Uuid) -> Option<Progress> {
         let row = self.requests.get(&id)?;
-        let count = |status| self.of_request(id).filter(|message| message.status == status).count() as u64;
-        Some(Progress {
-            recorded: row.status,
-            reason: row.failure.as_ref().map(|reason| reason.as_str().to_owned()),
-            pending: count(DeliveryStatus::Pending),
-            delivered: count(DeliveryStatus::Delivered),
-            skipped: count(DeliveryStatus::Skipped),
-            failed: count(DeliveryStatus::Failed),
-        })
+        let reason = row.reason.as_ref().map(|reason| reason.as_str().to_owned());
+        let mut progress = Progress::of(row.status, reason);
+        self.of_request(id).for_each(|message| progress.count(message.status, 1));
+        Some(progress)
     }
-}
 
-impl RequestRow {
-    /// Moves on from exactly this status.
-    pub(crate) fn move_on(&mut self, from: RequestStatus, to: RequestStatus) {
-        if self.status == from {
-            self.status = to;
+    /// Cancels a request, while at most `in_flight` messages of all requests are in hands.
+    pub(crate) fn cancel(&mut self, id: Uuid, in_flight: u64, now: Timestamp) -> Cancelled {
+        let Some(progress) = self.progress(id) else { return Cancelled::Unknown };
+        let Some(row) = self.requests.get_mut(&id) else { return Cancelled::Unknown };
+        if !row.status.is_cancellable(progress.pending > 0) {
+            return Cancelled::TooLate(progress.status());
         }
+        (row.status, row.changed_at) = (RequestStatus::Cancelled, now);
+        let of_request = self.messages.values_mut().filter(|message| message.request_id == id);
+        let pending = of_request.filter(|message| message.status == DeliveryStatus::Pending);
+        pending.for_each(|message| message.status = DeliveryStatus::Cancelled);
+        let (messages, delivered) = (progress.pending, progress.delivered);
+        Cancelled::Yes(TakenBack { messages, delivered, in_hands: messages.min(in_flight) })
     }
 }

@@ -3,8 +3,12 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use claimstream_domain::step::{Step, StepKey};
+use claimstream_domain::{
+    notification::NotificationRequest,
+    step::{Step, StepKey},
+};
 use claimstream_ports::{StoreError, StoreErrorKind};
+use uuid::Uuid;
 
 use super::change::{Change, Identity, TransactionId};
 
@@ -51,6 +55,14 @@ impl OpenTransactions {
         let changes = self.changes.get(&id)?;
         changes.iter().rev().find_map(|change| match change {
             Change::Step(of, step) if of == key => Some(step.clone()),
+            _ => None,
+        })
+    }
+
+    /// A request that a transaction has taken in.
+    pub(crate) fn request(&self, id: TransactionId, request: Uuid) -> Option<&NotificationRequest> {
+        self.changes.get(&id)?.iter().find_map(|change| match change {
+            Change::Submit(taken) if taken.id == request => Some(&**taken),
             _ => None,
         })
     }
@@ -108,7 +120,6 @@ mod tests {
     use claimstream_domain::{MessageId, NewMessage, Payload, QueueName};
     use claimstream_ports::Enqueue;
     use futures::{FutureExt, executor::block_on};
-
     use uuid::Uuid;
 
     use crate::MemoryStore;

@@ -2,8 +2,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use claimstream_domain::{
     ClaimId, ClaimRequest, Claimed, DeadLetter, DeadLetterFilter, DedupKey, Disposition, Event,
-    IllegalTransition, Lease, MessageId, NewMessage, QueueName, QueueStatus, Reason, Receipt, Renewed,
-    Settled, Settlement, State, Timestamp, is_due,
+    IllegalTransition, Lease, MessageId, NewMessage, Payload, QueueName, QueueStatus, Reason, Receipt,
+    Renewed, Settled, Settlement, State, Timestamp, is_due, notification::ERASED,
 };
 
 use super::{dead::Dead, row::Row};
@@ -129,6 +129,11 @@ impl Outbox {
                 row.put_off(after(now, *delay), reason.clone());
                 self.insert(row);
             }
+            Disposition::Postponed { after: delay, reason } => {
+                row.attempts -= 1;
+                row.put_off(after(now, *delay), reason.clone());
+                self.insert(row);
+            }
             Disposition::Dead { reason, .. } => self.bury(row, reason.clone(), now),
             Disposition::Returned => {
                 row.give_back();
@@ -206,6 +211,34 @@ impl Outbox {
 
     fn exhume(&mut self, filter: &DeadLetterFilter, now: Timestamp) -> Vec<Dead> {
         self.dead.extract_if(.., |_, dead| dead.matches(filter, now)).map(|(_, dead)| dead).collect()
+    }
+
+    /// Takes a message out that nobody has claimed and that is not due.
+    pub(crate) fn call_off(&mut self, id: MessageId, now: Timestamp) {
+        if self.rows.get(&id).is_some_and(|row| row.claim.is_none() && !is_due(row.available_at, now)) {
+            self.remove(id);
+        }
+    }
+
+    /// Gives a message another payload: how many live messages and dead letters that were.
+    pub(crate) fn replace(&mut self, id: MessageId, payload: &Payload) -> (u64, u64) {
+        let live = self.rows.get_mut(&id).map(|row| row.message.payload = payload.clone());
+        let dead = self.dead.get_mut(&id).map(|dead| {
+            dead.message.payload = payload.clone();
+            dead.reason = Reason::new(ERASED);
+        });
+        (live.iter().count() as u64, dead.iter().count() as u64)
+    }
+
+    /// Whether a message is a dead letter.
+    pub(crate) fn is_dead(&self, id: MessageId) -> bool {
+        self.dead.contains_key(&id)
+    }
+
+    /// How many messages of a queue are claimed.
+    pub(crate) fn leased(&self, queue: &str, now: Timestamp) -> u64 {
+        let of_queue = self.rows.values().filter(|row| row.message.queue.as_str() == queue);
+        of_queue.filter(|row| row.claim.is_some() && !is_due(row.available_at, now)).count() as u64
     }
 
     pub(crate) fn observe(&self, now: Timestamp) -> Vec<QueueStatus> {

@@ -47,6 +47,9 @@ pub(crate) fn is_outage(number: u16) -> bool {
 /// The number for a table that is not there.
 pub(crate) const NO_TABLE: u16 = 1146;
 
+/// An index of this name is there.
+pub(crate) const KNOWN_INDEX: u16 = 1061;
+
 /// The error of a storage engine that a server quotes, in whatever language.
 fn first_number(text: &str) -> Option<u16> {
     text.split(|c: char| !c.is_ascii_digit()).find(|digits| !digits.is_empty())?.parse().ok()

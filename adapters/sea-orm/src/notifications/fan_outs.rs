@@ -1,12 +1,9 @@
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeSet, HashMap},
     sync::Arc,
 };
 
-use claimstream_domain::{
-    Reason,
-    notification::{DeliveryStatus, FanOutEnd, NotificationRecord, RequestStatus},
-};
+use claimstream_domain::notification::{DeliveryStatus, FanOutEnd, NotificationRecord, RequestStatus};
 use claimstream_ports::{
     StoreError,
     notification::{FanOutStep, StepNoted},
@@ -35,6 +32,9 @@ pub(crate) struct FanOuts {
 
 /// Where requests stand.
 type Standing = HashMap<Uuid, RequestStatus>;
+
+/// The reasons of requests that have one.
+type Reasons = HashMap<Uuid, String>;
 
 /// Where requests stand after the transaction, and the records that were kept before it.
 type Noted = (Standing, HashMap<Uuid, DeliveryStatus>);
@@ -66,8 +66,8 @@ impl FanOuts {
             return Ok(noted);
         }
         let transaction = self.db.begin_beside(REQUEST).await?;
-        let mut standing = self.lock(&transaction, steps).await?;
-        self.move_on(&transaction, steps, &mut standing).await?;
+        let (mut standing, reasons) = self.lock(&transaction, steps).await?;
+        self.move_on(&transaction, steps, &mut standing, reasons).await?;
         self.keep(transaction, steps, standing).await
     }
 
@@ -105,16 +105,21 @@ impl FanOuts {
     }
 
     /// Locks the requests of these steps.
-    async fn lock(&self, on: &impl ConnectionTrait, steps: &[FanOutStep]) -> Result<Standing, StoreError> {
-        let mut standing = Standing::new();
+    async fn lock(
+        &self,
+        on: &impl ConnectionTrait,
+        steps: &[FanOutStep],
+    ) -> Result<(Standing, Reasons), StoreError> {
+        let (mut standing, mut reasons) = (Standing::new(), Reasons::new());
         for ids in requests(steps).chunks(Self::IDS) {
             let args = self.db.args().with_list("ids", ids.iter().copied().map(bytes));
             for row in rows(on, REQUEST, self.db.sql.notifications.request_lock.bind(&args)).await? {
-                let LockedRow { id, status } = LockedRow::read(&row)?;
+                let LockedRow { id, status, reason } = LockedRow::read(&row)?;
                 standing.insert(id, request_status(&status)?);
+                reasons.extend(reason.map(|reason| (id, reason)));
             }
         }
-        Ok(standing)
+        Ok((standing, reasons))
     }
 
     /// Moves requests on that are locked; those that come to the same end share a statement.
@@ -123,20 +128,25 @@ impl FanOuts {
         on: &impl ConnectionTrait,
         steps: &[FanOutStep],
         standing: &mut Standing,
+        mut reasons: Reasons,
     ) -> Result<(), StoreError> {
-        let mut moved: BTreeMap<Uuid, (RequestStatus, Option<&Reason>)> = BTreeMap::new();
-        for FanOutStep { request, end, takes_up, .. } in steps {
+        let mut moved: BTreeSet<Uuid> = BTreeSet::new();
+        for FanOutStep { request, end, takes_up, flaw, .. } in steps {
             let Some(before) = standing.get_mut(request) else { continue };
             let Some(after) = end.moves(*before, *takes_up) else { continue };
-            let is_there = *before == after && *end == FanOutEnd::More;
+            let is_there = *before == after && *end == FanOutEnd::More && flaw.is_none();
+            let reason = reasons.remove(request);
+            let reason = end.reason_after(*before, reason.as_deref(), flaw.as_ref());
+            reasons.extend(reason.map(|reason| (*request, reason.as_str().to_owned())));
             *before = after;
             if !is_there {
-                moved.insert(*request, (after, end.reason()));
+                moved.insert(*request);
             }
         }
         let mut groups: HashMap<(RequestStatus, Option<&str>), Vec<Uuid>> = HashMap::new();
-        for (request, (status, reason)) in moved {
-            groups.entry((status, reason.map(Reason::as_str))).or_default().push(request);
+        for request in moved {
+            let reason = reasons.get(&request).map(String::as_str);
+            groups.entry((standing[&request], reason)).or_default().push(request);
         }
         for ((status, reason), ids) in groups {
             for ids in ids.chunks(Self::IDS) {
@@ -153,9 +163,9 @@ impl FanOuts {
     }
 }
 
-/// Whether a step is the last one of a request that has not failed before.
+/// Whether a step is the last one of a request that has not failed before, and has found no flaw.
 fn is_last(step: &FanOutStep) -> bool {
-    step.end == FanOutEnd::Done && !step.takes_up
+    step.end == FanOutEnd::Done && !step.takes_up && step.flaw.is_none()
 }
 
 /// The requests of steps, by id.
@@ -169,5 +179,5 @@ fn has_messages(status: Option<RequestStatus>) -> bool {
 }
 
 row! {
-    struct LockedRow of "notifications/request_lock" { id: Uuid, status: String }
+    struct LockedRow of "notifications/request_lock" { id: Uuid, status: String, reason: Option<String> }
 }

@@ -1,5 +1,13 @@
 //! Requests for notifications and the records of their messages.
 
+pub(crate) mod attempts;
+pub(crate) mod cancelling;
+pub(crate) mod erasing;
 pub(crate) mod fan_outs;
+pub(crate) mod in_app;
+pub(crate) mod listing;
+pub(crate) mod preferences;
+pub(crate) mod rates;
 pub(crate) mod records;
 pub(crate) mod requests;
+pub(crate) mod suppressions;

@@ -217,13 +217,13 @@ fn record_row(record: &NotificationRecord) -> Args {
         .with("id", bytes(record.id))
         .with("request_id", bytes(record.request_id))
         .with("channel", record.channel.name())
-        .with("recipient", cut(&record.recipient, 2048))
+        .with("recipient", cut_recipient(&record.recipient))
         .with("status", record.status.name())
         .with("reason", maybe(record.reason.as_ref().map(Reason::as_str)))
 }
 
 fn record(row: &Row, request_id: Uuid) -> Result<NotificationRecord, StoreError> {
-    let MessageRow { id, channel, recipient, status, reason } = MessageRow::read(row)?;
+    let MessageRow { id, channel, recipient, status, reason, reference } = MessageRow::read(row)?;
     let channel: Channel = channel.parse().map_err(|e| corrupt(MESSAGE, e))?;
     Ok(NotificationRecord {
         id,
@@ -232,11 +232,17 @@ fn record(row: &Row, request_id: Uuid) -> Result<NotificationRecord, StoreError>
         recipient,
         status: delivery_status(&status)?,
         reason: reason.map(Reason::new),
+        reference,
     })
 }
 
 pub(super) fn delivery_status(status: &str) -> Result<DeliveryStatus, StoreError> {
     status.parse().map_err(|e| corrupt(MESSAGE, e))
+}
+
+/// A recipient's key as a record keeps it.
+pub(super) fn cut_recipient(key: &str) -> &str {
+    cut(key, 2048)
 }
 
 /// The beginning of a text that a column of `max` bytes holds.
@@ -256,5 +262,6 @@ row! {
         recipient: String,
         status: String,
         reason: Option<String>,
+        reference: Option<String>,
     }
 }

@@ -1,12 +1,12 @@
 use std::{collections::HashMap, sync::Arc};
 
 use claimstream_domain::{
-    Enqueued,
-    notification::{DeliveryStatus, NotificationRequest, Progress, RequestStatus, request_message},
+    Enqueued, Fingerprint,
+    notification::{NotificationRequest, Progress, RequestStatus, Submitted, request_message},
 };
 use claimstream_ports::{
-    StoreError,
-    notification::{Cancelled, RequestRead},
+    StoreError, StoreErrorKind,
+    notification::{BeingTakenIn, RequestRead},
 };
 use sea_orm::ConnectionTrait;
 use uuid::Uuid;
@@ -15,12 +15,11 @@ use crate::{
     database::{
         Database,
         args::{Args, bytes},
-        classify::corrupt,
-        sql::Sql,
+        classify::{corrupt, is_locked_by_another},
         typed_row::row,
-        unit::{Row, rows, run},
+        unit::{Row, rows},
     },
-    enqueue::rows::{Enqueueing, answer},
+    enqueue::rows::Enqueueing,
     notifications::records::delivery_status,
 };
 
@@ -44,23 +43,22 @@ impl Requests {
         &self,
         on: &impl ConnectionTrait,
         requests: &[NotificationRequest],
-    ) -> Result<Vec<Enqueued>, StoreError> {
+    ) -> Result<Vec<Submitted>, StoreError> {
         let mut places: Vec<usize> = (0..requests.len()).collect();
         places.sort_by_key(|place| requests[*place].id);
         let sorted: Vec<&NotificationRequest> = places.iter().map(|place| &requests[*place]).collect();
-        let mut answers = vec![Enqueued::Duplicate; requests.len()];
-        for (place, new) in places.into_iter().zip(self.submit_sorted(on, &sorted).await?) {
-            answers[place] = answer(new);
+        let mut answers = vec![Submitted::New; requests.len()];
+        for (place, answer) in places.into_iter().zip(self.submit_sorted(on, &sorted).await?) {
+            answers[place] = answer;
         }
         Ok(answers)
     }
 
-    /// Whether each request is new.
     async fn submit_sorted(
         &self,
         on: &impl ConnectionTrait,
         requests: &[&NotificationRequest],
-    ) -> Result<Vec<bool>, StoreError> {
+    ) -> Result<Vec<Submitted>, StoreError> {
         let messages = requests.iter().copied().map(request_message).collect::<Result<Vec<_>, _>>();
         let messages = messages.map_err(|e| corrupt(SUBMIT, e))?;
         let rows = requests.iter().copied().map(request_row).collect::<Result<Vec<_>, _>>()?;
@@ -70,23 +68,53 @@ impl Requests {
             (&self.db.sql.notifications.request_insert, &self.db.sql.notifications.request_known);
         let new = self.db.insert_new(on, SUBMIT, insert, lookup, &ids, &rows).await?;
         let fresh: Vec<_> = messages.into_iter().zip(&new).filter_map(|(m, new)| new.then_some(m)).collect();
-        self.enqueueing.enqueue(on, &fresh).await?;
-        Ok(new)
+        if self.enqueueing.enqueue(on, &fresh).await?.contains(&Enqueued::Duplicate) {
+            // Taken in without a message that begins its fan-out, it would stay pending for ever.
+            let why = "a message is kept under the id of one of these requests; give the request another id";
+            return Err(StoreError::new(StoreErrorKind::Conflict, SUBMIT, why));
+        }
+        let again: Vec<Uuid> = ids.iter().zip(&new).filter_map(|(id, new)| (!new).then_some(*id)).collect();
+        let taken = self.taken(on, &again).await?;
+        let answer = |(request, new): (&&NotificationRequest, bool)| match (new, taken.get(&request.id)) {
+            (true, _) => Ok(Submitted::New),
+            (false, Some(known)) => Ok(Submitted::again(request.fingerprint(), *known)),
+            (false, None) => Err(corrupt(SUBMIT, "a request that is known cannot be read")),
+        };
+        requests.iter().zip(new).map(answer).collect()
     }
 
-    /// Takes requests in, in a transaction of the outbox's own.
+    /// The fingerprints of requests as they were taken in.
+    async fn taken(
+        &self,
+        on: &impl ConnectionTrait,
+        ids: &[Uuid],
+    ) -> Result<HashMap<Uuid, Fingerprint>, StoreError> {
+        let mut taken = HashMap::new();
+        for ids in ids.chunks(Self::IDS) {
+            let args = self.db.args().with_list("ids", ids.iter().copied().map(bytes));
+            for row in rows(on, SUBMIT, self.db.sql.notifications.request_taken.bind(&args)).await? {
+                let TakenRow { id, request, fingerprint } = TakenRow::read(&row)?;
+                taken.insert(id, known_fingerprint(&request, fingerprint.as_deref())?);
+            }
+        }
+        Ok(taken)
+    }
+
+    /// Takes requests in, in a transaction of the outbox's own. One that waited for another transaction in vain is not repeated.
     pub(crate) async fn submit_now(
         &self,
         requests: &[NotificationRequest],
-    ) -> Result<Vec<Enqueued>, StoreError> {
-        self.db
-            .restarting_beside(SUBMIT, || async {
-                let transaction = self.db.begin_beside(SUBMIT).await?;
-                let taken = self.submit(&transaction, requests).await?;
-                self.db.commit(SUBMIT, transaction).await?;
-                Ok(taken)
-            })
-            .await
+    ) -> Result<Vec<Submitted>, StoreError> {
+        let submit = || async {
+            let transaction = self.db.begin_beside(SUBMIT).await?;
+            let taken = match self.submit(&transaction, requests).await {
+                Err(waited) if is_locked_by_another(&waited) => return Ok(Err(waited)),
+                taken => taken?,
+            };
+            self.db.commit(SUBMIT, transaction).await?;
+            Ok(Ok(taken))
+        };
+        self.db.restarting_beside(SUBMIT, submit).await.flatten().map_err(being_taken_in)
     }
 
     /// Reads requests, as far as they are there.
@@ -102,27 +130,12 @@ impl Requests {
         Ok(ids.iter().map(|id| found.get(id).cloned()).collect())
     }
 
-    /// Calls a request off, unless somebody works on it already.
-    pub(crate) async fn cancel(&self, id: Uuid) -> Result<Cancelled, StoreError> {
-        let args = self.db.args().with("id", bytes(id));
-        if self.write(&self.db.sql.notifications.request_cancel, &args).await? > 0 {
-            return Ok(Cancelled::Yes);
-        }
-        match self.status(&args).await? {
-            Some(row) => match status(&row)? {
-                RequestStatus::Cancelled => Ok(Cancelled::Yes),
-                status => Ok(Cancelled::TooLate(status)),
-            },
-            None => Ok(Cancelled::Unknown),
-        }
-    }
-
     /// How far the messages of a request have come.
     pub(crate) async fn progress(&self, id: Uuid) -> Result<Option<Progress>, StoreError> {
         let args = self.db.args().with("id", bytes(id));
         let Some(row) = self.status(&args).await? else { return Ok(None) };
         let (recorded, reason) = (status(&row)?, row.maybe_text("reason")?);
-        let mut progress = Progress { recorded, reason, pending: 0, delivered: 0, skipped: 0, failed: 0 };
+        let mut progress = Progress::of(recorded, reason);
         for row in self
             .db
             .restarting_beside(REQUEST, || {
@@ -131,26 +144,32 @@ impl Requests {
             .await?
         {
             let CountRow { status, messages } = CountRow::read(&row)?;
-            let count = match delivery_status(&status)? {
-                DeliveryStatus::Pending => &mut progress.pending,
-                DeliveryStatus::Delivered => &mut progress.delivered,
-                DeliveryStatus::Skipped => &mut progress.skipped,
-                DeliveryStatus::Failed => &mut progress.failed,
-            };
-            *count = messages;
+            progress.count(delivery_status(&status)?, messages);
         }
         Ok(Some(progress))
-    }
-
-    async fn write(&self, sql: &Sql, args: &Args) -> Result<u64, StoreError> {
-        let db = &self.db;
-        db.restarting_beside(REQUEST, || run(db.callers(), REQUEST, sql.bind(args))).await
     }
 
     async fn status(&self, args: &Args) -> Result<Option<Row>, StoreError> {
         let db = &self.db;
         let read = || rows(db.callers(), REQUEST, db.sql.notifications.request_status.bind(args));
         Ok(db.restarting_beside(REQUEST, read).await?.into_iter().next())
+    }
+}
+
+/// The fingerprint of a request: the one that was kept when it was erased, or that of the request.
+fn known_fingerprint(request: &[u8], kept: Option<&[u8]>) -> Result<Fingerprint, StoreError> {
+    if let Some(kept) = kept {
+        return Fingerprint::from_slice(kept).map_err(|e| corrupt(SUBMIT, e));
+    }
+    let request: NotificationRequest = serde_json::from_slice(request).map_err(|e| corrupt(SUBMIT, e))?;
+    Ok(request.fingerprint())
+}
+
+/// Says of an error that another transaction had what a submission needs, if it had.
+pub(crate) fn being_taken_in(error: StoreError) -> StoreError {
+    match is_locked_by_another(&error) {
+        true => StoreError::new(StoreErrorKind::Transient, SUBMIT, BeingTakenIn(error.get_ref().to_string())),
+        false => error,
     }
 }
 
@@ -173,6 +192,10 @@ pub(super) fn request_status(status: &str) -> Result<RequestStatus, StoreError> 
 }
 
 row! {
+    struct TakenRow of "notifications/request_taken" { id: Uuid, request: Vec<u8>, fingerprint: Option<Vec<u8>> }
+}
+
+row! {
     /// How many messages of a request have a status.
     struct CountRow of "notifications/message_count" { status: String, messages: u64 }
 }
@@ -185,8 +208,12 @@ mod tests {
 
     #[test]
     fn the_tables_know_every_status() {
-        const TABLES: &str = include_str!("../sql/schema/schema_1.mysql.sql");
-        let of_requests: Vec<_> = RequestStatus::ALL.iter().map(|status| status.name()).collect();
+        const TABLES: &str = concat!(
+            include_str!("../sql/schema/schema_1.mysql.sql"),
+            include_str!("../sql/schema/schema_4_core.mysql.sql")
+        );
+        let recorded = RequestStatus::ALL.iter().filter(|status| **status != RequestStatus::Undeliverable);
+        let of_requests: Vec<_> = recorded.map(|status| status.name()).collect();
         let of_messages: Vec<_> = DeliveryStatus::ALL.iter().map(|status| status.name()).collect();
         for names in [of_requests, of_messages] {
             let column = format!("ENUM('{}') NOT NULL", names.join("', '"));

@@ -1,16 +1,19 @@
 //! The facade: opens an outbox, chooses its strategy once, and wires the rooms to the ports.
 
-pub(crate) mod claims;
+pub(crate) mod attempts;
+mod claims;
 pub(crate) mod dead_letters;
 pub(crate) mod doctor;
 pub(crate) mod enqueue;
 pub(crate) mod from_pool;
 pub(crate) mod handle;
+pub(crate) mod in_app;
 pub(crate) mod locks;
 pub(crate) mod notifications;
 pub(crate) mod observe;
 pub(crate) mod opening;
 pub(crate) mod options;
+pub(crate) mod preferences;
 pub(crate) mod rooms;
 pub(crate) mod sagas;
 pub(crate) mod schema;

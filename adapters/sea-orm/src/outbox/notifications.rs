@@ -1,21 +1,24 @@
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use claimstream_domain::{
-    Enqueued,
-    notification::{DeliveryStatus, NotificationRecord, NotificationRequest, Progress},
+use claimstream_domain::notification::{
+    DeliveryStatus, NotificationRecord, NotificationRequest, Progress, Submitted,
 };
 use claimstream_ports::{
     StoreError,
     notification::{
-        Cancelled, FanOutStep, MessageOutcome, MessageRepository, NotificationReports, RequestRead,
-        RequestRepository, StepNoted, SubmitRequests,
+        Cancelled, EraseRecipient, Erased, FanOutStep, ListRequests, MessageOutcome, MessageRepository,
+        NotificationReports, RequestFilter, RequestPage, RequestRead, RequestRepository, StepNoted,
+        SubmitRequests,
     },
 };
 use sea_orm::DatabaseTransaction;
 use uuid::Uuid;
 
-use crate::outbox::{handle::SeaOrmOutbox, rooms::Rooms};
+use crate::{
+    notifications::{listing, requests::being_taken_in},
+    outbox::{handle::SeaOrmOutbox, rooms::Rooms},
+};
 
 const SUBMIT: &str = "submit";
 const REQUEST: &str = "request";
@@ -27,19 +30,20 @@ impl SubmitRequests<DatabaseTransaction> for SeaOrmOutbox {
         &self,
         tx: &DatabaseTransaction,
         requests: &[NotificationRequest],
-    ) -> Result<Vec<Enqueued>, StoreError> {
+    ) -> Result<Vec<Submitted>, StoreError> {
         let Rooms { transactions, notifications, .. } = &*self.rooms;
         transactions.check_backend(tx, SUBMIT)?;
         if requests.is_empty() {
             return Ok(Vec::new());
         }
-        transactions.within(tx, SUBMIT, notifications.requests.submit(tx, requests)).await
+        let submitted = transactions.within(tx, SUBMIT, notifications.requests.submit(tx, requests)).await;
+        submitted.map_err(being_taken_in)
     }
 }
 
 impl SeaOrmOutbox {
     /// Takes requests in, in a transaction of the outbox's own that runs to its end even if the caller is cancelled.
-    pub async fn submit_now(&self, requests: &[NotificationRequest]) -> Result<Vec<Enqueued>, StoreError> {
+    pub async fn submit_now(&self, requests: &[NotificationRequest]) -> Result<Vec<Submitted>, StoreError> {
         let (rooms, requests) = (Arc::clone(&self.rooms), requests.to_vec());
         let work = async move { rooms.notifications.requests.submit_now(&requests).await };
         self.rooms.db.detached(SUBMIT, work).await
@@ -71,6 +75,15 @@ impl MessageRepository for SeaOrmOutbox {
         self.rooms.db.detached(MESSAGE, async move { records.delivery_statuses(&ids).await }).await
     }
 
+    async fn since_1970(&self) -> Result<Duration, StoreError> {
+        let db = Arc::clone(&self.rooms.db);
+        let work = async move {
+            let now = db.restarting_beside(MESSAGE, || db.now(db.callers(), MESSAGE)).await?;
+            Ok(Duration::from_micros(now.max(0).unsigned_abs()))
+        };
+        self.rooms.db.detached(MESSAGE, work).await
+    }
+
     async fn conclude(&self, outcomes: &[MessageOutcome]) -> Result<(), StoreError> {
         let (records, outcomes) = (Arc::clone(&self.rooms.notifications.records), outcomes.to_vec());
         self.rooms.db.detached(MESSAGE, async move { records.conclude(outcomes).await }).await
@@ -97,5 +110,30 @@ impl NotificationReports for SeaOrmOutbox {
     ) -> Result<Vec<NotificationRecord>, StoreError> {
         let records = Arc::clone(&self.rooms.notifications.records);
         self.rooms.db.detached(MESSAGE, async move { records.messages(id, after, limit).await }).await
+    }
+}
+
+#[async_trait]
+impl ListRequests for SeaOrmOutbox {
+    async fn list(
+        &self,
+        filter: &RequestFilter,
+        after: Option<Uuid>,
+        limit: u32,
+    ) -> Result<RequestPage, StoreError> {
+        let (rooms, filter) = (Arc::clone(&self.rooms), filter.clone());
+        self.rooms
+            .db
+            .detached(REQUEST, async move { listing::list(&rooms.db, &filter, after, limit).await })
+            .await
+    }
+}
+
+#[async_trait]
+impl EraseRecipient for SeaOrmOutbox {
+    async fn erase(&self, recipient: &str) -> Result<Erased, StoreError> {
+        let (rooms, recipient) = (Arc::clone(&self.rooms), recipient.to_owned());
+        let work = async move { rooms.notifications.erasing.erase(&recipient).await };
+        self.rooms.db.detached("erase", work).await
     }
 }

@@ -5,7 +5,10 @@ use crate::{
     database::Database,
     enqueue::rows::Enqueueing,
     failover::Failover,
-    notifications::{fan_outs::FanOuts, records::Records, requests::Requests},
+    notifications::{
+        attempts::Attempts, erasing::Erasing, fan_outs::FanOuts, in_app::InApp, preferences::PreferenceRows,
+        rates::Rates, records::Records, requests::Requests, suppressions::SuppressionRows,
+    },
     strategy::{choice::Strategy, contract::ClaimStrategy},
     sweep::sweeper::Sweeper,
 };
@@ -28,6 +31,12 @@ pub(crate) struct Notifications {
     pub(crate) requests: Requests,
     pub(crate) records: Arc<Records>,
     pub(crate) fan_outs: FanOuts,
+    pub(crate) in_app: Arc<InApp>,
+    pub(crate) attempts: Arc<Attempts>,
+    pub(crate) rates: Arc<Rates>,
+    pub(crate) erasing: Erasing,
+    pub(crate) preferences: PreferenceRows,
+    pub(crate) suppressions: SuppressionRows,
 }
 
 impl Notifications {
@@ -37,7 +46,13 @@ impl Notifications {
         Self {
             requests: Requests { db: Arc::clone(db), enqueueing: Arc::clone(enqueueing) },
             fan_outs: FanOuts { db: Arc::clone(db), records: Arc::clone(&records) },
+            in_app: Arc::new(InApp::of(Arc::clone(db))),
+            erasing: Erasing { db: Arc::clone(db) },
             records,
+            attempts: Arc::new(Attempts::of(Arc::clone(db))),
+            rates: Arc::new(Rates { db: Arc::clone(db) }),
+            preferences: PreferenceRows { db: Arc::clone(db) },
+            suppressions: SuppressionRows { db: Arc::clone(db) },
         }
     }
 }

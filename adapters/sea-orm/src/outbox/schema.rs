@@ -4,7 +4,7 @@ use sea_orm::{ConnectionTrait, DatabaseConnection};
 
 use crate::database::{
     args::Args,
-    classify::{classify, is_missing_table},
+    classify::{classify, is_known_index, is_missing_table},
     clock::ServerClock,
     dialect::Dialect,
     sql::text,
@@ -13,7 +13,7 @@ use crate::database::{
 };
 
 /// The newest version of the tables; [`schema`] holds one script for each.
-pub(crate) const VERSION: i64 = 3;
+pub(crate) const VERSION: i64 = 4;
 
 /// The scripts that make the tables, by version, to be applied by other means.
 ///
@@ -32,6 +32,16 @@ pub fn schema(dialect: Dialect) -> &'static [(i64, &'static str)] {
                 ),
             ),
             (3, include_str!("../sql/schema/schema_3.mysql.sql")),
+            (
+                4,
+                concat!(
+                    include_str!("../sql/schema/schema_4_core.mysql.sql"),
+                    include_str!("../sql/schema/schema_4_in_app.mysql.sql"),
+                    include_str!("../sql/schema/schema_4_serve.mysql.sql"),
+                    include_str!("../sql/schema/schema_4_attempts.mysql.sql"),
+                    include_str!("../sql/schema/schema_4_preferences.mysql.sql")
+                ),
+            ),
         ],
         Dialect::Sqlite => &[
             (1, include_str!("../sql/schema/schema_1.sqlite.sql")),
@@ -43,6 +53,16 @@ pub fn schema(dialect: Dialect) -> &'static [(i64, &'static str)] {
                 ),
             ),
             (3, include_str!("../sql/schema/schema_3.sqlite.sql")),
+            (
+                4,
+                concat!(
+                    include_str!("../sql/schema/schema_4_core.sqlite.sql"),
+                    include_str!("../sql/schema/schema_4_in_app.sqlite.sql"),
+                    include_str!("../sql/schema/schema_4_serve.sqlite.sql"),
+                    include_str!("../sql/schema/schema_4_attempts.sqlite.sql"),
+                    include_str!("../sql/schema/schema_4_preferences.sqlite.sql")
+                ),
+            ),
         ],
     }
 }
@@ -63,7 +83,7 @@ impl crate::SeaOrmOutbox {
         let [shard_known, version_known] = ignore;
         let numbers: Vec<String> = shards.shards().map(|shard| format!("({})", shard.number())).collect();
         let numbers = numbers.join(", ");
-        let tables: String = schema(dialect).iter().map(|(_, file)| *file).collect();
+        let tables: String = schema(dialect).iter().map(|(_, file)| repeatable(file)).collect();
         let versions = schema(dialect).iter().map(|(version, _)| format!("({version}, {now})"));
         let versions = versions.collect::<Vec<_>>().join(", ");
         format!(
@@ -71,6 +91,25 @@ impl crate::SeaOrmOutbox {
              INSERT INTO claimstream_schema (version, applied_at) VALUES {versions}\n{version_known};\n"
         )
     }
+}
+
+/// A script whose indexes are made only if they are missing. MySQL has no word for that, so its own tables are asked.
+fn repeatable(script: &str) -> String {
+    script.split_inclusive('\n').map(|line| unless_there(line).unwrap_or_else(|| line.to_owned())).collect()
+}
+
+/// The statements for a line that makes an index on MySQL or MariaDB.
+fn unless_there(line: &str) -> Option<String> {
+    let (index, on) =
+        line.strip_prefix("CREATE INDEX ")?.split_once(" ON ").filter(|(index, _)| !index.contains(' '))?;
+    let table = on.split_whitespace().next()?;
+    let make = line.trim_end().trim_end_matches(';');
+    Some(format!(
+        "SET @make = IF(EXISTS (SELECT 1 FROM information_schema.statistics WHERE table_schema = DATABASE()\n\
+         \x20\x20   AND table_name = '{table}' AND index_name = '{index}'), 'DO 0',\n\
+         \x20 '{make}');\n\
+         PREPARE make FROM @make;\nEXECUTE make;\nDEALLOCATE PREPARE make;\n"
+    ))
 }
 
 /// How often making or reading the schema is tried while other processes do the same.
@@ -136,7 +175,10 @@ async fn apply(
     for (version, script) in schema(dialect).iter().filter(|(version, _)| *version > applied) {
         let script = text(script);
         for statement in script.split(';').map(str::trim).filter(|statement| !statement.is_empty()) {
-            db.execute_unprepared(statement).await.map_err(|e| classify("schema", e))?;
+            match db.execute_unprepared(statement).await.map_err(|e| classify("schema", e)) {
+                Err(error) if !is_known_index(&error) => return Err(error),
+                Err(_) | Ok(_) => {}
+            }
         }
         // The first instance decides the number of shards: one insert of all of them, which fails for everybody else.
         if rows(db, "schema", sql.schema.shard_list.bind(&Args::new())).await?.is_empty() {

@@ -72,6 +72,6 @@ impl PurgeSteps for SeaOrmOutbox {
         let sweeper = Arc::clone(&self.rooms.sweeper);
         let now = self.rooms.db.detached(SWEEP, async move { sweeper.fresh_now().await }).await?;
         let bound = now.saturating_sub(micros(self.step_retention())).max(0);
-        Round::of(&self.rooms.sweeper).steps(bound).await
+        Round::of(&self.rooms.sweeper).steps(bound).await.map(|(steps, _)| steps)
     }
 }

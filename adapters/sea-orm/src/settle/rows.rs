@@ -238,8 +238,10 @@ impl RowSettlement {
         match disposition {
             Disposition::Done { .. } => run(on, SETTLE, self.done(group)).await,
             Disposition::Returned => write(&self.db.sql.settle.release, args).await,
-            Disposition::Retry { after, reason } => {
+            Disposition::Retry { after, reason } | Disposition::Postponed { after, reason } => {
                 let args = args.with("after", micros(*after)).with("reason", reason.as_str());
+                let is_postponed = matches!(disposition, Disposition::Postponed { .. });
+                let args = args.with("uncounted", i64::from(is_postponed));
                 write(&self.db.sql.settle.retry, args).await
             }
             Disposition::Dead { reason, .. } => {

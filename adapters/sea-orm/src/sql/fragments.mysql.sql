@@ -11,5 +11,6 @@ octets     = OCTET_LENGTH($)
 greatest   = GREATEST
 is         = <=>
 for_update = FOR UPDATE $
+for_share  = LOCK IN SHARE MODE
 or_keep    = ON DUPLICATE KEY UPDATE $ = $
 or_update  = ON DUPLICATE KEY UPDATE

@@ -11,5 +11,6 @@ octets     = LENGTH($)
 greatest   = MAX
 is         = IS
 for_update =
+for_share  =
 or_keep    = ON CONFLICT DO NOTHING
 or_update  = ON CONFLICT ($) DO UPDATE SET

@@ -1,8 +1,10 @@
 //! What finished messages leave behind, and how it is taken away.
 
+mod attempts;
 pub(crate) mod chunk;
 pub(crate) mod lag;
 pub(crate) mod leftovers;
+pub(crate) mod requests;
 pub(crate) mod round;
 pub(crate) mod steps;
 pub(crate) mod strain;

@@ -63,9 +63,11 @@ impl Round {
         let instances = before(retention.of_keys().max(KEEP_INSTANCES));
         self.unit(move |sweeper| async move { sweeper.sweep_instances(instances).await }).await?;
         self.locks(before(KEEP_LOCKS)).await?;
-        let steps = self.steps(before(self.sweeper.step_retention)).await?;
-        tracing::info!(bodies, dedup_keys, steps, "swept");
-        Ok(Swept { bodies, dedup_keys, steps })
+        let (steps, sagas) = self.steps(before(self.sweeper.step_retention)).await?;
+        let requests = self.requests(before(retention.of_keys())).await?;
+        self.attempts(before(retention.of_keys())).await?;
+        tracing::info!(bodies, dedup_keys, steps, sagas, requests, "swept");
+        Ok(Swept { bodies, dedup_keys, steps, sagas, requests })
     }
 
     /// Dead letters keep their bodies, and so their ids; one that has lost it gets it back, unless its id has been used again.
@@ -140,17 +142,53 @@ impl Round {
         }
     }
 
+    /// Requests that were settled before the bound, with their messages. They are found as bodies are.
+    async fn requests(&mut self, bound: i64) -> Result<u64, StoreError> {
+        let revivable = self.unit(|sweeper| async move { sweeper.revivable().await }).await?;
+        let tomorrow = self.sweeper.db.clock.local().max(bound).saturating_add(micros(KEEP_INSTANCES));
+        let mut swept = 0;
+        for (from, last) in [(Uuid::nil(), first_id_of(bound)), (first_id_of(tomorrow), Uuid::max())] {
+            let mut after = from;
+            loop {
+                let revivable = revivable.clone();
+                let chunk = move |sweeper: Arc<Sweeper>, most| async move {
+                    sweeper.sweep_requests(&revivable, after, last, bound, most).await
+                };
+                let Some((newest, deleted)) = self.chunk(chunk).await? else { break };
+                (after, swept) = (newest, swept + deleted);
+            }
+        }
+        Ok(swept)
+    }
+
     async fn locks(&mut self, bound: i64) -> Result<(), StoreError> {
         let chunk = |sweeper: Arc<Sweeper>, most| async move { sweeper.sweep_locks(bound, most).await };
         while self.chunk(chunk).await? > 0 {}
         Ok(())
     }
 
+    /// Attempts at messages that are gone.
+    async fn attempts(&mut self, bound: i64) -> Result<(), StoreError> {
+        let mut after = Uuid::nil();
+        loop {
+            let chunk = move |sweeper: Arc<Sweeper>, most| async move {
+                sweeper.sweep_attempts(after, bound, most).await
+            };
+            let Some(last) = self.chunk(chunk).await? else { return Ok(()) };
+            after = last;
+        }
+    }
+
     /// Steps that were last changed before the bound, and before the oldest message that may still come for one of them;
     /// runs go whole.
-    pub(crate) async fn steps(&mut self, bound: i64) -> Result<u64, StoreError> {
-        if !self.unit(move |sweeper| async move { sweeper.has_old_steps(bound).await }).await? {
-            return Ok(0);
+    ///
+    /// The notes of sagas go when no step of theirs is left.
+    pub(crate) async fn steps(&mut self, bound: i64) -> Result<(u64, u64), StoreError> {
+        let have_old = self.unit(move |sweeper| async move {
+            Ok(sweeper.has_old_steps(bound).await? || sweeper.has_old_sagas(bound).await?)
+        });
+        if !have_old.await? {
+            return Ok((0, 0));
         }
         let alive = self.unit(|sweeper| async move { sweeper.oldest_alive().await }).await?;
         let bound = alive.map_or(bound, |alive| bound.min(alive.saturating_sub(micros(Retention::SHORTEST))));
@@ -159,9 +197,21 @@ impl Round {
             let chunk = move |sweeper: Arc<Sweeper>, most| async move {
                 sweeper.sweep_steps(from, bound, most).await
             };
-            let Some((newest, deleted)) = self.chunk(chunk).await? else { return Ok(swept) };
+            let Some((newest, deleted)) = self.chunk(chunk).await? else { break };
             from = newest;
             swept += deleted;
+        }
+        Ok((swept, self.sagas(bound).await?))
+    }
+
+    async fn sagas(&mut self, bound: i64) -> Result<u64, StoreError> {
+        let (mut after, mut swept) = ((String::new(), String::new()), 0);
+        loop {
+            let chunk = move |sweeper: Arc<Sweeper>, most| async move {
+                sweeper.sweep_sagas(&after.0, &after.1, bound, most).await
+            };
+            let Some((last, deleted)) = self.chunk(chunk).await? else { return Ok(swept) };
+            (after, swept) = (last, swept + deleted);
         }
     }
 

@@ -71,6 +71,52 @@ impl Sweeper {
     }
 }
 
+/// The notes of sagas whose steps are gone.
+impl Sweeper {
+    /// Whether there is a saga that might go.
+    pub(super) async fn has_old_sagas(&self, bound: i64) -> Result<bool, StoreError> {
+        Ok(!self.old_sagas("", "", bound, 1).await?.is_empty())
+    }
+
+    async fn old_sagas(
+        &self,
+        scope: &str,
+        run: &str,
+        bound: i64,
+        most: u32,
+    ) -> Result<Vec<SagaRow>, StoreError> {
+        let args = self.db.args().with("scope", scope).with("run", run);
+        let args = args.with("bound", bound).with("limit", i64::from(most));
+        let sql = &self.db.sql.sweep.sagas;
+        let page = self.db.restarting(|| rows(self.db.relay(), SWEEP, sql.bind(&args))).await?;
+        page.iter().map(SagaRow::read).collect()
+    }
+
+    /// Forgets some notes that follow one of them: the last one and how many; `None` if there is none.
+    pub(super) async fn sweep_sagas(
+        &self,
+        scope: &str,
+        after: &str,
+        bound: i64,
+        most: u32,
+    ) -> Result<Option<((String, String), u64)>, StoreError> {
+        let page = self.old_sagas(scope, after, bound, most).await?;
+        let Some(last) = page.last().map(|row| (row.scope.clone(), row.run.clone())) else { return Ok(None) };
+        let mut swept = 0;
+        for of_scope in page.chunk_by(|one, next| one.scope == next.scope) {
+            let args = self.db.args().with("scope", of_scope[0].scope.as_str()).with("bound", bound);
+            let args = args.with_list("runs", of_scope.iter().map(|row| Value::from(row.run.as_str())));
+            let sql = &self.db.sql.sweep.sagas_delete;
+            swept += self.db.restarting(|| run(self.db.relay(), SWEEP, sql.bind(&args))).await?;
+        }
+        Ok(Some((last, swept)))
+    }
+}
+
+row! {
+    struct SagaRow of "sweep/sagas" { scope: String, run: String }
+}
+
 row! {
     /// A run that has an old step, and when that was changed.
     struct RunRow of "steps/page" { scope: String, run: String, changed: i64 }

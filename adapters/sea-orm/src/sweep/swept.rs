@@ -10,4 +10,8 @@ pub struct Swept {
     pub dedup_keys: u64,
     /// Steps of the ledger.
     pub steps: u64,
+    /// Notes of sagas.
+    pub sagas: u64,
+    /// Notification requests, each with all its messages.
+    pub requests: u64,
 }

@@ -10,7 +10,7 @@ use claimstream_domain::{
     Claimed, Payload, Verdict,
     notification::{
         Channel, DeliveryStatus, FanOut, FanOutEnd, NotificationMessage, NotificationRequest, Recipient,
-        RequestStatus,
+        RequestStatus, message_id,
     },
 };
 use claimstream_ports::{
@@ -295,4 +295,35 @@ fn while_the_store_is_away_requests_ask_it_once_for_a_batch() {
     requests.expect_note_steps().times(1).returning(|_| Err(down("note")));
     let verdicts = handled(&fan_out(requests), &claimed_steps());
     assert!(verdicts.iter().all(|verdict| matches!(verdict, Verdict::Nack { after: None, .. })));
+}
+
+/// The directory has forgotten all three since an earlier attempt recorded them as pending.
+#[test]
+fn a_lapsed_record_that_cannot_be_settled_costs_only_its_own_request() {
+    let mut requests = reading(1);
+    requests.expect_note_steps().times(1).returning(|steps| {
+        let pending = |step: &FanOutStep| vec![DeliveryStatus::Pending; step.records.len()];
+        let noted = |step| StepNoted { status: Some(RequestStatus::Dispatched), records: pending(step) };
+        Ok(steps.iter().map(noted).collect())
+    });
+    let mut directory = MockRecipientDirectory::new();
+    directory.expect_resolve().returning(|_, _, _| Ok(None));
+    let mut messages = MockMessageRepository::new();
+    let of_second = message_id(Uuid::from_u128(2), Channel::Email, &Recipient::user("b").key);
+    messages.expect_conclude().returning(move |outcomes| {
+        match outcomes.iter().any(|outcome| outcome.id == of_second) {
+            true => Err(corrupt()),
+            false => Ok(()),
+        }
+    });
+    let handler = RequestHandler::new(
+        Arc::new(requests),
+        Arc::new(messages),
+        Arc::new(directory),
+        Arc::new(MockTemplateSource::new()),
+        RequestConfig::default(),
+    );
+    let verdicts = handled(&handler.expect("a good configuration"), &claimed_steps());
+    assert_eq!((sent(&verdicts[0]), sent(&verdicts[2])), (0, 0));
+    assert!(matches!(verdicts[1], Verdict::Nack { after: None, .. }));
 }

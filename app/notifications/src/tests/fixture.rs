@@ -21,6 +21,10 @@ pub(super) fn request(channels: &[Channel], recipients: Vec<RecipientReference>)
         template: None,
         scheduled_at: None,
         delay_ms: None,
+        expires_at: None,
+        sender: Default::default(),
+        category: None,
+        priority: Default::default(),
         memo: None,
         headers: Default::default(),
     }
@@ -50,7 +54,12 @@ pub(super) fn notification() -> NotificationMessage {
         channel: Channel::Email,
         recipient: "user:a".into(),
         address: "a@example.com".into(),
+        category: None,
+        priority: Default::default(),
+        unsubscribe_url: None,
         content: Content { title: Some("Hello".into()), ..Content::default() },
+        sender: None,
+        expires_at: None,
     }
 }
 

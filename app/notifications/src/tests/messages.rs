@@ -1,8 +1,11 @@
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use claimstream_domain::{
     Jitter, Payload, Reason, RetryPolicy, Verdict,
-    notification::{Channel, DeliveryStatus},
+    notification::{Acceptance, Channel, DeliveryStatus, NotificationMessage},
 };
 use claimstream_ports::{
     Handler, StoreError, StoreErrorKind,
@@ -66,7 +69,8 @@ fn refusing() -> Providers {
 }
 
 fn busy(retry_after: Option<Duration>) -> Providers {
-    provider(Err(DeliveryError::Transient { reason: "HTTP 503".into(), retry_after }))
+    let (reason, acceptance) = ("HTTP 503".into(), Acceptance::NotAccepted);
+    provider(Err(DeliveryError::Transient { reason, retry_after, acceptance }))
 }
 
 fn handle(messages: MockMessageRepository, providers: Providers, attempt: u32) -> Verdict {
@@ -76,7 +80,7 @@ fn handle(messages: MockMessageRepository, providers: Providers, attempt: u32) -
 
 #[test]
 fn a_settled_message_is_never_delivered_again() {
-    for status in [DeliveryStatus::Delivered, DeliveryStatus::Skipped] {
+    for status in [DeliveryStatus::Delivered, DeliveryStatus::Skipped, DeliveryStatus::Cancelled] {
         assert_eq!(handle(standing(Some(status)), idle(), 2), Verdict::ack());
     }
     let failed = handle(standing(Some(DeliveryStatus::Failed)), idle(), 12);
@@ -241,4 +245,39 @@ fn the_delays_double_from_thirty_seconds_to_five_hours() {
     assert_eq!(delays, [30, 60, 120, 240, 480, 960, 1_920, 3_840, 7_680, 15_360, 18_000]);
     assert!(!retry.is_last(10) && retry.is_last(11));
     assert_eq!(MessageConfig::default().retry.jitter, Jitter::Full);
+}
+
+#[test]
+fn a_message_that_comes_after_its_expiry_is_skipped_before_a_provider_has_it() {
+    let moment = "2026-01-01T00:00:00Z".parse().expect("a moment");
+    let until = Duration::from_secs(1_767_225_600);
+    let message = NotificationMessage { expires_at: Some(moment), ..notification() };
+    let handle = |expired: Result<bool, StoreError>, attempt: u32| {
+        let deliveries = usize::from(matches!(expired, Ok(false)));
+        let mut messages = pending();
+        messages.expect_since_1970().times(1).returning(move || match &expired {
+            Ok(expired) => Ok(until + Duration::from_micros(u64::from(*expired))),
+            Err(_) => Err(down("expired")),
+        });
+        let skipped = Arc::new(Mutex::new(Vec::new()));
+        let noted = skipped.clone();
+        messages.expect_conclude().returning(move |outcomes| {
+            noted.lock().expect("no panic").extend(outcomes.iter().map(|o| (o.status, o.reason.clone())));
+            Ok(())
+        });
+        let mut provider = MockChannelProvider::new();
+        provider.expect_deliver().times(deliveries).returning(|_| Ok(Delivered::default()));
+        let providers = Providers::new().with(message.channel, Arc::new(provider));
+        let handler = MessageHandler::new(Arc::new(messages), providers, MessageConfig::default());
+        let claimed = claimed_message(&message, attempt);
+        let verdict = finish(handler.expect("a good configuration").handle(&claimed));
+        let skipped = skipped.lock().expect("no panic").clone();
+        (verdict, skipped)
+    };
+    let skipped = vec![(DeliveryStatus::Skipped, Some(Reason::new("expired")))];
+    for attempt in [1, 12] {
+        assert_eq!(handle(Ok(true), attempt), (Verdict::ack(), skipped.clone()));
+    }
+    assert_eq!(handle(Ok(false), 1), (Verdict::ack(), vec![(DeliveryStatus::Delivered, None)]));
+    assert_eq!(handle(Err(down("expired")), 1), (Verdict::Release, vec![]));
 }

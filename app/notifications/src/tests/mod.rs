@@ -1,4 +1,6 @@
+mod a1_9;
 mod batches;
+mod consents;
 mod crashes;
 mod finish;
 mod fixture;

@@ -47,11 +47,13 @@ impl Ports {
                 _ => None,
             })
         });
+        let mut templates = MockTemplateSource::new();
+        templates.expect_variables().returning(|_| Ok(None));
         Self {
             requests,
             messages: MockMessageRepository::new(),
             directory,
-            templates: MockTemplateSource::new(),
+            templates,
             config: RequestConfig::default(),
         }
     }

@@ -15,7 +15,7 @@ use super::{
 };
 
 #[test]
-fn two_users_and_two_directs_on_two_channels_are_six_messages_two_skips_and_eight_in_all() {
+fn a1_6_two_users_and_two_directs_on_two_channels_are_six_messages_two_skips_and_eight_in_all() {
     let direct = |direct: DirectRecipient| RecipientReference::Direct(direct);
     let recipients = vec![
         user("a"),
@@ -119,9 +119,40 @@ fn an_unknown_user_is_recorded_as_skipped_on_every_channel() {
 }
 
 #[test]
-fn an_unknown_segment_fails_the_request_and_is_acked() {
-    let ports = Ports::processing(request(&[Channel::Email], vec![user("a"), segment("vip")]));
+fn a1_10_a_request_to_nothing_but_an_unknown_segment_fails_and_is_acked() {
+    let ports = Ports::processing(request(&[Channel::Email], vec![segment("vip")]));
     assert_eq!(ports.failing(1, "unknown segment \"vip\"").handle(1), Verdict::ack());
+}
+
+#[test]
+fn an_unknown_segment_costs_no_other_recipient_its_message_or_record() {
+    let all = vec![user("a"), segment("vip"), user("z"), user("b")];
+    let ports = Ports::processing(request(&[Channel::Email], all)).noting(1, |step| {
+        assert_eq!(
+            (&step.end, &step.flaw),
+            (&FanOutEnd::Done, &Some(Reason::new("unknown segment \"vip\"")))
+        );
+        let stands: Vec<_> = step.records.iter().map(|r| (r.recipient.as_str(), r.status)).collect();
+        let pending = DeliveryStatus::Pending;
+        let expected = [("user:a", pending), ("user:b", pending), ("user:z", DeliveryStatus::Skipped)];
+        assert_eq!(stands[..3], expected);
+        assert_eq!(stands[3..], [("segment:vip", DeliveryStatus::Failed)]);
+        Ok(kept(step, RequestStatus::Dispatched))
+    });
+    assert_eq!(notifications(ports.handle(1)).len(), 2);
+}
+
+#[test]
+fn a_segment_that_was_unknown_when_the_request_was_dispatched_does_not_hold_it_up() {
+    let handle = |known: Option<DeliveryStatus>| {
+        let request = request(&[Channel::Email], vec![user("a"), segment("vip")]);
+        let mut ports = Ports::with(request, RequestStatus::Dispatched);
+        ports.messages.expect_status().returning(move |ids| Ok(vec![known; ids.len()]));
+        let ports = ports.noting(known.iter().count(), |step| Ok(kept(step, RequestStatus::Dispatched)));
+        ports.handle(5)
+    };
+    assert_eq!(notifications(handle(Some(DeliveryStatus::Failed))).len(), 1);
+    assert!(matches!(handle(None), Verdict::Nack { .. }), "its members may be pending");
 }
 
 #[test]
@@ -265,6 +296,7 @@ fn a_record_says_where_it_stands() {
             recipient: "user:a".into(),
             status: DeliveryStatus::Skipped,
             reason: Some(Reason::new("the recipient has no address for sms")),
+            reference: None,
         };
         assert_eq!(step.records, [expected]);
         Ok(kept(step, RequestStatus::Dispatched))

@@ -3,6 +3,7 @@ use std::{
     future::poll_fn,
     sync::{Arc, Mutex, MutexGuard},
     task::Poll,
+    time::Duration,
 };
 
 use async_trait::async_trait;
@@ -219,12 +220,15 @@ impl MessageRepository for World {
         self.call(|state| ids.iter().map(|id| state.records.get(id).copied()).collect()).await
     }
 
+    async fn since_1970(&self) -> Result<Duration, StoreError> {
+        Ok(Duration::ZERO)
+    }
+
     async fn conclude(&self, outcomes: &[MessageOutcome]) -> Result<(), StoreError> {
         self.call(|state| {
             for outcome in outcomes {
-                let record = state.records.get_mut(&outcome.id);
-                if let Some(status @ DeliveryStatus::Pending) = record {
-                    *status = outcome.status;
+                if let Some(status) = state.records.get_mut(&outcome.id) {
+                    *status = status.after(outcome.status).unwrap_or(*status);
                 }
             }
         })

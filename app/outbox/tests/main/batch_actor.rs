@@ -27,6 +27,8 @@ pub(crate) enum Act {
     Skip,
     Panic,
     Hang,
+    /// Hangs, and acknowledges it when it is dropped.
+    AckDropped,
     /// Acknowledges it after a while.
     AckAfter(Duration),
     /// Gives other verdicts as well, too late or on nothing.
@@ -76,6 +78,10 @@ impl<F: Fn(u128, bool) -> Act> Actor<F> {
             Act::Skip => {}
             Act::Panic => panic!("at {n}"),
             Act::Hang => pending().await,
+            Act::AckDropped => {
+                let _dropped = Dropped(|| give(Verdict::ack()));
+                pending().await
+            }
             Act::AckAfter(wait) => {
                 self.timer.sleep(wait).await;
                 give(Verdict::ack());
@@ -105,6 +111,15 @@ impl<F: Fn(u128, bool) -> Act + Send + Sync> BatchHandler for Actor<F> {
             }
         }
         call.returned = true;
+    }
+}
+
+/// Does something when it is dropped.
+struct Dropped<F: Fn()>(F);
+
+impl<F: Fn()> Drop for Dropped<F> {
+    fn drop(&mut self) {
+        (self.0)();
     }
 }
 

@@ -10,7 +10,7 @@ use futures::future::pending;
 use proptest::prelude::*;
 
 use crate::{
-    batch_actor::{Act, Actor, acks, calls, run, run_batches, start_batches},
+    batch_actor::{Act, Actor, acks, calls, run, run_batches, run_beside, start_batches},
     play::{Answer, Bench, Play, id, of, returned},
 };
 
@@ -189,6 +189,22 @@ fn at_shutdown_a_batch_has_its_drain_time_and_then_its_attempts_have_failed() {
     assert_eq!(report, expected);
     assert_eq!(calls(&seen), [vec![1, 2, 3], vec![2], vec![3]]);
     assert_eq!(reasons(&play), BTreeMap::from([(id(3), "stopped at shutdown".to_owned())]));
+}
+
+#[test]
+fn a_verdict_that_a_handler_gives_as_it_is_dropped_counts() {
+    let act = |n, _| if n == 1 { Act::AckDropped } else { Act::Hang };
+    let play = || Play::new([Answer::Messages(vec![1; 2])]);
+    let beside = |play: &Play, config, time| run_beside(play, config, act, as_it_is, time).0;
+    let config = RelayConfig { handle_timeout: Duration::from_secs(5), ..RelayConfig::default() };
+    let over_time = play();
+    let report = beside(&over_time, config, Duration::from_secs(6));
+    assert_eq!(report.acked, 1, "{report:?}");
+    let config = RelayConfig { drain: Duration::from_secs(1), ..RelayConfig::default() };
+    let at_shutdown = play();
+    let report = beside(&at_shutdown, config, BRIEFLY);
+    assert_eq!((report.acked, report.nacked), (1, 1), "{report:?}");
+    assert_eq!(reasons(&at_shutdown), BTreeMap::from([(id(2), "stopped at shutdown".to_owned())]));
 }
 
 #[test]

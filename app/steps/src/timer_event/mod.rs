@@ -21,6 +21,7 @@ mod event_row;
 mod event_store;
 mod halt;
 mod scheme;
+mod sending;
 #[cfg(test)]
 mod tests;
 mod ticked;

@@ -70,6 +70,7 @@ pub async fn outcomes_that_differ_are_each_noted_as_they_are(fixture: Notificati
     for (n, record) in expected.iter_mut().enumerate().take(150) {
         match n % 5 {
             0 | 1 => (record.status, record.reason) = (Failed, Some(Reason::new(n))),
+            2 | 3 => (record.status, record.reference) = (Delivered, Some(format!("reference {n}"))),
             _ => record.status = Delivered,
         }
     }
@@ -125,7 +126,7 @@ pub(super) fn record(request_id: Uuid, n: u32, status: DeliveryStatus) -> Notifi
     let reason = (status == DeliveryStatus::Skipped).then(|| Reason::new(format!("skipped because {n}")));
     let (channel, recipient) = (Channel::ALL[n as usize % 6], format!("user:u-{n}"));
     let id = message_id(request_id, channel, &recipient);
-    NotificationRecord { id, request_id, channel, recipient, status, reason }
+    NotificationRecord { id, request_id, channel, recipient, status, reason, reference: None }
 }
 
 pub(super) fn outcome(id: Uuid, status: DeliveryStatus) -> MessageOutcome {

@@ -1,6 +1,12 @@
 //! The contract of notification requests, their messages and the reports on both.
 
+pub mod attempts;
+pub mod cancelling;
+pub mod erasing;
+pub mod in_app;
+pub mod listing;
 pub mod messages;
+pub mod preferences;
 pub mod reports;
 pub mod requests;
 mod sample;
@@ -8,5 +14,15 @@ pub mod submissions;
 
 use crate::{NotificationFixture, suite::Case};
 
-pub const CLAUSES: &[&[Case<NotificationFixture>]] =
-    &[submissions::CLAUSES, requests::CLAUSES, messages::CLAUSES, reports::CLAUSES];
+pub const CLAUSES: &[&[Case<NotificationFixture>]] = &[
+    submissions::CLAUSES,
+    requests::CLAUSES,
+    cancelling::CLAUSES,
+    erasing::CLAUSES,
+    messages::CLAUSES,
+    reports::CLAUSES,
+    in_app::CLAUSES,
+    listing::CLAUSES,
+    attempts::CLAUSES,
+    preferences::CLAUSES,
+];

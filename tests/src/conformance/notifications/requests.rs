@@ -4,7 +4,7 @@ use claimstream_domain::{
     Reason,
     notification::{Channel, DeliveryStatus, FanOutEnd, NotificationRecord, RequestStatus},
 };
-use claimstream_ports::notification::{Cancelled, FanOutStep, StepNoted};
+use claimstream_ports::notification::{Cancelled, FanOutStep, StepNoted, TakenBack};
 use futures::future::join_all;
 use uuid::Uuid;
 
@@ -24,6 +24,7 @@ pub const CLAUSES: &[Case<NotificationFixture>] = cases!["notifications" needs [
     a_step_that_fails_marks_a_request_failed_with_its_reason,
     a_step_leaves_a_finished_request_as_it_is,
     a_failed_request_moves_only_if_it_is_taken_up,
+    flaws_of_steps_are_a_requests_reason_until_it_fails,
     steps_of_many_requests_are_noted_together,
     last_steps_of_open_and_other_requests_are_noted_together,
     steps_of_one_request_are_noted_in_order,
@@ -32,9 +33,6 @@ pub const CLAUSES: &[Case<NotificationFixture>] = cases!["notifications" needs [
     a_request_without_messages_keeps_no_record,
     steps_that_are_noted_again_get_the_same_answers,
     steps_of_the_same_requests_in_opposite_orders_all_get_through,
-    only_a_pending_request_is_cancelled,
-    an_unknown_request_is_not_cancelled,
-    of_a_step_and_cancel_at_a_time_one_wins,
 ];
 
 use DeliveryStatus::{Delivered, Failed, Pending, Skipped};
@@ -111,6 +109,27 @@ pub async fn a_failed_request_moves_only_if_it_is_taken_up(fixture: Notification
         let taken_up = progress(&fixture, request).await;
         assert_eq!((taken_up.recorded, taken_up.reason.as_deref()), (status, reason));
     }
+}
+
+pub async fn flaws_of_steps_are_a_requests_reason_until_it_fails(fixture: NotificationFixture) {
+    let request = submitted(&fixture).await;
+    let flawed =
+        |end: FanOutEnd, flaw: &str| FanOutStep { flaw: Some(Reason::new(flaw)), ..step(request, end, &[]) };
+    let steps = [
+        (step(request, FanOutEnd::More, &[]), None),
+        (flawed(FanOutEnd::More, "unknown segment \"a\""), Some("unknown segment \"a\"")),
+        (flawed(FanOutEnd::More, "unknown segment \"a\""), Some("unknown segment \"a\"")),
+        (step(request, FanOutEnd::More, &[]), Some("unknown segment \"a\"")),
+        (flawed(FanOutEnd::More, "and b"), Some("unknown segment \"a\"; and b")),
+        (step(request, FanOutEnd::Done, &[]), Some("unknown segment \"a\"; and b")),
+    ];
+    for (step, reason) in steps {
+        note(&fixture.store, step).await;
+        assert_eq!(progress(&fixture, request).await.reason.as_deref(), reason);
+    }
+    let failed = finished(&fixture, RequestStatus::Failed).await;
+    note(&fixture.store, FanOutStep { takes_up: true, ..step(failed, FanOutEnd::Done, &[]) }).await;
+    assert_eq!(progress(&fixture, failed).await.reason, None);
 }
 
 pub async fn steps_of_many_requests_are_noted_together(fixture: NotificationFixture) {
@@ -275,56 +294,12 @@ pub async fn steps_of_the_same_requests_in_opposite_orders_all_get_through(fixtu
     }
 }
 
-pub async fn only_a_pending_request_is_cancelled(fixture: NotificationFixture) {
-    let pending = submitted(&fixture).await;
-    assert_eq!(fixture.rival.requests.cancel(pending).await.expect("cancel"), Cancelled::Yes);
-    assert_eq!(progress(&fixture, pending).await.recorded, RequestStatus::Cancelled);
-    let begun = submitted(&fixture).await;
-    note(&fixture.store, step(begun, FanOutEnd::More, &[])).await;
-    let late = [
-        (begun, RequestStatus::Processing),
-        (finished(&fixture, RequestStatus::Dispatched).await, RequestStatus::Dispatched),
-        (finished(&fixture, RequestStatus::Failed).await, RequestStatus::Failed),
-    ];
-    for (request, status) in late {
-        let cancelled = fixture.rival.requests.cancel(request).await.expect("cancel");
-        assert_eq!(cancelled, Cancelled::TooLate(status));
-        assert_eq!(progress(&fixture, request).await.recorded, status);
-    }
-}
-
-pub async fn an_unknown_request_is_not_cancelled(fixture: NotificationFixture) {
-    let cancelled = fixture.store.requests.cancel(Uuid::now_v7()).await.expect("cancel");
-    assert_eq!(cancelled, Cancelled::Unknown);
-}
-
-pub async fn of_a_step_and_cancel_at_a_time_one_wins(fixture: NotificationFixture) {
-    for _ in 0..20 {
-        let request = submitted(&fixture).await;
-        let (requests, canceller) = (fixture.store.requests.clone(), fixture.rival.requests.clone());
-        let last = [step(request, FanOutEnd::Done, &[record(request, 1, Pending)])];
-        let noted = tokio::spawn(async move { requests.note_steps(&last).await });
-        let cancelled = tokio::spawn(async move { canceller.cancel(request).await });
-        let noted = noted.await.expect("a step").expect("note").remove(0);
-        let cancelled = cancelled.await.expect("a cancelling").expect("cancel");
-        match noted.status {
-            Some(RequestStatus::Cancelled) => assert_eq!(cancelled, Cancelled::Yes),
-            status => assert_eq!(cancelled, Cancelled::TooLate(status.expect("a request"))),
-        }
-        let after = progress(&fixture, request).await;
-        assert_eq!(Some(after.recorded), noted.status);
-        assert_eq!(
-            (after.total(), noted.records.len()),
-            if cancelled == Cancelled::Yes { (0, 0) } else { (1, 1) }
-        );
-    }
-}
-
 /// A request that was brought to an end.
-async fn finished(fixture: &NotificationFixture, end: RequestStatus) -> Uuid {
+pub(super) async fn finished(fixture: &NotificationFixture, end: RequestStatus) -> Uuid {
     let request = submitted(fixture).await;
     if end == RequestStatus::Cancelled {
-        assert_eq!(fixture.store.requests.cancel(request).await.expect("cancel"), Cancelled::Yes);
+        let cancelled = fixture.store.requests.cancel(request).await.expect("cancel");
+        assert_eq!(cancelled, Cancelled::Yes(TakenBack::default()));
         return request;
     }
     let with = match end {

@@ -1,9 +1,6 @@
-use claimstream_domain::{
-    Enqueued::New,
-    notification::{
-        Channel, Content, DirectRecipient, FanOutEnd, NotificationRecord, NotificationRequest, Progress,
-        RecipientReference, Requester, RequesterKind,
-    },
+use claimstream_domain::notification::{
+    Channel, Content, DirectRecipient, FanOutEnd, NotificationRecord, NotificationRequest, Progress,
+    RecipientReference, Requester, RequesterKind, Submitted::New,
 };
 use claimstream_ports::notification::{FanOutStep, RequestRead, StepNoted};
 use uuid::Uuid;
@@ -28,7 +25,7 @@ pub(super) async fn read(ports: &NotificationPorts, request: Uuid) -> RequestRea
 
 /// A step of a fan-out.
 pub(super) fn step(request: Uuid, end: FanOutEnd, records: &[NotificationRecord]) -> FanOutStep {
-    FanOutStep { request, end, takes_up: false, records: records.to_vec() }
+    FanOutStep { request, end, takes_up: false, flaw: None, records: records.to_vec() }
 }
 
 /// Notes one step.
@@ -63,10 +60,15 @@ pub(super) fn plain_request(n: u32) -> NotificationRequest {
             body: Some("body \u{1f4ec}".into()),
             redirect_url: Some("https://example.com/r".into()),
             image_url: Some("https://example.com/i.png".into()),
+            ..Content::default()
         }),
         template: None,
         scheduled_at: None,
         delay_ms: None,
+        expires_at: None,
+        sender: Default::default(),
+        category: None,
+        priority: Default::default(),
         memo: Some(format!("memo {n}")),
         headers: Default::default(),
     }

@@ -1,15 +1,13 @@
 //! How requests are handed in.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use claimstream_domain::{
-    Enqueued::{self, Duplicate, New},
-    notification::{
-        Channel, FanOut, FanOutEnd, NotificationRequest, RequestStatus, Requester, RequesterKind,
-        TemplateCall,
-    },
+use claimstream_domain::notification::{
+    Channel, FanOut, FanOutEnd, NotificationRequest, RequestStatus, Requester, RequesterKind,
+    Submitted::{self, Conflict, New, Replayed},
+    TemplateCall,
 };
-use claimstream_ports::StoreErrorKind;
+use claimstream_ports::{StoreErrorKind, notification::BeingTakenIn};
 use futures::future::join_all;
 
 use super::sample::{note, plain_request, progress, read, step};
@@ -22,11 +20,15 @@ pub const CLAUSES: &[Case<NotificationFixture>] = cases!["notifications" needs [
     a_submitted_request_is_pending_and_comes_back_as_it_was,
     a_submitted_request_has_one_outbox_message_that_begins_its_fan_out,
     a_rolled_back_request_leaves_nothing,
-    a_request_that_is_handed_in_again_is_a_duplicate_and_changes_nothing,
+    a1_8_a_request_that_is_handed_in_again_is_replayed_and_changes_nothing,
+    a1_8_another_request_under_a_known_id_is_a_conflict_and_changes_nothing,
+    a1_8_a_request_that_is_being_taken_in_is_answered_within_the_lock_wait,
+    a1_8_a_first_call_that_failed_may_be_repeated,
     a_request_that_stands_twice_in_a_call_is_taken_once,
     of_many_parallel_submissions_of_one_request_one_is_new,
     submissions_of_the_same_requests_in_opposite_orders_all_get_through,
     a_request_that_could_never_be_carried_out_is_refused,
+    a_request_under_the_id_of_another_message_is_refused,
     a_delayed_request_is_due_after_its_delay,
     a_scheduled_request_is_due_at_its_moment,
     requests_and_messages_share_a_transaction,
@@ -64,23 +66,74 @@ pub async fn a_rolled_back_request_leaves_nothing(fixture: NotificationFixture) 
     assert_eq!(fixture.rival.submit(&[request]).await, [New]);
 }
 
-pub async fn a_request_that_is_handed_in_again_is_a_duplicate_and_changes_nothing(
+pub async fn a1_8_a_request_that_is_handed_in_again_is_replayed_and_changes_nothing(
     fixture: NotificationFixture,
 ) {
     let first = plain_request(1);
-    let again = NotificationRequest { id: first.id, ..templated_request(2) };
     fixture.store.submit(std::slice::from_ref(&first)).await;
     note(&fixture.store, step(first.id, FanOutEnd::More, &[])).await;
-    assert_eq!(fixture.rival.submit(&[again, plain_request(3)]).await, [Duplicate, New]);
+    let mut traced = first.clone();
+    let span = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    traced.headers.set_trace(span, None).expect("a trace");
+    for again in [first.clone(), traced] {
+        assert_eq!(fixture.rival.submit(&[again, plain_request(3)]).await, [Replayed, New]);
+    }
     let read = read(&fixture.rival, first.id).await;
     assert_eq!((read.request, read.status), (first, RequestStatus::Processing));
-    assert_eq!(fixture.outbox.store.take_all().await.len(), 2);
+    assert_eq!(fixture.outbox.store.take_all().await.len(), 3);
+}
+
+pub async fn a1_8_another_request_under_a_known_id_is_a_conflict_and_changes_nothing(
+    fixture: NotificationFixture,
+) {
+    let first = plain_request(1);
+    let other = NotificationRequest { id: first.id, ..templated_request(2) };
+    fixture.store.submit(std::slice::from_ref(&first)).await;
+    let call = [other.clone(), plain_request(3), first.clone()];
+    assert_eq!(fixture.rival.submit(&call).await, [Conflict, New, Replayed]);
+    assert_eq!(read(&fixture.rival, first.id).await.request, first);
+    let both = [plain_request(5), NotificationRequest { memo: None, ..plain_request(5) }];
+    let both = [both[0].clone(), NotificationRequest { id: both[0].id, ..both[1].clone() }];
+    assert_eq!(fixture.store.submit(&both).await, [New, Conflict]);
+    assert_eq!(fixture.outbox.store.take_all().await.len(), 3);
+}
+
+pub async fn a1_8_a_request_that_is_being_taken_in_is_answered_within_the_lock_wait(
+    fixture: NotificationFixture,
+) {
+    let request = plain_request(1);
+    let open = fixture.store.transactions.begin().await.expect("begin");
+    assert_eq!(open.submit(std::slice::from_ref(&request)).await.expect("submit"), [New]);
+    let begun = Instant::now();
+    // SQLite has one writer at a time, so the second one does not even begin.
+    let error = match fixture.rival.transactions.begin().await {
+        Err(error) => error,
+        Ok(second) => {
+            let error =
+                second.submit(std::slice::from_ref(&request)).await.expect_err("it is being taken in");
+            assert!(error.get_ref().is::<BeingTakenIn>(), "{error}");
+            error
+        }
+    };
+    assert_eq!(error.kind(), StoreErrorKind::Transient, "{error}");
+    assert!(begun.elapsed() < Duration::from_secs(12), "it hung for {:?}", begun.elapsed());
+    open.commit().await.expect("commit");
+    assert_eq!(fixture.rival.submit(&[request]).await, [Replayed]);
+}
+
+pub async fn a1_8_a_first_call_that_failed_may_be_repeated(fixture: NotificationFixture) {
+    let request = plain_request(1);
+    let tx = fixture.store.transactions.begin().await.expect("begin");
+    tx.submit(std::slice::from_ref(&request)).await.expect("submit");
+    tx.roll_back().await.expect("roll back");
+    assert_eq!(fixture.rival.submit(std::slice::from_ref(&request)).await, [New]);
+    assert_eq!(fixture.store.submit(&[request]).await, [Replayed]);
 }
 
 pub async fn a_request_that_stands_twice_in_a_call_is_taken_once(fixture: NotificationFixture) {
     let request = plain_request(1);
     let call = [request.clone(), request.clone(), plain_request(2)];
-    assert_eq!(fixture.store.submit(&call).await, [New, Duplicate, New]);
+    assert_eq!(fixture.store.submit(&call).await, [New, Replayed, New]);
     assert_eq!(fixture.outbox.store.take_all().await.len(), 2);
 }
 
@@ -125,6 +178,19 @@ pub async fn a_request_that_could_never_be_carried_out_is_refused(fixture: Notif
     assert_eq!(fixture.rival.submit(&[good]).await, [New]);
 }
 
+pub async fn a_request_under_the_id_of_another_message_is_refused(fixture: NotificationFixture) {
+    let message = fixture.outbox.message();
+    let request = NotificationRequest { id: message.id.uuid(), ..plain_request(1) };
+    let tx = fixture.store.transactions.begin().await.expect("begin");
+    tx.enqueue(&[message]).await.expect("enqueue");
+    tx.commit().await.expect("commit");
+    let tx = fixture.rival.transactions.begin().await.expect("begin");
+    let error = tx.submit(std::slice::from_ref(&request)).await.expect_err("it would never begin");
+    assert_eq!(error.kind(), StoreErrorKind::Conflict, "{error}");
+    tx.roll_back().await.expect("roll back");
+    assert_eq!(fixture.rival.requests.read(&[request.id]).await.expect("read"), [None]);
+}
+
 pub async fn a_delayed_request_is_due_after_its_delay(fixture: NotificationFixture) {
     let request = NotificationRequest { delay_ms: Some(60_000), ..plain_request(1) };
     fixture.store.submit(&[request]).await;
@@ -160,7 +226,7 @@ pub async fn requests_and_messages_share_a_transaction(fixture: NotificationFixt
     }
 }
 
-async fn submit_until_answered(side: &NotificationPorts, request: NotificationRequest) -> Enqueued {
+async fn submit_until_answered(side: &NotificationPorts, request: NotificationRequest) -> Submitted {
     loop {
         let tx = side.transactions.begin().await.expect("begin");
         let answer = match tx.submit(std::slice::from_ref(&request)).await {

@@ -15,6 +15,7 @@ pub const CLAUSES: &[Case<Fixture>] = cases!["settle" needs [Claims]:
     a_nack_longer_than_the_lease_holds,
     a_nack_without_a_delay_is_due_at_once,
     a_nacked_message_keeps_its_attempts,
+    a_postponed_message_comes_back_after_its_delay_and_its_attempt_is_not_counted,
     a_buried_message_is_never_claimed_again_and_lies_with_the_dead_letters,
     a_released_message_is_as_it_was_before_the_claim,
     a_release_restores_the_order,
@@ -69,6 +70,22 @@ pub async fn a_nacked_message_keeps_its_attempts(fixture: Fixture) {
         assert_eq!(fixture.store.nack(&claimed, Duration::from_secs(1), "no").await, Accepted);
         fixture.advance(Duration::from_secs(1)).await;
     }
+}
+
+pub async fn a_postponed_message_comes_back_after_its_delay_and_its_attempt_is_not_counted(fixture: Fixture) {
+    fixture.enqueue(1).await;
+    let claimed = fixture.store.take_one().await;
+    assert_eq!(fixture.store.nack(&claimed, Duration::ZERO, "no").await, Accepted);
+    for _ in 0..3 {
+        let claimed = fixture.store.take_one().await;
+        assert_eq!(claimed.attempt, 2);
+        assert_eq!(fixture.store.postpone(&claimed, Duration::from_secs(2), "no room").await, Accepted);
+        fixture.advance(Duration::from_micros(1_999_999)).await;
+        fixture.rival.finds_nothing().await;
+        fixture.advance(Duration::from_micros(1)).await;
+    }
+    let claimed = fixture.rival.take_one().await;
+    assert_eq!((claimed.attempt, claimed.last_error), (2, Some(Reason::new("no room"))));
 }
 
 pub async fn a_buried_message_is_never_claimed_again_and_lies_with_the_dead_letters(fixture: Fixture) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use claimstream_domain::{
     DedupKey,
     Enqueued::{Duplicate, New},
-    notification::RecipientReference,
+    notification::{RecipientReference, Submitted},
 };
 use claimstream_ports::notification::SubmitRequests;
 use tokio::time::timeout;
@@ -33,13 +33,13 @@ pub(super) async fn a_submission_that_waits_has_taken_nothing_that_comes_after(s
     let [first, second] = requests;
     let holder = setup.outbox.begin().await.expect("begin");
     let held = setup.outbox.submit(&holder, std::slice::from_ref(&first)).await.expect("submit");
-    assert_eq!(held, [New]);
+    assert_eq!(held, [Submitted::New]);
     let (outbox, call) = (setup.outbox.clone(), [second.clone(), first]);
     let waiting = tokio::spawn(async move { outbox.submit_now(&call).await });
     somebody_waits(&setup.outbox).await;
     let beside = setup.outbox.submit_now(std::slice::from_ref(&second));
     let beside = timeout(Duration::from_secs(5), beside).await.expect("nobody holds the second");
-    assert_eq!(beside.expect("submit"), [New]);
+    assert_eq!(beside.expect("submit"), [Submitted::New]);
     holder.rollback().await.expect("roll back");
-    assert_eq!(waiting.await.expect("no panic").expect("submit"), [Duplicate, New]);
+    assert_eq!(waiting.await.expect("no panic").expect("submit"), [Submitted::Replayed, Submitted::New]);
 }

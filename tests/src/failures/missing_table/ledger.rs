@@ -85,7 +85,12 @@ fn notification(n: u128) -> NotificationMessage {
         channel: Channel::Email,
         recipient: "user:anna".into(),
         address: "anna@example.com".into(),
+        category: None,
+        priority: Default::default(),
+        unsubscribe_url: None,
         content: Content { title: Some("news".into()), ..Content::default() },
+        sender: None,
+        expires_at: None,
     }
 }
 

@@ -262,11 +262,12 @@ impl Reference {
         let Some(entry) = self.queue.get_mut(&n) else { return };
         match disposition {
             Disposition::Returned => {}
-            Disposition::Retry { after, reason } => {
+            Disposition::Retry { after, reason } | Disposition::Postponed { after, reason } => {
                 let due = now + i64::try_from(after.as_micros()).unwrap_or(i64::MAX);
+                let counted = u32::from(matches!(disposition, Disposition::Retry { .. }));
                 *entry = Entry {
                     due,
-                    attempts: entry.attempts + 1,
+                    attempts: entry.attempts + counted,
                     last_error: Some(reason.clone()),
                     suspect: false,
                 };

@@ -1,6 +1,6 @@
 //! When a timer starts, and which occurrences it leaves out.
 
-use claimstream_domain::Verdict;
+use claimstream_domain::{QueueName, Verdict, notification::REQUEST_QUEUE, timer_event::Tick};
 use claimstream_steps::timer_event::{EventStatus, Schedule};
 
 use super::{
@@ -16,6 +16,7 @@ pub const SCENARIOS: &[Case<TimerFixture>] = cases!["scenarios" needs [Timers]:
     a2_a_timer_is_started_once_however_often_it_is_started,
     a2_a_service_that_slept_runs_what_waited_once_and_leaves_out_what_it_missed,
     a2_an_occurrence_of_an_old_schedule_is_passed_over,
+    a_notification_of_a_schedule_is_submitted_once_for_each_occurrence,
 ];
 
 pub async fn a2_a_timer_is_started_once_however_often_it_is_started(fixture: TimerFixture) {
@@ -65,4 +66,25 @@ pub async fn a2_an_occurrence_of_an_old_schedule_is_passed_over(fixture: TimerFi
     fixture.advance_to("2021-03-04T05:15:00Z").await;
     assert_eq!(turn(&fixture.outbox.rival, &*events).await, [Verdict::ack()]);
     assert_eq!(calls.made(), ["d1"]);
+}
+
+pub async fn a_notification_of_a_schedule_is_submitted_once_for_each_occurrence(fixture: TimerFixture) {
+    let scheme = TestScheme { sends: true, ..TestScheme::of(vec![]) };
+    let nodes =
+        [&fixture.store, &fixture.rival].map(|side| side.events.set_up(fixture.outbox.queue(), &scheme));
+    let second = "2021-03-04T05:20:00Z";
+    let queue = QueueName::new(REQUEST_QUEUE).expect("a queue name");
+    let requests = fixture.outbox.store.on(&queue);
+    for moment in [TimerFixture::FIRST, second] {
+        fixture.advance_to(moment).await;
+        let tick = Tick { occurrence: moment.parse().expect("a moment"), ..TimerFixture::tick() };
+        for node in nodes.iter().chain(&nodes) {
+            node.visit(&tick).await.expect("a visit");
+        }
+        let submitted = requests.take_one().await;
+        let key = tick.event_id().decision_key(&"send".parse().expect("a name"));
+        assert_eq!(submitted.message.id.uuid(), key);
+        requests.finds_nothing().await;
+        requests.ack(&submitted).await;
+    }
 }

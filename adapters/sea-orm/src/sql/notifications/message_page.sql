@@ -1,5 +1,5 @@
 -- A page of what a request came to.
-SELECT id, channel, recipient, status, reason
+SELECT id, channel, recipient, status, reason, reference
   FROM claimstream_notification_message
  WHERE request_id = :id
    AND id > :after

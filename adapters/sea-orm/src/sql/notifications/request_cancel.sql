@@ -1,4 +1,4 @@
--- Calls a pending request off.
+-- Calls a request off that is locked.
 UPDATE claimstream_notification_request
    SET status = 'CANCELLED', changed_at = {now}
- WHERE id = :id AND status = 'PENDING'
+ WHERE id = :id

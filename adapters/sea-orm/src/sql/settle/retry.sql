@@ -1,6 +1,7 @@
--- Puts messages of one claim off.
+-- Puts messages of one claim off; an attempt that tried nothing is uncounted.
 UPDATE claimstream_queue
    SET available_at = {later :after},
+       attempts     = attempts - :uncounted,
        claim_id     = NULL,
        claimed_from = NULL,
        last_error   = :reason

@@ -1,6 +1,6 @@
 -- Puts messages off where they are, so that what has the same ordering key waits behind them.
 UPDATE claimstream_queue
-   SET attempts     = attempts + 1,
+   SET attempts     = attempts + :counted,
        claim_id     = NULL,
        claimed_from = NULL,
        parked_until = {later :after},

@@ -1,7 +1,7 @@
 -- Puts messages of a shard off whose lease was proven in the same transaction.
 UPDATE claimstream_queue
    SET available_at = {later :after},
-       attempts     = attempts + 1,
+       attempts     = attempts + :counted,
        claim_id     = NULL,
        claimed_from = NULL,
        parked_until = NULL,

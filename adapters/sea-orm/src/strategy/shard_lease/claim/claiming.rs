@@ -4,7 +4,7 @@ use claimstream_domain::{ClaimRequest, Claimed, Shard};
 use claimstream_ports::StoreError;
 
 use crate::{
-    claim::visits::visit_shards,
+    claim::visits::{Visitor, visit_shards},
     database::{dialect::Dialect, held::Held},
     strategy::shard_lease::{claim::collected::Collected, give_back::give_back, leases::ShardLease},
 };
@@ -25,6 +25,8 @@ pub(crate) struct Claiming<'a> {
     pub(crate) has_left_some: bool,
     /// How long it may still wait for shards in which other calls are at work.
     pub(crate) patience: Duration,
+    /// When it began, on the monotonic clock. Its caller counts the lease from there.
+    begun: Duration,
 }
 
 impl<'a> Claiming<'a> {
@@ -39,12 +41,21 @@ impl<'a> Claiming<'a> {
             trouble: None,
             has_left_some: false,
             patience: Self::most_patience(store),
+            begun: store.db.clock.elapsed(),
         }
     }
 
     /// How long a claim waits at most for shards in which other calls are at work.
     pub(super) fn most_patience(store: &ShardLease) -> Duration {
         ShardLease::SOON.min(store.db.limits.acquire_timeout)
+    }
+
+    /// How long it may still look for more: with messages in hand as long as the caller need not renew them, without any as long
+    /// as the caller waits for the answer.
+    pub(super) fn time_left(&self) -> Duration {
+        let lease = self.request.lease;
+        let most = if self.collected.taken.is_empty() { lease.duration() } else { lease.renew_after() };
+        most.saturating_sub(self.store.db.clock.elapsed().saturating_sub(self.begun))
     }
 
     pub(crate) async fn run(&mut self) -> Result<(), StoreError> {
@@ -58,7 +69,7 @@ impl<'a> Claiming<'a> {
             true => self.take_thinly().await,
             false => visit_shards(&store.known, &queue, &store.db.clock, self).await,
         };
-        let is_all = self.wanted() > 0 && !self.has_left_some;
+        let is_all = self.wants_more() && !self.has_left_some;
         store.thin_load.claimed(&queue, asked, most_of_a_shard(&self.collected.taken[ahead..]), is_all);
         visited
     }

@@ -40,6 +40,11 @@ impl Claiming<'_> {
             if visit.unfinished.is_none() {
                 return Ok(());
             }
+            if self.time_left().is_zero() {
+                // Another claim comes back to the shard, and may have nothing in hand then.
+                self.store.known.full(&visit.key.queue, visit.key.shard);
+                return Ok(());
+            }
             // Without a connection, so that the calls that wait for the shard or for a connection come first.
             self.on.rest();
         }
@@ -83,7 +88,8 @@ impl Claiming<'_> {
     async fn next_turn(&mut self, visit: &Visit) -> Result<Option<Turn>, StoreError> {
         let patience = match (self.collected.taken.is_empty(), visit.unfinished.is_some()) {
             (true, true) => Self::most_patience(self.store),
-            (true, false) | (false, true) => self.patience,
+            (true, false) => self.patience,
+            (false, true) => self.patience.min(self.time_left()),
             (false, false) => Duration::ZERO,
         };
         let asked = Instant::now();

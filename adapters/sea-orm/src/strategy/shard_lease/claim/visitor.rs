@@ -13,7 +13,7 @@ use crate::{
 
 impl Visitor for Claiming<'_> {
     fn wants_more(&self) -> bool {
-        self.wanted() > 0
+        self.wanted() > 0 && (self.collected.taken.is_empty() || !self.time_left().is_zero())
     }
 
     fn has_some(&self) -> bool {

@@ -116,7 +116,8 @@ impl<'a> ShardEnds<'a> {
             let message = (receipt.locator.0, receipt.message);
             let most = ClaimRequest::MOST as usize;
             let has_room = |messages: &[_]| messages.len() < most;
-            let is_parked = order.blocks() && matches!(disposition, Disposition::Retry { .. });
+            let is_put_off = matches!(disposition, Disposition::Retry { .. } | Disposition::Postponed { .. });
+            let is_parked = order.blocks() && is_put_off;
             let entry = self.state.in_flight.get(&receipt.message).filter(|_| is_parked);
             let attempts = entry.map(|entry| entry.attempts);
             let is_alike = |known, counted| written_alike(known, disposition) && counted == attempts;

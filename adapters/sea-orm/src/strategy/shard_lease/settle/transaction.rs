@@ -122,12 +122,16 @@ impl ShardLease {
                     bury(&self.db, on, SETTLE, letters, &ids).await?;
                     &self.db.sql.shard_lease.done
                 }
-                Disposition::Retry { .. } if self.order.blocks() => &self.db.sql.shard_lease.park,
-                Disposition::Retry { .. } => &self.db.sql.shard_lease.retry,
+                Disposition::Retry { .. } | Disposition::Postponed { .. } if self.order.blocks() => {
+                    &self.db.sql.shard_lease.park
+                }
+                Disposition::Retry { .. } | Disposition::Postponed { .. } => &self.db.sql.shard_lease.retry,
             };
             let args = match disposition {
-                Disposition::Retry { after, reason } => {
+                Disposition::Retry { after, reason } | Disposition::Postponed { after, reason } => {
                     let args = args.with("after", micros(*after)).with("reason", reason.as_str());
+                    let is_counted = matches!(disposition, Disposition::Retry { .. });
+                    let args = args.with("counted", i64::from(is_counted));
                     args.with("attempts", i64::from(attempts.unwrap_or_default()))
                 }
                 _ => args,

@@ -1,0 +1,101 @@
+use std::time::Duration;
+
+use claimstream_domain::{
+    Invalid,
+    notification::{Channel, Content, NotificationMessage},
+};
+use reqwest::{Method, Url};
+use uuid::Uuid;
+
+use super::{Answers, GatewayAuth, templates::Templates};
+use crate::timeouts;
+
+/// What a gateway is sent, and what its answers mean.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GatewayConfig {
+    /// The method.
+    pub method: Method,
+    /// The template of the URL.
+    pub url: String,
+    /// The headers, each with the template of its value.
+    pub headers: Vec<(String, String)>,
+    /// The template of the body; none unless given.
+    pub body: Option<String>,
+    /// How the gateway knows who calls.
+    pub auth: GatewayAuth,
+    /// What statuses mean.
+    pub answers: Answers,
+    /// Where the provider's name for the delivery stands in a JSON answer, as a JSON pointer (RFC 6901).
+    pub reference: Option<String>,
+    /// How long a connection may take, 5 s by default.
+    pub connect_timeout: Duration,
+    /// How long a delivery may take in all, 15 s by default.
+    pub timeout: Duration,
+    /// Whether the proxies of the environment (`HTTP_PROXY`, `HTTPS_PROXY`, `NO_PROXY`) are used; by default they are.
+    pub environment_proxies: bool,
+}
+
+impl GatewayConfig {
+    /// POSTs of this body, as JSON, to a URL.
+    pub fn post_json(url: &str, body: &str) -> Self {
+        Self {
+            method: Method::POST,
+            url: url.to_owned(),
+            headers: vec![("Content-Type".into(), "application/json".into())],
+            body: Some(body.to_owned()),
+            auth: GatewayAuth::None,
+            answers: Answers::default(),
+            reference: None,
+            connect_timeout: Duration::from_secs(5),
+            timeout: Duration::from_secs(15),
+            environment_proxies: true,
+        }
+    }
+
+    /// Refuses timeouts of nothing, a URL that this build cannot speak to, a pointer that is none, and templates with errors.
+    pub fn check(&self) -> Result<(), Invalid> {
+        self.checked().map(|_| ())
+    }
+
+    /// The templates, tried with a message.
+    pub(super) fn checked(&self) -> Result<Templates, Invalid> {
+        timeouts::check("gateway timeout", self.connect_timeout, self.timeout)?;
+        if let Some(pointer) = self.reference.as_deref()
+            && !pointer.starts_with('/')
+        {
+            let why = format!("{pointer:?}; a JSON pointer begins with /, such as /messages/0/id");
+            return Err(Invalid::Malformed { what: "reference", why });
+        }
+        let templates = Templates::of(&self.url, &self.headers, self.body.as_deref())?;
+        let sample = templates.render(&sample()).map_err(malformed)?;
+        let url: Url = sample.url.parse().map_err(|e| malformed(format!("url: {e}")))?;
+        match url.scheme() {
+            "https" if !cfg!(feature = "tls") => Err(Invalid::Contradiction(
+                "a gateway with https needs the feature tls of claimstream-channels".into(),
+            )),
+            "http" | "https" => Ok(templates),
+            other => Err(malformed(format!("url: its scheme is {other:?}, use http or https"))),
+        }
+    }
+}
+
+fn malformed(why: String) -> Invalid {
+    Invalid::Malformed { what: "gateway", why }
+}
+
+/// A message with a title and a body and nothing else.
+fn sample() -> NotificationMessage {
+    NotificationMessage {
+        id: Uuid::from_u128(1),
+        request_id: Uuid::from_u128(2),
+        channel: Channel::Sms,
+        recipient: "user:sample".into(),
+        address: "sample".into(),
+        content: Content { title: Some("title".into()), body: Some("body".into()), ..Content::default() },
+        sender: None,
+        expires_at: None,
+        category: None,
+        priority: Default::default(),
+        unsubscribe_url: None,
+    }
+}

@@ -1,0 +1,120 @@
+mod answers;
+mod auth;
+mod config;
+mod templates;
+
+use std::fmt;
+
+use async_trait::async_trait;
+use claimstream_domain::{
+    Invalid,
+    notification::{AnswerClass, NotificationMessage},
+};
+use claimstream_ports::notification::{ChannelProvider, Delivered, DeliveryError};
+use reqwest::{Request, Response, Url};
+
+pub use answers::Answers;
+pub use auth::GatewayAuth;
+pub use config::GatewayConfig;
+
+use self::templates::Templates;
+use crate::webhook::{HttpClient, failure, refuse, root};
+
+/// Calls the HTTP API of a provider, such as one for SMS, push or mail, with a request that templates describe.
+///
+/// The templates are those of minijinja. They see `id`, `request_id`, `channel`, `recipient`, `address`, and of the content
+/// `title`, `body`, `redirect_url` and `image_url`, which are none where the content has none; a name that does not exist is an
+/// error. What a template inserts is escaped for its place, so that no text of a message can change the request:
+///
+/// | place | `{{ body }}` becomes |
+/// |---|---|
+/// | a body whose content type is JSON | a JSON value, quotes included |
+/// | a body whose content type is `application/x-www-form-urlencoded`, the URL | percent-encoded |
+/// | a header, any other body | itself; a header with a line break is refused |
+///
+/// [`Answers`] says what a status means. The request bears `Idempotency-Key`, the message's id, unless the headers set it.
+pub struct GatewayChannel {
+    client: HttpClient,
+    templates: Templates,
+    config: GatewayConfig,
+}
+
+impl GatewayChannel {
+    /// The longest answer that is read for its reference, in bytes.
+    pub const MAX_ANSWER_BYTES: usize = 64 * 1024;
+
+    /// A provider with connections of its own; refuses what [`GatewayConfig::check`] refuses, and templates that fail for a
+    /// message without content.
+    pub fn new(config: GatewayConfig) -> Result<Self, Invalid> {
+        let templates = config.checked()?;
+        let client = HttpClient::new(config.connect_timeout, config.timeout, config.environment_proxies)?;
+        Ok(Self { client, templates, config })
+    }
+
+    fn request(&self, message: &NotificationMessage) -> Result<(Host, Request), DeliveryError> {
+        let rendered = self.templates.render(message).map_err(|why| refuse(&why))?;
+        let url: Url =
+            rendered.url.parse().map_err(|e| refuse(&format_args!("its URL is not valid: {e}")))?;
+        let host = Host(url.host_str().unwrap_or_default().to_owned());
+        let request = self.client.requests().request(self.config.method.clone(), url);
+        let has_key = rendered.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("idempotency-key"));
+        let request = match has_key {
+            true => request,
+            false => request.header("idempotency-key", message.id.to_string()),
+        };
+        let request =
+            rendered.headers.iter().fold(request, |request, (name, value)| request.header(name, value));
+        let request = self.config.auth.apply(request)?;
+        let request = match rendered.body {
+            Some(body) => request.body(body),
+            None => request,
+        };
+        Ok((host, request.build().map_err(|e| refuse(&root(&e)))?))
+    }
+
+    /// The provider's own name for the delivery. An answer that cannot be read has none; the message is delivered all the same.
+    async fn reference(&self, mut response: Response) -> Option<String> {
+        let pointer = self.config.reference.as_deref()?;
+        let mut body = Vec::new();
+        while let Ok(Some(part)) = response.chunk().await {
+            body.extend_from_slice(&part);
+            if body.len() > Self::MAX_ANSWER_BYTES {
+                return None;
+            }
+        }
+        let answer: serde_json::Value = serde_json::from_slice(&body).ok()?;
+        match answer.pointer(pointer)? {
+            serde_json::Value::String(text) => Some(text.clone()),
+            serde_json::Value::Number(number) => Some(number.to_string()),
+            _ => None,
+        }
+    }
+}
+
+#[async_trait]
+impl ChannelProvider for GatewayChannel {
+    async fn deliver(&self, message: &NotificationMessage) -> Result<Delivered, DeliveryError> {
+        let (host, request) = self.request(message)?;
+        let response = self.client.send(&host, request).await?;
+        let answer = self.config.answers.of(response.status().as_u16());
+        match answer.class {
+            AnswerClass::Delivered => Ok(Delivered { reference: self.reference(response).await }),
+            _ => Err(failure(&host, &response, answer)),
+        }
+    }
+}
+
+impl fmt::Debug for GatewayChannel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GatewayChannel").field("config", &self.config).finish_non_exhaustive()
+    }
+}
+
+/// The host that a request goes to: all that is shown of its URL.
+struct Host(String);
+
+impl fmt::Display for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}

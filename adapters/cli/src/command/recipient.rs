@@ -1,0 +1,84 @@
+use std::{io::Write, process::ExitCode};
+
+use claimstream_notifications::{
+    EraseRecipient, Erased, PreferenceRepository,
+    consent::{PreferenceChange, Preferences},
+};
+
+use crate::{arguments::RecipientCommand, config::Config, failure::Failure};
+
+/// Forgets a recipient, or shows and changes what it wants.
+pub(super) async fn run(
+    command: RecipientCommand,
+    config: &Config,
+    out: &mut impl Write,
+) -> Result<ExitCode, Failure> {
+    match command {
+        RecipientCommand::Erase { key } => erase(&key, config, out).await,
+        RecipientCommand::Preferences { key, changes, json } => {
+            preferences(&key, &changes, json, config, out).await
+        }
+    }
+}
+
+async fn erase(key: &str, config: &Config, out: &mut impl Write) -> Result<ExitCode, Failure> {
+    let outbox = config.database.open_existing().await?;
+    let Erased { requests, records, bodies, dead_letters } = outbox.erase(key).await?;
+    writeln!(
+        out,
+        "erased in {requests} requests, {records} messages, {bodies} payloads and {dead_letters} dead letters"
+    )?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Shows what a recipient wants, after the changes if there are any.
+async fn preferences(
+    key: &str,
+    changes: &[PreferenceChange],
+    as_json: bool,
+    config: &Config,
+    out: &mut impl Write,
+) -> Result<ExitCode, Failure> {
+    let outbox = config.database.open_existing().await?;
+    let wants = match changes {
+        [] => {
+            let read = outbox.consents(&[key.to_owned()], &[]).await?;
+            read.preferences.into_iter().next().unwrap_or_default()
+        }
+        changes => outbox.change(key, changes).await?,
+    };
+    match as_json {
+        true => writeln!(out, "{}", serde_json::to_string(&wants).map_err(std::io::Error::other)?)?,
+        false => write!(out, "{}", text(&wants))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What a recipient wants, in the form in which it is changed.
+fn text(wants: &Preferences) -> String {
+    let rules = wants.rules.iter().map(|rule| {
+        let allowed = if rule.allowed { "on" } else { "off" };
+        format!("{}={allowed}", rule.about())
+    });
+    let zone = wants.time_zone.iter().map(|zone| format!("time_zone={zone}"));
+    let hours = wants.quiet_hours.iter().map(|hours| format!("quiet_hours={hours}"));
+    let lines: Vec<String> = rules.chain(zone).chain(hours).collect();
+    match lines.is_empty() {
+        true => "nothing is set\n".to_owned(),
+        false => format!("{}\n", lines.join("\n")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_shown_can_be_given_as_changes() {
+        let all = ["email/marketing=off", "any/orders=on", "time_zone=Asia/Seoul", "quiet_hours=22:00-08:00"];
+        let change = |wants, text: &&str| text.parse::<PreferenceChange>().unwrap().apply(wants).unwrap();
+        let wants = all.iter().fold(Preferences::default(), change);
+        assert_eq!(text(&wants), format!("{}\n", all.join("\n")));
+        assert_eq!(text(&Preferences::default()), "nothing is set\n");
+    }
+}

@@ -1,0 +1,92 @@
+use std::{process::ExitCode, sync::Arc};
+
+use claimstream_http::{Drained, Server, Service, Stores};
+use claimstream_sea_orm::SeaOrmOutbox;
+use claimstream_tokio::shutdown_signal;
+use tokio::sync::oneshot;
+
+use super::relay::{announce, finished, told_again};
+use crate::{
+    NotificationRelay, config::Config, failure::Failure, outbox_intake::OutboxIntake, wakeups::Wakeups,
+};
+
+/// Takes notifications in over HTTP until told to stop, and delivers them too if asked to.
+pub(super) async fn run(relay: bool, config: &Config) -> Result<ExitCode, Failure> {
+    let tokens = config.serve.callers()?;
+    let outbox = config.database.open().await?;
+    let wakeups = Arc::new(Wakeups::new(config.relay.wakeup.clone()));
+    let relay = relay
+        .then(|| NotificationRelay::woken_by(Arc::clone(&wakeups), outbox.clone(), config))
+        .transpose()?;
+    let limits = config.serve.limits.clone();
+    let stores = stores(&outbox, wakeups);
+    let service = match &tokens {
+        Some(tokens) => Service::new(stores, tokens.clone(), limits),
+        None => Service::without_tokens(stores, limits),
+    };
+    let address = config.serve.listen;
+    let refused = |e| Failure::Refused(format!("`serve.listen`: {address} cannot be listened at: {e}"));
+    let server = Server::bind(address).await.map_err(refused)?;
+    let address = server.address().map_err(refused)?;
+    let callers =
+        tokens.as_ref().map_or_else(|| "anybody on this machine".into(), |t| t.describe().join("; "));
+    tracing::info!(%address, callers, "server started; /docs shows its routes");
+    let (tell, told) = oneshot::channel();
+    let (stop, stopped) = oneshot::channel();
+    let signal = shutdown_signal()?;
+    let shutdown = async {
+        signal.await;
+        tracing::info!(drain = ?config.serve.limits.drain, "server stops after the requests in hand; a second signal stops it at once");
+        // Nobody listens only if everything has ended meanwhile.
+        let _ = tell.send(());
+    };
+    let serving = async {
+        report(server.run_until(service, shutdown).await);
+        let _ = stop.send(());
+    };
+    let delivering = async {
+        match relay {
+            Some(relay) => deliver(relay, &outbox, config, stopped).await,
+            None => Ok(ExitCode::SUCCESS),
+        }
+    };
+    tokio::select! {
+        ended = async { tokio::join!(serving, delivering).1 } => ended,
+        interrupted = told_again(told) => Ok(interrupted?),
+    }
+}
+
+fn stores(outbox: &SeaOrmOutbox, wakeups: Arc<Wakeups>) -> Stores {
+    let shared = Arc::new(outbox.clone());
+    Stores {
+        intake: Arc::new(OutboxIntake { outbox: outbox.clone(), wakeups }),
+        requests: shared.clone(),
+        reports: shared.clone(),
+        list: shared,
+    }
+}
+
+/// Delivers until the server has stopped.
+async fn deliver(
+    relay: NotificationRelay,
+    outbox: &SeaOrmOutbox,
+    config: &Config,
+    stopped: oneshot::Receiver<()>,
+) -> Result<ExitCode, Failure> {
+    announce(&config.database, outbox);
+    let shutdown = async {
+        // An error says that the server is gone.
+        let _ = stopped.await;
+    };
+    tokio::select! {
+        report = relay.run_until(shutdown) => Ok(finished(report?)),
+        never = outbox.sweep_regularly() => match never {},
+    }
+}
+
+fn report(drained: Drained) {
+    match drained {
+        Drained::Wholly => tracing::info!("server stopped"),
+        Drained::Partly => tracing::warn!("server stopped; connections were still open after serve.drain"),
+    }
+}

@@ -1,0 +1,142 @@
+use claimstream_channels::Answers;
+use claimstream_domain::notification::AnswerClass;
+
+use super::setting::{Setting, Written, quoted, word};
+
+/// What the provider `gateway` sends, and what its answers mean.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct GatewaySettings {
+    /// The method; POST by default.
+    pub method: Option<String>,
+    /// The template of the URL.
+    pub url: Option<String>,
+    /// The headers, a line each, `Name: template`; `Content-Type: application/json` by default.
+    pub headers: Option<String>,
+    /// The template of the body.
+    pub body: Option<String>,
+    /// How the gateway knows who calls; it does not by default.
+    pub auth: Option<AuthChoice>,
+    /// The header that bears the secret if `auth` says so.
+    pub auth_header: Option<String>,
+    /// Statuses that mean something else than usual, such as `409=delivered, 402=provider_down`.
+    pub answers: Option<String>,
+    /// The JSON pointer to the provider's name for a delivery.
+    pub reference: Option<String>,
+}
+
+/// How a gateway knows who calls.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AuthChoice {
+    /// By `user` and `password`.
+    Basic,
+    /// By `secret`, as a bearer token; a file is read for each request.
+    Bearer,
+    /// By `secret`, in the header that `auth_header` names.
+    Header,
+}
+
+impl GatewaySettings {
+    pub(super) fn over(self, other: Self) -> Self {
+        Self {
+            method: self.method.or(other.method),
+            url: self.url.or(other.url),
+            headers: self.headers.or(other.headers),
+            body: self.body.or(other.body),
+            auth: self.auth.or(other.auth),
+            auth_header: self.auth_header.or(other.auth_header),
+            answers: self.answers.or(other.answers),
+            reference: self.reference.or(other.reference),
+        }
+    }
+
+    pub(super) fn each(&mut self, section: &str, visit: &mut dyn FnMut(&str, &mut dyn Setting)) {
+        let key = |name: &str| format!("{section}.{name}");
+        visit(&key("request_method"), &mut self.method);
+        visit(&key("request_url"), &mut self.url);
+        visit(&key("request_headers"), &mut self.headers);
+        visit(&key("request_body"), &mut self.body);
+        visit(&key("auth"), &mut self.auth);
+        visit(&key("auth_header"), &mut self.auth_header);
+        visit(&key("answers"), &mut self.answers);
+        visit(&key("reference"), &mut self.reference);
+    }
+
+    pub(super) fn contradiction(&self) -> Option<(&'static str, String)> {
+        if self.url.is_none() {
+            let why = "a gateway needs a URL such as https://api.example.com/messages".into();
+            return Some(("request_url", why));
+        }
+        if self.auth == Some(AuthChoice::Header) && self.auth_header.is_none() {
+            return Some(("auth_header", "auth = \"header\" needs the name of the header".into()));
+        }
+        let headers = self.header_lines().err().map(|why| ("request_headers", why));
+        headers.or_else(|| self.answers().err().map(|why| ("answers", why)))
+    }
+
+    /// The headers and the templates of their values.
+    pub(crate) fn header_lines(&self) -> Result<Vec<(String, String)>, String> {
+        let text = self.headers.as_deref().unwrap_or("Content-Type: application/json");
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        let split = |line: &str| match line.split_once(':') {
+            Some((name, value)) => Ok((name.trim().to_owned(), value.trim().to_owned())),
+            None => Err(format!("{line:?} is no header; write a line like Content-Type: application/json")),
+        };
+        lines.map(split).collect()
+    }
+
+    /// What statuses mean.
+    pub(crate) fn answers(&self) -> Result<Answers, String> {
+        const CLASSES: [(&str, AnswerClass); 5] = [
+            ("delivered", AnswerClass::Delivered),
+            ("permanent", AnswerClass::Permanent),
+            ("transient", AnswerClass::Transient),
+            ("throttled", AnswerClass::Throttled),
+            ("provider_down", AnswerClass::ProviderDown),
+        ];
+        let text = self.answers.as_deref().unwrap_or_default();
+        let pairs = text.split(',').map(str::trim).filter(|pair| !pair.is_empty());
+        pairs.into_iter().try_fold(Answers::default(), |answers, pair| {
+            let wrong = || format!("{pair:?} is not like 409=delivered");
+            let (status, class) = pair.split_once('=').ok_or_else(wrong)?;
+            let status = status.trim().parse().map_err(|_| wrong())?;
+            answers.with(status, word(class, &CLASSES)?).map_err(|e| e.to_string())
+        })
+    }
+}
+
+impl Written for AuthChoice {
+    fn read(text: &str) -> Result<Self, String> {
+        word(text, &[("basic", Self::Basic), ("bearer", Self::Bearer), ("header", Self::Header)])
+    }
+
+    fn write(&self) -> String {
+        quoted(match self {
+            Self::Basic => "basic",
+            Self::Bearer => "bearer",
+            Self::Header => "header",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_header_and_no_status_is_refused_with_the_right_form() {
+        let url = Some("https://api.example.com".to_owned());
+        let why = |settings: GatewaySettings| settings.contradiction().map(|(key, _)| key);
+        let with = || GatewaySettings { url: url.clone(), ..GatewaySettings::default() };
+        assert_eq!(why(GatewaySettings::default()), Some("request_url"));
+        assert_eq!(why(with()), None);
+        assert_eq!(
+            why(GatewaySettings { headers: Some("nothing".into()), ..with() }),
+            Some("request_headers")
+        );
+        assert_eq!(why(GatewaySettings { answers: Some("409".into()), ..with() }), Some("answers"));
+        assert_eq!(why(GatewaySettings { answers: Some("409=fine".into()), ..with() }), Some("answers"));
+        assert_eq!(why(GatewaySettings { auth: Some(AuthChoice::Header), ..with() }), Some("auth_header"));
+        let good = GatewaySettings { answers: Some("409=delivered, 402=provider_down".into()), ..with() };
+        assert_eq!(why(good), None);
+    }
+}

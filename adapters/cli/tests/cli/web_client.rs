@@ -1,0 +1,60 @@
+use std::{
+    io::{Read, Write},
+    net::{SocketAddr, TcpStream},
+    time::Duration,
+};
+
+use serde_json::Value;
+
+/// Somebody who calls a server over HTTP, each time on a connection of its own.
+#[derive(Clone)]
+pub(crate) struct WebClient {
+    pub(crate) address: SocketAddr,
+    pub(crate) token: Option<String>,
+}
+
+/// What came back.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: Value,
+}
+
+impl WebClient {
+    pub(crate) fn get(&self, path: &str) -> Answer {
+        self.call("GET", path, None, "").unwrap()
+    }
+
+    /// Hands a notification in.
+    pub(crate) fn send(&self, key: &str, body: &Value) -> Answer {
+        self.call("POST", "/v1/notifications", Some(key), &body.to_string()).unwrap()
+    }
+
+    /// Sends a request and reads its answer; an error says that nobody knows what became of it.
+    pub(crate) fn call(
+        &self,
+        method: &str,
+        path: &str,
+        key: Option<&str>,
+        body: &str,
+    ) -> std::io::Result<Answer> {
+        let mut stream = TcpStream::connect(self.address)?;
+        stream.set_read_timeout(Some(Duration::from_secs(30)))?;
+        let mut head = format!("{method} {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n", self.address);
+        if let Some(token) = &self.token {
+            head += &format!("authorization: Bearer {token}\r\n");
+        }
+        if let Some(key) = key {
+            head += &format!("idempotency-key: {key}\r\n");
+        }
+        let length = body.len();
+        write!(stream, "{head}content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}")?;
+        let mut text = String::new();
+        stream.read_to_string(&mut text)?;
+        let (head, body) = text.split_once("\r\n\r\n").ok_or(std::io::ErrorKind::UnexpectedEof)?;
+        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
+        let body = serde_json::from_str(body).unwrap_or(Value::Null);
+        Ok(Answer { status: status.ok_or(std::io::ErrorKind::InvalidData)?, head: head.to_lowercase(), body })
+    }
+}

@@ -1,0 +1,42 @@
+use std::{sync::Arc, time::Instant};
+
+use axum::{
+    extract::{MatchedPath, Request, State as Extracted},
+    http::{HeaderName, HeaderValue, header},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+
+use crate::{problem::Problem, state::State};
+
+/// Lets so many requests in at a time as the limits allow, and refuses the others at once.
+pub(crate) async fn admit(state: Extracted<Arc<State>>, request: Request, next: Next) -> Response {
+    let Ok(_place) = state.places.try_acquire() else {
+        return Problem::unavailable("the server works on as many requests as it may").into_response();
+    };
+    next.run(request).await
+}
+
+/// Gives each answer the headers that keep browsers from guessing, framing and storing, and traces it.
+///
+/// A trace names the route and never the address, the body or a header.
+pub(crate) async fn finish(request: Request, next: Next) -> Response {
+    let (began, method) = (Instant::now(), request.method().clone());
+    let route = request.extensions().get::<MatchedPath>().cloned();
+    let mut response = next.run(request).await;
+    let headers = response.headers_mut();
+    for (name, value) in HEADERS {
+        headers.entry(name).or_insert(HeaderValue::from_static(value));
+    }
+    let route = route.as_ref().map_or("none", MatchedPath::as_str);
+    tracing::debug!(%method, route, status = response.status().as_u16(), took = ?began.elapsed(), "request answered");
+    response
+}
+
+const HEADERS: [(HeaderName, &str); 5] = [
+    (header::CACHE_CONTROL, "no-store"),
+    (header::CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::X_FRAME_OPTIONS, "DENY"),
+];

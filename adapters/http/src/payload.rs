@@ -1,0 +1,32 @@
+use std::sync::Arc;
+
+use axum::{
+    body::{Bytes, to_bytes},
+    extract::{FromRequest, Request},
+    http::{HeaderMap, header},
+};
+use tokio::time::timeout;
+
+use crate::{problem::Problem, state::State};
+
+/// The body of a request and its headers; refused if it is too long or too slow.
+pub(crate) struct Payload {
+    pub(crate) headers: HeaderMap,
+    pub(crate) bytes: Bytes,
+}
+
+impl FromRequest<Arc<State>> for Payload {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &Arc<State>) -> Result<Self, Problem> {
+        let most = state.limits.body;
+        let (parts, body) = request.into_parts();
+        let announced = parts.headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
+        if announced.and_then(|length| length.parse().ok()).is_some_and(|length: usize| length > most) {
+            return Err(Problem::too_large(most));
+        }
+        let read = timeout(state.limits.timeout, to_bytes(body, most)).await;
+        let bytes = read.map_err(|_| Problem::slow_body())?.map_err(|_| Problem::too_large(most))?;
+        Ok(Self { headers: parts.headers, bytes })
+    }
+}

@@ -1,0 +1,103 @@
+use std::sync::Arc;
+
+use axum::extract::{self, Path, Query, rejection::QueryRejection};
+use claimstream_domain::notification::NotificationRecord;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::{router::OpenApiRouter, routes};
+use uuid::Uuid;
+
+use super::{NotificationId, id, limit, query};
+use crate::{
+    caller::{Caller, Read},
+    json::Json,
+    problem::Problem,
+    state::State,
+};
+
+/// The routes of a notification's messages.
+pub(crate) fn routes() -> OpenApiRouter<Arc<State>> {
+    OpenApiRouter::new().routes(routes!(list))
+}
+
+/// Which page of messages.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct PageQuery {
+    /// The `next` of the page before.
+    after: Option<String>,
+    /// The most messages, 1 to 500; 50 unless given.
+    #[param(value_type = Option<u32>)]
+    limit: Option<String>,
+}
+
+/// A page of messages.
+#[derive(Serialize, ToSchema)]
+struct MessagePage {
+    messages: Vec<Message>,
+    /// Where the next page begins; `null` if there is none.
+    #[schema(required)]
+    next: Option<Uuid>,
+}
+
+/// One recipient on one channel, and what became of it.
+#[derive(Serialize, ToSchema)]
+struct Message {
+    id: Uuid,
+    #[schema(example = "email")]
+    channel: &'static str,
+    /// The recipient's identity within the notification.
+    #[schema(example = "user:u-7")]
+    recipient: String,
+    /// PENDING, DELIVERED, SKIPPED, FAILED or CANCELLED.
+    #[schema(example = "DELIVERED")]
+    status: &'static str,
+    /// Why it was skipped or given up.
+    #[schema(required)]
+    reason: Option<String>,
+    /// The provider's own name for the delivery.
+    #[schema(required)]
+    reference: Option<String>,
+}
+
+/// The messages of a notification, by id.
+#[utoipa::path(get, path = "/v1/notifications/{id}/messages", tag = "notifications", params(NotificationId, PageQuery), responses(
+    (status = 200, description = "A page", body = MessagePage),
+    (status = 400, description = "A parameter is wrong", content_type = "application/problem+json", body = Problem),
+    (status = 401, description = "No valid token", content_type = "application/problem+json", body = Problem),
+    (status = 403, description = "The token lacks the scope read", content_type = "application/problem+json", body = Problem),
+    (status = 404, description = "There is no such notification", content_type = "application/problem+json", body = Problem),
+    (status = 503, description = "Try again", content_type = "application/problem+json", body = Problem),
+))]
+async fn list(
+    _: Caller<Read>,
+    state: extract::State<Arc<State>>,
+    Path(request): Path<String>,
+    page: Result<Query<PageQuery>, QueryRejection>,
+) -> Result<Json<MessagePage>, Problem> {
+    let (request, PageQuery { after, limit: most }) = (id("id", &request)?, query(page)?);
+    let after = after.map(|after| id("after", &after)).transpose()?;
+    let most = limit(most.as_deref())?;
+    let messages = state.ask(state.stores.reports.messages(request, after, most)).await?;
+    if messages.is_empty() {
+        // An empty page may be that of nothing.
+        let known = state.ask(state.stores.reports.progress(request)).await?;
+        known.ok_or_else(Problem::unknown_request)?;
+    }
+    let next = messages.last().filter(|_| messages.len() as u64 == u64::from(most)).map(|last| last.id);
+    Ok(Json(MessagePage { messages: messages.into_iter().map(Message::of).collect(), next }))
+}
+
+impl Message {
+    fn of(record: NotificationRecord) -> Self {
+        Self {
+            id: record.id,
+            channel: record.channel.name(),
+            recipient: record.recipient,
+            status: record.status.name(),
+            reference: record.reference,
+            reason: record.reason.map(|reason| reason.as_str().to_owned()),
+        }
+    }
+}

@@ -1,0 +1,111 @@
+use std::{io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    server::graceful::{GracefulShutdown, Watcher},
+    service::TowerToHyperService,
+};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::{sleep, timeout},
+};
+
+use crate::service::Service;
+
+/// Serves a [`Service`] over HTTP/1.1, without encryption: put a proxy that speaks TLS in front of it.
+#[derive(Debug)]
+pub struct Server {
+    listener: TcpListener,
+}
+
+/// How a server ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Drained {
+    /// Everything that was accepted was answered.
+    Wholly,
+    /// Connections were still open when the time was over; what they had handed in is committed or refused all the same.
+    Partly,
+}
+
+impl Server {
+    /// How long the listener rests after an error, such as having no file descriptor left.
+    const REST: Duration = Duration::from_millis(100);
+
+    /// Listens at an address; port 0 takes any that is free.
+    pub async fn bind(address: SocketAddr) -> io::Result<Self> {
+        Ok(Self { listener: TcpListener::bind(address).await? })
+    }
+
+    /// The address that it listens at.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Serves until `shutdown` is ready. Then it accepts no more connections, lets those that are open finish their request for
+    /// at most [`drain`](crate::Limits::drain), and waits until all that was handed in is committed or refused.
+    pub async fn run_until(self, service: Service, shutdown: impl Future<Output = ()>) -> Drained {
+        let (router, limits) = (service.router(), service.limits().clone());
+        let (open, places) = (
+            GracefulShutdown::new(),
+            Arc::new(Semaphore::new(limits.connections.clamp(1, Semaphore::MAX_PERMITS))),
+        );
+        let mut shutdown = pin!(shutdown);
+        loop {
+            let accepted = tokio::select! {
+                biased;
+                () = &mut shutdown => break,
+                accepted = accept(&self.listener, &places) => accepted,
+            };
+            match accepted {
+                Ok((stream, place)) => {
+                    let connection = Connection { stream, place, router: router.clone(), idle: limits.idle };
+                    tokio::spawn(connection.serve(open.watcher()));
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "no connection can be accepted");
+                    sleep(Self::REST).await;
+                }
+            }
+        }
+        service.stop();
+        drop(self.listener);
+        let ended = timeout(limits.drain, open.shutdown()).await;
+        service.finish().await;
+        if ended.is_ok() { Drained::Wholly } else { Drained::Partly }
+    }
+}
+
+/// Accepts a connection as soon as there is a place for it.
+async fn accept(
+    listener: &TcpListener,
+    places: &Arc<Semaphore>,
+) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
+    let place = Arc::clone(places).acquire_owned().await.map_err(io::Error::other)?;
+    let (stream, _) = listener.accept().await?;
+    stream.set_nodelay(true)?;
+    Ok((stream, place))
+}
+
+struct Connection {
+    stream: TcpStream,
+    place: OwnedSemaphorePermit,
+    router: Router,
+    idle: Duration,
+}
+
+impl Connection {
+    async fn serve(self, watcher: Watcher) {
+        let Self { stream, place, router, idle } = self;
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(idle)
+            .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+        if let Err(error) = watcher.watch(connection).await {
+            tracing::debug!(%error, "a connection has ended");
+        }
+        drop(place);
+    }
+}

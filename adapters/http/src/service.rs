@@ -1,0 +1,91 @@
+use std::{fmt, sync::Arc};
+
+use axum::{Router, middleware};
+use utoipa::{OpenApi, openapi};
+use utoipa_axum::router::OpenApiRouter;
+
+use crate::{
+    guard,
+    limits::Limits,
+    problem::Problem,
+    resources::{description, health, messages, notifications},
+    state::{State, Stores},
+    token::Tokens,
+};
+
+/// The API as a service: its routes, and the writers that take requests in.
+///
+/// [`Server`](crate::Server) serves it; or nest its [`router`](Self::router) in an axum program of your own.
+#[must_use = "its writers end with it"]
+pub struct Service {
+    state: Arc<State>,
+}
+
+impl Service {
+    /// A service on these stores that asks each caller for one of `tokens`. It starts its writers.
+    ///
+    /// # Panics
+    ///
+    /// Outside a tokio runtime.
+    pub fn new(stores: Stores, tokens: Tokens, limits: Limits) -> Self {
+        Self { state: Arc::new(State::new(stores, Some(tokens), limits)) }
+    }
+
+    /// The same service for everybody who reaches it; for trying it out.
+    ///
+    /// # Panics
+    ///
+    /// Outside a tokio runtime.
+    pub fn without_tokens(stores: Stores, limits: Limits) -> Self {
+        Self { state: Arc::new(State::new(stores, None, limits)) }
+    }
+
+    /// Its routes.
+    pub fn router(&self) -> Router {
+        let (limited, mut api) = limited().split_for_parts();
+        let (free, of_health) = health::routes().split_for_parts();
+        api.merge(of_health);
+        let admit = middleware::from_fn_with_state(Arc::clone(&self.state), guard::admit);
+        limited
+            .route_layer(admit)
+            .merge(free)
+            .merge(description::routes(&api))
+            .fallback(async || Problem::no_such_route())
+            .method_not_allowed_fallback(async || Problem::method_not_allowed())
+            .layer(middleware::from_fn(guard::finish))
+            .with_state(Arc::clone(&self.state))
+    }
+
+    /// The description of its routes (OpenAPI 3.1).
+    pub fn description() -> openapi::OpenApi {
+        limited().merge(health::routes()).into_openapi()
+    }
+
+    /// From now on `/readyz` says that it stops, and what is under way is still carried out.
+    pub fn stop(&self) {
+        self.state.stop();
+    }
+
+    /// Takes nothing more in, and ends when everything that was accepted is committed or refused.
+    pub async fn finish(&self) {
+        self.stop();
+        self.state.intake.finish().await;
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.state.limits
+    }
+}
+
+/// The routes that share the limit of requests at a time, under the head of the description.
+fn limited() -> OpenApiRouter<Arc<State>> {
+    OpenApiRouter::with_openapi(description::Head::openapi())
+        .merge(notifications::routes())
+        .merge(messages::routes())
+}
+
+impl fmt::Debug for Service {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Service").field("limits", self.limits()).finish_non_exhaustive()
+    }
+}

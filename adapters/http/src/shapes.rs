@@ -1,0 +1,113 @@
+//! The shapes of the domain's types, as the description of the API shows them; tests compare them with what is read.
+#![allow(dead_code, reason = "they are described and never made")]
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// The requester of a notification.
+#[derive(ToSchema)]
+pub(crate) struct Requester {
+    /// What kind of requester.
+    #[schema(rename = "type")]
+    kind: RequesterKind,
+    /// Which one, at most 128 bytes.
+    id: String,
+}
+
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+pub(crate) enum RequesterKind {
+    User,
+    Admin,
+    Service,
+}
+
+/// One of a user, a segment and somebody given by address.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+pub(crate) enum Recipient {
+    /// A user that the directory knows.
+    User { user: String },
+    /// A named group of users that the directory knows.
+    Segment { segment: String },
+    /// Somebody given by address; at least one.
+    Direct {
+        email: Option<String>,
+        phone: Option<String>,
+        device_token: Option<String>,
+        webhook: Option<String>,
+        chat: Option<String>,
+        language: Option<String>,
+    },
+}
+
+/// A way to reach a recipient.
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+pub(crate) enum Channel {
+    Email,
+    Sms,
+    Push,
+    Webhook,
+    Chat,
+    InApp,
+}
+
+/// What a recipient reads: a title, a body, or both.
+#[derive(ToSchema)]
+pub(crate) struct Content {
+    /// The subject line, at most 1,024 bytes.
+    title: Option<String>,
+    /// The text, at most 65,536 bytes.
+    body: Option<String>,
+    /// The same as a page, for channels that show one, at most 262,144 bytes.
+    html: Option<String>,
+    /// Where a click leads.
+    redirect_url: Option<String>,
+    /// A picture.
+    image_url: Option<String>,
+    /// Files that go with it, at most 16.
+    attachments: Option<Vec<Attachment>>,
+}
+
+/// How urgent a notification is. Each priority has queues of its own.
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+pub(crate) enum Priority {
+    /// It passes everything else and knows no quiet hours.
+    High,
+    Normal,
+    /// A campaign.
+    Low,
+}
+
+/// A file that goes with a notification.
+#[derive(ToSchema)]
+pub(crate) struct Attachment {
+    /// Where it is.
+    url: String,
+    /// What the recipient sees as its name.
+    name: String,
+    /// Such as `application/pdf`; what the server says if none is given.
+    content_type: Option<String>,
+}
+
+/// The sender on one channel; an address, a name, or both.
+#[derive(ToSchema)]
+pub(crate) struct Sender {
+    /// An address of the channel: a mail address, a phone number.
+    address: Option<String>,
+    /// What the recipient sees.
+    name: Option<String>,
+}
+
+/// The use of a template: which one, and what its variables stand for.
+#[derive(ToSchema)]
+pub(crate) struct TemplateCall {
+    /// The template's id.
+    id: String,
+    /// The value of each variable.
+    params: Option<BTreeMap<String, String>>,
+}

@@ -1,0 +1,113 @@
+use std::{
+    fmt,
+    future::Future,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+
+use claimstream_ports::{
+    StoreError,
+    notification::{ListRequests, NotificationReports, RequestRepository},
+};
+use tokio::{
+    sync::{Mutex, Semaphore},
+    time::{Instant, timeout},
+};
+use uuid::Uuid;
+
+use crate::{group_commit::GroupCommit, intake::Intake, limits::Limits, problem::Problem, token::Tokens};
+
+/// The stores that a service works on.
+#[derive(Clone)]
+pub struct Stores {
+    /// Takes requests in.
+    pub intake: Arc<dyn Intake>,
+    /// Reads requests and calls them off.
+    pub requests: Arc<dyn RequestRepository>,
+    /// Says how far requests have come.
+    pub reports: Arc<dyn NotificationReports>,
+    /// Lists requests.
+    pub list: Arc<dyn ListRequests>,
+}
+
+/// What all handlers share.
+pub(crate) struct State {
+    pub(crate) stores: Stores,
+    pub(crate) intake: GroupCommit,
+    /// None if nobody needs one.
+    pub(crate) tokens: Option<Tokens>,
+    pub(crate) limits: Limits,
+    pub(crate) places: Semaphore,
+    stopping: AtomicBool,
+    looked: Mutex<Option<(Instant, bool)>>,
+}
+
+impl State {
+    /// How long an answer about the database stands, so that nobody can make us ask it often.
+    const LOOK: Duration = Duration::from_secs(1);
+
+    pub(crate) fn new(stores: Stores, tokens: Option<Tokens>, limits: Limits) -> Self {
+        Self {
+            intake: GroupCommit::start(Arc::clone(&stores.intake), limits.writers, limits.queue),
+            places: Semaphore::new(limits.concurrency.clamp(1, Semaphore::MAX_PERMITS)),
+            stores,
+            tokens,
+            limits,
+            stopping: AtomicBool::new(false),
+            looked: Mutex::default(),
+        }
+    }
+
+    /// The answer of the store, or the problem to be shown: of what it says, or that it takes too long.
+    pub(crate) async fn ask<T>(
+        &self,
+        answer: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, Problem> {
+        match self.in_time(answer).await? {
+            Ok(answer) => Ok(answer),
+            Err(error) => {
+                tracing::warn!(%error, "the store refused a request");
+                Err(Problem::of_store(&error))
+            }
+        }
+    }
+
+    pub(crate) async fn in_time<T>(&self, work: impl Future<Output = T>) -> Result<T, Problem> {
+        let slow = "the database takes too long; the outcome is unknown, so send the same call with the same \
+                    Idempotency-Key again";
+        timeout(self.limits.timeout, work).await.map_err(|_| Problem::unavailable(slow))
+    }
+
+    /// From now on it is not ready.
+    pub(crate) fn stop(&self) {
+        self.stopping.store(true, Relaxed);
+    }
+
+    /// Whether requests can be taken in now.
+    pub(crate) async fn is_ready(&self) -> Result<(), &'static str> {
+        if self.stopping.load(Relaxed) {
+            return Err("the server stops");
+        }
+        let mut looked = self.looked.lock().await;
+        let known = looked.filter(|(at, _)| at.elapsed() < Self::LOOK).map(|(_, answers)| answers);
+        let answers = match known {
+            Some(answers) => answers,
+            None => {
+                let look = timeout(self.limits.timeout, self.stores.requests.read(&[Uuid::nil()])).await;
+                let answers = matches!(look, Ok(Ok(_)));
+                *looked = Some((Instant::now(), answers));
+                answers
+            }
+        };
+        if answers { Ok(()) } else { Err("the database does not answer") }
+    }
+}
+
+impl fmt::Debug for Stores {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stores").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,55 @@
+use axum::http::StatusCode;
+use claimstream_http::Service;
+use serde_json::Value;
+
+use crate::api::Api;
+
+fn described() -> Value {
+    serde_json::to_value(Service::description()).unwrap()
+}
+
+#[tokio::test]
+async fn the_description_is_served_with_all_its_parts() {
+    let api = Api::new();
+    let served = api.get("/openapi.json").await;
+    assert_eq!((served.status, served.header("content-type")), (StatusCode::OK, Some("application/json")));
+    assert!(served.body["openapi"].as_str().unwrap().starts_with("3.1."), "{}", served.body["openapi"]);
+    assert_eq!(served.body["paths"], described()["paths"]);
+    let text = served.body.to_string();
+    for reference in text.split("\"#/components/").skip(1) {
+        let path = format!("/components/{}", reference.split('"').next().unwrap());
+        assert!(served.body.pointer(&path).is_some(), "{path} is not there");
+    }
+}
+
+#[tokio::test]
+async fn every_described_route_is_served() {
+    let api = Api::new();
+    for (path, item) in described()["paths"].as_object().unwrap() {
+        for method in item.as_object().unwrap().keys() {
+            let path = path.replace("{id}", "x");
+            if path == "/readyz" {
+                continue;
+            }
+            let answer = api.call(&method.to_uppercase(), &path, &[], "").await;
+            assert!(
+                ![StatusCode::NOT_FOUND, StatusCode::METHOD_NOT_ALLOWED].contains(&answer.status),
+                "{method} {path}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_page_loads_nothing_from_elsewhere() {
+    let api = Api::new();
+    for path in ["/docs", "/docs/page.js", "/docs/page.css"] {
+        let answer = api.get(path).await;
+        assert_eq!(answer.status, StatusCode::OK, "{path}");
+    }
+    let policy = api.get("/docs").await.header("content-security-policy").unwrap().to_owned();
+    assert!(policy.contains("script-src 'self'") && !policy.contains("http"), "{policy}");
+    for text in [include_str!("../../src/page/page.html"), include_str!("../../src/page/page.js")] {
+        assert!(!text.contains("https:") && !text.contains("http:") && !text.contains("innerHTML"));
+    }
+}

@@ -1,0 +1,10 @@
+//! The routes on mocked ports, and the server on sockets.
+#![allow(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
+
+mod answers;
+mod api;
+mod description;
+mod guarding;
+mod reading;
+mod sending;
+mod server;

@@ -1,0 +1,118 @@
+use std::{net::SocketAddr, sync::Arc, time::Duration};
+
+use claimstream_http::{Drained, Limits, Server, Service};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    sync::oneshot,
+    task::JoinHandle,
+    time::{sleep, timeout},
+};
+
+use crate::api::{Ports, Shelf, body, tokens};
+
+/// A server on a socket of this machine.
+struct Served {
+    address: SocketAddr,
+    intake: Arc<Shelf>,
+    stop: oneshot::Sender<()>,
+    ended: JoinHandle<Drained>,
+}
+
+async fn serve(limits: Limits) -> Served {
+    let ports = Ports::default();
+    let intake = Arc::clone(&ports.intake);
+    let service = Service::new(ports.stores(), tokens(), limits);
+    let server = Server::bind(SocketAddr::from(([127, 0, 0, 1], 0))).await.unwrap();
+    let address = server.address().unwrap();
+    let (stop, stopped) = oneshot::channel();
+    let ended = tokio::spawn(server.run_until(service, async {
+        let _ = stopped.await;
+    }));
+    Served { address, intake, stop, ended }
+}
+
+fn post(key: &str) -> String {
+    let body = body().to_string();
+    format!(
+        "POST /v1/notifications HTTP/1.1\r\nhost: x\r\nauthorization: Bearer send\r\nidempotency-key: {key}\r\n\
+         content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+async fn read(stream: &mut TcpStream) -> String {
+    let mut bytes = [0; 4_096];
+    let read = timeout(Duration::from_secs(10), stream.read(&mut bytes)).await.unwrap().unwrap();
+    String::from_utf8_lossy(&bytes[..read]).into_owned()
+}
+
+#[tokio::test]
+async fn a_connection_carries_many_requests() {
+    let served = serve(Limits::default()).await;
+    let mut stream = TcpStream::connect(served.address).await.unwrap();
+    for key in ["1", "2", "1"] {
+        stream.write_all(post(key).as_bytes()).await.unwrap();
+        let answer = read(&mut stream).await;
+        assert!(answer.starts_with("HTTP/1.1 20"), "{answer}");
+    }
+    assert_eq!(served.intake.kept.lock().unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn the_signal_lets_what_was_accepted_finish_and_refuses_new_connections() {
+    let served = serve(Limits::default()).await;
+    let closed = served.intake.gate.lock().await;
+    let mut stream = TcpStream::connect(served.address).await.unwrap();
+    let mut idle = TcpStream::connect(served.address).await.unwrap();
+    stream.write_all(post("1").as_bytes()).await.unwrap();
+    sleep(Duration::from_millis(200)).await;
+    served.stop.send(()).unwrap();
+    sleep(Duration::from_millis(200)).await;
+    assert!(!served.ended.is_finished(), "it waits for the transaction");
+    assert!(TcpStream::connect(served.address).await.is_err());
+    assert_eq!(read(&mut idle).await, "", "an idle connection is closed");
+    drop(closed);
+    let answer = read(&mut stream).await;
+    assert!(answer.starts_with("HTTP/1.1 201"), "{answer}");
+    assert_eq!(timeout(Duration::from_secs(10), served.ended).await.unwrap().unwrap(), Drained::Wholly);
+}
+
+#[tokio::test]
+async fn a_connection_that_sends_half_a_request_does_not_hold_the_server_up() {
+    let served = serve(Limits { drain: Duration::from_millis(100), ..Limits::default() }).await;
+    let mut stream = TcpStream::connect(served.address).await.unwrap();
+    let text = post("1");
+    stream.write_all(&text.as_bytes()[..text.len() - 1]).await.unwrap();
+    sleep(Duration::from_millis(200)).await;
+    served.stop.send(()).unwrap();
+    assert_eq!(timeout(Duration::from_secs(10), served.ended).await.unwrap().unwrap(), Drained::Partly);
+    assert!(served.intake.kept.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn an_idle_connection_is_closed() {
+    let served = serve(Limits { idle: Duration::from_millis(100), ..Limits::default() }).await;
+    let mut stream = TcpStream::connect(served.address).await.unwrap();
+    stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: x").await.unwrap();
+    let rest = read(&mut stream).await;
+    assert!(rest.is_empty() || rest.starts_with("HTTP/1.1 408"), "{rest}");
+    let mut stream = TcpStream::connect(served.address).await.unwrap();
+    stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+    assert!(read(&mut stream).await.starts_with("HTTP/1.1 200"));
+    assert_eq!(read(&mut stream).await, "");
+}
+
+#[tokio::test]
+async fn more_connections_than_the_limit_wait() {
+    let served = serve(Limits { connections: 1, ..Limits::default() }).await;
+    let mut first = TcpStream::connect(served.address).await.unwrap();
+    first.write_all(post("1").as_bytes()).await.unwrap();
+    assert!(read(&mut first).await.starts_with("HTTP/1.1 201"));
+    let mut second = TcpStream::connect(served.address).await.unwrap();
+    second.write_all(post("2").as_bytes()).await.unwrap();
+    sleep(Duration::from_millis(200)).await;
+    assert_eq!(served.intake.kept.lock().unwrap().len(), 1);
+    drop(first);
+    assert!(read(&mut second).await.starts_with("HTTP/1.1 201"));
+}

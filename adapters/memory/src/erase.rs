@@ -1,0 +1,52 @@
+use async_trait::async_trait;
+use claimstream_domain::{
+    MessageId, Reason,
+    notification::{
+        DeliveryStatus, ERASED, NotificationMessage, NotificationRecord, Recipient, delivery_message,
+    },
+};
+use claimstream_ports::{
+    StoreError,
+    notification::{EraseRecipient, Erased},
+};
+
+use crate::{database::corrupt, store::MemoryStore, tables::Tables};
+
+#[async_trait]
+impl EraseRecipient for MemoryStore {
+    async fn erase(&self, recipient: &str) -> Result<Erased, StoreError> {
+        let mut erased = Erased::default();
+        let Tables { notifications, outbox, in_app, .. } = &mut *self.database.tables();
+        for row in notifications.requests.values_mut() {
+            if let Some(without) = row.request.without(recipient) {
+                row.request = without;
+                erased.requests += 1;
+            }
+        }
+        let mut gone: Vec<NotificationRecord> = Vec::new();
+        for record in notifications.messages.values_mut().filter(|record| record.recipient == recipient) {
+            *record = record.clone().erased();
+            if record.status == DeliveryStatus::Pending {
+                record.status = DeliveryStatus::Cancelled;
+            }
+            gone.push(record.clone());
+        }
+        erased.records = gone.len() as u64;
+        let user = Recipient::user_of_key(recipient);
+        let is_gone = |id| gone.iter().any(|record| record.id == id);
+        in_app.forget(usize::MAX, |row| is_gone(row.entry.id) || Some(row.entry.user.as_str()) == user);
+        for attempt in notifications.attempts.iter_mut().map(|row| &mut row.attempt) {
+            if attempt.reason.is_some() && is_gone(attempt.message) {
+                attempt.reason = Some(Reason::new(ERASED));
+            }
+        }
+        for record in gone {
+            let left = NotificationMessage::erased(record.id, record.request_id, record.channel);
+            let payload = delivery_message(&left).map_err(|e| corrupt("erase", e))?.payload;
+            let (bodies, dead_letters) = outbox.replace(MessageId::new(record.id), &payload);
+            (erased.bodies, erased.dead_letters) =
+                (erased.bodies + bodies, erased.dead_letters + dead_letters);
+        }
+        Ok(erased)
+    }
+}

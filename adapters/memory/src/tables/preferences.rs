@@ -1,0 +1,30 @@
+use std::collections::BTreeMap;
+
+use claimstream_domain::{
+    Fingerprint, Timestamp,
+    notification::consent::{Address, Preferences, Suppression},
+};
+
+/// What recipients want, and the addresses that must not be written to.
+#[derive(Debug, Default)]
+pub(crate) struct Consents {
+    pub(crate) preferences: BTreeMap<String, Preferences>,
+    /// By the bytes of their fingerprints, which is the order of their pages.
+    pub(crate) suppressed: BTreeMap<[u8; Fingerprint::BYTES], SuppressionRow>,
+}
+
+/// An address that must not be written to.
+#[derive(Clone, Debug)]
+pub(crate) struct SuppressionRow {
+    pub(crate) address: Address,
+    pub(crate) reason: Suppression,
+    pub(crate) note: Option<String>,
+    pub(crate) since: Timestamp,
+}
+
+impl Consents {
+    /// Why an address must not be written to.
+    pub(crate) fn suppression(&self, address: &Address) -> Option<Suppression> {
+        self.suppressed.get(address.fingerprint().as_bytes()).map(|row| row.reason)
+    }
+}

@@ -1,0 +1,114 @@
+use std::{sync::Arc, time::Duration};
+
+use claimstream_domain::{
+    Fingerprint,
+    notification::{
+        Channel,
+        consent::{Address, SuppressedAddress, Suppression},
+    },
+};
+use claimstream_ports::StoreError;
+use sea_orm::Value;
+
+use crate::database::{
+    Database,
+    args::Args,
+    classify::corrupt,
+    sql::Sql,
+    typed_row::row,
+    unit::{Row, maybe, rows, run},
+};
+
+const SUPPRESSION: &str = "suppression";
+
+/// Addresses that must not be written to.
+pub(crate) struct SuppressionRows {
+    pub(crate) db: Arc<Database>,
+}
+
+impl SuppressionRows {
+    pub(crate) async fn suppress(
+        &self,
+        address: &Address,
+        reason: Suppression,
+        note: Option<&str>,
+    ) -> Result<(), StoreError> {
+        let args = self.key(address).with("channel", address.channel().name());
+        let args = args.with("address", address.as_str()).with("reason", reason.name());
+        let args = args.with("note", maybe(note));
+        self.write(&self.db.sql.preferences.suppress, &args).await.map(|_| ())
+    }
+
+    /// Whether the address was suppressed.
+    pub(crate) async fn lift(&self, address: &Address) -> Result<bool, StoreError> {
+        let lifted = self.write(&self.db.sql.preferences.lift, &self.key(address)).await?;
+        Ok(lifted > 0)
+    }
+
+    /// Suppressed addresses after another one, by the key of their rows, at most so many.
+    pub(crate) async fn page(
+        &self,
+        after: Option<&Address>,
+        limit: u32,
+    ) -> Result<Vec<SuppressedAddress>, StoreError> {
+        let db = &self.db;
+        let after = after.map_or(Value::Bytes(Some(Vec::new())), |after| hash(&after.fingerprint()));
+        let args = db.args().with("after", after).with("limit", i64::from(limit));
+        let page = || rows(db.callers(), SUPPRESSION, db.sql.preferences.suppressed.bind(&args));
+        db.restarting_beside(SUPPRESSION, page).await?.iter().map(suppressed).collect()
+    }
+
+    fn key(&self, address: &Address) -> Args {
+        self.db.args().with("hash", hash(&address.fingerprint()))
+    }
+
+    async fn write(&self, sql: &Sql, args: &Args) -> Result<u64, StoreError> {
+        let db = &self.db;
+        db.restarting_beside(SUPPRESSION, || run(db.callers(), SUPPRESSION, sql.bind(args))).await
+    }
+}
+
+fn suppressed(row: &Row) -> Result<SuppressedAddress, StoreError> {
+    let SuppressedRow { channel, address, reason, note, age } = SuppressedRow::read(row)?;
+    let channel: Channel = channel.parse().map_err(|e| corrupt(SUPPRESSION, e))?;
+    let age = Duration::from_micros(u64::try_from(age).unwrap_or(0));
+    Ok(SuppressedAddress {
+        address: Address::new(channel, &address),
+        reason: suppression(&reason)?,
+        note,
+        age,
+    })
+}
+
+/// A fingerprint as the key of a row.
+pub(super) fn hash(key: &Fingerprint) -> Value {
+    Value::Bytes(Some(key.as_bytes().to_vec()))
+}
+
+pub(super) fn suppression(reason: &str) -> Result<Suppression, StoreError> {
+    reason.parse().map_err(|e| corrupt(SUPPRESSION, e))
+}
+
+row! {
+    struct SuppressedRow of "preferences/suppressed" {
+        channel: String,
+        address: String,
+        reason: String,
+        note: Option<String>,
+        age: i64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_knows_every_reason() {
+        let column = format!("ENUM('{}') NOT NULL", Suppression::ALL.map(Suppression::name).join("', '"));
+        assert!(
+            include_str!("../sql/schema/schema_4_preferences.mysql.sql").contains(&column),
+            "no {column}"
+        );
+    }
+}

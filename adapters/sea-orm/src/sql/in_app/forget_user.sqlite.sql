@@ -1,0 +1,3 @@
+-- Forgets entries of a user, some at a time.
+DELETE FROM claimstream_in_app
+ WHERE id IN (SELECT id FROM claimstream_in_app WHERE user_id = :user LIMIT :limit)

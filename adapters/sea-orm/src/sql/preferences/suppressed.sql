@@ -1,0 +1,6 @@
+-- A page of the suppressed addresses.
+SELECT channel, address, reason, note, {since since} AS age
+  FROM claimstream_suppression
+ WHERE address_hash > :after
+ ORDER BY address_hash
+ LIMIT :limit

@@ -1,0 +1,15 @@
+-- A page of requests that were last changed before the sweep's bound, among the ids from one to another, and of which nothing more
+-- will come: all their messages are settled as well, and none of them is a dead letter, which may be revived.
+SELECT r.id, r.status
+  FROM claimstream_notification_request r
+ WHERE r.id > :after
+   AND r.id <= :last
+   AND r.changed_at < {moment :bound}
+   AND r.status NOT IN ('PENDING', 'PROCESSING')
+   AND NOT EXISTS (SELECT 1 FROM claimstream_notification_message m
+                    WHERE m.request_id = r.id AND (m.status = 'PENDING' OR m.changed_at >= {moment :bound}))
+   AND NOT EXISTS (SELECT 1 FROM claimstream_notification_message f
+                     JOIN claimstream_dead d ON d.id = f.id
+                    WHERE f.request_id = r.id AND f.status = 'FAILED')
+ ORDER BY r.id
+ LIMIT :limit

@@ -1,0 +1,43 @@
+use claimstream_ports::StoreError;
+use uuid::Uuid;
+
+use crate::{
+    database::{
+        args::bytes,
+        typed_row::row,
+        unit::{rows, run},
+    },
+    sweep::{sweeper::Sweeper, swept::SWEEP},
+};
+
+impl Sweeper {
+    /// Forgets attempts at messages that are gone, among the next ones after a message; the last message that was looked at,
+    /// `None` if there is none. A message that was never recorded keeps its attempts until the bound.
+    ///
+    /// A page may end within a message, and the next begins after it: a later sweep finds the rest.
+    pub(super) async fn sweep_attempts(
+        &self,
+        after: Uuid,
+        bound: i64,
+        most: u32,
+    ) -> Result<Option<Uuid>, StoreError> {
+        let args = self.db.args().with("after", bytes(after)).with("bound", bound);
+        let args = args.with("limit", i64::from(most));
+        let page = || rows(self.db.relay(), SWEEP, self.db.sql.attempts.orphans.bind(&args));
+        let page = self.db.restarting(page).await?;
+        let page = page.iter().map(OrphanRow::read).collect::<Result<Vec<_>, _>>()?;
+        let Some(last) = page.last().map(|row| row.message_id) else { return Ok(None) };
+        let mut gone: Vec<Uuid> = page.iter().filter(|row| row.is_orphan).map(|row| row.message_id).collect();
+        gone.dedup();
+        if !gone.is_empty() {
+            let args = self.db.args().with_list("ids", gone.into_iter().map(bytes));
+            let forget = || run(self.db.relay(), SWEEP, self.db.sql.attempts.forget.bind(&args));
+            self.db.restarting(forget).await?;
+        }
+        Ok(Some(last))
+    }
+}
+
+row! {
+    struct OrphanRow of "attempts/orphans" { message_id: Uuid, is_orphan: bool }
+}

@@ -1,0 +1,121 @@
+use std::collections::HashSet;
+
+use claimstream_domain::notification::{FanOut, Priority};
+use claimstream_ports::StoreError;
+use uuid::Uuid;
+
+use crate::{
+    database::{
+        args::bytes,
+        typed_row::row,
+        unit::{rows, run},
+    },
+    dead_letters::letters::ids_args,
+    sweep::{sweeper::Sweeper, swept::SWEEP},
+};
+
+/// Requests whose fan-outs are dead letters; they are kept.
+#[derive(Clone, Default)]
+pub(crate) struct Revivable {
+    requests: HashSet<Uuid>,
+    /// There are more than were read, so every failed request may be one of them.
+    are_more: bool,
+}
+
+impl Revivable {
+    /// So many dead letters are read.
+    const MOST: usize = 10_000;
+
+    fn may_have(&self, request: Uuid, status: &str) -> bool {
+        self.requests.contains(&request) || (self.are_more && status == "FAILED")
+    }
+}
+
+/// Sweeping of notification requests.
+impl Sweeper {
+    /// The requests whose fan-outs are dead letters.
+    pub(super) async fn revivable(&self) -> Result<Revivable, StoreError> {
+        let args = self
+            .db
+            .args()
+            .with_list("queues", Priority::ALL.map(|priority| priority.request_queue().into()))
+            .with("limit", Revivable::MOST as i64);
+        let sql = &self.db.sql.sweep.request_dead;
+        let found = self.db.restarting(|| rows(self.db.relay(), SWEEP, sql.bind(&args))).await?;
+        let mut revivable = Revivable { requests: HashSet::new(), are_more: found.len() == Revivable::MOST };
+        for row in found {
+            let fan_out = serde_json::from_slice::<FanOut>(&row.bytes("payload")?);
+            revivable.requests.extend(fan_out.map(|fan_out| fan_out.request));
+        }
+        Ok(revivable)
+    }
+
+    /// Deletes some requests between two ids that were settled before the bound: the last one that was looked at, and how many
+    /// went; `None` if there is none.
+    pub(super) async fn sweep_requests(
+        &self,
+        revivable: &Revivable,
+        after: Uuid,
+        last: Uuid,
+        bound: i64,
+        most: u32,
+    ) -> Result<Option<(Uuid, u64)>, StoreError> {
+        let args = self.db.args().with("after", bytes(after)).with("last", bytes(last));
+        let args = args.with("bound", bound).with("limit", i64::from(most));
+        let sql = &self.db.sql.sweep.requests;
+        let page = self.db.restarting(|| rows(self.db.relay(), SWEEP, sql.bind(&args))).await?;
+        let page = page.iter().map(RequestRow::read).collect::<Result<Vec<_>, _>>()?;
+        let Some(newest) = page.last().map(|row| row.id) else { return Ok(None) };
+        let going = page.into_iter().filter(|row| !revivable.may_have(row.id, &row.status));
+        let ids: Vec<Uuid> = going.map(|row| row.id).collect();
+        if ids.is_empty() {
+            return Ok(Some((newest, 0)));
+        }
+        let most = i64::from(most.max(100));
+        while self.db.restarting(|| self.sweep_messages(&ids, most)).await? {}
+        let deleted = self.db.restarting(|| self.delete_requests(&ids, bound, most)).await?;
+        Ok(Some((newest, deleted)))
+    }
+
+    /// Deletes records of requests while there are more than go together with their requests.
+    async fn sweep_messages(&self, requests: &[Uuid], most: i64) -> Result<bool, StoreError> {
+        let args = ids_args(&self.db, requests).with("limit", most);
+        let page = rows(self.db.relay(), SWEEP, self.db.sql.sweep.request_messages.bind(&args)).await?;
+        if (page.len() as i64) < most {
+            return Ok(false);
+        }
+        let ids = page.iter().map(|row| row.uuid("id")).collect::<Result<Vec<_>, _>>()?;
+        let delete = self.db.sql.sweep.request_messages_delete.bind(&ids_args(&self.db, &ids));
+        run(self.db.relay(), SWEEP, delete).await?;
+        Ok(true)
+    }
+
+    /// Deletes requests with the last of their records in one transaction, so that their counts never show a part of them.
+    async fn delete_requests(&self, requests: &[Uuid], bound: i64, most: i64) -> Result<u64, StoreError> {
+        let sql = &self.db.sql.sweep;
+        let transaction = self.db.begin(SWEEP).await?;
+        let args = ids_args(&self.db, requests).with("bound", bound);
+        let deleted = run(&transaction, SWEEP, sql.request_delete.bind(&args)).await?;
+        if deleted == requests.len() as u64 {
+            let args = ids_args(&self.db, requests).with("limit", most);
+            let page = rows(&transaction, SWEEP, sql.request_messages.bind(&args)).await?;
+            let ids = page.iter().map(|row| row.uuid("id")).collect::<Result<Vec<_>, _>>()?;
+            if !ids.is_empty() {
+                let delete = sql.request_messages_delete.bind(&ids_args(&self.db, &ids));
+                run(&transaction, SWEEP, delete).await?;
+            }
+            let erasures = sql.request_erasures.bind(&ids_args(&self.db, requests));
+            run(&transaction, SWEEP, erasures).await?;
+            self.db.commit(SWEEP, transaction).await?;
+            return Ok(deleted);
+        }
+        // One of them was taken up meanwhile; the next sweep finds the others.
+        self.db.roll_back(SWEEP, transaction).await?;
+        Ok(0)
+    }
+}
+
+row! {
+    /// A request of which nothing more will come.
+    struct RequestRow of "sweep/requests" { id: Uuid, status: String }
+}

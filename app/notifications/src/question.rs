@@ -1,0 +1,40 @@
+use claimstream_domain::{
+    Timestamp,
+    notification::{
+        NotificationMessage, Priority,
+        consent::{Address, Asked, Category, preference_key},
+    },
+};
+
+/// What has to be known before a message may be sent.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Question {
+    /// The key of the recipient's preferences.
+    pub(super) recipient: String,
+    pub(super) address: Address,
+    category: Option<Category>,
+    priority: Priority,
+    expires_at: Option<Timestamp>,
+}
+
+impl Question {
+    pub(super) fn of(message: &NotificationMessage) -> Self {
+        let address = Address::new(message.channel, &message.address);
+        Self {
+            recipient: preference_key(&message.recipient, &address),
+            address,
+            category: message.category.clone(),
+            priority: message.priority,
+            expires_at: message.expires_at,
+        }
+    }
+
+    pub(super) fn asked(&self) -> Asked<'_> {
+        Asked {
+            channel: self.address.channel(),
+            category: self.category.as_ref(),
+            priority: self.priority,
+            expires_at: self.expires_at,
+        }
+    }
+}

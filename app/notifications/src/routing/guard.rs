@@ -1,0 +1,138 @@
+use std::{
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use claimstream_domain::{
+    Reason,
+    notification::{
+        Answer,
+        provider::{Admission, Breaker, BreakerState, BreakerTurn, Pass, ProviderName},
+    },
+};
+use claimstream_ports::{Timer, notification::RateLimiter};
+use futures::future::{Either, select};
+
+use super::{
+    limits::ProviderLimits,
+    slots::{Slot, Slots},
+    tokens::Tokens,
+};
+
+/// What stands before a provider: its circuit breaker, its places and its tokens.
+pub(super) struct Guard {
+    name: ProviderName,
+    pub(super) timer: Arc<dyn Timer>,
+    pub(super) timeout: Option<Duration>,
+    breaker: Mutex<Breaker>,
+    slots: Option<Arc<Slots>>,
+    tokens: Option<Tokens>,
+}
+
+/// Whether a message may go to the provider.
+pub(super) enum Entry<'a> {
+    /// It may.
+    Granted(Admitted<'a>),
+    /// The circuit is open, for so long at least.
+    Open(Duration),
+    /// There is no room; there may be some after this time.
+    NoRoom(Duration, Reason),
+}
+
+/// A message on its way to the provider. Dropped before its answer is noted, it gives back what it took.
+pub(super) struct Admitted<'a> {
+    guard: &'a Guard,
+    pass: Option<Pass>,
+    _slot: Option<Slot>,
+}
+
+impl Guard {
+    /// How long a message waits for room before it is put off, so that it does not hold up others.
+    const PATIENCE: Duration = Duration::from_millis(500);
+
+    pub(super) fn new(
+        name: ProviderName,
+        limits: &ProviderLimits,
+        timer: Arc<dyn Timer>,
+        limiter: Arc<dyn RateLimiter>,
+    ) -> Self {
+        Self {
+            name,
+            timer,
+            timeout: limits.timeout,
+            breaker: Mutex::new(Breaker::new(limits.breaker)),
+            slots: limits.concurrency.map(Slots::new),
+            tokens: limits.rate.map(|rate| Tokens::new(rate, limiter)),
+        }
+    }
+
+    pub(super) fn state(&self) -> BreakerState {
+        self.breaker().state()
+    }
+
+    /// Waits a moment for room; the circuit is asked first and last.
+    pub(super) async fn enter(&self) -> Entry<'_> {
+        if let Some(left) = self.breaker().closed_to_messages(self.timer.now()) {
+            return Entry::Open(left);
+        }
+        let deadline = self.timer.now() + Self::PATIENCE;
+        let slot = match &self.slots {
+            None => None,
+            Some(slots) => match select(Box::pin(slots.take()), self.timer.sleep(Self::PATIENCE)).await {
+                Either::Left((slot, _)) => Some(slot),
+                Either::Right(_) => {
+                    let reason = format_args!("{} handles as many messages as it may at a time", self.name);
+                    return Entry::NoRoom(Self::PATIENCE, Reason::new(reason));
+                }
+            },
+        };
+        if let Some(tokens) = &self.tokens
+            && !tokens.take(&self.name, &*self.timer, deadline).await
+        {
+            let reason = Reason::new(format_args!("the rate of {} is used up", self.name));
+            return Entry::NoRoom(tokens.wait_in_line(self.timer.now()), reason);
+        }
+        match self.breaker().admit(self.timer.now()) {
+            Admission::Granted(pass) => {
+                Entry::Granted(Admitted { guard: self, pass: Some(pass), _slot: slot })
+            }
+            Admission::Refused(left) => Entry::Open(left),
+        }
+    }
+
+    fn breaker(&self) -> MutexGuard<'_, Breaker> {
+        self.breaker.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Admitted<'_> {
+    /// Notes what the provider answered.
+    pub(super) fn note(mut self, answer: Answer) {
+        let Some(pass) = self.pass.take() else { return };
+        let Guard { name, timer, .. } = self.guard;
+        let turn = self.guard.breaker().note(pass, answer.speaks_against_provider(), timer.now());
+        match turn {
+            Some(BreakerTurn::Opened(pause)) => {
+                tracing::warn!(provider = %name, ?pause, "notification.provider.opened");
+            }
+            Some(BreakerTurn::Closed) => tracing::info!(provider = %name, "notification.provider.closed"),
+            None => {}
+        }
+    }
+}
+
+impl Drop for Admitted<'_> {
+    fn drop(&mut self) {
+        if let Some(pass) = self.pass.take() {
+            self.guard.breaker().abandon(pass, self.guard.timer.now());
+        }
+    }
+}
+
+impl fmt::Debug for Guard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut all = f.debug_struct("Guard");
+        all.field("state", &self.state()).field("tokens", &self.tokens).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,144 @@
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use claimstream_domain::{
+    Invalid, Reason,
+    notification::{
+        NotificationMessage,
+        provider::{BreakerState, ProviderName},
+    },
+};
+use claimstream_ports::{
+    Timer,
+    notification::{ChannelProvider, Delivered, DeliveryError, RateLimiter},
+};
+use futures::future::{Either, select};
+
+use super::{
+    attempt::Call,
+    guard::{Entry, Guard},
+    limits::ProviderLimits,
+};
+use crate::unwinding::unwinding;
+
+/// A provider under a name, with a circuit breaker and limits of its own.
+///
+/// Channels that share one share its circuit, its places and its rate.
+pub struct NamedProvider {
+    name: ProviderName,
+    provider: Arc<dyn ChannelProvider>,
+    guard: Option<Guard>,
+    possible_doubles: AtomicU64,
+}
+
+/// Where a provider stands.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ProviderState {
+    /// Its name.
+    pub name: ProviderName,
+    /// Its circuit.
+    pub circuit: BreakerState,
+    /// Messages that it may have accepted and that another provider was given all the same, since the start.
+    pub possible_doubles: u64,
+}
+
+/// What asking a provider came to.
+pub(super) enum Asked {
+    /// It was asked, and answered or not.
+    Called(Call, Result<Delivered, DeliveryError>),
+    /// Its circuit is open, for so long at least.
+    Open(Duration),
+    /// It has no room; there may be some after this time.
+    NoRoom(Duration, Reason),
+}
+
+impl NamedProvider {
+    /// A provider with these limits; the tokens of its rate come from `limiter`. Refuses what is no name, and what
+    /// [`ProviderLimits::check`] refuses.
+    pub fn new(
+        name: &str,
+        provider: Arc<dyn ChannelProvider>,
+        limits: &ProviderLimits,
+        timer: Arc<dyn Timer>,
+        limiter: Arc<dyn RateLimiter>,
+    ) -> Result<Self, Invalid> {
+        limits.check()?;
+        let name = ProviderName::new(name)?;
+        let guard = Some(Guard::new(name.clone(), limits, timer, limiter));
+        Ok(Self { name, provider, guard, possible_doubles: AtomicU64::new(0) })
+    }
+
+    /// A provider without a circuit breaker and without limits; its answers are not timed. Refuses what is no name.
+    pub fn unguarded(name: &str, provider: Arc<dyn ChannelProvider>) -> Result<Self, Invalid> {
+        let name = ProviderName::new(name)?;
+        Ok(Self { name, provider, guard: None, possible_doubles: AtomicU64::new(0) })
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &ProviderName {
+        &self.name
+    }
+
+    /// Where it stands.
+    pub fn state(&self) -> ProviderState {
+        let circuit = self.guard.as_ref().map_or(BreakerState::Closed, Guard::state);
+        let possible_doubles = self.possible_doubles.load(Ordering::Relaxed);
+        ProviderState { name: self.name.clone(), circuit, possible_doubles }
+    }
+
+    /// Counts a message that it may have accepted and that goes to another provider.
+    pub(super) fn count_possible_double(&self) {
+        self.possible_doubles.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Asks it to deliver, if its circuit and its limits allow it.
+    pub(super) async fn ask(&self, message: &NotificationMessage) -> Asked {
+        let Some(guard) = &self.guard else {
+            let answered = self.deliver(message).await;
+            return Asked::Called(Call::of(&self.name, Duration::ZERO, &answered), answered);
+        };
+        let admitted = match guard.enter().await {
+            Entry::Granted(admitted) => admitted,
+            Entry::Open(left) => return Asked::Open(left),
+            Entry::NoRoom(after, reason) => return Asked::NoRoom(after, reason),
+        };
+        let began = guard.timer.now();
+        let answered = self.in_time(guard, message).await;
+        let call = Call::of(&self.name, guard.timer.now().saturating_sub(began), &answered);
+        admitted.note(call.answer);
+        Asked::Called(call, answered)
+    }
+
+    async fn in_time(
+        &self,
+        guard: &Guard,
+        message: &NotificationMessage,
+    ) -> Result<Delivered, DeliveryError> {
+        let Some(timeout) = guard.timeout else { return self.deliver(message).await };
+        match select(Box::pin(self.deliver(message)), guard.timer.sleep(timeout)).await {
+            Either::Left((answered, _)) => answered,
+            Either::Right(_) => {
+                Err(DeliveryError::unknown(format!("no answer from {} within {timeout:?}", self.name)))
+            }
+        }
+    }
+
+    /// A provider that panics may have sent the message.
+    async fn deliver(&self, message: &NotificationMessage) -> Result<Delivered, DeliveryError> {
+        let answered = unwinding(self.provider.deliver(message)).await;
+        answered.unwrap_or_else(|panicked| Err(DeliveryError::unknown(panicked.to_string())))
+    }
+}
+
+impl fmt::Debug for NamedProvider {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut all = f.debug_struct("NamedProvider");
+        all.field("name", &self.name).field("guard", &self.guard).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,24 @@
+//! Who of a request's recipients is not to be told, or not now: preferences, suppressed addresses, quiet hours, and the link that
+//! takes a consent back.
+
+mod address;
+mod category;
+mod decision;
+mod preference_change;
+mod preferences;
+mod quiet_hours;
+mod rules;
+mod suppression;
+mod time_zone;
+mod unsubscribe;
+
+pub use address::Address;
+pub use category::Category;
+pub use decision::{Asked, Consent, Refusal, consent};
+pub use preference_change::PreferenceChange;
+pub use preferences::{PreferenceRule, Preferences, preference_key};
+pub use quiet_hours::QuietHours;
+pub use rules::{CategoryRules, ConsentRules};
+pub use suppression::{SuppressedAddress, Suppression};
+pub use time_zone::TimeZone;
+pub use unsubscribe::{Unsubscribe, UnsubscribeKeys};

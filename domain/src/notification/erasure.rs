@@ -1,0 +1,110 @@
+use super::{
+    Channel, Content, NotificationMessage, NotificationRecord, NotificationRequest, Recipient,
+    RecipientReference,
+};
+use crate::Reason;
+
+/// What stands where a recipient was erased.
+pub const ERASED: &str = "(erased)";
+
+impl NotificationRequest {
+    /// The request without the recipient of this key, if it names that recipient; a second time it does not.
+    ///
+    /// The recipient's place stays, as a user that no directory knows, so that a fan-out under way goes on where it stood and counts
+    /// stay as they are. Texts, parameters, notes and headers may speak of each recipient; they go when no other is left.
+    pub fn without(&self, key: &str) -> Option<Self> {
+        let mut erased = self.clone();
+        let mut found = false;
+        for reference in &mut erased.recipients {
+            if key_of(reference).as_deref() == Some(key) {
+                *reference = RecipientReference::User { user: ERASED.into() };
+                found = true;
+            }
+        }
+        if !found {
+            return None;
+        }
+        let is_erased = |reference: &RecipientReference| matches!(reference, RecipientReference::User { user } if user == ERASED);
+        if erased.recipients.iter().all(is_erased) {
+            erased.content = Some(erased_content());
+            (erased.template, erased.memo) = (None, None);
+            (erased.headers, erased.sender) = (Default::default(), Default::default());
+            erased.requester.id = ERASED.into();
+        }
+        Some(erased)
+    }
+}
+
+impl NotificationRecord {
+    /// The record without its recipient: what is left is that it was there, and how it ended.
+    pub fn erased(self) -> Self {
+        let reason = self.reason.map(|_| Reason::new(ERASED));
+        Self { recipient: ERASED.into(), reason, reference: None, ..self }
+    }
+}
+
+impl NotificationMessage {
+    /// What is left of the message of an erased recipient.
+    pub fn erased(id: uuid::Uuid, request_id: uuid::Uuid, channel: Channel) -> Self {
+        Self {
+            id,
+            request_id,
+            channel,
+            recipient: ERASED.into(),
+            address: ERASED.into(),
+            category: None,
+            priority: Default::default(),
+            unsubscribe_url: None,
+            content: erased_content(),
+            sender: None,
+            expires_at: None,
+        }
+    }
+}
+
+/// The key that a reference to one recipient stands for; the members of a segment are found by their records.
+fn key_of(reference: &RecipientReference) -> Option<String> {
+    match reference {
+        RecipientReference::User { user } => Some(Recipient::user(user).key),
+        RecipientReference::Direct(direct) => Some(direct.resolve().key),
+        RecipientReference::Segment { .. } => None,
+    }
+}
+
+fn erased_content() -> Content {
+    Content { title: Some(ERASED.into()), ..Content::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TWO: &str = r#"{"id":"018f6b2e-0000-7000-8000-000000000001","requester":{"type":"user","id":"u-1"},
+        "recipients":[{"user":"u-1"},{"email":"ann@example.com"},{"segment":"vip"}],"memo":"for Ann",
+        "channels":["email"],"content":{"title":"Hello Ann"}}"#;
+
+    fn read(json: &str) -> NotificationRequest {
+        serde_json::from_str(json).unwrap()
+    }
+
+    #[test]
+    fn a_recipient_leaves_a_place_and_what_others_read_stays() {
+        let request = read(TWO);
+        let key = "direct:ann@example.com||||";
+        let erased = request.without(key).unwrap();
+        assert_eq!((erased.recipients.len(), erased.check()), (3, Ok(())));
+        assert!(!serde_json::to_string(&erased).unwrap().contains("ann@"));
+        assert_eq!((&erased.content, &erased.memo), (&request.content, &request.memo));
+        assert_eq!((erased.without(key), request.without("user:u-2")), (None, None));
+        assert_eq!(erased.recipients[0], request.recipients[0]);
+    }
+
+    #[test]
+    fn nothing_but_the_frame_is_left_of_a_request_to_nobody_else() {
+        let request = read(&TWO.replace(r#"{"user":"u-1"},"#, "").replace(r#",{"segment":"vip"}"#, ""));
+        let erased = request.without("direct:ann@example.com||||").unwrap();
+        let text = serde_json::to_string(&erased).unwrap();
+        assert!(!text.contains("Ann") && !text.contains("ann@") && !text.contains("u-1"), "{text}");
+        assert_eq!((erased.id, &erased.channels, erased.check()), (request.id, &request.channels, Ok(())));
+    }
+}

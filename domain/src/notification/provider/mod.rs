@@ -1,0 +1,14 @@
+//! How the providers of a channel are chosen, spared and limited: pure rules, time handed in.
+
+mod answer_window;
+mod breaker;
+mod breaker_policy;
+mod name;
+mod rate;
+mod selection;
+
+pub use breaker::{Admission, Breaker, BreakerState, BreakerTurn, Pass};
+pub use breaker_policy::BreakerPolicy;
+pub use name::ProviderName;
+pub use rate::{Grant, Rate, TokenSchedule};
+pub use selection::{AfterUnknown, Selection};

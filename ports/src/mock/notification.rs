@@ -1,0 +1,190 @@
+//! Mocks of the ports of notifications.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use async_trait::async_trait;
+use claimstream_domain::notification::{
+    Channel, DeliveryStatus, InAppEntry, InAppPage, NewInAppEntry, NotificationMessage, NotificationRecord,
+    NotificationRequest, Progress, Recipient, RecipientReference, Submitted, Template,
+    consent::{Address, PreferenceChange, Preferences, SuppressedAddress, Suppression},
+    provider::{Grant, ProviderName, Rate},
+};
+use uuid::Uuid;
+
+use crate::{
+    StoreError,
+    notification::{
+        AttemptLog, Cancelled, ChannelProvider, ConsentsRead, Delivered, DeliveryAttempt, DeliveryError,
+        EraseRecipient, Erased, FanOutStep, InAppInbox, ListRequests, MessageOutcome, MessageRepository,
+        NotificationReports, PreferenceRepository, RateLimiter, RecipientDirectory, RequestFilter,
+        RequestPage, RequestRead, RequestRepository, StepNoted, SubmitRequests, Suppressions, TemplateSource,
+    },
+};
+
+mockall::mock! {
+    pub ChannelProvider {}
+    #[async_trait]
+    impl ChannelProvider for ChannelProvider {
+        async fn deliver(&self, message: &NotificationMessage) -> Result<Delivered, DeliveryError>;
+    }
+}
+
+mockall::mock! {
+    pub RecipientDirectory {}
+    #[async_trait]
+    impl RecipientDirectory for RecipientDirectory {
+        async fn resolve(
+            &self,
+            reference: &RecipientReference,
+            offset: u64,
+            limit: u32,
+        ) -> Result<Option<Vec<Recipient>>, StoreError>;
+    }
+}
+
+mockall::mock! {
+    pub TemplateSource {}
+    #[async_trait]
+    impl TemplateSource for TemplateSource {
+        async fn template(
+            &self,
+            id: &str,
+            channel: Channel,
+            language: Option<String>,
+        ) -> Result<Option<Template>, StoreError>;
+        async fn variables(&self, id: &str) -> Result<Option<BTreeSet<String>>, StoreError>;
+    }
+}
+
+mockall::mock! {
+    pub SubmitRequests<Tx: Send + Sync + 'static> {}
+    #[async_trait]
+    impl<Tx: Send + Sync + 'static> SubmitRequests<Tx> for SubmitRequests<Tx> {
+        async fn submit(&self, tx: &Tx, requests: &[NotificationRequest]) -> Result<Vec<Submitted>, StoreError>;
+    }
+}
+
+mockall::mock! {
+    pub EraseRecipient {}
+    #[async_trait]
+    impl EraseRecipient for EraseRecipient {
+        async fn erase(&self, recipient: &str) -> Result<Erased, StoreError>;
+    }
+}
+
+mockall::mock! {
+    pub RequestRepository {}
+    #[async_trait]
+    impl RequestRepository for RequestRepository {
+        async fn read(&self, ids: &[Uuid]) -> Result<Vec<Option<RequestRead>>, StoreError>;
+        async fn note_steps(&self, steps: &[FanOutStep]) -> Result<Vec<StepNoted>, StoreError>;
+        async fn cancel(&self, id: Uuid) -> Result<Cancelled, StoreError>;
+    }
+}
+
+mockall::mock! {
+    pub AttemptLog {}
+    #[async_trait]
+    impl AttemptLog for AttemptLog {
+        async fn note(&self, attempts: &[DeliveryAttempt]) -> Result<(), StoreError>;
+        async fn in_doubt(&self, messages: &[Uuid]) -> Result<Vec<Vec<ProviderName>>, StoreError>;
+        async fn attempts(&self, messages: &[Uuid]) -> Result<Vec<DeliveryAttempt>, StoreError>;
+    }
+}
+
+mockall::mock! {
+    pub RateLimiter {}
+    #[async_trait]
+    impl RateLimiter for RateLimiter {
+        async fn grant(&self, provider: &ProviderName, rate: Rate, wanted: u32) -> Result<Grant, StoreError>;
+    }
+}
+
+mockall::mock! {
+    pub MessageRepository {}
+    #[async_trait]
+    impl MessageRepository for MessageRepository {
+        async fn status(&self, ids: &[Uuid]) -> Result<Vec<Option<DeliveryStatus>>, StoreError>;
+        async fn since_1970(&self) -> Result<Duration, StoreError>;
+        async fn conclude(&self, outcomes: &[MessageOutcome]) -> Result<(), StoreError>;
+        async fn reopen(&self, id: Uuid) -> Result<(), StoreError>;
+    }
+}
+
+mockall::mock! {
+    pub PreferenceRepository {}
+    #[async_trait]
+    impl PreferenceRepository for PreferenceRepository {
+        async fn consents(
+            &self,
+            recipients: &[String],
+            addresses: &[Address],
+        ) -> Result<ConsentsRead, StoreError>;
+        async fn change(
+            &self,
+            recipient: &str,
+            changes: &[PreferenceChange],
+        ) -> Result<Preferences, StoreError>;
+    }
+}
+
+mockall::mock! {
+    pub Suppressions {}
+    #[async_trait]
+    impl Suppressions for Suppressions {
+        async fn suppress(
+            &self,
+            address: &Address,
+            reason: Suppression,
+            note: Option<String>,
+        ) -> Result<(), StoreError>;
+        async fn lift(&self, address: &Address) -> Result<bool, StoreError>;
+        async fn suppressed(
+            &self,
+            after: Option<Address>,
+            limit: u32,
+        ) -> Result<Vec<SuppressedAddress>, StoreError>;
+    }
+}
+
+mockall::mock! {
+    pub NotificationReports {}
+    #[async_trait]
+    impl NotificationReports for NotificationReports {
+        async fn progress(&self, id: Uuid) -> Result<Option<Progress>, StoreError>;
+        async fn messages(
+            &self,
+            id: Uuid,
+            after: Option<Uuid>,
+            limit: u32,
+        ) -> Result<Vec<NotificationRecord>, StoreError>;
+    }
+}
+
+mockall::mock! {
+    pub ListRequests {}
+    #[async_trait]
+    impl ListRequests for ListRequests {
+        async fn list(
+            &self,
+            filter: &RequestFilter,
+            after: Option<Uuid>,
+            limit: u32,
+        ) -> Result<RequestPage, StoreError>;
+    }
+}
+
+mockall::mock! {
+    pub InAppInbox {}
+    #[async_trait]
+    impl InAppInbox for InAppInbox {
+        async fn put(&self, entries: &[NewInAppEntry]) -> Result<(), StoreError>;
+        async fn page(&self, page: &InAppPage) -> Result<Vec<InAppEntry>, StoreError>;
+        async fn unread(&self, user: &str) -> Result<u64, StoreError>;
+        async fn mark_read(&self, user: &str, ids: &[Uuid]) -> Result<u64, StoreError>;
+        async fn mark_read_up_to(&self, user: &str, newest: Uuid) -> Result<u64, StoreError>;
+        async fn recent(&self, users: &[String], within: Duration, limit: u32) -> Result<Vec<InAppEntry>, StoreError>;
+        async fn forget_older(&self, age: Duration, limit: u32) -> Result<u64, StoreError>;
+        async fn forget_user(&self, user: &str, limit: u32) -> Result<u64, StoreError>;
+    }
+}

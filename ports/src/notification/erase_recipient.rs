@@ -1,0 +1,37 @@
+use async_trait::async_trait;
+
+use crate::StoreError;
+
+/// Removes what is kept of a recipient, as the law lets people ask for it.
+#[async_trait]
+pub trait EraseRecipient: Send + Sync {
+    /// Removes addresses and content of the recipient of this key, such as `user:u-1`, and keeps the counts.
+    ///
+    /// Implementors owe: requests that name the recipient are left as
+    /// [`NotificationRequest::without`](claimstream_domain::notification::NotificationRequest::without) says, and are still told from
+    /// others by the fingerprint that they had; records of the recipient are left as
+    /// [`NotificationRecord::erased`](claimstream_domain::notification::NotificationRecord::erased) says, and pending ones are
+    /// cancelled; the payloads of their messages, queued, finished or dead, are left as
+    /// [`NotificationMessage::erased`](claimstream_domain::notification::NotificationMessage::erased) says; what providers said of
+    /// their attempts is gone, and so are their entries in inboxes, with all others of a user whose key is `user:<id>`; all of it in
+    /// bounded transactions, so a call that was cut off is completed by another one.
+    ///
+    /// What the recipient wants stays, and so do suppressed addresses: without them it would be written to again.
+    ///
+    /// Callers owe: the recipient is gone from the directory first, and nothing is handed in for it any more. A message that a
+    /// provider has in hands is delivered.
+    async fn erase(&self, recipient: &str) -> Result<Erased, StoreError>;
+}
+
+/// How much was erased.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Erased {
+    /// Requests that named the recipient.
+    pub requests: u64,
+    /// Records of the recipient.
+    pub records: u64,
+    /// Payloads of messages to the recipient that were queued or finished.
+    pub bodies: u64,
+    /// Payloads of messages to the recipient that were dead letters.
+    pub dead_letters: u64,
+}

@@ -1,0 +1,173 @@
+//! Recipients that are forgotten: their addresses and what they read go, and the counts stay.
+
+use std::time::Duration;
+
+use claimstream_domain::{
+    Reason,
+    notification::{
+        Answer, Channel, Content, DeliveryStatus, DirectRecipient, ERASED, FanOutEnd, InAppPage,
+        NewInAppEntry, NotificationRecord, NotificationRequest, RecipientReference, Submitted, message_id,
+        provider::ProviderName,
+    },
+};
+use claimstream_ports::notification::{DeliveryAttempt, Erased};
+use uuid::Uuid;
+
+use super::{
+    messages::outcome,
+    sample::{note, plain_request, progress, read, step},
+};
+use crate::{
+    NotificationFixture,
+    suite::{Case, cases},
+};
+
+pub const CLAUSES: &[Case<NotificationFixture>] = cases!["notifications" needs [Notifications]:
+    an_erased_recipient_is_in_no_request_and_no_record_and_the_counts_stay,
+    what_is_pending_for_an_erased_recipient_is_cancelled,
+    an_erased_request_is_still_told_from_another_one,
+    erasing_again_or_somebody_unknown_changes_nothing,
+    an_erased_recipient_leaves_no_inbox_and_no_words_of_providers,
+];
+
+pub async fn an_erased_recipient_is_in_no_request_and_no_record_and_the_counts_stay(
+    fixture: NotificationFixture,
+) {
+    let (person, alone, shared) = people(&fixture).await;
+    let before = [progress(&fixture, alone.id).await, progress(&fixture, shared.id).await];
+    let erased = fixture.erasing.erase(&person.key).await.expect("erase");
+    assert_eq!((erased.requests, erased.records), (2, 3));
+    let kept = read(&fixture.rival, alone.id).await.request;
+    let text = serde_json::to_string(&kept).expect("JSON");
+    assert!(!text.contains(&person.email) && !text.contains("title 1"), "{text}");
+    let kept = read(&fixture.rival, shared.id).await.request;
+    let text = serde_json::to_string(&kept).expect("JSON");
+    assert!(!text.contains(&person.email) && text.contains("title 2") && text.contains("vip"), "{text}");
+    for (request, before) in [&alone, &shared].into_iter().zip(before) {
+        let records = fixture.rival.reports.messages(request.id, None, 9).await.expect("messages");
+        assert!(records.iter().all(|record| !record.recipient.contains(&person.email)), "{records:?}");
+        assert!(records.iter().all(|record| record.recipient != ERASED || record.reference.is_none()));
+        assert_eq!(progress(&fixture, request.id).await.total(), before.total());
+    }
+    assert_eq!(progress(&fixture, alone.id).await.delivered, 1);
+}
+
+pub async fn what_is_pending_for_an_erased_recipient_is_cancelled(fixture: NotificationFixture) {
+    let (person, _, shared) = people(&fixture).await;
+    fixture.erasing.erase(&person.key).await.expect("erase");
+    let after = progress(&fixture, shared.id).await;
+    assert_eq!((after.pending, after.cancelled), (1, 2), "the other one is on its way");
+}
+
+pub async fn an_erased_request_is_still_told_from_another_one(fixture: NotificationFixture) {
+    let (person, alone, shared) = people(&fixture).await;
+    fixture.erasing.erase(&person.key).await.expect("erase");
+    let other = NotificationRequest { memo: Some("another".into()), ..alone.clone() };
+    let answers = fixture.rival.submit(&[alone, shared, other]).await;
+    assert_eq!(answers, [Submitted::Replayed, Submitted::Replayed, Submitted::Conflict]);
+}
+
+pub async fn erasing_again_or_somebody_unknown_changes_nothing(fixture: NotificationFixture) {
+    let (person, alone, _) = people(&fixture).await;
+    fixture.erasing.erase(&person.key).await.expect("erase");
+    let kept = read(&fixture.rival, alone.id).await;
+    for key in [person.key.as_str(), "user:nobody-at-all"] {
+        assert_eq!(fixture.erasing.erase(key).await.expect("erase"), Erased::default());
+    }
+    assert_eq!(read(&fixture.rival, alone.id).await, kept);
+}
+
+pub async fn an_erased_recipient_leaves_no_inbox_and_no_words_of_providers(fixture: NotificationFixture) {
+    let (gone, other) = (delivered_to("u-gone", &fixture).await, delivered_to("u-other", &fixture).await);
+    // Its record is gone with its request, and the entry is there still.
+    let of_a_swept_request = NewInAppEntry { id: Uuid::now_v7(), ..entry("u-gone", Uuid::now_v7()) };
+    fixture.store.in_app.put(&[of_a_swept_request]).await.expect("put");
+    fixture.erasing.erase("user:u-gone").await.expect("erase");
+    for (user, entries) in [("u-gone", 0), ("u-other", 1)] {
+        let page = InAppPage { user: user.into(), only_unread: false, after: None, limit: 9 };
+        assert_eq!(fixture.rival.in_app.page(&page).await.expect("page").len(), entries, "{user}");
+    }
+    for (message, said) in [(gone, ERASED), (other, "no mailbox u-other")] {
+        let attempts = fixture.rival.attempts.attempts(&[message]).await.expect("attempts");
+        let said_of: Vec<_> = attempts.iter().map(|one| one.reason.as_ref().map(Reason::as_str)).collect();
+        assert_eq!(said_of, [Some(said), None]);
+    }
+}
+
+/// A message that was delivered to a user's inbox at the second attempt.
+async fn delivered_to(user: &str, fixture: &NotificationFixture) -> Uuid {
+    let request = plain_request(3);
+    assert_eq!(fixture.store.submit(std::slice::from_ref(&request)).await, [Submitted::New]);
+    let recipient = format!("user:{user}");
+    let id = message_id(request.id, Channel::InApp, &recipient);
+    let record = NotificationRecord {
+        id,
+        request_id: request.id,
+        channel: Channel::InApp,
+        recipient,
+        status: DeliveryStatus::Pending,
+        reason: None,
+        reference: None,
+    };
+    note(&fixture.store, step(request.id, FanOutEnd::Done, &[record])).await;
+    let attempt = |number: u32, answer: Answer| DeliveryAttempt {
+        message: id,
+        claim: Uuid::now_v7(),
+        call: 1,
+        number,
+        provider: ProviderName::new("primary").expect("a name"),
+        ago: Duration::from_secs(u64::from(9 - number)),
+        took: Duration::ZERO,
+        answer,
+        reason: (answer != Answer::DELIVERED).then(|| Reason::new(format!("no mailbox {user}"))),
+    };
+    let attempts = [attempt(1, Answer::LATER), attempt(2, Answer::DELIVERED)];
+    fixture.store.attempts.note(&attempts).await.expect("note");
+    fixture.store.in_app.put(&[entry(user, id)]).await.expect("put");
+    fixture.store.messages.conclude(&[outcome(id, DeliveryStatus::Delivered)]).await.expect("conclude");
+    id
+}
+
+fn entry(user: &str, id: Uuid) -> NewInAppEntry {
+    let content = Content { title: Some(format!("Hello {user}")), ..Content::default() };
+    NewInAppEntry { id, request_id: Uuid::now_v7(), user: user.into(), content }
+}
+
+struct Person {
+    key: String,
+    email: String,
+}
+
+/// A recipient with a request of its own, delivered, and with another one beside others, on its way on two channels.
+async fn people(fixture: &NotificationFixture) -> (Person, NotificationRequest, NotificationRequest) {
+    let email = format!("{}@example.com", Uuid::now_v7());
+    let direct = DirectRecipient { email: Some(email.clone()), ..DirectRecipient::default() };
+    let key = direct.resolve().key;
+    let alone = NotificationRequest {
+        recipients: vec![RecipientReference::Direct(direct.clone())],
+        ..plain_request(1)
+    };
+    let mut shared = plain_request(2);
+    shared.recipients.push(RecipientReference::Direct(direct));
+    assert_eq!(fixture.store.submit(&[alone.clone(), shared.clone()]).await.len(), 2);
+    let record = |request: Uuid, channel, recipient: &str| NotificationRecord {
+        id: message_id(request, channel, recipient),
+        request_id: request,
+        channel,
+        recipient: recipient.to_owned(),
+        status: DeliveryStatus::Pending,
+        reason: None,
+        reference: None,
+    };
+    let first = record(alone.id, Channel::Email, &key);
+    note(&fixture.store, step(alone.id, FanOutEnd::Done, std::slice::from_ref(&first))).await;
+    let delivered = outcome(first.id, DeliveryStatus::Delivered);
+    fixture.store.messages.conclude(&[delivered]).await.expect("conclude");
+    let others = [
+        record(shared.id, Channel::Email, &key),
+        record(shared.id, Channel::Push, &key),
+        record(shared.id, Channel::Push, "user:user-2"),
+    ];
+    note(&fixture.store, step(shared.id, FanOutEnd::Done, &others)).await;
+    (Person { key, email }, alone, shared)
+}

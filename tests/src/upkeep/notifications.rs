@@ -1,0 +1,160 @@
+use std::time::Duration;
+
+use claimstream_domain::{
+    QueueName, Reason, Retention,
+    notification::{
+        Channel, DeliveryStatus, FanOutEnd, MESSAGE_QUEUE, NotificationMessage, NotificationRecord,
+        NotificationRequest, Recipient, RecipientReference, delivery_message, message_id,
+    },
+    saga::{NewSaga, SagaId},
+};
+use claimstream_ports::{
+    StoreErrorKind, Transactions,
+    notification::{
+        Cancelled, EraseRecipient, FanOutStep, MessageOutcome, MessageRepository, NotificationReports,
+        RequestRepository,
+    },
+    saga::{NoteSagas, SagaReports},
+};
+use uuid::Uuid;
+
+use super::{Place, Setup};
+use crate::{Instance, Ports, Suite, fixture::mail_to};
+
+const DAY: Duration = Duration::from_secs(24 * 3600);
+
+pub(super) fn add_to(suite: &mut Suite, place: &Place) {
+    for retention in [Retention::DELETE, Retention::default()] {
+        let name =
+            |what: &str| format!("{what}_under_{}", if retention.deletes() { "delete" } else { "keep" });
+        place.add(suite, "auto", retention, &name("settled_requests_go_with_their_messages"), settled_go);
+        place.add(suite, "auto", retention, &name("requests_that_are_not_settled_stay"), others_stay);
+    }
+    let keep = Retention::default();
+    place.add(suite, "auto", keep, "a_request_of_many_messages_goes_whole", many_go);
+    place.add(suite, "auto", keep, "notes_of_sagas_go_when_no_step_is_left", sagas_go);
+    place.add(suite, "auto", keep, "payloads_of_an_erased_recipient_go_queued_or_dead", payloads_go);
+}
+
+async fn settled_go(setup: Setup) {
+    let (request, records) = dispatched(&setup, 2).await;
+    conclude(&setup, &records).await;
+    setup.clock.advance(DAY);
+    assert_eq!(setup.outbox.sweep().await.expect("sweep").requests, 0, "not a moment too early");
+    setup.clock.advance(Setup::MOMENT);
+    assert_eq!(setup.outbox.sweep().await.expect("sweep").requests, 1);
+    assert_eq!(setup.outbox.progress(request.id).await.expect("progress"), None);
+    assert_eq!(setup.outbox.messages(request.id, None, 9).await.expect("messages"), []);
+    // Nobody has handled the message that begins it, and a second one under its id would never be handled.
+    let again = setup.outbox.submit_now(std::slice::from_ref(&request)).await.expect_err("a message is kept");
+    assert_eq!(again.kind(), StoreErrorKind::Conflict);
+}
+
+async fn others_stay(setup: Setup) {
+    let waiting = mail_to(RecipientReference::User { user: "waits".into() });
+    setup.outbox.submit_now(std::slice::from_ref(&waiting)).await.expect("submit");
+    let (pending, records) = dispatched(&setup, 2).await;
+    conclude(&setup, &records[..1]).await;
+    let (late, records) = dispatched(&setup, 1).await;
+    setup.clock.advance(DAY + Setup::MOMENT);
+    conclude(&setup, &records).await;
+    assert_eq!(setup.outbox.sweep().await.expect("sweep").requests, 0);
+    for request in [waiting.id, pending.id, late.id] {
+        assert!(setup.outbox.progress(request).await.expect("progress").is_some());
+    }
+    let cancelled = setup.outbox.cancel(pending.id).await.expect("cancel");
+    assert!(matches!(cancelled, Cancelled::Yes(_)));
+    setup.clock.advance(DAY + Setup::MOMENT);
+    assert_eq!(setup.outbox.sweep().await.expect("sweep").requests, 2);
+    assert!(setup.outbox.progress(waiting.id).await.expect("progress").is_some());
+}
+
+async fn many_go(setup: Setup) {
+    let (request, records) = dispatched(&setup, 1_500).await;
+    conclude(&setup, &records).await;
+    setup.clock.advance(DAY + Setup::MOMENT);
+    assert_eq!(setup.outbox.sweep().await.expect("sweep").requests, 1);
+    assert_eq!(setup.outbox.messages(request.id, None, 9).await.expect("messages"), []);
+}
+
+async fn sagas_go(setup: Setup) {
+    let id = SagaId::new(Uuid::now_v7());
+    let tx = setup.outbox.begin_tx().await.expect("begin");
+    let (scope, owner, input) = ("saga:trip".into(), "anna".into(), "\"Rome\"".into());
+    setup.outbox.note(&tx, &NewSaga { scope, id, owner, input }).await.expect("a note");
+    setup.outbox.commit_tx(tx).await.expect("commit");
+    setup.clock.advance(DAY);
+    assert_eq!(setup.outbox.sweep().await.expect("sweep").sagas, 0);
+    assert!(setup.outbox.saga("saga:trip", id).await.expect("a look").is_some());
+    setup.clock.advance(DAY * 31);
+    assert_eq!(setup.outbox.sweep().await.expect("sweep").sagas, 1);
+    assert!(setup.outbox.saga("saga:trip", id).await.expect("a look").is_none());
+}
+
+/// One message waits, one is dead; both carry the address.
+async fn payloads_go(setup: Setup) {
+    let (request, records) = dispatched(&setup, 2).await;
+    let address = "anna@example.com";
+    let messages: Vec<_> = records
+        .iter()
+        .map(|record| {
+            let frame = NotificationMessage::erased(record.id, request.id, record.channel);
+            let address = NotificationMessage { address: address.into(), ..frame };
+            delivery_message(&address).expect("a message")
+        })
+        .collect();
+    setup.outbox.enqueue_now(&messages).await.expect("enqueue");
+    setup.clock.advance(Setup::MOMENT);
+    let queue = QueueName::new(MESSAGE_QUEUE).expect("a queue");
+    let instance = Instance::new(8, Ports::of(setup.outbox.clone()), queue, 10);
+    let dead = instance.take(1).await.remove(0);
+    instance.bury(&dead, "no such address anna@example.com").await;
+    for record in &records {
+        let erased = setup.outbox.erase(&record.recipient).await.expect("erase");
+        assert_eq!((erased.records, erased.bodies), (1, 1));
+        assert_eq!(erased.dead_letters, u64::from(record.id == dead.message.id.uuid()));
+    }
+    for table in ["claimstream_message", "claimstream_dead"] {
+        let sql = format!("SELECT COUNT(*) FROM {table} WHERE INSTR(payload, 'anna@') > 0");
+        assert_eq!(setup.count(&sql).await, 0, "{table}");
+    }
+    let reasons = "SELECT COUNT(*) FROM claimstream_dead WHERE INSTR(reason, 'anna@') > 0";
+    assert_eq!(setup.count(reasons).await, 0);
+    let left = instance.take_all().await;
+    assert!(serde_json::from_slice::<NotificationMessage>(left[0].message.payload.bytes()).is_ok());
+}
+
+/// A request that was dispatched into pending messages to as many users.
+async fn dispatched(setup: &Setup, messages: u32) -> (NotificationRequest, Vec<NotificationRecord>) {
+    let request = mail_to(RecipientReference::User { user: "anna".into() });
+    setup.outbox.submit_now(std::slice::from_ref(&request)).await.expect("submit");
+    let record = |n: u32| {
+        let recipient = Recipient::user(&format!("{n}-of-{}", request.id)).key;
+        NotificationRecord {
+            id: message_id(request.id, Channel::Email, &recipient),
+            request_id: request.id,
+            channel: Channel::Email,
+            recipient,
+            status: DeliveryStatus::Pending,
+            reason: None,
+            reference: None,
+        }
+    };
+    let records: Vec<_> = (0..messages).map(record).collect();
+    let end = FanOutEnd::Done;
+    let step = FanOutStep { request: request.id, end, takes_up: false, flaw: None, records: records.clone() };
+    setup.outbox.note_steps(&[step]).await.expect("a step");
+    (request, records)
+}
+
+async fn conclude(setup: &Setup, records: &[NotificationRecord]) {
+    let (status, reason) = (DeliveryStatus::Delivered, None::<Reason>);
+    let outcome = |record: &NotificationRecord| MessageOutcome {
+        id: record.id,
+        status,
+        reason: reason.clone(),
+        reference: None,
+    };
+    let outcomes: Vec<_> = records.iter().map(outcome).collect();
+    setup.outbox.conclude(&outcomes).await.expect("outcomes");
+}
