@@ -183,6 +183,16 @@ mod tests {
     }
 
     #[test]
+    fn a_run_of_failures_opens_it_however_many_answers_were_good_before() {
+        let mut breaker = Breaker::new(POLICY);
+        assert!((0..1_000).all(|_| breaker.note(Pass::Regular, false, at(1)).is_none()));
+        assert!((0..2).all(|_| breaker.note(Pass::Regular, true, at(2)).is_none()));
+        assert_eq!(breaker.note(Pass::Regular, false, at(2)), None);
+        assert!((0..2).all(|_| breaker.note(Pass::Regular, true, at(2)).is_none()), "the run was broken");
+        assert_eq!(breaker.note(Pass::Regular, true, at(2)), Some(BreakerTurn::Opened(at(5))));
+    }
+
+    #[test]
     fn half_open_lets_exactly_one_message_pass_and_its_answer_decides() {
         let mut breaker = opened();
         assert_eq!(breaker.admit(at(12)), Admission::Refused(at(3)));

@@ -5,7 +5,7 @@ use crate::Invalid;
 /// When a provider that fails is left alone, and for how long.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BreakerPolicy {
-    /// So many failures within the window open the circuit, if they are at least half of the answers.
+    /// So many failures within the window open the circuit, if they come in a row or are at least half of the answers.
     pub failures: u32,
     /// The time in which failures are counted.
     pub window: Duration,
@@ -51,7 +51,7 @@ impl Default for BreakerPolicy {
             failures: 5,
             window: Duration::from_secs(10),
             pause: Duration::from_secs(5),
-            pause_cap: Duration::from_secs(60),
+            pause_cap: Duration::from_secs(15),
         }
     }
 }
