@@ -2,7 +2,7 @@ use claimstream_domain::{
     Timestamp,
     notification::{
         NotificationMessage, Priority,
-        consent::{Address, Asked, Category, preference_key},
+        consent::{Address, Asked, Category, TimeZone, preference_key},
     },
 };
 
@@ -15,6 +15,7 @@ pub(super) struct Question {
     category: Option<Category>,
     priority: Priority,
     expires_at: Option<Timestamp>,
+    time_zone: Option<TimeZone>,
 }
 
 impl Question {
@@ -26,6 +27,7 @@ impl Question {
             category: message.category.clone(),
             priority: message.priority,
             expires_at: message.expires_at,
+            time_zone: message.time_zone.clone(),
         }
     }
 
@@ -35,6 +37,7 @@ impl Question {
             category: self.category.as_ref(),
             priority: self.priority,
             expires_at: self.expires_at,
+            time_zone: self.time_zone.as_ref(),
         }
     }
 }

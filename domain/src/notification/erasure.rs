@@ -55,6 +55,7 @@ impl NotificationMessage {
             category: None,
             priority: Default::default(),
             unsubscribe_url: None,
+            time_zone: None,
             content: erased_content(),
             sender: None,
             expires_at: None,

@@ -89,6 +89,7 @@ pub fn fan_out(
                         category: request.category.clone(),
                         priority: request.priority,
                         unsubscribe_url,
+                        time_zone: recipient.time_zone.clone(),
                         content,
                         sender: request.sender.get(&channel).cloned(),
                         expires_at: request.expires_at,

@@ -81,6 +81,7 @@ mod tests {
             category: None,
             priority: Default::default(),
             unsubscribe_url: None,
+            time_zone: None,
         }
     }
 

@@ -1,7 +1,10 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::{Channel, Content, Priority, Sender, consent::Category};
+use super::{
+    Channel, Content, Priority, Sender,
+    consent::{Category, TimeZone},
+};
 use crate::Timestamp;
 
 /// One notification for one recipient on one channel, ready to be handed to a provider.
@@ -26,6 +29,9 @@ pub struct NotificationMessage {
     /// Where the recipient can opt out of the category on this channel; mail says so in its headers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unsubscribe_url: Option<String>,
+    /// The zone of the recipient's quiet hours, where the directory knows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_zone: Option<TimeZone>,
     /// What the recipient reads.
     pub content: Content,
     /// The sender, in place of the one that the provider was set up with.

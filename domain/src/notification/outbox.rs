@@ -124,6 +124,7 @@ mod tests {
             category: None,
             priority: Default::default(),
             unsubscribe_url: None,
+            time_zone: None,
             content: Default::default(),
             sender: None,
             expires_at: None,

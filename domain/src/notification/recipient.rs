@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::Channel;
+use super::{Attributes, Channel, consent::TimeZone};
 use crate::Invalid;
 
 /// Whom a request names: exactly one of a user, a segment and somebody given by address.
@@ -79,13 +79,13 @@ impl DirectRecipient {
         let key: Vec<&str> = addresses.into_iter().map(|a| a.as_deref().unwrap_or_default()).collect();
         Recipient {
             key: format!("{DIRECT}{}", key.join("|")),
-            user: None,
             email: self.email.clone(),
             phone: self.phone.clone(),
             device_token: self.device_token.clone(),
             webhook: self.webhook.clone(),
             chat: self.chat.clone(),
             language: self.language.clone(),
+            ..Recipient::default()
         }
     }
 }
@@ -110,6 +110,12 @@ pub struct Recipient {
     pub chat: Option<String>,
     /// The language to write in; the template source's own default if none.
     pub language: Option<String>,
+    /// The zone of its quiet hours, unless its preferences name one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_zone: Option<TimeZone>,
+    /// What else the directory knows; templates read it.
+    #[serde(skip_serializing_if = "Attributes::is_empty")]
+    pub attributes: Attributes,
 }
 
 impl Recipient {

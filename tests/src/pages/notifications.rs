@@ -96,6 +96,7 @@ async fn inbox(outbox: &Arc<SeaOrmOutbox>) -> Result<(), Failure> {
         category: None,
         priority: Default::default(),
         unsubscribe_url: None,
+        time_zone: None,
     };
     for _ in 0..2 {
         InAppProvider::new(outbox.clone()).deliver(&message).await?;

@@ -97,5 +97,6 @@ fn sample() -> NotificationMessage {
         category: None,
         priority: Default::default(),
         unsubscribe_url: None,
+        time_zone: None,
     }
 }

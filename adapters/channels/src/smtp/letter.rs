@@ -107,6 +107,7 @@ mod tests {
             category: None,
             priority: Default::default(),
             unsubscribe_url: None,
+            time_zone: None,
             content,
             sender: None,
             expires_at: None,

@@ -15,6 +15,7 @@ pub(crate) fn message(channel: Channel, address: &str) -> NotificationMessage {
         category: None,
         priority: Default::default(),
         unsubscribe_url: None,
+        time_zone: None,
         content: Content {
             title: Some("Grüße".into()),
             body: Some("Your order is paid.".into()),

@@ -89,6 +89,7 @@ mod tests {
             category: None,
             priority: Default::default(),
             unsubscribe_url: None,
+            time_zone: None,
         }
     }
 

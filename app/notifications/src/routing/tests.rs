@@ -114,6 +114,7 @@ fn message(n: u128) -> NotificationMessage {
         category: None,
         priority: Default::default(),
         unsubscribe_url: None,
+        time_zone: None,
     }
 }
 

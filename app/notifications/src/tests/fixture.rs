@@ -57,6 +57,7 @@ pub(super) fn notification() -> NotificationMessage {
         category: None,
         priority: Default::default(),
         unsubscribe_url: None,
+        time_zone: None,
         content: Content { title: Some("Hello".into()), ..Content::default() },
         sender: None,
         expires_at: None,

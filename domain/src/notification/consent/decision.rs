@@ -1,6 +1,6 @@
 use std::{fmt, time::Duration};
 
-use super::{Category, ConsentRules, PreferenceRule, Preferences, Suppression};
+use super::{Category, ConsentRules, PreferenceRule, Preferences, Suppression, TimeZone};
 use crate::{
     Timestamp,
     notification::{Channel, Priority},
@@ -17,6 +17,8 @@ pub struct Asked<'a> {
     pub priority: Priority,
     /// When nobody needs it any more.
     pub expires_at: Option<Timestamp>,
+    /// The recipient's zone as the directory knows it; its preferences may name another.
+    pub time_zone: Option<&'a TimeZone>,
 }
 
 /// Whether somebody is to be told.
@@ -69,7 +71,7 @@ pub fn consent(
     if expires_after.is_some_and(|left| left <= 0) {
         return Consent::No(Refusal::Expired);
     }
-    let zone = preferences.time_zone.as_ref().unwrap_or(&rules.time_zone);
+    let zone = preferences.time_zone.as_ref().or(asked.time_zone).unwrap_or(&rules.time_zone);
     let hours = rules.quiet_hours(preferences.quiet_hours, asked.category, asked.priority);
     let wait = hours.map_or(Duration::ZERO, |hours| hours.wait(now, zone));
     let waits = i64::try_from(wait.as_micros()).unwrap_or(i64::MAX);
@@ -121,7 +123,13 @@ mod tests {
     }
 
     fn asked(category: Option<&Category>) -> Asked<'_> {
-        Asked { channel: Channel::Email, category, priority: Priority::Normal, expires_at: None }
+        Asked {
+            channel: Channel::Email,
+            category,
+            priority: Priority::Normal,
+            expires_at: None,
+            time_zone: None,
+        }
     }
 
     fn at(hour: i64) -> Timestamp {
@@ -160,6 +168,17 @@ mod tests {
     }
 
     #[test]
+    fn the_zone_of_the_preferences_holds_before_the_directorys_and_this_before_everybodys() {
+        let (seoul, zone) = ("Asia/Seoul".parse().unwrap(), "UTC".parse().ok());
+        let known = Asked { time_zone: Some(&seoul), ..asked(None) };
+        let decide = |who: &Preferences, hour| consent(known, who, None, &rules(), at(hour));
+        assert_eq!(decide(&Preferences::default(), 23), Consent::Now);
+        assert_eq!(decide(&Preferences::default(), 14), Consent::After(Duration::from_secs(9 * 3600)));
+        let own = Preferences { time_zone: zone, ..Preferences::default() };
+        assert_eq!(decide(&own, 14), Consent::Now);
+    }
+
+    #[test]
     fn what_expires_before_the_hours_end_is_not_sent() {
         let expiring = |hour| Asked { expires_at: Some(at(hour)), ..asked(None) };
         let decide = |hour, now| consent(expiring(hour), &Preferences::default(), None, &rules(), at(now));
@@ -182,6 +201,7 @@ mod tests {
                 category: categories.get(which),
                 priority: if high { Priority::High } else { Priority::Normal },
                 expires_at: expires.map(at),
+                time_zone: None,
             };
             let preferences = if refuses { off("email/any") } else { Preferences::default() };
             let told = consent(asked, &preferences, suppressed, &rules(), at(hour));

@@ -88,6 +88,7 @@ fn notification(n: u128) -> NotificationMessage {
         category: None,
         priority: Default::default(),
         unsubscribe_url: None,
+        time_zone: None,
         content: Content { title: Some("news".into()), ..Content::default() },
         sender: None,
         expires_at: None,
