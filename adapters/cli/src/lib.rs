@@ -30,7 +30,7 @@ mod refusal;
 mod table;
 mod wakeups;
 
-use std::{io::Write, process::ExitCode};
+use std::{ffi::OsString, io::Write, process::ExitCode};
 
 use clap::Parser;
 
@@ -45,7 +45,13 @@ pub use self::{
 
 /// Runs the program with the arguments of the process and answers its exit code.
 pub fn run() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
+    run_with(std::env::args_os())
+}
+
+/// Runs the program with these arguments, of which the first is its name, and answers its exit code; for programs that have it as
+/// a part.
+pub fn run_with(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitCode {
+    let arguments = match Arguments::try_parse_from(arguments) {
         Ok(arguments) => arguments,
         Err(refused) => return refusal::explain(&refused),
     };

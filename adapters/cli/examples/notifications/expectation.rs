@@ -94,7 +94,9 @@ async fn can_be_written(
     channel: Channel,
     templates: &MemoryTemplates,
 ) -> Result<bool, Failure> {
-    let Some(call) = &request.template else { return Ok(true) };
+    let Some(call) = &request.template else {
+        return Ok(request.content.as_ref().is_some_and(|content| content.fits(channel).is_ok()));
+    };
     let template = templates.template(&call.id, channel, recipient.language.clone()).await?;
     Ok(template.is_some_and(|template| template.render(&call.params).is_ok()))
 }

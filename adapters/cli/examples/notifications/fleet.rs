@@ -5,70 +5,82 @@ use std::{
 
 use uuid::Uuid;
 
-use crate::{Failure, Options, instance::Job, sink::unix_micros};
+use crate::{Failure, Options, sink::unix_micros};
 
-/// The relay processes; they end with it.
+/// The processes that deliver; they end with it.
 pub(crate) struct Fleet {
-    job: String,
-    relays: Vec<Child>,
+    start: Box<Start>,
+    started: u32,
+    members: Vec<Member>,
     kill_every: Option<Duration>,
     next_kill: Instant,
     kills: Vec<Kill>,
 }
 
+/// What starts the process of a place under a number of its own. It lives until its standard input ends, which it does as well
+/// when this process is gone.
+pub(crate) type Start = dyn Fn(u16, u32) -> Result<Command, Failure>;
+
+/// A process and the place that it has.
+struct Member {
+    place: u16,
+    number: u32,
+    process: Child,
+}
+
 /// A process that was killed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kill {
+    /// Its number.
     pub(crate) process: u32,
     /// When it was gone, in microseconds since 1970.
     pub(crate) at: u64,
 }
 
 impl Fleet {
-    /// How long relays that were asked to stop may take.
+    /// How long processes that were asked to stop may take.
     const STOPPING: Duration = Duration::from_secs(60);
 
-    pub(crate) fn start(job: &Job, options: &Options) -> Result<Self, Failure> {
+    /// Starts as many processes as the options say.
+    pub(crate) fn start(
+        options: &Options,
+        start: impl Fn(u16, u32) -> Result<Command, Failure> + 'static,
+    ) -> Result<Self, Failure> {
         let mut fleet = Self {
-            job: serde_json::to_string(job)?,
-            relays: Vec::new(),
+            start: Box::new(start),
+            started: 0,
+            members: Vec::new(),
             kill_every: options.kill_every,
             next_kill: Instant::now() + options.kill_every.unwrap_or_default(),
             kills: Vec::new(),
         };
-        for _ in 0..options.instances {
-            fleet.launch()?;
-        }
+        (0..options.instances).try_for_each(|place| fleet.launch(place))?;
         Ok(fleet)
     }
 
-    /// Starts a relay that lives until its standard input ends, which it does as well when this process is gone.
-    fn launch(&mut self) -> Result<(), Failure> {
-        let relay = Command::new(std::env::current_exe()?)
-            .arg("--instance")
-            .arg(&self.job)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .spawn()?;
-        self.relays.push(relay);
+    fn launch(&mut self, place: u16) -> Result<(), Failure> {
+        self.started += 1;
+        let mut command = (self.start)(place, self.started)?;
+        let process = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn()?;
+        self.members.push(Member { place, number: self.started, process });
         Ok(())
     }
 
     /// Kills one if it is time, and refuses to go on if one has ended by itself.
     pub(crate) fn tend(&mut self) -> Result<(), Failure> {
-        for relay in &mut self.relays {
-            if let Some(status) = relay.try_wait()? {
-                return Err(format!("relay process {} ended by itself: {status}", relay.id()).into());
+        for member in &mut self.members {
+            if let Some(status) = member.process.try_wait()? {
+                return Err(format!("process {} ended by itself: {status}", member.number).into());
             }
         }
         if let Some(every) = self.kill_every.filter(|_| Instant::now() >= self.next_kill) {
-            let unlucky = Uuid::now_v7().as_u128() as usize % self.relays.len();
-            let mut relay = self.relays.swap_remove(unlucky);
-            let (killed, waited) = (relay.kill(), relay.wait());
+            let unlucky = Uuid::now_v7().as_u128() as usize % self.members.len();
+            let Member { place, number, mut process } = self.members.swap_remove(unlucky);
+            let (killed, waited) = (process.kill(), process.wait());
             killed?;
             waited?;
-            self.kills.push(Kill { process: relay.id(), at: unix_micros() });
-            self.launch()?;
+            self.kills.push(Kill { process: number, at: unix_micros() });
+            self.launch(place)?;
             self.next_kill = Instant::now() + every;
         }
         Ok(())
@@ -76,27 +88,23 @@ impl Fleet {
 
     /// Asks all to stop, waits until they have ended well, and tells which had been killed before.
     pub(crate) async fn stop(mut self) -> Result<Vec<Kill>, Failure> {
-        for relay in &mut self.relays {
-            drop(relay.stdin.take());
+        for member in &mut self.members {
+            drop(member.process.stdin.take());
         }
         let asked = Instant::now();
-        for relay in &mut self.relays {
-            let process = relay.id();
+        for Member { number, process, .. } in &mut self.members {
             let status = loop {
-                match relay.try_wait()? {
+                match process.try_wait()? {
                     Some(status) => break status,
                     None if asked.elapsed() > Self::STOPPING => {
-                        return Err(format!(
-                            "relay process {process} did not stop within {:?}",
-                            Self::STOPPING
-                        )
-                        .into());
+                        let limit = Self::STOPPING;
+                        return Err(format!("process {number} did not stop within {limit:?}").into());
                     }
                     None => tokio::time::sleep(Duration::from_millis(20)).await,
                 }
             };
             if !status.success() {
-                return Err(format!("relay process {process} was asked to stop and failed: {status}").into());
+                return Err(format!("process {number} was asked to stop and failed: {status}").into());
             }
         }
         Ok(std::mem::take(&mut self.kills))
@@ -105,9 +113,9 @@ impl Fleet {
 
 impl Drop for Fleet {
     fn drop(&mut self) {
-        for relay in &mut self.relays {
-            let _ = relay.kill();
-            let _ = relay.wait();
+        for Member { process, .. } in &mut self.members {
+            let _ = process.kill();
+            let _ = process.wait();
         }
     }
 }

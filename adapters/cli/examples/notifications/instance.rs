@@ -21,6 +21,8 @@ pub(crate) struct Job {
     pub(crate) strategy: String,
     pub(crate) folder: PathBuf,
     pub(crate) lease: Duration,
+    /// The number of the process.
+    pub(crate) process: u32,
 }
 
 /// How many requests, and how many deliveries, are under way at once.
@@ -96,6 +98,6 @@ fn settings(lease: Duration, retry: RetryPolicy) -> Result<RelayConfig, Failure>
 }
 
 fn providers(job: &Job) -> Result<Providers, Failure> {
-    let sink = Arc::new(SinkProvider::open(&job.folder)?);
+    let sink = Arc::new(SinkProvider::open(&job.folder, job.process)?);
     Ok(Channel::ALL.into_iter().fold(Providers::new(), |all, channel| all.with(channel, sink.clone())))
 }

@@ -6,6 +6,11 @@
 //! notification pipelines. Instead of telling people anything, the relays append a line for every delivery to a sink, a
 //! plain file that survives whatever happens to the processes. In the end the program works out from the requests alone
 //! who should have been told, and compares that with the sink and with the statuses in the database.
+//!
+//! `cargo run --release --example notifications -- --serve`
+//!
+//! The same requests go over HTTP to processes of `claimstream serve --relay`, which deliver them to two providers behind HTTP. The
+//! primary goes down for two seconds, and the other takes over. The providers write the sink, so they count independently.
 #![forbid(unsafe_code)]
 
 mod bars;
@@ -17,11 +22,13 @@ mod load;
 mod patience;
 mod repeats;
 mod report;
+mod served;
 mod show;
 mod sink;
 mod verdict;
+mod way;
 
-use std::{path::PathBuf, time::Duration};
+use std::{path::PathBuf, process::ExitCode, time::Duration};
 
 use clap::Parser;
 
@@ -55,28 +62,41 @@ struct Options {
     /// How long a claim lasts; what a killed process held is delivered after this long.
     #[arg(long, default_value = "3s", value_parser = humantime::parse_duration)]
     lease: Duration,
+    /// Hands the requests in over HTTP, to processes that serve and deliver to providers behind HTTP.
+    #[arg(long)]
+    serve: bool,
     /// Set by the program when it starts a relay process.
     #[arg(long, hide = true)]
     instance: Option<String>,
+    /// Set by the program when it starts a process that serves.
+    #[arg(long, hide = true)]
+    member: Option<PathBuf>,
 }
 
 /// The exit code of a program that was interrupted, as a shell would give it for SIGINT.
-const INTERRUPTED: i32 = 130;
+const INTERRUPTED: u8 = 130;
+
+fn main() -> ExitCode {
+    let options = Options::parse();
+    match &options.member {
+        Some(configuration) => served::live(configuration),
+        None => show_or_relay(&options),
+    }
+}
 
 #[tokio::main]
-async fn main() {
-    let options = Options::parse();
+async fn show_or_relay(options: &Options) -> ExitCode {
     let done = match &options.instance {
         Some(job) => instance::live(job).await.map(|()| Outcome::Good),
-        None => show::run(&options).await,
+        None => show::run(options).await,
     };
     match done {
-        Ok(Outcome::Good) => {}
-        Ok(Outcome::Bad) => std::process::exit(1),
-        Ok(Outcome::Interrupted) => std::process::exit(INTERRUPTED),
+        Ok(Outcome::Good) => ExitCode::SUCCESS,
+        Ok(Outcome::Bad) => ExitCode::FAILURE,
+        Ok(Outcome::Interrupted) => ExitCode::from(INTERRUPTED),
         Err(error) => {
             eprintln!("notifications: {error}");
-            std::process::exit(2);
+            ExitCode::from(2)
         }
     }
 }

@@ -4,14 +4,15 @@ use std::{
     time::Duration,
 };
 
-use claimstream_domain::notification::{DeliveryStatus, NotificationRequest, RequestStatus};
+use claimstream_domain::notification::{DeliveryStatus, RequestStatus};
 use claimstream_ports::notification::NotificationReports;
 use claimstream_sea_orm::SeaOrmOutbox;
 use futures::{StreamExt, TryStreamExt};
 use uuid::Uuid;
 
 use crate::{
-    Failure, due::due, expectation::Expectation, fleet::Kill, repeats::Repeats, sink::Sink, verdict::Verdict,
+    Failure, due::due, expectation::Expectation, fleet::Kill, repeats::Repeats, served::Accepted, sink::Sink,
+    verdict::Verdict,
 };
 
 /// What a run came to: what should have happened, what the database says, and what the sink saw.
@@ -29,16 +30,19 @@ pub(crate) struct Report {
     unexpected: usize,
     latencies: Vec<Duration>,
     rate: f64,
+    refused: BTreeMap<String, usize>,
+    repeated_calls: usize,
+    providers: Vec<(&'static str, String)>,
 }
 
 /// The facts of a run that are known without the database.
 pub(crate) struct Run<'a> {
-    pub(crate) requests: &'a [NotificationRequest],
+    pub(crate) accepted: &'a Accepted,
     pub(crate) expectation: &'a Expectation,
     pub(crate) sink: &'a Sink,
     pub(crate) kills: &'a [Kill],
-    /// When each request was committed, in microseconds since 1970.
-    pub(crate) submitted: &'a HashMap<Uuid, u64>,
+    /// What the providers have to tell.
+    pub(crate) providers: Vec<(&'static str, String)>,
     /// How long a claim lasted.
     pub(crate) lease: Duration,
     /// How long it took until the last delivery.
@@ -64,7 +68,8 @@ struct Told {
 
 impl Report {
     pub(crate) async fn gather(outbox: &SeaOrmOutbox, run: &Run<'_>) -> Result<Self, Failure> {
-        let asked = futures::stream::iter(run.requests.iter().map(|request| tell(outbox, request.id)));
+        let asked =
+            futures::stream::iter(run.accepted.requests.iter().map(|request| tell(outbox, request.id)));
         let told: Vec<Told> = asked.buffer_unordered(8).try_collect().await?;
         let mut report = Self::empty(run.kills.len());
         let mut settled = HashMap::new();
@@ -76,6 +81,9 @@ impl Report {
         report.count_repeats(run);
         report.time(run);
         report.rate = report.delivered as f64 / run.took.as_secs_f64().max(0.001);
+        report.refused.clone_from(&run.accepted.refused);
+        report.repeated_calls = run.accepted.repeated;
+        report.providers.clone_from(&run.providers);
         Ok(report)
     }
 
@@ -94,6 +102,9 @@ impl Report {
             unexpected: 0,
             latencies: Vec::new(),
             rate: 0.0,
+            refused: BTreeMap::new(),
+            repeated_calls: 0,
+            providers: Vec::new(),
         }
     }
 
@@ -149,11 +160,9 @@ impl Report {
 
     /// Times from the commit, or from when the request is due if that is later, to the first delivery.
     fn time(&mut self, run: &Run<'_>) {
-        let due: HashMap<Uuid, u64> = run
-            .requests
-            .iter()
-            .filter_map(|request| Some((request.id, due(request, *run.submitted.get(&request.id)?))))
-            .collect();
+        let pairs = run.accepted.requests.iter().zip(&run.accepted.at);
+        let due: HashMap<Uuid, u64> =
+            pairs.map(|(request, (_, committed))| (request.id, due(request, *committed))).collect();
         for deliveries in run.sink.deliveries().values() {
             let Some(first) = deliveries.iter().min_by_key(|delivery| delivery.at) else { continue };
             let Some(due) = due.get(&first.request) else { continue };
@@ -213,6 +222,12 @@ impl fmt::Display for Report {
         reasons(f, &self.dead)?;
         row(f, "requests without a recipient", self.impossible.values().sum::<usize>().to_string())?;
         reasons(f, &self.impossible)?;
+        if !self.providers.is_empty() {
+            row(f, "refused by the server", self.refused.values().sum::<usize>().to_string())?;
+            reasons(f, &self.refused)?;
+            row(f, "calls repeated", self.repeated_calls.to_string())?;
+        }
+        self.providers.iter().try_for_each(|(name, what)| row(f, name, what.clone()))?;
         row(f, "processes killed", self.kills.to_string())?;
         row(f, "delivered twice after a kill", self.repeats.after_a_kill.to_string())?;
         row(f, "duplicates", self.repeats.duplicates.to_string())?;

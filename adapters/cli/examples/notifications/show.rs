@@ -1,13 +1,9 @@
-use std::{
-    collections::HashMap,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use claimstream_domain::notification::{MESSAGE_QUEUE, NotificationRequest, REQUEST_QUEUE};
 use claimstream_ports::Observe;
 use claimstream_sea_orm::SeaOrmOutbox;
 use claimstream_tokio::shutdown_signal;
-use indicatif::ProgressBar;
 use uuid::Uuid;
 
 use crate::{
@@ -15,11 +11,12 @@ use crate::{
     bars::Bars,
     expectation::Expectation,
     fleet::Fleet,
-    instance::{Job, open},
+    instance::open,
     load,
     patience::Patience,
     report::{Report, Run},
     sink::{Sink, unix_micros},
+    way::Way,
 };
 
 /// How a run ended.
@@ -42,29 +39,25 @@ pub(crate) async fn run(options: &Options) -> Result<Outcome, Failure> {
     };
     let outbox = open(&database, &options.strategy).await?;
     refuse_a_busy_outbox(&outbox).await?;
-    let requests = load::requests(options, Uuid::now_v7())?;
+    let name = Uuid::now_v7();
+    let requests = load::requests(options, name)?;
     let expectation = Expectation::of(&requests).await?;
     let mut sink = Sink::create(folder.path())?;
-    let job = Job {
-        database: database.clone(),
-        strategy: options.strategy.clone(),
-        folder: folder.path().to_owned(),
-        lease: options.lease,
-    };
     println!(
-        "{} requests for {} combinations of recipient and channel; {} relay processes, strategy {}, {}",
+        "{} requests for {} combinations of recipient and channel; {} processes that {}, strategy {}, {}",
         requests.len(),
         expectation.messages.len(),
         options.instances,
+        if options.serve { "serve and relay" } else { "relay" },
         outbox.strategy(),
         without_password(&database),
     );
-    let mut fleet = Fleet::start(&job, options)?;
+    let (way, mut fleet) = Way::start(options, folder.path(), &database).await?;
     let bars = Bars::new(requests.len(), expectation.deliverable());
     let began = Instant::now();
-    let submitting = submit(&outbox, &requests, &bars.submitted);
+    let submitting = way.submit(&outbox, name, &requests, &bars.submitted);
     let watching = watch(&outbox, &mut sink, &mut fleet, &bars, &requests);
-    let (submitted, ended) = tokio::select! {
+    let (accepted, ended) = tokio::select! {
         // The relays may end by the same signal, which is no failure of theirs.
         biased;
         () = interruption => {
@@ -77,11 +70,12 @@ pub(crate) async fn run(options: &Options) -> Result<Outcome, Failure> {
     let kills = fleet.stop().await?;
     sink.read_on()?;
     let run = Run {
-        requests: &requests,
-        expectation: &expectation,
+        accepted: &accepted,
+        // A server gives ids of its own.
+        expectation: &Expectation::of(&accepted.requests).await?,
         sink: &sink,
         kills: &kills,
-        submitted: &submitted,
+        providers: way.story(),
         lease: options.lease,
         took: ended.duration_since(began),
     };
@@ -113,22 +107,6 @@ async fn depth(outbox: &SeaOrmOutbox) -> Result<u64, Failure> {
     let queues = outbox.observe().await?;
     let ours = queues.iter().filter(|queue| [REQUEST_QUEUE, MESSAGE_QUEUE].contains(&queue.queue.as_str()));
     Ok(ours.map(|queue| queue.depth).sum())
-}
-
-/// Submits in chunks and notes when each request was committed, in microseconds since 1970.
-async fn submit(
-    outbox: &SeaOrmOutbox,
-    requests: &[NotificationRequest],
-    bar: &ProgressBar,
-) -> Result<HashMap<Uuid, u64>, Failure> {
-    let mut submitted = HashMap::new();
-    for chunk in requests.chunks(20) {
-        outbox.submit_now(chunk).await?;
-        let now = unix_micros();
-        submitted.extend(chunk.iter().map(|request| (request.id, now)));
-        bar.inc(chunk.len() as u64);
-    }
-    Ok(submitted)
 }
 
 /// Follows the sink, and kills and replaces relays, until everything is submitted and nothing is left in the outbox.

@@ -19,7 +19,7 @@ pub(crate) struct Delivery {
     pub(crate) id: Uuid,
     /// The request it came from.
     pub(crate) request: Uuid,
-    /// The process that delivered it.
+    /// The number of the process that delivered it.
     pub(crate) process: u32,
     /// When, in microseconds since 1970.
     pub(crate) at: u64,
@@ -29,6 +29,7 @@ pub(crate) struct Delivery {
 pub(crate) struct SinkProvider {
     folder: PathBuf,
     file: File,
+    process: u32,
 }
 
 impl SinkProvider {
@@ -36,18 +37,28 @@ impl SinkProvider {
     pub(crate) const ALWAYS_FAILS: &str = "always-fails@example.invalid";
     const FLAKY: &str = "https://flaky.example.invalid/hook";
 
-    pub(crate) fn open(folder: &Path) -> io::Result<Self> {
+    /// The provider of a process with this number.
+    pub(crate) fn open(folder: &Path, process: u32) -> io::Result<Self> {
         let file = OpenOptions::new().create(true).append(true).open(Sink::path(folder))?;
-        Ok(Self { folder: folder.to_owned(), file })
+        Ok(Self { folder: folder.to_owned(), file, process })
     }
 
-    fn check_address(&self, message: &NotificationMessage) -> Result<(), DeliveryError> {
-        let refused = |reason: &str| DeliveryError::transient(reason);
-        match message.address.as_str() {
-            Self::ALWAYS_FAILS => Err(refused("mailbox unavailable")),
-            Self::FLAKY if self.refuses_once_more(message.id) => Err(refused("503 Service Unavailable")),
-            _ => Ok(()),
+    /// Why a message to this address is not taken now, if it is not.
+    pub(crate) fn refusal(&self, id: Uuid, address: &str) -> Option<&'static str> {
+        match address {
+            Self::ALWAYS_FAILS => Some("mailbox unavailable"),
+            Self::FLAKY if self.refuses_once_more(id) => Some("503 Service Unavailable"),
+            _ => None,
         }
+    }
+
+    /// Takes a message for good.
+    pub(crate) fn take(&self, id: Uuid, request: Uuid) -> io::Result<()> {
+        let delivery = Delivery { id, request, process: self.process, at: unix_micros() };
+        let mut line = serde_json::to_vec(&delivery)?;
+        line.push(b'\n');
+        // One write to a file opened for appending: lines of several processes never mix.
+        (&self.file).write_all(&line)
     }
 
     /// Marks are files, because the next attempt may be made by another process.
@@ -59,19 +70,11 @@ impl SinkProvider {
 #[async_trait]
 impl ChannelProvider for SinkProvider {
     async fn deliver(&self, message: &NotificationMessage) -> Result<Delivered, DeliveryError> {
-        self.check_address(message)?;
-        let delivery = Delivery {
-            id: message.id,
-            request: message.request_id,
-            process: std::process::id(),
-            at: unix_micros(),
-        };
-        let failed = |error: String| DeliveryError::transient(error);
-        let mut line = serde_json::to_vec(&delivery).map_err(|e| failed(e.to_string()))?;
-        line.push(b'\n');
-        // One write to a file opened for appending: lines of several processes never mix.
-        (&self.file).write_all(&line).map_err(|e| failed(e.to_string()))?;
-        Ok(Delivered { reference: Some(format!("sink-{}", delivery.process)) })
+        if let Some(reason) = self.refusal(message.id, &message.address) {
+            return Err(DeliveryError::transient(reason));
+        }
+        self.take(message.id, message.request_id).map_err(|e| DeliveryError::transient(e.to_string()))?;
+        Ok(Delivered { reference: Some(format!("sink-{}", self.process)) })
     }
 }
 
