@@ -5,6 +5,7 @@ pub mod consents;
 pub mod fan_out;
 pub mod notification_ends;
 pub mod outbox;
+pub mod providers;
 pub mod relay;
 pub mod revival;
 pub mod server;
@@ -24,9 +25,8 @@ pub fn server() -> impl Iterator<Item = &'static Case<ServerFixture>> {
 
 /// Those of notification requests.
 pub fn notifications() -> impl Iterator<Item = &'static Case<NotificationFixture>> {
-    [revival::SCENARIOS, fan_out::SCENARIOS, notification_ends::SCENARIOS, consents::SCENARIOS]
-        .into_iter()
-        .flatten()
+    let ends = [revival::SCENARIOS, fan_out::SCENARIOS, notification_ends::SCENARIOS];
+    ends.into_iter().chain([consents::SCENARIOS, providers::SCENARIOS]).flatten()
 }
 
 /// Those of timer events.

@@ -193,6 +193,7 @@ impl Place {
             ("first", vec![0_i64.into()]),
             ("last", vec![now_micros().into()]),
             ("after", vec![1_i64.into()]),
+            ("counted", vec![1_i64.into()]),
             ("reason", vec![Value::Bytes(Some(b"busy".to_vec()))]),
             ("ids", ids.iter().map(|id| bytes(id.uuid())).collect()),
         ]);
