@@ -65,12 +65,26 @@ struct Options {
     /// Hands the requests in over HTTP, to processes that serve and deliver to providers behind HTTP.
     #[arg(long)]
     serve: bool,
+    /// How long the primary provider is down.
+    #[arg(long, requires = "serve", default_value = "2s", value_parser = humantime::parse_duration)]
+    outage: Duration,
+    /// The most requests that are handed in each second; as fast as they are answered unless set.
+    #[arg(long, requires = "serve", value_parser = rate)]
+    rate: Option<f64>,
     /// Set by the program when it starts a relay process.
     #[arg(long, hide = true)]
     instance: Option<String>,
     /// Set by the program when it starts a process that serves.
     #[arg(long, hide = true)]
     member: Option<PathBuf>,
+}
+
+/// A number of requests a second.
+fn rate(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(rate) if rate > 0.0 && f64::is_finite(rate) => Ok(rate),
+        _ => Err("expected a number above zero".into()),
+    }
 }
 
 /// The exit code of a program that was interrupted, as a shell would give it for SIGINT.

@@ -18,7 +18,7 @@ pub(crate) enum Way {
     /// This process writes them into the outbox; relays deliver.
     Direct,
     /// Processes that serve take them in over HTTP, and deliver.
-    Served { providers: ProviderServer, intake: Intake },
+    Served { providers: ProviderServer, intake: Box<Intake> },
 }
 
 impl Way {
@@ -79,7 +79,7 @@ fn relays(options: &Options, folder: &Path, database: &str) -> Result<Fleet, Fai
 }
 
 async fn served(options: &Options, folder: &Path, database: &str) -> Result<(Way, Fleet), Failure> {
-    let providers = ProviderServer::start(folder).await?;
+    let providers = ProviderServer::start(folder, options.outage).await?;
     let servers = Served::addresses(options.instances)?;
     let served = Served {
         database: database.to_owned(),
@@ -90,5 +90,5 @@ async fn served(options: &Options, folder: &Path, database: &str) -> Result<(Way
         servers: servers.clone(),
     };
     let fleet = Fleet::start(options, move |place, process| served.command(place, process))?;
-    Ok((Way::Served { providers, intake: Intake::to(servers) }, fleet))
+    Ok((Way::Served { providers, intake: Box::new(Intake::to(servers, options.rate)) }, fleet))
 }

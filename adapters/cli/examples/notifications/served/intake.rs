@@ -27,6 +27,8 @@ use crate::{Failure, sink::unix_micros};
 pub(crate) struct Intake {
     client: Client<HttpConnector, Full<Bytes>>,
     servers: Vec<SocketAddr>,
+    /// The time from one call to the next; none, if they are made as fast as they are answered.
+    pause: Duration,
 }
 
 /// What became of the requests that were handed in.
@@ -52,15 +54,16 @@ enum Answer {
 
 impl Intake {
     /// How many calls are under way at once.
-    const AT_ONCE: usize = 16;
+    const AT_ONCE: usize = 32;
     /// How long an answer may take.
     const TIMEOUT: Duration = Duration::from_secs(10);
     /// How long a call is repeated.
     const PATIENCE: Duration = Duration::from_secs(60);
 
-    /// Calls these servers in turn.
-    pub(crate) fn to(servers: Vec<SocketAddr>) -> Self {
-        Self { client: Client::builder(TokioExecutor::new()).build_http(), servers }
+    /// Calls these servers in turn, so often a second at most.
+    pub(crate) fn to(servers: Vec<SocketAddr>, rate: Option<f64>) -> Self {
+        let pause = rate.map_or(Duration::ZERO, |rate| Duration::from_secs_f64(1.0 / rate));
+        Self { client: Client::builder(TokioExecutor::new()).build_http(), servers, pause }
     }
 
     /// Hands all requests in; the name of the run and the id of a request are its key.
@@ -70,7 +73,11 @@ impl Intake {
         requests: &[NotificationRequest],
         bar: &ProgressBar,
     ) -> Result<Accepted, Failure> {
-        let calls = requests.iter().enumerate().map(|(number, request)| self.hand_in(run, number, request));
+        let began = tokio::time::Instant::now();
+        let calls = requests.iter().enumerate().map(|(number, request)| async move {
+            tokio::time::sleep_until(began + self.pause.mul_f64(number as f64)).await;
+            self.hand_in(run, number, request).await
+        });
         let calls = stream::iter(calls).buffered(Self::AT_ONCE).inspect_ok(|_| bar.inc(1));
         let all: Vec<(Answer, usize)> = calls.try_collect().await?;
         let mut accepted = Accepted::default();

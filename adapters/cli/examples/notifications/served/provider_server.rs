@@ -3,7 +3,7 @@ use std::{
     net::SocketAddr,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use axum::{
@@ -43,14 +43,14 @@ struct Call {
 }
 
 impl ProviderServer {
-    /// Listens on a free port of this machine.
-    pub(crate) async fn start(folder: &Path) -> Result<Self, Failure> {
+    /// Listens on a free port of this machine; the primary will be down for so long.
+    pub(crate) async fn start(folder: &Path, outage: Duration) -> Result<Self, Failure> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
         let counter = Arc::new(Counter {
             folder: folder.to_owned(),
             sinks: Mutex::default(),
-            outage: Mutex::new(Outage::new()),
+            outage: Mutex::new(Outage::lasting(outage)),
             by_provider: Mutex::default(),
         });
         let routes =
@@ -105,7 +105,7 @@ impl Counter {
         }
         sink.take(call.id, call.request_id)?;
         match is_primary {
-            true => self.outage().delivered(),
+            true => self.outage().delivered(Instant::now()),
             false => self.outage().delivered_elsewhere(Instant::now()),
         }
         let mut by_provider = self.by_provider.lock().unwrap_or_else(PoisonError::into_inner);
