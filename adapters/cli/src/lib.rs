@@ -26,6 +26,7 @@ mod notification_relay;
 mod open;
 mod outbox_intake;
 mod provider;
+mod receipt_providers;
 mod refusal;
 mod table;
 mod wakeups;

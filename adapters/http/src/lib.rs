@@ -17,6 +17,7 @@ mod json;
 mod limits;
 mod payload;
 mod problem;
+mod receipts;
 mod resources;
 mod server;
 mod service;
@@ -26,6 +27,7 @@ mod token;
 
 pub use intake::Intake;
 pub use limits::Limits;
+pub use receipts::{ReceiptCheck, ReceiptKinds, ReceiptMapping, ReceiptProviders, SharedSecret};
 pub use server::{Drained, Server};
 pub use service::Service;
 pub use state::Stores;

@@ -101,6 +101,16 @@ impl Problem {
         )
     }
 
+    pub(crate) fn no_receipts() -> Self {
+        let why = "no provider of this name has receipts set up; see docs/receipts.md";
+        Self::new(StatusCode::NOT_FOUND, "no-receipts", "No receipts are taken here", why)
+    }
+
+    pub(crate) fn bad_signature(why: &str) -> Self {
+        let title = "The receipt does not prove whose it is";
+        Self::new(StatusCode::UNAUTHORIZED, "bad-signature", title, why)
+    }
+
     pub(crate) fn no_such_route() -> Self {
         let why = "/openapi.json lists the routes of this server";
         Self::new(StatusCode::NOT_FOUND, "no-such-route", "There is no such route", why)

@@ -52,12 +52,13 @@ impl Server {
             GracefulShutdown::new(),
             Arc::new(Semaphore::new(limits.connections.clamp(1, Semaphore::MAX_PERMITS))),
         );
-        let mut shutdown = pin!(shutdown);
+        let (mut shutdown, mut upkeep) = (pin!(shutdown), Box::pin(service.upkeep()));
         loop {
             let accepted = tokio::select! {
                 biased;
                 () = &mut shutdown => break,
                 accepted = accept(&self.listener, &places) => accepted,
+                never = &mut upkeep => match never {},
             };
             match accepted {
                 Ok((stream, place)) => {
@@ -70,6 +71,7 @@ impl Server {
                 }
             }
         }
+        drop(upkeep);
         service.stop();
         drop(self.listener);
         let ended = timeout(limits.drain, open.shutdown()).await;

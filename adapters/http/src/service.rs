@@ -1,6 +1,7 @@
-use std::{fmt, sync::Arc};
+use std::{convert::Infallible, fmt, sync::Arc};
 
-use axum::{Router, middleware};
+use axum::{Extension, Router, middleware};
+use claimstream_domain::notification::consent::UnsubscribeKeys;
 use utoipa::{OpenApi, openapi};
 use utoipa_axum::router::OpenApiRouter;
 
@@ -8,7 +9,11 @@ use crate::{
     guard,
     limits::Limits,
     problem::Problem,
-    resources::{description, health, messages, notifications},
+    receipts::{ReceiptProviders, Receiving},
+    resources::{
+        description, health, messages, notifications, receipts,
+        unsubscribe::{self, UnsubscribeLinks},
+    },
     state::{State, Stores},
     token::Tokens,
 };
@@ -19,6 +24,8 @@ use crate::{
 #[must_use = "its writers end with it"]
 pub struct Service {
     state: Arc<State>,
+    receiving: Arc<Receiving>,
+    links: Arc<UnsubscribeLinks>,
 }
 
 impl Service {
@@ -28,7 +35,7 @@ impl Service {
     ///
     /// Outside a tokio runtime.
     pub fn new(stores: Stores, tokens: Tokens, limits: Limits) -> Self {
-        Self { state: Arc::new(State::new(stores, Some(tokens), limits)) }
+        Self::of(State::new(stores, Some(tokens), limits))
     }
 
     /// The same service for everybody who reaches it; for trying it out.
@@ -37,7 +44,21 @@ impl Service {
     ///
     /// Outside a tokio runtime.
     pub fn without_tokens(stores: Stores, limits: Limits) -> Self {
-        Self { state: Arc::new(State::new(stores, None, limits)) }
+        Self::of(State::new(stores, None, limits))
+    }
+
+    fn of(state: State) -> Self {
+        Self { state: Arc::new(state), receiving: Arc::default(), links: Arc::default() }
+    }
+
+    /// The same that takes the receipts of these providers.
+    pub fn with_receipts(self, providers: ReceiptProviders) -> Self {
+        Self { receiving: Arc::new(Receiving { providers, ..Receiving::default() }), ..self }
+    }
+
+    /// The same that serves the links to unsubscribe which these keys have signed.
+    pub fn with_unsubscribe_links(self, keys: UnsubscribeKeys) -> Self {
+        Self { links: Arc::new(UnsubscribeLinks(Some(keys))), ..self }
     }
 
     /// Its routes.
@@ -52,6 +73,8 @@ impl Service {
             .merge(description::routes(&api))
             .fallback(async || Problem::no_such_route())
             .method_not_allowed_fallback(async || Problem::method_not_allowed())
+            .layer(Extension(Arc::clone(&self.receiving)))
+            .layer(Extension(Arc::clone(&self.links)))
             .layer(middleware::from_fn(guard::finish))
             .with_state(Arc::clone(&self.state))
     }
@@ -59,6 +82,15 @@ impl Service {
     /// The description of its routes (OpenAPI 3.1).
     pub fn description() -> openapi::OpenApi {
         limited().merge(health::routes()).into_openapi()
+    }
+
+    /// What is to be done beside the routes, for as long as they are served: it gives receipts that were faster than the note of their
+    /// delivery to their messages. [`Server`](crate::Server) does it; a program that nests the router runs it itself.
+    pub async fn upkeep(&self) -> Infallible {
+        match self.receiving.providers.is_empty() {
+            true => std::future::pending().await,
+            false => self.receiving.waiting.look_after(&*self.state.stores.receipts).await,
+        }
     }
 
     /// From now on `/readyz` says that it stops, and what is under way is still carried out.
@@ -82,6 +114,8 @@ fn limited() -> OpenApiRouter<Arc<State>> {
     OpenApiRouter::with_openapi(description::Head::openapi())
         .merge(notifications::routes())
         .merge(messages::routes())
+        .merge(receipts::routes())
+        .merge(unsubscribe::routes())
 }
 
 impl fmt::Debug for Service {

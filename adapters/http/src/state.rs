@@ -10,7 +10,9 @@ use std::{
 
 use claimstream_ports::{
     StoreError,
-    notification::{ListRequests, NotificationReports, RequestRepository},
+    notification::{
+        DeliveryReceipts, ListRequests, NotificationReports, PreferenceRepository, RequestRepository,
+    },
 };
 use tokio::{
     sync::{Mutex, Semaphore},
@@ -31,6 +33,10 @@ pub struct Stores {
     pub reports: Arc<dyn NotificationReports>,
     /// Lists requests.
     pub list: Arc<dyn ListRequests>,
+    /// Keeps what providers say of messages afterwards.
+    pub receipts: Arc<dyn DeliveryReceipts>,
+    /// Keeps what recipients want.
+    pub preferences: Arc<dyn PreferenceRepository>,
 }
 
 /// What all handlers share.

@@ -2,7 +2,7 @@ use async_trait::async_trait;
 use claimstream_domain::{
     Timestamp,
     notification::{
-        Acceptance,
+        Acceptance, DeliveryReceipt,
         provider::{Grant, ProviderName, Rate},
     },
 };
@@ -25,7 +25,11 @@ impl AttemptLog for MemoryStore {
             let key = |one: &DeliveryAttempt| (one.message, one.claim, one.call);
             if !all.iter().any(|known| key(&known.attempt) == key(attempt)) {
                 let began_at = micros(now).saturating_sub_unsigned(attempt.ago.as_micros() as u64);
-                all.push(AttemptRow { attempt: attempt.clone(), began_at });
+                let mut attempt = attempt.clone();
+                if let Some(reference) = &mut attempt.reference {
+                    reference.truncate(reference.floor_char_boundary(DeliveryReceipt::MAX_REFERENCE_BYTES));
+                }
+                all.push(AttemptRow { attempt, began_at });
             }
         }
         Ok(())

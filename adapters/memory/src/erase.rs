@@ -36,10 +36,12 @@ impl EraseRecipient for MemoryStore {
         let is_gone = |id| gone.iter().any(|record| record.id == id);
         in_app.forget(usize::MAX, |row| is_gone(row.entry.id) || Some(row.entry.user.as_str()) == user);
         for attempt in notifications.attempts.iter_mut().map(|row| &mut row.attempt) {
-            if attempt.reason.is_some() && is_gone(attempt.message) {
-                attempt.reason = Some(Reason::new(ERASED));
+            if is_gone(attempt.message) {
+                attempt.reason = attempt.reason.take().map(|_| Reason::new(ERASED));
+                attempt.reference = None;
             }
         }
+        notifications.receipts.retain(|row| !is_gone(row.message));
         for record in gone {
             let left = NotificationMessage::erased(record.id, record.request_id, record.channel);
             let payload = delivery_message(&left).map_err(|e| corrupt("erase", e))?.payload;

@@ -53,6 +53,7 @@ mod lateness;
 mod lock;
 mod notifications;
 mod preferences;
+mod receipts;
 mod sagas;
 mod step_ledger;
 mod store;

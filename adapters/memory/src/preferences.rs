@@ -49,11 +49,7 @@ impl Suppressions for MemoryStore {
         note: Option<String>,
     ) -> Result<(), StoreError> {
         let since = self.database.now();
-        let mut tables = self.database.tables();
-        let new = SuppressionRow { address: address.clone(), reason, note: None, since };
-        let row = tables.consents.suppressed.entry(*address.fingerprint().as_bytes()).or_insert(new);
-        row.reason = reason.or(Some(row.reason));
-        row.note = note.or(row.note.take());
+        self.database.tables().consents.suppress(address, reason, note, since);
         Ok(())
     }
 

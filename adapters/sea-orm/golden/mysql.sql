@@ -5,13 +5,13 @@ DELETE FROM claimstream_notification_attempt WHERE message_id IN (:ids);
 SELECT message_id, provider FROM claimstream_notification_attempt WHERE message_id IN (:ids) AND acceptance = 'UNKNOWN';
 
 -- attempts/note
-INSERT INTO claimstream_notification_attempt (message_id, claim_id, call_number, number, provider, began_at, took, class, acceptance, reason) VALUES (:message, :claim, :call, :number, :provider, UTC_TIMESTAMP(6) - INTERVAL :ago MICROSECOND, :took, :class, :acceptance, :reason) ON DUPLICATE KEY UPDATE number = number;
+INSERT INTO claimstream_notification_attempt (message_id, claim_id, call_number, number, provider, began_at, took, class, acceptance, reason, reference) VALUES (:message, :claim, :call, :number, :provider, UTC_TIMESTAMP(6) - INTERVAL :ago MICROSECOND, :took, :class, :acceptance, :reason, :reference) ON DUPLICATE KEY UPDATE number = number;
 
 -- attempts/orphans
 SELECT a.message_id, (m.id IS NULL AND a.began_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND) AS is_orphan FROM claimstream_notification_attempt a LEFT JOIN claimstream_notification_message m ON m.id = a.message_id WHERE a.message_id > :after ORDER BY a.message_id, a.claim_id, a.call_number LIMIT :limit;
 
 -- attempts/page
-SELECT message_id, claim_id, call_number, number, provider, TIMESTAMPDIFF(MICROSECOND, began_at, UTC_TIMESTAMP(6)) AS ago, took, class, acceptance, reason FROM claimstream_notification_attempt WHERE message_id IN (:ids) ORDER BY message_id, began_at, call_number;
+SELECT message_id, claim_id, call_number, number, provider, TIMESTAMPDIFF(MICROSECOND, began_at, UTC_TIMESTAMP(6)) AS ago, took, class, acceptance, reason, reference FROM claimstream_notification_attempt WHERE message_id IN (:ids) ORDER BY message_id, began_at, call_number;
 
 -- claim/body
 SELECT id, ordering_key, headers, content_type, CASE WHEN OCTET_LENGTH(payload) <= :inline THEN payload END AS payload, CAST(OCTET_LENGTH(payload) AS SIGNED) AS bytes FROM claimstream_message WHERE id IN (:ids);
@@ -158,7 +158,7 @@ UPDATE claimstream_lock SET held_until = UTC_TIMESTAMP(6) + INTERVAL :lease MICR
 UPDATE claimstream_lock SET fence      = GREATEST(fence + 1, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6))), held_until = UTC_TIMESTAMP(6) + INTERVAL :lease MICROSECOND, token      = :token WHERE lock_key = :key AND held_until <= UTC_TIMESTAMP(6);
 
 -- notifications/erase_attempts
-UPDATE claimstream_notification_attempt SET reason = :erased WHERE message_id IN (:ids) AND reason IS NOT NULL;
+UPDATE claimstream_notification_attempt SET reason = CASE WHEN reason IS NOT NULL THEN :erased END, reference = NULL WHERE message_id IN (:ids) AND (reason IS NOT NULL OR reference IS NOT NULL);
 
 -- notifications/erase_body
 UPDATE claimstream_message SET payload = :payload, headers = NULL WHERE id = :id AND queue IN (:queues);
@@ -171,6 +171,9 @@ INSERT INTO claimstream_notification_erasure (request_id, fingerprint, erased_at
 
 -- notifications/erase_in_app
 DELETE FROM claimstream_in_app WHERE id IN (:ids);
+
+-- notifications/erase_receipts
+DELETE FROM claimstream_notification_receipt WHERE message_id IN (:ids);
 
 -- notifications/erase_record
 UPDATE claimstream_notification_message SET recipient = :erased, reason = CASE WHEN reason IS NOT NULL THEN :erased END, reference = NULL, status = CASE status WHEN 'PENDING' THEN 'CANCELLED' ELSE status END WHERE id IN (:ids);
@@ -300,6 +303,36 @@ SELECT TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', handed_out_unt
 
 -- rates/take
 UPDATE claimstream_provider_rate SET handed_out_until = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :until MICROSECOND WHERE provider = :provider AND handed_out_until = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :seen MICROSECOND;
+
+-- receipts/end_wait
+DELETE FROM claimstream_notification_receipt_waiting WHERE provider = :provider AND reference = :reference AND kind = :kind;
+
+-- receipts/find
+SELECT reference, message_id FROM claimstream_notification_attempt WHERE provider = :provider AND reference IN (:references) ORDER BY began_at, message_id;
+
+-- receipts/forget_waiting
+DELETE FROM claimstream_notification_receipt_waiting WHERE seen_at < UTC_TIMESTAMP(6) - INTERVAL :age MICROSECOND ORDER BY seen_at LIMIT :limit;
+
+-- receipts/keep
+INSERT INTO claimstream_notification_receipt (message_id, kind, seen_at, said_at) VALUES (:message, :kind, UTC_TIMESTAMP(6) - INTERVAL :ago MICROSECOND, :said_at) ON DUPLICATE KEY UPDATE kind = kind;
+
+-- receipts/known
+SELECT message_id, kind FROM claimstream_notification_receipt WHERE message_id IN (:ids);
+
+-- receipts/lock
+SELECT id, channel FROM claimstream_notification_message WHERE id IN (:ids) ORDER BY id FOR UPDATE;
+
+-- receipts/page
+SELECT message_id, kind, TIMESTAMPDIFF(MICROSECOND, seen_at, UTC_TIMESTAMP(6)) AS ago, said_at FROM claimstream_notification_receipt WHERE message_id IN (:ids);
+
+-- receipts/payload
+SELECT payload FROM claimstream_message WHERE id = :id;
+
+-- receipts/wait
+INSERT INTO claimstream_notification_receipt_waiting (provider, reference, kind, address, said_at, note, seen_at) VALUES (:provider, :reference, :kind, :address, :said_at, :note, UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE claimstream_notification_receipt_waiting.kind = claimstream_notification_receipt_waiting.kind;
+
+-- receipts/waiting
+SELECT w.provider, w.reference, w.kind, w.address, w.said_at, w.note, TIMESTAMPDIFF(MICROSECOND, w.seen_at, UTC_TIMESTAMP(6)) AS ago, a.message_id FROM claimstream_notification_receipt_waiting w STRAIGHT_JOIN claimstream_notification_attempt a ON a.provider = w.provider AND a.reference = w.reference WHERE w.seen_at >= UTC_TIMESTAMP(6) - INTERVAL :within MICROSECOND ORDER BY w.seen_at, w.provider, w.reference, w.kind, a.began_at LIMIT :limit;
 
 -- sagas/note
 INSERT INTO claimstream_saga (scope, run, owner, input, created_at) VALUES (:scope, :run, :owner, :input, UTC_TIMESTAMP(6));
@@ -543,6 +576,9 @@ SELECT id FROM claimstream_notification_message WHERE request_id IN (:ids) LIMIT
 
 -- sweep/request_messages_delete
 DELETE FROM claimstream_notification_message WHERE id IN (:ids);
+
+-- sweep/request_receipts
+DELETE FROM claimstream_notification_receipt WHERE message_id IN (:ids);
 
 -- sweep/requests
 SELECT r.id, r.status FROM claimstream_notification_request r WHERE r.id > :after AND r.id <= :last AND r.changed_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND AND r.status NOT IN ('PENDING', 'PROCESSING') AND NOT EXISTS (SELECT 1 FROM claimstream_notification_message m WHERE m.request_id = r.id AND (m.status = 'PENDING' OR m.changed_at >= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND)) AND NOT EXISTS (SELECT 1 FROM claimstream_notification_message f JOIN claimstream_dead d ON d.id = f.id WHERE f.request_id = r.id AND f.status = 'FAILED') ORDER BY r.id LIMIT :limit;

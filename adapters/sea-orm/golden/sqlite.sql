@@ -5,13 +5,13 @@ DELETE FROM claimstream_notification_attempt WHERE message_id IN (:ids);
 SELECT message_id, provider FROM claimstream_notification_attempt WHERE message_id IN (:ids) AND acceptance = 'UNKNOWN';
 
 -- attempts/note
-INSERT INTO claimstream_notification_attempt (message_id, claim_id, call_number, number, provider, began_at, took, class, acceptance, reason) VALUES (:message, :claim, :call, :number, :provider, :now - :ago, :took, :class, :acceptance, :reason) ON CONFLICT DO NOTHING;
+INSERT INTO claimstream_notification_attempt (message_id, claim_id, call_number, number, provider, began_at, took, class, acceptance, reason, reference) VALUES (:message, :claim, :call, :number, :provider, :now - :ago, :took, :class, :acceptance, :reason, :reference) ON CONFLICT DO NOTHING;
 
 -- attempts/orphans
 SELECT a.message_id, (m.id IS NULL AND a.began_at < :bound) AS is_orphan FROM claimstream_notification_attempt a LEFT JOIN claimstream_notification_message m ON m.id = a.message_id WHERE a.message_id > :after ORDER BY a.message_id, a.claim_id, a.call_number LIMIT :limit;
 
 -- attempts/page
-SELECT message_id, claim_id, call_number, number, provider, :now - began_at AS ago, took, class, acceptance, reason FROM claimstream_notification_attempt WHERE message_id IN (:ids) ORDER BY message_id, began_at, call_number;
+SELECT message_id, claim_id, call_number, number, provider, :now - began_at AS ago, took, class, acceptance, reason, reference FROM claimstream_notification_attempt WHERE message_id IN (:ids) ORDER BY message_id, began_at, call_number;
 
 -- claim/body
 SELECT id, ordering_key, headers, content_type, CASE WHEN LENGTH(payload) <= :inline THEN payload END AS payload, LENGTH(payload) AS bytes FROM claimstream_message WHERE id IN (:ids);
@@ -140,7 +140,7 @@ UPDATE claimstream_lock SET held_until = :now + :lease, token      = :token WHER
 UPDATE claimstream_lock SET fence      = MAX(fence + 1, :now), held_until = :now + :lease, token      = :token WHERE lock_key = :key AND held_until <= :now;
 
 -- notifications/erase_attempts
-UPDATE claimstream_notification_attempt SET reason = :erased WHERE message_id IN (:ids) AND reason IS NOT NULL;
+UPDATE claimstream_notification_attempt SET reason = CASE WHEN reason IS NOT NULL THEN :erased END, reference = NULL WHERE message_id IN (:ids) AND (reason IS NOT NULL OR reference IS NOT NULL);
 
 -- notifications/erase_body
 UPDATE claimstream_message SET payload = :payload, headers = NULL WHERE id = :id AND queue IN (:queues);
@@ -153,6 +153,9 @@ INSERT INTO claimstream_notification_erasure (request_id, fingerprint, erased_at
 
 -- notifications/erase_in_app
 DELETE FROM claimstream_in_app WHERE id IN (:ids);
+
+-- notifications/erase_receipts
+DELETE FROM claimstream_notification_receipt WHERE message_id IN (:ids);
 
 -- notifications/erase_record
 UPDATE claimstream_notification_message SET recipient = :erased, reason = CASE WHEN reason IS NOT NULL THEN :erased END, reference = NULL, status = CASE status WHEN 'PENDING' THEN 'CANCELLED' ELSE status END WHERE id IN (:ids);
@@ -276,6 +279,36 @@ SELECT handed_out_until AS handed_out_until, :now - handed_out_until AS behind F
 
 -- rates/take
 UPDATE claimstream_provider_rate SET handed_out_until = :until WHERE provider = :provider AND handed_out_until = :seen;
+
+-- receipts/end_wait
+DELETE FROM claimstream_notification_receipt_waiting WHERE provider = :provider AND reference = :reference AND kind = :kind;
+
+-- receipts/find
+SELECT reference, message_id FROM claimstream_notification_attempt WHERE provider = :provider AND reference IN (:references) ORDER BY began_at, message_id;
+
+-- receipts/forget_waiting
+DELETE FROM claimstream_notification_receipt_waiting WHERE (provider, reference, kind) IN (SELECT provider, reference, kind FROM claimstream_notification_receipt_waiting WHERE seen_at < :now - :age ORDER BY seen_at LIMIT :limit);
+
+-- receipts/keep
+INSERT INTO claimstream_notification_receipt (message_id, kind, seen_at, said_at) VALUES (:message, :kind, :now - :ago, :said_at) ON CONFLICT DO NOTHING;
+
+-- receipts/known
+SELECT message_id, kind FROM claimstream_notification_receipt WHERE message_id IN (:ids);
+
+-- receipts/lock
+SELECT id, channel FROM claimstream_notification_message WHERE id IN (:ids) ORDER BY id;
+
+-- receipts/page
+SELECT message_id, kind, :now - seen_at AS ago, said_at FROM claimstream_notification_receipt WHERE message_id IN (:ids);
+
+-- receipts/payload
+SELECT payload FROM claimstream_message WHERE id = :id;
+
+-- receipts/wait
+INSERT INTO claimstream_notification_receipt_waiting (provider, reference, kind, address, said_at, note, seen_at) VALUES (:provider, :reference, :kind, :address, :said_at, :note, :now) ON CONFLICT DO NOTHING;
+
+-- receipts/waiting
+SELECT w.provider, w.reference, w.kind, w.address, w.said_at, w.note, :now - w.seen_at AS ago, a.message_id FROM claimstream_notification_receipt_waiting w CROSS JOIN claimstream_notification_attempt a ON a.provider = w.provider AND a.reference = w.reference WHERE w.seen_at >= :now - :within ORDER BY w.seen_at, w.provider, w.reference, w.kind, a.began_at LIMIT :limit;
 
 -- sagas/note
 INSERT INTO claimstream_saga (scope, run, owner, input, created_at) VALUES (:scope, :run, :owner, :input, :now);
@@ -462,6 +495,9 @@ SELECT id FROM claimstream_notification_message WHERE request_id IN (:ids) LIMIT
 
 -- sweep/request_messages_delete
 DELETE FROM claimstream_notification_message WHERE id IN (:ids);
+
+-- sweep/request_receipts
+DELETE FROM claimstream_notification_receipt WHERE message_id IN (:ids);
 
 -- sweep/requests
 SELECT r.id, r.status FROM claimstream_notification_request r WHERE r.id > :after AND r.id <= :last AND r.changed_at < :bound AND r.status NOT IN ('PENDING', 'PROCESSING') AND NOT EXISTS (SELECT 1 FROM claimstream_notification_message m WHERE m.request_id = r.id AND (m.status = 'PENDING' OR m.changed_at >= :bound)) AND NOT EXISTS (SELECT 1 FROM claimstream_notification_message f JOIN claimstream_dead d ON d.id = f.id WHERE f.request_id = r.id AND f.status = 'FAILED') ORDER BY r.id LIMIT :limit;

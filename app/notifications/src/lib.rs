@@ -47,14 +47,16 @@ pub use claimstream_domain::notification::provider::{
     AfterUnknown, BreakerPolicy, BreakerState, ProviderName, Rate, Selection,
 };
 pub use claimstream_domain::notification::{
-    Acceptance, Answer, AnswerClass, Attachment, Channel, Content, DeliveryStatus, DirectRecipient,
-    MESSAGE_QUEUE, NotificationMessage, NotificationRequest, Priority, Progress, REQUEST_QUEUE, Recipient,
-    RecipientReference, RequestStatus, Requester, RequesterKind, Sender, Submitted, Template, TemplateCall,
+    Acceptance, Answer, AnswerClass, Attachment, Channel, Content, DeliveryReceipt, DeliveryStatus,
+    DirectRecipient, MESSAGE_QUEUE, NotificationMessage, NotificationRequest, Priority, Progress,
+    REQUEST_QUEUE, ReceiptFact, ReceiptKind, ReceiptOf, ReceiptTaken, Recipient, RecipientReference,
+    RequestStatus, Requester, RequesterKind, Sender, Submitted, Template, TemplateCall,
 };
 pub use claimstream_ports::notification::{
     AttemptLog, BeingTakenIn, Cancelled, ChannelProvider, ConsentsRead, Delivered, DeliveryAttempt,
-    DeliveryError, EraseRecipient, Erased, InAppInbox, NotificationReports, PreferenceRepository,
-    RateLimiter, RecipientDirectory, SubmitRequests, Suppressions, TakenBack, TemplateSource,
+    DeliveryError, DeliveryReceipts, EraseRecipient, Erased, InAppInbox, NotificationReports,
+    PreferenceRepository, RateLimiter, RecipientDirectory, SubmitRequests, Suppressions, TakenBack,
+    TemplateSource,
 };
 
 /// The code of the README, compiled.

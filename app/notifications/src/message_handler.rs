@@ -5,7 +5,7 @@ use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
 use async_trait::async_trait;
 use claimstream_domain::{
     Claimed, Invalid, Reason, Verdict,
-    notification::{DeliveryStatus, consent::Consent, provider::ProviderName},
+    notification::{DeliveryReceipt, DeliveryStatus, consent::Consent, provider::ProviderName},
 };
 use claimstream_ports::{
     BatchHandler, Handler, StoreError, Verdicts,
@@ -19,7 +19,7 @@ use super::{
     alone::alone,
     consents::{Consents, quiet},
     groups::Groups,
-    outcome::{Attempt, Ending, MAX_REFERENCE_BYTES, Outcome},
+    outcome::{Attempt, Ending, Outcome},
     reading::read_each,
     routing::{Call, DeliveryEnd},
 };
@@ -51,7 +51,7 @@ pub struct MessageHandler {
 
 impl MessageHandler {
     /// The longest reference of a provider that is kept, in bytes; longer ones are cut.
-    pub const MAX_REFERENCE_BYTES: usize = MAX_REFERENCE_BYTES;
+    pub const MAX_REFERENCE_BYTES: usize = DeliveryReceipt::MAX_REFERENCE_BYTES;
     /// At most so many outcomes are noted together.
     const GROUPS: Groups = Groups { rows: 1_000 };
 

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use claimstream_domain::{
     Claimed, Reason, Verdict,
-    notification::{DeliveryStatus, NotificationMessage, consent::Consent},
+    notification::{DeliveryReceipt, DeliveryStatus, NotificationMessage, consent::Consent},
 };
 use claimstream_ports::{
     StoreError,
@@ -10,9 +10,6 @@ use claimstream_ports::{
 };
 
 use super::routing::Call;
-
-/// The longest reference of a provider that is kept, in bytes.
-pub(super) const MAX_REFERENCE_BYTES: usize = 255;
 
 /// What became of a message and is noted before its verdict is given.
 #[derive(Debug)]
@@ -59,7 +56,7 @@ impl Outcome<'_> {
         let id = self.attempt.message.id;
         Some(match &self.ending {
             Ending::Delivered(by) => {
-                let reference = by.reference.as_deref().map(|text| cut(text, MAX_REFERENCE_BYTES).to_owned());
+                let reference = kept(by);
                 MessageOutcome { id, status: DeliveryStatus::Delivered, reason: None, reference }
             }
             Ending::Expired => {
@@ -97,6 +94,11 @@ impl Outcome<'_> {
                 answer: call.answer,
                 reason: reason
                     .map(|reason| Reason::new(cut(reason.as_str(), DeliveryAttempt::MAX_REASON_BYTES))),
+                // The last one that was asked has taken it.
+                reference: match &self.ending {
+                    Ending::Delivered(by) if at + 1 == self.calls.len() => kept(by),
+                    _ => None,
+                },
             });
         }
         attempts.reverse();
@@ -149,6 +151,12 @@ impl Outcome<'_> {
             }
         }
     }
+}
+
+/// The provider's name for a delivery, as it is kept.
+fn kept(by: &Delivered) -> Option<String> {
+    let reference = by.reference.as_deref().filter(|reference| !reference.is_empty())?;
+    Some(cut(reference, DeliveryReceipt::MAX_REFERENCE_BYTES).to_owned())
 }
 
 fn cut(text: &str, most: usize) -> &str {

@@ -4,8 +4,9 @@ use std::{collections::BTreeSet, time::Duration};
 
 use async_trait::async_trait;
 use claimstream_domain::notification::{
-    Channel, DeliveryStatus, InAppEntry, InAppPage, NewInAppEntry, NotificationMessage, NotificationRecord,
-    NotificationRequest, Progress, Recipient, RecipientReference, Submitted, Template,
+    Channel, DeliveryReceipt, DeliveryStatus, InAppEntry, InAppPage, NewInAppEntry, NotificationMessage,
+    NotificationRecord, NotificationRequest, Progress, ReceiptFact, ReceiptTaken, Recipient,
+    RecipientReference, Submitted, Template,
     consent::{Address, PreferenceChange, Preferences, SuppressedAddress, Suppression},
     provider::{Grant, ProviderName, Rate},
 };
@@ -15,9 +16,10 @@ use crate::{
     StoreError,
     notification::{
         AttemptLog, Cancelled, ChannelProvider, ConsentsRead, Delivered, DeliveryAttempt, DeliveryError,
-        EraseRecipient, Erased, FanOutStep, InAppInbox, ListRequests, MessageOutcome, MessageRepository,
-        NotificationReports, PreferenceRepository, RateLimiter, RecipientDirectory, RequestFilter,
-        RequestPage, RequestRead, RequestRepository, StepNoted, SubmitRequests, Suppressions, TemplateSource,
+        DeliveryReceipts, EraseRecipient, Erased, FanOutStep, InAppInbox, ListRequests, MessageOutcome,
+        MessageRepository, NotificationReports, PreferenceRepository, RateLimiter, RecipientDirectory,
+        RequestFilter, RequestPage, RequestRead, RequestRepository, StepNoted, SubmitRequests, Suppressions,
+        TemplateSource,
     },
 };
 
@@ -186,5 +188,16 @@ mockall::mock! {
         async fn recent(&self, users: &[String], within: Duration, limit: u32) -> Result<Vec<InAppEntry>, StoreError>;
         async fn forget_older(&self, age: Duration, limit: u32) -> Result<u64, StoreError>;
         async fn forget_user(&self, user: &str, limit: u32) -> Result<u64, StoreError>;
+    }
+}
+
+mockall::mock! {
+    pub DeliveryReceipts {}
+    #[async_trait]
+    impl DeliveryReceipts for DeliveryReceipts {
+        async fn take(&self, receipts: &[DeliveryReceipt]) -> Result<Vec<ReceiptTaken>, StoreError>;
+        async fn take_waiting(&self, within: Duration, limit: u32) -> Result<u64, StoreError>;
+        async fn forget_waiting(&self, age: Duration, limit: u32) -> Result<u64, StoreError>;
+        async fn facts(&self, messages: &[Uuid]) -> Result<Vec<Vec<ReceiptFact>>, StoreError>;
     }
 }

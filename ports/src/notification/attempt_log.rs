@@ -45,6 +45,9 @@ pub struct DeliveryAttempt {
     pub answer: Answer,
     /// Why it did not take the message.
     pub reason: Option<Reason>,
+    /// Its own name for the delivery, by which its receipts name it; longer ones than
+    /// [`DeliveryReceipt::MAX_REFERENCE_BYTES`](claimstream_domain::notification::DeliveryReceipt::MAX_REFERENCE_BYTES) are cut.
+    pub reference: Option<String>,
 }
 
 impl DeliveryAttempt {

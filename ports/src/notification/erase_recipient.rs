@@ -13,7 +13,7 @@ pub trait EraseRecipient: Send + Sync {
     /// [`NotificationRecord::erased`](claimstream_domain::notification::NotificationRecord::erased) says, and pending ones are
     /// cancelled; the payloads of their messages, queued, finished or dead, are left as
     /// [`NotificationMessage::erased`](claimstream_domain::notification::NotificationMessage::erased) says; what providers said of
-    /// their attempts is gone, and so are their entries in inboxes, with all others of a user whose key is `user:<id>`; all of it in
+    /// their attempts is gone, with the names of their deliveries and their receipts, and so are their entries in inboxes, with all others of a user whose key is `user:<id>`; all of it in
     /// bounded transactions, so a call that was cut off is completed by another one.
     ///
     /// What the recipient wants stays, and so do suppressed addresses: without them it would be written to again.

@@ -7,6 +7,7 @@ mod in_app_inbox;
 mod list_requests;
 mod preferences;
 mod rate_limiter;
+mod receipts;
 mod recipient_directory;
 mod requests;
 mod template_source;
@@ -18,6 +19,7 @@ pub use in_app_inbox::InAppInbox;
 pub use list_requests::{ListRequests, RequestFilter, RequestListed, RequestPage};
 pub use preferences::{ConsentsRead, PreferenceRepository, Suppressions};
 pub use rate_limiter::RateLimiter;
+pub use receipts::DeliveryReceipts;
 pub use recipient_directory::RecipientDirectory;
 pub use requests::{
     BeingTakenIn, Cancelled, FanOutStep, MessageOutcome, MessageRepository, NotificationReports, RequestRead,

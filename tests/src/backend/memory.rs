@@ -142,6 +142,7 @@ fn ports(store: MemoryStore) -> NotificationPorts {
         list: store.clone(),
         preferences: store.clone(),
         suppressions: store.clone(),
+        receipts: store.clone(),
         transactions: store,
     }
 }

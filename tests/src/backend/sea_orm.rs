@@ -325,6 +325,7 @@ fn ports(store: SeaOrmOutbox) -> NotificationPorts {
         list: store.clone(),
         preferences: store.clone(),
         suppressions: store.clone(),
+        receipts: store.clone(),
         transactions: store,
     }
 }

@@ -1,28 +1,39 @@
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use claimstream_domain::{
     Claimed, Fingerprint, QueueName, RetryPolicy, Settlement, Verdict, decide,
     notification::{
-        Channel, DirectRecipient, MESSAGE_QUEUE, NotificationRequest, REQUEST_QUEUE, RecipientReference,
+        Answer, Channel, DeliveryReceipt, DirectRecipient, MESSAGE_QUEUE, NotificationRequest, REQUEST_QUEUE,
+        ReceiptKind, ReceiptOf, RecipientReference,
         consent::{Address, PreferenceChange, Suppression},
+        provider::ProviderName,
     },
 };
 use claimstream_notifications::{Consents, consent::ConsentRules};
 use claimstream_ports::{
     BatchHandler, Verdicts,
-    notification::{PreferenceRepository, Suppressions},
+    notification::{AttemptLog, DeliveryAttempt, DeliveryReceipts, PreferenceRepository, Suppressions},
 };
+use claimstream_sea_orm::SeaOrmOutbox;
 use sea_orm::{ConnectionTrait, QueryResult, Statement, Value};
+use uuid::Uuid;
 
 use super::{Trial, measured::Measured, trials};
 use crate::{
     Instance,
     fixture::{Cost, Deliveries, fan_out_to, mail_to},
-    statement::sql,
+    statement::{Args, sql},
 };
 
 pub(super) fn trials() -> Vec<(&'static str, Trial)> {
-    trials![a_backlog_of_notifications, recipients_are_read_along_primary_keys]
+    trials![
+        a_backlog_of_notifications,
+        recipients_are_read_along_primary_keys,
+        receipts_find_their_messages_along_indexes
+    ]
 }
 
 const REQUESTS: usize = 400;
@@ -69,18 +80,70 @@ async fn recipients_are_read_along_primary_keys(measured: &Measured) {
     let recipients = (0..8).map(|n| hash(Fingerprint::of(&[format!("user:{n}").as_bytes()])));
     let addresses = (0..8).map(|n| hash(address(n).fingerprint()));
     let args = vec![("recipients", recipients.collect()), ("addresses", addresses.collect())];
-    let read = sql("preferences/read", &args);
-    let explain = Statement { sql: format!("EXPLAIN FORMAT=TRADITIONAL {}", read.sql), ..read };
-    let plan = outbox.connection().query_all_raw(explain).await.expect("a plan");
-    let text = |row: &QueryResult, column| {
-        row.try_get::<Option<String>>("", column).ok().flatten().unwrap_or_default()
-    };
-    let found: Vec<_> =
-        plan.iter().map(|row| ["table", "type", "key"].map(|column| text(row, column))).collect();
+    let found = explained(outbox, "preferences/read", &args).await;
     for table in ["claimstream_preference", "claimstream_suppression"] {
         let along = [table, "range", "PRIMARY"].map(str::to_owned);
         assert!(found.contains(&along), "{table} is not read along its primary key: {found:?}");
     }
+}
+
+/// A receipt finds its message, and receipts that wait theirs, without a look at all attempts.
+async fn receipts_find_their_messages_along_indexes(measured: &Measured) {
+    const ROWS: usize = 300;
+    let outbox = &measured.outbox;
+    let provider: ProviderName = "mail".parse().expect("a name");
+    let attempts: Vec<_> = (0..ROWS).map(|n| attempt(&provider, format!("sid-{n}"))).collect();
+    outbox.note(&attempts).await.expect("note");
+    let early: Vec<_> = (0..ROWS).map(|n| early(&provider, format!("foreign-{n}"))).collect();
+    outbox.take(&early).await.expect("receipts that wait");
+    let tables = "claimstream_notification_attempt, claimstream_notification_receipt_waiting";
+    outbox.connection().execute_unprepared(&format!("ANALYZE TABLE {tables}")).await.expect("statistics");
+    let references = (0..4).map(|n| Value::from(format!("sid-{n}"))).collect();
+    let args = vec![
+        ("provider", vec![Value::from("mail")]),
+        ("references", references),
+        ("within", vec![Value::from(3_600_000_000_i64)]),
+        ("limit", vec![Value::from(500_i64)]),
+    ];
+    for (name, table) in [("receipts/find", "claimstream_notification_attempt"), ("receipts/waiting", "a")] {
+        let plan = explained(outbox, name, &args).await;
+        let of_attempts = plan.iter().find(|step| step[0] == table);
+        assert!(
+            of_attempts.is_some_and(|step| step[2] == "delivery" && step[1] != "index"),
+            "{name}: {plan:?}"
+        );
+    }
+}
+
+fn attempt(provider: &ProviderName, reference: String) -> DeliveryAttempt {
+    DeliveryAttempt {
+        message: Uuid::now_v7(),
+        claim: Uuid::now_v7(),
+        call: 1,
+        number: 1,
+        provider: provider.clone(),
+        ago: Duration::ZERO,
+        took: Duration::ZERO,
+        answer: Answer::DELIVERED,
+        reason: None,
+        reference: Some(reference),
+    }
+}
+
+fn early(provider: &ProviderName, reference: String) -> DeliveryReceipt {
+    let (provider, of, kind) = (provider.clone(), ReceiptOf::Reference(reference), ReceiptKind::Sent);
+    DeliveryReceipt { provider, of, kind, address: None, said_at: None, note: None }
+}
+
+/// The table, the way and the key of each step of a plan.
+async fn explained(outbox: &SeaOrmOutbox, name: &str, args: &Args) -> Vec<[String; 3]> {
+    let statement = sql(name, args);
+    let explain = Statement { sql: format!("EXPLAIN FORMAT=TRADITIONAL {}", statement.sql), ..statement };
+    let plan = outbox.connection().query_all_raw(explain).await.expect("a plan");
+    let text = |row: &QueryResult, column| {
+        row.try_get::<Option<String>>("", column).ok().flatten().unwrap_or_default()
+    };
+    plan.iter().map(|row| ["table", "type", "key"].map(|column| text(row, column))).collect()
 }
 
 fn request(n: usize) -> NotificationRequest {

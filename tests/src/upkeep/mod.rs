@@ -5,6 +5,7 @@ mod consideration;
 mod ids;
 mod locks;
 mod notifications;
+mod receipts;
 mod retention;
 mod steps;
 
@@ -38,6 +39,7 @@ fn add_everywhere(suite: &mut Suite, place: &Place) {
     locks::add_to(suite, place);
     steps::add_to(suite, place);
     notifications::add_to(suite, place);
+    receipts::add_to(suite, place);
     consideration::add_lag_to(suite, place);
 }
 

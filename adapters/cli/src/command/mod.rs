@@ -5,6 +5,7 @@ mod config;
 mod dead;
 mod doctor;
 mod notify;
+mod receipts;
 mod recipient;
 mod relay;
 mod request;

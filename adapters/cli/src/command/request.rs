@@ -3,13 +3,13 @@ use std::{
     process::ExitCode,
 };
 
-use claimstream_domain::notification::{NotificationRecord, Progress};
+use claimstream_domain::notification::{NotificationRecord, Progress, ReceiptFact, ReceiptKind};
 use claimstream_ports::notification::{Cancelled, NotificationReports, RequestRepository, TakenBack};
 use claimstream_sea_orm::SeaOrmOutbox;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::attempts;
+use super::{attempts, receipts};
 use crate::{
     config::Config,
     failure::Failure,
@@ -56,12 +56,13 @@ pub(super) async fn show(
     let outbox = config.database.open_existing().await?;
     let progress = outbox.progress(id).await?.ok_or_else(|| unknown(id))?;
     let messages = read_messages(&outbox, id, what.limit).await?;
+    let receipts = receipts::of(&outbox, &messages).await?;
     let attempts = match what.attempts {
         true => Some(attempts::of(&outbox, &messages).await?),
         false => None,
     };
     if what.as_json {
-        let mut shown = as_value(id, &progress, &messages);
+        let mut shown = as_value(id, &progress, &messages, &receipts);
         if let (Some(fields), Some(attempts)) = (shown.as_object_mut(), &attempts) {
             fields.insert("attempts".into(), attempts::as_value(attempts));
         }
@@ -69,7 +70,7 @@ pub(super) async fn show(
     } else {
         write!(out, "{}", summary(id, &progress))?;
         if !messages.is_empty() {
-            write!(out, "\n{}", table(&messages))?;
+            write!(out, "\n{}", table(&messages, &receipts))?;
         }
         if let Some(attempts) = attempts {
             write!(out, "\n{}", attempts::table(&attempts))?;
@@ -125,15 +126,16 @@ fn summary(id: Uuid, progress: &Progress) -> String {
     )
 }
 
-fn table(messages: &[NotificationRecord]) -> Table<6> {
-    let columns = ["MESSAGE", "CHANNEL", "RECIPIENT", "STATUS", "REFERENCE", "REASON"].map(Column::Text);
-    let mut table = Table::new(columns);
-    for message in messages {
+fn table(messages: &[NotificationRecord], receipts: &[Vec<ReceiptFact>]) -> Table<7> {
+    let columns = ["MESSAGE", "CHANNEL", "RECIPIENT", "STATUS", "RECEIPT", "REFERENCE", "REASON"];
+    let mut table = Table::new(columns.map(Column::Text));
+    for (message, facts) in messages.iter().zip(receipts) {
         table.row([
             message.id.to_string(),
             message.channel.to_string(),
             message.recipient.clone(),
             message.status.to_string(),
+            receipts::standing(facts).map(|kind| kind.to_string()).unwrap_or_default(),
             message.reference.clone().unwrap_or_default(),
             message.reason.as_ref().map(ToString::to_string).unwrap_or_default(),
         ]);
@@ -141,8 +143,13 @@ fn table(messages: &[NotificationRecord]) -> Table<6> {
     table
 }
 
-fn as_value(id: Uuid, progress: &Progress, messages: &[NotificationRecord]) -> Value {
-    let message = |message: &NotificationRecord| {
+fn as_value(
+    id: Uuid,
+    progress: &Progress,
+    messages: &[NotificationRecord],
+    receipts: &[Vec<ReceiptFact>],
+) -> Value {
+    let message = |(message, facts): (&NotificationRecord, &Vec<ReceiptFact>)| {
         json!({
             "id": message.id.to_string(),
             "channel": message.channel.name(),
@@ -150,6 +157,8 @@ fn as_value(id: Uuid, progress: &Progress, messages: &[NotificationRecord]) -> V
             "status": message.status.name(),
             "reference": message.reference,
             "reason": message.reason.as_ref().map(|reason| reason.as_str()),
+            "receipt": receipts::standing(facts).map(ReceiptKind::name),
+            "receipts": receipts::as_value(facts),
         })
     };
     json!({
@@ -161,6 +170,6 @@ fn as_value(id: Uuid, progress: &Progress, messages: &[NotificationRecord]) -> V
         "skipped": progress.skipped,
         "failed": progress.failed,
         "cancelled": progress.cancelled,
-        "messages": messages.iter().map(message).collect::<Vec<_>>(),
+        "messages": messages.iter().zip(receipts).map(message).collect::<Vec<_>>(),
     })
 }

@@ -7,12 +7,15 @@ use tokio::sync::oneshot;
 
 use super::relay::{announce, finished, told_again};
 use crate::{
-    NotificationRelay, config::Config, failure::Failure, outbox_intake::OutboxIntake, wakeups::Wakeups,
+    NotificationRelay, config::Config, failure::Failure, outbox_intake::OutboxIntake,
+    receipt_providers::receipt_providers, wakeups::Wakeups,
 };
 
 /// Takes notifications in over HTTP until told to stop, and delivers them too if asked to.
 pub(super) async fn run(relay: bool, config: &Config) -> Result<ExitCode, Failure> {
     let tokens = config.serve.callers()?;
+    let receipts = receipt_providers(&config.channels)?;
+    let links = config.notifications.consents.unsubscribe_keys()?;
     let outbox = config.database.open().await?;
     let wakeups = Arc::new(Wakeups::new(config.relay.wakeup.clone()));
     let relay = relay
@@ -23,6 +26,11 @@ pub(super) async fn run(relay: bool, config: &Config) -> Result<ExitCode, Failur
     let service = match &tokens {
         Some(tokens) => Service::new(stores, tokens.clone(), limits),
         None => Service::without_tokens(stores, limits),
+    };
+    let service = service.with_receipts(receipts);
+    let service = match links {
+        Some(keys) => service.with_unsubscribe_links(keys),
+        None => service,
     };
     let address = config.serve.listen;
     let refused = |e| Failure::Refused(format!("`serve.listen`: {address} cannot be listened at: {e}"));
@@ -62,7 +70,9 @@ fn stores(outbox: &SeaOrmOutbox, wakeups: Arc<Wakeups>) -> Stores {
         intake: Arc::new(OutboxIntake { outbox: outbox.clone(), wakeups }),
         requests: shared.clone(),
         reports: shared.clone(),
-        list: shared,
+        list: shared.clone(),
+        receipts: shared.clone(),
+        preferences: shared,
     }
 }
 

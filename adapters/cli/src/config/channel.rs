@@ -50,7 +50,11 @@ impl Channels {
 
     /// What no provider could be made of; each with the key that would mend it.
     pub(super) fn contradictions(&self) -> Vec<Contradiction> {
-        Channel::ALL.into_iter().flat_map(|channel| self.contradictions_of(channel)).collect()
+        let of_channels = Channel::ALL.into_iter().flat_map(|channel| self.contradictions_of(channel));
+        let of_receipts = self.named.iter().filter_map(|(name, own)| {
+            own.receipts.contradiction().map(|(key, why)| (format!("providers.{name}.{key}"), why))
+        });
+        of_channels.chain(of_receipts).collect()
     }
 
     fn contradictions_of(&self, channel: Channel) -> Vec<Contradiction> {

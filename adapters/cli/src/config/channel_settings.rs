@@ -11,6 +11,7 @@ use super::{
     gateway_settings::GatewaySettings,
     log::name,
     provider_list::ProviderList,
+    receipt_settings::ReceiptSettings,
     secret::SecretSource,
     setting::{Setting, Written, quoted, word},
 };
@@ -68,6 +69,8 @@ pub struct ChannelSettings {
     pub breaker_pause: Option<Duration>,
     /// The longest wait for a trial.
     pub breaker_pause_cap: Option<Duration>,
+    /// How receipts of a named provider are taken.
+    pub receipts: ReceiptSettings,
 }
 
 /// The provider that delivers.
@@ -139,6 +142,7 @@ impl ChannelSettings {
             breaker_window: own.breaker_window.or(other.breaker_window),
             breaker_pause: own.breaker_pause.or(other.breaker_pause),
             breaker_pause_cap: own.breaker_pause_cap.or(other.breaker_pause_cap),
+            receipts: own.receipts,
         }
     }
 
@@ -157,6 +161,7 @@ impl ChannelSettings {
         visit(&format!("{section}.type"), &mut self.provider);
         visit(&format!("{section}.weight"), &mut self.weight);
         self.each_of_provider(section, visit);
+        self.receipts.each(section, visit);
     }
 
     fn each_of_provider(&mut self, section: &str, visit: &mut dyn FnMut(&str, &mut dyn Setting)) {

@@ -18,6 +18,7 @@ mod keys;
 mod log;
 mod notifications;
 mod provider_list;
+mod receipt_settings;
 mod relay;
 mod retry;
 mod secret;
@@ -46,6 +47,7 @@ pub use self::{
     log::{Log, LogFormat, LogLevel},
     notifications::Notifications,
     provider_list::ProviderList,
+    receipt_settings::{ReceiptProof, ReceiptSettings},
     relay::Relay,
     secret::{Secret, SecretSource},
     serve::Serve,

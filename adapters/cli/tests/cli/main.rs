@@ -10,6 +10,7 @@ mod notify;
 mod operator;
 mod output;
 mod providers;
+mod receipts;
 mod relay;
 mod request;
 mod schema;
@@ -20,5 +21,6 @@ mod serve;
 mod serve_killed;
 mod server;
 mod status;
+mod unsubscribe;
 #[cfg(unix)]
 mod web_client;

@@ -12,14 +12,14 @@ use crate::{
 };
 
 /// A server that runs, with or without a relay, and its log.
-struct Served {
-    running: Running,
-    client: WebClient,
+pub(crate) struct Served {
+    pub(crate) running: Running,
+    pub(crate) client: WebClient,
 }
 
-const LOG: &str = "log";
+pub(crate) const LOG: &str = "log";
 
-fn start(operator: &Operator, arguments: &[&str]) -> Served {
+pub(crate) fn start(operator: &Operator, arguments: &[&str]) -> Served {
     let log = std::fs::File::create(operator.path(LOG)).unwrap();
     let usual = ["--log-format", "json", "--set", "serve.listen=127.0.0.1:0"];
     let mut command = operator.command(&[&["serve"][..], arguments, &usual].concat());
@@ -34,7 +34,7 @@ fn start(operator: &Operator, arguments: &[&str]) -> Served {
     Served { running, client: WebClient { address: address.unwrap(), token: None } }
 }
 
-const OPEN: [&str; 2] = ["--set", "serve.anonymous=true"];
+pub(crate) const OPEN: [&str; 2] = ["--set", "serve.anonymous=true"];
 const RELAY: [&str; 5] =
     ["--relay", "--set", "channels.default.provider=log", "--set", "channels.default.file=out.jsonl"];
 
@@ -45,12 +45,12 @@ fn body(title: &str) -> Value {
     })
 }
 
-fn path(answer: &Answer) -> String {
+pub(crate) fn path(answer: &Answer) -> String {
     format!("/v1/notifications/{}", answer.body["id"].as_str().unwrap())
 }
 
 /// Plays a scenario on a file and on every server that is here.
-async fn on_every_store(test: &str, scenario: impl Fn(&Operator)) {
+pub(crate) async fn on_every_store(test: &str, scenario: impl Fn(&Operator)) {
     scenario(&Operator::with_database());
     for (_, url) in servers(test) {
         let scratch = Scratch::on(url).await;

@@ -19,6 +19,7 @@ pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) head: String,
     pub(crate) body: Value,
+    pub(crate) text: String,
 }
 
 impl WebClient {
@@ -39,22 +40,39 @@ impl WebClient {
         key: Option<&str>,
         body: &str,
     ) -> std::io::Result<Answer> {
+        let token = self.token.as_ref().map(|token| format!("Bearer {token}"));
+        let mut headers = vec![("content-type", "application/json")];
+        headers.extend(token.as_deref().map(|token| ("authorization", token)));
+        headers.extend(key.map(|key| ("idempotency-key", key)));
+        self.exchange(method, path, &headers, body)
+    }
+
+    /// Sends a request with these headers alone.
+    pub(crate) fn exchange(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> std::io::Result<Answer> {
         let mut stream = TcpStream::connect(self.address)?;
         stream.set_read_timeout(Some(Duration::from_secs(30)))?;
         let mut head = format!("{method} {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n", self.address);
-        if let Some(token) = &self.token {
-            head += &format!("authorization: Bearer {token}\r\n");
+        for (name, value) in headers {
+            head += &format!("{name}: {value}\r\n");
         }
-        if let Some(key) = key {
-            head += &format!("idempotency-key: {key}\r\n");
-        }
-        let length = body.len();
-        write!(stream, "{head}content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}")?;
+        write!(stream, "{head}content-length: {}\r\n\r\n{body}", body.len())?;
         let mut text = String::new();
         stream.read_to_string(&mut text)?;
         let (head, body) = text.split_once("\r\n\r\n").ok_or(std::io::ErrorKind::UnexpectedEof)?;
         let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
+        let text = body.to_owned();
         let body = serde_json::from_str(body).unwrap_or(Value::Null);
-        Ok(Answer { status: status.ok_or(std::io::ErrorKind::InvalidData)?, head: head.to_lowercase(), body })
+        Ok(Answer {
+            status: status.ok_or(std::io::ErrorKind::InvalidData)?,
+            head: head.to_lowercase(),
+            body,
+            text,
+        })
     }
 }

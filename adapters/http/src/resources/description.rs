@@ -29,6 +29,8 @@ use crate::state::State;
     security(("token" = [])),
     tags(
         (name = "notifications", description = "Hand notifications in and look after them"),
+        (name = "receipts", description = "For providers: what became of messages after they had taken them"),
+        (name = "unsubscribe", description = "For recipients: the pages behind the links in messages"),
         (name = "health", description = "For supervisors; no token is needed")
     )
 )]

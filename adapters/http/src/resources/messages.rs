@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use axum::extract::{self, Path, Query, rejection::QueryRejection};
-use claimstream_domain::notification::NotificationRecord;
+use claimstream_domain::notification::{NotificationRecord, ReceiptFact, ReceiptKind};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::{router::OpenApiRouter, routes};
@@ -59,6 +59,24 @@ struct Message {
     /// The provider's own name for the delivery.
     #[schema(required)]
     reference: Option<String>,
+    /// The strongest that the provider has said since: sent, soft_bounced, delivered, opened, unsubscribed, bounced or complained.
+    #[schema(required, example = "delivered")]
+    receipt: Option<&'static str>,
+    /// All that the provider has said since, the oldest first.
+    receipts: Vec<ReceiptShown>,
+}
+
+/// What a provider has said of a message.
+#[derive(Serialize, ToSchema)]
+struct ReceiptShown {
+    /// What became of it.
+    #[schema(example = "delivered")]
+    kind: &'static str,
+    /// How long ago it was said for the first time, in milliseconds.
+    age_ms: u64,
+    /// When it was so, in the provider's own words.
+    #[schema(required)]
+    said_at: Option<String>,
 }
 
 /// The messages of a notification, by id.
@@ -86,11 +104,15 @@ async fn list(
         known.ok_or_else(Problem::unknown_request)?;
     }
     let next = messages.last().filter(|_| messages.len() as u64 == u64::from(most)).map(|last| last.id);
-    Ok(Json(MessagePage { messages: messages.into_iter().map(Message::of).collect(), next }))
+    let ids: Vec<Uuid> = messages.iter().map(|message| message.id).collect();
+    let facts = state.ask(state.stores.receipts.facts(&ids)).await?;
+    let messages =
+        messages.into_iter().zip(facts).map(|(record, facts)| Message::of(record, facts)).collect();
+    Ok(Json(MessagePage { messages, next }))
 }
 
 impl Message {
-    fn of(record: NotificationRecord) -> Self {
+    fn of(record: NotificationRecord, facts: Vec<ReceiptFact>) -> Self {
         Self {
             id: record.id,
             channel: record.channel.name(),
@@ -98,6 +120,15 @@ impl Message {
             status: record.status.name(),
             reference: record.reference,
             reason: record.reason.map(|reason| reason.as_str().to_owned()),
+            receipt: ReceiptKind::standing(facts.iter().map(|fact| fact.kind)).map(ReceiptKind::name),
+            receipts: facts.into_iter().map(ReceiptShown::of).collect(),
         }
+    }
+}
+
+impl ReceiptShown {
+    fn of(fact: ReceiptFact) -> Self {
+        let age_ms = u64::try_from(fact.ago.as_millis()).unwrap_or(u64::MAX);
+        Self { kind: fact.kind.name(), age_ms, said_at: fact.said_at }
     }
 }

@@ -4,6 +4,8 @@ pub(crate) mod description;
 pub(crate) mod health;
 pub(crate) mod messages;
 pub(crate) mod notifications;
+pub(crate) mod receipts;
+pub(crate) mod unsubscribe;
 
 use utoipa::IntoParams;
 use uuid::Uuid;

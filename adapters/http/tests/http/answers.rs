@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use axum::body::{Body, Bytes};
-use claimstream_domain::notification::{Progress, RequestStatus};
+use claimstream_domain::notification::{Progress, ReceiptOf, ReceiptTaken, RequestStatus};
 use claimstream_http::{Limits, Service};
 use claimstream_ports::{
     StoreErrorKind,
@@ -12,7 +12,11 @@ use serde_json::json;
 use tokio::sync::Barrier;
 use uuid::Uuid;
 
-use crate::api::{Api, Ports, body, trouble};
+use crate::{
+    api::{Api, Ports, body, trouble},
+    receipts::TOKEN,
+    unsubscribe::link,
+};
 
 /// Stores whose answer for a request follows from its id: 1 is there, 2 has begun, 3 meets a database that is away.
 fn ports() -> Ports {
@@ -46,6 +50,15 @@ fn ports() -> Ports {
         Some(_) => Err(away()),
         None => Ok(RequestPage::default()),
     });
+    ports.receipts.expect_facts().returning(|ids| Ok(vec![Vec::new(); ids.len()]));
+    ports.receipts.expect_take().returning(move |receipts| match &receipts[0].of {
+        ReceiptOf::Message(_) => Err(away()),
+        ReceiptOf::Reference(_) => Ok(vec![ReceiptTaken::New; receipts.len()]),
+    });
+    ports.preferences.expect_change().returning(move |recipient, _| match recipient {
+        "user:away" => Err(away()),
+        _ => Ok(Default::default()),
+    });
     ports.requests.expect_read().times(1).returning(|_| Ok(vec![None]));
     ports
 }
@@ -56,6 +69,8 @@ async fn every_documented_answer_is_given() {
     api.get("/healthz").await;
     api.get("/readyz").await;
     send_in_every_way(&api).await;
+    bring_receipts_in_every_way(&api).await;
+    unsubscribe_in_every_way(&api).await;
     for (method, path) in [
         ("GET", "/v1/notifications"),
         ("GET", "/v1/notifications/{id}"),
@@ -95,6 +110,30 @@ fn documented() -> BTreeSet<(String, u16)> {
         }
     }
     documented
+}
+
+async fn unsubscribe_in_every_way(api: &Api) {
+    for path in [link("user:a"), link("user:away"), "/unsubscribe/x".into()] {
+        api.call("GET", &path, &[], Body::empty()).await;
+        api.call("POST", &path, &[], Body::empty()).await;
+    }
+    api.call("POST", &link("user:a"), &[], "x".repeat(2_000)).await;
+    let endless = Body::from_stream(stream::pending::<Result<Bytes, std::io::Error>>());
+    api.call("POST", &link("user:a"), &[], endless).await;
+}
+
+/// Receipts that are taken, cannot be read, are too long, are nobody's, come too slowly, and meet a database that is away.
+async fn bring_receipts_in_every_way(api: &Api) {
+    let receipt = json!({"RecordType": "Delivery", "MessageID": "m"}).to_string();
+    let away = json!({"RecordType": "Delivery", "Metadata": {"message": Uuid::from_u128(3)}}).to_string();
+    let mail = "/v1/receipts/mail";
+    for body in [receipt.clone(), "{".into(), "x".repeat(2_000), away] {
+        api.call("POST", mail, &[TOKEN], body).await;
+    }
+    api.call("POST", mail, &[], receipt.clone()).await;
+    api.call("POST", "/v1/receipts/sms", &[TOKEN], receipt).await;
+    let endless = Body::from_stream(stream::pending::<Result<Bytes, std::io::Error>>());
+    api.call("POST", mail, &[TOKEN], endless).await;
 }
 
 async fn send_in_every_way(api: &Api) {

@@ -12,7 +12,10 @@ use claimstream_domain::notification::{NotificationRequest, Submitted};
 use claimstream_http::{Intake, Limits, Service, Stores, Tokens};
 use claimstream_ports::{
     StoreError, StoreErrorKind,
-    mock::{MockListRequests, MockNotificationReports, MockRequestRepository},
+    mock::{
+        MockDeliveryReceipts, MockListRequests, MockNotificationReports, MockPreferenceRepository,
+        MockRequestRepository,
+    },
 };
 use serde_json::{Value, json};
 use tower::ServiceExt;
@@ -31,6 +34,8 @@ pub(crate) struct Ports {
     pub(crate) requests: MockRequestRepository,
     pub(crate) reports: MockNotificationReports,
     pub(crate) list: MockListRequests,
+    pub(crate) receipts: MockDeliveryReceipts,
+    pub(crate) preferences: MockPreferenceRepository,
     pub(crate) intake: Arc<Shelf>,
 }
 
@@ -69,6 +74,7 @@ pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Value,
+    pub(crate) text: String,
 }
 
 impl Answer {
@@ -114,6 +120,8 @@ impl Api {
     pub(crate) fn with(ports: Ports, limits: Limits) -> Self {
         let intake = Arc::clone(&ports.intake);
         let service = Service::new(ports.stores(), tokens(), limits);
+        let service = service.with_receipts(crate::receipts::providers());
+        let service = service.with_unsubscribe_links(crate::unsubscribe::keys());
         Self { service, intake, given: Mutex::default() }
     }
 
@@ -132,13 +140,20 @@ impl Api {
         let answer = self.service.router().oneshot(request.body(body.into()).unwrap()).await.unwrap();
         let (status, headers) = (answer.status(), answer.headers().clone());
         let bytes = to_bytes(answer.into_body(), usize::MAX).await.unwrap();
-        let answer = Answer { status, headers, body: serde_json::from_slice(&bytes).unwrap_or(Value::Null) };
+        let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
+        let answer = Answer { status, headers, body, text: String::from_utf8_lossy(&bytes).into_owned() };
         self.is_described(method, path, &answer);
         answer
     }
 
     pub(crate) async fn get(&self, path: &str) -> Answer {
         self.call("GET", path, &[("authorization", "Bearer read")], Body::empty()).await
+    }
+
+    /// Opens a page, or sends its form.
+    pub(crate) async fn page(&self, method: &str, path: &str, form: &'static str) -> (StatusCode, String) {
+        let answer = self.call(method, path, &[], form).await;
+        (answer.status, answer.text)
     }
 
     /// Hands a notification in, with a key if there is one.
@@ -179,6 +194,8 @@ impl Ports {
             requests: Arc::new(self.requests),
             reports: Arc::new(self.reports),
             list: Arc::new(self.list),
+            receipts: Arc::new(self.receipts),
+            preferences: Arc::new(self.preferences),
         }
     }
 }

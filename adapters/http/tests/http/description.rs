@@ -1,8 +1,8 @@
 use axum::http::StatusCode;
-use claimstream_http::Service;
+use claimstream_http::{Limits, Service};
 use serde_json::Value;
 
-use crate::api::Api;
+use crate::api::{Api, Ports};
 
 fn described() -> Value {
     serde_json::to_value(Service::description()).unwrap()
@@ -24,10 +24,13 @@ async fn the_description_is_served_with_all_its_parts() {
 
 #[tokio::test]
 async fn every_described_route_is_served() {
-    let api = Api::new();
+    let mut ports = Ports::default();
+    ports.preferences.expect_change().returning(|_, _| Ok(Default::default()));
+    let api = Api::with(ports, Limits::default());
+    let signed = crate::unsubscribe::link("user:a").rsplit_once('/').unwrap().1.to_owned();
     for (path, item) in described()["paths"].as_object().unwrap() {
         for method in item.as_object().unwrap().keys() {
-            let path = path.replace("{id}", "x");
+            let path = path.replace("{id}", "x").replace("{provider}", "mail").replace("{token}", &signed);
             if path == "/readyz" {
                 continue;
             }

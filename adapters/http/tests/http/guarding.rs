@@ -11,11 +11,13 @@ use uuid::Uuid;
 
 use crate::api::{Api, Ports, body, trouble};
 
-/// The operations of the description, with a path that fits each, and the scope that each needs.
+/// The operations of the description, with a path that fits each, and whether it needs no token. Receipts and links to unsubscribe have
+/// proofs of their own.
 fn operations() -> Vec<(String, String, bool)> {
     let api = serde_json::to_value(Service::description()).unwrap();
     let mut operations = Vec::new();
-    for (path, item) in api["paths"].as_object().unwrap() {
+    let has_own_proof = |path: &str| path.starts_with("/unsubscribe/") || path.starts_with("/v1/receipts/");
+    for (path, item) in api["paths"].as_object().unwrap().iter().filter(|(path, _)| !has_own_proof(path)) {
         for (method, operation) in item.as_object().unwrap() {
             let is_free = operation["security"] == serde_json::json!([{}]);
             operations.push((method.to_uppercase(), path.replace("{id}", &Uuid::nil().to_string()), is_free));

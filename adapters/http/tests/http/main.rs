@@ -6,5 +6,7 @@ mod api;
 mod description;
 mod guarding;
 mod reading;
+mod receipts;
 mod sending;
 mod server;
+mod unsubscribe;

@@ -110,11 +110,13 @@ async fn messages_come_in_pages() {
         Ok(all.filter(|n| *n >= first).take(limit as usize).map(record).collect())
     });
     ports.reports.expect_progress().returning(|id| Ok((id == ID).then(progress)));
+    ports.receipts.expect_facts().returning(|ids| Ok(vec![Vec::new(); ids.len()]));
     let api = Api::with(ports, Limits::default());
     let path = format!("/v1/notifications/{ID}/messages");
     let page = api.get(&format!("{path}?limit=2")).await.body;
     let first = json!({
         "id": Uuid::from_u128(1), "channel": "sms", "recipient": "user:u-7", "status": "SKIPPED", "reason": "no address", "reference": null,
+        "receipt": null, "receipts": [],
     });
     assert_eq!((&page["messages"][0], page["messages"].as_array().unwrap().len()), (&first, 2));
     assert_eq!(page["next"], json!(Uuid::from_u128(2)));

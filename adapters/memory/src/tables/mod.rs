@@ -8,6 +8,7 @@ mod notifications;
 mod open_transactions;
 mod outbox;
 mod preferences;
+mod receipts;
 mod row;
 mod sagas;
 mod steps;
@@ -21,6 +22,7 @@ pub(crate) use self::{
     in_app::InAppRow,
     notifications::{AttemptRow, Notifications, RequestRow},
     preferences::{Consents, SuppressionRow},
+    receipts::{FactRow, WaitingRow},
     row::Row,
 };
 use self::{

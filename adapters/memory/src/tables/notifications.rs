@@ -12,6 +12,8 @@ use claimstream_ports::notification::{
 };
 use uuid::Uuid;
 
+use super::{FactRow, WaitingRow};
+
 /// Notification requests and messages as they have been committed.
 #[derive(Debug, Default)]
 pub(crate) struct Notifications {
@@ -21,6 +23,8 @@ pub(crate) struct Notifications {
     pub(crate) ages: BTreeSet<(Timestamp, Uuid)>,
     pub(crate) attempts: Vec<AttemptRow>,
     pub(crate) rates: BTreeMap<ProviderName, TokenSchedule>,
+    pub(crate) receipts: Vec<FactRow>,
+    pub(crate) waiting: Vec<WaitingRow>,
 }
 
 /// An attempt, and when it began.
@@ -111,6 +115,7 @@ impl Notifications {
             going.iter().flat_map(|id| self.of_request(*id)).map(|message| message.id).collect();
         self.messages.retain(|id, _| !messages.contains(id));
         self.attempts.retain(|row| !messages.contains(&row.attempt.message));
+        self.receipts.retain(|row| !messages.contains(&row.message));
         going.len() as u64
     }
 
@@ -141,5 +146,34 @@ impl Notifications {
         pending.for_each(|message| message.status = DeliveryStatus::Cancelled);
         let (messages, delivered) = (progress.pending, progress.delivered);
         Cancelled::Yes(TakenBack { messages, delivered, in_hands: messages.min(in_flight) })
+    }
+}
+
+/// What providers say of messages.
+impl Notifications {
+    /// The message that a provider took last under a reference.
+    pub(crate) fn delivered_as(&self, provider: &ProviderName, reference: &str) -> Option<Uuid> {
+        let fits = |row: &&AttemptRow| {
+            row.attempt.provider == *provider && row.attempt.reference.as_deref() == Some(reference)
+        };
+        let newest = self.attempts.iter().filter(fits).max_by_key(|row| (row.began_at, row.attempt.message));
+        newest.map(|row| row.attempt.message)
+    }
+
+    /// Keeps what was said of a message; whether that was new.
+    pub(crate) fn say(&mut self, fact: FactRow) -> bool {
+        let is_known = self.receipts.iter().any(|row| (row.message, row.kind) == (fact.message, fact.kind));
+        if !is_known {
+            self.receipts.push(fact);
+        }
+        !is_known
+    }
+
+    /// Keeps a receipt for later, unless it waits already.
+    pub(crate) fn wait(&mut self, row: WaitingRow) {
+        let key = |row: &WaitingRow| (row.receipt.provider.clone(), row.receipt.of.clone(), row.receipt.kind);
+        if !self.waiting.iter().any(|known| key(known) == key(&row)) {
+            self.waiting.push(row);
+        }
     }
 }

@@ -38,6 +38,11 @@ impl Outbox {
         self.rows.contains_key(&id) || self.dead.contains_key(&id)
     }
 
+    /// The payload of a message that is not finished.
+    pub(crate) fn payload(&self, id: MessageId) -> Option<&Payload> {
+        self.rows.get(&id).map(|row| &row.message.payload)
+    }
+
     /// Takes a new message in.
     pub(crate) fn enqueue(&mut self, row: Row, now: Timestamp) {
         if let Some(key) = &row.dedup_key {

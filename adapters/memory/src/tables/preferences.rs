@@ -27,4 +27,18 @@ impl Consents {
     pub(crate) fn suppression(&self, address: &Address) -> Option<Suppression> {
         self.suppressed.get(address.fingerprint().as_bytes()).map(|row| row.reason)
     }
+
+    /// Suppresses an address; of two reasons the stronger one stays.
+    pub(crate) fn suppress(
+        &mut self,
+        address: &Address,
+        reason: Suppression,
+        note: Option<String>,
+        since: Timestamp,
+    ) {
+        let new = SuppressionRow { address: address.clone(), reason, note: None, since };
+        let row = self.suppressed.entry(*address.fingerprint().as_bytes()).or_insert(new);
+        row.reason = reason.or(Some(row.reason));
+        row.note = note.or(row.note.take());
+    }
 }

@@ -106,11 +106,15 @@ statements! {
         both: make, read, release, renew, take;
     }
     notifications: NotificationSql {
-        both: erase_attempts, erase_body, erase_dead, erase_fingerprint, erase_in_app, erase_record, erase_records, erase_request, erase_requests, erase_window, message_conclude, message_count, message_page, message_pending, message_record, message_reopen, message_status, message_take_back, messages_in_flight, outbox_find, outbox_remove, request_cancel, request_dispatch, request_hold, request_insert, request_known, request_lock, request_move, request_read, request_status, request_taken;
+        both: erase_attempts, erase_body, erase_dead, erase_fingerprint, erase_in_app, erase_receipts, erase_record, erase_records, erase_request, erase_requests, erase_window, message_conclude, message_count, message_page, message_pending, message_record, message_reopen, message_status, message_take_back, messages_in_flight, outbox_find, outbox_remove, request_cancel, request_dispatch, request_hold, request_insert, request_known, request_lock, request_move, request_read, request_status, request_taken;
         each: message_conclude_each, request_list, request_list_after;
     }
     attempts: AttemptSql {
         both: forget, in_doubt, note, orphans, page;
+    }
+    receipts: ReceiptSql {
+        both: end_wait, find, keep, known, lock, page, payload, wait;
+        each: forget_waiting, waiting;
     }
     rates: RateSql {
         both: make, read, take;
@@ -152,7 +156,7 @@ statements! {
         mysql: lock_now;
     }
     sweep: SweepSql {
-        both: dedup, delete, instances, keys, left, page, request_dead, request_delete, request_erasures, request_messages, request_messages_delete, requests, sagas, sagas_delete;
+        both: dedup, delete, instances, keys, left, page, request_dead, request_delete, request_erasures, request_receipts, request_messages, request_messages_delete, requests, sagas, sagas_delete;
         each: live, locks;
         mysql: history;
     }

@@ -2,7 +2,7 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use claimstream_domain::{
     Reason,
-    notification::{Answer, provider::ProviderName},
+    notification::{Answer, DeliveryReceipt, provider::ProviderName},
 };
 use claimstream_ports::{StoreError, notification::DeliveryAttempt};
 use uuid::Uuid;
@@ -104,6 +104,12 @@ fn written(attempt: &DeliveryAttempt) -> Args {
         .with("class", attempt.answer.class.name())
         .with("acceptance", attempt.answer.acceptance.name())
         .with("reason", maybe(attempt.reason.as_ref().map(|reason| cut(reason.as_str()))))
+        .with("reference", maybe(attempt.reference.as_deref().map(cut_reference)))
+}
+
+/// The beginning of a reference that its column holds.
+fn cut_reference(reference: &str) -> &str {
+    &reference[..reference.floor_char_boundary(DeliveryReceipt::MAX_REFERENCE_BYTES)]
 }
 
 /// The beginning of a reason that its column holds.
@@ -126,6 +132,7 @@ fn attempt(row: &Row) -> Result<DeliveryAttempt, StoreError> {
         took: span(row.took),
         answer: Answer { class, acceptance },
         reason: row.reason.map(Reason::new),
+        reference: row.reference,
     })
 }
 
@@ -149,5 +156,6 @@ row! {
         class: String,
         acceptance: String,
         reason: Option<String>,
+        reference: Option<String>,
     }
 }

@@ -133,13 +133,13 @@ impl Erasing {
         Ok(())
     }
 
-    /// Erases some records, and the attempts, entries and payloads of their messages, in one transaction.
+    /// Erases some records, and the attempts, receipts, entries and payloads of their messages, in one transaction.
     async fn part(&self, records: &[RecordRow]) -> Result<(u64, u64), StoreError> {
         let sql = &self.db.sql.notifications;
         let transaction = self.db.begin_beside(ERASE).await?;
         let ids = self.db.args().with("erased", ERASED);
         let ids = ids.with_list("ids", records.iter().map(|record| bytes(record.id)));
-        for statement in [&sql.erase_record, &sql.erase_attempts, &sql.erase_in_app] {
+        for statement in [&sql.erase_record, &sql.erase_attempts, &sql.erase_receipts, &sql.erase_in_app] {
             run(&transaction, ERASE, statement.bind(&ids)).await?;
         }
         let (mut bodies, mut dead) = (0, 0);

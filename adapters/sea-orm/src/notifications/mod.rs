@@ -8,6 +8,7 @@ pub(crate) mod in_app;
 pub(crate) mod listing;
 pub(crate) mod preferences;
 pub(crate) mod rates;
+pub(crate) mod receipts;
 pub(crate) mod records;
 pub(crate) mod requests;
 pub(crate) mod suppressions;

@@ -8,13 +8,12 @@ use claimstream_domain::{
     },
 };
 use claimstream_ports::StoreError;
-use sea_orm::Value;
+use sea_orm::{Statement, Value};
 
 use crate::database::{
     Database,
     args::Args,
     classify::corrupt,
-    sql::Sql,
     typed_row::row,
     unit::{Row, maybe, rows, run},
 };
@@ -33,16 +32,27 @@ impl SuppressionRows {
         reason: Suppression,
         note: Option<&str>,
     ) -> Result<(), StoreError> {
+        let write = || run(self.db.callers(), SUPPRESSION, self.suppressing(address, reason, note));
+        self.db.restarting_beside(SUPPRESSION, write).await.map(|_| ())
+    }
+
+    /// What suppresses an address.
+    pub(super) fn suppressing(
+        &self,
+        address: &Address,
+        reason: Suppression,
+        note: Option<&str>,
+    ) -> Statement {
         let args = self.key(address).with("channel", address.channel().name());
         let args = args.with("address", address.as_str()).with("reason", reason.name());
-        let args = args.with("note", maybe(note));
-        self.write(&self.db.sql.preferences.suppress, &args).await.map(|_| ())
+        self.db.sql.preferences.suppress.bind(&args.with("note", maybe(note)))
     }
 
     /// Whether the address was suppressed.
     pub(crate) async fn lift(&self, address: &Address) -> Result<bool, StoreError> {
-        let lifted = self.write(&self.db.sql.preferences.lift, &self.key(address)).await?;
-        Ok(lifted > 0)
+        let (db, args) = (&self.db, self.key(address));
+        let lift = || run(db.callers(), SUPPRESSION, db.sql.preferences.lift.bind(&args));
+        Ok(db.restarting_beside(SUPPRESSION, lift).await? > 0)
     }
 
     /// Suppressed addresses after another one, by the key of their rows, at most so many.
@@ -60,11 +70,6 @@ impl SuppressionRows {
 
     fn key(&self, address: &Address) -> Args {
         self.db.args().with("hash", hash(&address.fingerprint()))
-    }
-
-    async fn write(&self, sql: &Sql, args: &Args) -> Result<u64, StoreError> {
-        let db = &self.db;
-        db.restarting_beside(SUPPRESSION, || run(db.callers(), SUPPRESSION, sql.bind(args))).await
     }
 }
 

@@ -14,6 +14,7 @@ pub(crate) mod observe;
 pub(crate) mod opening;
 pub(crate) mod options;
 pub(crate) mod preferences;
+pub(crate) mod receipts;
 pub(crate) mod rooms;
 pub(crate) mod sagas;
 pub(crate) mod schema;

@@ -7,7 +7,8 @@ use crate::{
     failover::Failover,
     notifications::{
         attempts::Attempts, erasing::Erasing, fan_outs::FanOuts, in_app::InApp, preferences::PreferenceRows,
-        rates::Rates, records::Records, requests::Requests, suppressions::SuppressionRows,
+        rates::Rates, receipts::ReceiptRows, records::Records, requests::Requests,
+        suppressions::SuppressionRows,
     },
     strategy::{choice::Strategy, contract::ClaimStrategy},
     sweep::sweeper::Sweeper,
@@ -37,6 +38,7 @@ pub(crate) struct Notifications {
     pub(crate) erasing: Erasing,
     pub(crate) preferences: PreferenceRows,
     pub(crate) suppressions: SuppressionRows,
+    pub(crate) receipts: ReceiptRows,
 }
 
 impl Notifications {
@@ -53,6 +55,7 @@ impl Notifications {
             rates: Arc::new(Rates { db: Arc::clone(db) }),
             preferences: PreferenceRows { db: Arc::clone(db) },
             suppressions: SuppressionRows { db: Arc::clone(db) },
+            receipts: ReceiptRows { db: Arc::clone(db) },
         }
     }
 }

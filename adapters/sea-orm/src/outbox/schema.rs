@@ -39,6 +39,7 @@ pub fn schema(dialect: Dialect) -> &'static [(i64, &'static str)] {
                     include_str!("../sql/schema/schema_4_in_app.mysql.sql"),
                     include_str!("../sql/schema/schema_4_serve.mysql.sql"),
                     include_str!("../sql/schema/schema_4_attempts.mysql.sql"),
+                    include_str!("../sql/schema/schema_4_receipts.mysql.sql"),
                     include_str!("../sql/schema/schema_4_preferences.mysql.sql")
                 ),
             ),
@@ -60,6 +61,7 @@ pub fn schema(dialect: Dialect) -> &'static [(i64, &'static str)] {
                     include_str!("../sql/schema/schema_4_in_app.sqlite.sql"),
                     include_str!("../sql/schema/schema_4_serve.sqlite.sql"),
                     include_str!("../sql/schema/schema_4_attempts.sqlite.sql"),
+                    include_str!("../sql/schema/schema_4_receipts.sqlite.sql"),
                     include_str!("../sql/schema/schema_4_preferences.sqlite.sql")
                 ),
             ),

@@ -2,6 +2,7 @@ use std::collections::HashSet;
 
 use claimstream_domain::notification::{FanOut, Priority};
 use claimstream_ports::StoreError;
+use sea_orm::ConnectionTrait;
 use uuid::Uuid;
 
 use crate::{
@@ -85,9 +86,20 @@ impl Sweeper {
             return Ok(false);
         }
         let ids = page.iter().map(|row| row.uuid("id")).collect::<Result<Vec<_>, _>>()?;
-        let delete = self.db.sql.sweep.request_messages_delete.bind(&ids_args(&self.db, &ids));
-        run(self.db.relay(), SWEEP, delete).await?;
+        let transaction = self.db.begin(SWEEP).await?;
+        self.delete_messages(&transaction, &ids).await?;
+        self.db.commit(SWEEP, transaction).await?;
         Ok(true)
+    }
+
+    /// Deletes records, and what providers said of their messages. A receipt that comes meanwhile waits for the record's lock and
+    /// finds none then.
+    async fn delete_messages(&self, on: &impl ConnectionTrait, ids: &[Uuid]) -> Result<(), StoreError> {
+        let sql = &self.db.sql.sweep;
+        for statement in [&sql.request_messages_delete, &sql.request_receipts] {
+            run(on, SWEEP, statement.bind(&ids_args(&self.db, ids))).await?;
+        }
+        Ok(())
     }
 
     /// Deletes requests with the last of their records in one transaction, so that their counts never show a part of them.
@@ -101,8 +113,7 @@ impl Sweeper {
             let page = rows(&transaction, SWEEP, sql.request_messages.bind(&args)).await?;
             let ids = page.iter().map(|row| row.uuid("id")).collect::<Result<Vec<_>, _>>()?;
             if !ids.is_empty() {
-                let delete = sql.request_messages_delete.bind(&ids_args(&self.db, &ids));
-                run(&transaction, SWEEP, delete).await?;
+                self.delete_messages(&transaction, &ids).await?;
             }
             let erasures = sql.request_erasures.bind(&ids_args(&self.db, requests));
             run(&transaction, SWEEP, erasures).await?;

@@ -40,6 +40,7 @@ fn attempt(message: Uuid, number: u32, ago: Duration, answer: Answer) -> Deliver
         took: Duration::from_millis(u64::from(number)),
         answer,
         reason,
+        reference: (answer == Answer::DELIVERED).then(|| format!("sid-{number}")),
     }
 }
 

@@ -5,9 +5,9 @@ use std::time::Duration;
 use claimstream_domain::{
     Reason,
     notification::{
-        Answer, Channel, Content, DeliveryStatus, DirectRecipient, ERASED, FanOutEnd, InAppPage,
-        NewInAppEntry, NotificationRecord, NotificationRequest, RecipientReference, Submitted, message_id,
-        provider::ProviderName,
+        Answer, Channel, Content, DeliveryReceipt, DeliveryStatus, DirectRecipient, ERASED, FanOutEnd,
+        InAppPage, NewInAppEntry, NotificationRecord, NotificationRequest, ReceiptKind, ReceiptOf,
+        RecipientReference, Submitted, message_id, provider::ProviderName,
     },
 };
 use claimstream_ports::notification::{DeliveryAttempt, Erased};
@@ -91,6 +91,10 @@ pub async fn an_erased_recipient_leaves_no_inbox_and_no_words_of_providers(fixtu
         let attempts = fixture.rival.attempts.attempts(&[message]).await.expect("attempts");
         let said_of: Vec<_> = attempts.iter().map(|one| one.reason.as_ref().map(Reason::as_str)).collect();
         assert_eq!(said_of, [Some(said), None]);
+        let names: Vec<_> = attempts.into_iter().filter_map(|one| one.reference).collect();
+        assert_eq!(names.is_empty(), said == ERASED, "{names:?}");
+        let facts = fixture.rival.receipts.facts(&[message]).await.expect("facts");
+        assert_eq!(facts[0].is_empty(), said == ERASED, "{facts:?}");
     }
 }
 
@@ -120,11 +124,17 @@ async fn delivered_to(user: &str, fixture: &NotificationFixture) -> Uuid {
         took: Duration::ZERO,
         answer,
         reason: (answer != Answer::DELIVERED).then(|| Reason::new(format!("no mailbox {user}"))),
+        reference: (answer == Answer::DELIVERED).then(|| format!("sid of {user}")),
     };
     let attempts = [attempt(1, Answer::LATER), attempt(2, Answer::DELIVERED)];
     fixture.store.attempts.note(&attempts).await.expect("note");
     fixture.store.in_app.put(&[entry(user, id)]).await.expect("put");
     fixture.store.messages.conclude(&[outcome(id, DeliveryStatus::Delivered)]).await.expect("conclude");
+    let of = ReceiptOf::Message(id);
+    let provider = ProviderName::new("primary").expect("a name");
+    let kind = ReceiptKind::Delivered;
+    let receipt = DeliveryReceipt { provider, of, kind, address: None, said_at: None, note: None };
+    fixture.store.receipts.take(&[receipt]).await.expect("a receipt");
     id
 }
 

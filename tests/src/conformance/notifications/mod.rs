@@ -7,6 +7,7 @@ pub mod in_app;
 pub mod listing;
 pub mod messages;
 pub mod preferences;
+pub mod receipts;
 pub mod reports;
 pub mod requests;
 mod sample;
@@ -25,4 +26,5 @@ pub const CLAUSES: &[&[Case<NotificationFixture>]] = &[
     listing::CLAUSES,
     attempts::CLAUSES,
     preferences::CLAUSES,
+    receipts::CLAUSES,
 ];

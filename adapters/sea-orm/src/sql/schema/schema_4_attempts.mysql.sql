@@ -12,7 +12,9 @@ CREATE TABLE IF NOT EXISTS claimstream_notification_attempt (
   class        ENUM('DELIVERED', 'PERMANENT', 'TRANSIENT', 'THROTTLED', 'PROVIDER_DOWN') NOT NULL,
   acceptance   ENUM('ACCEPTED', 'NOT_ACCEPTED', 'UNKNOWN') NOT NULL,
   reason       VARBINARY(255)    NULL,
-  PRIMARY KEY (message_id, claim_id, call_number)
+  reference    VARBINARY(255)    NULL COMMENT 'the name of the delivery, by which receipts name it',
+  PRIMARY KEY (message_id, claim_id, call_number),
+  KEY delivery (provider, reference)
 ) ENGINE = InnoDB;
 
 -- How far the tokens of a provider's rate are handed out.

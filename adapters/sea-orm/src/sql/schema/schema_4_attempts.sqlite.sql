@@ -12,8 +12,11 @@ CREATE TABLE IF NOT EXISTS claimstream_notification_attempt (
   class        TEXT    NOT NULL,
   acceptance   TEXT    NOT NULL,
   reason       TEXT    NULL,
+  reference    TEXT    NULL, -- the name of the delivery, by which receipts name it
   PRIMARY KEY (message_id, claim_id, call_number)
 ) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS claimstream_notification_attempt_delivery ON claimstream_notification_attempt (provider, reference)
+ WHERE reference IS NOT NULL;
 
 -- How far the tokens of a provider's rate are handed out.
 CREATE TABLE IF NOT EXISTS claimstream_provider_rate (

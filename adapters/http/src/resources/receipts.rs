@@ -1,0 +1,106 @@
+use std::{
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use axum::{
+    Extension,
+    extract::{self, Path},
+    http::{HeaderMap, header},
+};
+use claimstream_domain::notification::{ReceiptTaken, provider::ProviderName};
+use serde::Serialize;
+use utoipa::ToSchema;
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use crate::{
+    json::Json,
+    payload::Payload,
+    problem::{Fault, Problem},
+    receipts::{Mapped, Receiving},
+    state::State,
+};
+
+/// The route of receipts; providers prove in their own way whose they are.
+pub(crate) fn routes() -> OpenApiRouter<Arc<State>> {
+    OpenApiRouter::new().routes(routes!(take))
+}
+
+/// What became of the receipts of one call.
+#[derive(Serialize, ToSchema, Default)]
+struct ReceiptsTaken {
+    /// Kept with their messages.
+    new: u64,
+    /// Kept before.
+    known: u64,
+    /// Kept until their deliveries are noted, for an hour at most.
+    waiting: u64,
+    /// Of messages that are not kept any more, or never were.
+    unknown: u64,
+    /// Of kinds that the settings do not name.
+    ignored: u64,
+    /// Without anything that leads to a message.
+    faulty: u64,
+}
+
+/// Takes receipts of a provider.
+///
+/// An answer 200 says that all of them are committed. The same call again changes nothing, and receipts may come in any order.
+#[utoipa::path(post, path = "/v1/receipts/{provider}", tag = "receipts", security(()),
+    params(("provider" = String, Path, description = "The name of the provider in the settings")),
+    request_body(content = serde_json::Value, description = "In the provider's own form"),
+    responses(
+        (status = 200, description = "Committed", body = ReceiptsTaken),
+        (status = 400, description = "The body cannot be read", content_type = "application/problem+json", body = Problem),
+        (status = 401, description = "The signature or the token does not fit, or is too old", content_type = "application/problem+json", body = Problem),
+        (status = 404, description = "No receipts are set up for this provider", content_type = "application/problem+json", body = Problem),
+        (status = 408, description = "The body arrives too slowly", content_type = "application/problem+json", body = Problem),
+        (status = 413, description = "The body is too long", content_type = "application/problem+json", body = Problem),
+        (status = 503, description = "Try again", content_type = "application/problem+json", body = Problem),
+    ))]
+async fn take(
+    state: extract::State<Arc<State>>,
+    Extension(receiving): Extension<Arc<Receiving>>,
+    Path(provider): Path<String>,
+    payload: Payload,
+) -> Result<Json<ReceiptsTaken>, Problem> {
+    let provider = ProviderName::new(&provider).map_err(|_| Problem::no_receipts())?;
+    let source = receiving.providers.of(&provider).ok_or_else(Problem::no_receipts)?;
+    if let Err(why) = source.check.check(&payload.headers, &payload.bytes, now()) {
+        tracing::warn!(%provider, why, "receipts are refused");
+        return Err(Problem::bad_signature(why));
+    }
+    let mapped = source.mapping.read(&provider, is_form(&payload.headers), &payload.bytes);
+    let Mapped { receipts, ignored, faulty } = mapped.map_err(|why| Problem::invalid(Fault::at("", why)))?;
+    if faulty > 0 {
+        tracing::warn!(%provider, faulty, "receipts name no message; check receipts_reference and receipts_message");
+    }
+    let taken = match receipts.is_empty() {
+        true => Vec::new(),
+        false => state.ask(state.stores.receipts.take(&receipts)).await?,
+    };
+    let mut answer = ReceiptsTaken { ignored, faulty, ..ReceiptsTaken::default() };
+    for taken in taken {
+        *match taken {
+            ReceiptTaken::New => &mut answer.new,
+            ReceiptTaken::Known => &mut answer.known,
+            ReceiptTaken::Waiting => &mut answer.waiting,
+            ReceiptTaken::Unknown => &mut answer.unknown,
+        } += 1;
+    }
+    if answer.waiting > 0 {
+        receiving.waiting.more();
+    }
+    tracing::debug!(%provider, new = answer.new, known = answer.known, waiting = answer.waiting, "receipts are kept");
+    Ok(Json(answer))
+}
+
+fn is_form(headers: &HeaderMap) -> bool {
+    let given = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    given.trim_start().to_ascii_lowercase().starts_with("application/x-www-form-urlencoded")
+}
+
+/// Seconds since 1970, to be compared with the moment that a provider has signed.
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}

@@ -1,0 +1,3 @@
+-- Forgets what providers said of messages.
+DELETE FROM claimstream_notification_receipt
+ WHERE message_id IN (:ids)

@@ -1,0 +1,6 @@
+-- Locks the records of messages, so that their receipts come one after another.
+SELECT id, channel
+  FROM claimstream_notification_message
+ WHERE id IN (:ids)
+ ORDER BY id
+ {for_update}

@@ -1,0 +1,4 @@
+-- The payload of a message that is kept, for its address.
+SELECT payload
+  FROM claimstream_message
+ WHERE id = :id
