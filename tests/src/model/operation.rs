@@ -207,7 +207,8 @@ impl Runner<'_> {
         let mut settlements = Vec::new();
         for (which, kind) in batch {
             let disposition = self.disposition(*kind);
-            if let Some(claimed) = self.pick(*which) {
+            // Only the instance that has claimed a message settles it: what is gone while its lease runs, it has ended itself.
+            if let Some(claimed) = self.pick(*which, by) {
                 settlements.push(Settlement { receipt: claimed.receipt.clone(), disposition });
             }
         }
@@ -264,8 +265,11 @@ impl Runner<'_> {
         Observation::Status { numbers, dead }
     }
 
-    fn pick(&self, which: usize) -> Option<&Claimed> {
-        self.claims.get(which.checked_rem(self.claims.len())?)
+    /// One of the claims that this side has made.
+    fn pick(&self, which: usize, by: Side) -> Option<&Claimed> {
+        let instance = by.of(self.fixture).id();
+        let own: Vec<_> = self.claims.iter().filter(|one| one.receipt.claim.instance() == instance).collect();
+        own.get(which.checked_rem(own.len())?).copied()
     }
 
     fn number(&self, id: MessageId) -> usize {
