@@ -76,7 +76,8 @@ impl NotificationRelay {
             Arc::new(templates(&config.notifications)?),
             requests,
         );
-        let providers = providers(&config.channels, Arc::new(TokioTimer::new()), outbox.clone())?;
+        let providers =
+            providers(&config.channels, Arc::new(TokioTimer::new()), outbox.clone(), outbox.clone())?;
         let deliver = MessageHandler::new(outbox.clone(), providers, messages);
         let consents = config.notifications.consents.consents(&outbox)?;
         let fan_out: Arc<dyn BatchHandler> =

@@ -11,21 +11,23 @@ use claimstream_domain::{
         provider::{ProviderName, Selection},
     },
 };
-use claimstream_notifications::{NamedProvider, Providers, Route};
+use claimstream_notifications::{InAppProvider, NamedProvider, Providers, Route};
 use claimstream_ports::{
     Timer,
-    notification::{ChannelProvider, RateLimiter},
+    notification::{ChannelProvider, InAppInbox, RateLimiter},
 };
 
 use crate::config::{AuthChoice, ChannelSettings, Channels, ConfigError, ProviderChoice, SecretSource};
 
-/// The providers that a configuration names; refuses a configuration without any. Rates are kept by `limiter`.
+/// The providers that a configuration names; refuses a configuration without any. Rates are kept by `limiter`, and
+/// entries of the channel `in_app` go into `inbox`.
 pub fn providers(
     channels: &Channels,
     timer: Arc<dyn Timer>,
     limiter: Arc<dyn RateLimiter>,
+    inbox: Arc<dyn InAppInbox>,
 ) -> Result<Providers, ConfigError> {
-    let mut making = Making { channels, timer, limiter, named: BTreeMap::new() };
+    let mut making = Making { channels, timer, limiter, inbox, named: BTreeMap::new() };
     let (mut providers, mut silent) = (Providers::new(), Vec::new());
     for channel in Channel::ALL {
         match making.route(channel)? {
@@ -50,6 +52,7 @@ struct Making<'a> {
     channels: &'a Channels,
     timer: Arc<dyn Timer>,
     limiter: Arc<dyn RateLimiter>,
+    inbox: Arc<dyn InAppInbox>,
     named: BTreeMap<ProviderName, Arc<NamedProvider>>,
 }
 
@@ -64,7 +67,7 @@ impl Making<'_> {
         let mut route = route.after_unknown(settings.after_unknown.unwrap_or_default());
         let Some(list) = &settings.providers else {
             let section = format!("channels.{channel}");
-            let Some(made) = provider(&section, &settings)? else { return Ok(None) };
+            let Some(made) = self.provider(&section, &settings)? else { return Ok(None) };
             let one = self.limited(channel.name(), made, &settings).map_err(refused)?;
             return route.with(one).map(Some).map_err(refused);
         };
@@ -77,7 +80,7 @@ impl Making<'_> {
             let one = match self.named.get(name) {
                 Some(known) => Arc::clone(known),
                 None => {
-                    let Some(made) = provider(&format!("providers.{name}"), &own)? else { continue };
+                    let Some(made) = self.provider(&format!("providers.{name}"), &own)? else { continue };
                     let one = self.limited(name.as_str(), made, &own).map_err(refused)?;
                     self.named.insert(name.clone(), Arc::clone(&one));
                     one
@@ -86,6 +89,17 @@ impl Making<'_> {
             route = route.with_weight(one, weight).map_err(refused)?;
         }
         Ok(Some(route))
+    }
+
+    fn provider(
+        &self,
+        section: &str,
+        settings: &ChannelSettings,
+    ) -> Result<Option<Arc<dyn ChannelProvider>>, ConfigError> {
+        match settings.provider {
+            Some(ProviderChoice::InApp) => Ok(Some(Arc::new(InAppProvider::new(Arc::clone(&self.inbox))))),
+            _ => provider(section, settings),
+        }
     }
 
     fn limited(
@@ -102,13 +116,13 @@ impl Making<'_> {
 const NOBODY: &str = "no channel has a provider; --set channels.default.provider=log writes every notification to the \
                       standard output, and channels.<channel>.provider chooses log, webhook, smtp or gateway for one channel";
 
-/// The provider that a section describes, if it describes one.
+/// The provider that a section describes, if it describes one that needs no database.
 pub(crate) fn provider(
     section: &str,
     settings: &ChannelSettings,
 ) -> Result<Option<Arc<dyn ChannelProvider>>, ConfigError> {
     let made = match settings.provider.unwrap_or(ProviderChoice::None) {
-        ProviderChoice::None => return Ok(None),
+        ProviderChoice::None | ProviderChoice::InApp => return Ok(None),
         ProviderChoice::Log => log(settings),
         ProviderChoice::Webhook => webhook(settings),
         ProviderChoice::Smtp => smtp(settings),

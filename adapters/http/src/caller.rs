@@ -29,12 +29,19 @@ pub(crate) struct Send;
 /// May read.
 pub(crate) struct Read;
 
+/// May read inboxes and mark their entries.
+pub(crate) struct Inbox;
+
 impl Needs for Send {
     const SCOPE: Scope = Scope::Send;
 }
 
 impl Needs for Read {
     const SCOPE: Scope = Scope::Read;
+}
+
+impl Needs for Inbox {
+    const SCOPE: Scope = Scope::Inbox;
 }
 
 impl<S: Needs> FromRequestParts<Arc<State>> for Caller<S> {

@@ -12,6 +12,7 @@ mod caller;
 mod group_commit;
 mod guard;
 mod idempotency_key;
+mod inbox;
 mod intake;
 mod json;
 mod limits;

@@ -11,6 +11,8 @@ pub struct Limits {
     pub concurrency: usize,
     /// The most connections; further ones wait to be accepted. 4,096 by default.
     pub connections: usize,
+    /// The most that wait for new entries of inboxes; further ones are refused with 503. 1,000 by default.
+    pub listeners: usize,
     /// How long a connection may be idle, or take for the head of a request; 75 s by default.
     pub idle: Duration,
     /// The most notification requests that wait for a transaction; further ones are refused with 503. 1,024 by default.
@@ -28,6 +30,7 @@ impl Default for Limits {
             timeout: Duration::from_secs(10),
             concurrency: 2_048,
             connections: 4_096,
+            listeners: 1_000,
             idle: Duration::from_secs(75),
             queue: 1_024,
             writers: 2,

@@ -101,6 +101,16 @@ impl Problem {
         )
     }
 
+    pub(crate) fn another_inbox() -> Self {
+        let why = "the pass is for the inbox of another user";
+        Self::new(StatusCode::FORBIDDEN, "another-inbox", "The pass does not allow this", why)
+    }
+
+    pub(crate) fn no_passes() -> Self {
+        let why = "set serve.inbox_key, which signs passes";
+        Self::new(StatusCode::NOT_FOUND, "no-passes", "The server makes no passes", why)
+    }
+
     pub(crate) fn no_receipts() -> Self {
         let why = "no provider of this name has receipts set up; see docs/receipts.md";
         Self::new(StatusCode::NOT_FOUND, "no-receipts", "No receipts are taken here", why)

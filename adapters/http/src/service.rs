@@ -1,17 +1,18 @@
 use std::{convert::Infallible, fmt, sync::Arc};
 
 use axum::{Extension, Router, middleware};
-use claimstream_domain::notification::consent::UnsubscribeKeys;
+use claimstream_domain::notification::{InboxKeys, consent::UnsubscribeKeys};
 use utoipa::{OpenApi, openapi};
 use utoipa_axum::router::OpenApiRouter;
 
 use crate::{
     guard,
+    inbox::{Inboxes, Listeners},
     limits::Limits,
     problem::Problem,
     receipts::{ReceiptProviders, Receiving},
     resources::{
-        description, health, messages, notifications, receipts,
+        description, health, inbox, messages, notifications, receipts,
         unsubscribe::{self, UnsubscribeLinks},
     },
     state::{State, Stores},
@@ -26,6 +27,7 @@ pub struct Service {
     state: Arc<State>,
     receiving: Arc<Receiving>,
     links: Arc<UnsubscribeLinks>,
+    inboxes: Arc<Inboxes>,
 }
 
 impl Service {
@@ -48,7 +50,8 @@ impl Service {
     }
 
     fn of(state: State) -> Self {
-        Self { state: Arc::new(state), receiving: Arc::default(), links: Arc::default() }
+        let inboxes = Arc::new(Inboxes { keys: None, listeners: Listeners::of(state.limits.listeners) });
+        Self { state: Arc::new(state), receiving: Arc::default(), links: Arc::default(), inboxes }
     }
 
     /// The same that takes the receipts of these providers.
@@ -59,6 +62,12 @@ impl Service {
     /// The same that serves the links to unsubscribe which these keys have signed.
     pub fn with_unsubscribe_links(self, keys: UnsubscribeKeys) -> Self {
         Self { links: Arc::new(UnsubscribeLinks(Some(keys))), ..self }
+    }
+
+    /// The same that makes passes, by which browsers read the inbox of one user, and signs them with these keys.
+    pub fn with_inbox_keys(self, keys: InboxKeys) -> Self {
+        let listeners = Listeners::of(self.state.limits.listeners);
+        Self { inboxes: Arc::new(Inboxes { keys: Some(keys), listeners }), ..self }
     }
 
     /// Its routes.
@@ -75,6 +84,7 @@ impl Service {
             .method_not_allowed_fallback(async || Problem::method_not_allowed())
             .layer(Extension(Arc::clone(&self.receiving)))
             .layer(Extension(Arc::clone(&self.links)))
+            .layer(Extension(Arc::clone(&self.inboxes)))
             .layer(middleware::from_fn(guard::finish))
             .with_state(Arc::clone(&self.state))
     }
@@ -85,17 +95,24 @@ impl Service {
     }
 
     /// What is to be done beside the routes, for as long as they are served: it gives receipts that were faster than the note of their
-    /// delivery to their messages. [`Server`](crate::Server) does it; a program that nests the router runs it itself.
+    /// delivery to their messages, and new entries of inboxes to those who listen. [`Server`](crate::Server) does it; a program that nests the router runs it itself.
     pub async fn upkeep(&self) -> Infallible {
-        match self.receiving.providers.is_empty() {
-            true => std::future::pending().await,
-            false => self.receiving.waiting.look_after(&*self.state.stores.receipts).await,
+        let receipts = async {
+            match self.receiving.providers.is_empty() {
+                true => std::future::pending().await,
+                false => self.receiving.waiting.look_after(&*self.state.stores.receipts).await,
+            }
+        };
+        tokio::select! {
+            never = receipts => never,
+            never = self.inboxes.listeners.look_after(&*self.state.stores.in_app) => never,
         }
     }
 
     /// From now on `/readyz` says that it stops, and what is under way is still carried out.
     pub fn stop(&self) {
         self.state.stop();
+        self.inboxes.listeners.stop();
     }
 
     /// Takes nothing more in, and ends when everything that was accepted is committed or refused.
@@ -116,6 +133,7 @@ fn limited() -> OpenApiRouter<Arc<State>> {
         .merge(messages::routes())
         .merge(receipts::routes())
         .merge(unsubscribe::routes())
+        .merge(inbox::routes())
 }
 
 impl fmt::Debug for Service {

@@ -11,7 +11,8 @@ use std::{
 use claimstream_ports::{
     StoreError,
     notification::{
-        DeliveryReceipts, ListRequests, NotificationReports, PreferenceRepository, RequestRepository,
+        DeliveryReceipts, InAppInbox, ListRequests, NotificationReports, PreferenceRepository,
+        RequestRepository,
     },
 };
 use tokio::{
@@ -37,6 +38,8 @@ pub struct Stores {
     pub receipts: Arc<dyn DeliveryReceipts>,
     /// Keeps what recipients want.
     pub preferences: Arc<dyn PreferenceRepository>,
+    /// Keeps inboxes of users inside the application.
+    pub in_app: Arc<dyn InAppInbox>,
 }
 
 /// What all handlers share.

@@ -21,6 +21,8 @@ pub enum Scope {
     Send,
     /// To read requests and their messages.
     Read,
+    /// To read inboxes of users, to mark their entries, and to make passes for them.
+    Inbox,
     /// Everything.
     Admin,
 }
@@ -99,13 +101,14 @@ impl Identity {
 }
 
 impl Scope {
-    const ALL: [Self; 3] = [Self::Send, Self::Read, Self::Admin];
+    const ALL: [Self; 4] = [Self::Send, Self::Read, Self::Inbox, Self::Admin];
 
     /// Its name in files and refusals.
     pub fn name(self) -> &'static str {
         match self {
             Self::Send => "send",
             Self::Read => "read",
+            Self::Inbox => "inbox",
             Self::Admin => "admin",
         }
     }
@@ -130,7 +133,7 @@ impl Token {
 
 fn scope(name: &str) -> Result<Scope, String> {
     let found = Scope::ALL.into_iter().find(|scope| scope.name() == name);
-    found.ok_or_else(|| format!("the scope {name:?} is not one of send, read, admin"))
+    found.ok_or_else(|| format!("the scope {name:?} is not one of send, read, inbox, admin"))
 }
 
 fn hash(secret: &str) -> Result<[u8; 32], String> {

@@ -138,6 +138,7 @@ fn examine_channel(channel: Channel, section: &str, place: &str, settings: &Chan
             None => " to each recipient's own URL, signed".into(),
         }),
         ProviderChoice::Gateway => good(" by templates".into()),
+        ProviderChoice::InApp => good(" in this database".into()),
         ProviderChoice::Slack | ProviderChoice::Teams => good(match &settings.url {
             Some(webhook) => format!(" to {webhook}"),
             None => " to each recipient's own webhook".into(),

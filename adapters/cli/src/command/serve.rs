@@ -16,6 +16,7 @@ pub(super) async fn run(relay: bool, config: &Config) -> Result<ExitCode, Failur
     let tokens = config.serve.callers()?;
     let receipts = receipt_providers(&config.channels)?;
     let links = config.notifications.consents.unsubscribe_keys()?;
+    let inbox_keys = config.serve.inbox_keys()?;
     let outbox = config.database.open().await?;
     let wakeups = Arc::new(Wakeups::new(config.relay.wakeup.clone()));
     let relay = relay
@@ -30,6 +31,10 @@ pub(super) async fn run(relay: bool, config: &Config) -> Result<ExitCode, Failur
     let service = service.with_receipts(receipts);
     let service = match links {
         Some(keys) => service.with_unsubscribe_links(keys),
+        None => service,
+    };
+    let service = match inbox_keys {
+        Some(keys) => service.with_inbox_keys(keys),
         None => service,
     };
     let address = config.serve.listen;
@@ -72,7 +77,8 @@ fn stores(outbox: &SeaOrmOutbox, wakeups: Arc<Wakeups>) -> Stores {
         reports: shared.clone(),
         list: shared.clone(),
         receipts: shared.clone(),
-        preferences: shared,
+        preferences: shared.clone(),
+        in_app: shared,
     }
 }
 

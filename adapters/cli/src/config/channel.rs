@@ -83,7 +83,8 @@ impl Channels {
         };
         match settings.provider {
             None | Some(ProviderChoice::None) => {
-                let why = "a named provider needs a type: log, webhook, smtp, gateway, slack or teams";
+                let why =
+                    "a named provider needs a type: log, webhook, smtp, gateway, slack, teams or in_app";
                 Some((format!("providers.{name}.type"), why.into()))
             }
             Some(_) => settings.contradiction(channel).map(|(at, why)| {

@@ -90,10 +90,12 @@ pub enum ProviderChoice {
     Slack,
     /// An incoming webhook of Microsoft Teams.
     Teams,
+    /// An entry in the inbox of a user inside the application; for the channel `in_app` only.
+    InApp,
 }
 
 impl ProviderChoice {
-    const WORDS: [(&'static str, Self); 7] = [
+    const WORDS: [(&'static str, Self); 8] = [
         ("none", Self::None),
         ("log", Self::Log),
         ("webhook", Self::Webhook),
@@ -101,6 +103,7 @@ impl ProviderChoice {
         ("gateway", Self::Gateway),
         ("slack", Self::Slack),
         ("teams", Self::Teams),
+        ("in_app", Self::InApp),
     ];
 
     /// The word in the configuration.
@@ -209,6 +212,11 @@ impl ChannelSettings {
         }
         match self.provider? {
             ProviderChoice::None | ProviderChoice::Log => None,
+            ProviderChoice::InApp if channel != Channel::InApp => Some((
+                "provider",
+                format!("in_app is for the channel in_app; use gateway, webhook or log for {channel}"),
+            )),
+            ProviderChoice::InApp => None,
             ProviderChoice::Gateway => self.gateway.contradiction(),
             ProviderChoice::Slack | ProviderChoice::Teams if channel != Channel::Chat => Some((
                 "provider",

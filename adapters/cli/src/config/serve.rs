@@ -1,5 +1,6 @@
 use std::net::SocketAddr;
 
+use claimstream_domain::notification::InboxKeys;
 use claimstream_http::{Limits, Tokens};
 
 use super::{contradiction::Contradiction, error::ConfigError, secret::SecretSource, setting::Setting};
@@ -13,6 +14,8 @@ pub struct Serve {
     pub tokens: SecretSource,
     /// Whether callers need no token, which is possible on this machine only; not by default.
     pub anonymous: bool,
+    /// The key that signs passes for inboxes, at least 32 bytes; no passes are made without it.
+    pub inbox_key: SecretSource,
     /// How much the server takes on at a time.
     pub limits: Limits,
 }
@@ -32,10 +35,21 @@ impl Serve {
         }
     }
 
+    /// The keys of passes for inboxes, if there are any; fails if one cannot be read or used. Several stand on lines of their own, the
+    /// newest first.
+    pub fn inbox_keys(&self) -> Result<Option<InboxKeys>, ConfigError> {
+        let refused = |why: String| ConfigError::new(format!("`serve.inbox_key`: {why}"));
+        let Some(secret) = self.inbox_key.read().map_err(refused)? else { return Ok(None) };
+        let keys = secret.reveal().lines().map(str::trim).filter(|line| !line.is_empty()).map(str::as_bytes);
+        InboxKeys::new(keys).map(Some).map_err(|e| refused(e.to_string()))
+    }
+
     pub(super) fn each(&mut self, visit: &mut dyn FnMut(&str, &mut dyn Setting)) {
         visit("serve.listen", &mut self.listen);
         self.tokens.each("serve.tokens", visit);
         visit("serve.anonymous", &mut self.anonymous);
+        self.inbox_key.each("serve.inbox_key", visit);
+        visit("serve.listeners", &mut self.limits.listeners);
         visit("serve.body_limit", &mut self.limits.body);
         visit("serve.timeout", &mut self.limits.timeout);
         visit("serve.concurrency", &mut self.limits.concurrency);
@@ -85,6 +99,7 @@ impl Default for Serve {
             listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
             tokens: SecretSource::default(),
             anonymous: false,
+            inbox_key: SecretSource::default(),
             limits: Limits::default(),
         }
     }

@@ -6,6 +6,7 @@ mod database_server;
 mod dead;
 mod doctor;
 mod example_file;
+mod in_app;
 mod notify;
 mod operator;
 mod output;

@@ -30,6 +30,7 @@ use crate::state::State;
     tags(
         (name = "notifications", description = "Hand notifications in and look after them"),
         (name = "receipts", description = "For providers: what became of messages after they had taken them"),
+        (name = "inbox", description = "Inboxes of users inside the application"),
         (name = "unsubscribe", description = "For recipients: the pages behind the links in messages"),
         (name = "health", description = "For supervisors; no token is needed")
     )

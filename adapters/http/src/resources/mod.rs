@@ -2,6 +2,7 @@
 
 pub(crate) mod description;
 pub(crate) mod health;
+pub(crate) mod inbox;
 pub(crate) mod messages;
 pub(crate) mod notifications;
 pub(crate) mod receipts;

@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use axum::body::{Body, Bytes};
-use claimstream_domain::notification::{Progress, ReceiptOf, ReceiptTaken, RequestStatus};
+use claimstream_domain::notification::{InboxPass, Progress, ReceiptOf, ReceiptTaken, RequestStatus};
 use claimstream_http::{Limits, Service};
 use claimstream_ports::{
     StoreErrorKind,
@@ -14,6 +14,7 @@ use uuid::Uuid;
 
 use crate::{
     api::{Api, Ports, body, trouble},
+    inbox::keys,
     receipts::TOKEN,
     unsubscribe::link,
 };
@@ -59,6 +60,15 @@ fn ports() -> Ports {
         "user:away" => Err(away()),
         _ => Ok(Default::default()),
     });
+    ports
+        .in_app
+        .expect_page()
+        .returning(move |page| if page.user == "away" { Err(away()) } else { Ok(Vec::new()) });
+    ports.in_app.expect_unread().returning(|_| Ok(0));
+    ports
+        .in_app
+        .expect_mark_read()
+        .returning(move |user, _| if user == "away" { Err(away()) } else { Ok(0) });
     ports.requests.expect_read().times(1).returning(|_| Ok(vec![None]));
     ports
 }
@@ -71,6 +81,7 @@ async fn every_documented_answer_is_given() {
     send_in_every_way(&api).await;
     bring_receipts_in_every_way(&api).await;
     unsubscribe_in_every_way(&api).await;
+    read_inboxes_in_every_way(&api).await;
     for (method, path) in [
         ("GET", "/v1/notifications"),
         ("GET", "/v1/notifications/{id}"),
@@ -110,6 +121,42 @@ fn documented() -> BTreeSet<(String, u16)> {
         }
     }
     documented
+}
+
+async fn read_inboxes_in_every_way(api: &Api) {
+    let pass = "Bearer ".to_owned() + &keys().sign(&InboxPass { user: "bea".into(), until: u64::MAX });
+    let entry = Uuid::nil();
+    for (method, path) in [
+        ("GET", ""),
+        ("GET", "/events"),
+        ("POST", "/read-all"),
+        ("POST", &*format!("/{entry}/read")),
+        ("POST", "/pass"),
+    ] {
+        for (user, token) in [
+            ("ann", "Bearer none"),
+            ("ann", &*pass),
+            ("ann", "Bearer read"),
+            ("ann", "Bearer inbox"),
+            ("away", "Bearer inbox"),
+        ] {
+            api.call(method, &format!("/v1/recipients/{user}/inbox{path}"), &[("authorization", token)], "")
+                .await;
+        }
+        let wrong = format!("/v1/recipients/ann/inbox{}?wrong=1", path.replace(&entry.to_string(), "x"));
+        let json = ("content-type", "application/json");
+        api.call(method, &wrong, &[("authorization", "Bearer inbox"), json], "{").await;
+    }
+    let inbox = ("authorization", "Bearer inbox");
+    let to_pass = "/v1/recipients/ann/inbox/pass";
+    api.call("POST", to_pass, &[inbox], "x".repeat(2_000)).await;
+    api.call("POST", to_pass, &[inbox, ("content-type", "text/plain")], "{}").await;
+    let endless = Body::from_stream(stream::pending::<Result<Bytes, std::io::Error>>());
+    api.call("POST", to_pass, &[inbox], endless).await;
+    // A server without keys makes no passes.
+    let without = Api::without_keys();
+    without.call("POST", to_pass, &[inbox], "").await;
+    api.note(&without);
 }
 
 async fn unsubscribe_in_every_way(api: &Api) {

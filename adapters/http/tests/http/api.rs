@@ -13,8 +13,8 @@ use claimstream_http::{Intake, Limits, Service, Stores, Tokens};
 use claimstream_ports::{
     StoreError, StoreErrorKind,
     mock::{
-        MockDeliveryReceipts, MockListRequests, MockNotificationReports, MockPreferenceRepository,
-        MockRequestRepository,
+        MockDeliveryReceipts, MockInAppInbox, MockListRequests, MockNotificationReports,
+        MockPreferenceRepository, MockRequestRepository,
     },
 };
 use serde_json::{Value, json};
@@ -36,6 +36,7 @@ pub(crate) struct Ports {
     pub(crate) list: MockListRequests,
     pub(crate) receipts: MockDeliveryReceipts,
     pub(crate) preferences: MockPreferenceRepository,
+    pub(crate) in_app: MockInAppInbox,
     pub(crate) intake: Arc<Shelf>,
 }
 
@@ -102,7 +103,7 @@ pub(crate) fn tokens() -> Tokens {
         hex::encode(Sha256::digest(token))
     };
     let line = |name: &str| format!("{name} {name} sha256:{}\n", hash(name));
-    Tokens::read(&["send", "read", "admin"].map(line).concat()).unwrap()
+    Tokens::read(&["send", "read", "inbox", "admin"].map(line).concat()).unwrap()
 }
 
 pub(crate) fn body() -> Value {
@@ -117,11 +118,25 @@ impl Api {
         Self::with(Ports::default(), Limits::default())
     }
 
+    /// Without the keys of passes.
+    pub(crate) fn without_keys() -> Self {
+        let ports = Ports::default();
+        let intake = Arc::clone(&ports.intake);
+        let service = Service::new(ports.stores(), tokens(), Limits::default());
+        Self { service, intake, given: Mutex::default() }
+    }
+
+    /// What another one has answered counts as well.
+    pub(crate) fn note(&self, other: &Self) {
+        self.given.lock().unwrap().extend(other.given());
+    }
+
     pub(crate) fn with(ports: Ports, limits: Limits) -> Self {
         let intake = Arc::clone(&ports.intake);
         let service = Service::new(ports.stores(), tokens(), limits);
         let service = service.with_receipts(crate::receipts::providers());
         let service = service.with_unsubscribe_links(crate::unsubscribe::keys());
+        let service = service.with_inbox_keys(crate::inbox::keys());
         Self { service, intake, given: Mutex::default() }
     }
 
@@ -196,6 +211,7 @@ impl Ports {
             list: Arc::new(self.list),
             receipts: Arc::new(self.receipts),
             preferences: Arc::new(self.preferences),
+            in_app: Arc::new(self.in_app),
         }
     }
 }

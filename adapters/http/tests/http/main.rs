@@ -5,6 +5,7 @@ mod answers;
 mod api;
 mod description;
 mod guarding;
+mod inbox;
 mod reading;
 mod receipts;
 mod sending;

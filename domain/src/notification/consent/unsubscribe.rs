@@ -1,11 +1,10 @@
 use std::fmt;
 
-use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
-use hmac::{Hmac, KeyInit, Mac};
-use sha2::Sha256;
-
 use super::{Category, PreferenceChange};
-use crate::{Invalid, notification::Channel};
+use crate::{
+    Invalid,
+    notification::{Channel, signed_text::TextKeys},
+};
 
 /// What an unsubscribe link takes back: the consent of a recipient to a category on a channel.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -21,10 +20,7 @@ pub struct Unsubscribe {
 /// Signs unsubscribe links and checks them, by HMAC-SHA-256. No table knows the links: a token says what it takes back, and the
 /// signature says that we made it.
 #[derive(Clone)]
-pub struct UnsubscribeKeys {
-    /// The first signs, all check.
-    keys: Vec<Hmac<Sha256>>,
-}
+pub struct UnsubscribeKeys(TextKeys);
 
 impl Unsubscribe {
     /// The opt-out.
@@ -54,70 +50,39 @@ const VERSION: &str = "unsubscribe-1";
 
 impl UnsubscribeKeys {
     /// The shortest key, in bytes.
-    pub const MIN_BYTES: usize = 32;
+    pub const MIN_BYTES: usize = TextKeys::MIN_BYTES;
 
     /// Keys, the newest first: it signs, and all of them check, so that links of an old key work while it is listed.
     ///
     /// Refuses no key at all and a key that is shorter than 32 bytes.
     pub fn new<'a>(keys: impl IntoIterator<Item = &'a [u8]>) -> Result<Self, Invalid> {
-        let keys: Vec<_> = keys.into_iter().map(key).collect::<Result<_, _>>()?;
-        match keys.is_empty() {
-            true => Err(Invalid::Empty { what: "unsubscribe key" }),
-            false => Ok(Self { keys }),
-        }
+        TextKeys::new("unsubscribe key", keys).map(Self)
     }
 
     /// The token of a link: letters, digits, `-`, `_` and one `.`.
     pub fn sign(&self, unsubscribe: &Unsubscribe) -> String {
-        let text = unsubscribe.text();
-        let mac = self.keys.first().map(|key| signature(key, &text)).unwrap_or_default();
-        format!("{}.{}", BASE64_URL_SAFE_NO_PAD.encode(text), BASE64_URL_SAFE_NO_PAD.encode(mac))
+        self.0.sign(&unsubscribe.text())
     }
 
     /// What a token takes back; refuses one that none of the keys has signed. Signatures are compared in constant time.
     pub fn verify(&self, token: &str) -> Result<Unsubscribe, Invalid> {
-        self.read(token).ok_or_else(|| Invalid::Malformed {
+        let read = self.0.read(token).and_then(|text| Unsubscribe::read(&text));
+        read.ok_or_else(|| Invalid::Malformed {
             what: "unsubscribe token",
             why: "its signature does not fit; use the whole link of the message".into(),
         })
     }
-
-    fn read(&self, token: &str) -> Option<Unsubscribe> {
-        let (text, mac) = token.split_once('.')?;
-        let [text, mac] = [text, mac].map(|part| BASE64_URL_SAFE_NO_PAD.decode(part).ok());
-        let (text, mac) = (text?, mac?);
-        let fits = |key: &Hmac<Sha256>| key.clone().chain_update(&text).verify_slice(&mac).is_ok();
-        match self.keys.iter().any(fits) {
-            true => Unsubscribe::read(std::str::from_utf8(&text).ok()?),
-            false => None,
-        }
-    }
-}
-
-fn key(bytes: &[u8]) -> Result<Hmac<Sha256>, Invalid> {
-    let refused = || Invalid::OutOfRange {
-        what: "unsubscribe key",
-        given: format!("{} bytes", bytes.len()),
-        allowed: format!("at least {} bytes", UnsubscribeKeys::MIN_BYTES),
-    };
-    match Hmac::new_from_slice(bytes) {
-        Ok(mac) if bytes.len() >= UnsubscribeKeys::MIN_BYTES => Ok(mac),
-        _ => Err(refused()),
-    }
-}
-
-fn signature(key: &Hmac<Sha256>, text: &str) -> Vec<u8> {
-    key.clone().chain_update(text).finalize().into_bytes().to_vec()
 }
 
 impl fmt::Debug for UnsubscribeKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("UnsubscribeKeys").field("keys", &self.keys.len()).finish_non_exhaustive()
+        f.debug_struct("UnsubscribeKeys").field("keys", &self.0.count()).finish_non_exhaustive()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
     use proptest::prelude::*;
 
     use super::*;
