@@ -62,4 +62,16 @@ impl Invalid {
         }
         Ok(())
     }
+
+    /// Refuses more of something than is allowed; `unit` follows the number.
+    pub(crate) fn at_most(what: &'static str, given: usize, most: usize, unit: &str) -> Result<(), Self> {
+        match given > most {
+            true => Err(Self::OutOfRange {
+                what,
+                given: given.to_string(),
+                allowed: format!("at most {most}{unit}"),
+            }),
+            false => Ok(()),
+        }
+    }
 }

@@ -1,7 +1,8 @@
-use std::{path::Path, str::FromStr};
+use std::{path::Path, str::FromStr, sync::Arc};
 
 use claimstream_domain::Invalid;
 use claimstream_memory::{MemoryDirectory, MemoryTemplates};
+use claimstream_notifications::CompiledTemplate;
 
 use crate::config::{ConfigError, Notifications};
 
@@ -13,13 +14,20 @@ pub fn directory(notifications: &Notifications) -> Result<MemoryDirectory, Confi
     }
 }
 
-/// The templates that a configuration names; none if it names none.
+/// The templates that a configuration names; none if it names none. Refuses one that cannot be used, with its place and line.
 pub fn templates(notifications: &Notifications) -> Result<MemoryTemplates, ConfigError> {
-    match &notifications.templates {
-        Some(path) => read("notifications.templates", path),
-        None => Ok(MemoryTemplates::new("en")),
+    let Some(path) = &notifications.templates else { return Ok(MemoryTemplates::new("en")) };
+    let templates: MemoryTemplates = read(TEMPLATES, path)?;
+    for version in templates.all() {
+        if let Err(invalid) = CompiledTemplate::of(Arc::clone(version)) {
+            let why = format!("{:?} in the file {} cannot be used: {invalid}", version.id, path.display());
+            return Err(ConfigError::new(format!("`{TEMPLATES}`: {why}")));
+        }
     }
+    Ok(templates)
 }
+
+const TEMPLATES: &str = "notifications.templates";
 
 fn read<T: FromStr<Err = Invalid>>(key: &str, path: &Path) -> Result<T, ConfigError> {
     let refused = |why: String| ConfigError::new(format!("`{key}`: the file {} {why}", path.display()));

@@ -58,6 +58,7 @@ mod sagas;
 mod step_ledger;
 mod store;
 mod tables;
+mod template_store;
 mod templates;
 mod transaction;
 

@@ -1,24 +1,29 @@
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     str::FromStr,
+    sync::{Arc, OnceLock},
 };
 
 use async_trait::async_trait;
 use claimstream_domain::{
     Invalid,
-    notification::{Channel, Template},
+    notification::{Channel, Template, TemplateText, TemplateVariable, TemplateVersion},
 };
 use claimstream_ports::{StoreError, notification::TemplateSource};
 use serde::Deserialize;
 
-/// Templates that are known by heart, each for one channel and language.
+/// Templates that are known by heart. They have no versions.
 ///
 /// Reads JSON such as `{"default_language": "en", "templates": [{"id": "order-paid", "channel": "email", "language":
-/// "de", "title": "Bezahlt", "body": "Danke, {{name}}!"}]}`.
+/// "de", "title": "Bezahlt", "body": "Danke, {{name}}!"}], "variables": {"order-paid": {"name": {"description": "the first
+/// name"}}}}`. A template without `variables` has nothing but plain names, and each name is a variable. A text may include another
+/// template of the file.
 #[derive(Clone, Debug)]
 pub struct MemoryTemplates {
     default_language: String,
-    templates: BTreeMap<(String, Channel, String), Template>,
+    templates: BTreeMap<String, Template>,
+    /// Made of the templates when one is asked for.
+    versions: OnceLock<BTreeMap<String, Arc<TemplateVersion>>>,
 }
 
 #[derive(Deserialize)]
@@ -26,6 +31,8 @@ pub struct MemoryTemplates {
 struct File {
     default_language: String,
     templates: Vec<Entry>,
+    #[serde(default)]
+    variables: BTreeMap<String, BTreeMap<String, TemplateVariable>>,
 }
 
 #[derive(Deserialize)]
@@ -37,30 +44,68 @@ struct Entry {
     #[serde(default)]
     title: Option<String>,
     body: String,
+    #[serde(default)]
+    html: Option<String>,
 }
 
 impl MemoryTemplates {
     /// No template yet; `default_language` is what a recipient reads whose own language has none.
     pub fn new(default_language: &str) -> Self {
-        Self { default_language: default_language.into(), templates: BTreeMap::new() }
+        let (templates, versions) = (BTreeMap::new(), OnceLock::new());
+        Self { default_language: default_language.into(), templates, versions }
     }
 
-    /// With one more template, which must be new for its channel and language.
+    /// With one more text, which must be new for its template, channel and language.
     pub fn with(
         mut self,
         id: &str,
         channel: Channel,
         language: &str,
-        template: Template,
+        text: TemplateText,
     ) -> Result<Self, Invalid> {
-        match self.templates.insert((id.into(), channel, language.into()), template) {
+        let new = || Template {
+            default_language: self.default_language.clone(),
+            variables: None,
+            texts: BTreeMap::new(),
+        };
+        let template = self.templates.entry(id.into()).or_insert_with(new);
+        self.versions = OnceLock::new();
+        match template.texts.entry(channel).or_default().insert(language.into(), text) {
             None => Ok(self),
             Some(_) => Err(malformed(format!("{id:?} is there twice for {channel} in {language:?}"))),
         }
     }
 
-    fn find(&self, id: &str, channel: Channel, language: &str) -> Option<&Template> {
-        self.templates.get(&(id.into(), channel, language.into()))
+    /// With the variables of a template that has texts already.
+    pub fn with_variables(
+        mut self,
+        id: &str,
+        variables: BTreeMap<String, TemplateVariable>,
+    ) -> Result<Self, Invalid> {
+        self.versions = OnceLock::new();
+        match self.templates.get_mut(id) {
+            Some(template) => template.variables = Some(variables),
+            None => return Err(malformed(format!("there are variables of {id:?}, which has no text"))),
+        }
+        Ok(self)
+    }
+
+    /// All templates, each with those that it includes.
+    pub fn all(&self) -> impl Iterator<Item = &Arc<TemplateVersion>> {
+        self.versions().values()
+    }
+
+    fn versions(&self) -> &BTreeMap<String, Arc<TemplateVersion>> {
+        let version = |(id, template): (&String, &Template)| {
+            let closed = TemplateVersion::closed(id, 0, template.clone(), |id| self.templates.get(id));
+            // One that cannot be closed says so when it is used.
+            let as_it_is = |_| {
+                let (id, template) = (id.clone(), template.clone());
+                TemplateVersion { id, number: 0, template, partials: BTreeMap::new() }
+            };
+            (id.clone(), Arc::new(closed.unwrap_or_else(as_it_is)))
+        };
+        self.versions.get_or_init(|| self.templates.iter().map(version).collect())
     }
 }
 
@@ -69,33 +114,21 @@ impl FromStr for MemoryTemplates {
 
     fn from_str(json: &str) -> Result<Self, Invalid> {
         let file: File = serde_json::from_str(json).map_err(|e| malformed(e.to_string()))?;
-        file.templates.into_iter().try_fold(Self::new(&file.default_language), |templates, entry| {
-            let Entry { id, channel, language, title, body } = entry;
-            templates.with(&id, channel, &language, Template { title, body })
-        })
+        let mut entries = file.templates.into_iter();
+        let templates = entries.try_fold(Self::new(&file.default_language), |templates, entry| {
+            let Entry { id, channel, language, title, body, html } = entry;
+            templates.with(&id, channel, &language, TemplateText { title, body, html })
+        })?;
+        file.variables
+            .into_iter()
+            .try_fold(templates, |templates, (id, variables)| templates.with_variables(&id, variables))
     }
 }
 
 #[async_trait]
 impl TemplateSource for MemoryTemplates {
-    async fn template(
-        &self,
-        id: &str,
-        channel: Channel,
-        language: Option<String>,
-    ) -> Result<Option<Template>, StoreError> {
-        let own = language.and_then(|language| self.find(id, channel, &language));
-        Ok(own.or_else(|| self.find(id, channel, &self.default_language)).cloned())
-    }
-
-    async fn variables(&self, id: &str) -> Result<Option<BTreeSet<String>>, StoreError> {
-        let mut of_template = self.templates.iter().filter(|((known, ..), _)| known == id).peekable();
-        if of_template.peek().is_none() {
-            return Ok(None);
-        }
-        // A malformed one says so when it is filled in.
-        let variables = of_template.filter_map(|(_, template)| template.variables().ok());
-        Ok(Some(variables.flatten().collect()))
+    async fn published(&self, id: &str) -> Result<Option<Arc<TemplateVersion>>, StoreError> {
+        Ok(self.versions().get(id).cloned())
     }
 }
 
@@ -110,30 +143,40 @@ mod tests {
     use super::*;
 
     const FILE: &str = r#"{"default_language":"en","templates":[
-        {"id":"paid","channel":"email","language":"de","title":"Bezahlt","body":"Danke"},
-        {"id":"paid","channel":"email","language":"en","body":"Thanks"}]}"#;
+        {"id":"paid","channel":"email","language":"de","title":"Bezahlt","body":"Danke {% include \"bye\" %}"},
+        {"id":"paid","channel":"email","language":"en","body":"Thanks","html":"<p>Thanks"},
+        {"id":"bye","channel":"email","language":"en","body":"Bye"}],"variables":{"paid":{"name":{"default":"you"}}}}"#;
 
-    fn body(id: &str, channel: Channel, language: Option<&str>) -> Option<String> {
+    fn read(id: &str) -> Option<Arc<TemplateVersion>> {
         let templates: MemoryTemplates = FILE.parse().unwrap();
-        let found = block_on(templates.template(id, channel, language.map(str::to_owned))).unwrap();
-        found.map(|template| template.body)
+        let found = block_on(templates.published(id)).unwrap();
+        assert_eq!(block_on(templates.version(id, 7)).unwrap(), found);
+        found
     }
 
     #[test]
-    fn finds_the_language_or_else_the_default_one() {
-        assert_eq!(body("paid", Channel::Email, Some("de")).as_deref(), Some("Danke"));
-        assert_eq!(body("paid", Channel::Email, Some("ko")).as_deref(), Some("Thanks"));
-        assert_eq!(body("paid", Channel::Email, None).as_deref(), Some("Thanks"));
-        assert_eq!(body("paid", Channel::Sms, Some("de")), None);
-        assert_eq!(body("unpaid", Channel::Email, None), None);
+    fn a_template_has_all_its_texts_variables_and_partials() {
+        let paid = read("paid").unwrap();
+        let body =
+            |channel, language| paid.template.text(channel, language).map(|(_, text)| text.body.as_str());
+        assert_eq!(body(Channel::Email, Some("de")), Some("Danke {% include \"bye\" %}"));
+        assert_eq!(body(Channel::Email, Some("ko")), Some("Thanks"));
+        assert_eq!(body(Channel::Sms, Some("de")), None);
+        assert_eq!(paid.template.variables.as_ref().unwrap()["name"].default.as_deref(), Some("you"));
+        assert_eq!((paid.number, paid.partials.keys().next().unwrap().as_str()), (0, "bye"));
+        assert_eq!((read("bye").unwrap().template.variables.as_ref(), read("unpaid")), (None, None));
     }
 
     #[test]
     fn refuses_what_it_does_not_understand() {
         let refused = |json: &str| json.parse::<MemoryTemplates>().unwrap_err().to_string();
-        assert!(refused(&FILE.replace("\"en\",\"body\"", "\"de\",\"body\"")).contains("there twice"));
+        assert!(
+            refused(&FILE.replace("\"en\",\"body\":\"Thanks\"", "\"de\",\"body\":\"\""))
+                .contains("there twice")
+        );
         assert!(refused(&FILE.replace("title", "subject")).contains("unknown field `subject`"));
         assert!(refused(&FILE.replace("\"email\"", "\"pigeon\"")).contains("pigeon"));
+        assert!(refused(&FILE.replace("{\"paid\"", "{\"paiid\"")).contains("\"paiid\", which has no text"));
         assert!(refused(r#"{"templates":[]}"#).contains("default_language"));
     }
 }

@@ -589,6 +589,30 @@ SELECT s.scope, s.run FROM claimstream_saga s WHERE (s.scope > :scope OR (s.scop
 -- sweep/sagas_delete
 DELETE FROM claimstream_saga WHERE scope = :scope AND run IN (:runs) AND created_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND;
 
+-- templates/draft
+SELECT draft, CAST(revision AS SIGNED) AS revision, TIMESTAMPDIFF(MICROSECOND, changed_at, UTC_TIMESTAMP(6)) AS age FROM claimstream_template WHERE template_id = :template;
+
+-- templates/page
+SELECT t.template_id AS id, CAST(t.revision AS SIGNED) AS revision, TIMESTAMPDIFF(MICROSECOND, t.changed_at, UTC_TIMESTAMP(6)) AS age, (SELECT CAST(MAX(v.number) AS SIGNED) FROM claimstream_template_version v WHERE v.template_id = t.template_id) AS published FROM claimstream_template t WHERE t.template_id > :after ORDER BY t.template_id LIMIT :limit;
+
+-- templates/publication
+SELECT publication FROM claimstream_template_version WHERE template_id = :template AND number = :number;
+
+-- templates/publish
+INSERT INTO claimstream_template_version (template_id, number, content, restores, publication, published_at) SELECT :template, :number, :content, :restores, :publication, UTC_TIMESTAMP(6) FROM (SELECT COALESCE(MAX(number), 0) AS newest FROM claimstream_template_version WHERE template_id = :template) AS last WHERE last.newest = :number - 1;
+
+-- templates/published
+SELECT content FROM claimstream_template_version WHERE template_id = :template ORDER BY number DESC LIMIT 1;
+
+-- templates/save
+INSERT INTO claimstream_template (template_id, revision, draft, changed_at) VALUES (:template, 1, :draft, UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE revision = CASE WHEN draft = :draft THEN revision ELSE revision + 1 END, changed_at = CASE WHEN draft = :draft THEN changed_at ELSE UTC_TIMESTAMP(6) END, draft = :draft;
+
+-- templates/version
+SELECT content FROM claimstream_template_version WHERE template_id = :template AND number = :number;
+
+-- templates/versions
+SELECT CAST(number AS SIGNED) AS version, CAST(restores AS SIGNED) AS restores, TIMESTAMPDIFF(MICROSECOND, published_at, UTC_TIMESTAMP(6)) AS age FROM claimstream_template_version WHERE template_id = :template AND number < :below ORDER BY number DESC LIMIT :limit;
+
 -- twins/end
 DELETE FROM claimstream_queue WHERE queue = :queue AND shard = :shard AND available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :due_at MICROSECOND AND id = :id;
 

@@ -508,6 +508,30 @@ SELECT s.scope, s.run FROM claimstream_saga s WHERE (s.scope > :scope OR (s.scop
 -- sweep/sagas_delete
 DELETE FROM claimstream_saga WHERE scope = :scope AND run IN (:runs) AND created_at < :bound;
 
+-- templates/draft
+SELECT draft, revision AS revision, :now - changed_at AS age FROM claimstream_template WHERE template_id = :template;
+
+-- templates/page
+SELECT t.template_id AS id, t.revision AS revision, :now - t.changed_at AS age, (SELECT MAX(v.number) FROM claimstream_template_version v WHERE v.template_id = t.template_id) AS published FROM claimstream_template t WHERE t.template_id > :after ORDER BY t.template_id LIMIT :limit;
+
+-- templates/publication
+SELECT publication FROM claimstream_template_version WHERE template_id = :template AND number = :number;
+
+-- templates/publish
+INSERT INTO claimstream_template_version (template_id, number, content, restores, publication, published_at) SELECT :template, :number, :content, :restores, :publication, :now FROM (SELECT COALESCE(MAX(number), 0) AS newest FROM claimstream_template_version WHERE template_id = :template) AS last WHERE last.newest = :number - 1;
+
+-- templates/published
+SELECT content FROM claimstream_template_version WHERE template_id = :template ORDER BY number DESC LIMIT 1;
+
+-- templates/save
+INSERT INTO claimstream_template (template_id, revision, draft, changed_at) VALUES (:template, 1, :draft, :now) ON CONFLICT (template_id) DO UPDATE SET revision = CASE WHEN draft = :draft THEN revision ELSE revision + 1 END, changed_at = CASE WHEN draft = :draft THEN changed_at ELSE :now END, draft = :draft;
+
+-- templates/version
+SELECT content FROM claimstream_template_version WHERE template_id = :template AND number = :number;
+
+-- templates/versions
+SELECT number AS version, restores AS restores, :now - published_at AS age FROM claimstream_template_version WHERE template_id = :template AND number < :below ORDER BY number DESC LIMIT :limit;
+
 -- twins/end
 DELETE FROM claimstream_queue WHERE queue = :queue AND shard = :shard AND available_at = :due_at AND id = :id;
 

@@ -27,6 +27,7 @@ mod reading;
 mod request_config;
 mod request_handler;
 mod routing;
+mod templates;
 #[cfg(test)]
 mod tests;
 mod unsubscribe;
@@ -40,6 +41,10 @@ pub use message_handler::MessageHandler;
 pub use request_config::RequestConfig;
 pub use request_handler::RequestHandler;
 pub use routing::{LocalRates, NamedProvider, ProviderLimits, ProviderState, Providers, Route};
+pub use templates::{
+    CachedTemplates, CompiledTemplate, CompiledTemplates, Edition, Published, TemplateAge, TemplateEditError,
+    TemplateEditor,
+};
 pub use unsubscribe::{UnsubscribeError, UnsubscribeLinks, Unsubscribing};
 
 pub use claimstream_domain::notification::consent;
@@ -50,13 +55,14 @@ pub use claimstream_domain::notification::{
     Acceptance, Answer, AnswerClass, Attachment, Channel, Content, DeliveryReceipt, DeliveryStatus,
     DirectRecipient, MESSAGE_QUEUE, NotificationMessage, NotificationRequest, Priority, Progress,
     REQUEST_QUEUE, ReceiptFact, ReceiptKind, ReceiptOf, ReceiptTaken, Recipient, RecipientReference,
-    RequestStatus, Requester, RequesterKind, Sender, Submitted, Template, TemplateCall,
+    RequestStatus, Requester, RequesterKind, Sender, Submitted, Template, TemplateCall, TemplateFault,
+    TemplatePart, TemplateText, TemplateVariable, TemplateVersion,
 };
 pub use claimstream_ports::notification::{
     AttemptLog, BeingTakenIn, Cancelled, ChannelProvider, ConsentsRead, Delivered, DeliveryAttempt,
-    DeliveryError, DeliveryReceipts, EraseRecipient, Erased, InAppInbox, NotificationReports,
-    PreferenceRepository, RateLimiter, RecipientDirectory, SubmitRequests, Suppressions, TakenBack,
-    TemplateSource,
+    DeliveryError, DeliveryReceipts, EraseRecipient, Erased, InAppInbox, NewTemplateVersion,
+    NotificationReports, PreferenceRepository, RateLimiter, RecipientDirectory, SubmitRequests, Suppressions,
+    TakenBack, TemplateDraft, TemplateListed, TemplateSource, TemplateStore, TemplateVersionListed,
 };
 
 /// The code of the README, compiled.

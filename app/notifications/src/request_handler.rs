@@ -31,6 +31,7 @@ use super::{
     groups::Groups,
     question::Question,
     reading::read_each,
+    templates::CompiledTemplates,
     unwinding::unwinding,
     writer::Writer,
 };
@@ -60,7 +61,7 @@ pub struct RequestHandler {
     requests: Arc<dyn RequestRepository>,
     messages: Arc<dyn MessageRepository>,
     directory: Arc<dyn RecipientDirectory>,
-    templates: Arc<dyn TemplateSource>,
+    templates: CompiledTemplates,
     config: RequestConfig,
     consents: Option<Consents>,
 }
@@ -78,6 +79,7 @@ impl RequestHandler {
         config: RequestConfig,
     ) -> Result<Self, Invalid> {
         config.check()?;
+        let templates = CompiledTemplates::of(templates);
         Ok(Self { requests, messages, directory, templates, config, consents: None })
     }
 
@@ -165,7 +167,9 @@ impl RequestHandler {
         {
             return Ok(attempt.fails(forgotten.clone()));
         }
-        let (records, messages): (Vec<_>, Vec<_>) = self.resolve(request, &chunk).await?.into_iter().unzip();
+        let writer = Writer::open(&self.templates, request, from.template).await?;
+        let (records, messages): (Vec<_>, Vec<_>) =
+            self.resolve(request, &chunk, &writer).into_iter().unzip();
         let headers = &attempt.claimed.message.headers;
         let asked = |message: &Option<NotificationMessage>| message.as_ref().map(Question::of);
         let questions = match &self.consents {
@@ -178,7 +182,8 @@ impl RequestHandler {
         let messages = messages.into_iter().map(enqueued).collect::<Result<_, _>>()?;
         // The next step stays in the queue of this one, and so in its priority.
         let queue = &attempt.claimed.message.queue;
-        let next = chunk.next.map(|next| child(fan_out_message(&next), headers)).transpose()?;
+        let next = chunk.next.map(|next| FanOut { template: from.template.or(writer.version()), ..next });
+        let next = next.map(|next| child(fan_out_message(&next), headers)).transpose()?;
         let next = next.map(|next| NewMessage { queue: queue.clone(), ..next });
         let end = if next.is_some() { FanOutEnd::More } else { FanOutEnd::Done };
         let then = Then::Send { messages, refused: HashSet::new(), next: next.map(Box::new) };
@@ -186,12 +191,12 @@ impl RequestHandler {
     }
 
     /// Every combination of a recipient of the chunk and a channel of the request, with its message if there is one.
-    async fn resolve(
+    fn resolve(
         &self,
         request: &NotificationRequest,
         chunk: &Chunk,
-    ) -> Result<Vec<(NotificationRecord, Option<NotificationMessage>)>, StoreError> {
-        let writer = Writer::open(self.templates.as_ref(), request, &chunk.known).await?;
+        writer: &Writer<'_>,
+    ) -> Vec<(NotificationRecord, Option<NotificationMessage>)> {
         let link = |recipient: &Recipient, channel| {
             self.consents.as_ref()?.link(recipient, channel, request.category.as_ref())
         };
@@ -201,7 +206,7 @@ impl RequestHandler {
         });
         let unreached = chunk.unknown_to(request).chain(chunk.unknown_segments_to(request));
         pairs.extend(unreached.map(|record| (record, None)));
-        Ok(pairs)
+        pairs
     }
 
     /// Whether the segments of the chunk that the directory does not know were unknown when the request was dispatched.

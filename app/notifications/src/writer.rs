@@ -1,45 +1,49 @@
-use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use claimstream_domain::{
     Reason,
-    notification::{Channel, Content, NotificationRequest, Recipient, Template},
+    notification::{Channel, Content, NotificationRequest, Recipient},
 };
-use claimstream_ports::{StoreError, notification::TemplateSource};
+use claimstream_ports::StoreError;
 
-/// The variable that stands for the link to unsubscribe.
-const UNSUBSCRIBE_URL: &str = "unsubscribe_url";
+use super::templates::{CompiledTemplate, CompiledTemplates, no_template};
 
 /// Writes what each recipient reads: the request's own content, or its template filled in.
 ///
-/// Templates are read once for each channel and language of a chunk and filled in anew for every recipient, so that a
-/// change of a template holds from the next chunk on and no recipient reads a text that was written for another.
+/// All recipients of a request read the same version of its template: the one that the first step of the fan-out has found.
 #[derive(Debug)]
 pub(super) struct Writer<'a> {
     request: &'a NotificationRequest,
-    templates: HashMap<(Channel, Option<String>), Option<Template>>,
-    /// Why nothing can be written to anybody.
-    refused: Option<Reason>,
+    /// The template, or why nothing can be written to anybody.
+    template: Option<Result<Arc<CompiledTemplate>, Reason>>,
 }
 
 impl<'a> Writer<'a> {
-    /// Reads the templates that these recipients need.
+    /// Finds the template of a request: the version with this number, or the one that is sent now.
     pub(super) async fn open(
-        source: &dyn TemplateSource,
+        templates: &CompiledTemplates,
         request: &'a NotificationRequest,
-        recipients: &[Recipient],
+        number: Option<u32>,
     ) -> Result<Self, StoreError> {
-        let (mut templates, mut refused) = (HashMap::new(), None);
-        if let Some(call) = &request.template {
-            if let Some(variables) = source.variables(&call.id).await? {
-                refused = call.refuse_surplus(&variables).err().map(Reason::new);
+        let Some(call) = &request.template else { return Ok(Self { request, template: None }) };
+        let template = match templates.find(&call.id, number).await? {
+            None => None,
+            Some(Err(invalid)) => {
+                let why = format_args!("the template {:?} cannot be used: {invalid}", call.id);
+                Some(Err(Reason::new(why)))
             }
-            for (channel, language) in needed(request, recipients) {
-                let language = language.map(str::to_owned);
-                let template = source.template(&call.id, channel, language.clone()).await?;
-                templates.insert((channel, language), template);
-            }
-        }
-        Ok(Self { request, templates, refused })
+            Some(Ok(template)) => match template.refuse_surplus(call) {
+                Ok(()) => Some(Ok(template)),
+                Err(fault) => Some(Err(Reason::new(fault))),
+            },
+        };
+        Ok(Self { request, template })
+    }
+
+    /// The number of the version that it writes, where the source has versions.
+    pub(super) fn version(&self) -> Option<u32> {
+        let number = self.template.as_ref()?.as_ref().ok()?.version().number;
+        (number > 0).then_some(number)
     }
 
     /// Writes to a recipient on a channel, or says why nothing can be written.
@@ -51,44 +55,21 @@ impl<'a> Writer<'a> {
         channel: Channel,
         link: Option<&str>,
     ) -> Result<Content, Reason> {
-        if let Some(refused) = &self.refused {
-            return Err(refused.clone());
-        }
-        match (&self.request.content, &self.request.template) {
-            (Some(content), _) => Ok(content.clone()),
-            (None, Some(call)) => {
-                let template = self.templates.get(&(channel, recipient.language.clone()));
-                let template =
-                    template.and_then(Option::as_ref).ok_or_else(|| no_template(&call.id, channel))?;
-                let mut call = call.clone();
-                let link = || link.unwrap_or_default().to_owned();
-                call.params.entry(UNSUBSCRIBE_URL.to_owned()).or_insert_with(link);
-                call.refuse_missing(template).map_err(Reason::new)?;
-                template.render(&call.params).map_err(Reason::new)
-            }
-            (None, None) => Err(Reason::new("the request has neither content nor a template")),
+        match (&self.request.content, &self.request.template, &self.template) {
+            (Some(content), ..) => Ok(content.clone()),
+            (None, Some(call), Some(Ok(template))) => template.write(call, recipient, channel, link),
+            (None, Some(_), Some(Err(reason))) => Err(reason.clone()),
+            (None, Some(call), None) => Err(no_template(&call.id, channel)),
+            (None, None, _) => Err(Reason::new("the request has neither content nor a template")),
         }
     }
 }
 
-/// The channels and languages in which somebody can be written to.
-fn needed<'a>(
-    request: &NotificationRequest,
-    recipients: &'a [Recipient],
-) -> HashSet<(Channel, Option<&'a str>)> {
-    let pairs = recipients.iter().flat_map(|recipient| request.channels.iter().map(move |c| (recipient, *c)));
-    let reachable = pairs.filter(|(recipient, channel)| recipient.address(*channel).is_some());
-    reachable.map(|(recipient, channel)| (channel, recipient.language.as_deref())).collect()
-}
-
-fn no_template(id: &str, channel: Channel) -> Reason {
-    Reason::new(format_args!("there is no template {id:?} for {channel}"))
-}
-
 #[cfg(test)]
 mod tests {
-    use claimstream_domain::notification::{Requester, RequesterKind, TemplateCall};
+    use claimstream_domain::notification::{Requester, RequesterKind, TemplateCall, TemplateVersion};
     use claimstream_ports::mock::MockTemplateSource;
+    use serde_json::json;
     use uuid::Uuid;
 
     use super::*;
@@ -121,71 +102,62 @@ mod tests {
         }
     }
 
-    fn greeting(channel: Channel, language: Option<String>) -> Option<Template> {
-        let body = match (channel, language.as_deref()) {
-            (Channel::Email, Some("de")) => "Hallo {{name}}",
-            (Channel::Email, _) => "Hello {{name}}",
-            _ => return None,
-        };
-        Some(Template { title: None, body: body.into() })
+    fn greeting(id: &str, number: u32, hello: &str) -> Option<Arc<TemplateVersion>> {
+        let texts = json!({"email": {"en": {"body": format!("{hello} {{{{name}}}}")}, "de": {"body": "Hallo {{name}}"}}});
+        let version =
+            json!({"id": id, "number": number, "template": {"default_language": "en", "texts": texts}});
+        Some(Arc::new(serde_json::from_value(version).unwrap()))
+    }
+
+    fn templates() -> CompiledTemplates {
+        let mut source = MockTemplateSource::new();
+        source.expect_published().returning(|id| Ok(greeting(id, 2, "Hello")));
+        source.expect_version().returning(|id, number| Ok(greeting(id, number, "Hi")));
+        CompiledTemplates::of(Arc::new(source))
+    }
+
+    fn body(writer: &Writer<'_>, language: Option<&str>) -> Result<String, Reason> {
+        writer.write(&reader("a", language), Channel::Email, None).map(|content| content.body.unwrap())
     }
 
     #[test]
-    fn a_template_is_read_once_for_each_channel_and_language_that_is_needed() {
-        let mut source = MockTemplateSource::new();
-        source.expect_variables().returning(|_| Ok(None));
-        source.expect_template().times(2).returning(|_, channel, language| Ok(greeting(channel, language)));
-        let recipients = [reader("a", None), reader("b", Some("de")), reader("c", None)];
-        let request = request("Ann");
-        let writer = finish(Writer::open(&source, &request, &recipients)).unwrap();
-        let body = |n: usize| writer.write(&recipients[n], Channel::Email, None).unwrap().body.unwrap();
-        assert_eq!([body(0), body(1), body(2)], ["Hello Ann", "Hallo Ann", "Hello Ann"]);
+    fn each_recipient_reads_its_language_of_the_version_that_was_fixed() {
+        let (templates, request) = (templates(), request("Ann"));
+        let newest = finish(Writer::open(&templates, &request, None)).unwrap();
+        assert_eq!(newest.version(), Some(2));
+        let read = [None, Some("de-AT"), Some("ko")].map(|language| body(&newest, language).unwrap());
+        assert_eq!(read, ["Hello Ann", "Hallo Ann", "Hello Ann"]);
+        let fixed = finish(Writer::open(&templates, &request, Some(1))).unwrap();
+        assert_eq!((fixed.version(), body(&fixed, None).unwrap().as_str()), (Some(1), "Hi Ann"));
     }
 
     #[test]
     fn what_one_request_fills_in_is_never_read_by_another() {
-        let mut source = MockTemplateSource::new();
-        source.expect_variables().returning(|_| Ok(None));
-        source.expect_template().returning(|_, channel, language| Ok(greeting(channel, language)));
-        let recipients = [reader("a", None)];
-        let body = |name| {
+        let templates = templates();
+        for name in ["Ann", "Bob"] {
             let request = request(name);
-            let writer = finish(Writer::open(&source, &request, &recipients)).unwrap();
-            writer.write(&recipients[0], Channel::Email, None).unwrap().body
-        };
-        assert_eq!(body("Ann").as_deref(), Some("Hello Ann"));
-        assert_eq!(body("Bob").as_deref(), Some("Hello Bob"));
+            let writer = finish(Writer::open(&templates, &request, None)).unwrap();
+            assert_eq!(body(&writer, None).unwrap(), format!("Hello {name}"));
+        }
     }
 
     #[test]
-    fn a_missing_template_and_a_missing_value_are_reasons() {
-        let mut source = MockTemplateSource::new();
-        source.expect_variables().returning(|_| Ok(None));
-        source.expect_template().returning(|_, channel, language| Ok(greeting(channel, language)));
-        let recipients = [Recipient { device_token: Some("d".into()), ..reader("a", None) }];
-        let mut request = request("Ann");
-        request.template.as_mut().unwrap().params.clear();
-        let writer = finish(Writer::open(&source, &request, &recipients)).unwrap();
-        let why = |channel| writer.write(&recipients[0], channel, None).unwrap_err().to_string();
-        assert_eq!(why(Channel::Push), "there is no template \"t\" for push");
-        assert!(why(Channel::Email).contains("needs a value for \"name\""));
-    }
-
-    #[test]
-    fn a_surplus_parameter_is_a_reason_for_everybody() {
-        let mut source = MockTemplateSource::new();
-        source.expect_variables().returning(|_| Ok(Some(["name".to_owned()].into())));
-        source.expect_template().returning(|_, channel, language| Ok(greeting(channel, language)));
-        let (recipients, mut request) = ([reader("a", None)], request("Ann"));
-        let written = |request: &NotificationRequest| {
-            finish(Writer::open(&source, request, &recipients)).unwrap().write(
-                &recipients[0],
-                Channel::Email,
-                None,
-            )
+    fn a_missing_template_a_missing_value_and_a_surplus_one_are_reasons() {
+        let templates = templates();
+        let why = |edit: fn(&mut TemplateCall), channel| {
+            let mut request = request("Ann");
+            edit(request.template.as_mut().unwrap());
+            let writer = finish(Writer::open(&templates, &request, None)).unwrap();
+            writer.write(&reader("a", None), channel, None).unwrap_err().to_string()
         };
-        assert!(written(&request).is_ok());
-        request.template.as_mut().unwrap().params.insert("nmae".into(), "Ann".into());
-        assert_eq!(written(&request).unwrap_err().as_str(), "the template \"t\" has no variable \"nmae\"");
+        assert_eq!(why(|_| (), Channel::Push), "there is no template \"t\" for push");
+        assert!(why(|call| call.params.clear(), Channel::Email).contains("needs a value for \"name\""));
+        let surplus = why(|call| drop(call.params.insert("nmae".into(), "Ann".into())), Channel::Email);
+        assert_eq!(surplus, "the template \"t\" has no variable \"nmae\"");
+        let mut empty = MockTemplateSource::new();
+        empty.expect_published().returning(|_| Ok(None));
+        let (empty, request) = (CompiledTemplates::of(Arc::new(empty)), request("Ann"));
+        let writer = finish(Writer::open(&empty, &request, None)).unwrap();
+        assert_eq!(body(&writer, None).unwrap_err().as_str(), "there is no template \"t\" for email");
     }
 }

@@ -15,12 +15,16 @@ pub struct FanOut {
     /// How many recipients of that reference are behind us.
     #[serde(default)]
     pub offset: u64,
+    /// The version of the request's template, fixed by the first step so that all recipients read the same one; `None` before that,
+    /// and where the source has no versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub template: Option<u32>,
 }
 
 impl FanOut {
     /// The fan-out of a request that has not begun.
     pub fn begin(request: Uuid) -> Self {
-        Self { request, reference: 0, offset: 0 }
+        Self { request, reference: 0, offset: 0, template: None }
     }
 
     /// The place after `taken` more recipients of the same reference.

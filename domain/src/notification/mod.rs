@@ -44,4 +44,6 @@ pub use request::{NotificationRequest, Requester, RequesterKind};
 pub use sender::Sender;
 pub use status::{DeliveryStatus, RequestStatus};
 pub use submitted::Submitted;
-pub use template::{Template, TemplateCall};
+pub use template::{
+    Template, TemplateCall, TemplateFault, TemplatePart, TemplateText, TemplateVariable, TemplateVersion,
+};

@@ -1,12 +1,12 @@
 //! Mocks of the ports of notifications.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use claimstream_domain::notification::{
-    Channel, DeliveryReceipt, DeliveryStatus, InAppEntry, InAppPage, NewInAppEntry, NotificationMessage,
+    DeliveryReceipt, DeliveryStatus, InAppEntry, InAppPage, NewInAppEntry, NotificationMessage,
     NotificationRecord, NotificationRequest, Progress, ReceiptFact, ReceiptTaken, Recipient,
-    RecipientReference, Submitted, Template,
+    RecipientReference, Submitted, TemplateVersion,
     consent::{Address, PreferenceChange, Preferences, SuppressedAddress, Suppression},
     provider::{Grant, ProviderName, Rate},
 };
@@ -48,13 +48,8 @@ mockall::mock! {
     pub TemplateSource {}
     #[async_trait]
     impl TemplateSource for TemplateSource {
-        async fn template(
-            &self,
-            id: &str,
-            channel: Channel,
-            language: Option<String>,
-        ) -> Result<Option<Template>, StoreError>;
-        async fn variables(&self, id: &str) -> Result<Option<BTreeSet<String>>, StoreError>;
+        async fn published(&self, id: &str) -> Result<Option<Arc<TemplateVersion>>, StoreError>;
+        async fn version(&self, id: &str, number: u32) -> Result<Option<Arc<TemplateVersion>>, StoreError>;
     }
 }
 

@@ -11,6 +11,7 @@ mod receipts;
 mod recipient_directory;
 mod requests;
 mod template_source;
+mod template_store;
 
 pub use attempt_log::{AttemptLog, DeliveryAttempt};
 pub use channel_provider::{ChannelProvider, Delivered, DeliveryError};
@@ -26,3 +27,6 @@ pub use requests::{
     RequestRepository, StepNoted, SubmitRequests, TakenBack,
 };
 pub use template_source::TemplateSource;
+pub use template_store::{
+    NewTemplateVersion, TemplateDraft, TemplateListed, TemplateStore, TemplateVersionListed,
+};

@@ -1,25 +1,21 @@
-use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use async_trait::async_trait;
-use claimstream_domain::notification::{Channel, Template};
+use claimstream_domain::notification::TemplateVersion;
 
 use crate::StoreError;
 
-/// Knows the templates.
+/// Knows the templates that are sent.
+///
+/// Implementors owe: a version lacks none of the templates that it includes, and a version with a number never changes.
 #[async_trait]
 pub trait TemplateSource: Send + Sync {
-    /// The template `id` for a channel, in `language` or else in the source's default language; `None` if there is none.
-    async fn template(
-        &self,
-        id: &str,
-        channel: Channel,
-        language: Option<String>,
-    ) -> Result<Option<Template>, StoreError>;
+    /// The version of the template `id` that is sent now; `None` if no such template is published.
+    async fn published(&self, id: &str) -> Result<Option<Arc<TemplateVersion>>, StoreError>;
 
-    /// All variables of the template `id`, of every channel and language; a parameter that is none of them is refused.
-    /// `None` if there is no such template, or the source does not know.
-    async fn variables(&self, id: &str) -> Result<Option<BTreeSet<String>>, StoreError> {
-        let _ = id;
-        Ok(None)
+    /// A certain version of the template `id`. A source without versions answers the one that it has.
+    async fn version(&self, id: &str, number: u32) -> Result<Option<Arc<TemplateVersion>>, StoreError> {
+        let _ = number;
+        self.published(id).await
     }
 }

@@ -143,6 +143,7 @@ fn ports(store: MemoryStore) -> NotificationPorts {
         preferences: store.clone(),
         suppressions: store.clone(),
         receipts: store.clone(),
+        templates: store.clone(),
         transactions: store,
     }
 }

@@ -326,6 +326,7 @@ fn ports(store: SeaOrmOutbox) -> NotificationPorts {
         preferences: store.clone(),
         suppressions: store.clone(),
         receipts: store.clone(),
+        templates: store.clone(),
         transactions: store,
     }
 }

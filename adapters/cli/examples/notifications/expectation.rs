@@ -4,6 +4,7 @@ use claimstream_domain::notification::{
     Channel, DeliveryStatus, NotificationRequest, Recipient, RecipientReference, message_id,
 };
 use claimstream_memory::MemoryTemplates;
+use claimstream_notifications::CompiledTemplate;
 use claimstream_ports::notification::{RecipientDirectory, TemplateSource};
 use uuid::Uuid;
 
@@ -97,6 +98,7 @@ async fn can_be_written(
     let Some(call) = &request.template else {
         return Ok(request.content.as_ref().is_some_and(|content| content.fits(channel).is_ok()));
     };
-    let template = templates.template(&call.id, channel, recipient.language.clone()).await?;
-    Ok(template.is_some_and(|template| template.render(&call.params).is_ok()))
+    let Some(version) = templates.published(&call.id).await? else { return Ok(false) };
+    let template = CompiledTemplate::of(version)?;
+    Ok(template.refuse_surplus(call).is_ok() && template.write(call, recipient, channel, None).is_ok())
 }

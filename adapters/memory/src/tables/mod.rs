@@ -12,6 +12,7 @@ mod receipts;
 mod row;
 mod sagas;
 mod steps;
+mod templates;
 
 use std::task::Waker;
 
@@ -24,10 +25,11 @@ pub(crate) use self::{
     preferences::{Consents, SuppressionRow},
     receipts::{FactRow, WaitingRow},
     row::Row,
+    templates::VersionRow,
 };
 use self::{
     in_app::InApp, locks::Locks, open_transactions::OpenTransactions, outbox::Outbox, sagas::Sagas,
-    steps::Steps,
+    steps::Steps, templates::TemplateTable,
 };
 
 /// The committed tables, and the changes of open transactions.
@@ -37,6 +39,7 @@ pub(crate) struct Tables {
     pub(crate) notifications: Notifications,
     pub(crate) in_app: InApp,
     pub(crate) consents: Consents,
+    pub(crate) templates: TemplateTable,
     pub(crate) steps: Steps,
     pub(crate) sagas: Sagas,
     pub(crate) locks: Locks,

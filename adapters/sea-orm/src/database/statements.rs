@@ -160,6 +160,9 @@ statements! {
         each: live, locks;
         mysql: history;
     }
+    templates: TemplateSql {
+        both: draft, page, publication, publish, published, save, version, versions;
+    }
     twins: TwinsSql {
         both: end, find, lock;
     }

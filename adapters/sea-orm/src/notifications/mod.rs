@@ -12,3 +12,4 @@ pub(crate) mod receipts;
 pub(crate) mod records;
 pub(crate) mod requests;
 pub(crate) mod suppressions;
+pub(crate) mod templates;

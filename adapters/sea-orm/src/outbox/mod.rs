@@ -22,4 +22,5 @@ pub(crate) mod schema;
 pub(crate) mod sqlx;
 pub(crate) mod steps;
 pub(crate) mod sweep;
+pub(crate) mod templates;
 pub(crate) mod transactions;

@@ -8,7 +8,7 @@ use crate::{
     notifications::{
         attempts::Attempts, erasing::Erasing, fan_outs::FanOuts, in_app::InApp, preferences::PreferenceRows,
         rates::Rates, receipts::ReceiptRows, records::Records, requests::Requests,
-        suppressions::SuppressionRows,
+        suppressions::SuppressionRows, templates::TemplateRows,
     },
     strategy::{choice::Strategy, contract::ClaimStrategy},
     sweep::sweeper::Sweeper,
@@ -39,6 +39,7 @@ pub(crate) struct Notifications {
     pub(crate) preferences: PreferenceRows,
     pub(crate) suppressions: SuppressionRows,
     pub(crate) receipts: ReceiptRows,
+    pub(crate) templates: TemplateRows,
 }
 
 impl Notifications {
@@ -56,6 +57,7 @@ impl Notifications {
             preferences: PreferenceRows { db: Arc::clone(db) },
             suppressions: SuppressionRows { db: Arc::clone(db) },
             receipts: ReceiptRows { db: Arc::clone(db) },
+            templates: TemplateRows { db: Arc::clone(db) },
         }
     }
 }

@@ -47,13 +47,11 @@ impl Ports {
                 _ => None,
             })
         });
-        let mut templates = MockTemplateSource::new();
-        templates.expect_variables().returning(|_| Ok(None));
         Self {
             requests,
             messages: MockMessageRepository::new(),
             directory,
-            templates,
+            templates: MockTemplateSource::new(),
             config: RequestConfig::default(),
         }
     }

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use claimstream_domain::{
     Payload, Reason, RetryPolicy, Verdict,
     notification::{
@@ -6,6 +8,7 @@ use claimstream_domain::{
     },
 };
 use claimstream_ports::{Handler, notification::StepNoted};
+use serde_json::json;
 
 use super::{
     super::{MESSAGE_QUEUE, REQUEST_QUEUE, RequestConfig},
@@ -106,6 +109,33 @@ fn a_full_chunk_enqueues_its_messages_and_the_next_checkpoint_and_leaves_the_req
 }
 
 #[test]
+fn the_first_step_fixes_the_version_of_the_template_for_all_others() {
+    let version = |number: u32| {
+        let texts = json!({"email": {"en": {"body": format!("version {number}")}}});
+        let version =
+            json!({"id": "t", "number": number, "template": {"default_language": "en", "texts": texts}});
+        Some(Arc::new(serde_json::from_value(version).unwrap()))
+    };
+    let ports = |published: u32| {
+        let mut request = request(&[Channel::Email], vec![user("a"), user("b")]);
+        request.content = None;
+        request.template = Some(TemplateCall { id: "t".into(), params: [].into() });
+        let mut ports =
+            Ports::processing(request).noting(1, |step| Ok(kept(step, RequestStatus::Processing)));
+        ports.config.chunk = 1;
+        ports.templates.expect_published().returning(move |_| Ok(version(published)));
+        ports.templates.expect_version().returning(move |_, number| Ok(version(number)));
+        ports
+    };
+    let emit = emitted(ports(2).handle(1));
+    let next: FanOut = serde_json::from_slice(emit[1].payload.bytes()).unwrap();
+    assert_eq!(next, FanOut { template: Some(2), ..FanOut::begin(REQUEST).next_reference() });
+    // Version 3 is published before the second step.
+    let second = finish(ports(3).handler().handle(&claimed_step(next, 1)));
+    assert_eq!(notifications(second)[0].content.body.as_deref(), Some("version 2"));
+}
+
+#[test]
 fn an_unknown_user_is_recorded_as_skipped_on_every_channel() {
     let channels = [Channel::Email, Channel::InApp];
     let ports = Ports::processing(request(&channels, vec![user("nobody")])).noting(1, |step| {
@@ -180,7 +210,7 @@ fn a_missing_template_is_a_recorded_skip() {
     templated.content = None;
     templated.template = Some(TemplateCall { id: "t".into(), params: [].into() });
     let mut ports = Ports::processing(templated).dispatching();
-    ports.templates.expect_template().times(1).returning(|_, _, _| Ok(None));
+    ports.templates.expect_published().times(1).returning(|_| Ok(None));
     assert_eq!(ports.handle(1), Verdict::ack());
 }
 
@@ -191,7 +221,7 @@ fn a_record_that_can_no_longer_be_sent_is_settled_as_failed() {
     templated.template = Some(TemplateCall { id: "t".into(), params: [].into() });
     let ports = Ports::processing(templated);
     let mut ports = ports.noting(1, |_| stands(RequestStatus::Dispatched, &[DeliveryStatus::Pending]));
-    ports.templates.expect_template().returning(|_, _, _| Ok(None));
+    ports.templates.expect_published().returning(|_| Ok(None));
     let conclude = ports.messages.expect_conclude().times(1);
     conclude.withf(|outcomes| outcomes[0].status == DeliveryStatus::Failed && outcomes[0].reason.is_some());
     conclude.returning(|_| Ok(()));

@@ -11,7 +11,7 @@ use claimstream_domain::{
     Claimed, MessageId, NewMessage, RetryPolicy, Verdict,
     notification::{
         Channel, DeliveryStatus, NotificationMessage, NotificationRecord, NotificationRequest, Recipient,
-        RecipientReference, RequestStatus, Template, request_message,
+        RecipientReference, RequestStatus, TemplateVersion, request_message,
     },
 };
 use claimstream_ports::{
@@ -263,7 +263,7 @@ impl RecipientDirectory for World {
 
 #[async_trait]
 impl TemplateSource for World {
-    async fn template(&self, _: &str, _: Channel, _: Option<String>) -> Result<Option<Template>, StoreError> {
+    async fn published(&self, _: &str) -> Result<Option<Arc<TemplateVersion>>, StoreError> {
         Ok(None)
     }
 }

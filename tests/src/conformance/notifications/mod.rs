@@ -12,6 +12,7 @@ pub mod reports;
 pub mod requests;
 mod sample;
 pub mod submissions;
+pub mod templates;
 
 use crate::{NotificationFixture, suite::Case};
 
@@ -27,4 +28,5 @@ pub const CLAUSES: &[&[Case<NotificationFixture>]] = &[
     attempts::CLAUSES,
     preferences::CLAUSES,
     receipts::CLAUSES,
+    templates::CLAUSES,
 ];
