@@ -9,6 +9,7 @@
 //! | [`SmtpChannel`] | a mail through an SMTP server | `smtp` |
 //!
 //! [`HttpParticipant`] (feature `webhook`) carries out branches of TCC transactions by the same POSTs.
+//! [`HttpTemplates`] (feature `webhook`) takes templates from a server.
 //!
 //! With the feature `tls` all but the first speak TLS by rustls, trusting the certificates that the system trusts. They
 //! need a tokio runtime around them. All end in bounded time, pass the message's id on as an idempotency key,
@@ -21,6 +22,8 @@
 mod chat;
 #[cfg(feature = "gateway")]
 mod gateway;
+#[cfg(feature = "webhook")]
+mod http_templates;
 mod log;
 mod masked;
 #[cfg(any(feature = "webhook", feature = "smtp"))]
@@ -36,6 +39,8 @@ mod webhook;
 pub use chat::{ChatChannel, ChatStyle};
 #[cfg(feature = "gateway")]
 pub use gateway::{Answers, GatewayAuth, GatewayChannel, GatewayConfig};
+#[cfg(feature = "webhook")]
+pub use http_templates::{HttpTemplates, HttpTemplatesConfig};
 pub use log::{LogChannel, LogConfig};
 #[cfg(any(feature = "webhook", feature = "smtp"))]
 pub use secret::Secret;

@@ -1,17 +1,13 @@
 use std::{path::PathBuf, time::Duration};
 
-use claimstream_domain::{
-    MessageId, QueueName, ShardCount,
-    notification::{
-        Channel,
-        consent::{PreferenceChange, Suppression},
-    },
-};
+use claimstream_domain::{MessageId, QueueName, ShardCount, notification::consent::PreferenceChange};
 use claimstream_sea_orm::Dialect;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use uuid::Uuid;
 
-use crate::config::Sources;
+use crate::{
+    config::Sources, suppression_arguments::SuppressionCommand, template_arguments::TemplateCommand,
+};
 
 /// A transactional outbox for MySQL, MariaDB and SQLite, and its notification pipelines.
 #[derive(Parser)]
@@ -161,6 +157,9 @@ pub(crate) enum Command {
     /// List, add or remove addresses that must not be written to
     #[command(subcommand)]
     Suppressions(SuppressionCommand),
+    /// Edit what notifications say, and publish it
+    #[command(subcommand)]
+    Templates(TemplateCommand),
     /// Show the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -283,42 +282,6 @@ pub(crate) struct DeadSelection {
     /// All of them; needed where nothing else is given
     #[arg(long, conflicts_with_all = ["queue", "ids", "older_than", "limit"])]
     pub(crate) all: bool,
-}
-
-#[derive(Subcommand)]
-pub(crate) enum SuppressionCommand {
-    /// List suppressed addresses
-    List {
-        /// Only those of this channel
-        #[arg(long)]
-        channel: Option<Channel>,
-        /// The most to list
-        #[arg(long, default_value_t = 100, value_name = "N")]
-        limit: u32,
-        /// Print JSON, one line each
-        #[arg(long)]
-        json: bool,
-    },
-    /// Suppress an address
-    Add {
-        /// The channel
-        channel: Channel,
-        /// The address
-        address: String,
-        /// Why: unsubscribed, bounced or complained
-        #[arg(long)]
-        reason: Suppression,
-        /// A note for people
-        #[arg(long)]
-        note: Option<String>,
-    },
-    /// Let an address be written to again
-    Remove {
-        /// The channel
-        channel: Channel,
-        /// The address
-        address: String,
-    },
 }
 
 #[derive(Subcommand)]

@@ -28,7 +28,12 @@ mod outbox_intake;
 mod provider;
 mod receipt_providers;
 mod refusal;
+mod suppression_arguments;
 mod table;
+mod template_arguments;
+mod template_desk;
+mod template_folder;
+mod template_source;
 mod wakeups;
 
 use std::{ffi::OsString, io::Write, process::ExitCode};
@@ -42,6 +47,7 @@ pub use self::{
     notification_relay::{NotificationRelay, RelayReport},
     open::OpenError,
     provider::providers,
+    template_source::template_source,
 };
 
 /// Runs the program with the arguments of the process and answers its exit code.

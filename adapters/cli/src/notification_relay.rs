@@ -2,6 +2,7 @@ use std::{sync::Arc, time::Duration};
 
 use claimstream::{BatchPipeline, PipelineReport, Relay, RelayError};
 use claimstream_domain::{Invalid, RetryPolicy};
+use claimstream_memory::MemoryTemplates;
 use claimstream_notifications::{MessageConfig, MessageHandler, Priority, RequestConfig, RequestHandler};
 use claimstream_ports::BatchHandler;
 use claimstream_sea_orm::SeaOrmOutbox;
@@ -11,7 +12,7 @@ use tokio::{sync::watch, task::JoinHandle};
 
 use crate::{
     config::{Config, ConfigError},
-    directory, providers, templates,
+    directory, providers, template_source,
     wakeups::Wakeups,
 };
 
@@ -73,7 +74,7 @@ impl NotificationRelay {
             outbox.clone(),
             outbox.clone(),
             Arc::new(directory(&config.notifications)?),
-            Arc::new(templates(&config.notifications)?),
+            template_source(config, &outbox)?.unwrap_or_else(|| Arc::new(MemoryTemplates::new("en"))),
             requests,
         );
         let providers =

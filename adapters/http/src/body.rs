@@ -129,7 +129,9 @@ fn place(request: &NotificationRequest, invalid: &Invalid) -> String {
 mod tests {
     use std::collections::BTreeSet;
 
-    use claimstream_domain::notification::Attachment;
+    use claimstream_domain::notification::{
+        Attachment, Template, TemplateText, TemplateVariable, TemplateVersion,
+    };
     use serde::de::DeserializeOwned;
     use serde_json::{Value, json};
     use utoipa::PartialSchema;
@@ -197,6 +199,10 @@ mod tests {
         assert_eq!(properties::<shapes::Attachment>(), fields::<Attachment>(json!({})));
         assert_eq!(properties::<shapes::Sender>(), fields::<Sender>(json!({})));
         assert_eq!(properties::<shapes::TemplateCall>(), fields::<TemplateCall>(json!({})));
+        assert_eq!(properties::<shapes::Template>(), fields::<Template>(json!({})));
+        assert_eq!(properties::<shapes::TemplateText>(), fields::<TemplateText>(json!({})));
+        assert_eq!(properties::<shapes::TemplateVariable>(), fields::<TemplateVariable>(json!({})));
+        assert_eq!(properties::<shapes::TemplateVersion>(), fields::<TemplateVersion>(json!({})));
         assert_eq!(properties::<shapes::Requester>(), fields::<Requester>(json!({})));
         let mut of_request = fields::<NotificationRequest>(json!({}));
         assert!(of_request.remove("id"));

@@ -32,6 +32,9 @@ pub(crate) struct Read;
 /// May read inboxes and mark their entries.
 pub(crate) struct Inbox;
 
+/// May do everything.
+pub(crate) struct Admin;
+
 impl Needs for Send {
     const SCOPE: Scope = Scope::Send;
 }
@@ -42,6 +45,10 @@ impl Needs for Read {
 
 impl Needs for Inbox {
     const SCOPE: Scope = Scope::Inbox;
+}
+
+impl Needs for Admin {
+    const SCOPE: Scope = Scope::Admin;
 }
 
 impl<S: Needs> FromRequestParts<Arc<State>> for Caller<S> {

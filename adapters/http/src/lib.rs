@@ -24,6 +24,7 @@ mod server;
 mod service;
 mod shapes;
 mod state;
+mod templates;
 mod token;
 
 pub use intake::Intake;
@@ -32,6 +33,7 @@ pub use receipts::{ReceiptCheck, ReceiptKinds, ReceiptMapping, ReceiptProviders,
 pub use server::{Drained, Server};
 pub use service::Service;
 pub use state::Stores;
+pub use templates::{PublishedTemplate, TemplateCheck, TemplateDesk, TemplateRefusal};
 pub use token::{Scope, Tokens};
 
 /// The code of the README, compiled.

@@ -79,6 +79,13 @@ impl Problem {
         Self { errors: vec![fault], ..problem }
     }
 
+    /// Several faults, and what to say of all.
+    pub(crate) fn invalid_at(detail: String, errors: Vec<Fault>) -> Self {
+        let kind = "invalid-request";
+        let problem = Self::new(StatusCode::BAD_REQUEST, kind, "The request is not valid", detail);
+        Self { errors, ..problem }
+    }
+
     pub(crate) fn unauthorized() -> Self {
         let why = "send a token that this server knows, as `Authorization: Bearer TOKEN`";
         let problem = Self::new(StatusCode::UNAUTHORIZED, "unauthorized", "No valid token", why);
@@ -119,6 +126,20 @@ impl Problem {
     pub(crate) fn bad_signature(why: &str) -> Self {
         let title = "The receipt does not prove whose it is";
         Self::new(StatusCode::UNAUTHORIZED, "bad-signature", title, why)
+    }
+
+    pub(crate) fn unknown_template(why: String) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "unknown-template", "There is no such template", why)
+    }
+
+    pub(crate) fn templates_elsewhere() -> Self {
+        let why = "this server takes its templates from a file or another server, which is where to edit them; set \
+                   templates.source to database to keep them here";
+        Self::new(StatusCode::CONFLICT, "templates-elsewhere", "Templates are kept elsewhere", why)
+    }
+
+    pub(crate) fn published_meanwhile(why: String) -> Self {
+        Self::new(StatusCode::CONFLICT, "published-meanwhile", "Another version was published meanwhile", why)
     }
 
     pub(crate) fn no_such_route() -> Self {

@@ -12,7 +12,7 @@ use crate::{
     problem::Problem,
     receipts::{ReceiptProviders, Receiving},
     resources::{
-        description, health, inbox, messages, notifications, receipts,
+        description, health, inbox, messages, notifications, receipts, templates,
         unsubscribe::{self, UnsubscribeLinks},
     },
     state::{State, Stores},
@@ -134,6 +134,7 @@ fn limited() -> OpenApiRouter<Arc<State>> {
         .merge(receipts::routes())
         .merge(unsubscribe::routes())
         .merge(inbox::routes())
+        .merge(templates::routes())
 }
 
 impl fmt::Debug for Service {

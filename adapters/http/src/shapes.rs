@@ -111,3 +111,46 @@ pub(crate) struct TemplateCall {
     /// The value of each variable.
     params: Option<BTreeMap<String, String>>,
 }
+
+/// What a template says, on all its channels and in all its languages, and which variables it has.
+#[derive(ToSchema)]
+pub(crate) struct Template {
+    /// The language of those whose own has no text.
+    #[schema(example = "en")]
+    default_language: String,
+    /// Its variables by name.
+    variables: Option<BTreeMap<String, TemplateVariable>>,
+    /// The texts by channel and language.
+    texts: BTreeMap<String, BTreeMap<String, TemplateText>>,
+}
+
+/// A variable that a caller gives a value to.
+#[derive(ToSchema)]
+pub(crate) struct TemplateVariable {
+    /// Its value where the caller gives none; a variable without it must be given one.
+    default: Option<String>,
+    /// What it stands for, for people.
+    description: Option<String>,
+}
+
+/// What a template says on one channel in one language.
+#[derive(ToSchema)]
+pub(crate) struct TemplateText {
+    /// The subject line.
+    title: Option<String>,
+    /// The text.
+    #[schema(example = "Hello {{ name }}")]
+    body: String,
+    /// The same as a page, for channels that show one.
+    html: Option<String>,
+}
+
+/// A version of a template, with copies of the templates that it includes.
+#[derive(ToSchema)]
+pub(crate) struct TemplateVersion {
+    id: String,
+    number: u32,
+    template: Template,
+    /// What it includes, by id.
+    partials: Option<BTreeMap<String, Template>>,
+}

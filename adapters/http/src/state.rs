@@ -21,7 +21,14 @@ use tokio::{
 };
 use uuid::Uuid;
 
-use crate::{group_commit::GroupCommit, intake::Intake, limits::Limits, problem::Problem, token::Tokens};
+use crate::{
+    group_commit::GroupCommit,
+    intake::Intake,
+    limits::Limits,
+    problem::Problem,
+    templates::{TemplateCheck, TemplateDesk},
+    token::Tokens,
+};
 
 /// The stores that a service works on.
 #[derive(Clone)]
@@ -40,6 +47,10 @@ pub struct Stores {
     pub preferences: Arc<dyn PreferenceRepository>,
     /// Keeps inboxes of users inside the application.
     pub in_app: Arc<dyn InAppInbox>,
+    /// Checks requests against their templates; requests are taken in unchecked without it.
+    pub template_check: Option<Arc<dyn TemplateCheck>>,
+    /// Shows and edits templates; the routes for that refuse to without it.
+    pub templates: Option<Arc<dyn TemplateDesk>>,
 }
 
 /// What all handlers share.

@@ -7,6 +7,7 @@ mod claims;
 mod enqueue;
 mod measured;
 mod notifications;
+mod templates;
 
 use futures::future::BoxFuture;
 
@@ -17,7 +18,7 @@ use crate::{Server, Suite, backend::SeaOrmBackend};
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     for server in Server::ALL {
         let Some(url) = server.url(&environment) else { continue };
-        for (what, trial) in enqueue::trials() {
+        for (what, trial) in enqueue::trials().into_iter().chain(templates::trials()) {
             add(suite, (server, &url, "auto"), format!("{}::budgets::{what}", server.name), trial);
         }
         for strategy in server.strategies() {

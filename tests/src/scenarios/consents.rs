@@ -82,7 +82,7 @@ fn queue(name: &str) -> QueueName {
 }
 
 /// Handles all that is due in a queue and settles it; answers how much that was.
-async fn handle(fixture: &NotificationFixture, name: &str, handler: &dyn Handler) -> usize {
+pub(super) async fn handle(fixture: &NotificationFixture, name: &str, handler: &dyn Handler) -> usize {
     fixture.outbox.advance(Duration::from_millis(1)).await;
     let instance = fixture.outbox.store.on(&queue(name));
     let claimed = instance.take_all().await;

@@ -9,6 +9,7 @@ pub mod providers;
 pub mod relay;
 pub mod revival;
 pub mod server;
+pub mod template_editing;
 pub mod timer_events;
 
 use crate::{Fixture, NotificationFixture, ServerFixture, TimerFixture, suite::Case};
@@ -26,7 +27,8 @@ pub fn server() -> impl Iterator<Item = &'static Case<ServerFixture>> {
 /// Those of notification requests.
 pub fn notifications() -> impl Iterator<Item = &'static Case<NotificationFixture>> {
     let ends = [revival::SCENARIOS, fan_out::SCENARIOS, notification_ends::SCENARIOS];
-    ends.into_iter().chain([consents::SCENARIOS, providers::SCENARIOS]).flatten()
+    let others = [consents::SCENARIOS, providers::SCENARIOS, template_editing::SCENARIOS];
+    ends.into_iter().chain(others).flatten()
 }
 
 /// Those of timer events.

@@ -10,12 +10,12 @@ use reqwest::Url;
 pub struct Endpoint(Url);
 
 impl Endpoint {
-    pub(super) fn url(&self) -> &Url {
+    pub(crate) fn url(&self) -> &Url {
         &self.0
     }
 
     /// Refuses `https` in a build that cannot speak it.
-    pub(super) fn check(&self) -> Result<(), Invalid> {
+    pub(crate) fn check(&self) -> Result<(), Invalid> {
         if self.0.scheme() == "https" && !cfg!(feature = "tls") {
             return Err(Invalid::Contradiction(format!(
                 "{self} needs the feature tls of claimstream-channels"

@@ -15,6 +15,9 @@ mod smtp;
 #[cfg(test)]
 #[cfg(feature = "webhook")]
 mod tcc;
+#[cfg(test)]
+#[cfg(feature = "webhook")]
+mod templates;
 #[cfg(feature = "webhook")]
 mod web_server;
 #[cfg(test)]

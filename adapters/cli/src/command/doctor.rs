@@ -7,7 +7,7 @@ use claimstream_domain::notification::{
 use claimstream_sea_orm::{Finding, Severity};
 
 use crate::{
-    config::{ChannelSettings, Channels, Config, Notifications, ProviderChoice, Serve},
+    config::{ChannelSettings, Channels, Config, Notifications, ProviderChoice, Serve, TemplatePlace},
     directory,
     failure::Failure,
     provider::provider,
@@ -62,15 +62,12 @@ fn sets_notifications(config: &Config) -> bool {
 
 fn examine_notifications(config: &Config) -> Vec<Finding> {
     let notifications = &config.notifications;
-    let files = [
-        (
-            "directory",
-            &notifications.directory,
-            directory(notifications).err(),
-            "only recipients with an address of their own are reached",
-        ),
-        ("templates", &notifications.templates, templates(notifications).err(), "there are no templates"),
-    ];
+    let files = [(
+        "directory",
+        &notifications.directory,
+        directory(notifications).err(),
+        "only recipients with an address of their own are reached",
+    )];
     let files = files.into_iter().map(|(check, path, refused, without)| match (path, refused) {
         (_, Some(refused)) => found(Severity::Failure, check, refused.to_string()),
         (Some(path), None) => found(Severity::Good, check, format!("{} is readable", path.display())),
@@ -79,7 +76,25 @@ fn examine_notifications(config: &Config) -> Vec<Finding> {
         }
     });
     let channels = Channel::ALL.into_iter().flat_map(|channel| examine_route(channel, &config.channels));
-    files.chain(channels).collect()
+    files.chain([examine_templates(config)]).chain(channels).collect()
+}
+
+fn examine_templates(config: &Config) -> Finding {
+    let notifications = &config.notifications;
+    let good = |text: String| found(Severity::Good, "templates", text);
+    match (config.templates.source, &notifications.templates) {
+        (TemplatePlace::Database, _) => good("they are in the database".into()),
+        (TemplatePlace::Http, _) => good("they come over HTTP".into()),
+        (TemplatePlace::File, None) => found(
+            Severity::Warning,
+            "templates",
+            "notifications.templates is not set; there are no templates".into(),
+        ),
+        (TemplatePlace::File, Some(path)) => match templates(notifications) {
+            Err(refused) => found(Severity::Failure, "templates", refused.to_string()),
+            Ok(_) => good(format!("{} is readable", path.display())),
+        },
+    }
 }
 
 /// A finding for the provider of a channel, or one for each that it lists.

@@ -13,6 +13,7 @@ mod schema;
 mod serve;
 mod status;
 mod suppressions;
+mod templates;
 
 use std::{io::Write, process::ExitCode, time::Duration};
 
@@ -58,6 +59,7 @@ async fn carry_out(command: Command, loaded: &Loaded, out: &mut impl Write) -> R
         Command::Status { watch, json } => status::run(watch, json, config, out).await,
         Command::Dead(command) => dead::run(command, config, out).await,
         Command::Suppressions(command) => suppressions::run(command, config, out).await,
+        Command::Templates(command) => templates::run(command, config, out).await,
         Command::Config(command) => config::run(command, loaded, out),
     }
 }

@@ -7,7 +7,8 @@ use std::{
 };
 
 use claimstream_domain::notification::{NotificationRequest, Submitted};
-use claimstream_ports::{StoreError, StoreErrorKind};
+use claimstream_notifications::CompiledTemplates;
+use claimstream_ports::{StoreError, StoreErrorKind, notification::RequestRepository};
 use claimstream_sea_orm::SeaOrmOutbox;
 
 use crate::{
@@ -15,13 +16,15 @@ use crate::{
     failure::Failure,
     lines::{Line, Lines},
     table::plain,
+    template_source,
 };
 
 /// Hands in the requests of a file or of the standard input, and counts what became of them.
 pub(super) async fn run(file: &Path, config: &Config, out: &mut impl Write) -> Result<ExitCode, Failure> {
     let from = open(file)?;
     let outbox = config.database.open().await?;
-    let mut intake = Intake { outbox, chunk: Chunk::default(), tally: Tally::default() };
+    let templates = template_source(config, &outbox)?.map(CompiledTemplates::of);
+    let mut intake = Intake { outbox, templates, chunk: Chunk::default(), tally: Tally::default() };
     let outcome = intake.take_all(Lines::new(from)).await;
     let Tally { new, replayed, conflicts, refused } = intake.tally;
     writeln!(out, "new {new}, replayed {replayed}, in conflict {conflicts}, refused {refused}")?;
@@ -42,6 +45,8 @@ fn open(file: &Path) -> Result<Box<dyn Read>, Failure> {
 /// Requests on their way into the outbox.
 struct Intake {
     outbox: SeaOrmOutbox,
+    /// What requests are checked against, if the configuration names templates.
+    templates: Option<CompiledTemplates>,
     chunk: Chunk,
     tally: Tally,
 }
@@ -72,7 +77,10 @@ impl Intake {
             let next = lines.next().map_err(|e| Failure::Refused(format!("the input broke off: {e}")))?;
             let Some((number, line)) = next else { return self.submit().await };
             match self.read(line) {
-                Ok(Some((request, bytes))) => self.chunk.push(number, request, bytes),
+                Ok(Some((request, bytes))) => match self.fault(&request).await? {
+                    Some(why) => self.refuse(number, &why),
+                    None => self.chunk.push(number, request, bytes),
+                },
                 Ok(None) => {}
                 Err(why) => self.refuse(number, &why),
             }
@@ -97,6 +105,22 @@ impl Intake {
         let request: NotificationRequest = serde_json::from_slice(&text).map_err(|e| told(&e))?;
         request.check().map_err(|e| e.to_string())?;
         Ok(Some((request, text.len())))
+    }
+
+    /// Why a request can never be carried out, by its template. One that was taken in before is known, and counts as replayed whatever
+    /// has become of its template; one whose template cannot be asked about is checked by the fan-out.
+    async fn fault(&self, request: &NotificationRequest) -> Result<Option<String>, Failure> {
+        let Some(templates) = &self.templates else { return Ok(None) };
+        let fault = match templates.fault(request).await {
+            Ok(Some(fault)) => fault,
+            Ok(None) => return Ok(None),
+            Err(error) => {
+                tracing::warn!(%error, "a request was not checked against its template");
+                return Ok(None);
+            }
+        };
+        let known = RequestRepository::read(&self.outbox, &[request.id]).await?;
+        Ok(known.into_iter().flatten().next().is_none().then(|| fault.to_string()))
     }
 
     /// Hands the chunk in. One that the database refuses is halved until the entry stands alone which it refuses, so that

@@ -1,14 +1,22 @@
 use std::{process::ExitCode, sync::Arc};
 
-use claimstream_http::{Drained, Server, Service, Stores};
+use claimstream_http::{Drained, Server, Service, Stores, TemplateCheck, TemplateDesk};
+use claimstream_notifications::{CompiledTemplates, TemplateEditor};
 use claimstream_sea_orm::SeaOrmOutbox;
 use claimstream_tokio::shutdown_signal;
 use tokio::sync::oneshot;
 
 use super::relay::{announce, finished, told_again};
 use crate::{
-    NotificationRelay, config::Config, failure::Failure, outbox_intake::OutboxIntake,
-    receipt_providers::receipt_providers, wakeups::Wakeups,
+    NotificationRelay,
+    config::{Config, TemplatePlace},
+    failure::Failure,
+    outbox_intake::OutboxIntake,
+    receipt_providers::receipt_providers,
+    template_desk::EditorDesk,
+    template_source,
+    template_source::SourceCheck,
+    wakeups::Wakeups,
 };
 
 /// Takes notifications in over HTTP until told to stop, and delivers them too if asked to.
@@ -23,7 +31,7 @@ pub(super) async fn run(relay: bool, config: &Config) -> Result<ExitCode, Failur
         .then(|| NotificationRelay::woken_by(Arc::clone(&wakeups), outbox.clone(), config))
         .transpose()?;
     let limits = config.serve.limits.clone();
-    let stores = stores(&outbox, wakeups);
+    let stores = stores(&outbox, wakeups, config)?;
     let service = match &tokens {
         Some(tokens) => Service::new(stores, tokens.clone(), limits),
         None => Service::without_tokens(stores, limits),
@@ -69,17 +77,22 @@ pub(super) async fn run(relay: bool, config: &Config) -> Result<ExitCode, Failur
     }
 }
 
-fn stores(outbox: &SeaOrmOutbox, wakeups: Arc<Wakeups>) -> Stores {
+fn stores(outbox: &SeaOrmOutbox, wakeups: Arc<Wakeups>, config: &Config) -> Result<Stores, Failure> {
     let shared = Arc::new(outbox.clone());
-    Stores {
+    let check = |source| Arc::new(SourceCheck(CompiledTemplates::of(source))) as Arc<dyn TemplateCheck>;
+    let is_here = config.templates.source == TemplatePlace::Database;
+    let desk = || Arc::new(EditorDesk(TemplateEditor::new(shared.clone()))) as Arc<dyn TemplateDesk>;
+    Ok(Stores {
         intake: Arc::new(OutboxIntake { outbox: outbox.clone(), wakeups }),
         requests: shared.clone(),
         reports: shared.clone(),
-        list: shared.clone(),
         receipts: shared.clone(),
         preferences: shared.clone(),
+        template_check: template_source(config, outbox)?.map(check),
+        templates: is_here.then(desk),
+        list: shared.clone(),
         in_app: shared,
-    }
+    })
 }
 
 /// Delivers until the server has stopped.

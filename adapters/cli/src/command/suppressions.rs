@@ -10,9 +10,9 @@ use serde_json::json;
 
 use crate::{
     age::Age,
-    arguments::SuppressionCommand,
     config::Config,
     failure::Failure,
+    suppression_arguments::SuppressionCommand,
     table::{Column, Table},
 };
 

@@ -25,6 +25,7 @@ mod secret;
 mod serve;
 mod setting;
 mod source;
+mod templates;
 
 use std::collections::BTreeMap;
 
@@ -33,7 +34,7 @@ use claimstream_notifications::{MessageConfig, RequestConfig};
 
 use self::{contradiction::Contradiction, error::Fault, keys::Keys};
 
-pub(crate) use self::setting::Setting;
+pub(crate) use self::setting::{Setting, quoted};
 pub use self::{
     assignment::Origin,
     channel::Channels,
@@ -52,6 +53,7 @@ pub use self::{
     secret::{Secret, SecretSource},
     serve::Serve,
     source::Sources,
+    templates::{TemplatePlace, Templates},
 };
 
 /// Everything that can be set.
@@ -67,6 +69,8 @@ pub struct Config {
     pub messages: RetryPolicy,
     /// Whom notifications reach, and what they say.
     pub notifications: Notifications,
+    /// Where templates are kept.
+    pub templates: Templates,
     /// How notifications are delivered.
     pub channels: Channels,
     /// How notifications are taken in over HTTP.
@@ -141,6 +145,7 @@ impl Config {
         retry::each(&mut self.requests, "requests.retry", visit);
         retry::each(&mut self.messages, "messages.retry", visit);
         self.notifications.each(visit);
+        self.templates.each(visit);
         self.channels.each(visit);
         self.serve.each(visit);
         self.log.each(visit);
@@ -153,6 +158,7 @@ impl Config {
         found.extend(retry::contradiction(&self.requests, "requests.retry"));
         found.extend(retry::contradiction(&self.messages, "messages.retry"));
         found.extend(self.notifications.contradiction());
+        found.extend(self.templates.contradictions(self.notifications.templates.is_some()));
         found.extend(self.channels.contradictions());
         found.extend(self.serve.contradictions());
         found
@@ -167,6 +173,7 @@ impl Default for Config {
             requests: RequestConfig::default().retry,
             messages: MessageConfig::default().retry,
             notifications: Notifications::default(),
+            templates: Templates::default(),
             channels: Channels::default(),
             serve: Serve::default(),
             log: Log::default(),

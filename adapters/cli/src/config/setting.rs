@@ -258,7 +258,7 @@ pub(super) fn word<T: Copy>(text: &str, words: &[(&'static str, T)]) -> Result<T
 }
 
 /// A TOML basic string.
-pub(super) fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let escaped = text.chars().map(|c| match c {
         '"' | '\\' => format!("\\{c}"),
         c if c.is_control() => format!("\\u{:04X}", u32::from(c)),

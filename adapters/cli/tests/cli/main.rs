@@ -22,6 +22,7 @@ mod serve;
 mod serve_killed;
 mod server;
 mod status;
+mod templates;
 mod unsubscribe;
 #[cfg(unix)]
 mod web_client;

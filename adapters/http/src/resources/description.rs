@@ -32,6 +32,7 @@ use crate::state::State;
         (name = "receipts", description = "For providers: what became of messages after they had taken them"),
         (name = "inbox", description = "Inboxes of users inside the application"),
         (name = "unsubscribe", description = "For recipients: the pages behind the links in messages"),
+        (name = "templates", description = "Edit what notifications say, and publish it"),
         (name = "health", description = "For supervisors; no token is needed")
     )
 )]

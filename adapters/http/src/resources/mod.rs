@@ -6,6 +6,9 @@ pub(crate) mod inbox;
 pub(crate) mod messages;
 pub(crate) mod notifications;
 pub(crate) mod receipts;
+mod template_body;
+mod template_call;
+pub(crate) mod templates;
 pub(crate) mod unsubscribe;
 
 use utoipa::IntoParams;

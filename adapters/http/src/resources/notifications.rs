@@ -12,7 +12,7 @@ use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::{router::OpenApiRouter, routes};
 use uuid::Uuid;
 
-use super::{NotificationId, id, limit, query};
+use super::{NotificationId, id, limit, query, template_call};
 use crate::{
     body::NotificationBody,
     caller::{Caller, Read, Send},
@@ -151,9 +151,11 @@ async fn send(
     payload: Payload,
 ) -> Result<Response, Problem> {
     let key = IdempotencyKey::of(&payload.headers)?;
+    let may_be_known = key.is_some();
     let id = key.map_or_else(Uuid::now_v7, |key| key.id(&caller.name));
     let body: NotificationBody = json::read(&payload.headers, &payload.bytes)?;
     let request = body.into_request(id).map_err(Problem::invalid)?;
+    template_call::check(&state, &request, may_be_known).await?;
     let taken = state.in_time(state.intake.take(request, payload.bytes.len())).await?;
     let taken = taken.map_err(|refused| Problem::of_refusal(&refused))?;
     tracing::debug!(%id, caller = caller.name, ?taken, "notification handed in");

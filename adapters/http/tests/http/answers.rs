@@ -1,4 +1,4 @@
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use axum::body::{Body, Bytes};
 use claimstream_domain::notification::{InboxPass, Progress, ReceiptOf, ReceiptTaken, RequestStatus};
@@ -16,6 +16,7 @@ use crate::{
     api::{Api, Ports, body, trouble},
     inbox::keys,
     receipts::TOKEN,
+    templates::{self, Desk},
     unsubscribe::link,
 };
 
@@ -75,7 +76,9 @@ fn ports() -> Ports {
 
 #[tokio::test(start_paused = true)]
 async fn every_documented_answer_is_given() {
-    let api = Api::with(ports(), Limits { body: 1_000, ..Limits::default() });
+    let desk = Arc::new(Desk::default());
+    let ports = Ports { templates: Some(desk.clone()), ..ports() };
+    let api = Api::with(ports, Limits { body: 1_000, ..Limits::default() });
     api.get("/healthz").await;
     api.get("/readyz").await;
     send_in_every_way(&api).await;
@@ -104,9 +107,11 @@ async fn every_documented_answer_is_given() {
     }
     api.get("/v1/notifications?status=x").await;
     api.get("/v1/notifications?requester=away").await;
+    templates::call_in_every_way(&api).await;
     api.service.stop();
     api.get("/readyz").await;
-    assert_eq!(api.given(), documented());
+    let given: BTreeSet<_> = api.given().union(&templates::elsewhere().await).cloned().collect();
+    assert_eq!(given, documented());
 }
 
 /// The routes and statuses of the description.

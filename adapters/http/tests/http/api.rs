@@ -9,7 +9,7 @@ use axum::{
     http::{HeaderMap, Request, StatusCode},
 };
 use claimstream_domain::notification::{NotificationRequest, Submitted};
-use claimstream_http::{Intake, Limits, Service, Stores, Tokens};
+use claimstream_http::{Intake, Limits, Service, Stores, TemplateCheck, TemplateDesk, Tokens};
 use claimstream_ports::{
     StoreError, StoreErrorKind,
     mock::{
@@ -38,6 +38,8 @@ pub(crate) struct Ports {
     pub(crate) preferences: MockPreferenceRepository,
     pub(crate) in_app: MockInAppInbox,
     pub(crate) intake: Arc<Shelf>,
+    pub(crate) template_check: Option<Arc<dyn TemplateCheck>>,
+    pub(crate) templates: Option<Arc<dyn TemplateDesk>>,
 }
 
 /// An intake that keeps requests in memory, and waits for others where a test says so.
@@ -212,6 +214,8 @@ impl Ports {
             receipts: Arc::new(self.receipts),
             preferences: Arc::new(self.preferences),
             in_app: Arc::new(self.in_app),
+            template_check: self.template_check,
+            templates: self.templates,
         }
     }
 }

@@ -34,7 +34,8 @@ async fn every_described_route_is_served() {
                 .replace("{id}", "x")
                 .replace("{provider}", "mail")
                 .replace("{token}", &signed)
-                .replace("{entry}", "x");
+                .replace("{entry}", "x")
+                .replace("{number}", "x");
             if path == "/readyz" {
                 continue;
             }

@@ -10,4 +10,5 @@ mod reading;
 mod receipts;
 mod sending;
 mod server;
+mod templates;
 mod unsubscribe;

@@ -1,0 +1,39 @@
+use claimstream_domain::notification::{Channel, consent::Suppression};
+use clap::Subcommand;
+
+/// What can be done with addresses that must not be written to.
+#[derive(Subcommand)]
+pub(crate) enum SuppressionCommand {
+    /// List suppressed addresses
+    List {
+        /// Only those of this channel
+        #[arg(long)]
+        channel: Option<Channel>,
+        /// The most to list
+        #[arg(long, default_value_t = 100, value_name = "N")]
+        limit: u32,
+        /// Print JSON, one line each
+        #[arg(long)]
+        json: bool,
+    },
+    /// Suppress an address
+    Add {
+        /// The channel
+        channel: Channel,
+        /// The address
+        address: String,
+        /// Why: unsubscribed, bounced or complained
+        #[arg(long)]
+        reason: Suppression,
+        /// A note for people
+        #[arg(long)]
+        note: Option<String>,
+    },
+    /// Let an address be written to again
+    Remove {
+        /// The channel
+        channel: Channel,
+        /// The address
+        address: String,
+    },
+}

@@ -1,0 +1,63 @@
+use std::{sync::Arc, time::Duration};
+
+use claimstream_domain::notification::{Template, TemplateVersion};
+use claimstream_notifications::{CachedTemplates, TemplateAge};
+use claimstream_ports::notification::{NewTemplateVersion, TemplateSource, TemplateStore};
+use claimstream_tokio::TokioTimer;
+use futures::future::join_all;
+use sea_orm::{ConnectionTrait, QueryResult, Statement, Value};
+
+use super::{Trial, measured::Measured, trials};
+use crate::{fixture::Cost, statement::sql};
+
+pub(super) fn trials() -> Vec<(&'static str, Trial)> {
+    trials![
+        many_requests_at_a_time_read_their_template_once,
+        the_version_that_is_sent_is_read_along_the_primary_key,
+    ]
+}
+
+/// A hundred fan-outs that begin together ask for one template: one statement, and two of a connection that goes back to its pool. No
+/// statement while the answer is fresh.
+async fn many_requests_at_a_time_read_their_template_once(measured: &Measured) {
+    let outbox = Arc::new(measured.outbox.clone());
+    publish(measured, "t", 1).await;
+    let age = TemplateAge { fresh: Duration::from_secs(600), stale: Duration::from_secs(600) };
+    // What is prepared is prepared.
+    outbox.published("t").await.expect("published");
+    let cache = CachedTemplates::new(outbox, Arc::new(TokioTimer::new()), age);
+    for most in [3, 0] {
+        let read = join_all((0..100).map(|_| cache.published("t")));
+        let (found, sent) = measured.count(read).await;
+        assert!(found.into_iter().all(|found| found.expect("an answer").is_some()));
+        let cost = Cost::of(&sent);
+        println!("budget: 100 readers of a template: {cost}");
+        assert!(cost.statements <= most, "{cost}: {sent:#?}");
+    }
+}
+
+async fn the_version_that_is_sent_is_read_along_the_primary_key(measured: &Measured) {
+    for id in 0..40 {
+        for number in 1..=8 {
+            publish(measured, &format!("t-{id}"), number).await;
+        }
+    }
+    let connection = measured.outbox.connection();
+    connection.execute_unprepared("ANALYZE TABLE claimstream_template_version").await.expect("statistics");
+    let args = vec![("template", vec![Value::from("t-7")])];
+    let read = sql("templates/published", &args);
+    let explain = Statement { sql: format!("EXPLAIN FORMAT=TRADITIONAL {}", read.sql), ..read };
+    let plan = connection.query_all_raw(explain).await.expect("a plan");
+    let text = |row: &QueryResult, column| {
+        row.try_get::<Option<String>>("", column).ok().flatten().unwrap_or_default()
+    };
+    let found: Vec<_> = plan.iter().map(|row| ["key", "Extra"].map(|column| text(row, column))).collect();
+    assert!(found.iter().all(|[key, extra]| key == "PRIMARY" && !extra.contains("filesort")), "{found:?}");
+}
+
+async fn publish(measured: &Measured, id: &str, number: u32) {
+    let template = Template { default_language: "en".into(), variables: None, texts: Default::default() };
+    let version = TemplateVersion { id: id.into(), number, template, partials: Default::default() };
+    let new = NewTemplateVersion { version, restores: None };
+    measured.outbox.publish(&new).await.expect("publish");
+}
