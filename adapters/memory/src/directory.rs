@@ -6,24 +6,26 @@ use std::{
 use async_trait::async_trait;
 use claimstream_domain::{
     Invalid,
-    notification::{Recipient, RecipientReference},
+    notification::{Recipient, SegmentPlace},
 };
-use claimstream_ports::{StoreError, notification::RecipientDirectory};
+use claimstream_ports::{
+    StoreError,
+    notification::{RecipientDirectory, SegmentPage},
+};
 use serde::Deserialize;
+
+use crate::tables::People;
 
 /// Users and segments that are known by heart.
 ///
 /// The segment `all` is everybody, unless it is defined otherwise. Reads JSON such as
 /// `{"users": [{"user": "u-1", "email": "a@example.com", "language": "de"}], "segments": {"vip": ["u-1"]}}`; a user's
-/// `key` is `user:<id>` unless given.
+/// `key` is `user:<id>` unless given. Members come in the order of their ids.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryDirectory {
-    users: BTreeMap<String, Recipient>,
-    segments: BTreeMap<String, Vec<String>>,
+    people: People,
+    keys: BTreeSet<String>,
 }
-
-/// The segment of all users.
-const ALL: &str = "all";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -47,39 +49,28 @@ impl MemoryDirectory {
         if user.key.is_empty() {
             user.key = Recipient::user(&id).key;
         }
-        if self.users.values().any(|known| known.key == user.key) {
+        if self.people.user(&id).is_some() {
+            return Err(malformed(format!("the user {id:?} is there twice")));
+        }
+        if !self.keys.insert(user.key.clone()) {
             return Err(malformed(format!("two users have the key {:?}", user.key)));
         }
-        match self.users.insert(id, user) {
-            None => Ok(self),
-            Some(twice) => {
-                Err(malformed(format!("the user {:?} is there twice", twice.user.unwrap_or_default())))
-            }
-        }
+        self.people.put(id, user);
+        Ok(self)
     }
 
     /// With one more segment of known users.
     pub fn with_segment(mut self, name: &str, users: &[&str]) -> Result<Self, Invalid> {
-        if let Some(unknown) = users.iter().find(|user| !self.users.contains_key(**user)) {
+        if let Some(unknown) = users.iter().find(|user| self.people.user(user).is_none()) {
             return Err(malformed(format!("the segment {name:?} names the unknown user {unknown:?}")));
         }
         if users.iter().collect::<BTreeSet<_>>().len() < users.len() {
             return Err(malformed(format!("the segment {name:?} names a user twice")));
         }
-        self.segments.insert(name.into(), users.iter().map(|user| (*user).to_owned()).collect());
+        let segment = self.people.segment(name);
+        segment.clear();
+        segment.extend(users.iter().map(|user| (*user).to_owned()));
         Ok(self)
-    }
-
-    fn recipients(&self, reference: &RecipientReference) -> Option<Vec<Recipient>> {
-        match reference {
-            RecipientReference::User { user } => Some(vec![self.users.get(user)?.clone()]),
-            RecipientReference::Segment { segment } => match self.segments.get(segment) {
-                Some(ids) => Some(ids.iter().filter_map(|id| self.users.get(id)).cloned().collect()),
-                None if segment == ALL => Some(self.users.values().cloned().collect()),
-                None => None,
-            },
-            RecipientReference::Direct(direct) => Some(vec![direct.resolve()]),
-        }
     }
 }
 
@@ -97,15 +88,17 @@ impl FromStr for MemoryDirectory {
 
 #[async_trait]
 impl RecipientDirectory for MemoryDirectory {
-    async fn resolve(
+    async fn users(&self, ids: &[String]) -> Result<Vec<Option<Recipient>>, StoreError> {
+        Ok(ids.iter().map(|id| self.people.user(id).cloned()).collect())
+    }
+
+    async fn members(
         &self,
-        reference: &RecipientReference,
-        offset: u64,
+        segment: &str,
+        from: &SegmentPlace,
         limit: u32,
-    ) -> Result<Option<Vec<Recipient>>, StoreError> {
-        let skip = usize::try_from(offset).unwrap_or(usize::MAX);
-        let all = self.recipients(reference);
-        Ok(all.map(|all| all.into_iter().skip(skip).take(limit as usize).collect()))
+    ) -> Result<Option<SegmentPage>, StoreError> {
+        Ok(self.people.members(segment, from, limit))
     }
 }
 
@@ -122,34 +115,43 @@ mod tests {
     const FILE: &str = r#"{"users":[{"user":"u-2","email":"b@example.com"},{"key":"k","user":"u-1"},
         {"user":"u-3","language":"de"}],"segments":{"vip":["u-3","u-1"]}}"#;
 
-    fn keys(directory: &MemoryDirectory, segment: &str, offset: u64, limit: u32) -> Option<Vec<String>> {
-        let reference = RecipientReference::Segment { segment: segment.into() };
-        let found = block_on(directory.resolve(&reference, offset, limit)).unwrap()?;
-        Some(found.into_iter().map(|recipient| recipient.key).collect())
+    fn keys(
+        directory: &MemoryDirectory,
+        segment: &str,
+        after: Option<&str>,
+        limit: u32,
+    ) -> Option<Vec<String>> {
+        let from = SegmentPlace::from(after.map(str::to_owned));
+        let found = block_on(directory.members(segment, &from, limit)).unwrap()?;
+        Some(found.members.into_iter().map(|recipient| recipient.key).collect())
     }
 
     #[test]
     fn reads_users_and_segments_and_knows_everybody() {
         let directory: MemoryDirectory = FILE.parse().unwrap();
-        assert_eq!(keys(&directory, "vip", 0, 9), Some(vec!["user:u-3".into(), "k".into()]));
-        assert_eq!(keys(&directory, "all", 1, 1), Some(vec!["user:u-2".into()]));
-        assert_eq!(keys(&directory, "all", 3, 1), Some(vec![]));
-        assert_eq!(keys(&directory, "staff", 0, 1), None);
+        assert_eq!(keys(&directory, "vip", None, 9), Some(vec!["k".into(), "user:u-3".into()]));
+        assert_eq!(keys(&directory, "all", Some("u-1"), 1), Some(vec!["user:u-2".into()]));
+        assert_eq!(keys(&directory, "all", Some("u-3"), 1), Some(vec![]));
+        assert_eq!(keys(&directory, "staff", None, 1), None);
         let defined = directory.with_segment("all", &["u-2"]).unwrap();
-        assert_eq!(keys(&defined, "all", 0, 9), Some(vec!["user:u-2".into()]));
+        assert_eq!(keys(&defined, "all", None, 9), Some(vec!["user:u-2".into()]));
     }
 
     #[test]
-    fn a_user_is_one_page_and_a_direct_recipient_is_itself() {
+    fn the_last_page_says_so() {
         let directory: MemoryDirectory = FILE.parse().unwrap();
-        let user = |id: &str| RecipientReference::User { user: id.into() };
-        let found = block_on(directory.resolve(&user("u-1"), 0, 5)).unwrap().unwrap();
-        assert_eq!(found[0].key, "k");
-        assert_eq!(block_on(directory.resolve(&user("u-1"), 1, 5)).unwrap(), Some(vec![]));
-        assert_eq!(block_on(directory.resolve(&user("u-9"), 0, 5)).unwrap(), None);
-        let direct: RecipientReference = serde_json::from_str(r#"{"phone":"+491"}"#).unwrap();
-        let found = block_on(directory.resolve(&direct, 0, 5)).unwrap().unwrap();
-        assert_eq!(found[0].phone.as_deref(), Some("+491"));
+        let next =
+            |limit| block_on(directory.members("all", &SegmentPlace::Start, limit)).unwrap().unwrap().next;
+        assert_eq!((next(2).as_deref(), next(3), next(9)), (Some("u-2"), None, None));
+    }
+
+    #[test]
+    fn users_are_found_in_order_known_or_not() {
+        let directory: MemoryDirectory = FILE.parse().unwrap();
+        let ids = ["u-1", "u-9", "u-2"].map(str::to_owned);
+        let found = block_on(directory.users(&ids)).unwrap();
+        let keys: Vec<_> = found.iter().map(|user| user.as_ref().map(|user| user.key.as_str())).collect();
+        assert_eq!(keys, [Some("k"), None, Some("user:u-2")]);
     }
 
     #[test]

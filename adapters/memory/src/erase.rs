@@ -2,7 +2,8 @@ use async_trait::async_trait;
 use claimstream_domain::{
     MessageId, Reason,
     notification::{
-        DeliveryStatus, ERASED, NotificationMessage, NotificationRecord, Recipient, delivery_message,
+        DeliveryStatus, ERASED, NotificationMessage, NotificationRecord, Recipient, addresses_of,
+        delivery_message,
     },
 };
 use claimstream_ports::{
@@ -16,7 +17,12 @@ use crate::{database::corrupt, store::MemoryStore, tables::Tables};
 impl EraseRecipient for MemoryStore {
     async fn erase(&self, recipient: &str) -> Result<Erased, StoreError> {
         let mut erased = Erased::default();
-        let Tables { notifications, outbox, in_app, .. } = &mut *self.database.tables();
+        let Tables { notifications, outbox, in_app, people, consents, .. } = &mut *self.database.tables();
+        let user = Recipient::user_of_key(recipient);
+        let entry = user.and_then(|id| people.user(id).cloned());
+        consents.forget_owner(&addresses_of(recipient, entry.as_ref()));
+        consents.preferences.remove(recipient);
+        user.map(|id| people.remove(id));
         for row in notifications.requests.values_mut() {
             if let Some(without) = row.request.without(recipient) {
                 row.request = without;
@@ -32,7 +38,6 @@ impl EraseRecipient for MemoryStore {
             gone.push(record.clone());
         }
         erased.records = gone.len() as u64;
-        let user = Recipient::user_of_key(recipient);
         let is_gone = |id| gone.iter().any(|record| record.id == id);
         in_app.forget(usize::MAX, |row| is_gone(row.entry.id) || Some(row.entry.user.as_str()) == user);
         for attempt in notifications.attempts.iter_mut().map(|row| &mut row.attempt) {

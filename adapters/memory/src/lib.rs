@@ -52,6 +52,7 @@ mod in_app;
 mod lateness;
 mod lock;
 mod notifications;
+mod people;
 mod preferences;
 mod receipts;
 mod sagas;

@@ -1,8 +1,9 @@
 use std::{ops::Bound, time::Duration};
 
 use async_trait::async_trait;
-use claimstream_domain::notification::consent::{
-    Address, PreferenceChange, Preferences, SuppressedAddress, Suppression,
+use claimstream_domain::{
+    Fingerprint,
+    notification::consent::{Address, PreferenceChange, Preferences, SuppressedAddress, Suppression},
 };
 use claimstream_ports::{
     StoreError,
@@ -60,18 +61,19 @@ impl Suppressions for MemoryStore {
 
     async fn suppressed(
         &self,
-        after: Option<Address>,
+        after: Option<Fingerprint>,
         limit: u32,
     ) -> Result<Vec<SuppressedAddress>, StoreError> {
         let now = self.database.now();
         let tables = self.database.tables();
-        let after = after.map_or(Bound::Unbounded, |after| Bound::Excluded(*after.fingerprint().as_bytes()));
+        let after = after.map_or(Bound::Unbounded, |after| Bound::Excluded(*after.as_bytes()));
         let page = tables.consents.suppressed.range((after, Bound::Unbounded)).take(limit as usize);
         let age = |row: &SuppressionRow| {
             let micros = now.as_micros().saturating_sub(row.since.as_micros());
             Duration::from_micros(u64::try_from(micros).unwrap_or(0))
         };
         let shown = |row: &SuppressionRow| SuppressedAddress {
+            key: row.key,
             address: row.address.clone(),
             reason: row.reason,
             note: row.note.clone(),

@@ -67,6 +67,42 @@ UPDATE claimstream_message SET first_at   = COALESCE(first_at, created_at), crea
 -- dead_letters/revive_queue
 INSERT INTO claimstream_queue (queue, shard, available_at, id) SELECT queue, shard, UTC_TIMESTAMP(6), id FROM claimstream_dead WHERE id IN (:ids);
 
+-- directory/leave_segments
+DELETE FROM claimstream_directory_member WHERE user_id = :user;
+
+-- directory/members
+SELECT user_id FROM claimstream_directory_member WHERE segment = :segment AND user_id > :after ORDER BY user_id LIMIT :limit;
+
+-- directory/page
+SELECT user_id, email, phone, device_token, webhook, chat, language, time_zone, attributes FROM claimstream_directory_user WHERE user_id > :after ORDER BY user_id LIMIT :limit;
+
+-- directory/put_member
+INSERT INTO claimstream_directory_member (segment, user_id) VALUES (:segment, :user) ON DUPLICATE KEY UPDATE user_id = user_id;
+
+-- directory/put_segment
+INSERT INTO claimstream_directory_segment (segment, created_at) VALUES (:segment, UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE segment = segment;
+
+-- directory/put_user
+REPLACE INTO claimstream_directory_user (user_id, email, phone, device_token, webhook, chat, language, time_zone, attributes, changed_at) VALUES (:user, :email, :phone, :device_token, :webhook, :chat, :language, :time_zone, :attributes, UTC_TIMESTAMP(6));
+
+-- directory/remove_members
+DELETE FROM claimstream_directory_member WHERE segment = :segment AND user_id IN (:users);
+
+-- directory/remove_user
+DELETE FROM claimstream_directory_user WHERE user_id = :user;
+
+-- directory/segment
+SELECT segment FROM claimstream_directory_segment WHERE segment = :segment;
+
+-- directory/segments
+SELECT segment FROM claimstream_directory_member WHERE user_id = :user ORDER BY segment LIMIT :limit;
+
+-- directory/share
+SELECT user_id FROM claimstream_directory_user WHERE user_id IN (:users) LOCK IN SHARE MODE;
+
+-- directory/users
+SELECT user_id, email, phone, device_token, webhook, chat, language, time_zone, attributes FROM claimstream_directory_user WHERE user_id IN (:users);
+
 -- doctor/columns
 SELECT TABLE_NAME AS table_name, COLUMN_NAME AS column_name, COLUMN_TYPE AS column_type FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME LIKE 'claimstream\_%';
 
@@ -271,6 +307,15 @@ SELECT queue, CAST(shard AS SIGNED) AS shard, COUNT(*) AS depth, CAST(SUM(availa
 -- preferences/change
 UPDATE claimstream_preference SET preferences = :preferences, changed_at = UTC_TIMESTAMP(6) WHERE recipient_hash = :hash;
 
+-- preferences/forget
+DELETE FROM claimstream_preference WHERE recipient_hash = :hash;
+
+-- preferences/forget_address
+UPDATE claimstream_preference SET recipient = :erased WHERE recipient_hash IN (:recipients);
+
+-- preferences/forget_owner
+UPDATE claimstream_suppression SET address = :erased, note = NULL WHERE address_hash IN (:addresses);
+
 -- preferences/keep
 INSERT INTO claimstream_preference (recipient_hash, recipient, preferences, changed_at) VALUES (:hash, :recipient, :preferences, UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE recipient_hash = recipient_hash;
 
@@ -287,7 +332,7 @@ SELECT NULL AS now, recipient_hash AS recipient, preferences, NULL AS address, N
 INSERT INTO claimstream_suppression (address_hash, channel, address, reason, note, since) VALUES (:hash, :channel, :address, :reason, :note, UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE reason = CASE WHEN reason = 'unsubscribed' OR :reason = 'complained' THEN :reason ELSE reason END, note = COALESCE(:note, note);
 
 -- preferences/suppressed
-SELECT channel, address, reason, note, TIMESTAMPDIFF(MICROSECOND, since, UTC_TIMESTAMP(6)) AS age FROM claimstream_suppression WHERE address_hash > :after ORDER BY address_hash LIMIT :limit;
+SELECT address_hash, channel, address, reason, note, TIMESTAMPDIFF(MICROSECOND, since, UTC_TIMESTAMP(6)) AS age FROM claimstream_suppression WHERE address_hash > :after ORDER BY address_hash LIMIT :limit;
 
 -- probe/lock
 SELECT shard FROM claimstream_shard WHERE shard = 0 FOR UPDATE;

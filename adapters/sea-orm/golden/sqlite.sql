@@ -61,6 +61,42 @@ UPDATE claimstream_message SET first_at   = COALESCE(first_at, created_at), crea
 -- dead_letters/revive_queue
 INSERT INTO claimstream_queue (queue, shard, available_at, id) SELECT queue, shard, :now, id FROM claimstream_dead WHERE id IN (:ids);
 
+-- directory/leave_segments
+DELETE FROM claimstream_directory_member WHERE user_id = :user;
+
+-- directory/members
+SELECT user_id FROM claimstream_directory_member WHERE segment = :segment AND user_id > :after ORDER BY user_id LIMIT :limit;
+
+-- directory/page
+SELECT user_id, email, phone, device_token, webhook, chat, language, time_zone, attributes FROM claimstream_directory_user WHERE user_id > :after ORDER BY user_id LIMIT :limit;
+
+-- directory/put_member
+INSERT INTO claimstream_directory_member (segment, user_id) VALUES (:segment, :user) ON CONFLICT DO NOTHING;
+
+-- directory/put_segment
+INSERT INTO claimstream_directory_segment (segment, created_at) VALUES (:segment, :now) ON CONFLICT DO NOTHING;
+
+-- directory/put_user
+REPLACE INTO claimstream_directory_user (user_id, email, phone, device_token, webhook, chat, language, time_zone, attributes, changed_at) VALUES (:user, :email, :phone, :device_token, :webhook, :chat, :language, :time_zone, :attributes, :now);
+
+-- directory/remove_members
+DELETE FROM claimstream_directory_member WHERE segment = :segment AND user_id IN (:users);
+
+-- directory/remove_user
+DELETE FROM claimstream_directory_user WHERE user_id = :user;
+
+-- directory/segment
+SELECT segment FROM claimstream_directory_segment WHERE segment = :segment;
+
+-- directory/segments
+SELECT segment FROM claimstream_directory_member WHERE user_id = :user ORDER BY segment LIMIT :limit;
+
+-- directory/share
+SELECT user_id FROM claimstream_directory_user WHERE user_id IN (:users);
+
+-- directory/users
+SELECT user_id, email, phone, device_token, webhook, chat, language, time_zone, attributes FROM claimstream_directory_user WHERE user_id IN (:users);
+
 -- doctor/ids
 SELECT (SELECT COUNT(*) FROM claimstream_dead d LEFT JOIN claimstream_message m ON m.id = d.id WHERE m.id IS NULL)                                      AS bare, (SELECT COUNT(*) FROM claimstream_dead d JOIN claimstream_message m ON m.id = d.id WHERE COALESCE(m.first_at, m.created_at) <> d.created_at) AS beside, (SELECT COUNT(*) FROM (SELECT id FROM claimstream_queue GROUP BY queue, shard, id HAVING COUNT(*) > 1) t)                           AS twins;
 
@@ -253,6 +289,15 @@ SELECT queue, shard AS shard, COUNT(*) AS depth, SUM(available_at <= :now AND CO
 -- preferences/change
 UPDATE claimstream_preference SET preferences = :preferences, changed_at = :now WHERE recipient_hash = :hash;
 
+-- preferences/forget
+DELETE FROM claimstream_preference WHERE recipient_hash = :hash;
+
+-- preferences/forget_address
+UPDATE claimstream_preference SET recipient = :erased WHERE recipient_hash IN (:recipients);
+
+-- preferences/forget_owner
+UPDATE claimstream_suppression SET address = :erased, note = NULL WHERE address_hash IN (:addresses);
+
 -- preferences/keep
 INSERT INTO claimstream_preference (recipient_hash, recipient, preferences, changed_at) VALUES (:hash, :recipient, :preferences, :now) ON CONFLICT DO NOTHING;
 
@@ -269,7 +314,7 @@ SELECT NULL AS now, recipient_hash AS recipient, preferences, NULL AS address, N
 INSERT INTO claimstream_suppression (address_hash, channel, address, reason, note, since) VALUES (:hash, :channel, :address, :reason, :note, :now) ON CONFLICT (address_hash) DO UPDATE SET reason = CASE WHEN reason = 'unsubscribed' OR :reason = 'complained' THEN :reason ELSE reason END, note = COALESCE(:note, note);
 
 -- preferences/suppressed
-SELECT channel, address, reason, note, :now - since AS age FROM claimstream_suppression WHERE address_hash > :after ORDER BY address_hash LIMIT :limit;
+SELECT address_hash, channel, address, reason, note, :now - since AS age FROM claimstream_suppression WHERE address_hash > :after ORDER BY address_hash LIMIT :limit;
 
 -- rates/make
 INSERT INTO claimstream_provider_rate (provider, handed_out_until) VALUES (:provider, :now) ON CONFLICT DO NOTHING;

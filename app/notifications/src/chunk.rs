@@ -7,15 +7,18 @@ use claimstream_domain::{
         RecipientReference, message_id,
     },
 };
-use claimstream_ports::{StoreError, notification::RecipientDirectory};
+use claimstream_ports::{
+    StoreError, StoreErrorKind,
+    notification::{RecipientDirectory, SegmentPage},
+};
 
 /// The recipients of one step of a fan-out, each once, and where the next step begins.
 #[derive(Debug, Default)]
 pub(super) struct Chunk {
     /// Whom the directory knows.
     pub(super) known: Vec<Recipient>,
-    /// The key of each recipient it does not know, and what to say of it.
-    pub(super) unknown: Vec<(String, &'static str)>,
+    /// The key of each user it does not know.
+    pub(super) unknown: Vec<String>,
     /// The segments it does not know.
     pub(super) unknown_segments: Vec<String>,
     /// Where the next step begins; `None` if this is the last one.
@@ -30,28 +33,29 @@ impl Chunk {
     pub(super) async fn gather(
         directory: &dyn RecipientDirectory,
         references: &[RecipientReference],
-        from: FanOut,
+        from: &FanOut,
         limit: u32,
     ) -> Result<Self, StoreError> {
-        let (mut chunk, mut at) = (Self::default(), from);
+        let (mut chunk, mut at) = (Self::default(), from.clone());
         while let Some(reference) = references.get(at.reference) {
             let room = limit.saturating_sub(chunk.taken);
             if room == 0 {
                 chunk.next = Some(at);
                 break;
             }
-            let found = directory.resolve(reference, at.offset, room).await?;
-            at = match (reference, found) {
-                (RecipientReference::Segment { segment }, None) => {
-                    chunk.keep_unknown_segment(segment);
-                    at.next_reference()
+            at = match reference {
+                RecipientReference::Segment { segment } => {
+                    let page = directory.members(segment, &at.place, room).await?;
+                    chunk.take_members(segment, page, at)?
                 }
-                (RecipientReference::Segment { .. }, Some(members)) => chunk.take_members(members, at),
-                (RecipientReference::User { user }, found) => {
-                    chunk.take_one(found, || (Recipient::user(user).key, "unknown user"), at)
+                RecipientReference::User { .. } => {
+                    let ids = users(&references[at.reference..], room);
+                    let found = directory.users(&ids).await?;
+                    chunk.take_users(&ids, found, at)?
                 }
-                (RecipientReference::Direct(direct), found) => {
-                    chunk.take_one(found, || (direct.resolve().key, "unknown recipient"), at)
+                RecipientReference::Direct(direct) => {
+                    chunk.keep(direct.resolve());
+                    at.past(1)
                 }
             };
         }
@@ -92,48 +96,64 @@ impl Chunk {
         &self,
         request: &NotificationRequest,
     ) -> impl Iterator<Item = NotificationRecord> {
-        let pairs = self.unknown.iter().flat_map(|(key, why)| {
-            request.channels.iter().map(move |channel| (*channel, key.as_str(), *why))
-        });
-        pairs.map(|(channel, key, why)| {
-            unreached(request, channel, key, DeliveryStatus::Skipped, Reason::new(why))
+        let pairs =
+            self.unknown.iter().flat_map(|key| request.channels.iter().map(move |channel| (*channel, key)));
+        pairs.map(|(channel, key)| {
+            unreached(request, channel, key, DeliveryStatus::Skipped, Reason::new("unknown user"))
         })
     }
 
-    /// Takes members of a segment; it ends with an empty answer and not before.
-    fn take_members(&mut self, members: Vec<Recipient>, at: FanOut) -> FanOut {
-        match members.len() {
-            0 => at.next_reference(),
-            count => {
-                self.keep(members);
-                at.advance(count as u64)
+    /// Takes a page of a segment.
+    fn take_members(
+        &mut self,
+        segment: &str,
+        page: Option<SegmentPage>,
+        at: FanOut,
+    ) -> Result<FanOut, StoreError> {
+        let Some(page) = page else {
+            self.keep_unknown_segment(segment);
+            return Ok(at.past(1));
+        };
+        if page.next.is_some() && page.next.as_deref() == at.place.key() {
+            return Err(unusable("a page of a segment that names itself as the next one"));
+        }
+        page.members.into_iter().for_each(|member| self.keep(member));
+        Ok(match page.next {
+            Some(key) => at.after(key),
+            None => at.past(1),
+        })
+    }
+
+    /// Takes users that stand one after another, known or not.
+    fn take_users(
+        &mut self,
+        ids: &[String],
+        found: Vec<Option<Recipient>>,
+        at: FanOut,
+    ) -> Result<FanOut, StoreError> {
+        if found.len() != ids.len() {
+            return Err(unusable("users that do not fit those that were asked for"));
+        }
+        for (id, found) in ids.iter().zip(found) {
+            match found {
+                Some(user) => self.keep(user),
+                None => self.keep_unknown(Recipient::user(id).key),
             }
         }
+        Ok(at.past(ids.len()))
     }
 
-    /// Takes the one recipient that a user or an address stands for, known or not.
-    fn take_one(
-        &mut self,
-        found: Option<Vec<Recipient>>,
-        unknown: impl FnOnce() -> (String, &'static str),
-        at: FanOut,
-    ) -> FanOut {
-        match found.filter(|found| !found.is_empty()) {
-            Some(found) => self.keep(found),
-            None => self.keep_unknown(unknown()),
+    fn keep(&mut self, recipient: Recipient) {
+        self.taken = self.taken.saturating_add(1);
+        if self.keys.insert(recipient.key.clone()) {
+            self.known.push(recipient);
         }
-        at.next_reference()
     }
 
-    fn keep(&mut self, found: Vec<Recipient>) {
-        self.taken = self.taken.saturating_add(u32::try_from(found.len()).unwrap_or(u32::MAX));
-        self.known.extend(found.into_iter().filter(|recipient| self.keys.insert(recipient.key.clone())));
-    }
-
-    fn keep_unknown(&mut self, (key, why): (String, &'static str)) {
+    fn keep_unknown(&mut self, key: String) {
         self.taken = self.taken.saturating_add(1);
         if self.keys.insert(key.clone()) {
-            self.unknown.push((key, why));
+            self.unknown.push(key);
         }
     }
 
@@ -143,6 +163,19 @@ impl Chunk {
             self.unknown_segments.push(name.to_owned());
         }
     }
+}
+
+/// The ids of the users that these references begin with, at most so many.
+fn users(references: &[RecipientReference], most: u32) -> Vec<String> {
+    let ids = references.iter().map_while(|reference| match reference {
+        RecipientReference::User { user } => Some(user.clone()),
+        RecipientReference::Segment { .. } | RecipientReference::Direct(_) => None,
+    });
+    ids.take(most as usize).collect()
+}
+
+fn unusable(what: &str) -> StoreError {
+    StoreError::new(StoreErrorKind::Corrupt, "fan out", format!("the directory answers {what}"))
 }
 
 /// The record of somebody to whom nothing is sent.
@@ -173,24 +206,22 @@ mod tests {
     use super::*;
     use crate::tests::finish;
 
-    /// Knows the user `a`, the segment `all` of five members, the empty segment `none` and every direct recipient.
+    /// Knows the user `a`, the segment `all` of five members and the empty segment `none`.
     fn directory() -> MockRecipientDirectory {
         let mut directory = MockRecipientDirectory::new();
-        directory.expect_resolve().returning(|reference, offset, limit| {
-            Ok(match reference {
-                RecipientReference::User { user } if user == "a" => Some(vec![Recipient::user("a")]),
-                RecipientReference::Segment { segment } if segment == "none" => Some(vec![]),
-                RecipientReference::Segment { segment } if segment == "all" => Some(
-                    ["a", "b", "c", "d", "e"]
-                        .iter()
-                        .skip(offset as usize)
-                        .take(limit as usize)
-                        .map(|id| Recipient::user(id))
-                        .collect(),
-                ),
-                RecipientReference::Direct(direct) => Some(vec![direct.resolve()]),
-                _ => None,
-            })
+        let known = |id: &String| (id == "a").then(|| Recipient::user("a"));
+        directory.expect_users().returning(move |ids| Ok(ids.iter().map(known).collect()));
+        directory.expect_members().returning(|segment, from, limit| {
+            let members = match segment {
+                "none" => vec![],
+                "all" => vec!["a", "b", "c", "d", "e"],
+                _ => return Ok(None),
+            };
+            let from = from.key().unwrap_or_default();
+            let mut rest = members.into_iter().filter(|id| *id > from).peekable();
+            let page: Vec<_> = rest.by_ref().take(limit as usize).collect();
+            let next = rest.peek().and(page.last()).map(|last| (*last).to_owned());
+            Ok(Some(SegmentPage { members: page.into_iter().map(Recipient::user).collect(), next }))
         });
         directory
     }
@@ -208,7 +239,7 @@ mod tests {
     }
 
     fn gather(references: &[RecipientReference], from: FanOut, limit: u32) -> Chunk {
-        finish(Chunk::gather(&directory(), references, from, limit)).unwrap()
+        finish(Chunk::gather(&directory(), references, &from, limit)).unwrap()
     }
 
     fn known(chunk: &Chunk) -> Vec<&str> {
@@ -221,10 +252,10 @@ mod tests {
         let references = [RecipientReference::Direct(mail), segment("all"), user("z")];
         let first = gather(&references, begin(), 3);
         assert_eq!(known(&first), ["direct:m@example.com||||", "user:a", "user:b"]);
-        assert_eq!(first.next, Some(begin().next_reference().advance(2)));
+        assert_eq!(first.next, Some(begin().past(1).after("b".into())));
         let second = gather(&references, first.next.unwrap(), 100);
         assert_eq!(known(&second), ["user:c", "user:d", "user:e"]);
-        assert_eq!(second.unknown, [("user:z".to_owned(), "unknown user")]);
+        assert_eq!(second.unknown, ["user:z"]);
         assert_eq!(second.next, None);
     }
 
@@ -232,9 +263,19 @@ mod tests {
     fn a_recipient_that_comes_twice_is_kept_once_and_the_place_still_counts_it() {
         let chunk = gather(&[user("a"), segment("all"), user("z"), user("z")], begin(), 4);
         assert_eq!(known(&chunk), ["user:a", "user:b", "user:c"]);
-        assert_eq!(chunk.next, Some(begin().next_reference().advance(3)));
+        assert_eq!(chunk.next, Some(begin().past(1).after("c".into())));
         let rest = gather(&[user("z"), user("z")], begin(), 4);
         assert_eq!(rest.unknown.len(), 1);
+    }
+
+    #[test]
+    fn users_that_stand_one_after_another_are_asked_for_together() {
+        let mut directory = MockRecipientDirectory::new();
+        let expected = |ids: &[String]| ids == ["a", "b"];
+        directory.expect_users().times(1).withf(expected).returning(|ids| Ok(vec![None; ids.len()]));
+        let references = [user("a"), user("b"), user("c")];
+        let chunk = finish(Chunk::gather(&directory, &references, &begin(), 2)).unwrap();
+        assert_eq!((chunk.unknown.len(), chunk.next), (2, Some(begin().past(2))));
     }
 
     #[test]
@@ -251,8 +292,20 @@ mod tests {
     fn a_directory_that_fails_ends_the_chunk() {
         let mut directory = MockRecipientDirectory::new();
         directory
-            .expect_resolve()
-            .returning(|_, _, _| Err(StoreError::new(StoreErrorKind::Unavailable, "resolve", "down")));
-        assert!(finish(Chunk::gather(&directory, &[user("a")], begin(), 4)).is_err());
+            .expect_users()
+            .returning(|_| Err(StoreError::new(StoreErrorKind::Unavailable, "resolve", "down")));
+        assert!(finish(Chunk::gather(&directory, &[user("a")], &begin(), 4)).is_err());
+    }
+
+    #[test]
+    fn a_directory_that_breaks_its_word_ends_the_chunk_and_not_the_relay() {
+        let mut directory = MockRecipientDirectory::new();
+        directory.expect_users().returning(|_| Ok(vec![]));
+        let again = || Ok(Some(SegmentPage { members: vec![], next: Some("k".into()) }));
+        directory.expect_members().returning(move |_, _, _| again());
+        for reference in [user("a"), segment("all")] {
+            let refused = finish(Chunk::gather(&directory, &[reference], &begin(), 4)).unwrap_err();
+            assert_eq!(refused.kind(), StoreErrorKind::Corrupt);
+        }
     }
 }

@@ -18,7 +18,7 @@ pub(super) struct Attempt<'a> {
     /// Which one of the batch it is.
     pub(super) index: usize,
     pub(super) claimed: &'a Claimed,
-    pub(super) checkpoint: FanOut,
+    pub(super) checkpoint: &'a FanOut,
     /// Whether the request has failed and is taken up.
     pub(super) takes_up: bool,
 }
@@ -154,7 +154,7 @@ impl<'a> Found<'a> {
                 let open = messages.into_iter().zip(&noted.records).filter(|(_, status)| is_pending(status));
                 let mut emit: Vec<NewMessage> = open.filter_map(|(message, _)| message).collect();
                 tracing::info!(
-                    %request, reference = from.reference, offset = from.offset, records,
+                    %request, reference = from.reference, after = from.place.key(), records,
                     messages = emit.len(), finished, "notification.request.fanned_out"
                 );
                 emit.extend(next.map(|next| *next));

@@ -52,17 +52,18 @@ pub use claimstream_domain::notification::provider::{
     AfterUnknown, BreakerPolicy, BreakerState, ProviderName, Rate, Selection,
 };
 pub use claimstream_domain::notification::{
-    Acceptance, Answer, AnswerClass, Attachment, Channel, Content, DeliveryReceipt, DeliveryStatus,
-    DirectRecipient, MESSAGE_QUEUE, NotificationMessage, NotificationRequest, Priority, Progress,
-    REQUEST_QUEUE, ReceiptFact, ReceiptKind, ReceiptOf, ReceiptTaken, Recipient, RecipientReference,
-    RequestStatus, Requester, RequesterKind, Sender, Submitted, Template, TemplateCall, TemplateFault,
-    TemplatePart, TemplateText, TemplateVariable, TemplateVersion,
+    Acceptance, Answer, AnswerClass, Attachment, Attributes, Channel, Content, DeliveryReceipt,
+    DeliveryStatus, DirectRecipient, DirectoryEntry, MESSAGE_QUEUE, NotificationMessage, NotificationRequest,
+    Priority, Progress, REQUEST_QUEUE, ReceiptFact, ReceiptKind, ReceiptOf, ReceiptTaken, Recipient,
+    RecipientReference, RequestStatus, Requester, RequesterKind, SegmentPlace, Sender, Submitted, Template,
+    TemplateCall, TemplateFault, TemplatePart, TemplateText, TemplateVariable, TemplateVersion,
 };
 pub use claimstream_ports::notification::{
     AttemptLog, BeingTakenIn, Cancelled, ChannelProvider, ConsentsRead, Delivered, DeliveryAttempt,
-    DeliveryError, DeliveryReceipts, EraseRecipient, Erased, InAppInbox, NewTemplateVersion,
-    NotificationReports, PreferenceRepository, RateLimiter, RecipientDirectory, SubmitRequests, Suppressions,
-    TakenBack, TemplateDraft, TemplateListed, TemplateSource, TemplateStore, TemplateVersionListed,
+    DeliveryError, DeliveryReceipts, DirectoryRepository, EraseRecipient, Erased, InAppInbox,
+    NewTemplateVersion, NotificationReports, PreferenceRepository, RateLimiter, RecipientDirectory,
+    SegmentPage, SubmitRequests, Suppressions, TakenBack, TemplateDraft, TemplateListed, TemplateSource,
+    TemplateStore, TemplateVersionListed,
 };
 
 /// The code of the README, compiled.

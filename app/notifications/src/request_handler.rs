@@ -159,7 +159,7 @@ impl RequestHandler {
         let chunk =
             Chunk::gather(self.directory.as_ref(), &request.recipients, from, self.config.chunk).await?;
         let flaw = chunk.flaw();
-        if from == FanOut::begin(request.id) && chunk.is_empty() && chunk.next.is_none() {
+        if *from == FanOut::begin(request.id) && chunk.is_empty() && chunk.next.is_none() {
             return Ok(attempt.fails(flaw.unwrap_or_else(|| Reason::new("the request has no recipients"))));
         }
         if let Some(forgotten) = flaw.as_ref().filter(|_| read.status.is_fanned_out())
@@ -182,7 +182,7 @@ impl RequestHandler {
         let messages = messages.into_iter().map(enqueued).collect::<Result<_, _>>()?;
         // The next step stays in the queue of this one, and so in its priority.
         let queue = &attempt.claimed.message.queue;
-        let next = chunk.next.map(|next| FanOut { template: from.template.or(writer.version()), ..next });
+        let next = chunk.next.map(|next| next.with_template(writer.version()));
         let next = next.map(|next| child(fan_out_message(&next), headers)).transpose()?;
         let next = next.map(|next| NewMessage { queue: queue.clone(), ..next });
         let end = if next.is_some() { FanOutEnd::More } else { FanOutEnd::Done };
@@ -312,16 +312,25 @@ impl RequestHandler {
 #[async_trait]
 impl BatchHandler for RequestHandler {
     async fn handle_batch(&self, batch: &[Claimed], verdicts: &dyn Verdicts) {
-        let mut attempts = Vec::new();
+        let mut checkpoints: Vec<(usize, &Claimed, FanOut)> = Vec::new();
         for (index, claimed) in batch.iter().enumerate() {
             match serde_json::from_slice(claimed.message.payload.bytes()) {
-                Ok(checkpoint) => attempts.push(Attempt { index, claimed, checkpoint, takes_up: false }),
+                Ok(checkpoint) => checkpoints.push((index, claimed, checkpoint)),
                 Err(e) => {
                     let why = format_args!("the payload is not a fan-out checkpoint: {e}");
                     verdicts.give(index, Verdict::bury(why));
                 }
             }
         }
+        let attempts = checkpoints.iter();
+        let attempts: Vec<_> = attempts
+            .map(|(index, claimed, checkpoint)| Attempt {
+                index: *index,
+                claimed,
+                checkpoint,
+                takes_up: false,
+            })
+            .collect();
         if attempts.is_empty() {
             return;
         }

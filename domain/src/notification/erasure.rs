@@ -1,6 +1,7 @@
+use super::recipient::DIRECT;
 use super::{
     Channel, Content, NotificationMessage, NotificationRecord, NotificationRequest, Recipient,
-    RecipientReference,
+    RecipientReference, consent::Address,
 };
 use crate::Reason;
 
@@ -63,6 +64,18 @@ impl NotificationMessage {
     }
 }
 
+/// The addresses of the recipient of a key: those of its entry in the directory, or those that the key itself is made of.
+pub fn addresses_of(key: &str, entry: Option<&Recipient>) -> Vec<Address> {
+    let direct = key.strip_prefix(DIRECT).map(|addresses| addresses.split('|').collect::<Vec<_>>());
+    let channels = [Channel::Email, Channel::Sms, Channel::Push, Channel::Webhook, Channel::Chat];
+    let by_entry = entry.into_iter().flat_map(|entry| {
+        channels.into_iter().filter_map(|channel| Some(Address::new(channel, entry.address(channel)?)))
+    });
+    let by_key = direct.filter(|addresses| addresses.len() == channels.len()).into_iter().flatten();
+    let by_key = channels.into_iter().zip(by_key).filter(|(_, address)| !address.is_empty());
+    by_entry.chain(by_key.map(|(channel, address)| Address::new(channel, address))).collect()
+}
+
 /// The key that a reference to one recipient stands for; the members of a segment are found by their records.
 fn key_of(reference: &RecipientReference) -> Option<String> {
     match reference {
@@ -98,6 +111,19 @@ mod tests {
         assert_eq!((&erased.content, &erased.memo), (&request.content, &request.memo));
         assert_eq!((erased.without(key), request.without("user:u-2")), (None, None));
         assert_eq!(erased.recipients[0], request.recipients[0]);
+    }
+
+    #[test]
+    fn the_addresses_of_a_recipient_are_those_of_its_entry_or_of_its_key() {
+        let texts = |all: Vec<Address>| all.iter().map(|one| one.as_str().to_owned()).collect::<Vec<_>>();
+        let ann = Recipient {
+            email: Some("Ann@example.com".into()),
+            chat: Some("C1".into()),
+            ..Recipient::user("a")
+        };
+        assert_eq!(texts(addresses_of("user:a", Some(&ann))), ["ann@example.com", "C1"]);
+        assert_eq!(texts(addresses_of("direct:ann@example.com|+49 1|||", None)), ["ann@example.com", "+491"]);
+        assert!(addresses_of("user:a", None).is_empty());
     }
 
     #[test]

@@ -1,40 +1,65 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::{Channel, Content, DeliveryStatus, NotificationMessage, NotificationRequest, Recipient};
+use super::{
+    Channel, Content, DeliveryStatus, NotificationMessage, NotificationRequest, Recipient, SegmentPlace,
+};
 use crate::Reason;
 
 /// How far the fan-out of a request has come; the payload of its outbox message, and its only checkpoint.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct FanOut {
     /// The request.
     pub request: Uuid,
     /// Which of its recipient references is next.
     #[serde(default)]
     pub reference: usize,
-    /// How many recipients of that reference are behind us.
-    #[serde(default)]
-    pub offset: u64,
     /// The version of the request's template, fixed by the first step so that all recipients read the same one; `None` before that,
     /// and where the source has no versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub template: Option<u32>,
+    /// Where the next members are, if that is a segment.
+    #[serde(default, rename = "after", skip_serializing_if = "SegmentPlace::is_start")]
+    pub place: SegmentPlace,
+    /// How many members an older process had behind it, which counted them. The segment is begun anew then: its members before that
+    /// have their records, so none gets a second message. It stays in the checkpoints of the segment, and so in the ids of the steps
+    /// that follow, which differ from those of steps that were finished before.
+    #[serde(default, skip_serializing_if = "is_none")]
+    offset: u64,
+}
+
+fn is_none(offset: &u64) -> bool {
+    *offset == 0
 }
 
 impl FanOut {
     /// The fan-out of a request that has not begun.
     pub fn begin(request: Uuid) -> Self {
-        Self { request, reference: 0, offset: 0, template: None }
+        Self { request, reference: 0, template: None, place: SegmentPlace::Start, offset: 0 }
     }
 
-    /// The place after `taken` more recipients of the same reference.
-    pub fn advance(self, taken: u64) -> Self {
-        Self { offset: self.offset + taken, ..self }
+    /// The same place, with the version of the template that its first step has found, unless it has one.
+    pub fn with_template(self, version: Option<u32>) -> Self {
+        Self { template: self.template.or(version), ..self }
     }
 
-    /// The start of the next reference.
-    pub fn next_reference(self) -> Self {
-        Self { reference: self.reference + 1, offset: 0, ..self }
+    /// The place after the member of this key, in the same segment.
+    pub fn after(self, key: String) -> Self {
+        Self { place: SegmentPlace::After(key), ..self }
+    }
+
+    /// The start of the reference after the next `references`.
+    pub fn past(self, references: usize) -> Self {
+        Self { reference: self.reference + references, place: SegmentPlace::Start, offset: 0, ..self }
+    }
+
+    /// Tells the place from every other one of the request; the same on every run.
+    pub(super) fn place_id(&self) -> String {
+        let Self { reference, offset, .. } = self;
+        match &self.place {
+            SegmentPlace::Start => format!("fan-out\n{reference}\n{offset}"),
+            SegmentPlace::After(key) => format!("fan-out\n{reference}\n{offset}\n{key}"),
+        }
     }
 }
 
@@ -155,6 +180,30 @@ mod tests {
         let skipped: Vec<_> = out.iter().filter(|(r, _)| r.status == DeliveryStatus::Skipped).collect();
         assert_eq!(skipped.len(), 2);
         assert!(skipped.iter().all(|(r, m)| r.reason.is_some() && m.is_none()));
+    }
+
+    #[test]
+    fn a_checkpoint_of_an_older_process_begins_its_segment_anew_and_its_steps_have_ids_of_their_own() {
+        let older = r#"{"request":"00000000-0000-0000-0000-000000000007","reference":2,"offset":500}"#;
+        let older: FanOut = serde_json::from_str(older).unwrap();
+        let new = FanOut::begin(Uuid::from_u128(7)).past(2);
+        assert_eq!((older.reference, &older.place), (2, &SegmentPlace::Start));
+        assert_ne!(older.clone().after("u-1".into()).place_id(), new.clone().after("u-1".into()).place_id());
+        assert_eq!(older.past(1), new.past(1));
+    }
+
+    #[test]
+    fn a_checkpoint_reads_back_and_an_older_process_reads_the_start_of_its_segment() {
+        #[derive(Deserialize, PartialEq, Debug)]
+        struct Older {
+            reference: usize,
+            #[serde(default)]
+            offset: u64,
+        }
+        let checkpoint = FanOut::begin(Uuid::from_u128(7)).past(3).after("u-9".into());
+        let json = serde_json::to_string(&checkpoint).unwrap();
+        assert_eq!(serde_json::from_str::<FanOut>(&json).unwrap(), checkpoint);
+        assert_eq!(serde_json::from_str::<Older>(&json).unwrap(), Older { reference: 3, offset: 0 });
     }
 
     #[test]

@@ -40,8 +40,7 @@ fn step_id(checkpoint: &FanOut) -> MessageId {
     if *checkpoint == FanOut::begin(checkpoint.request) {
         return MessageId::new(checkpoint.request);
     }
-    let place = format!("fan-out\n{}\n{}", checkpoint.reference, checkpoint.offset);
-    MessageId::new(Uuid::new_v5(&checkpoint.request, place.as_bytes()))
+    MessageId::new(Uuid::new_v5(&checkpoint.request, checkpoint.place_id().as_bytes()))
 }
 
 fn json(what: &'static str, value: &impl serde::Serialize) -> Result<Payload, Invalid> {
@@ -108,9 +107,16 @@ mod tests {
     fn every_step_has_an_id_of_its_own_and_the_same_each_time() {
         let begin = FanOut::begin(request().id);
         let id = |checkpoint: FanOut| fan_out_message(&checkpoint).unwrap().id;
-        let all = [id(begin), id(begin.advance(500)), id(begin.next_reference()), id(begin.advance(1000))];
-        assert!((1..4).all(|n| !all[..n].contains(&all[n])));
-        assert_eq!(all[1], id(begin.advance(500)));
+        let after = |key: &str| begin.clone().after(key.into());
+        let all = [
+            id(begin.clone()),
+            id(after("a")),
+            id(begin.clone().past(1)),
+            id(after("b")),
+            id(begin.clone().past(1).after("a".into())),
+        ];
+        assert!((1..5).all(|n| !all[..n].contains(&all[n])));
+        assert_eq!(all[1], id(after("a")));
     }
 
     #[test]

@@ -3,10 +3,11 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
+use claimstream_domain::Fingerprint;
 use claimstream_domain::notification::{
-    DeliveryReceipt, DeliveryStatus, InAppEntry, InAppPage, NewInAppEntry, NotificationMessage,
-    NotificationRecord, NotificationRequest, Progress, ReceiptFact, ReceiptTaken, Recipient,
-    RecipientReference, Submitted, TemplateVersion,
+    DeliveryReceipt, DeliveryStatus, DirectoryEntry, InAppEntry, InAppPage, NewInAppEntry,
+    NotificationMessage, NotificationRecord, NotificationRequest, Progress, ReceiptFact, ReceiptTaken,
+    Recipient, SegmentPlace, Submitted, TemplateVersion,
     consent::{Address, PreferenceChange, Preferences, SuppressedAddress, Suppression},
     provider::{Grant, ProviderName, Rate},
 };
@@ -16,10 +17,10 @@ use crate::{
     StoreError,
     notification::{
         AttemptLog, Cancelled, ChannelProvider, ConsentsRead, Delivered, DeliveryAttempt, DeliveryError,
-        DeliveryReceipts, EraseRecipient, Erased, FanOutStep, InAppInbox, ListRequests, MessageOutcome,
-        MessageRepository, NotificationReports, PreferenceRepository, RateLimiter, RecipientDirectory,
-        RequestFilter, RequestPage, RequestRead, RequestRepository, StepNoted, SubmitRequests, Suppressions,
-        TemplateSource,
+        DeliveryReceipts, DirectoryRepository, EraseRecipient, Erased, FanOutStep, InAppInbox, ListRequests,
+        MessageOutcome, MessageRepository, NotificationReports, PreferenceRepository, RateLimiter,
+        RecipientDirectory, RequestFilter, RequestPage, RequestRead, RequestRepository, SegmentPage,
+        StepNoted, SubmitRequests, Suppressions, TemplateSource,
     },
 };
 
@@ -35,12 +36,26 @@ mockall::mock! {
     pub RecipientDirectory {}
     #[async_trait]
     impl RecipientDirectory for RecipientDirectory {
-        async fn resolve(
+        async fn users(&self, ids: &[String]) -> Result<Vec<Option<Recipient>>, StoreError>;
+        async fn members(
             &self,
-            reference: &RecipientReference,
-            offset: u64,
+            segment: &str,
+            from: &SegmentPlace,
             limit: u32,
-        ) -> Result<Option<Vec<Recipient>>, StoreError>;
+        ) -> Result<Option<SegmentPage>, StoreError>;
+    }
+}
+
+mockall::mock! {
+    pub DirectoryRepository {}
+    #[async_trait]
+    impl DirectoryRepository for DirectoryRepository {
+        async fn put(&self, users: &[Recipient], segment: Option<String>) -> Result<(), StoreError>;
+        async fn put_members(&self, segment: &str, users: &[String]) -> Result<Vec<String>, StoreError>;
+        async fn remove_members(&self, segment: &str, users: &[String]) -> Result<u64, StoreError>;
+        async fn entry(&self, user: &str) -> Result<Option<DirectoryEntry>, StoreError>;
+        async fn list(&self, after: Option<String>, limit: u32) -> Result<Vec<Recipient>, StoreError>;
+        async fn remove(&self, user: &str) -> Result<bool, StoreError>;
     }
 }
 
@@ -138,7 +153,7 @@ mockall::mock! {
         async fn lift(&self, address: &Address) -> Result<bool, StoreError>;
         async fn suppressed(
             &self,
-            after: Option<Address>,
+            after: Option<Fingerprint>,
             limit: u32,
         ) -> Result<Vec<SuppressedAddress>, StoreError>;
     }

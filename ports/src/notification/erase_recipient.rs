@@ -16,10 +16,12 @@ pub trait EraseRecipient: Send + Sync {
     /// their attempts is gone, with the names of their deliveries and their receipts, and so are their entries in inboxes, with all others of a user whose key is `user:<id>`; all of it in
     /// bounded transactions, so a call that was cut off is completed by another one.
     ///
-    /// What the recipient wants stays, and so do suppressed addresses: without them it would be written to again.
+    /// First of all its entry in the store's own directory goes, with its places in segments, and what it wants. Suppressed addresses
+    /// stay suppressed, and so do opt-outs that belong to an address, or it would be written to again; but nothing says any more whose
+    /// address that was: only a hash is left.
     ///
-    /// Callers owe: the recipient is gone from the directory first, and nothing is handed in for it any more. A message that a
-    /// provider has in hands is delivered.
+    /// Callers owe: the recipient is gone from any other directory first, and nothing is handed in for it any more. A message that
+    /// a provider has in hands is delivered.
     async fn erase(&self, recipient: &str) -> Result<Erased, StoreError>;
 }
 

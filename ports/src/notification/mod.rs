@@ -2,6 +2,7 @@
 
 mod attempt_log;
 mod channel_provider;
+mod directory_repository;
 mod erase_recipient;
 mod in_app_inbox;
 mod list_requests;
@@ -15,13 +16,14 @@ mod template_store;
 
 pub use attempt_log::{AttemptLog, DeliveryAttempt};
 pub use channel_provider::{ChannelProvider, Delivered, DeliveryError};
+pub use directory_repository::DirectoryRepository;
 pub use erase_recipient::{EraseRecipient, Erased};
 pub use in_app_inbox::InAppInbox;
 pub use list_requests::{ListRequests, RequestFilter, RequestListed, RequestPage};
 pub use preferences::{ConsentsRead, PreferenceRepository, Suppressions};
 pub use rate_limiter::RateLimiter;
 pub use receipts::DeliveryReceipts;
-pub use recipient_directory::RecipientDirectory;
+pub use recipient_directory::{RecipientDirectory, SegmentPage};
 pub use requests::{
     BeingTakenIn, Cancelled, FanOutStep, MessageOutcome, MessageRepository, NotificationReports, RequestRead,
     RequestRepository, StepNoted, SubmitRequests, TakenBack,

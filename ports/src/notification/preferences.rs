@@ -1,8 +1,9 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use claimstream_domain::notification::consent::{
-    Address, PreferenceChange, Preferences, SuppressedAddress, Suppression,
+use claimstream_domain::{
+    Fingerprint,
+    notification::consent::{Address, PreferenceChange, Preferences, SuppressedAddress, Suppression},
 };
 
 use crate::StoreError;
@@ -56,10 +57,10 @@ pub trait Suppressions: Send + Sync {
     /// Lets an address be written to again; says whether it was suppressed.
     async fn lift(&self, address: &Address) -> Result<bool, StoreError>;
 
-    /// A page of the suppressed addresses, at most `limit`, after the address `after`, in an order that does not change.
+    /// A page of the suppressed addresses, at most `limit`, after the one of the key `after`, in an order that does not change.
     async fn suppressed(
         &self,
-        after: Option<Address>,
+        after: Option<Fingerprint>,
         limit: u32,
     ) -> Result<Vec<SuppressedAddress>, StoreError>;
 }

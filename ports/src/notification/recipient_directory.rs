@@ -1,20 +1,36 @@
 use async_trait::async_trait;
-use claimstream_domain::notification::{Recipient, RecipientReference};
+use claimstream_domain::notification::{Recipient, SegmentPlace};
 
 use crate::StoreError;
 
-/// Finds the recipients of a user id or a segment.
+/// Finds users and the members of segments.
+///
+/// Implementors owe errors of two kinds: one that may pass is `Transient` or `Unavailable`, one that does not pass by itself is any
+/// other. Both put the request off, and count an attempt.
 #[async_trait]
 pub trait RecipientDirectory: Send + Sync {
-    /// The recipients a reference stands for, from the `offset`-th on, at most `limit`; `None` if the directory does not
-    /// know the reference.
+    /// The users of these ids; `None` for one that the directory does not know.
     ///
-    /// Implementors owe: an order that does not change between the calls of one fan-out; an empty list only at the end;
-    /// a direct recipient stands for itself.
-    async fn resolve(
+    /// Implementors owe: one place for each id, in order, also for one that stands there twice.
+    async fn users(&self, ids: &[String]) -> Result<Vec<Option<Recipient>>, StoreError>;
+
+    /// A page of the members of a segment from a place on, at most `limit`; `None` if the directory does not know the segment.
+    ///
+    /// Implementors owe: a member that is there all the while a segment is read page by page is on exactly one page, whatever others
+    /// come and go; the next page begins at another place; a page costs no more the further back it is.
+    async fn members(
         &self,
-        reference: &RecipientReference,
-        offset: u64,
+        segment: &str,
+        from: &SegmentPlace,
         limit: u32,
-    ) -> Result<Option<Vec<Recipient>>, StoreError>;
+    ) -> Result<Option<SegmentPage>, StoreError>;
+}
+
+/// Some members of a segment.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct SegmentPage {
+    /// The members; there may be none, even if others follow.
+    pub members: Vec<Recipient>,
+    /// The key after which the next page begins; `None` if this is the last one.
+    pub next: Option<String>,
 }

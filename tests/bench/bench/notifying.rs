@@ -8,7 +8,7 @@ use claimstream_notifications::{
     Channel, ChannelProvider, Content, Delivered, DeliveryError, DirectRecipient, MESSAGE_QUEUE,
     MessageConfig, MessageHandler, NotificationMessage, NotificationRequest, Providers, REQUEST_QUEUE,
     RecipientDirectory, RecipientReference, RequestConfig, RequestHandler, Requester, RequesterKind,
-    SubmitRequests,
+    SegmentPage, SegmentPlace, SubmitRequests,
 };
 use claimstream_ports::StoreError;
 use claimstream_sea_orm::SeaOrmOutbox;
@@ -113,23 +113,22 @@ struct Numbered(u64);
 
 #[async_trait]
 impl RecipientDirectory for Numbered {
-    async fn resolve(
+    async fn users(&self, ids: &[String]) -> Result<Vec<Option<Recipient>>, StoreError> {
+        Ok(vec![None; ids.len()])
+    }
+
+    async fn members(
         &self,
-        reference: &RecipientReference,
-        offset: u64,
+        _everybody: &str,
+        from: &SegmentPlace,
         limit: u32,
-    ) -> Result<Option<Vec<Recipient>>, StoreError> {
+    ) -> Result<Option<SegmentPage>, StoreError> {
         let person =
             |number| Recipient { email: Some(address(number)), ..Recipient::user(&number.to_string()) };
-        Ok(match reference {
-            RecipientReference::Direct(one) if offset == 0 => Some(vec![one.resolve()]),
-            RecipientReference::Direct(_) => Some(Vec::new()),
-            RecipientReference::Segment { .. } => {
-                let end = self.0.min(offset + u64::from(limit));
-                Some((offset..end).map(person).collect())
-            }
-            RecipientReference::User { .. } => None,
-        })
+        let begin: u64 = from.key().and_then(|key| key.parse().ok()).unwrap_or(0);
+        let end = self.0.min(begin + u64::from(limit));
+        let next = (end < self.0).then(|| end.to_string());
+        Ok(Some(SegmentPage { members: (begin..end).map(person).collect(), next }))
     }
 }
 

@@ -141,6 +141,8 @@ fn ports(store: MemoryStore) -> NotificationPorts {
         in_app: store.clone(),
         list: store.clone(),
         preferences: store.clone(),
+        directory: store.clone(),
+        people: store.clone(),
         suppressions: store.clone(),
         receipts: store.clone(),
         templates: store.clone(),

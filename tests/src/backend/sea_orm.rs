@@ -324,6 +324,8 @@ fn ports(store: SeaOrmOutbox) -> NotificationPorts {
         in_app: store.clone(),
         list: store.clone(),
         preferences: store.clone(),
+        directory: store.clone(),
+        people: store.clone(),
         suppressions: store.clone(),
         receipts: store.clone(),
         templates: store.clone(),

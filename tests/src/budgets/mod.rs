@@ -8,6 +8,7 @@ mod enqueue;
 mod measured;
 mod notifications;
 mod templates;
+mod people;
 
 use futures::future::BoxFuture;
 
@@ -22,7 +23,9 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
             add(suite, (server, &url, "auto"), format!("{}::budgets::{what}", server.name), trial);
         }
         for strategy in server.strategies() {
-            for (what, trial) in claims::trials().into_iter().chain(notifications::trials()) {
+            for (what, trial) in
+                claims::trials().into_iter().chain(notifications::trials()).chain(people::trials())
+            {
                 let name = format!("{}::{strategy}::budgets::{what}", server.name);
                 add(suite, (server, &url, strategy.name()), name, trial);
             }

@@ -151,7 +151,7 @@ fn request(n: usize) -> NotificationRequest {
     mail_to(RecipientReference::Direct(DirectRecipient { email, ..DirectRecipient::default() }))
 }
 
-fn on(measured: &Measured, queue: &str) -> Instance {
+pub(super) fn on(measured: &Measured, queue: &str) -> Instance {
     measured.instance.on(&QueueName::new(queue).expect("a queue name"))
 }
 
@@ -162,7 +162,7 @@ async fn handle(instance: &Instance, handler: &dyn BatchHandler) {
     }
 }
 
-async fn handle_batch(instance: &Instance, handler: &dyn BatchHandler) {
+pub(super) async fn handle_batch(instance: &Instance, handler: &dyn BatchHandler) {
     let batch = instance.take(BATCH).await;
     let given = Given(Mutex::new(vec![None; batch.len()]));
     handler.handle_batch(&batch, &given).await;

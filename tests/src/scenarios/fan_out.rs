@@ -2,12 +2,18 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use claimstream_domain::{
-    Claimed, Disposition, MessageId, QueueName, RetryPolicy, Settlement, decide,
-    notification::{Channel, NotificationRequest, Recipient, RecipientReference, RequestStatus, message_id},
+    Claimed, Disposition, MessageId, Payload, QueueName, RetryPolicy, Settlement, Verdict, decide,
+    notification::{
+        Channel, NotificationRequest, Recipient, RecipientReference, RequestStatus, SegmentPlace, message_id,
+    },
 };
 use claimstream_memory::MemoryTemplates;
 use claimstream_notifications::{MESSAGE_QUEUE, RequestConfig, RequestHandler};
-use claimstream_ports::{Handler, StoreError, notification::RecipientDirectory};
+use claimstream_ports::{
+    Handler, StoreError,
+    notification::{RecipientDirectory, SegmentPage},
+};
+use uuid::Uuid;
 
 use crate::{
     Instance, LEASE, NotificationFixture, NotificationPorts,
@@ -18,6 +24,7 @@ use crate::{
 
 pub const SCENARIOS: &[Case<NotificationFixture>] = cases!["scenarios" needs [LargeFanOut]:
     a1_10_a_fan_out_of_ten_thousand_through_crashes_makes_each_message_once,
+    a1_10_a_fan_out_that_an_older_process_began_reaches_each_member_once,
 ];
 
 const RECIPIENTS: usize = 10_000;
@@ -42,6 +49,36 @@ pub async fn a1_10_a_fan_out_of_ten_thousand_through_crashes_makes_each_message_
     let mut all: Vec<_> = all.map(MessageId::new).collect();
     all.sort();
     assert!(sent == all, "{} messages in the queue", sent.len());
+}
+
+/// The first chunk is handled by a process that counts the members behind it and writes that number into the checkpoint.
+pub async fn a1_10_a_fan_out_that_an_older_process_began_reaches_each_member_once(
+    fixture: NotificationFixture,
+) {
+    let request = request();
+    fixture.store.submit(std::slice::from_ref(&request)).await;
+    let (side, handler) = (&fixture.outbox.store, handler(&fixture.store));
+    let (mut steps, mut older) = (0, true);
+    while let [claimed] = &side.take(1).await[..] {
+        let verdict = handler.handle(claimed).await;
+        let Verdict::Ack { mut emit } = verdict else { panic!("{verdict:?}") };
+        if std::mem::take(&mut older) {
+            let next = emit.last_mut().expect("a next step");
+            let place = format!("fan-out\n0\n{CHUNK}");
+            next.id = MessageId::new(Uuid::new_v5(&request.id, place.as_bytes()));
+            let checkpoint = format!(r#"{{"request":"{}","reference":0,"offset":{CHUNK}}}"#, request.id);
+            next.payload = Payload::json(checkpoint);
+        }
+        let disposition = Disposition::Done { emit };
+        let batch = [Settlement { receipt: claimed.receipt.clone(), disposition }];
+        side.ports.settlements.settle(&batch).await.expect("settle");
+        steps += 1;
+    }
+    assert_eq!(steps, RECIPIENTS / CHUNK as usize + 1, "the first chunk was read twice, and no other");
+    let progress = fixture.rival.reports.progress(request.id).await.expect("progress").expect("a request");
+    assert_eq!((progress.recorded, progress.pending), (RequestStatus::Dispatched, RECIPIENTS as u64));
+    let queue = QueueName::new(MESSAGE_QUEUE).expect("a queue name");
+    assert_eq!(fixture.outbox.rival.on(&queue).take_all().await.len(), RECIPIENTS);
 }
 
 /// Works until nothing of the request is left, by turns on either instance, and crashes in every way there is; tells how
@@ -114,13 +151,20 @@ struct Crowd;
 
 #[async_trait]
 impl RecipientDirectory for Crowd {
-    async fn resolve(
+    async fn users(&self, ids: &[String]) -> Result<Vec<Option<Recipient>>, StoreError> {
+        Ok(vec![None; ids.len()])
+    }
+
+    async fn members(
         &self,
-        _everybody: &RecipientReference,
-        offset: u64,
+        _everybody: &str,
+        from: &SegmentPlace,
         limit: u32,
-    ) -> Result<Option<Vec<Recipient>>, StoreError> {
-        Ok(Some((0..RECIPIENTS).skip(offset as usize).take(limit as usize).map(member).collect()))
+    ) -> Result<Option<SegmentPage>, StoreError> {
+        let begin: usize = from.key().map_or(0, |key| key.parse().expect("a number"));
+        let end = RECIPIENTS.min(begin + limit as usize);
+        let next = (end < RECIPIENTS).then(|| end.to_string());
+        Ok(Some(SegmentPage { members: (begin..end).map(member).collect(), next }))
     }
 }
 

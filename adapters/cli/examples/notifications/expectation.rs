@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use claimstream_domain::notification::{
-    Channel, DeliveryStatus, NotificationRequest, Recipient, RecipientReference, message_id,
+    Channel, DeliveryStatus, NotificationRequest, Recipient, RecipientReference, SegmentPlace, message_id,
 };
 use claimstream_memory::MemoryTemplates;
 use claimstream_notifications::CompiledTemplate;
@@ -63,12 +63,19 @@ async fn recipients(
 ) -> Result<Option<Vec<Recipient>>, Failure> {
     let mut recipients = Vec::new();
     for reference in &request.recipients {
-        match (directory.resolve(reference, 0, u32::MAX).await?, reference) {
-            (Some(found), _) => recipients.extend(found),
-            (None, RecipientReference::User { user }) => {
-                recipients.push(Recipient { user: None, ..Recipient::user(user) });
+        match reference {
+            RecipientReference::User { user } => {
+                let unknown = Recipient { user: None, ..Recipient::user(user) };
+                let found = directory.users(std::slice::from_ref(user)).await?.into_iter().next().flatten();
+                recipients.push(found.unwrap_or(unknown));
             }
-            (None, _) => return Ok(None),
+            RecipientReference::Segment { segment } => {
+                match directory.members(segment, &SegmentPlace::Start, u32::MAX).await? {
+                    Some(page) => recipients.extend(page.members),
+                    None => return Ok(None),
+                }
+            }
+            RecipientReference::Direct(direct) => recipients.push(direct.resolve()),
         }
     }
     Ok(Some(recipients).filter(|recipients| !recipients.is_empty()))

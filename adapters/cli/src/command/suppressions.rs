@@ -61,7 +61,7 @@ async fn read(
     while found.len() < limit {
         let page = outbox.suppressed(after, PAGE).await?;
         let Some(last) = page.last() else { break };
-        after = Some(last.address.clone());
+        after = Some(last.key);
         found.extend(page.into_iter().filter(|one| channel.is_none_or(|of| of == one.address.channel())));
     }
     found.truncate(limit);

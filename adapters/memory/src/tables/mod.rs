@@ -7,6 +7,7 @@ mod locks;
 mod notifications;
 mod open_transactions;
 mod outbox;
+mod people;
 mod preferences;
 mod receipts;
 mod row;
@@ -22,6 +23,7 @@ pub(crate) use self::{
     change::{Change, Identity, TransactionId, identities},
     in_app::InAppRow,
     notifications::{AttemptRow, Notifications, RequestRow},
+    people::People,
     preferences::{Consents, SuppressionRow},
     receipts::{FactRow, WaitingRow},
     row::Row,
@@ -40,6 +42,7 @@ pub(crate) struct Tables {
     pub(crate) in_app: InApp,
     pub(crate) consents: Consents,
     pub(crate) templates: TemplateTable,
+    pub(crate) people: People,
     pub(crate) steps: Steps,
     pub(crate) sagas: Sagas,
     pub(crate) locks: Locks,

@@ -2,7 +2,10 @@ use std::collections::BTreeMap;
 
 use claimstream_domain::{
     Fingerprint, Timestamp,
-    notification::consent::{Address, Preferences, Suppression},
+    notification::{
+        ERASED,
+        consent::{Address, Preferences, Suppression},
+    },
 };
 
 /// What recipients want, and the addresses that must not be written to.
@@ -16,6 +19,7 @@ pub(crate) struct Consents {
 /// An address that must not be written to.
 #[derive(Clone, Debug)]
 pub(crate) struct SuppressionRow {
+    pub(crate) key: Fingerprint,
     pub(crate) address: Address,
     pub(crate) reason: Suppression,
     pub(crate) note: Option<String>,
@@ -23,6 +27,15 @@ pub(crate) struct SuppressionRow {
 }
 
 impl Consents {
+    /// Forgets whose some addresses are; they are suppressed as before.
+    pub(crate) fn forget_owner(&mut self, addresses: &[Address]) {
+        for address in addresses {
+            if let Some(row) = self.suppressed.get_mut(address.fingerprint().as_bytes()) {
+                (row.address, row.note) = (Address::new(address.channel(), ERASED), None);
+            }
+        }
+    }
+
     /// Why an address must not be written to.
     pub(crate) fn suppression(&self, address: &Address) -> Option<Suppression> {
         self.suppressed.get(address.fingerprint().as_bytes()).map(|row| row.reason)
@@ -36,7 +49,13 @@ impl Consents {
         note: Option<String>,
         since: Timestamp,
     ) {
-        let new = SuppressionRow { address: address.clone(), reason, note: None, since };
+        let new = SuppressionRow {
+            key: address.fingerprint(),
+            address: address.clone(),
+            reason,
+            note: None,
+            since,
+        };
         let row = self.suppressed.entry(*address.fingerprint().as_bytes()).or_insert(new);
         row.reason = reason.or(Some(row.reason));
         row.note = note.or(row.note.take());

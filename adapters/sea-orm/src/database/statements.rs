@@ -95,6 +95,9 @@ statements! {
         both: ids, notifications, steps, strategies;
         mysql: columns, rights, server, tables;
     }
+    directory: DirectorySql {
+        both: leave_segments, members, page, put_member, put_segment, put_user, remove_members, remove_user, segment, segments, share, users;
+    }
     enqueue: EnqueueSql {
         both: dedup, dedup_or_fail, dedup_read, discard, known, message, queue;
     }
@@ -123,7 +126,7 @@ statements! {
         both: dead, live;
     }
     preferences: PreferenceSql {
-        both: change, keep, lift, lock, read, suppress, suppressed;
+        both: change, forget, forget_address, forget_owner, keep, lift, lock, read, suppress, suppressed;
     }
     probe: ProbeSql {
         mysql: lock, skip;

@@ -14,7 +14,7 @@ use crate::{
         typed_row::row,
         unit::{rows, run},
     },
-    notifications::records::cut_recipient,
+    notifications::{forgetting::Forgetting, records::cut_recipient},
 };
 
 const ERASE: &str = "erase";
@@ -22,6 +22,7 @@ const ERASE: &str = "erase";
 /// Removes what is kept of a recipient.
 pub(crate) struct Erasing {
     pub(crate) db: Arc<Database>,
+    pub(crate) forgetting: Forgetting,
 }
 
 impl Erasing {
@@ -30,10 +31,11 @@ impl Erasing {
     /// So many records are looked through by one statement.
     const WINDOW: i64 = 5_000;
 
-    /// Erases a recipient in requests, then in records with the attempts and payloads of their messages, and at last in its inbox,
+    /// Erases a recipient in the directory, so that no fan-out finds it any more, in requests, then in records with the attempts and payloads of their messages, and at last in its inbox,
     /// where entries outlive their records.
     pub(crate) async fn erase(&self, recipient: &str) -> Result<Erased, StoreError> {
         let mut erased = Erased::default();
+        self.forgetting.forget(recipient).await?;
         let unreadable = self.requests(recipient, &mut erased).await?;
         self.records(recipient, &mut erased).await?;
         self.inbox(recipient).await?;

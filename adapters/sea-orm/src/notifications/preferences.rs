@@ -126,7 +126,7 @@ impl Found {
 }
 
 /// The key of a recipient's row.
-fn recipient_key(recipient: &str) -> Fingerprint {
+pub(super) fn recipient_key(recipient: &str) -> Fingerprint {
     Fingerprint::of(&[recipient.as_bytes()])
 }
 

@@ -58,11 +58,11 @@ impl SuppressionRows {
     /// Suppressed addresses after another one, by the key of their rows, at most so many.
     pub(crate) async fn page(
         &self,
-        after: Option<&Address>,
+        after: Option<&Fingerprint>,
         limit: u32,
     ) -> Result<Vec<SuppressedAddress>, StoreError> {
         let db = &self.db;
-        let after = after.map_or(Value::Bytes(Some(Vec::new())), |after| hash(&after.fingerprint()));
+        let after = after.map_or(Value::Bytes(Some(Vec::new())), hash);
         let args = db.args().with("after", after).with("limit", i64::from(limit));
         let page = || rows(db.callers(), SUPPRESSION, db.sql.preferences.suppressed.bind(&args));
         db.restarting_beside(SUPPRESSION, page).await?.iter().map(suppressed).collect()
@@ -74,10 +74,11 @@ impl SuppressionRows {
 }
 
 fn suppressed(row: &Row) -> Result<SuppressedAddress, StoreError> {
-    let SuppressedRow { channel, address, reason, note, age } = SuppressedRow::read(row)?;
+    let SuppressedRow { address_hash, channel, address, reason, note, age } = SuppressedRow::read(row)?;
     let channel: Channel = channel.parse().map_err(|e| corrupt(SUPPRESSION, e))?;
     let age = Duration::from_micros(u64::try_from(age).unwrap_or(0));
     Ok(SuppressedAddress {
+        key: Fingerprint::from_slice(&address_hash).map_err(|e| corrupt(SUPPRESSION, e))?,
         address: Address::new(channel, &address),
         reason: suppression(&reason)?,
         note,
@@ -96,6 +97,7 @@ pub(super) fn suppression(reason: &str) -> Result<Suppression, StoreError> {
 
 row! {
     struct SuppressedRow of "preferences/suppressed" {
+        address_hash: Vec<u8>,
         channel: String,
         address: String,
         reason: String,

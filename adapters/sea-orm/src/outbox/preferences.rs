@@ -1,8 +1,9 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use claimstream_domain::notification::consent::{
-    Address, PreferenceChange, Preferences, SuppressedAddress, Suppression,
+use claimstream_domain::{
+    Fingerprint,
+    notification::consent::{Address, PreferenceChange, Preferences, SuppressedAddress, Suppression},
 };
 use claimstream_ports::{
     StoreError,
@@ -56,7 +57,7 @@ impl Suppressions for SeaOrmOutbox {
 
     async fn suppressed(
         &self,
-        after: Option<Address>,
+        after: Option<Fingerprint>,
         limit: u32,
     ) -> Result<Vec<SuppressedAddress>, StoreError> {
         let rooms = Arc::clone(&self.rooms);

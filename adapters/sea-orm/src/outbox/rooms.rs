@@ -6,9 +6,9 @@ use crate::{
     enqueue::rows::Enqueueing,
     failover::Failover,
     notifications::{
-        attempts::Attempts, erasing::Erasing, fan_outs::FanOuts, in_app::InApp, preferences::PreferenceRows,
-        rates::Rates, receipts::ReceiptRows, records::Records, requests::Requests,
-        suppressions::SuppressionRows, templates::TemplateRows,
+        attempts::Attempts, erasing::Erasing, fan_outs::FanOuts, forgetting::Forgetting, in_app::InApp,
+        people::People, preferences::PreferenceRows, rates::Rates, receipts::ReceiptRows, records::Records,
+        requests::Requests, suppressions::SuppressionRows, templates::TemplateRows,
     },
     strategy::{choice::Strategy, contract::ClaimStrategy},
     sweep::sweeper::Sweeper,
@@ -36,6 +36,7 @@ pub(crate) struct Notifications {
     pub(crate) attempts: Arc<Attempts>,
     pub(crate) rates: Arc<Rates>,
     pub(crate) erasing: Erasing,
+    pub(crate) people: Arc<People>,
     pub(crate) preferences: PreferenceRows,
     pub(crate) suppressions: SuppressionRows,
     pub(crate) receipts: ReceiptRows,
@@ -46,14 +47,17 @@ impl Notifications {
     pub(crate) fn of(enqueueing: &Arc<Enqueueing>) -> Self {
         let db = &enqueueing.db;
         let records = Arc::new(Records::of(Arc::clone(db)));
+        let people = Arc::new(People::of(Arc::clone(db)));
+        let forgetting = Forgetting { db: Arc::clone(db), people: Arc::clone(&people) };
         Self {
             requests: Requests { db: Arc::clone(db), enqueueing: Arc::clone(enqueueing) },
             fan_outs: FanOuts { db: Arc::clone(db), records: Arc::clone(&records) },
             in_app: Arc::new(InApp::of(Arc::clone(db))),
-            erasing: Erasing { db: Arc::clone(db) },
+            erasing: Erasing { db: Arc::clone(db), forgetting },
             records,
             attempts: Arc::new(Attempts::of(Arc::clone(db))),
             rates: Arc::new(Rates { db: Arc::clone(db) }),
+            people,
             preferences: PreferenceRows { db: Arc::clone(db) },
             suppressions: SuppressionRows { db: Arc::clone(db) },
             receipts: ReceiptRows { db: Arc::clone(db) },

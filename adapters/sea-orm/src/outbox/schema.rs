@@ -41,7 +41,8 @@ pub fn schema(dialect: Dialect) -> &'static [(i64, &'static str)] {
                     include_str!("../sql/schema/schema_4_attempts.mysql.sql"),
                     include_str!("../sql/schema/schema_4_receipts.mysql.sql"),
                     include_str!("../sql/schema/schema_4_preferences.mysql.sql"),
-                    include_str!("../sql/schema/schema_4_templates.mysql.sql")
+                    include_str!("../sql/schema/schema_4_templates.mysql.sql"),
+                    include_str!("../sql/schema/schema_4_directory.mysql.sql")
                 ),
             ),
         ],
@@ -64,7 +65,8 @@ pub fn schema(dialect: Dialect) -> &'static [(i64, &'static str)] {
                     include_str!("../sql/schema/schema_4_attempts.sqlite.sql"),
                     include_str!("../sql/schema/schema_4_receipts.sqlite.sql"),
                     include_str!("../sql/schema/schema_4_preferences.sqlite.sql"),
-                    include_str!("../sql/schema/schema_4_templates.sqlite.sql")
+                    include_str!("../sql/schema/schema_4_templates.sqlite.sql"),
+                    include_str!("../sql/schema/schema_4_directory.sqlite.sql")
                 ),
             ),
         ],

@@ -208,14 +208,8 @@ pub(super) fn reading(times: usize) -> MockRequestRepository {
 
 fn fan_out(requests: MockRequestRepository) -> RequestHandler {
     let mut directory = MockRecipientDirectory::new();
-    directory.expect_resolve().returning(|reference, _, _| {
-        let known: Vec<Recipient> = match reference {
-            reference if *reference == user("a") => vec![reachable("a")],
-            reference if *reference == user("b") => vec![reachable("b")],
-            _ => return Ok(None),
-        };
-        Ok(Some(known))
-    });
+    let known = |id: &String| (id == "a" || id == "b").then(|| reachable(id));
+    directory.expect_users().returning(move |ids| Ok(ids.iter().map(known).collect()));
     fan_out_to(requests, directory)
 }
 
@@ -307,7 +301,7 @@ fn a_lapsed_record_that_cannot_be_settled_costs_only_its_own_request() {
         Ok(steps.iter().map(noted).collect())
     });
     let mut directory = MockRecipientDirectory::new();
-    directory.expect_resolve().returning(|_, _, _| Ok(None));
+    directory.expect_users().returning(|ids| Ok(vec![None; ids.len()]));
     let mut messages = MockMessageRepository::new();
     let of_second = message_id(Uuid::from_u128(2), Channel::Email, &Recipient::user("b").key);
     messages.expect_conclude().returning(move |outcomes| {

@@ -5,11 +5,13 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use claimstream_domain::{
     Verdict,
-    notification::{DeliveryStatus, NotificationMessage, Recipient, RecipientReference},
+    notification::{DeliveryStatus, NotificationMessage, Recipient, SegmentPlace},
 };
 use claimstream_ports::{
     StoreError,
-    notification::{ChannelProvider, Delivered, DeliveryError, MessageOutcome, RecipientDirectory},
+    notification::{
+        ChannelProvider, Delivered, DeliveryError, MessageOutcome, RecipientDirectory, SegmentPage,
+    },
 };
 use uuid::Uuid;
 
@@ -18,7 +20,7 @@ use super::{
     batches::{
         claimed_messages, claimed_steps, delivery, dispatched, fan_out_to, handled, pending, reading, sent,
     },
-    fixture::{claimed_message, reachable, user},
+    fixture::{claimed_message, reachable},
 };
 
 /// A provider that panics over the second message, and notes all that it is asked to deliver.
@@ -63,14 +65,13 @@ struct Broken;
 
 #[async_trait]
 impl RecipientDirectory for Broken {
-    async fn resolve(
-        &self,
-        reference: &RecipientReference,
-        _: u64,
-        _: u32,
-    ) -> Result<Option<Vec<Recipient>>, StoreError> {
-        assert_ne!(*reference, user("b"), "not this one");
-        Ok(Some(vec![reachable("a")]))
+    async fn users(&self, ids: &[String]) -> Result<Vec<Option<Recipient>>, StoreError> {
+        assert_ne!(ids, ["b"], "not this one");
+        Ok(vec![Some(reachable("a")); ids.len()])
+    }
+
+    async fn members(&self, _: &str, _: &SegmentPlace, _: u32) -> Result<Option<SegmentPage>, StoreError> {
+        Ok(None)
     }
 }
 

@@ -3,14 +3,13 @@ use std::sync::Arc;
 use claimstream_domain::{
     NewMessage, Reason, Verdict,
     notification::{
-        DeliveryStatus, FanOut, FanOutEnd, NotificationMessage, NotificationRequest, RecipientReference,
-        RequestStatus,
+        DeliveryStatus, FanOut, FanOutEnd, NotificationMessage, NotificationRequest, RequestStatus,
     },
 };
 use claimstream_ports::{
     Handler, StoreError,
     mock::{MockMessageRepository, MockRecipientDirectory, MockRequestRepository, MockTemplateSource},
-    notification::{FanOutStep, RequestRead, StepNoted},
+    notification::{FanOutStep, RequestRead, SegmentPage, StepNoted},
 };
 
 use super::{
@@ -37,16 +36,11 @@ impl Ports {
             .withf(|ids| ids == [REQUEST])
             .returning(move |_| Ok(vec![Some(RequestRead { request: request.clone(), status })]));
         let mut directory = MockRecipientDirectory::new();
-        directory.expect_resolve().returning(|reference, _, _| {
-            Ok(match reference {
-                RecipientReference::User { user } if user == "a" || user == "b" => {
-                    Some(vec![reachable(user)])
-                }
-                RecipientReference::Segment { segment } if segment == "empty" => Some(vec![]),
-                RecipientReference::Direct(direct) => Some(vec![direct.resolve()]),
-                _ => None,
-            })
-        });
+        let known = |id: &String| (id == "a" || id == "b").then(|| reachable(id));
+        directory.expect_users().returning(move |ids| Ok(ids.iter().map(known).collect()));
+        directory
+            .expect_members()
+            .returning(|segment, _, _| Ok((segment == "empty").then(SegmentPage::default)));
         Self {
             requests,
             messages: MockMessageRepository::new(),

@@ -105,7 +105,7 @@ fn a_full_chunk_enqueues_its_messages_and_the_next_checkpoint_and_leaves_the_req
     assert_eq!(emit.iter().map(|m| m.queue.as_str()).collect::<Vec<_>>(), [MESSAGE_QUEUE, REQUEST_QUEUE]);
     assert!(emit.iter().all(|message| message.headers.get("x-trace") == Some("t-1")));
     let next: FanOut = serde_json::from_slice(emit[1].payload.bytes()).unwrap();
-    assert_eq!(next, FanOut::begin(REQUEST).next_reference());
+    assert_eq!(next, FanOut::begin(REQUEST).past(1));
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn the_first_step_fixes_the_version_of_the_template_for_all_others() {
     };
     let emit = emitted(ports(2).handle(1));
     let next: FanOut = serde_json::from_slice(emit[1].payload.bytes()).unwrap();
-    assert_eq!(next, FanOut { template: Some(2), ..FanOut::begin(REQUEST).next_reference() });
+    assert_eq!(next, FanOut::begin(REQUEST).past(1).with_template(Some(2)));
     // Version 3 is published before the second step.
     let second = finish(ports(3).handler().handle(&claimed_step(next, 1)));
     assert_eq!(notifications(second)[0].content.body.as_deref(), Some("version 2"));
@@ -194,7 +194,7 @@ fn a_request_that_comes_to_nobody_fails_and_is_never_dispatched_with_nothing() {
 #[test]
 fn an_empty_rest_after_a_full_chunk_is_no_failure() {
     let ports = Ports::processing(request(&[Channel::Email], vec![segment("empty")])).dispatching();
-    let claimed = claimed_step(FanOut::begin(REQUEST).advance(500), 1);
+    let claimed = claimed_step(FanOut::begin(REQUEST).after("u-1".into()), 1);
     assert_eq!(finish(ports.handler().handle(&claimed)), Verdict::ack());
 }
 
@@ -234,7 +234,7 @@ fn what_is_down_is_tried_again_and_the_last_attempt_fails_the_request() {
         let mut ports =
             Ports::processing(request(&[Channel::Email], vec![user("a")])).failing(closing, "is down");
         ports.directory.checkpoint();
-        ports.directory.expect_resolve().returning(|_, _, _| Err(down("resolve")));
+        ports.directory.expect_users().returning(|_| Err(down("resolve")));
         ports
     };
     assert!(matches!(ports(0).handle(5), Verdict::Nack { after: None, .. }));
@@ -256,7 +256,7 @@ fn a_failure_that_cannot_be_recorded_leaves_the_request_to_the_spare_attempt() {
     let unclosed = |attempt| {
         let mut ports = Ports::processing(request(&[Channel::Email], vec![user("a")]));
         ports.directory.checkpoint();
-        ports.directory.expect_resolve().returning(|_, _, _| Err(down("resolve")));
+        ports.directory.expect_users().returning(|_| Err(down("resolve")));
         ports.requests.expect_note_steps().times(1).returning(|_| Err(down("note")));
         ports.handle(attempt)
     };

@@ -11,14 +11,14 @@ use claimstream_domain::{
     Claimed, MessageId, NewMessage, RetryPolicy, Verdict,
     notification::{
         Channel, DeliveryStatus, NotificationMessage, NotificationRecord, NotificationRequest, Recipient,
-        RecipientReference, RequestStatus, TemplateVersion, request_message,
+        RequestStatus, SegmentPlace, TemplateVersion, request_message,
     },
 };
 use claimstream_ports::{
     StoreError,
     notification::{
         Cancelled, ChannelProvider, Delivered, DeliveryError, FanOutStep, MessageOutcome, MessageRepository,
-        RecipientDirectory, RequestRead, RequestRepository, StepNoted, TemplateSource,
+        RecipientDirectory, RequestRead, RequestRepository, SegmentPage, StepNoted, TemplateSource,
     },
 };
 use uuid::Uuid;
@@ -247,15 +247,23 @@ impl MessageRepository for World {
 
 #[async_trait]
 impl RecipientDirectory for World {
-    async fn resolve(
+    async fn users(&self, ids: &[String]) -> Result<Vec<Option<Recipient>>, StoreError> {
+        Ok(vec![None; ids.len()])
+    }
+
+    async fn members(
         &self,
-        _: &RecipientReference,
-        offset: u64,
+        _: &str,
+        from: &SegmentPlace,
         limit: u32,
-    ) -> Result<Option<Vec<Recipient>>, StoreError> {
+    ) -> Result<Option<SegmentPage>, StoreError> {
+        let behind: usize = from.key().map_or(0, |key| key.parse().expect("a number"));
         self.call(|state| {
-            let page = state.members.iter().skip(offset as usize).take(limit as usize);
-            Some(page.map(|id| reachable(id)).collect())
+            let page = state.members.iter().skip(behind).take(limit as usize);
+            let members: Vec<_> = page.map(|id| reachable(id)).collect();
+            let end = behind + members.len();
+            let next = (end < state.members.len()).then(|| end.to_string());
+            Some(SegmentPage { members, next })
         })
         .await
     }

@@ -13,7 +13,7 @@ impl Address {
         let text = text.trim();
         let text = match channel {
             Channel::Email => mailbox(text).to_lowercase(),
-            Channel::Sms => {
+            Channel::Sms if text.contains(|c: char| c.is_ascii_digit()) => {
                 text.chars().filter(|c| !matches!(c, ' ' | '-' | '(' | ')' | '.' | '/')).collect()
             }
             _ => text.to_owned(),

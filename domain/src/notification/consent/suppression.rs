@@ -3,7 +3,7 @@ use std::{fmt, str::FromStr, time::Duration};
 use serde::{Deserialize, Serialize};
 
 use super::Address;
-use crate::Invalid;
+use crate::{Fingerprint, Invalid};
 
 /// Why an address must not be written to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -20,7 +20,9 @@ pub enum Suppression {
 /// An address that is suppressed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SuppressedAddress {
-    /// The address.
+    /// The fingerprint of the address, under which it is kept.
+    pub key: Fingerprint,
+    /// The address; its text is [`ERASED`](crate::notification::ERASED) if its owner was erased.
     pub address: Address,
     /// Why.
     pub reason: Suppression,

@@ -6,8 +6,11 @@ use claimstream_domain::{
     Reason,
     notification::{
         Answer, Channel, Content, DeliveryReceipt, DeliveryStatus, DirectRecipient, ERASED, FanOutEnd,
-        InAppPage, NewInAppEntry, NotificationRecord, NotificationRequest, ReceiptKind, ReceiptOf,
-        RecipientReference, Submitted, message_id, provider::ProviderName,
+        InAppPage, NewInAppEntry, NotificationRecord, NotificationRequest, ReceiptKind, ReceiptOf, Recipient,
+        RecipientReference, Submitted,
+        consent::{Address, PreferenceChange, Preferences, Suppression},
+        message_id,
+        provider::ProviderName,
     },
 };
 use claimstream_ports::notification::{DeliveryAttempt, Erased};
@@ -28,7 +31,54 @@ pub const CLAUSES: &[Case<NotificationFixture>] = cases!["notifications" needs [
     an_erased_request_is_still_told_from_another_one,
     erasing_again_or_somebody_unknown_changes_nothing,
     an_erased_recipient_leaves_no_inbox_and_no_words_of_providers,
+    an_erased_user_is_in_no_directory_and_wants_nothing,
+    an_erased_address_stays_suppressed_and_nothing_says_whose_it_was,
 ];
+
+pub async fn an_erased_user_is_in_no_directory_and_wants_nothing(fixture: NotificationFixture) {
+    let id = fixture.outbox.queue().as_str().to_owned();
+    let user = Recipient { email: Some(format!("{id}@example.com")), ..Recipient::user(&id) };
+    let off: PreferenceChange = "any/marketing=off".parse().expect("a change");
+    let ports = &fixture.store;
+    ports.people.put(std::slice::from_ref(&user), Some(id.clone())).await.expect("put");
+    ports.preferences.change(&user.key, &[off]).await.expect("change");
+    for _ in 0..2 {
+        fixture.erasing.erase(&user.key).await.expect("erase");
+        assert_eq!(fixture.rival.people.entry(&id).await.expect("an entry"), None);
+        let wants = fixture.rival.preferences.consents(std::slice::from_ref(&user.key), &[]).await;
+        assert_eq!(wants.expect("preferences").preferences, [Preferences::default()]);
+    }
+    ports.people.put(std::slice::from_ref(&user), None).await.expect("put");
+    let entry = fixture.rival.people.entry(&id).await.expect("an entry").expect("a user");
+    assert!(entry.segments.is_empty(), "{entry:?}");
+}
+
+pub async fn an_erased_address_stays_suppressed_and_nothing_says_whose_it_was(fixture: NotificationFixture) {
+    let id = fixture.outbox.queue().as_str().to_owned();
+    let (mail, phone) = (format!("{id}@example.com"), format!("+49{id}"));
+    let user = Recipient { email: Some(mail.clone()), ..Recipient::user(&id) };
+    let direct = DirectRecipient { phone: Some(phone.clone()), ..DirectRecipient::default() }.resolve();
+    let addresses = [Address::new(Channel::Email, &mail), Address::new(Channel::Sms, &phone)];
+    let ports = &fixture.store;
+    ports.people.put(std::slice::from_ref(&user), None).await.expect("put");
+    for address in &addresses {
+        let note = Some("550 Ann is unknown".to_owned());
+        ports.suppressions.suppress(address, Suppression::Bounced, note).await.expect("suppress");
+    }
+    for key in [&user.key, &direct.key] {
+        fixture.erasing.erase(key).await.expect("erase");
+    }
+    let read = fixture.rival.preferences.consents(&[], &addresses).await.expect("read");
+    assert_eq!(read.suppressed, [Some(Suppression::Bounced); 2]);
+    let listed = fixture.rival.suppressions.suppressed(None, 10_000).await.expect("a page");
+    let keys = addresses.each_ref().map(|address| address.fingerprint());
+    let ours: Vec<_> = listed.iter().filter(|one| keys.contains(&one.key)).collect();
+    assert_eq!(ours.len(), 2);
+    assert!(ours.iter().all(|one| one.address.as_str() == ERASED && one.note.is_none()), "{ours:?}");
+    for address in &addresses {
+        assert!(fixture.rival.suppressions.lift(address).await.expect("lift"));
+    }
+}
 
 pub async fn an_erased_recipient_is_in_no_request_and_no_record_and_the_counts_stay(
     fixture: NotificationFixture,

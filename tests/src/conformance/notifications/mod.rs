@@ -6,6 +6,7 @@ pub mod erasing;
 pub mod in_app;
 pub mod listing;
 pub mod messages;
+pub mod people;
 pub mod preferences;
 pub mod receipts;
 pub mod reports;
@@ -29,4 +30,5 @@ pub const CLAUSES: &[&[Case<NotificationFixture>]] = &[
     preferences::CLAUSES,
     receipts::CLAUSES,
     templates::CLAUSES,
+    people::CLAUSES,
 ];

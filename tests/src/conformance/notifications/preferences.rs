@@ -127,7 +127,7 @@ pub async fn suppressed_addresses_are_read_page_by_page(fixture: NotificationFix
         let page = fixture.rival.suppressions.suppressed(after, 3).await.expect("a page");
         assert!(page.len() <= 3);
         let Some(last) = page.last() else { break };
-        after = Some(last.address.clone());
+        after = Some(last.key);
         found.extend(page.into_iter().filter(|one| expected.contains(&one.address)));
     }
     assert!(found.iter().all(|one| one.age < Duration::from_secs(3_600) && one.note.is_none()));

@@ -1,0 +1,7 @@
+-- A page of the ids in a segment.
+SELECT user_id
+  FROM claimstream_directory_member
+ WHERE segment = :segment
+   AND user_id > :after
+ ORDER BY user_id
+ LIMIT :limit

@@ -1,0 +1,4 @@
+-- Whether a segment is known.
+SELECT segment
+  FROM claimstream_directory_segment
+ WHERE segment = :segment

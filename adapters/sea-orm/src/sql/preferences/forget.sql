@@ -1,0 +1,3 @@
+-- Forgets what a recipient wants.
+DELETE FROM claimstream_preference
+ WHERE recipient_hash = :hash
