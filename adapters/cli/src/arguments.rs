@@ -121,6 +121,9 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Put users and segments into the directory of the database, or show a user
+    #[command(subcommand)]
+    Directory(DirectoryCommand),
     /// Show or change what a recipient wants, or forget a recipient
     #[command(subcommand)]
     Recipient(RecipientCommand),
@@ -203,10 +206,49 @@ impl From<DialectName> for Dialect {
 }
 
 #[derive(Subcommand)]
-pub(crate) enum RecipientCommand {
-    /// Remove the addresses of a recipient, and what was written to it, from requests, messages and dead letters
+pub(crate) enum DirectoryCommand {
+    /// Put the users of a file into the directory, each in place of the entry that its id has
     ///
-    /// Counts stay. Remove the recipient from the directory first, and hand in no more requests for it. It may be run again.
+    /// A file of JSON lines has a user a line, such as {"user":"u-1","email":"ann@example.com","language":"de"}. A file of CSV has
+    /// the names of its columns in the first line: user, email, phone, device_token, webhook, chat, language, time_zone, and
+    /// attributes.NAME. A line that cannot be taken is reported with its number and the reason, and the rest goes in, 500 at a
+    /// time. The same file may be imported again. The exit code is 1 if a line was refused.
+    Import {
+        /// The file, or - for the standard input
+        file: PathBuf,
+        /// Put them into this segment too, which is made if it is new
+        #[arg(long, value_name = "NAME")]
+        segment: Option<String>,
+        /// How the file is written; by its name unless given
+        #[arg(long)]
+        format: Option<EntryFormatName>,
+    },
+    /// Show a user of the directory, and the segments that it is in
+    Show {
+        /// The user's id
+        #[arg(value_name = "USER_ID")]
+        id: String,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum EntryFormatName {
+    /// JSON lines
+    Jsonl,
+    /// Comma-separated values
+    Csv,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum RecipientCommand {
+    /// Remove a recipient from the directory of the database, with its preferences, and its addresses and what was written to it from
+    /// requests, messages and dead letters
+    ///
+    /// Counts stay, and a suppressed address stays suppressed, as a hash. Remove the recipient from any other directory first, and
+    /// hand in no more requests for it. It may be run again.
     Erase {
         /// The recipient's key as `show` prints it, such as user:u-1
         key: String,

@@ -2,11 +2,23 @@ use std::{path::Path, str::FromStr, sync::Arc};
 
 use claimstream_domain::Invalid;
 use claimstream_memory::{MemoryDirectory, MemoryTemplates};
-use claimstream_notifications::CompiledTemplate;
+use claimstream_notifications::{CompiledTemplate, RecipientDirectory};
+use claimstream_sea_orm::SeaOrmOutbox;
 
-use crate::config::{ConfigError, Notifications};
+use crate::config::{Config, ConfigError, DirectorySource, Notifications};
 
-/// The users and segments that a configuration names; nobody if it names none.
+/// The directory that a configuration chooses.
+pub fn recipients(
+    config: &Config,
+    outbox: &Arc<SeaOrmOutbox>,
+) -> Result<Arc<dyn RecipientDirectory>, ConfigError> {
+    Ok(match config.directory.source {
+        DirectorySource::File => Arc::new(directory(&config.notifications)?),
+        DirectorySource::Database => Arc::clone(outbox) as Arc<dyn RecipientDirectory>,
+    })
+}
+
+/// The users and segments of the file that a configuration names; nobody if it names none.
 pub fn directory(notifications: &Notifications) -> Result<MemoryDirectory, ConfigError> {
     match &notifications.directory {
         Some(path) => read("notifications.directory", path),

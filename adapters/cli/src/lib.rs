@@ -19,6 +19,7 @@ mod arguments;
 mod command;
 pub mod config;
 mod directory;
+mod entries;
 mod failure;
 mod lines;
 mod logging;
@@ -43,7 +44,7 @@ use clap::Parser;
 use self::{arguments::Arguments, failure::Failure};
 
 pub use self::{
-    directory::{directory, templates},
+    directory::{directory, recipients, templates},
     notification_relay::{NotificationRelay, RelayReport},
     open::OpenError,
     provider::providers,

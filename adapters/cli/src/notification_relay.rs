@@ -12,7 +12,7 @@ use tokio::{sync::watch, task::JoinHandle};
 
 use crate::{
     config::{Config, ConfigError},
-    directory, providers, template_source,
+    providers, recipients, template_source,
     wakeups::Wakeups,
 };
 
@@ -73,7 +73,7 @@ impl NotificationRelay {
         let fan_out = RequestHandler::new(
             outbox.clone(),
             outbox.clone(),
-            Arc::new(directory(&config.notifications)?),
+            recipients(config, &outbox)?,
             template_source(config, &outbox)?.unwrap_or_else(|| Arc::new(MemoryTemplates::new("en"))),
             requests,
         );

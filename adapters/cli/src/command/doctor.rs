@@ -7,7 +7,9 @@ use claimstream_domain::notification::{
 use claimstream_sea_orm::{Finding, Severity};
 
 use crate::{
-    config::{ChannelSettings, Channels, Config, Notifications, ProviderChoice, Serve, TemplatePlace},
+    config::{
+        ChannelSettings, Channels, Config, DirectorySource, Notifications, ProviderChoice, Serve, TemplatePlace,
+    },
     directory,
     failure::Failure,
     provider::provider,
@@ -61,22 +63,25 @@ fn sets_notifications(config: &Config) -> bool {
 }
 
 fn examine_notifications(config: &Config) -> Vec<Finding> {
-    let notifications = &config.notifications;
-    let files = [(
-        "directory",
-        &notifications.directory,
-        directory(notifications).err(),
-        "only recipients with an address of their own are reached",
-    )];
-    let files = files.into_iter().map(|(check, path, refused, without)| match (path, refused) {
-        (_, Some(refused)) => found(Severity::Failure, check, refused.to_string()),
-        (Some(path), None) => found(Severity::Good, check, format!("{} is readable", path.display())),
-        (None, None) => {
-            found(Severity::Warning, check, format!("notifications.{check} is not set; {without}"))
-        }
-    });
     let channels = Channel::ALL.into_iter().flat_map(|channel| examine_route(channel, &config.channels));
-    files.chain([examine_templates(config)]).chain(channels).collect()
+    [examine_directory(config), examine_templates(config)].into_iter().chain(channels).collect()
+}
+
+fn examine_directory(config: &Config) -> Finding {
+    let notifications = &config.notifications;
+    let good = |text: String| found(Severity::Good, "directory", text);
+    match (config.directory.source, &notifications.directory) {
+        (DirectorySource::Database, _) => good("users and segments are in the database".into()),
+        (DirectorySource::File, None) => found(
+            Severity::Warning,
+            "directory",
+            "notifications.directory is not set; only recipients with an address of their own are reached".into(),
+        ),
+        (DirectorySource::File, Some(path)) => match directory(notifications) {
+            Err(refused) => found(Severity::Failure, "directory", refused.to_string()),
+            Ok(_) => good(format!("{} is readable", path.display())),
+        },
+    }
 }
 
 fn examine_templates(config: &Config) -> Finding {

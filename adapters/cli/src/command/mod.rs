@@ -5,6 +5,7 @@ mod config;
 mod dead;
 mod doctor;
 mod notify;
+mod people;
 mod receipts;
 mod recipient;
 mod relay;
@@ -53,6 +54,7 @@ async fn carry_out(command: Command, loaded: &Loaded, out: &mut impl Write) -> R
             let what = request::Shown { limit, attempts, as_json: json };
             request::show(id, what, config, out).await
         }
+        Command::Directory(command) => people::run(command, config, out).await,
         Command::Recipient(command) => recipient::run(command, config, out).await,
         Command::Relay { until_empty } => relay::run(until_empty, config).await,
         Command::Serve { relay } => serve::run(relay, config).await,

@@ -17,6 +17,7 @@ mod gateway_settings;
 mod keys;
 mod log;
 mod notifications;
+mod people;
 mod provider_list;
 mod receipt_settings;
 mod relay;
@@ -47,6 +48,7 @@ pub use self::{
     gateway_settings::{AuthChoice, GatewaySettings},
     log::{Log, LogFormat, LogLevel},
     notifications::Notifications,
+    people::{DirectorySettings, DirectorySource},
     provider_list::ProviderList,
     receipt_settings::{ReceiptProof, ReceiptSettings},
     relay::Relay,
@@ -71,6 +73,8 @@ pub struct Config {
     pub notifications: Notifications,
     /// Where templates are kept.
     pub templates: Templates,
+    /// Where users and segments are.
+    pub directory: DirectorySettings,
     /// How notifications are delivered.
     pub channels: Channels,
     /// How notifications are taken in over HTTP.
@@ -146,6 +150,7 @@ impl Config {
         retry::each(&mut self.messages, "messages.retry", visit);
         self.notifications.each(visit);
         self.templates.each(visit);
+        self.directory.each(visit);
         self.channels.each(visit);
         self.serve.each(visit);
         self.log.each(visit);
@@ -159,6 +164,7 @@ impl Config {
         found.extend(retry::contradiction(&self.messages, "messages.retry"));
         found.extend(self.notifications.contradiction());
         found.extend(self.templates.contradictions(self.notifications.templates.is_some()));
+        found.extend(self.directory.contradiction(&self.notifications));
         found.extend(self.channels.contradictions());
         found.extend(self.serve.contradictions());
         found
@@ -174,6 +180,7 @@ impl Default for Config {
             messages: MessageConfig::default().retry,
             notifications: Notifications::default(),
             templates: Templates::default(),
+            directory: DirectorySettings::default(),
             channels: Channels::default(),
             serve: Serve::default(),
             log: Log::default(),
