@@ -98,7 +98,7 @@ impl MemoryStore {
     pub fn sweep_requests(&self, retention: Retention) -> u64 {
         let bound = self.bound(retention);
         let Tables { notifications, outbox, .. } = &mut *self.database.tables();
-        notifications.sweep(bound, |id| outbox.is_dead(MessageId::new(id)))
+        notifications.sweep(bound, |id| outbox.is_here(MessageId::new(id)))
     }
 
     fn bound(&self, retention: Retention) -> Timestamp {

@@ -608,7 +608,7 @@ DELETE FROM claimstream_lock WHERE held_until < TIMESTAMP'1970-01-01 00:00:00' +
 SELECT id FROM claimstream_message WHERE id > :after AND id <= :last AND created_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND ORDER BY id LIMIT :limit;
 
 -- sweep/request_dead
-SELECT payload FROM claimstream_dead WHERE queue IN (:queues) LIMIT :limit;
+SELECT payload FROM claimstream_dead WHERE queue IN (:queues) UNION ALL SELECT m.payload FROM claimstream_queue q JOIN claimstream_message m ON m.id = q.id WHERE q.queue IN (:queues) AND m.first_at IS NOT NULL LIMIT :limit;
 
 -- sweep/request_delete
 DELETE FROM claimstream_notification_request WHERE id IN (:ids) AND changed_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND;
@@ -626,7 +626,7 @@ DELETE FROM claimstream_notification_message WHERE id IN (:ids);
 DELETE FROM claimstream_notification_receipt WHERE message_id IN (:ids);
 
 -- sweep/requests
-SELECT r.id, r.status FROM claimstream_notification_request r WHERE r.id > :after AND r.id <= :last AND r.changed_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND AND r.status NOT IN ('PENDING', 'PROCESSING') AND NOT EXISTS (SELECT 1 FROM claimstream_notification_message m WHERE m.request_id = r.id AND (m.status = 'PENDING' OR m.changed_at >= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND)) AND NOT EXISTS (SELECT 1 FROM claimstream_notification_message f JOIN claimstream_dead d ON d.id = f.id WHERE f.request_id = r.id AND f.status = 'FAILED') ORDER BY r.id LIMIT :limit;
+SELECT r.id, r.status FROM claimstream_notification_request r WHERE r.id > :after AND r.id <= :last AND r.changed_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND AND r.status NOT IN ('PENDING', 'PROCESSING') AND NOT EXISTS (SELECT 1 FROM claimstream_notification_message m WHERE m.request_id = r.id AND (m.status = 'PENDING' OR m.changed_at >= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND)) AND NOT EXISTS (SELECT 1 FROM claimstream_notification_message f JOIN claimstream_dead d ON d.id = f.id WHERE f.request_id = r.id AND f.status = 'FAILED') AND NOT EXISTS (SELECT 1 FROM claimstream_notification_message w JOIN claimstream_message b ON b.id = w.id WHERE w.request_id = r.id) ORDER BY r.id LIMIT :limit;
 
 -- sweep/sagas
 SELECT s.scope, s.run FROM claimstream_saga s WHERE (s.scope > :scope OR (s.scope = :scope AND s.run > :run)) AND s.created_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND AND NOT EXISTS (SELECT 1 FROM claimstream_step t WHERE t.scope = s.scope AND t.run = s.run) ORDER BY s.scope, s.run LIMIT :limit;

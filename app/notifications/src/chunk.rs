@@ -3,7 +3,7 @@ use std::collections::HashSet;
 use claimstream_domain::{
     Reason,
     notification::{
-        Channel, DeliveryStatus, FanOut, NotificationRecord, NotificationRequest, Recipient,
+        Channel, Content, DeliveryStatus, FanOut, NotificationRecord, NotificationRequest, Recipient,
         RecipientReference, message_id,
     },
 };
@@ -29,6 +29,21 @@ pub(super) struct Chunk {
 }
 
 impl Chunk {
+    /// So long are the texts of a step's messages together at most, about: they are written, held and enqueued together.
+    const MOST_BYTES: usize = 16 * 1024 * 1024;
+    /// A message beside the texts that its request brings; what a template adds is not known before.
+    const FRAME: usize = 2 * 1024;
+
+    /// How many recipients one step of a request takes: the configured number, or fewer if their messages would be too long together.
+    pub(super) fn limit(request: &NotificationRequest, configured: u32) -> u32 {
+        let content = request.content.as_ref().map_or(0, Content::bytes);
+        let params = request.template.iter().flat_map(|call| call.params.values()).map(String::len);
+        let one =
+            (Self::FRAME + content + params.sum::<usize>()).saturating_mul(request.channels.len().max(1));
+        let fitting = u32::try_from(Self::MOST_BYTES / one).unwrap_or(u32::MAX);
+        fitting.clamp(1, configured.max(1))
+    }
+
     /// Resolves references from a checkpoint on, until `limit` recipients are found or there are no more.
     pub(super) async fn gather(
         directory: &dyn RecipientDirectory,

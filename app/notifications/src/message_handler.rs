@@ -1,6 +1,6 @@
 mod asking;
 
-use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use claimstream_domain::{
@@ -115,8 +115,8 @@ impl MessageHandler {
         }
     }
 
-    /// Delivers a message that was given up and is in the queue again: however often a process died over it since its
-    /// revival, nobody has tried it.
+    /// Delivers a message that was given up and is in the queue again, unless it comes too late: however often a process died over
+    /// it since its revival, nobody has tried it.
     async fn take_up<'a>(
         &self,
         attempt: Attempt<'a>,
@@ -125,6 +125,9 @@ impl MessageHandler {
     ) -> Option<Outcome<'a>> {
         tracing::info!(message_id = %attempt.message.id, "notification.message.taken_up");
         match self.messages.reopen(attempt.message.id).await {
+            Ok(()) if attempt.is_expired => {
+                Some(Outcome { attempt, ending: Ending::Expired, calls: Vec::new() })
+            }
             Ok(()) => self.deliver_with_consent(attempt, in_doubt, verdicts).await,
             Err(error) if error.is_about_the_store() => {
                 give_back(&attempt, &error, verdicts);
@@ -250,25 +253,6 @@ impl MessageHandler {
             tracing::warn!(attempts = attempts.len(), %error, "attempts could not be noted");
         }
     }
-
-    /// The providers that may have accepted messages which were tried before; they are asked for by one call, and only if there
-    /// are such messages.
-    async fn in_doubt(
-        &self,
-        batch: &[Claimed],
-        attempts: &[Attempt<'_>],
-    ) -> HashMap<Uuid, Vec<ProviderName>> {
-        let tried = |attempt: &&Attempt<'_>| batch[attempt.index].attempt > 1;
-        let ids: Vec<Uuid> = attempts.iter().filter(tried).map(|attempt| attempt.message.id).collect();
-        let Some(log) = self.attempt_log.as_ref().filter(|_| !ids.is_empty()) else { return HashMap::new() };
-        match log.in_doubt(&ids).await {
-            Ok(all) => ids.into_iter().zip(all).collect(),
-            Err(error) => {
-                tracing::warn!(messages = ids.len(), %error, "earlier attempts cannot be read");
-                HashMap::new()
-            }
-        }
-    }
 }
 
 #[async_trait]
@@ -294,8 +278,8 @@ impl BatchHandler for MessageHandler {
         }
         let status = |ids: Vec<_>| async move { self.messages.status(&ids).await };
         let give_back = |attempt: &_, error: &_| give_back(attempt, error, verdicts);
-        let doubts = self.in_doubt(batch, &attempts).await;
         let read = read_each(attempts, |attempt| attempt.message.id, status, give_back).await;
+        let (read, doubts) = self.in_doubt(read, verdicts).await;
         let in_doubt = |id: &Uuid| doubts.get(id).map_or(&[][..], Vec::as_slice);
         let works = read.into_iter().map(|(attempt, status)| {
             let in_doubt = in_doubt(&attempt.message.id);

@@ -6,7 +6,7 @@ use claimstream_domain::{Invalid, RetryPolicy};
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RequestConfig {
     /// The most recipients handled at a time, 1 to 10 000; each makes up to one message for each channel, all
-    /// enqueued in one transaction. 500 by default.
+    /// enqueued in one transaction. 1 000 by default, and fewer where the messages are long: about 16 MiB go together.
     pub chunk: u32,
     /// How often and after which waits a chunk is tried again: 30 s doubled up to 1800 s, 6 attempts. The pipeline gets
     /// [`pipeline_retry`](Self::pipeline_retry).

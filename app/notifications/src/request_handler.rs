@@ -156,8 +156,8 @@ impl RequestHandler {
     async fn find<'a>(&self, attempt: Attempt<'a>, read: &RequestRead) -> Result<Found<'a>, StoreError> {
         let request = &read.request;
         let from = attempt.checkpoint;
-        let chunk =
-            Chunk::gather(self.directory.as_ref(), &request.recipients, from, self.config.chunk).await?;
+        let limit = Chunk::limit(request, self.config.chunk);
+        let chunk = Chunk::gather(self.directory.as_ref(), &request.recipients, from, limit).await?;
         let flaw = chunk.flaw();
         if *from == FanOut::begin(request.id) && chunk.is_empty() && chunk.next.is_none() {
             return Ok(attempt.fails(flaw.unwrap_or_else(|| Reason::new("the request has no recipients"))));

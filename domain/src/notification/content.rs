@@ -78,6 +78,13 @@ impl Content {
         self.attachments.iter().try_for_each(Attachment::check)
     }
 
+    /// How long its texts are together, in bytes.
+    pub fn bytes(&self) -> usize {
+        let parts = [&self.title, &self.body, &self.html, &self.redirect_url, &self.image_url];
+        let attachments = self.attachments.iter().map(|file| file.url.len() + file.name.len());
+        parts.into_iter().flatten().map(String::len).chain(attachments).sum()
+    }
+
     /// Says why a channel cannot carry this content, if it cannot: nothing is left out in silence.
     ///
     /// | part | email | webhook | push, chat, in-app | sms |

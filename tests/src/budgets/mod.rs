@@ -7,8 +7,8 @@ mod claims;
 mod enqueue;
 mod measured;
 mod notifications;
-mod templates;
 mod people;
+mod templates;
 
 use futures::future::BoxFuture;
 

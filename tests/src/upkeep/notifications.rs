@@ -1,10 +1,10 @@
 use std::time::Duration;
 
 use claimstream_domain::{
-    QueueName, Reason, Retention,
+    DeadLetterFilter, Due, NewMessage, QueueName, Reason, Retention,
     notification::{
         Channel, DeliveryStatus, FanOutEnd, MESSAGE_QUEUE, NotificationMessage, NotificationRecord,
-        NotificationRequest, Recipient, RecipientReference, delivery_message, message_id,
+        NotificationRequest, REQUEST_QUEUE, Recipient, RecipientReference, delivery_message, message_id,
     },
     saga::{NewSaga, SagaId},
 };
@@ -29,6 +29,10 @@ pub(super) fn add_to(suite: &mut Suite, place: &Place) {
             |what: &str| format!("{what}_under_{}", if retention.deletes() { "delete" } else { "keep" });
         place.add(suite, "auto", retention, &name("settled_requests_go_with_their_messages"), settled_go);
         place.add(suite, "auto", retention, &name("requests_that_are_not_settled_stay"), others_stay);
+        let what = name("a_request_stays_while_a_message_that_was_taken_back_waits_in_its_queue");
+        place.add(suite, "auto", retention, &what, taken_back_stay);
+        let what = name("a_failed_request_stays_while_its_revived_fan_out_waits");
+        place.add(suite, "auto", retention, &what, revived_stay);
     }
     let keep = Retention::default();
     place.add(suite, "auto", keep, "a_request_of_many_messages_goes_whole", many_go);
@@ -69,6 +73,50 @@ async fn others_stay(setup: Setup) {
     assert!(setup.outbox.progress(waiting.id).await.expect("progress").is_some());
 }
 
+/// One message comes in three days, as in a line of a provider's rate or after many failures. Without its record it would be delivered.
+async fn taken_back_stay(setup: Setup) {
+    let (request, records) = dispatched(&setup, 2).await;
+    let late = NewMessage { due: Due::After(DAY * 3), ..message_of(&records[0], "anna@example.com") };
+    setup.outbox.enqueue_now(&[late]).await.expect("enqueue");
+    let cancelled = setup.outbox.cancel(request.id).await.expect("cancel");
+    assert!(matches!(cancelled, Cancelled::Yes(_)));
+    setup.clock.advance(DAY * 2);
+    assert_eq!(setup.outbox.sweep().await.expect("sweep").requests, 0);
+    let stand = setup.outbox.status(&[records[0].id]).await.expect("a status");
+    assert_eq!(stand, [Some(DeliveryStatus::Cancelled)]);
+    setup.clock.advance(DAY + Setup::MOMENT);
+    let instance = Instance::new(
+        8,
+        Ports::of(setup.outbox.clone()),
+        QueueName::new(MESSAGE_QUEUE).expect("a queue"),
+        10,
+    );
+    let taken = instance.take(1).await.remove(0);
+    instance.ack(&taken).await;
+    setup.clock.advance(DAY * 2);
+    assert_eq!(setup.outbox.sweep().await.expect("sweep").requests, 1, "once it is gone");
+}
+
+/// The relays stand still for two days after a revival.
+async fn revived_stay(setup: Setup) {
+    let request = mail_to(RecipientReference::User { user: "anna".into() });
+    setup.outbox.submit_now(std::slice::from_ref(&request)).await.expect("submit");
+    setup.clock.advance(Setup::MOMENT);
+    let queue = QueueName::new(REQUEST_QUEUE).expect("a queue");
+    let instance = Instance::new(8, Ports::of(setup.outbox.clone()), queue, 10);
+    let taken = instance.take(1).await.remove(0);
+    let (end, records) = (FanOutEnd::Failed(Reason::new("no directory")), vec![]);
+    let step = FanOutStep { request: request.id, end, takes_up: false, flaw: None, records };
+    setup.outbox.note_steps(&[step]).await.expect("a step");
+    instance.bury(&taken, "no directory").await;
+    setup.clock.advance(DAY * 2);
+    assert_eq!(setup.outbox.sweep().await.expect("sweep").requests, 0, "its dead letter may be revived");
+    assert_eq!(instance.revive(&DeadLetterFilter::default()).await, 1);
+    setup.clock.advance(DAY * 2);
+    assert_eq!(setup.outbox.sweep().await.expect("sweep").requests, 0, "it waits in its queue");
+    assert!(setup.outbox.progress(request.id).await.expect("progress").is_some());
+}
+
 async fn many_go(setup: Setup) {
     let (request, records) = dispatched(&setup, 1_500).await;
     conclude(&setup, &records).await;
@@ -93,16 +141,9 @@ async fn sagas_go(setup: Setup) {
 
 /// One message waits, one is dead; both carry the address.
 async fn payloads_go(setup: Setup) {
-    let (request, records) = dispatched(&setup, 2).await;
+    let (_, records) = dispatched(&setup, 2).await;
     let address = "anna@example.com";
-    let messages: Vec<_> = records
-        .iter()
-        .map(|record| {
-            let frame = NotificationMessage::erased(record.id, request.id, record.channel);
-            let address = NotificationMessage { address: address.into(), ..frame };
-            delivery_message(&address).expect("a message")
-        })
-        .collect();
+    let messages: Vec<_> = records.iter().map(|record| message_of(record, address)).collect();
     setup.outbox.enqueue_now(&messages).await.expect("enqueue");
     setup.clock.advance(Setup::MOMENT);
     let queue = QueueName::new(MESSAGE_QUEUE).expect("a queue");
@@ -122,6 +163,12 @@ async fn payloads_go(setup: Setup) {
     assert_eq!(setup.count(reasons).await, 0);
     let left = instance.take_all().await;
     assert!(serde_json::from_slice::<NotificationMessage>(left[0].message.payload.bytes()).is_ok());
+}
+
+/// The message of a record, to this address.
+fn message_of(record: &NotificationRecord, address: &str) -> NewMessage {
+    let frame = NotificationMessage::erased(record.id, record.request_id, record.channel);
+    delivery_message(&NotificationMessage { address: address.into(), ..frame }).expect("a message")
 }
 
 /// A request that was dispatched into pending messages to as many users.

@@ -8,7 +8,8 @@ use claimstream_sea_orm::{Finding, Severity};
 
 use crate::{
     config::{
-        ChannelSettings, Channels, Config, DirectorySource, Notifications, ProviderChoice, Serve, TemplatePlace,
+        ChannelSettings, Channels, Config, DirectorySource, Notifications, ProviderChoice, Serve,
+        TemplatePlace,
     },
     directory,
     failure::Failure,
@@ -75,7 +76,8 @@ fn examine_directory(config: &Config) -> Finding {
         (DirectorySource::File, None) => found(
             Severity::Warning,
             "directory",
-            "notifications.directory is not set; only recipients with an address of their own are reached".into(),
+            "notifications.directory is not set; only recipients with an address of their own are reached"
+                .into(),
         ),
         (DirectorySource::File, Some(path)) => match directory(notifications) {
             Err(refused) => found(Severity::Failure, "directory", refused.to_string()),

@@ -121,6 +121,22 @@ mod tests {
     use crate::config::{Secret, SecretSource};
 
     #[test]
+    fn a_recipients_own_server_opens_no_circuit_that_others_share() {
+        let url = |text: &str| text.parse().ok();
+        for (provider, url, failures) in [
+            (ProviderChoice::Webhook, None, u32::MAX),
+            (ProviderChoice::Slack, None, u32::MAX),
+            (ProviderChoice::Webhook, url("https://gateway.example/"), 5),
+            (ProviderChoice::Smtp, None, 5),
+        ] {
+            let settings = ChannelSettings { provider: Some(provider), url, ..ChannelSettings::default() };
+            assert_eq!(settings.limits().breaker.failures, failures, "{provider:?}");
+            let own = ChannelSettings { breaker_failures: Some(7), ..settings };
+            assert_eq!(own.limits().breaker.failures, 7, "{provider:?}");
+        }
+    }
+
+    #[test]
     fn a_channel_says_what_differs_and_a_secret_is_one_thing() {
         let mut channels = Channels::default();
         channels.default.provider = Some(ProviderChoice::Webhook);

@@ -191,11 +191,24 @@ impl ChannelSettings {
         visit(&key("breaker_pause_cap"), &mut self.breaker_pause_cap);
     }
 
+    /// So many failures open no circuit.
+    const NEVER: u32 = u32::MAX;
+
+    /// Whether each message goes to a server of its recipient's own. One that is down says nothing about the others, and may not open
+    /// a circuit that all of them share.
+    fn posts_to_recipients(&self) -> bool {
+        let posts = [ProviderChoice::Webhook, ProviderChoice::Slack, ProviderChoice::Teams]
+            .map(Some)
+            .contains(&self.provider);
+        posts && self.url.is_none()
+    }
+
     /// The limits of the provider that these settings describe.
     pub(crate) fn limits(&self) -> ProviderLimits {
         let usual = BreakerPolicy::default();
+        let failures = if self.posts_to_recipients() { Self::NEVER } else { usual.failures };
         let breaker = BreakerPolicy {
-            failures: self.breaker_failures.unwrap_or(usual.failures),
+            failures: self.breaker_failures.unwrap_or(failures),
             window: self.breaker_window.unwrap_or(usual.window),
             pause: self.breaker_pause.unwrap_or(usual.pause),
             pause_cap: self.breaker_pause_cap.unwrap_or(usual.pause_cap),

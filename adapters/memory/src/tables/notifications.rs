@@ -100,13 +100,13 @@ impl Notifications {
         }
     }
 
-    /// Forgets requests that were settled before the bound, with their messages, unless one of them `is_dead`.
-    pub(crate) fn sweep(&mut self, bound: Timestamp, is_dead: impl Fn(Uuid) -> bool) -> u64 {
+    /// Forgets requests that were settled before the bound, with their messages, unless one of them `is_here`: in its queue or a dead letter.
+    pub(crate) fn sweep(&mut self, bound: Timestamp, is_here: impl Fn(Uuid) -> bool) -> u64 {
         let old = self.requests.values().filter(|row| row.changed_at < bound).map(|row| row.request.id);
         let going = old.filter(|id| {
             self.progress(*id).is_some_and(|progress| progress.is_settled())
-                && !is_dead(*id)
-                && !self.of_request(*id).any(|message| is_dead(message.id))
+                && !is_here(*id)
+                && !self.of_request(*id).any(|message| is_here(message.id))
         });
         let going: BTreeSet<Uuid> = going.collect();
         self.requests.retain(|id, _| !going.contains(id));

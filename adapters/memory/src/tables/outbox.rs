@@ -34,7 +34,8 @@ impl Outbox {
             || key.and_then(|key| self.keys.get(&key)).is_some_and(|owner| owner.message != message.id)
     }
 
-    fn is_here(&self, id: MessageId) -> bool {
+    /// Whether a message is in its queue or a dead letter.
+    pub(crate) fn is_here(&self, id: MessageId) -> bool {
         self.rows.contains_key(&id) || self.dead.contains_key(&id)
     }
 
@@ -233,11 +234,6 @@ impl Outbox {
             dead.reason = Reason::new(ERASED);
         });
         (live.iter().count() as u64, dead.iter().count() as u64)
-    }
-
-    /// Whether a message is a dead letter.
-    pub(crate) fn is_dead(&self, id: MessageId) -> bool {
-        self.dead.contains_key(&id)
     }
 
     /// How many messages of a queue are claimed.

@@ -113,7 +113,7 @@ impl People {
         segment.map_or(Ok(()), DirectoryEntry::check_segment).map_err(refused)?;
         let mut entries = users.iter().map(user_row).collect::<Result<Vec<_>, _>>()?;
         // By id, so that two calls that put the same users do not wait for each other; of two entries of one id the later one stays.
-        entries.sort_by(|(one, _), (other, _)| one.cmp(other));
+        entries.sort_by_key(|(one, _)| *one);
         let (ids, entries): (Vec<&str>, Vec<Args>) = entries.into_iter().unzip();
         let sql = &self.db.sql.directory;
         self.db

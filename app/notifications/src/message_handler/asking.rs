@@ -1,13 +1,49 @@
-use std::time::Duration;
+use std::{collections::HashMap, time::Duration};
 
-use claimstream_domain::{Verdict, notification::consent::Consent};
+use claimstream_domain::{
+    Verdict,
+    notification::{DeliveryStatus, consent::Consent, provider::ProviderName},
+};
 use claimstream_ports::{StoreError, Verdicts};
+use uuid::Uuid;
 
 use super::{MessageHandler, give_back};
 use crate::{outcome::Attempt, question::Question};
 
+/// A message, and where its record stands.
+type Standing<'a> = (Attempt<'a>, Result<Option<DeliveryStatus>, StoreError>);
+
 /// What is asked once for all messages of a batch, before any is delivered.
 impl MessageHandler {
+    /// The providers that may have accepted messages which were tried before; they are asked for by one call, and only if there are
+    /// such messages. A revival counts attempts from one, so a message that has failed was tried as well.
+    ///
+    /// While the store is away these messages are given back: one of them might go to a second provider.
+    pub(super) async fn in_doubt<'a>(
+        &self,
+        mut read: Vec<Standing<'a>>,
+        verdicts: &dyn Verdicts,
+    ) -> (Vec<Standing<'a>>, HashMap<Uuid, Vec<ProviderName>>) {
+        let tried = read.iter().filter(|standing| was_tried(standing));
+        let ids: Vec<Uuid> = tried.map(|(attempt, _)| attempt.message.id).collect();
+        let Some(log) = self.attempt_log.as_ref().filter(|_| !ids.is_empty()) else {
+            return (read, HashMap::new());
+        };
+        match log.in_doubt(&ids).await {
+            Ok(all) => (read, ids.into_iter().zip(all).collect()),
+            Err(error) if error.is_about_the_store() => {
+                for (attempt, _) in read.extract_if(.., |standing| was_tried(standing)) {
+                    give_back(&attempt, &error, verdicts);
+                }
+                (read, HashMap::new())
+            }
+            Err(error) => {
+                tracing::warn!(messages = ids.len(), %error, "earlier attempts cannot be read");
+                (read, HashMap::new())
+            }
+        }
+    }
+
     /// Asks the time once for all messages that may be too late, if there are any; the others cost nothing.
     pub(super) async fn find_expired<'a>(
         &self,
@@ -76,4 +112,8 @@ fn unasked(attempt: &Attempt<'_>, error: &StoreError, verdicts: &dyn Verdicts) {
     let (message_id, number) = (attempt.message.id, attempt.claimed.attempt);
     tracing::warn!(%message_id, attempt = number, %error, "notification.message.unasked");
     verdicts.give(attempt.index, Verdict::nack(error));
+}
+
+fn was_tried((attempt, status): &Standing<'_>) -> bool {
+    attempt.claimed.attempt > 1 || matches!(status, Ok(Some(DeliveryStatus::Failed)))
 }

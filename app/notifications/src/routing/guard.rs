@@ -7,7 +7,7 @@ use std::{
 use claimstream_domain::{
     Reason,
     notification::{
-        Answer,
+        Answer, Priority,
         provider::{Admission, Breaker, BreakerState, BreakerTurn, Pass, ProviderName},
     },
 };
@@ -72,14 +72,16 @@ impl Guard {
     }
 
     /// Waits a moment for room; the circuit is asked first and last.
-    pub(super) async fn enter(&self) -> Entry<'_> {
+    pub(super) async fn enter(&self, priority: Priority) -> Entry<'_> {
         if let Some(left) = self.breaker().closed_to_messages(self.timer.now()) {
             return Entry::Open(left);
         }
         let deadline = self.timer.now() + Self::PATIENCE;
         let slot = match &self.slots {
             None => None,
-            Some(slots) => match select(Box::pin(slots.take()), self.timer.sleep(Self::PATIENCE)).await {
+            Some(slots) => match select(Box::pin(slots.take(priority)), self.timer.sleep(Self::PATIENCE))
+                .await
+            {
                 Either::Left((slot, _)) => Some(slot),
                 Either::Right(_) => {
                     let reason = format_args!("{} handles as many messages as it may at a time", self.name);
@@ -88,10 +90,10 @@ impl Guard {
             },
         };
         if let Some(tokens) = &self.tokens
-            && !tokens.take(&self.name, &*self.timer, deadline).await
+            && !tokens.take(&self.name, &*self.timer, deadline, priority).await
         {
             let reason = Reason::new(format_args!("the rate of {} is used up", self.name));
-            return Entry::NoRoom(tokens.wait_in_line(self.timer.now()), reason);
+            return Entry::NoRoom(tokens.wait_in_line(self.timer.now(), priority), reason);
         }
         match self.breaker().admit(self.timer.now()) {
             Admission::Granted(pass) => {

@@ -103,7 +103,7 @@ impl NamedProvider {
             let answered = self.deliver(message).await;
             return Asked::Called(Call::of(&self.name, Duration::ZERO, &answered), answered);
         };
-        let admitted = match guard.enter().await {
+        let admitted = match guard.enter(message.priority).await {
             Entry::Granted(admitted) => admitted,
             Entry::Open(left) => return Asked::Open(left),
             Entry::NoRoom(after, reason) => return Asked::NoRoom(after, reason),

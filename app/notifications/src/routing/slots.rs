@@ -3,16 +3,18 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use claimstream_domain::notification::Priority;
 use futures::channel::oneshot;
 
-/// A number of places, taken in the order in which they are asked for.
+/// A number of places, taken by the most urgent first and then in the order in which they are asked for.
 #[derive(Debug)]
 pub(super) struct Slots(Mutex<State>);
 
 #[derive(Debug)]
 struct State {
     free: u32,
-    waiting: VecDeque<oneshot::Sender<Slot>>,
+    /// Those of each priority, the most urgent first.
+    waiting: [VecDeque<oneshot::Sender<Slot>>; Priority::ALL.len()],
 }
 
 /// One place; it is free again when it is dropped.
@@ -21,11 +23,11 @@ pub(super) struct Slot(Option<Arc<Slots>>);
 
 impl Slots {
     pub(super) fn new(places: u32) -> Arc<Self> {
-        Arc::new(Self(Mutex::new(State { free: places, waiting: VecDeque::new() })))
+        Arc::new(Self(Mutex::new(State { free: places, waiting: Default::default() })))
     }
 
     /// Waits for a place. A caller that goes away while it waits takes none.
-    pub(super) async fn take(self: &Arc<Self>) -> Slot {
+    pub(super) async fn take(self: &Arc<Self>, priority: Priority) -> Slot {
         let waiting = {
             let mut state = self.state();
             if state.free > 0 {
@@ -33,9 +35,10 @@ impl Slots {
                 return Slot(Some(Arc::clone(self)));
             }
             // Those that went away are not counted for ever.
-            state.waiting.retain(|waits| !waits.is_canceled());
+            let waiting = &mut state.waiting[priority as usize];
+            waiting.retain(|waits| !waits.is_canceled());
             let (give, given) = oneshot::channel();
-            state.waiting.push_back(give);
+            waiting.push_back(give);
             given
         };
         match waiting.await {
@@ -50,7 +53,7 @@ impl Slots {
         loop {
             let next = {
                 let mut state = self.state();
-                match state.waiting.pop_front() {
+                match state.waiting.iter_mut().find_map(VecDeque::pop_front) {
                     Some(next) => next,
                     None => {
                         state.free += 1;
@@ -89,8 +92,9 @@ mod tests {
     #[test]
     fn places_are_taken_in_order_and_given_on() {
         let slots = Slots::new(1);
-        let first = finish(slots.take());
-        let (mut second, mut third) = (pin!(slots.take()), pin!(slots.take()));
+        let first = finish(slots.take(Priority::Normal));
+        let (mut second, mut third) =
+            (pin!(slots.take(Priority::Normal)), pin!(slots.take(Priority::Normal)));
         assert!(step(second.as_mut()).is_none() && step(third.as_mut()).is_none());
         drop(first);
         assert!(step(third.as_mut()).is_none());
@@ -102,18 +106,30 @@ mod tests {
     #[test]
     fn a_waiter_that_goes_away_takes_no_place_with_it() {
         let slots = Slots::new(1);
-        let held = finish(slots.take());
+        let held = finish(slots.take(Priority::Normal));
         {
-            let mut waits = pin!(slots.take());
+            let mut waits = pin!(slots.take(Priority::Normal));
             assert!(step(waits.as_mut()).is_none());
             drop(held);
             // It was given the place and never looked.
         }
-        let again = finish(slots.take());
-        let mut waits = Box::pin(slots.take());
+        let again = finish(slots.take(Priority::Normal));
+        let mut waits = Box::pin(slots.take(Priority::Normal));
         assert!(step(waits.as_mut()).is_none());
         drop(waits);
         drop(again);
-        finish(slots.take());
+        finish(slots.take(Priority::Normal));
+    }
+
+    #[test]
+    fn a_place_goes_to_the_most_urgent_that_waits() {
+        let slots = Slots::new(1);
+        let held = finish(slots.take(Priority::Low));
+        let (mut low, mut high) = (pin!(slots.take(Priority::Low)), pin!(slots.take(Priority::High)));
+        assert!(step(low.as_mut()).is_none() && step(high.as_mut()).is_none());
+        drop(held);
+        assert!(step(low.as_mut()).is_none());
+        drop(step(high.as_mut()).expect("the most urgent"));
+        assert!(step(low.as_mut()).is_some());
     }
 }

@@ -12,17 +12,18 @@ use std::{
 
 use async_trait::async_trait;
 use claimstream_domain::notification::{
-    Answer, Channel, Content, NotificationMessage,
-    provider::{AfterUnknown, BreakerState, ProviderName},
+    Answer, Channel, Content, NotificationMessage, Priority,
+    provider::{AfterUnknown, BreakerState, Grant, ProviderName, Rate},
 };
 use claimstream_ports::{
-    Sleep, Timer,
-    notification::{ChannelProvider, Delivered, DeliveryError},
+    Sleep, StoreError, StoreErrorKind, Timer,
+    notification::{ChannelProvider, Delivered, DeliveryError, RateLimiter},
 };
 use uuid::Uuid;
 
 use super::{
     attempt::{Delivery, DeliveryEnd},
+    tokens::Tokens,
     *,
 };
 use crate::tests::finish;
@@ -127,6 +128,14 @@ fn run<T>(future: impl Future<Output = T>) -> T {
         }
     }
     panic!("the future waits for ever")
+}
+
+/// How long a message waits for which there is no room.
+fn room_after(delivery: Delivery) -> Duration {
+    match delivery.end {
+        DeliveryEnd::NoRoom { after, .. } => after,
+        other => panic!("{other:?}"),
+    }
 }
 
 fn deliver(route: &Route, n: u128) -> Delivery {
@@ -242,6 +251,44 @@ fn messages_beyond_the_rate_wait_a_moment_and_then_in_a_line_without_an_attempt(
     assert_eq!(provider.1.load(Ordering::SeqCst), 1);
     clock.advance(Duration::from_secs(1));
     assert_eq!(asked(&deliver(&route, 2)), [("a", Answer::DELIVERED)]);
+}
+
+#[test]
+fn a_one_time_code_does_not_stand_in_the_line_of_a_campaign() {
+    let clock = Clock::default();
+    clock.advance(Duration::from_secs(100));
+    let limits = ProviderLimits { rate: Some("1/s".parse().expect("a rate")), ..ProviderLimits::default() };
+    let provider = scripted(vec![]);
+    let route = Route::in_order().with(named("a", &provider, &clock, &limits)).expect("a");
+    assert_eq!(asked(&deliver(&route, 1)), [("a", Answer::DELIVERED)]);
+    let campaign: Vec<_> = (2..50).map(|n| room_after(deliver(&route, n))).collect();
+    assert_eq!(campaign.last(), Some(&Duration::from_secs(48)));
+    let code = NotificationMessage { priority: Priority::High, ..message(50) };
+    assert_eq!(room_after(run(route.deliver(&code, &[]))), Duration::from_secs(1));
+    assert_eq!(room_after(deliver(&route, 51)), Duration::from_secs(49), "the campaign's line stands");
+}
+
+#[test]
+fn a_limiter_that_is_away_for_a_moment_moves_no_line_back() {
+    let clock = Clock::default();
+    let rate = "1/s".parse().expect("a rate");
+    let tokens = Tokens::new(rate, Arc::new(Away));
+    for _ in 0..30 {
+        tokens.wait_in_line(clock.now(), Priority::Normal);
+    }
+    let name = ProviderName::new("a").expect("a name");
+    assert!(!run(tokens.take(&name, &clock, clock.now() + Duration::from_millis(1), Priority::Normal)));
+    assert_eq!(tokens.wait_in_line(clock.now(), Priority::Normal), Duration::from_secs(31));
+}
+
+/// A rate limiter whose store is down.
+struct Away;
+
+#[async_trait]
+impl RateLimiter for Away {
+    async fn grant(&self, _: &ProviderName, _: Rate, _: u32) -> Result<Grant, StoreError> {
+        Err(StoreError::new(StoreErrorKind::Unavailable, "grant", "down"))
+    }
 }
 
 #[test]

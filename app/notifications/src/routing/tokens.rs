@@ -4,7 +4,10 @@ use std::{
     time::Duration,
 };
 
-use claimstream_domain::notification::provider::{ProviderName, Rate};
+use claimstream_domain::notification::{
+    Priority,
+    provider::{ProviderName, Rate},
+};
 use claimstream_ports::{Timer, notification::RateLimiter};
 
 use super::slots::Slots;
@@ -14,17 +17,19 @@ pub(super) struct Tokens {
     rate: Rate,
     limiter: Arc<dyn RateLimiter>,
     stock: Mutex<Stock>,
-    /// One message at a time asks for more; the others wait for what it brings.
+    /// One message at a time asks for more; the others wait for what it brings, the most urgent first.
     asking: Arc<Slots>,
 }
+
+const PRIORITIES: usize = Priority::ALL.len();
 
 #[derive(Debug, Default)]
 struct Stock {
     tokens: u32,
     /// Tokens that are not used by then are forfeited, so that no process hoards them.
     until: Duration,
-    /// When the last message that was put off is to come again.
-    line: Duration,
+    /// When the last message of each priority that was put off is to come again: a one-time code does not wait for a campaign.
+    lines: [Duration; PRIORITIES],
 }
 
 impl Tokens {
@@ -38,11 +43,17 @@ impl Tokens {
     }
 
     /// Takes a token, waiting for one until `deadline` at most.
-    pub(super) async fn take(&self, name: &ProviderName, timer: &dyn Timer, deadline: Duration) -> bool {
+    pub(super) async fn take(
+        &self,
+        name: &ProviderName,
+        timer: &dyn Timer,
+        deadline: Duration,
+        priority: Priority,
+    ) -> bool {
         if self.take_held(timer.now()) {
             return true;
         }
-        let _asking = self.asking.take().await;
+        let _asking = self.asking.take(priority).await;
         loop {
             let now = timer.now();
             if self.take_held(now) {
@@ -57,18 +68,20 @@ impl Tokens {
                 Ok(_) => return false,
                 Err(error) => {
                     tracing::warn!(provider = %name, %error, "no tokens can be had; messages wait");
-                    self.stock().line = timer.now() + Self::AWAY;
+                    let back = timer.now() + Self::AWAY;
+                    let line = &mut self.stock().lines[priority as usize];
+                    *line = back.max(*line);
                     return false;
                 }
             }
         }
     }
 
-    /// How long a message without a token waits: until its place in a line that moves at the rate.
-    pub(super) fn wait_in_line(&self, now: Duration) -> Duration {
-        let mut stock = self.stock();
-        stock.line = stock.line.max(now).saturating_add(self.rate.span(1));
-        stock.line.saturating_sub(now)
+    /// How long a message without a token waits: until its place in the line of its priority, which moves at the rate.
+    pub(super) fn wait_in_line(&self, now: Duration, priority: Priority) -> Duration {
+        let line = &mut self.stock().lines[priority as usize];
+        *line = now.max(*line).saturating_add(self.rate.span(1));
+        line.saturating_sub(now)
     }
 
     fn take_held(&self, now: Duration) -> bool {
@@ -83,7 +96,7 @@ impl Tokens {
 
     fn keep(&self, tokens: u32, now: Duration) {
         let mut stock = self.stock();
-        *stock = Stock { tokens: stock.tokens + tokens, until: now + Self::KEPT, line: stock.line };
+        *stock = Stock { tokens: stock.tokens + tokens, until: now + Self::KEPT, lines: stock.lines };
     }
 
     fn stock(&self) -> std::sync::MutexGuard<'_, Stock> {

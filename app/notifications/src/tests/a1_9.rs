@@ -173,6 +173,27 @@ fn a_message_in_doubt_stays_with_its_provider_at_the_next_attempt() {
 }
 
 #[test]
+fn a_message_in_doubt_stays_with_its_provider_after_a_revival() {
+    let mut log = logging(vec![("secondary", 1, 1, Answer::DELIVERED)]);
+    let doubted = || vec![vec![ProviderName::new("secondary").expect("a name")]];
+    log.expect_in_doubt().times(1).withf(|ids| ids == [notification().id]).returning(move |_| Ok(doubted()));
+    let mut messages = MockMessageRepository::new();
+    messages.expect_status().returning(|_| Ok(vec![Some(DeliveryStatus::Failed)]));
+    messages.expect_reopen().times(1).returning(|_| Ok(()));
+    messages.expect_conclude().times(1).returning(|_| Ok(()));
+    let providers = route(answering(vec![]), answering(vec![taken("r")]));
+    assert_eq!(handle(Arc::new(messages), providers, log, 1), Verdict::ack(), "a revival counts from one");
+}
+
+#[test]
+fn while_earlier_attempts_cannot_be_read_a_message_is_given_back_unsent() {
+    let mut log = MockAttemptLog::new();
+    log.expect_in_doubt().times(1).returning(|_| Err(down("attempts")));
+    let providers = route(answering(vec![]), answering(vec![]));
+    assert_eq!(handle(concluding(0, DeliveryStatus::Delivered), providers, log, 2), Verdict::Release);
+}
+
+#[test]
 fn a_provider_may_ask_for_a_longer_wait_than_the_policys() {
     let asked = Err(DeliveryError::Throttled {
         reason: "HTTP 429".into(),

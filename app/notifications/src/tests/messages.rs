@@ -281,3 +281,21 @@ fn a_message_that_comes_after_its_expiry_is_skipped_before_a_provider_has_it() {
     assert_eq!(handle(Ok(false), 1), (Verdict::ack(), vec![(DeliveryStatus::Delivered, None)]));
     assert_eq!(handle(Err(down("expired")), 1), (Verdict::Release, vec![]));
 }
+
+#[test]
+fn a_revived_message_that_comes_after_its_expiry_is_skipped_too() {
+    let late = NotificationMessage {
+        expires_at: Some("2026-01-01T00:00:00Z".parse().expect("a moment")),
+        ..notification()
+    };
+    let mut messages = standing(Some(DeliveryStatus::Failed));
+    messages.expect_since_1970().returning(|| Ok(Duration::from_secs(4_000_000_000)));
+    messages.expect_reopen().times(1).returning(|_| Ok(()));
+    messages.expect_conclude().times(1).returning(|outcomes| {
+        assert_eq!(outcomes[0].status, DeliveryStatus::Skipped);
+        Ok(())
+    });
+    let handler = MessageHandler::new(Arc::new(messages), idle(), MessageConfig::default());
+    let handler = handler.expect("a good configuration");
+    assert_eq!(finish(handler.handle(&claimed_message(&late, 1))), Verdict::ack());
+}

@@ -3,17 +3,20 @@ use std::sync::Arc;
 use claimstream_domain::{
     Payload, Reason, RetryPolicy, Verdict,
     notification::{
-        Channel, DeliveryStatus, DirectRecipient, FanOut, FanOutEnd, NotificationRecord, Recipient,
+        Channel, Content, DeliveryStatus, DirectRecipient, FanOut, FanOutEnd, NotificationRecord, Recipient,
         RecipientReference, RequestStatus, TemplateCall, message_id,
     },
 };
-use claimstream_ports::{Handler, notification::StepNoted};
+use claimstream_ports::{
+    Handler,
+    notification::{SegmentPage, StepNoted},
+};
 use serde_json::json;
 
 use super::{
-    super::{MESSAGE_QUEUE, REQUEST_QUEUE, RequestConfig},
+    super::{MESSAGE_QUEUE, REQUEST_QUEUE, RequestConfig, chunk::Chunk},
     finish,
-    fixture::{REQUEST, claimed, claimed_step, down, request, segment, user},
+    fixture::{REQUEST, claimed, claimed_step, down, reachable, request, segment, user},
     ports::{Ports, emitted, kept, notifications, stands},
 };
 
@@ -332,4 +335,34 @@ fn a_record_says_where_it_stands() {
         Ok(kept(step, RequestStatus::Dispatched))
     });
     assert_eq!(ports.handle(1), Verdict::ack());
+}
+
+#[test]
+fn a_long_text_is_written_to_few_recipients_at_a_time() {
+    let mut long = request(&[Channel::Email], vec![segment("all")]);
+    let html = Some("x".repeat(Content::MAX_HTML_BYTES));
+    long.content = Some(Content { title: Some("Hello".into()), html, ..Content::default() });
+    let mut ports = Ports::processing(long).noting(1, |step| Ok(kept(step, RequestStatus::Processing)));
+    ports.directory.checkpoint();
+    ports.directory.expect_members().returning(|_, _, limit| {
+        let members = (0..limit).map(|n| reachable(&n.to_string())).collect();
+        Ok(Some(SegmentPage { members, next: Some("more".into()) }))
+    });
+    let emitted = emitted(ports.handle(1));
+    let bytes: usize = emitted.iter().map(|message| message.payload.bytes().len()).sum();
+    assert!(emitted.len() > 2 && bytes < 32 << 20, "{} messages of {bytes} bytes", emitted.len());
+}
+
+#[test]
+fn long_messages_make_a_chunk_short_and_never_empty() {
+    let mut long = request(&[Channel::Email], vec![user("a")]);
+    assert_eq!(Chunk::limit(&long, 1_000), 1_000);
+    let html = "x".repeat(Content::MAX_HTML_BYTES);
+    long.content = Some(Content { html: Some(html), ..Content::default() });
+    assert_eq!(Chunk::limit(&long, 1_000), 63);
+    long.channels = Channel::ALL.to_vec();
+    assert_eq!(Chunk::limit(&long, 1_000), 10);
+    let call = TemplateCall { id: "t".into(), params: [("a".into(), "x".repeat(64 << 20))].into() };
+    (long.content, long.template) = (None, Some(call));
+    assert_eq!(Chunk::limit(&long, 1_000), 1);
 }

@@ -70,10 +70,19 @@ pub struct Grant {
 }
 
 impl TokenSchedule {
+    /// So far may the clocks of servers differ that are asked in turn. A schedule that lies further ahead is of a clock that was put
+    /// back since.
+    const AHEAD: u64 = 10_000_000;
+
     /// Hands out up to `wanted` tokens at the moment `now`; answers the schedule afterwards.
+    ///
+    /// A schedule is never ahead of the clock by which it was made. One that is far ahead counts for nothing, or a clock that was put
+    /// back by a day would stop the rate for a day.
     pub fn grant(self, rate: Rate, now: u64, wanted: u32) -> (Self, Grant) {
         let micros = |span: Duration| u64::try_from(span.as_micros()).unwrap_or(u64::MAX);
-        let from = self.handed_out_until.max(now.saturating_sub(micros(rate.span(rate.block()))));
+        let is_of_another_time = self.handed_out_until > now.saturating_add(Self::AHEAD);
+        let known = if is_of_another_time { 0 } else { self.handed_out_until };
+        let from = known.max(now.saturating_sub(micros(rate.span(rate.block()))));
         let due = rate.tokens_in(Duration::from_micros(now.saturating_sub(from)));
         let tokens = wanted.min(u32::try_from(due).unwrap_or(u32::MAX));
         if tokens == 0 {
@@ -156,6 +165,17 @@ mod tests {
             let expected = rate.tokens_in(Duration::from_secs(60));
             assert!(taken >= expected - 1 && taken <= expected + u64::from(rate.block()), "{text}: {taken}");
         }
+    }
+
+    #[test]
+    fn a_clock_that_was_put_back_stops_a_rate_for_seconds_and_not_for_as_long_as_it_went_back() {
+        let (rate, now): (Rate, u64) = ("100/s".parse().unwrap(), 1_000_000_000_000);
+        let day_ahead = TokenSchedule { handed_out_until: now + 86_400_000_000 };
+        let (after, grant) = day_ahead.grant(rate, now, rate.block());
+        assert_eq!(grant.tokens, rate.block());
+        assert!(after.handed_out_until <= now);
+        let moment_ahead = TokenSchedule { handed_out_until: now + 2_000_000 };
+        assert_eq!(moment_ahead.grant(rate, now, 1).1.tokens, 0, "servers' clocks may differ by that");
     }
 
     proptest! {
