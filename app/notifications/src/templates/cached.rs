@@ -168,7 +168,7 @@ impl fmt::Debug for CachedTemplates {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+    use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 
     use claimstream_ports::{Sleep, StoreErrorKind, mock::MockTemplateSource};
     use futures::{executor::block_on, future::join_all};
@@ -195,23 +195,20 @@ mod tests {
         asked: Arc<AtomicU32>,
         /// What the source answers: 0 fails, 99 is nothing.
         says: Arc<AtomicU32>,
+        /// Nothing is answered while this is false.
+        open: Arc<AtomicBool>,
     }
 
-    /// A source that yields once before it answers.
+    /// A source that answers while its gate is open.
     fn world() -> World {
-        struct Source(Arc<AtomicU32>, Arc<AtomicU32>);
+        struct Source(Arc<AtomicU32>, Arc<AtomicU32>, Arc<AtomicBool>);
         #[async_trait]
         impl TemplateSource for Source {
             async fn published(&self, id: &str) -> Result<Option<Arc<TemplateVersion>>, StoreError> {
                 self.0.fetch_add(1, Relaxed);
-                let mut yielded = false;
                 std::future::poll_fn(|context| {
                     context.waker().wake_by_ref();
-                    if std::mem::replace(&mut yielded, true) {
-                        std::task::Poll::Ready(())
-                    } else {
-                        std::task::Poll::Pending
-                    }
+                    if self.2.load(Relaxed) { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
                 })
                 .await;
                 match self.1.load(Relaxed) {
@@ -225,9 +222,10 @@ mod tests {
             }
         }
         let (hand, asked, says) = (Arc::new(Hand::default()), Arc::default(), Arc::new(AtomicU32::new(1)));
+        let open = Arc::new(AtomicBool::new(true));
         let age = TemplateAge { fresh: Duration::from_secs(10), stale: Duration::from_secs(100) };
-        let source = Source(Arc::clone(&asked), Arc::clone(&says));
-        World { cache: CachedTemplates::new(Arc::new(source), hand.clone(), age), hand, asked, says }
+        let source = Source(Arc::clone(&asked), Arc::clone(&says), Arc::clone(&open));
+        World { cache: CachedTemplates::new(Arc::new(source), hand.clone(), age), hand, asked, says, open }
     }
 
     impl World {
@@ -250,14 +248,24 @@ mod tests {
         assert_eq!((world.at(9), world.at(10), world.asked()), (Ok(Some(1)), Ok(Some(2)), 2));
     }
 
+    /// Fifty callers that all ask before the source answers.
+    fn at_once(world: &World, id: &str) -> Vec<Result<Option<Arc<TemplateVersion>>, StoreError>> {
+        world.open.store(false, Relaxed);
+        let mut callers: Vec<_> = (0..50).map(|_| Box::pin(world.cache.published(id))).collect();
+        // Polled by hand: `join_all` would let some of them begin after the others have ended.
+        assert!(callers.iter_mut().all(|caller| caller.as_mut().now_or_never().is_none()));
+        world.open.store(true, Relaxed);
+        block_on(join_all(callers))
+    }
+
     #[test]
     fn many_that_miss_at_the_same_time_ask_once() {
         let world = world();
-        let all = block_on(join_all((0..50).map(|_| world.cache.published("t"))));
+        let all = at_once(&world, "t");
         assert!(all.into_iter().all(|found| found.unwrap().unwrap().number == 1));
         assert_eq!(world.asked(), 1);
         world.says.store(0, Relaxed);
-        let all = block_on(join_all((0..50).map(|_| world.cache.published("other"))));
+        let all = at_once(&world, "other");
         assert!(all.into_iter().all(|found| found.unwrap_err().to_string().matches("is down").count() == 1));
         assert_eq!(world.asked(), 2);
     }
@@ -265,9 +273,11 @@ mod tests {
     #[test]
     fn a_caller_that_goes_away_leaves_the_question_to_the_others() {
         let world = world();
+        world.open.store(false, Relaxed);
         let mut first = Box::pin(world.cache.published("t"));
         assert!(first.as_mut().now_or_never().is_none());
         drop(first);
+        world.open.store(true, Relaxed);
         assert_eq!(world.at(0), Ok(Some(1)));
     }
 
