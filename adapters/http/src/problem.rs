@@ -3,7 +3,7 @@ use axum::{
     http::{HeaderValue, Response, StatusCode, header},
     response::IntoResponse,
 };
-use claimstream_ports::StoreError;
+use claimstream_ports::{StoreError, notification::UnreadableRequest};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -179,6 +179,12 @@ impl Problem {
 
     /// The answer for a call of the store that has failed.
     pub(crate) fn of_store(error: &StoreError) -> Self {
+        if error.get_ref().is::<UnreadableRequest>() {
+            tracing::error!(%error, "a notification cannot be compared with the one that is kept");
+            return Self::unavailable(
+                "what is kept under this Idempotency-Key cannot be read by this server; a server of a newer version may read it",
+            );
+        }
         match error.is_about_the_store() {
             // The text stays in the log: it may name hosts and tables.
             true => Self::unavailable(

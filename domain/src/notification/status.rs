@@ -73,6 +73,11 @@ impl RequestStatus {
         are_pending || matches!(self, Self::Pending | Self::Processing | Self::Cancelled)
     }
 
+    /// Whether a request's row may say so; the others come of counting its messages.
+    pub fn is_recorded(self) -> bool {
+        !matches!(self, Self::PartiallyFailed | Self::Undeliverable)
+    }
+
     /// Whether all messages of a request that stands here have been made.
     pub fn is_fanned_out(self) -> bool {
         matches!(self, Self::Dispatched | Self::PartiallyFailed | Self::Undeliverable)

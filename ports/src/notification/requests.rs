@@ -20,7 +20,9 @@ use crate::StoreError;
 /// is due when the request says; a request whose id is that of a message which is not its own is refused with a
 /// [`Conflict`](crate::StoreErrorKind::Conflict); calls with the same requests in different orders do not lock each other out; a call that
 /// meets a request which an open transaction takes in waits for it, no longer than the store waits for any lock, and ends with a
-/// [`Transient`](crate::StoreErrorKind::Transient) error whose [source](StoreError::get_ref) is [`BeingTakenIn`] then.
+/// [`Transient`](crate::StoreErrorKind::Transient) error whose [source](StoreError::get_ref) is [`BeingTakenIn`] then; a request under whose
+/// id something unreadable is kept ends the call with a [`Corrupt`](crate::StoreErrorKind::Corrupt) error whose source is
+/// [`UnreadableRequest`].
 #[async_trait]
 pub trait SubmitRequests<Tx: Sync + ?Sized>: Send + Sync {
     /// Takes requests in; one answer for each, in order.
@@ -31,6 +33,11 @@ pub trait SubmitRequests<Tx: Sync + ?Sized>: Send + Sync {
 #[derive(Debug, thiserror::Error)]
 #[error("a transaction that has not ended may take in one of these requests, hand them in again later: {0}")]
 pub struct BeingTakenIn(pub String);
+
+/// The request that is kept under the same id cannot be read by this version, so nobody knows whether it is the same.
+#[derive(Debug, thiserror::Error)]
+#[error("what is kept under the id of one of these requests cannot be read by this version: {0}")]
+pub struct UnreadableRequest(pub String);
 
 /// Keeps requests and where they stand, and the records of their messages.
 #[async_trait]

@@ -60,6 +60,7 @@ impl GatewayConfig {
     /// The templates, tried with a message.
     pub(super) fn checked(&self) -> Result<Templates, Invalid> {
         timeouts::check("gateway timeout", self.connect_timeout, self.timeout)?;
+        self.auth.check()?;
         if let Some(pointer) = self.reference.as_deref()
             && !pointer.starts_with('/')
         {

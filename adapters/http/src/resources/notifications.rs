@@ -190,16 +190,22 @@ async fn list(
     page: Result<Query<ListQuery>, QueryRejection>,
 ) -> Result<Json<NotificationPage>, Problem> {
     let ListQuery { status, requester, after, limit: most } = query(page)?;
-    let status = status.map(|name| name.parse::<RequestStatus>()).transpose();
-    let status = status.map_err(|_| {
-        let names = RequestStatus::ALL.map(RequestStatus::name).join(", ");
-        Problem::invalid(Fault::parameter("status", format!("it must be one of {names}")))
-    })?;
+    let status = status.map(|name| recorded(&name)).transpose()?;
     let after = after.map(|after| id("after", &after)).transpose()?;
     let (filter, most) = (RequestFilter { status, requester }, limit(most.as_deref())?);
     let page = state.ask(state.stores.list.list(&filter, after, most)).await?;
     let notifications = page.requests.into_iter().map(Listed::of).collect();
     Ok(Json(NotificationPage { notifications, next: page.next }))
+}
+
+/// A status that notifications themselves have; the others come of counting their messages, and no list has them.
+fn recorded(name: &str) -> Result<RequestStatus, Problem> {
+    let status = name.parse().ok().filter(|status: &RequestStatus| status.is_recorded());
+    status.ok_or_else(|| {
+        let names: Vec<_> =
+            RequestStatus::ALL.into_iter().filter(|one| one.is_recorded()).map(RequestStatus::name).collect();
+        Problem::invalid(Fault::parameter("status", format!("it must be one of {}", names.join(", "))))
+    })
 }
 
 /// Shows how far a notification has come.

@@ -1,6 +1,9 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use async_trait::async_trait;
@@ -16,6 +19,7 @@ use claimstream_ports::{
         MockDeliveryReceipts, MockInAppInbox, MockListRequests, MockNotificationReports,
         MockPreferenceRepository, MockRequestRepository,
     },
+    notification::UnreadableRequest,
 };
 use serde_json::{Value, json};
 use tower::ServiceExt;
@@ -47,6 +51,8 @@ pub(crate) struct Ports {
 pub(crate) struct Shelf {
     pub(crate) kept: Mutex<BTreeMap<Uuid, NotificationRequest>>,
     pub(crate) trouble: Mutex<Option<StoreErrorKind>>,
+    /// Whether what it has kept cannot be read any longer.
+    pub(crate) is_unreadable: AtomicBool,
     /// Held by a test to keep transactions from committing.
     pub(crate) gate: tokio::sync::Mutex<()>,
 }
@@ -57,6 +63,10 @@ impl Intake for Shelf {
         let _open = self.gate.lock().await;
         if let Some(kind) = *self.trouble.lock().unwrap() {
             return Err(StoreError::new(kind, "submit", "as the test wants it"));
+        }
+        if self.is_unreadable.load(Ordering::SeqCst) {
+            let why = UnreadableRequest("it has a field of a newer version".into());
+            return Err(StoreError::new(StoreErrorKind::Corrupt, "submit", why));
         }
         let mut kept = self.kept.lock().unwrap();
         let take = |request: &NotificationRequest| match kept.get(&request.id) {

@@ -78,6 +78,8 @@ async fn notifications_are_listed_as_the_query_says() {
     assert_eq!(api.get("/v1/notifications").await.body, json!({"notifications": [], "next": null}));
     for (query, parameter) in [
         ("status=SENT", "status"),
+        ("status=UNDELIVERABLE", "status"),
+        ("status=PARTIALLY_FAILED", "status"),
         ("after=7", "after"),
         ("limit=0", "limit"),
         ("limit=501", "limit"),

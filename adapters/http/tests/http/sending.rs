@@ -1,4 +1,7 @@
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use axum::http::StatusCode;
 use claimstream_http::Limits;
@@ -132,6 +135,14 @@ async fn one_that_the_store_refuses_for_its_values_is_a_fault_of_the_caller() {
     let api = Api::new();
     *api.intake.trouble.lock().unwrap() = Some(StoreErrorKind::Corrupt);
     assert_eq!(api.send(None, &body()).await.status, StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
+async fn what_is_kept_and_cannot_be_read_is_no_fault_of_the_caller() {
+    let api = Api::new();
+    api.intake.is_unreadable.store(true, Ordering::SeqCst);
+    let answer = api.send(Some("order-7"), &body()).await;
+    assert_eq!((answer.status, answer.header("retry-after")), (StatusCode::SERVICE_UNAVAILABLE, Some("1")));
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use claimstream_domain::{
 };
 use claimstream_ports::{
     StoreError, StoreErrorKind,
-    notification::{BeingTakenIn, RequestRead},
+    notification::{BeingTakenIn, RequestRead, UnreadableRequest},
 };
 use sea_orm::ConnectionTrait;
 use uuid::Uuid;
@@ -78,7 +78,7 @@ impl Requests {
         let answer = |(request, new): (&&NotificationRequest, bool)| match (new, taken.get(&request.id)) {
             (true, _) => Ok(Submitted::New),
             (false, Some(known)) => Ok(Submitted::again(request.fingerprint(), *known)),
-            (false, None) => Err(corrupt(SUBMIT, "a request that is known cannot be read")),
+            (false, None) => Err(unreadable("it is not there")),
         };
         requests.iter().zip(new).map(answer).collect()
     }
@@ -159,10 +159,14 @@ impl Requests {
 /// The fingerprint of a request: the one that was kept when it was erased, or that of the request.
 fn known_fingerprint(request: &[u8], kept: Option<&[u8]>) -> Result<Fingerprint, StoreError> {
     if let Some(kept) = kept {
-        return Fingerprint::from_slice(kept).map_err(|e| corrupt(SUBMIT, e));
+        return Fingerprint::from_slice(kept).map_err(|e| unreadable(&e));
     }
-    let request: NotificationRequest = serde_json::from_slice(request).map_err(|e| corrupt(SUBMIT, e))?;
+    let request: NotificationRequest = serde_json::from_slice(request).map_err(|e| unreadable(&e))?;
     Ok(request.fingerprint())
+}
+
+fn unreadable(why: impl ToString) -> StoreError {
+    corrupt(SUBMIT, UnreadableRequest(why.to_string()))
 }
 
 /// Says of an error that another transaction had what a submission needs, if it had.
