@@ -19,8 +19,11 @@ pub use endpoint::Endpoint;
 pub use participant::HttpParticipant;
 
 #[cfg(feature = "gateway")]
-pub(crate) use self::http_client::{HttpClient, failure, root};
-pub(crate) use self::{http_client::refuse, poster::Poster};
+pub(crate) use self::http_client::failure;
+pub(crate) use self::{
+    http_client::{HttpClient, refuse, root},
+    poster::Poster,
+};
 
 /// Posts each message as JSON, to the recipient's own URL or to one gateway.
 ///
