@@ -4,6 +4,7 @@
 mod config;
 mod database_server;
 mod dead;
+mod directory;
 mod doctor;
 mod example_file;
 mod in_app;
