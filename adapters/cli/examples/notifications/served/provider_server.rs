@@ -26,7 +26,7 @@ pub(crate) struct ProviderServer {
     serving: JoinHandle<()>,
 }
 
-/// What comes in, and who has taken how much.
+/// What the two providers have taken, and how much each.
 struct Counter {
     folder: PathBuf,
     sinks: Mutex<HashMap<u32, Arc<SinkProvider>>>,
