@@ -9,8 +9,9 @@ use claimstream_ports::{StoreError, StoreErrorKind, notification::TemplateSource
 use reqwest::{Response, StatusCode};
 
 use crate::{
-    Endpoint, Secret, timeouts,
-    webhook::{HttpClient, root},
+    Endpoint, Secret,
+    http::{HttpClient, root},
+    timeouts,
 };
 
 const TEMPLATES: &str = "templates";

@@ -23,6 +23,8 @@ mod chat;
 #[cfg(feature = "gateway")]
 mod gateway;
 #[cfg(feature = "webhook")]
+mod http;
+#[cfg(feature = "webhook")]
 mod http_templates;
 mod log;
 mod masked;

@@ -210,6 +210,7 @@ fn webhook_config(settings: &ChannelSettings) -> Result<WebhookConfig, (&'static
     let usual = WebhookConfig::default();
     Ok(WebhookConfig {
         gateway: settings.url.clone(),
+        reach: settings.allow_private.clone().unwrap_or_default(),
         secret: secret(&settings.secret).map_err(|why| ("secret", why))?,
         connect_timeout: settings.connect_timeout.unwrap_or(usual.connect_timeout),
         timeout: settings.timeout.unwrap_or(usual.timeout),

@@ -1,5 +1,6 @@
 //! Notification requests, the messages they fan out into, and how both are judged.
 
+mod address_rule;
 mod answer;
 mod channel;
 pub mod consent;
@@ -11,6 +12,7 @@ mod fan_out_end;
 mod in_app;
 mod inbox_pass;
 mod message;
+mod network;
 mod outbox;
 mod priority;
 mod progress;
@@ -26,6 +28,7 @@ mod status;
 mod submitted;
 mod template;
 
+pub use address_rule::{AddressKind, AddressRule, RefusedAddress};
 pub use answer::{Acceptance, Answer, AnswerClass};
 pub use channel::Channel;
 pub use content::{Attachment, Content};
@@ -36,6 +39,7 @@ pub use fan_out_end::FanOutEnd;
 pub use in_app::{InAppEntry, InAppPage, NewInAppEntry};
 pub use inbox_pass::{InboxKeys, InboxPass};
 pub use message::NotificationMessage;
+pub use network::Network;
 pub use outbox::{delivery_message, fan_out_message, request_message};
 pub use priority::{MESSAGE_QUEUE, Priority, REQUEST_QUEUE};
 pub use progress::Progress;

@@ -18,7 +18,10 @@ pub use auth::GatewayAuth;
 pub use config::GatewayConfig;
 
 use self::templates::Templates;
-use crate::webhook::{HttpClient, failure, refuse, root};
+use crate::{
+    http::{HttpClient, failure, root},
+    webhook::refuse,
+};
 
 /// Calls the HTTP API of a provider, such as one for SMS, push or mail, with a request that templates describe.
 ///

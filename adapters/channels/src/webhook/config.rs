@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use claimstream_domain::Invalid;
+use claimstream_domain::{Invalid, notification::AddressRule};
 
 use super::{endpoint::Endpoint, signature::Signer};
 use crate::{Secret, timeouts};
@@ -10,13 +10,16 @@ use crate::{Secret, timeouts};
 pub struct WebhookConfig {
     /// Where every message goes; each to its own address if there is none.
     pub gateway: Option<Endpoint>,
+    /// Which addresses the URLs of messages may lead to, public ones by default. The gateway may be anywhere.
+    pub reach: AddressRule,
     /// What messages are signed with; unsigned if there is none.
     pub secret: Option<Secret>,
     /// How long a connection may take, 5 s by default.
     pub connect_timeout: Duration,
     /// How long a delivery may take in all, 15 s by default.
     pub timeout: Duration,
-    /// Whether the proxies of the environment (`HTTP_PROXY`, `HTTPS_PROXY`, `NO_PROXY`) are used; by default they are.
+    /// Whether the proxies of the environment (`HTTP_PROXY`, `HTTPS_PROXY`, `NO_PROXY`) are used; by default they are. URLs of
+    /// messages go through them only if `reach` opens private networks, since the address is the proxy's choice then.
     pub environment_proxies: bool,
 }
 
@@ -37,6 +40,7 @@ impl Default for WebhookConfig {
     fn default() -> Self {
         Self {
             gateway: None,
+            reach: AddressRule::default(),
             secret: None,
             connect_timeout: Duration::from_secs(5),
             timeout: Duration::from_secs(15),

@@ -1,12 +1,8 @@
 mod config;
 mod endpoint;
-mod http_client;
 mod participant;
 mod poster;
-mod retry_after;
 mod signature;
-#[cfg(feature = "tls")]
-mod tls;
 
 use std::fmt;
 
@@ -18,12 +14,7 @@ pub use config::WebhookConfig;
 pub use endpoint::Endpoint;
 pub use participant::HttpParticipant;
 
-#[cfg(feature = "gateway")]
-pub(crate) use self::http_client::failure;
-pub(crate) use self::{
-    http_client::{HttpClient, refuse, root},
-    poster::Poster,
-};
+pub(crate) use self::poster::{Poster, refuse};
 
 /// Posts each message as JSON, to the recipient's own URL or to one gateway.
 ///
@@ -45,8 +36,8 @@ pub(crate) use self::{
 /// | no connection, an unknown host | the provider is down, and the message was not accepted |
 /// | any other status, redirects among them; a URL that is none | permanent: refused for good |
 ///
-/// It posts to whatever URL a message bears, private networks included: where recipients choose their URLs themselves,
-/// let it reach the outside only.
+/// A URL that a message bears leads to public addresses alone, unless [`WebhookConfig::reach`] opens more; that is judged by the
+/// address which is connected to. The gateway may be anywhere.
 pub struct WebhookChannel {
     poster: Poster,
     config: WebhookConfig,

@@ -1,15 +1,14 @@
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::{
+    fmt,
+    time::{SystemTime, UNIX_EPOCH},
+};
 
 use claimstream_domain::{Invalid, notification::Answer};
 use claimstream_ports::notification::{Delivered, DeliveryError};
 use reqwest::{Request, RequestBuilder, Response, header::CONTENT_TYPE};
 
-use super::{
-    config::WebhookConfig,
-    endpoint::Endpoint,
-    http_client::{HttpClient, failure, refuse, root},
-    signature::Signer,
-};
+use super::{config::WebhookConfig, endpoint::Endpoint, signature::Signer};
+use crate::http::{HttpClient, failure, root};
 
 /// Posts JSON, signed and under an idempotency key, and says what the answer means.
 pub(crate) struct Poster {
@@ -21,7 +20,11 @@ impl Poster {
     /// A poster with connections of its own; refuses what [`WebhookConfig::check`] refuses.
     pub(crate) fn new(config: &WebhookConfig) -> Result<Self, Invalid> {
         config.check()?;
-        let client = HttpClient::new(config.connect_timeout, config.timeout, config.environment_proxies)?;
+        let (connect, total, proxies) = (config.connect_timeout, config.timeout, config.environment_proxies);
+        let client = match &config.gateway {
+            Some(_) => HttpClient::new(connect, total, proxies)?,
+            None => HttpClient::limited(&config.reach, connect, total, proxies)?,
+        };
         Ok(Self { client, signer: config.signer()? })
     }
 
@@ -58,6 +61,11 @@ impl Poster {
             None => request,
         }
     }
+}
+
+/// What cannot even be sent is refused for good.
+pub(crate) fn refuse(why: &dyn fmt::Display) -> DeliveryError {
+    DeliveryError::permanent(format!("the message cannot be posted: {why}"))
 }
 
 fn reference(response: &Response) -> Option<String> {

@@ -10,6 +10,9 @@ mod message;
 #[cfg(feature = "webhook")]
 mod participant;
 #[cfg(test)]
+#[cfg(feature = "webhook")]
+mod reach;
+#[cfg(test)]
 #[cfg(feature = "smtp")]
 mod smtp;
 #[cfg(test)]

@@ -1,7 +1,7 @@
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use claimstream_channels::{Secret, WebhookChannel, WebhookConfig};
-use claimstream_domain::notification::{Answer, Channel, NotificationMessage};
+use claimstream_domain::notification::{AddressRule, Answer, Channel, NotificationMessage};
 use claimstream_ports::notification::{ChannelProvider, Delivered, DeliveryError};
 use sha2::{Digest, Sha256};
 use tokio::net::TcpListener;
@@ -20,6 +20,7 @@ fn config() -> WebhookConfig {
         connect_timeout: Duration::from_millis(500),
         timeout: Duration::from_secs(5),
         environment_proxies: false,
+        reach: AddressRule::Private,
         ..WebhookConfig::default()
     }
 }

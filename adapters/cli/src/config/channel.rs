@@ -1,7 +1,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use claimstream_domain::notification::{
-    Channel,
+    AddressRule, Channel,
     provider::{AfterUnknown, ProviderName, Selection},
 };
 
@@ -102,6 +102,7 @@ impl Default for Channels {
             show_addresses: Some(false),
             show_content: Some(false),
             proxy: Some(true),
+            allow_private: Some(AddressRule::Public),
             connect_timeout: Some(Duration::from_secs(5)),
             select: Some(Selection::InOrder),
             after_unknown: Some(AfterUnknown::RetrySame),

@@ -2,7 +2,7 @@ use std::{path::PathBuf, time::Duration};
 
 use claimstream_channels::{Endpoint, SmtpServer};
 use claimstream_domain::notification::{
-    Channel,
+    AddressRule, Channel,
     provider::{AfterUnknown, BreakerPolicy, Rate, Selection},
 };
 use claimstream_notifications::ProviderLimits;
@@ -29,6 +29,8 @@ pub struct ChannelSettings {
     pub show_content: Option<bool>,
     /// Where `webhook` posts every message; the channel `webhook` can do without and posts to each recipient's own URL.
     pub url: Option<Endpoint>,
+    /// Which private networks recipients' own URLs may lead into; none by default.
+    pub allow_private: Option<AddressRule>,
     /// What `webhook` signs messages with; they are unsigned without it.
     pub secret: SecretSource,
     /// Whether `webhook` uses the proxies that the environment names; by default it does.
@@ -124,6 +126,7 @@ impl ChannelSettings {
             show_addresses: own.show_addresses.or(other.show_addresses),
             show_content: own.show_content.or(other.show_content),
             url: own.url.or(other.url),
+            allow_private: own.allow_private.or(other.allow_private),
             secret: source(&self.secret, &other.secret),
             proxy: own.proxy.or(other.proxy),
             server: own.server.or(other.server),
@@ -173,6 +176,7 @@ impl ChannelSettings {
         visit(&key("show_addresses"), &mut self.show_addresses);
         visit(&key("show_content"), &mut self.show_content);
         visit(&key("url"), &mut self.url);
+        visit(&key("allow_private"), &mut self.allow_private);
         self.secret.each(&key("secret"), visit);
         visit(&key("proxy"), &mut self.proxy);
         visit(&key("server"), &mut self.server);

@@ -3,7 +3,10 @@ use std::{net::SocketAddr, path::PathBuf, time::Duration};
 use claimstream_channels::{Endpoint, SmtpServer};
 use claimstream_domain::{
     ByteBudget, Jitter, Lease, QueueName, Retention, ShardCount,
-    notification::provider::{AfterUnknown, Rate, Selection},
+    notification::{
+        AddressRule,
+        provider::{AfterUnknown, Rate, Selection},
+    },
 };
 use claimstream_sea_orm::{Order, StrategyChoice};
 
@@ -112,6 +115,20 @@ impl Written for PathBuf {
 
     fn write(&self) -> String {
         quoted(&self.to_string_lossy())
+    }
+}
+
+impl Written for AddressRule {
+    fn read(text: &str) -> Result<Self, String> {
+        text.parse()
+            .map_err(|e| format!("use true, false, or networks such as \"10.0.0.0/8, fd00::/8\": {e}"))
+    }
+
+    fn write(&self) -> String {
+        match self {
+            Self::Networks(_) => quoted(&self.to_string()),
+            Self::Public | Self::Private => self.to_string(),
+        }
     }
 }
 

@@ -1,38 +1,55 @@
 use std::{
     error::Error,
     fmt,
+    net::IpAddr,
+    sync::Arc,
     time::{Duration, SystemTime},
 };
 
-use claimstream_domain::{Invalid, notification::Answer};
+use claimstream_domain::{
+    Invalid,
+    notification::{AddressRule, Answer, RefusedAddress},
+};
 use claimstream_ports::notification::DeliveryError;
 use reqwest::{Client, ClientBuilder, Request, Response, redirect::Policy};
 
-use super::retry_after::retry_after;
+use super::{limited_resolver::LimitedResolver, retry_after::retry_after};
 
 /// Sends requests, and says of every failure what it means. It follows no redirect.
 pub(crate) struct HttpClient {
     client: Client,
+    rule: Option<Arc<AddressRule>>,
     connect_timeout: Duration,
     timeout: Duration,
 }
 
 impl HttpClient {
-    /// A client with connections of its own.
+    /// A client with connections of its own, for URLs that the operator wrote: they may lead anywhere.
     pub(crate) fn new(
         connect_timeout: Duration,
         timeout: Duration,
         environment_proxies: bool,
     ) -> Result<Self, Invalid> {
-        let builder = Client::builder()
-            .user_agent(concat!("claimstream/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(connect_timeout)
-            .timeout(timeout)
-            .redirect(Policy::none())
-            .referer(false);
+        let builder = builder(connect_timeout, timeout);
         let builder = if environment_proxies { builder } else { builder.no_proxy() };
-        let client = encrypted(builder)?.build().map_err(|e| no_client(&e))?;
-        Ok(Self { client, connect_timeout, timeout })
+        Ok(Self { client: built(builder)?, rule: None, connect_timeout, timeout })
+    }
+
+    /// A client for URLs that came from outside: each address that it connects to passes the rule.
+    ///
+    /// Only a proxy knows which address it connects to. So proxies are used only where private networks are open.
+    pub(crate) fn limited(
+        rule: &AddressRule,
+        connect_timeout: Duration,
+        timeout: Duration,
+        environment_proxies: bool,
+    ) -> Result<Self, Invalid> {
+        let rule = Arc::new(rule.clone());
+        let builder = builder(connect_timeout, timeout);
+        let builder = builder.dns_resolver(Arc::new(LimitedResolver(Arc::clone(&rule))));
+        let trusts_proxies = environment_proxies && *rule == AddressRule::Private;
+        let builder = if trusts_proxies { builder } else { builder.no_proxy() };
+        Ok(Self { client: built(builder)?, rule: Some(rule), connect_timeout, timeout })
     }
 
     /// What builds requests.
@@ -47,11 +64,22 @@ impl HttpClient {
         request: Request,
     ) -> Result<Response, DeliveryError> {
         let to = to.to_string();
+        self.judge(&request).map_err(|why| out_of_bounds(&to, &why))?;
         self.client.execute(request).await.map_err(|e| self.unanswered(&to, &e))
+    }
+
+    /// Judges a host that is an address; a name's addresses are judged when it is resolved.
+    fn judge(&self, request: &Request) -> Result<(), RefusedAddress> {
+        let Some(rule) = &self.rule else { return Ok(()) };
+        let host = request.url().host_str().unwrap_or_default();
+        host.trim_matches(['[', ']']).parse::<IpAddr>().map_or(Ok(()), |address| rule.judge(address))
     }
 
     /// Why no answer came; a person reads it, so it names the host and nothing that could be secret.
     fn unanswered(&self, to: &str, error: &reqwest::Error) -> DeliveryError {
+        if let Some(why) = refused(error) {
+            return out_of_bounds(to, why);
+        }
         let reason = match (error.is_timeout(), error.is_connect()) {
             (true, true) => format!("no connection to {to} within {:?}", self.connect_timeout),
             (true, false) => format!("no answer from {to} within {:?}", self.timeout),
@@ -70,9 +98,20 @@ pub(crate) fn failure(from: &dyn fmt::Display, response: &Response, answer: Answ
     DeliveryError::of(answer, reason, retry_after(response.headers(), SystemTime::now()))
 }
 
-/// What cannot even be sent is refused for good.
-pub(crate) fn refuse(why: &dyn fmt::Display) -> DeliveryError {
-    DeliveryError::permanent(format!("the message cannot be posted: {why}"))
+/// The address that the rule refused, if that is why there is no connection.
+fn refused(error: &reqwest::Error) -> Option<&RefusedAddress> {
+    let mut inner: Option<&dyn Error> = Some(error);
+    while let Some(error) = inner {
+        if let Some(refused) = error.downcast_ref() {
+            return Some(refused);
+        }
+        inner = error.source();
+    }
+    None
+}
+
+fn out_of_bounds(to: &str, why: &RefusedAddress) -> DeliveryError {
+    DeliveryError::permanent(format!("{to} may not be called: {why}; allow_private names networks that may"))
 }
 
 /// The innermost cause of an error: what the system said, without the URL that outer ones repeat.
@@ -82,6 +121,19 @@ pub(crate) fn root(error: &dyn Error) -> String {
         inner = source;
     }
     inner.to_string()
+}
+
+fn builder(connect_timeout: Duration, timeout: Duration) -> ClientBuilder {
+    Client::builder()
+        .user_agent(concat!("claimstream/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(connect_timeout)
+        .timeout(timeout)
+        .redirect(Policy::none())
+        .referer(false)
+}
+
+fn built(builder: ClientBuilder) -> Result<Client, Invalid> {
+    encrypted(builder)?.build().map_err(|e| no_client(&e))
 }
 
 #[cfg(feature = "tls")]

@@ -1,0 +1,9 @@
+//! The one HTTP client of all providers.
+
+mod client;
+mod limited_resolver;
+mod retry_after;
+#[cfg(feature = "tls")]
+mod tls;
+
+pub(crate) use client::{HttpClient, failure, root};
