@@ -1,10 +1,10 @@
 use std::{sync::Arc, time::Duration};
 
-use claimstream::{BatchPipeline, PipelineReport, Relay, RelayError};
+use claimstream::{BatchPipeline, PipelineMonitor, PipelineReport, Relay, RelayError};
 use claimstream_domain::{Invalid, RetryPolicy};
 use claimstream_memory::MemoryTemplates;
 use claimstream_notifications::{MessageConfig, MessageHandler, Priority, RequestConfig, RequestHandler};
-use claimstream_ports::BatchHandler;
+use claimstream_ports::{BatchHandler, Telemetry};
 use claimstream_sea_orm::SeaOrmOutbox;
 use claimstream_tokio::TokioTimer;
 use futures::future::select_all;
@@ -37,12 +37,22 @@ impl NotificationRelay {
     /// The pipelines that a configuration describes. Reads the directory and the templates and makes the providers; refuses
     /// what is missing or cannot be used.
     pub fn new(outbox: SeaOrmOutbox, config: &Config) -> Result<Self, ConfigError> {
-        Self::woken_by(Arc::new(Wakeups::new(config.relay.wakeup.clone())), outbox, config)
+        Self::woken_by(Arc::new(Wakeups::new(config.relay.wakeup.clone())), None, outbox, config)
+    }
+
+    /// The same pipelines, measured by `telemetry`.
+    pub fn measured_by(
+        telemetry: Arc<dyn Telemetry>,
+        outbox: SeaOrmOutbox,
+        config: &Config,
+    ) -> Result<Self, ConfigError> {
+        Self::woken_by(Arc::new(Wakeups::new(config.relay.wakeup.clone())), Some(telemetry), outbox, config)
     }
 
     /// The same pipelines, woken by what the process shares.
     pub(crate) fn woken_by(
         wakeup: Arc<Wakeups>,
+        telemetry: Option<Arc<dyn Telemetry>>,
         outbox: SeaOrmOutbox,
         config: &Config,
     ) -> Result<Self, ConfigError> {
@@ -59,6 +69,10 @@ impl NotificationRelay {
             }
             let relay = Relay::from_ports(claiming.clone(), outbox.clone(), timer, settings);
             let relay = relay.with_wakeup(wakeup.clone());
+            let relay = match &telemetry {
+                Some(telemetry) => relay.with_telemetry(Arc::clone(telemetry)),
+                None => relay,
+            };
             let relay = match &config.relay.label {
                 Some(label) => relay.with_label(label).map_err(refused)?,
                 None => relay,
@@ -93,6 +107,17 @@ impl NotificationRelay {
             requests: Priority::ALL.into_iter().map(requests).collect::<Result<_, _>>()?,
             messages: Priority::ALL.into_iter().map(messages).collect::<Result<_, _>>()?,
         })
+    }
+
+    /// Shows how each pipeline stands while it runs, with the name of its queue.
+    pub fn monitors(&self) -> Vec<(String, PipelineMonitor)> {
+        let named = |pipelines: &[BatchPipeline], name: fn(Priority) -> &'static str| {
+            let pairs = Priority::ALL.into_iter().zip(pipelines);
+            pairs.map(|(priority, it)| (name(priority).to_owned(), it.monitor())).collect::<Vec<_>>()
+        };
+        let mut all = named(&self.requests, |priority| priority.request_queue());
+        all.extend(named(&self.messages, |priority| priority.message_queue()));
+        all
     }
 
     /// Runs the pipelines, each as a task of its own, until `shutdown` is ready; then all end in order. No error of the store

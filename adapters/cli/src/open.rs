@@ -1,7 +1,7 @@
 use std::{path::PathBuf, sync::Arc};
 
 use claimstream::LockGuarded;
-use claimstream_ports::{DistributedLock, LockingStrategy, StoreError};
+use claimstream_ports::{DistributedLock, LockingStrategy, StoreError, Telemetry};
 use claimstream_redis::RedisLock;
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
 
@@ -29,20 +29,29 @@ pub enum OpenError {
 impl Database {
     /// Opens the outbox, and makes the tables if they are missing and [`create_schema`](Self::create_schema) allows it.
     pub async fn open(&self) -> Result<SeaOrmOutbox, OpenError> {
-        self.open_with(self.create_schema).await
+        self.open_with(self.create_schema, None).await
+    }
+
+    /// The same, measured by `telemetry`.
+    pub async fn open_measured(&self, telemetry: Arc<dyn Telemetry>) -> Result<SeaOrmOutbox, OpenError> {
+        self.open_with(self.create_schema, Some(telemetry)).await
     }
 
     /// Opens an outbox that has its tables already.
     pub async fn open_existing(&self) -> Result<SeaOrmOutbox, OpenError> {
-        self.open_with(false).await
+        self.open_with(false, None).await
     }
 
     /// Opens the outbox and makes the tables if they are missing, whatever the configuration says.
     pub async fn create(&self) -> Result<SeaOrmOutbox, OpenError> {
-        self.open_with(true).await
+        self.open_with(true, None).await
     }
 
-    async fn open_with(&self, create_schema: bool) -> Result<SeaOrmOutbox, OpenError> {
+    async fn open_with(
+        &self,
+        create_schema: bool,
+        telemetry: Option<Arc<dyn Telemetry>>,
+    ) -> Result<SeaOrmOutbox, OpenError> {
         let url = self.location()?;
         // SQLite creates a file under any misspelt name.
         if let Some(path) = url.file().filter(|path| !create_schema && !path.exists()) {
@@ -58,6 +67,7 @@ impl Database {
             max_connections: self.max_connections,
             relay_connections: self.relay_connections,
             acquire_timeout: self.acquire_timeout,
+            telemetry,
             ..OpenOptions::default()
         };
         let opened = SeaOrmOutbox::open(url.reveal(), options).await;

@@ -17,6 +17,7 @@ mod intake;
 mod json;
 mod limits;
 mod payload;
+mod probes;
 mod problem;
 mod receipts;
 mod resources;
@@ -29,6 +30,7 @@ mod token;
 
 pub use intake::Intake;
 pub use limits::Limits;
+pub use probes::{Probes, Readiness};
 pub use receipts::{ReceiptCheck, ReceiptKinds, ReceiptMapping, ReceiptProviders, SharedSecret};
 pub use server::{Drained, Server};
 pub use service::Service;

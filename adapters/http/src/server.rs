@@ -1,4 +1,4 @@
-use std::{io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
+use std::{convert::Infallible, future::pending, io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
 
 use axum::Router;
 use hyper::server::conn::http1;
@@ -13,7 +13,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use crate::service::Service;
+use crate::{probes::Probes, service::Service};
 
 /// Serves a [`Service`] over HTTP/1.1, without encryption: put a proxy that speaks TLS in front of it.
 #[derive(Debug)]
@@ -33,6 +33,10 @@ pub enum Drained {
 impl Server {
     /// How long the listener rests after an error, such as having no file descriptor left.
     const REST: Duration = Duration::from_millis(100);
+    /// How many connections may ask for probes at a time.
+    const PROBES: usize = 64;
+    /// How long such a connection may be idle.
+    const PROBE_IDLE: Duration = Duration::from_secs(60);
 
     /// Listens at an address; port 0 takes any that is free.
     pub async fn bind(address: SocketAddr) -> io::Result<Self> {
@@ -52,17 +56,49 @@ impl Server {
             GracefulShutdown::new(),
             Arc::new(Semaphore::new(limits.connections.clamp(1, Semaphore::MAX_PERMITS))),
         );
-        let (mut shutdown, mut upkeep) = (pin!(shutdown), Box::pin(service.upkeep()));
+        let until = async {
+            tokio::select! {
+                biased;
+                () = shutdown => {}
+                never = service.upkeep() => match never {},
+            }
+        };
+        self.accept_until(&router, &places, limits.idle, &open, until).await;
+        service.stop();
+        drop(self.listener);
+        let ended = timeout(limits.drain, open.shutdown()).await;
+        service.finish().await;
+        if ended.is_ok() { Drained::Wholly } else { Drained::Partly }
+    }
+
+    /// Serves probes for as long as it is polled. What is asked while it is dropped gets no answer.
+    pub async fn run_probes(self, probes: Probes) -> Infallible {
+        let (router, places) = (probes.router(), Arc::new(Semaphore::new(Self::PROBES)));
+        let open = GracefulShutdown::new();
+        loop {
+            self.accept_until(&router, &places, Self::PROBE_IDLE, &open, pending()).await;
+        }
+    }
+
+    /// Accepts connections and serves the router on each, in tasks of their own, until `until` is ready.
+    async fn accept_until(
+        &self,
+        router: &Router,
+        places: &Arc<Semaphore>,
+        idle: Duration,
+        open: &GracefulShutdown,
+        until: impl Future<Output = ()>,
+    ) {
+        let mut until = pin!(until);
         loop {
             let accepted = tokio::select! {
                 biased;
-                () = &mut shutdown => break,
-                accepted = accept(&self.listener, &places) => accepted,
-                never = &mut upkeep => match never {},
+                () = &mut until => return,
+                accepted = accept(&self.listener, places) => accepted,
             };
             match accepted {
                 Ok((stream, place)) => {
-                    let connection = Connection { stream, place, router: router.clone(), idle: limits.idle };
+                    let connection = Connection { stream, place, router: router.clone(), idle };
                     tokio::spawn(connection.serve(open.watcher()));
                 }
                 Err(error) => {
@@ -71,12 +107,6 @@ impl Server {
                 }
             }
         }
-        drop(upkeep);
-        service.stop();
-        drop(self.listener);
-        let ended = timeout(limits.drain, open.shutdown()).await;
-        service.finish().await;
-        if ended.is_ok() { Drained::Wholly } else { Drained::Partly }
     }
 }
 

@@ -34,6 +34,8 @@ pub(crate) struct Attempts {
 struct Running {
     handle: ClaimHandle,
     stop: AbortHandle,
+    /// When it began.
+    began: Duration,
     /// When it has to be over.
     end: Duration,
 }
@@ -56,7 +58,8 @@ impl Attempts {
         let (stop, registration) = AbortHandle::new_pair();
         let ticket = handle.ticket();
         self.futures.push(attempt(Arc::clone(&self.handler), ticket, claimed, registration).boxed());
-        self.running.insert(ticket, Running { handle, stop, end: self.time_limit.end() });
+        let (began, end) = self.time_limit.span();
+        self.running.insert(ticket, Running { handle, stop, began, end });
     }
 
     /// Stops the attempts that have had all their time; they have failed.
@@ -65,18 +68,18 @@ impl Attempts {
         let Poll::Ready(now) = self.time_limit.poll_over(cx, first) else { return false };
         let limit = self.time_limit.limit();
         while let Some(oldest) = self.running.first_entry().filter(|oldest| oldest.get().end <= now) {
-            let Running { handle, stop, .. } = oldest.remove();
+            let Running { handle, stop, began, .. } = oldest.remove();
             stop.abort();
             self.cut_short.timed_out += 1;
             let verdict = Verdict::nack(format_args!("no verdict within {limit:?}"));
             let (class, said_of) = (DeadLetterClass::TimedOut, SaidOf::Nothing);
-            ended.push(EndedAttempt { handle, verdict, class, said_of });
+            ended.push(EndedAttempt { handle, verdict, class, said_of, began: Some(began) });
         }
         true
     }
 
     /// What a handler came to about a message that is still ours.
-    fn ended(&mut self, handle: ClaimHandle, how: Ended) -> Option<EndedAttempt> {
+    fn ended(&mut self, Running { handle, began, .. }: Running, how: Ended) -> Option<EndedAttempt> {
         let (verdict, class, payload) = match how {
             Ended::Verdict(verdict, payload) => {
                 let class = DeadLetterClass::of(&verdict);
@@ -88,7 +91,7 @@ impl Attempts {
             }
             Ended::Stopped => return None,
         };
-        Some(EndedAttempt { handle, verdict, class, said_of: SaidOf::One(payload) })
+        Some(EndedAttempt { handle, verdict, class, said_of: SaidOf::One(payload), began: Some(began) })
     }
 }
 
@@ -113,7 +116,7 @@ impl Work for Attempts {
         while let Poll::Ready((ticket, how)) = self.futures.poll_done(cx) {
             // Whatever it came to, a claim that was lost meanwhile is not ours to settle.
             let running = self.running.remove(&ticket);
-            ended.extend(running.and_then(|running| self.ended(running.handle, how)));
+            ended.extend(running.and_then(|running| self.ended(running, how)));
             moved = true;
         }
         // A verdict that is ready counts, also in the moment in which the time is up.

@@ -55,6 +55,8 @@ struct Running {
     /// Those that are to be handed out alone.
     alone: VecDeque<usize>,
     stop: AbortHandle,
+    /// When the call began.
+    began: Duration,
     /// When the call has to be over; `None` once it is being stopped.
     end: Option<Duration>,
     over_time: bool,
@@ -105,8 +107,9 @@ impl BatchAttempts {
         let verdicts = Slot { verdicts: Arc::clone(&self.verdicts), call, messages: which.len() };
         let (handler, batch) = (Arc::clone(&self.handler), Arc::clone(&messages));
         self.futures.push(batch_call(handler, batch, which.clone(), verdicts, registration).boxed());
-        let end = Some(self.time_limit.end());
-        let running = Running { messages, handles, which, alone, stop, end, over_time: false };
+        let (began, end) = self.time_limit.span();
+        let running =
+            Running { messages, handles, which, alone, stop, began, end: Some(end), over_time: false };
         self.running.insert(call, running);
     }
 
@@ -116,6 +119,7 @@ impl BatchAttempts {
         let any = !given.is_empty();
         for Given { call, index, verdict } in given {
             let running = self.running.get_mut(&call);
+            let began = running.as_ref().map(|running| running.began);
             let Some((handle, said_of)) = running.and_then(|running| running.take(index)) else {
                 tracing::debug!(
                     index,
@@ -123,7 +127,8 @@ impl BatchAttempts {
                 );
                 continue;
             };
-            ended.push(EndedAttempt { handle, class: DeadLetterClass::of(&verdict), verdict, said_of });
+            let class = DeadLetterClass::of(&verdict);
+            ended.push(EndedAttempt { handle, class, verdict, said_of, began });
         }
         any
     }
@@ -138,7 +143,7 @@ impl BatchAttempts {
             running.alone.extend(without);
         } else if let Some((handle, said_of)) = running.take(0) {
             let over_time = running.over_time.then_some(self.time_limit.limit());
-            ended.push(failed(handle, said_of, how, over_time));
+            ended.push(failed((handle, said_of), how, over_time, Some(running.began)));
         }
         self.hand_out_alone(running);
     }
@@ -202,7 +207,12 @@ impl Running {
 }
 
 /// An attempt at a message that was alone and got no verdict.
-fn failed(handle: ClaimHandle, said_of: SaidOf, how: CallEnded, over_time: Option<Duration>) -> EndedAttempt {
+fn failed(
+    (handle, said_of): (ClaimHandle, SaidOf),
+    how: CallEnded,
+    over_time: Option<Duration>,
+    began: Option<Duration>,
+) -> EndedAttempt {
     let (verdict, class, said_of) = match (how, over_time) {
         (CallEnded::Panicked(verdict), _) => (verdict, DeadLetterClass::Panicked, said_of),
         (_, Some(limit)) => {
@@ -211,7 +221,7 @@ fn failed(handle: ClaimHandle, said_of: SaidOf, how: CallEnded, over_time: Optio
         }
         _ => (Verdict::nack("the handler gave no verdict"), DeadLetterClass::Failed, SaidOf::Nothing),
     };
-    EndedAttempt { handle, verdict, class, said_of }
+    EndedAttempt { handle, verdict, class, said_of, began }
 }
 
 impl Work for BatchAttempts {

@@ -4,7 +4,7 @@ use std::{
 };
 
 use claimstream_domain::{ByteBudget, ClaimId, Claimed, Found, Next, Pace, QueueName, StreamId};
-use claimstream_ports::StoreError;
+use claimstream_ports::{Measured, StoreCall, StoreError};
 use futures::{FutureExt, future::BoxFuture};
 
 use crate::{
@@ -179,9 +179,14 @@ impl Claimer {
             Ok(claims) => {
                 tracing::debug!(queue = %self.queue, %claim, asked = limit, found = claims.len(), "claimed");
                 self.health.claim_answered();
+                let (queue, messages, took) = (&self.queue, claims.len(), self.setup.since(sent));
+                self.setup.measure(Measured::Claimed { queue, messages, took });
                 (claims, Ok(()))
             }
-            Err(error) => (Vec::new(), self.judge(claim, error)),
+            Err(error) => {
+                self.setup.measure_failure(&self.queue, StoreCall::Claim, sent, &error);
+                (Vec::new(), self.judge(claim, error))
+            }
         };
         let new = self.open_claims.take_in(limit, self.setup.times(sent), claims);
         judged.map(|()| new)

@@ -116,6 +116,7 @@ mod renewal;
 mod renewer;
 mod run;
 mod runs;
+mod settled_counts;
 mod settlement_batch;
 mod settlement_health;
 mod settlement_writer;
@@ -158,8 +159,8 @@ pub use claimstream_domain::{
     Reason, Renewed, RetryPolicy, Settled, Timestamp, Verdict,
 };
 pub use claimstream_ports::{
-    BatchHandler, DeadLetters, DistributedLock, Enqueue, Handler, Observe, StoreError, StoreErrorKind, Timer,
-    Transactions, Verdicts, Wakeup,
+    BatchHandler, DeadLetters, DistributedLock, Enqueue, Handler, Observe, StoreError, StoreErrorKind,
+    Telemetry, Timer, Transactions, Verdicts, Wakeup,
 };
 
 /// The code of the README, compiled.

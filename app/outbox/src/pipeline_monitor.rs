@@ -1,6 +1,9 @@
 use std::{
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -49,6 +52,8 @@ pub(crate) struct Health {
     /// For how long a settlement that failed counts if no other follows.
     fades: Duration,
     notes: Mutex<Notes>,
+    /// When the run was polled last, in milliseconds of the timer's clock.
+    polled: AtomicU64,
 }
 
 #[derive(Default)]
@@ -88,6 +93,17 @@ impl PipelineMonitor {
         Self(health)
     }
 
+    /// How long nobody has polled the pipeline; `None` if it does not run.
+    ///
+    /// One that runs is polled when something happens and in any case when it claims again, at the latest after
+    /// [`idle_max`](crate::Pacing::idle_max), or renews its leases, after a third of a [`Lease`](crate::Lease). So a longer
+    /// silence says that a handler blocks its thread, or that the runtime stands still.
+    pub fn silent_for(&self) -> Option<Duration> {
+        let polled = self.0.polled.load(Ordering::Relaxed);
+        let runs = matches!(self.0.notes().stage, Stage::Running);
+        runs.then(|| Duration::from_millis(millis(self.0.timer.now()).saturating_sub(polled)))
+    }
+
     /// How the pipeline stands now.
     pub fn state(&self) -> PipelineState {
         let now = self.0.timer.now();
@@ -108,6 +124,10 @@ impl PipelineMonitor {
     }
 }
 
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
 impl fmt::Debug for PipelineMonitor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("PipelineMonitor").field(&self.state()).finish()
@@ -117,11 +137,17 @@ impl fmt::Debug for PipelineMonitor {
 impl Health {
     /// The claims of a stream last for `lease`.
     pub(crate) fn new(timer: Arc<dyn Timer>, lease: Duration) -> Self {
-        Self { timer, fades: lease * 2, notes: Mutex::default() }
+        Self { timer, fades: lease * 2, notes: Mutex::default(), polled: AtomicU64::new(0) }
     }
 
     pub(crate) fn started(&self) {
+        self.polled();
         self.notes().stage = Stage::Running;
+    }
+
+    /// The run is being polled.
+    pub(crate) fn polled(&self) {
+        self.polled.store(millis(self.timer.now()), Ordering::Relaxed);
     }
 
     /// The store has answered a claim.

@@ -1,7 +1,7 @@
 use std::{fmt, sync::Arc};
 
 use claimstream_domain::{InstanceId, Invalid, Owner, QueueName};
-use claimstream_ports::{BatchHandler, Handler, LockingStrategy, Settlements, Timer, Wakeup};
+use claimstream_ports::{BatchHandler, Handler, LockingStrategy, Settlements, Telemetry, Timer, Wakeup};
 use uuid::Uuid;
 
 use crate::{BatchPipeline, Claims, DeadLetterEvent, Pipeline, RelayConfig, RelayError, setup::Setup};
@@ -40,6 +40,7 @@ impl Relay {
             settlements,
             timer,
             wakeup: None,
+            telemetry: None,
             config,
             owner: Owner::of_process(fresh_instance(), std::process::id()),
             on_dead_letter: None,
@@ -61,6 +62,13 @@ impl Relay {
     /// [`RelayConfig::dead_letter_events`](crate::RelayConfig::dead_letter_events).
     pub fn on_dead_letter(mut self, hook: impl Fn(&DeadLetterEvent) + Send + Sync + 'static) -> Self {
         self.setup.on_dead_letter = Some(Arc::new(hook));
+        self
+    }
+
+    /// Lets `telemetry` count and time what this relay does, for metrics. What the store does by itself, such as transactions that
+    /// are begun anew, is measured where the store is opened.
+    pub fn with_telemetry(mut self, telemetry: Arc<dyn Telemetry>) -> Self {
+        self.setup.telemetry = Some(telemetry);
         self
     }
 

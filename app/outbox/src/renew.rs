@@ -1,7 +1,7 @@
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use claimstream_domain::{QueueName, Receipt, Renewed};
-use claimstream_ports::{StoreError, StoreErrorKind};
+use claimstream_ports::{Measured, StoreCall, StoreError, StoreErrorKind};
 use futures::FutureExt;
 use tracing::Instrument;
 
@@ -33,7 +33,8 @@ async fn renewed(
     tickets: Vec<Ticket>,
     receipts: Vec<Receipt>,
 ) -> Result<Arc<[Ticket]>, Arc<StoreError>> {
-    let times = setup.times(setup.timer.now());
+    let sent = setup.timer.now();
+    let times = setup.times(sent);
     // A longer wait would let the lease run out that another try could still save.
     let bound = setup.config.lease.renew_after();
     let call = setup.settlements.renew(&receipts, setup.config.lease);
@@ -50,16 +51,28 @@ async fn renewed(
                     "some are not renewed yet, and are asked for again"
                 );
             }
+            let extended = renewed.iter().filter(|one| matches!(one, Renewed::Extended(_))).count();
+            measure(&setup, &receipts, extended, sent);
             let lost = open_claims.conclude_renewal(&tickets, renewed, times, again);
             tracing::Span::current().record("lost", lost.len());
             tracing::debug!(count = receipts.len(), lost = lost.len(), "renewed");
             Ok(lost)
         }
         Err(error) => {
+            receipts.first().into_iter().for_each(|first| {
+                setup.measure_failure(&first.queue, StoreCall::Renew, sent, &error);
+            });
             open_claims.conclude_renewal(&tickets, Vec::new(), times, again);
             tracing::warn!(count = receipts.len(), %error, "leases were not renewed");
             Err(Arc::new(error))
         }
+    }
+}
+
+/// Notes how many leases a call that began at `sent` has extended.
+fn measure(setup: &Setup, receipts: &[Receipt], messages: usize, sent: Duration) {
+    if let Some(Receipt { queue, .. }) = receipts.first() {
+        setup.measure(Measured::Renewed { queue, messages, took: setup.since(sent) });
     }
 }
 

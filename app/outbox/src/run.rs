@@ -8,6 +8,7 @@ use std::{
 };
 
 use claimstream_domain::Verdict;
+use claimstream_ports::Measured;
 use futures::{FutureExt, future::BoxFuture};
 
 use crate::{
@@ -72,6 +73,7 @@ impl<W: Work> Run<W> {
     }
 
     fn poll<S: Future<Output = ()>>(&mut self, cx: &mut Context<'_>, mut shutdown: Pin<&mut S>) -> Poll<()> {
+        self.claims.health().polled();
         for _ in 0..Self::TURNS {
             if matches!(self.phase, Phase::Working) && shutdown.as_mut().poll(cx).is_ready() {
                 self.drain();
@@ -111,7 +113,9 @@ impl<W: Work> Run<W> {
     /// Stops the attempt at a message that is no longer ours.
     fn lose(&mut self, ticket: Ticket) {
         if let Some(handle) = self.work.stop(ticket) {
-            tracing::warn!(queue = %self.claims.queue(), message_id = %handle.message(), "lease lost, handler stopped");
+            let queue = self.claims.queue();
+            tracing::warn!(%queue, message_id = %handle.message(), "lease lost, handler stopped");
+            self.claims.settler().setup.measure(Measured::LeasesLost { queue, messages: 1 });
             self.settlements.push(handle.lose().map(drop).boxed());
         }
     }
@@ -125,12 +129,22 @@ impl<W: Work> Run<W> {
 
     /// Ends a claim together with the others that end in this turn.
     fn settle(&mut self, attempt: EndedAttempt) {
-        let EndedAttempt { handle, verdict, class, said_of } = attempt;
+        self.measure(&attempt);
+        let EndedAttempt { handle, verdict, class, said_of, .. } = attempt;
         let disposition = handle.decide(verdict);
         let (message, number, payload) = (handle.message(), handle.attempt(), said_of.payload());
         let attempt = Attempt { message, number, disposition: &disposition, class, payload };
         self.failed_attempts.note(&attempt, self.claims.settler().setup.timer.now());
         self.endings.push(Ending { handle, disposition, class });
+    }
+
+    /// Notes how the handler came to an end.
+    fn measure(&self, attempt: &EndedAttempt) {
+        let (setup, queue) = (&self.claims.settler().setup, self.claims.queue());
+        if let Some(began) = attempt.began {
+            let (outcome, took) = (attempt.outcome(), setup.since(began));
+            setup.measure(Measured::Handled { queue, outcome, took });
+        }
     }
 
     fn poll_settlements(&mut self, cx: &mut Context<'_>) -> bool {
@@ -210,7 +224,7 @@ impl<W: Work> Run<W> {
         ended.into_iter().for_each(|attempt| self.settle(attempt));
         for handle in stopped {
             let (verdict, class) = (Verdict::nack("stopped at shutdown"), DeadLetterClass::Failed);
-            self.settle(EndedAttempt { handle, verdict, class, said_of: SaidOf::Nothing });
+            self.settle(EndedAttempt { handle, verdict, class, said_of: SaidOf::Nothing, began: None });
         }
     }
 }

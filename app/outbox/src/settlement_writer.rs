@@ -1,7 +1,7 @@
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use claimstream_domain::{Disposition, Pace, Reason, Settled, Settlement};
-use claimstream_ports::{StoreError, StoreErrorKind};
+use claimstream_ports::{Measured, StoreCall, StoreError, StoreErrorKind};
 use futures::{
     FutureExt,
     future::{BoxFuture, join, join_all, select},
@@ -11,6 +11,7 @@ use crate::{
     DeadLetterClass, DeadLetterEvent,
     hint::{awaited, wake_all},
     open_claims::OpenClaims,
+    settled_counts::SettledCounts,
     settlement_batch::SettlementBatch,
     settlement_health::SettlementHealth,
     setup::Setup,
@@ -86,7 +87,9 @@ impl SettlementWriter {
     async fn write_together(&self, mut group: WriteGroup, mut patience: Patience) -> Option<Unwritten> {
         let timer = &self.setup.timer;
         loop {
+            let sent = timer.now();
             let settled = self.setup.settlements.settle(&group.settlements).await;
+            self.measure(&group, sent, &settled);
             let error = match settled.and_then(|settled| one_for_each(&group.settlements, settled)) {
                 Ok(settled) => {
                     let (known, answers, unknown) = group.known(settled);
@@ -123,6 +126,18 @@ impl SettlementWriter {
             if patience.failures >= Patience::TOGETHER && group.settlements.len() > 1 {
                 return Some(Unwritten::Failing(group, patience));
             }
+        }
+    }
+
+    /// Notes how long a call took that wrote `group`, or failed to.
+    fn measure(&self, group: &WriteGroup, sent: Duration, settled: &Result<Vec<Settled>, StoreError>) {
+        let Some(queue) = group.settlements.first().map(|first| &first.receipt.queue) else { return };
+        match settled {
+            Ok(_) => {
+                let (messages, took) = (group.len(), self.setup.since(sent));
+                self.setup.measure(Measured::Settling { queue, messages, took });
+            }
+            Err(error) => self.setup.measure_failure(queue, StoreCall::Settle, sent, error),
         }
     }
 
@@ -167,6 +182,10 @@ impl SettlementWriter {
         self.open_claims.conclude(group.pairs().zip(settled.clone()).map(
             |((settlement, waiter), settled)| (waiter.ticket, settlement.disposition.event(), Some(settled)),
         ));
+        if self.setup.telemetry.is_some() {
+            SettledCounts::of(&group.settlements, settled.clone())
+                .each(|measured| self.setup.measure(measured));
+        }
         for ((settlement, waiter), settled) in group.pairs().zip(settled.clone()) {
             let event = DeadLetterEvent::of(settlement, waiter.attempted);
             event.filter(|_| settled == Settled::Accepted).iter().for_each(|event| self.setup.tell(event));

@@ -8,8 +8,10 @@ use std::{
     time::Duration,
 };
 
-use claimstream_domain::{ClaimId, Disposition, Found, Next, Owner, Pace, Settlement, StreamId};
-use claimstream_ports::{LockingStrategy, Settlements, StoreError, StoreErrorKind, Timer, Wakeup};
+use claimstream_domain::{ClaimId, Disposition, Found, Next, Owner, Pace, QueueName, Settlement, StreamId};
+use claimstream_ports::{
+    LockingStrategy, Measured, Settlements, StoreCall, StoreError, StoreErrorKind, Telemetry, Timer, Wakeup,
+};
 use futures::future::{Either, select};
 
 use crate::{
@@ -25,6 +27,7 @@ pub(crate) struct Setup {
     pub(crate) settlements: Arc<dyn Settlements>,
     pub(crate) timer: Arc<dyn Timer>,
     pub(crate) wakeup: Option<Arc<dyn Wakeup>>,
+    pub(crate) telemetry: Option<Arc<dyn Telemetry>>,
     pub(crate) config: RelayConfig,
     pub(crate) owner: Owner,
     /// The function that is called with each dead letter.
@@ -87,6 +90,29 @@ impl Setup {
         if catch_unwind(AssertUnwindSafe(|| hook(event))).is_err() {
             tracing::error!(%queue, message_id = %message, "the hook for dead letters panicked");
         }
+    }
+
+    /// Notes what happened, if anything counts it.
+    pub(crate) fn measure(&self, measured: Measured<'_>) {
+        if let Some(telemetry) = &self.telemetry {
+            telemetry.record(measured);
+        }
+    }
+
+    /// Notes that a call to the store, begun at `sent`, has failed.
+    pub(crate) fn measure_failure(
+        &self,
+        queue: &QueueName,
+        call: StoreCall,
+        sent: Duration,
+        error: &StoreError,
+    ) {
+        self.measure(Measured::Failed { queue, call, kind: error.kind(), took: self.since(sent) });
+    }
+
+    /// How long ago the timer's clock showed `then`.
+    pub(crate) fn since(&self, then: Duration) -> Duration {
+        self.timer.now().saturating_sub(then)
     }
 
     /// How long to wait after the next failure in a row of a settlement or a renewal: as after a claim that failed, but

@@ -30,9 +30,10 @@ impl TimeLimit {
         self.timer.now()
     }
 
-    /// When an attempt that begins now has to be over, on the timer's clock.
-    pub(crate) fn end(&self) -> Duration {
-        self.timer.now().saturating_add(self.limit)
+    /// When an attempt that begins now begins, and when it has to be over, on the timer's clock.
+    pub(crate) fn span(&self) -> (Duration, Duration) {
+        let now = self.timer.now();
+        (now, now.saturating_add(self.limit))
     }
 
     /// Ready with the time when `first`, the end of the oldest attempt, is over.

@@ -1,6 +1,7 @@
-use std::{sync::Arc, task::Context};
+use std::{sync::Arc, task::Context, time::Duration};
 
 use claimstream_domain::{Claimed, Payload, Verdict};
+use claimstream_ports::Handled;
 
 use crate::{Claims, DeadLetterClass, claim_handle::ClaimHandle, ticket::Ticket};
 
@@ -35,6 +36,8 @@ pub(crate) struct EndedAttempt {
     pub(crate) verdict: Verdict,
     pub(crate) class: DeadLetterClass,
     pub(crate) said_of: SaidOf,
+    /// When its handler began, on the timer's clock; `None` if the handler was dropped at shutdown and is not measured.
+    pub(crate) began: Option<Duration>,
 }
 
 /// The message of which a handler has said why the attempt failed, because no log line may show its payload.
@@ -51,6 +54,21 @@ pub(crate) enum SaidOf {
 pub(crate) struct CutShort {
     pub(crate) panicked: u64,
     pub(crate) timed_out: u64,
+}
+
+impl EndedAttempt {
+    /// How the handler came to an end, for metrics.
+    pub(crate) fn outcome(&self) -> Handled {
+        match (self.class, &self.verdict) {
+            (DeadLetterClass::Panicked, _) => Handled::Panicked,
+            (DeadLetterClass::TimedOut, _) => Handled::TimedOut,
+            (_, Verdict::Ack { .. }) => Handled::Acked,
+            (_, Verdict::Nack { .. }) => Handled::Nacked,
+            (_, Verdict::Postpone { .. }) => Handled::Postponed,
+            (_, Verdict::Release) => Handled::Released,
+            (_, Verdict::Bury { .. }) => Handled::Buried,
+        }
+    }
 }
 
 impl SaidOf {

@@ -6,3 +6,4 @@ pub mod openings;
 pub mod outbox_view;
 pub mod rights;
 pub mod strategies;
+pub mod telemetry;

@@ -4,6 +4,7 @@ mod attempts;
 mod config;
 mod dead;
 mod doctor;
+mod healthcheck;
 mod notify;
 mod people;
 mod receipts;
@@ -58,6 +59,7 @@ async fn carry_out(command: Command, loaded: &Loaded, out: &mut impl Write) -> R
         Command::Recipient(command) => recipient::run(command, config, out).await,
         Command::Relay { until_empty } => relay::run(until_empty, config).await,
         Command::Serve { relay } => serve::run(relay, config).await,
+        Command::Healthcheck => healthcheck::run(config, out).await,
         Command::Status { watch, json } => status::run(watch, json, config, out).await,
         Command::Dead(command) => dead::run(command, config, out).await,
         Command::Suppressions(command) => suppressions::run(command, config, out).await,

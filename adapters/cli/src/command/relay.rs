@@ -1,10 +1,11 @@
-use std::{io, process::ExitCode, time::Duration};
+use std::{convert::Infallible, future::pending, io, process::ExitCode, time::Duration};
 
 use claimstream_domain::QueueStatus;
 use claimstream_notifications::Priority;
 use claimstream_ports::{Observe, StoreError};
 use claimstream_sea_orm::SeaOrmOutbox;
 use claimstream_tokio::shutdown_signal;
+use futures::{FutureExt, future::BoxFuture};
 use tokio::{
     sync::oneshot,
     time::{Instant, sleep},
@@ -14,18 +15,27 @@ use crate::{
     NotificationRelay, RelayReport,
     config::{Config, Database},
     failure::Failure,
+    probing::Probing,
+    readiness::Stopping,
 };
 
 /// Delivers notifications until told to stop, or until there is nothing left to do now.
 pub(super) async fn run(until_empty: bool, config: &Config) -> Result<ExitCode, Failure> {
-    let outbox = config.database.open().await?;
-    let relay = NotificationRelay::new(outbox.clone(), config)?;
+    let probing = Probing::start(config).await?;
+    let outbox = open(probing.as_ref(), config).await?;
+    let relay = match &probing {
+        Some(_) => NotificationRelay::measured_by(Probing::telemetry(), outbox.clone(), config),
+        None => NotificationRelay::new(outbox.clone(), config),
+    }?;
+    let stopping = Stopping::default();
+    let probes = probes(probing, &outbox, Some(&relay), &stopping);
     announce(&config.database, &outbox);
     let signal = shutdown_signal()?;
     let (tell, told) = oneshot::channel();
     let shutdown = async {
         tokio::select! {
             () = signal => {
+                stopping.begin();
                 tracing::info!(drain = ?config.relay.drain, "relay stops after the messages in hand; a second signal stops it at once");
                 // Nobody listens only if the relay has ended meanwhile.
                 let _ = tell.send(());
@@ -37,6 +47,7 @@ pub(super) async fn run(until_empty: bool, config: &Config) -> Result<ExitCode, 
         report = relay.run_until(shutdown) => finished(report?),
         interrupted = told_again(told) => return Ok(interrupted?),
         never = outbox.sweep_regularly() => match never {},
+        never = probes => match never {},
     };
     if until_empty {
         // A run of a script is seldom long enough for the regular one.
@@ -46,6 +57,26 @@ pub(super) async fn run(until_empty: bool, config: &Config) -> Result<ExitCode, 
         }
     }
     Ok(finished)
+}
+
+/// Opens the outbox, measured if there are probes.
+pub(super) async fn open(probing: Option<&Probing>, config: &Config) -> Result<SeaOrmOutbox, Failure> {
+    Ok(match probing {
+        Some(_) => config.database.open_measured(Probing::telemetry()).await?,
+        None => config.database.open().await?,
+    })
+}
+
+/// Serves the probes, if there are any, for as long as it is polled.
+pub(super) fn probes(
+    probing: Option<Probing>,
+    outbox: &SeaOrmOutbox,
+    relay: Option<&NotificationRelay>,
+    stopping: &Stopping,
+) -> BoxFuture<'static, Infallible> {
+    let Some(probing) = probing else { return pending().boxed() };
+    let (readiness, outbox) = (probing.readiness(outbox, relay, stopping), outbox.clone());
+    async move { probing.run(readiness, &outbox).await }.boxed()
 }
 
 pub(super) fn announce(database: &Database, outbox: &SeaOrmOutbox) {

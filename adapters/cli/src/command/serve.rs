@@ -6,12 +6,14 @@ use claimstream_sea_orm::SeaOrmOutbox;
 use claimstream_tokio::shutdown_signal;
 use tokio::sync::oneshot;
 
-use super::relay::{announce, finished, told_again};
+use super::relay::{announce, finished, open, probes, told_again};
 use crate::{
     NotificationRelay,
     config::{Config, TemplatePlace},
     failure::Failure,
     outbox_intake::OutboxIntake,
+    probing::Probing,
+    readiness::Stopping,
     receipt_providers::receipt_providers,
     template_desk::EditorDesk,
     template_source,
@@ -25,11 +27,15 @@ pub(super) async fn run(relay: bool, config: &Config) -> Result<ExitCode, Failur
     let receipts = receipt_providers(&config.channels)?;
     let links = config.notifications.consents.unsubscribe_keys()?;
     let inbox_keys = config.serve.inbox_keys()?;
-    let outbox = config.database.open().await?;
+    let probing = Probing::start(config).await?;
+    let outbox = open(probing.as_ref(), config).await?;
+    let telemetry = probing.as_ref().map(|_| Probing::telemetry());
     let wakeups = Arc::new(Wakeups::new(config.relay.wakeup.clone()));
     let relay = relay
-        .then(|| NotificationRelay::woken_by(Arc::clone(&wakeups), outbox.clone(), config))
+        .then(|| NotificationRelay::woken_by(Arc::clone(&wakeups), telemetry, outbox.clone(), config))
         .transpose()?;
+    let stopping = Stopping::default();
+    let probes = probes(probing, &outbox, relay.as_ref(), &stopping);
     let limits = config.serve.limits.clone();
     let stores = stores(&outbox, wakeups, config)?;
     let service = match &tokens {
@@ -57,6 +63,7 @@ pub(super) async fn run(relay: bool, config: &Config) -> Result<ExitCode, Failur
     let signal = shutdown_signal()?;
     let shutdown = async {
         signal.await;
+        stopping.begin();
         tracing::info!(drain = ?config.serve.limits.drain, "server stops after the requests in hand; a second signal stops it at once");
         // Nobody listens only if everything has ended meanwhile.
         let _ = tell.send(());
@@ -74,6 +81,7 @@ pub(super) async fn run(relay: bool, config: &Config) -> Result<ExitCode, Failur
     tokio::select! {
         ended = async { tokio::join!(serving, delivering).1 } => ended,
         interrupted = told_again(told) => Ok(interrupted?),
+        never = probes => match never {},
     }
 }
 

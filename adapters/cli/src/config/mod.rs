@@ -18,6 +18,7 @@ mod keys;
 mod log;
 mod notifications;
 mod people;
+mod probes;
 mod provider_list;
 mod receipt_settings;
 mod relay;
@@ -49,6 +50,7 @@ pub use self::{
     log::{Log, LogFormat, LogLevel},
     notifications::Notifications,
     people::{DirectorySettings, DirectorySource},
+    probes::Probes,
     provider_list::ProviderList,
     receipt_settings::{ReceiptProof, ReceiptSettings},
     relay::Relay,
@@ -79,6 +81,8 @@ pub struct Config {
     pub channels: Channels,
     /// How notifications are taken in over HTTP.
     pub serve: Serve,
+    /// Where the process shows how it stands.
+    pub probes: Probes,
     /// The log's level and format.
     pub log: Log,
 }
@@ -153,6 +157,7 @@ impl Config {
         self.directory.each(visit);
         self.channels.each(visit);
         self.serve.each(visit);
+        self.probes.each(visit);
         self.log.each(visit);
     }
 
@@ -167,6 +172,7 @@ impl Config {
         found.extend(self.directory.contradiction(&self.notifications));
         found.extend(self.channels.contradictions());
         found.extend(self.serve.contradictions());
+        found.extend(self.probes.contradiction());
         found
     }
 }
@@ -183,6 +189,7 @@ impl Default for Config {
             directory: DirectorySettings::default(),
             channels: Channels::default(),
             serve: Serve::default(),
+            probes: Probes::default(),
             log: Log::default(),
         }
     }

@@ -11,6 +11,8 @@ mod in_app;
 mod notify;
 mod operator;
 mod output;
+#[cfg(unix)]
+mod probes;
 mod providers;
 mod receipts;
 mod relay;

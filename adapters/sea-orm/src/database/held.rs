@@ -1,6 +1,10 @@
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::Instant,
+};
 
 use async_trait::async_trait;
+use claimstream_ports::{Measured, Pool};
 use sea_orm::{
     ConnAcquireErr, ConnectionTrait, DatabaseConnection, DbBackend, DbErr, ExecResult, QueryResult, Statement,
 };
@@ -164,10 +168,19 @@ impl<'a> Held<'a> {
             drop(wanted);
             return self.committing(Link::MySql(connection), commits).await;
         }
-        let connection = self.of_pool().await?;
+        let connection = self.measured_of_pool().await?;
         #[cfg(feature = "mysql")]
         drop(wanted);
         self.committing(connection, Commits::Itself).await
+    }
+
+    /// One of the pool; how long that took is measured, also where it was in vain.
+    async fn measured_of_pool(&self) -> Result<Link, DbErr> {
+        let began = Instant::now();
+        let connection = self.of_pool().await;
+        let pool = if self.beside { Pool::Callers } else { Pool::Relay };
+        self.db.measure(Measured::WaitedForConnection { pool, took: began.elapsed() });
+        connection
     }
 
     #[cfg(feature = "mysql")]

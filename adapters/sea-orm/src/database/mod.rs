@@ -45,9 +45,10 @@ pub(crate) mod typed_row;
 pub(crate) mod unit;
 pub(crate) mod work;
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use claimstream_domain::PayloadLimit;
+use claimstream_ports::{Measured, Telemetry};
 use sea_orm::DatabaseConnection;
 
 use self::{
@@ -69,6 +70,8 @@ pub(crate) struct Database {
     pub(crate) clock: ServerClock,
     pub(crate) health: Health,
     pub(crate) limits: Limits,
+    /// What counts and times the work, if anything does.
+    pub(crate) telemetry: Option<Arc<dyn Telemetry>>,
     /// Where units of work run.
     pub(crate) runtime: tokio::runtime::Handle,
 }
@@ -91,6 +94,13 @@ impl Database {
     /// The connections for callers.
     pub(crate) fn callers(&self) -> &DatabaseConnection {
         &self.callers.connections
+    }
+
+    /// Notes what happened, if anything counts it.
+    pub(crate) fn measure(&self, measured: Measured<'_>) {
+        if let Some(telemetry) = &self.telemetry {
+            telemetry.record(measured);
+        }
     }
 
     /// Arguments to start from: they hold the time for SQLite; a server knows it.

@@ -1,6 +1,6 @@
 use std::{future::Future, time::Duration};
 
-use claimstream_ports::{StoreError, StoreErrorKind};
+use claimstream_ports::{Measured, StoreError, StoreErrorKind};
 
 use super::{Database, classify::is_outage};
 
@@ -20,6 +20,7 @@ impl Database {
             match transaction().await {
                 Err(error) if may_restart(&error) && tries < Self::TRANSIENT_TRIES => {
                     tracing::debug!(operation = error.operation(), tries, %error, "restart");
+                    self.measure(Measured::Restarted { operation: error.operation() });
                     tokio::time::sleep(restart_wait(tries)).await;
                 }
                 Err(error) => {

@@ -1,7 +1,10 @@
-use std::{collections::HashSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::Arc,
+};
 
 use claimstream_domain::{DedupKey, Due, Enqueued, MessageId, NewMessage, QueueName, ShardCount};
-use claimstream_ports::StoreError;
+use claimstream_ports::{Measured, StoreError};
 use sea_orm::{ConnectionTrait, Value};
 use uuid::Uuid;
 
@@ -42,7 +45,22 @@ impl Enqueueing {
         for statement in self.db.inserts(&self.db.sql.enqueue.queue, &claimable) {
             run(on, ENQUEUE, statement).await?;
         }
+        self.measure(messages, &new);
         Ok(new.into_iter().map(answer).collect())
+    }
+
+    /// Notes how many new messages went into which queue, if anything counts them.
+    fn measure(&self, messages: &[NewMessage], new: &[bool]) {
+        if self.db.telemetry.is_none() {
+            return;
+        }
+        let mut counts = BTreeMap::<&QueueName, usize>::new();
+        for (message, _) in messages.iter().zip(new).filter(|(_, new)| **new) {
+            *counts.entry(&message.queue).or_default() += 1;
+        }
+        for (queue, messages) in counts {
+            self.db.measure(Measured::Enqueued { queue, messages });
+        }
     }
 
     /// Enqueues in a transaction of the outbox's own.

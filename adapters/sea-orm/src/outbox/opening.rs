@@ -92,8 +92,10 @@ impl SeaOrmOutbox {
         refuse_order_without_owner(options.order, strategy)?;
         let limits = Limits { packet, payload, acquire_timeout: options.acquire_timeout };
         let failover = Failover::of(health.servers.clone());
+        let telemetry = options.telemetry.clone();
         let db =
-            Arc::new(Database { relay, callers, dialect, identity, sql, clock, health, limits, runtime });
+            Database { relay, callers, dialect, identity, sql, clock, health, limits, telemetry, runtime };
+        let db = Arc::new(db);
         let enqueueing = Arc::new(Enqueueing { db: Arc::clone(&db), shards });
         let OpenOptions { retention, step_retention, strain_limit, lag, order, .. } = options;
         let sweeper = Sweeper::new(Arc::clone(&db), retention, step_retention, strain_limit, lag);

@@ -1,6 +1,7 @@
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use claimstream_domain::{Retention, ShardCount, StrainLimit, step::StepRetention};
+use claimstream_ports::Telemetry;
 
 use crate::{
     database::{
@@ -48,6 +49,9 @@ pub struct OpenOptions {
     pub strain_limit: StrainLimit,
     /// Where a sweep learns how far the replicas are behind, if anywhere.
     pub lag: Option<LagGauge>,
+    /// What counts and times enqueueing, sweeps, waits for connections and transactions that are begun anew; nothing by default. A relay has
+    /// its own setting for what it does.
+    pub telemetry: Option<Arc<dyn Telemetry>>,
     /// For tests: a clock that stands still, instead of the database's.
     pub frozen_clock: Option<FrozenClock>,
     /// Where units of work run. Without one, the tokio runtime that is current at `open`, or else one of the outbox's
@@ -71,6 +75,7 @@ impl Default for OpenOptions {
             step_retention: StepRetention::DEFAULT,
             strain_limit: StrainLimit::default(),
             lag: None,
+            telemetry: None,
             frozen_clock: None,
             runtime: None,
         }

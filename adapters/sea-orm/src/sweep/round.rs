@@ -5,7 +5,7 @@ use std::{
 };
 
 use claimstream_domain::{Retention, SweepPace};
-use claimstream_ports::StoreError;
+use claimstream_ports::{Measured, StoreError};
 use uuid::Uuid;
 
 use crate::{
@@ -48,7 +48,9 @@ impl Round {
             return Ok(None);
         }
         let chunk = |sweeper: Arc<Sweeper>, most| async move { sweeper.sweep_leftovers(most).await };
-        self.chunk(chunk).await.map(Some)
+        let left = self.chunk(chunk).await?;
+        self.sweeper.db.measure(Measured::Swept { rows: left.deleted });
+        Ok(Some(left))
     }
 
     /// One bound for all of it.
@@ -67,7 +69,9 @@ impl Round {
         let requests = self.requests(before(retention.of_keys())).await?;
         self.attempts(before(retention.of_keys())).await?;
         tracing::info!(bodies, dedup_keys, steps, sagas, requests, "swept");
-        Ok(Swept { bodies, dedup_keys, steps, sagas, requests })
+        let swept = Swept { bodies, dedup_keys, steps, sagas, requests };
+        self.sweeper.db.measure(Measured::Swept { rows: swept.rows() });
+        Ok(swept)
     }
 
     /// Dead letters keep their bodies, and so their ids; one that has lost it gets it back, unless its id has been used again.

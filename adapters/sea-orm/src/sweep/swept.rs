@@ -15,3 +15,10 @@ pub struct Swept {
     /// Notification requests, each with all its messages.
     pub requests: u64,
 }
+
+impl Swept {
+    /// How many rows that is, a request with its messages counted as one.
+    pub(crate) fn rows(&self) -> u64 {
+        self.bodies + self.dedup_keys + self.steps + self.sagas + self.requests
+    }
+}

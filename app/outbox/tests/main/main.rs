@@ -23,6 +23,7 @@ mod shutdown;
 mod slow_handler;
 mod slow_store;
 mod taken;
+mod telemetry;
 mod time_limits;
 mod together;
 mod traces;

@@ -183,6 +183,7 @@ fn a_monitor_shows_how_a_pipeline_stands() {
     let pipeline = play.relay(RelayConfig::default()).pipeline("orders", handler).unwrap();
     let monitor = pipeline.monitor();
     assert!(matches!(monitor.state(), PipelineState::NotStarted));
+    assert_eq!(monitor.silent_for(), None);
     let task = bench.start(pipeline.run_until(async move { stopped.await.unwrap() }));
     bench.settle();
     assert!(matches!(monitor.state(), PipelineState::Running));
@@ -191,7 +192,9 @@ fn a_monitor_shows_how_a_pipeline_stands() {
         bench.settle();
     }
     let began = play.stage().claims[1].at;
+    assert_eq!(monitor.silent_for(), Some(Duration::ZERO));
     play.timer.advance(Duration::from_millis(1));
+    assert_eq!(monitor.silent_for(), Some(Duration::from_millis(1)), "nobody has polled it since");
     match monitor.state() {
         PipelineState::Failing { failures: 2, since, error } => {
             assert_eq!(since, play.timer.now() - began);
@@ -204,6 +207,7 @@ fn a_monitor_shows_how_a_pipeline_stands() {
     stop.send(()).unwrap();
     bench.settle();
     assert!(matches!(monitor.state(), PipelineState::Stopping), "handlers are running");
+    assert_eq!(monitor.silent_for(), None);
     assert_eq!(bench.finish(&play.timer, task).unwrap().acked, 2);
     assert!(matches!(monitor.state(), PipelineState::Ended));
 }

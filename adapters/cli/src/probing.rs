@@ -1,0 +1,95 @@
+use std::{convert::Infallible, sync::Arc, time::Duration};
+
+use claimstream_http::{Probes, Server};
+use claimstream_metrics::{MetricsTelemetry, QueueGauges, SECONDS_BUCKETS, describe};
+use claimstream_ports::{Observe, Telemetry};
+use claimstream_sea_orm::SeaOrmOutbox;
+use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+use tokio::{
+    sync::Mutex,
+    time::{Instant, sleep},
+};
+
+use crate::{
+    NotificationRelay,
+    config::Config,
+    failure::Failure,
+    readiness::{ProcessReadiness, Stopping},
+};
+
+/// The probes of a process that delivers: they say whether it is ready, and show what it has measured.
+pub(crate) struct Probing {
+    server: Server,
+    exporter: PrometheusHandle,
+    count_every: Duration,
+    silence: Duration,
+}
+
+impl Probing {
+    /// A pipeline that has not moved for so long stands still, unless its leases are renewed less often.
+    const SILENCE: Duration = Duration::from_secs(25);
+    /// Counting takes no more than one part in so many of a connection's time.
+    const SHARE: u32 = 50;
+
+    /// Listens where `probes.listen` says, and begins to count; `None` if it says nothing.
+    pub(crate) async fn start(config: &Config) -> Result<Option<Self>, Failure> {
+        let Some(address) = config.probes.listen else { return Ok(None) };
+        let refused = |e| Failure::Refused(format!("`probes.listen`: {address} cannot be listened at: {e}"));
+        let server = Server::bind(address).await.map_err(refused)?;
+        let address = server.address().map_err(refused)?;
+        let exporter = recorder().map_err(|e| Failure::Refused(format!("no metrics can be kept: {e}")))?;
+        describe();
+        metrics::gauge!("claimstream_build_info", "version" => env!("CARGO_PKG_VERSION")).set(1.0);
+        tracing::info!(probes = %address, "probes started: /healthz, /readyz, /metrics");
+        let renewing = config.relay.lease.renew_after() + Duration::from_secs(10);
+        let (count_every, silence) = (config.probes.count_every, Self::SILENCE.max(renewing));
+        Ok(Some(Self { server, exporter, count_every, silence }))
+    }
+
+    /// What the outbox and its relays are to be measured by.
+    pub(crate) fn telemetry() -> Arc<dyn Telemetry> {
+        Arc::new(MetricsTelemetry)
+    }
+
+    /// What the probes ask about: the database, the pipelines of `relay`, and whether the process stops.
+    pub(crate) fn readiness(
+        &self,
+        outbox: &SeaOrmOutbox,
+        relay: Option<&NotificationRelay>,
+        stopping: &Stopping,
+    ) -> ProcessReadiness {
+        ProcessReadiness {
+            requests: Arc::new(outbox.clone()),
+            pipelines: relay.map(NotificationRelay::monitors).unwrap_or_default(),
+            silence: self.silence,
+            stopping: stopping.clone(),
+            looked: Mutex::default(),
+        }
+    }
+
+    /// Serves the probes and counts the queues, for as long as it is polled.
+    pub(crate) async fn run(self, readiness: ProcessReadiness, outbox: &SeaOrmOutbox) -> Infallible {
+        let exporter = self.exporter.clone();
+        let probes = Probes::new(Arc::new(readiness), move || exporter.render());
+        let serving = self.server.run_probes(probes);
+        tokio::join!(serving, count(outbox, &self.exporter, self.count_every)).0
+    }
+}
+
+/// Shows how the queues stand, again and again.
+async fn count(outbox: &SeaOrmOutbox, exporter: &PrometheusHandle, every: Duration) -> Infallible {
+    let mut gauges = QueueGauges::default();
+    loop {
+        let asked = Instant::now();
+        match outbox.observe().await {
+            Ok(queues) => gauges.show(&queues),
+            Err(error) => tracing::warn!(%error, "the queues were not counted for the metrics"),
+        }
+        exporter.run_upkeep();
+        sleep(every.max(asked.elapsed() * Probing::SHARE)).await;
+    }
+}
+
+fn recorder() -> Result<PrometheusHandle, metrics_exporter_prometheus::BuildError> {
+    PrometheusBuilder::new().set_buckets(&SECONDS_BUCKETS)?.install_recorder()
+}

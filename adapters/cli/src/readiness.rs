@@ -1,0 +1,125 @@
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use claimstream::{PipelineMonitor, PipelineState};
+use claimstream_http::Readiness;
+use claimstream_ports::notification::RequestRepository;
+use tokio::{
+    sync::Mutex,
+    time::{Instant, timeout},
+};
+use uuid::Uuid;
+
+/// Whether a process that delivers is ready: its database answers, its pipelines work, and it does not stop.
+pub(crate) struct ProcessReadiness {
+    pub(crate) requests: Arc<dyn RequestRepository>,
+    /// Each pipeline of the process, with the name of its queue.
+    pub(crate) pipelines: Vec<(String, PipelineMonitor)>,
+    /// For how long a pipeline may stay unpolled.
+    pub(crate) silence: Duration,
+    pub(crate) stopping: Stopping,
+    pub(crate) looked: Mutex<Option<(Instant, bool)>>,
+}
+
+/// Whether the process was told to stop; clones show the same.
+#[derive(Clone, Default)]
+pub(crate) struct Stopping(Arc<AtomicBool>);
+
+impl Stopping {
+    /// From now on the process is not ready.
+    pub(crate) fn begin(&self) {
+        self.0.store(true, Relaxed);
+    }
+}
+
+impl ProcessReadiness {
+    /// How long an answer about the database stands, so that nobody can make us ask it often.
+    const LOOK: Duration = Duration::from_secs(1);
+    /// How long the database may take.
+    const PATIENCE: Duration = Duration::from_secs(3);
+
+    async fn database_answers(&self) -> bool {
+        let mut looked = self.looked.lock().await;
+        if let Some((_, answers)) = looked.filter(|(at, _)| at.elapsed() < Self::LOOK) {
+            return answers;
+        }
+        let answer = timeout(Self::PATIENCE, self.requests.read(&[Uuid::nil()])).await;
+        let answers = matches!(answer, Ok(Ok(_)));
+        *looked = Some((Instant::now(), answers));
+        answers
+    }
+}
+
+#[async_trait]
+impl Readiness for ProcessReadiness {
+    async fn failing(&self) -> Vec<String> {
+        let mut failing = Vec::new();
+        if self.stopping.0.load(Relaxed) {
+            failing.push("the process stops".into());
+        }
+        if !self.database_answers().await {
+            failing.push("the database does not answer".into());
+        }
+        for (queue, monitor) in &self.pipelines {
+            let silent = monitor.silent_for().unwrap_or_default();
+            let fault = fault(&monitor.state(), silent, self.silence);
+            failing.extend(fault.map(|fault| format!("{queue}: {fault}")));
+        }
+        failing
+    }
+}
+
+/// For how long the calls of a pipeline may fail until it is no longer ready: shorter troubles pass.
+const TROUBLE: Duration = Duration::from_secs(10);
+
+/// What is wrong with a pipeline that nobody has polled for `silent`, if anything is.
+fn fault(state: &PipelineState, silent: Duration, most: Duration) -> Option<String> {
+    match state {
+        PipelineState::Failing { failures, since, error } if *since >= TROUBLE => {
+            let seconds = since.as_secs();
+            Some(format!(
+                "{failures} calls in a row have failed within {seconds} s, the newest with: {error}"
+            ))
+        }
+        PipelineState::Ended => Some("the pipeline has ended".into()),
+        _ if silent > most => Some(format!("the pipeline has not moved for {} s", silent.as_secs())),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use claimstream::{Operation, QueueName, RelayError, StoreError, StoreErrorKind};
+
+    use super::*;
+
+    const MOST: Duration = Duration::from_secs(30);
+
+    fn failing(since: u64) -> PipelineState {
+        let error = RelayError::Store {
+            operation: Operation::Claim,
+            queue: QueueName::new("orders").unwrap(),
+            source: Arc::new(StoreError::new(StoreErrorKind::Unavailable, "claim", "gone")),
+        };
+        PipelineState::Failing { failures: 4, since: Duration::from_secs(since), error }
+    }
+
+    #[test]
+    fn a_pipeline_is_at_fault_once_it_fails_for_long_has_ended_or_stands_still() {
+        let quiet = Duration::from_secs(5);
+        assert_eq!(fault(&PipelineState::Running, quiet, MOST), None);
+        assert_eq!(fault(&PipelineState::NotStarted, quiet, MOST), None);
+        assert_eq!(fault(&failing(9), quiet, MOST), None);
+        let why = fault(&failing(10), quiet, MOST).unwrap();
+        assert!(why.starts_with("4 calls in a row have failed within 10 s") && why.contains("gone"), "{why}");
+        assert_eq!(fault(&PipelineState::Ended, quiet, MOST).unwrap(), "the pipeline has ended");
+        let still = fault(&PipelineState::Running, Duration::from_secs(31), MOST).unwrap();
+        assert_eq!(still, "the pipeline has not moved for 31 s");
+    }
+}

@@ -1,0 +1,45 @@
+use std::collections::BTreeSet;
+
+use claimstream_domain::{QueueName, QueueStatus};
+use metrics::gauge;
+
+use crate::metrics_telemetry::label;
+
+/// Shows how queues stood when they were last observed.
+///
+/// A queue that is not observed any more, because it is empty, is shown with zeros, so that a graph falls to zero instead of keeping
+/// its last value.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct QueueGauges {
+    shown: BTreeSet<QueueName>,
+}
+
+impl QueueGauges {
+    /// Shows these queues as they stand.
+    pub fn show(&mut self, queues: &[QueueStatus]) {
+        let seen: BTreeSet<_> = queues.iter().map(|status| status.queue.clone()).collect();
+        self.shown.difference(&seen).for_each(|gone| set(&empty(gone)));
+        queues.iter().for_each(set);
+        self.shown.extend(seen);
+    }
+}
+
+fn set(status: &QueueStatus) {
+    let states = [
+        ("waiting", status.depth.saturating_sub(status.due + status.leased + status.stray)),
+        ("due", status.due),
+        ("leased", status.leased),
+        ("dead", status.dead),
+        ("stray", status.stray),
+    ];
+    for (state, messages) in states {
+        gauge!("claimstream_queue_messages", "queue" => label(&status.queue), "state" => state)
+            .set(messages as f64);
+    }
+    let oldest = status.oldest.unwrap_or_default().as_secs_f64();
+    gauge!("claimstream_queue_oldest_seconds", "queue" => label(&status.queue)).set(oldest);
+}
+
+fn empty(queue: &QueueName) -> QueueStatus {
+    QueueStatus { queue: queue.clone(), depth: 0, due: 0, leased: 0, oldest: None, dead: 0, stray: 0 }
+}

@@ -1,0 +1,103 @@
+//! What a Prometheus server reads.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::time::Duration;
+
+use claimstream_domain::{QueueName, QueueStatus};
+use claimstream_metrics::{MetricsTelemetry, QueueGauges, SECONDS_BUCKETS, describe};
+use claimstream_ports::{Handled, Measured, Pool, SettledAs, StoreCall, StoreErrorKind, Telemetry};
+use metrics_exporter_prometheus::PrometheusBuilder;
+
+/// The text that a recorder shows after `record` has written to it.
+fn rendered(record: impl FnOnce()) -> String {
+    let recorder = PrometheusBuilder::new().set_buckets(&SECONDS_BUCKETS).unwrap().build_recorder();
+    let handle = recorder.handle();
+    metrics::with_local_recorder(&recorder, || {
+        describe();
+        record();
+    });
+    handle.render()
+}
+
+fn has(text: &str, line: &str) {
+    assert!(text.lines().any(|one| one == line), "{line} is not in\n{text}");
+}
+
+#[test]
+fn every_measurement_is_one_metric_with_few_labels() {
+    let queue = &QueueName::new("orders").unwrap();
+    let took = Duration::from_millis(7);
+    let all = [
+        Measured::Enqueued { queue, messages: 5 },
+        Measured::Claimed { queue, messages: 3, took },
+        Measured::Handled { queue, outcome: Handled::Acked, took },
+        Measured::Settled { queue, outcome: SettledAs::Done, messages: 2 },
+        Measured::Settling { queue, messages: 2, took },
+        Measured::Renewed { queue, messages: 4, took },
+        Measured::LeasesLost { queue, messages: 1 },
+        Measured::Failed { queue, call: StoreCall::Claim, kind: StoreErrorKind::Unavailable, took },
+        Measured::Swept { rows: 12 },
+        Measured::Restarted { operation: "claim" },
+        Measured::WaitedForConnection { pool: Pool::Callers, took },
+    ];
+    let text = rendered(|| all.into_iter().for_each(|each| MetricsTelemetry.record(each)));
+    for line in [
+        r#"claimstream_enqueued_total{queue="orders"} 5"#,
+        r#"claimstream_claimed_total{queue="orders"} 3"#,
+        r#"claimstream_claim_seconds_bucket{queue="orders",le="0.005"} 0"#,
+        r#"claimstream_claim_seconds_bucket{queue="orders",le="0.01"} 1"#,
+        r#"claimstream_handle_seconds_count{queue="orders",outcome="ack"} 1"#,
+        r#"claimstream_settled_total{queue="orders",outcome="done"} 2"#,
+        r#"claimstream_settle_seconds_count{queue="orders"} 1"#,
+        r#"claimstream_renewed_total{queue="orders"} 4"#,
+        r#"claimstream_renew_seconds_count{queue="orders"} 1"#,
+        r#"claimstream_leases_lost_total{queue="orders"} 1"#,
+        r#"claimstream_store_errors_total{queue="orders",call="claim",kind="unavailable"} 1"#,
+        r#"claimstream_swept_rows_total 12"#,
+        r#"claimstream_restarts_total{operation="claim"} 1"#,
+        r#"claimstream_connection_wait_seconds_count{pool="callers"} 1"#,
+    ] {
+        has(&text, line);
+    }
+}
+
+#[test]
+fn every_metric_of_the_table_is_described() {
+    let table = include_str!("../src/lib.rs");
+    let listed = table.lines().filter_map(|line| line.strip_prefix("//! | `")?.split('`').next());
+    let described = include_str!("../src/describe.rs");
+    let listed: Vec<_> = listed.collect();
+    assert_eq!(listed.len(), 15);
+    for name in listed {
+        assert!(described.contains(&format!("\"{name}\"")), "{name} has no description");
+    }
+}
+
+#[test]
+fn a_queue_that_is_empty_falls_to_zero() {
+    let queue = QueueName::new("orders").unwrap();
+    let oldest = Some(Duration::from_secs(90));
+    let status = QueueStatus { queue, depth: 9, due: 4, leased: 2, oldest, dead: 3, stray: 1 };
+    let mut gauges = QueueGauges::default();
+    let text = rendered(|| gauges.show(&[status]));
+    has(&text, r#"claimstream_queue_messages{queue="orders",state="waiting"} 2"#);
+    has(&text, r#"claimstream_queue_messages{queue="orders",state="due"} 4"#);
+    has(&text, r#"claimstream_queue_messages{queue="orders",state="dead"} 3"#);
+    has(&text, r#"claimstream_queue_oldest_seconds{queue="orders"} 90"#);
+    let text = rendered(|| gauges.show(&[]));
+    has(&text, r#"claimstream_queue_messages{queue="orders",state="due"} 0"#);
+    has(&text, r#"claimstream_queue_oldest_seconds{queue="orders"} 0"#);
+}
+
+#[test]
+fn the_rules_for_alerts_name_only_metrics_that_there_are() {
+    let (rules, table) = (include_str!("../../../docs/alerts.yml"), include_str!("../../../docs/metrics.md"));
+    let words = rules
+        .split(|c: char| !(c.is_ascii_lowercase() || c == '_'))
+        .filter(|w| w.starts_with("claimstream_"));
+    let named: Vec<_> = words.map(|word| word.trim_end_matches("_bucket")).collect();
+    assert!(named.len() >= 6, "{named:?}");
+    for name in named {
+        assert!(table.contains(&format!("`{name}`")), "docs/metrics.md has no {name}");
+    }
+}
