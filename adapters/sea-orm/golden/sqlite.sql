@@ -205,6 +205,9 @@ UPDATE claimstream_notification_request SET request = :request WHERE id = :id;
 -- notifications/erase_requests
 SELECT id, request FROM claimstream_notification_request WHERE id > :after ORDER BY id LIMIT :limit;
 
+-- notifications/erase_since
+SELECT r.id, r.request FROM claimstream_notification_erasure e JOIN claimstream_notification_request r ON r.id = e.request_id WHERE e.request_id IN (:ids);
+
 -- notifications/erase_window
 SELECT id FROM claimstream_notification_message WHERE id > :after ORDER BY id LIMIT 1 OFFSET :size;
 

@@ -21,6 +21,8 @@ pub(super) struct Attempt<'a> {
     pub(super) checkpoint: &'a FanOut,
     /// Whether the request has failed and is taken up.
     pub(super) takes_up: bool,
+    /// In how many places of the request somebody was erased when it was read.
+    pub(super) erased_places: usize,
 }
 
 /// What an attempt came to; it is noted before its verdict is given.
@@ -81,7 +83,8 @@ impl<'a> Found<'a> {
     /// What is noted, and what is left to do then.
     pub(super) fn into_step(self) -> (FanOutStep, (Attempt<'a>, Then)) {
         let Self { attempt, end, flaw, records, questions: _, then } = self;
-        let step = FanOutStep { request: attempt.request(), end, takes_up: attempt.takes_up, flaw, records };
+        let Attempt { takes_up, erased_places, .. } = attempt;
+        let step = FanOutStep { request: attempt.request(), end, takes_up, erased_places, flaw, records };
         (step, (attempt, then))
     }
 
@@ -142,6 +145,10 @@ impl<'a> Found<'a> {
     pub(super) fn verdict(self, noted: StepNoted, is_last: bool) -> Verdict {
         let (request, attempt, from) =
             (self.attempt.request(), self.attempt.claimed.attempt, self.attempt.checkpoint);
+        if noted.outdated {
+            tracing::info!(%request, attempt, "notification.request.read_again");
+            return Verdict::Release;
+        }
         match (self.then, noted.status) {
             (Then::Bury(reason), _) => {
                 tracing::error!(%request, attempt, recorded = true, "notification.request.given_up");
@@ -215,7 +222,7 @@ fn is_pending(status: &DeliveryStatus) -> bool {
 /// The answers, if they are answers to these steps.
 pub(super) fn fitting(noted: Vec<StepNoted>, steps: &[FanOutStep]) -> Result<Vec<StepNoted>, StoreError> {
     let fits = |(noted, step): (&StepNoted, &FanOutStep)| {
-        let kept = noted.status.is_some_and(RequestStatus::has_messages);
+        let kept = !noted.outdated && noted.status.is_some_and(RequestStatus::has_messages);
         noted.records.len() == if kept { step.records.len() } else { 0 }
     };
     match noted.len() == steps.len() && noted.iter().zip(steps).all(fits) {

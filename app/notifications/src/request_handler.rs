@@ -107,7 +107,9 @@ impl RequestHandler {
                     return Some(attempt.is_given_up(unended(attempt.claimed)));
                 }
                 status => {
-                    let attempt = Attempt { takes_up: status == RequestStatus::Failed, ..attempt };
+                    let erased_places = read.request.erased_places();
+                    let attempt =
+                        Attempt { takes_up: status == RequestStatus::Failed, erased_places, ..attempt };
                     return self.fan_out(attempt, &read, verdicts).await;
                 }
             },
@@ -329,6 +331,7 @@ impl BatchHandler for RequestHandler {
                 claimed,
                 checkpoint,
                 takes_up: false,
+                erased_places: 0,
             })
             .collect();
         if attempts.is_empty() {

@@ -25,7 +25,6 @@ impl NotificationRequest {
         if !found {
             return None;
         }
-        let is_erased = |reference: &RecipientReference| matches!(reference, RecipientReference::User { user } if user == ERASED);
         if erased.recipients.iter().all(is_erased) {
             erased.content = Some(erased_content());
             (erased.template, erased.memo) = (None, None);
@@ -34,6 +33,16 @@ impl NotificationRequest {
         }
         Some(erased)
     }
+
+    /// In how many places of its recipients somebody was erased: the number only grows, so a request that was read has changed if it
+    /// is larger now.
+    pub fn erased_places(&self) -> usize {
+        self.recipients.iter().filter(|reference| is_erased(reference)).count()
+    }
+}
+
+fn is_erased(reference: &RecipientReference) -> bool {
+    matches!(reference, RecipientReference::User { user } if user == ERASED)
 }
 
 impl NotificationRecord {
@@ -111,6 +120,8 @@ mod tests {
         assert_eq!((&erased.content, &erased.memo), (&request.content, &request.memo));
         assert_eq!((erased.without(key), request.without("user:u-2")), (None, None));
         assert_eq!(erased.recipients[0], request.recipients[0]);
+        let again = erased.without("user:u-1").unwrap();
+        assert_eq!([&request, &erased, &again].map(NotificationRequest::erased_places), [0, 1, 2]);
     }
 
     #[test]

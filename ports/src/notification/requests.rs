@@ -49,7 +49,8 @@ pub trait RequestRepository: Send + Sync {
     ///
     /// Implementors owe: all steps are noted or none is; a request moves as [`FanOutEnd::moves`] says, and its reason
     /// as [`FanOutEnd::reason_after`] says; records are kept exactly if their request [has messages](RequestStatus::has_messages) afterwards; a
-    /// record whose id is known is left as it is; steps that are noted again, as after a lost answer, get the same
+    /// record whose id is known is left as it is; a step with records is [`outdated`](StepNoted::outdated), and neither moves its request nor
+    /// keeps a record, if more of the request is erased by then than the step says; steps that are noted again, as after a lost answer, get the same
     /// answers unless their messages have moved on; calls with the same requests in different orders do not lock each
     /// other out.
     async fn note_steps(&self, steps: &[FanOutStep]) -> Result<Vec<StepNoted>, StoreError>;
@@ -84,6 +85,8 @@ pub struct FanOutStep {
     pub end: FanOutEnd,
     /// Whether it takes a failed request up again.
     pub takes_up: bool,
+    /// The [`erased_places`](NotificationRequest::erased_places) of the request when it was read.
+    pub erased_places: usize,
     /// Which part of the request can never be carried out, such as a segment that nobody knows.
     pub flaw: Option<Reason>,
     /// Its records, each with an id of its own.
@@ -97,6 +100,8 @@ pub struct StepNoted {
     pub status: Option<RequestStatus>,
     /// Where each record of the step stands, in order; empty if none of them is kept.
     pub records: Vec<DeliveryStatus>,
+    /// Nothing of the step was noted, because a recipient of the request was erased since it was read.
+    pub outdated: bool,
 }
 
 /// Whether a request was cancelled.

@@ -57,7 +57,14 @@ async fn is_noted_again(setup: &AtWire) {
         let records = [DeliveryStatus::Pending, DeliveryStatus::Skipped].map(|it| record(request, it));
         let kept: Vec<_> =
             records.iter().filter(|_| status.has_messages()).map(|record| record.status).collect();
-        let step = [FanOutStep { request, end, takes_up: false, flaw: None, records: records.to_vec() }];
+        let step = [FanOutStep {
+            request,
+            end,
+            takes_up: false,
+            erased_places: 0,
+            flaw: None,
+            records: records.to_vec(),
+        }];
         setup.wire.cut_after_commit.store(true, Ordering::SeqCst);
         let error = setup.noting.note_steps(&step).await.expect_err("the answer was lost");
         assert_eq!(error.kind(), StoreErrorKind::Unavailable, "{error}");
@@ -70,7 +77,7 @@ async fn is_noted_again(setup: &AtWire) {
         };
         assert_eq!(there().await, (status, kept.clone()), "all of it was written");
         let noted = setup.noting.note_steps(&step).await.expect("once more");
-        assert_eq!(noted, [StepNoted { status: Some(status), records: kept.clone() }]);
+        assert_eq!(noted, [StepNoted { status: Some(status), records: kept.clone(), outdated: false }]);
         assert_eq!(there().await, (status, kept), "nothing was written twice");
     }
 }
@@ -85,6 +92,7 @@ async fn is_left_as_it_is(setup: &AtWire) {
             request,
             end: FanOutEnd::Done,
             takes_up: false,
+            erased_places: 0,
             flaw: None,
             records: records.clone(),
         };

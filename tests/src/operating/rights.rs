@@ -253,7 +253,14 @@ async fn notifications(outbox: &SeaOrmOutbox) {
         reason: None,
     };
     let records = vec![record.clone()];
-    let step = FanOutStep { request: request.id, end: FanOutEnd::Done, takes_up: false, flaw: None, records };
+    let step = FanOutStep {
+        request: request.id,
+        end: FanOutEnd::Done,
+        takes_up: false,
+        erased_places: 0,
+        flaw: None,
+        records,
+    };
     for _ in 0..2 {
         outbox.note_steps(std::slice::from_ref(&step)).await.expect("a step");
     }

@@ -54,7 +54,14 @@ pub async fn a_revived_request_is_fanned_out_though_its_process_dies_before_it_b
     fixture.store.submit(std::slice::from_ref(&request)).await;
     let why = Reason::new("the directory was away");
     let end = FanOutEnd::Failed(why);
-    let step = FanOutStep { request: request.id, end, takes_up: false, flaw: None, records: vec![] };
+    let step = FanOutStep {
+        request: request.id,
+        end,
+        takes_up: false,
+        erased_places: 0,
+        flaw: None,
+        records: vec![],
+    };
     fixture.store.requests.note_steps(&[step]).await.expect("note");
     let claimed = fixture.outbox.store.take_one().await;
     assert_eq!(fixture.outbox.store.bury(&claimed, "the directory was away").await, Settled::Accepted);

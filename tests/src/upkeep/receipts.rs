@@ -82,7 +82,14 @@ async fn delivered(setup: &Setup, count: u32) -> Vec<Uuid> {
     };
     let records: Vec<_> = (0..count).map(record).collect();
     let ids: Vec<Uuid> = records.iter().map(|record| record.id).collect();
-    let step = FanOutStep { request: request.id, end: FanOutEnd::Done, takes_up: false, flaw: None, records };
+    let step = FanOutStep {
+        request: request.id,
+        end: FanOutEnd::Done,
+        takes_up: false,
+        erased_places: 0,
+        flaw: None,
+        records,
+    };
     setup.outbox.note_steps(&[step]).await.expect("a step");
     let (status, reason, reference) = (DeliveryStatus::Delivered, None, None);
     let outcomes: Vec<_> = ids

@@ -68,8 +68,11 @@ impl Notifications {
     /// Notes a step of a fan-out.
     pub(crate) fn note(&mut self, step: &FanOutStep, now: Timestamp) -> StepNoted {
         let Some(row) = self.requests.get_mut(&step.request) else {
-            return StepNoted { status: None, records: Vec::new() };
+            return StepNoted { status: None, records: Vec::new(), outdated: false };
         };
+        if !step.records.is_empty() && row.request.erased_places() > step.erased_places {
+            return StepNoted { status: Some(row.status), records: Vec::new(), outdated: true };
+        }
         if let Some(after) = step.end.moves(row.status, step.takes_up) {
             let old = row.reason.as_ref().map(Reason::as_str);
             row.reason = step.end.reason_after(row.status, old, step.flaw.as_ref());
@@ -80,7 +83,7 @@ impl Notifications {
             true => step.records.iter().map(|record| self.keep(record)).collect(),
             false => Vec::new(),
         };
-        StepNoted { status: Some(status), records }
+        StepNoted { status: Some(status), records, outdated: false }
     }
 
     /// Keeps a record unless its id is known, and says where it stands.

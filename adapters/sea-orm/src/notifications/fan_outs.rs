@@ -3,7 +3,9 @@ use std::{
     sync::Arc,
 };
 
-use claimstream_domain::notification::{DeliveryStatus, FanOutEnd, NotificationRecord, RequestStatus};
+use claimstream_domain::notification::{
+    DeliveryStatus, FanOutEnd, NotificationRecord, NotificationRequest, RequestStatus,
+};
 use claimstream_ports::{
     StoreError,
     notification::{FanOutStep, StepNoted},
@@ -15,6 +17,7 @@ use crate::{
     database::{
         Database,
         args::bytes,
+        classify::corrupt,
         transaction::Transaction,
         typed_row::row,
         unit::{maybe, rows, run},
@@ -36,8 +39,16 @@ type Standing = HashMap<Uuid, RequestStatus>;
 /// The reasons of requests that have one.
 type Reasons = HashMap<Uuid, String>;
 
-/// Where requests stand after the transaction, and the records that were kept before it.
-type Noted = (Standing, HashMap<Uuid, DeliveryStatus>);
+/// In how many places of requests somebody was erased, of those with any.
+type ErasedPlaces = HashMap<Uuid, usize>;
+
+/// Where everything stands after the transaction.
+struct Noted {
+    standing: Standing,
+    /// The records that were kept before it.
+    known: HashMap<Uuid, DeliveryStatus>,
+    erased: ErasedPlaces,
+}
 
 impl FanOuts {
     /// How many requests one statement names.
@@ -48,13 +59,14 @@ impl FanOuts {
     /// Locks are taken in one order, requests before records and each kind by id, so that two calls with the same ones wait for
     /// each other and do not end in a deadlock.
     pub(crate) async fn note(&self, steps: &[FanOutStep]) -> Result<Vec<StepNoted>, StoreError> {
-        let (standing, known) = self.db.restarting_beside(REQUEST, || self.write(steps)).await?;
+        let Noted { standing, known, erased } =
+            self.db.restarting_beside(REQUEST, || self.write(steps)).await?;
         let noted = |step: &FanOutStep| {
-            let status = standing.get(&step.request).copied();
-            let kept = if has_messages(status) { &step.records[..] } else { &[] };
+            let (status, outdated) = (standing.get(&step.request).copied(), is_outdated(step, &erased));
+            let kept = if has_messages(status) && !outdated { &step.records[..] } else { &[] };
             let stands =
                 |record: &NotificationRecord| known.get(&record.id).copied().unwrap_or(record.status);
-            StepNoted { status, records: kept.iter().map(stands).collect() }
+            StepNoted { status, records: kept.iter().map(stands).collect(), outdated }
         };
         Ok(steps.iter().map(noted).collect())
     }
@@ -67,12 +79,15 @@ impl FanOuts {
         }
         let transaction = self.db.begin_beside(REQUEST).await?;
         let (mut standing, reasons) = self.lock(&transaction, steps).await?;
-        self.move_on(&transaction, steps, &mut standing, reasons).await?;
-        self.keep(transaction, steps, standing).await
+        let erased = self.erased(&transaction, steps).await?;
+        let steps = || steps.iter().filter(|step| !is_outdated(step, &erased));
+        self.move_on(&transaction, steps(), &mut standing, reasons).await?;
+        let known = self.keep(transaction, steps(), &standing).await?;
+        Ok(Noted { standing, known, erased })
     }
 
     /// Notes the last steps of requests that are all open, which is how most steps end; one statement locks and moves them.
-    /// Answers `None` if a request is not open: nothing is noted then.
+    /// Answers `None` if a request is not open, or a recipient of it was erased since it was read: nothing is noted then.
     async fn dispatch(&self, steps: &[FanOutStep]) -> Result<Option<Noted>, StoreError> {
         let ids = requests(steps);
         let transaction = self.db.begin_beside(REQUEST).await?;
@@ -82,26 +97,49 @@ impl FanOuts {
             let statement = self.db.sql.notifications.request_dispatch.bind(&args);
             moved += run(&transaction, REQUEST, statement).await?;
         }
-        if moved < ids.len() as u64 {
+        let all_open = moved >= ids.len() as u64;
+        let erased = if all_open { self.erased(&transaction, steps).await? } else { ErasedPlaces::new() };
+        if !all_open || steps.iter().any(|step| is_outdated(step, &erased)) {
             self.db.roll_back(REQUEST, transaction).await?;
             return Ok(None);
         }
         let standing = ids.into_iter().map(|id| (id, RequestStatus::Dispatched)).collect();
-        self.keep(transaction, steps, standing).await.map(Some)
+        let known = self.keep(transaction, steps.iter(), &standing).await?;
+        Ok(Some(Noted { standing, known, erased }))
+    }
+
+    /// Looks what of these requests, whose rows the transaction holds, was erased: no erasure ends between the look and its commit.
+    async fn erased(
+        &self,
+        on: &impl ConnectionTrait,
+        steps: &[FanOutStep],
+    ) -> Result<ErasedPlaces, StoreError> {
+        let mut erased = ErasedPlaces::new();
+        let with_records: Vec<Uuid> = requests(steps.iter().filter(|step| !step.records.is_empty()));
+        for ids in with_records.chunks(Self::IDS) {
+            let args = self.db.args().with_list("ids", ids.iter().copied().map(bytes));
+            for row in rows(on, REQUEST, self.db.sql.notifications.erase_since.bind(&args)).await? {
+                let ErasedRow { id, request } = ErasedRow::read(&row)?;
+                let request: NotificationRequest =
+                    serde_json::from_slice(&request).map_err(|e| corrupt(REQUEST, e))?;
+                erased.insert(id, request.erased_places());
+            }
+        }
+        Ok(erased)
     }
 
     /// Keeps the records of the steps whose requests have messages, and commits.
-    async fn keep(
+    async fn keep<'a>(
         &self,
         transaction: Transaction<'_>,
-        steps: &[FanOutStep],
-        standing: Standing,
-    ) -> Result<Noted, StoreError> {
-        let kept = steps.iter().filter(|step| has_messages(standing.get(&step.request).copied()));
+        steps: impl Iterator<Item = &'a FanOutStep>,
+        standing: &Standing,
+    ) -> Result<HashMap<Uuid, DeliveryStatus>, StoreError> {
+        let kept = steps.filter(|step| has_messages(standing.get(&step.request).copied()));
         let records: Vec<&NotificationRecord> = kept.flat_map(|step| &step.records).collect();
         let known = self.records.keep(&transaction, records).await?;
         self.db.commit(REQUEST, transaction).await?;
-        Ok((standing, known))
+        Ok(known)
     }
 
     /// Locks the requests of these steps.
@@ -123,10 +161,10 @@ impl FanOuts {
     }
 
     /// Moves requests on that are locked; those that come to the same end share a statement.
-    async fn move_on(
+    async fn move_on<'a>(
         &self,
         on: &impl ConnectionTrait,
-        steps: &[FanOutStep],
+        steps: impl Iterator<Item = &'a FanOutStep>,
         standing: &mut Standing,
         mut reasons: Reasons,
     ) -> Result<(), StoreError> {
@@ -169,13 +207,22 @@ fn is_last(step: &FanOutStep) -> bool {
 }
 
 /// The requests of steps, by id.
-fn requests(steps: &[FanOutStep]) -> Vec<Uuid> {
-    let ids: BTreeSet<Uuid> = steps.iter().map(|step| step.request).collect();
+fn requests<'a>(steps: impl IntoIterator<Item = &'a FanOutStep>) -> Vec<Uuid> {
+    let ids: BTreeSet<Uuid> = steps.into_iter().map(|step| step.request).collect();
     ids.into_iter().collect()
+}
+
+/// Whether more of the step's request was erased than when it was read.
+fn is_outdated(step: &FanOutStep, erased: &ErasedPlaces) -> bool {
+    erased.get(&step.request).is_some_and(|places| *places > step.erased_places)
 }
 
 fn has_messages(status: Option<RequestStatus>) -> bool {
     status.is_some_and(RequestStatus::has_messages)
+}
+
+row! {
+    struct ErasedRow of "notifications/erase_since" { id: Uuid, request: Vec<u8> }
 }
 
 row! {

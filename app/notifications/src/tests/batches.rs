@@ -227,7 +227,7 @@ pub(super) fn dispatched(steps: &[FanOutStep]) -> Vec<StepNoted> {
     let noted = |step: &FanOutStep| {
         assert_eq!(step.end, FanOutEnd::Done);
         let records = step.records.iter().map(|record| record.status).collect();
-        StepNoted { status: Some(RequestStatus::Dispatched), records }
+        StepNoted { status: Some(RequestStatus::Dispatched), records, outdated: false }
     };
     steps.iter().map(noted).collect()
 }
@@ -297,7 +297,11 @@ fn a_lapsed_record_that_cannot_be_settled_costs_only_its_own_request() {
     let mut requests = reading(1);
     requests.expect_note_steps().times(1).returning(|steps| {
         let pending = |step: &FanOutStep| vec![DeliveryStatus::Pending; step.records.len()];
-        let noted = |step| StepNoted { status: Some(RequestStatus::Dispatched), records: pending(step) };
+        let noted = |step| StepNoted {
+            status: Some(RequestStatus::Dispatched),
+            records: pending(step),
+            outdated: false,
+        };
         Ok(steps.iter().map(noted).collect())
     });
     let mut directory = MockRecipientDirectory::new();

@@ -189,6 +189,7 @@ fn pending(step: &FanOutStep) -> StepNoted {
     StepNoted {
         status: Some(RequestStatus::Dispatched),
         records: vec![DeliveryStatus::Pending; step.records.len()],
+        outdated: false,
     }
 }
 

@@ -70,7 +70,7 @@ impl Ports {
         self.noting(times, move |step| {
             let given = step.end.reason().map(Reason::as_str);
             assert!(given.is_some_and(|given| given.contains(why)), "{given:?} instead of {why:?}");
-            Ok(StepNoted { status: Some(RequestStatus::Failed), records: vec![] })
+            Ok(StepNoted { status: Some(RequestStatus::Failed), records: vec![], outdated: false })
         })
     }
 
@@ -98,12 +98,12 @@ impl Ports {
 /// The records of a step are new.
 pub(super) fn kept(step: &FanOutStep, status: RequestStatus) -> StepNoted {
     let records = step.records.iter().map(|record| record.status).collect();
-    StepNoted { status: Some(status), records }
+    StepNoted { status: Some(status), records, outdated: false }
 }
 
 /// Steps of which each stands at `status` afterwards, its records where they stood before.
 pub(super) fn stands(status: RequestStatus, records: &[DeliveryStatus]) -> Result<StepNoted, StoreError> {
-    Ok(StepNoted { status: Some(status), records: records.to_vec() })
+    Ok(StepNoted { status: Some(status), records: records.to_vec(), outdated: false })
 }
 
 pub(super) fn emitted(verdict: Verdict) -> Vec<NewMessage> {

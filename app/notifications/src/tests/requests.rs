@@ -53,9 +53,20 @@ fn a_request_that_is_unknown_or_cancelled_is_acked_and_nothing_is_sent() {
 fn a_request_that_is_cancelled_or_goes_while_it_is_worked_on_is_acked_and_nothing_is_sent() {
     for status in [Some(RequestStatus::Cancelled), None] {
         let ports = Ports::with(request(&[Channel::Email], vec![user("a")]), RequestStatus::Pending);
-        let ports = ports.noting(1, move |_| Ok(StepNoted { status, records: vec![] }));
+        let ports = ports.noting(1, move |_| Ok(StepNoted { status, records: vec![], outdated: false }));
         assert_eq!(ports.handle(1), Verdict::ack());
     }
+}
+
+#[test]
+fn a_request_of_which_a_recipient_is_erased_meanwhile_is_read_again_and_no_attempt_is_counted() {
+    let mut read = request(&[Channel::Email], vec![user("a"), user("(erased)")]);
+    read.recipients.push(user("(erased)"));
+    let ports = Ports::with(read, RequestStatus::Pending).noting(1, |step| {
+        assert_eq!(step.erased_places, 2);
+        Ok(StepNoted { status: Some(RequestStatus::Pending), records: vec![], outdated: true })
+    });
+    assert_eq!(ports.handle(6), Verdict::Release);
 }
 
 #[test]

@@ -173,12 +173,12 @@ impl State {
     /// Notes a step of a fan-out.
     fn note(&mut self, step: &FanOutStep) -> StepNoted {
         let Some(read) = self.requests.get_mut(&step.request) else {
-            return StepNoted { status: None, records: vec![] };
+            return StepNoted { status: None, records: vec![], outdated: false };
         };
         read.status = step.end.moves(read.status, step.takes_up).unwrap_or(read.status);
         let kept = if read.status.has_messages() { &step.records[..] } else { &[] };
         let keep = |r: &NotificationRecord| *self.records.entry(r.id).or_insert(r.status);
-        StepNoted { status: Some(read.status), records: kept.iter().map(keep).collect() }
+        StepNoted { status: Some(read.status), records: kept.iter().map(keep).collect(), outdated: false }
     }
 
     /// Enqueues the messages that are not there yet, as a store does.

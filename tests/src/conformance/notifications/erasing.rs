@@ -7,13 +7,13 @@ use claimstream_domain::{
     notification::{
         Answer, Channel, Content, DeliveryReceipt, DeliveryStatus, DirectRecipient, ERASED, FanOutEnd,
         InAppPage, NewInAppEntry, NotificationRecord, NotificationRequest, ReceiptKind, ReceiptOf, Recipient,
-        RecipientReference, Submitted,
+        RecipientReference, RequestStatus, Submitted,
         consent::{Address, PreferenceChange, Preferences, Suppression},
         message_id,
         provider::ProviderName,
     },
 };
-use claimstream_ports::notification::{DeliveryAttempt, Erased};
+use claimstream_ports::notification::{DeliveryAttempt, Erased, FanOutStep};
 use uuid::Uuid;
 
 use super::{
@@ -28,6 +28,7 @@ use crate::{
 pub const CLAUSES: &[Case<NotificationFixture>] = cases!["notifications" needs [Notifications]:
     an_erased_recipient_is_in_no_request_and_no_record_and_the_counts_stay,
     what_is_pending_for_an_erased_recipient_is_cancelled,
+    a_step_that_read_its_request_before_an_erasure_is_not_noted,
     an_erased_request_is_still_told_from_another_one,
     erasing_again_or_somebody_unknown_changes_nothing,
     an_erased_recipient_leaves_no_inbox_and_no_words_of_providers,
@@ -109,6 +110,36 @@ pub async fn what_is_pending_for_an_erased_recipient_is_cancelled(fixture: Notif
     assert_eq!((after.pending, after.cancelled), (1, 2), "the other one is on its way");
 }
 
+pub async fn a_step_that_read_its_request_before_an_erasure_is_not_noted(fixture: NotificationFixture) {
+    let (first, other) = (direct(), direct());
+    for more in [FanOutEnd::Done, FanOutEnd::More] {
+        let recipients = [&first, &other].map(|one| RecipientReference::Direct(one.clone())).to_vec();
+        let [erased, neighbour] =
+            [1, 2].map(|n| NotificationRequest { recipients: recipients.clone(), ..plain_request(n) });
+        assert_eq!(fixture.store.submit(&[erased.clone(), neighbour.clone()]).await.len(), 2);
+        let record = |request, key: &str| pending(request, Channel::Email, key);
+        for (n, gone) in [&first, &other].map(|one| one.clone().resolve().key).into_iter().enumerate() {
+            let read = read(&fixture.store, erased.id).await.request;
+            assert_eq!(read.erased_places(), n);
+            fixture.erasing.erase(&gone).await.expect("erase");
+            let late =
+                FanOutStep { erased_places: n, ..step(erased.id, more.clone(), &[record(erased.id, &gone)]) };
+            let steps = [late.clone(), step(neighbour.id, more.clone(), &[])];
+            let noted = fixture.rival.requests.note_steps(&steps).await.expect("note");
+            assert_eq!(
+                (noted[0].outdated, noted[0].records.len(), noted[0].status),
+                (true, 0, Some(RequestStatus::Pending))
+            );
+            assert!(!noted[1].outdated);
+            assert_eq!(progress(&fixture, erased.id).await.total(), 0);
+        }
+        let again =
+            FanOutStep { erased_places: 2, ..step(erased.id, more, &[record(erased.id, "user:(erased)")]) };
+        assert!(!note(&fixture.store, again).await.outdated);
+        assert_eq!(progress(&fixture, erased.id).await.pending, 1);
+    }
+}
+
 pub async fn an_erased_request_is_still_told_from_another_one(fixture: NotificationFixture) {
     let (person, alone, shared) = people(&fixture).await;
     fixture.erasing.erase(&person.key).await.expect("erase");
@@ -152,17 +183,8 @@ pub async fn an_erased_recipient_leaves_no_inbox_and_no_words_of_providers(fixtu
 async fn delivered_to(user: &str, fixture: &NotificationFixture) -> Uuid {
     let request = plain_request(3);
     assert_eq!(fixture.store.submit(std::slice::from_ref(&request)).await, [Submitted::New]);
-    let recipient = format!("user:{user}");
-    let id = message_id(request.id, Channel::InApp, &recipient);
-    let record = NotificationRecord {
-        id,
-        request_id: request.id,
-        channel: Channel::InApp,
-        recipient,
-        status: DeliveryStatus::Pending,
-        reason: None,
-        reference: None,
-    };
+    let record = pending(request.id, Channel::InApp, &format!("user:{user}"));
+    let id = record.id;
     note(&fixture.store, step(request.id, FanOutEnd::Done, &[record])).await;
     let attempt = |number: u32, answer: Answer| DeliveryAttempt {
         message: id,
@@ -193,6 +215,22 @@ fn entry(user: &str, id: Uuid) -> NewInAppEntry {
     NewInAppEntry { id, request_id: Uuid::now_v7(), user: user.into(), content }
 }
 
+fn direct() -> DirectRecipient {
+    DirectRecipient { email: Some(format!("{}@example.com", Uuid::now_v7())), ..DirectRecipient::default() }
+}
+
+fn pending(request_id: Uuid, channel: Channel, recipient: &str) -> NotificationRecord {
+    NotificationRecord {
+        id: message_id(request_id, channel, recipient),
+        request_id,
+        channel,
+        recipient: recipient.to_owned(),
+        status: DeliveryStatus::Pending,
+        reason: None,
+        reference: None,
+    }
+}
+
 struct Person {
     key: String,
     email: String,
@@ -200,8 +238,8 @@ struct Person {
 
 /// A recipient with a request of its own, delivered, and with another one beside others, on its way on two channels.
 async fn people(fixture: &NotificationFixture) -> (Person, NotificationRequest, NotificationRequest) {
-    let email = format!("{}@example.com", Uuid::now_v7());
-    let direct = DirectRecipient { email: Some(email.clone()), ..DirectRecipient::default() };
+    let direct = direct();
+    let email = direct.email.clone().expect("an address");
     let key = direct.resolve().key;
     let alone = NotificationRequest {
         recipients: vec![RecipientReference::Direct(direct.clone())],
@@ -210,23 +248,14 @@ async fn people(fixture: &NotificationFixture) -> (Person, NotificationRequest, 
     let mut shared = plain_request(2);
     shared.recipients.push(RecipientReference::Direct(direct));
     assert_eq!(fixture.store.submit(&[alone.clone(), shared.clone()]).await.len(), 2);
-    let record = |request: Uuid, channel, recipient: &str| NotificationRecord {
-        id: message_id(request, channel, recipient),
-        request_id: request,
-        channel,
-        recipient: recipient.to_owned(),
-        status: DeliveryStatus::Pending,
-        reason: None,
-        reference: None,
-    };
-    let first = record(alone.id, Channel::Email, &key);
+    let first = pending(alone.id, Channel::Email, &key);
     note(&fixture.store, step(alone.id, FanOutEnd::Done, std::slice::from_ref(&first))).await;
     let delivered = outcome(first.id, DeliveryStatus::Delivered);
     fixture.store.messages.conclude(&[delivered]).await.expect("conclude");
     let others = [
-        record(shared.id, Channel::Email, &key),
-        record(shared.id, Channel::Push, &key),
-        record(shared.id, Channel::Push, "user:user-2"),
+        pending(shared.id, Channel::Email, &key),
+        pending(shared.id, Channel::Push, &key),
+        pending(shared.id, Channel::Push, "user:user-2"),
     ];
     note(&fixture.store, step(shared.id, FanOutEnd::Done, &others)).await;
     (Person { key, email }, alone, shared)

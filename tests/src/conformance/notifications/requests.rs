@@ -51,7 +51,10 @@ pub async fn a_step_with_more_to_come_marks_a_request_as_being_processed(fixture
     let request = submitted(&fixture).await;
     for side in [&fixture.store, &fixture.rival] {
         let noted = note(side, step(request, FanOutEnd::More, &[])).await;
-        assert_eq!(noted, StepNoted { status: Some(RequestStatus::Processing), records: vec![] });
+        assert_eq!(
+            noted,
+            StepNoted { status: Some(RequestStatus::Processing), records: vec![], outdated: false }
+        );
         assert_eq!(progress(&fixture, request).await.recorded, RequestStatus::Processing);
     }
 }
@@ -89,7 +92,7 @@ pub async fn a_step_leaves_a_finished_request_as_it_is(fixture: NotificationFixt
         }
     }
     let unknown = note(&fixture.rival, step(Uuid::now_v7(), FanOutEnd::Done, &[])).await;
-    assert_eq!(unknown, StepNoted { status: None, records: vec![] });
+    assert_eq!(unknown, StepNoted { status: None, records: vec![], outdated: false });
 }
 
 pub async fn a_failed_request_moves_only_if_it_is_taken_up(fixture: NotificationFixture) {
@@ -163,7 +166,7 @@ pub async fn steps_of_many_requests_are_noted_together(fixture: NotificationFixt
         assert_eq!(noted.records, vec![Pending; step.records.len()]);
         assert_eq!(progress.pending, step.records.len() as u64);
     }
-    assert_eq!(noted[12], StepNoted { status: None, records: vec![] });
+    assert_eq!(noted[12], StepNoted { status: None, records: vec![], outdated: false });
     assert_eq!(fixture.store.requests.note_steps(&[]).await.expect("note"), []);
 }
 
@@ -183,7 +186,7 @@ pub async fn last_steps_of_open_and_other_requests_are_noted_together(fixture: N
         let records = if status == Dispatched { vec![Pending] } else { vec![] };
         let progress = progress(&fixture, request).await;
         assert_eq!((progress.recorded, progress.total()), (status, records.len() as u64));
-        assert_eq!(noted, StepNoted { status: Some(status), records });
+        assert_eq!(noted, StepNoted { status: Some(status), records, outdated: false });
     }
 }
 
@@ -232,7 +235,7 @@ pub async fn a_request_without_messages_keeps_no_record(fixture: NotificationFix
         let request = finished(&fixture, end).await;
         let noted =
             note(&fixture.store, step(request, FanOutEnd::Done, &[record(request, 1, Pending)])).await;
-        assert_eq!(noted, StepNoted { status: Some(end), records: vec![] });
+        assert_eq!(noted, StepNoted { status: Some(end), records: vec![], outdated: false });
         assert_eq!(progress(&fixture, request).await.total(), 0);
     }
     let unknown = Uuid::now_v7();
@@ -285,7 +288,11 @@ pub async fn steps_of_the_same_requests_in_opposite_orders_all_get_through(fixtu
         });
         for noted in join_all(calls).await {
             let noted = noted.expect("a call").expect("note");
-            let dispatched = StepNoted { status: Some(RequestStatus::Dispatched), records: vec![Pending; 5] };
+            let dispatched = StepNoted {
+                status: Some(RequestStatus::Dispatched),
+                records: vec![Pending; 5],
+                outdated: false,
+            };
             assert!(noted.iter().all(|noted| *noted == dispatched), "{noted:?}");
         }
         for step in &steps {
