@@ -18,11 +18,13 @@
 // Shows beside each item which feature it needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+#[cfg(feature = "smtp")]
+mod attachments;
 #[cfg(feature = "webhook")]
 mod chat;
 #[cfg(feature = "gateway")]
 mod gateway;
-#[cfg(feature = "webhook")]
+#[cfg(any(feature = "webhook", feature = "smtp"))]
 mod http;
 #[cfg(feature = "webhook")]
 mod http_templates;
@@ -37,6 +39,8 @@ mod timeouts;
 #[cfg(feature = "webhook")]
 mod webhook;
 
+#[cfg(feature = "smtp")]
+pub use attachments::AttachmentConfig;
 #[cfg(feature = "webhook")]
 pub use chat::{ChatChannel, ChatStyle};
 #[cfg(feature = "gateway")]

@@ -228,6 +228,9 @@ fn smtp(settings: &ChannelSettings) -> Made {
     config.hello = settings.hello.clone();
     set(&mut config.connect_timeout, settings.connect_timeout);
     set(&mut config.timeout, settings.timeout);
+    let reach = settings.allow_private.clone().unwrap_or_default();
+    let proxies = settings.proxy.unwrap_or(true);
+    config.attachments = settings.attachments.config(reach, proxies, settings.connect_timeout);
     match SmtpChannel::new(config) {
         Ok(channel) => Ok(Arc::new(channel)),
         Err(e) => Err(("provider", e.to_string())),

@@ -48,6 +48,15 @@ pub enum DeliveryError {
         /// How long the provider asked us to wait.
         retry_after: Option<Duration>,
     },
+    /// The message lacks something that is out of reach for a while, such as a file on another server. The provider was not asked,
+    /// and nothing is said against it.
+    #[error("{reason}")]
+    NotReady {
+        /// Why, without secrets.
+        reason: String,
+        /// How long to wait at least.
+        retry_after: Option<Duration>,
+    },
     /// It cannot be reached, or lets nobody in. It cannot have taken the message.
     #[error("{reason}")]
     ProviderDown {
@@ -93,11 +102,18 @@ impl DeliveryError {
         }
     }
 
+    /// Whether the provider was asked at all.
+    pub fn was_asked(&self) -> bool {
+        !matches!(self, Self::NotReady { .. })
+    }
+
     /// Its class, and whether the message may have been taken.
     pub fn answer(&self) -> Answer {
         match self {
             Self::Permanent { .. } => Answer::REFUSED,
-            Self::Transient { acceptance: Acceptance::NotAccepted, .. } => Answer::LATER,
+            Self::Transient { acceptance: Acceptance::NotAccepted, .. } | Self::NotReady { .. } => {
+                Answer::LATER
+            }
             Self::Transient { .. } => Answer::LOST,
             Self::Throttled { .. } => Answer::THROTTLED,
             Self::ProviderDown { .. } => Answer::NO_SESSION,
@@ -107,7 +123,9 @@ impl DeliveryError {
     /// How long the provider asked us to wait.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
-            Self::Transient { retry_after, .. } | Self::Throttled { retry_after, .. } => *retry_after,
+            Self::Transient { retry_after, .. }
+            | Self::Throttled { retry_after, .. }
+            | Self::NotReady { retry_after, .. } => *retry_after,
             Self::Permanent { .. } | Self::ProviderDown { .. } => None,
         }
     }

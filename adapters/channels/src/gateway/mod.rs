@@ -26,8 +26,9 @@ use crate::{
 /// Calls the HTTP API of a provider, such as one for SMS, push or mail, with a request that templates describe.
 ///
 /// The templates are those of minijinja. They see `id`, `request_id`, `channel`, `recipient`, `address`, and of the content
-/// `title`, `body`, `redirect_url` and `image_url`, which are none where the content has none; a name that does not exist is an
-/// error. What a template inserts is escaped for its place, so that no text of a message can change the request:
+/// `title`, `body`, `html`, `redirect_url` and `image_url`, which are none where the content has none, and the list `attachments`, each
+/// with `url`, `name` and maybe `content_type`; a name that does not exist is an error. A message with attachments is refused for good if no
+/// template uses them. What a template inserts is escaped for its place, so that no text of a message can change the request:
 ///
 /// | place | `{{ body }}` becomes |
 /// |---|---|
@@ -55,6 +56,9 @@ impl GatewayChannel {
     }
 
     fn request(&self, message: &NotificationMessage) -> Result<(Host, Request), DeliveryError> {
+        if !message.content.attachments.is_empty() && !self.templates.carries_attachments {
+            return Err(refuse(&"it has attachments, and no template of this gateway uses `attachments`"));
+        }
         let rendered = self.templates.render(message).map_err(|why| refuse(&why))?;
         let url: Url =
             rendered.url.parse().map_err(|e| refuse(&format_args!("its URL is not valid: {e}")))?;

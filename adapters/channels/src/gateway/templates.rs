@@ -8,6 +8,8 @@ pub(super) struct Templates {
     environment: Environment<'static>,
     headers: Vec<String>,
     has_body: bool,
+    /// Whether one of them speaks of the files that go with a message.
+    pub(super) carries_attachments: bool,
 }
 
 /// A request for one message.
@@ -19,6 +21,7 @@ pub(super) struct Rendered {
 
 const URL: &str = "url";
 const BODY: &str = "body";
+const ATTACHMENTS: &str = "attachments";
 /// Escapes as URLs and forms do.
 const PERCENT: AutoEscape = AutoEscape::Custom(Cow::Borrowed("percent"));
 
@@ -49,7 +52,11 @@ impl Templates {
             add(BODY.into(), body)?;
         }
         let headers = headers.iter().map(|(name, _)| name.clone()).collect();
-        Ok(Self { environment, headers, has_body: body.is_some() })
+        let speaks = |(_, template): (_, minijinja::Template<'_, '_>)| {
+            template.undeclared_variables(false).contains(ATTACHMENTS)
+        };
+        let carries_attachments = environment.templates().any(speaks);
+        Ok(Self { environment, headers, has_body: body.is_some(), carries_attachments })
     }
 
     /// Fills the templates in, or says which one failed, where and why.
@@ -101,8 +108,9 @@ fn formatted(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Value) -> 
 
 /// What templates see of a message: its fields, and those of its content beside them, each of them there.
 fn seen(message: &NotificationMessage) -> serde_json::Value {
-    let mut seen =
-        serde_json::json!({ "title": null, "body": null, "redirect_url": null, "image_url": null });
+    let mut seen = serde_json::json!({
+        "title": null, "body": null, "html": null, "redirect_url": null, "image_url": null, "attachments": [],
+    });
     let whole = serde_json::to_value(message).unwrap_or_default();
     if let (Some(seen), serde_json::Value::Object(mut fields)) = (seen.as_object_mut(), whole) {
         if let Some(serde_json::Value::Object(content)) = fields.remove("content") {

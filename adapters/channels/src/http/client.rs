@@ -25,6 +25,7 @@ pub(crate) struct HttpClient {
 
 impl HttpClient {
     /// A client with connections of its own, for URLs that the operator wrote: they may lead anywhere.
+    #[cfg(feature = "webhook")]
     pub(crate) fn new(
         connect_timeout: Duration,
         timeout: Duration,

@@ -4,7 +4,7 @@ use claimstream_domain::Invalid;
 use lettre::message::Mailbox;
 
 use super::server::SmtpServer;
-use crate::{Secret, timeouts};
+use crate::{AttachmentConfig, Secret, timeouts};
 
 /// Through which server mails are sent, and by whom.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -19,8 +19,10 @@ pub struct SmtpConfig {
     pub hello: Option<String>,
     /// How long a connection may take, 5 s by default.
     pub connect_timeout: Duration,
-    /// How long a delivery may take in all, 30 s by default.
+    /// How long a delivery may take, 30 s by default. The files that go with it come before, within a time of their own.
     pub timeout: Duration,
+    /// How the files that go with a mail are fetched.
+    pub attachments: AttachmentConfig,
 }
 
 /// A user of an SMTP server.
@@ -42,6 +44,7 @@ impl SmtpConfig {
             hello: None,
             connect_timeout: Duration::from_secs(5),
             timeout: Duration::from_secs(30),
+            attachments: AttachmentConfig::default(),
         }
     }
 
@@ -50,6 +53,7 @@ impl SmtpConfig {
     pub fn check(&self) -> Result<(), Invalid> {
         timeouts::check("SMTP timeout", self.connect_timeout, self.timeout)?;
         self.server.check()?;
+        self.attachments.check()?;
         if self.credentials.is_some() && self.server.exposes_passwords() {
             return Err(Invalid::Contradiction(format!(
                 "{} would send the password in the clear; use smtps:// or add ?tls=required",

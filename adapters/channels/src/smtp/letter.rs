@@ -1,23 +1,29 @@
+use std::sync::Arc;
+
 use claimstream_domain::notification::{Content, NotificationMessage};
 use claimstream_ports::notification::DeliveryError;
 use lettre::{
     Message,
     message::{
-        Mailbox, MessageBuilder, MultiPart,
+        Mailbox, MessageBuilder, MultiPart, SinglePart,
         header::{ContentType, HeaderName, HeaderValue},
     },
 };
+
+use super::parts::with_files;
+use crate::attachments::File;
 
 /// The mail that carries a message: its text, and its page beside it if there is one; or why it can never be one.
 ///
 /// The Message-ID is made of the message's id and the domain of the sender that was set up, so that a mail which is sent again
 /// is recognised. A picture is shown at the head of the page; where there is no page, the text ends with its address.
-pub(super) fn letter(from: &Mailbox, message: &NotificationMessage) -> Result<Message, DeliveryError> {
+pub(super) fn letter(
+    from: &Mailbox,
+    message: &NotificationMessage,
+    files: &[Arc<File>],
+) -> Result<Message, DeliveryError> {
     let to: Mailbox =
         message.address.trim().parse().map_err(|e| refuse(format!("the address is not valid: {e}")))?;
-    if !message.content.attachments.is_empty() {
-        return Err(refuse("this provider does not send attachments".to_owned()));
-    }
     let id = format!("<{}@{}>", message.id, from.email.domain());
     let mail = Message::builder().from(sender(from, message)?).to(to).message_id(Some(id));
     let mail = match &message.content.title {
@@ -27,9 +33,17 @@ pub(super) fn letter(from: &Mailbox, message: &NotificationMessage) -> Result<Me
     let mail = unsubscribe(message).into_iter().fold(mail, MessageBuilder::raw_header);
     let mail = mail.raw_header(automatic());
     let text = text(&message.content);
-    let mail = match page(&message.content) {
-        Some(page) => mail.multipart(MultiPart::alternative_plain_html(text, page)),
-        None => mail.header(ContentType::TEXT_PLAIN).body(text),
+    let mail = match (page(&message.content), files) {
+        (Some(page), []) => mail.multipart(MultiPart::alternative_plain_html(text, page)),
+        (None, []) => mail.header(ContentType::TEXT_PLAIN).body(text),
+        (Some(page), files) => {
+            let body = MultiPart::mixed().multipart(MultiPart::alternative_plain_html(text, page));
+            mail.multipart(with_files(body, &message.content.attachments, files)?)
+        }
+        (None, files) => {
+            let body = MultiPart::mixed().singlepart(SinglePart::plain(text));
+            mail.multipart(with_files(body, &message.content.attachments, files)?)
+        }
     };
     mail.map_err(|e| refuse(format!("the message is no mail: {e}")))
 }
@@ -121,7 +135,7 @@ mod tests {
     fn to(address: &str, unsubscribe_url: Option<String>, content: Content) -> Result<String, DeliveryError> {
         let message = NotificationMessage { unsubscribe_url, ..message(address, content) };
         let from = "Shop <no-reply@shop.example>".parse().unwrap();
-        letter(&from, &message).map(|mail| String::from_utf8(mail.formatted()).unwrap())
+        letter(&from, &message, &[]).map(|mail| String::from_utf8(mail.formatted()).unwrap())
     }
 
     fn content(title: &str, body: &str) -> Content {
@@ -176,14 +190,14 @@ mod tests {
         message.sender =
             Some(Sender { address: Some("billing@shop.example".into()), name: Some("Billing".into()) });
         let from = "Shop <no-reply@mail.example>".parse().unwrap();
-        let mail = String::from_utf8(letter(&from, &message).unwrap().formatted()).unwrap();
+        let mail = String::from_utf8(letter(&from, &message, &[]).unwrap().formatted()).unwrap();
         assert!(mail.contains("From: Billing <billing@shop.example>\r\n"), "{mail}");
         assert!(mail.contains("@mail.example>\r\n"), "{mail}");
         message.sender = Some(Sender { address: None, name: Some("Billing".into()) });
-        let mail = String::from_utf8(letter(&from, &message).unwrap().formatted()).unwrap();
+        let mail = String::from_utf8(letter(&from, &message, &[]).unwrap().formatted()).unwrap();
         assert!(mail.contains("From: Billing <no-reply@mail.example>\r\n"), "{mail}");
         message.sender = Some(Sender { address: Some("no address".into()), name: None });
-        assert!(matches!(letter(&from, &message), Err(DeliveryError::Permanent { .. })));
+        assert!(matches!(letter(&from, &message, &[]), Err(DeliveryError::Permanent { .. })));
     }
 
     #[test]

@@ -2,6 +2,7 @@ mod config;
 mod connections;
 mod dialogue;
 mod letter;
+mod parts;
 mod server;
 
 use std::fmt;
@@ -24,11 +25,12 @@ use self::{
     dialogue::{Refusal, offer, send},
     letter::letter,
 };
+use crate::attachments::Attachments;
 
 pub use config::{SmtpConfig, SmtpCredentials};
 pub use server::SmtpServer;
 
-/// Sends each message as a plain-text mail through one SMTP server.
+/// Sends each message as a mail through one SMTP server, with its page and its files.
 ///
 /// The Message-ID is made of the message's id, so that a mail which is sent again is recognised by it.
 ///
@@ -39,8 +41,12 @@ pub use server::SmtpServer;
 /// | any other 4xx; no answer in time or a broken connection before the mail itself was sent | transient: tried again |
 /// | no answer in time or a broken connection after that | transient, and whether the mail was accepted is unknown |
 /// | any other 5xx to the sender, the recipient or the mail; an address that is none | permanent: refused for good |
+///
+/// A file is fetched from its URL when the mail is sent, within the bounds of [`AttachmentConfig`](crate::AttachmentConfig). One that is refused or too
+/// long refuses the mail for good; while its server is out of reach the mail is tried again, and that says nothing against the SMTP server.
 pub struct SmtpChannel {
     connections: Connections,
+    attachments: Attachments,
     from: Mailbox,
     config: SmtpConfig,
 }
@@ -49,7 +55,8 @@ impl SmtpChannel {
     /// A provider with connections of its own; refuses what [`SmtpConfig::check`] refuses.
     pub fn new(config: SmtpConfig) -> Result<Self, Invalid> {
         config.check()?;
-        Ok(Self { connections: Connections::new(&config)?, from: config.sender()?, config })
+        let attachments = Attachments::new(config.attachments.clone())?;
+        Ok(Self { connections: Connections::new(&config)?, attachments, from: config.sender()?, config })
     }
 
     async fn send(&self, mail: &Message) -> Result<Response, DeliveryError> {
@@ -107,7 +114,8 @@ fn without(text: &str, address: &str) -> String {
 #[async_trait]
 impl ChannelProvider for SmtpChannel {
     async fn deliver(&self, message: &NotificationMessage) -> Result<Delivered, DeliveryError> {
-        let mail = letter(&self.from, message)?;
+        let files = self.attachments.fetch(&message.content.attachments).await?;
+        let mail = letter(&self.from, message, &files)?;
         let answer = self.send(&mail).await?;
         Ok(Delivered { reference: answer.first_line().map(str::to_owned) })
     }

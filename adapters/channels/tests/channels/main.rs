@@ -2,6 +2,12 @@
 #![forbid(unsafe_code)]
 
 #[cfg(test)]
+#[cfg(all(feature = "smtp", feature = "webhook"))]
+mod attachments;
+#[cfg(test)]
+#[cfg(feature = "gateway")]
+mod gateway_files;
+#[cfg(test)]
 mod log;
 #[cfg(feature = "smtp")]
 mod mail_server;

@@ -16,6 +16,12 @@ use tokio::{
 pub(crate) enum Answer {
     /// Answers with a status line's code and header lines.
     Status(u16, &'static [&'static str]),
+    /// Answers 200 with header lines and a body.
+    #[cfg(feature = "smtp")]
+    Body(&'static [&'static str], Vec<u8>),
+    /// Writes these bytes, whatever they are, and closes the connection.
+    #[cfg(feature = "smtp")]
+    Raw(Vec<u8>),
     /// Says nothing and keeps the connection open.
     Silence,
     /// Closes the connection without a word.
@@ -98,6 +104,19 @@ async fn serve(
                 let head =
                     format!("HTTP/1.1 {code} X\r\ncontent-length: 0\r\nconnection: close\r\n{headers}\r\n");
                 let _ = stream.write_all(head.as_bytes()).await;
+            }
+            #[cfg(feature = "smtp")]
+            Answer::Body(headers, body) => {
+                let headers: String = headers.iter().map(|line| format!("{line}\r\n")).collect();
+                let length = body.len();
+                let head = format!(
+                    "HTTP/1.1 200 OK\r\ncontent-length: {length}\r\nconnection: close\r\n{headers}\r\n"
+                );
+                let _ = stream.write_all(&[head.into_bytes(), body].concat()).await;
+            }
+            #[cfg(feature = "smtp")]
+            Answer::Raw(bytes) => {
+                let _ = stream.write_all(&bytes).await;
             }
             Answer::Silence => silent.push(stream),
             Answer::Close => drop(stream),

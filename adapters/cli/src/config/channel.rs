@@ -6,6 +6,7 @@ use claimstream_domain::notification::{
 };
 
 use super::{
+    attachment_settings::AttachmentSettings,
     channel_settings::{ChannelSettings, ProviderChoice},
     contradiction::Contradiction,
     keys::nearest,
@@ -103,6 +104,7 @@ impl Default for Channels {
             show_content: Some(false),
             proxy: Some(true),
             allow_private: Some(AddressRule::Public),
+            attachments: AttachmentSettings::usual(),
             connect_timeout: Some(Duration::from_secs(5)),
             select: Some(Selection::InOrder),
             after_unknown: Some(AfterUnknown::RetrySame),

@@ -8,6 +8,7 @@ use claimstream_domain::notification::{
 use claimstream_notifications::ProviderLimits;
 
 use super::{
+    attachment_settings::AttachmentSettings,
     gateway_settings::GatewaySettings,
     log::name,
     provider_list::ProviderList,
@@ -29,7 +30,7 @@ pub struct ChannelSettings {
     pub show_content: Option<bool>,
     /// Where `webhook` posts every message; the channel `webhook` can do without and posts to each recipient's own URL.
     pub url: Option<Endpoint>,
-    /// Which private networks recipients' own URLs may lead into; none by default.
+    /// Which private networks recipients' own URLs, and those of attachments, may lead into; none by default.
     pub allow_private: Option<AddressRule>,
     /// What `webhook` signs messages with; they are unsigned without it.
     pub secret: SecretSource,
@@ -49,6 +50,8 @@ pub struct ChannelSettings {
     pub connect_timeout: Option<Duration>,
     /// How long a delivery may take in all; 30 s for `smtp` and 15 s for all others by default.
     pub timeout: Option<Duration>,
+    /// Within which bounds `smtp` fetches the files of a mail.
+    pub attachments: AttachmentSettings,
     /// What `gateway` sends.
     pub gateway: GatewaySettings,
     /// Named providers that deliver instead of the one that these settings describe.
@@ -136,6 +139,7 @@ impl ChannelSettings {
             hello: own.hello.or(other.hello),
             connect_timeout: own.connect_timeout.or(other.connect_timeout),
             timeout: own.timeout.or(other.timeout),
+            attachments: own.attachments.over(other.attachments),
             gateway: own.gateway.over(other.gateway),
             // A channel that names its own provider does not take over the list of all others.
             providers: if own.provider.is_some() { own.providers } else { own.providers.or(other.providers) },
@@ -186,6 +190,7 @@ impl ChannelSettings {
         visit(&key("hello"), &mut self.hello);
         visit(&key("connect_timeout"), &mut self.connect_timeout);
         visit(&key("timeout"), &mut self.timeout);
+        self.attachments.each(section, visit);
         self.gateway.each(section, visit);
         visit(&key("rate"), &mut self.rate);
         visit(&key("concurrency"), &mut self.concurrency);

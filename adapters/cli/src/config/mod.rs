@@ -4,6 +4,7 @@
 //! stronger than the one before. `claimstream.example.toml` documents every key.
 
 mod assignment;
+mod attachment_settings;
 mod channel;
 mod channel_settings;
 mod claiming;
@@ -39,6 +40,7 @@ use self::{contradiction::Contradiction, error::Fault, keys::Keys};
 pub(crate) use self::setting::{Setting, quoted};
 pub use self::{
     assignment::Origin,
+    attachment_settings::AttachmentSettings,
     channel::Channels,
     channel_settings::{ChannelSettings, ProviderChoice},
     claiming::{Claiming, LockPlace},

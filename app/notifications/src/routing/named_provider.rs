@@ -111,7 +111,10 @@ impl NamedProvider {
         let began = guard.timer.now();
         let answered = self.in_time(guard, message).await;
         let call = Call::of(&self.name, guard.timer.now().saturating_sub(began), &answered);
-        admitted.note(call.answer);
+        // A provider that was not asked has given no answer; dropped, the pass is given back.
+        if answered.as_ref().err().is_none_or(DeliveryError::was_asked) {
+            admitted.note(call.answer);
+        }
         Asked::Called(call, answered)
     }
 

@@ -28,6 +28,8 @@ use super::{
 };
 use crate::tests::finish;
 
+mod not_ready;
+
 /// A clock that stands until it is moved. A sleep that nobody may see out moves it to its end.
 #[derive(Clone, Default)]
 struct Clock(Arc<AtomicU64>);

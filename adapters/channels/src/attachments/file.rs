@@ -1,0 +1,8 @@
+/// A file as its server sent it.
+#[derive(Debug)]
+pub(crate) struct File {
+    /// All of it.
+    pub(crate) bytes: Vec<u8>,
+    /// Of what kind its server says it is.
+    pub(crate) content_type: Option<String>,
+}

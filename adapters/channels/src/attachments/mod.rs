@@ -1,0 +1,176 @@
+mod cache;
+mod config;
+mod content_type;
+mod file;
+
+use std::{sync::Arc, time::Duration};
+
+use claimstream_domain::{
+    Invalid,
+    notification::{Acceptance, Answer, AnswerClass, Attachment},
+};
+use claimstream_ports::notification::DeliveryError;
+use reqwest::{
+    Request, Response, StatusCode, Url,
+    header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, HeaderName},
+};
+use tokio::time::{Instant, timeout_at};
+
+pub use self::config::AttachmentConfig;
+pub(crate) use self::file::File;
+use self::{cache::FileCache, content_type::content_type};
+use crate::http::{HttpClient, failure, root};
+
+/// Fetches the files that go with a message from where they are.
+///
+/// A file that many messages name is fetched once in a while, also if they are delivered at the same time.
+pub(crate) struct Attachments {
+    client: HttpClient,
+    cache: FileCache,
+    config: AttachmentConfig,
+}
+
+impl Attachments {
+    pub(crate) fn new(config: AttachmentConfig) -> Result<Self, Invalid> {
+        config.check()?;
+        let (connect, total) = (config.connect_timeout, config.timeout);
+        let client = HttpClient::limited(&config.reach, connect, total, config.environment_proxies)?;
+        Ok(Self { client, cache: FileCache::new(config.cache_bytes), config })
+    }
+
+    /// All files of a message in their order, within the time for all of them.
+    ///
+    /// | what happened | outcome |
+    /// |---|---|
+    /// | 200, and no more bytes than allowed | the file |
+    /// | too many bytes; an address that may not be called; 3xx, most 4xx | permanent |
+    /// | no connection, no answer in time, 408, 425, 429, 5xx | not ready: tried again, no earlier than `Retry-After` says |
+    pub(crate) async fn fetch(&self, attachments: &[Attachment]) -> Result<Vec<Arc<File>>, DeliveryError> {
+        let deadline = Instant::now() + self.config.timeout;
+        let (mut files, mut bytes) = (Vec::with_capacity(attachments.len()), 0_usize);
+        for attachment in attachments {
+            let file = timeout_at(deadline, self.file(attachment)).await;
+            let file = file.map_err(|_| {
+                let why = format!("the attachments did not come within {:?}", self.config.timeout);
+                not_ready(why, None)
+            })??;
+            bytes = bytes.saturating_add(file.bytes.len());
+            if bytes > self.config.max_bytes_in_all {
+                let most = self.config.max_bytes_in_all;
+                let why = format!("the attachments have more than {most} bytes in all");
+                return Err(DeliveryError::permanent(format!(
+                    "{why}; attachment_bytes_in_all sets how many may"
+                )));
+            }
+            files.push(file);
+        }
+        Ok(files)
+    }
+
+    async fn file(&self, attachment: &Attachment) -> Result<Arc<File>, DeliveryError> {
+        let cell = self.cache.cell(&attachment.url);
+        let file = cell.get_or_try_init(|| self.get(attachment)).await?;
+        self.cache.keep(&attachment.url, &cell);
+        Ok(Arc::clone(file))
+    }
+
+    async fn get(&self, attachment: &Attachment) -> Result<Arc<File>, DeliveryError> {
+        let url = self.url(attachment)?;
+        let from = format!("{}://{}", url.scheme(), url.host_str().unwrap_or_default());
+        let request = self.request(url)?;
+        let named = |error| of_attachment(&attachment.name, error);
+        let response = self.client.send(&from, request).await.map_err(named)?;
+        match response.status() {
+            StatusCode::OK => self.read(&from, response).await.map_err(named),
+            status => Err(named(refused(&from, &response, status))),
+        }
+    }
+
+    fn request(&self, url: Url) -> Result<Request, DeliveryError> {
+        let request = self.client.requests().get(url).header(ACCEPT_ENCODING, "identity").build();
+        request.map_err(|e| DeliveryError::permanent(root(&e)))
+    }
+
+    fn url(&self, attachment: &Attachment) -> Result<Url, DeliveryError> {
+        let refuse =
+            |why: String| DeliveryError::permanent(format!("the attachment {:?}: {why}", attachment.name));
+        let url: Url = attachment.url.parse().map_err(|e| refuse(format!("its URL is not valid: {e}")))?;
+        match url.scheme() {
+            "https" if !cfg!(feature = "tls") => {
+                Err(refuse("https needs the feature tls of claimstream-channels".to_owned()))
+            }
+            "https" => Ok(url),
+            "http" if self.config.plain_http => Ok(url),
+            "http" => Err(refuse("its URL is not https; attachment_http = true allows http".to_owned())),
+            other => Err(refuse(format!("its scheme is {other:?}; use https"))),
+        }
+    }
+
+    async fn read(&self, from: &str, mut response: Response) -> Result<Arc<File>, DeliveryError> {
+        let most = self.config.max_bytes;
+        let too_long = || {
+            let why = format!("{from} sends more than {most} bytes; attachment_bytes sets how many may");
+            DeliveryError::permanent(why)
+        };
+        if response.content_length().is_some_and(|length| length > most as u64) {
+            return Err(too_long());
+        }
+        if header(&response, CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity") {
+            return Err(DeliveryError::permanent(format!("{from} sends it compressed, unasked")));
+        }
+        let content_type = header(&response, CONTENT_TYPE);
+        let mut bytes = Vec::new();
+        let broke =
+            |e: reqwest::Error| not_ready(format!("the connection to {from} broke: {}", root(&e)), None);
+        while let Some(part) = response.chunk().await.map_err(broke)? {
+            bytes.extend_from_slice(&part);
+            if bytes.len() > most {
+                return Err(too_long());
+            }
+        }
+        Ok(Arc::new(File { bytes, content_type }))
+    }
+}
+
+/// The mail's parts of a message: each attachment with its file.
+pub(crate) fn types<'a>(
+    attachments: &'a [Attachment],
+    files: &'a [Arc<File>],
+) -> impl Iterator<Item = (&'a Attachment, &'a File, String)> {
+    let pairs = attachments.iter().zip(files);
+    pairs.map(|(attachment, file)| (attachment, &**file, content_type(attachment, file)))
+}
+
+fn header(response: &Response, name: HeaderName) -> Option<String> {
+    Some(response.headers().get(name)?.to_str().ok()?.trim().to_ascii_lowercase())
+}
+
+/// What a status says of a file: a server that fails may recover, and one that refuses does not.
+fn refused(from: &str, response: &Response, status: StatusCode) -> DeliveryError {
+    match status.as_u16() {
+        300..=399 => {
+            let why = format!("HTTP {} from {from}; redirects are not followed", status.as_u16());
+            DeliveryError::permanent(why)
+        }
+        code => match Answer::of_http_status(code) {
+            // It came, and is not the file.
+            Answer::DELIVERED => DeliveryError::permanent(format!("HTTP {code} from {from}, not 200")),
+            answer => failure(&from, response, answer),
+        },
+    }
+}
+
+/// A failure of another server than the provider's: it names the file, and says nothing against the provider.
+fn of_attachment(name: &str, error: DeliveryError) -> DeliveryError {
+    let reason = format!("the attachment {name:?}: {error}");
+    match error.answer() {
+        Answer { class: AnswerClass::Permanent, acceptance: Acceptance::NotAccepted } => {
+            DeliveryError::permanent(reason)
+        }
+        _ => not_ready(reason, error.retry_after()),
+    }
+}
+
+fn not_ready(reason: String, retry_after: Option<Duration>) -> DeliveryError {
+    DeliveryError::NotReady { reason, retry_after }
+}

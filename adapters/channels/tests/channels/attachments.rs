@@ -1,0 +1,194 @@
+use std::time::Duration;
+
+use claimstream_channels::{AttachmentConfig, SmtpChannel, SmtpConfig};
+use claimstream_domain::notification::{AddressRule, Attachment, Channel, NotificationMessage};
+use claimstream_ports::notification::{ChannelProvider, Delivered, DeliveryError};
+
+use crate::{
+    mail_server::MailServer,
+    message::message,
+    web_server::{Answer, WebServer},
+};
+
+/// Files of this machine, by http.
+fn bounds() -> AttachmentConfig {
+    AttachmentConfig {
+        max_bytes: 1_000,
+        max_bytes_in_all: 1_500,
+        plain_http: true,
+        reach: AddressRule::Private,
+        environment_proxies: false,
+        timeout: Duration::from_millis(800),
+        connect_timeout: Duration::from_millis(500),
+        ..AttachmentConfig::default()
+    }
+}
+
+fn channel(mails: &MailServer, attachments: AttachmentConfig) -> SmtpChannel {
+    let server = format!("smtp://{}", mails.address()).parse().unwrap();
+    let config = SmtpConfig::new(server, "Shop <no-reply@shop.example>");
+    SmtpChannel::new(SmtpConfig { attachments, ..config }).unwrap()
+}
+
+fn mail_with(files: &[(&str, &str, Option<&str>)]) -> NotificationMessage {
+    let mut mail = message(Channel::Email, "ann@example.com");
+    let attachment = |(url, name, kind): &(&str, &str, Option<&str>)| Attachment {
+        url: (*url).to_owned(),
+        name: (*name).to_owned(),
+        content_type: kind.map(str::to_owned),
+    };
+    mail.content.attachments = files.iter().map(attachment).collect();
+    mail
+}
+
+/// What came of a mail with one file that its server answers so.
+async fn answered(answer: Answer) -> Result<Delivered, DeliveryError> {
+    let (files, mails) = (WebServer::start([answer]).await, MailServer::start([]).await);
+    let outcome =
+        channel(&mails, bounds()).deliver(&mail_with(&[(&files.url("/a?key=k"), "a.pdf", None)])).await;
+    assert_eq!(mails.seen().mails.len(), usize::from(outcome.is_ok()), "no mail goes without its file");
+    assert!(outcome.is_ok() || mails.seen().connections == 0, "the mail server is not asked");
+    outcome
+}
+
+fn permanent(outcome: Result<Delivered, DeliveryError>) -> String {
+    match outcome {
+        Err(DeliveryError::Permanent { reason }) => reason,
+        other => panic!("not refused for good: {other:?}"),
+    }
+}
+
+fn not_ready(outcome: Result<Delivered, DeliveryError>) -> (String, Option<Duration>) {
+    match outcome {
+        Err(DeliveryError::NotReady { reason, retry_after }) => (reason, retry_after),
+        other => panic!("not put off: {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn files_are_fetched_and_stand_behind_the_text_in_their_order() {
+    let files = WebServer::start([
+        Answer::Body(&["content-type: text/html"], b"%PDF-1".to_vec()),
+        Answer::Body(&["content-type: text/csv"], b"a;b".to_vec()),
+    ])
+    .await;
+    let mails = MailServer::start([]).await;
+    let (pdf, csv) = (files.url("/1.pdf"), files.url("/2"));
+    let mail = mail_with(&[(&pdf, "März.pdf", Some("application/pdf")), (&csv, "b.csv", None)]);
+    channel(&mails, bounds()).deliver(&mail).await.unwrap();
+    let sent = mails.seen().mails.concat();
+    let at = |text: &str| sent.find(text).unwrap_or_else(|| panic!("no {text:?} in {sent}"));
+    assert!(at("multipart/mixed") < at("text/plain") && at("text/plain") < at("application/pdf"));
+    assert!(at("application/pdf") < at("text/csv"));
+    assert!(sent.contains("JVBERi0x") && sent.contains("filename=\"b.csv\""), "{sent}");
+    let requests = files.received();
+    assert_eq!(requests[0].line, "GET /1.pdf HTTP/1.1");
+    assert_eq!(requests[0].header("accept-encoding"), Some("identity"));
+}
+
+#[tokio::test]
+async fn a_server_that_fails_puts_the_mail_off_and_one_that_refuses_ends_it() {
+    for code in [400, 401, 403, 404, 410, 204, 206] {
+        let reason = permanent(answered(Answer::Status(code, &[])).await);
+        assert!(
+            reason.starts_with(&format!("the attachment \"a.pdf\": HTTP {code} from http://127")),
+            "{reason}"
+        );
+        assert!(!reason.contains("key"), "{reason}");
+    }
+    let redirect = permanent(answered(Answer::Status(302, &["location: http://127.0.0.1/"])).await);
+    assert!(redirect.ends_with("redirects are not followed"), "{redirect}");
+    for code in [408, 425, 500, 502, 503, 504] {
+        assert!(not_ready(answered(Answer::Status(code, &[])).await).1.is_none(), "{code}");
+    }
+    let busy = not_ready(answered(Answer::Status(429, &["retry-after: 90"])).await);
+    assert_eq!(busy.1, Some(Duration::from_secs(90)));
+}
+
+#[tokio::test]
+async fn a_server_that_misbehaves_sends_no_half_file() {
+    for answer in [
+        Answer::Silence,
+        Answer::Close,
+        Answer::Reset,
+        Answer::Raw(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf".to_vec()),
+        Answer::Raw(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n4\r\nhalf\r\n".to_vec()),
+        Answer::Raw(b"SSH-2.0-OpenSSH\r\n".to_vec()),
+    ] {
+        let (reason, _) = not_ready(answered(answer).await);
+        assert!(reason.contains("attachment"), "{reason}");
+    }
+    for body in [
+        [b"HTTP/1.1 200 OK\r\ncontent-length: 5000\r\n\r\n".to_vec(), vec![b'x'; 10]].concat(),
+        [b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n".to_vec(), vec![b'x'; 5_000]].concat(),
+    ] {
+        let reason = permanent(answered(Answer::Raw(body)).await);
+        assert!(
+            reason.ends_with("sends more than 1000 bytes; attachment_bytes sets how many may"),
+            "{reason}"
+        );
+    }
+    let compressed = answered(Answer::Body(&["content-encoding: gzip"], vec![1, 2])).await;
+    assert!(permanent(compressed).ends_with("compressed, unasked"));
+}
+
+#[tokio::test]
+async fn all_files_of_a_mail_share_their_bytes_and_their_time() {
+    let body = || Answer::Body(&[], vec![b'x'; 900]);
+    let (files, mails) = (WebServer::start([body(), body()]).await, MailServer::start([]).await);
+    let (one, two) = (files.url("/1"), files.url("/2"));
+    let mail = mail_with(&[(&one, "1", None), (&two, "2", None)]);
+    let reason = permanent(channel(&mails, bounds()).deliver(&mail).await);
+    assert!(reason.contains("more than 1500 bytes in all"), "{reason}");
+    let slow = WebServer::start([Answer::Silence, Answer::Silence]).await;
+    let (one, two) = (slow.url("/1"), slow.url("/2"));
+    let mail = mail_with(&[(&one, "1", None), (&two, "2", None)]);
+    let began = std::time::Instant::now();
+    not_ready(channel(&mails, bounds()).deliver(&mail).await);
+    assert!(began.elapsed() < Duration::from_millis(1_500), "{:?}", began.elapsed());
+}
+
+#[tokio::test]
+async fn a_campaigns_file_is_fetched_once_though_its_mails_go_at_the_same_time() {
+    let files = WebServer::start([Answer::Body(&[], b"catalogue".to_vec())]).await;
+    let (mails, url) = (MailServer::start([]).await, files.url("/catalogue.pdf"));
+    let channel = channel(&mails, bounds());
+    let mail = mail_with(&[(&url, "catalogue.pdf", None)]);
+    let sent = futures::future::join_all((0..20).map(|_| channel.deliver(&mail))).await;
+    assert!(sent.iter().all(Result::is_ok), "{sent:?}");
+    assert_eq!((files.received().len(), mails.seen().mails.len()), (1, 20));
+}
+
+#[tokio::test]
+async fn a_file_that_failed_is_asked_for_again() {
+    let files = WebServer::start([Answer::Status(503, &[]), Answer::Body(&[], b"now".to_vec())]).await;
+    let (mails, url) = (MailServer::start([]).await, files.url("/"));
+    let channel = channel(&mails, bounds());
+    let mail = mail_with(&[(&url, "a", None)]);
+    not_ready(channel.deliver(&mail).await);
+    channel.deliver(&mail).await.unwrap();
+}
+
+#[tokio::test]
+async fn files_come_by_https_and_from_public_addresses_unless_the_settings_say_more() {
+    let (files, mails) = (WebServer::start([]).await, MailServer::start([]).await);
+    let deliver = async |url: &str, bounds: AttachmentConfig| {
+        permanent(channel(&mails, bounds).deliver(&mail_with(&[(url, "a", None)])).await)
+    };
+    let plain = deliver(&files.url("/"), AttachmentConfig { plain_http: false, ..bounds() }).await;
+    assert!(plain.contains("attachment_http = true"), "{plain}");
+    let inside = deliver(&files.url("/"), AttachmentConfig { reach: AddressRule::Public, ..bounds() }).await;
+    assert!(inside.contains("is the machine itself") && inside.contains("allow_private"), "{inside}");
+    for url in ["file:///etc/passwd", "ftp://example.com/a", "http://"] {
+        deliver(url, bounds()).await;
+    }
+    assert!(files.received().is_empty());
+}
+
+#[test]
+fn bounds_that_contradict_each_other_are_refused() {
+    let server = "smtp://127.0.0.1".parse().unwrap();
+    let attachments = AttachmentConfig { max_bytes: 2, max_bytes_in_all: 1, ..AttachmentConfig::default() };
+    let config = SmtpConfig { attachments, ..SmtpConfig::new(server, "a@shop.example") };
+    assert!(SmtpChannel::new(config).unwrap_err().to_string().contains("at least as many"));
+}
