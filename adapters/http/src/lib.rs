@@ -17,6 +17,7 @@ mod intake;
 mod json;
 mod limits;
 mod payload;
+mod people;
 mod probes;
 mod problem;
 mod receipts;
@@ -30,6 +31,7 @@ mod token;
 
 pub use intake::Intake;
 pub use limits::Limits;
+pub use people::{Directory, People};
 pub use probes::{Probes, Readiness};
 pub use receipts::{ReceiptCheck, ReceiptKinds, ReceiptMapping, ReceiptProviders, SharedSecret};
 pub use server::{Drained, Server};

@@ -138,6 +138,22 @@ impl Problem {
         Self::new(StatusCode::CONFLICT, "templates-elsewhere", "Templates are kept elsewhere", why)
     }
 
+    pub(crate) fn directory_elsewhere() -> Self {
+        let why = "this server takes its directory from a file or another server, which is where to edit it; set \
+                   directory.source to database to keep it here";
+        Self::new(StatusCode::CONFLICT, "directory-elsewhere", "The directory is kept elsewhere", why)
+    }
+
+    pub(crate) fn unknown_recipient() -> Self {
+        let why = "the directory knows no user of this id";
+        Self::new(StatusCode::NOT_FOUND, "unknown-recipient", "There is no such recipient", why)
+    }
+
+    pub(crate) fn unknown_segment() -> Self {
+        let why = "the directory knows no segment of this name";
+        Self::new(StatusCode::NOT_FOUND, "unknown-segment", "There is no such segment", why)
+    }
+
     pub(crate) fn published_meanwhile(why: String) -> Self {
         Self::new(StatusCode::CONFLICT, "published-meanwhile", "Another version was published meanwhile", why)
     }

@@ -12,7 +12,8 @@ use crate::{
     problem::Problem,
     receipts::{ReceiptProviders, Receiving},
     resources::{
-        description, health, inbox, messages, notifications, receipts, templates,
+        description, health, inbox, messages, notifications, receipts, recipients, segments, suppressions,
+        templates,
         unsubscribe::{self, UnsubscribeLinks},
     },
     state::{State, Stores},
@@ -135,6 +136,9 @@ fn limited() -> OpenApiRouter<Arc<State>> {
         .merge(unsubscribe::routes())
         .merge(inbox::routes())
         .merge(templates::routes())
+        .merge(recipients::routes())
+        .merge(segments::routes())
+        .merge(suppressions::routes())
 }
 
 impl fmt::Debug for Service {

@@ -154,3 +154,37 @@ pub(crate) struct TemplateVersion {
     /// What it includes, by id.
     partials: Option<BTreeMap<String, Template>>,
 }
+
+/// What a recipient wants: what it opted out of, where it lives, and when it is not to be disturbed.
+#[derive(ToSchema)]
+pub(crate) struct Preferences {
+    /// What it wants and does not want; everything else is allowed. At most 500.
+    rules: Option<Vec<PreferenceRule>>,
+    /// The zone of its quiet hours, such as `Europe/Berlin`.
+    time_zone: Option<String>,
+    /// Its quiet hours, such as `22:00-08:00`.
+    quiet_hours: Option<String>,
+}
+
+/// What a recipient wants of a channel, of a category, or of a category on a channel.
+#[derive(ToSchema)]
+pub(crate) struct PreferenceRule {
+    /// The channel; every one if none.
+    channel: Option<Channel>,
+    /// The category; every one, and what has none, if none.
+    category: Option<String>,
+    /// Whether it is allowed.
+    allowed: bool,
+}
+
+/// Why an address must not be written to.
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+pub(crate) enum Suppression {
+    /// Its owner asked for it. What a category requires is sent all the same.
+    Unsubscribed,
+    /// There is no such address.
+    Bounced,
+    /// Its owner reported a message as spam.
+    Complained,
+}

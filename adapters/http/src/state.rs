@@ -25,6 +25,7 @@ use crate::{
     group_commit::GroupCommit,
     intake::Intake,
     limits::Limits,
+    people::People,
     problem::Problem,
     templates::{TemplateCheck, TemplateDesk},
     token::Tokens,
@@ -47,6 +48,8 @@ pub struct Stores {
     pub preferences: Arc<dyn PreferenceRepository>,
     /// Keeps inboxes of users inside the application.
     pub in_app: Arc<dyn InAppInbox>,
+    /// Keeps recipients.
+    pub people: People,
     /// Checks requests against their templates; requests are taken in unchecked without it.
     pub template_check: Option<Arc<dyn TemplateCheck>>,
     /// Shows and edits templates; the routes for that refuse to without it.

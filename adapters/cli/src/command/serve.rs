@@ -1,6 +1,6 @@
 use std::{process::ExitCode, sync::Arc};
 
-use claimstream_http::{Drained, Server, Service, Stores, TemplateCheck, TemplateDesk};
+use claimstream_http::{Directory, Drained, People, Server, Service, Stores, TemplateCheck, TemplateDesk};
 use claimstream_notifications::{CompiledTemplates, TemplateEditor};
 use claimstream_sea_orm::SeaOrmOutbox;
 use claimstream_tokio::shutdown_signal;
@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 use super::relay::{announce, finished, open, probes, told_again};
 use crate::{
     NotificationRelay,
-    config::{Config, TemplatePlace},
+    config::{Config, DirectorySource, TemplatePlace},
     failure::Failure,
     outbox_intake::OutboxIntake,
     probing::Probing,
@@ -99,8 +99,17 @@ fn stores(outbox: &SeaOrmOutbox, wakeups: Arc<Wakeups>, config: &Config) -> Resu
         template_check: template_source(config, outbox)?.map(check),
         templates: is_here.then(desk),
         list: shared.clone(),
+        people: people(&shared, config),
         in_app: shared,
     })
+}
+
+/// The stores of recipients; the directory is one of them where the database keeps it.
+fn people(outbox: &Arc<SeaOrmOutbox>, config: &Config) -> People {
+    let directory = || Directory { users: outbox.clone(), segments: outbox.clone() };
+    let is_here = config.directory.source == DirectorySource::Database;
+    let directory = is_here.then(directory);
+    People { directory, erase: outbox.clone(), suppressions: outbox.clone() }
 }
 
 /// Delivers until the server has stopped.

@@ -12,6 +12,8 @@ mod notify;
 mod operator;
 mod output;
 #[cfg(unix)]
+mod people;
+#[cfg(unix)]
 mod probes;
 mod providers;
 mod receipts;

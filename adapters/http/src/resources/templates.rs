@@ -9,7 +9,11 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::{limit, query, template_body::TemplateBody};
+use super::{
+    limit, query,
+    refusals::{Reading, Writing},
+    template_body::TemplateBody,
+};
 use crate::{
     caller::{Admin, Caller, Read},
     json::{self, Json},
@@ -151,10 +155,8 @@ struct PreviewBody {
 #[utoipa::path(get, path = "/v1/templates", tag = "templates", params(PageQuery), responses(
     (status = 200, description = "A page", body = TemplatePage),
     (status = 400, description = "A parameter is wrong", content_type = "application/problem+json", body = Problem),
-    (status = 401, description = "No valid token", content_type = "application/problem+json", body = Problem),
-    (status = 403, description = "The token lacks the scope read", content_type = "application/problem+json", body = Problem),
     (status = 409, description = "This server's templates are kept elsewhere", content_type = "application/problem+json", body = Problem),
-    (status = 503, description = "Try again", content_type = "application/problem+json", body = Problem),
+    Reading,
 ))]
 async fn list(
     _: Caller<Read>,
@@ -171,11 +173,9 @@ async fn list(
 /// Shows the draft of a template, and its versions.
 #[utoipa::path(get, path = "/v1/templates/{id}", tag = "templates", params(TemplateId), responses(
     (status = 200, description = "The template", body = TemplateShown),
-    (status = 401, description = "No valid token", content_type = "application/problem+json", body = Problem),
-    (status = 403, description = "The token lacks the scope read", content_type = "application/problem+json", body = Problem),
     (status = 404, description = "There is no such template", content_type = "application/problem+json", body = Problem),
     (status = 409, description = "This server's templates are kept elsewhere", content_type = "application/problem+json", body = Problem),
-    (status = 503, description = "Try again", content_type = "application/problem+json", body = Problem),
+    Reading,
 ))]
 async fn show(
     _: Caller<Read>,
@@ -199,14 +199,8 @@ async fn show(
 /// Keeps a draft. Nothing of it is sent before it is published.
 #[utoipa::path(put, path = "/v1/templates/{id}", tag = "templates", params(TemplateId), request_body = shapes::Template, responses(
     (status = 200, description = "It is kept", body = Saved),
-    (status = 400, description = "The draft is not valid; `detail` says where", content_type = "application/problem+json", body = Problem),
-    (status = 401, description = "No valid token", content_type = "application/problem+json", body = Problem),
-    (status = 403, description = "The token lacks the scope admin", content_type = "application/problem+json", body = Problem),
-    (status = 408, description = "The body arrives too slowly", content_type = "application/problem+json", body = Problem),
     (status = 409, description = "This server's templates are kept elsewhere", content_type = "application/problem+json", body = Problem),
-    (status = 413, description = "The body is too long", content_type = "application/problem+json", body = Problem),
-    (status = 415, description = "The body is not JSON", content_type = "application/problem+json", body = Problem),
-    (status = 503, description = "Try again", content_type = "application/problem+json", body = Problem),
+    Writing,
 ))]
 async fn save(
     caller: Caller<Admin>,
@@ -226,11 +220,9 @@ async fn save(
     params(TemplateId, ("number" = String, Path, description = "The number of the version, or `latest` for the one that is sent")), responses(
     (status = 200, description = "The version", body = shapes::TemplateVersion),
     (status = 400, description = "The number is none", content_type = "application/problem+json", body = Problem),
-    (status = 401, description = "No valid token", content_type = "application/problem+json", body = Problem),
-    (status = 403, description = "The token lacks the scope read", content_type = "application/problem+json", body = Problem),
     (status = 404, description = "There is no such version", content_type = "application/problem+json", body = Problem),
     (status = 409, description = "This server's templates are kept elsewhere", content_type = "application/problem+json", body = Problem),
-    (status = 503, description = "Try again", content_type = "application/problem+json", body = Problem),
+    Reading,
 ))]
 async fn version(
     _: Caller<Read>,
@@ -252,15 +244,9 @@ async fn version(
 /// It may be repeated: a draft that says what the newest version says is published already.
 #[utoipa::path(post, path = "/v1/templates/{id}/publish", tag = "templates", params(TemplateId), request_body = PublishBody, responses(
     (status = 200, description = "The version that is sent now", body = PublishedVersion),
-    (status = 400, description = "The draft has a fault; `detail` says where", content_type = "application/problem+json", body = Problem),
-    (status = 401, description = "No valid token", content_type = "application/problem+json", body = Problem),
-    (status = 403, description = "The token lacks the scope admin", content_type = "application/problem+json", body = Problem),
     (status = 404, description = "There is no such template or version", content_type = "application/problem+json", body = Problem),
-    (status = 408, description = "The body arrives too slowly", content_type = "application/problem+json", body = Problem),
     (status = 409, description = "Another call has published a version meanwhile, or this server's templates are kept elsewhere", content_type = "application/problem+json", body = Problem),
-    (status = 413, description = "The body is too long", content_type = "application/problem+json", body = Problem),
-    (status = 415, description = "The body is not JSON", content_type = "application/problem+json", body = Problem),
-    (status = 503, description = "Try again", content_type = "application/problem+json", body = Problem),
+    Writing,
 ))]
 async fn publish(
     caller: Caller<Admin>,

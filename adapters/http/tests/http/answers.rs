@@ -15,6 +15,7 @@ use uuid::Uuid;
 use crate::{
     api::{Api, Ports, body, trouble},
     inbox::keys,
+    people::{self, Town},
     receipts::TOKEN,
     templates::{self, Desk},
     unsubscribe::link,
@@ -70,6 +71,7 @@ fn ports() -> Ports {
         .in_app
         .expect_mark_read()
         .returning(move |user, _| if user == "away" { Err(away()) } else { Ok(0) });
+    people::script(&mut ports);
     ports.requests.expect_read().times(1).returning(|_| Ok(vec![None]));
     ports
 }
@@ -77,7 +79,8 @@ fn ports() -> Ports {
 #[tokio::test(start_paused = true)]
 async fn every_documented_answer_is_given() {
     let desk = Arc::new(Desk::default());
-    let ports = Ports { templates: Some(desk.clone()), ..ports() };
+    let people = Some(Arc::<Town>::default().people());
+    let ports = Ports { templates: Some(desk.clone()), people, ..ports() };
     let api = Api::with(ports, Limits { body: 1_000, ..Limits::default() });
     api.get("/healthz").await;
     api.get("/readyz").await;
@@ -108,9 +111,12 @@ async fn every_documented_answer_is_given() {
     api.get("/v1/notifications?status=x").await;
     api.get("/v1/notifications?requester=away").await;
     templates::call_in_every_way(&api).await;
+    people::call_in_every_way(&api).await;
     api.service.stop();
     api.get("/readyz").await;
-    let given: BTreeSet<_> = api.given().union(&templates::elsewhere().await).cloned().collect();
+    let mut given = api.given();
+    given.extend(templates::elsewhere().await);
+    given.extend(people::elsewhere().await);
     assert_eq!(given, documented());
 }
 

@@ -12,7 +12,7 @@ use axum::{
     http::{HeaderMap, Request, StatusCode},
 };
 use claimstream_domain::notification::{NotificationRequest, Submitted};
-use claimstream_http::{Intake, Limits, Service, Stores, TemplateCheck, TemplateDesk, Tokens};
+use claimstream_http::{Intake, Limits, People, Service, Stores, TemplateCheck, TemplateDesk, Tokens};
 use claimstream_ports::{
     StoreError, StoreErrorKind,
     mock::{
@@ -24,6 +24,8 @@ use claimstream_ports::{
 use serde_json::{Value, json};
 use tower::ServiceExt;
 use uuid::Uuid;
+
+use crate::people::Town;
 
 /// A service on mocked ports; every answer is compared with the description.
 pub(crate) struct Api {
@@ -42,6 +44,8 @@ pub(crate) struct Ports {
     pub(crate) preferences: MockPreferenceRepository,
     pub(crate) in_app: MockInAppInbox,
     pub(crate) intake: Arc<Shelf>,
+    /// People without a directory unless a test has others.
+    pub(crate) people: Option<People>,
     pub(crate) template_check: Option<Arc<dyn TemplateCheck>>,
     pub(crate) templates: Option<Arc<dyn TemplateDesk>>,
 }
@@ -224,6 +228,7 @@ impl Ports {
             receipts: Arc::new(self.receipts),
             preferences: Arc::new(self.preferences),
             in_app: Arc::new(self.in_app),
+            people: self.people.unwrap_or_else(|| Arc::<Town>::default().elsewhere()),
             template_check: self.template_check,
             templates: self.templates,
         }

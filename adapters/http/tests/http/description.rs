@@ -35,7 +35,9 @@ async fn every_described_route_is_served() {
                 .replace("{provider}", "mail")
                 .replace("{token}", &signed)
                 .replace("{entry}", "x")
-                .replace("{number}", "x");
+                .replace("{number}", "x")
+                .replace("{name}", "x")
+                .replace("{user}", "x");
             if path == "/readyz" {
                 continue;
             }

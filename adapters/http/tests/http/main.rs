@@ -6,6 +6,7 @@ mod api;
 mod description;
 mod guarding;
 mod inbox;
+mod people;
 mod probes;
 mod reading;
 mod receipts;

@@ -22,6 +22,8 @@ pub enum PreferenceChange {
     TimeZone(Option<TimeZone>),
     /// Its quiet hours.
     QuietHours(Option<QuietHours>),
+    /// Everything that it wants, in place of all that it wanted.
+    All(Preferences),
 }
 
 impl PreferenceChange {
@@ -36,6 +38,7 @@ impl PreferenceChange {
             }
             Self::TimeZone(zone) => before.time_zone = zone.clone(),
             Self::QuietHours(hours) => before.quiet_hours = *hours,
+            Self::All(wanted) => before = wanted.clone(),
         }
         before.check().map(|()| before)
     }

@@ -1,0 +1,287 @@
+use std::sync::Arc;
+
+use axum::extract::{self, Path, Query, rejection::QueryRejection};
+use claimstream_domain::{
+    Invalid,
+    notification::{
+        Attributes, DirectoryEntry, Recipient,
+        consent::{PreferenceChange, Preferences, TimeZone},
+    },
+};
+use claimstream_ports::notification::Erased;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use super::{
+    limit, query,
+    refusals::{Changing, Reading, Writing},
+};
+use crate::{
+    caller::{Admin, Caller, Read},
+    json::{self, Json},
+    payload::Payload,
+    problem::{Fault, Problem},
+    shapes,
+    state::State,
+};
+
+/// The routes of recipients: the directory, what each wants, and erasure.
+pub(crate) fn routes() -> OpenApiRouter<Arc<State>> {
+    OpenApiRouter::new()
+        .routes(routes!(list))
+        .routes(routes!(show, put, erase))
+        .routes(routes!(preferences, set_preferences))
+}
+
+/// The user that a path names.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path, names("id"))]
+#[allow(dead_code, reason = "it is described and never made")]
+struct UserId(String);
+
+/// Which page of users.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct PageQuery {
+    /// The `next` of the page before.
+    after: Option<String>,
+    /// The most users, 1 to 500; 50 unless given.
+    #[param(value_type = Option<u32>)]
+    limit: Option<String>,
+}
+
+/// A page of users.
+#[derive(Serialize, ToSchema)]
+struct RecipientPage {
+    recipients: Vec<RecipientBody>,
+    /// Where the next page begins; `null` if there is none.
+    #[schema(required)]
+    next: Option<String>,
+}
+
+/// A user of the directory.
+#[derive(Serialize, Deserialize, Default, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = Person)]
+pub(super) struct RecipientBody {
+    /// The user's id; it may be left out of a body, where the path has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(example = "u-1")]
+    user: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    email: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    phone: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    device_token: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    webhook: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    chat: Option<String>,
+    /// The language to write in, such as `de`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    language: Option<String>,
+    /// The zone of its quiet hours, such as `Europe/Berlin`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    time_zone: Option<TimeZone>,
+    /// What templates may read besides.
+    #[serde(default)]
+    #[schema(value_type = Object)]
+    attributes: Attributes,
+}
+
+/// A user, and the segments that it is in.
+#[derive(Serialize, ToSchema)]
+struct EntryShown {
+    #[serde(flatten)]
+    recipient: RecipientBody,
+    /// By name; the first 1,000.
+    segments: Vec<String>,
+}
+
+/// How much was erased.
+#[derive(Serialize, ToSchema)]
+struct ErasedShown {
+    /// Requests that named the recipient.
+    requests: u64,
+    /// Records of the recipient.
+    records: u64,
+    /// Payloads of messages to the recipient that were queued or finished.
+    payloads: u64,
+    /// Payloads of messages to the recipient that were dead letters.
+    dead_letters: u64,
+}
+
+/// Lists the users of the directory by id.
+#[utoipa::path(get, path = "/v1/recipients", tag = "recipients", params(PageQuery), responses(
+    (status = 200, description = "A page", body = RecipientPage),
+    (status = 400, description = "A parameter is wrong", content_type = "application/problem+json", body = Problem),
+    (status = 409, description = "This server's directory is kept elsewhere", content_type = "application/problem+json", body = Problem),
+    Reading,
+))]
+async fn list(
+    _: Caller<Read>,
+    state: extract::State<Arc<State>>,
+    page: Result<Query<PageQuery>, QueryRejection>,
+) -> Result<Json<RecipientPage>, Problem> {
+    let PageQuery { after, limit: most } = query(page)?;
+    let most = limit(most.as_deref())?;
+    let found = state.ask(state.stores.people.directory()?.users.list(after, most)).await?;
+    let is_full = found.len() as u64 == u64::from(most);
+    let next = found.last().filter(|_| is_full).and_then(|last| last.user.clone());
+    Ok(Json(RecipientPage { recipients: found.into_iter().map(RecipientBody::of).collect(), next }))
+}
+
+/// Shows a user of the directory, and the segments that it is in.
+#[utoipa::path(get, path = "/v1/recipients/{id}", tag = "recipients", params(UserId), responses(
+    (status = 200, description = "The user", body = EntryShown),
+    (status = 404, description = "The directory does not know this user", content_type = "application/problem+json", body = Problem),
+    (status = 409, description = "This server's directory is kept elsewhere", content_type = "application/problem+json", body = Problem),
+    Reading,
+))]
+async fn show(
+    _: Caller<Read>,
+    state: extract::State<Arc<State>>,
+    Path(id): Path<String>,
+) -> Result<Json<EntryShown>, Problem> {
+    let entry = state.ask(state.stores.people.directory()?.users.entry(&id)).await?;
+    let DirectoryEntry { user, segments } = entry.ok_or_else(Problem::unknown_recipient)?;
+    Ok(Json(EntryShown { recipient: RecipientBody::of(user), segments }))
+}
+
+/// Puts a user into the directory, in place of the entry that its id has; its segments stay as they are.
+#[utoipa::path(put, path = "/v1/recipients/{id}", tag = "recipients", params(UserId), request_body = RecipientBody, responses(
+    (status = 200, description = "It is kept", body = RecipientBody),
+    (status = 409, description = "This server's directory is kept elsewhere", content_type = "application/problem+json", body = Problem),
+    Writing,
+))]
+async fn put(
+    caller: Caller<Admin>,
+    state: extract::State<Arc<State>>,
+    Path(id): Path<String>,
+    payload: Payload,
+) -> Result<Json<RecipientBody>, Problem> {
+    let body: RecipientBody = json::read(&payload.headers, &payload.bytes)?;
+    let user = body.into_user(&id)?;
+    let directory = state.stores.people.directory()?;
+    state.ask(directory.users.put(std::slice::from_ref(&user), None)).await?;
+    tracing::debug!(caller = caller.name, "recipient put");
+    Ok(Json(RecipientBody::of(user)))
+}
+
+/// Forgets a user: its entry in the directory, what it wants, and its addresses and content in all requests and messages. Counts stay.
+///
+/// It may be repeated, also for a user that no directory knows.
+#[utoipa::path(delete, path = "/v1/recipients/{id}", tag = "recipients", params(UserId), responses(
+    (status = 200, description = "It is forgotten", body = ErasedShown),
+    (status = 400, description = "The id is too long", content_type = "application/problem+json", body = Problem),
+    Changing,
+))]
+async fn erase(
+    caller: Caller<Admin>,
+    state: extract::State<Arc<State>>,
+    Path(id): Path<String>,
+) -> Result<Json<ErasedShown>, Problem> {
+    DirectoryEntry::check_id(&id).map_err(|e| Problem::invalid(Fault::parameter("id", e.to_string())))?;
+    let key = key_of(&id);
+    let erased = state.ask(state.stores.people.erase.erase(&key)).await?;
+    let Erased { requests, records, bodies, dead_letters } = erased;
+    tracing::info!(requests, records, caller = caller.name, "recipient erased");
+    Ok(Json(ErasedShown { requests, records, payloads: bodies, dead_letters }))
+}
+
+/// Shows what a user wants; nothing is set for one that never said.
+#[utoipa::path(get, path = "/v1/recipients/{id}/preferences", tag = "recipients", params(UserId), responses(
+    (status = 200, description = "What it wants", body = shapes::Preferences),
+    Reading,
+))]
+async fn preferences(
+    _: Caller<Read>,
+    state: extract::State<Arc<State>>,
+    Path(id): Path<String>,
+) -> Result<Json<Preferences>, Problem> {
+    let keys = [key_of(&id)];
+    let read = state.ask(state.stores.preferences.consents(&keys, &[])).await?;
+    Ok(Json(read.preferences.into_iter().next().unwrap_or_default()))
+}
+
+/// Sets what a user wants, in place of all that it wanted.
+#[utoipa::path(put, path = "/v1/recipients/{id}/preferences", tag = "recipients", params(UserId), request_body = shapes::Preferences, responses(
+    (status = 200, description = "What it wants now", body = shapes::Preferences),
+    Writing,
+))]
+async fn set_preferences(
+    caller: Caller<Admin>,
+    state: extract::State<Arc<State>>,
+    Path(id): Path<String>,
+    payload: Payload,
+) -> Result<Json<Preferences>, Problem> {
+    DirectoryEntry::check_id(&id).map_err(|e| Problem::invalid(Fault::parameter("id", e.to_string())))?;
+    let wanted: Preferences = json::read(&payload.headers, &payload.bytes)?;
+    wanted.check().map_err(|e| Problem::invalid(Fault::at("/rules", e.to_string())))?;
+    let all = [PreferenceChange::All(wanted)];
+    let now = state.ask(state.stores.preferences.change(&key_of(&id), &all)).await?;
+    tracing::debug!(caller = caller.name, "preferences set");
+    Ok(Json(now))
+}
+
+/// The key under which everything about a user is kept.
+fn key_of(id: &str) -> String {
+    Recipient::user(id).key
+}
+
+impl RecipientBody {
+    pub(super) fn of(recipient: Recipient) -> Self {
+        let Recipient {
+            user,
+            email,
+            phone,
+            device_token,
+            webhook,
+            chat,
+            language,
+            time_zone,
+            attributes,
+            key: _,
+        } = recipient;
+        Self { user, email, phone, device_token, webhook, chat, language, time_zone, attributes }
+    }
+
+    fn into_user(self, id: &str) -> Result<Recipient, Problem> {
+        if self.user.as_deref().is_some_and(|given| given != id) {
+            let why = "it must be the id of the path, or be left out";
+            return Err(Problem::invalid(Fault::at("/user", why)));
+        }
+        let Self { user: _, email, phone, device_token, webhook, chat, language, time_zone, attributes } =
+            self;
+        let (key, user) = (key_of(id), Some(id.to_owned()));
+        let user = Recipient {
+            key,
+            user,
+            email,
+            phone,
+            device_token,
+            webhook,
+            chat,
+            language,
+            time_zone,
+            attributes,
+        };
+        DirectoryEntry::check_user(&user).map_err(|e| refused(&e))?;
+        Ok(user)
+    }
+}
+
+/// The fault of a user, at the field that its sentence begins with.
+fn refused(invalid: &Invalid) -> Problem {
+    let why = invalid.to_string();
+    let fields = ["email", "phone", "device_token", "webhook", "chat", "language"];
+    let at = fields.into_iter().find(|field| why.starts_with(field));
+    Problem::invalid(match at {
+        Some(field) => Fault::at(format!("/{field}"), why),
+        None => Fault::parameter("id", why),
+    })
+}

@@ -1,0 +1,378 @@
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use axum::{
+    body::{Body, Bytes},
+    http::StatusCode,
+};
+use claimstream_domain::{
+    Fingerprint,
+    notification::{
+        DirectoryEntry, Recipient, SegmentPlace,
+        consent::{Address, PreferenceChange, SuppressedAddress, Suppression},
+    },
+};
+use claimstream_http::{Directory, Limits, People};
+use claimstream_ports::{
+    StoreError, StoreErrorKind,
+    notification::{
+        ConsentsRead, DirectoryRepository, EraseRecipient, Erased, RecipientDirectory, SegmentPage,
+        Suppressions,
+    },
+};
+use futures::stream;
+use serde_json::{Value, json};
+
+use crate::api::{Answer, Api, Ports, trouble};
+
+/// People whose answers follow from their ids: `u` is there, `away` meets a database that is away, and nobody knows any other.
+#[derive(Default)]
+pub(crate) struct Town {
+    put: Mutex<Vec<Recipient>>,
+    erased: Mutex<Vec<String>>,
+    suppressed: Mutex<Vec<(Address, Suppression, Option<String>)>>,
+}
+
+impl Town {
+    /// The stores of people, with this directory.
+    pub(crate) fn people(self: &Arc<Self>) -> People {
+        let directory = Directory { users: self.clone(), segments: self.clone() };
+        People { directory: Some(directory), erase: self.clone(), suppressions: self.clone() }
+    }
+
+    /// The same without a directory.
+    pub(crate) fn elsewhere(self: &Arc<Self>) -> People {
+        People { directory: None, ..self.people() }
+    }
+}
+
+fn known<T>(id: &str, answer: T) -> Result<Option<T>, StoreError> {
+    match id {
+        "away" | "user:away" => Err(trouble(StoreErrorKind::Unavailable)),
+        "u" => Ok(Some(answer)),
+        _ => Ok(None),
+    }
+}
+
+fn ann() -> Recipient {
+    let attributes = serde_json::from_value(json!({"name": "Ann"})).unwrap();
+    Recipient { email: Some("ann@example.com".into()), attributes, ..Recipient::user("u") }
+}
+
+#[async_trait]
+impl DirectoryRepository for Town {
+    async fn put(&self, users: &[Recipient], segment: Option<String>) -> Result<(), StoreError> {
+        assert_eq!(segment, None);
+        known(users[0].user.as_deref().unwrap(), ())?;
+        self.put.lock().unwrap().extend_from_slice(users);
+        Ok(())
+    }
+
+    async fn put_members(&self, _: &str, users: &[String]) -> Result<Vec<String>, StoreError> {
+        Ok(if known(&users[0], ())?.is_some() { Vec::new() } else { users.to_vec() })
+    }
+
+    async fn remove_members(&self, _: &str, users: &[String]) -> Result<u64, StoreError> {
+        known(&users[0], ()).map(|known| known.is_some().into())
+    }
+
+    async fn entry(&self, user: &str) -> Result<Option<DirectoryEntry>, StoreError> {
+        known(user, DirectoryEntry { user: ann(), segments: vec!["vip".into()] })
+    }
+
+    async fn list(&self, after: Option<String>, _: u32) -> Result<Vec<Recipient>, StoreError> {
+        known(after.as_deref().unwrap_or("u"), ann()).map(Vec::from_iter)
+    }
+
+    async fn remove(&self, _: &str) -> Result<bool, StoreError> {
+        unreachable!("erasure does it");
+    }
+}
+
+#[async_trait]
+impl RecipientDirectory for Town {
+    async fn users(&self, _: &[String]) -> Result<Vec<Option<Recipient>>, StoreError> {
+        unreachable!("no route asks for it");
+    }
+
+    async fn members(
+        &self,
+        segment: &str,
+        from: &SegmentPlace,
+        _: u32,
+    ) -> Result<Option<SegmentPage>, StoreError> {
+        let next = from.key().is_none().then(|| "u".to_owned());
+        known(segment, SegmentPage { members: vec![ann()], next })
+    }
+}
+
+#[async_trait]
+impl EraseRecipient for Town {
+    async fn erase(&self, recipient: &str) -> Result<Erased, StoreError> {
+        known(recipient, ())?;
+        self.erased.lock().unwrap().push(recipient.into());
+        Ok(Erased { requests: 1, records: 2, bodies: 3, dead_letters: 4 })
+    }
+}
+
+#[async_trait]
+impl Suppressions for Town {
+    async fn suppress(
+        &self,
+        address: &Address,
+        reason: Suppression,
+        note: Option<String>,
+    ) -> Result<(), StoreError> {
+        known(address.as_str(), ())?;
+        self.suppressed.lock().unwrap().push((address.clone(), reason, note));
+        Ok(())
+    }
+
+    async fn lift(&self, address: &Address) -> Result<bool, StoreError> {
+        known(address.as_str(), ()).map(|known| known.is_some())
+    }
+
+    async fn suppressed(
+        &self,
+        after: Option<Fingerprint>,
+        _: u32,
+    ) -> Result<Vec<SuppressedAddress>, StoreError> {
+        if after == Some(Fingerprint::of(&[b"away"])) {
+            return Err(trouble(StoreErrorKind::Unavailable));
+        }
+        let address = Address::new(claimstream_domain::notification::Channel::Email, "ann@example.com");
+        let (reason, age) = (Suppression::Bounced, Duration::from_secs(2));
+        Ok(vec![SuppressedAddress { key: address.fingerprint(), address, reason, note: None, age }])
+    }
+}
+
+const JSON: (&str, &str) = ("content-type", "application/json");
+const ADMIN: (&str, &str) = ("authorization", "Bearer admin");
+
+/// What the store of preferences answers: nobody set anything, and what is set holds.
+pub(crate) fn script(ports: &mut Ports) {
+    ports.preferences.expect_consents().returning(|keys, _| {
+        known(&keys[0], ())?;
+        let preferences = vec![Default::default(); keys.len()];
+        Ok(ConsentsRead { preferences, suppressed: Vec::new(), since_1970: Duration::ZERO })
+    });
+}
+
+fn api() -> (Api, Arc<Town>) {
+    let town = Arc::<Town>::default();
+    let mut ports = Ports { people: Some(town.people()), ..Ports::default() };
+    script(&mut ports);
+    ports.preferences.expect_change().returning(|key, changes| {
+        assert_eq!(key, "user:a/b");
+        changes
+            .iter()
+            .try_fold(Default::default(), |before, change| change.apply(before))
+            .map_err(|e| StoreError::new(StoreErrorKind::Corrupt, "change", e))
+    });
+    (Api::with(ports, Limits::default()), town)
+}
+
+async fn change(api: &Api, method: &str, path: &str, body: &Value) -> Answer {
+    api.call(method, path, &[ADMIN, JSON], body.to_string()).await
+}
+
+#[tokio::test]
+async fn a_user_is_put_shown_and_forgotten() {
+    let (api, town) = api();
+    let shown = api.get("/v1/recipients/u").await;
+    let expected =
+        json!({"user": "u", "email": "ann@example.com", "attributes": {"name": "Ann"}, "segments": ["vip"]});
+    assert_eq!((shown.status, &shown.body), (StatusCode::OK, &expected));
+    assert_eq!(api.get("/v1/recipients/v").await.problem(), "unknown-recipient");
+    let listed = api.get("/v1/recipients?limit=1").await.body;
+    assert_eq!((&listed["recipients"][0]["user"], &listed["next"]), (&json!("u"), &json!("u")));
+
+    let body =
+        json!({"email": "ann@example.com", "time_zone": "Europe/Berlin", "attributes": {"name": "Ann"}});
+    let put = change(&api, "PUT", "/v1/recipients/%C3%A4%2Fb", &body).await;
+    assert_eq!((put.status, &put.body["user"]), (StatusCode::OK, &json!("ä/b")));
+    assert_eq!(town.put.lock().unwrap()[0].key, "user:ä/b");
+
+    let gone = api.call("DELETE", "/v1/recipients/a%2Fb", &[ADMIN], Body::empty()).await;
+    assert_eq!(gone.body, json!({"requests": 1, "records": 2, "payloads": 3, "dead_letters": 4}));
+    assert_eq!(*town.erased.lock().unwrap(), ["user:a/b"]);
+}
+
+#[tokio::test]
+async fn what_no_directory_can_keep_is_refused_at_its_field() {
+    let (api, town) = api();
+    for (body, pointer) in [
+        (json!({"email": ""}), "#/email"),
+        (json!({"webhook": "w".repeat(2049)}), "#/webhook"),
+        (json!({"language": "x".repeat(65)}), "#/language"),
+        (json!({"user": "v"}), "#/user"),
+        (json!({"mail": "a"}), "#/mail"),
+        (json!({"time_zone": "Mars"}), "#/time_zone"),
+    ] {
+        let refused = change(&api, "PUT", "/v1/recipients/u", &body).await;
+        assert_eq!(refused.pointer(), pointer, "{refused:?}");
+    }
+    let long = "u".repeat(129);
+    let refused = change(&api, "PUT", &format!("/v1/recipients/{long}"), &json!({})).await;
+    assert_eq!(refused.body["errors"][0]["parameter"], "id");
+    let refused = api.call("DELETE", &format!("/v1/recipients/{long}"), &[ADMIN], Body::empty()).await;
+    assert_eq!(refused.problem(), "invalid-request");
+    let big = json!({"attributes": {"note": "x".repeat(300_000)}});
+    assert_eq!(change(&api, "PUT", "/v1/recipients/u", &big).await.problem(), "too-large");
+    assert!(town.put.lock().unwrap().is_empty() && town.erased.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn preferences_are_set_as_a_whole() {
+    let (api, _) = api();
+    assert_eq!(api.get("/v1/recipients/u/preferences").await.body, json!({}));
+    let wanted = json!({
+        "rules": [{"channel": "email", "category": "marketing", "allowed": false}],
+        "time_zone": "Europe/Berlin", "quiet_hours": "22:00-08:00",
+    });
+    let set = change(&api, "PUT", "/v1/recipients/a%2Fb/preferences", &wanted).await;
+    assert_eq!((set.status, set.body), (StatusCode::OK, wanted));
+    let twice = json!({"rules": [{"allowed": false}, {"allowed": true}]});
+    let refused = change(&api, "PUT", "/v1/recipients/a%2Fb/preferences", &twice).await;
+    assert_eq!(refused.pointer(), "#/rules");
+}
+
+#[tokio::test]
+async fn an_address_is_suppressed_and_lifted_without_standing_in_a_path() {
+    let (api, town) = api();
+    let body =
+        json!({"channel": "email", "address": "Ann@Example.com", "reason": "complained", "note": "by phone"});
+    assert_eq!(change(&api, "POST", "/v1/suppressions", &body).await.status, StatusCode::OK);
+    let (address, reason, note) = town.suppressed.lock().unwrap()[0].clone();
+    assert_eq!(
+        (address.as_str(), reason, note.as_deref()),
+        ("ann@example.com", Suppression::Complained, Some("by phone"))
+    );
+    let listed = api.get("/v1/suppressions?limit=1").await.body;
+    assert_eq!(listed["suppressions"][0]["reason"], "bounced");
+    let next = listed["next"].as_str().unwrap().to_owned();
+    assert_eq!(api.get(&format!("/v1/suppressions?after={next}")).await.status, StatusCode::OK);
+    let lifted =
+        change(&api, "POST", "/v1/suppressions/lift", &json!({"channel": "email", "address": "u"})).await;
+    assert_eq!(lifted.body, json!({"was_suppressed": true}));
+    let empty = json!({"channel": "email", "address": " ", "reason": "bounced"});
+    assert_eq!(change(&api, "POST", "/v1/suppressions", &empty).await.pointer(), "#/address");
+    let note =
+        json!({"channel": "email", "address": "a@x.org", "reason": "bounced", "note": "n".repeat(1_025)});
+    assert_eq!(change(&api, "POST", "/v1/suppressions", &note).await.pointer(), "#/note");
+}
+
+#[tokio::test]
+async fn members_come_and_go_by_name() {
+    let (api, _) = api();
+    let page = api.get("/v1/segments/u/members").await.body;
+    assert_eq!((&page["members"][0]["user"], &page["next"]), (&json!("u"), &json!("u")));
+    assert_eq!(api.get("/v1/segments/u/members?after=u").await.body["next"], Value::Null);
+    assert_eq!(api.get("/v1/segments/x/members").await.problem(), "unknown-segment");
+    let put = api.call("PUT", "/v1/segments/vip/members/u", &[ADMIN], Body::empty()).await;
+    assert_eq!(put.body, json!({"is_member": true}));
+    let unknown = api.call("PUT", "/v1/segments/vip/members/v", &[ADMIN], Body::empty()).await;
+    assert_eq!(unknown.problem(), "unknown-recipient");
+    let gone = api.call("DELETE", "/v1/segments/vip/members/v", &[ADMIN], Body::empty()).await;
+    assert_eq!(gone.body, json!({"is_member": false}));
+}
+
+#[tokio::test]
+async fn a_database_that_is_away_is_503_and_not_named() {
+    let (api, _) = api();
+    let of = |id: &str| json!({"channel": "chat", "address": id});
+    let suppress = json!({"channel": "chat", "address": "away", "reason": "bounced"});
+    let answers = [
+        api.get("/v1/recipients?after=away").await,
+        api.get("/v1/recipients/away").await,
+        change(&api, "PUT", "/v1/recipients/away", &json!({})).await,
+        api.call("DELETE", "/v1/recipients/away", &[ADMIN], Body::empty()).await,
+        api.get("/v1/recipients/away/preferences").await,
+        change(&api, "POST", "/v1/suppressions", &suppress).await,
+        change(&api, "POST", "/v1/suppressions/lift", &of("away")).await,
+        api.get("/v1/segments/away/members").await,
+        api.call("PUT", "/v1/segments/s/members/away", &[ADMIN], Body::empty()).await,
+        api.call("DELETE", "/v1/segments/s/members/away", &[ADMIN], Body::empty()).await,
+    ];
+    for answer in answers {
+        assert_eq!((answer.status, answer.problem()), (StatusCode::SERVICE_UNAVAILABLE, "unavailable"));
+        assert_eq!(answer.header("retry-after"), Some("1"));
+        assert!(!answer.body.to_string().contains("db.internal"), "{answer:?}");
+    }
+}
+
+/// Gives every documented answer but those of a server whose directory is kept elsewhere.
+pub(crate) async fn call_in_every_way(api: &Api) {
+    let bodies = [
+        ("PUT", "/v1/recipients/{id}", json!({})),
+        ("PUT", "/v1/recipients/{id}/preferences", json!({})),
+        ("POST", "/v1/suppressions", json!({"channel": "chat", "address": "{id}", "reason": "bounced"})),
+        ("POST", "/v1/suppressions/lift", json!({"channel": "chat", "address": "{id}"})),
+    ];
+    let bare = [
+        ("GET", "/v1/recipients?after={id}"),
+        ("GET", "/v1/recipients/{id}"),
+        ("DELETE", "/v1/recipients/{id}"),
+        ("GET", "/v1/recipients/{id}/preferences"),
+        ("GET", "/v1/suppressions"),
+        ("GET", "/v1/segments/{id}/members"),
+        ("PUT", "/v1/segments/s/members/{id}"),
+        ("DELETE", "/v1/segments/s/members/{id}"),
+    ];
+    for (token, id) in [("none", "u"), ("send", "u"), ("admin", "u"), ("admin", "other"), ("admin", "away")] {
+        let authorization = format!("Bearer {token}");
+        let headers = [("authorization", authorization.as_str()), JSON];
+        for (method, path) in bare {
+            api.call(method, &path.replace("{id}", id), &headers, Body::empty()).await;
+        }
+        for (method, path, body) in &bodies {
+            api.call(method, &path.replace("{id}", id), &headers, body.to_string().replace("{id}", id)).await;
+        }
+    }
+    let away = hex::encode(Fingerprint::of(&[b"away"]).as_bytes());
+    let long = "x".repeat(129);
+    for path in ["/v1/recipients?limit=0", "/v1/suppressions?after=x", "/v1/segments/u/members?limit=x"] {
+        api.get(path).await;
+    }
+    api.get(&format!("/v1/suppressions?after={away}")).await;
+    for (method, path) in [
+        ("DELETE", format!("/v1/recipients/{long}")),
+        ("PUT", format!("/v1/segments/{long}/members/u")),
+        ("DELETE", format!("/v1/segments/{long}/members/u")),
+    ] {
+        api.call(method, &path, &[ADMIN], Body::empty()).await;
+    }
+    for (method, path, body) in &bodies {
+        let (path, good) = (path.replace("{id}", "u"), body.to_string());
+        api.call(method, &path, &[ADMIN, JSON], r#"{"x":1}"#).await;
+        api.call(method, &path, &[ADMIN, JSON], format!("{:2000}", 1)).await;
+        api.call(method, &path, &[ADMIN, ("content-type", "text/plain")], good).await;
+        let endless = Body::from_stream(stream::pending::<Result<Bytes, std::io::Error>>());
+        api.call(method, &path, &[ADMIN, JSON], endless).await;
+    }
+}
+
+/// The answers of a server whose directory is kept elsewhere.
+pub(crate) async fn elsewhere() -> BTreeSet<(String, u16)> {
+    let api = Api::new();
+    for path in ["/v1/recipients", "/v1/recipients/u", "/v1/segments/s/members"] {
+        assert_eq!(api.get(path).await.problem(), "directory-elsewhere");
+    }
+    change(&api, "PUT", "/v1/recipients/u", &json!({})).await;
+    api.call("PUT", "/v1/segments/s/members/u", &[ADMIN], Body::empty()).await;
+    api.call("DELETE", "/v1/segments/s/members/u", &[ADMIN], Body::empty()).await;
+    let forgotten = api.call("DELETE", "/v1/recipients/u", &[ADMIN], Body::empty()).await;
+    assert_eq!(forgotten.status, StatusCode::OK, "requests are forgotten wherever the directory is");
+    api.given()
+}
+
+#[test]
+fn a_whole_replaces_what_was_wanted() {
+    let before =
+        "email/marketing=off".parse::<PreferenceChange>().unwrap().apply(Default::default()).unwrap();
+    assert_eq!(PreferenceChange::All(Default::default()).apply(before).unwrap(), Default::default());
+}
