@@ -7,6 +7,7 @@ mod fixture;
 mod messages;
 mod panics;
 mod ports;
+mod request_failures;
 mod requests;
 mod world;
 
