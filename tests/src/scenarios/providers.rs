@@ -2,7 +2,10 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU32, Ordering},
+    },
     time::Duration,
 };
 
@@ -10,14 +13,17 @@ use async_trait::async_trait;
 use claimstream_domain::{
     Jitter, QueueName, RetryPolicy, Settled, decide,
     notification::{
-        Channel, DeliveryStatus, NotificationMessage, NotificationRecord, NotificationRequest,
-        RecipientReference,
+        Channel, DeliveryStatus, NotificationMessage, NotificationRecord, NotificationRequest, Recipient,
+        RecipientReference, RequestStatus, SegmentPlace,
     },
 };
-use claimstream_notifications::{MESSAGE_QUEUE, MessageConfig, MessageHandler, Providers};
+use claimstream_memory::MemoryTemplates;
+use claimstream_notifications::{
+    MESSAGE_QUEUE, MessageConfig, MessageHandler, Providers, RequestConfig, RequestHandler,
+};
 use claimstream_ports::{
-    Handler,
-    notification::{ChannelProvider, Delivered, DeliveryError},
+    Handler, StoreError, StoreErrorKind,
+    notification::{ChannelProvider, Delivered, DeliveryError, RecipientDirectory, SegmentPage},
 };
 use uuid::Uuid;
 
@@ -32,6 +38,7 @@ pub const SCENARIOS: &[Case<NotificationFixture>] = cases!["scenarios" needs [No
     a1_9_a_refusal_for_good_fails_the_message_at_its_first_attempt,
     a1_9_the_eleventh_passing_failure_is_dead,
     a1_9_while_the_primary_is_down_the_secondary_delivers_the_same_message_within_the_attempt,
+    a1_9_the_sixth_failure_of_a_request_fails_it_and_its_message_is_dead,
 ];
 
 pub async fn a1_9_503_503_ok_is_three_attempts_after_30_and_60_seconds(fixture: NotificationFixture) {
@@ -84,6 +91,49 @@ pub async fn a1_9_while_the_primary_is_down_the_secondary_delivers_the_same_mess
     assert_eq!(secondary.asked(), [sending.record().await.id]);
 }
 
+pub async fn a1_9_the_sixth_failure_of_a_request_fails_it_and_its_message_is_dead(
+    fixture: NotificationFixture,
+) {
+    let request = mail_to(RecipientReference::User { user: "u-1".into() });
+    fixture.store.submit(std::slice::from_ref(&request)).await;
+    let retry = RetryPolicy { jitter: Jitter::None, ..RequestConfig::default().retry };
+    let config = RequestConfig { retry, ..RequestConfig::default() };
+    let (ports, pipeline) = (&fixture.store, config.pipeline_retry());
+    let (directory, templates) = (Arc::new(NoDirectory::default()), Arc::new(MemoryTemplates::new("en")));
+    let asked = directory.0.clone();
+    let fan_out =
+        RequestHandler::new(ports.requests.clone(), ports.messages.clone(), directory, templates, config);
+    let fan_out = fan_out.expect("a handler");
+    let (store, rival) = (&fixture.outbox.store, &fixture.outbox.rival);
+    for attempt in 1..=5 {
+        handle(store, &fan_out, attempt, &pipeline).await;
+        waits(&fixture, rival, Duration::from_secs(30 << (attempt - 1))).await;
+        let progress = ports.reports.progress(request.id).await.expect("progress").expect("a request");
+        assert_eq!(progress.status(), RequestStatus::Pending);
+    }
+    handle(store, &fan_out, 6, &pipeline).await;
+    let progress = fixture.rival.reports.progress(request.id).await.expect("progress").expect("a request");
+    assert_eq!((progress.status(), progress.total()), (RequestStatus::Failed, 0));
+    assert!(progress.reason.is_some_and(|reason| reason.contains("no directory today")));
+    assert_eq!((rival.dead().await.len(), asked.load(Ordering::SeqCst)), (1, 6));
+}
+
+/// A directory that is never there, and how often it was asked.
+#[derive(Default)]
+struct NoDirectory(Arc<AtomicU32>);
+
+#[async_trait]
+impl RecipientDirectory for NoDirectory {
+    async fn users(&self, _: &[String]) -> Result<Vec<Option<Recipient>>, StoreError> {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        Err(StoreError::new(StoreErrorKind::Unavailable, "users", "no directory today"))
+    }
+
+    async fn members(&self, _: &str, _: &SegmentPlace, _: u32) -> Result<Option<SegmentPage>, StoreError> {
+        Ok(None)
+    }
+}
+
 /// A message on its way, with the handler that tries it.
 struct Sending<'a> {
     fixture: &'a NotificationFixture,
@@ -125,9 +175,7 @@ impl<'a> Sending<'a> {
 
     /// The next attempt begins after this time and not before.
     async fn waits(&self, time: Duration) {
-        self.fixture.outbox.advance(time - Duration::from_secs(1)).await;
-        self.rival.finds_nothing().await;
-        self.fixture.outbox.advance(Duration::from_secs(1)).await;
+        waits(self.fixture, &self.rival, time).await;
     }
 
     async fn record(&self) -> NotificationRecord {
@@ -136,6 +184,13 @@ impl<'a> Sending<'a> {
         assert_eq!(records.len(), 1);
         records.remove(0)
     }
+}
+
+/// Something is due after this time and not before.
+async fn waits(fixture: &NotificationFixture, rival: &Instance, time: Duration) {
+    fixture.outbox.advance(time - Duration::from_secs(1)).await;
+    rival.finds_nothing().await;
+    fixture.outbox.advance(Duration::from_secs(1)).await;
 }
 
 async fn handle(side: &Instance, handler: &dyn Handler, attempt: u32, retry: &RetryPolicy) {
