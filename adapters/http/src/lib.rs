@@ -25,6 +25,7 @@ mod resources;
 mod server;
 mod service;
 mod shapes;
+mod stalling;
 mod state;
 mod templates;
 mod token;

@@ -5,7 +5,8 @@ use std::time::Duration;
 pub struct Limits {
     /// The longest body, in bytes; 256 KiB by default.
     pub body: usize,
-    /// How long a body may take to arrive, and how long the database may take for an answer; 10 s by default.
+    /// How long a body may take to arrive, how long the database may take for an answer, and how long a client may take nothing of it; 10 s
+    /// by default.
     pub timeout: Duration,
     /// The most requests that are worked on at a time; further ones are refused with 503. 2,048 by default.
     pub concurrency: usize,

@@ -13,7 +13,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use crate::{probes::Probes, service::Service};
+use crate::{probes::Probes, service::Service, stalling::Stalling};
 
 /// Serves a [`Service`] over HTTP/1.1, without encryption: put a proxy that speaks TLS in front of it.
 #[derive(Debug)]
@@ -63,7 +63,8 @@ impl Server {
                 never = service.upkeep() => match never {},
             }
         };
-        self.accept_until(&router, &places, limits.idle, &open, until).await;
+        let patience = Patience { idle: limits.idle, unread: limits.timeout };
+        self.accept_until(&router, &places, patience, &open, until).await;
         service.stop();
         drop(self.listener);
         let ended = timeout(limits.drain, open.shutdown()).await;
@@ -75,8 +76,9 @@ impl Server {
     pub async fn run_probes(self, probes: Probes) -> Infallible {
         let (router, places) = (probes.router(), Arc::new(Semaphore::new(Self::PROBES)));
         let open = GracefulShutdown::new();
+        let patience = Patience { idle: Self::PROBE_IDLE, unread: Self::PROBE_IDLE };
         loop {
-            self.accept_until(&router, &places, Self::PROBE_IDLE, &open, pending()).await;
+            self.accept_until(&router, &places, patience, &open, pending()).await;
         }
     }
 
@@ -85,7 +87,7 @@ impl Server {
         &self,
         router: &Router,
         places: &Arc<Semaphore>,
-        idle: Duration,
+        patience: Patience,
         open: &GracefulShutdown,
         until: impl Future<Output = ()>,
     ) {
@@ -98,7 +100,9 @@ impl Server {
             };
             match accepted {
                 Ok((stream, place)) => {
-                    let connection = Connection { stream, place, router: router.clone(), idle };
+                    let stream = Stalling::new(stream, patience.unread);
+                    let connection =
+                        Connection { stream, place, router: router.clone(), idle: patience.idle };
                     tokio::spawn(connection.serve(open.watcher()));
                 }
                 Err(error) => {
@@ -121,8 +125,17 @@ async fn accept(
     Ok((stream, place))
 }
 
+/// How long a connection waits for its client.
+#[derive(Clone, Copy)]
+struct Patience {
+    /// For the head of a request.
+    idle: Duration,
+    /// Until it takes more of an answer.
+    unread: Duration,
+}
+
 struct Connection {
-    stream: TcpStream,
+    stream: Stalling,
     place: OwnedSemaphorePermit,
     router: Router,
     idle: Duration,

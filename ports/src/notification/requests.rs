@@ -20,7 +20,8 @@ use crate::StoreError;
 /// is due when the request says; a request whose id is that of a message which is not its own is refused with a
 /// [`Conflict`](crate::StoreErrorKind::Conflict); calls with the same requests in different orders do not lock each other out; a call that
 /// meets a request which an open transaction takes in waits for it, no longer than the store waits for any lock, and ends with a
-/// [`Transient`](crate::StoreErrorKind::Transient) error whose [source](StoreError::get_ref) is [`BeingTakenIn`] then; a request under whose
+/// [`Transient`](crate::StoreErrorKind::Transient) error whose [source](StoreError::get_ref) is [`BeingTakenIn`] then, unless the store
+/// cannot tell which of its writers it waited for; a request under whose
 /// id something unreadable is kept ends the call with a [`Corrupt`](crate::StoreErrorKind::Corrupt) error whose source is
 /// [`UnreadableRequest`].
 #[async_trait]

@@ -3,11 +3,15 @@
 use std::{path::Path, time::Duration};
 
 use claimstream::Compose;
-use claimstream_domain::{NewMessage, ShardCount};
+use claimstream_domain::{
+    NewMessage, ShardCount,
+    notification::{RecipientReference, Submitted},
+};
+use claimstream_ports::{StoreErrorKind, notification::BeingTakenIn};
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
 use sea_orm::{ConnectionTrait, TransactionTrait};
 
-use crate::{Fixture, Instance, Ports, Suite, backend::SeaOrmBackend};
+use crate::{Fixture, Instance, Ports, Suite, backend::SeaOrmBackend, fixture::mail_to};
 
 const MESSAGES: usize = 60;
 /// Longer than the pauses with which SQLite asks again.
@@ -17,6 +21,8 @@ const HELD_FOR: Duration = Duration::from_secs(2);
 pub fn add_to(suite: &mut Suite) {
     let one = "sqlite::preemptive_update::claims::a_claim_of_many_shards_is_one_commit";
     suite.add_async_trial(one, async { one_commit().await });
+    let one = "sqlite::preemptive_update::claims::a_submission_that_waits_for_the_file_in_vain_is_no_call_under_way";
+    suite.add_async_trial(one, async { in_vain().await });
     for strategy in ["preemptive_update", "shard_lease"] {
         let name = format!("sqlite::{strategy}::claims::a_claim_waits_for_the_writer_of_the_file");
         suite.add_async_trial(&name, waits_for_the_writer(strategy));
@@ -44,6 +50,20 @@ async fn waits_for_the_writer(strategy: &'static str) {
     assert!(!claiming.is_finished());
     open.rollback().await.expect("rollback");
     assert_eq!(claiming.await.expect("no error").len(), 1);
+}
+
+/// Another connection writes something else for longer than anybody waits.
+async fn in_vain() {
+    let (_kept, _, outbox, _) = filled("preemptive_update").await;
+    let open = outbox.connection().begin().await.expect("begin");
+    let write = "UPDATE claimstream_shard SET shard = shard WHERE shard < 0";
+    open.execute_unprepared(write).await.expect("a lock");
+    let request = mail_to(RecipientReference::User { user: "u-1".into() });
+    let error = outbox.submit_now(std::slice::from_ref(&request)).await.expect_err("the file is locked");
+    assert_eq!(error.kind(), StoreErrorKind::Transient, "{error}");
+    assert!(!error.get_ref().is::<BeingTakenIn>(), "nobody takes this request in: {error}");
+    open.rollback().await.expect("rollback");
+    assert_eq!(outbox.submit_now(&[request]).await.expect("submit"), [Submitted::New]);
 }
 
 /// A file with messages in many shards.

@@ -5,6 +5,7 @@ use std::{
 
 use claimstream_domain::notification::{NotificationRequest, Submitted};
 use claimstream_ports::{StoreError, notification::BeingTakenIn};
+use futures::{StreamExt, stream};
 use tokio::{
     sync::{
         Mutex as AsyncMutex,
@@ -141,6 +142,9 @@ struct Group {
 }
 
 impl Group {
+    /// How many requests of a group that was taken apart are taken in at a time.
+    const ALONE: usize = 8;
+
     /// Waits for a request and takes what has gathered behind it; `None` when nothing will come any more.
     async fn next(entries: &AsyncMutex<mpsc::Receiver<Entry>>) -> Option<Self> {
         let mut entries = entries.lock().await;
@@ -162,17 +166,35 @@ impl Group {
     }
 
     /// Takes the group in. One that the store refuses for what is in it is halved until the request stands alone that it refuses.
+    /// One that meets a request which another transaction takes in is taken apart, so that this request alone waits once more.
     async fn write(self, intake: Arc<dyn Intake>) {
         let mut parts = vec![self];
         while let Some(mut part) = parts.pop() {
             match intake.take(&part.requests).await {
                 Ok(taken) => part.answer(taken),
+                Err(error) if part.requests.len() > 1 && error.get_ref().is::<BeingTakenIn>() => {
+                    let alone = part.apart().map(|one| one.write_alone(&*intake));
+                    stream::iter(alone).buffer_unordered(Self::ALONE).collect::<()>().await;
+                }
                 Err(error) if error.is_about_the_store() || part.requests.len() == 1 => part.fail(error),
                 Err(_) => {
                     parts.push(part.split_off_half());
                     parts.push(part);
                 }
             }
+        }
+    }
+
+    /// Each request as a group of its own.
+    fn apart(self) -> impl Iterator<Item = Self> {
+        let entries = self.requests.into_iter().zip(self.callers);
+        entries.map(|(request, caller)| Self { requests: vec![request], callers: vec![caller], bytes: 0 })
+    }
+
+    async fn write_alone(self, intake: &dyn Intake) {
+        match intake.take(&self.requests).await {
+            Ok(taken) => self.answer(taken),
+            Err(error) => self.fail(error),
         }
     }
 

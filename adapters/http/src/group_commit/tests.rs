@@ -19,6 +19,8 @@ struct Gate {
 
 enum Trouble {
     None,
+    /// Another transaction takes this request in and does not end.
+    Locks(u128),
     Refuses(u128, StoreErrorKind),
     PanicsAt(usize),
 }
@@ -55,9 +57,14 @@ impl Intake for Gate {
             Trouble::Refuses(id, kind) if requests.iter().any(|r| r.id == Uuid::from_u128(id)) => {
                 Err(StoreError::new(kind, "submit", "refused"))
             }
+            Trouble::Locks(id) if requests.iter().any(|r| r.id == Uuid::from_u128(id)) => Err(locked()),
             _ => Ok(vec![Submitted::New; requests.len()]),
         }
     }
+}
+
+fn locked() -> StoreError {
+    StoreError::new(StoreErrorKind::Transient, "submit", BeingTakenIn("waited for 5 s".into()))
 }
 
 fn request(id: u128) -> NotificationRequest {
@@ -112,6 +119,21 @@ async fn one_that_the_store_refuses_fails_alone() {
 }
 
 #[tokio::test]
+async fn one_that_another_transaction_takes_in_is_running_and_its_neighbours_are_taken() {
+    let gate = Gate::closed(Trouble::Locks(7));
+    let (_intake, _first, calls) = gathered(&gate, 20).await;
+    gate.open.add_permits(99);
+    for (id, call) in (1..).zip(calls) {
+        match call.await.unwrap() {
+            Ok(taken) => assert!(id != 7 && taken == Submitted::New),
+            Err(refused) => assert!(id == 7 && matches!(refused, Refused::Running), "{id}: {refused}"),
+        }
+    }
+    assert_eq!(gate.sizes()[..2], [1, 20], "all of them wait once, each other one no more");
+    assert_eq!(gate.sizes().len(), 22);
+}
+
+#[tokio::test]
 async fn trouble_of_the_store_is_the_answer_of_all_after_one_try() {
     let gate = Gate::closed(Trouble::Refuses(7, StoreErrorKind::Unavailable));
     let (_intake, _first, calls) = gathered(&gate, 20).await;
@@ -128,8 +150,7 @@ struct Contended;
 #[async_trait]
 impl Intake for Contended {
     async fn take(&self, _: &[NotificationRequest]) -> Result<Vec<Submitted>, StoreError> {
-        let why = BeingTakenIn("waited for 5 s".into());
-        Err(StoreError::new(StoreErrorKind::Transient, "submit", why))
+        Err(locked())
     }
 }
 

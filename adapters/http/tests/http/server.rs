@@ -104,6 +104,21 @@ async fn an_idle_connection_is_closed() {
 }
 
 #[tokio::test]
+async fn a_client_that_never_reads_its_answers_is_left_after_a_while() {
+    let limits = Limits { connections: 1, timeout: Duration::from_millis(300), ..Limits::default() };
+    let served = serve(limits).await;
+    let mut deaf = TcpStream::connect(served.address).await.unwrap();
+    let asking = tokio::spawn(async move {
+        // Written on and on until the answers fill all buffers and then the questions do, or the server has gone.
+        while deaf.write_all(b"GET /openapi.json HTTP/1.1\r\nhost: x\r\n\r\n").await.is_ok() {}
+    });
+    timeout(Duration::from_secs(20), asking).await.expect("the connection is closed").unwrap();
+    let mut next = TcpStream::connect(served.address).await.unwrap();
+    next.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+    assert!(read(&mut next).await.starts_with("HTTP/1.1 200"), "its place is free");
+}
+
+#[tokio::test]
 async fn more_connections_than_the_limit_wait() {
     let served = serve(Limits { connections: 1, ..Limits::default() }).await;
     let mut first = TcpStream::connect(served.address).await.unwrap();

@@ -76,6 +76,12 @@ pub(crate) fn is_locked_by_another(error: &StoreError) -> bool {
     code & 0xff == 5
 }
 
+/// Whether a statement met a lock of somebody else that is on a row: MySQL says 3572 and both say 1205, and SQLite has no such locks.
+pub(crate) fn is_row_locked_by_another(error: &StoreError) -> bool {
+    let refusal = error.get_ref().downcast_ref::<DbErr>().and_then(refusal);
+    matches!(refusal, Some(3572 | 1205))
+}
+
 /// The number by which the database has refused a statement, if it has.
 pub(crate) fn refusal(error: &DbErr) -> Option<u32> {
     let Some(sqlx::Error::Database(refused)) = sqlx_error(error) else { return None };

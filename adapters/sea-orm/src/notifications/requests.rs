@@ -15,7 +15,7 @@ use crate::{
     database::{
         Database,
         args::{Args, bytes},
-        classify::{corrupt, is_locked_by_another},
+        classify::{corrupt, is_row_locked_by_another},
         typed_row::row,
         unit::{Row, rows},
     },
@@ -108,7 +108,7 @@ impl Requests {
         let submit = || async {
             let transaction = self.db.begin_beside(SUBMIT).await?;
             let taken = match self.submit(&transaction, requests).await {
-                Err(waited) if is_locked_by_another(&waited) => return Ok(Err(waited)),
+                Err(waited) if is_row_locked_by_another(&waited) => return Ok(Err(waited)),
                 taken => taken?,
             };
             self.db.commit(SUBMIT, transaction).await?;
@@ -169,9 +169,10 @@ fn unreadable(why: impl ToString) -> StoreError {
     corrupt(SUBMIT, UnreadableRequest(why.to_string()))
 }
 
-/// Says of an error that another transaction had what a submission needs, if it had.
+/// Says of an error that another transaction had a request of a submission, if it had. The one lock of an SQLite file may
+/// have been taken for something else.
 pub(crate) fn being_taken_in(error: StoreError) -> StoreError {
-    match is_locked_by_another(&error) {
+    match is_row_locked_by_another(&error) {
         true => StoreError::new(StoreErrorKind::Transient, SUBMIT, BeingTakenIn(error.get_ref().to_string())),
         false => error,
     }
