@@ -151,7 +151,8 @@ impl MessageHandler {
             }
             Consent::After(wait) => {
                 tracing::info!(message_id = %attempt.message.id, ?wait, "notification.message.quiet");
-                verdicts.give(attempt.index, Verdict::Postpone { after: *wait, reason: quiet() });
+                let reason = attempt.unlogged_doubt().mark(quiet());
+                verdicts.give(attempt.index, Verdict::Postpone { after: *wait, reason });
                 None
             }
             Consent::Now => self.deliver(attempt, in_doubt, verdicts).await,
@@ -181,6 +182,7 @@ impl MessageHandler {
             }
             DeliveryEnd::NoRoom { after, reason } => {
                 tracing::debug!(message_id = %attempt.message.id, ?after, %reason, "notification.message.postponed");
+                let reason = attempt.unlogged_doubt().mark(reason);
                 verdicts.give(attempt.index, Verdict::Postpone { after, reason });
                 return None;
             }
@@ -205,6 +207,7 @@ impl MessageHandler {
         }
         let after = after.map(|asked| self.no_earlier_than(asked, attempt.claimed));
         if self.attempt_log.is_none() || calls.is_empty() {
+            let reason = attempt.unlogged_doubt().mark(reason);
             verdicts.give(attempt.index, Verdict::Nack { after, reason });
             return None;
         }
@@ -222,7 +225,7 @@ impl MessageHandler {
     async fn note(&self, outcomes: Vec<Outcome<'_>>, verdicts: &dyn Verdicts) {
         let to_note: Vec<_> = outcomes.iter().map(Outcome::to_note).collect();
         let all: Vec<MessageOutcome> = to_note.iter().flatten().cloned().collect();
-        let (noted, ()) = futures::join!(self.conclude(&all), self.log(&outcomes));
+        let (noted, logged) = futures::join!(self.conclude(&all), self.log(&outcomes));
         let max_attempts = self.config.retry.max_attempts;
         let apart = matches!(&noted, Err(error) if all.len() > 1 && !error.is_about_the_store());
         for (outcome, to_note) in outcomes.into_iter().zip(&to_note) {
@@ -231,7 +234,7 @@ impl MessageHandler {
                 _ => None,
             };
             let noted = alone.as_ref().unwrap_or(&noted).as_ref().copied();
-            verdicts.give(outcome.attempt.index, outcome.verdict(noted, max_attempts));
+            verdicts.give(outcome.attempt.index, outcome.verdict(noted, logged, max_attempts));
         }
     }
 
@@ -242,16 +245,19 @@ impl MessageHandler {
         }
     }
 
-    /// Notes attempts. One that cannot be noted is missing in the log; its message is none the worse.
-    async fn log(&self, outcomes: &[Outcome<'_>]) {
-        let Some(log) = &self.attempt_log else { return };
+    /// Notes attempts, and says whether they are. One that cannot be noted is missing in the log; its message is none the worse, and
+    /// if it comes again, its reason says what the log does not.
+    async fn log(&self, outcomes: &[Outcome<'_>]) -> bool {
+        let Some(log) = &self.attempt_log else { return true };
         let attempts: Vec<DeliveryAttempt> = outcomes.iter().flat_map(Outcome::attempts).collect();
         if attempts.is_empty() {
-            return;
+            return true;
         }
-        if let Err(error) = log.note(&attempts).await {
+        let noted = log.note(&attempts).await;
+        if let Err(error) = &noted {
             tracing::warn!(attempts = attempts.len(), %error, "attempts could not be noted");
         }
+        noted.is_ok()
     }
 }
 

@@ -2,7 +2,9 @@ use std::time::Duration;
 
 use claimstream_domain::{
     Claimed, Reason, Verdict,
-    notification::{DeliveryReceipt, DeliveryStatus, NotificationMessage, consent::Consent},
+    notification::{
+        Acceptance, DeliveryReceipt, DeliveryStatus, NotificationMessage, consent::Consent, provider::Doubt,
+    },
 };
 use claimstream_ports::{
     StoreError,
@@ -50,7 +52,23 @@ pub(super) enum Ending {
     Skipped(Reason),
 }
 
+impl Attempt<'_> {
+    /// The providers that may have accepted the message and are in no log of attempts.
+    pub(super) fn unlogged_doubt(&self) -> Doubt {
+        Doubt::in_reason(self.claimed.last_error.as_ref())
+    }
+}
+
 impl Outcome<'_> {
+    /// What the next attempt has to know beside the log of attempts, which has this one if it is `logged`.
+    fn doubt(&self, logged: bool) -> Doubt {
+        let mut doubt = self.attempt.unlogged_doubt();
+        let open =
+            self.calls.iter().filter(|call| !logged && call.answer.acceptance != Acceptance::NotAccepted);
+        doubt.add(open.map(|call| call.provider.clone()));
+        doubt
+    }
+
     /// What is noted of the message; nothing if it is tried again.
     pub(super) fn to_note(&self) -> Option<MessageOutcome> {
         let id = self.attempt.message.id;
@@ -107,8 +125,16 @@ impl Outcome<'_> {
 
     /// The verdict once it is noted, or could not be. A message that is given up comes once more if its end could not be noted
     /// and the attempt after the `max_attempts` is left.
-    pub(super) fn verdict(self, noted: Result<(), &StoreError>, max_attempts: u32) -> Verdict {
+    pub(super) fn verdict(self, noted: Result<(), &StoreError>, logged: bool, max_attempts: u32) -> Verdict {
         self.trace(noted.is_ok());
+        let doubt = self.doubt(logged);
+        match self.verdict_alone(noted, max_attempts) {
+            Verdict::Nack { after, reason } => Verdict::Nack { after, reason: doubt.mark(reason) },
+            other => other,
+        }
+    }
+
+    fn verdict_alone(self, noted: Result<(), &StoreError>, max_attempts: u32) -> Verdict {
         match (self.ending, noted) {
             (Ending::PutOff { after, reason }, _) => Verdict::Nack { after, reason },
             (Ending::Delivered(_) | Ending::Expired | Ending::Skipped(_), Ok(())) => Verdict::ack(),

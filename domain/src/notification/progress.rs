@@ -45,7 +45,7 @@ impl Progress {
     pub fn status(&self) -> RequestStatus {
         use RequestStatus::{Dispatched, Failed, PartiallyFailed, Undeliverable};
         match self.recorded {
-            Dispatched | PartiallyFailed if self.pending > 0 => Dispatched,
+            Dispatched | PartiallyFailed | Failed if self.pending > 0 => Dispatched,
             Dispatched | PartiallyFailed => match (self.delivered, self.failed) {
                 (0, 0) if self.cancelled == 0 => Undeliverable,
                 (_, 0) => Dispatched,
@@ -84,6 +84,7 @@ mod tests {
         assert_eq!(status([0, 0, 2, 0]), Undeliverable);
         assert_eq!(progress(Failed, [0, 3, 0, 0]).status(), PartiallyFailed);
         assert_eq!(progress(Failed, [0, 0, 3, 0]).status(), Failed);
+        assert_eq!(progress(Failed, [1, 0, 3, 0]).status(), Dispatched, "its first steps are on their way");
         assert_eq!(progress(Cancelled, [0, 3, 0, 1]).status(), Cancelled);
         assert_eq!(progress(Dispatched, [1, 2, 1, 3]).total(), 7);
     }

@@ -40,6 +40,13 @@ pub enum DeliveryError {
         /// else [`NotAccepted`](Acceptance::NotAccepted).
         acceptance: Acceptance,
     },
+    /// It may later: it was refused for what is in it, such as its recipient, and others may fare better. The provider is in order, and has
+    /// not taken it.
+    #[error("{reason}")]
+    Deferred {
+        /// Why, without secrets.
+        reason: String,
+    },
     /// It takes no more messages for a while. It has not taken this one.
     #[error("{reason}")]
     Throttled {
@@ -74,6 +81,11 @@ impl DeliveryError {
     /// It may later; it has not taken the message.
     pub fn transient(reason: impl Into<String>) -> Self {
         Self::Transient { reason: reason.into(), retry_after: None, acceptance: Acceptance::NotAccepted }
+    }
+
+    /// It may later, and others may now.
+    pub fn deferred(reason: impl Into<String>) -> Self {
+        Self::Deferred { reason: reason.into() }
     }
 
     /// No answer came to a message that had left: whether it was taken is unknown.
@@ -111,13 +123,18 @@ impl DeliveryError {
     pub fn answer(&self) -> Answer {
         match self {
             Self::Permanent { .. } => Answer::REFUSED,
-            Self::Transient { acceptance: Acceptance::NotAccepted, .. } | Self::NotReady { .. } => {
-                Answer::LATER
-            }
+            Self::Transient { acceptance: Acceptance::NotAccepted, .. }
+            | Self::Deferred { .. }
+            | Self::NotReady { .. } => Answer::LATER,
             Self::Transient { .. } => Answer::LOST,
             Self::Throttled { .. } => Answer::THROTTLED,
             Self::ProviderDown { .. } => Answer::NO_SESSION,
         }
+    }
+
+    /// Whether it speaks against the provider, and not only against the message.
+    pub fn speaks_against_provider(&self) -> bool {
+        !matches!(self, Self::Deferred { .. }) && self.answer().speaks_against_provider()
     }
 
     /// How long the provider asked us to wait.
@@ -126,7 +143,7 @@ impl DeliveryError {
             Self::Transient { retry_after, .. }
             | Self::Throttled { retry_after, .. }
             | Self::NotReady { retry_after, .. } => *retry_after,
-            Self::Permanent { .. } | Self::ProviderDown { .. } => None,
+            Self::Permanent { .. } | Self::Deferred { .. } | Self::ProviderDown { .. } => None,
         }
     }
 }

@@ -13,6 +13,8 @@ use lettre::{
 pub(super) enum Refusal {
     /// The other side, or nobody, answered before the mail itself was sent: it cannot have been accepted.
     Offer(Error),
+    /// The same, of the recipient.
+    Recipient(Error),
     /// The mail was sent, whole or in part.
     Mail(Error),
     /// It needs what the server does not know.
@@ -45,7 +47,7 @@ pub(super) async fn offer(
     let sender = Mail::new(envelope.from().cloned(), parameters);
     connection.command(sender).await.map_err(Refusal::Offer)?;
     for to in envelope.to() {
-        connection.command(Rcpt::new(to.clone(), vec![])).await.map_err(Refusal::Offer)?;
+        connection.command(Rcpt::new(to.clone(), vec![])).await.map_err(Refusal::Recipient)?;
     }
     connection.command(Data).await.map_err(Refusal::Offer)?;
     Ok(())

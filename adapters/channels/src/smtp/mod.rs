@@ -38,6 +38,7 @@ pub use server::SmtpServer;
 /// |---|---|
 /// | the mail is accepted | delivered; the server's last line is the reference |
 /// | no connection, no session (greeting, TLS, login); 421, 530, 534, 535 or 538 at any command | the provider is down |
+/// | any other 4xx to the recipient | deferred: tried again, and it says nothing of the server |
 /// | any other 4xx; no answer in time or a broken connection before the mail itself was sent | transient: tried again |
 /// | no answer in time or a broken connection after that | transient, and whether the mail was accepted is unknown |
 /// | any other 5xx to the sender, the recipient or the mail; an address that is none | permanent: refused for good |
@@ -80,7 +81,10 @@ impl SmtpChannel {
     fn judge(&self, refusal: Refusal, mail: &Message) -> DeliveryError {
         let reply = |error: &Error| error.status().map(|code| Answer::of_smtp_reply(code.into()));
         match refusal {
-            Refusal::Offer(e) => {
+            Refusal::Recipient(e) if reply(&e) == Some(Answer::LATER) => {
+                DeliveryError::deferred(self.said(&e, mail))
+            }
+            Refusal::Offer(e) | Refusal::Recipient(e) => {
                 DeliveryError::of(reply(&e).unwrap_or(Answer::LATER), self.said(&e, mail), None)
             }
             Refusal::Mail(e) => {

@@ -94,16 +94,26 @@ async fn mails_share_a_connection_while_it_lasts() {
 
 #[tokio::test]
 async fn a_server_that_says_later_is_tried_again() {
-    let lines = [
-        ("MAIL", "451 4.3.0 try later"),
-        ("RCPT", "450 4.2.0 greylisted"),
-        ("DATA", "452 full"),
-        ("MESSAGE", "451 4.7.1 later"),
-    ];
+    let lines = [("MAIL", "451 4.3.0 try later"), ("DATA", "452 full"), ("MESSAGE", "451 4.7.1 later")];
     for (command, line) in lines {
         let reason = transient(answered(command, Reply::Line(line)).await);
         assert!(reason.contains("smtp://127.0.0.1:") && reason.contains(&line[..3]), "{reason}");
     }
+}
+
+#[tokio::test]
+async fn a_server_that_says_later_of_one_recipient_says_nothing_of_itself() {
+    for line in ["450 4.2.0 greylisted", "451 4.7.1 later", "452 4.2.2 mailbox full"] {
+        let error = answered("RCPT", Reply::Line(line)).await.unwrap_err();
+        assert!(
+            matches!(&error, DeliveryError::Deferred { reason } if reason.contains(&line[..3])),
+            "{error:?}"
+        );
+        assert!(error.answer() == Answer::LATER && !error.speaks_against_provider());
+    }
+    down(answered("RCPT", Reply::Line("421 4.3.2 shutting down")).await);
+    let error = answered("MAIL", Reply::Line("451 4.3.0 try later")).await.unwrap_err();
+    assert!(error.speaks_against_provider());
 }
 
 #[tokio::test]

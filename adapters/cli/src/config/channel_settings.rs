@@ -221,6 +221,7 @@ impl ChannelSettings {
             window: self.breaker_window.unwrap_or(usual.window),
             pause: self.breaker_pause.unwrap_or(usual.pause),
             pause_cap: self.breaker_pause_cap.unwrap_or(usual.pause_cap),
+            silence: usual.silence,
         };
         // The adapters keep their own timeouts and know what an answer in time would have meant.
         ProviderLimits { breaker, timeout: None, concurrency: self.concurrency, rate: self.rate }

@@ -29,8 +29,18 @@ impl MessageHandler {
         let Some(log) = self.attempt_log.as_ref().filter(|_| !ids.is_empty()) else {
             return (read, HashMap::new());
         };
+        let unlogged = read.iter().map(|(attempt, _)| {
+            let doubt = attempt.unlogged_doubt().into_providers();
+            (attempt.message.id, doubt)
+        });
+        let mut doubts: HashMap<Uuid, Vec<ProviderName>> = unlogged.collect();
         match log.in_doubt(&ids).await {
-            Ok(all) => (read, ids.into_iter().zip(all).collect()),
+            Ok(all) => {
+                ids.into_iter()
+                    .zip(all)
+                    .for_each(|(id, logged)| doubts.entry(id).or_default().extend(logged));
+                (read, doubts)
+            }
             Err(error) if error.is_about_the_store() => {
                 for (attempt, _) in read.extract_if(.., |standing| was_tried(standing)) {
                     give_back(&attempt, &error, verdicts);
@@ -39,7 +49,7 @@ impl MessageHandler {
             }
             Err(error) => {
                 tracing::warn!(messages = ids.len(), %error, "earlier attempts cannot be read");
-                (read, HashMap::new())
+                (read, doubts)
             }
         }
     }

@@ -7,8 +7,10 @@ use std::{
 use claimstream_domain::{
     Reason,
     notification::{
-        Answer, Priority,
-        provider::{Admission, Breaker, BreakerState, BreakerTurn, Pass, ProviderName},
+        Priority,
+        provider::{
+            Admission, Breaker, BreakerPolicy, BreakerState, BreakerTurn, InFlight, Pass, ProviderName,
+        },
     },
 };
 use claimstream_ports::{Timer, notification::RateLimiter};
@@ -26,6 +28,8 @@ pub(super) struct Guard {
     pub(super) timer: Arc<dyn Timer>,
     pub(super) timeout: Option<Duration>,
     breaker: Mutex<Breaker>,
+    policy: BreakerPolicy,
+    in_flight: Mutex<InFlight>,
     slots: Option<Arc<Slots>>,
     tokens: Option<Tokens>,
 }
@@ -44,6 +48,8 @@ pub(super) enum Entry<'a> {
 pub(super) struct Admitted<'a> {
     guard: &'a Guard,
     pass: Option<Pass>,
+    /// Its number among those in flight.
+    number: u64,
     _slot: Option<Slot>,
 }
 
@@ -62,6 +68,8 @@ impl Guard {
             timer,
             timeout: limits.timeout,
             breaker: Mutex::new(Breaker::new(limits.breaker)),
+            policy: limits.breaker,
+            in_flight: Mutex::default(),
             slots: limits.concurrency.map(Slots::new),
             tokens: limits.rate.map(|rate| Tokens::new(rate, limiter)),
         }
@@ -97,10 +105,20 @@ impl Guard {
         }
         match self.breaker().admit(self.timer.now()) {
             Admission::Granted(pass) => {
-                Entry::Granted(Admitted { guard: self, pass: Some(pass), _slot: slot })
+                let number = self.in_flight().begin(self.timer.now());
+                Entry::Granted(Admitted { guard: self, pass: Some(pass), number, _slot: slot })
             }
             Admission::Refused(left) => Entry::Open(left),
         }
+    }
+
+    /// Whether it is better to ask another provider first.
+    pub(super) fn is_hanging(&self) -> bool {
+        self.in_flight().is_hanging(self.policy, self.timer.now())
+    }
+
+    fn in_flight(&self) -> MutexGuard<'_, InFlight> {
+        self.in_flight.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn breaker(&self) -> MutexGuard<'_, Breaker> {
@@ -109,11 +127,12 @@ impl Guard {
 }
 
 impl Admitted<'_> {
-    /// Notes what the provider answered.
-    pub(super) fn note(mut self, answer: Answer) {
+    /// Notes whether the provider failed the message.
+    pub(super) fn note(mut self, failed: bool) {
         let Some(pass) = self.pass.take() else { return };
         let Guard { name, timer, .. } = self.guard;
-        let turn = self.guard.breaker().note(pass, answer.speaks_against_provider(), timer.now());
+        self.guard.in_flight().end(self.number, !failed, timer.now());
+        let turn = self.guard.breaker().note(pass, failed, timer.now());
         match turn {
             Some(BreakerTurn::Opened(pause)) => {
                 tracing::warn!(provider = %name, ?pause, "notification.provider.opened");
@@ -128,6 +147,7 @@ impl Drop for Admitted<'_> {
     fn drop(&mut self) {
         if let Some(pass) = self.pass.take() {
             self.guard.breaker().abandon(pass, self.guard.timer.now());
+            self.guard.in_flight().end(self.number, false, self.guard.timer.now());
         }
     }
 }

@@ -92,6 +92,11 @@ impl NamedProvider {
         ProviderState { name: self.name.clone(), circuit, possible_doubles }
     }
 
+    /// Whether it has said nothing to many messages for a while.
+    pub(super) fn is_hanging(&self) -> bool {
+        self.guard.as_ref().is_some_and(Guard::is_hanging)
+    }
+
     /// Counts a message that it may have accepted and that goes to another provider.
     pub(super) fn count_possible_double(&self) {
         self.possible_doubles.fetch_add(1, Ordering::Relaxed);
@@ -113,7 +118,7 @@ impl NamedProvider {
         let call = Call::of(&self.name, guard.timer.now().saturating_sub(began), &answered);
         // A provider that was not asked has given no answer; dropped, the pass is given back.
         if answered.as_ref().err().is_none_or(DeliveryError::was_asked) {
-            admitted.note(call.answer);
+            admitted.note(answered.as_ref().is_err_and(DeliveryError::speaks_against_provider));
         }
         Asked::Called(call, answered)
     }

@@ -99,15 +99,18 @@ impl Route {
         attempt.over(message)
     }
 
-    /// The providers that may be asked, in order.
+    /// The providers that may be asked, in order; those that hang come last.
     fn choose(&self, message: &NotificationMessage, in_doubt: &[ProviderName]) -> Vec<&NamedProvider> {
         let weights: Vec<u32> = self.providers.iter().map(|(_, weight)| *weight).collect();
         let order = self.selection.order(&weights, MessageId::new(message.id).seed(0));
-        let all: Vec<&NamedProvider> = order.into_iter().map(|at| &*self.providers[at].0).collect();
+        let mut all: Vec<&NamedProvider> = order.into_iter().map(|at| &*self.providers[at].0).collect();
         let doubted: Vec<_> = all.iter().copied().filter(|one| in_doubt.contains(one.name())).collect();
         match self.after_unknown {
             AfterUnknown::RetrySame if !doubted.is_empty() => doubted,
-            _ => all,
+            _ => {
+                all.sort_by_key(|one| one.is_hanging());
+                all
+            }
         }
     }
 

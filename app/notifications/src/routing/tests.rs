@@ -1,5 +1,7 @@
 //! Routes on a clock that the test moves: circuits, failover, limits.
 
+mod hanging;
+
 use std::{
     pin::Pin,
     sync::{

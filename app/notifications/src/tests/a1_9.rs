@@ -173,6 +173,44 @@ fn a_message_in_doubt_stays_with_its_provider_at_the_next_attempt() {
 }
 
 #[test]
+fn a_doubt_that_cannot_be_logged_is_said_by_the_reason_until_the_message_has_ended() {
+    let may_have_it = || Err(DeliveryError::unknown("HTTP 504"));
+    let away = || {
+        let mut log = MockAttemptLog::new();
+        log.expect_note().returning(|_| Err(down("note")));
+        log.expect_in_doubt().returning(|ids| Ok(vec![vec![]; ids.len()]));
+        log
+    };
+    let mut claimed = claimed_message(&notification(), 1);
+    let mut attempt = |first, second| {
+        let (providers, messages) =
+            (route(answering(first), answering(second)), concluding(0, DeliveryStatus::Failed));
+        let handler = MessageHandler::new(messages, providers, config()).expect("a good configuration");
+        let verdict = finish(handler.with_attempt_log(Arc::new(away())).handle(&claimed));
+        let Verdict::Nack { reason, .. } = verdict else { panic!("not tried again: {verdict:?}") };
+        (claimed.attempt, claimed.last_error) = (claimed.attempt + 1, Some(reason.clone()));
+        reason.as_str().to_owned()
+    };
+    let marked = "may have been accepted by secondary; ";
+    assert_eq!(attempt(vec![busy()], vec![may_have_it()]), format!("{marked}HTTP 504"));
+    assert_eq!(attempt(vec![], vec![busy()]), format!("{marked}HTTP 503"), "it asks nobody else");
+    assert_eq!(attempt(vec![], vec![may_have_it()]), format!("{marked}HTTP 504"));
+}
+
+#[test]
+fn a_delivery_that_nothing_could_note_goes_to_the_same_provider_again() {
+    let mut log = MockAttemptLog::new();
+    log.expect_note().returning(|_| Err(down("note")));
+    let mut messages = MockMessageRepository::new();
+    messages.expect_status().returning(|ids| Ok(vec![Some(DeliveryStatus::Pending); ids.len()]));
+    messages.expect_conclude().returning(|_| Err(down("conclude")));
+    let providers = route(answering(vec![busy()]), answering(vec![taken("r")]));
+    let verdict = handle(Arc::new(messages), providers, log, 1);
+    let Verdict::Nack { reason, .. } = verdict else { panic!("not tried again: {verdict:?}") };
+    assert!(reason.as_str().starts_with("may have been accepted by secondary; delivered, but"), "{reason}");
+}
+
+#[test]
 fn a_message_in_doubt_stays_with_its_provider_after_a_revival() {
     let mut log = logging(vec![("secondary", 1, 1, Answer::DELIVERED)]);
     let doubted = || vec![vec![ProviderName::new("secondary").expect("a name")]];

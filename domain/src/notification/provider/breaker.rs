@@ -157,6 +157,7 @@ mod tests {
         window: Duration::from_secs(8),
         pause: Duration::from_secs(5),
         pause_cap: Duration::from_secs(30),
+        silence: Duration::from_secs(2),
     };
 
     fn at(seconds: u64) -> Duration {

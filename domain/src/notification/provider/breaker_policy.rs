@@ -13,6 +13,8 @@ pub struct BreakerPolicy {
     pub pause: Duration,
     /// The longest pause.
     pub pause_cap: Duration,
+    /// How long a provider may say nothing to so many messages at once before others are asked first.
+    pub silence: Duration,
 }
 
 impl BreakerPolicy {
@@ -52,6 +54,7 @@ impl Default for BreakerPolicy {
             window: Duration::from_secs(10),
             pause: Duration::from_secs(5),
             pause_cap: Duration::from_secs(15),
+            silence: Duration::from_secs(2),
         }
     }
 }
