@@ -9,7 +9,7 @@
 //! | [`SmtpChannel`] | a mail through an SMTP server | `smtp` |
 //!
 //! [`HttpParticipant`] (feature `webhook`) carries out branches of TCC transactions by the same POSTs.
-//! [`HttpTemplates`] (feature `webhook`) takes templates from a server.
+//! [`HttpTemplates`] (feature `webhook`) takes templates from a server, and [`HttpDirectory`] users and segments.
 //!
 //! With the feature `tls` all but the first speak TLS by rustls, trusting the certificates that the system trusts. They
 //! need a tokio runtime around them. All end in bounded time, pass the message's id on as an idempotency key,
@@ -26,6 +26,8 @@ mod chat;
 mod gateway;
 #[cfg(any(feature = "webhook", feature = "smtp"))]
 mod http;
+#[cfg(feature = "webhook")]
+mod http_directory;
 #[cfg(feature = "webhook")]
 mod http_templates;
 mod log;
@@ -45,6 +47,8 @@ pub use attachments::AttachmentConfig;
 pub use chat::{ChatChannel, ChatStyle};
 #[cfg(feature = "gateway")]
 pub use gateway::{Answers, GatewayAuth, GatewayChannel, GatewayConfig};
+#[cfg(feature = "webhook")]
+pub use http_directory::{HttpDirectory, HttpDirectoryConfig};
 #[cfg(feature = "webhook")]
 pub use http_templates::{HttpTemplates, HttpTemplatesConfig};
 pub use log::{LogChannel, LogConfig};

@@ -1,9 +1,11 @@
 use std::{path::Path, str::FromStr, sync::Arc};
 
+use claimstream_channels::{HttpDirectory, HttpDirectoryConfig};
 use claimstream_domain::Invalid;
 use claimstream_memory::{MemoryDirectory, MemoryTemplates};
-use claimstream_notifications::{CompiledTemplate, RecipientDirectory};
+use claimstream_notifications::{CachedDirectory, CompiledTemplate, RecipientDirectory};
 use claimstream_sea_orm::SeaOrmOutbox;
+use claimstream_tokio::TokioTimer;
 
 use crate::config::{Config, ConfigError, DirectorySource, Notifications};
 
@@ -15,7 +17,21 @@ pub fn recipients(
     Ok(match config.directory.source {
         DirectorySource::File => Arc::new(directory(&config.notifications)?),
         DirectorySource::Database => Arc::clone(outbox) as Arc<dyn RecipientDirectory>,
+        DirectorySource::Http => {
+            let (timer, fresh) = (Arc::new(TokioTimer::new()), config.directory.fresh);
+            Arc::new(CachedDirectory::new(Arc::new(over_http(config)?), timer, fresh))
+        }
     })
+}
+
+fn over_http(config: &Config) -> Result<HttpDirectory, ConfigError> {
+    let settings = &config.directory;
+    let refused = |key: &str, why: String| ConfigError::new(format!("`directory.{key}`: {why}"));
+    let url = settings.url.clone().ok_or_else(|| refused("url", "it is not set".into()))?;
+    let token = settings.token.read().map_err(|why| refused("token", why))?;
+    let token = token.map(|token| claimstream_channels::Secret::new(token.reveal()));
+    let config = HttpDirectoryConfig { token, timeout: settings.timeout, ..HttpDirectoryConfig::new(url) };
+    HttpDirectory::new(config).map_err(|e| refused("url", e.to_string()))
 }
 
 /// The users and segments of the file that a configuration names; nobody if it names none.

@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 mod alone;
+mod cached_directory;
 mod chunk;
 mod consents;
 mod fan_out_attempt;
@@ -34,6 +35,7 @@ mod unsubscribe;
 mod unwinding;
 mod writer;
 
+pub use cached_directory::CachedDirectory;
 pub use consents::Consents;
 pub use in_app::InAppProvider;
 pub use message_config::MessageConfig;

@@ -5,6 +5,9 @@
 #[cfg(all(feature = "smtp", feature = "webhook"))]
 mod attachments;
 #[cfg(test)]
+#[cfg(all(feature = "smtp", feature = "webhook"))]
+mod directory;
+#[cfg(test)]
 #[cfg(feature = "gateway")]
 mod gateway_files;
 #[cfg(test)]

@@ -73,6 +73,7 @@ fn examine_directory(config: &Config) -> Finding {
     let good = |text: String| found(Severity::Good, "directory", text);
     match (config.directory.source, &notifications.directory) {
         (DirectorySource::Database, _) => good("users and segments are in the database".into()),
+        (DirectorySource::Http, _) => good("users and segments come over HTTP".into()),
         (DirectorySource::File, None) => found(
             Severity::Warning,
             "directory",

@@ -171,7 +171,7 @@ impl Config {
         found.extend(retry::contradiction(&self.messages, "messages.retry"));
         found.extend(self.notifications.contradiction());
         found.extend(self.templates.contradictions(self.notifications.templates.is_some()));
-        found.extend(self.directory.contradiction(&self.notifications));
+        found.extend(self.directory.contradictions(&self.notifications));
         found.extend(self.channels.contradictions());
         found.extend(self.serve.contradictions());
         found.extend(self.probes.contradiction());

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::{
-    operator::eventually,
+    operator::{Operator, eventually},
     serve::{OPEN, Served, on_every_store, path, start},
 };
 
@@ -80,4 +80,24 @@ async fn a_user_that_was_put_is_reached_until_it_opts_out_and_is_forgotten() {
         assert_eq!(served.client.get("/v1/recipients/a%2F%C3%A4/preferences").body, json!({}));
     })
     .await;
+}
+
+#[test]
+fn a_relay_asks_another_server_for_its_users() {
+    let (there, here) = (Operator::with_database(), Operator::with_database());
+    let served = start(&there, &[&OPEN[..], &HERE].concat());
+    let put = |path: &str, body: &str| {
+        assert_eq!(served.client.call("PUT", path, None, body).unwrap().status, 200);
+    };
+    put("/v1/recipients/u-1", r#"{"email":"ann@example.com"}"#);
+    put("/v1/recipients/u-2", r#"{"email":"bob@example.com"}"#);
+    put("/v1/segments/vip/members/u-2", "");
+    let request = r#"{"id":"018f6b2e-0000-7000-8000-000000000001","requester":{"type":"service","id":"shop"},"recipients":[{"user":"u-1"},{"user":"u-9"},{"segment":"vip"}],"channels":["email"],"content":{"title":"t"}}"#;
+    here.run_with(&["notify", "-"], request.as_bytes()).succeeded();
+    let url = format!("directory.url=http://{}/v1", served.client.address);
+    here.deliver(&["--set", "directory.source=http", "--set", &url]).succeeded();
+    let shown = here.run(&["show", "018f6b2e-0000-7000-8000-000000000001"]).succeeded();
+    assert!(shown.contains("2 delivered, 1 skipped, 0 failed"), "{shown}");
+    let why = here.run(&["relay", "--set", "directory.source=http"]).failed(2);
+    assert!(why.contains("`directory.source`: set directory.url for http"), "{why}");
 }

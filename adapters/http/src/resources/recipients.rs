@@ -15,7 +15,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     limit, query,
-    refusals::{Changing, Reading, Writing},
+    refusals::{Asking, Changing, Reading, Writing},
 };
 use crate::{
     caller::{Admin, Caller, Read},
@@ -30,6 +30,7 @@ use crate::{
 pub(crate) fn routes() -> OpenApiRouter<Arc<State>> {
     OpenApiRouter::new()
         .routes(routes!(list))
+        .routes(routes!(lookup))
         .routes(routes!(show, put, erase))
         .routes(routes!(preferences, set_preferences))
 }
@@ -93,6 +94,21 @@ pub(super) struct RecipientBody {
     attributes: Attributes,
 }
 
+/// The users that are asked for.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = LookupRecipients)]
+struct LookupBody {
+    /// Their ids, at most 500.
+    users: Vec<String>,
+}
+
+/// Users of the directory.
+#[derive(Serialize, ToSchema)]
+struct FoundPage {
+    recipients: Vec<RecipientBody>,
+}
+
 /// A user, and the segments that it is in.
 #[derive(Serialize, ToSchema)]
 struct EntryShown {
@@ -133,6 +149,27 @@ async fn list(
     let is_full = found.len() as u64 == u64::from(most);
     let next = found.last().filter(|_| is_full).and_then(|last| last.user.clone());
     Ok(Json(RecipientPage { recipients: found.into_iter().map(RecipientBody::of).collect(), next }))
+}
+
+/// Shows many users of the directory; those that it does not know are left out.
+#[utoipa::path(post, path = "/v1/recipients/lookup", tag = "recipients", request_body = LookupBody, responses(
+    (status = 200, description = "The users that it knows", body = FoundPage),
+    (status = 409, description = "This server's directory is kept elsewhere", content_type = "application/problem+json", body = Problem),
+    Asking,
+))]
+async fn lookup(
+    _: Caller<Read>,
+    state: extract::State<Arc<State>>,
+    payload: Payload,
+) -> Result<Json<FoundPage>, Problem> {
+    const MOST: usize = 500;
+    let LookupBody { users } = json::read(&payload.headers, &payload.bytes)?;
+    if users.len() > MOST {
+        return Err(Problem::invalid(Fault::at("/users", format!("it has at most {MOST} ids"))));
+    }
+    let found = state.ask(state.stores.people.directory()?.segments.users(&users)).await?;
+    let recipients = found.into_iter().flatten().map(RecipientBody::of).collect();
+    Ok(Json(FoundPage { recipients }))
 }
 
 /// Shows a user of the directory, and the segments that it is in.

@@ -10,6 +10,9 @@ use crate::problem::Problem;
 /// The problems that every route that reads may answer with.
 pub(crate) struct Reading;
 
+/// The problems that every route that takes a body and changes nothing may answer with.
+pub(crate) struct Asking;
+
 /// The problems that every route that changes something and takes no body may answer with.
 pub(crate) struct Changing;
 
@@ -18,11 +21,12 @@ pub(crate) struct Writing;
 
 const NO_TOKEN: (u16, &str) = (401, "No valid token");
 const AWAY: (u16, &str) = (503, "Try again");
+const NO_READER: (u16, &str) = (403, "The token lacks the scope read");
 const NOT_ADMIN: (u16, &str) = (403, "The token lacks the scope admin");
 
 impl IntoResponses for Reading {
     fn responses() -> BTreeMap<String, RefOr<Response>> {
-        problems(&[NO_TOKEN, (403, "The token lacks the scope read"), AWAY])
+        problems(&[NO_TOKEN, NO_READER, AWAY])
     }
 }
 
@@ -32,18 +36,28 @@ impl IntoResponses for Changing {
     }
 }
 
+impl IntoResponses for Asking {
+    fn responses() -> BTreeMap<String, RefOr<Response>> {
+        problems(&with_a_body(NO_READER))
+    }
+}
+
 impl IntoResponses for Writing {
     fn responses() -> BTreeMap<String, RefOr<Response>> {
-        problems(&[
-            (400, "The body is not valid; `errors` says where"),
-            NO_TOKEN,
-            NOT_ADMIN,
-            (408, "The body arrives too slowly"),
-            (413, "The body is too long"),
-            (415, "The body is not JSON"),
-            AWAY,
-        ])
+        problems(&with_a_body(NOT_ADMIN))
     }
+}
+
+fn with_a_body(forbidden: (u16, &'static str)) -> [(u16, &'static str); 7] {
+    [
+        (400, "The body is not valid; `errors` says where"),
+        NO_TOKEN,
+        forbidden,
+        (408, "The body arrives too slowly"),
+        (413, "The body is too long"),
+        (415, "The body is not JSON"),
+        AWAY,
+    ]
 }
 
 fn problems(list: &[(u16, &str)]) -> BTreeMap<String, RefOr<Response>> {

@@ -55,7 +55,7 @@ async fn every_route_but_those_of_health_needs_a_token_with_its_scope() {
             );
             assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
         }
-        let is_read = method == "GET" || path.ends_with("/preview");
+        let is_read = method == "GET" || path.ends_with("/preview") || path.ends_with("/lookup");
         let other = if is_read { "send" } else { "read" };
         let answer = call(&format!("Bearer {other}")).await;
         assert_eq!(

@@ -95,8 +95,8 @@ impl DirectoryRepository for Town {
 
 #[async_trait]
 impl RecipientDirectory for Town {
-    async fn users(&self, _: &[String]) -> Result<Vec<Option<Recipient>>, StoreError> {
-        unreachable!("no route asks for it");
+    async fn users(&self, ids: &[String]) -> Result<Vec<Option<Recipient>>, StoreError> {
+        ids.iter().map(|id| known(id, ann())).collect()
     }
 
     async fn members(
@@ -200,6 +200,16 @@ async fn a_user_is_put_shown_and_forgotten() {
     let gone = api.call("DELETE", "/v1/recipients/a%2Fb", &[ADMIN], Body::empty()).await;
     assert_eq!(gone.body, json!({"requests": 1, "records": 2, "payloads": 3, "dead_letters": 4}));
     assert_eq!(*town.erased.lock().unwrap(), ["user:a/b"]);
+}
+
+#[tokio::test]
+async fn many_users_are_looked_up_at_once() {
+    let (api, _) = api();
+    let found = change(&api, "POST", "/v1/recipients/lookup", &json!({"users": ["u", "v"]})).await.body;
+    assert_eq!(found["recipients"].as_array().unwrap().len(), 1);
+    assert_eq!(found["recipients"][0]["email"], "ann@example.com");
+    let many = json!({"users": vec!["u"; 501]});
+    assert_eq!(change(&api, "POST", "/v1/recipients/lookup", &many).await.pointer(), "#/users");
 }
 
 #[tokio::test]
@@ -309,6 +319,7 @@ async fn a_database_that_is_away_is_503_and_not_named() {
 pub(crate) async fn call_in_every_way(api: &Api) {
     let bodies = [
         ("PUT", "/v1/recipients/{id}", json!({})),
+        ("POST", "/v1/recipients/lookup", json!({"users": ["{id}"]})),
         ("PUT", "/v1/recipients/{id}/preferences", json!({})),
         ("POST", "/v1/suppressions", json!({"channel": "chat", "address": "{id}", "reason": "bounced"})),
         ("POST", "/v1/suppressions/lift", json!({"channel": "chat", "address": "{id}"})),
@@ -363,6 +374,7 @@ pub(crate) async fn elsewhere() -> BTreeSet<(String, u16)> {
         assert_eq!(api.get(path).await.problem(), "directory-elsewhere");
     }
     change(&api, "PUT", "/v1/recipients/u", &json!({})).await;
+    change(&api, "POST", "/v1/recipients/lookup", &json!({"users": []})).await;
     api.call("PUT", "/v1/segments/s/members/u", &[ADMIN], Body::empty()).await;
     api.call("DELETE", "/v1/segments/s/members/u", &[ADMIN], Body::empty()).await;
     let forgotten = api.call("DELETE", "/v1/recipients/u", &[ADMIN], Body::empty()).await;
