@@ -64,6 +64,7 @@ impl Database {
             shards: self.shards,
             retention: self.retention,
             step_retention: self.step_retention,
+            in_app_retention: self.in_app_retention,
             max_connections: self.max_connections,
             relay_connections: self.relay_connections,
             acquire_timeout: self.acquire_timeout,

@@ -48,6 +48,22 @@ pub struct InAppEntry {
 impl InAppEntry {
     /// Where counting unread entries ends: a thousand look like more.
     pub const MOST_UNREAD: u64 = 1_000;
+    /// How long entries are kept unless something else is said: a year.
+    pub const RETENTION: Duration = Duration::from_secs(365 * 24 * 3_600);
+    /// The shortest time for which entries can be kept: a message that comes again within it is still the same entry.
+    pub const SHORTEST_RETENTION: Duration = Duration::from_secs(24 * 3_600);
+
+    /// Refuses to keep entries for less than a day.
+    pub fn check_retention(keep: Duration) -> Result<(), Invalid> {
+        if keep >= Self::SHORTEST_RETENTION {
+            return Ok(());
+        }
+        Err(Invalid::OutOfRange {
+            what: "in_app_retention",
+            given: humantime::format_duration(keep).to_string(),
+            allowed: "at least 1day; leave it empty to keep entries until they are erased".into(),
+        })
+    }
 }
 
 /// Which entries of a user's inbox are asked for; the newest come first.
@@ -90,6 +106,14 @@ mod tests {
         let entry = NewInAppEntry::of(&message("a")).unwrap();
         assert_eq!((entry.id, entry.user.as_str()), (message("a").id, "a"));
         assert_eq!(entry.content, message("a").content);
+    }
+
+    #[test]
+    fn entries_outlive_the_attempts_at_their_messages() {
+        let day = InAppEntry::SHORTEST_RETENTION;
+        assert_eq!(InAppEntry::check_retention(day), Ok(()));
+        let refused = InAppEntry::check_retention(day - Duration::from_secs(60)).unwrap_err().to_string();
+        assert!(refused.starts_with("in_app_retention is 23h 59m, it must be at least 1day"), "{refused}");
     }
 
     #[test]

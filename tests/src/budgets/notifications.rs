@@ -6,8 +6,8 @@ use std::{
 use claimstream_domain::{
     Claimed, Fingerprint, QueueName, RetryPolicy, Settlement, Verdict, decide,
     notification::{
-        Answer, Channel, DeliveryReceipt, DirectRecipient, MESSAGE_QUEUE, NotificationRequest, REQUEST_QUEUE,
-        ReceiptKind, ReceiptOf, RecipientReference,
+        Answer, Channel, Content, DeliveryReceipt, DirectRecipient, MESSAGE_QUEUE, NewInAppEntry,
+        NotificationRequest, REQUEST_QUEUE, ReceiptKind, ReceiptOf, RecipientReference,
         consent::{Address, PreferenceChange, Suppression},
         provider::ProviderName,
     },
@@ -15,7 +15,9 @@ use claimstream_domain::{
 use claimstream_notifications::{Consents, consent::ConsentRules};
 use claimstream_ports::{
     BatchHandler, Verdicts,
-    notification::{AttemptLog, DeliveryAttempt, DeliveryReceipts, PreferenceRepository, Suppressions},
+    notification::{
+        AttemptLog, DeliveryAttempt, DeliveryReceipts, InAppInbox, PreferenceRepository, Suppressions,
+    },
 };
 use claimstream_sea_orm::SeaOrmOutbox;
 use sea_orm::{ConnectionTrait, QueryResult, Statement, Value};
@@ -32,7 +34,8 @@ pub(super) fn trials() -> Vec<(&'static str, Trial)> {
     trials![
         a_backlog_of_notifications,
         recipients_are_read_along_primary_keys,
-        receipts_find_their_messages_along_indexes
+        receipts_find_their_messages_along_indexes,
+        old_entries_of_inboxes_are_found_along_their_ages
     ]
 }
 
@@ -113,6 +116,25 @@ async fn receipts_find_their_messages_along_indexes(measured: &Measured) {
             "{name}: {plan:?}"
         );
     }
+}
+
+/// The sweep sorts nothing and looks at no entry that stays.
+async fn old_entries_of_inboxes_are_found_along_their_ages(measured: &Measured) {
+    let outbox = &measured.outbox;
+    for user in 0..10 {
+        let entries: Vec<_> = (0..100).map(|_| entry(format!("u-{user}"))).collect();
+        outbox.put(&entries).await.expect("put");
+    }
+    outbox.connection().execute_unprepared("ANALYZE TABLE claimstream_in_app").await.expect("statistics");
+    let day = vec![Value::from(86_400_000_000_i64)];
+    let args = vec![("age", day), ("limit", vec![Value::from(500_i64)])];
+    let plan = explained(outbox, "in_app/forget_older", &args).await;
+    let [step] = plan.as_slice() else { panic!("{plan:?}") };
+    assert!(step[1] == "range" && step[2] == "age", "{plan:?}");
+}
+
+fn entry(user: String) -> NewInAppEntry {
+    NewInAppEntry { id: Uuid::now_v7(), request_id: Uuid::nil(), user, content: Content::default() }
 }
 
 fn attempt(provider: &ProviderName, reference: String) -> DeliveryAttempt {

@@ -3,16 +3,17 @@ use std::time::Duration;
 use claimstream_domain::{
     DeadLetterFilter, Due, NewMessage, QueueName, Reason, Retention,
     notification::{
-        Channel, DeliveryStatus, FanOutEnd, MESSAGE_QUEUE, NotificationMessage, NotificationRecord,
-        NotificationRequest, REQUEST_QUEUE, Recipient, RecipientReference, delivery_message, message_id,
+        Channel, Content, DeliveryStatus, FanOutEnd, InAppEntry, InAppPage, MESSAGE_QUEUE, NewInAppEntry,
+        NotificationMessage, NotificationRecord, NotificationRequest, REQUEST_QUEUE, Recipient,
+        RecipientReference, delivery_message, message_id,
     },
     saga::{NewSaga, SagaId},
 };
 use claimstream_ports::{
     StoreErrorKind, Transactions,
     notification::{
-        Cancelled, EraseRecipient, FanOutStep, MessageOutcome, MessageRepository, NotificationReports,
-        RequestRepository,
+        Cancelled, EraseRecipient, FanOutStep, InAppInbox, MessageOutcome, MessageRepository,
+        NotificationReports, RequestRepository,
     },
     saga::{NoteSagas, SagaReports},
 };
@@ -37,6 +38,7 @@ pub(super) fn add_to(suite: &mut Suite, place: &Place) {
     let keep = Retention::default();
     place.add(suite, "auto", keep, "a_request_of_many_messages_goes_whole", many_go);
     place.add(suite, "auto", keep, "notes_of_sagas_go_when_no_step_is_left", sagas_go);
+    place.add(suite, "auto", keep, "old_entries_of_inboxes_go_read_or_not", entries_go);
     place.add(suite, "auto", keep, "payloads_of_an_erased_recipient_go_queued_or_dead", payloads_go);
 }
 
@@ -52,6 +54,29 @@ async fn settled_go(setup: Setup) {
     // Nobody has handled the message that begins it, and a second one under its id would never be handled.
     let again = setup.outbox.submit_now(std::slice::from_ref(&request)).await.expect_err("a message is kept");
     assert_eq!(again.kind(), StoreErrorKind::Conflict);
+}
+
+/// More than one chunk of entries are old, one is not.
+async fn entries_go(setup: Setup) {
+    let outbox = &setup.outbox;
+    let entry = |n: u128| {
+        let content = Content { title: Some("Paid".into()), ..Content::default() };
+        NewInAppEntry { id: Uuid::from_u128(n), request_id: Uuid::from_u128(7), user: "anna".into(), content }
+    };
+    let old: Vec<NewInAppEntry> = (1..=1_200).map(entry).collect();
+    for part in old.chunks(400) {
+        outbox.put(part).await.expect("put");
+    }
+    InAppInbox::mark_read(outbox, "anna", &[old[0].id]).await.expect("mark");
+    setup.clock.advance(InAppEntry::RETENTION);
+    assert_eq!(outbox.sweep().await.expect("sweep").in_app, 0, "not a moment too early");
+    outbox.put(&[entry(9_999)]).await.expect("put");
+    setup.clock.advance(Setup::MOMENT);
+    assert_eq!(outbox.sweep().await.expect("sweep").in_app, 1_200);
+    let page = InAppPage { user: "anna".into(), only_unread: false, after: None, limit: 9 };
+    let kept: Vec<u128> =
+        outbox.page(&page).await.expect("page").iter().map(|one| one.entry.id.as_u128()).collect();
+    assert_eq!(kept, [9_999]);
 }
 
 async fn others_stay(setup: Setup) {

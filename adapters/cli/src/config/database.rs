@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use claimstream_domain::{Retention, ShardCount, step::StepRetention};
+use claimstream_domain::{Retention, ShardCount, notification::InAppEntry, step::StepRetention};
 use claimstream_sea_orm::{OpenOptions, Order, Strategy, StrategyChoice};
 
 use super::{
@@ -32,6 +32,8 @@ pub struct Database {
     pub retention: Retention,
     /// How long steps of the step ledger are kept, and with them what inboxes remember; 30 days by default.
     pub step_retention: Duration,
+    /// How long entries of inboxes inside the application are kept; a year by default, until they are erased if it is empty.
+    pub in_app_retention: Option<Duration>,
     /// Whether `notify` and `relay` make tables that are missing; by default they do.
     pub create_schema: bool,
     /// The most connections of handlers and producers, at least 2; 10 by default.
@@ -53,6 +55,7 @@ impl Database {
         visit("database.shards", &mut self.shards);
         visit("database.retention", &mut self.retention);
         visit("database.step_retention", &mut self.step_retention);
+        visit("database.in_app_retention", &mut self.in_app_retention);
         visit("database.create_schema", &mut self.create_schema);
         visit("database.max_connections", &mut self.max_connections);
         visit("database.relay_connections", &mut self.relay_connections);
@@ -71,6 +74,9 @@ impl Database {
         found.extend(self.contradiction_of_lock());
         if let Err(why) = StepRetention::check(self.step_retention) {
             found.push(("database.step_retention".into(), why.to_string()));
+        }
+        if let Some(Err(why)) = self.in_app_retention.map(InAppEntry::check_retention) {
+            found.push(("database.in_app_retention".into(), why.to_string()));
         }
         if self.order != Order::None && self.choice() != StrategyChoice::Exactly(Strategy::ShardLease) {
             let why = "only strategy shard_lease keeps an order; set database.strategy = \"shard_lease\"";
@@ -113,6 +119,7 @@ impl Default for Database {
             shards: options.shards,
             retention: options.retention,
             step_retention: options.step_retention,
+            in_app_retention: options.in_app_retention,
             create_schema: options.create_schema,
             max_connections: options.max_connections,
             relay_connections: options.relay_connections,

@@ -1,6 +1,6 @@
 use std::{sync::Arc, time::Duration};
 
-use claimstream_domain::step::StepRetention;
+use claimstream_domain::{notification::InAppEntry, step::StepRetention};
 use claimstream_ports::{StoreError, StoreErrorKind};
 
 use super::schema;
@@ -75,6 +75,8 @@ impl SeaOrmOutbox {
         let settings = options.pools();
         settings.check(dialect).map_err(misconfigured)?;
         StepRetention::check(options.step_retention).map_err(|e| misconfigured(e.to_string()))?;
+        let in_app = options.in_app_retention.map_or(Ok(()), InAppEntry::check_retention);
+        in_app.map_err(|e| misconfigured(e.to_string()))?;
         connecting::names_a_database(url, dialect).map_err(misconfigured)?;
         let health = Health::new();
         let Pools { relay, callers } = Pools::open(url, given.as_ref(), dialect, &settings, &health).await?;
@@ -97,8 +99,10 @@ impl SeaOrmOutbox {
             Database { relay, callers, dialect, identity, sql, clock, health, limits, telemetry, runtime };
         let db = Arc::new(db);
         let enqueueing = Arc::new(Enqueueing { db: Arc::clone(&db), shards });
-        let OpenOptions { retention, step_retention, strain_limit, lag, order, .. } = options;
-        let sweeper = Sweeper::new(Arc::clone(&db), retention, step_retention, strain_limit, lag);
+        let OpenOptions { retention, step_retention, in_app_retention, strain_limit, lag, order, .. } =
+            options;
+        let sweeper =
+            Sweeper::new(Arc::clone(&db), retention, step_retention, in_app_retention, strain_limit, lag);
         let rooms = Rooms {
             transactions: CallerTransactions { db: Arc::clone(&db) },
             notifications: Notifications::of(&enqueueing),

@@ -1,6 +1,6 @@
 use std::{sync::Arc, time::Duration};
 
-use claimstream_domain::{Retention, ShardCount, StrainLimit, step::StepRetention};
+use claimstream_domain::{Retention, ShardCount, StrainLimit, notification::InAppEntry, step::StepRetention};
 use claimstream_ports::Telemetry;
 
 use crate::{
@@ -45,6 +45,9 @@ pub struct OpenOptions {
     pub retention: Retention,
     /// How long the steps of a run are kept after its last change; 30 days by default, and at least an hour.
     pub step_retention: Duration,
+    /// How long entries of inboxes inside the application are kept, read or not; a year by default, and at least a day. `None` keeps them
+    /// until they are erased.
+    pub in_app_retention: Option<Duration>,
     /// Under how much strain a sweep still goes on.
     pub strain_limit: StrainLimit,
     /// Where a sweep learns how far the replicas are behind, if anywhere.
@@ -73,6 +76,7 @@ impl Default for OpenOptions {
             acquire_timeout: pool.acquire_timeout,
             retention: Retention::default(),
             step_retention: StepRetention::DEFAULT,
+            in_app_retention: Some(InAppEntry::RETENTION),
             strain_limit: StrainLimit::default(),
             lag: None,
             telemetry: None,

@@ -2,6 +2,7 @@
 
 mod attempts;
 pub(crate) mod chunk;
+mod in_app;
 pub(crate) mod lag;
 pub(crate) mod leftovers;
 pub(crate) mod requests;

@@ -28,7 +28,7 @@ const KEEP_LOCKS: Duration = Duration::from_secs(24 * 3600);
 ///
 /// Each chunk is a unit of work; a caller that drops a round lets the chunk that is under way come to its end.
 pub(crate) struct Round {
-    sweeper: Arc<Sweeper>,
+    pub(super) sweeper: Arc<Sweeper>,
     pace: SweepPace,
     looked: Option<Instant>,
     /// How many ids it holds at a time.
@@ -68,8 +68,9 @@ impl Round {
         let (steps, sagas) = self.steps(before(self.sweeper.step_retention)).await?;
         let requests = self.requests(before(retention.of_keys())).await?;
         self.attempts(before(retention.of_keys())).await?;
-        tracing::info!(bodies, dedup_keys, steps, sagas, requests, "swept");
-        let swept = Swept { bodies, dedup_keys, steps, sagas, requests };
+        let in_app = self.in_app().await?;
+        tracing::info!(bodies, dedup_keys, steps, sagas, requests, in_app, "swept");
+        let swept = Swept { bodies, dedup_keys, steps, sagas, requests, in_app };
         self.sweeper.db.measure(Measured::Swept { rows: swept.rows() });
         Ok(swept)
     }
@@ -220,7 +221,10 @@ impl Round {
     }
 
     /// Does a chunk of work of a size that suits, once the database can bear it, and rests.
-    async fn chunk<T, F>(&mut self, work: impl FnOnce(Arc<Sweeper>, u32) -> F) -> Result<T, StoreError>
+    pub(super) async fn chunk<T, F>(
+        &mut self,
+        work: impl FnOnce(Arc<Sweeper>, u32) -> F,
+    ) -> Result<T, StoreError>
     where
         T: Send + 'static,
         F: Future<Output = Result<T, StoreError>> + Send + 'static,

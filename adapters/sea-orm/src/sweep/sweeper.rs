@@ -19,6 +19,8 @@ pub(crate) struct Sweeper {
     pub(crate) retention: Retention,
     /// How long steps are kept.
     pub(crate) step_retention: Duration,
+    /// How long entries of inboxes are kept; until they are erased if there is none.
+    pub(crate) in_app_retention: Option<Duration>,
     pub(crate) limit: StrainLimit,
     pub(crate) lag: Option<LagGauge>,
     pub(crate) leftovers: Leftovers,
@@ -31,6 +33,7 @@ impl Sweeper {
         db: Arc<Database>,
         retention: Retention,
         step_retention: Duration,
+        in_app_retention: Option<Duration>,
         limit: StrainLimit,
         lag: Option<LagGauge>,
     ) -> Self {
@@ -38,6 +41,7 @@ impl Sweeper {
             db,
             retention,
             step_retention,
+            in_app_retention,
             limit,
             lag,
             leftovers: Leftovers::default(),

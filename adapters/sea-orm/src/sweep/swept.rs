@@ -14,11 +14,13 @@ pub struct Swept {
     pub sagas: u64,
     /// Notification requests, each with all its messages.
     pub requests: u64,
+    /// Entries of inboxes inside the application.
+    pub in_app: u64,
 }
 
 impl Swept {
     /// How many rows that is, a request with its messages counted as one.
     pub(crate) fn rows(&self) -> u64 {
-        self.bodies + self.dedup_keys + self.steps + self.sagas + self.requests
+        self.bodies + self.dedup_keys + self.steps + self.sagas + self.requests + self.in_app
     }
 }
