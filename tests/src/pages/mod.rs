@@ -8,6 +8,7 @@ mod notifications;
 mod order;
 mod pipelines;
 mod preferences;
+mod providers;
 mod reading;
 mod retention;
 mod sagas;
@@ -28,6 +29,7 @@ pub fn add_to(suite: &mut Suite) {
     suite.add_async_trial("sqlite::pages::the_code_of_the_page_of_the_inbox_runs", inbox::runs());
     suite.add_async_trial("sqlite::pages::the_code_of_the_page_of_notifications_runs", notifications::runs());
     suite.add_async_trial("sqlite::pages::the_code_of_the_page_of_preferences_runs", preferences::runs());
+    suite.add_async_trial("sqlite::pages::the_code_of_the_page_of_providers_runs", providers::runs());
     suite.add_async_trial("sqlite::pages::the_code_of_the_page_of_sagas_runs", sagas::runs());
     suite.add_trial("sqlite::pages::the_code_of_the_page_of_smol_runs", smol::runs);
     suite.add_async_trial("sqlite::pages::the_code_of_the_page_of_tcc_runs", tcc::runs());

@@ -52,7 +52,8 @@ impl GatewayConfig {
         }
     }
 
-    /// Refuses timeouts of nothing, a URL that this build cannot speak to, a pointer that is none, and templates with errors.
+    /// Refuses timeouts of nothing, a URL that this build cannot speak to, a pointer that is none, templates with errors, and a body that should be
+    /// JSON and is none.
     pub fn check(&self) -> Result<(), Invalid> {
         self.checked().map(|_| ())
     }
@@ -69,6 +70,14 @@ impl GatewayConfig {
         }
         let templates = Templates::of(&self.url, &self.headers, self.body.as_deref())?;
         let sample = templates.render(&sample()).map_err(malformed)?;
+        if templates.is_json
+            && let Some(body) = sample.body.as_deref().filter(|body| !body.is_empty())
+            && let Err(e) = serde_json::from_str::<serde::de::IgnoredAny>(body)
+        {
+            let why =
+                "a template in JSON has no quotes around {{ body }}, because it is a JSON value already";
+            return Err(malformed(format!("body: filled in, it is no JSON ({e}); {why}")));
+        }
         let url: Url = sample.url.parse().map_err(|e| malformed(format!("url: {e}")))?;
         match url.scheme() {
             "https" if !cfg!(feature = "tls") => Err(Invalid::Contradiction(
@@ -99,5 +108,26 @@ fn sample() -> NotificationMessage {
         priority: Default::default(),
         unsubscribe_url: None,
         time_zone: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_that_would_be_no_json_is_refused_before_the_first_message() {
+        let check = |body: &str| GatewayConfig::post_json("https://api.example.com/sms", body).check();
+        assert_eq!(check(r#"{"text": {{ body }}, "page": {{ html }}, "files": {{ attachments }}}"#), Ok(()));
+        assert_eq!(check(""), Ok(()));
+        for body in [r#"{"text": "{{ body }}"}"#, r#"{"text": {{ body }}"#, "{{ body }} {{ title }}"] {
+            let refused = check(body).unwrap_err().to_string();
+            assert!(refused.contains("no quotes around {{ body }}"), "{refused}");
+        }
+        let form = GatewayConfig {
+            headers: vec![("Content-Type".into(), "application/x-www-form-urlencoded".into())],
+            ..GatewayConfig::post_json("https://api.example.com/sms", "Body={{ body }}")
+        };
+        assert_eq!(form.check(), Ok(()));
     }
 }

@@ -8,6 +8,8 @@ pub(super) struct Templates {
     environment: Environment<'static>,
     headers: Vec<String>,
     has_body: bool,
+    /// Whether the body is JSON, by its content type.
+    pub(super) is_json: bool,
     /// Whether one of them speaks of the files that go with a message.
     pub(super) carries_attachments: bool,
 }
@@ -34,6 +36,7 @@ impl Templates {
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
         environment.set_fuel(Some(Self::FUEL));
         let escape = escaping(headers);
+        let is_json = escape == AutoEscape::Json;
         environment.set_auto_escape_callback(move |name| match name {
             URL => PERCENT,
             BODY => escape.clone(),
@@ -56,7 +59,7 @@ impl Templates {
             template.undeclared_variables(false).contains(ATTACHMENTS)
         };
         let carries_attachments = environment.templates().any(speaks);
-        Ok(Self { environment, headers, has_body: body.is_some(), carries_attachments })
+        Ok(Self { environment, headers, has_body: body.is_some(), is_json, carries_attachments })
     }
 
     /// Fills the templates in, or says which one failed, where and why.

@@ -73,15 +73,24 @@ impl GatewaySettings {
         headers.or_else(|| self.answers().err().map(|why| ("answers", why)))
     }
 
-    /// The headers and the templates of their values.
+    /// The headers and the templates of their values. Without a content type the body is JSON, and escaped as such.
     pub(crate) fn header_lines(&self) -> Result<Vec<(String, String)>, String> {
-        let text = self.headers.as_deref().unwrap_or("Content-Type: application/json");
-        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        let lines = self
+            .headers
+            .as_deref()
+            .unwrap_or_default()
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty());
         let split = |line: &str| match line.split_once(':') {
             Some((name, value)) => Ok((name.trim().to_owned(), value.trim().to_owned())),
             None => Err(format!("{line:?} is no header; write a line like Content-Type: application/json")),
         };
-        lines.map(split).collect()
+        let mut headers = lines.map(split).collect::<Result<Vec<_>, _>>()?;
+        if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type")) {
+            headers.push(("Content-Type".into(), "application/json".into()));
+        }
+        Ok(headers)
     }
 
     /// What statuses mean.
@@ -121,6 +130,18 @@ impl Written for AuthChoice {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_body_is_json_unless_a_header_says_more() {
+        let headers = |text: Option<&str>| {
+            let settings = GatewaySettings { headers: text.map(str::to_owned), ..GatewaySettings::default() };
+            settings.header_lines().unwrap()
+        };
+        let json = ("Content-Type".to_owned(), "application/json".to_owned());
+        assert_eq!(headers(None), [json.clone()]);
+        assert_eq!(headers(Some("X-Account: 7")), [("X-Account".to_owned(), "7".to_owned()), json]);
+        assert_eq!(headers(Some("content-type: text/plain")).len(), 1);
+    }
 
     #[test]
     fn what_is_no_header_and_no_status_is_refused_with_the_right_form() {
