@@ -45,7 +45,7 @@ impl HttpDirectoryConfig {
 
 /// The directory of a server.
 ///
-/// * `POST URL/recipients/lookup` with `{"users": [id, ..]}`, at most [`MOST`](Self::MOST), answers `{"recipients": [..]}`: the users that
+/// * `POST URL/lookup` with `{"users": [id, ..]}`, at most [`MOST`](Self::MOST), answers `{"recipients": [..]}`: the users that
 ///   the server knows, in any order, each an object with `user`, its addresses, `language`, `time_zone` and `attributes`.
 /// * `GET URL/segments/NAME/members?after=KEY&limit=N` answers `{"members": [..], "next": KEY or null}`. 404 with the problem type
 ///   `urn:claimstream:problem:unknown-segment` says that there is no such segment; any other 404 is a URL that leads elsewhere.
@@ -109,7 +109,7 @@ impl HttpDirectory {
     async fn lookup(&self, ids: &[&String]) -> Result<Vec<Recipient>, StoreError> {
         let body = serde_json::to_vec(&Lookup { users: ids });
         let body = body.map_err(|e| self.failed(StoreErrorKind::Corrupt, &e.to_string()))?;
-        let request = self.request(Method::POST, &["recipients", "lookup"], &[], Some(body))?;
+        let request = self.request(Method::POST, &["lookup"], &[], Some(body))?;
         let answer = self.send(request).await?;
         match answer.status() {
             StatusCode::OK => {

@@ -119,9 +119,12 @@ mod tests {
         }
     }
 
+    /// The ids of each question that reached the directory.
+    type Asked = Arc<Mutex<Vec<Vec<String>>>>;
+
     /// A cache of ten seconds before a directory that knows every id but `x`, fails for `away`, and notes what it was asked for.
-    fn world() -> (CachedDirectory, Arc<Hand>, Arc<Mutex<Vec<Vec<String>>>>) {
-        let (hand, asked) = (Arc::<Hand>::default(), Arc::<Mutex<Vec<Vec<String>>>>::default());
+    fn world() -> (CachedDirectory, Arc<Hand>, Asked) {
+        let (hand, asked) = (Arc::<Hand>::default(), Asked::default());
         let mut directory = MockRecipientDirectory::new();
         let noted = Arc::clone(&asked);
         directory.expect_users().returning(move |ids| {

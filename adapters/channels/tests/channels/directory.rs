@@ -25,7 +25,7 @@ async fn server() -> (WebServer, HttpDirectory) {
 
 fn answer(received: &Received) -> Answer {
     let path = received.line.split(' ').nth(1).unwrap_or_default().to_owned();
-    if path == "/v1/recipients/lookup" {
+    if path == "/v1/lookup" {
         let body: Value = serde_json::from_slice(&received.body).expect("JSON");
         let users: Vec<&str> =
             body["users"].as_array().expect("ids").iter().filter_map(Value::as_str).collect();
@@ -75,7 +75,7 @@ async fn users_come_in_the_order_of_their_ids_whatever_the_server_does() {
     assert_eq!(found[0].as_ref().and_then(|user| user.email.as_deref()), Some("b@example.com"));
     let received = server.received();
     assert_eq!(received.len(), 1, "one call for all");
-    assert_eq!(received[0].line, "POST /v1/recipients/lookup HTTP/1.1");
+    assert_eq!(received[0].line, "POST /v1/lookup HTTP/1.1");
     assert_eq!(received[0].header("authorization"), Some("Bearer hunter2"));
     assert_eq!(
         serde_json::from_slice::<Value>(&received[0].body).expect("JSON")["users"],

@@ -138,7 +138,7 @@ mod tests {
             settings.header_lines().unwrap()
         };
         let json = ("Content-Type".to_owned(), "application/json".to_owned());
-        assert_eq!(headers(None), [json.clone()]);
+        assert_eq!(headers(None), std::slice::from_ref(&json));
         assert_eq!(headers(Some("X-Account: 7")), [("X-Account".to_owned(), "7".to_owned()), json]);
         assert_eq!(headers(Some("content-type: text/plain")).len(), 1);
     }

@@ -152,7 +152,7 @@ async fn list(
 }
 
 /// Shows many users of the directory; those that it does not know are left out.
-#[utoipa::path(post, path = "/v1/recipients/lookup", tag = "recipients", request_body = LookupBody, responses(
+#[utoipa::path(post, path = "/v1/lookup", tag = "recipients", request_body = LookupBody, responses(
     (status = 200, description = "The users that it knows", body = FoundPage),
     (status = 409, description = "This server's directory is kept elsewhere", content_type = "application/problem+json", body = Problem),
     Asking,

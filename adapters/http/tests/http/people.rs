@@ -181,6 +181,17 @@ async fn change(api: &Api, method: &str, path: &str, body: &Value) -> Answer {
 }
 
 #[tokio::test]
+async fn every_id_has_its_own_path_whatever_it_is() {
+    let (api, town) = api();
+    for id in ["lookup", "inbox", "preferences", "a%2Finbox"] {
+        let put = change(&api, "PUT", &format!("/v1/recipients/{id}"), &json!({})).await;
+        assert_eq!(put.status, StatusCode::OK, "{id}: {put:?}");
+        assert_eq!(api.get(&format!("/v1/recipients/{id}")).await.problem(), "unknown-recipient");
+    }
+    assert_eq!(town.put.lock().unwrap().len(), 4);
+}
+
+#[tokio::test]
 async fn a_user_is_put_shown_and_forgotten() {
     let (api, town) = api();
     let shown = api.get("/v1/recipients/u").await;
@@ -205,11 +216,11 @@ async fn a_user_is_put_shown_and_forgotten() {
 #[tokio::test]
 async fn many_users_are_looked_up_at_once() {
     let (api, _) = api();
-    let found = change(&api, "POST", "/v1/recipients/lookup", &json!({"users": ["u", "v"]})).await.body;
+    let found = change(&api, "POST", "/v1/lookup", &json!({"users": ["u", "v"]})).await.body;
     assert_eq!(found["recipients"].as_array().unwrap().len(), 1);
     assert_eq!(found["recipients"][0]["email"], "ann@example.com");
     let many = json!({"users": vec!["u"; 501]});
-    assert_eq!(change(&api, "POST", "/v1/recipients/lookup", &many).await.pointer(), "#/users");
+    assert_eq!(change(&api, "POST", "/v1/lookup", &many).await.pointer(), "#/users");
 }
 
 #[tokio::test]
@@ -300,6 +311,7 @@ async fn a_database_that_is_away_is_503_and_not_named() {
         api.get("/v1/recipients?after=away").await,
         api.get("/v1/recipients/away").await,
         change(&api, "PUT", "/v1/recipients/away", &json!({})).await,
+        change(&api, "POST", "/v1/lookup", &json!({"users": ["u", "away"]})).await,
         api.call("DELETE", "/v1/recipients/away", &[ADMIN], Body::empty()).await,
         api.get("/v1/recipients/away/preferences").await,
         change(&api, "POST", "/v1/suppressions", &suppress).await,
@@ -319,7 +331,7 @@ async fn a_database_that_is_away_is_503_and_not_named() {
 pub(crate) async fn call_in_every_way(api: &Api) {
     let bodies = [
         ("PUT", "/v1/recipients/{id}", json!({})),
-        ("POST", "/v1/recipients/lookup", json!({"users": ["{id}"]})),
+        ("POST", "/v1/lookup", json!({"users": ["{id}"]})),
         ("PUT", "/v1/recipients/{id}/preferences", json!({})),
         ("POST", "/v1/suppressions", json!({"channel": "chat", "address": "{id}", "reason": "bounced"})),
         ("POST", "/v1/suppressions/lift", json!({"channel": "chat", "address": "{id}"})),
@@ -374,7 +386,7 @@ pub(crate) async fn elsewhere() -> BTreeSet<(String, u16)> {
         assert_eq!(api.get(path).await.problem(), "directory-elsewhere");
     }
     change(&api, "PUT", "/v1/recipients/u", &json!({})).await;
-    change(&api, "POST", "/v1/recipients/lookup", &json!({"users": []})).await;
+    change(&api, "POST", "/v1/lookup", &json!({"users": []})).await;
     api.call("PUT", "/v1/segments/s/members/u", &[ADMIN], Body::empty()).await;
     api.call("DELETE", "/v1/segments/s/members/u", &[ADMIN], Body::empty()).await;
     let forgotten = api.call("DELETE", "/v1/recipients/u", &[ADMIN], Body::empty()).await;
