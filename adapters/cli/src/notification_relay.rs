@@ -3,7 +3,9 @@ use std::{sync::Arc, time::Duration};
 use claimstream::{BatchPipeline, PipelineMonitor, PipelineReport, Relay, RelayError};
 use claimstream_domain::{Invalid, RetryPolicy};
 use claimstream_memory::MemoryTemplates;
-use claimstream_notifications::{MessageConfig, MessageHandler, Priority, RequestConfig, RequestHandler};
+use claimstream_notifications::{
+    Digests, MessageConfig, MessageHandler, Priority, RequestConfig, RequestHandler,
+};
 use claimstream_ports::{BatchHandler, Telemetry};
 use claimstream_sea_orm::SeaOrmOutbox;
 use claimstream_tokio::TokioTimer;
@@ -84,20 +86,25 @@ impl NotificationRelay {
         };
         let request_retry = requests.pipeline_retry();
         let message_retry = messages.pipeline_retry();
+        let templates =
+            template_source(config, &outbox)?.unwrap_or_else(|| Arc::new(MemoryTemplates::new("en")));
         let fan_out = RequestHandler::new(
             outbox.clone(),
             outbox.clone(),
             recipients(config, &outbox)?,
-            template_source(config, &outbox)?.unwrap_or_else(|| Arc::new(MemoryTemplates::new("en"))),
+            templates.clone(),
             requests,
         );
+        let rules = config.notifications.digests();
+        let digests = Digests::new(outbox.clone(), templates, rules.clone());
         let providers =
             providers(&config.channels, Arc::new(TokioTimer::new()), outbox.clone(), outbox.clone())?;
         let deliver = MessageHandler::new(outbox.clone(), providers, messages);
         let consents = config.notifications.consents.consents(&outbox)?;
         let fan_out: Arc<dyn BatchHandler> =
-            Arc::new(fan_out.map_err(refused)?.with_consents(consents.clone()));
+            Arc::new(fan_out.map_err(refused)?.with_consents(consents.clone()).with_digests(rules));
         let deliver = deliver.map_err(refused)?.with_attempt_log(outbox.clone()).with_consents(consents);
+        let deliver = deliver.with_digests(digests);
         let deliver: Arc<dyn BatchHandler> = Arc::new(deliver);
         let requests =
             |priority: Priority| pipeline(priority, priority.request_queue(), &request_retry, &fan_out);

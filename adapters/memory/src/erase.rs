@@ -47,6 +47,7 @@ impl EraseRecipient for MemoryStore {
             }
         }
         notifications.receipts.retain(|row| !is_gone(row.message));
+        notifications.digests.forget(is_gone);
         for record in gone {
             let left = NotificationMessage::erased(record.id, record.request_id, record.channel);
             let payload = delivery_message(&left).map_err(|e| corrupt("erase", e))?.payload;

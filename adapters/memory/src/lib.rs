@@ -45,6 +45,7 @@ mod claim;
 mod clock;
 mod database;
 mod dead_letters;
+mod digests;
 mod directory;
 mod enqueue;
 mod erase;

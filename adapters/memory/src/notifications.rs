@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use crate::{
     store::MemoryStore,
-    tables::{RequestRow, Tables},
+    tables::{RequestRow, Row, Tables},
 };
 
 #[async_trait]
@@ -28,8 +28,17 @@ impl RequestRepository for MemoryStore {
     }
 
     async fn note_steps(&self, steps: &[FanOutStep]) -> Result<Vec<StepNoted>, StoreError> {
-        let (now, mut tables) = (self.database.now(), self.database.tables());
-        Ok(steps.iter().map(|step| tables.notifications.note(step, now)).collect())
+        let now = self.database.now();
+        let Tables { notifications, outbox, .. } = &mut *self.database.tables();
+        let mut noted = Vec::with_capacity(steps.len());
+        for step in steps {
+            let (step, messages) = notifications.note(step, now);
+            for message in messages.iter().filter(|message| !outbox.knows(message)).collect::<Vec<_>>() {
+                outbox.enqueue(Row::new(message, self.database.shards, now), now);
+            }
+            noted.push(step);
+        }
+        Ok(noted)
     }
 
     async fn cancel(&self, id: Uuid) -> Result<Cancelled, StoreError> {

@@ -67,6 +67,30 @@ UPDATE claimstream_message SET first_at   = COALESCE(first_at, created_at), crea
 -- dead_letters/revive_queue
 INSERT INTO claimstream_queue (queue, shard, available_at, id) SELECT queue, shard, UTC_TIMESTAMP(6), id FROM claimstream_dead WHERE id IN (:ids);
 
+-- digests/close
+DELETE FROM claimstream_digest WHERE digest_key IN (:keys) AND digest_id IN (:ids);
+
+-- digests/forget
+DELETE FROM claimstream_digest_item WHERE id IN (:ids);
+
+-- digests/item
+INSERT INTO claimstream_digest_item (id, digest_id, item, created_at) VALUES (:id, :digest_id, :item, UTC_TIMESTAMP(6));
+
+-- digests/items
+SELECT i.digest_id, i.item, (SELECT m.status FROM claimstream_notification_message m WHERE m.id = i.id) AS status FROM claimstream_digest_item i WHERE i.digest_id IN (:ids) ORDER BY i.digest_id, i.created_at, i.id;
+
+-- digests/join
+INSERT INTO claimstream_digest (digest_key, digest_id, items, closes_at) VALUES (:key, :id, :items, UTC_TIMESTAMP(6) + INTERVAL LEAST(:window, TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), TIMESTAMP'9999-12-31 23:59:59.999999')) MICROSECOND) ON DUPLICATE KEY UPDATE digest_id = CASE WHEN closes_at <= UTC_TIMESTAMP(6) OR items >= :most THEN VALUES(digest_id) ELSE digest_id END, items = CASE WHEN digest_id = VALUES(digest_id) THEN VALUES(items) ELSE items + VALUES(items) END, closes_at = CASE WHEN digest_id = VALUES(digest_id) THEN VALUES(closes_at) ELSE closes_at END;
+
+-- digests/joined
+SELECT digest_key, digest_id FROM claimstream_digest WHERE digest_key IN (:keys) ORDER BY digest_key FOR UPDATE;
+
+-- digests/known
+SELECT id FROM claimstream_digest_item WHERE id IN (:ids);
+
+-- digests/opened
+SELECT digest_key FROM claimstream_digest WHERE digest_id IN (:ids);
+
 -- directory/leave_segments
 DELETE FROM claimstream_directory_member WHERE user_id = :user;
 

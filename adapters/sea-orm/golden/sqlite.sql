@@ -61,6 +61,30 @@ UPDATE claimstream_message SET first_at   = COALESCE(first_at, created_at), crea
 -- dead_letters/revive_queue
 INSERT INTO claimstream_queue (queue, shard, available_at, id) SELECT queue, shard, :now, id FROM claimstream_dead WHERE id IN (:ids);
 
+-- digests/close
+DELETE FROM claimstream_digest WHERE digest_key IN (:keys) AND digest_id IN (:ids);
+
+-- digests/forget
+DELETE FROM claimstream_digest_item WHERE id IN (:ids);
+
+-- digests/item
+INSERT INTO claimstream_digest_item (id, digest_id, item, created_at) VALUES (:id, :digest_id, :item, :now);
+
+-- digests/items
+SELECT i.digest_id, i.item, (SELECT m.status FROM claimstream_notification_message m WHERE m.id = i.id) AS status FROM claimstream_digest_item i WHERE i.digest_id IN (:ids) ORDER BY i.digest_id, i.created_at, i.id;
+
+-- digests/join
+INSERT INTO claimstream_digest (digest_key, digest_id, items, closes_at) VALUES (:key, :id, :items, MIN(:now + :window, 253402300799999999)) ON CONFLICT (digest_key) DO UPDATE SET digest_id = CASE WHEN closes_at <= :now OR items >= :most THEN excluded.digest_id ELSE digest_id END, items = CASE WHEN closes_at <= :now OR items >= :most THEN excluded.items ELSE items + excluded.items END, closes_at = CASE WHEN closes_at <= :now OR items >= :most THEN excluded.closes_at ELSE closes_at END;
+
+-- digests/joined
+SELECT digest_key, digest_id FROM claimstream_digest WHERE digest_key IN (:keys) ORDER BY digest_key;
+
+-- digests/known
+SELECT id FROM claimstream_digest_item WHERE id IN (:ids);
+
+-- digests/opened
+SELECT digest_key FROM claimstream_digest WHERE digest_id IN (:ids);
+
 -- directory/leave_segments
 DELETE FROM claimstream_directory_member WHERE user_id = :user;
 

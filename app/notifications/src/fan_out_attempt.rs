@@ -2,7 +2,10 @@ use std::collections::HashSet;
 
 use claimstream_domain::{
     Claimed, Due, Headers, Invalid, NewMessage, Reason, Verdict,
-    notification::{DeliveryStatus, FanOut, FanOutEnd, NotificationRecord, RequestStatus, consent::Consent},
+    notification::{
+        DeliveryStatus, FanOut, FanOutEnd, NotificationRecord, RequestStatus, consent::Consent,
+        digest::NewDigestItem,
+    },
 };
 use claimstream_ports::{
     StoreError, StoreErrorKind, Verdicts,
@@ -33,6 +36,8 @@ pub(super) struct Found<'a> {
     /// What of the request can never be carried out.
     pub(super) flaw: Option<Reason>,
     pub(super) records: Vec<NotificationRecord>,
+    /// The messages of its records that wait for a digest.
+    pub(super) items: Vec<NewDigestItem>,
     /// What is asked before the records with a message are noted: one place for each record, or none at all.
     pub(super) questions: Vec<Option<Question>>,
     pub(super) then: Then,
@@ -62,36 +67,35 @@ impl<'a> Attempt<'a> {
     /// The end of a request that can never be fanned out.
     pub(super) fn fails(self, why: Reason) -> Found<'a> {
         let end = FanOutEnd::Failed(why);
-        Found { attempt: self, end, flaw: None, records: Vec::new(), questions: Vec::new(), then: Then::Fail }
+        Self::ends(self, end, Then::Fail)
     }
 
     /// The end of a request that has no attempt left.
     pub(super) fn is_given_up(self, why: Reason) -> Found<'a> {
         let end = FanOutEnd::Failed(why.clone());
-        Found {
-            attempt: self,
-            end,
-            flaw: None,
-            records: Vec::new(),
-            questions: Vec::new(),
-            then: Then::Bury(why),
-        }
+        Self::ends(self, end, Then::Bury(why))
+    }
+
+    fn ends(self, end: FanOutEnd, then: Then) -> Found<'a> {
+        let (records, items, questions) = (Vec::new(), Vec::new(), Vec::new());
+        Found { attempt: self, end, flaw: None, records, items, questions, then }
     }
 }
 
 impl<'a> Found<'a> {
     /// What is noted, and what is left to do then.
     pub(super) fn into_step(self) -> (FanOutStep, (Attempt<'a>, Then)) {
-        let Self { attempt, end, flaw, records, questions: _, then } = self;
+        let Self { attempt, end, flaw, records, items, questions: _, then } = self;
         let Attempt { takes_up, erased_places, .. } = attempt;
-        let step = FanOutStep { request: attempt.request(), end, takes_up, erased_places, flaw, records };
+        let request = attempt.request();
+        let step = FanOutStep { request, end, takes_up, erased_places, flaw, records, items };
         (step, (attempt, then))
     }
 
     /// The way back.
     pub(super) fn of_step((step, (attempt, then)): (FanOutStep, (Attempt<'a>, Then))) -> Self {
-        let FanOutStep { end, flaw, records, .. } = step;
-        Self { attempt, end, flaw, records, questions: Vec::new(), then }
+        let FanOutStep { end, flaw, records, items, .. } = step;
+        Self { attempt, end, flaw, records, items, questions: Vec::new(), then }
     }
 
     /// Takes the answers to its questions: what is refused is skipped, what has to wait is due later.
@@ -103,13 +107,14 @@ impl<'a> Found<'a> {
         for (((record, message), _), answer) in asked.zip(answers) {
             match answer {
                 Consent::Now => {}
-                Consent::After(wait) => {
-                    if let Some(message) = message {
-                        message.due = Due::After(wait);
-                    }
-                }
+                Consent::After(wait) => match (message, item_of(&mut self.items, record.id)) {
+                    (Some(message), _) => message.due = Due::After(wait),
+                    (None, Some(item)) => item.window = item.window.max(wait),
+                    (None, None) => {}
+                },
                 Consent::No(refusal) => {
                     *message = None;
+                    self.items.retain(|new| new.item.message.id != record.id);
                     refused.insert(record.id);
                     (record.status, record.reason) = (DeliveryStatus::Skipped, Some(Reason::new(refusal)));
                 }
@@ -119,7 +124,7 @@ impl<'a> Found<'a> {
 
     /// How many rows it takes to note.
     pub(super) fn rows(&self) -> usize {
-        1 + self.records.len()
+        1 + self.records.len() + self.items.len()
     }
 
     /// Records that an earlier attempt found sendable and this one does not, as when a template went missing in between, or the
@@ -127,7 +132,9 @@ impl<'a> Found<'a> {
     /// they would be pending for ever.
     pub(super) fn lapsed(&self, noted: &StepNoted) -> Vec<MessageOutcome> {
         let Then::Send { messages, refused, .. } = &self.then else { return Vec::new() };
+        let kept: HashSet<Uuid> = self.items.iter().map(|new| new.item.message.id).collect();
         let pairs = self.records.iter().zip(messages).zip(&noted.records);
+        let pairs = pairs.filter(|((record, _), _)| !kept.contains(&record.id));
         let lapsed = pairs.filter(|((_, message), status)| message.is_none() && is_pending(status));
         let outcome = |((record, _), _): ((&NotificationRecord, _), _)| MessageOutcome {
             id: record.id,
@@ -213,6 +220,11 @@ pub(super) fn stuck(attempt: &Attempt<'_>, why: &Reason, is_last: bool) -> Verdi
 pub(super) fn ignored(request: Uuid, status: &'static str) -> Verdict {
     tracing::info!(%request, status, "notification.request.ignored");
     Verdict::ack()
+}
+
+/// The item of a record.
+fn item_of(items: &mut [NewDigestItem], record: Uuid) -> Option<&mut NewDigestItem> {
+    items.iter_mut().find(|new| new.item.message.id == record)
 }
 
 fn is_pending(status: &DeliveryStatus) -> bool {

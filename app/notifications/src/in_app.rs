@@ -57,6 +57,7 @@ mod tests {
             priority: Default::default(),
             unsubscribe_url: None,
             time_zone: None,
+            digest: None,
         }
     }
 

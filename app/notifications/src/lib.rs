@@ -17,6 +17,7 @@ mod alone;
 mod cached_directory;
 mod chunk;
 mod consents;
+mod digests;
 mod fan_out_attempt;
 mod groups;
 mod in_app;
@@ -37,6 +38,7 @@ mod writer;
 
 pub use cached_directory::CachedDirectory;
 pub use consents::Consents;
+pub use digests::Digests;
 pub use in_app::InAppProvider;
 pub use message_config::MessageConfig;
 pub use message_handler::MessageHandler;
@@ -50,6 +52,7 @@ pub use templates::{
 pub use unsubscribe::{UnsubscribeError, UnsubscribeLinks, Unsubscribing};
 
 pub use claimstream_domain::notification::consent;
+pub use claimstream_domain::notification::digest::{DigestItem, DigestRule, DigestRules};
 pub use claimstream_domain::notification::provider::{
     AfterUnknown, BreakerPolicy, BreakerState, ProviderName, Rate, Selection,
 };
@@ -62,10 +65,10 @@ pub use claimstream_domain::notification::{
 };
 pub use claimstream_ports::notification::{
     AttemptLog, BeingTakenIn, Cancelled, ChannelProvider, ConsentsRead, Delivered, DeliveryAttempt,
-    DeliveryError, DeliveryReceipts, DirectoryRepository, EraseRecipient, Erased, InAppInbox,
-    NewTemplateVersion, NotificationReports, PreferenceRepository, RateLimiter, RecipientDirectory,
-    SegmentPage, SubmitRequests, Suppressions, TakenBack, TemplateDraft, TemplateListed, TemplateSource,
-    TemplateStore, TemplateVersionListed,
+    DeliveryError, DeliveryReceipts, DigestRepository, DirectoryRepository, EraseRecipient, Erased,
+    InAppInbox, NewTemplateVersion, NotificationReports, PreferenceRepository, RateLimiter,
+    RecipientDirectory, SegmentPage, SubmitRequests, Suppressions, TakenBack, TemplateDraft, TemplateListed,
+    TemplateSource, TemplateStore, TemplateVersionListed,
 };
 
 /// The code of the README, compiled.

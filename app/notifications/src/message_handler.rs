@@ -1,4 +1,5 @@
 mod asking;
+mod digesting;
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -18,6 +19,7 @@ use super::{
     MessageConfig, Providers,
     alone::alone,
     consents::{Consents, quiet},
+    digests::Digests,
     groups::Groups,
     outcome::{Attempt, Ending, Outcome},
     reading::read_each,
@@ -47,6 +49,7 @@ pub struct MessageHandler {
     config: MessageConfig,
     attempt_log: Option<Arc<dyn AttemptLog>>,
     consents: Option<Consents>,
+    digests: Option<Digests>,
 }
 
 impl MessageHandler {
@@ -62,7 +65,7 @@ impl MessageHandler {
         config: MessageConfig,
     ) -> Result<Self, Invalid> {
         config.check()?;
-        Ok(Self { messages, providers, config, attempt_log: None, consents: None })
+        Ok(Self { messages, providers, config, attempt_log: None, consents: None, digests: None })
     }
 
     /// Notes every attempt in this log, by one call for all that are noted together. With it, a message that a provider may
@@ -74,6 +77,11 @@ impl MessageHandler {
     /// The same handler, which asks recipients' preferences once more before it delivers.
     pub fn with_consents(self, consents: Consents) -> Self {
         Self { consents: Some(consents), ..self }
+    }
+
+    /// The same handler, which delivers digests too; without this they are put off.
+    pub fn with_digests(self, digests: Digests) -> Self {
+        Self { digests: Some(digests), ..self }
     }
 
     /// One attempt; what becomes of it is noted later, or its verdict is given at once.
@@ -124,7 +132,7 @@ impl MessageHandler {
         verdicts: &dyn Verdicts,
     ) -> Option<Outcome<'a>> {
         tracing::info!(message_id = %attempt.message.id, "notification.message.taken_up");
-        match self.messages.reopen(attempt.message.id).await {
+        match self.reopen(&attempt).await {
             Ok(()) if attempt.is_expired => {
                 Some(Outcome { attempt, ending: Ending::Expired, calls: Vec::new() })
             }
@@ -135,6 +143,13 @@ impl MessageHandler {
             }
             Err(error) => self.put_off(attempt, Vec::new(), None, Reason::new(error), verdicts),
         }
+    }
+
+    async fn reopen(&self, attempt: &Attempt<'_>) -> Result<(), StoreError> {
+        for message in attempt.messages() {
+            self.messages.reopen(message).await?;
+        }
+        Ok(())
     }
 
     /// Delivers a message unless its recipient is not to get it, or not now: waiting for the morning costs no attempt.
@@ -165,6 +180,9 @@ impl MessageHandler {
         in_doubt: &[ProviderName],
         verdicts: &dyn Verdicts,
     ) -> Option<Outcome<'a>> {
+        if let Some(why) = attempt.digest.as_ref().and_then(|digest| digest.unwritten.clone()) {
+            return Some(Outcome { attempt, ending: Ending::Refused(why), calls: Vec::new() });
+        }
         let span = tracing::debug_span!(
             "deliver",
             message_id = %attempt.message.id,
@@ -229,9 +247,9 @@ impl MessageHandler {
         let max_attempts = self.config.retry.max_attempts;
         let apart = matches!(&noted, Err(error) if all.len() > 1 && !error.is_about_the_store());
         for (outcome, to_note) in outcomes.into_iter().zip(&to_note) {
-            let alone = match to_note {
-                Some(to_note) if apart => Some(self.conclude(std::slice::from_ref(to_note)).await),
-                _ => None,
+            let alone = match apart && !to_note.is_empty() {
+                true => Some(self.conclude(to_note).await),
+                false => None,
             };
             let noted = alone.as_ref().unwrap_or(&noted).as_ref().copied();
             verdicts.give(outcome.attempt.index, outcome.verdict(noted, logged, max_attempts));
@@ -269,7 +287,8 @@ impl BatchHandler for MessageHandler {
             match serde_json::from_slice(claimed.message.payload.bytes()) {
                 Ok(message) => {
                     let consent = Consent::Now;
-                    attempts.push(Attempt { index, claimed, message, is_expired: false, consent });
+                    let (is_expired, digest) = (false, None);
+                    attempts.push(Attempt { index, claimed, message, is_expired, consent, digest });
                 }
                 Err(e) => {
                     let why = format_args!("the payload is not a notification message: {e}");
@@ -282,9 +301,16 @@ impl BatchHandler for MessageHandler {
         if attempts.is_empty() {
             return;
         }
+        let (digests, attempts): (Vec<_>, Vec<_>) =
+            attempts.into_iter().partition(|attempt| attempt.message.digest.is_some());
+        let digests = self.gather(digests, verdicts).await;
         let status = |ids: Vec<_>| async move { self.messages.status(&ids).await };
         let give_back = |attempt: &_, error: &_| give_back(attempt, error, verdicts);
-        let read = read_each(attempts, |attempt| attempt.message.id, status, give_back).await;
+        let mut read = match attempts.is_empty() {
+            true => Vec::new(),
+            false => read_each(attempts, |attempt| attempt.message.id, status, give_back).await,
+        };
+        read.extend(digests);
         let (read, doubts) = self.in_doubt(read, verdicts).await;
         let in_doubt = |id: &Uuid| doubts.get(id).map_or(&[][..], Vec::as_slice);
         let works = read.into_iter().map(|(attempt, status)| {
@@ -292,7 +318,7 @@ impl BatchHandler for MessageHandler {
             self.attempt(attempt, status, in_doubt, verdicts)
         });
         let works: Vec<_> = works.collect();
-        Self::GROUPS.run(works, |_| 1, |outcomes| self.note(outcomes, verdicts)).await;
+        Self::GROUPS.run(works, Outcome::rows, |outcomes| self.note(outcomes, verdicts)).await;
     }
 }
 

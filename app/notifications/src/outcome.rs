@@ -11,6 +11,8 @@ use claimstream_ports::{
     notification::{Delivered, DeliveryAttempt, MessageOutcome},
 };
 
+use uuid::Uuid;
+
 use super::routing::Call;
 
 /// What became of a message and is noted before its verdict is given.
@@ -33,6 +35,29 @@ pub(super) struct Attempt<'a> {
     pub(super) is_expired: bool,
     /// Whether its recipient is to get it.
     pub(super) consent: Consent,
+    /// The messages that it stands for, if it is a digest.
+    pub(super) digest: Option<Digested>,
+}
+
+/// What a digest is delivered for.
+#[derive(Debug)]
+pub(super) struct Digested {
+    /// The messages that are delivered with it.
+    pub(super) items: Vec<Uuid>,
+    /// Those that came too late.
+    pub(super) expired: Vec<Uuid>,
+    /// Why its text cannot be written.
+    pub(super) unwritten: Option<Reason>,
+}
+
+impl Attempt<'_> {
+    /// The messages that share its end.
+    pub(super) fn messages(&self) -> Vec<Uuid> {
+        match &self.digest {
+            None => vec![self.message.id],
+            Some(digest) => digest.items.iter().chain(&digest.expired).copied().collect(),
+        }
+    }
 }
 
 /// How an attempt has ended.
@@ -69,8 +94,29 @@ impl Outcome<'_> {
         doubt
     }
 
-    /// What is noted of the message; nothing if it is tried again.
-    pub(super) fn to_note(&self) -> Option<MessageOutcome> {
+    /// What is noted of the message, or of each one of a digest; nothing if it is tried again.
+    pub(super) fn to_note(&self) -> Vec<MessageOutcome> {
+        let Some(end) = self.end() else { return Vec::new() };
+        let Some(Digested { items, expired, .. }) = &self.attempt.digest else { return vec![end] };
+        let (id, count) = (end.id, items.len());
+        let reason = match end.status {
+            DeliveryStatus::Delivered => {
+                Some(Reason::new(format_args!("in the digest {id}, one of {count}")))
+            }
+            _ => end.reason.clone(),
+        };
+        let of_item = |id: &Uuid| MessageOutcome { id: *id, reason: reason.clone(), ..end.clone() };
+        let late = |id: &Uuid| MessageOutcome {
+            id: *id,
+            status: DeliveryStatus::Skipped,
+            reason: Some(Reason::new("expired")),
+            reference: None,
+        };
+        items.iter().map(of_item).chain(expired.iter().map(late)).collect()
+    }
+
+    /// How the message has ended; `None` if it is tried again.
+    fn end(&self) -> Option<MessageOutcome> {
         let id = self.attempt.message.id;
         Some(match &self.ending {
             Ending::Delivered(by) => {
@@ -91,6 +137,11 @@ impl Outcome<'_> {
             }
             Ending::PutOff { .. } => return None,
         })
+    }
+
+    /// How many records it takes to note.
+    pub(super) fn rows(&self) -> usize {
+        self.attempt.digest.as_ref().map_or(1, |digest| digest.items.len() + digest.expired.len())
     }
 
     /// What is noted of the attempt, a row for each provider that was asked. They were asked one after another, and the last

@@ -8,7 +8,7 @@ use claimstream_domain::{
     Claimed, Invalid, NewMessage, Reason, Verdict,
     notification::{
         FanOut, FanOutEnd, NotificationMessage, NotificationRecord, NotificationRequest, Recipient,
-        RequestStatus, delivery_message, fan_out, fan_out_message,
+        RequestStatus, delivery_message, digest::DigestRules, fan_out, fan_out_message,
     },
 };
 use claimstream_ports::{
@@ -22,6 +22,7 @@ use super::{
     alone::alone,
     chunk::Chunk,
     consents::Consents,
+    digests::take_out,
     fan_out_attempt::{Attempt, Found, Then, child, give_back, ignored, stuck, unended},
     groups::Groups,
     question::Question,
@@ -59,6 +60,7 @@ pub struct RequestHandler {
     templates: CompiledTemplates,
     config: RequestConfig,
     consents: Option<Consents>,
+    digests: DigestRules,
 }
 
 impl RequestHandler {
@@ -75,12 +77,18 @@ impl RequestHandler {
     ) -> Result<Self, Invalid> {
         config.check()?;
         let templates = CompiledTemplates::of(templates);
-        Ok(Self { requests, messages, directory, templates, config, consents: None })
+        let digests = DigestRules::default();
+        Ok(Self { requests, messages, directory, templates, config, consents: None, digests })
     }
 
     /// The same handler, which asks recipients' preferences; without them everybody gets everything at once.
     pub fn with_consents(self, consents: Consents) -> Self {
         Self { consents: Some(consents), ..self }
+    }
+
+    /// The same handler, which keeps messages of some categories for digests; [`Digests`](super::Digests) delivers them.
+    pub fn with_digests(self, digests: DigestRules) -> Self {
+        Self { digests, ..self }
     }
 
     /// One attempt; what it finds is noted later, or its verdict is given at once.
@@ -165,14 +173,15 @@ impl RequestHandler {
             return Ok(attempt.fails(forgotten.clone()));
         }
         let writer = Writer::open(&self.templates, request, from.template).await?;
-        let (records, messages): (Vec<_>, Vec<_>) =
-            self.resolve(request, &chunk, &writer).into_iter().unzip();
+        let mut pairs = self.resolve(request, &chunk, &writer);
         let headers = &attempt.claimed.message.headers;
-        let asked = |message: &Option<NotificationMessage>| message.as_ref().map(Question::of);
+        let asked = |pair: &(_, Option<NotificationMessage>)| pair.1.as_ref().map(Question::of);
         let questions = match &self.consents {
-            Some(_) => messages.iter().map(asked).collect(),
+            Some(_) => pairs.iter().map(asked).collect(),
             None => Vec::new(),
         };
+        let items = take_out(&self.digests, request, &chunk.known, &mut pairs);
+        let (records, messages): (Vec<_>, Vec<_>) = pairs.into_iter().unzip();
         let enqueued = |message: Option<NotificationMessage>| {
             message.map(|message| child(delivery_message(&message), headers)).transpose()
         };
@@ -184,7 +193,7 @@ impl RequestHandler {
         let next = next.map(|next| NewMessage { queue: queue.clone(), ..next });
         let end = if next.is_some() { FanOutEnd::More } else { FanOutEnd::Done };
         let then = Then::Send { messages, refused: HashSet::new(), next: next.map(Box::new) };
-        Ok(Found { attempt, end, flaw, records, questions, then })
+        Ok(Found { attempt, end, flaw, records, items, questions, then })
     }
 
     /// Every combination of a recipient of the chunk and a channel of the request, with its message if there is one.

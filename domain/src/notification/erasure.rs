@@ -69,6 +69,7 @@ impl NotificationMessage {
             content: erased_content(),
             sender: None,
             expires_at: None,
+            digest: None,
         }
     }
 }

@@ -122,6 +122,7 @@ pub fn fan_out(
                         content,
                         sender: request.sender.get(&channel).cloned(),
                         expires_at: request.expires_at,
+                        digest: None,
                     };
                     (DeliveryStatus::Pending, None, Some(message))
                 }

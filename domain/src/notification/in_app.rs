@@ -98,6 +98,7 @@ mod tests {
             priority: Default::default(),
             unsubscribe_url: None,
             time_zone: None,
+            digest: None,
         }
     }
 

@@ -40,4 +40,7 @@ pub struct NotificationMessage {
     /// Not to be delivered after this moment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
+    /// The key of the digest that it stands for, if it does: its text is written of the digest's items when it is delivered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<Uuid>,
 }

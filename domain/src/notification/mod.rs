@@ -5,6 +5,7 @@ mod answer;
 mod channel;
 pub mod consent;
 mod content;
+pub mod digest;
 mod directory_entry;
 mod erasure;
 mod fan_out;

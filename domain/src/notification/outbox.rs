@@ -134,6 +134,7 @@ mod tests {
             content: Default::default(),
             sender: None,
             expires_at: None,
+            digest: None,
         };
         let made = delivery_message(&message).unwrap();
         assert_eq!((made.id.uuid(), made.queue.as_str()), (message.id, MESSAGE_QUEUE));

@@ -9,6 +9,7 @@ use claimstream_domain::notification::{
     NotificationMessage, NotificationRecord, NotificationRequest, Progress, ReceiptFact, ReceiptTaken,
     Recipient, SegmentPlace, Submitted, TemplateVersion,
     consent::{Address, PreferenceChange, Preferences, SuppressedAddress, Suppression},
+    digest::KeptItem,
     provider::{Grant, ProviderName, Rate},
 };
 use uuid::Uuid;
@@ -17,10 +18,10 @@ use crate::{
     StoreError,
     notification::{
         AttemptLog, Cancelled, ChannelProvider, ConsentsRead, Delivered, DeliveryAttempt, DeliveryError,
-        DeliveryReceipts, DirectoryRepository, EraseRecipient, Erased, FanOutStep, InAppInbox, ListRequests,
-        MessageOutcome, MessageRepository, NotificationReports, PreferenceRepository, RateLimiter,
-        RecipientDirectory, RequestFilter, RequestPage, RequestRead, RequestRepository, SegmentPage,
-        StepNoted, SubmitRequests, Suppressions, TemplateSource,
+        DeliveryReceipts, DigestPlace, DigestRepository, DirectoryRepository, EraseRecipient, Erased,
+        FanOutStep, InAppInbox, ListRequests, MessageOutcome, MessageRepository, NotificationReports,
+        PreferenceRepository, RateLimiter, RecipientDirectory, RequestFilter, RequestPage, RequestRead,
+        RequestRepository, SegmentPage, StepNoted, SubmitRequests, Suppressions, TemplateSource,
     },
 };
 
@@ -209,5 +210,13 @@ mockall::mock! {
         async fn take_waiting(&self, within: Duration, limit: u32) -> Result<u64, StoreError>;
         async fn forget_waiting(&self, age: Duration, limit: u32) -> Result<u64, StoreError>;
         async fn facts(&self, messages: &[Uuid]) -> Result<Vec<Vec<ReceiptFact>>, StoreError>;
+    }
+}
+
+mockall::mock! {
+    pub DigestRepository {}
+    #[async_trait]
+    impl DigestRepository for DigestRepository {
+        async fn close(&self, digests: &[DigestPlace]) -> Result<Vec<Vec<KeptItem>>, StoreError>;
     }
 }

@@ -2,6 +2,7 @@
 
 mod attempt_log;
 mod channel_provider;
+mod digest_repository;
 mod directory_repository;
 mod erase_recipient;
 mod in_app_inbox;
@@ -16,6 +17,7 @@ mod template_store;
 
 pub use attempt_log::{AttemptLog, DeliveryAttempt};
 pub use channel_provider::{ChannelProvider, Delivered, DeliveryError};
+pub use digest_repository::{DigestPlace, DigestRepository};
 pub use directory_repository::DirectoryRepository;
 pub use erase_recipient::{EraseRecipient, Erased};
 pub use in_app_inbox::InAppInbox;

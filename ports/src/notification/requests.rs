@@ -5,7 +5,7 @@ use claimstream_domain::{
     Reason,
     notification::{
         DeliveryStatus, FanOutEnd, NotificationRecord, NotificationRequest, Progress, RequestStatus,
-        Submitted,
+        Submitted, digest::NewDigestItem,
     },
 };
 use uuid::Uuid;
@@ -54,6 +54,12 @@ pub trait RequestRepository: Send + Sync {
     /// keeps a record, if more of the request is erased by then than the step says; steps that are noted again, as after a lost answer, get the same
     /// answers unless their messages have moved on; calls with the same requests in different orders do not lock each
     /// other out.
+    ///
+    /// Items are kept with their records, while these are pending. Each joins the open digest of its
+    /// [key](claimstream_domain::notification::digest::DigestItem::key), or opens one with an outbox message of
+    /// its [own](claimstream_domain::notification::digest::DigestItem::opening), all in the same transaction. A digest is open until its window
+    /// is over, [`close`](super::DigestRepository::close) has closed it, or it has [`MOST`](claimstream_domain::notification::digest::DigestItem::MOST) items. A record that
+    /// was kept without an item, as by a process without digests, is no item of one: its message is enqueued by itself, unless it was.
     async fn note_steps(&self, steps: &[FanOutStep]) -> Result<Vec<StepNoted>, StoreError>;
 
     /// Calls a request off: takes back what has not been delivered.
@@ -92,6 +98,8 @@ pub struct FanOutStep {
     pub flaw: Option<Reason>,
     /// Its records, each with an id of its own.
     pub records: Vec<NotificationRecord>,
+    /// The messages of its records that wait for a digest.
+    pub items: Vec<NewDigestItem>,
 }
 
 /// Where everything stands after a step was noted.

@@ -322,6 +322,7 @@ fn ports(store: SeaOrmOutbox) -> NotificationPorts {
         rates: store.clone(),
         reports: store.clone(),
         in_app: store.clone(),
+        digests: store.clone(),
         list: store.clone(),
         preferences: store.clone(),
         directory: store.clone(),

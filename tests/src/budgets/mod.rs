@@ -4,6 +4,7 @@
 //! say why.
 
 mod claims;
+mod digests;
 mod enqueue;
 mod measured;
 mod notifications;
@@ -19,7 +20,8 @@ use crate::{Server, Suite, backend::SeaOrmBackend};
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     for server in Server::ALL {
         let Some(url) = server.url(&environment) else { continue };
-        for (what, trial) in enqueue::trials().into_iter().chain(templates::trials()) {
+        let once = enqueue::trials().into_iter().chain(templates::trials()).chain(digests::trials());
+        for (what, trial) in once {
             add(suite, (server, &url, "auto"), format!("{}::budgets::{what}", server.name), trial);
         }
         for strategy in server.strategies() {

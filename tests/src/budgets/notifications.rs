@@ -158,7 +158,7 @@ fn early(provider: &ProviderName, reference: String) -> DeliveryReceipt {
 }
 
 /// The table, the way and the key of each step of a plan.
-async fn explained(outbox: &SeaOrmOutbox, name: &str, args: &Args) -> Vec<[String; 3]> {
+pub(super) async fn explained(outbox: &SeaOrmOutbox, name: &str, args: &Args) -> Vec<[String; 3]> {
     let statement = sql(name, args);
     let explain = Statement { sql: format!("EXPLAIN FORMAT=TRADITIONAL {}", statement.sql), ..statement };
     let plan = outbox.connection().query_all_raw(explain).await.expect("a plan");
@@ -168,7 +168,7 @@ async fn explained(outbox: &SeaOrmOutbox, name: &str, args: &Args) -> Vec<[Strin
     plan.iter().map(|row| ["table", "type", "key"].map(|column| text(row, column))).collect()
 }
 
-fn request(n: usize) -> NotificationRequest {
+pub(super) fn request(n: usize) -> NotificationRequest {
     let email = Some(format!("{n}@example.com"));
     mail_to(RecipientReference::Direct(DirectRecipient { email, ..DirectRecipient::default() }))
 }

@@ -64,6 +64,7 @@ async fn is_noted_again(setup: &AtWire) {
             erased_places: 0,
             flaw: None,
             records: records.to_vec(),
+            items: vec![],
         }];
         setup.wire.cut_after_commit.store(true, Ordering::SeqCst);
         let error = setup.noting.note_steps(&step).await.expect_err("the answer was lost");
@@ -95,6 +96,7 @@ async fn is_left_as_it_is(setup: &AtWire) {
             erased_places: 0,
             flaw: None,
             records: records.clone(),
+            items: vec![],
         };
         setup.noting.note_steps(&[step]).await.expect("note");
         let ended = |status, reference: &str| -> Vec<_> {

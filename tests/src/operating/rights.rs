@@ -260,6 +260,7 @@ async fn notifications(outbox: &SeaOrmOutbox) {
         erased_places: 0,
         flaw: None,
         records,
+        items: vec![],
     };
     for _ in 0..2 {
         outbox.note_steps(std::slice::from_ref(&step)).await.expect("a step");

@@ -97,6 +97,7 @@ async fn inbox(outbox: &Arc<SeaOrmOutbox>) -> Result<(), Failure> {
         priority: Default::default(),
         unsubscribe_url: None,
         time_zone: None,
+        digest: None,
     };
     for _ in 0..2 {
         InAppProvider::new(outbox.clone()).deliver(&message).await?;

@@ -33,6 +33,7 @@ pub(super) async fn runs() {
         priority: Default::default(),
         unsubscribe_url: None,
         time_zone: None,
+        digest: None,
     };
     let taken = AcmeSms.deliver(&sms("+491701234567")).await.expect("a delivery");
     assert_eq!(taken.reference.as_deref(), Some("m-1"));

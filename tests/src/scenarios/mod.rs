@@ -2,6 +2,7 @@
 #![allow(missing_docs, reason = "the name of a scenario is its sentence")]
 
 pub mod consents;
+pub mod digests;
 pub mod fan_out;
 pub mod notification_ends;
 pub mod outbox;
@@ -27,7 +28,7 @@ pub fn server() -> impl Iterator<Item = &'static Case<ServerFixture>> {
 /// Those of notification requests.
 pub fn notifications() -> impl Iterator<Item = &'static Case<NotificationFixture>> {
     let ends = [revival::SCENARIOS, fan_out::SCENARIOS, notification_ends::SCENARIOS];
-    let others = [consents::SCENARIOS, providers::SCENARIOS, template_editing::SCENARIOS];
+    let others = [consents::SCENARIOS, digests::SCENARIOS, providers::SCENARIOS, template_editing::SCENARIOS];
     ends.into_iter().chain(others).flatten()
 }
 

@@ -61,6 +61,7 @@ pub async fn a_revived_request_is_fanned_out_though_its_process_dies_before_it_b
         erased_places: 0,
         flaw: None,
         records: vec![],
+        items: vec![],
     };
     fixture.store.requests.note_steps(&[step]).await.expect("note");
     let claimed = fixture.outbox.store.take_one().await;

@@ -131,8 +131,15 @@ async fn revived_stay(setup: Setup) {
     let instance = Instance::new(8, Ports::of(setup.outbox.clone()), queue, 10);
     let taken = instance.take(1).await.remove(0);
     let (end, records) = (FanOutEnd::Failed(Reason::new("no directory")), vec![]);
-    let step =
-        FanOutStep { request: request.id, end, takes_up: false, erased_places: 0, flaw: None, records };
+    let step = FanOutStep {
+        request: request.id,
+        end,
+        takes_up: false,
+        erased_places: 0,
+        flaw: None,
+        records,
+        items: vec![],
+    };
     setup.outbox.note_steps(&[step]).await.expect("a step");
     instance.bury(&taken, "no directory").await;
     setup.clock.advance(DAY * 2);
@@ -222,6 +229,7 @@ async fn dispatched(setup: &Setup, messages: u32) -> (NotificationRequest, Vec<N
         erased_places: 0,
         flaw: None,
         records: records.clone(),
+        items: vec![],
     };
     setup.outbox.note_steps(&[step]).await.expect("a step");
     (request, records)

@@ -89,6 +89,7 @@ async fn delivered(setup: &Setup, count: u32) -> Vec<Uuid> {
         erased_places: 0,
         flaw: None,
         records,
+        items: vec![],
     };
     setup.outbox.note_steps(&[step]).await.expect("a step");
     let (status, reason, reference) = (DeliveryStatus::Delivered, None, None);

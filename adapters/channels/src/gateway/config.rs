@@ -108,6 +108,7 @@ fn sample() -> NotificationMessage {
         priority: Default::default(),
         unsubscribe_url: None,
         time_zone: None,
+        digest: None,
     }
 }
 

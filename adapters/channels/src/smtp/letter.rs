@@ -125,6 +125,7 @@ mod tests {
             content,
             sender: None,
             expires_at: None,
+            digest: None,
         }
     }
 

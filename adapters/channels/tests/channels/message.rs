@@ -23,5 +23,6 @@ pub(crate) fn message(channel: Channel, address: &str) -> NotificationMessage {
             image_url: Some("https://shop.example/1.png".into()),
             ..Content::default()
         },
+        digest: None,
     }
 }

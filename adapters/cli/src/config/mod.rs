@@ -12,6 +12,7 @@ mod consents;
 mod contradiction;
 mod database;
 mod database_url;
+mod digests;
 mod error;
 mod file;
 mod gateway_settings;
@@ -47,6 +48,7 @@ pub use self::{
     consents::{CategoryHours, CategoryList, ConsentSettings},
     database::Database,
     database_url::DatabaseUrl,
+    digests::CategoryDigests,
     error::ConfigError,
     gateway_settings::{AuthChoice, GatewaySettings},
     log::{Log, LogFormat, LogLevel},

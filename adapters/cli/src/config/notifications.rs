@@ -1,8 +1,10 @@
 use std::path::PathBuf;
 
-use claimstream_notifications::RequestConfig;
+use claimstream_notifications::{DigestRules, RequestConfig};
 
-use super::{consents::ConsentSettings, contradiction::Contradiction, setting::Setting};
+use super::{
+    consents::ConsentSettings, contradiction::Contradiction, digests::CategoryDigests, setting::Setting,
+};
 
 /// Whom notifications reach, and what they say.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -13,6 +15,8 @@ pub struct Notifications {
     pub templates: Option<PathBuf>,
     /// The most recipients that one step of a fan-out handles, 1 to 10 000; 1 000 by default.
     pub chunk: u32,
+    /// The categories whose messages become one; none by default.
+    pub category_digests: Option<CategoryDigests>,
     /// What recipients want, and what holds for those that say nothing.
     pub consents: ConsentSettings,
 }
@@ -22,7 +26,13 @@ impl Notifications {
         visit("notifications.directory", &mut self.directory);
         visit("notifications.templates", &mut self.templates);
         visit("notifications.chunk", &mut self.chunk);
+        visit("notifications.category_digests", &mut self.category_digests);
         self.consents.each(visit);
+    }
+
+    /// Which messages wait for a digest.
+    pub(crate) fn digests(&self) -> DigestRules {
+        self.category_digests.as_ref().map(CategoryDigests::rules).unwrap_or_default()
     }
 
     pub(super) fn contradiction(&self) -> Option<Contradiction> {
@@ -38,6 +48,7 @@ impl Default for Notifications {
             directory: None,
             templates: None,
             chunk: RequestConfig::default().chunk,
+            category_digests: None,
             consents: ConsentSettings::default(),
         }
     }

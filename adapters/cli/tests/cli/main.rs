@@ -4,6 +4,7 @@
 mod config;
 mod database_server;
 mod dead;
+mod digests;
 mod directory;
 mod doctor;
 mod example_file;

@@ -2,6 +2,7 @@
 
 mod change;
 mod dead;
+mod digests;
 mod in_app;
 mod locks;
 mod notifications;

@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use claimstream_domain::{
-    Fingerprint, Reason, Timestamp,
+    Fingerprint, NewMessage, Reason, Timestamp,
     notification::{
         DeliveryStatus, NotificationRecord, NotificationRequest, Progress, RequestStatus,
         provider::{ProviderName, TokenSchedule},
@@ -12,7 +12,7 @@ use claimstream_ports::notification::{
 };
 use uuid::Uuid;
 
-use super::{FactRow, WaitingRow};
+use super::{FactRow, WaitingRow, digests::Digests};
 
 /// Notification requests and messages as they have been committed.
 #[derive(Debug, Default)]
@@ -25,6 +25,7 @@ pub(crate) struct Notifications {
     pub(crate) rates: BTreeMap<ProviderName, TokenSchedule>,
     pub(crate) receipts: Vec<FactRow>,
     pub(crate) waiting: Vec<WaitingRow>,
+    pub(crate) digests: Digests,
 }
 
 /// An attempt, and when it began.
@@ -65,13 +66,14 @@ impl Notifications {
         self.requests.insert(row.request.id, row);
     }
 
-    /// Notes a step of a fan-out.
-    pub(crate) fn note(&mut self, step: &FanOutStep, now: Timestamp) -> StepNoted {
+    /// Notes a step of a fan-out; with the outbox messages that come with its items.
+    pub(crate) fn note(&mut self, step: &FanOutStep, now: Timestamp) -> (StepNoted, Vec<NewMessage>) {
         let Some(row) = self.requests.get_mut(&step.request) else {
-            return StepNoted { status: None, records: Vec::new(), outdated: false };
+            return (StepNoted { status: None, records: Vec::new(), outdated: false }, Vec::new());
         };
         if !step.records.is_empty() && row.request.erased_places() > step.erased_places {
-            return StepNoted { status: Some(row.status), records: Vec::new(), outdated: true };
+            let noted = StepNoted { status: Some(row.status), records: Vec::new(), outdated: true };
+            return (noted, Vec::new());
         }
         if let Some(after) = step.end.moves(row.status, step.takes_up) {
             let old = row.reason.as_ref().map(Reason::as_str);
@@ -79,11 +81,22 @@ impl Notifications {
             (row.status, row.changed_at) = (after, now);
         }
         let status = row.status;
-        let records = match status.has_messages() {
-            true => step.records.iter().map(|record| self.keep(record)).collect(),
-            false => Vec::new(),
-        };
-        StepNoted { status: Some(status), records, outdated: false }
+        if !status.has_messages() {
+            return (StepNoted { status: Some(status), records: Vec::new(), outdated: false }, Vec::new());
+        }
+        let is_known = |id: &Uuid| self.messages.contains_key(id);
+        let known: BTreeSet<Uuid> = step.records.iter().map(|record| record.id).filter(is_known).collect();
+        let records = step.records.iter().map(|record| self.keep(record)).collect();
+        let pending = step.items.iter().filter(|new| {
+            let record = self.messages.get(&new.item.message.id);
+            record.is_some_and(|record| record.status == DeliveryStatus::Pending)
+        });
+        let messages = pending.filter_map(|new| {
+            // An item is checked before it comes here.
+            self.digests.join(new, !known.contains(&new.item.message.id), now)?.ok()
+        });
+        let messages = messages.collect();
+        (StepNoted { status: Some(status), records, outdated: false }, messages)
     }
 
     /// Keeps a record unless its id is known, and says where it stands.
@@ -119,6 +132,7 @@ impl Notifications {
         self.messages.retain(|id, _| !messages.contains(id));
         self.attempts.retain(|row| !messages.contains(&row.attempt.message));
         self.receipts.retain(|row| !messages.contains(&row.message));
+        self.digests.forget(|id| messages.contains(&id));
         going.len() as u64
     }
 

@@ -95,6 +95,10 @@ statements! {
         both: ids, notifications, steps, strategies;
         mysql: columns, rights, server, tables;
     }
+    digests: DigestSql {
+        both: close, forget, item, items, joined, known, opened;
+        each: join;
+    }
     directory: DirectorySql {
         both: leave_segments, members, page, put_member, put_segment, put_user, remove_members, remove_user, segment, segments, share, users;
     }

@@ -14,7 +14,7 @@ use crate::{
         typed_row::row,
         unit::{rows, run},
     },
-    notifications::{forgetting::Forgetting, records::cut_recipient},
+    notifications::{digests::DigestRows, forgetting::Forgetting, records::cut_recipient},
 };
 
 const ERASE: &str = "erase";
@@ -23,6 +23,7 @@ const ERASE: &str = "erase";
 pub(crate) struct Erasing {
     pub(crate) db: Arc<Database>,
     pub(crate) forgetting: Forgetting,
+    pub(crate) digests: Arc<DigestRows>,
 }
 
 impl Erasing {
@@ -144,6 +145,7 @@ impl Erasing {
         for statement in [&sql.erase_record, &sql.erase_attempts, &sql.erase_receipts, &sql.erase_in_app] {
             run(&transaction, ERASE, statement.bind(&ids)).await?;
         }
+        self.digests.forget(&transaction, &ids).await?;
         let (mut bodies, mut dead) = (0, 0);
         for record in records {
             let channel: Channel = record.channel.parse().map_err(|e| corrupt(ERASE, e))?;

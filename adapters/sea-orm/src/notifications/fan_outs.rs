@@ -4,7 +4,7 @@ use std::{
 };
 
 use claimstream_domain::notification::{
-    DeliveryStatus, FanOutEnd, NotificationRecord, NotificationRequest, RequestStatus,
+    DeliveryStatus, FanOutEnd, NotificationRecord, NotificationRequest, RequestStatus, digest::NewDigestItem,
 };
 use claimstream_ports::{
     StoreError,
@@ -22,7 +22,7 @@ use crate::{
         typed_row::row,
         unit::{maybe, rows, run},
     },
-    notifications::{records::Records, requests::request_status},
+    notifications::{digests::DigestRows, records::Records, requests::request_status},
 };
 
 const REQUEST: &str = "request";
@@ -31,6 +31,7 @@ const REQUEST: &str = "request";
 pub(crate) struct FanOuts {
     pub(crate) db: Arc<Database>,
     pub(crate) records: Arc<Records>,
+    pub(crate) digests: Arc<DigestRows>,
 }
 
 /// Where requests stand.
@@ -56,7 +57,7 @@ impl FanOuts {
 
     /// Notes steps in one transaction, and answers where their requests and records stand then.
     ///
-    /// Locks are taken in one order, requests before records and each kind by id, so that two calls with the same ones wait for
+    /// Locks are taken in one order, requests before records before digests, and each kind by id, so that two calls with the same ones wait for
     /// each other and do not end in a deadlock.
     pub(crate) async fn note(&self, steps: &[FanOutStep]) -> Result<Vec<StepNoted>, StoreError> {
         let Noted { standing, known, erased } =
@@ -135,9 +136,17 @@ impl FanOuts {
         steps: impl Iterator<Item = &'a FanOutStep>,
         standing: &Standing,
     ) -> Result<HashMap<Uuid, DeliveryStatus>, StoreError> {
-        let kept = steps.filter(|step| has_messages(standing.get(&step.request).copied()));
-        let records: Vec<&NotificationRecord> = kept.flat_map(|step| &step.records).collect();
+        let kept: Vec<&FanOutStep> =
+            steps.filter(|step| has_messages(standing.get(&step.request).copied())).collect();
+        let records: Vec<&NotificationRecord> = kept.iter().flat_map(|step| &step.records).collect();
         let known = self.records.keep(&transaction, records).await?;
+        let is_open = |new: &&NewDigestItem| {
+            known.get(&new.item.message.id).is_none_or(|status| *status == DeliveryStatus::Pending)
+        };
+        let items: Vec<_> = kept.iter().flat_map(|step| &step.items).filter(is_open).collect();
+        if !items.is_empty() {
+            self.digests.join(&transaction, items, |id| !known.contains_key(&id)).await?;
+        }
         self.db.commit(REQUEST, transaction).await?;
         Ok(known)
     }

@@ -2,6 +2,7 @@
 
 pub(crate) mod attempts;
 pub(crate) mod cancelling;
+pub(crate) mod digests;
 pub(crate) mod erasing;
 pub(crate) mod fan_outs;
 pub(crate) mod forgetting;

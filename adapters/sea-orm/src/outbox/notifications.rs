@@ -2,14 +2,14 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use claimstream_domain::notification::{
-    DeliveryStatus, NotificationRecord, NotificationRequest, Progress, Submitted,
+    DeliveryStatus, NotificationRecord, NotificationRequest, Progress, Submitted, digest::KeptItem,
 };
 use claimstream_ports::{
     StoreError,
     notification::{
-        Cancelled, EraseRecipient, Erased, FanOutStep, ListRequests, MessageOutcome, MessageRepository,
-        NotificationReports, RequestFilter, RequestPage, RequestRead, RequestRepository, StepNoted,
-        SubmitRequests,
+        Cancelled, DigestPlace, DigestRepository, EraseRecipient, Erased, FanOutStep, ListRequests,
+        MessageOutcome, MessageRepository, NotificationReports, RequestFilter, RequestPage, RequestRead,
+        RequestRepository, StepNoted, SubmitRequests,
     },
 };
 use sea_orm::DatabaseTransaction;
@@ -92,6 +92,14 @@ impl MessageRepository for SeaOrmOutbox {
     async fn reopen(&self, id: Uuid) -> Result<(), StoreError> {
         let records = Arc::clone(&self.rooms.notifications.records);
         self.rooms.db.detached(MESSAGE, async move { records.reopen(id).await }).await
+    }
+}
+
+#[async_trait]
+impl DigestRepository for SeaOrmOutbox {
+    async fn close(&self, digests: &[DigestPlace]) -> Result<Vec<Vec<KeptItem>>, StoreError> {
+        let (rows, digests) = (Arc::clone(&self.rooms.notifications.digests), digests.to_vec());
+        self.rooms.db.detached(MESSAGE, async move { rows.close(&digests).await }).await
     }
 }
 

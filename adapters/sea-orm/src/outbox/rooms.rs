@@ -6,9 +6,9 @@ use crate::{
     enqueue::rows::Enqueueing,
     failover::Failover,
     notifications::{
-        attempts::Attempts, erasing::Erasing, fan_outs::FanOuts, forgetting::Forgetting, in_app::InApp,
-        people::People, preferences::PreferenceRows, rates::Rates, receipts::ReceiptRows, records::Records,
-        requests::Requests, suppressions::SuppressionRows, templates::TemplateRows,
+        attempts::Attempts, digests::DigestRows, erasing::Erasing, fan_outs::FanOuts, forgetting::Forgetting,
+        in_app::InApp, people::People, preferences::PreferenceRows, rates::Rates, receipts::ReceiptRows,
+        records::Records, requests::Requests, suppressions::SuppressionRows, templates::TemplateRows,
     },
     strategy::{choice::Strategy, contract::ClaimStrategy},
     sweep::sweeper::Sweeper,
@@ -32,6 +32,7 @@ pub(crate) struct Notifications {
     pub(crate) requests: Requests,
     pub(crate) records: Arc<Records>,
     pub(crate) fan_outs: FanOuts,
+    pub(crate) digests: Arc<DigestRows>,
     pub(crate) in_app: Arc<InApp>,
     pub(crate) attempts: Arc<Attempts>,
     pub(crate) rates: Arc<Rates>,
@@ -49,11 +50,18 @@ impl Notifications {
         let records = Arc::new(Records::of(Arc::clone(db)));
         let people = Arc::new(People::of(Arc::clone(db)));
         let forgetting = Forgetting { db: Arc::clone(db), people: Arc::clone(&people) };
+        let digests = DigestRows { db: Arc::clone(db), enqueueing: Arc::clone(enqueueing) };
+        let digests = Arc::new(digests);
         Self {
             requests: Requests { db: Arc::clone(db), enqueueing: Arc::clone(enqueueing) },
-            fan_outs: FanOuts { db: Arc::clone(db), records: Arc::clone(&records) },
+            fan_outs: FanOuts {
+                db: Arc::clone(db),
+                records: Arc::clone(&records),
+                digests: Arc::clone(&digests),
+            },
             in_app: Arc::new(InApp::of(Arc::clone(db))),
-            erasing: Erasing { db: Arc::clone(db), forgetting },
+            erasing: Erasing { db: Arc::clone(db), forgetting, digests: Arc::clone(&digests) },
+            digests,
             records,
             attempts: Arc::new(Attempts::of(Arc::clone(db))),
             rates: Arc::new(Rates { db: Arc::clone(db) }),

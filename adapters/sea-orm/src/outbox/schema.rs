@@ -42,7 +42,8 @@ pub fn schema(dialect: Dialect) -> &'static [(i64, &'static str)] {
                     include_str!("../sql/schema/schema_4_receipts.mysql.sql"),
                     include_str!("../sql/schema/schema_4_preferences.mysql.sql"),
                     include_str!("../sql/schema/schema_4_templates.mysql.sql"),
-                    include_str!("../sql/schema/schema_4_directory.mysql.sql")
+                    include_str!("../sql/schema/schema_4_directory.mysql.sql"),
+                    include_str!("../sql/schema/schema_4_digests.mysql.sql")
                 ),
             ),
         ],
@@ -66,7 +67,8 @@ pub fn schema(dialect: Dialect) -> &'static [(i64, &'static str)] {
                     include_str!("../sql/schema/schema_4_receipts.sqlite.sql"),
                     include_str!("../sql/schema/schema_4_preferences.sqlite.sql"),
                     include_str!("../sql/schema/schema_4_templates.sqlite.sql"),
-                    include_str!("../sql/schema/schema_4_directory.sqlite.sql")
+                    include_str!("../sql/schema/schema_4_directory.sqlite.sql"),
+                    include_str!("../sql/schema/schema_4_digests.sqlite.sql")
                 ),
             ),
         ],

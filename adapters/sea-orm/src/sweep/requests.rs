@@ -92,11 +92,11 @@ impl Sweeper {
         Ok(true)
     }
 
-    /// Deletes records, and what providers said of their messages. A receipt that comes meanwhile waits for the record's lock and
+    /// Deletes records, items of digests, and what providers said of their messages. A receipt that comes meanwhile waits for the record's lock and
     /// finds none then.
     async fn delete_messages(&self, on: &impl ConnectionTrait, ids: &[Uuid]) -> Result<(), StoreError> {
         let sql = &self.db.sql.sweep;
-        for statement in [&sql.request_messages_delete, &sql.request_receipts] {
+        for statement in [&sql.request_messages_delete, &sql.request_receipts, &self.db.sql.digests.forget] {
             run(on, SWEEP, statement.bind(&ids_args(&self.db, ids))).await?;
         }
         Ok(())

@@ -11,7 +11,7 @@ use super::{MessageHandler, give_back};
 use crate::{outcome::Attempt, question::Question};
 
 /// A message, and where its record stands.
-type Standing<'a> = (Attempt<'a>, Result<Option<DeliveryStatus>, StoreError>);
+pub(super) type Standing<'a> = (Attempt<'a>, Result<Option<DeliveryStatus>, StoreError>);
 
 /// What is asked once for all messages of a batch, before any is delivered.
 impl MessageHandler {

@@ -120,6 +120,7 @@ fn message(n: u128) -> NotificationMessage {
         priority: Default::default(),
         unsubscribe_url: None,
         time_zone: None,
+        digest: None,
     }
 }
 

@@ -7,6 +7,7 @@ use claimstream_domain::{
     Invalid, Reason,
     notification::{
         Channel, Content, NotificationRequest, Recipient, TemplateCall, TemplateFault, TemplateVersion,
+        digest::DigestItem,
     },
 };
 use minijinja::{Value, value::Serde};
@@ -17,6 +18,8 @@ use super::engine::CompiledText;
 const UNSUBSCRIBE_URL: &str = "unsubscribe_url";
 /// The variable that stands for the recipient.
 const RECIPIENT: &str = "recipient";
+/// The variables that stand for the items of a digest, and for how many they are.
+const DIGEST: [&str; 2] = ["items", "count"];
 
 /// A version of a template, ready to be filled in.
 ///
@@ -111,22 +114,63 @@ impl CompiledTemplate {
             None => call.refuse_missing(&needed(text)),
         }
         .map_err(Reason::new)?;
-        let written = text.render(&self.values(call, recipient, link));
+        let written = text.render(&self.values(call, recipient, link, []));
         written.map_err(|why| Reason::new(format_args!("the template {:?} for {channel}: {why}", call.id)))
     }
 
-    fn values(&self, call: &TemplateCall, recipient: &Recipient, link: Option<&str>) -> Value {
+    /// What a recipient reads of a digest; the template reads its items as `items`, and how many they are as `count`.
+    pub(crate) fn write_digest(
+        &self,
+        items: &[DigestItem],
+        recipient: &Recipient,
+        channel: Channel,
+        link: Option<&str>,
+    ) -> Result<Content, Reason> {
+        let call = TemplateCall { id: self.version.id.clone(), params: BTreeMap::new() };
+        let nearest = self.version.template.text(channel, recipient.language.as_deref());
+        let text = nearest.and_then(|(language, _)| self.texts.get(&channel)?.get(language));
+        let text = text.ok_or_else(|| no_template(&call.id, channel))?;
+        let required = self.required.iter().flatten().filter(|name| !DIGEST.contains(&name.as_str()));
+        call.refuse_missing(required).map_err(Reason::new)?;
+        let shown: Vec<_> = items.iter().map(shown).collect();
+        let [all, count] = DIGEST;
+        let digest = [(all, Value::from(Serde(&shown))), (count, Value::from(items.len()))];
+        let written = text.render(&self.values(&call, recipient, link, digest));
+        written.map_err(|why| Reason::new(format_args!("the template {:?} for {channel}: {why}", call.id)))
+    }
+
+    fn values(
+        &self,
+        call: &TemplateCall,
+        recipient: &Recipient,
+        link: Option<&str>,
+        others: impl IntoIterator<Item = (&'static str, Value)>,
+    ) -> Value {
         let given = self.defaults.iter().chain(&call.params);
+        let given = given.map(|(name, value)| (name.clone(), Value::from(value.as_str())));
         let link = [(UNSUBSCRIBE_URL, Value::from(link.unwrap_or_default()))];
-        let given = given.map(|(name, value)| (name.as_str(), Value::from(value.as_str())));
-        let values = link.into_iter().chain(given).chain([(RECIPIENT, seen(recipient))]);
-        Value::from_object(values.map(|(name, value)| (name.to_owned(), value)).collect::<BTreeMap<_, _>>())
+        let others = [(RECIPIENT, seen(recipient))].into_iter().chain(others);
+        let named = |(name, value): (&str, _)| (name.to_owned(), value);
+        let values = link.into_iter().map(named).chain(given).chain(others.map(named));
+        Value::from_object(values.collect::<BTreeMap<_, _>>())
     }
 }
 
 /// Why a template cannot be used on a channel that it has no text for.
 pub(crate) fn no_template(id: &str, channel: Channel) -> Reason {
     Reason::new(format_args!("there is no template {id:?} for {channel}"))
+}
+
+/// What a template sees of an item of a digest; a part that it has not is empty.
+fn shown(item: &DigestItem) -> serde_json::Value {
+    let Content { title, body, html: _, redirect_url, image_url, attachments: _ } = &item.message.content;
+    serde_json::json!({
+        "title": title.as_deref().unwrap_or_default(),
+        "body": body.as_deref().unwrap_or_default(),
+        "redirect_url": redirect_url.as_deref().unwrap_or_default(),
+        "image_url": image_url.as_deref().unwrap_or_default(),
+        "params": item.params,
+    })
 }
 
 /// What a template sees of a recipient; what is not known is not there.

@@ -61,6 +61,7 @@ pub(super) fn notification() -> NotificationMessage {
         content: Content { title: Some("Hello".into()), ..Content::default() },
         sender: None,
         expires_at: None,
+        digest: None,
     }
 }
 

@@ -2,6 +2,7 @@ mod a1_9;
 mod batches;
 mod consents;
 mod crashes;
+mod digests;
 mod finish;
 mod fixture;
 mod messages;

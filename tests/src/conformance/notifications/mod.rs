@@ -2,6 +2,7 @@
 
 pub mod attempts;
 pub mod cancelling;
+pub mod digests;
 pub mod erasing;
 pub mod in_app;
 pub mod listing;
@@ -31,4 +32,5 @@ pub const CLAUSES: &[&[Case<NotificationFixture>]] = &[
     receipts::CLAUSES,
     templates::CLAUSES,
     people::CLAUSES,
+    digests::CLAUSES,
 ];

@@ -25,7 +25,15 @@ pub(super) async fn read(ports: &NotificationPorts, request: Uuid) -> RequestRea
 
 /// A step of a fan-out.
 pub(super) fn step(request: Uuid, end: FanOutEnd, records: &[NotificationRecord]) -> FanOutStep {
-    FanOutStep { request, end, takes_up: false, erased_places: 0, flaw: None, records: records.to_vec() }
+    FanOutStep {
+        request,
+        end,
+        takes_up: false,
+        erased_places: 0,
+        flaw: None,
+        records: records.to_vec(),
+        items: vec![],
+    }
 }
 
 /// Notes one step.

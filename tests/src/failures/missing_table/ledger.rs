@@ -92,6 +92,7 @@ fn notification(n: u128) -> NotificationMessage {
         content: Content { title: Some("news".into()), ..Content::default() },
         sender: None,
         expires_at: None,
+        digest: None,
     }
 }
 
