@@ -97,6 +97,9 @@ pub(crate) enum Command {
         /// Deliver too, in the same process
         #[arg(long)]
         relay: bool,
+        /// Show the board too: how the queues stand, in the browser, at board.listen
+        #[arg(long)]
+        board: bool,
     },
     /// Ask a relay or a server on this machine whether it is ready, for container images without a web client
     ///

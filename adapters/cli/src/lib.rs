@@ -16,6 +16,7 @@
 
 mod age;
 mod arguments;
+mod board_server;
 mod command;
 pub mod config;
 mod directory;

@@ -39,7 +39,7 @@ pub use server::{Drained, Server};
 pub use service::Service;
 pub use state::Stores;
 pub use templates::{PublishedTemplate, TemplateCheck, TemplateDesk, TemplateRefusal};
-pub use token::{Scope, Tokens};
+pub use token::{Identity, Scope, Tokens};
 
 /// The code of the README, compiled.
 #[cfg(doctest)]

@@ -33,10 +33,10 @@ pub enum Drained {
 impl Server {
     /// How long the listener rests after an error, such as having no file descriptor left.
     const REST: Duration = Duration::from_millis(100);
-    /// How many connections may ask for probes at a time.
-    const PROBES: usize = 64;
+    /// How many connections there may be at a time beside those of a service.
+    const BESIDE: usize = 64;
     /// How long such a connection may be idle.
-    const PROBE_IDLE: Duration = Duration::from_secs(60);
+    const BESIDE_IDLE: Duration = Duration::from_secs(60);
 
     /// Listens at an address; port 0 takes any that is free.
     pub async fn bind(address: SocketAddr) -> io::Result<Self> {
@@ -74,9 +74,13 @@ impl Server {
 
     /// Serves probes for as long as it is polled. What is asked while it is dropped gets no answer.
     pub async fn run_probes(self, probes: Probes) -> Infallible {
-        let (router, places) = (probes.router(), Arc::new(Semaphore::new(Self::PROBES)));
-        let open = GracefulShutdown::new();
-        let patience = Patience { idle: Self::PROBE_IDLE, unread: Self::PROBE_IDLE };
+        self.run_router(probes.router()).await
+    }
+
+    /// The same with any router: for pages beside the service, which few people look at.
+    pub async fn run_router(self, router: Router) -> Infallible {
+        let (places, open) = (Arc::new(Semaphore::new(Self::BESIDE)), GracefulShutdown::new());
+        let patience = Patience { idle: Self::BESIDE_IDLE, unread: Self::BESIDE_IDLE };
         loop {
             self.accept_until(&router, &places, patience, &open, pending()).await;
         }

@@ -29,8 +29,9 @@ pub enum Scope {
 
 /// The caller of a request: the name of its token and what that allows.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Identity {
-    pub(crate) name: String,
+pub struct Identity {
+    /// The name of its token.
+    pub name: String,
     scopes: Vec<Scope>,
 }
 
@@ -76,7 +77,7 @@ impl Tokens {
     }
 
     /// The caller that presents a token. It takes the same time whichever token it is, and however much of it is right.
-    pub(crate) fn identify(&self, presented: &str) -> Option<Identity> {
+    pub fn identify(&self, presented: &str) -> Option<Identity> {
         let hash: [u8; 32] = Sha256::digest(presented).into();
         let mut found = None;
         for token in &self.0 {
@@ -95,7 +96,8 @@ impl Identity {
         Self { name: "anonymous".into(), scopes: vec![Scope::Admin] }
     }
 
-    pub(crate) fn may(&self, scope: Scope) -> bool {
+    /// Whether its token allows this.
+    pub fn may(&self, scope: Scope) -> bool {
         self.scopes.contains(&scope) || self.scopes.contains(&Scope::Admin)
     }
 }

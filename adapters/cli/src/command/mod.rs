@@ -58,7 +58,7 @@ async fn carry_out(command: Command, loaded: &Loaded, out: &mut impl Write) -> R
         Command::Directory(command) => people::run(command, config, out).await,
         Command::Recipient(command) => recipient::run(command, config, out).await,
         Command::Relay { until_empty } => relay::run(until_empty, config).await,
-        Command::Serve { relay } => serve::run(relay, config).await,
+        Command::Serve { relay, board } => serve::run(serve::Beside { relay, board }, config).await,
         Command::Healthcheck => healthcheck::run(config, out).await,
         Command::Status { watch, json } => status::run(watch, json, config, out).await,
         Command::Dead(command) => dead::run(command, config, out).await,

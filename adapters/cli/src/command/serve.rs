@@ -9,6 +9,7 @@ use tokio::sync::oneshot;
 use super::relay::{announce, finished, open, probes, told_again};
 use crate::{
     NotificationRelay,
+    board_server::{self, BoardServer},
     config::{Config, DirectorySource, TemplatePlace},
     failure::Failure,
     outbox_intake::OutboxIntake,
@@ -21,21 +22,33 @@ use crate::{
     wakeups::Wakeups,
 };
 
-/// Takes notifications in over HTTP until told to stop, and delivers them too if asked to.
-pub(super) async fn run(relay: bool, config: &Config) -> Result<ExitCode, Failure> {
+/// What a server does beside taking notifications in.
+#[derive(Clone, Copy)]
+pub(super) struct Beside {
+    /// It delivers.
+    pub(super) relay: bool,
+    /// It shows the board.
+    pub(super) board: bool,
+}
+
+/// Takes notifications in over HTTP until told to stop, and does besides what is asked for.
+pub(super) async fn run(beside: Beside, config: &Config) -> Result<ExitCode, Failure> {
     let tokens = config.serve.callers()?;
     let receipts = receipt_providers(&config.channels)?;
     let links = config.notifications.consents.unsubscribe_keys()?;
     let inbox_keys = config.serve.inbox_keys()?;
+    let board = if beside.board { Some(BoardServer::start(&config.board).await?) } else { None };
     let probing = Probing::start(config).await?;
     let outbox = open(probing.as_ref(), config).await?;
     let telemetry = probing.as_ref().map(|_| Probing::telemetry());
     let wakeups = Arc::new(Wakeups::new(config.relay.wakeup.clone()));
-    let relay = relay
+    let relay = beside
+        .relay
         .then(|| NotificationRelay::woken_by(Arc::clone(&wakeups), telemetry, outbox.clone(), config))
         .transpose()?;
     let stopping = Stopping::default();
     let probes = probes(probing, &outbox, relay.as_ref(), &stopping);
+    let board = board_server::run(board, &outbox);
     let limits = config.serve.limits.clone();
     let stores = stores(&outbox, wakeups, config)?;
     let service = match &tokens {
@@ -82,6 +95,7 @@ pub(super) async fn run(relay: bool, config: &Config) -> Result<ExitCode, Failur
         ended = async { tokio::join!(serving, delivering).1 } => ended,
         interrupted = told_again(told) => Ok(interrupted?),
         never = probes => match never {},
+        never = board => match never {},
     }
 }
 

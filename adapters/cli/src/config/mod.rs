@@ -5,6 +5,7 @@
 
 mod assignment;
 mod attachment_settings;
+mod board;
 mod channel;
 mod channel_settings;
 mod claiming;
@@ -42,6 +43,7 @@ pub(crate) use self::setting::{Setting, quoted};
 pub use self::{
     assignment::Origin,
     attachment_settings::AttachmentSettings,
+    board::{BoardSettings, HostNames},
     channel::Channels,
     channel_settings::{ChannelSettings, ProviderChoice},
     claiming::{Claiming, LockPlace},
@@ -85,6 +87,8 @@ pub struct Config {
     pub channels: Channels,
     /// How notifications are taken in over HTTP.
     pub serve: Serve,
+    /// How the board is shown.
+    pub board: BoardSettings,
     /// Where the process shows how it stands.
     pub probes: Probes,
     /// The log's level and format.
@@ -161,6 +165,7 @@ impl Config {
         self.directory.each(visit);
         self.channels.each(visit);
         self.serve.each(visit);
+        self.board.each(visit);
         self.probes.each(visit);
         self.log.each(visit);
     }
@@ -176,6 +181,7 @@ impl Config {
         found.extend(self.directory.contradictions(&self.notifications));
         found.extend(self.channels.contradictions());
         found.extend(self.serve.contradictions());
+        found.extend(self.board.contradiction());
         found.extend(self.probes.contradiction());
         found
     }
@@ -193,6 +199,7 @@ impl Default for Config {
             directory: DirectorySettings::default(),
             channels: Channels::default(),
             serve: Serve::default(),
+            board: BoardSettings::default(),
             probes: Probes::default(),
             log: Log::default(),
         }

@@ -1,0 +1,51 @@
+use std::{fmt, sync::Arc};
+
+/// Who gets in.
+#[derive(Clone)]
+pub enum Access {
+    /// Everybody who reaches the router may do everything: for an address of this machine alone, or behind a service that has
+    /// checked its callers itself.
+    Everyone,
+    /// People who show a token.
+    Visitors(Arc<dyn Visitors>),
+}
+
+/// Knows people by their tokens.
+pub trait Visitors: Send + Sync {
+    /// The visitor who shows a token; `None` if it is nobody's. It takes the same time however much of a token is right.
+    fn identify(&self, token: &str) -> Option<Visitor>;
+}
+
+/// A person in front of the board.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Visitor {
+    /// The name that changes are logged under.
+    pub name: String,
+    /// What the visitor may do.
+    pub right: Right,
+}
+
+/// What a visitor may do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Right {
+    /// To see everything.
+    Look,
+    /// To see everything, and to revive and purge.
+    Change,
+}
+
+impl Access {
+    /// The visitor of a board that asks for no token.
+    pub(crate) fn anybody() -> Visitor {
+        Visitor { name: "anybody".into(), right: Right::Change }
+    }
+}
+
+impl fmt::Debug for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Everyone => "Everyone",
+            Self::Visitors(_) => "Visitors",
+        })
+    }
+}

@@ -1,0 +1,95 @@
+use std::{fmt, sync::Arc};
+
+use axum::{
+    Router,
+    extract::DefaultBodyLimit,
+    middleware::{from_fn, from_fn_with_state},
+    routing::{get, post},
+};
+
+use crate::{
+    access::{Access, Visitors},
+    desk::Desk,
+    guard,
+    host::Hosts,
+    pages::{overview, sign_in, style},
+    refusal::Refusal,
+    stores::BoardStores,
+    visit::Visit,
+};
+
+/// The board: a router that any axum service mounts, at its root or under a path.
+///
+/// | route | shows |
+/// |---|---|
+/// | `GET /` | every queue: how many messages are due, leased, waiting and dead, and for how long the oldest has been due |
+/// | `GET /sign-in`, `POST /sign-in`, `POST /sign-out` | takes a token, once for each browser |
+///
+/// It knows IP addresses and `localhost` as its own names, and further ones by [`with_hosts`](Self::with_hosts).
+#[derive(Clone)]
+#[must_use = "it shows nothing until its router is served"]
+pub struct Board {
+    stores: BoardStores,
+    access: Access,
+    hosts: Vec<String>,
+    read_only: bool,
+}
+
+impl Board {
+    /// The longest body of a request, in bytes.
+    const BODY: usize = 16 * 1024;
+
+    /// A board for everybody who reaches it: at an address of this machine alone, or behind a service that checks its callers.
+    pub fn for_everyone(stores: BoardStores) -> Self {
+        Self { stores, access: Access::Everyone, hosts: Vec::new(), read_only: false }
+    }
+
+    /// A board for people whose tokens `visitors` knows.
+    pub fn for_visitors(stores: BoardStores, visitors: Arc<dyn Visitors>) -> Self {
+        Self { access: Access::Visitors(visitors), ..Self::for_everyone(stores) }
+    }
+
+    /// The same, reached under these names too, such as `ops.example.com`; without a port.
+    pub fn with_hosts(self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self { hosts: names.into_iter().map(Into::into).collect(), ..self }
+    }
+
+    /// The same, on which nobody changes anything.
+    pub fn read_only(self) -> Self {
+        Self { read_only: true, ..self }
+    }
+
+    /// Its routes. Serve one router in a process, because those who look at it share what it has counted.
+    pub fn router(&self) -> Router {
+        let desk =
+            Desk::new(self.stores.clone(), self.access.clone(), Hosts::new(&self.hosts), self.read_only);
+        let desk = Arc::new(desk);
+        let shared = Arc::clone(&desk);
+        let inside = Router::new()
+            .route("/", get(overview::show))
+            .fallback(async |visit: Visit| visit.refuse(&Refusal::no_such_page()))
+            .layer(from_fn_with_state(Arc::clone(&desk), guard::known));
+        let outside = Router::new()
+            .route("/board.css", get(style::show))
+            .route("/sign-in", get(sign_in::show).post(sign_in::sign_in))
+            .route("/sign-out", post(sign_in::sign_out));
+        outside
+            .merge(inside)
+            .method_not_allowed_fallback(async |visit: Visit| visit.refuse(&Refusal::wrong_method()))
+            .layer(DefaultBodyLimit::max(Self::BODY))
+            .layer(from_fn_with_state(shared, guard::admit))
+            .layer(from_fn(guard::finish))
+            .with_state(desk)
+    }
+}
+
+impl fmt::Debug for Board {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { stores: _, access, hosts, read_only } = self;
+        f.debug_struct("Board")
+            .field("access", access)
+            .field("hosts", hosts)
+            .field("read_only", read_only)
+            .finish_non_exhaustive()
+    }
+}

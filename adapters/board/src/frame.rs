@@ -1,0 +1,60 @@
+use askama::Template;
+use axum::{
+    http::{HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+
+use crate::{access::Visitor, place::place};
+
+/// What stands around every page.
+#[derive(Clone)]
+pub(crate) struct Frame {
+    base: String,
+    visitor: Option<Visitor>,
+    /// Whether there is anything to sign out of.
+    signs_in: bool,
+}
+
+impl Frame {
+    pub(crate) fn new(base: &str, visitor: Option<Visitor>, signs_in: bool) -> Self {
+        Self { base: base.to_owned(), visitor, signs_in }
+    }
+
+    /// The address of a page without values.
+    pub(crate) fn to(&self, path: &str) -> String {
+        place(&self.base, path, &[])
+    }
+
+    /// The address of a page about these values.
+    pub(crate) fn about(&self, path: &str, values: &[(&str, &str)]) -> String {
+        place(&self.base, path, values)
+    }
+
+    /// The name to be shown, with a way to sign out.
+    pub(crate) fn signed_in(&self) -> Option<&str> {
+        self.visitor.as_ref().filter(|_| self.signs_in).map(|visitor| &*visitor.name)
+    }
+
+    /// Whether there is somebody to show pages to.
+    pub(crate) fn is_inside(&self) -> bool {
+        self.visitor.is_some()
+    }
+
+    pub(crate) fn version(&self) -> &'static str {
+        env!("CARGO_PKG_VERSION")
+    }
+}
+
+/// Answers a page.
+pub(crate) fn answer(status: StatusCode, page: &impl Template) -> Response {
+    match page.render() {
+        Ok(text) => {
+            let html = HeaderValue::from_static("text/html; charset=utf-8");
+            (status, [(header::CONTENT_TYPE, html)], text).into_response()
+        }
+        Err(error) => {
+            tracing::error!(%error, "a page of the board cannot be written");
+            StatusCode::INTERNAL_SERVER_ERROR.into_response()
+        }
+    }
+}

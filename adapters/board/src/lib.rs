@@ -1,0 +1,33 @@
+//! A board in the browser: how the queues stand, what was given up and why, and what an operator does about it.
+//!
+//! It is a router that any axum service mounts; `claimstream serve --board` mounts it at an address of its own. Pages are written
+//! by the server and need no script. Every change is a POST from the board's own pages, and is logged with its actor.
+#![forbid(unsafe_code)]
+// Shows beside each item which feature it needs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+mod access;
+mod audit;
+mod board;
+mod desk;
+mod frame;
+mod guard;
+mod host;
+mod observation;
+mod origin;
+mod pages;
+mod place;
+mod refusal;
+mod sessions;
+mod shown;
+mod stores;
+mod visit;
+
+pub use access::{Access, Right, Visitor, Visitors};
+pub use board::Board;
+pub use stores::BoardStores;
+
+/// The code of the README, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,0 +1,16 @@
+use std::{fmt, sync::Arc};
+
+use claimstream_ports::Observe;
+
+/// The stores that a board shows.
+#[derive(Clone)]
+pub struct BoardStores {
+    /// Counts the messages of queues.
+    pub observe: Arc<dyn Observe>,
+}
+
+impl fmt::Debug for BoardStores {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BoardStores").finish_non_exhaustive()
+    }
+}

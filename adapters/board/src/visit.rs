@@ -1,0 +1,45 @@
+use std::{convert::Infallible, sync::Arc};
+
+use axum::{
+    Extension, RequestPartsExt,
+    extract::{FromRequestParts, NestedPath},
+    http::request::Parts,
+    response::Response,
+};
+
+use crate::{
+    access::{Access, Visitor},
+    desk::Desk,
+    frame::Frame,
+    refusal::Refusal,
+};
+
+/// A request for a page: the visitor, and where the board is mounted.
+pub(crate) struct Visit {
+    pub(crate) desk: Arc<Desk>,
+    /// Nobody, on the pages that are for everybody.
+    visitor: Option<Visitor>,
+    base: String,
+}
+
+impl Visit {
+    pub(crate) fn frame(&self) -> Frame {
+        let signs_in = matches!(self.desk.access, Access::Visitors(_));
+        Frame::new(&self.base, self.visitor.clone(), signs_in)
+    }
+
+    /// The page that says why there is no other.
+    pub(crate) fn refuse(&self, refusal: &Refusal) -> Response {
+        refusal.page(self.frame())
+    }
+}
+
+impl FromRequestParts<Arc<Desk>> for Visit {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, desk: &Arc<Desk>) -> Result<Self, Infallible> {
+        let visitor = parts.extract::<Extension<Visitor>>().await.ok().map(|Extension(visitor)| visitor);
+        let base = parts.extract::<NestedPath>().await.map(|base| base.as_str().to_owned());
+        Ok(Self { desk: Arc::clone(desk), visitor, base: base.unwrap_or_default() })
+    }
+}

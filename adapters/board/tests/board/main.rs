@@ -1,0 +1,6 @@
+//! The router of the board, on the memory store and on mocks: every page, every action and every refusal.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod browser;
+mod guarding;
+mod overview;
