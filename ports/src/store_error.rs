@@ -101,18 +101,23 @@ impl StoreErrorKind {
         Self::Corrupt,
         Self::Conflict,
     ];
-}
 
-impl fmt::Display for StoreErrorKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+    /// The kind in one word, as a label.
+    pub fn as_str(self) -> &'static str {
+        match self {
             Self::Transient => "transient",
             Self::Unavailable => "unavailable",
             Self::Misconfigured => "misconfigured",
             Self::Unsupported => "unsupported",
             Self::Corrupt => "corrupt",
             Self::Conflict => "conflict",
-        })
+        }
+    }
+}
+
+impl fmt::Display for StoreErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
     }
 }
 

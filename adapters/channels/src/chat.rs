@@ -51,7 +51,7 @@ impl ChannelProvider for ChatChannel {
             ChatStyle::Teams => teams(&message.content),
         };
         let body = serde_json::to_vec(&body).map_err(|e| refuse(&e))?;
-        self.poster.post(&to, &message.id.to_string(), body).await
+        self.poster.post(&to, &message.id.to_string(), message.traceparent.as_deref(), body).await
     }
 }
 

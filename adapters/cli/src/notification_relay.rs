@@ -6,6 +6,7 @@ use claimstream_memory::MemoryTemplates;
 use claimstream_notifications::{
     Digests, MessageConfig, MessageHandler, Priority, RequestConfig, RequestHandler,
 };
+use claimstream_opentelemetry::TracedBatchHandler;
 use claimstream_ports::{BatchHandler, Telemetry};
 use claimstream_sea_orm::SeaOrmOutbox;
 use claimstream_tokio::TokioTimer;
@@ -101,11 +102,10 @@ impl NotificationRelay {
             providers(&config.channels, Arc::new(TokioTimer::new()), outbox.clone(), outbox.clone())?;
         let deliver = MessageHandler::new(outbox.clone(), providers, messages);
         let consents = config.notifications.consents.consents(&outbox)?;
-        let fan_out: Arc<dyn BatchHandler> =
-            Arc::new(fan_out.map_err(refused)?.with_consents(consents.clone()).with_digests(rules));
+        let fan_out = fan_out.map_err(refused)?.with_consents(consents.clone()).with_digests(rules);
+        let fan_out = traced(config, fan_out);
         let deliver = deliver.map_err(refused)?.with_attempt_log(outbox.clone()).with_consents(consents);
-        let deliver = deliver.with_digests(digests);
-        let deliver: Arc<dyn BatchHandler> = Arc::new(deliver);
+        let deliver = traced(config, deliver.with_digests(digests));
         let requests =
             |priority: Priority| pipeline(priority, priority.request_queue(), &request_retry, &fan_out);
         let messages =
@@ -155,6 +155,14 @@ impl NotificationRelay {
 /// The longest wait of a pipeline of high priority while nothing is found: such requests come from other processes, whose wakeups may
 /// not reach this one, and somebody waits for them.
 const URGENT_IDLE: Duration = Duration::from_millis(250);
+
+/// A handler whose messages have spans, if spans are sent anywhere.
+fn traced(config: &Config, handler: impl BatchHandler + 'static) -> Arc<dyn BatchHandler> {
+    match config.otlp.endpoint {
+        Some(_) => Arc::new(TracedBatchHandler::new(handler)),
+        None => Arc::new(handler),
+    }
+}
 
 /// Ends when one of the tasks has ended.
 async fn first_ended(tasks: impl Iterator<Item = &mut Task>) {

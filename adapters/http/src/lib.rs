@@ -29,6 +29,7 @@ mod stalling;
 mod state;
 mod templates;
 mod token;
+mod trace;
 
 pub use intake::Intake;
 pub use limits::Limits;

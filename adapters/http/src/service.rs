@@ -29,7 +29,11 @@ pub struct Service {
     receiving: Arc<Receiving>,
     links: Arc<UnsubscribeLinks>,
     inboxes: Arc<Inboxes>,
+    around: Vec<Around>,
 }
+
+/// Lays something around all routes.
+type Around = Box<dyn Fn(Router) -> Router + Send + Sync>;
 
 impl Service {
     /// A service on these stores that asks each caller for one of `tokens`. It starts its writers.
@@ -52,7 +56,13 @@ impl Service {
 
     fn of(state: State) -> Self {
         let inboxes = Arc::new(Inboxes { keys: None, listeners: Listeners::of(state.limits.listeners) });
-        Self { state: Arc::new(state), receiving: Arc::default(), links: Arc::default(), inboxes }
+        Self {
+            state: Arc::new(state),
+            receiving: Arc::default(),
+            links: Arc::default(),
+            inboxes,
+            around: Vec::new(),
+        }
     }
 
     /// The same that takes the receipts of these providers.
@@ -71,13 +81,21 @@ impl Service {
         Self { inboxes: Arc::new(Inboxes { keys: Some(keys), listeners }), ..self }
     }
 
+    /// The same with a layer around all of its routes, such as one that counts them; the last one is the outermost. It sees the
+    /// [`MatchedPath`](axum::extract::MatchedPath) of a request, and what it writes into `traceparent` is the trace of a notification
+    /// that names none.
+    pub fn within(mut self, layer: impl Fn(Router) -> Router + Send + Sync + 'static) -> Self {
+        self.around.push(Box::new(layer));
+        self
+    }
+
     /// Its routes.
     pub fn router(&self) -> Router {
         let (limited, mut api) = limited().split_for_parts();
         let (free, of_health) = health::routes().split_for_parts();
         api.merge(of_health);
         let admit = middleware::from_fn_with_state(Arc::clone(&self.state), guard::admit);
-        limited
+        let router = limited
             .route_layer(admit)
             .merge(free)
             .merge(description::routes(&api))
@@ -87,7 +105,8 @@ impl Service {
             .layer(Extension(Arc::clone(&self.links)))
             .layer(Extension(Arc::clone(&self.inboxes)))
             .layer(middleware::from_fn(guard::finish))
-            .with_state(Arc::clone(&self.state))
+            .with_state(Arc::clone(&self.state));
+        self.around.iter().fold(router, |router, layer| layer(router))
     }
 
     /// The description of its routes (OpenAPI 3.1).

@@ -19,6 +19,7 @@ pub fn describe() {
         ("claimstream_store_errors_total", "Calls of relays to the store that failed; relays repeat them"),
         ("claimstream_restarts_total", "Transactions begun anew after a deadlock or a lock wait"),
         ("claimstream_swept_rows_total", "Rows removed by sweeps"),
+        ("claimstream_http_requests_total", "Requests over HTTP that were answered, by route and status"),
     ] {
         describe_counter!(name, Unit::Count, text);
     }
@@ -28,6 +29,10 @@ pub fn describe() {
         ("claimstream_settle_seconds", "How long settlement calls took"),
         ("claimstream_renew_seconds", "How long renewals took"),
         ("claimstream_connection_wait_seconds", "How long calls waited for a connection of a pool"),
+        (
+            "claimstream_http_request_seconds",
+            "How long requests over HTTP took until the head of their answer",
+        ),
     ] {
         describe_histogram!(name, Unit::Seconds, text);
     }

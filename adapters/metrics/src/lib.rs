@@ -1,6 +1,6 @@
 //! Counts and times what an outbox does, on the facade of the crate [`metrics`].
 //!
-//! [`MetricsTelemetry`] records each verb of a relay and of its store; [`QueueGauges`] shows how queues stand. Both write to the
+//! [`MetricsTelemetry`] records each verb of a relay and of its store, [`HttpRequests`] what a server answers; [`QueueGauges`] shows how queues stand. All write to the
 //! recorder that the program has installed, such as `metrics-exporter-prometheus`; without one they do next to nothing.
 //!
 //! No metric has a label of which there may be many values: no id, no recipient, no text of an error.
@@ -20,15 +20,19 @@
 //! | `claimstream_restarts_total` | counter | `operation` |
 //! | `claimstream_connection_wait_seconds` | histogram | `pool`: relay, callers |
 //! | `claimstream_swept_rows_total` | counter | |
+//! | `claimstream_http_requests_total` | counter | `method`, `route`, `status` |
+//! | `claimstream_http_request_seconds` | histogram | `method`, `route` |
 //! | `claimstream_queue_messages` | gauge | `queue`, `state`: waiting, due, leased, dead, stray |
 //! | `claimstream_queue_oldest_seconds` | gauge | `queue` |
 #![forbid(unsafe_code)]
 
 mod describe;
+mod http_requests;
 mod metrics_telemetry;
 mod queue_gauges;
 
 pub use describe::{SECONDS_BUCKETS, describe};
+pub use http_requests::HttpRequests;
 pub use metrics_telemetry::MetricsTelemetry;
 pub use queue_gauges::QueueGauges;
 

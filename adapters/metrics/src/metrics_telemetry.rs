@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use claimstream_domain::QueueName;
-use claimstream_ports::{Handled, Measured, StoreErrorKind, Telemetry};
+use claimstream_ports::{Handled, Measured, Telemetry};
 use metrics::{counter, histogram};
 
 /// Counts and times each verb of a relay and of its store; the table at the head of this crate has the metrics.
@@ -33,7 +33,7 @@ impl Telemetry for MetricsTelemetry {
                 count("claimstream_leases_lost_total", queue, messages)
             }
             Measured::Failed { queue, call, kind, .. } => {
-                let (queue, call, kind) = (label(queue), call.as_str(), word(kind));
+                let (queue, call, kind) = (label(queue), call.as_str(), kind.as_str());
                 counter!("claimstream_store_errors_total", "queue" => queue, "call" => call, "kind" => kind)
                     .increment(1);
             }
@@ -65,15 +65,4 @@ fn time(name: &'static str, queue: &QueueName, took: Duration) {
 
 pub(crate) fn label(queue: &QueueName) -> String {
     queue.as_str().to_owned()
-}
-
-fn word(kind: StoreErrorKind) -> &'static str {
-    match kind {
-        StoreErrorKind::Transient => "transient",
-        StoreErrorKind::Unavailable => "unavailable",
-        StoreErrorKind::Misconfigured => "misconfigured",
-        StoreErrorKind::Unsupported => "unsupported",
-        StoreErrorKind::Corrupt => "corrupt",
-        StoreErrorKind::Conflict => "conflict",
-    }
 }

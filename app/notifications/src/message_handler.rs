@@ -6,7 +6,9 @@ use std::{fmt, sync::Arc, time::Duration};
 use async_trait::async_trait;
 use claimstream_domain::{
     Claimed, Invalid, Reason, Verdict,
-    notification::{DeliveryReceipt, DeliveryStatus, consent::Consent, provider::ProviderName},
+    notification::{
+        DeliveryReceipt, DeliveryStatus, NotificationMessage, consent::Consent, provider::ProviderName,
+    },
 };
 use claimstream_ports::{
     BatchHandler, Handler, StoreError, Verdicts,
@@ -284,8 +286,9 @@ impl BatchHandler for MessageHandler {
     async fn handle_batch(&self, batch: &[Claimed], verdicts: &dyn Verdicts) {
         let mut attempts = Vec::new();
         for (index, claimed) in batch.iter().enumerate() {
-            match serde_json::from_slice(claimed.message.payload.bytes()) {
-                Ok(message) => {
+            match serde_json::from_slice::<NotificationMessage>(claimed.message.payload.bytes()) {
+                Ok(mut message) => {
+                    message.traceparent = claimed.message.headers.get("traceparent").map(str::to_owned);
                     let consent = Consent::Now;
                     let (is_expired, digest) = (false, None);
                     attempts.push(Attempt { index, claimed, message, is_expired, consent, digest });

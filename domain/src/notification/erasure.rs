@@ -70,6 +70,7 @@ impl NotificationMessage {
             sender: None,
             expires_at: None,
             digest: None,
+            traceparent: None,
         }
     }
 }

@@ -123,6 +123,7 @@ pub fn fan_out(
                         sender: request.sender.get(&channel).cloned(),
                         expires_at: request.expires_at,
                         digest: None,
+                        traceparent: None,
                     };
                     (DeliveryStatus::Pending, None, Some(message))
                 }

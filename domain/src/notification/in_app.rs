@@ -99,6 +99,7 @@ mod tests {
             unsubscribe_url: None,
             time_zone: None,
             digest: None,
+            traceparent: None,
         }
     }
 

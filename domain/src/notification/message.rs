@@ -43,4 +43,9 @@ pub struct NotificationMessage {
     /// The key of the digest that it stands for, if it does: its text is written of the digest's items when it is delivered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<Uuid>,
+    /// The trace that its delivery belongs to, which goes with it to providers over HTTP. Its message in the outbox has it in its headers.
+    ///
+    /// Source: W3C Trace Context, section 3.2.
+    #[serde(skip)]
+    pub traceparent: Option<String>,
 }

@@ -135,6 +135,7 @@ mod tests {
             sender: None,
             expires_at: None,
             digest: None,
+            traceparent: None,
         };
         let made = delivery_message(&message).unwrap();
         assert_eq!((made.id.uuid(), made.queue.as_str()), (message.id, MESSAGE_QUEUE));

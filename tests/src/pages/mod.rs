@@ -17,6 +17,7 @@ mod smol;
 mod tcc;
 mod testing;
 mod timer_events;
+mod traces;
 mod writing;
 
 use crate::Suite;

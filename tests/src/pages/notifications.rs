@@ -98,6 +98,7 @@ async fn inbox(outbox: &Arc<SeaOrmOutbox>) -> Result<(), Failure> {
         unsubscribe_url: None,
         time_zone: None,
         digest: None,
+        traceparent: None,
     };
     for _ in 0..2 {
         InAppProvider::new(outbox.clone()).deliver(&message).await?;

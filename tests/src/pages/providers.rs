@@ -34,6 +34,7 @@ pub(super) async fn runs() {
         unsubscribe_url: None,
         time_zone: None,
         digest: None,
+        traceparent: None,
     };
     let taken = AcmeSms.deliver(&sms("+491701234567")).await.expect("a delivery");
     assert_eq!(taken.reference.as_deref(), Some("m-1"));

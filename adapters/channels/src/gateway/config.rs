@@ -109,6 +109,7 @@ fn sample() -> NotificationMessage {
         unsubscribe_url: None,
         time_zone: None,
         digest: None,
+        traceparent: None,
     }
 }
 

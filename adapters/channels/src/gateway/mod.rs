@@ -64,10 +64,14 @@ impl GatewayChannel {
             rendered.url.parse().map_err(|e| refuse(&format_args!("its URL is not valid: {e}")))?;
         let host = Host(url.host_str().unwrap_or_default().to_owned());
         let request = self.client.requests().request(self.config.method.clone(), url);
-        let has_key = rendered.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("idempotency-key"));
-        let request = match has_key {
+        let has = |header| rendered.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(header));
+        let request = match has("idempotency-key") {
             true => request,
             false => request.header("idempotency-key", message.id.to_string()),
+        };
+        let request = match &message.traceparent {
+            Some(traceparent) if !has("traceparent") => request.header("traceparent", traceparent),
+            _ => request,
         };
         let request =
             rendered.headers.iter().fold(request, |request, (name, value)| request.header(name, value));

@@ -126,6 +126,7 @@ mod tests {
             sender: None,
             expires_at: None,
             digest: None,
+            traceparent: None,
         }
     }
 

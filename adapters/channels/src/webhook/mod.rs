@@ -64,7 +64,7 @@ impl ChannelProvider for WebhookChannel {
     async fn deliver(&self, message: &NotificationMessage) -> Result<Delivered, DeliveryError> {
         let to = self.endpoint(message)?;
         let body = serde_json::to_vec(message).map_err(|e| refuse(&e))?;
-        self.poster.post(&to, &message.id.to_string(), body).await
+        self.poster.post(&to, &message.id.to_string(), message.traceparent.as_deref(), body).await
     }
 }
 

@@ -59,7 +59,7 @@ impl Participant for HttpParticipant {
             payload: &call.payload,
         };
         let body = serde_json::to_vec(&body).map_err(ParticipantError::refused)?;
-        let posted = self.poster.post(&self.to, &call.key.to_string(), body).await;
+        let posted = self.poster.post(&self.to, &call.key.to_string(), None, body).await;
         posted.map(|_| ()).map_err(participant_error)
     }
 }

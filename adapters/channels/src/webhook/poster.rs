@@ -28,25 +28,33 @@ impl Poster {
         Ok(Self { client, signer: config.signer()? })
     }
 
-    /// Posts `body` once.
+    /// Posts `body` once, as a part of a trace if there is one.
     pub(crate) async fn post(
         &self,
         to: &Endpoint,
         key: &str,
+        traceparent: Option<&str>,
         body: Vec<u8>,
     ) -> Result<Delivered, DeliveryError> {
-        let response = self.client.send(to, self.request(to, key, body)?).await?;
+        let response = self.client.send(to, self.request(to, key, traceparent, body)?).await?;
         match Answer::of_http_status(response.status().as_u16()) {
             Answer::DELIVERED => Ok(Delivered { reference: reference(&response) }),
             answer => Err(failure(to, &response, answer)),
         }
     }
 
-    fn request(&self, to: &Endpoint, key: &str, body: Vec<u8>) -> Result<Request, DeliveryError> {
+    fn request(
+        &self,
+        to: &Endpoint,
+        key: &str,
+        traceparent: Option<&str>,
+        body: Vec<u8>,
+    ) -> Result<Request, DeliveryError> {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let request = self.client.requests().post(to.url().clone());
         let request = request.header(CONTENT_TYPE, "application/json");
         let request = request.header("idempotency-key", key);
+        let request = traceparent.into_iter().fold(request, |request, it| request.header("traceparent", it));
         let request = self.sign(request, key, since.as_secs(), &body);
         request.body(body).build().map_err(|e| refuse(&root(&e)))
     }

@@ -24,5 +24,6 @@ pub(crate) fn message(channel: Channel, address: &str) -> NotificationMessage {
             ..Content::default()
         },
         digest: None,
+        traceparent: None,
     }
 }

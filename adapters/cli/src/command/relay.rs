@@ -15,20 +15,22 @@ use crate::{
     NotificationRelay, RelayReport,
     config::{Config, Database},
     failure::Failure,
+    measuring::Measuring,
     probing::Probing,
     readiness::Stopping,
 };
 
 /// Delivers notifications until told to stop, or until there is nothing left to do now.
 pub(super) async fn run(until_empty: bool, config: &Config) -> Result<ExitCode, Failure> {
-    let probing = Probing::start(config).await?;
-    let outbox = open(probing.as_ref(), config).await?;
-    let relay = match &probing {
-        Some(_) => NotificationRelay::measured_by(Probing::telemetry(), outbox.clone(), config),
+    let mut measuring = Measuring::start(config).await?;
+    let telemetry = measuring.telemetry();
+    let outbox = Measuring::open(telemetry.as_ref(), config).await?;
+    let relay = match telemetry {
+        Some(telemetry) => NotificationRelay::measured_by(telemetry, outbox.clone(), config),
         None => NotificationRelay::new(outbox.clone(), config),
     }?;
     let stopping = Stopping::default();
-    let probes = probes(probing, &outbox, Some(&relay), &stopping);
+    let probes = probes(measuring.probing.take(), &outbox, Some(&relay), &stopping);
     announce(&config.database, &outbox);
     let signal = shutdown_signal()?;
     let (tell, told) = oneshot::channel();
@@ -56,15 +58,8 @@ pub(super) async fn run(until_empty: bool, config: &Config) -> Result<ExitCode, 
             () = shutdown_signal()? => {}
         }
     }
+    measuring.finish().await;
     Ok(finished)
-}
-
-/// Opens the outbox, measured if there are probes.
-pub(super) async fn open(probing: Option<&Probing>, config: &Config) -> Result<SeaOrmOutbox, Failure> {
-    Ok(match probing {
-        Some(_) => config.database.open_measured(Probing::telemetry()).await?,
-        None => config.database.open().await?,
-    })
 }
 
 /// Serves the probes, if there are any, for as long as it is polled.

@@ -6,14 +6,14 @@ use claimstream_sea_orm::SeaOrmOutbox;
 use claimstream_tokio::shutdown_signal;
 use tokio::sync::oneshot;
 
-use super::relay::{announce, finished, open, probes, told_again};
+use super::relay::{announce, finished, probes, told_again};
 use crate::{
     NotificationRelay,
     board_server::{self, BoardServer},
     config::{Config, DirectorySource, TemplatePlace},
     failure::Failure,
+    measuring::Measuring,
     outbox_intake::OutboxIntake,
-    probing::Probing,
     readiness::Stopping,
     receipt_providers::receipt_providers,
     template_desk::EditorDesk,
@@ -38,16 +38,15 @@ pub(super) async fn run(beside: Beside, config: &Config) -> Result<ExitCode, Fai
     let links = config.notifications.consents.unsubscribe_keys()?;
     let inbox_keys = config.serve.inbox_keys()?;
     let board = if beside.board { Some(BoardServer::start(&config.board).await?) } else { None };
-    let probing = Probing::start(config).await?;
-    let outbox = open(probing.as_ref(), config).await?;
-    let telemetry = probing.as_ref().map(|_| Probing::telemetry());
+    let mut measuring = Measuring::start(config).await?;
+    let telemetry = measuring.telemetry();
+    let outbox = Measuring::open(telemetry.as_ref(), config).await?;
     let wakeups = Arc::new(Wakeups::new(config.relay.wakeup.clone()));
     let relay = beside
         .relay
         .then(|| NotificationRelay::woken_by(Arc::clone(&wakeups), telemetry, outbox.clone(), config))
         .transpose()?;
     let stopping = Stopping::default();
-    let probes = probes(probing, &outbox, relay.as_ref(), &stopping);
     let board = board_server::run(board, &outbox);
     let limits = config.serve.limits.clone();
     let stores = stores(&outbox, wakeups, config)?;
@@ -55,7 +54,8 @@ pub(super) async fn run(beside: Beside, config: &Config) -> Result<ExitCode, Fai
         Some(tokens) => Service::new(stores, tokens.clone(), limits),
         None => Service::without_tokens(stores, limits),
     };
-    let service = service.with_receipts(receipts);
+    let service = measuring.of_service(service.with_receipts(receipts));
+    let probes = probes(measuring.probing.take(), &outbox, relay.as_ref(), &stopping);
     let service = match links {
         Some(keys) => service.with_unsubscribe_links(keys),
         None => service,
@@ -91,12 +91,14 @@ pub(super) async fn run(beside: Beside, config: &Config) -> Result<ExitCode, Fai
             None => Ok(ExitCode::SUCCESS),
         }
     };
-    tokio::select! {
+    let ended = tokio::select! {
         ended = async { tokio::join!(serving, delivering).1 } => ended,
-        interrupted = told_again(told) => Ok(interrupted?),
+        interrupted = told_again(told) => return Ok(interrupted?),
         never = probes => match never {},
         never = board => match never {},
-    }
+    };
+    measuring.finish().await;
+    ended
 }
 
 fn stores(outbox: &SeaOrmOutbox, wakeups: Arc<Wakeups>, config: &Config) -> Result<Stores, Failure> {

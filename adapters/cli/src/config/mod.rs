@@ -20,6 +20,7 @@ mod gateway_settings;
 mod keys;
 mod log;
 mod notifications;
+mod otlp;
 mod people;
 mod probes;
 mod provider_list;
@@ -55,6 +56,7 @@ pub use self::{
     gateway_settings::{AuthChoice, GatewaySettings},
     log::{Log, LogFormat, LogLevel},
     notifications::Notifications,
+    otlp::Otlp,
     people::{DirectorySettings, DirectorySource},
     probes::Probes,
     provider_list::ProviderList,
@@ -91,6 +93,8 @@ pub struct Config {
     pub board: BoardSettings,
     /// Where the process shows how it stands.
     pub probes: Probes,
+    /// Where the process sends spans and metrics.
+    pub otlp: Otlp,
     /// The log's level and format.
     pub log: Log,
 }
@@ -167,6 +171,7 @@ impl Config {
         self.serve.each(visit);
         self.board.each(visit);
         self.probes.each(visit);
+        self.otlp.each(visit);
         self.log.each(visit);
     }
 
@@ -183,6 +188,7 @@ impl Config {
         found.extend(self.serve.contradictions());
         found.extend(self.board.contradiction());
         found.extend(self.probes.contradiction());
+        found.extend(self.otlp.contradictions());
         found
     }
 }
@@ -201,6 +207,7 @@ impl Default for Config {
             serve: Serve::default(),
             board: BoardSettings::default(),
             probes: Probes::default(),
+            otlp: Otlp::default(),
             log: Log::default(),
         }
     }

@@ -13,6 +13,7 @@ mod example_file;
 mod in_app;
 mod notify;
 mod operator;
+mod otlp;
 mod output;
 #[cfg(unix)]
 mod people;

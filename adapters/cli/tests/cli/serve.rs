@@ -35,7 +35,7 @@ pub(crate) fn start(operator: &Operator, arguments: &[&str]) -> Served {
 }
 
 pub(crate) const OPEN: [&str; 2] = ["--set", "serve.anonymous=true"];
-const RELAY: [&str; 5] =
+pub(crate) const RELAY: [&str; 5] =
     ["--relay", "--set", "channels.default.provider=log", "--set", "channels.default.file=out.jsonl"];
 
 fn body(title: &str) -> Value {

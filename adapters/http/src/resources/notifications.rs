@@ -154,7 +154,8 @@ async fn send(
     let may_be_known = key.is_some();
     let id = key.map_or_else(Uuid::now_v7, |key| key.id(&caller.name));
     let body: NotificationBody = json::read(&payload.headers, &payload.bytes)?;
-    let request = body.into_request(id).map_err(Problem::invalid)?;
+    let mut request = body.into_request(id).map_err(Problem::invalid)?;
+    crate::trace::adopt(&mut request.headers, &payload.headers);
     template_call::check(&state, &request, may_be_known).await?;
     let taken = state.in_time(state.intake.take(request, payload.bytes.len())).await?;
     let taken = taken.map_err(|refused| Problem::of_refusal(&refused))?;

@@ -121,6 +121,7 @@ fn message(n: u128) -> NotificationMessage {
         unsubscribe_url: None,
         time_zone: None,
         digest: None,
+        traceparent: None,
     }
 }
 

@@ -62,6 +62,7 @@ pub(super) fn notification() -> NotificationMessage {
         sender: None,
         expires_at: None,
         digest: None,
+        traceparent: None,
     }
 }
 

@@ -93,6 +93,7 @@ fn notification(n: u128) -> NotificationMessage {
         sender: None,
         expires_at: None,
         digest: None,
+        traceparent: None,
     }
 }
 

@@ -1,0 +1,66 @@
+use std::sync::Arc;
+
+use claimstream_http::Service;
+use claimstream_opentelemetry::CallSpans;
+use claimstream_ports::Telemetry;
+use claimstream_sea_orm::SeaOrmOutbox;
+
+use crate::{
+    config::Config,
+    exporting::Exporting,
+    failure::Failure,
+    probing::Probing,
+    served_requests::{counted, traced},
+};
+
+/// What measures a process that delivers or serves: its probes, and the collector that it sends to.
+pub(crate) struct Measuring {
+    pub(crate) probing: Option<Probing>,
+    exporting: Option<Exporting>,
+}
+
+impl Measuring {
+    /// Begins to measure as the configuration says.
+    pub(crate) async fn start(config: &Config) -> Result<Self, Failure> {
+        let exporting = Exporting::start(&config.otlp)?;
+        Ok(Self { probing: Probing::start(config).await?, exporting })
+    }
+
+    /// What relays and stores are to be measured by; `None` if nothing measures.
+    pub(crate) fn telemetry(&self) -> Option<Arc<dyn Telemetry>> {
+        let mut all: Vec<Arc<dyn Telemetry>> = Vec::new();
+        all.extend(self.probing.as_ref().map(|_| Probing::telemetry()));
+        if self.exporting.is_some() {
+            all.push(Arc::new(Exporting::telemetry()));
+            all.push(Arc::new(CallSpans));
+        }
+        match all.len() {
+            0 | 1 => all.pop(),
+            _ => Some(Arc::new(all)),
+        }
+    }
+
+    /// Opens the outbox, measured by `telemetry`.
+    pub(crate) async fn open(
+        telemetry: Option<&Arc<dyn Telemetry>>,
+        config: &Config,
+    ) -> Result<SeaOrmOutbox, Failure> {
+        Ok(match telemetry {
+            Some(telemetry) => config.database.open_measured(Arc::clone(telemetry)).await?,
+            None => config.database.open().await?,
+        })
+    }
+
+    /// A service whose requests are measured.
+    pub(crate) fn of_service(&self, service: Service) -> Service {
+        let service = if self.probing.is_some() { service.within(counted) } else { service };
+        if self.exporting.is_some() { service.within(traced) } else { service }
+    }
+
+    /// Sends what is left to the collector.
+    pub(crate) async fn finish(self) {
+        if let Some(exporting) = self.exporting {
+            exporting.finish().await;
+        }
+    }
+}

@@ -1,0 +1,26 @@
+use claimstream_domain::QueueName;
+use opentelemetry::KeyValue;
+
+/// The name under which all spans and metrics of this crate are kept.
+pub(crate) const SCOPE: &str = "claimstream";
+
+/// The attributes of an operation on a queue. `operation` is its name, `kind` one of the conventions' types of operations.
+pub(crate) fn of_operation(queue: &QueueName, operation: &'static str, kind: &'static str) -> Vec<KeyValue> {
+    let mut attributes = of_queue(queue);
+    attributes.push(KeyValue::new("messaging.operation.name", operation));
+    attributes.push(KeyValue::new("messaging.operation.type", kind));
+    attributes
+}
+
+/// The attributes of everything that has to do with a queue.
+pub(crate) fn of_queue(queue: &QueueName) -> Vec<KeyValue> {
+    vec![
+        KeyValue::new("messaging.system", SCOPE),
+        KeyValue::new("messaging.destination.name", queue.as_str().to_owned()),
+    ]
+}
+
+/// The kind of a failure, from a closed list.
+pub(crate) fn error_type(word: &'static str) -> KeyValue {
+    KeyValue::new("error.type", word)
+}

@@ -1,0 +1,55 @@
+//! Traces and measures what an outbox does, through OpenTelemetry.
+//!
+//! [`TracedHandler`] and [`TracedBatchHandler`] give each message that is handled a span of its own, in the trace in which the message was
+//! created; [`carry_trace`] writes the current span into the headers of a message that is enqueued. [`CallSpans`] and
+//! [`MeterTelemetry`] turn what a relay and its store do into spans and metrics.
+//!
+//! All of them use the global providers that the program has installed; without one they do next to nothing.
+//!
+//! # Spans
+//!
+//! | span | kind | of what |
+//! |---|---|---|
+//! | `process {queue}` | consumer | one attempt at one message, linked to the span that created the message and on the first attempt its child |
+//! | `receive {queue}` | client | a claim that brought messages |
+//! | `settle {queue}` | client | a settlement |
+//!
+//! They have the attributes `messaging.system`, `messaging.operation.name`, `messaging.operation.type`, `messaging.destination.name` and
+//! `error.type`; `process` has `messaging.message.id`, `messaging.destination.partition.id` (the shard), `claimstream.attempt` and
+//! `claimstream.verdict` as well. No payload, no recipient and no reason is traced.
+//!
+//! # Metrics
+//!
+//! | metric | kind | attributes |
+//! |---|---|---|
+//! | `messaging.client.sent.messages` | counter | queue |
+//! | `messaging.client.consumed.messages` | counter | queue |
+//! | `messaging.client.operation.duration` | histogram, seconds | queue; receive, settle or renew; `error.type` |
+//! | `messaging.process.duration` | histogram, seconds | queue; `error.type` |
+//! | `claimstream.settled.messages` | counter | queue; `claimstream.outcome` |
+//! | `claimstream.leases.lost` | counter | queue |
+//! | `claimstream.restarts` | counter | `claimstream.operation` |
+//! | `claimstream.connection.wait` | histogram, seconds | `claimstream.pool` |
+//! | `claimstream.swept.rows` | counter | |
+//!
+//! Source: OpenTelemetry semantic conventions for messaging, 1.44, which are still in development.
+#![forbid(unsafe_code)]
+
+mod attributes;
+mod call_spans;
+mod meter_telemetry;
+mod process_span;
+mod trace_context;
+mod traced_batch_handler;
+mod traced_handler;
+
+pub use call_spans::CallSpans;
+pub use meter_telemetry::MeterTelemetry;
+pub use trace_context::carry_trace;
+pub use traced_batch_handler::TracedBatchHandler;
+pub use traced_handler::TracedHandler;
+
+/// The code of the README, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,0 +1,69 @@
+use claimstream_domain::{Headers, Invalid};
+use opentelemetry::{
+    Context, SpanId, TraceFlags, TraceId,
+    trace::{SpanContext, TraceContextExt, TraceState},
+};
+
+/// Writes the current span into the headers of a message, so that handling it belongs to the same trace.
+///
+/// It takes the place of a trace context that the headers have already. Without a current span they stay as they are. Fails if the headers
+/// would be longer than [`Headers::MAX_BYTES`], and then changes nothing.
+pub fn carry_trace(headers: &mut Headers) -> Result<(), Invalid> {
+    carry(headers, Context::current().span().span_context())
+}
+
+/// Writes a span into headers; one that is not valid changes nothing.
+pub(crate) fn carry(headers: &mut Headers, span: &SpanContext) -> Result<(), Invalid> {
+    if !span.is_valid() {
+        return Ok(());
+    }
+    let flags = span.trace_flags().to_u8() & TraceFlags::SAMPLED.to_u8();
+    let traceparent = format!("00-{}-{}-{flags:02x}", span.trace_id(), span.span_id());
+    let state = span.trace_state().header();
+    headers.set_trace(&traceparent, (!state.is_empty()).then_some(state.as_str()))
+}
+
+/// The span that headers name; `None` if they name none, or it cannot be read.
+///
+/// Source: W3C Trace Context, section 3.2. Later versions may add parts, which are not read.
+pub(crate) fn carried(headers: &Headers) -> Option<SpanContext> {
+    let mut parts = headers.get("traceparent")?.split('-').skip(1);
+    let trace = TraceId::from_hex(parts.next()?).ok()?;
+    let span = SpanId::from_hex(parts.next()?).ok()?;
+    let flags = u8::from_str_radix(parts.next()?, 16).ok()?;
+    let flags = TraceFlags::new(flags) & TraceFlags::SAMPLED;
+    let state: TraceState =
+        headers.get("tracestate").and_then(|state| state.parse().ok()).unwrap_or_default();
+    let context = SpanContext::new(trace, span, flags, true, state);
+    context.is_valid().then_some(context)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_span_goes_into_headers_and_comes_out_of_them() {
+        let (trace, span) = (TraceId::from(7), SpanId::from(9));
+        let state: TraceState = "vendor=1".parse().expect("a state");
+        for flags in [TraceFlags::SAMPLED, TraceFlags::default()] {
+            let context = SpanContext::new(trace, span, flags, true, state.clone());
+            let mut headers = Headers::new();
+            carry(&mut headers, &context).expect("room");
+            assert_eq!(carried(&headers), Some(context));
+        }
+    }
+
+    #[test]
+    fn what_is_no_span_changes_nothing_and_is_none() {
+        let mut headers = Headers::new();
+        carry(&mut headers, &SpanContext::empty_context()).expect("nothing to do");
+        carry_trace(&mut headers).expect("nothing to do");
+        assert!(headers.is_empty());
+        assert_eq!(carried(&headers), None);
+        for wrong in ["x", "00-x-1-01", "00-1-x-01", "00-1-1", "00-0-0-01"] {
+            headers.insert("traceparent", wrong).expect("a header");
+            assert_eq!(carried(&headers), None, "{wrong}");
+        }
+    }
+}

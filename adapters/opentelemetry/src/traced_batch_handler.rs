@@ -1,0 +1,51 @@
+use std::sync::{Mutex, PoisonError};
+
+use async_trait::async_trait;
+use claimstream_domain::{Claimed, Verdict};
+use claimstream_ports::{BatchHandler, Verdicts};
+
+use crate::process_span::ProcessSpan;
+
+/// Handles batches as another handler does; each message has a span `process {queue}` until its verdict is given.
+///
+/// No span is current while the handler works, because it works on many messages. The headers that it sees name the span of their message, and so do
+/// messages that a verdict enqueues, unless they carry another trace.
+#[derive(Clone, Debug)]
+pub struct TracedBatchHandler<H> {
+    inner: H,
+}
+
+impl<H> TracedBatchHandler<H> {
+    /// Traces a handler.
+    pub fn new(handler: H) -> Self {
+        Self { inner: handler }
+    }
+}
+
+#[async_trait]
+impl<H: BatchHandler> BatchHandler for TracedBatchHandler<H> {
+    async fn handle_batch(&self, batch: &[Claimed], verdicts: &dyn Verdicts) {
+        let spans: Vec<_> = batch.iter().map(ProcessSpan::begin).collect();
+        let carried: Vec<_> =
+            batch.iter().zip(&spans).map(|(claimed, span)| span.carried_by(claimed).into_owned()).collect();
+        let spans = spans.into_iter().map(|span| Mutex::new(Some(span))).collect();
+        self.inner.handle_batch(&carried, &Spans { spans, verdicts }).await;
+    }
+}
+
+/// Ends the span of each message with its verdict.
+struct Spans<'a> {
+    spans: Vec<Mutex<Option<ProcessSpan>>>,
+    verdicts: &'a dyn Verdicts,
+}
+
+impl Verdicts for Spans<'_> {
+    fn give(&self, index: usize, mut verdict: Verdict) {
+        let place = self.spans.get(index);
+        let span = place.and_then(|span| span.lock().unwrap_or_else(PoisonError::into_inner).take());
+        if let Some(span) = span {
+            span.end(&mut verdict);
+        }
+        self.verdicts.give(index, verdict);
+    }
+}

@@ -1,0 +1,33 @@
+use async_trait::async_trait;
+use claimstream_domain::{Claimed, Verdict};
+use claimstream_ports::Handler;
+use opentelemetry::trace::FutureExt;
+
+use crate::process_span::ProcessSpan;
+
+/// Handles each message as another handler does, in a span `process {queue}`.
+///
+/// The span is current while the handler works. The headers that the handler sees name it, and so do messages that its verdict enqueues, unless they
+/// carry another trace.
+#[derive(Clone, Debug)]
+pub struct TracedHandler<H> {
+    inner: H,
+}
+
+impl<H> TracedHandler<H> {
+    /// Traces a handler.
+    pub fn new(handler: H) -> Self {
+        Self { inner: handler }
+    }
+}
+
+#[async_trait]
+impl<H: Handler> Handler for TracedHandler<H> {
+    async fn handle(&self, claimed: &Claimed) -> Verdict {
+        let span = ProcessSpan::begin(claimed);
+        let carried = span.carried_by(claimed);
+        let mut verdict = self.inner.handle(&carried).with_context(span.context()).await;
+        span.end(&mut verdict);
+        verdict
+    }
+}
