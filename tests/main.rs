@@ -12,7 +12,7 @@ use claimstream_tests::{
     failures::{failover, lost_notes, missing_table, outages, passing_errors, set_back},
     guarded::{self, fences},
     inbox, invariants, model,
-    operating::{error_kinds, openings, outbox_view, rights, strategies, telemetry},
+    operating::{error_kinds, openings, operators_reads, outbox_view, rights, strategies, telemetry},
     pages, sagas,
     settlement::{disputes, shared_writes, thin_load},
     streams::{resting, runtimes, slow, wakeups},
@@ -72,6 +72,7 @@ fn everything(environment: impl Fn(&str) -> Option<String> + Copy) -> Suite {
     rights::add_to(&mut suite, environment);
     failover::add_to(&mut suite, environment);
     outbox_view::add_to(&mut suite, environment);
+    operators_reads::add_to(&mut suite, environment);
     telemetry::add_to(&mut suite, environment);
     locks::add_to(&mut suite, environment);
     one_writer::add_to(&mut suite);

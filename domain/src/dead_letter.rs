@@ -36,4 +36,6 @@ pub struct DeadLetterFilter {
     pub ids: Vec<MessageId>,
     /// Only those that have been dead for at least this long.
     pub dead_for: Option<Duration>,
+    /// Only those that were given up for exactly this reason.
+    pub reason: Option<Reason>,
 }

@@ -14,6 +14,8 @@ pub struct QueueStatus {
     pub due: u64,
     /// Messages under a live lease.
     pub leased: u64,
+    /// Messages of which an attempt has failed and whose next one has not come.
+    pub retrying: u64,
     /// How long the longest-waiting due message has been due.
     pub oldest: Option<Duration>,
     /// Dead letters.
@@ -26,6 +28,11 @@ impl QueueStatus {
     /// After so long it is time to ask whether anybody reads a queue: leases and poll intervals are shorter by far.
     pub const UNREAD_AFTER: Duration = Duration::from_secs(5 * 60);
 
+    /// Messages whose time has not come, and of which no attempt is counted.
+    pub fn scheduled(&self) -> u64 {
+        self.depth.saturating_sub(self.due + self.leased + self.retrying + self.stray)
+    }
+
     /// Whether nobody seems to read the queue: something has been due for long, and nothing is in hand.
     pub fn seems_unread(&self) -> bool {
         self.leased == 0 && self.oldest.is_some_and(|oldest| oldest >= Self::UNREAD_AFTER)
@@ -37,6 +44,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn scheduled_messages_are_those_that_nothing_else_counts() {
+        let queue = QueueName::new("orders").unwrap();
+        let status =
+            QueueStatus { queue, depth: 20, due: 3, leased: 4, retrying: 5, oldest: None, dead: 9, stray: 1 };
+        assert_eq!(status.scheduled(), 7);
+    }
+
+    #[test]
     fn a_queue_seems_unread_if_something_waits_for_long_and_nothing_is_in_hand() {
         let queue = QueueName::new("orders").unwrap();
         let status = |leased, oldest| QueueStatus {
@@ -44,6 +59,7 @@ mod tests {
             depth: 9,
             due: 3,
             leased,
+            retrying: 0,
             oldest,
             dead: 0,
             stray: 0,

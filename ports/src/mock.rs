@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use claimstream_domain::{
-    ClaimRequest, Claimed, DeadLetter, DeadLetterFilter, Due, Enqueued, Lease, NewMessage, QueueName,
-    QueueStatus, Receipt, Renewed, Settled, Settlement, Verdict,
+    ClaimRequest, Claimed, DeadLetter, DeadLetterFilter, DeadLetterGroups, DeadLetterPage, DeadLetterPlace,
+    Due, Enqueued, Lease, MessageId, MessageStanding, NewMessage, QueueName, QueueStatus, Receipt, Renewed,
+    Settled, Settlement, Verdict,
     saga::{NewSaga, SagaId, SagaRecord},
     step::{Begun, NewStep, Step, StepChange, StepKey},
     tcc::BranchCall,
@@ -64,8 +65,24 @@ mockall::mock! {
     #[async_trait]
     impl DeadLetters for DeadLetters {
         async fn list(&self, filter: &DeadLetterFilter, limit: u32) -> Result<Vec<DeadLetter>, StoreError>;
+        async fn page(
+            &self,
+            filter: &DeadLetterFilter,
+            after: Option<DeadLetterPlace>,
+            limit: u32,
+        ) -> Result<DeadLetterPage, StoreError>;
+        async fn count(&self, filter: &DeadLetterFilter, most: u64) -> Result<u64, StoreError>;
+        async fn groups(&self, filter: &DeadLetterFilter, most: u32) -> Result<DeadLetterGroups, StoreError>;
         async fn revive(&self, filter: &DeadLetterFilter) -> Result<u64, StoreError>;
         async fn purge(&self, filter: &DeadLetterFilter) -> Result<u64, StoreError>;
+    }
+}
+
+mockall::mock! {
+    pub FindMessages {}
+    #[async_trait]
+    impl FindMessages for FindMessages {
+        async fn find(&self, ids: &[MessageId]) -> Result<Vec<Option<MessageStanding>>, StoreError>;
     }
 }
 

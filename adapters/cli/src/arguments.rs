@@ -1,12 +1,12 @@
-use std::{path::PathBuf, time::Duration};
+use std::path::PathBuf;
 
-use claimstream_domain::{MessageId, QueueName, ShardCount, notification::consent::PreferenceChange};
+use claimstream_domain::{ShardCount, notification::consent::PreferenceChange};
 use claimstream_sea_orm::Dialect;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Parser, Subcommand, ValueEnum};
 use uuid::Uuid;
 
 use crate::{
-    setting_flags::SettingFlags, suppression_arguments::SuppressionCommand,
+    dead_arguments::DeadCommand, setting_flags::SettingFlags, suppression_arguments::SuppressionCommand,
     template_arguments::TemplateCommand,
 };
 
@@ -114,7 +114,7 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// List, show, revive or purge messages that were given up
+    /// List, show, count by reason, revive or purge messages that were given up
     #[command(subcommand)]
     Dead(DeadCommand),
     /// List, add or remove addresses that must not be written to
@@ -228,65 +228,6 @@ pub(crate) enum RecipientCommand {
 }
 
 #[derive(Subcommand)]
-pub(crate) enum DeadCommand {
-    /// List the newest dead letters
-    List {
-        #[command(flatten)]
-        filter: DeadFilter,
-        /// The most to list
-        #[arg(long, default_value_t = 50, value_name = "N")]
-        limit: u32,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
-    /// Show one dead letter with its payload
-    Show {
-        /// The message's id
-        #[arg(value_name = "ID")]
-        id: Uuid,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
-    /// Put dead letters back into their queues, with no attempts counted
-    Revive(DeadSelection),
-    /// Delete dead letters for good
-    Purge {
-        #[command(flatten)]
-        selection: DeadSelection,
-        /// Delete; without it, only the number is shown
-        #[arg(long)]
-        yes: bool,
-    },
-}
-
-#[derive(Args)]
-pub(crate) struct DeadFilter {
-    /// Only those of this queue
-    #[arg(long)]
-    pub(crate) queue: Option<QueueName>,
-    /// Only this message; may be given again
-    #[arg(long = "id", value_name = "ID", value_parser = message_id)]
-    pub(crate) ids: Vec<MessageId>,
-    /// Only those that have been dead for this long, such as 7d
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
-    pub(crate) older_than: Option<Duration>,
-}
-
-#[derive(Args)]
-pub(crate) struct DeadSelection {
-    #[command(flatten)]
-    pub(crate) filter: DeadFilter,
-    /// At most this many, the newest
-    #[arg(long, value_name = "N")]
-    pub(crate) limit: Option<u32>,
-    /// All of them; needed where nothing else is given
-    #[arg(long, conflicts_with_all = ["queue", "ids", "older_than", "limit"])]
-    pub(crate) all: bool,
-}
-
-#[derive(Subcommand)]
 pub(crate) enum ConfigCommand {
     /// Print what holds for each key and where it was set, without secrets
     Print,
@@ -295,14 +236,6 @@ pub(crate) enum ConfigCommand {
 fn shards(text: &str) -> Result<ShardCount, String> {
     let count = text.parse().map_err(|_| "it must be a whole number from 1 to 256".to_owned())?;
     ShardCount::new(count).map_err(|e| e.to_string())
-}
-
-fn message_id(text: &str) -> Result<MessageId, uuid::Error> {
-    text.parse().map(MessageId::new)
-}
-
-fn duration(text: &str) -> Result<Duration, humantime::DurationError> {
-    humantime::parse_duration(text)
 }
 
 #[cfg(test)]

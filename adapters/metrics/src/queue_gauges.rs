@@ -41,5 +41,14 @@ fn set(status: &QueueStatus) {
 }
 
 fn empty(queue: &QueueName) -> QueueStatus {
-    QueueStatus { queue: queue.clone(), depth: 0, due: 0, leased: 0, oldest: None, dead: 0, stray: 0 }
+    QueueStatus {
+        queue: queue.clone(),
+        depth: 0,
+        due: 0,
+        leased: 0,
+        retrying: 0,
+        oldest: None,
+        dead: 0,
+        stray: 0,
+    }
 }

@@ -89,7 +89,7 @@ fn requests_over_http_are_counted_by_route_and_status() {
 fn a_queue_that_is_empty_falls_to_zero() {
     let queue = QueueName::new("orders").unwrap();
     let oldest = Some(Duration::from_secs(90));
-    let status = QueueStatus { queue, depth: 9, due: 4, leased: 2, oldest, dead: 3, stray: 1 };
+    let status = QueueStatus { queue, depth: 9, due: 4, leased: 2, retrying: 1, oldest, dead: 3, stray: 1 };
     let mut gauges = QueueGauges::default();
     let text = rendered(|| gauges.show(&[status]));
     has(&text, r#"claimstream_queue_messages{queue="orders",state="waiting"} 2"#);

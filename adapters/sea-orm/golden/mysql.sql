@@ -40,6 +40,12 @@ SELECT d.id FROM claimstream_dead d LEFT JOIN claimstream_message m ON m.id = d.
 -- dead_letters/body
 INSERT INTO claimstream_message (id, queue, shard, ordering_key, headers, content_type, payload, created_at) SELECT d.id, d.queue, d.shard, d.ordering_key, d.headers, d.content_type, d.payload, d.created_at FROM claimstream_dead d WHERE d.id IN (:ids) ON DUPLICATE KEY UPDATE claimstream_message.queue = claimstream_message.queue;
 
+-- dead_letters/count
+SELECT COUNT(*) AS letters FROM (SELECT 1 AS one FROM claimstream_dead WHERE queue = :queue AND died_at <= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND LIMIT :most) AS some;
+
+-- dead_letters/count_reason
+SELECT COUNT(*) AS letters FROM (SELECT 1 AS one FROM claimstream_dead WHERE queue = :queue AND died_at <= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND AND reason = :reason LIMIT :most) AS some;
+
 -- dead_letters/delete
 DELETE FROM claimstream_dead WHERE id IN (:ids);
 
@@ -47,16 +53,22 @@ DELETE FROM claimstream_dead WHERE id IN (:ids);
 SELECT id FROM claimstream_dead WHERE id IN (:ids);
 
 -- dead_letters/list
-SELECT id, queue, shard, ordering_key, headers, content_type, payload, attempts, reason, TIMESTAMPDIFF(MICROSECOND, died_at, UTC_TIMESTAMP(6)) AS dead_for FROM claimstream_dead WHERE (:queue IS NULL OR queue = :queue) AND (:all_ids OR id IN (:ids)) AND died_at <= UTC_TIMESTAMP(6) - INTERVAL :dead_for MICROSECOND ORDER BY died_at DESC, id DESC LIMIT :limit;
+SELECT id, queue, shard, ordering_key, headers, content_type, payload, attempts, reason, TIMESTAMPDIFF(MICROSECOND, died_at, UTC_TIMESTAMP(6)) AS dead_for FROM claimstream_dead WHERE id IN (:ids);
+
+-- dead_letters/listed
+SELECT id, queue, attempts, reason, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', died_at) AS died, TIMESTAMPDIFF(MICROSECOND, died_at, UTC_TIMESTAMP(6)) AS dead_for FROM claimstream_dead WHERE id IN (:ids);
 
 -- dead_letters/lock
 SELECT id FROM claimstream_dead WHERE id IN (:ids) AND died_at <= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND ORDER BY id FOR UPDATE;
 
+-- dead_letters/newest
+SELECT id, queue, attempts, reason, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', died_at) AS died, TIMESTAMPDIFF(MICROSECOND, died_at, UTC_TIMESTAMP(6)) AS dead_for FROM claimstream_dead WHERE queue = :queue AND died_at <= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND AND (died_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND OR id < :after) ORDER BY died_at DESC, id DESC LIMIT :limit;
+
+-- dead_letters/next_queue
+SELECT queue FROM claimstream_dead WHERE queue > :after ORDER BY queue LIMIT 1;
+
 -- dead_letters/others
 SELECT d.id FROM claimstream_dead d JOIN claimstream_message m ON m.id = d.id WHERE d.id IN (:ids) AND COALESCE(m.first_at, m.created_at) <> d.created_at;
-
--- dead_letters/page
-SELECT id FROM claimstream_dead WHERE id > :after AND (:queue IS NULL OR queue = :queue) AND (:all_ids OR id IN (:ids)) AND died_at <= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND ORDER BY id LIMIT :limit;
 
 -- dead_letters/rename
 UPDATE claimstream_dead SET id = :fresh WHERE id = :id;
@@ -328,8 +340,14 @@ SELECT r.id, r.request, e.fingerprint FROM claimstream_notification_request r LE
 -- observe/dead
 SELECT queue, COUNT(*) AS dead FROM claimstream_dead GROUP BY queue;
 
+-- observe/find
+SELECT q.id, q.attempts, q.last_error, q.claim_id IS NOT NULL AS claimed, i.label AS holder, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', q.available_at) - TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) AS available_in, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', q.parked_until) - TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) AS parked_for FROM (SELECT available_at, id FROM claimstream_queue WHERE queue = :queue AND shard = :shard AND available_at >= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :from MICROSECOND ORDER BY available_at, id LIMIT :most) AS near JOIN claimstream_queue q ON q.queue = :queue AND q.shard = :shard AND q.available_at = near.available_at AND q.id = near.id LEFT JOIN claimstream_instance i ON i.instance = SUBSTRING(q.claim_id, 1, 8) WHERE near.id IN (:ids);
+
 -- observe/live
-SELECT queue, CAST(shard AS SIGNED) AS shard, COUNT(*) AS depth, CAST(SUM(available_at <= UTC_TIMESTAMP(6) AND COALESCE(parked_until <= UTC_TIMESTAMP(6), 1)) AS SIGNED) AS due, CAST(SUM(claim_id IS NOT NULL AND available_at > UTC_TIMESTAMP(6)) AS SIGNED) AS leased, TIMESTAMPDIFF(MICROSECOND, MIN(CASE WHEN COALESCE(parked_until <= UTC_TIMESTAMP(6), 1) THEN GREATEST(available_at, COALESCE(parked_until, available_at)) END), UTC_TIMESTAMP(6)) AS oldest FROM claimstream_queue GROUP BY queue, shard;
+SELECT queue, CAST(shard AS SIGNED) AS shard, COUNT(*) AS depth, CAST(SUM(available_at <= UTC_TIMESTAMP(6) AND COALESCE(parked_until <= UTC_TIMESTAMP(6), 1)) AS SIGNED) AS due, CAST(SUM(claim_id IS NOT NULL AND available_at > UTC_TIMESTAMP(6)) AS SIGNED) AS leased, CAST(SUM(attempts > 0 AND ((available_at > UTC_TIMESTAMP(6) AND claim_id IS NULL) OR (available_at <= UTC_TIMESTAMP(6) AND COALESCE(parked_until > UTC_TIMESTAMP(6), 0)))) AS SIGNED) AS retrying, TIMESTAMPDIFF(MICROSECOND, MIN(CASE WHEN COALESCE(parked_until <= UTC_TIMESTAMP(6), 1) THEN GREATEST(available_at, COALESCE(parked_until, available_at)) END), UTC_TIMESTAMP(6)) AS oldest FROM claimstream_queue GROUP BY queue, shard;
+
+-- observe/places
+SELECT id, queue, CAST(shard AS SIGNED) AS shard, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', created_at) AS since FROM claimstream_message WHERE id IN (:ids);
 
 -- preferences/change
 UPDATE claimstream_preference SET preferences = :preferences, changed_at = UTC_TIMESTAMP(6) WHERE recipient_hash = :hash;
@@ -533,7 +551,7 @@ DELETE FROM claimstream_queue WHERE queue = :queue AND shard = :shard AND availa
 UPDATE claimstream_lease SET holder = NULL, fence = fence + 1, in_flight = 0, flights = NULL, token = :token WHERE queue = :queue AND shard = :shard AND fence = :fence;
 
 -- shard_lease/held
-SELECT queue, CAST(shard AS SIGNED) AS shard, CAST(in_flight AS SIGNED) AS in_flight, flights FROM claimstream_lease WHERE in_flight > 0 AND held_until > UTC_TIMESTAMP(6);
+SELECT queue, CAST(shard AS SIGNED) AS shard, CAST(in_flight AS SIGNED) AS in_flight, flights, label, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', held_until) - TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) AS ends_in FROM claimstream_lease WHERE in_flight > 0 AND held_until > UTC_TIMESTAMP(6);
 
 -- shard_lease/insert
 INSERT INTO claimstream_lease (queue, shard, fence, held_until, in_flight, token) VALUES (:queue, :shard, 0, UTC_TIMESTAMP(6), 0, 0);

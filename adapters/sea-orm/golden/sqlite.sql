@@ -34,6 +34,12 @@ SELECT d.id FROM claimstream_dead d LEFT JOIN claimstream_message m ON m.id = d.
 -- dead_letters/body
 INSERT INTO claimstream_message (id, queue, shard, ordering_key, headers, content_type, payload, created_at) SELECT d.id, d.queue, d.shard, d.ordering_key, d.headers, d.content_type, d.payload, d.created_at FROM claimstream_dead d WHERE d.id IN (:ids) ON CONFLICT DO NOTHING;
 
+-- dead_letters/count
+SELECT COUNT(*) AS letters FROM (SELECT 1 AS one FROM claimstream_dead WHERE queue = :queue AND died_at <= :bound LIMIT :most) AS some;
+
+-- dead_letters/count_reason
+SELECT COUNT(*) AS letters FROM (SELECT 1 AS one FROM claimstream_dead WHERE queue = :queue AND died_at <= :bound AND reason = :reason LIMIT :most) AS some;
+
 -- dead_letters/delete
 DELETE FROM claimstream_dead WHERE id IN (:ids);
 
@@ -41,16 +47,22 @@ DELETE FROM claimstream_dead WHERE id IN (:ids);
 SELECT id FROM claimstream_dead WHERE id IN (:ids);
 
 -- dead_letters/list
-SELECT id, queue, shard, ordering_key, headers, content_type, payload, attempts, reason, :now - died_at AS dead_for FROM claimstream_dead WHERE (:queue IS NULL OR queue = :queue) AND (:all_ids OR id IN (:ids)) AND died_at <= :now - :dead_for ORDER BY died_at DESC, id DESC LIMIT :limit;
+SELECT id, queue, shard, ordering_key, headers, content_type, payload, attempts, reason, :now - died_at AS dead_for FROM claimstream_dead WHERE id IN (:ids);
+
+-- dead_letters/listed
+SELECT id, queue, attempts, reason, died_at AS died, :now - died_at AS dead_for FROM claimstream_dead WHERE id IN (:ids);
 
 -- dead_letters/lock
 SELECT id FROM claimstream_dead WHERE id IN (:ids) AND died_at <= :bound ORDER BY id;
 
+-- dead_letters/newest
+SELECT id, queue, attempts, reason, died_at AS died, :now - died_at AS dead_for FROM claimstream_dead WHERE queue = :queue AND died_at <= :bound AND (died_at < :bound OR id < :after) ORDER BY died_at DESC, id DESC LIMIT :limit;
+
+-- dead_letters/next_queue
+SELECT queue FROM claimstream_dead WHERE queue > :after ORDER BY queue LIMIT 1;
+
 -- dead_letters/others
 SELECT d.id FROM claimstream_dead d JOIN claimstream_message m ON m.id = d.id WHERE d.id IN (:ids) AND COALESCE(m.first_at, m.created_at) <> d.created_at;
-
--- dead_letters/page
-SELECT id FROM claimstream_dead WHERE id > :after AND (:queue IS NULL OR queue = :queue) AND (:all_ids OR id IN (:ids)) AND died_at <= :bound ORDER BY id LIMIT :limit;
 
 -- dead_letters/rename
 UPDATE claimstream_dead SET id = :fresh WHERE id = :id;
@@ -310,8 +322,14 @@ SELECT r.id, r.request, e.fingerprint FROM claimstream_notification_request r LE
 -- observe/dead
 SELECT queue, COUNT(*) AS dead FROM claimstream_dead GROUP BY queue;
 
+-- observe/find
+SELECT q.id, q.attempts, q.last_error, q.claim_id IS NOT NULL AS claimed, i.label AS holder, q.available_at - :now AS available_in, q.parked_until - :now AS parked_for FROM (SELECT available_at, id FROM claimstream_queue WHERE queue = :queue AND shard = :shard AND available_at >= :from ORDER BY available_at, id LIMIT :most) AS near JOIN claimstream_queue q ON q.queue = :queue AND q.shard = :shard AND q.available_at = near.available_at AND q.id = near.id LEFT JOIN claimstream_instance i ON i.instance = SUBSTRING(q.claim_id, 1, 8) WHERE near.id IN (:ids);
+
 -- observe/live
-SELECT queue, shard AS shard, COUNT(*) AS depth, SUM(available_at <= :now AND COALESCE(parked_until <= :now, 1)) AS due, SUM(claim_id IS NOT NULL AND available_at > :now) AS leased, :now - MIN(CASE WHEN COALESCE(parked_until <= :now, 1) THEN MAX(available_at, COALESCE(parked_until, available_at)) END) AS oldest FROM claimstream_queue GROUP BY queue, shard;
+SELECT queue, shard AS shard, COUNT(*) AS depth, SUM(available_at <= :now AND COALESCE(parked_until <= :now, 1)) AS due, SUM(claim_id IS NOT NULL AND available_at > :now) AS leased, SUM(attempts > 0 AND ((available_at > :now AND claim_id IS NULL) OR (available_at <= :now AND COALESCE(parked_until > :now, 0)))) AS retrying, :now - MIN(CASE WHEN COALESCE(parked_until <= :now, 1) THEN MAX(available_at, COALESCE(parked_until, available_at)) END) AS oldest FROM claimstream_queue GROUP BY queue, shard;
+
+-- observe/places
+SELECT id, queue, shard AS shard, created_at AS since FROM claimstream_message WHERE id IN (:ids);
 
 -- preferences/change
 UPDATE claimstream_preference SET preferences = :preferences, changed_at = :now WHERE recipient_hash = :hash;
@@ -467,7 +485,7 @@ DELETE FROM claimstream_queue WHERE queue = :queue AND shard = :shard AND availa
 UPDATE claimstream_lease SET holder = NULL, fence = fence + 1, in_flight = 0, flights = NULL, token = :token WHERE queue = :queue AND shard = :shard AND fence = :fence;
 
 -- shard_lease/held
-SELECT queue, shard AS shard, in_flight AS in_flight, flights FROM claimstream_lease WHERE in_flight > 0 AND held_until > :now;
+SELECT queue, shard AS shard, in_flight AS in_flight, flights, label, held_until - :now AS ends_in FROM claimstream_lease WHERE in_flight > 0 AND held_until > :now;
 
 -- shard_lease/insert
 INSERT INTO claimstream_lease (queue, shard, fence, held_until, in_flight, token) VALUES (:queue, :shard, 0, :now, 0, 0);

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use claimstream_domain::{DeadLetterFilter, MessageId, NewMessage, QueueName, Reason};
+use claimstream_domain::{DeadLetterFilter, DeadLetterGroup, MessageId, NewMessage, QueueName, Reason};
 use futures::future::join_all;
 
 use crate::suite::{Case, cases};
@@ -23,6 +23,10 @@ pub const CLAUSES: &[Case<Fixture>] = cases!["dead_letters" needs [Claims, Ungua
     purge_says_how_many_and_leaves_the_rest,
     many_letters_are_revived_in_one_call,
     nothing_else_leaves_the_dead_letters,
+    pages_name_each_letter_once_whatever_leaves_meanwhile,
+    a_page_of_all_queues_is_in_one_order,
+    a_count_is_exact_up_to_its_limit,
+    letters_are_chosen_and_grouped_by_their_reason,
 ];
 
 pub async fn a_dead_letter_tells_what_why_how_often_and_how_long_ago(fixture: Fixture) {
@@ -86,6 +90,7 @@ pub async fn a_filter_means_all_its_parts_together(fixture: Fixture) {
         queue: Some(fixture.queue().clone()),
         ids: vec![old[1], other[0], young[0]],
         dead_for: Some(Duration::from_secs(30)),
+        reason: None,
     };
     assert_eq!(ids(&fixture.rival, &filter, 9).await, [old[1]]);
     assert_eq!(fixture.rival.revive(&filter).await, 1);
@@ -188,6 +193,96 @@ pub async fn nothing_else_leaves_the_dead_letters(fixture: Fixture) {
     fixture.advance(Duration::from_secs(400 * 86_400)).await;
     fixture.rival.take_all().await;
     assert_eq!(fixture.rival.dead().await.len(), 1);
+}
+
+pub async fn pages_name_each_letter_once_whatever_leaves_meanwhile(fixture: Fixture) {
+    let mut buried = bury(&fixture, &fixture.store, 7).await;
+    buried.reverse();
+    let (own, letters) = (fixture.store.own_dead(), &fixture.rival.ports.dead_letters);
+    let (mut named, mut after) = (Vec::new(), None);
+    loop {
+        let page = letters.page(&own, after, 2).await.expect("a page");
+        assert!(page.letters.len() <= 2, "{page:?}");
+        // The letter at whose place the list is read on leaves, and another one dies.
+        if let Some(last) = page.letters.last() {
+            let last = DeadLetterFilter { ids: vec![last.id], ..DeadLetterFilter::default() };
+            assert_eq!(fixture.rival.purge(&last).await, 1);
+            bury(&fixture, &fixture.store, 1).await;
+        }
+        named.extend(page.letters.iter().map(|letter| letter.id));
+        after = page.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    assert_eq!(named, buried);
+    let listed = letters.page(&own, None, 1).await.expect("a page").letters;
+    let whole = letters.list(&own, 1).await.expect("a list");
+    assert_eq!((listed[0].id, &listed[0].queue), (whole[0].message.id, &whole[0].message.queue));
+    assert_eq!((listed[0].attempts, &listed[0].reason), (whole[0].attempts, &whole[0].reason));
+    assert_eq!(listed[0].dead_for, whole[0].dead_for);
+}
+
+pub async fn a_page_of_all_queues_is_in_one_order(fixture: Fixture) {
+    let elsewhere = fixture.store.on(&Fixture::fresh_queue());
+    let mut buried = Vec::new();
+    for n in 0..6 {
+        let by = if n % 2 == 0 { &fixture.store } else { &elsewhere };
+        buried.extend(bury(&fixture, by, 1).await);
+    }
+    let (all, letters) = (DeadLetterFilter::default(), &fixture.rival.ports.dead_letters);
+    let (mut named, mut after) = (Vec::new(), None);
+    while named.len() < 100_000 {
+        let page = letters.page(&all, after, 4).await.expect("a page");
+        named.extend(page.letters.iter().map(|letter| letter.id));
+        after = page.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    named.retain(|id| buried.contains(id));
+    buried.reverse();
+    assert_eq!(named, buried);
+    let given = DeadLetterFilter { ids: buried.clone(), ..DeadLetterFilter::default() };
+    assert_eq!(ids(&fixture.rival, &given, 5).await, buried[..5]);
+}
+
+pub async fn a_count_is_exact_up_to_its_limit(fixture: Fixture) {
+    let buried = bury(&fixture, &fixture.store, 5).await;
+    let (own, letters) = (fixture.store.own_dead(), &fixture.rival.ports.dead_letters);
+    let named = DeadLetterFilter { ids: buried[..2].to_vec(), ..own.clone() };
+    let old = DeadLetterFilter { dead_for: Some(Duration::from_secs(60)), ..own.clone() };
+    let for_nothing = DeadLetterFilter { reason: Some(Reason::new("for nothing")), ..own.clone() };
+    for (filter, most, expected) in
+        [(&own, 9, 5), (&own, 3, 3), (&own, 0, 0), (&named, 9, 2), (&old, 9, 0), (&for_nothing, 9, 0)]
+    {
+        assert_eq!(letters.count(filter, most).await.expect("a count"), expected, "{filter:?}");
+    }
+    assert!(letters.count(&DeadLetterFilter::default(), u64::MAX).await.expect("a count") >= 5);
+}
+
+pub async fn letters_are_chosen_and_grouped_by_their_reason(fixture: Fixture) {
+    fixture.enqueue(5).await;
+    let claimed = fixture.store.take(5).await;
+    for (claimed, why) in claimed.iter().zip(["busy", "gone", "busy", "busy", "gone"]) {
+        let _ = fixture.store.bury(claimed, why).await;
+        fixture.advance(STEP).await;
+    }
+    let (own, letters) = (fixture.store.own_dead(), &fixture.rival.ports.dead_letters);
+    let found = letters.groups(&own, 100).await.expect("groups");
+    let counted = |found: &[DeadLetterGroup]| {
+        found.iter().map(|group| (group.reason.as_str().to_owned(), group.letters)).collect::<Vec<_>>()
+    };
+    assert_eq!(counted(&found.groups), [("busy".to_owned(), 3), ("gone".to_owned(), 2)]);
+    assert!(found.is_complete && found.groups[0].newest < found.groups[0].oldest, "{found:?}");
+    let newest = letters.groups(&own, 1).await.expect("groups");
+    assert_eq!((counted(&newest.groups), newest.is_complete), (vec![("gone".to_owned(), 1)], false));
+    let gone = DeadLetterFilter { reason: Some(Reason::new("gone")), ..own.clone() };
+    assert_eq!(letters.count(&gone, 9).await.expect("a count"), 2);
+    assert_eq!(ids(&fixture.rival, &gone, 9).await.len(), 2);
+    assert_eq!(fixture.rival.purge(&gone).await, 2);
+    assert_eq!(fixture.rival.revive(&gone).await, 0);
+    assert_eq!(letters.count(&own, 9).await.expect("a count"), 3);
 }
 
 const STEP: Duration = Duration::from_micros(1);

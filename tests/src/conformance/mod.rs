@@ -8,6 +8,7 @@ pub mod ahead;
 pub mod claim;
 pub mod dead_letters;
 pub mod enqueue;
+pub mod find;
 pub mod keeping;
 pub mod locks;
 pub mod notifications;
@@ -30,6 +31,7 @@ pub fn outbox() -> impl Iterator<Item = &'static Case<Fixture>> {
         renew::CLAUSES,
         enqueue::CLAUSES,
         dead_letters::CLAUSES,
+        find::CLAUSES,
         observe::CLAUSES,
         ownership::CLAUSES,
         keeping::CLAUSES,

@@ -32,6 +32,7 @@ pub async fn every_number_is_exact(fixture: Fixture) {
         depth: 9 + 5 - 2,
         due: 3 + 1,
         leased: 2,
+        retrying: 1,
         oldest: Some(Duration::from_micros(2_000_001)),
         dead: 1,
         stray: 0,
@@ -54,7 +55,8 @@ pub async fn a_queue_with_only_dead_letters_is_listed(fixture: Fixture) {
         let _ = fixture.store.bury(&claimed, "no").await;
     }
     let queue = fixture.queue().clone();
-    let expected = QueueStatus { queue, depth: 0, due: 0, leased: 0, oldest: None, dead: 2, stray: 0 };
+    let expected =
+        QueueStatus { queue, depth: 0, due: 0, leased: 0, retrying: 0, oldest: None, dead: 2, stray: 0 };
     assert_eq!(fixture.rival.status().await, Some(expected));
 }
 

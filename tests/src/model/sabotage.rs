@@ -5,8 +5,8 @@ use std::{
 
 use async_trait::async_trait;
 use claimstream_domain::{
-    ClaimRequest, Claimed, DeadLetter, DeadLetterFilter, Disposition, Lease, QueueName, Reason, Receipt,
-    Renewed, Settled, Settlement,
+    ClaimRequest, Claimed, DeadLetter, DeadLetterFilter, DeadLetterGroups, DeadLetterPage, DeadLetterPlace,
+    Disposition, Lease, QueueName, Reason, Receipt, Renewed, Settled, Settlement,
 };
 use claimstream_ports::{DeadLetters, LockingStrategy, Settlements, StoreError};
 
@@ -202,6 +202,23 @@ impl Settlements for Spoilt {
 impl DeadLetters for Spoilt {
     async fn list(&self, filter: &DeadLetterFilter, limit: u32) -> Result<Vec<DeadLetter>, StoreError> {
         self.ports.dead_letters.list(filter, limit).await
+    }
+
+    async fn page(
+        &self,
+        filter: &DeadLetterFilter,
+        after: Option<DeadLetterPlace>,
+        limit: u32,
+    ) -> Result<DeadLetterPage, StoreError> {
+        self.ports.dead_letters.page(filter, after, limit).await
+    }
+
+    async fn count(&self, filter: &DeadLetterFilter, most: u64) -> Result<u64, StoreError> {
+        self.ports.dead_letters.count(filter, most).await
+    }
+
+    async fn groups(&self, filter: &DeadLetterFilter, most: u32) -> Result<DeadLetterGroups, StoreError> {
+        self.ports.dead_letters.groups(filter, most).await
     }
 
     async fn revive(&self, filter: &DeadLetterFilter) -> Result<u64, StoreError> {

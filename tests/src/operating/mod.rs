@@ -3,6 +3,7 @@
 
 pub mod error_kinds;
 pub mod openings;
+pub mod operators_reads;
 pub mod outbox_view;
 pub mod rights;
 pub mod strategies;

@@ -3,57 +3,106 @@ use std::{
     process::ExitCode,
 };
 
-use claimstream_domain::{DeadLetter, DeadLetterFilter, MessageId, Payload};
-use claimstream_ports::{DeadLetters, StoreError};
+use claimstream_domain::{
+    DeadLetter, DeadLetterFilter, DeadLetterGroup, DeadLetterListed, DeadLetterPlace, MessageId, Payload,
+};
+use claimstream_ports::DeadLetters;
 use claimstream_sea_orm::SeaOrmOutbox;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use super::dead_change::{self, Change};
 use crate::{
     age::Age,
-    arguments::{DeadCommand, DeadFilter, DeadSelection},
     config::Config,
+    dead_arguments::DeadCommand,
     failure::Failure,
+    moments::Moments,
     table::{Column, Table, plain},
 };
 
-/// Lists, shows, revives or purges dead letters.
+/// Lists, shows, counts, revives or purges dead letters.
 pub(super) async fn run(
     command: DeadCommand,
     config: &Config,
     out: &mut impl Write,
 ) -> Result<ExitCode, Failure> {
-    if let DeadCommand::Revive(selection) | DeadCommand::Purge { selection, .. } = &command {
-        selection.check()?;
+    if let DeadCommand::Revive(change) | DeadCommand::Purge(change) = &command
+        && !change.says_which()
+    {
+        let why = "say which dead letters: --queue, --id, --older-than, --reason, --limit or --all";
+        return Err(Failure::Usage(why.into()));
     }
     let outbox = config.database.open_existing().await?;
     match command {
-        DeadCommand::List { filter, limit, json } => list(&outbox, filter, limit, json, out).await,
-        DeadCommand::Show { id, json } => show(&outbox, id, json, out).await,
-        DeadCommand::Revive(selection) => {
-            let revived = apply(&outbox, selection, Change::Revive).await?;
-            writeln!(out, "revived {revived}")?;
-            Ok(ExitCode::SUCCESS)
+        DeadCommand::List { filter, limit, after, json } => {
+            list(&outbox, filter.into(), limit, after, json, out).await
         }
-        DeadCommand::Purge { selection, yes } => purge(&outbox, selection, yes, out).await,
+        DeadCommand::Reasons { filter, limit, json } => {
+            reasons(&outbox, &filter.into(), limit, json, out).await
+        }
+        DeadCommand::Show { id, json } => show(&outbox, id, json, out).await,
+        DeadCommand::Revive(change) => dead_change::run(&outbox, Change::Revive, change, out).await,
+        DeadCommand::Purge(change) => dead_change::run(&outbox, Change::Purge, change, out).await,
     }
 }
 
 async fn list(
     outbox: &SeaOrmOutbox,
-    filter: DeadFilter,
+    filter: DeadLetterFilter,
     limit: u32,
+    after: Option<DeadLetterPlace>,
     as_json: bool,
     out: &mut impl Write,
 ) -> Result<ExitCode, Failure> {
-    let letters = outbox.list(&filter.into(), limit).await?;
-    match as_json {
-        true => writeln!(out, "{}", Value::Array(letters.iter().map(as_value).collect()))?,
-        false if letters.is_empty() => writeln!(out, "there are no such dead letters")?,
+    let (mut letters, mut next) = (Vec::new(), after);
+    loop {
+        let page = outbox.page(&filter, next, limit - letters.len() as u32).await?;
+        letters.extend(page.letters);
+        next = page.next;
+        if next.is_none() || letters.len() >= limit as usize {
+            break;
+        }
+    }
+    if as_json {
+        let moments = Moments::of(outbox).await?;
+        let items: Vec<Value> = letters.iter().map(|letter| listed(letter, moments)).collect();
+        writeln!(out, "{}", json!({"items": items, "next": next.map(|next| next.to_string())}))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    match letters.is_empty() {
+        true => writeln!(out, "{NONE}")?,
         false => write!(out, "{}", table(&letters))?,
     }
-    if letters.len() as u64 == u64::from(limit) {
-        let _ = writeln!(stderr(), "there may be more; use --limit");
+    if let Some(next) = next {
+        let _ = writeln!(stderr(), "there may be more; use --after {next}");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Said where no dead letter matches.
+pub(super) const NONE: &str = "there are no such dead letters";
+
+async fn reasons(
+    outbox: &SeaOrmOutbox,
+    filter: &DeadLetterFilter,
+    most: u32,
+    as_json: bool,
+    out: &mut impl Write,
+) -> Result<ExitCode, Failure> {
+    let found = outbox.groups(filter, most).await?;
+    if as_json {
+        let moments = Moments::of(outbox).await?;
+        let items: Vec<Value> = found.groups.iter().map(|group| grouped(group, moments)).collect();
+        writeln!(out, "{}", json!({"items": items, "complete": found.is_complete}))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    match found.groups.is_empty() {
+        true => writeln!(out, "{NONE}")?,
+        false => write!(out, "{}", group_table(&found.groups))?,
+    }
+    if !found.is_complete {
+        let _ = writeln!(stderr(), "only the newest {most} were counted; use --limit");
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -68,86 +117,13 @@ async fn show(
     let found = outbox.list(&filter, 1).await?;
     let letter = found.first().ok_or_else(|| Failure::Refused(format!("there is no dead letter {id}")))?;
     match as_json {
-        true => writeln!(out, "{}", as_value(letter))?,
+        true => writeln!(out, "{}", as_value(letter, Moments::of(outbox).await?))?,
         false => write!(out, "{}", described(letter))?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-async fn purge(
-    outbox: &SeaOrmOutbox,
-    selection: DeadSelection,
-    yes: bool,
-    out: &mut impl Write,
-) -> Result<ExitCode, Failure> {
-    if yes {
-        let purged = apply(outbox, selection, Change::Purge).await?;
-        writeln!(out, "purged {purged}")?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    let limit = selection.limit.unwrap_or(COUNTED).min(COUNTED);
-    let found = outbox.list(&selection.filter.into(), limit).await?.len();
-    let more = if found == COUNTED as usize { " or more" } else { "" };
-    Err(Failure::Refused(format!(
-        "nothing was purged; {found}{more} dead letters match, give --yes to delete them"
-    )))
-}
-
-/// The most dead letters that are counted before they are purged.
-const COUNTED: u32 = 10_000;
-
-#[derive(Clone, Copy)]
-enum Change {
-    Revive,
-    Purge,
-}
-
-impl Change {
-    async fn make(self, outbox: &SeaOrmOutbox, filter: &DeadLetterFilter) -> Result<u64, StoreError> {
-        match self {
-            Self::Revive => outbox.revive(filter).await,
-            Self::Purge => outbox.purge(filter).await,
-        }
-    }
-}
-
-/// The most ids that one call names.
-const IDS: usize = 500;
-
-/// Changes all that are selected, or the newest of them where there is a limit.
-async fn apply(outbox: &SeaOrmOutbox, selection: DeadSelection, change: Change) -> Result<u64, Failure> {
-    let filter: DeadLetterFilter = selection.filter.into();
-    let Some(limit) = selection.limit else { return Ok(change.make(outbox, &filter).await?) };
-    let newest = outbox.list(&filter, limit).await?;
-    let ids: Vec<MessageId> = newest.iter().map(|letter| letter.message.id).collect();
-    let mut changed = 0;
-    for ids in ids.chunks(IDS) {
-        changed += change.make(outbox, &DeadLetterFilter { ids: ids.to_vec(), ..filter.clone() }).await?;
-    }
-    Ok(changed)
-}
-
-impl DeadSelection {
-    /// Refuses a selection of everything that was not meant.
-    fn check(&self) -> Result<(), Failure> {
-        let filtered =
-            self.filter.queue.is_some() || !self.filter.ids.is_empty() || self.filter.older_than.is_some();
-        match filtered || self.all || self.limit.is_some() {
-            true => Ok(()),
-            false => Err(Failure::Usage(
-                "say which dead letters: --queue, --id, --older-than, --limit or --all".into(),
-            )),
-        }
-    }
-}
-
-impl From<DeadFilter> for DeadLetterFilter {
-    fn from(filter: DeadFilter) -> Self {
-        Self { queue: filter.queue, ids: filter.ids, dead_for: filter.older_than }
-    }
-}
-
-fn table(letters: &[DeadLetter]) -> Table<5> {
+fn table(letters: &[DeadLetterListed]) -> Table<5> {
     let mut table = Table::new([
         Column::Text("ID"),
         Column::Text("QUEUE"),
@@ -157,14 +133,55 @@ fn table(letters: &[DeadLetter]) -> Table<5> {
     ]);
     for letter in letters {
         table.row([
-            letter.message.id.to_string(),
-            letter.message.queue.to_string(),
+            letter.id.to_string(),
+            letter.queue.to_string(),
             letter.attempts.to_string(),
             Age(letter.dead_for).to_string(),
             letter.reason.to_string(),
         ]);
     }
     table
+}
+
+fn group_table(groups: &[DeadLetterGroup]) -> Table<5> {
+    let mut table = Table::new([
+        Column::Number("LETTERS"),
+        Column::Text("QUEUE"),
+        Column::Number("NEWEST"),
+        Column::Number("OLDEST"),
+        Column::Text("REASON"),
+    ]);
+    for group in groups {
+        table.row([
+            group.letters.to_string(),
+            group.queue.to_string(),
+            Age(group.newest).to_string(),
+            Age(group.oldest).to_string(),
+            group.reason.to_string(),
+        ]);
+    }
+    table
+}
+
+fn listed(letter: &DeadLetterListed, moments: Moments) -> Value {
+    json!({
+        "id": letter.id.to_string(),
+        "queue": letter.queue.as_str(),
+        "attempts": letter.attempts,
+        "died_at": moments.ago(letter.dead_for),
+        "dead_for_seconds": letter.dead_for.as_secs_f64(),
+        "reason": letter.reason.as_str(),
+    })
+}
+
+fn grouped(group: &DeadLetterGroup, moments: Moments) -> Value {
+    json!({
+        "queue": group.queue.as_str(),
+        "reason": group.reason.as_str(),
+        "letters": group.letters,
+        "newest_at": moments.ago(group.newest),
+        "oldest_at": moments.ago(group.oldest),
+    })
 }
 
 fn described(letter: &DeadLetter) -> String {
@@ -197,7 +214,7 @@ fn body(payload: &Payload) -> String {
     text.lines().map(plain).collect::<Vec<_>>().join("\n")
 }
 
-fn as_value(letter: &DeadLetter) -> Value {
+fn as_value(letter: &DeadLetter, moments: Moments) -> Value {
     let message = &letter.message;
     let bytes = message.payload.bytes();
     let payload = serde_json::from_slice::<Value>(bytes)
@@ -206,6 +223,7 @@ fn as_value(letter: &DeadLetter) -> Value {
         "id": message.id.to_string(),
         "queue": message.queue.as_str(),
         "attempts": letter.attempts,
+        "died_at": moments.ago(letter.dead_for),
         "dead_for_seconds": letter.dead_for.as_secs_f64(),
         "reason": letter.reason.as_str(),
         "ordering_key": message.ordering_key.as_ref().map(|key| key.as_str()),

@@ -3,6 +3,7 @@
 mod attempts;
 mod config;
 mod dead;
+mod dead_change;
 mod doctor;
 mod healthcheck;
 mod notify;
@@ -13,6 +14,7 @@ mod relay;
 mod request;
 mod schema;
 mod serve;
+mod standing;
 mod status;
 mod suppressions;
 mod templates;

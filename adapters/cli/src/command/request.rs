@@ -3,16 +3,23 @@ use std::{
     process::ExitCode,
 };
 
-use claimstream_domain::notification::{NotificationRecord, Progress, ReceiptFact, ReceiptKind};
+use claimstream_domain::{
+    MessageStanding,
+    notification::{DeliveryStatus, NotificationRecord, Progress, ReceiptFact, ReceiptKind, RequestStatus},
+};
 use claimstream_ports::notification::{Cancelled, NotificationReports, RequestRepository, TakenBack};
 use claimstream_sea_orm::SeaOrmOutbox;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{attempts, receipts};
+use super::{
+    attempts, receipts,
+    standing::{self, Standings},
+};
 use crate::{
     config::Config,
     failure::Failure,
+    moments::Moments,
     table::{Column, Table, plain},
 };
 
@@ -61,16 +68,20 @@ pub(super) async fn show(
         true => Some(attempts::of(&outbox, &messages).await?),
         false => None,
     };
+    let pending = messages.iter().filter(|message| message.status == DeliveryStatus::Pending);
+    let standings = pending.map(|message| message.id).chain(is_open(&progress).then_some(id));
+    let standings = Standings::of(&outbox, standings).await?;
     if what.as_json {
-        let mut shown = as_value(id, &progress, &messages, &receipts);
+        let moments = Moments::of(&outbox).await?;
+        let mut shown = as_value(id, &progress, &messages, &receipts, &standings, moments);
         if let (Some(fields), Some(attempts)) = (shown.as_object_mut(), &attempts) {
             fields.insert("attempts".into(), attempts::as_value(attempts));
         }
         writeln!(out, "{shown}")?;
     } else {
-        write!(out, "{}", summary(id, &progress))?;
+        write!(out, "{}", summary(id, &progress, standings.get(id)))?;
         if !messages.is_empty() {
-            write!(out, "\n{}", table(&messages, &receipts))?;
+            write!(out, "\n{}", table(&messages, &receipts, &standings))?;
         }
         if let Some(attempts) = attempts {
             write!(out, "\n{}", attempts::table(&attempts))?;
@@ -111,11 +122,22 @@ async fn read_messages(
     }
 }
 
-fn summary(id: Uuid, progress: &Progress) -> String {
+/// Whether the request itself is still to be taken up or on its way into messages.
+fn is_open(progress: &Progress) -> bool {
+    matches!(progress.status(), RequestStatus::Pending | RequestStatus::Processing)
+}
+
+fn summary(id: Uuid, progress: &Progress, standing: Option<&MessageStanding>) -> String {
+    let waits = standing.map(|standing| {
+        let attempt = format!("attempt   {}, next {}\n", standing.attempts, plain(&standing::next(standing)));
+        let error = standing.last_error.as_ref();
+        attempt + &error.map(|why| format!("error     {}\n", plain(why.as_str()))).unwrap_or_default()
+    });
+    let waits = waits.unwrap_or_default();
     let reason =
         progress.reason.as_deref().map(|why| format!("reason    {}\n", plain(why))).unwrap_or_default();
     format!(
-        "request   {id}\nstatus    {}\n{reason}messages  {} pending, {} delivered, {} skipped, {} failed, \
+        "request   {id}\nstatus    {}\n{reason}{waits}messages  {} pending, {} delivered, {} skipped, {} failed, \
          {} cancelled\n",
         progress.status(),
         progress.pending,
@@ -126,18 +148,23 @@ fn summary(id: Uuid, progress: &Progress) -> String {
     )
 }
 
-fn table(messages: &[NotificationRecord], receipts: &[Vec<ReceiptFact>]) -> Table<7> {
-    let columns = ["MESSAGE", "CHANNEL", "RECIPIENT", "STATUS", "RECEIPT", "REFERENCE", "REASON"];
+fn table(messages: &[NotificationRecord], receipts: &[Vec<ReceiptFact>], standings: &Standings) -> Table<9> {
+    let columns =
+        ["MESSAGE", "CHANNEL", "RECIPIENT", "STATUS", "ATTEMPT", "NEXT", "RECEIPT", "REFERENCE", "REASON"];
     let mut table = Table::new(columns.map(Column::Text));
     for (message, facts) in messages.iter().zip(receipts) {
+        let standing = standings.get(message.id);
+        let error = standing.and_then(|standing| standing.last_error.as_ref());
         table.row([
             message.id.to_string(),
             message.channel.to_string(),
             message.recipient.clone(),
             message.status.to_string(),
+            standing.map(|standing| standing.attempts.to_string()).unwrap_or_default(),
+            standing.map(standing::next).unwrap_or_default(),
             receipts::standing(facts).map(|kind| kind.to_string()).unwrap_or_default(),
             message.reference.clone().unwrap_or_default(),
-            message.reason.as_ref().map(ToString::to_string).unwrap_or_default(),
+            message.reason.as_ref().or(error).map(ToString::to_string).unwrap_or_default(),
         ]);
     }
     table
@@ -148,9 +175,12 @@ fn as_value(
     progress: &Progress,
     messages: &[NotificationRecord],
     receipts: &[Vec<ReceiptFact>],
+    standings: &Standings,
+    moments: Moments,
 ) -> Value {
     let message = |(message, facts): (&NotificationRecord, &Vec<ReceiptFact>)| {
-        json!({
+        let mut fields = standing::fields(standings.get(message.id), moments);
+        let Value::Object(known) = json!({
             "id": message.id.to_string(),
             "channel": message.channel.name(),
             "recipient": message.recipient,
@@ -159,12 +189,17 @@ fn as_value(
             "reason": message.reason.as_ref().map(|reason| reason.as_str()),
             "receipt": receipts::standing(facts).map(ReceiptKind::name),
             "receipts": receipts::as_value(facts),
-        })
+        }) else {
+            return Value::Null;
+        };
+        fields.extend(known);
+        Value::Object(fields)
     };
     json!({
         "id": id.to_string(),
         "status": progress.status().name(),
         "reason": progress.reason,
+        "outbox": standings.get(id).map(|it| standing::fields(Some(it), moments)),
         "pending": progress.pending,
         "delivered": progress.delivered,
         "skipped": progress.skipped,

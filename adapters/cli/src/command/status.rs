@@ -85,12 +85,14 @@ fn remarks(queues: &[QueueStatus]) -> String {
     queues.iter().map(of).collect()
 }
 
-fn table(queues: &[QueueStatus]) -> Table<6> {
+fn table(queues: &[QueueStatus]) -> Table<8> {
     let number = Column::Number;
     let mut table = Table::new([
         Column::Text("QUEUE"),
         number("DEPTH"),
         number("DUE"),
+        number("SCHEDULED"),
+        number("RETRYING"),
         number("LEASED"),
         number("OLDEST"),
         number("DEAD"),
@@ -100,6 +102,8 @@ fn table(queues: &[QueueStatus]) -> Table<6> {
             status.queue.to_string(),
             status.depth.to_string(),
             status.due.to_string(),
+            status.scheduled().to_string(),
+            status.retrying.to_string(),
             status.leased.to_string(),
             status.oldest.map_or_else(|| "-".into(), |oldest| Age(oldest).to_string()),
             status.dead.to_string(),
@@ -113,6 +117,8 @@ fn as_value(status: &QueueStatus) -> Value {
         "queue": status.queue.as_str(),
         "depth": status.depth,
         "due": status.due,
+        "scheduled": status.scheduled(),
+        "retrying": status.retrying,
         "leased": status.leased,
         "oldest_seconds": status.oldest.map(|oldest| oldest.as_secs_f64()),
         "dead": status.dead,

@@ -29,6 +29,21 @@ async fn is_relayed_from_under_every_strategy_with_one_word_changed() {
     }
 }
 
+#[test]
+fn a_server_that_refuses_is_named_with_its_reason_within_seconds() {
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let operator =
+        Operator::new().set("CLAIMSTREAM_DATABASE__URL", &format!("mysql://me:secret@127.0.0.1:{port}/shop"));
+    let began = std::time::Instant::now();
+    let refused = operator.run(&["status"]).failed(1);
+    let took = began.elapsed();
+    println!("a refused connection is told after {took:?}");
+    assert!(refused.contains(&format!("no connection to 127.0.0.1:{port}: Connection refused")), "{refused}");
+    assert!(!refused.contains("secret") && !refused.contains("pool timed out"), "{refused}");
+    // About 1.2 s; an idle pool would have asked for ten.
+    assert!(took < std::time::Duration::from_secs(4), "{took:?}");
+}
+
 /// A server to test with, where its URL stands, and whether it steps over locked rows.
 pub(crate) struct Server {
     name: &'static str,
@@ -126,8 +141,8 @@ async fn operate(scratch: &Scratch) {
     operator.deliver(&["--set", "channels.sms.provider=none"]).succeeded();
     assert_eq!(operator.lines("out.jsonl").len(), 120);
     assert!(operator.run(&["show", &id(5)]).succeeded().contains("PARTIALLY_FAILED"));
-    assert_eq!(operator.run(&["dead", "purge", "--limit", "20", "--yes"]).succeeded(), "purged 20\n");
-    assert_eq!(operator.run(&["dead", "revive", "--all"]).succeeded(), "revived 100\n");
+    assert_eq!(operator.run(&["dead", "purge", "--limit", "20", "--yes"]).succeeded(), "purged 20 dead letters\n");
+    assert_eq!(operator.run(&["dead", "revive", "--all", "--yes"]).succeeded(), "revived 100 dead letters\n");
     let status = operator.run(&["status", "--json"]).succeeded();
     assert!(status.contains("\"due\":100") && status.contains("\"dead\":0"), "{status}");
     let shown = DatabaseUrl::new(&url).unwrap().to_string();

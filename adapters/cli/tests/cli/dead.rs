@@ -11,20 +11,28 @@ fn with_dead_letters() -> Operator {
     operator
 }
 
-fn ids(operator: &Operator) -> Vec<String> {
-    let listed = operator.run(&["dead", "list", "--json"]).succeeded();
-    let listed: Value = serde_json::from_str(&listed).unwrap();
-    listed.as_array().unwrap().iter().map(|letter| letter["id"].as_str().unwrap().to_owned()).collect()
+fn json(operator: &Operator, arguments: &[&str]) -> Value {
+    serde_json::from_str(&operator.run(&[arguments, &["--json"]].concat()).succeeded()).unwrap()
 }
+
+fn ids(operator: &Operator) -> Vec<String> {
+    let listed = json(operator, &["dead", "list"]);
+    listed["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|letter| letter["id"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+const WHY: &str = "no provider is set for the channel sms; add one to the message handler's providers";
 
 #[test]
 fn are_listed_and_shown() {
     let operator = with_dead_letters();
     let list = operator.run(&["dead", "list"]).succeeded();
-    assert!(list.starts_with("ID ") && list.contains("no provider is set for the channel sms"), "{list}");
+    assert!(list.starts_with("ID ") && list.contains(WHY), "{list}");
     assert_eq!(list.lines().count(), 4);
-    let few = operator.run(&["dead", "list", "--limit", "2"]);
-    assert!(few.err.contains("there may be more; use --limit"), "{few:?}");
     let first = ids(&operator).remove(0);
     let shown = operator.run(&["dead", "show", &first]).succeeded();
     assert!(
@@ -37,20 +45,71 @@ fn are_listed_and_shown() {
     assert_eq!(none, "there are no such dead letters\n");
     assert!(operator.run(&["dead", "show", &id(9)]).failed(1).contains("there is no dead letter"));
     assert!(operator.run(&["dead", "list", "--older-than", "soon"]).failed(2).contains("--older-than"));
+    assert!(operator.run(&["dead", "list", "--limit", "0"]).failed(2).contains("--limit"));
     let failed = operator.run(&["show", &id(1)]).succeeded();
     assert!(failed.contains("FAILED") && failed.contains("1 failed"), "{failed}");
 }
 
 #[test]
-fn are_changed_only_where_it_is_said_which() {
+fn a_list_is_read_page_by_page_and_without_what_letters_carry() {
     let operator = with_dead_letters();
-    for change in ["revive", "purge"] {
+    let all = ids(&operator);
+    let few = operator.run(&["dead", "list", "--limit", "2"]);
+    assert!(few.err.contains("there may be more; use --after "), "{few:?}");
+    let page = json(&operator, &["dead", "list", "--limit", "2"]);
+    let (items, next) = (page["items"].as_array().unwrap(), page["next"].as_str().unwrap());
+    assert!(items.len() == 2 && items[0].get("payload").is_none(), "{page}");
+    assert!(items[0]["died_at"].as_str().unwrap().ends_with('Z'), "{page}");
+    // A page goes on where the one before ended, whatever has become of the letter that was there.
+    operator.run(&["dead", "purge", "--id", &all[1], "--yes"]).succeeded();
+    let rest = json(&operator, &["dead", "list", "--after", next]);
+    assert_eq!((&rest["items"][0]["id"], &rest["next"]), (&all[2].as_str().into(), &Value::Null), "{rest}");
+    assert_eq!(rest["items"].as_array().unwrap().len(), 1);
+    assert!(
+        operator.run(&["dead", "list", "--after", "x"]).failed(2).contains("take it from the page before")
+    );
+}
+
+#[test]
+fn are_counted_and_chosen_by_their_reason() {
+    let operator = with_dead_letters();
+    let reasons = json(&operator, &["dead", "reasons"]);
+    let group = &reasons["items"][0];
+    assert_eq!(
+        (&group["letters"], &group["queue"]),
+        (&3.into(), &"notification-messages".into()),
+        "{reasons}"
+    );
+    assert_eq!((group["reason"].as_str(), &reasons["complete"]), (Some(WHY), &true.into()), "{reasons}");
+    let table = operator.run(&["dead", "reasons"]).succeeded();
+    assert!(table.starts_with("LETTERS  QUEUE") && table.contains(WHY), "{table}");
+    let some = operator.run(&["dead", "reasons", "--limit", "2"]);
+    assert!(some.err.contains("only the newest 2 were counted"), "{some:?}");
+    assert_eq!(json(&operator, &["dead", "list", "--reason", WHY])["items"].as_array().unwrap().len(), 3);
+    assert_eq!(json(&operator, &["dead", "list", "--reason", "no"])["items"].as_array().unwrap().len(), 0);
+    let kept = operator.run(&["dead", "purge", "--reason", "no", "--yes"]).succeeded();
+    assert_eq!(kept, "purged 0 dead letters\n");
+    let gone = operator.run(&["dead", "purge", "--reason", WHY, "--yes"]).succeeded();
+    assert_eq!(gone, "purged 3 dead letters\n");
+}
+
+#[test]
+fn are_changed_only_where_it_is_said_which_and_after_a_look() {
+    let operator = with_dead_letters();
+    for (change, done) in [("revive", "revived"), ("purge", "purged")] {
         let refused = operator.run(&["dead", change]).failed(2);
         assert!(refused.contains("--all"), "{refused}");
         operator.run(&["dead", change, "--all", "--queue", "q"]).failed(2);
+        let looked = operator.run(&["dead", change, "--all"]).succeeded();
+        let said =
+            format!("3 dead letters would be {done}; nothing was changed, give --yes to {change} them\n");
+        assert_eq!(looked, said);
+        let looked = json(&operator, &["dead", change, "--limit", "2"]);
+        assert_eq!((&looked["action"], &looked["matched"]), (&change.into(), &2.into()), "{looked}");
+        assert_eq!((&looked["changed"], &looked["done"]), (&0.into(), &false.into()), "{looked}");
+        let none = operator.run(&["dead", change, "--queue", "other"]).succeeded();
+        assert_eq!(none, "there are no such dead letters\n");
     }
-    let asked = operator.run(&["dead", "purge", "--all"]).failed(1);
-    assert!(asked.contains("3 dead letters match, give --yes"), "{asked}");
     assert_eq!(ids(&operator).len(), 3);
 }
 
@@ -58,14 +117,17 @@ fn are_changed_only_where_it_is_said_which() {
 fn are_revived_and_purged() {
     let operator = with_dead_letters();
     let all = ids(&operator);
-    let revived = operator.run(&["dead", "revive", "--id", &all[0], "--id", &id(9)]).succeeded();
-    assert_eq!(revived, "revived 1\n");
+    let revived = operator.run(&["dead", "revive", "--id", &all[0], "--id", &id(9), "--yes"]).succeeded();
+    assert_eq!(revived, "revived 1 dead letter\n");
     assert!(!ids(&operator).contains(&all[0]));
     let status = operator.run(&["status", "--json"]).succeeded();
     assert!(status.contains("\"due\":1") && status.contains("\"dead\":2"), "{status}");
-    assert_eq!(operator.run(&["dead", "purge", "--limit", "1", "--yes"]).succeeded(), "purged 1\n");
-    let queue = ["--queue", "notification-messages"];
-    assert_eq!(operator.run(&[&["dead", "revive"], &queue[..]].concat()).succeeded(), "revived 1\n");
-    assert_eq!(operator.run(&["dead", "purge", "--all", "--yes"]).succeeded(), "purged 0\n");
-    assert_eq!(operator.run(&["dead", "revive", "--all"]).succeeded(), "revived 0\n");
+    let purged = operator.run(&["dead", "purge", "--limit", "1", "--yes"]).succeeded();
+    assert_eq!(purged, "purged 1 dead letter\n");
+    let revived = json(&operator, &["dead", "revive", "--queue", "notification-messages", "--yes"]);
+    assert_eq!((&revived["changed"], &revived["done"]), (&1.into(), &true.into()), "{revived}");
+    for (change, done) in [("purge", "purged"), ("revive", "revived")] {
+        let none = operator.run(&["dead", change, "--all", "--yes"]).succeeded();
+        assert_eq!(none, format!("{done} 0 dead letters\n"));
+    }
 }

@@ -17,13 +17,52 @@ fn is_cancelled_before_it_begins_and_not_after() {
         let counts = "0 messages taken back, at most 0 of them in a provider's hands, 0 delivered before";
         assert_eq!(answer, format!("cancelled {}: {counts}\n", id(1)));
     }
+    let status: Value = serde_json::from_str(&operator.run(&["status", "--json"]).succeeded()).unwrap();
+    assert_eq!(status[0]["depth"], 1, "a cancelled request waits in no queue: {status}");
     assert!(operator.run(&["cancel", &id(3)]).failed(1).contains("there is no request"));
     std::thread::sleep(std::time::Duration::from_millis(1600));
     operator.deliver(&[]).succeeded();
     assert_eq!(operator.lines("out.jsonl").len(), 1);
-    assert!(operator.run(&["cancel", &id(2)]).failed(1).contains("too late"));
+    let late = operator.run(&["cancel", &id(2)]).failed(1);
+    let shown: Value = serde_json::from_str(&operator.run(&["show", &id(2), "--json"]).succeeded()).unwrap();
+    let status = shown["status"].as_str().unwrap();
+    assert!(late.contains("too late") && late.contains(&format!("is {status}")), "{late} {shown}");
     assert!(operator.run(&["show", &id(1)]).succeeded().contains("CANCELLED"));
     assert_eq!(operator.run(&["status"]).succeeded(), "all queues are empty\n");
+}
+
+#[test]
+fn a_delivery_that_fails_is_shown_with_its_attempt_its_next_try_and_its_error() {
+    let operator = Operator::with_database();
+    let failing =
+        request(1, "\"webhook\"").replace("\"email\":", "\"webhook\":\"http://127.0.0.1:1/x\",\"email\":");
+    let tomorrow = later(2).replace("1500", "86400000");
+    operator.run_with(&["notify", "-"], [failing, tomorrow].join("\n").as_bytes()).succeeded();
+    let waiting = operator.run(&["show", &id(2)]).succeeded();
+    assert!(waiting.contains("attempt   0, next in "), "{waiting}");
+    let settings = ["channels.webhook.provider=webhook", "channels.webhook.allow_private=127.0.0.0/8"];
+    let settings = settings.iter().flat_map(|setting| ["--set", setting]);
+    operator.run(&["relay", "--until-empty"].into_iter().chain(settings).collect::<Vec<_>>()).succeeded();
+
+    let shown = operator.run(&["show", &id(1)]).succeeded();
+    let cells: Vec<&str> = shown.lines().last().unwrap().split_whitespace().collect();
+    assert_eq!((cells[1], cells[3], cells[4], cells[5]), ("webhook", "PENDING", "1", "in"), "{shown}");
+    assert!(
+        shown.contains("ATTEMPT  NEXT") && shown.contains("no connection to http://127.0.0.1:1"),
+        "{shown}"
+    );
+    let json: Value = serde_json::from_str(&operator.run(&["show", &id(1), "--json"]).succeeded()).unwrap();
+    let message = &json["messages"][0];
+    assert_eq!((&message["state"], &message["attempt"]), (&"retrying".into(), &1.into()), "{json}");
+    assert!(message["next_try_at"].as_str().unwrap().ends_with('Z'), "{json}");
+    assert!(message["last_error"].as_str().unwrap().contains("no connection"), "{json}");
+
+    let status: Value = serde_json::from_str(&operator.run(&["status", "--json"]).succeeded()).unwrap();
+    let of = |name: &str| {
+        let queue = status.as_array().unwrap().iter().find(|queue| queue["queue"] == name).unwrap();
+        (queue["retrying"].as_u64().unwrap(), queue["scheduled"].as_u64().unwrap())
+    };
+    assert_eq!((of("notification-messages"), of("notification-requests")), ((1, 0), (0, 1)), "{status}");
 }
 
 #[test]

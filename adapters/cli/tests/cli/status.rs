@@ -20,8 +20,8 @@ fn counts_what_is_in_each_queue() {
     let operator = with_one_request();
     let status = operator.run(&["status"]).succeeded();
     let lines: Vec<Vec<&str>> = status.lines().map(|line| line.split_whitespace().collect()).collect();
-    assert_eq!(lines[0], ["QUEUE", "DEPTH", "DUE", "LEASED", "OLDEST", "DEAD"]);
-    assert_eq!(lines[1][..4], ["notification-requests", "1", "1", "0"]);
+    assert_eq!(lines[0], ["QUEUE", "DEPTH", "DUE", "SCHEDULED", "RETRYING", "LEASED", "OLDEST", "DEAD"]);
+    assert_eq!(lines[1][..6], ["notification-requests", "1", "1", "0", "0", "0"]);
     assert_eq!(lines[1].last(), Some(&"0"));
 }
 

@@ -1,4 +1,7 @@
-use claimstream_domain::{DeadLetter, DeadLetterFilter, Message, Reason, Timestamp};
+use claimstream_domain::{
+    DeadLetter, DeadLetterFilter, DeadLetterListed, DeadLetterPlace, Message, MessageStanding, MessageState,
+    Reason, Timestamp,
+};
 
 use super::row::Row;
 use crate::clock::between;
@@ -14,9 +17,10 @@ pub(super) struct Dead {
 
 impl Dead {
     pub(super) fn matches(&self, filter: &DeadLetterFilter, now: Timestamp) -> bool {
-        let DeadLetterFilter { queue, ids, dead_for } = filter;
+        let DeadLetterFilter { queue, ids, dead_for, reason } = filter;
         queue.as_ref().is_none_or(|queue| *queue == self.message.queue)
             && (ids.is_empty() || ids.contains(&self.message.id))
+            && reason.as_ref().is_none_or(|reason| *reason == self.reason)
             && dead_for.is_none_or(|least| between(self.died_at, now) >= least)
     }
 
@@ -26,6 +30,30 @@ impl Dead {
             attempts: self.attempts,
             reason: self.reason.clone(),
             dead_for: between(self.died_at, now),
+        }
+    }
+
+    pub(super) fn listed(&self, now: Timestamp) -> DeadLetterListed {
+        DeadLetterListed {
+            id: self.message.id,
+            queue: self.message.queue.clone(),
+            attempts: self.attempts,
+            reason: self.reason.clone(),
+            dead_for: between(self.died_at, now),
+        }
+    }
+
+    pub(super) fn place(&self) -> DeadLetterPlace {
+        DeadLetterPlace::new(self.died_at.as_micros(), self.message.id)
+    }
+
+    pub(super) fn standing(&self, now: Timestamp) -> MessageStanding {
+        MessageStanding {
+            id: self.message.id,
+            queue: self.message.queue.clone(),
+            attempts: self.attempts,
+            last_error: Some(self.reason.clone()),
+            state: MessageState::Dead { since: between(self.died_at, now) },
         }
     }
 

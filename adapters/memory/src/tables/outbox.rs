@@ -1,9 +1,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use claimstream_domain::{
-    ClaimId, ClaimRequest, Claimed, DeadLetter, DeadLetterFilter, DedupKey, Disposition, Event,
-    IllegalTransition, Lease, MessageId, NewMessage, Payload, QueueName, QueueStatus, Reason, Receipt,
-    Renewed, Settled, Settlement, State, Timestamp, is_due, notification::ERASED,
+    ClaimId, ClaimRequest, Claimed, DeadLetter, DeadLetterFilter, DeadLetterListed, DeadLetterPlace,
+    DedupKey, Disposition, Event, IllegalTransition, Lease, MessageId, MessageStanding, NewMessage, Payload,
+    QueueName, QueueStatus, Reason, Receipt, Renewed, Settled, Settlement, State, Timestamp, is_due,
+    notification::ERASED,
 };
 
 use super::{dead::Dead, row::Row};
@@ -192,9 +193,28 @@ impl Outbox {
 
     /// The dead letters that match, newest first.
     pub(crate) fn dead_letters(&self, filter: &DeadLetterFilter, now: Timestamp) -> Vec<DeadLetter> {
+        self.matching(filter, now).into_iter().map(|dead| dead.letter(now)).collect()
+    }
+
+    /// The dead letters that match without what they carry, each with its place, newest first.
+    pub(crate) fn dead_letter_list(
+        &self,
+        filter: &DeadLetterFilter,
+        now: Timestamp,
+    ) -> Vec<(DeadLetterPlace, DeadLetterListed)> {
+        self.matching(filter, now).into_iter().map(|dead| (dead.place(), dead.listed(now))).collect()
+    }
+
+    fn matching(&self, filter: &DeadLetterFilter, now: Timestamp) -> Vec<&Dead> {
         let mut matching: Vec<&Dead> = self.dead.values().filter(|dead| dead.matches(filter, now)).collect();
         matching.sort_by_key(|dead| std::cmp::Reverse((dead.died_at, dead.message.id)));
-        matching.into_iter().map(|dead| dead.letter(now)).collect()
+        matching
+    }
+
+    /// Where a message stands that is in its queue or a dead letter.
+    pub(crate) fn standing(&self, id: MessageId, now: Timestamp) -> Option<MessageStanding> {
+        let queued = self.rows.get(&id).map(|row| row.standing(now));
+        queued.or_else(|| self.dead.get(&id).map(|dead| dead.standing(now)))
     }
 
     pub(crate) fn revive(
@@ -252,11 +272,13 @@ impl Outbox {
     fn status(&self, queue: &QueueName, now: Timestamp) -> QueueStatus {
         let rows = || self.rows.values().filter(|row| row.message.queue == *queue);
         let leased = |row: &&Row| row.claim.is_some() && !is_due(row.available_at, now);
+        let retrying = |row: &&Row| row.claim.is_none() && row.attempts > 0 && !is_due(row.available_at, now);
         QueueStatus {
             queue: queue.clone(),
             depth: rows().count() as u64,
             due: self.due(queue, now).count() as u64,
             leased: rows().filter(leased).count() as u64,
+            retrying: rows().filter(retrying).count() as u64,
             oldest: self.due(queue, now).next().map(|row| between(row.available_at, now)),
             dead: self.dead.values().filter(|dead| dead.message.queue == *queue).count() as u64,
             stray: 0,

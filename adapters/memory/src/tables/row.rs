@@ -1,6 +1,6 @@
 use claimstream_domain::{
-    ClaimId, Claimed, DedupKey, Due, Event, IllegalTransition, Locator, Message, NewMessage, Reason, Receipt,
-    RunPlace, ShardCount, State, Timestamp, is_due,
+    ClaimId, Claimed, DedupKey, Due, Event, IllegalTransition, Locator, Message, MessageStanding,
+    MessageState, NewMessage, QueuedMessage, Reason, Receipt, RunPlace, ShardCount, State, Timestamp, is_due,
 };
 
 use crate::clock::after;
@@ -70,6 +70,24 @@ impl Row {
             shard: self.message.shard,
             claim,
             locator: Locator(self.available_at.as_micros()),
+        }
+    }
+
+    pub(super) fn standing(&self, now: Timestamp) -> MessageStanding {
+        let queued = QueuedMessage {
+            available_in: self.available_at.as_micros().saturating_sub(now.as_micros()),
+            parked_for: None,
+            attempts: self.attempts,
+            is_claimed: self.claim.is_some(),
+            holder: None,
+            flight_ends_in: None,
+        };
+        MessageStanding {
+            id: self.message.id,
+            queue: self.message.queue.clone(),
+            attempts: self.attempts,
+            last_error: self.last_error.clone(),
+            state: MessageState::of_queued(queued),
         }
     }
 

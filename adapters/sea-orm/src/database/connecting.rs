@@ -8,6 +8,7 @@ use sea_orm::{DatabaseConnection, DbErr, sqlx};
 use crate::database::{
     classify::{classify, is_pool_timeout, lacks_tls, refusal, sqlx_error},
     dialect::Dialect,
+    given_pool::GivenPool,
 };
 
 /// Refuses a URL of a server that names no database: there every statement would fail.
@@ -47,6 +48,54 @@ pub(crate) async fn refused(url: &str, dialect: Dialect, waited: Duration, error
     }
     let _ = (url, dialect, waited);
     advised(classify("open", error))
+}
+
+/// Waits for the first connection of a pool, unless its server cannot be reached: a pool asks on and on until its time is over and
+/// then says only that.
+///
+/// A connection of our own asks beside it, when the pool takes longer than a connection does, so that a server which starts within
+/// a second is waited for.
+pub(crate) async fn unless_unreachable(
+    url: &str,
+    given: Option<&GivenPool>,
+    dialect: Dialect,
+    connected: impl Future<Output = Result<DatabaseConnection, DbErr>>,
+) -> Result<Result<DatabaseConnection, DbErr>, StoreError> {
+    #[cfg(feature = "mysql")]
+    if dialect == Dialect::MySql
+        && given.is_none()
+        && let Ok(options) = url.parse::<sqlx::mysql::MySqlConnectOptions>()
+    {
+        return tokio::select! {
+            connected = connected => Ok(connected),
+            why = unreachable(&options) => Err(why),
+        };
+    }
+    let _ = (url, given, dialect);
+    Ok(connected.await)
+}
+
+/// Ends when the server has refused twice, half a second apart and later than a pool that can connect needs.
+#[cfg(feature = "mysql")]
+async fn unreachable(options: &sqlx::mysql::MySqlConnectOptions) -> StoreError {
+    use sea_orm::sqlx::ConnectOptions;
+    const WAIT: Duration = Duration::from_millis(600);
+    let mut refusals = 0;
+    loop {
+        tokio::time::sleep(WAIT).await;
+        match options.connect().await {
+            Err(sqlx::Error::Io(why)) => {
+                refusals += 1;
+                if refusals == 2 {
+                    let place = format!("{}:{}", options.get_host(), options.get_port());
+                    let why = format!("no connection to {place}: {why}");
+                    return StoreError::new(StoreErrorKind::Unavailable, "open", why);
+                }
+            }
+            // It can be reached; the pool has the better answer.
+            _ => std::future::pending().await,
+        }
+    }
 }
 
 /// The file or its folder is not there or not to be opened. Later, while the database is open, it may pass.

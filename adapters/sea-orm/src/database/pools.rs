@@ -77,7 +77,8 @@ impl Pools {
     ) -> Result<Self, StoreError> {
         let own = settings.hardened(settings.relay_connections);
         let own = readable(own.options_with(url, given, health.clone(), settings.lock_waits))?;
-        let own = match Database::connect(own).await {
+        let connected = connecting::unless_unreachable(url, given, dialect, Database::connect(own)).await?;
+        let own = match connected {
             Ok(own) => own,
             Err(error) => {
                 return Err(match given {

@@ -89,7 +89,7 @@ statements! {
         mysql: lock, mark;
     }
     dead_letters: DeadLetterSql {
-        both: bare, body, delete, known, list, lock, others, page, rename, revive_message, revive_queue;
+        both: bare, body, count, count_reason, delete, known, list, listed, lock, newest, next_queue, others, rename, revive_message, revive_queue;
     }
     doctor: DoctorSql {
         both: ids, notifications, steps, strategies;
@@ -127,7 +127,7 @@ statements! {
         both: make, read, take;
     }
     observe: ObserveSql {
-        both: dead, live;
+        both: dead, find, live, places;
     }
     preferences: PreferenceSql {
         both: change, forget, forget_address, forget_owner, keep, lift, lock, read, suppress, suppressed;

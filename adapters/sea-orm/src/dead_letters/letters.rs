@@ -10,10 +10,10 @@ use crate::{
         Database,
         args::{Args, bytes},
         classify::corrupt,
-        clock::micros,
         typed_row::row,
-        unit::{Row, maybe, rows, run},
+        unit::{Row, rows, run},
     },
+    dead_letters::listing::Listing,
     messages::body::{Body, BodyColumns},
 };
 
@@ -31,15 +31,34 @@ pub(crate) enum Move {
     Purge,
 }
 
-/// The dead letters that a filter is about, at most so many.
+/// The dead letters that a filter is about with all that they carry, newest first, at most so many.
 pub(crate) async fn list(
     db: &Database,
     filter: &DeadLetterFilter,
     limit: u32,
 ) -> Result<Vec<DeadLetter>, StoreError> {
-    let args = filter_args(db, filter, limit);
+    let (mut letters, mut from) = (Vec::new(), Listing::of(db, filter).await?);
+    while letters.len() < limit as usize {
+        let page = from.next(db, (limit as usize - letters.len()).min(CHUNK as usize)).await?;
+        let ids: Vec<Uuid> = page.iter().map(|letter| letter.id.uuid()).collect();
+        letters.extend(whole(db, &ids).await?);
+        if from.is_over() {
+            break;
+        }
+    }
+    Ok(letters)
+}
+
+/// Dead letters with all that they carry, in this order; those that have gone are left out.
+async fn whole(db: &Database, ids: &[Uuid]) -> Result<Vec<DeadLetter>, StoreError> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let args = ids_args(db, ids);
     let found = db.restarting(|| rows(db.relay(), DEAD, db.sql.dead_letters.list.bind(&args))).await?;
-    found.iter().map(dead_letter).collect()
+    let mut letters = found.iter().map(dead_letter).collect::<Result<Vec<_>, _>>()?;
+    letters.sort_by_cached_key(|letter| ids.iter().position(|id| *id == letter.message.id.uuid()));
+    Ok(letters)
 }
 
 /// Moves the dead letters that a filter is about, and says how many.
@@ -48,31 +67,20 @@ pub(crate) async fn move_all(
     filter: &DeadLetterFilter,
     what: Move,
 ) -> Result<u64, StoreError> {
-    db.clock.forget();
-    let now = db.restarting(|| db.now(db.relay(), DEAD)).await?;
-    let bound = now.saturating_sub(micros(filter.dead_for.unwrap_or_default())).max(0);
-    let (mut after, mut moved) = (Uuid::nil(), 0);
+    // Letters that die while the work continues are not among them, so that it ends.
+    let filter = DeadLetterFilter { dead_for: Some(filter.dead_for.unwrap_or_default()), ..filter.clone() };
+    let (mut from, mut moved) = (Listing::of(db, &filter).await?, 0);
+    let bound = from.bound();
     loop {
-        let page = db.restarting(|| dead_page(db, filter, after, bound)).await?;
-        let Some(last) = page.last() else { return Ok(moved) };
-        after = *last;
-        moved += db.restarting(|| move_page(db, &page, bound, what)).await?;
+        let page = from.next(db, CHUNK as usize).await?;
+        let ids: Vec<Uuid> = page.iter().map(|letter| letter.id.uuid()).collect();
+        if !ids.is_empty() {
+            moved += db.restarting(|| move_page(db, &ids, bound, what)).await?;
+        }
+        if from.is_over() {
+            return Ok(moved);
+        }
     }
-}
-
-/// The ids that follow `after`; letters that die while the work goes on are not among them, so that it ends.
-async fn dead_page(
-    db: &Database,
-    filter: &DeadLetterFilter,
-    after: Uuid,
-    bound: i64,
-) -> Result<Vec<Uuid>, StoreError> {
-    let args = filter_args(db, filter, CHUNK).with("after", bytes(after)).with("bound", bound);
-    rows(db.relay(), DEAD, db.sql.dead_letters.page.bind(&args))
-        .await?
-        .iter()
-        .map(|row| row.uuid("id"))
-        .collect()
 }
 
 async fn move_page(db: &Database, page: &[Uuid], bound: i64, what: Move) -> Result<u64, StoreError> {
@@ -157,15 +165,6 @@ pub(crate) async fn dead_among(
 
 pub(crate) fn ids_args(db: &Database, ids: &[Uuid]) -> Args {
     db.args().with_list("ids", ids.iter().copied().map(bytes))
-}
-
-fn filter_args(db: &Database, filter: &DeadLetterFilter, limit: u32) -> Args {
-    db.args()
-        .with("queue", maybe(filter.queue.as_ref().map(QueueName::as_str)))
-        .with("all_ids", i32::from(filter.ids.is_empty()))
-        .with_list("ids", filter.ids.iter().map(|id| bytes(id.uuid())))
-        .with("dead_for", micros(filter.dead_for.unwrap_or_default()))
-        .with("limit", i64::from(limit))
 }
 
 row! {

@@ -1,3 +1,4 @@
 //! Messages that nobody claims any more.
 
 pub(crate) mod letters;
+pub(crate) mod listing;

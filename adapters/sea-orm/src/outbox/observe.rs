@@ -1,13 +1,14 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use claimstream_domain::{Due, QueueStatus};
-use claimstream_ports::{Lateness, Observe, StoreError};
+use claimstream_domain::{Due, MessageId, MessageStanding, QueueStatus};
+use claimstream_ports::{FindMessages, Lateness, Observe, StoreError};
 
 use super::handle::SeaOrmOutbox;
-use crate::queues::{lateness, observe};
+use crate::queues::{find, lateness, observe};
 
 const OBSERVE: &str = "observe";
+const FIND: &str = "find";
 const LATE: &str = "late";
 
 #[async_trait]
@@ -16,6 +17,14 @@ impl Observe for SeaOrmOutbox {
         let rooms = Arc::clone(&self.rooms);
         let work = async move { observe::observe(&rooms.db, rooms.enqueueing.shards).await };
         self.rooms.db.detached(OBSERVE, work).await
+    }
+}
+
+#[async_trait]
+impl FindMessages for SeaOrmOutbox {
+    async fn find(&self, ids: &[MessageId]) -> Result<Vec<Option<MessageStanding>>, StoreError> {
+        let (db, ids) = (Arc::clone(&self.rooms.db), ids.to_vec());
+        self.rooms.db.detached(FIND, async move { find::find(&db, &ids).await }).await
     }
 }
 

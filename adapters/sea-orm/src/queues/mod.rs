@@ -1,4 +1,5 @@
 //! What lies in queues, for people and their monitoring.
 
+pub(crate) mod find;
 pub(crate) mod lateness;
 pub(crate) mod observe;

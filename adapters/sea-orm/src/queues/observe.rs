@@ -28,6 +28,7 @@ pub(crate) async fn observe(db: &Database, shards: ShardCount) -> Result<Vec<Que
         all.depth += status.depth;
         all.due += status.due;
         all.leased += status.leased;
+        all.retrying += status.retrying;
         all.oldest = all.oldest.max(status.oldest);
         all.stray += status.stray;
     }
@@ -77,13 +78,13 @@ async fn set_apart(
 }
 
 fn shard_status(row: &ShardRow, shards: ShardCount) -> Result<QueueStatus, StoreError> {
-    let (queue, depth, due) = (queue(&row.queue)?, row.depth, row.due);
+    let (queue, depth, due, retrying) = (queue(&row.queue)?, row.depth, row.due, row.retrying);
     if row.shard >= shards.get() {
         return Ok(QueueStatus { depth, stray: depth, ..empty(queue) });
     }
     // Only a shard with due messages has one that has waited; the oldest of all is then a due one.
     let oldest = if due == 0 { None } else { row.oldest.map(age) };
-    Ok(QueueStatus { depth, due, leased: row.leased, oldest, ..empty(queue) })
+    Ok(QueueStatus { depth, due, leased: row.leased, retrying, oldest, ..empty(queue) })
 }
 
 fn age(micros: i64) -> Duration {
@@ -91,7 +92,7 @@ fn age(micros: i64) -> Duration {
 }
 
 fn empty(queue: QueueName) -> QueueStatus {
-    QueueStatus { queue, depth: 0, due: 0, leased: 0, oldest: None, dead: 0, stray: 0 }
+    QueueStatus { queue, depth: 0, due: 0, leased: 0, retrying: 0, oldest: None, dead: 0, stray: 0 }
 }
 
 fn queue(name: &str) -> Result<QueueName, StoreError> {
@@ -105,6 +106,7 @@ row! {
         depth: u64,
         due: u64,
         leased: u64,
+        retrying: u64,
         oldest: Option<i64>,
     }
 }

@@ -170,7 +170,8 @@ pub(super) async fn messages_in_unknown_shards_are_reported(setup: &Setup) {
     let stray = "UPDATE claimstream_queue SET shard = 200";
     setup.plain.execute_unprepared(stray).await.expect("an update");
     let queue = setup.queue.clone();
-    let expected = QueueStatus { queue, depth: 2, due: 0, leased: 0, oldest: None, dead: 0, stray: 2 };
+    let expected =
+        QueueStatus { queue, depth: 2, due: 0, leased: 0, retrying: 0, oldest: None, dead: 0, stray: 2 };
     assert_eq!(setup.outbox.observe().await.expect("observe"), [expected]);
     let found = about_queues(setup).await;
     assert_eq!(found.len(), 1);

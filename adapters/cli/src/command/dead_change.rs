@@ -1,0 +1,119 @@
+use std::{
+    io::{self, BufRead, IsTerminal, Write, stderr},
+    process::ExitCode,
+};
+
+use claimstream_domain::{DeadLetterFilter, MessageId};
+use claimstream_ports::{DeadLetters, StoreError};
+use claimstream_sea_orm::SeaOrmOutbox;
+use serde_json::json;
+
+use super::dead::NONE;
+use crate::{dead_arguments::DeadChange, failure::Failure};
+
+/// What is done to dead letters.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Change {
+    Revive,
+    Purge,
+}
+
+/// Says how many letters match, asks, and changes them; both changes speak in the same words.
+pub(super) async fn run(
+    outbox: &SeaOrmOutbox,
+    change: Change,
+    asked: DeadChange,
+    out: &mut impl Write,
+) -> Result<ExitCode, Failure> {
+    let DeadChange { filter, limit, yes, json: as_json, .. } = asked;
+    let filter = DeadLetterFilter::from(filter);
+    let most = limit.unwrap_or(u64::MAX);
+    let matched = outbox.count(&filter, most).await?;
+    let agreed = yes || (matched > 0 && !as_json && confirmed(change, matched)?);
+    let changed = match agreed {
+        true => change.make_all(outbox, &filter, most).await?,
+        false => 0,
+    };
+    if as_json {
+        let said = json!({"action": change.verb(), "matched": matched, "changed": changed, "done": agreed});
+        writeln!(out, "{said}")?;
+    } else if agreed {
+        writeln!(out, "{} {}", change.done(), letters(changed))?;
+    } else if matched == 0 {
+        writeln!(out, "{NONE}")?;
+    } else {
+        let (letters, done, verb) = (letters(matched), change.done(), change.verb());
+        writeln!(out, "{letters} would be {done}; nothing was changed, give --yes to {verb} them")?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Asks on a terminal; nobody can answer elsewhere.
+fn confirmed(change: Change, matched: u64) -> io::Result<bool> {
+    if !io::stdin().is_terminal() || !stderr().is_terminal() {
+        return Ok(false);
+    }
+    write!(stderr(), "{} {}? [y/N] ", change.verb(), letters(matched))?;
+    stderr().flush()?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    Ok(["y", "yes"].contains(&answer.trim().to_ascii_lowercase().as_str()))
+}
+
+fn letters(count: u64) -> String {
+    match count {
+        1 => "1 dead letter".into(),
+        _ => format!("{count} dead letters"),
+    }
+}
+
+/// The most letters that one call changes.
+const PAGE: u64 = 500;
+
+impl Change {
+    fn verb(self) -> &'static str {
+        match self {
+            Self::Revive => "revive",
+            Self::Purge => "purge",
+        }
+    }
+
+    fn done(self) -> &'static str {
+        match self {
+            Self::Revive => "revived",
+            Self::Purge => "purged",
+        }
+    }
+
+    /// Changes the newest letters that match, at most so many, page by page; a run that was cut off is completed by the next one.
+    ///
+    /// Letters that die meanwhile are newer than the pages that are still to come.
+    async fn make_all(
+        self,
+        outbox: &SeaOrmOutbox,
+        filter: &DeadLetterFilter,
+        most: u64,
+    ) -> Result<u64, Failure> {
+        let (mut changed, mut left, mut after) = (0, most, None);
+        while left > 0 {
+            let page = outbox.page(filter, after, left.min(PAGE) as u32).await?;
+            let ids: Vec<MessageId> = page.letters.iter().map(|letter| letter.id).collect();
+            left = left.saturating_sub(ids.len() as u64);
+            if !ids.is_empty() {
+                changed += self.make(outbox, &DeadLetterFilter { ids, ..filter.clone() }).await?;
+            }
+            after = page.next;
+            if after.is_none() {
+                break;
+            }
+        }
+        Ok(changed)
+    }
+
+    async fn make(self, outbox: &SeaOrmOutbox, filter: &DeadLetterFilter) -> Result<u64, StoreError> {
+        match self {
+            Self::Revive => outbox.revive(filter).await,
+            Self::Purge => outbox.purge(filter).await,
+        }
+    }
+}

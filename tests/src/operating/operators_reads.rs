@@ -1,0 +1,105 @@
+//! Along which keys the questions of operators are answered: lists of dead letters never read what letters carry, and a message is
+//! found without a walk through its queue.
+
+use claimstream_sea_orm::SeaOrmOutbox;
+use sea_orm::{ConnectionTrait, DbBackend, QueryResult, Statement, Value};
+use uuid::Uuid;
+
+use crate::{
+    Server, Suite,
+    backend::SeaOrmBackend,
+    statement::{bytes, sql},
+};
+
+/// Adds the trial on every server that is here.
+pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
+    for server in Server::ALL {
+        let Some(url) = server.url(&environment) else { continue };
+        let backend = SeaOrmBackend::server(server.name, &url, "auto");
+        let name = format!("{}::auto::operators_reads::they_walk_along_keys", server.name);
+        suite.add_async_trial(&name, async move { walk_along_keys(&backend).await });
+    }
+}
+
+const LETTERS: usize = 2_000;
+
+async fn walk_along_keys(backend: &SeaOrmBackend) {
+    let url = backend.fresh_database().await.expect("a database");
+    let outbox = backend.open(&url, None).await.expect("open");
+    fill(&outbox).await;
+    let text = |text: &str| vec![Value::from(text)];
+    let args = vec![
+        ("queue", text("orders")),
+        ("after", vec![bytes(Uuid::from_u128(7))]),
+        ("bound", vec![253_402_300_799_999_999_i64.into()]),
+        ("reason", text("busy")),
+        ("limit", vec![50_i64.into()]),
+        ("most", vec![10_000_i64.into()]),
+        ("shard", vec![3_i64.into()]),
+        ("from", vec![0_i64.into()]),
+        ("ids", (0..8).map(|n| bytes(Uuid::from_u128(n))).collect()),
+    ];
+    for (name, table, keys) in [
+        ("dead_letters/newest", "claimstream_dead", &["newest_in_queue"][..]),
+        ("dead_letters/count", "claimstream_dead", &["newest_in_queue"]),
+        ("dead_letters/count_reason", "claimstream_dead", &["newest_in_queue"]),
+        ("dead_letters/listed", "claimstream_dead", &["PRIMARY"]),
+        ("dead_letters/list", "claimstream_dead", &["PRIMARY"]),
+        ("observe/places", "claimstream_message", &["PRIMARY"]),
+        ("observe/find", "claimstream_queue", &["PRIMARY"]),
+    ] {
+        let plan = explained(&outbox, sql(name, &args)).await;
+        println!("operators_reads: {name}: {plan:?}");
+        let of_table: Vec<_> =
+            plan.iter().filter(|step| !step[0].starts_with('<') && step[0] != "i").collect();
+        assert!(!of_table.is_empty(), "{name} reads {table}: {plan:?}");
+        for [_, way, key, extra] in of_table {
+            let along = ["range", "ref", "eq_ref", "const"].contains(&&**way) && keys.contains(&&**key);
+            assert!(along && !extra.contains("filesort"), "{name} is not read along {keys:?}: {plan:?}");
+        }
+    }
+    let index_only = explained(&outbox, sql("dead_letters/count", &args)).await;
+    assert!(index_only.iter().any(|step| step[3].contains("Using index")), "{index_only:?}");
+    let next = vec![("after", text("a"))];
+    let plan = explained(&outbox, sql("dead_letters/next_queue", &next)).await;
+    assert!(plan[0][2] == "newest_in_queue" && !plan[0][3].contains("filesort"), "{plan:?}");
+    let sorting = "SELECT id FROM claimstream_dead ORDER BY attempts LIMIT 9";
+    let plan = explained(&outbox, Statement::from_string(DbBackend::MySql, sorting)).await;
+    assert!(plan[0][3].contains("filesort"), "a sort goes unseen: {plan:?}");
+}
+
+/// Many dead letters of two queues, and as many messages that wait.
+async fn fill(outbox: &SeaOrmOutbox) {
+    let rows = |row: &dyn Fn(usize) -> String| (1..=LETTERS).map(row).collect::<Vec<_>>().join(", ");
+    let died = |n: usize| format!("TIMESTAMP'2020-01-01 00:00:00' + INTERVAL {n} SECOND");
+    let queue = |n: usize| if n.is_multiple_of(2) { "orders" } else { "mails" };
+    let letter = |n: usize| {
+        let (queue, died) = (queue(n), died(n));
+        format!(
+            "(UNHEX(LPAD(HEX({n}), 32, '0')), '{queue}', 3, 'text/plain', 'x', {died}, 1, 'busy', {died})"
+        )
+    };
+    let waiting = |n: usize| {
+        let (queue, due) = (queue(n), died(n));
+        format!("('{queue}', {}, {due}, UNHEX(LPAD(HEX({n}), 32, '0')))", n % 16)
+    };
+    let dead =
+        "claimstream_dead (id, queue, shard, content_type, payload, created_at, attempts, reason, died_at)";
+    let live = "claimstream_queue (queue, shard, available_at, id)";
+    for (table, rows) in [(dead, rows(&letter)), (live, rows(&waiting))] {
+        let insert = format!("INSERT INTO {table} VALUES {rows}");
+        outbox.connection().execute_unprepared(&insert).await.expect("rows");
+    }
+    let tables = "ANALYZE TABLE claimstream_dead, claimstream_queue, claimstream_message";
+    outbox.connection().execute_unprepared(tables).await.expect("statistics");
+}
+
+/// Table, way, key and extra of each step.
+async fn explained(outbox: &SeaOrmOutbox, statement: Statement) -> Vec<[String; 4]> {
+    let sql = format!("EXPLAIN FORMAT=TRADITIONAL {}", statement.sql);
+    let plan = outbox.connection().query_all_raw(Statement { sql, ..statement }).await.expect("a plan");
+    let text = |row: &QueryResult, column| {
+        row.try_get::<Option<String>>("", column).ok().flatten().unwrap_or_default()
+    };
+    plan.iter().map(|row| ["table", "type", "key", "Extra"].map(|column| text(row, column))).collect()
+}
