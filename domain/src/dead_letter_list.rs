@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn groups_count_the_same_words_of_the_same_queue() {
-        let letter = |queue: &str, reason: &str, seconds| DeadLetterListed {
+        let letter = |queue: &str, reason: &str, seconds: u64| DeadLetterListed {
             id: MessageId::new(Uuid::from_u128(seconds.into())),
             queue: QueueName::new(queue).unwrap(),
             attempts: 1,

@@ -24,7 +24,7 @@ const EXIT_CODES: &str = "\
 Configuration comes from a TOML file, from variables such as CLAIMSTREAM_DATABASE__URL, and from flags; each is \
 stronger than the one before. `claimstream config print` shows what holds and where it was set.
 
-Exit codes: 0 done; 1 not done, or not wholly; 2 not understood (arguments or configuration). Results go to the \
+Exit codes: 0 done; 1 not done, or not wholly; 2 not understood (arguments or configuration); 130 interrupted. Results go to the \
 standard output, errors and logs to the standard error.";
 
 #[derive(Subcommand)]
@@ -34,12 +34,15 @@ pub(crate) enum Command {
     Schema(SchemaCommand),
     /// Check the configuration and the database for everything that could lose, double or hold up messages
     ///
-    /// Prints one line for each finding. The exit code is 2 if something fails, 1 if --strict is given and something is
-    /// warned of, and 0 otherwise.
+    /// Prints one line for each finding, in groups by what they are about. The exit code is 1 if something fails, or if --strict is
+    /// given and something is warned of, and 0 otherwise.
     Doctor {
         /// Let warnings fail the check
         #[arg(long)]
         strict: bool,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
     },
     /// Hand in notification requests, one JSON object a line
     ///
@@ -49,6 +52,9 @@ pub(crate) enum Command {
     Notify {
         /// The file, or - for the standard input
         file: PathBuf,
+        /// Print the counts as JSON
+        #[arg(long)]
+        json: bool,
     },
     /// Call off a request: what has not been delivered is taken back
     ///
@@ -58,6 +64,9 @@ pub(crate) enum Command {
         /// The request's id
         #[arg(value_name = "REQUEST_ID")]
         id: Uuid,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
     },
     /// Show how far a request has come, and what became of its messages
     Show {
@@ -104,7 +113,11 @@ pub(crate) enum Command {
     /// Ask a relay or a server on this machine whether it is ready, for container images without a web client
     ///
     /// Asks `/readyz` at probes.listen, or at serve.listen if that is not set. The exit code is 0 if the process is ready and 1 if not.
-    Healthcheck,
+    Healthcheck {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Show how the queues stand
     Status {
         /// Show it again every so many seconds, 2 unless given
@@ -126,6 +139,17 @@ pub(crate) enum Command {
     /// Show the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
+    /// Print a script that completes arguments in a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Write manual pages, one for each command
+    Man {
+        /// The directory; it is made if it is new
+        #[arg(value_name = "DIR")]
+        directory: PathBuf,
+    },
 }
 
 #[derive(Subcommand)]
@@ -144,6 +168,9 @@ pub(crate) enum SchemaCommand {
         /// Into how many shards queues are cut, 1 to 256; cannot be changed later [key: database.shards]
         #[arg(long, value_name = "N", value_parser = shards)]
         shards: Option<ShardCount>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
     },
 }
 
@@ -182,6 +209,9 @@ pub(crate) enum DirectoryCommand {
         /// How the file is written; by its name unless given
         #[arg(long)]
         format: Option<EntryFormatName>,
+        /// Print the counts as JSON
+        #[arg(long)]
+        json: bool,
     },
     /// Show a user of the directory, and the segments that it is in
     Show {
@@ -212,6 +242,9 @@ pub(crate) enum RecipientCommand {
     Erase {
         /// The recipient's key as `show` prints it, such as user:u-1
         key: String,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
     },
     /// Show what a recipient wants, and change it
     Preferences {
@@ -230,7 +263,11 @@ pub(crate) enum RecipientCommand {
 #[derive(Subcommand)]
 pub(crate) enum ConfigCommand {
     /// Print what holds for each key and where it was set, without secrets
-    Print,
+    Print {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 fn shards(text: &str) -> Result<ShardCount, String> {

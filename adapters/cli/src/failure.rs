@@ -3,7 +3,7 @@ use std::{io, process::ExitCode};
 use claimstream::RelayError;
 use claimstream_ports::StoreError;
 
-use crate::{OpenError, config::ConfigError};
+use crate::{Exit, OpenError, config::ConfigError};
 
 /// Why a command did not do what it was asked to.
 #[derive(Debug, thiserror::Error)]
@@ -32,25 +32,19 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// The exit code of a command that could not do its work.
-    const FAILED: u8 = 1;
-    /// The exit code of a command that was not understood.
-    pub(crate) const USAGE: u8 = 2;
-
     /// Whether the reader of our output has closed it, as `head` does: that is no error.
     pub(crate) fn is_closed_pipe(&self) -> bool {
         matches!(self, Self::Output(e) if e.kind() == io::ErrorKind::BrokenPipe)
     }
 
     pub(crate) fn exit_code(&self) -> ExitCode {
-        match self {
-            _ if self.is_closed_pipe() => ExitCode::SUCCESS,
-            Self::Usage(_) | Self::Config(_) | Self::Open(OpenError::Config(_)) => {
-                ExitCode::from(Self::USAGE)
-            }
+        let exit = match self {
+            _ if self.is_closed_pipe() => Exit::Done,
+            Self::Usage(_) | Self::Config(_) | Self::Open(OpenError::Config(_)) => Exit::NotUnderstood,
             Self::Open(_) | Self::Store(_) | Self::Relay(_) | Self::Refused(_) | Self::Output(_) => {
-                ExitCode::from(Self::FAILED)
+                Exit::NotDone
             }
-        }
+        };
+        exit.into()
     }
 }

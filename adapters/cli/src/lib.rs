@@ -22,6 +22,7 @@ pub mod config;
 mod dead_arguments;
 mod directory;
 mod entries;
+mod exit;
 mod exporting;
 mod failure;
 mod lines;
@@ -32,6 +33,7 @@ mod notification_relay;
 mod open;
 mod outbox_intake;
 mod probing;
+mod progress;
 mod provider;
 mod readiness;
 mod receipt_providers;
@@ -40,6 +42,7 @@ mod served_requests;
 mod setting_flags;
 mod suppression_arguments;
 mod table;
+mod tally;
 mod template_arguments;
 mod template_desk;
 mod template_folder;
@@ -54,6 +57,7 @@ use self::{arguments::Arguments, failure::Failure};
 
 pub use self::{
     directory::{directory, recipients, templates},
+    exit::Exit,
     notification_relay::{NotificationRelay, RelayReport},
     open::OpenError,
     provider::providers,

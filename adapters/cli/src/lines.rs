@@ -15,6 +15,16 @@ pub(crate) enum Line {
     TooLong,
 }
 
+impl Line {
+    /// How many bytes of the input it took, with its end; at least so many, if it was too long.
+    pub(crate) fn length(&self) -> u64 {
+        match self {
+            Self::Text(text) => text.len() as u64 + 1,
+            Self::TooLong => Lines::<std::fs::File>::LONGEST as u64,
+        }
+    }
+}
+
 impl<R: Read> Lines<R> {
     /// The longest line, in bytes.
     pub(crate) const LONGEST: usize = 1024 * 1024;

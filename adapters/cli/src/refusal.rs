@@ -1,6 +1,6 @@
 use std::{io::Write, process::ExitCode};
 
-use crate::failure::Failure;
+use crate::Exit;
 
 /// Tells why arguments were refused, and answers the exit code; what may be a secret in them is not repeated.
 ///
@@ -14,7 +14,7 @@ pub(crate) fn explain(refused: &clap::Error) -> ExitCode {
         true => write!(std::io::stderr(), "{}", without(secrets, refused.render().to_string())),
         false => refused.print(),
     };
-    ExitCode::from(u8::try_from(refused.exit_code()).unwrap_or(Failure::USAGE))
+    ExitCode::from(u8::try_from(refused.exit_code()).unwrap_or(Exit::NotUnderstood.code()))
 }
 
 /// What a refusal must not repeat of an argument: a place with a user's password, or the value of a secret.

@@ -153,7 +153,7 @@ impl<'a> Found<'a> {
         let (request, attempt, from) =
             (self.attempt.request(), self.attempt.claimed.attempt, self.attempt.checkpoint);
         if noted.outdated {
-            tracing::info!(%request, attempt, "notification.request.read_again");
+            tracing::debug!(%request, attempt, "notification.request.read_again");
             return Verdict::Release;
         }
         match (self.then, noted.status) {
@@ -167,7 +167,7 @@ impl<'a> Found<'a> {
                 let (records, finished) = (messages.len(), next.is_none());
                 let open = messages.into_iter().zip(&noted.records).filter(|(_, status)| is_pending(status));
                 let mut emit: Vec<NewMessage> = open.filter_map(|(message, _)| message).collect();
-                tracing::info!(
+                tracing::debug!(
                     %request, reference = from.reference, after = from.place.key(), records,
                     messages = emit.len(), finished, "notification.request.fanned_out"
                 );
@@ -218,7 +218,7 @@ pub(super) fn stuck(attempt: &Attempt<'_>, why: &Reason, is_last: bool) -> Verdi
 
 /// There is nothing to be done for a request.
 pub(super) fn ignored(request: Uuid, status: &'static str) -> Verdict {
-    tracing::info!(%request, status, "notification.request.ignored");
+    tracing::debug!(%request, status, "notification.request.ignored");
     Verdict::ack()
 }
 

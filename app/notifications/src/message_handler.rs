@@ -110,7 +110,7 @@ impl MessageHandler {
             Ok(Some(
                 status @ (DeliveryStatus::Delivered | DeliveryStatus::Skipped | DeliveryStatus::Cancelled),
             )) => {
-                tracing::info!(%message_id, %status, "notification.message.ignored");
+                tracing::debug!(%message_id, %status, "notification.message.ignored");
                 verdicts.give(attempt.index, Verdict::ack());
                 None
             }
@@ -133,7 +133,7 @@ impl MessageHandler {
         in_doubt: &[ProviderName],
         verdicts: &dyn Verdicts,
     ) -> Option<Outcome<'a>> {
-        tracing::info!(message_id = %attempt.message.id, "notification.message.taken_up");
+        tracing::debug!(message_id = %attempt.message.id, "notification.message.taken_up");
         match self.reopen(&attempt).await {
             Ok(()) if attempt.is_expired => {
                 Some(Outcome { attempt, ending: Ending::Expired, calls: Vec::new() })
@@ -167,7 +167,7 @@ impl MessageHandler {
                 Some(Outcome { attempt, ending, calls: Vec::new() })
             }
             Consent::After(wait) => {
-                tracing::info!(message_id = %attempt.message.id, ?wait, "notification.message.quiet");
+                tracing::debug!(message_id = %attempt.message.id, ?wait, "notification.message.quiet");
                 let reason = attempt.unlogged_doubt().mark(quiet());
                 verdicts.give(attempt.index, Verdict::Postpone { after: *wait, reason });
                 None
@@ -221,7 +221,7 @@ impl MessageHandler {
     ) -> Option<Outcome<'a>> {
         let (message_id, channel) = (attempt.message.id, attempt.message.channel);
         let number = attempt.claimed.attempt;
-        tracing::warn!(%message_id, %channel, attempt = number, ?after, "notification.message.put_off");
+        tracing::warn!(%message_id, %channel, attempt = number, after_seconds = after.map(|after| after.as_secs_f64()), "notification.message.put_off");
         if self.config.retry.is_last(number) {
             return Some(Outcome { attempt, ending: Ending::GivenUp(reason), calls });
         }

@@ -211,13 +211,13 @@ impl Outcome<'_> {
             (message.id, message.request_id, message.channel, claimed.attempt);
         match &self.ending {
             Ending::Delivered(_) => {
-                tracing::info!(%message_id, %request, %channel, attempt, recorded, "notification.message.delivered");
+                tracing::debug!(%message_id, %request, %channel, attempt, recorded, "notification.message.delivered");
             }
             Ending::Expired => {
-                tracing::info!(%message_id, %request, %channel, attempt, recorded, "notification.message.expired");
+                tracing::debug!(%message_id, %request, %channel, attempt, recorded, "notification.message.expired");
             }
             Ending::Skipped(_) => {
-                tracing::info!(%message_id, %request, %channel, attempt, recorded, "notification.message.skipped");
+                tracing::debug!(%message_id, %request, %channel, attempt, recorded, "notification.message.skipped");
             }
             Ending::Refused(_) => {
                 tracing::warn!(%message_id, %request, %channel, attempt, recorded, "notification.message.refused");

@@ -134,7 +134,7 @@ impl RequestHandler {
         verdicts: &dyn Verdicts,
     ) -> Option<Found<'a>> {
         if attempt.takes_up {
-            tracing::info!(request = %attempt.request(), "notification.request.taken_up");
+            tracing::debug!(request = %attempt.request(), "notification.request.taken_up");
         }
         let span = tracing::debug_span!(
             "fan_out",

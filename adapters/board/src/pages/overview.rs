@@ -62,7 +62,7 @@ struct QueueRow {
 
 impl QueueRow {
     fn of(status: &QueueStatus) -> Self {
-        let QueueStatus { queue, depth, due, leased, oldest, dead, stray } = status;
+        let QueueStatus { queue, depth, due, leased, oldest, dead, stray, .. } = status;
         let waiting = depth.saturating_sub(due + leased + stray);
         Self {
             name: queue.to_string(),

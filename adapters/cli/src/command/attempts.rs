@@ -7,7 +7,10 @@ use claimstream_sea_orm::SeaOrmOutbox;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::table::{Column, Table};
+use crate::{
+    moments::Moments,
+    table::{Column, Table},
+};
 
 /// The attempts at messages, by message and from the oldest on.
 pub(super) async fn of(
@@ -39,12 +42,13 @@ pub(super) fn table(attempts: &[DeliveryAttempt]) -> Table<8> {
 }
 
 /// The same for programs.
-pub(super) fn as_value(attempts: &[DeliveryAttempt]) -> Value {
+pub(super) fn as_value(attempts: &[DeliveryAttempt], moments: Moments) -> Value {
     let attempt = |attempt: &DeliveryAttempt| {
         json!({
             "message": attempt.message.to_string(),
             "attempt": attempt.number,
             "provider": attempt.provider.as_str(),
+            "began_at": moments.ago(attempt.ago),
             "ago_ms": u64::try_from(attempt.ago.as_millis()).unwrap_or(u64::MAX),
             "took_ms": u64::try_from(attempt.took.as_millis()).unwrap_or(u64::MAX),
             "answer": attempt.answer.class.name(),

@@ -11,7 +11,7 @@ use claimstream_sea_orm::SeaOrmOutbox;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::dead_change::{self, Change};
+use super::dead_change::{self, Change, NONE};
 use crate::{
     age::Age,
     config::Config,
@@ -79,9 +79,6 @@ async fn list(
     }
     Ok(ExitCode::SUCCESS)
 }
-
-/// Said where no dead letter matches.
-pub(super) const NONE: &str = "there are no such dead letters";
 
 async fn reasons(
     outbox: &SeaOrmOutbox,

@@ -8,8 +8,10 @@ use claimstream_ports::{DeadLetters, StoreError};
 use claimstream_sea_orm::SeaOrmOutbox;
 use serde_json::json;
 
-use super::dead::NONE;
-use crate::{dead_arguments::DeadChange, failure::Failure};
+use crate::{dead_arguments::DeadChange, failure::Failure, progress::Progress};
+
+/// Said where no dead letter matches.
+pub(super) const NONE: &str = "there are no such dead letters";
 
 /// What is done to dead letters.
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +33,7 @@ pub(super) async fn run(
     let matched = outbox.count(&filter, most).await?;
     let agreed = yes || (matched > 0 && !as_json && confirmed(change, matched)?);
     let changed = match agreed {
-        true => change.make_all(outbox, &filter, most).await?,
+        true => change.make_all(outbox, &filter, most, matched).await?,
         false => 0,
     };
     if as_json {
@@ -93,15 +95,19 @@ impl Change {
         outbox: &SeaOrmOutbox,
         filter: &DeadLetterFilter,
         most: u64,
+        expected: u64,
     ) -> Result<u64, Failure> {
+        let progress = Progress::new(self.verb(), Some(expected), "dead letters");
         let (mut changed, mut left, mut after) = (0, most, None);
         while left > 0 {
             let page = outbox.page(filter, after, left.min(PAGE) as u32).await?;
             let ids: Vec<MessageId> = page.letters.iter().map(|letter| letter.id).collect();
-            left = left.saturating_sub(ids.len() as u64);
+            let found = ids.len() as u64;
+            left = left.saturating_sub(found);
             if !ids.is_empty() {
                 changed += self.make(outbox, &DeadLetterFilter { ids, ..filter.clone() }).await?;
             }
+            progress.advance(found);
             after = page.next;
             if after.is_none() {
                 break;

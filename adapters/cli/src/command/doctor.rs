@@ -1,12 +1,14 @@
-use std::{io::Write, process::ExitCode};
+use std::{io::Write, process::ExitCode, time::SystemTime};
 
 use claimstream_domain::notification::{
     Channel,
     provider::{ProviderName, Selection},
 };
 use claimstream_sea_orm::{Finding, Severity};
+use serde_json::{Value, json};
 
 use crate::{
+    Exit,
     config::{
         ChannelSettings, Channels, Config, DirectorySource, Notifications, ProviderChoice, Serve,
         TemplatePlace,
@@ -17,10 +19,15 @@ use crate::{
     templates,
 };
 
-/// Checks the configuration and the database, one line for each finding, and sums up.
-pub(super) async fn run(strict: bool, config: &Config, out: &mut impl Write) -> Result<ExitCode, Failure> {
-    let (has_requests, database) = examine_database(config).await;
-    let mut findings = match has_requests || sets_notifications(config) {
+/// Checks the configuration and the database, one line for each finding, in groups by what they are about, and sums up.
+pub(super) async fn run(
+    strict: bool,
+    as_json: bool,
+    config: &Config,
+    out: &mut impl Write,
+) -> Result<ExitCode, Failure> {
+    let (has_requests, outbox) = examine_database(config).await;
+    let notifications = match has_requests || sets_notifications(config) {
         true => examine_notifications(config),
         false => vec![found(
             Severity::Good,
@@ -28,20 +35,47 @@ pub(super) async fn run(strict: bool, config: &Config, out: &mut impl Write) -> 
             "not used: there is no request, and nothing is set under [notifications] or [channels]".into(),
         )],
     };
-    findings.extend(examine_serve(config));
-    findings.extend(database);
-    for finding in &findings {
-        writeln!(out, "{finding}")?;
+    let serve: Vec<Finding> = examine_serve(config).into_iter().collect();
+    let groups = [("outbox", outbox), ("notifications", notifications), ("serve", serve)];
+    let findings = || groups.iter().flat_map(|(_, findings)| findings);
+    let count = |severity| findings().filter(|finding| finding.severity == severity).count();
+    let (good, warnings, failures) =
+        (count(Severity::Good), count(Severity::Warning), count(Severity::Failure));
+    let passed = failures == 0 && (warnings == 0 || !strict);
+    if as_json {
+        let all = groups.iter().flat_map(|(group, all)| all.iter().map(|one| as_value(group, one)));
+        let findings: Vec<Value> = all.collect();
+        let sum = json!({
+            "checked_at": humantime::format_rfc3339_millis(SystemTime::now()).to_string(),
+            "findings": findings,
+            "ok": good,
+            "warnings": warnings,
+            "failures": failures,
+            "passed": passed,
+        });
+        writeln!(out, "{sum}")?;
+    } else {
+        for (group, findings) in groups.iter().filter(|(_, findings)| !findings.is_empty()) {
+            writeln!(out, "{group}")?;
+            findings.iter().try_for_each(|finding| writeln!(out, "{finding}"))?;
+            writeln!(out)?;
+        }
+        writeln!(out, "{good} ok, {}, {}", counted(warnings, "warning"), counted(failures, "failure"))?;
     }
-    let count = |severity| findings.iter().filter(|finding| finding.severity == severity).count();
-    let (warnings, failures) = (count(Severity::Warning), count(Severity::Failure));
-    writeln!(out, "{} ok, {warnings} warnings, {failures} failures", count(Severity::Good))?;
-    Ok(match (failures, warnings) {
-        (0, 0) => ExitCode::SUCCESS,
-        (0, _) if strict => ExitCode::from(1),
-        (0, _) => ExitCode::SUCCESS,
-        _ => ExitCode::from(2),
-    })
+    Ok(Exit::done_if(passed).into())
+}
+
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+fn as_value(group: &str, finding: &Finding) -> Value {
+    let severity = match finding.severity {
+        Severity::Good => "ok",
+        Severity::Warning => "warning",
+        Severity::Failure => "failure",
+    };
+    json!({"group": group, "check": finding.check, "severity": severity, "detail": finding.detail})
 }
 
 /// Whether the database has notification requests, and the findings in it.

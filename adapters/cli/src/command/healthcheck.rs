@@ -9,14 +9,17 @@ use tokio::{
 use crate::{config::Config, failure::Failure};
 
 /// Asks a process on this machine whether it is ready, and ends with 0 if it is and with 1 otherwise.
-pub(super) async fn run(config: &Config, out: &mut impl Write) -> Result<ExitCode, Failure> {
+pub(super) async fn run(as_json: bool, config: &Config, out: &mut impl Write) -> Result<ExitCode, Failure> {
     let address = reachable(config.probes.listen.unwrap_or(config.serve.listen));
     let refused = |why: String| Failure::Refused(format!("no answer from {address}: {why}"));
     let answer = timeout(PATIENCE, ask(address)).await.map_err(|_| refused("it takes too long".into()))?;
     let answer = answer.map_err(|error| refused(error.to_string()))?;
     let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
     if head.split_whitespace().nth(1) == Some("200") {
-        writeln!(out, "ready")?;
+        match as_json {
+            true => writeln!(out, "{}", serde_json::json!({"ready": true}))?,
+            false => writeln!(out, "ready")?,
+        }
         return Ok(ExitCode::SUCCESS);
     }
     let problem: serde_json::Value = serde_json::from_str(body).unwrap_or_default();

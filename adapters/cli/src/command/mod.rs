@@ -14,6 +14,7 @@ mod relay;
 mod request;
 mod schema;
 mod serve;
+mod shell;
 mod standing;
 mod status;
 mod suppressions;
@@ -32,6 +33,12 @@ use crate::{
 
 /// Carries a command out and answers its exit code.
 pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
+    // These need no configuration, and must not fail for one that is faulty.
+    match &arguments.command {
+        Command::Completions { shell } => return shell::completions(*shell, &mut std::io::stdout()),
+        Command::Man { directory } => return shell::man(directory, &mut std::io::stdout()),
+        _ => {}
+    }
     let sources = arguments.settings.sources().map_err(Failure::Usage)?;
     let loaded = Config::load(&sources)?;
     let usual = match arguments.command {
@@ -50,9 +57,9 @@ async fn carry_out(command: Command, loaded: &Loaded, out: &mut impl Write) -> R
     let config = &loaded.config;
     match command {
         Command::Schema(command) => schema::run(command, config, out).await,
-        Command::Doctor { strict } => doctor::run(strict, config, out).await,
-        Command::Notify { file } => notify::run(&file, config, out).await,
-        Command::Cancel { id } => request::cancel(id, config, out).await,
+        Command::Doctor { strict, json } => doctor::run(strict, json, config, out).await,
+        Command::Notify { file, json } => notify::run(&file, json, config, out).await,
+        Command::Cancel { id, json } => request::cancel(id, json, config, out).await,
         Command::Show { id, limit, attempts, json } => {
             let what = request::Shown { limit, attempts, as_json: json };
             request::show(id, what, config, out).await
@@ -61,11 +68,13 @@ async fn carry_out(command: Command, loaded: &Loaded, out: &mut impl Write) -> R
         Command::Recipient(command) => recipient::run(command, config, out).await,
         Command::Relay { until_empty } => relay::run(until_empty, config).await,
         Command::Serve { relay, board } => serve::run(serve::Beside { relay, board }, config).await,
-        Command::Healthcheck => healthcheck::run(config, out).await,
+        Command::Healthcheck { json } => healthcheck::run(json, config, out).await,
         Command::Status { watch, json } => status::run(watch, json, config, out).await,
         Command::Dead(command) => dead::run(command, config, out).await,
         Command::Suppressions(command) => suppressions::run(command, config, out).await,
         Command::Templates(command) => templates::run(command, config, out).await,
+        Command::Completions { shell } => shell::completions(shell, out),
+        Command::Man { directory } => shell::man(&directory, out),
         Command::Config(command) => config::run(command, loaded, out),
     }
 }

@@ -1,6 +1,6 @@
 use std::{
     fs::File,
-    io::{self, Read, Write, stderr},
+    io::{self, Read, Write},
     path::Path,
     process::ExitCode,
     time::Duration,
@@ -10,34 +10,59 @@ use claimstream_domain::notification::{NotificationRequest, Submitted};
 use claimstream_notifications::CompiledTemplates;
 use claimstream_ports::{StoreError, StoreErrorKind, notification::RequestRepository};
 use claimstream_sea_orm::SeaOrmOutbox;
+use serde_json::json;
 
 use crate::{
+    Exit,
     config::Config,
     failure::Failure,
     lines::{Line, Lines},
+    progress::Progress,
     table::plain,
     template_source,
 };
 
 /// Hands in the requests of a file or of the standard input, and counts what became of them.
-pub(super) async fn run(file: &Path, config: &Config, out: &mut impl Write) -> Result<ExitCode, Failure> {
-    let from = open(file)?;
+pub(super) async fn run(
+    file: &Path,
+    as_json: bool,
+    config: &Config,
+    out: &mut impl Write,
+) -> Result<ExitCode, Failure> {
+    let (from, length) = open(file)?;
     let outbox = config.database.open().await?;
     let templates = template_source(config, &outbox)?.map(CompiledTemplates::of);
-    let mut intake = Intake { outbox, templates, chunk: Chunk::default(), tally: Tally::default() };
+    let mut intake = Intake {
+        outbox,
+        templates,
+        chunk: Chunk::default(),
+        tally: Tally::default(),
+        progress: Progress::new("notify", length, "bytes"),
+    };
     let outcome = intake.take_all(Lines::new(from)).await;
     let Tally { new, replayed, conflicts, refused } = intake.tally;
-    writeln!(out, "new {new}, replayed {replayed}, in conflict {conflicts}, refused {refused}")?;
+    match as_json {
+        true => {
+            let counts =
+                json!({"new": new, "replayed": replayed, "conflicts": conflicts, "refused": refused});
+            writeln!(out, "{counts}")?
+        }
+        false => writeln!(out, "new {new}, replayed {replayed}, in conflict {conflicts}, refused {refused}")?,
+    }
     outcome?;
-    Ok(if conflicts + refused == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    Ok(Exit::done_if(conflicts + refused == 0).into())
 }
 
-fn open(file: &Path) -> Result<Box<dyn Read>, Failure> {
+/// The input, and its length if it is known.
+fn open(file: &Path) -> Result<(Box<dyn Read>, Option<u64>), Failure> {
     if file == Path::new("-") {
-        return Ok(Box::new(io::stdin()));
+        return Ok((Box::new(io::stdin()), None));
     }
     match File::open(file) {
-        Ok(file) => Ok(Box::new(file)),
+        Ok(file) => {
+            let length = file.metadata().ok().filter(|it| it.is_file()).map(|it| it.len());
+            Ok((Box::new(file), length))
+        }
         Err(e) => Err(Failure::Refused(format!("{} cannot be read: {e}", file.display()))),
     }
 }
@@ -49,6 +74,7 @@ struct Intake {
     templates: Option<CompiledTemplates>,
     chunk: Chunk,
     tally: Tally,
+    progress: Progress,
 }
 
 /// Requests that go in together, and the lines they stood in.
@@ -76,6 +102,7 @@ impl Intake {
         loop {
             let next = lines.next().map_err(|e| Failure::Refused(format!("the input broke off: {e}")))?;
             let Some((number, line)) = next else { return self.submit().await };
+            self.progress.advance(line.length());
             match self.read(line) {
                 Ok(Some((request, bytes))) => match self.fault(&request).await? {
                     Some(why) => self.refuse(number, &why),
@@ -151,7 +178,7 @@ impl Intake {
         for _ in 1..Self::TRIES {
             match self.outbox.submit_now(&part.requests).await {
                 Err(error) if error.is_retryable() => {
-                    tracing::warn!(%error, ?wait, "the chunk was not handed in; it is tried again");
+                    tracing::warn!(%error, wait_seconds = wait.as_secs_f64(), "the chunk was not handed in; it is tried again");
                     tokio::time::sleep(wait).await;
                     wait *= 2;
                 }
@@ -169,15 +196,14 @@ impl Intake {
                 self.tally.conflicts += 1;
                 let why =
                     "another request was taken in under this id; this one was not, give it an id of its own";
-                let _ = writeln!(stderr(), "line {line}: {why}");
+                self.progress.say(&format!("line {line}: {why}"));
             }
         }
     }
 
     fn refuse(&mut self, line: u64, why: &str) {
         self.tally.refused += 1;
-        // The exit code tells it as well, if nobody reads this.
-        let _ = writeln!(stderr(), "line {line}: {}", plain(why));
+        self.progress.say(&format!("line {line}: {}", plain(why)));
     }
 }
 

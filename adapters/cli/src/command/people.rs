@@ -1,6 +1,6 @@
 use std::{
     fs::File,
-    io::{self, Read, Write, stderr},
+    io::{self, Read, Write},
     path::Path,
     process::ExitCode,
 };
@@ -12,10 +12,12 @@ use claimstream_sea_orm::SeaOrmOutbox;
 use serde_json::json;
 
 use crate::{
+    Exit,
     arguments::{DirectoryCommand, EntryFormatName},
     config::Config,
     entries::{Entries, EntryFormat},
     failure::Failure,
+    progress::Progress,
     table::plain,
 };
 
@@ -26,8 +28,8 @@ pub(super) async fn run(
     out: &mut impl Write,
 ) -> Result<ExitCode, Failure> {
     match command {
-        DirectoryCommand::Import { file, segment, format } => {
-            import(&file, segment, format, config, out).await
+        DirectoryCommand::Import { file, segment, format, json } => {
+            import(&file, segment, format, json, config, out).await
         }
         DirectoryCommand::Show { id, json } => show(&id, json, config, out).await,
     }
@@ -37,6 +39,7 @@ async fn import(
     file: &Path,
     segment: Option<String>,
     format: Option<EntryFormatName>,
+    as_json: bool,
     config: &Config,
     out: &mut impl Write,
 ) -> Result<ExitCode, Failure> {
@@ -47,14 +50,29 @@ async fn import(
     let mut entries =
         entries.map_err(|why| Failure::Refused(format!("nothing was put in: {}", plain(&why))))?;
     let outbox = config.database.open_existing().await?;
-    let mut import =
-        Import { outbox, segment, batch: Vec::new(), bytes: 0, last: 0, put: 0, through: 0, refused: 0 };
+    let mut import = Import {
+        outbox,
+        segment,
+        batch: Vec::new(),
+        bytes: 0,
+        last: 0,
+        put: 0,
+        through: 0,
+        refused: 0,
+        progress: Progress::new("import", None, "users"),
+    };
     let outcome = import.all(&mut entries).await;
     let Import { put, through, refused, .. } = import;
     let committed = if put == 0 { String::new() } else { format!("; all up to line {through} is committed") };
-    writeln!(out, "put {put}, refused {refused}{committed}")?;
+    match as_json {
+        true => {
+            let through = (put > 0).then_some(through);
+            writeln!(out, "{}", json!({"put": put, "refused": refused, "committed_through_line": through}))?
+        }
+        false => writeln!(out, "put {put}, refused {refused}{committed}")?,
+    }
     outcome?;
-    Ok(if refused == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    Ok(Exit::done_if(refused == 0).into())
 }
 
 fn format_of(file: &Path, named: Option<EntryFormatName>) -> Result<EntryFormat, Failure> {
@@ -93,6 +111,7 @@ struct Import {
     /// The line up to which everything is committed or refused.
     through: u64,
     refused: u64,
+    progress: Progress,
 }
 
 impl Import {
@@ -132,6 +151,7 @@ impl Import {
             let put = self.outbox.put(&self.batch, self.segment.clone()).await;
             put.map_err(|error| stopped(self.through, self.last, &error))?;
             self.put += self.batch.len() as u64;
+            self.progress.advance(self.batch.len() as u64);
             (self.batch, self.bytes) = (Vec::new(), 0);
         }
         self.through = self.last;
@@ -140,8 +160,7 @@ impl Import {
 
     fn refuse(&mut self, line: u64, why: &str) {
         self.refused += 1;
-        // The exit code tells it as well, if nobody reads this.
-        let _ = writeln!(stderr(), "line {line}: {}", plain(why));
+        self.progress.say(&format!("line {line}: {}", plain(why)));
     }
 }
 

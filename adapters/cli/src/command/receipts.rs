@@ -6,7 +6,7 @@ use claimstream_sea_orm::SeaOrmOutbox;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::failure::Failure;
+use crate::{failure::Failure, moments::Moments};
 
 /// The most messages that one question names.
 const PAGE: usize = 500;
@@ -30,8 +30,8 @@ pub(super) fn standing(facts: &[ReceiptFact]) -> Option<ReceiptKind> {
 }
 
 /// All receipts of a message.
-pub(super) fn as_value(facts: &[ReceiptFact]) -> Value {
+pub(super) fn as_value(facts: &[ReceiptFact], moments: Moments) -> Value {
     let seconds = |ago: Duration| ago.as_secs();
-    let one = |fact: &ReceiptFact| json!({"kind": fact.kind.name(), "age_seconds": seconds(fact.ago), "said_at": fact.said_at});
+    let one = |fact: &ReceiptFact| json!({"kind": fact.kind.name(), "kept_at": moments.ago(fact.ago), "age_seconds": seconds(fact.ago), "said_at": fact.said_at});
     facts.iter().map(one).collect()
 }

@@ -14,16 +14,23 @@ pub(super) async fn run(
     out: &mut impl Write,
 ) -> Result<ExitCode, Failure> {
     match command {
-        RecipientCommand::Erase { key } => erase(&key, config, out).await,
+        RecipientCommand::Erase { key, json } => erase(&key, json, config, out).await,
         RecipientCommand::Preferences { key, changes, json } => {
             preferences(&key, &changes, json, config, out).await
         }
     }
 }
 
-async fn erase(key: &str, config: &Config, out: &mut impl Write) -> Result<ExitCode, Failure> {
+async fn erase(key: &str, as_json: bool, config: &Config, out: &mut impl Write) -> Result<ExitCode, Failure> {
     let outbox = config.database.open_existing().await?;
     let Erased { requests, records, bodies, dead_letters } = outbox.erase(key).await?;
+    if as_json {
+        let erased = serde_json::json!({
+            "requests": requests, "messages": records, "payloads": bodies, "dead_letters": dead_letters,
+        });
+        writeln!(out, "{erased}")?;
+        return Ok(ExitCode::SUCCESS);
+    }
     writeln!(
         out,
         "erased in {requests} requests, {records} messages, {bodies} payloads and {dead_letters} dead letters"

@@ -1,5 +1,6 @@
-use std::{convert::Infallible, future::pending, io, process::ExitCode, time::Duration};
+use std::{convert::Infallible, future::pending, io, process::ExitCode, sync::Arc, time::Duration};
 
+use claimstream::PipelineReport;
 use claimstream_domain::QueueStatus;
 use claimstream_notifications::Priority;
 use claimstream_ports::{Observe, StoreError};
@@ -12,12 +13,13 @@ use tokio::{
 };
 
 use crate::{
-    NotificationRelay, RelayReport,
+    Exit, NotificationRelay, RelayReport,
     config::{Config, Database},
     failure::Failure,
     measuring::Measuring,
     probing::Probing,
     readiness::Stopping,
+    tally::Tally,
 };
 
 /// Delivers notifications until told to stop, or until there is nothing left to do now.
@@ -25,10 +27,9 @@ pub(super) async fn run(until_empty: bool, config: &Config) -> Result<ExitCode, 
     let mut measuring = Measuring::start(config).await?;
     let telemetry = measuring.telemetry();
     let outbox = Measuring::open(telemetry.as_ref(), config).await?;
-    let relay = match telemetry {
-        Some(telemetry) => NotificationRelay::measured_by(telemetry, outbox.clone(), config),
-        None => NotificationRelay::new(outbox.clone(), config),
-    }?;
+    let tally = Arc::new(Tally::default());
+    let telemetry = tally.beside(telemetry);
+    let relay = NotificationRelay::measured_by(telemetry, outbox.clone(), config)?;
     let stopping = Stopping::default();
     let probes = probes(measuring.probing.take(), &outbox, Some(&relay), &stopping);
     announce(&config.database, &outbox);
@@ -38,7 +39,7 @@ pub(super) async fn run(until_empty: bool, config: &Config) -> Result<ExitCode, 
         tokio::select! {
             () = signal => {
                 stopping.begin();
-                tracing::info!(drain = ?config.relay.drain, "relay stops after the messages in hand; a second signal stops it at once");
+                tracing::info!(drain_seconds = config.relay.drain.as_secs_f64(), "relay stops after the messages in hand; a second signal stops it at once");
                 // Nobody listens only if the relay has ended meanwhile.
                 let _ = tell.send(());
             }
@@ -46,7 +47,11 @@ pub(super) async fn run(until_empty: bool, config: &Config) -> Result<ExitCode, 
         }
     };
     let finished = tokio::select! {
-        report = relay.run_until(shutdown) => finished(report?),
+        report = relay.run_until(shutdown) => {
+            tally.log();
+            finished(report?)
+        }
+        never = tally.log_regularly() => match never {},
         interrupted = told_again(told) => return Ok(interrupted?),
         never = outbox.sweep_regularly() => match never {},
         never = probes => match never {},
@@ -81,12 +86,38 @@ pub(super) fn announce(database: &Database, outbox: &SeaOrmOutbox) {
 }
 
 pub(super) fn finished(report: RelayReport) -> ExitCode {
-    tracing::info!(requests = ?report.requests, messages = ?report.messages, "relay stopped");
+    log_report("requests", report.requests);
+    log_report("messages", report.messages);
+    tracing::info!("relay stopped");
     ExitCode::SUCCESS
 }
 
-/// The exit code of a relay that was told twice to stop, as a shell would give it for SIGINT.
-const INTERRUPTED: u8 = 130;
+fn log_report(pipelines: &'static str, report: PipelineReport) {
+    let PipelineReport {
+        claimed,
+        acked,
+        nacked,
+        buried,
+        released,
+        superseded,
+        unsettled,
+        panicked,
+        timed_out,
+    } = report;
+    tracing::info!(
+        pipelines,
+        claimed,
+        acked,
+        nacked,
+        buried,
+        released,
+        superseded,
+        unsettled,
+        panicked,
+        timed_out,
+        "pipelines ended"
+    );
+}
 
 /// Ends when a signal comes after the one that was told of.
 pub(super) async fn told_again(told: oneshot::Receiver<()>) -> io::Result<ExitCode> {
@@ -96,7 +127,7 @@ pub(super) async fn told_again(told: oneshot::Receiver<()>) -> io::Result<ExitCo
     }
     shutdown_signal()?.await;
     tracing::warn!("relay stopped at once; messages in hand are delivered again when their leases end");
-    Ok(ExitCode::from(INTERRUPTED))
+    Ok(Exit::Interrupted.into())
 }
 
 /// Ends when the queues of all priorities hold nothing that is due or leased; what waits for a later time does not count.

@@ -24,9 +24,19 @@ use crate::{
 };
 
 /// Calls a request off.
-pub(super) async fn cancel(id: Uuid, config: &Config, out: &mut impl Write) -> Result<ExitCode, Failure> {
+pub(super) async fn cancel(
+    id: Uuid,
+    as_json: bool,
+    config: &Config,
+    out: &mut impl Write,
+) -> Result<ExitCode, Failure> {
     let outbox = config.database.open_existing().await?;
     match outbox.cancel(id).await? {
+        Cancelled::Yes(TakenBack { messages, delivered, in_hands }) if as_json => writeln!(
+            out,
+            "{}",
+            json!({"id": id.to_string(), "taken_back": messages, "in_hands": in_hands, "delivered": delivered})
+        )?,
         Cancelled::Yes(TakenBack { messages, delivered, in_hands }) => writeln!(
             out,
             "cancelled {id}: {messages} messages taken back, at most {in_hands} of them in a provider's hands, {delivered} \
@@ -75,7 +85,7 @@ pub(super) async fn show(
         let moments = Moments::of(&outbox).await?;
         let mut shown = as_value(id, &progress, &messages, &receipts, &standings, moments);
         if let (Some(fields), Some(attempts)) = (shown.as_object_mut(), &attempts) {
-            fields.insert("attempts".into(), attempts::as_value(attempts));
+            fields.insert("attempts".into(), attempts::as_value(attempts, moments));
         }
         writeln!(out, "{shown}")?;
     } else {
@@ -188,7 +198,7 @@ fn as_value(
             "reference": message.reference,
             "reason": message.reason.as_ref().map(|reason| reason.as_str()),
             "receipt": receipts::standing(facts).map(ReceiptKind::name),
-            "receipts": receipts::as_value(facts),
+            "receipts": receipts::as_value(facts, moments),
         }) else {
             return Value::Null;
         };

@@ -19,7 +19,7 @@ pub(super) async fn run(
         SchemaCommand::Print { dialect, shards } => {
             print(dialect, shards.unwrap_or(config.database.shards), config, out)
         }
-        SchemaCommand::Apply { shards } => apply(shards, &config.database, out).await,
+        SchemaCommand::Apply { shards, json } => apply(shards, json, &config.database, out).await,
     }
 }
 
@@ -41,12 +41,16 @@ fn print(
 
 async fn apply(
     shards: Option<ShardCount>,
+    as_json: bool,
     database: &Database,
     out: &mut impl Write,
 ) -> Result<ExitCode, Failure> {
     let database = Database { shards: shards.unwrap_or(database.shards), ..database.clone() };
     let made = database.create().await?.shards();
-    writeln!(out, "the tables are there; queues are cut into {} shards", made.get())?;
+    match as_json {
+        true => writeln!(out, "{}", serde_json::json!({"shards": made.get()}))?,
+        false => writeln!(out, "the tables are there; queues are cut into {} shards", made.get())?,
+    }
     if made != database.shards {
         let _ = writeln!(
             std::io::stderr(),

@@ -16,6 +16,7 @@ use crate::{
     outbox_intake::OutboxIntake,
     readiness::Stopping,
     receipt_providers::receipt_providers,
+    tally::Tally,
     template_desk::EditorDesk,
     template_source,
     template_source::SourceCheck,
@@ -41,10 +42,12 @@ pub(super) async fn run(beside: Beside, config: &Config) -> Result<ExitCode, Fai
     let mut measuring = Measuring::start(config).await?;
     let telemetry = measuring.telemetry();
     let outbox = Measuring::open(telemetry.as_ref(), config).await?;
+    let tally = Arc::new(Tally::default());
+    let telemetry = tally.beside(telemetry);
     let wakeups = Arc::new(Wakeups::new(config.relay.wakeup.clone()));
     let relay = beside
         .relay
-        .then(|| NotificationRelay::woken_by(Arc::clone(&wakeups), telemetry, outbox.clone(), config))
+        .then(|| NotificationRelay::woken_by(Arc::clone(&wakeups), Some(telemetry), outbox.clone(), config))
         .transpose()?;
     let stopping = Stopping::default();
     let board = board_server::run(board, &outbox);
@@ -77,7 +80,10 @@ pub(super) async fn run(beside: Beside, config: &Config) -> Result<ExitCode, Fai
     let shutdown = async {
         signal.await;
         stopping.begin();
-        tracing::info!(drain = ?config.serve.limits.drain, "server stops after the requests in hand; a second signal stops it at once");
+        tracing::info!(
+            drain_seconds = config.serve.limits.drain.as_secs_f64(),
+            "server stops after the requests in hand; a second signal stops it at once"
+        );
         // Nobody listens only if everything has ended meanwhile.
         let _ = tell.send(());
     };
@@ -87,7 +93,7 @@ pub(super) async fn run(beside: Beside, config: &Config) -> Result<ExitCode, Fai
     };
     let delivering = async {
         match relay {
-            Some(relay) => deliver(relay, &outbox, config, stopped).await,
+            Some(relay) => deliver(relay, &tally, &outbox, config, stopped).await,
             None => Ok(ExitCode::SUCCESS),
         }
     };
@@ -131,6 +137,7 @@ fn people(outbox: &Arc<SeaOrmOutbox>, config: &Config) -> People {
 /// Delivers until the server has stopped.
 async fn deliver(
     relay: NotificationRelay,
+    tally: &Tally,
     outbox: &SeaOrmOutbox,
     config: &Config,
     stopped: oneshot::Receiver<()>,
@@ -141,7 +148,11 @@ async fn deliver(
         let _ = stopped.await;
     };
     tokio::select! {
-        report = relay.run_until(shutdown) => Ok(finished(report?)),
+        report = relay.run_until(shutdown) => {
+            tally.log();
+            Ok(finished(report?))
+        }
+        never = tally.log_regularly() => match never {},
         never = outbox.sweep_regularly() => match never {},
     }
 }

@@ -1,10 +1,11 @@
 use std::{
+    collections::HashMap,
     io::{IsTerminal, Write, stderr, stdout},
     process::ExitCode,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
-use claimstream_domain::QueueStatus;
+use claimstream_domain::{QueueName, QueueStatus};
 use claimstream_ports::{Observe, StoreError};
 use claimstream_sea_orm::SeaOrmOutbox;
 use serde_json::{Value, json};
@@ -13,6 +14,7 @@ use crate::{
     age::Age,
     config::Config,
     failure::Failure,
+    moments::Moments,
     table::{Column, Table},
 };
 
@@ -25,14 +27,67 @@ pub(super) async fn run(
 ) -> Result<ExitCode, Failure> {
     let interval = watch.map(interval).transpose()?;
     let outbox = config.database.open_existing().await?;
+    let mut look = Look::default();
     let Some(interval) = interval else {
-        write!(out, "{}", shown(&outbox.observe().await?, as_json))?;
+        look.take(&outbox).await?;
+        write!(out, "{}", look.shown(as_json))?;
         return Ok(ExitCode::SUCCESS);
     };
     loop {
-        show_again(&outbox, as_json, out).await?;
+        show_again(&mut look, &outbox, interval, as_json, out).await?;
         tokio::time::sleep(interval).await;
     }
+}
+
+/// How the queues stand, and how they stood before.
+#[derive(Default)]
+struct Look {
+    queues: Vec<QueueStatus>,
+    /// When they stood so, by the store's clock.
+    at: String,
+    taken: Option<Instant>,
+    /// The depth of each queue before, and how long ago that was.
+    before: Option<(HashMap<QueueName, u64>, Duration)>,
+}
+
+impl Look {
+    async fn take(&mut self, outbox: &SeaOrmOutbox) -> Result<(), StoreError> {
+        let queues = outbox.observe().await?;
+        let at = Moments::of(outbox).await?.now();
+        let now = Instant::now();
+        if let Some(taken) = self.taken.replace(now) {
+            let known = self.queues.iter().map(|it| (it.queue.clone(), it.depth));
+            self.before = Some((known.collect(), now - taken));
+        }
+        (self.queues, self.at) = (queues, at);
+        Ok(())
+    }
+
+    /// By how many messages a second the queue has grown since the look before; `None` at the first one.
+    fn growth(&self, status: &QueueStatus) -> Option<f64> {
+        let (before, ago) = self.before.as_ref()?;
+        let depth = before.get(&status.queue).copied().unwrap_or_default();
+        rate(depth, status.depth, *ago)
+    }
+
+    fn shown(&self, as_json: bool) -> String {
+        let Self { queues, at, .. } = self;
+        match as_json {
+            true => {
+                let queues: Vec<Value> =
+                    queues.iter().map(|status| as_value(status, self.growth(status))).collect();
+                format!("{}\n", json!({"observed_at": at, "queues": queues}))
+            }
+            false if queues.is_empty() => "all queues are empty\n".into(),
+            false => format!("{}{}", self.table(), remarks(queues)),
+        }
+    }
+}
+
+/// By how much a number has grown in a second.
+fn rate(before: u64, now: u64, within: Duration) -> Option<f64> {
+    let seconds = within.as_secs_f64();
+    (seconds > 0.0).then(|| (now as f64 - before as f64) / seconds)
 }
 
 fn interval(seconds: f64) -> Result<Duration, Failure> {
@@ -45,14 +100,23 @@ fn interval(seconds: f64) -> Result<Duration, Failure> {
 const SHORTEST: Duration = Duration::from_millis(100);
 
 /// A database that cannot be reached for a while does not end the watch.
-async fn show_again(outbox: &SeaOrmOutbox, as_json: bool, out: &mut impl Write) -> Result<(), Failure> {
-    match outbox.observe().await {
-        Ok(queues) => {
+async fn show_again(
+    look: &mut Look,
+    outbox: &SeaOrmOutbox,
+    interval: Duration,
+    as_json: bool,
+    out: &mut impl Write,
+) -> Result<(), Failure> {
+    match look.take(outbox).await {
+        Ok(()) => {
             if stdout().is_terminal() && !as_json {
                 // Clears the screen and goes to its first line.
                 write!(out, "\u{1b}[2J\u{1b}[H")?;
             }
-            write!(out, "{}", shown(&queues, as_json))?;
+            if !as_json {
+                writeln!(out, "{}, every {}s", look.at, interval.as_secs_f64())?;
+            }
+            write!(out, "{}", look.shown(as_json))?;
             out.flush()?;
         }
         Err(error) => report(&error)?,
@@ -62,14 +126,6 @@ async fn show_again(outbox: &SeaOrmOutbox, as_json: bool, out: &mut impl Write) 
 
 fn report(error: &StoreError) -> Result<(), Failure> {
     Ok(writeln!(stderr(), "error: {error}")?)
-}
-
-fn shown(queues: &[QueueStatus], as_json: bool) -> String {
-    match as_json {
-        true => format!("{}\n", Value::Array(queues.iter().map(as_value).collect())),
-        false if queues.is_empty() => "all queues are empty\n".into(),
-        false => format!("{}{}", table(queues), remarks(queues)),
-    }
 }
 
 /// A line for each queue with messages that nobody claims.
@@ -85,37 +141,54 @@ fn remarks(queues: &[QueueStatus]) -> String {
     queues.iter().map(of).collect()
 }
 
-fn table(queues: &[QueueStatus]) -> Table<8> {
-    let number = Column::Number;
-    let mut table = Table::new([
-        Column::Text("QUEUE"),
-        number("DEPTH"),
-        number("DUE"),
-        number("SCHEDULED"),
-        number("RETRYING"),
-        number("LEASED"),
-        number("OLDEST"),
-        number("DEAD"),
-    ]);
-    for status in queues {
-        table.row([
-            status.queue.to_string(),
-            status.depth.to_string(),
-            status.due.to_string(),
-            status.scheduled().to_string(),
-            status.retrying.to_string(),
-            status.leased.to_string(),
-            status.oldest.map_or_else(|| "-".into(), |oldest| Age(oldest).to_string()),
-            status.dead.to_string(),
-        ]);
+impl Look {
+    /// The growth has a column in a watch only.
+    fn table(&self) -> String {
+        let number = Column::Number;
+        let columns = [
+            Column::Text("QUEUE"),
+            number("DEPTH"),
+            number("DUE"),
+            number("SCHEDULED"),
+            number("RETRYING"),
+            number("LEASED"),
+            number("LAG"),
+            number("DEAD"),
+        ];
+        let cells = |status: &QueueStatus| {
+            [
+                status.queue.to_string(),
+                status.depth.to_string(),
+                status.due.to_string(),
+                status.scheduled().to_string(),
+                status.retrying.to_string(),
+                status.leased.to_string(),
+                status.oldest.map_or_else(|| "-".into(), |oldest| Age(oldest).to_string()),
+                status.dead.to_string(),
+            ]
+        };
+        if self.before.is_none() {
+            let mut table = Table::new(columns);
+            self.queues.iter().for_each(|status| table.row(cells(status)));
+            return table.to_string();
+        }
+        let [queue, depth, rest @ ..] = columns;
+        let [c, d, e, f, g, h] = rest;
+        let mut table = Table::new([queue, depth, number("GROWTH/S"), c, d, e, f, g, h]);
+        for status in &self.queues {
+            let growth = self.growth(status).map_or_else(String::new, |growth| format!("{growth:+.1}"));
+            let [queue, depth, c, d, e, f, g, h] = cells(status);
+            table.row([queue, depth, growth, c, d, e, f, g, h]);
+        }
+        table.to_string()
     }
-    table
 }
 
-fn as_value(status: &QueueStatus) -> Value {
+fn as_value(status: &QueueStatus, growth: Option<f64>) -> Value {
     json!({
         "queue": status.queue.as_str(),
         "depth": status.depth,
+        "growth_per_second": growth,
         "due": status.due,
         "scheduled": status.scheduled(),
         "retrying": status.retrying,
@@ -125,4 +198,17 @@ fn as_value(status: &QueueStatus) -> Value {
         "stray": status.stray,
         "seems_unread": status.seems_unread(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_grows_or_shrinks_by_so_many_a_second() {
+        let two = Duration::from_secs(2);
+        assert_eq!(rate(10, 14, two), Some(2.0));
+        assert_eq!(rate(10, 0, two), Some(-5.0));
+        assert_eq!(rate(10, 14, Duration::ZERO), None);
+    }
 }

@@ -11,6 +11,7 @@ use claimstream_notifications::{CompiledTemplate, Edition, TemplateEditor, Templ
 use serde_json::json;
 
 use crate::{
+    Exit,
     age::Age,
     config::Config,
     failure::Failure,
@@ -146,7 +147,7 @@ async fn diff(
         differs = true;
         write_difference(&id, &theirs, said.as_ref().unwrap_or(&ours), out)?;
     }
-    Ok(if differs { ExitCode::from(1) } else { ExitCode::SUCCESS })
+    Ok(Exit::done_if(!differs).into())
 }
 
 fn write_difference(id: &str, theirs: &Files, ours: &Files, out: &mut impl Write) -> Result<(), Failure> {

@@ -37,7 +37,7 @@ fn a_server_that_refuses_is_named_with_its_reason_within_seconds() {
     let began = std::time::Instant::now();
     let refused = operator.run(&["status"]).failed(1);
     let took = began.elapsed();
-    println!("a refused connection is told after {took:?}");
+    println!("a refused connection ends a command after {took:?}");
     assert!(refused.contains(&format!("no connection to 127.0.0.1:{port}: Connection refused")), "{refused}");
     assert!(!refused.contains("secret") && !refused.contains("pool timed out"), "{refused}");
     // About 1.2 s; an idle pool would have asked for ten.
@@ -141,7 +141,10 @@ async fn operate(scratch: &Scratch) {
     operator.deliver(&["--set", "channels.sms.provider=none"]).succeeded();
     assert_eq!(operator.lines("out.jsonl").len(), 120);
     assert!(operator.run(&["show", &id(5)]).succeeded().contains("PARTIALLY_FAILED"));
-    assert_eq!(operator.run(&["dead", "purge", "--limit", "20", "--yes"]).succeeded(), "purged 20 dead letters\n");
+    assert_eq!(
+        operator.run(&["dead", "purge", "--limit", "20", "--yes"]).succeeded(),
+        "purged 20 dead letters\n"
+    );
     assert_eq!(operator.run(&["dead", "revive", "--all", "--yes"]).succeeded(), "revived 100 dead letters\n");
     let status = operator.run(&["status", "--json"]).succeeded();
     assert!(status.contains("\"due\":100") && status.contains("\"dead\":0"), "{status}");

@@ -10,7 +10,9 @@ mod digests;
 mod directory;
 mod doctor;
 mod example_file;
+mod exit_codes;
 mod in_app;
+mod json;
 mod notify;
 mod operator;
 mod otlp;
@@ -30,6 +32,7 @@ mod serve;
 #[cfg(unix)]
 mod serve_killed;
 mod server;
+mod shell;
 mod status;
 mod templates;
 mod unsubscribe;

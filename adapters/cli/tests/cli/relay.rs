@@ -65,7 +65,7 @@ fn resolves_users_segments_and_templates() {
     operator.deliver(&["--set", &directory, "--set", &templates]).succeeded();
     let status = operator.run(&["status", "--json"]).succeeded();
     let status: serde_json::Value = serde_json::from_str(&status).unwrap();
-    let free = status.as_array().unwrap().iter().all(|queue| queue["leased"] == 0);
+    let free = status["queues"].as_array().unwrap().iter().all(|queue| queue["leased"] == 0);
     // Delayed requests of the file may have become due since.
     assert!(free, "{status}");
     assert!(operator.lines("out.jsonl").len() > 500);
@@ -167,6 +167,31 @@ fn start(operator: &Operator, arguments: &[&str]) -> (Running, &'static str) {
 }
 
 #[test]
+fn logs_a_line_for_each_queue_and_not_for_each_message() {
+    let operator = Operator::with_database();
+    let lines: String = (1..=20).map(|number| request(number, "\"email\"") + "\n").collect();
+    operator.run_with(&["notify", "-"], lines.as_bytes()).succeeded();
+    let ended = operator.deliver(&["--log-format", "json"]);
+    let events: Vec<serde_json::Value> =
+        ended.err.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(!ended.err.contains("notification.message") && events.len() < 20, "{}", ended.err);
+    let summed = |queue: &str, field: &str| -> u64 {
+        let of_queue = events.iter().filter(|it| it["message"] == "relay at work" && it["queue"] == queue);
+        of_queue.map(|event| event[field].as_u64().unwrap()).sum()
+    };
+    for queue in ["notification-requests", "notification-messages"] {
+        assert_eq!((summed(queue, "claimed"), summed(queue, "done")), (20, 20), "{}", ended.err);
+    }
+    let ended = |pipelines: &str| {
+        events.iter().find(|it| it["message"] == "pipelines ended" && it["pipelines"] == pipelines).unwrap()["acked"].clone()
+    };
+    assert_eq!((ended("requests"), ended("messages")), (20.into(), 20.into()));
+    operator.run_with(&["notify", "-"], request(21, "\"email\"").as_bytes()).succeeded();
+    let all = operator.deliver(&["--log-format", "json", "--log-level", "debug"]).err;
+    assert!(all.contains("notification.message.delivered"), "{all}");
+}
+
+#[test]
 fn logs_json_lines_for_programs() {
     let operator = Operator::with_database();
     let Ended { code, err, .. } = operator.deliver(&["--log-format", "json"]);
@@ -176,5 +201,6 @@ fn logs_json_lines_for_programs() {
         assert!(event["level"].is_string() && event["message"].is_string(), "{line}");
     }
     assert!(err.contains("\"message\":\"relay started\""), "{err}");
+    assert!(!err.contains("Report {") && !err.contains("Some("), "no Rust stands in a field: {err}");
     assert_eq!(operator.deliver(&["--log-level", "off"]).err, "");
 }

@@ -18,7 +18,7 @@ fn is_cancelled_before_it_begins_and_not_after() {
         assert_eq!(answer, format!("cancelled {}: {counts}\n", id(1)));
     }
     let status: Value = serde_json::from_str(&operator.run(&["status", "--json"]).succeeded()).unwrap();
-    assert_eq!(status[0]["depth"], 1, "a cancelled request waits in no queue: {status}");
+    assert_eq!(status["queues"][0]["depth"], 1, "a cancelled request waits in no queue: {status}");
     assert!(operator.run(&["cancel", &id(3)]).failed(1).contains("there is no request"));
     std::thread::sleep(std::time::Duration::from_millis(1600));
     operator.deliver(&[]).succeeded();
@@ -59,7 +59,7 @@ fn a_delivery_that_fails_is_shown_with_its_attempt_its_next_try_and_its_error() 
 
     let status: Value = serde_json::from_str(&operator.run(&["status", "--json"]).succeeded()).unwrap();
     let of = |name: &str| {
-        let queue = status.as_array().unwrap().iter().find(|queue| queue["queue"] == name).unwrap();
+        let queue = status["queues"].as_array().unwrap().iter().find(|queue| queue["queue"] == name).unwrap();
         (queue["retrying"].as_u64().unwrap(), queue["scheduled"].as_u64().unwrap())
     };
     assert_eq!((of("notification-messages"), of("notification-requests")), ((1, 0), (0, 1)), "{status}");

@@ -20,7 +20,7 @@ fn counts_what_is_in_each_queue() {
     let operator = with_one_request();
     let status = operator.run(&["status"]).succeeded();
     let lines: Vec<Vec<&str>> = status.lines().map(|line| line.split_whitespace().collect()).collect();
-    assert_eq!(lines[0], ["QUEUE", "DEPTH", "DUE", "SCHEDULED", "RETRYING", "LEASED", "OLDEST", "DEAD"]);
+    assert_eq!(lines[0], ["QUEUE", "DEPTH", "DUE", "SCHEDULED", "RETRYING", "LEASED", "LAG", "DEAD"]);
     assert_eq!(lines[1][..6], ["notification-requests", "1", "1", "0", "0", "0"]);
     assert_eq!(lines[1].last(), Some(&"0"));
 }
@@ -29,9 +29,11 @@ fn counts_what_is_in_each_queue() {
 fn is_json_for_programs() {
     let status: Value =
         serde_json::from_str(&with_one_request().run(&["status", "--json"]).succeeded()).unwrap();
-    assert_eq!(status[0]["queue"], "notification-requests");
-    assert_eq!((&status[0]["depth"], &status[0]["dead"]), (&1.into(), &0.into()));
-    assert!(status[0]["oldest_seconds"].as_f64().is_some());
+    let queue = &status["queues"][0];
+    assert_eq!(queue["queue"], "notification-requests");
+    assert_eq!((&queue["depth"], &queue["dead"]), (&1.into(), &0.into()));
+    assert!(queue["oldest_seconds"].as_f64().is_some());
+    assert!(status["observed_at"].as_str().unwrap().ends_with('Z'));
 }
 
 #[tokio::test]
@@ -47,7 +49,7 @@ async fn names_queues_with_messages_that_nobody_claims() {
     assert!(operator.run(&["status", "--json"]).succeeded().contains("\"stray\":1"));
     let doctor = operator.run(&["doctor"]);
     assert!(
-        doctor.code == Some(2) && doctor.out.contains("1 messages of queue notification-requests"),
+        doctor.code == Some(1) && doctor.out.contains("1 messages of queue notification-requests"),
         "{doctor:?}"
     );
 }
@@ -60,8 +62,24 @@ fn is_shown_again_and_again() {
     let lines = BufReader::new(running.0.stdout.take().unwrap()).lines();
     let shown: Vec<String> = lines.map(Result::unwrap).take(3).collect();
     assert!(shown.iter().all(|line| line.contains("notification-requests")), "{shown:?}");
+    let growth = |line: &String| {
+        serde_json::from_str::<Value>(line).unwrap()["queues"][0]["growth_per_second"].clone()
+    };
+    assert_eq!(shown.iter().map(growth).collect::<Vec<_>>(), [Value::Null, 0.0.into(), 0.0.into()]);
     assert!(operator.run(&["status", "--watch", "0"]).failed(2).contains("at least 0.1"));
     assert!(operator.run(&["status", "--watch", "NaN"]).failed(2).contains("at least 0.1"));
+}
+
+#[test]
+fn a_watch_has_a_clock_and_says_how_fast_a_queue_grows() {
+    let operator = with_one_request();
+    let mut command = operator.command(&["status", "--watch", "0.1"]);
+    let mut running = Running(command.stdout(Stdio::piped()).spawn().unwrap());
+    let lines = BufReader::new(running.0.stdout.take().unwrap()).lines();
+    let shown: Vec<String> = lines.map(Result::unwrap).take(6).collect();
+    assert!(shown[0].ends_with("Z, every 0.1s") && shown[3].ends_with("Z, every 0.1s"), "{shown:?}");
+    assert!(!shown[1].contains("GROWTH/S") && shown[4].contains("GROWTH/S"), "{shown:?}");
+    assert!(shown[5].split_whitespace().any(|cell| cell == "+0.0"), "{shown:?}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::{
     },
     doctor::{
         examination::Examination,
-        finding::{Finding, good, or_uncounted, warning},
+        finding::{Finding, good, or_uncounted},
         settings::{examine_cluster, examine_durability, examine_session},
     },
 };
@@ -33,7 +33,8 @@ impl Examination<'_> {
             or_uncounted("steps", self.examine_steps().await),
             good("strategy", self.strategy.name()),
             good("payload limit", format!("{} bytes", self.db.limits.payload.bytes())),
-            warning(
+            // It cannot be otherwise on SQLite, so nobody could mend it.
+            good(
                 "processes",
                 "writers of all processes take turns; use MySQL or MariaDB for more than one machine",
             ),

@@ -135,7 +135,7 @@ impl Admitted<'_> {
         let turn = self.guard.breaker().note(pass, failed, timer.now());
         match turn {
             Some(BreakerTurn::Opened(pause)) => {
-                tracing::warn!(provider = %name, ?pause, "notification.provider.opened");
+                tracing::warn!(provider = %name, pause_seconds = pause.as_secs_f64(), "notification.provider.opened");
             }
             Some(BreakerTurn::Closed) => tracing::info!(provider = %name, "notification.provider.closed"),
             None => {}

@@ -135,7 +135,7 @@ impl CachedTemplates {
         };
         let age = now.saturating_sub(kept.asked_at);
         kept.fresh_until = now.saturating_add(self.age.fresh);
-        tracing::warn!(template = key.0, ?age, %error, "the source of templates fails; an older answer serves");
+        tracing::warn!(template = key.0, age_seconds = age.as_secs_f64(), %error, "the source of templates fails; an older answer serves");
         Some(Arc::clone(&kept.version))
     }
 

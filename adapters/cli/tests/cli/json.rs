@@ -1,0 +1,122 @@
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::operator::{Operator, id, request};
+
+const PAGE: &str = include_str!("../../../../docs/json.md");
+
+/// The example of a command on the page.
+#[track_caller]
+fn example(command: &str) -> Value {
+    let heading = format!("## `{command}`");
+    let section = PAGE.split("\n## ").map(|section| format!("## {section}"));
+    let mut found =
+        section.filter(|section| section.lines().next().is_some_and(|line| line.starts_with(&heading)));
+    let section = found.next().unwrap_or_else(|| panic!("the page has no {heading}"));
+    let example = section.split("```json\n").nth(1).and_then(|rest| rest.split("\n```").next()).unwrap();
+    serde_json::from_str(example).unwrap()
+}
+
+/// The names of all fields with those that they stand in; a list counts by its first entry, and what a payload or headers have is not ours.
+fn fields(value: &Value, place: &str, into: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(object) => {
+            for (name, value) in object {
+                let place = format!("{place}.{name}");
+                if !["payload", "headers"].contains(&name.as_str()) {
+                    fields(value, &place, into);
+                }
+                into.insert(place);
+            }
+        }
+        Value::Array(list) => {
+            list.iter().take(1).for_each(|value| fields(value, &format!("{place}[]"), into));
+        }
+        _ => {}
+    }
+}
+
+fn shape(value: &Value) -> BTreeSet<String> {
+    let mut into = BTreeSet::new();
+    fields(value, "", &mut into);
+    into
+}
+
+/// Every moment ends with the letter that stands for UTC.
+fn assert_moments(value: &Value) {
+    match value {
+        Value::Object(object) => {
+            for (name, value) in object {
+                let is_moment = name.ends_with("_at") && value.is_string();
+                assert!(!is_moment || value.as_str().unwrap().ends_with('Z'), "{name}: {value}");
+                assert_moments(value);
+            }
+        }
+        Value::Array(list) => list.iter().for_each(assert_moments),
+        _ => {}
+    }
+}
+
+#[track_caller]
+fn assert_documented(operator: &Operator, command: &str, arguments: &[&str], input: &str) {
+    let ended = operator.run_with(&[arguments, &["--json"]].concat(), input.as_bytes());
+    assert_eq!(ended.out.lines().count(), 1, "{command}: {ended:?}");
+    let printed: Value = serde_json::from_str(&ended.out).unwrap();
+    assert_moments(&printed);
+    assert_eq!(shape(&printed), shape(&example(command)), "{command}: {printed}");
+}
+
+#[test]
+fn every_command_prints_the_fields_that_the_page_has() {
+    let operator = Operator::new().set("CLAIMSTREAM_DATABASE__URL", "sqlite://claimstream.db");
+    let check = |command: &str, arguments: &[&str]| assert_documented(&operator, command, arguments, "");
+    check("schema apply", &["schema", "apply"]);
+    let failing =
+        request(1, "\"webhook\"").replace("\"email\":", "\"webhook\":\"http://127.0.0.1:1/x\",\"email\":");
+    assert_documented(&operator, "notify", &["notify", "-"], &failing);
+    let more = [
+        request(2, "\"sms\""),
+        request(3, "\"email\"").replace("\"content\"", "\"delay_ms\":60000000,\"content\""),
+    ];
+    operator.run_with(&["notify", "-"], more.join("\n").as_bytes()).succeeded();
+    let settings = ["channels.webhook.provider=webhook", "channels.webhook.allow_private=127.0.0.0/8"];
+    let settings = settings.iter().flat_map(|setting| ["--set", setting]);
+    operator.run(&["relay", "--until-empty"].into_iter().chain(settings).collect::<Vec<_>>()).succeeded();
+
+    check("status", &["status"]);
+    check("show", &["show", &id(1)]);
+    let shown = operator.run(&["show", &id(1), "--attempts", "--json"]).succeeded();
+    let attempts =
+        serde_json::json!({"attempts": serde_json::from_str::<Value>(&shown).unwrap()["attempts"]});
+    assert_eq!(shape(&attempts), shape(&example("show --attempts")), "{shown}");
+    let waiting: Value =
+        serde_json::from_str(&operator.run(&["show", &id(3), "--json"]).succeeded()).unwrap();
+    assert_eq!(
+        (&waiting["outbox"]["state"], &waiting["outbox"]["attempt"]),
+        (&"scheduled".into(), &0.into())
+    );
+    check("cancel", &["cancel", &id(3)]);
+    check("dead list", &["dead", "list"]);
+    check("dead reasons", &["dead", "reasons"]);
+    let listed: Value = serde_json::from_str(&operator.run(&["dead", "list", "--json"]).succeeded()).unwrap();
+    check("dead show", &["dead", "show", listed["items"][0]["id"].as_str().unwrap()]);
+    check("dead revive` and `dead purge", &["dead", "revive", "--all"]);
+    check("dead revive` and `dead purge", &["dead", "purge", "--all"]);
+    check("doctor", &["doctor"]);
+    check("recipient erase", &["recipient", "erase", "user:u-1"]);
+    let user = "{\"user\":\"u-1\",\"email\":\"ann@example.com\"}\n";
+    assert_documented(
+        &operator,
+        "directory import",
+        &["directory", "import", "-", "--format", "jsonl"],
+        user,
+    );
+    let config: Value =
+        serde_json::from_str(&operator.run(&["config", "print", "--json"]).succeeded()).unwrap();
+    assert_eq!(shape(&config["log.format"]), shape(&example("config print")["log.format"]), "{config}");
+    assert_eq!(
+        (&config["log.format"]["value"], &config["relay.batch"]["value"]),
+        (&"text".into(), &100.into())
+    );
+}
