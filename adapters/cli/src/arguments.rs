@@ -1,6 +1,9 @@
 use std::path::PathBuf;
 
-use claimstream_domain::{ShardCount, notification::consent::PreferenceChange};
+use claimstream_domain::{
+    ShardCount,
+    notification::{RequestStatus, consent::PreferenceChange},
+};
 use claimstream_sea_orm::Dialect;
 use clap::{Parser, Subcommand, ValueEnum};
 use uuid::Uuid;
@@ -79,6 +82,35 @@ pub(crate) enum Command {
         /// Show also which provider was asked to deliver each of them, when, and what it answered
         #[arg(long)]
         attempts: bool,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// List the newest requests
+    Requests {
+        /// Only those that stand here, such as PENDING, by what the request itself says
+        #[arg(long)]
+        status: Option<RequestStatus>,
+        /// Only those of the requester with this id
+        #[arg(long, value_name = "ID")]
+        requester: Option<String>,
+        /// Read on from here: the place that the page before named
+        #[arg(long, value_name = "REQUEST_ID")]
+        after: Option<Uuid>,
+        /// The most to list
+        #[arg(long, default_value_t = 50, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+        limit: u32,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show where messages of the outbox stand: their attempts, the next try, the last error, and the relay that has them
+    ///
+    /// A message that is finished or unknown is not found. The exit code is 1 if one was not found.
+    Messages {
+        /// The messages' ids
+        #[arg(value_name = "MESSAGE_ID", required = true)]
+        ids: Vec<Uuid>,
         /// Print JSON
         #[arg(long)]
         json: bool,

@@ -6,6 +6,7 @@ mod dead;
 mod dead_change;
 mod doctor;
 mod healthcheck;
+mod lists;
 mod notify;
 mod people;
 mod receipts;
@@ -64,6 +65,11 @@ async fn carry_out(command: Command, loaded: &Loaded, out: &mut impl Write) -> R
             let what = request::Shown { limit, attempts, as_json: json };
             request::show(id, what, config, out).await
         }
+        Command::Requests { status, requester, after, limit, json } => {
+            let asked = lists::Requests { status, requester, after, limit, as_json: json };
+            lists::requests(asked, config, out).await
+        }
+        Command::Messages { ids, json } => lists::messages(&ids, json, config, out).await,
         Command::Directory(command) => people::run(command, config, out).await,
         Command::Recipient(command) => recipient::run(command, config, out).await,
         Command::Relay { until_empty } => relay::run(until_empty, config).await,

@@ -96,6 +96,8 @@ fn every_command_prints_the_fields_that_the_page_has() {
         (&waiting["outbox"]["state"], &waiting["outbox"]["attempt"]),
         (&"scheduled".into(), &0.into())
     );
+    check("requests", &["requests"]);
+    check("messages", &["messages", &id(3)]);
     check("cancel", &["cancel", &id(3)]);
     check("dead list", &["dead", "list"]);
     check("dead reasons", &["dead", "reasons"]);

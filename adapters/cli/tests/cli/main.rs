@@ -13,6 +13,7 @@ mod example_file;
 mod exit_codes;
 mod in_app;
 mod json;
+mod lists;
 mod notify;
 mod operator;
 mod otlp;
