@@ -64,7 +64,7 @@ impl Digests {
     }
 }
 
-/// Takes messages out that wait for a digest: what is left is enqueued.
+/// Takes messages out that wait for a digest: what is left is enqueued. One with files goes by itself, because a digest carries none.
 pub(super) fn take_out(
     rules: &DigestRules,
     request: &NotificationRequest,
@@ -76,7 +76,7 @@ pub(super) fn take_out(
         recipients.iter().map(|recipient| (recipient.key.as_str(), recipient.language.as_ref())).collect();
     let params = request.template.as_ref().map(|call| &call.params);
     let taken = pairs.iter_mut().filter_map(|(record, message)| {
-        let message = message.take()?;
+        let message = message.take_if(|message| message.content.attachments.is_empty())?;
         record.reason = Some(Reason::new("part of a digest"));
         let language = languages.get(message.recipient.as_str()).copied().flatten().cloned();
         let item = DigestItem { params: params.cloned().unwrap_or_default(), language, message };

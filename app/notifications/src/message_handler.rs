@@ -97,6 +97,9 @@ impl MessageHandler {
         let (message_id, is_over) =
             (attempt.message.id, attempt.claimed.attempt > self.config.retry.max_attempts);
         match status {
+            Ok(Some(DeliveryStatus::Pending)) if attempt.have_failed() && !is_over => {
+                self.take_up(attempt, in_doubt, verdicts).await
+            }
             Ok(None | Some(DeliveryStatus::Pending)) if attempt.is_expired => {
                 Some(Outcome { attempt, ending: Ending::Expired, calls: Vec::new() })
             }

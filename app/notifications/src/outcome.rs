@@ -46,11 +46,18 @@ pub(super) struct Digested {
     pub(super) items: Vec<Uuid>,
     /// Those that came too late.
     pub(super) expired: Vec<Uuid>,
+    /// Whether some of these have failed before and are to be tried again.
+    pub(super) have_failed: bool,
     /// Why its text cannot be written.
     pub(super) unwritten: Option<Reason>,
 }
 
 impl Attempt<'_> {
+    /// Whether messages that it stands for have failed before.
+    pub(super) fn have_failed(&self) -> bool {
+        self.digest.as_ref().is_some_and(|digest| digest.have_failed)
+    }
+
     /// The messages that share its end.
     pub(super) fn messages(&self) -> Vec<Uuid> {
         match &self.digest {

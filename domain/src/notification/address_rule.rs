@@ -71,13 +71,16 @@ impl AddressRule {
 
 impl AddressKind {
     /// Services of clouds that give credentials to whatever asks on the machine: AWS, Google, Azure, Alibaba, Oracle.
-    const METADATA: [IpAddr; 6] = [
+    const METADATA: [IpAddr; 9] = [
         IpAddr::V4(Ipv4Addr::new(169, 254, 169, 254)),
         IpAddr::V4(Ipv4Addr::new(169, 254, 170, 2)),
+        IpAddr::V4(Ipv4Addr::new(169, 254, 170, 23)),
         IpAddr::V4(Ipv4Addr::new(168, 63, 129, 16)),
         IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),
         IpAddr::V4(Ipv4Addr::new(192, 0, 0, 192)),
         IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)),
+        IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x23)),
+        IpAddr::V6(Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254)),
     ];
 
     /// The kind of an address; none if it is public.
@@ -208,6 +211,7 @@ mod tests {
             (&["100.64.0.1", "100.127.255.255"], Shared),
             (&["169.254.169.254", "169.254.170.2", "100.100.100.200", "168.63.129.16"], Metadata),
             (&["fd00:ec2::254", "192.0.0.192", "::ffff:169.254.169.254"], Metadata),
+            (&["169.254.170.23", "fd00:ec2::23", "fd20:ce::254"], Metadata),
             (&["224.0.0.1", "239.255.255.255", "ff02::1"], Multicast),
             (&["0.0.0.0", "0.1.2.3", "::"], Unspecified),
             (&["192.0.2.1", "198.18.0.1", "203.0.113.9", "255.255.255.255", "240.0.0.1"], Reserved),

@@ -1,4 +1,4 @@
-use std::sync::Arc;
+use std::{future::ready, sync::Arc};
 
 use axum::extract::{self, Path, Query, rejection::QueryRejection};
 use claimstream_domain::{
@@ -211,7 +211,8 @@ async fn put(
 
 /// Forgets a user: its entry in the directory, what it wants, and its addresses and content in all requests and messages. Counts stay.
 ///
-/// It may be repeated, also for a user that no directory knows.
+/// It may be repeated, also for a user that no directory knows. It takes as long as it takes to look through all that is kept, and is carried
+/// out even if the caller stops waiting.
 #[utoipa::path(delete, path = "/v1/recipients/{id}", tag = "recipients", params(UserId), responses(
     (status = 200, description = "It is forgotten", body = ErasedShown),
     (status = 400, description = "The id is too long", content_type = "application/problem+json", body = Problem),
@@ -224,8 +225,12 @@ async fn erase(
 ) -> Result<Json<ErasedShown>, Problem> {
     DirectoryEntry::check_id(&id).map_err(|e| Problem::invalid(Fault::parameter("id", e.to_string())))?;
     let key = key_of(&id);
-    let erased = state.ask(state.stores.people.erase.erase(&key)).await?;
-    let Erased { requests, records, bodies, dead_letters } = erased;
+    let erase = Arc::clone(&state.stores.people.erase);
+    // It looks through everything that is kept, so it has no limit of time, and goes on if its caller leaves: the next call would begin anew.
+    let erased = tokio::spawn(async move { erase.erase(&key).await }).await;
+    let erased =
+        erased.map_err(|_| Problem::unavailable("the erasure broke off; send the same call again"))?;
+    let Erased { requests, records, bodies, dead_letters } = state.ask(ready(erased)).await?;
     tracing::info!(requests, records, caller = caller.name, "recipient erased");
     Ok(Json(ErasedShown { requests, records, payloads: bodies, dead_letters }))
 }

@@ -26,6 +26,7 @@ use claimstream_ports::{
 };
 use futures::stream;
 use serde_json::{Value, json};
+use tokio::time::{sleep, timeout};
 
 use crate::api::{Answer, Api, Ports, trouble};
 
@@ -114,6 +115,9 @@ impl RecipientDirectory for Town {
 impl EraseRecipient for Town {
     async fn erase(&self, recipient: &str) -> Result<Erased, StoreError> {
         known(recipient, ())?;
+        if recipient == "user:old" {
+            sleep(Duration::from_secs(3_600)).await;
+        }
         self.erased.lock().unwrap().push(recipient.into());
         Ok(Erased { requests: 1, records: 2, bodies: 3, dead_letters: 4 })
     }
@@ -211,6 +215,17 @@ async fn a_user_is_put_shown_and_forgotten() {
     let gone = api.call("DELETE", "/v1/recipients/a%2Fb", &[ADMIN], Body::empty()).await;
     assert_eq!(gone.body, json!({"requests": 1, "records": 2, "payloads": 3, "dead_letters": 4}));
     assert_eq!(*town.erased.lock().unwrap(), ["user:a/b"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_erasure_may_take_longer_than_any_other_call_and_needs_no_caller() {
+    let town = Arc::<Town>::default();
+    let api = Api::with(Ports { people: Some(town.people()), ..Ports::default() }, Limits::default());
+    let headers = [("authorization", "Bearer admin")];
+    let left = api.call("DELETE", "/v1/recipients/old", &headers, Body::empty());
+    assert!(timeout(Duration::from_secs(1), left).await.is_err(), "the caller has left");
+    let answer = api.call("DELETE", "/v1/recipients/old", &headers, Body::empty()).await;
+    assert_eq!((answer.status, town.erased.lock().unwrap().len()), (StatusCode::OK, 2));
 }
 
 #[tokio::test]

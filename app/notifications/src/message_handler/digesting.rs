@@ -75,14 +75,18 @@ async fn written<'a>(
 ) -> Standing<'a> {
     let taking = DigestTaking::of(items, now);
     let status = taking.status;
-    let mut digested =
-        Digested { items: taking.delivered().collect(), expired: taking.expired.clone(), unwritten: None };
+    let (items, expired) = (taking.delivered().collect(), taking.expired.clone());
+    let mut digested = Digested { items, expired, have_failed: taking.have_failed, unwritten: None };
     attempt.is_expired = digested.items.is_empty() && !digested.expired.is_empty();
     if let Some(first) = taking.items.first() {
         let sender = first.message.sender.clone();
         let text = match digests.write(&attempt.message, &taking.items).await {
             Ok(text) => text.and_then(|text| text.fits(attempt.message.channel).map(|()| text)),
-            Err(error) => return (attempt, Err(error)),
+            Err(error) => {
+                // If it was the last attempt, all of them have failed.
+                attempt.digest = Some(digested);
+                return (attempt, Err(error));
+            }
         };
         match text {
             Ok(text) => attempt.message.content = text,

@@ -13,7 +13,7 @@ use claimstream_domain::{
     },
 };
 use claimstream_ports::{
-    Handler, StoreError,
+    Handler, StoreError, StoreErrorKind,
     mock::{
         MockChannelProvider, MockDigestRepository, MockMessageRepository, MockPreferenceRepository,
         MockTemplateSource,
@@ -90,6 +90,16 @@ fn messages_of_a_category_with_a_window_are_noted_as_items_and_not_enqueued() {
 }
 
 #[test]
+fn a_message_with_files_waits_for_no_digest_because_a_digest_carries_none() {
+    let file =
+        json!({"title": "Paid", "attachments": [{"url": "https://example.com/a.pdf", "name": "a.pdf"}]});
+    let content = serde_json::from_value(file).expect("a content");
+    let (records, items, enqueued) =
+        fan_out(NotificationRequest { content: Some(content), ..of_news() }, None);
+    assert_eq!((records, items.len(), enqueued), (vec![(Pending, String::new()); 2], 0, 2));
+}
+
+#[test]
 fn who_is_not_to_get_it_has_no_item_and_in_quiet_hours_a_digest_stays_open_until_they_end() {
     let change: PreferenceChange = "email/news=off".parse().expect("a change");
     let off = change.apply(Preferences::default()).expect("few changes");
@@ -129,6 +139,7 @@ struct Came {
     verdict: Verdict,
     delivered: Vec<String>,
     noted: Vec<MessageOutcome>,
+    reopened: Vec<u128>,
 }
 
 impl Came {
@@ -139,6 +150,7 @@ impl Came {
         attempt: u32,
     ) -> Self {
         let (delivered, noted) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Mutex::new(Vec::new())));
+        let reopened = Arc::new(Mutex::new(Vec::new()));
         let mut store = MockDigestRepository::new();
         let place = DigestPlace { key: item(1, Pending).item.key(), id: Uuid::from_u128(1) };
         let items = Mutex::new(Some(items));
@@ -152,7 +164,11 @@ impl Came {
             seen.lock().expect("no panic").extend(outcomes.to_vec());
             Ok(())
         });
-        messages.expect_reopen().returning(|_| Ok(()));
+        let seen = Arc::clone(&reopened);
+        messages.expect_reopen().returning(move |id| {
+            seen.lock().expect("no panic").push(id.as_u128());
+            Ok(())
+        });
         messages.expect_since_1970().returning(|| Ok(Duration::from_secs(100)));
         let mut provider = MockChannelProvider::new();
         let seen = Arc::clone(&delivered);
@@ -162,7 +178,10 @@ impl Came {
             answer.clone()
         });
         let mut templates = MockTemplateSource::new();
-        templates.expect_published().returning(|id| Ok((id == "several").then(several)));
+        templates.expect_published().returning(|id| match id {
+            "unreadable" => Err(StoreError::new(StoreErrorKind::Corrupt, "templates", "no template")),
+            id => Ok((id == "several").then(several)),
+        });
         let digests = Digests::new(Arc::new(store), Arc::new(templates), rules(template));
         let providers = Providers::new().with(Channel::Email, Arc::new(provider));
         let handler = MessageHandler::new(Arc::new(messages), providers, MessageConfig::default());
@@ -170,7 +189,8 @@ impl Came {
         let verdict = finish(handler.handle(&claimed_message(&digest(), attempt)));
         let delivered = delivered.lock().expect("no panic").clone();
         let noted = noted.lock().expect("no panic").clone();
-        Self { verdict, delivered, noted }
+        let reopened = reopened.lock().expect("no panic").clone();
+        Self { verdict, delivered, noted, reopened }
     }
 
     fn of(items: Vec<KeptItem>, attempt: u32) -> Self {
@@ -257,6 +277,26 @@ fn a_digest_that_cannot_be_written_is_a_dead_letter_that_can_be_revived() {
     let came = Came::to(Ok(vec![item(1, Pending)]), Ok(Delivered::default()), Some("unknown"), 1);
     assert_eq!(came.verdict, Verdict::bury("there is no template \"unknown\" for email"));
     assert_eq!((came.delivered.len(), came.statuses()), (0, vec![(1, Failed)]));
+}
+
+#[test]
+fn a_digest_that_can_never_be_read_is_given_up_with_all_its_items() {
+    let items = || Ok(vec![item(1, Pending), item(2, Pending)]);
+    let came = Came::to(items(), Ok(Delivered::default()), Some("unreadable"), 11);
+    assert!(matches!(came.verdict, Verdict::Bury { .. }), "{:?}", came.verdict);
+    assert_eq!((came.delivered.len(), came.statuses()), (0, vec![(1, Failed), (2, Failed)]));
+}
+
+#[test]
+fn of_a_digest_whose_end_was_noted_of_some_items_none_is_left_behind() {
+    let items = vec![item(1, Failed), item(2, Pending), item(3, Cancelled)];
+    let again = Came::of(items.clone(), 2);
+    assert_eq!((again.verdict.clone(), again.reopened.clone()), (Verdict::ack(), vec![1, 2]));
+    assert_eq!(again.delivered, ["1 (+1)"]);
+    assert_eq!(again.statuses(), [(1, Taken), (2, Taken)]);
+    let over = Came::of(items, 12);
+    assert!(matches!(over.verdict, Verdict::Bury { .. }), "{:?}", over.verdict);
+    assert_eq!((over.delivered.len(), over.statuses()), (0, vec![(1, Failed), (2, Failed)]));
 }
 
 #[test]

@@ -17,6 +17,8 @@ pub struct KeptItem {
 pub struct DigestTaking {
     /// Where the digest stands: pending while one of its items is, or else failed if one has failed; otherwise nothing is left.
     pub status: DeliveryStatus,
+    /// Whether some of its items have failed before.
+    pub have_failed: bool,
     /// The items that are delivered together, in the order in which they came.
     pub items: Vec<DigestItem>,
     /// The messages that have expired.
@@ -26,14 +28,15 @@ pub struct DigestTaking {
 impl DigestTaking {
     /// What is left of these items at the moment `now`.
     ///
-    /// An item whose record was taken back, skipped or delivered is none any more. Items that have failed are tried again if the
-    /// digest was revived, which no pending one shows then.
+    /// An item whose record was taken back, skipped or delivered is none any more. One that has failed is tried again: the digest was
+    /// revived, or its end was noted of some items only.
     pub fn of(kept: Vec<KeptItem>, now: Timestamp) -> Self {
         let has = |status| kept.iter().any(|item| item.status == status);
         let open = [DeliveryStatus::Pending, DeliveryStatus::Failed];
         let status = open.into_iter().find(|status| has(*status)).unwrap_or(DeliveryStatus::Delivered);
-        let mut taking = Self { status, items: Vec::new(), expired: Vec::new() };
-        let left = kept.into_iter().filter(|kept| kept.status == status && open.contains(&status));
+        let have_failed = has(DeliveryStatus::Failed);
+        let mut taking = Self { status, have_failed, items: Vec::new(), expired: Vec::new() };
+        let left = kept.into_iter().filter(|kept| open.contains(&kept.status));
         for KeptItem { item, .. } in left {
             match item.message.expires_at.is_some_and(|until| until < now) {
                 true => taking.expired.push(item.message.id),
@@ -74,7 +77,7 @@ mod tests {
             let delivered: Vec<Uuid> = taking.delivered().collect();
             for kept in &all {
                 let (id, until) = (kept.item.message.id, kept.item.message.expires_at);
-                let is_open = kept.status == taking.status && kept.status != DeliveryStatus::Delivered;
+                let is_open = matches!(kept.status, DeliveryStatus::Pending | DeliveryStatus::Failed);
                 let is_late = until.is_some_and(|until| until.as_micros() < now);
                 prop_assert_eq!(delivered.contains(&id), is_open && !is_late);
                 prop_assert_eq!(taking.expired.contains(&id), is_open && is_late);
@@ -83,6 +86,8 @@ mod tests {
                 }
             }
             prop_assert!(delivered.is_sorted());
+            let have_failed = all.iter().any(|item| item.status == DeliveryStatus::Failed);
+            prop_assert_eq!(taking.have_failed, have_failed);
             let is_over = !all.iter().any(|kept| {
                 matches!(kept.status, DeliveryStatus::Pending | DeliveryStatus::Failed)
             });
