@@ -13,6 +13,7 @@
 //! | claim again, or wait? | [`Pacing::after`] |
 //! | how large is a sweep's next chunk, and how long the rest before it? | [`SweepPace::after`] |
 //! | does a step that was found answer, or conflict? | [`step::repeat`] |
+//! | of which kind is an error? | [`ErrorClass::of`] |
 //! | which shard? | [`ShardCount::shard_of`] |
 //! | whom does a notification reach, and how? | [`notification::fan_out`] |
 //! | when does a timer's event occur, and what does a tick of it do? | [`timer_event`] |
@@ -25,6 +26,7 @@ mod claim;
 mod claim_end;
 mod dead_letter;
 mod dead_letter_list;
+mod error_class;
 mod fingerprint;
 mod headers;
 mod invalid;
@@ -61,6 +63,7 @@ pub use dead_letter::{DeadLetter, DeadLetterFilter};
 pub use dead_letter_list::{
     DeadLetterGroup, DeadLetterGroups, DeadLetterListed, DeadLetterPage, DeadLetterPlace,
 };
+pub use error_class::ErrorClass;
 pub use fingerprint::Fingerprint;
 pub use headers::Headers;
 pub use invalid::Invalid;

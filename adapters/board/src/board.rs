@@ -12,7 +12,7 @@ use crate::{
     desk::Desk,
     guard,
     host::Hosts,
-    pages::{overview, sign_in, style},
+    pages::{dead_groups, dead_letter, dead_list, dead_work, overview, sign_in, style},
     refusal::Refusal,
     stores::BoardStores,
     visit::Visit,
@@ -23,6 +23,11 @@ use crate::{
 /// | route | shows |
 /// |---|---|
 /// | `GET /` | every queue: how many messages are due, leased, waiting and dead, and for how long the oldest has been due |
+/// | `GET /dead` | the dead letters of a queue by error |
+/// | `GET /dead/letters`, `GET /dead/letters/{id}` | a list of them, newest first; one of them |
+/// | `POST /dead/letters/{id}/payload` | the same with its payload and its headers; logged |
+/// | `POST /dead/preview`, `POST /dead/confirm` | what would be revived or purged; does it |
+/// | `GET /dead/work/{number}`, `POST /dead/work/{number}/stop` | how far that has come; stops it |
 /// | `GET /sign-in`, `POST /sign-in`, `POST /sign-out` | takes a token, once for each browser |
 ///
 /// It knows IP addresses and `localhost` as its own names, and further ones by [`with_hosts`](Self::with_hosts).
@@ -65,8 +70,19 @@ impl Board {
             Desk::new(self.stores.clone(), self.access.clone(), Hosts::new(&self.hosts), self.read_only);
         let desk = Arc::new(desk);
         let shared = Arc::clone(&desk);
+        let changing = Router::new()
+            .route("/dead/preview", post(dead_work::preview))
+            .route("/dead/confirm", post(dead_work::confirm))
+            .route("/dead/work/{number}/stop", post(dead_work::stop))
+            .route_layer(from_fn_with_state(Arc::clone(&desk), guard::changing));
         let inside = Router::new()
             .route("/", get(overview::show))
+            .route("/dead", get(dead_groups::show))
+            .route("/dead/letters", get(dead_list::show))
+            .route("/dead/letters/{id}", get(dead_letter::show))
+            .route("/dead/letters/{id}/payload", post(dead_letter::reveal))
+            .route("/dead/work/{number}", get(dead_work::show))
+            .merge(changing)
             .fallback(async |visit: Visit| visit.refuse(&Refusal::no_such_page()))
             .layer(from_fn_with_state(Arc::clone(&desk), guard::known));
         let outside = Router::new()

@@ -1,6 +1,12 @@
+use std::sync::Arc;
+
+use claimstream_ports::DeadLetters;
 use tokio::sync::Semaphore;
 
-use crate::{access::Access, host::Hosts, observation::Observation, sessions::Sessions, stores::BoardStores};
+use crate::{
+    access::Access, host::Hosts, observation::Observation, previews::Previews, sessions::Sessions,
+    stores::BoardStores, work::Works,
+};
 
 /// What all pages share.
 pub(crate) struct Desk {
@@ -10,6 +16,9 @@ pub(crate) struct Desk {
     pub(crate) hosts: Hosts,
     pub(crate) sessions: Sessions,
     pub(crate) observation: Observation,
+    pub(crate) dead_letters: Arc<dyn DeadLetters>,
+    pub(crate) previews: Previews,
+    pub(crate) works: Works,
     /// How many pages are written at a time.
     pub(crate) places: Semaphore,
 }
@@ -25,6 +34,9 @@ impl Desk {
             hosts,
             sessions: Sessions::default(),
             observation: Observation::of(stores.observe),
+            dead_letters: stores.dead_letters,
+            previews: Previews::default(),
+            works: Works::default(),
             places: Semaphore::new(Self::AT_A_TIME),
         }
     }

@@ -4,7 +4,10 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use crate::{access::Visitor, place::place};
+use crate::{
+    access::{Right, Visitor},
+    place::place,
+};
 
 /// What stands around every page.
 #[derive(Clone)]
@@ -38,6 +41,11 @@ impl Frame {
     /// Whether there is somebody to show pages to.
     pub(crate) fn is_inside(&self) -> bool {
         self.visitor.is_some()
+    }
+
+    /// Whether the visitor is shown what changes something.
+    pub(crate) fn may_change(&self) -> bool {
+        self.visitor.as_ref().is_some_and(|visitor| visitor.right == Right::Change)
     }
 
     pub(crate) fn version(&self) -> &'static str {

@@ -61,6 +61,15 @@ pub(crate) async fn known(visit: Visit, request: Request, next: Next) -> Respons
     }
 }
 
+/// Lets nobody on who may not change anything.
+pub(crate) async fn changing(visit: Visit, request: Request, next: Next) -> Response {
+    match (visit.desk.read_only, visit.visitor().right) {
+        (true, _) => visit.refuse(&Refusal::read_only()),
+        (false, Right::Look) => visit.refuse(&Refusal::may_only_look()),
+        (false, Right::Change) => next.run(request).await,
+    }
+}
+
 /// Gives each answer the headers that keep browsers from running, framing, guessing and storing.
 pub(crate) async fn finish(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;

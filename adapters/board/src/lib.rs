@@ -17,11 +17,14 @@ mod observation;
 mod origin;
 mod pages;
 mod place;
+mod previews;
 mod refusal;
+mod selection;
 mod sessions;
 mod shown;
 mod stores;
 mod visit;
+mod work;
 
 pub use access::{Access, Right, Visitor, Visitors};
 pub use board::Board;

@@ -35,6 +35,24 @@ impl Refusal {
         Self::new(StatusCode::UNAUTHORIZED, "Not signed in", why)
     }
 
+    pub(crate) fn may_only_look() -> Self {
+        let why = "Your token allows looking, and no change. Sign in with a token that has the scope admin.";
+        Self::new(StatusCode::FORBIDDEN, "Not allowed", why)
+    }
+
+    pub(crate) fn read_only() -> Self {
+        let why = "The board shows and changes nothing, because board.read_only is set. Use `claimstream dead`, or a board without it.";
+        Self::new(StatusCode::FORBIDDEN, "Read only", why)
+    }
+
+    pub(crate) fn gone(what: &str) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "Not there", what)
+    }
+
+    pub(crate) fn invalid(why: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "Not understood", why)
+    }
+
     pub(crate) fn no_such_page() -> Self {
         Self::new(StatusCode::NOT_FOUND, "No such page", "There is no such page. Begin with the overview.")
     }

@@ -1,12 +1,14 @@
 use std::{fmt, sync::Arc};
 
-use claimstream_ports::Observe;
+use claimstream_ports::{DeadLetters, Observe};
 
 /// The stores that a board shows.
 #[derive(Clone)]
 pub struct BoardStores {
     /// Counts the messages of queues.
     pub observe: Arc<dyn Observe>,
+    /// Lists, revives and purges what was given up.
+    pub dead_letters: Arc<dyn DeadLetters>,
 }
 
 impl fmt::Debug for BoardStores {

@@ -23,6 +23,11 @@ pub(crate) struct Visit {
 }
 
 impl Visit {
+    /// The visitor of a page that is not for everybody.
+    pub(crate) fn visitor(&self) -> Visitor {
+        self.visitor.clone().unwrap_or_else(Access::anybody)
+    }
+
     pub(crate) fn frame(&self) -> Frame {
         let signs_in = matches!(self.desk.access, Access::Visitors(_));
         Frame::new(&self.base, self.visitor.clone(), signs_in)

@@ -29,13 +29,15 @@ impl BoardServer {
     }
 
     fn board(&self, outbox: &SeaOrmOutbox) -> Board {
-        let stores = BoardStores { observe: Arc::new(outbox.clone()) };
+        let shared = Arc::new(outbox.clone());
+        let stores = BoardStores { observe: shared.clone(), dead_letters: shared };
         let board = match &self.tokens {
             Some(tokens) => Board::for_visitors(stores, Arc::new(TokenVisitors(tokens.clone()))),
             None => Board::for_everyone(stores),
         };
         let hosts = self.settings.hosts.iter().flat_map(|names| names.0.iter().cloned());
-        board.with_hosts(hosts)
+        let board = board.with_hosts(hosts);
+        if self.settings.read_only { board.read_only() } else { board }
     }
 }
 

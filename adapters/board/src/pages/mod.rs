@@ -1,5 +1,9 @@
 //! One page a file.
 
+pub(crate) mod dead_groups;
+pub(crate) mod dead_letter;
+pub(crate) mod dead_list;
+pub(crate) mod dead_work;
 pub(crate) mod overview;
 pub(crate) mod sign_in;
 pub(crate) mod style;

@@ -23,11 +23,12 @@ pub(crate) async fn show(visit: Visit, repeat: Result<Query<Repeat>, QueryReject
         Err(NotCounted::Refused(error)) => return visit.refuse(&Refusal::of_store(&error)),
     };
     let repeats = repeat.is_ok_and(|Query(repeat)| repeat.refresh.is_some());
+    let frame = visit.frame();
     let page = OverviewPage {
-        queues: counted.queues.iter().map(QueueRow::of).collect(),
+        queues: counted.queues.iter().map(|status| QueueRow::of(status, &frame)).collect(),
         age: span(counted.age()),
         repeats: repeats.then_some(EVERY),
-        frame: visit.frame(),
+        frame,
     };
     answer(StatusCode::OK, &page)
 }
@@ -56,12 +57,13 @@ struct QueueRow {
     leased: String,
     waiting: String,
     dead: u64,
+    dead_link: String,
     oldest: String,
     remark: Option<String>,
 }
 
 impl QueueRow {
-    fn of(status: &QueueStatus) -> Self {
+    fn of(status: &QueueStatus, frame: &Frame) -> Self {
         let QueueStatus { queue, depth, due, leased, oldest, dead, stray, .. } = status;
         let waiting = depth.saturating_sub(due + leased + stray);
         Self {
@@ -70,6 +72,7 @@ impl QueueRow {
             leased: count(*leased),
             waiting: count(waiting),
             dead: *dead,
+            dead_link: frame.about("/dead", &[("queue", queue.as_str())]),
             oldest: oldest.map_or_else(|| "–".into(), span),
             remark: remark(status),
         }

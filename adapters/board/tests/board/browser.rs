@@ -42,7 +42,7 @@ pub(crate) const HOST: &str = "127.0.0.1:8081";
 
 pub(crate) fn stores(store: &MemoryStore) -> BoardStores {
     let shared = Arc::new(store.clone());
-    BoardStores { observe: shared }
+    BoardStores { observe: shared.clone(), dead_letters: shared }
 }
 
 impl Browser {

@@ -5,7 +5,18 @@ use claimstream_memory::MemoryStore;
 use crate::browser::{Browser, HOST, stores};
 
 /// Every page and action that is not for everybody, with its method.
-pub(crate) const INSIDE: [(&str, &str); 2] = [("GET", "/"), ("GET", "/no-such-page")];
+pub(crate) const INSIDE: [(&str, &str); 10] = [
+    ("GET", "/"),
+    ("GET", "/dead"),
+    ("GET", "/dead/letters?queue=q"),
+    ("GET", "/dead/letters/01890a5d-ac96-774b-bcce-b302099a8057"),
+    ("POST", "/dead/letters/01890a5d-ac96-774b-bcce-b302099a8057/payload"),
+    ("POST", "/dead/preview"),
+    ("POST", "/dead/confirm"),
+    ("GET", "/dead/work/1"),
+    ("POST", "/dead/work/1/stop"),
+    ("GET", "/no-such-page"),
+];
 
 const FORM: &str = "application/x-www-form-urlencoded";
 

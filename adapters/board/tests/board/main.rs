@@ -2,5 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod browser;
+mod dead;
+mod graveyard;
 mod guarding;
 mod overview;

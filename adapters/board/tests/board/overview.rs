@@ -4,7 +4,10 @@ use axum::http::StatusCode;
 use claimstream_board::{Board, BoardStores};
 use claimstream_domain::{QueueName, QueueStatus};
 use claimstream_memory::MemoryStore;
-use claimstream_ports::{StoreError, StoreErrorKind, mock::MockObserve};
+use claimstream_ports::{
+    StoreError, StoreErrorKind,
+    mock::{MockDeadLetters, MockObserve},
+};
 
 use crate::browser::Browser;
 
@@ -14,7 +17,13 @@ fn status(name: &str) -> QueueStatus {
 }
 
 fn board(observe: MockObserve) -> Browser {
-    Browser::of(Board::for_everyone(BoardStores { observe: Arc::new(observe) }).router())
+    Browser::of(
+        Board::for_everyone(BoardStores {
+            observe: Arc::new(observe),
+            dead_letters: Arc::new(MockDeadLetters::new()),
+        })
+        .router(),
+    )
 }
 
 fn showing(queues: Vec<QueueStatus>) -> Browser {
@@ -36,7 +45,7 @@ async fn shows_each_queue_by_state_and_counts_once_for_many() {
             let rows = page.text.lines().filter(|line| line.starts_with("<tr><th scope=\"row\">"));
             rows.into_iter().find(|line| line.contains(&format!("<bdi>{name}</bdi>"))).unwrap().to_owned()
         };
-        for number in [">12,000<", ">300<", ">45<", "bad\">7<"] {
+        for number in [">12,000<", ">300<", ">45<", "bad\"><a href=\"/dead?queue=orders\">7<"] {
             assert!(row("orders").contains(number), "{number}: {}", row("orders"));
         }
         assert!(

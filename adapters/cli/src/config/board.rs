@@ -16,6 +16,8 @@ pub struct BoardSettings {
     pub listen: SocketAddr,
     /// The tokens of its visitors, as [`Tokens::read`] reads them; without any, nobody on this machine needs one.
     pub tokens: SecretSource,
+    /// Whether nobody changes anything on it, whatever a token allows; not by default.
+    pub read_only: bool,
     /// The names under which browsers reach it, beside addresses and `localhost`.
     pub hosts: Option<HostNames>,
 }
@@ -39,6 +41,7 @@ impl BoardSettings {
     pub(super) fn each(&mut self, visit: &mut dyn FnMut(&str, &mut dyn Setting)) {
         visit("board.listen", &mut self.listen);
         self.tokens.each("board.tokens", visit);
+        visit("board.read_only", &mut self.read_only);
         visit("board.hosts", &mut self.hosts);
     }
 
@@ -56,6 +59,7 @@ impl Default for BoardSettings {
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 8081)),
             tokens: SecretSource::default(),
+            read_only: false,
             hosts: None,
         }
     }

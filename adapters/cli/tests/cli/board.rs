@@ -3,6 +3,7 @@ use std::process::Stdio;
 use serde_json::Value;
 
 use crate::{
+    dead::with_dead_letters,
     operator::{Operator, Running, eventually, request},
     serve::{LOG, OPEN},
     web_client::WebClient,
@@ -100,4 +101,38 @@ fn refuses_to_be_reached_by_other_machines_without_a_token() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let why = serve(&["--set", &format!("board.listen={}", taken.local_addr().unwrap())]).failed(1);
     assert!(why.contains("`board.listen`: ") && why.contains("cannot be listened at"), "{why}");
+}
+
+#[test]
+fn dead_letters_are_revived_from_the_browser() {
+    let operator = with_dead_letters();
+    let (_running, client) = start(&operator, &[]);
+    let groups = client.get("/dead?queue=notification-messages");
+    assert!(groups.status == 200 && groups.text.contains("Revive all of this queue"), "{}", groups.text);
+    let form = [("content-type", "application/x-www-form-urlencoded"), ("sec-fetch-site", "same-origin")];
+    let post = |path: &str, body: &str| client.exchange("POST", path, &form, body).unwrap();
+    let foreign = [("content-type", "application/x-www-form-urlencoded"), ("sec-fetch-site", "cross-site")];
+    let body = "action=revive&queue=notification-messages";
+    assert_eq!(client.exchange("POST", "/dead/preview", &foreign, body).unwrap().status, 403);
+    let preview = post("/dead/preview", body);
+    assert!(preview.text.contains("<strong>3</strong> letters"), "{}", preview.text);
+    let name = preview.text.split("name=\"preview\" value=\"").nth(1).unwrap().split('"').next().unwrap();
+    let begun = post("/dead/confirm", &format!("preview={name}"));
+    assert_eq!(begun.status, 303, "{begun:?}");
+    eventually("everything is revived", || {
+        client.get("/dead/work/1").text.contains("<strong>3</strong> revived, 3 looked at")
+    });
+    let status = operator.run(&["status", "--json"]).succeeded();
+    assert!(status.contains("\"due\":3") && status.contains("\"dead\":0"), "{status}");
+    let log = operator.lines(LOG).join("\n");
+    assert!(log.contains("\"action\":\"revived\"") && log.contains("\"count\":3"), "{log}");
+}
+
+#[test]
+fn a_board_that_is_read_only_changes_nothing() {
+    let operator = Operator::with_database();
+    let (_running, client) = start(&operator, &["--set", "board.read_only=true"]);
+    let form = [("content-type", "application/x-www-form-urlencoded"), ("sec-fetch-site", "same-origin")];
+    let refused = client.exchange("POST", "/dead/preview", &form, "action=purge&queue=q").unwrap();
+    assert!(refused.status == 403 && refused.text.contains("board.read_only is set"), "{refused:?}");
 }

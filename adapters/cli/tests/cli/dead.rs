@@ -3,7 +3,7 @@ use serde_json::Value;
 use crate::operator::{Operator, id, request};
 
 /// Three requests whose text messages nobody delivers.
-fn with_dead_letters() -> Operator {
+pub(crate) fn with_dead_letters() -> Operator {
     let operator = Operator::with_database();
     let lines: String = (1..=3).map(|number| request(number, "\"sms\"") + "\n").collect();
     operator.run_with(&["notify", "-"], lines.as_bytes()).succeeded();

@@ -1,0 +1,116 @@
+use askama::Template;
+use axum::{
+    extract::{Path, rejection::PathRejection},
+    http::StatusCode,
+    response::Response,
+};
+use claimstream_domain::{DeadLetter, DeadLetterFilter, ErrorClass, MessageId, Payload};
+use uuid::Uuid;
+
+use crate::{
+    audit,
+    frame::{Frame, answer},
+    refusal::Refusal,
+    shown::{count, span},
+    visit::Visit,
+};
+
+type Id = Result<Path<Uuid>, PathRejection>;
+
+/// One dead letter, without what it carries.
+pub(crate) async fn show(visit: Visit, id: Id) -> Response {
+    match find(&visit, id).await {
+        Ok(letter) => answer(StatusCode::OK, &LetterPage::of(&letter, None, visit.frame())),
+        Err(refusal) => visit.refuse(&refusal),
+    }
+}
+
+/// The same with its payload and its headers. It is logged who has asked for them.
+pub(crate) async fn reveal(visit: Visit, id: Id) -> Response {
+    let letter = match find(&visit, id).await {
+        Ok(letter) => letter,
+        Err(refusal) => return visit.refuse(&refusal),
+    };
+    audit::note(&visit.visitor(), "payload shown", &letter.message.id.to_string(), 1);
+    let carried = Carried {
+        headers: letter
+            .message
+            .headers
+            .iter()
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect(),
+        payload: body(&letter.message.payload),
+    };
+    answer(StatusCode::OK, &LetterPage::of(&letter, Some(carried), visit.frame()))
+}
+
+async fn find(visit: &Visit, id: Id) -> Result<DeadLetter, Refusal> {
+    let Ok(Path(id)) = id else { return Err(Refusal::no_such_page()) };
+    let filter = DeadLetterFilter { ids: vec![MessageId::new(id)], ..DeadLetterFilter::default() };
+    let found = visit.desk.dead_letters.list(&filter, 1).await.map_err(|error| Refusal::of_store(&error))?;
+    let gone = "There is no dead letter with this id: it was revived or purged, or it never died.";
+    found.into_iter().next().ok_or_else(|| Refusal::gone(gone))
+}
+
+/// The most of a payload that is shown, in characters.
+const SHOWN: usize = 64 * 1024;
+
+fn body(payload: &Payload) -> String {
+    let Ok(text) = std::str::from_utf8(payload.bytes()) else {
+        return format!("{} bytes that are not text", count(payload.bytes().len() as u64));
+    };
+    match text.char_indices().nth(SHOWN) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}\n… and {} bytes more", &text[..end], count((text.len() - end) as u64)),
+    }
+}
+
+/// What a message carries.
+struct Carried {
+    headers: Vec<(String, String)>,
+    payload: String,
+}
+
+#[derive(Template)]
+#[template(path = "dead_letter.html")]
+struct LetterPage {
+    frame: Frame,
+    id: String,
+    queue: String,
+    queue_link: String,
+    class_link: String,
+    shard: u16,
+    ordering_key: Option<String>,
+    attempts: String,
+    dead_for: String,
+    reason: String,
+    content_type: String,
+    bytes: String,
+    carried: Option<Carried>,
+}
+
+impl LetterPage {
+    fn of(letter: &DeadLetter, carried: Option<Carried>, frame: Frame) -> Self {
+        let DeadLetter { message, attempts, reason, dead_for } = letter;
+        let (queue, class) = (message.queue.as_str(), ErrorClass::of(reason));
+        Self {
+            id: message.id.to_string(),
+            queue_link: frame.about("/dead", &[("queue", queue)]),
+            class_link: frame.about("/dead/letters", &[("queue", queue), ("class", class.as_str())]),
+            queue: queue.to_owned(),
+            shard: message.shard.number(),
+            ordering_key: message.ordering_key.as_ref().map(|key| key.as_str().to_owned()),
+            attempts: count(u64::from(*attempts)),
+            dead_for: span(*dead_for),
+            reason: reason.to_string(),
+            content_type: message.payload.content_type().to_owned(),
+            bytes: count(message.payload.bytes().len() as u64),
+            carried,
+            frame,
+        }
+    }
+
+    fn letter_path(&self) -> String {
+        self.frame.to(&format!("/dead/letters/{}/payload", self.id))
+    }
+}

@@ -1,0 +1,122 @@
+use std::{
+    collections::HashMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use tokio::time::Instant;
+use uuid::Uuid;
+
+use crate::selection::Selection;
+
+/// What was shown to somebody before it is done. Each is confirmed once, by the visitor who asked for it.
+#[derive(Default)]
+pub(crate) struct Previews(Mutex<HashMap<Uuid, Preview>>);
+
+/// Dead letters that are to be revived or purged.
+#[derive(Clone, Debug)]
+pub(crate) struct Preview {
+    pub(crate) action: Action,
+    pub(crate) selection: Selection,
+    /// The visitor who asked for it.
+    pub(crate) by: String,
+    /// When that was. What died later was not shown, and is left alone.
+    pub(crate) at: Instant,
+}
+
+/// What is done with dead letters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Action {
+    /// They are tried again.
+    Revive,
+    /// They are deleted.
+    Purge,
+}
+
+impl Action {
+    /// The action of this name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        [Self::Revive, Self::Purge].into_iter().find(|action| action.name() == name)
+    }
+
+    /// Its name in forms and the log.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Revive => "revive",
+            Self::Purge => "purge",
+        }
+    }
+
+    /// Its name in titles.
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::Revive => "Revive",
+            Self::Purge => "Purge",
+        }
+    }
+
+    /// What it has done.
+    pub(crate) fn done(self) -> &'static str {
+        match self {
+            Self::Revive => "revived",
+            Self::Purge => "purged",
+        }
+    }
+}
+
+impl Previews {
+    /// How long a preview can be confirmed.
+    pub(crate) const LAST: Duration = Duration::from_secs(15 * 60);
+    const MOST: usize = 200;
+
+    /// Keeps a preview, and answers its name.
+    pub(crate) fn keep(&self, preview: Preview) -> Uuid {
+        let mut previews = self.lock();
+        previews.retain(|_, preview| preview.at.elapsed() < Self::LAST);
+        if previews.len() >= Self::MOST {
+            let first = previews.iter().min_by_key(|(_, preview)| preview.at).map(|(id, _)| *id);
+            first.map(|id| previews.remove(&id));
+        }
+        let id = Uuid::new_v4();
+        previews.insert(id, preview);
+        id
+    }
+
+    /// Takes a preview away to carry it out; `None` if it is too old, was confirmed before, or is somebody else's.
+    pub(crate) fn take(&self, id: Uuid, by: &str) -> Option<Preview> {
+        let mut previews = self.lock();
+        let is_there =
+            previews.get(&id).is_some_and(|preview| preview.by == by && preview.at.elapsed() < Self::LAST);
+        is_there.then(|| previews.remove(&id)).flatten()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Uuid, Preview>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use claimstream_domain::QueueName;
+
+    use super::*;
+
+    fn preview(by: &str) -> Preview {
+        let selection = Selection { queue: QueueName::new("q").unwrap(), class: None, id: None };
+        Preview { action: Action::Purge, selection, by: by.into(), at: Instant::now() }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_preview_is_confirmed_once_in_time_and_by_the_one_who_saw_it() {
+        let previews = Previews::default();
+        let (one, other) = (previews.keep(preview("ann")), previews.keep(preview("ann")));
+        assert!(previews.take(one, "bob").is_none());
+        assert!(previews.take(one, "ann").is_some() && previews.take(one, "ann").is_none());
+        tokio::time::advance(Previews::LAST).await;
+        assert!(previews.take(other, "ann").is_none());
+        for _ in 0..300 {
+            previews.keep(preview("ann"));
+        }
+        assert_eq!(previews.lock().len(), Previews::MOST);
+    }
+}

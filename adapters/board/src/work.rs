@@ -1,0 +1,166 @@
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use claimstream_domain::{DeadLetterFilter, DeadLetterPlace, MessageId};
+use claimstream_ports::{DeadLetters, StoreError};
+use tokio::time::sleep;
+
+use crate::{
+    access::Visitor,
+    audit,
+    previews::{Action, Preview},
+    selection::Bounds,
+};
+
+/// The works of this process, by number.
+#[derive(Default)]
+pub(crate) struct Works(Mutex<BTreeMap<u64, Arc<Work>>>);
+
+/// The revival or the purge of what a preview has shown, in a task of its own.
+///
+/// It ends with the process. Letters that it has not come to are still there then, so the same preview again does the rest.
+pub(crate) struct Work {
+    pub(crate) preview: Preview,
+    state: Mutex<Standing>,
+}
+
+/// How far a work has come.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Standing {
+    pub(crate) looked_at: u64,
+    pub(crate) done: u64,
+    pub(crate) end: Option<End>,
+    stopping: bool,
+}
+
+/// How a work has ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum End {
+    /// It has come to the end of the queue.
+    Finished,
+    /// Somebody has stopped it.
+    Stopped,
+    /// The database has refused too often.
+    Failed,
+}
+
+impl Works {
+    /// How many are remembered.
+    const MOST: usize = 100;
+
+    /// Begins a work, and answers its number.
+    pub(crate) fn begin(
+        &self,
+        preview: Preview,
+        visitor: Visitor,
+        dead_letters: Arc<dyn DeadLetters>,
+    ) -> u64 {
+        let work = Arc::new(Work { preview, state: Mutex::default() });
+        let number = {
+            let mut works = self.lock();
+            let number = works.last_key_value().map_or(1, |(last, _)| last + 1);
+            works.insert(number, Arc::clone(&work));
+            while works.len() > Self::MOST {
+                works.pop_first();
+            }
+            number
+        };
+        tokio::spawn(async move { work.carry_out(&*dead_letters, &visitor).await });
+        number
+    }
+
+    /// The work with this number, while it is remembered.
+    pub(crate) fn get(&self, number: u64) -> Option<Arc<Work>> {
+        self.lock().get(&number).cloned()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<Work>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Work {
+    /// How many letters a step takes; each step is one short transaction.
+    const STEP: Bounds = Bounds { wanted: 200, looked_at: 2_000, time: Duration::from_secs(1), page: 200 };
+    /// How long it rests between two steps, so that relays and producers come first.
+    const REST: Duration = Duration::from_millis(20);
+    /// How often a step is tried again.
+    const TRIES: u32 = 5;
+    /// How long it waits before that.
+    const WAIT: Duration = Duration::from_secs(1);
+
+    /// How far it has come.
+    pub(crate) fn standing(&self) -> Standing {
+        self.lock().clone()
+    }
+
+    /// Ends it after the step under way.
+    pub(crate) fn stop(&self) {
+        self.lock().stopping = true;
+    }
+
+    async fn carry_out(&self, dead_letters: &dyn DeadLetters, visitor: &Visitor) {
+        let (mut after, mut failures) = (None, 0);
+        let end = loop {
+            if self.lock().stopping {
+                break End::Stopped;
+            }
+            match self.step(dead_letters, after).await {
+                Ok(None) => break End::Finished,
+                Ok(next) => (after, failures) = (next, 0),
+                Err(error) => {
+                    tracing::warn!(%error, "dead letters were not changed; the board tries again");
+                    failures += 1;
+                    if failures > Self::TRIES || !error.is_retryable() {
+                        break End::Failed;
+                    }
+                    sleep(Self::WAIT).await;
+                }
+            }
+            sleep(Self::REST).await;
+        };
+        let done = {
+            let mut state = self.lock();
+            state.end = Some(end);
+            state.done
+        };
+        audit::note(visitor, self.preview.action.done(), self.preview.selection.queue.as_str(), done);
+    }
+
+    /// Changes the next few that are meant, and answers where to look further.
+    async fn step(
+        &self,
+        dead_letters: &dyn DeadLetters,
+        after: Option<DeadLetterPlace>,
+    ) -> Result<Option<DeadLetterPlace>, StoreError> {
+        let Preview { action, selection, at, .. } = &self.preview;
+        let part = selection.part(dead_letters, after, Self::STEP).await?;
+        let ids: Vec<MessageId> = part.chosen.iter().map(|letter| letter.id).collect();
+        let mut changed = 0;
+        if !ids.is_empty() {
+            // What died after the preview was not shown.
+            let shown = at.elapsed();
+            let filter = DeadLetterFilter {
+                queue: Some(selection.queue.clone()),
+                ids,
+                dead_for: Some(shown),
+                ..DeadLetterFilter::default()
+            };
+            changed = match action {
+                Action::Revive => dead_letters.revive(&filter).await?,
+                Action::Purge => dead_letters.purge(&filter).await?,
+            };
+        }
+        let mut state = self.lock();
+        state.looked_at += part.looked_at;
+        state.done += changed;
+        Ok(part.next)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Standing> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
