@@ -29,6 +29,7 @@ mod dead_letter_list;
 mod error_class;
 mod fingerprint;
 mod headers;
+mod instance_list;
 mod invalid;
 mod key;
 mod lease;
@@ -66,6 +67,7 @@ pub use dead_letter_list::{
 pub use error_class::ErrorClass;
 pub use fingerprint::Fingerprint;
 pub use headers::Headers;
+pub use instance_list::{InstanceListed, LeaseListed};
 pub use invalid::Invalid;
 pub use key::{DedupKey, OrderingKey};
 pub use lease::Lease;

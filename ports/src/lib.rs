@@ -26,6 +26,7 @@ mod enqueue;
 mod find_messages;
 mod handler;
 mod lateness;
+mod list_instances;
 mod locking_strategy;
 #[cfg(feature = "mock")]
 pub mod mock;
@@ -48,6 +49,7 @@ pub use enqueue::Enqueue;
 pub use find_messages::FindMessages;
 pub use handler::Handler;
 pub use lateness::Lateness;
+pub use list_instances::ListInstances;
 pub use locking_strategy::LockingStrategy;
 pub use observe::Observe;
 pub use settlements::Settlements;

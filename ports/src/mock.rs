@@ -11,8 +11,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use claimstream_domain::{
     ClaimRequest, Claimed, DeadLetter, DeadLetterFilter, DeadLetterGroups, DeadLetterPage, DeadLetterPlace,
-    Due, Enqueued, Lease, MessageId, MessageStanding, NewMessage, QueueName, QueueStatus, Receipt, Renewed,
-    Settled, Settlement, Verdict,
+    Due, Enqueued, InstanceId, InstanceListed, Lease, LeaseListed, MessageId, MessageStanding, NewMessage,
+    QueueName, QueueStatus, Receipt, Renewed, Settled, Settlement, Shard, Verdict,
     saga::{NewSaga, SagaId, SagaRecord},
     step::{Begun, NewStep, Step, StepChange, StepKey},
     tcc::BranchCall,
@@ -83,6 +83,23 @@ mockall::mock! {
     #[async_trait]
     impl FindMessages for FindMessages {
         async fn find(&self, ids: &[MessageId]) -> Result<Vec<Option<MessageStanding>>, StoreError>;
+    }
+}
+
+mockall::mock! {
+    pub ListInstances {}
+    #[async_trait]
+    impl ListInstances for ListInstances {
+        async fn instances(
+            &self,
+            after: Option<InstanceId>,
+            limit: u32,
+        ) -> Result<Vec<InstanceListed>, StoreError>;
+        async fn leases(
+            &self,
+            after: Option<(QueueName, Shard)>,
+            limit: u32,
+        ) -> Result<Vec<LeaseListed>, StoreError>;
     }
 }
 

@@ -9,8 +9,8 @@ use clap::{Parser, Subcommand, ValueEnum};
 use uuid::Uuid;
 
 use crate::{
-    dead_arguments::DeadCommand, setting_flags::SettingFlags, suppression_arguments::SuppressionCommand,
-    template_arguments::TemplateCommand,
+    dead_arguments::DeadCommand, paging::Paging, setting_flags::SettingFlags,
+    suppression_arguments::SuppressionCommand, template_arguments::TemplateCommand,
 };
 
 /// A transactional outbox for MySQL, MariaDB and SQLite, and its notification pipelines.
@@ -115,6 +115,10 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// List the instances that have claimed messages, with their labels; under shard_lease `leases` has them
+    Instances(Paging),
+    /// List the leases of shards: their holders, when they end, and how much is in flight
+    Leases(Paging),
     /// Put users and segments into the directory of the database, or show a user
     #[command(subcommand)]
     Directory(DirectoryCommand),

@@ -32,6 +32,7 @@ mod moments;
 mod notification_relay;
 mod open;
 mod outbox_intake;
+mod paging;
 mod probing;
 mod progress;
 mod provider;

@@ -343,6 +343,12 @@ SELECT queue, COUNT(*) AS dead FROM claimstream_dead GROUP BY queue;
 -- observe/find
 SELECT q.id, q.attempts, q.last_error, q.claim_id IS NOT NULL AS claimed, i.label AS holder, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', q.available_at) - TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) AS available_in, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', q.parked_until) - TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) AS parked_for FROM (SELECT available_at, id FROM claimstream_queue WHERE queue = :queue AND shard = :shard AND available_at >= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :from MICROSECOND ORDER BY available_at, id LIMIT :most) AS near JOIN claimstream_queue q ON q.queue = :queue AND q.shard = :shard AND q.available_at = near.available_at AND q.id = near.id LEFT JOIN claimstream_instance i ON i.instance = SUBSTRING(q.claim_id, 1, 8) WHERE near.id IN (:ids);
 
+-- observe/instances
+SELECT instance, label, TIMESTAMPDIFF(MICROSECOND, seen_at, UTC_TIMESTAMP(6)) AS seen FROM claimstream_instance WHERE instance > :after ORDER BY instance LIMIT :limit;
+
+-- observe/leases
+SELECT queue, CAST(shard AS SIGNED) AS shard, label, fence, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', held_until) - TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) AS ends_in, CAST(in_flight AS SIGNED) AS in_flight FROM claimstream_lease WHERE queue >= :queue AND (queue > :queue OR shard > :shard) ORDER BY claimstream_lease.queue, claimstream_lease.shard LIMIT :limit;
+
 -- observe/live
 SELECT queue, CAST(shard AS SIGNED) AS shard, COUNT(*) AS depth, CAST(SUM(available_at <= UTC_TIMESTAMP(6) AND COALESCE(parked_until <= UTC_TIMESTAMP(6), 1)) AS SIGNED) AS due, CAST(SUM(claim_id IS NOT NULL AND available_at > UTC_TIMESTAMP(6)) AS SIGNED) AS leased, CAST(SUM(attempts > 0 AND ((available_at > UTC_TIMESTAMP(6) AND claim_id IS NULL) OR (available_at <= UTC_TIMESTAMP(6) AND COALESCE(parked_until > UTC_TIMESTAMP(6), 0)))) AS SIGNED) AS retrying, TIMESTAMPDIFF(MICROSECOND, MIN(CASE WHEN COALESCE(parked_until <= UTC_TIMESTAMP(6), 1) THEN GREATEST(available_at, COALESCE(parked_until, available_at)) END), UTC_TIMESTAMP(6)) AS oldest FROM claimstream_queue GROUP BY queue, shard;
 

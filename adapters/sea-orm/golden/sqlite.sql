@@ -325,6 +325,12 @@ SELECT queue, COUNT(*) AS dead FROM claimstream_dead GROUP BY queue;
 -- observe/find
 SELECT q.id, q.attempts, q.last_error, q.claim_id IS NOT NULL AS claimed, i.label AS holder, q.available_at - :now AS available_in, q.parked_until - :now AS parked_for FROM (SELECT available_at, id FROM claimstream_queue WHERE queue = :queue AND shard = :shard AND available_at >= :from ORDER BY available_at, id LIMIT :most) AS near JOIN claimstream_queue q ON q.queue = :queue AND q.shard = :shard AND q.available_at = near.available_at AND q.id = near.id LEFT JOIN claimstream_instance i ON i.instance = SUBSTRING(q.claim_id, 1, 8) WHERE near.id IN (:ids);
 
+-- observe/instances
+SELECT instance, label, :now - seen_at AS seen FROM claimstream_instance WHERE instance > :after ORDER BY instance LIMIT :limit;
+
+-- observe/leases
+SELECT queue, shard AS shard, label, fence, held_until - :now AS ends_in, in_flight AS in_flight FROM claimstream_lease WHERE queue >= :queue AND (queue > :queue OR shard > :shard) ORDER BY claimstream_lease.queue, claimstream_lease.shard LIMIT :limit;
+
 -- observe/live
 SELECT queue, shard AS shard, COUNT(*) AS depth, SUM(available_at <= :now AND COALESCE(parked_until <= :now, 1)) AS due, SUM(claim_id IS NOT NULL AND available_at > :now) AS leased, SUM(attempts > 0 AND ((available_at > :now AND claim_id IS NULL) OR (available_at <= :now AND COALESCE(parked_until > :now, 0)))) AS retrying, :now - MIN(CASE WHEN COALESCE(parked_until <= :now, 1) THEN MAX(available_at, COALESCE(parked_until, available_at)) END) AS oldest FROM claimstream_queue GROUP BY queue, shard;
 

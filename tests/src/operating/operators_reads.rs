@@ -47,6 +47,8 @@ async fn walk_along_keys(backend: &SeaOrmBackend) {
         ("dead_letters/list", "claimstream_dead", &["PRIMARY"]),
         ("observe/places", "claimstream_message", &["PRIMARY"]),
         ("observe/find", "claimstream_queue", &["PRIMARY"]),
+        ("observe/instances", "claimstream_instance", &["PRIMARY"]),
+        ("observe/leases", "claimstream_lease", &["PRIMARY"]),
     ] {
         let plan = explained(&outbox, sql(name, &args)).await;
         println!("operators_reads: {name}: {plan:?}");
@@ -68,11 +70,11 @@ async fn walk_along_keys(backend: &SeaOrmBackend) {
     assert!(plan[0][3].contains("filesort"), "a sort goes unseen: {plan:?}");
 }
 
-/// Many dead letters of two queues, and as many messages that wait.
+/// Many dead letters, messages, instances and leases, most of them of another queue.
 async fn fill(outbox: &SeaOrmOutbox) {
     let rows = |row: &dyn Fn(usize) -> String| (1..=LETTERS).map(row).collect::<Vec<_>>().join(", ");
     let died = |n: usize| format!("TIMESTAMP'2020-01-01 00:00:00' + INTERVAL {n} SECOND");
-    let queue = |n: usize| if n.is_multiple_of(2) { "orders" } else { "mails" };
+    let queue = |n: usize| if n.is_multiple_of(10) { "orders" } else { "mails" };
     let letter = |n: usize| {
         let (queue, died) = (queue(n), died(n));
         format!(
@@ -86,11 +88,26 @@ async fn fill(outbox: &SeaOrmOutbox) {
     let dead =
         "claimstream_dead (id, queue, shard, content_type, payload, created_at, attempts, reason, died_at)";
     let live = "claimstream_queue (queue, shard, available_at, id)";
-    for (table, rows) in [(dead, rows(&letter)), (live, rows(&waiting))] {
+    let body = |n: usize| {
+        let (queue, died) = (queue(n), died(n));
+        format!("(UNHEX(LPAD(HEX({n}), 32, '0')), '{queue}', 3, 'text/plain', 'x', {died})")
+    };
+    let instance = |n: usize| format!("(UNHEX(LPAD(HEX({n}), 16, '0')), 'relay', {})", died(n));
+    let lease = |n: usize| format!("('{}', {n}, 1, {}, 0, 0)", queue(n), died(n));
+    let bodies = "claimstream_message (id, queue, shard, content_type, payload, created_at)";
+    let instances = "claimstream_instance (instance, label, seen_at)";
+    let leases = "claimstream_lease (queue, shard, fence, held_until, in_flight, token)";
+    for (table, rows) in [
+        (dead, rows(&letter)),
+        (live, rows(&waiting)),
+        (bodies, rows(&body)),
+        (instances, rows(&instance)),
+        (leases, rows(&lease)),
+    ] {
         let insert = format!("INSERT INTO {table} VALUES {rows}");
         outbox.connection().execute_unprepared(&insert).await.expect("rows");
     }
-    let tables = "ANALYZE TABLE claimstream_dead, claimstream_queue, claimstream_message";
+    let tables = "ANALYZE TABLE claimstream_dead, claimstream_queue, claimstream_message, claimstream_instance, claimstream_lease";
     outbox.connection().execute_unprepared(tables).await.expect("statistics");
 }
 

@@ -6,6 +6,7 @@ mod dead;
 mod dead_change;
 mod doctor;
 mod healthcheck;
+mod instances;
 mod lists;
 mod notify;
 mod people;
@@ -70,6 +71,8 @@ async fn carry_out(command: Command, loaded: &Loaded, out: &mut impl Write) -> R
             lists::requests(asked, config, out).await
         }
         Command::Messages { ids, json } => lists::messages(&ids, json, config, out).await,
+        Command::Instances(paging) => instances::instances(paging, config, out).await,
+        Command::Leases(paging) => instances::leases(paging, config, out).await,
         Command::Directory(command) => people::run(command, config, out).await,
         Command::Recipient(command) => recipient::run(command, config, out).await,
         Command::Relay { until_empty } => relay::run(until_empty, config).await,

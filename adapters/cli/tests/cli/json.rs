@@ -98,6 +98,10 @@ fn every_command_prints_the_fields_that_the_page_has() {
     );
     check("requests", &["requests"]);
     check("messages", &["messages", &id(3)]);
+    operator.run_with(&["notify", "-"], request(4, "\"email\"").as_bytes()).succeeded();
+    operator.deliver(&["--strategy", "shard_lease"]).succeeded();
+    check("instances", &["instances"]);
+    check("leases", &["leases"]);
     check("cancel", &["cancel", &id(3)]);
     check("dead list", &["dead", "list"]);
     check("dead reasons", &["dead", "reasons"]);

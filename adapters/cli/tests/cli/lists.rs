@@ -46,3 +46,39 @@ fn messages_are_shown_where_they_stand() {
     assert_eq!((&unknown["id"], &unknown["state"]), (&id(9).into(), &Value::Null), "{shown}");
     operator.run(&["messages"]).failed(2);
 }
+
+#[test]
+fn instances_and_leases_are_listed_page_by_page() {
+    let operator = Operator::with_database();
+    assert_eq!(operator.run(&["instances"]).succeeded(), "no instance has claimed a message\n");
+    assert!(operator.run(&["leases"]).succeeded().starts_with("no shard has a lease"));
+    operator.run_with(&["notify", "-"], request(90, "\"email\"").as_bytes()).succeeded();
+    operator.deliver(&["--set", "relay.label=night"]).succeeded();
+    let lines: String = (1..=20).map(|number| request(number, "\"email\"") + "\n").collect();
+    operator.run_with(&["notify", "-"], lines.as_bytes()).succeeded();
+    operator.deliver(&["--strategy", "shard_lease"]).succeeded();
+    let instances = json(&operator, &["instances"]);
+    assert_eq!((&instances["items"][0]["label"], &instances["next"]), (&"night".into(), &Value::Null));
+    assert!(operator.run(&["instances"]).succeeded().contains("night"));
+    let all = json(&operator, &["leases"]);
+    let all = all["items"].as_array().unwrap();
+    assert!(all.len() > 2 && all.iter().all(|lease| lease["in_flight"] == 0), "{all:?}");
+    let (mut paged, mut after) = (Vec::new(), None::<String>);
+    loop {
+        let place = after.iter().flat_map(|place| ["--after", place]);
+        let page = json(&operator, &["leases", "--limit", "2"].into_iter().chain(place).collect::<Vec<_>>());
+        paged.extend(
+            page["items"].as_array().unwrap().iter().map(|it| (it["queue"].clone(), it["shard"].clone())),
+        );
+        after = page["next"].as_str().map(str::to_owned);
+        if after.is_none() {
+            break;
+        }
+    }
+    let whole: Vec<_> = all.iter().map(|it| (it["queue"].clone(), it["shard"].clone())).collect();
+    assert_eq!(paged, whole);
+    assert!(operator.run(&["leases"]).succeeded().starts_with("QUEUE "));
+    for list in ["leases", "instances"] {
+        assert!(operator.run(&[list, "--after", "?"]).failed(2).contains("take it from the page before"));
+    }
+}

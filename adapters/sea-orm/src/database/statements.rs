@@ -127,7 +127,7 @@ statements! {
         both: make, read, take;
     }
     observe: ObserveSql {
-        both: dead, find, live, places;
+        both: dead, find, instances, leases, live, places;
     }
     preferences: PreferenceSql {
         both: change, forget, forget_address, forget_owner, keep, lift, lock, read, suppress, suppressed;

@@ -1,14 +1,17 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use claimstream_domain::{Due, MessageId, MessageStanding, QueueStatus};
-use claimstream_ports::{FindMessages, Lateness, Observe, StoreError};
+use claimstream_domain::{
+    Due, InstanceId, InstanceListed, LeaseListed, MessageId, MessageStanding, QueueName, QueueStatus, Shard,
+};
+use claimstream_ports::{FindMessages, Lateness, ListInstances, Observe, StoreError};
 
 use super::handle::SeaOrmOutbox;
-use crate::queues::{find, lateness, observe};
+use crate::queues::{find, instances, lateness, observe};
 
 const OBSERVE: &str = "observe";
 const FIND: &str = "find";
+const LIST: &str = "instances";
 const LATE: &str = "late";
 
 #[async_trait]
@@ -25,6 +28,27 @@ impl FindMessages for SeaOrmOutbox {
     async fn find(&self, ids: &[MessageId]) -> Result<Vec<Option<MessageStanding>>, StoreError> {
         let (db, ids) = (Arc::clone(&self.rooms.db), ids.to_vec());
         self.rooms.db.detached(FIND, async move { find::find(&db, &ids).await }).await
+    }
+}
+
+#[async_trait]
+impl ListInstances for SeaOrmOutbox {
+    async fn instances(
+        &self,
+        after: Option<InstanceId>,
+        limit: u32,
+    ) -> Result<Vec<InstanceListed>, StoreError> {
+        let db = Arc::clone(&self.rooms.db);
+        self.rooms.db.detached(LIST, async move { instances::instances(&db, after, limit).await }).await
+    }
+
+    async fn leases(
+        &self,
+        after: Option<(QueueName, Shard)>,
+        limit: u32,
+    ) -> Result<Vec<LeaseListed>, StoreError> {
+        let db = Arc::clone(&self.rooms.db);
+        self.rooms.db.detached(LIST, async move { instances::leases(&db, after, limit).await }).await
     }
 }
 
