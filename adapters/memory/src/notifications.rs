@@ -85,7 +85,10 @@ impl MessageRepository for MemoryStore {
 #[async_trait]
 impl NotificationReports for MemoryStore {
     async fn progress(&self, id: Uuid) -> Result<Option<Progress>, StoreError> {
-        Ok(self.database.tables().notifications.progress(id))
+        let tables = self.database.tables();
+        let notifications = &tables.notifications;
+        let counted = |progress| Progress { receipts: notifications.receipt_counts(id), ..progress };
+        Ok(notifications.progress(id).map(counted))
     }
 
     async fn messages(

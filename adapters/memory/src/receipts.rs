@@ -4,7 +4,8 @@ use async_trait::async_trait;
 use claimstream_domain::{
     MessageId, Timestamp,
     notification::{
-        Channel, DeliveryReceipt, NotificationMessage, ReceiptFact, ReceiptOf, ReceiptTaken, consent::Address,
+        Channel, DeliveryReceipt, ERASED, NotificationMessage, ReceiptFact, ReceiptOf, ReceiptTaken,
+        consent::Address,
     },
 };
 use claimstream_ports::{StoreError, notification::DeliveryReceipts};
@@ -81,7 +82,14 @@ fn taken(tables: &mut Tables, receipt: DeliveryReceipt, seen_at: Timestamp, now:
         }
     };
     let Some(record) = tables.notifications.messages.get(&message) else { return ReceiptTaken::Unknown };
-    let channel = record.channel;
+    let (channel, is_erased) = (record.channel, record.recipient == ERASED);
+    if is_erased {
+        // Nothing is kept of an erased recipient, but a hash that keeps its address from being written to.
+        if let Some(address) = suppress(tables, message, channel, receipt, now) {
+            tables.consents.forget_owner(&[address]);
+        }
+        return ReceiptTaken::Unknown;
+    }
     let fact = FactRow { message, kind: receipt.kind, seen_at, said_at: receipt.said_at.clone() };
     if !tables.notifications.say(fact) {
         return ReceiptTaken::Known;
@@ -99,15 +107,21 @@ fn is_noted(tables: &Tables, receipt: &DeliveryReceipt) -> bool {
     }
 }
 
-/// Suppresses the address of a receipt that says so.
-fn suppress(tables: &mut Tables, message: Uuid, channel: Channel, receipt: DeliveryReceipt, now: Timestamp) {
-    let Some(reason) = receipt.kind.suppresses() else { return };
+/// Suppresses the address of a receipt that says so, and answers it.
+fn suppress(
+    tables: &mut Tables,
+    message: Uuid,
+    channel: Channel,
+    receipt: DeliveryReceipt,
+    now: Timestamp,
+) -> Option<Address> {
+    let reason = receipt.kind.suppresses()?;
     let payload = || {
         let payload = tables.outbox.payload(MessageId::new(message))?;
         let message: NotificationMessage = serde_json::from_slice(payload.bytes()).ok()?;
-        Some(message.address).filter(|address| !address.is_empty())
+        Some(message.address).filter(|address| !address.is_empty() && address != ERASED)
     };
-    if let Some(address) = receipt.address.or_else(payload) {
-        tables.consents.suppress(&Address::new(channel, &address), reason, receipt.note, now);
-    }
+    let address = Address::new(channel, &receipt.address.or_else(payload)?);
+    tables.consents.suppress(&address, reason, receipt.note, now);
+    Some(address)
 }

@@ -271,9 +271,6 @@ UPDATE claimstream_notification_message SET status = :status, reason = :reason, 
 -- notifications/message_conclude_each
 UPDATE claimstream_notification_message SET status = ELT(FIELD(id, :ids), :statuses), reason = ELT(FIELD(id, :ids), :reasons), reference = ELT(FIELD(id, :ids), :references), changed_at = UTC_TIMESTAMP(6) WHERE id IN (:ids) AND (status = 'PENDING' OR (status = 'CANCELLED' AND ELT(FIELD(id, :ids), :statuses) = 'DELIVERED'));
 
--- notifications/message_count
-SELECT status, COUNT(*) AS messages FROM claimstream_notification_message WHERE request_id = :id GROUP BY status;
-
 -- notifications/message_page
 SELECT id, channel, recipient, status, reason, reference FROM claimstream_notification_message WHERE request_id = :id AND id > :after ORDER BY id LIMIT :limit;
 
@@ -303,6 +300,9 @@ DELETE FROM claimstream_queue WHERE queue = :queue AND shard = :shard AND availa
 
 -- notifications/request_cancel
 UPDATE claimstream_notification_request SET status = 'CANCELLED', changed_at = UTC_TIMESTAMP(6) WHERE id = :id;
+
+-- notifications/request_counts
+SELECT status, NULL AS kind, COUNT(*) AS messages FROM claimstream_notification_message WHERE request_id = :id GROUP BY status UNION ALL SELECT NULL AS status, r.kind, COUNT(*) AS messages FROM claimstream_notification_message m STRAIGHT_JOIN claimstream_notification_receipt r ON r.message_id = m.id WHERE m.request_id = :id GROUP BY r.kind;
 
 -- notifications/request_dispatch
 UPDATE claimstream_notification_request SET status = 'DISPATCHED', changed_at = UTC_TIMESTAMP(6) WHERE id IN (:ids) AND status IN ('PENDING', 'PROCESSING');
@@ -416,7 +416,7 @@ INSERT INTO claimstream_notification_receipt (message_id, kind, seen_at, said_at
 SELECT message_id, kind FROM claimstream_notification_receipt WHERE message_id IN (:ids);
 
 -- receipts/lock
-SELECT id, channel FROM claimstream_notification_message WHERE id IN (:ids) ORDER BY id FOR UPDATE;
+SELECT id, channel, recipient FROM claimstream_notification_message WHERE id IN (:ids) ORDER BY id FOR UPDATE;
 
 -- receipts/page
 SELECT message_id, kind, TIMESTAMPDIFF(MICROSECOND, seen_at, UTC_TIMESTAMP(6)) AS ago, said_at FROM claimstream_notification_receipt WHERE message_id IN (:ids);

@@ -253,9 +253,6 @@ UPDATE claimstream_notification_message SET status = :status, reason = :reason, 
 -- notifications/message_conclude_each
 UPDATE claimstream_notification_message SET status = ended.column2, reason = ended.column3, reference = ended.column4, changed_at = :now FROM (VALUES (:id, :status, :reason, :reference)) AS ended WHERE id = ended.column1 AND (claimstream_notification_message.status = 'PENDING' OR (claimstream_notification_message.status = 'CANCELLED' AND ended.column2 = 'DELIVERED'));
 
--- notifications/message_count
-SELECT status, COUNT(*) AS messages FROM claimstream_notification_message WHERE request_id = :id GROUP BY status;
-
 -- notifications/message_page
 SELECT id, channel, recipient, status, reason, reference FROM claimstream_notification_message WHERE request_id = :id AND id > :after ORDER BY id LIMIT :limit;
 
@@ -285,6 +282,9 @@ DELETE FROM claimstream_queue WHERE queue = :queue AND shard = :shard AND availa
 
 -- notifications/request_cancel
 UPDATE claimstream_notification_request SET status = 'CANCELLED', changed_at = :now WHERE id = :id;
+
+-- notifications/request_counts
+SELECT status, NULL AS kind, COUNT(*) AS messages FROM claimstream_notification_message WHERE request_id = :id GROUP BY status UNION ALL SELECT NULL AS status, r.kind, COUNT(*) AS messages FROM claimstream_notification_message m CROSS JOIN claimstream_notification_receipt r ON r.message_id = m.id WHERE m.request_id = :id GROUP BY r.kind;
 
 -- notifications/request_dispatch
 UPDATE claimstream_notification_request SET status = 'DISPATCHED', changed_at = :now WHERE id IN (:ids) AND status IN ('PENDING', 'PROCESSING');
@@ -392,7 +392,7 @@ INSERT INTO claimstream_notification_receipt (message_id, kind, seen_at, said_at
 SELECT message_id, kind FROM claimstream_notification_receipt WHERE message_id IN (:ids);
 
 -- receipts/lock
-SELECT id, channel FROM claimstream_notification_message WHERE id IN (:ids) ORDER BY id;
+SELECT id, channel, recipient FROM claimstream_notification_message WHERE id IN (:ids) ORDER BY id;
 
 -- receipts/page
 SELECT message_id, kind, :now - seen_at AS ago, said_at FROM claimstream_notification_receipt WHERE message_id IN (:ids);

@@ -59,9 +59,9 @@ pub use claimstream_domain::notification::provider::{
 pub use claimstream_domain::notification::{
     Acceptance, Answer, AnswerClass, Attachment, Attributes, Channel, Content, DeliveryReceipt,
     DeliveryStatus, DirectRecipient, DirectoryEntry, MESSAGE_QUEUE, NotificationMessage, NotificationRequest,
-    Priority, Progress, REQUEST_QUEUE, ReceiptFact, ReceiptKind, ReceiptOf, ReceiptTaken, Recipient,
-    RecipientReference, RequestStatus, Requester, RequesterKind, SegmentPlace, Sender, Submitted, Template,
-    TemplateCall, TemplateFault, TemplatePart, TemplateText, TemplateVariable, TemplateVersion,
+    Priority, Progress, REQUEST_QUEUE, ReceiptCounts, ReceiptFact, ReceiptKind, ReceiptOf, ReceiptTaken,
+    Recipient, RecipientReference, RequestStatus, Requester, RequesterKind, SegmentPlace, Sender, Submitted,
+    Template, TemplateCall, TemplateFault, TemplatePart, TemplateText, TemplateVariable, TemplateVersion,
 };
 pub use claimstream_ports::notification::{
     AttemptLog, BeingTakenIn, Cancelled, ChannelProvider, ConsentsRead, Delivered, DeliveryAttempt,

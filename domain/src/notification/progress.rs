@@ -1,4 +1,4 @@
-use super::{DeliveryStatus, RequestStatus};
+use super::{DeliveryStatus, ReceiptCounts, RequestStatus};
 
 /// How far a request has come, counted from its messages.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -17,12 +17,23 @@ pub struct Progress {
     pub failed: u64,
     /// Messages that were taken back.
     pub cancelled: u64,
+    /// What providers said of the messages after they had taken them. It decides nothing: a message that bounced was delivered to its provider.
+    pub receipts: ReceiptCounts,
 }
 
 impl Progress {
     /// A request without messages.
     pub fn of(recorded: RequestStatus, reason: Option<String>) -> Self {
-        Self { recorded, reason, pending: 0, delivered: 0, skipped: 0, failed: 0, cancelled: 0 }
+        Self {
+            recorded,
+            reason,
+            pending: 0,
+            delivered: 0,
+            skipped: 0,
+            failed: 0,
+            cancelled: 0,
+            receipts: ReceiptCounts::default(),
+        }
     }
 
     /// Counts more messages that stand at `status`.

@@ -11,7 +11,8 @@ use crate::StoreError;
 /// Implementors owe: of each message a kind of receipt is kept once, with the time at which it came first; it goes with its message. A
 /// kind that [suppresses](claimstream_domain::notification::ReceiptKind::suppresses) suppresses the address in the same transaction
 /// in which it is kept for the first time: the address that the receipt names, else that of the message's payload while that is kept.
-/// A receipt that is known changes nothing, so an address that was lifted meanwhile stays lifted.
+/// A receipt that is known changes nothing, so an address that was lifted meanwhile stays lifted. A receipt of a message whose recipient was
+/// [erased](super::EraseRecipient) is unknown and not kept; an address that it suppresses is kept as a hash alone.
 ///
 /// A reference is that of the newest attempt of the receipt's provider that has it. One that no attempt has waits: a provider may be
 /// faster than the note of its answer.

@@ -170,6 +170,9 @@ pub struct MessageOutcome {
 #[async_trait]
 pub trait NotificationReports: Send + Sync {
     /// How far a request has come; `None` if there is none.
+    ///
+    /// Implementors owe: a message counts once where it stands, and once for each kind of receipt that is kept of it; a receipt that
+    /// waits for its delivery to be noted counts from then on; no more is read than the messages of the request and their receipts.
     async fn progress(&self, id: Uuid) -> Result<Option<Progress>, StoreError>;
 
     /// What a request's combinations of recipient and channel came to, by id, after the id `after`, at most `limit`.

@@ -6,8 +6,9 @@ use std::{
 use claimstream_domain::{
     Claimed, Fingerprint, QueueName, RetryPolicy, Settlement, Verdict, decide,
     notification::{
-        Answer, Channel, Content, DeliveryReceipt, DirectRecipient, MESSAGE_QUEUE, NewInAppEntry,
-        NotificationRequest, REQUEST_QUEUE, ReceiptKind, ReceiptOf, RecipientReference,
+        Answer, Channel, Content, DeliveryReceipt, DeliveryStatus, DirectRecipient, FanOutEnd, MESSAGE_QUEUE,
+        NewInAppEntry, NotificationRecord, NotificationRequest, REQUEST_QUEUE, ReceiptKind, ReceiptOf,
+        RecipientReference,
         consent::{Address, PreferenceChange, Suppression},
         provider::ProviderName,
     },
@@ -16,7 +17,8 @@ use claimstream_notifications::{Consents, consent::ConsentRules};
 use claimstream_ports::{
     BatchHandler, Verdicts,
     notification::{
-        AttemptLog, DeliveryAttempt, DeliveryReceipts, InAppInbox, PreferenceRepository, Suppressions,
+        AttemptLog, DeliveryAttempt, DeliveryReceipts, FanOutStep, InAppInbox, NotificationReports,
+        PreferenceRepository, RequestRepository, Suppressions,
     },
 };
 use claimstream_sea_orm::SeaOrmOutbox;
@@ -26,7 +28,7 @@ use uuid::Uuid;
 use super::{Trial, measured::Measured, trials};
 use crate::{
     Instance,
-    fixture::{Cost, Deliveries, fan_out_to, mail_to},
+    fixture::{Command, Cost, Deliveries, fan_out_to, mail_to},
     statement::{Args, sql},
 };
 
@@ -35,6 +37,7 @@ pub(super) fn trials() -> Vec<(&'static str, Trial)> {
         a_backlog_of_notifications,
         recipients_are_read_along_primary_keys,
         receipts_find_their_messages_along_indexes,
+        progress_reads_the_messages_of_its_request_and_their_receipts_alone,
         old_entries_of_inboxes_are_found_along_their_ages
     ]
 }
@@ -116,6 +119,62 @@ async fn receipts_find_their_messages_along_indexes(measured: &Measured) {
             "{name}: {plan:?}"
         );
     }
+}
+
+/// Two statements, and the messages lead to their receipts even if there are few of those.
+async fn progress_reads_the_messages_of_its_request_and_their_receipts_alone(measured: &Measured) {
+    let outbox = &measured.outbox;
+    let requests: Vec<_> = (0..12).map(request).collect();
+    outbox.submit_now(&requests).await.expect("submit");
+    let step = |request: &NotificationRequest| FanOutStep {
+        request: request.id,
+        end: FanOutEnd::Done,
+        takes_up: false,
+        erased_places: 0,
+        flaw: None,
+        records: (0..40).map(|n| delivered_record(request.id, n)).collect(),
+        items: vec![],
+    };
+    let steps: Vec<_> = requests.iter().map(step).collect();
+    outbox.note_steps(&steps).await.expect("steps");
+    let request = requests[0].id;
+    // To begin with the two receipts that there are would look cheaper.
+    let said: Vec<_> = steps[0].records[..2].iter().map(|record| of_message(record.id)).collect();
+    outbox.take(&said).await.expect("receipts");
+    let tables = "claimstream_notification_message, claimstream_notification_receipt";
+    outbox.connection().execute_unprepared(&format!("ANALYZE TABLE {tables}")).await.expect("statistics");
+    // The first answer prepares both statements.
+    outbox.progress(request).await.expect("progress");
+    let (progress, sent) = measured.count(outbox.progress(request)).await;
+    let counted = progress.expect("progress").expect("a request").receipts;
+    // What connections are sent before and after is not counted.
+    let executed = sent.iter().filter(|one| matches!(one, Command::Execute(_))).count();
+    assert!(counted.of(ReceiptKind::Sent) == 2 && executed == 2, "{sent:#?}");
+    let id = vec![Value::Bytes(Some(request.as_bytes().to_vec()))];
+    let plan = explained(outbox, "notifications/request_counts", &vec![("id", id)]).await;
+    let reads: Vec<_> = plan.iter().filter(|step| !step[0].is_empty() && !step[0].starts_with('<')).collect();
+    let tables: Vec<_> = reads.iter().map(|step| step[0].as_str()).collect();
+    assert_eq!(tables, ["claimstream_notification_message", "m", "r"], "{plan:?}");
+    let keys: Vec<_> = reads.iter().map(|step| (step[1].as_str(), step[2].as_str())).collect();
+    let of_request = ("ref", "messages_of_request");
+    assert_eq!(keys, [of_request, of_request, ("ref", "PRIMARY")], "{plan:?}");
+}
+
+fn delivered_record(request_id: Uuid, n: u32) -> NotificationRecord {
+    NotificationRecord {
+        id: Uuid::now_v7(),
+        request_id,
+        channel: Channel::Email,
+        recipient: format!("user:{n}"),
+        status: DeliveryStatus::Pending,
+        reason: None,
+        reference: None,
+    }
+}
+
+fn of_message(id: Uuid) -> DeliveryReceipt {
+    let provider: ProviderName = "mail".parse().expect("a name");
+    DeliveryReceipt { of: ReceiptOf::Message(id), ..early(&provider, String::new()) }
 }
 
 /// The sweep sorts nothing and looks at no entry that stays.

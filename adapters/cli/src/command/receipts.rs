@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use claimstream_domain::notification::{NotificationRecord, ReceiptFact, ReceiptKind};
+use claimstream_domain::notification::{NotificationRecord, ReceiptCounts, ReceiptFact, ReceiptKind};
 use claimstream_ports::notification::DeliveryReceipts;
 use claimstream_sea_orm::SeaOrmOutbox;
 use serde_json::{Value, json};
@@ -27,6 +27,21 @@ pub(super) async fn of(
 /// The strongest receipt, for a table.
 pub(super) fn standing(facts: &[ReceiptFact]) -> Option<ReceiptKind> {
     ReceiptKind::standing(facts.iter().map(|fact| fact.kind))
+}
+
+/// Of how many messages providers said what, as a line; nothing if they said nothing.
+pub(super) fn summary(counts: &ReceiptCounts) -> String {
+    if counts.is_empty() {
+        return String::new();
+    }
+    let said = counts.iter().filter(|(_, messages)| *messages > 0);
+    let said: Vec<_> = said.map(|(kind, messages)| format!("{messages} {kind}")).collect();
+    format!("receipts  {}\n", said.join(", "))
+}
+
+/// Of how many messages providers said what.
+pub(super) fn counts(counts: &ReceiptCounts) -> Value {
+    counts.iter().map(|(kind, messages)| (kind.name().to_owned(), json!(messages))).collect()
 }
 
 /// All receipts of a message.

@@ -146,9 +146,10 @@ fn summary(id: Uuid, progress: &Progress, standing: Option<&MessageStanding>) ->
     let waits = waits.unwrap_or_default();
     let reason =
         progress.reason.as_deref().map(|why| format!("reason    {}\n", plain(why))).unwrap_or_default();
+    let receipts = receipts::summary(&progress.receipts);
     format!(
         "request   {id}\nstatus    {}\n{reason}{waits}messages  {} pending, {} delivered, {} skipped, {} failed, \
-         {} cancelled\n",
+         {} cancelled\n{receipts}",
         progress.status(),
         progress.pending,
         progress.delivered,
@@ -215,6 +216,7 @@ fn as_value(
         "skipped": progress.skipped,
         "failed": progress.failed,
         "cancelled": progress.cancelled,
+        "receipts": receipts::counts(&progress.receipts),
         "messages": messages.iter().zip(receipts).map(message).collect::<Vec<_>>(),
     })
 }

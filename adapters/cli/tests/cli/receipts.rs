@@ -80,9 +80,14 @@ async fn a_receipt_before_our_note_of_the_delivery_and_a_bounce_after_it() {
         assert!(listed.contains("ann@example.com") && listed.contains("bounced"), "{listed}");
         let id = sent.body["id"].as_str().unwrap();
         let table = operator.run(&["show", id]).succeeded();
-        assert!(table.contains("RECEIPT") && table.contains("bounced"), "{table}");
+        assert!(
+            table.contains("RECEIPT") && table.contains("\nreceipts  1 delivered, 1 bounced\n"),
+            "{table}"
+        );
         let shown: Value = serde_json::from_str(&operator.run(&["show", id, "--json"]).succeeded()).unwrap();
         assert_eq!(shown["messages"][0]["receipts"][0]["kind"], "delivered");
+        let counted = &served.client.get(&path(&sent)).body["receipts"];
+        assert_eq!((&shown["receipts"], &counted["bounced"]), (counted, &json!(1)));
 
         let next = served.client.send("2", &mail());
         eventually("nothing is sent there any more", || served.client.get(&path(&next)).body["skipped"] == 1);

@@ -6,6 +6,7 @@ pub(crate) mod inbox;
 pub(crate) mod messages;
 pub(crate) mod notifications;
 pub(crate) mod receipts;
+mod receipts_counted;
 pub(crate) mod recipients;
 mod refusals;
 pub(crate) mod segments;

@@ -12,7 +12,7 @@ use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::{router::OpenApiRouter, routes};
 use uuid::Uuid;
 
-use super::{NotificationId, id, limit, query, template_call};
+use super::{NotificationId, id, limit, query, receipts_counted::ReceiptsCounted, template_call};
 use crate::{
     body::NotificationBody,
     caller::{Caller, Read, Send},
@@ -60,6 +60,8 @@ struct Notification {
     failed: u64,
     /// Those that were taken back.
     cancelled: u64,
+    /// What providers said of those that they took.
+    receipts: ReceiptsCounted,
 }
 
 /// A notification that was called off, and what became of its messages.
@@ -272,6 +274,7 @@ impl Notification {
             skipped: progress.skipped,
             failed: progress.failed,
             cancelled: progress.cancelled,
+            receipts: ReceiptsCounted::of(&progress.receipts),
             reason: progress.reason,
         }
     }

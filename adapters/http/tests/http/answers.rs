@@ -24,15 +24,7 @@ use crate::{
 /// Stores whose answer for a request follows from its id: 1 is there, 2 has begun, 3 meets a database that is away.
 fn ports() -> Ports {
     let mut ports = Ports::default();
-    let progress = || Progress {
-        recorded: RequestStatus::Pending,
-        reason: None,
-        pending: 0,
-        delivered: 0,
-        skipped: 0,
-        failed: 0,
-        cancelled: 0,
-    };
+    let progress = || Progress::of(RequestStatus::Pending, None);
     let away = || trouble(StoreErrorKind::Unavailable);
     ports.requests.expect_cancel().returning(move |id| match id.as_u128() {
         1 => Ok(Cancelled::Yes(TakenBack::default())),

@@ -4,7 +4,8 @@ use axum::{body::Body, http::StatusCode};
 use claimstream_domain::{
     Reason,
     notification::{
-        Channel, DeliveryStatus, NotificationRecord, Progress, RequestStatus, Requester, RequesterKind,
+        Channel, DeliveryStatus, NotificationRecord, Progress, ReceiptCounts, ReceiptKind, RequestStatus,
+        Requester, RequesterKind,
     },
 };
 use claimstream_http::Limits;
@@ -17,6 +18,9 @@ use crate::api::{Api, Ports};
 const ID: Uuid = Uuid::from_u128(7);
 
 fn progress() -> Progress {
+    let mut receipts = ReceiptCounts::default();
+    receipts.count(ReceiptKind::Delivered, 5);
+    receipts.count(ReceiptKind::Bounced, 1);
     Progress {
         recorded: RequestStatus::Dispatched,
         reason: None,
@@ -25,6 +29,7 @@ fn progress() -> Progress {
         skipped: 2,
         failed: 0,
         cancelled: 0,
+        receipts,
     }
 }
 
@@ -36,7 +41,9 @@ async fn a_notification_shows_how_far_it_has_come() {
     let answer = api.get(&format!("/v1/notifications/{ID}")).await;
     let expected = json!({
         "id": ID, "status": "DISPATCHED", "reason": null, "total": 8, "pending": 0, "delivered": 6, "skipped": 2,
-        "failed": 0, "cancelled": 0,
+        "failed": 0, "cancelled": 0, "receipts": {
+            "sent": 0, "soft_bounced": 0, "delivered": 5, "opened": 0, "unsubscribed": 0, "bounced": 1, "complained": 0,
+        },
     });
     assert_eq!((answer.status, answer.body), (StatusCode::OK, expected));
     let answer = api.get(&format!("/v1/notifications/{}", Uuid::nil())).await;

@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use claimstream_domain::{
     Fingerprint, NewMessage, Reason, Timestamp,
     notification::{
-        DeliveryStatus, NotificationRecord, NotificationRequest, Progress, RequestStatus,
+        DeliveryStatus, NotificationRecord, NotificationRequest, Progress, ReceiptCounts, RequestStatus,
         provider::{ProviderName, TokenSchedule},
     },
 };
@@ -141,13 +141,22 @@ impl Notifications {
         self.messages.values().filter(move |message| message.request_id == id)
     }
 
-    /// How far a request has come.
+    /// How far a request has come, but for what providers said of its messages.
     pub(crate) fn progress(&self, id: Uuid) -> Option<Progress> {
         let row = self.requests.get(&id)?;
         let reason = row.reason.as_ref().map(|reason| reason.as_str().to_owned());
         let mut progress = Progress::of(row.status, reason);
         self.of_request(id).for_each(|message| progress.count(message.status, 1));
         Some(progress)
+    }
+
+    /// What providers said of the messages of a request.
+    pub(crate) fn receipt_counts(&self, id: Uuid) -> ReceiptCounts {
+        let mut counts = ReceiptCounts::default();
+        let is_ours = |message| self.messages.get(message).is_some_and(|record| record.request_id == id);
+        let ours = self.receipts.iter().filter(|fact| is_ours(&fact.message));
+        ours.for_each(|fact| counts.count(fact.kind, 1));
+        counts
     }
 
     /// Cancels a request, while at most `in_flight` messages of all requests are in hands.

@@ -1,3 +1,4 @@
+mod suppressing;
 mod waiting_receipts;
 
 use std::{
@@ -8,24 +9,20 @@ use std::{
 };
 
 use claimstream_domain::notification::{
-    Channel, DeliveryReceipt, NotificationMessage, ReceiptFact, ReceiptKind, ReceiptOf, ReceiptTaken,
-    consent::{Address, Suppression},
+    Channel, DeliveryReceipt, ERASED, ReceiptFact, ReceiptKind, ReceiptOf, ReceiptTaken,
     provider::ProviderName,
 };
 use claimstream_ports::StoreError;
 use sea_orm::{ConnectionTrait, Value};
 use uuid::Uuid;
 
-use crate::{
-    database::{
-        Database,
-        args::{Args, bytes},
-        classify::corrupt,
-        clock::micros,
-        typed_row::row,
-        unit::{Row, maybe, rows, run},
-    },
-    notifications::suppressions::SuppressionRows,
+use crate::database::{
+    Database,
+    args::{Args, bytes},
+    classify::corrupt,
+    clock::micros,
+    typed_row::row,
+    unit::{Row, maybe, rows, run},
 };
 
 const RECEIPT: &str = "receipt";
@@ -43,11 +40,12 @@ struct Placed {
     waited: Option<Duration>,
 }
 
-/// An address that is suppressed with a receipt.
-struct Suppressed<'a> {
-    address: Address,
-    reason: Suppression,
-    note: Option<&'a str>,
+/// The record of a message, locked.
+#[derive(Clone, Copy)]
+struct LockedRecord {
+    channel: Channel,
+    /// Whether its recipient was erased: nothing is kept of it any more.
+    is_erased: bool,
 }
 
 impl ReceiptRows {
@@ -110,8 +108,8 @@ impl ReceiptRows {
     async fn keep(&self, placed: &[Placed]) -> Result<Vec<ReceiptTaken>, StoreError> {
         let sql = &self.db.sql.receipts;
         let transaction = self.db.begin_beside(RECEIPT).await?;
-        let channels = self.lock(&transaction, placed).await?;
-        let mut known = self.known(&transaction, &channels).await?;
+        let records = self.lock(&transaction, placed).await?;
+        let mut known = self.known(&transaction, &records).await?;
         let (mut taken, mut facts, mut suppressed) =
             (Vec::with_capacity(placed.len()), Vec::new(), Vec::new());
         for one in placed {
@@ -119,17 +117,22 @@ impl ReceiptRows {
                 taken.push(ReceiptTaken::Waiting);
                 continue;
             };
-            let Some(channel) = channels.get(&message) else {
+            let Some(record) = records.get(&message) else {
                 taken.push(ReceiptTaken::Unknown);
                 continue;
             };
+            if record.is_erased {
+                taken.push(ReceiptTaken::Unknown);
+                suppressed.extend(self.suppressed(&transaction, message, *record, &one.receipt).await?);
+                continue;
+            }
             if !known.insert((message, one.receipt.kind)) {
                 taken.push(ReceiptTaken::Known);
                 continue;
             }
             taken.push(ReceiptTaken::New);
             facts.push(fact_row(message, one));
-            suppressed.extend(self.suppressed(&transaction, message, *channel, &one.receipt).await?);
+            suppressed.extend(self.suppressed(&transaction, message, *record, &one.receipt).await?);
         }
         if !facts.is_empty() {
             run(&transaction, RECEIPT, sql.keep.bind_rows(&self.db.args(), &facts)).await?;
@@ -149,30 +152,31 @@ impl ReceiptRows {
         Ok(taken)
     }
 
-    /// Locks the records of the messages; the channel of each that there is.
+    /// Locks the records of the messages, as far as they are there.
     async fn lock(
         &self,
         on: &impl ConnectionTrait,
         placed: &[Placed],
-    ) -> Result<HashMap<Uuid, Channel>, StoreError> {
+    ) -> Result<HashMap<Uuid, LockedRecord>, StoreError> {
         let ids: BTreeSet<Uuid> = placed.iter().filter_map(|one| one.message).collect();
-        let mut channels = HashMap::with_capacity(ids.len());
+        let mut records = HashMap::with_capacity(ids.len());
         if ids.is_empty() {
-            return Ok(channels);
+            return Ok(records);
         }
         let args = self.db.args().with_list("ids", ids.into_iter().map(bytes));
         for row in rows(on, RECEIPT, self.db.sql.receipts.lock.bind(&args)).await? {
-            let LockedRow { id, channel } = LockedRow::read(&row)?;
-            channels.insert(id, channel.parse().map_err(|e| corrupt(RECEIPT, e))?);
+            let LockedRow { id, channel, recipient } = LockedRow::read(&row)?;
+            let channel = channel.parse().map_err(|e| corrupt(RECEIPT, e))?;
+            records.insert(id, LockedRecord { channel, is_erased: recipient == ERASED });
         }
-        Ok(channels)
+        Ok(records)
     }
 
     /// What was said of messages before.
     async fn known(
         &self,
         on: &impl ConnectionTrait,
-        messages: &HashMap<Uuid, Channel>,
+        messages: &HashMap<Uuid, LockedRecord>,
     ) -> Result<HashSet<(Uuid, ReceiptKind)>, StoreError> {
         if messages.is_empty() {
             return Ok(HashSet::new());
@@ -184,54 +188,6 @@ impl ReceiptRows {
             Ok((message_id, receipt_kind(&kind)?))
         };
         found.iter().map(known).collect()
-    }
-
-    /// The address that must not be written to after a receipt.
-    async fn suppressed<'a>(
-        &self,
-        on: &impl ConnectionTrait,
-        message: Uuid,
-        channel: Channel,
-        receipt: &'a DeliveryReceipt,
-    ) -> Result<Option<Suppressed<'a>>, StoreError> {
-        let Some(reason) = receipt.kind.suppresses() else { return Ok(None) };
-        let address = match &receipt.address {
-            Some(address) => Some(address.clone()),
-            None => self.address(on, message).await?,
-        };
-        let Some(address) = address else {
-            tracing::warn!(%message, %reason, "no address is suppressed: neither the receipt nor a kept payload names it");
-            return Ok(None);
-        };
-        Ok(Some(Suppressed {
-            address: Address::new(channel, &address),
-            reason,
-            note: receipt.note.as_deref(),
-        }))
-    }
-
-    /// The address of a message whose payload is kept.
-    async fn address(&self, on: &impl ConnectionTrait, message: Uuid) -> Result<Option<String>, StoreError> {
-        let args = self.db.args().with("id", bytes(message));
-        let found = rows(on, RECEIPT, self.db.sql.receipts.payload.bind(&args)).await?;
-        let payload = found.first().map(|row| row.bytes("payload")).transpose()?;
-        let read = |payload: Vec<u8>| serde_json::from_slice::<NotificationMessage>(&payload).ok();
-        Ok(payload.and_then(read).map(|message| message.address).filter(|address| !address.is_empty()))
-    }
-
-    /// Suppresses addresses by their keys, so that two calls with the same ones do not lock each other out.
-    async fn suppress(
-        &self,
-        on: &impl ConnectionTrait,
-        mut suppressed: Vec<Suppressed<'_>>,
-    ) -> Result<(), StoreError> {
-        suppressed.sort_by_key(|one| *one.address.fingerprint().as_bytes());
-        let rows = SuppressionRows { db: Arc::clone(&self.db) };
-        for Suppressed { address, reason, note } in &suppressed {
-            run(on, RECEIPT, rows.suppressing(address, *reason, *note)).await?;
-            tracing::info!(channel = %address.channel(), %reason, "notification.address.suppressed");
-        }
-        Ok(())
     }
 
     /// What is kept of messages.
@@ -278,7 +234,7 @@ fn span(micros: i64) -> Duration {
     Duration::from_micros(u64::try_from(micros).unwrap_or_default())
 }
 
-fn receipt_kind(name: &str) -> Result<ReceiptKind, StoreError> {
+pub(super) fn receipt_kind(name: &str) -> Result<ReceiptKind, StoreError> {
     name.parse().map_err(|e| corrupt(RECEIPT, e))
 }
 
@@ -287,7 +243,7 @@ row! {
 }
 
 row! {
-    struct LockedRow of "receipts/lock" { id: Uuid, channel: String }
+    struct LockedRow of "receipts/lock" { id: Uuid, channel: String, recipient: String }
 }
 
 row! {

@@ -20,7 +20,7 @@ use crate::{
         unit::{Row, rows},
     },
     enqueue::rows::Enqueueing,
-    notifications::records::delivery_status,
+    notifications::{receipts::receipt_kind, records::delivery_status},
 };
 
 const SUBMIT: &str = "submit";
@@ -139,12 +139,21 @@ impl Requests {
         for row in self
             .db
             .restarting_beside(REQUEST, || {
-                rows(self.db.callers(), REQUEST, self.db.sql.notifications.message_count.bind(&args))
+                rows(self.db.callers(), REQUEST, self.db.sql.notifications.request_counts.bind(&args))
             })
             .await?
         {
-            let CountRow { status, messages } = CountRow::read(&row)?;
-            progress.count(delivery_status(&status)?, messages);
+            match CountRow::read(&row)? {
+                CountRow { status: Some(status), messages, .. } => {
+                    progress.count(delivery_status(&status)?, messages);
+                }
+                CountRow { kind: Some(kind), messages, .. } => {
+                    progress.receipts.count(receipt_kind(&kind)?, messages);
+                }
+                CountRow { messages, .. } => {
+                    return Err(corrupt(REQUEST, format!("{messages} messages of no status")));
+                }
+            }
         }
         Ok(Some(progress))
     }
@@ -201,8 +210,8 @@ row! {
 }
 
 row! {
-    /// How many messages of a request have a status.
-    struct CountRow of "notifications/message_count" { status: String, messages: u64 }
+    /// How many messages of a request have a status, or a kind of receipt.
+    struct CountRow of "notifications/request_counts" { status: Option<String>, kind: Option<String>, messages: u64 }
 }
 
 #[cfg(test)]

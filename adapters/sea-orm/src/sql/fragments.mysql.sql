@@ -10,6 +10,7 @@ signed     = CAST($ AS SIGNED)
 octets     = OCTET_LENGTH($)
 greatest   = GREATEST
 is         = <=>
+then_join  = STRAIGHT_JOIN
 for_update = FOR UPDATE $
 for_share  = LOCK IN SHARE MODE
 or_keep    = ON DUPLICATE KEY UPDATE $ = $

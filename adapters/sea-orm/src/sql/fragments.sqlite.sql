@@ -10,6 +10,7 @@ signed     = $
 octets     = LENGTH($)
 greatest   = MAX
 is         = IS
+then_join  = CROSS JOIN
 for_update =
 for_share  =
 or_keep    = ON CONFLICT DO NOTHING

@@ -6,10 +6,10 @@ use claimstream_domain::{
     Reason,
     notification::{
         Answer, Channel, Content, DeliveryReceipt, DeliveryStatus, DirectRecipient, ERASED, FanOutEnd,
-        InAppPage, NewInAppEntry, NotificationRecord, NotificationRequest, ReceiptKind, ReceiptOf, Recipient,
-        RecipientReference, RequestStatus, Submitted,
+        InAppPage, NewInAppEntry, NotificationMessage, NotificationRecord, NotificationRequest, ReceiptKind,
+        ReceiptOf, ReceiptTaken, Recipient, RecipientReference, RequestStatus, Submitted,
         consent::{Address, PreferenceChange, Preferences, Suppression},
-        message_id,
+        delivery_message, message_id,
         provider::ProviderName,
     },
 };
@@ -32,6 +32,7 @@ pub const CLAUSES: &[Case<NotificationFixture>] = cases!["notifications" needs [
     an_erased_request_is_still_told_from_another_one,
     erasing_again_or_somebody_unknown_changes_nothing,
     an_erased_recipient_leaves_no_inbox_and_no_words_of_providers,
+    a_receipt_that_comes_after_an_erasure_leaves_nothing_but_a_hash_of_the_address,
     an_erased_user_is_in_no_directory_and_wants_nothing,
     an_erased_address_stays_suppressed_and_nothing_says_whose_it_was,
 ];
@@ -159,7 +160,8 @@ pub async fn erasing_again_or_somebody_unknown_changes_nothing(fixture: Notifica
 }
 
 pub async fn an_erased_recipient_leaves_no_inbox_and_no_words_of_providers(fixture: NotificationFixture) {
-    let (gone, other) = (delivered_to("u-gone", &fixture).await, delivered_to("u-other", &fixture).await);
+    let (gone, other) =
+        (delivered_to("u-gone", &fixture).await.id, delivered_to("u-other", &fixture).await.id);
     // Its record is gone with its request, and the entry is there still.
     let of_a_swept_request = NewInAppEntry { id: Uuid::now_v7(), ..entry("u-gone", Uuid::now_v7()) };
     fixture.store.in_app.put(&[of_a_swept_request]).await.expect("put");
@@ -179,13 +181,54 @@ pub async fn an_erased_recipient_leaves_no_inbox_and_no_words_of_providers(fixtu
     }
 }
 
+pub async fn a_receipt_that_comes_after_an_erasure_leaves_nothing_but_a_hash_of_the_address(
+    fixture: NotificationFixture,
+) {
+    let NotificationRecord { id: message, request_id: request, .. } = delivered_to("u-gone", &fixture).await;
+    assert_eq!(progress(&fixture, request).await.receipts.of(ReceiptKind::Delivered), 1);
+    fixture.erasing.erase("user:u-gone").await.expect("erase");
+    let after = progress(&fixture, request).await;
+    assert!(after.receipts.is_empty() && after.delivered == 1, "{after:?}");
+    let address = Address::new(Channel::InApp, &format!("{}@example.com", fixture.outbox.queue().as_str()));
+    let erased = Address::new(Channel::InApp, ERASED);
+    let said = |address: Option<&Address>, kind| DeliveryReceipt {
+        provider: ProviderName::new("primary").expect("a name"),
+        of: ReceiptOf::Message(message),
+        kind,
+        address: address.map(|address| address.as_str().to_owned()),
+        said_at: None,
+        note: Some("550 u-gone is unknown".into()),
+    };
+    // The payload that is left names no address.
+    let payload = NotificationMessage::erased(message, request, Channel::InApp);
+    fixture.outbox.store.enqueue(&[delivery_message(&payload).expect("a message")]).await;
+    let late = [
+        said(None, ReceiptKind::Bounced),
+        said(Some(&address), ReceiptKind::Opened),
+        said(Some(&address), ReceiptKind::Bounced),
+        said(Some(&address), ReceiptKind::Complained),
+    ];
+    for _ in 0..2 {
+        assert_eq!(fixture.rival.receipts.take(&late).await.expect("take"), [ReceiptTaken::Unknown; 4]);
+    }
+    assert_eq!(fixture.rival.receipts.facts(&[message]).await.expect("facts"), [vec![]]);
+    assert_eq!(progress(&fixture, request).await, after);
+    let ours = [&address, &erased].map(|one| one.fingerprint());
+    let listed = fixture.rival.suppressions.suppressed(None, 10_000).await.expect("a page");
+    let listed: Vec<_> = listed.into_iter().filter(|one| ours.contains(&one.key)).collect();
+    let [kept] = listed.as_slice() else { panic!("{listed:?}") };
+    assert_eq!((kept.key, kept.reason), (address.fingerprint(), Suppression::Complained));
+    assert_eq!((kept.address.as_str(), kept.note.as_deref()), (ERASED, None));
+    assert!(fixture.rival.suppressions.lift(&address).await.expect("lift"));
+}
+
 /// A message that was delivered to a user's inbox at the second attempt.
-async fn delivered_to(user: &str, fixture: &NotificationFixture) -> Uuid {
+async fn delivered_to(user: &str, fixture: &NotificationFixture) -> NotificationRecord {
     let request = plain_request(3);
     assert_eq!(fixture.store.submit(std::slice::from_ref(&request)).await, [Submitted::New]);
     let record = pending(request.id, Channel::InApp, &format!("user:{user}"));
     let id = record.id;
-    note(&fixture.store, step(request.id, FanOutEnd::Done, &[record])).await;
+    note(&fixture.store, step(request.id, FanOutEnd::Done, std::slice::from_ref(&record))).await;
     let attempt = |number: u32, answer: Answer| DeliveryAttempt {
         message: id,
         claim: Uuid::now_v7(),
@@ -207,7 +250,7 @@ async fn delivered_to(user: &str, fixture: &NotificationFixture) -> Uuid {
     let kind = ReceiptKind::Delivered;
     let receipt = DeliveryReceipt { provider, of, kind, address: None, said_at: None, note: None };
     fixture.store.receipts.take(&[receipt]).await.expect("a receipt");
-    id
+    record
 }
 
 fn entry(user: &str, id: Uuid) -> NewInAppEntry {

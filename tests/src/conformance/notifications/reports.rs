@@ -1,6 +1,12 @@
 //! What people may ask: progress, and messages page by page.
 
-use claimstream_domain::notification::{DeliveryStatus, NotificationRecord, Progress, RequestStatus};
+use std::{slice::from_ref, time::Duration};
+
+use claimstream_domain::notification::{
+    Answer, DeliveryReceipt, DeliveryStatus, NotificationRecord, Progress, ReceiptCounts, ReceiptKind,
+    ReceiptOf, ReceiptTaken, RequestStatus, provider::ProviderName,
+};
+use claimstream_ports::notification::{Cancelled, DeliveryAttempt};
 use uuid::Uuid;
 
 use super::{
@@ -15,6 +21,9 @@ use crate::{
 pub const CLAUSES: &[Case<NotificationFixture>] = cases!["notifications" needs [Notifications]:
     progress_counts_every_status,
     progress_of_an_unknown_request_is_nothing,
+    progress_counts_what_providers_said_by_kind_and_judges_nothing_by_it,
+    a_late_receipt_is_counted_wherever_its_message_stands,
+    a_receipt_that_waits_is_counted_when_its_delivery_is_noted,
     messages_are_paged_by_id,
     messages_of_another_request_are_left_out,
 ];
@@ -38,6 +47,89 @@ pub async fn progress_counts_every_status(fixture: NotificationFixture) {
 
 pub async fn progress_of_an_unknown_request_is_nothing(fixture: NotificationFixture) {
     assert_eq!(fixture.store.reports.progress(Uuid::now_v7()).await.expect("progress"), None);
+}
+
+pub async fn progress_counts_what_providers_said_by_kind_and_judges_nothing_by_it(
+    fixture: NotificationFixture,
+) {
+    use ReceiptKind::{Bounced, Complained, Delivered, Opened, Sent};
+    let (request, other) = (submitted(&fixture).await, submitted(&fixture).await);
+    let all: Vec<_> = (1..=4).map(|n| record(request, n, DeliveryStatus::Pending)).collect();
+    let foreign = record(other, 9, DeliveryStatus::Pending);
+    keep(&fixture.store, &all).await;
+    keep(&fixture.store, from_ref(&foreign)).await;
+    let delivered: Vec<_> = all.iter().map(|one| outcome(one.id, DeliveryStatus::Delivered)).collect();
+    fixture.store.messages.conclude(&delivered).await.expect("conclude");
+    let before = progress(&fixture, request).await;
+    assert!(before.receipts.is_empty());
+    // One that bounced before it was said to have arrived, repeated; one that was opened before; one that nobody speaks of.
+    let said =
+        [(0, Bounced), (0, Delivered), (1, Opened), (1, Sent), (1, Delivered), (2, Delivered), (0, Bounced)];
+    let said: Vec<_> = said.into_iter().map(|(n, kind)| of_message(all[n].id, kind)).collect();
+    fixture.store.receipts.take(&said).await.expect("take");
+    fixture.rival.receipts.take(&said).await.expect("take again");
+    fixture.store.receipts.take(&[of_message(foreign.id, Complained)]).await.expect("take");
+    let after = progress(&fixture, request).await;
+    assert_eq!(after.receipts, counts(&[(Sent, 1), (Delivered, 3), (Opened, 1), (Bounced, 1)]));
+    assert_eq!(after, Progress { receipts: after.receipts, ..before }, "all else is as before");
+    assert_eq!(progress(&fixture, other).await.receipts, counts(&[(Complained, 1)]));
+}
+
+pub async fn a_late_receipt_is_counted_wherever_its_message_stands(fixture: NotificationFixture) {
+    let request = submitted(&fixture).await;
+    let all: Vec<_> = (1..=3).map(|n| record(request, n, DeliveryStatus::Pending)).collect();
+    keep(&fixture.store, &all).await;
+    let given_up = outcome(all[0].id, DeliveryStatus::Failed);
+    fixture.store.messages.conclude(&[given_up]).await.expect("conclude");
+    let cancelled = fixture.store.requests.cancel(request).await.expect("cancel");
+    assert!(matches!(cancelled, Cancelled::Yes(_)), "{cancelled:?}");
+    // The provider had them in its hands all the same.
+    let said: Vec<_> = all.iter().map(|one| of_message(one.id, ReceiptKind::Delivered)).collect();
+    assert_eq!(fixture.rival.receipts.take(&said).await.expect("take"), [ReceiptTaken::New; 3]);
+    let after = progress(&fixture, request).await;
+    assert_eq!(after.receipts, counts(&[(ReceiptKind::Delivered, 3)]));
+    assert_eq!((after.delivered, after.failed, after.cancelled), (0, 1, 2), "our own delivery is as it was");
+}
+
+pub async fn a_receipt_that_waits_is_counted_when_its_delivery_is_noted(fixture: NotificationFixture) {
+    let request = submitted(&fixture).await;
+    let message = record(request, 1, DeliveryStatus::Pending);
+    keep(&fixture.store, from_ref(&message)).await;
+    let of = ReceiptOf::Reference("sid-1".into());
+    let early = DeliveryReceipt { of, ..of_message(message.id, ReceiptKind::SoftBounced) };
+    assert_eq!(fixture.store.receipts.take(&[early]).await.expect("take"), [ReceiptTaken::Waiting]);
+    assert!(progress(&fixture, request).await.receipts.is_empty());
+    let attempt = DeliveryAttempt {
+        message: message.id,
+        claim: Uuid::now_v7(),
+        call: 1,
+        number: 1,
+        provider: primary(),
+        ago: Duration::ZERO,
+        took: Duration::ZERO,
+        answer: Answer::DELIVERED,
+        reason: None,
+        reference: Some("sid-1".into()),
+    };
+    fixture.store.attempts.note(&[attempt]).await.expect("note");
+    let taken = fixture.rival.receipts.take_waiting(Duration::from_secs(60), 9).await.expect("take");
+    assert_eq!(taken, 1);
+    assert_eq!(progress(&fixture, request).await.receipts, counts(&[(ReceiptKind::SoftBounced, 1)]));
+}
+
+fn primary() -> ProviderName {
+    ProviderName::new("primary").expect("a name")
+}
+
+fn of_message(id: Uuid, kind: ReceiptKind) -> DeliveryReceipt {
+    let of = ReceiptOf::Message(id);
+    DeliveryReceipt { provider: primary(), of, kind, address: None, said_at: None, note: None }
+}
+
+fn counts(of: &[(ReceiptKind, u64)]) -> ReceiptCounts {
+    let mut counts = ReceiptCounts::default();
+    of.iter().for_each(|(kind, messages)| counts.count(*kind, *messages));
+    counts
 }
 
 pub async fn messages_are_paged_by_id(fixture: NotificationFixture) {

@@ -1,5 +1,5 @@
 -- Locks the records of messages, so that their receipts come one after another.
-SELECT id, channel
+SELECT id, channel, recipient
   FROM claimstream_notification_message
  WHERE id IN (:ids)
  ORDER BY id
