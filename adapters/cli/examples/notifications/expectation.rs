@@ -1,14 +1,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use claimstream_domain::notification::{
-    Channel, DeliveryStatus, NotificationRequest, Recipient, RecipientReference, SegmentPlace, message_id,
+    Channel, DeliveryStatus, NotificationRequest, Recipient, RecipientReference, SegmentPlace,
+    consent::Address, message_id,
 };
 use claimstream_memory::MemoryTemplates;
 use claimstream_notifications::CompiledTemplate;
 use claimstream_ports::notification::{RecipientDirectory, TemplateSource};
 use uuid::Uuid;
 
-use crate::{Failure, instance, sink::SinkProvider};
+use crate::{Failure, instance, served::Fate, sink::SinkProvider};
 
 /// Who should be told, worked out from the requests, the directory and the templates alone, without looking at the
 /// database.
@@ -16,6 +17,10 @@ use crate::{Failure, instance, sink::SinkProvider};
 pub(crate) struct Expectation {
     /// Every combination of recipient and channel, by message id; how it should end.
     pub(crate) messages: BTreeMap<Uuid, DeliveryStatus>,
+    /// Where mails go, by message id.
+    mails: BTreeMap<Uuid, Address>,
+    /// Mails that may be skipped because one to their address has bounced, and the reason that is noted then.
+    suppressible: BTreeMap<Uuid, String>,
     /// Requests that cannot be fanned out at all.
     pub(crate) impossible: BTreeSet<Uuid>,
 }
@@ -40,6 +45,28 @@ impl Expectation {
         self.messages.values().filter(|outcome| **outcome == DeliveryStatus::Delivered).count()
     }
 
+    /// Mails to addresses that bounce may be skipped, and those of which it is known before must be.
+    pub(crate) fn bounce(&mut self, known_before: &[Uuid]) {
+        for (id, address) in &self.mails {
+            if let Some(reason) = Fate::of(address).suppresses() {
+                self.suppressible.insert(*id, format!("suppressed: {reason}"));
+            }
+        }
+        for id in known_before {
+            self.messages.insert(*id, DeliveryStatus::Skipped);
+        }
+    }
+
+    /// The addresses that bounce.
+    pub(crate) fn bouncing(&self) -> BTreeSet<&Address> {
+        self.mails.values().filter(|address| Fate::of(address).suppresses().is_some()).collect()
+    }
+
+    /// Whether a message may have been skipped for this reason.
+    pub(crate) fn is_suppressed(&self, id: &Uuid, reason: &str) -> bool {
+        self.suppressible.get(id).is_some_and(|known| known == reason)
+    }
+
     async fn add(
         &mut self,
         request: &NotificationRequest,
@@ -49,7 +76,11 @@ impl Expectation {
         for recipient in recipients {
             for channel in &request.channels {
                 let outcome = outcome(request, recipient, *channel, templates).await?;
-                self.messages.entry(message_id(request.id, *channel, &recipient.key)).or_insert(outcome);
+                let id = message_id(request.id, *channel, &recipient.key);
+                self.messages.entry(id).or_insert(outcome);
+                if let (Channel::Email, Some(address)) = (channel, recipient.address(*channel)) {
+                    self.mails.insert(id, Address::new(*channel, address));
+                }
             }
         }
         Ok(())

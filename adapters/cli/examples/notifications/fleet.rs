@@ -86,6 +86,11 @@ impl Fleet {
         Ok(())
     }
 
+    /// Which have been killed so far.
+    pub(crate) fn kills(&self) -> &[Kill] {
+        &self.kills
+    }
+
     /// Asks all to stop, waits until they have ended well, and tells which had been killed before.
     pub(crate) async fn stop(mut self) -> Result<Vec<Kill>, Failure> {
         for member in &mut self.members {

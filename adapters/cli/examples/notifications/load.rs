@@ -43,15 +43,19 @@ fn parse(line: &str) -> Result<NotificationRequest, Failure> {
     Ok(request)
 }
 
-/// A request of one recipient who can be reached, as good as any other.
+/// A request of one recipient who can be reached, by mail and by text message in turns. There are a thousand customers, who come again.
 pub(crate) fn generated(number: usize) -> NotificationRequest {
-    let address = format!("customer-{number}@example.com");
-    let recipient = DirectRecipient { email: Some(address), ..DirectRecipient::default() };
+    let customer = number / 2 % 1_000;
+    let (email, phone) = (format!("customer-{customer}@example.com"), format!("+4930{customer:06}"));
+    let (channel, recipient) = match number % 2 {
+        0 => (Channel::Email, DirectRecipient { email: Some(email), ..DirectRecipient::default() }),
+        _ => (Channel::Sms, DirectRecipient { phone: Some(phone), ..DirectRecipient::default() }),
+    };
     NotificationRequest {
         id: Uuid::from_u128(number as u128),
         requester: Requester { kind: RequesterKind::Service, id: "load".into() },
         recipients: vec![RecipientReference::Direct(recipient)],
-        channels: vec![Channel::Email],
+        channels: vec![channel],
         content: Some(Content {
             title: Some(format!("Your parcel {number} is on its way")),
             body: Some("It will be with you tomorrow between 9 and 12.".into()),

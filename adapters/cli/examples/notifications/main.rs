@@ -9,8 +9,10 @@
 //!
 //! `cargo run --release --example notifications -- --serve`
 //!
-//! The same requests go over HTTP to processes of `claimstream serve --relay`, which deliver them to two providers behind HTTP. The
-//! primary goes down for two seconds, and the other takes over. The providers write the sink, so they count independently.
+//! The same requests go over HTTP to processes of `claimstream serve --relay`, which deliver them to providers behind HTTP. The
+//! primary goes down for two seconds, and the other takes over. A third takes mails and sends signed receipts for them, early, late, in a
+//! wrong order and twice; some addresses bounce, and a second round of mails must leave these out. The providers write the sink and a book
+//! of what they said, so they count independently.
 #![forbid(unsafe_code)]
 
 mod bars;

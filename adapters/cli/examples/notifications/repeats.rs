@@ -1,4 +1,9 @@
-use std::time::Duration;
+use std::{
+    collections::{HashMap, HashSet},
+    time::Duration,
+};
+
+use uuid::Uuid;
 
 use crate::{fleet::Kill, sink::Delivery};
 
@@ -34,16 +39,34 @@ impl Repeats {
     }
 }
 
+/// How long after its delivery a message may still be its process's, and so be taken along by a kill: settling follows within
+/// milliseconds, and where the database is too busy for that, within the lease and some waiting.
+pub(crate) fn in_flight(lease: Duration) -> Duration {
+    lease + Duration::from_secs(2)
+}
+
+/// The messages that a process may not have noted as delivered, because it was killed then.
+pub(crate) fn of_killed(
+    deliveries: &HashMap<Uuid, Vec<Delivery>>,
+    kills: &[Kill],
+    in_flight: Duration,
+) -> HashSet<Uuid> {
+    let is_hit = |one: &Delivery| kills.iter().any(|kill| takes_along(kill, one, in_flight));
+    deliveries.iter().filter(|(_, all)| all.iter().any(is_hit)).map(|(id, _)| *id).collect()
+}
+
+fn takes_along(kill: &Kill, delivery: &Delivery, in_flight: Duration) -> bool {
+    kill.process == delivery.process
+        && kill.at >= delivery.at
+        && Duration::from_micros(kill.at - delivery.at) <= in_flight
+}
+
 fn excuses(kill: &Kill, first: &Delivery, second: &Delivery, in_flight: Duration) -> bool {
-    kill.process == first.process
-        && (first.at..=second.at).contains(&kill.at)
-        && Duration::from_micros(kill.at - first.at) <= in_flight
+    takes_along(kill, first, in_flight) && kill.at <= second.at
 }
 
 #[cfg(test)]
 mod tests {
-    use uuid::Uuid;
-
     use super::*;
 
     /// Judges deliveries and kills, each a process and a time, when a message is in flight for 10 microseconds.
@@ -77,6 +100,18 @@ mod tests {
             assert_eq!(judged(&[(1, 100), (2, 150)], &[kill]), (0, 1), "{kill:?}");
         }
         assert_eq!(judged(&[(1, 100), (2, 150)], &[]), (0, 1));
+    }
+
+    #[test]
+    fn a_message_is_of_a_killed_process_if_the_kill_followed_soon() {
+        let delivery = |process, at| Delivery { id: Uuid::nil(), request: Uuid::nil(), process, at };
+        let deliveries = HashMap::from([(Uuid::nil(), vec![delivery(1, 100), delivery(2, 200)])]);
+        for (process, at, is_hit) in
+            [(1, 100, true), (1, 110, true), (2, 205, true), (1, 99, false), (1, 111, false), (2, 105, false)]
+        {
+            let hit = of_killed(&deliveries, &[Kill { process, at }], Duration::from_micros(10));
+            assert_eq!(hit.len(), usize::from(is_hit), "{process} {at}");
+        }
     }
 
     #[test]

@@ -1,5 +1,5 @@
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     fmt,
     time::Duration,
 };
@@ -11,7 +11,13 @@ use futures::{StreamExt, TryStreamExt};
 use uuid::Uuid;
 
 use crate::{
-    Failure, due::due, expectation::Expectation, fleet::Kill, repeats::Repeats, served::Accepted, sink::Sink,
+    Failure,
+    due::due,
+    expectation::Expectation,
+    fleet::Kill,
+    repeats::{Repeats, in_flight},
+    served::{Accepted, Aftermath},
+    sink::Sink,
     verdict::Verdict,
 };
 
@@ -41,20 +47,16 @@ pub(crate) struct Run<'a> {
     pub(crate) expectation: &'a Expectation,
     pub(crate) sink: &'a Sink,
     pub(crate) kills: &'a [Kill],
+    /// Messages that a killed process may have delivered without noting it.
+    pub(crate) of_killed: &'a HashSet<Uuid>,
+    /// What came of receipts.
+    pub(crate) aftermath: Option<&'a Aftermath>,
     /// What the providers have to tell.
     pub(crate) providers: Vec<(&'static str, String)>,
     /// How long a claim lasted.
     pub(crate) lease: Duration,
-    /// How long it took until the last delivery.
-    pub(crate) took: Duration,
-}
-
-impl Run<'_> {
-    /// How long after its delivery a message may still be its process's, and so be taken along by a kill: settling
-    /// follows within milliseconds, and where the database is too busy for that, within the lease and some waiting.
-    fn in_flight(&self) -> Duration {
-        self.lease + Duration::from_secs(2)
-    }
+    /// How many messages were delivered a second, until the last delivery of the requests that were asked for.
+    pub(crate) rate: f64,
 }
 
 /// What the database says of one request.
@@ -77,13 +79,17 @@ impl Report {
             report.judge_request(&told, run.expectation);
             settled.extend(told.messages.into_iter().map(|(id, status, reason)| (id, (status, reason))));
         }
-        report.judge_messages(run.expectation, &settled, run.sink);
+        report.judge_messages(run, &settled);
         report.count_repeats(run);
         report.time(run);
-        report.rate = report.delivered as f64 / run.took.as_secs_f64().max(0.001);
+        report.rate = run.rate;
         report.refused.clone_from(&run.accepted.refused);
         report.repeated_calls = run.accepted.repeated;
         report.providers.clone_from(&run.providers);
+        if let Some(aftermath) = run.aftermath {
+            report.providers.extend(aftermath.story());
+            report.wrong.extend(aftermath.wrong());
+        }
         Ok(report)
     }
 
@@ -120,12 +126,8 @@ impl Report {
     }
 
     /// Holds every message that there should be against the database and the sink.
-    fn judge_messages(
-        &mut self,
-        expectation: &Expectation,
-        settled: &HashMap<Uuid, (DeliveryStatus, String)>,
-        sink: &Sink,
-    ) {
+    fn judge_messages(&mut self, run: &Run<'_>, settled: &HashMap<Uuid, (DeliveryStatus, String)>) {
+        let (expectation, sink) = (run.expectation, run.sink);
         self.messages = expectation.messages.len();
         for (id, expected) in &expectation.messages {
             let (seen, recorded) = (sink.deliveries().contains_key(id), settled.get(id));
@@ -138,6 +140,12 @@ impl Report {
                     *self.dead.entry(reason.clone()).or_default() += 1;
                 }
                 _ => {}
+            }
+            let is_suppressed = |reason: &str| expectation.is_suppressed(id, reason);
+            let is_excused = !seen || run.of_killed.contains(id);
+            if matches!(recorded, Some((DeliveryStatus::Skipped, reason)) if is_excused && is_suppressed(reason))
+            {
+                continue;
             }
             match Verdict::on_message(*expected, recorded.map(|(status, _)| *status), seen) {
                 Verdict::AsExpected => {}
@@ -152,7 +160,7 @@ impl Report {
 
     fn count_repeats(&mut self, run: &Run<'_>) {
         for deliveries in run.sink.deliveries().values() {
-            let repeats = Repeats::of(deliveries, run.kills, run.in_flight());
+            let repeats = Repeats::of(deliveries, run.kills, in_flight(run.lease));
             self.repeats.after_a_kill += repeats.after_a_kill;
             self.repeats.duplicates += repeats.duplicates;
         }

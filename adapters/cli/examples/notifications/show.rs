@@ -1,7 +1,7 @@
 use std::time::{Duration, Instant};
 
 use claimstream_domain::notification::{MESSAGE_QUEUE, NotificationRequest, REQUEST_QUEUE};
-use claimstream_ports::Observe;
+use claimstream_ports::{Observe, notification::Suppressions};
 use claimstream_sea_orm::SeaOrmOutbox;
 use claimstream_tokio::shutdown_signal;
 use uuid::Uuid;
@@ -14,6 +14,7 @@ use crate::{
     instance::open,
     load,
     patience::Patience,
+    repeats::{in_flight, of_killed},
     report::{Report, Run},
     sink::{Sink, unix_micros},
     way::Way,
@@ -52,32 +53,51 @@ pub(crate) async fn run(options: &Options) -> Result<Outcome, Failure> {
         outbox.strategy(),
         without_password(&database),
     );
+    if options.serve {
+        // An earlier run on the same database has suppressed them.
+        for address in expectation.bouncing() {
+            outbox.lift(address).await?;
+        }
+    }
     let (way, mut fleet) = Way::start(options, folder.path(), &database).await?;
     let bars = Bars::new(requests.len(), expectation.deliverable());
     let began = Instant::now();
-    let submitting = way.submit(&outbox, name, &requests, &bars.submitted);
-    let watching = watch(&outbox, &mut sink, &mut fleet, &bars, &requests);
-    let (accepted, ended) = tokio::select! {
+    let work = async {
+        let submitting = way.submit(&outbox, name, &requests, &bars.submitted);
+        let watching = watch(&outbox, &mut sink, &mut fleet, &bars, &requests);
+        let (mut accepted, ended) = tokio::try_join!(submitting, watching)?;
+        let rate = sink.deliveries().len() as f64 / ended.duration_since(began).as_secs_f64().max(0.001);
+        let of_killed = of_killed(sink.deliveries(), fleet.kills(), in_flight(options.lease));
+        let aftermath = way.aftermath(&outbox, &of_killed, &mut accepted).await?;
+        Ok::<_, Failure>((accepted, rate, of_killed, aftermath))
+    };
+    let (accepted, rate, of_killed, aftermath) = tokio::select! {
         // The relays may end by the same signal, which is no failure of theirs.
         biased;
         () = interruption => {
             bars.abandon();
             return interrupt(fleet).await;
         }
-        done = async { tokio::try_join!(submitting, watching) } => done?,
+        done = work => done?,
     };
     bars.finish();
     let kills = fleet.stop().await?;
     sink.read_on()?;
+    // A server gives ids of its own.
+    let mut expectation = Expectation::of(&accepted.requests).await?;
+    if let Some(aftermath) = &aftermath {
+        expectation.bounce(&aftermath.skipped);
+    }
     let run = Run {
         accepted: &accepted,
-        // A server gives ids of its own.
-        expectation: &Expectation::of(&accepted.requests).await?,
+        expectation: &expectation,
         sink: &sink,
         kills: &kills,
+        of_killed: &of_killed,
         providers: way.story(),
+        aftermath: aftermath.as_ref(),
         lease: options.lease,
-        took: ended.duration_since(began),
+        rate,
     };
     let report = Report::gather(&outbox, &run).await?;
     println!("{report}");
@@ -103,7 +123,8 @@ async fn refuse_a_busy_outbox(outbox: &SeaOrmOutbox) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn depth(outbox: &SeaOrmOutbox) -> Result<u64, Failure> {
+/// How many messages of notifications are in the outbox.
+pub(crate) async fn depth(outbox: &SeaOrmOutbox) -> Result<u64, Failure> {
     let queues = outbox.observe().await?;
     let ours = queues.iter().filter(|queue| [REQUEST_QUEUE, MESSAGE_QUEUE].contains(&queue.queue.as_str()));
     Ok(ours.map(|queue| queue.depth).sum())

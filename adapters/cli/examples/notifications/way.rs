@@ -1,4 +1,4 @@
-use std::{path::Path, process::Command};
+use std::{collections::HashSet, path::Path, process::Command};
 
 use claimstream_domain::notification::NotificationRequest;
 use claimstream_sea_orm::SeaOrmOutbox;
@@ -9,7 +9,8 @@ use crate::{
     Failure, Options,
     fleet::Fleet,
     instance::Job,
-    served::{Accepted, Intake, ProviderServer, Served},
+    repeats::in_flight,
+    served::{Accepted, Aftermath, Intake, ProviderServer, Round, Served},
     sink::unix_micros,
 };
 
@@ -57,6 +58,18 @@ impl Way {
         }
     }
 
+    /// Waits for the receipts of mails, and sees whether they were heeded. They may be lost of messages `of_killed` processes.
+    pub(crate) async fn aftermath(
+        &self,
+        outbox: &SeaOrmOutbox,
+        of_killed: &HashSet<Uuid>,
+        accepted: &mut Accepted,
+    ) -> Result<Option<Aftermath>, Failure> {
+        let Self::Served { providers, intake } = self else { return Ok(None) };
+        let round = Round { outbox, intake, mailer: providers.mailer(), of_killed };
+        round.play(accepted).await.map(Some)
+    }
+
     /// What the providers have to tell.
     pub(crate) fn story(&self) -> Vec<(&'static str, String)> {
         match self {
@@ -79,14 +92,16 @@ fn relays(options: &Options, folder: &Path, database: &str) -> Result<Fleet, Fai
 }
 
 async fn served(options: &Options, folder: &Path, database: &str) -> Result<(Way, Fleet), Failure> {
-    let providers = ProviderServer::start(folder, options.outage).await?;
     let servers = Served::addresses(options.instances)?;
+    let in_flight = in_flight(options.lease);
+    let providers = ProviderServer::start(folder, options.outage, servers.clone(), in_flight).await?;
     let served = Served {
         database: database.to_owned(),
         strategy: options.strategy.clone(),
         folder: folder.to_owned(),
         lease: options.lease,
         providers: providers.address(),
+        secret: providers.mailer().secret(),
         servers: servers.clone(),
     };
     let fleet = Fleet::start(options, move |place, process| served.command(place, process))?;

@@ -44,6 +44,16 @@ pub(crate) struct Accepted {
     pub(crate) repeated: usize,
 }
 
+impl Accepted {
+    /// Adds what became of more requests.
+    pub(crate) fn extend(&mut self, other: Self) {
+        self.requests.extend(other.requests);
+        self.at.extend(other.at);
+        other.refused.into_iter().for_each(|(why, count)| *self.refused.entry(why).or_default() += count);
+        self.repeated += other.repeated;
+    }
+}
+
 /// How a call ended.
 enum Answer {
     Taken(Uuid, u64),

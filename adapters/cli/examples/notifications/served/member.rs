@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use super::receipt_calls::ReceiptCalls;
 use crate::{Failure, load::FILES};
 
 /// The processes that serve: where each listens, and what they have in common.
@@ -17,6 +18,8 @@ pub(crate) struct Served {
     pub(crate) lease: Duration,
     /// Where the providers are.
     pub(crate) providers: SocketAddr,
+    /// The secret of the receipts of mails.
+    pub(crate) secret: String,
     /// Where the process of each place listens.
     pub(crate) servers: Vec<SocketAddr>,
 }
@@ -41,7 +44,8 @@ impl Served {
 
     /// A provider knows by its URL which process it is called by.
     fn configuration(&self, place: u16, process: u32) -> String {
-        let Self { database, strategy, providers, servers, .. } = self;
+        let Self { database, strategy, providers, secret, servers, .. } = self;
+        let words = ReceiptCalls::words();
         let (lease, server) = (humantime::format_duration(self.lease), servers[usize::from(place)]);
         format!(
             r#"
@@ -67,6 +71,24 @@ directory = "{FILES}/directory.json"
 templates = "{FILES}/templates.json"
 [channels.default]
 providers = "primary, secondary"
+[channels.email]
+providers = "mailer"
+[providers.mailer]
+type = "gateway"
+request_url = "http://{providers}/mailer/{process}"
+request_body = '{{"id": {{{{ id }}}}, "request_id": {{{{ request_id }}}}, "address": {{{{ address }}}}}}'
+reference = "/reference"
+proxy = false
+breaker_pause = "500ms"
+receipts_check = "standard"
+receipts_secret = "{secret}"
+receipts_events = "/events"
+receipts_kind = "/event"
+receipts_kinds = "{words}"
+receipts_reference = "/reference"
+receipts_message = "/message"
+receipts_address = "/recipient"
+receipts_at = "/at"
 [providers.primary]
 type = "webhook"
 url = "http://{providers}/primary/{process}"

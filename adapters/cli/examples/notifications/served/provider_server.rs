@@ -1,7 +1,7 @@
 use std::{
     collections::HashMap,
     net::SocketAddr,
-    path::{Path, PathBuf},
+    path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
@@ -13,58 +13,74 @@ use axum::{
     routing::post,
 };
 use serde::Deserialize;
+use serde_json::{Value, json};
 use tokio::{net::TcpListener, task::JoinHandle};
 use uuid::Uuid;
 
-use super::outage::Outage;
-use crate::{Failure, sink::SinkProvider};
+use super::{mailer::Mailer, outage::Outage, receipt_calls::ReceiptCalls, sinks::Sinks};
+use crate::Failure;
 
-/// Two providers behind HTTP, independent of the processes that call them. What they take is a line of the sink.
+/// Three providers behind HTTP, independent of the processes that call them. What they take is a line of the sink. One takes mails and
+/// sends receipts; of the others the primary goes down.
 pub(crate) struct ProviderServer {
     address: SocketAddr,
     counter: Arc<Counter>,
+    mailer: Arc<Mailer>,
     serving: JoinHandle<()>,
 }
 
-/// What the two providers have taken, and how much each.
+/// What the two others have taken, and how much each.
 struct Counter {
-    folder: PathBuf,
-    sinks: Mutex<HashMap<u32, Arc<SinkProvider>>>,
+    sinks: Arc<Sinks>,
     outage: Mutex<Outage>,
     by_provider: Mutex<HashMap<String, usize>>,
 }
 
 /// What a provider is sent.
 #[derive(Deserialize)]
-struct Call {
-    id: Uuid,
-    request_id: Uuid,
-    address: String,
+pub(crate) struct Call {
+    pub(crate) id: Uuid,
+    pub(crate) request_id: Uuid,
+    pub(crate) address: String,
 }
 
 impl ProviderServer {
-    /// Listens on a free port of this machine; the primary will be down for so long.
-    pub(crate) async fn start(folder: &Path, outage: Duration) -> Result<Self, Failure> {
+    /// Listens on a free port of this machine; the primary will be down for so long. Receipts go to these servers; a mail may be on its
+    /// way for `in_flight` after its address was suppressed.
+    pub(crate) async fn start(
+        folder: &Path,
+        outage: Duration,
+        servers: Vec<SocketAddr>,
+        in_flight: Duration,
+    ) -> Result<Self, Failure> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
+        let sinks = Arc::new(Sinks::new(folder.to_owned()));
+        let mailer = Arc::new(Mailer::new(Arc::clone(&sinks), ReceiptCalls::to(servers), in_flight));
         let counter = Arc::new(Counter {
-            folder: folder.to_owned(),
-            sinks: Mutex::default(),
+            sinks,
             outage: Mutex::new(Outage::lasting(outage)),
             by_provider: Mutex::default(),
         });
-        let routes =
+        let mails = Router::new().route("/mailer/{process}", post(take_mail)).with_state(Arc::clone(&mailer));
+        let others =
             Router::new().route("/{provider}/{process}", post(take)).with_state(Arc::clone(&counter));
+        let routes = mails.merge(others);
         let serving = tokio::spawn(async move {
             // It ends with this process.
             let _ = axum::serve(listener, routes).await;
         });
-        Ok(Self { address, counter, serving })
+        Ok(Self { address, counter, mailer, serving })
     }
 
     /// Where it listens.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// The provider of mails.
+    pub(crate) fn mailer(&self) -> &Mailer {
+        &self.mailer
     }
 
     /// What the providers have to tell, a line each.
@@ -74,6 +90,7 @@ impl ProviderServer {
         let outage = self.counter.outage.lock().unwrap_or_else(PoisonError::into_inner);
         vec![
             ("by the primary, the other", format!("{}, {}", by("primary"), by("secondary"))),
+            ("by the provider of mails", self.mailer.mails().len().to_string()),
             ("outage of the primary", outage.story()),
         ]
     }
@@ -83,6 +100,15 @@ impl Drop for ProviderServer {
     fn drop(&mut self) {
         self.serving.abort();
     }
+}
+
+async fn take_mail(
+    State(mailer): State<Arc<Mailer>>,
+    Segments(process): Segments<u32>,
+    Json(call): Json<Call>,
+) -> Result<Json<Value>, StatusCode> {
+    let reference = mailer.take(process, call).await.unwrap_or(Err(StatusCode::INTERNAL_SERVER_ERROR))?;
+    Ok(Json(json!({ "reference": reference })))
 }
 
 async fn take(
@@ -99,7 +125,7 @@ impl Counter {
         if is_primary && !self.outage().lets_through(Instant::now()) {
             return Ok(StatusCode::SERVICE_UNAVAILABLE);
         }
-        let sink = self.sink(process)?;
+        let sink = self.sinks.of(process)?;
         if sink.refusal(call.id, &call.address).is_some() {
             return Ok(StatusCode::SERVICE_UNAVAILABLE);
         }
@@ -115,15 +141,5 @@ impl Counter {
 
     fn outage(&self) -> MutexGuard<'_, Outage> {
         self.outage.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn sink(&self, process: u32) -> std::io::Result<Arc<SinkProvider>> {
-        let mut sinks = self.sinks.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(sink) = sinks.get(&process) {
-            return Ok(Arc::clone(sink));
-        }
-        let sink = Arc::new(SinkProvider::open(&self.folder, process)?);
-        sinks.insert(process, Arc::clone(&sink));
-        Ok(sink)
     }
 }
