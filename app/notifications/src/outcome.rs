@@ -104,6 +104,10 @@ impl Outcome<'_> {
     /// What is noted of the message, or of each one of a digest; nothing if it is tried again.
     pub(super) fn to_note(&self) -> Vec<MessageOutcome> {
         let Some(end) = self.end() else { return Vec::new() };
+        if self.attempt.message.digest.is_some() && self.attempt.digest.is_none() {
+            // Its items could not be read: the first of them alone has no end without the others.
+            return Vec::new();
+        }
         let Some(Digested { items, expired, .. }) = &self.attempt.digest else { return vec![end] };
         let (id, count) = (end.id, items.len());
         let reason = match end.status {

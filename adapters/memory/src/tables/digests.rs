@@ -32,7 +32,8 @@ struct ItemRow {
 struct OpenDigest {
     id: Uuid,
     closes_at: Timestamp,
-    items: u32,
+    /// What its items take of its room.
+    room: u32,
 }
 
 impl Digests {
@@ -51,13 +52,13 @@ impl Digests {
             return Some(delivery_message(&item.message));
         }
         let open = self.open.get_mut(&item.key());
-        if let Some(open) = open.filter(|open| open.closes_at > now && open.items < DigestItem::MOST) {
-            open.items += 1;
+        if let Some(open) = open.filter(|open| open.closes_at > now && open.room < DigestItem::MOST) {
+            open.room += item.room();
             let row = ItemRow { digest: open.id, came_at: now, item: item.clone() };
             self.items.insert(id, row);
             return None;
         }
-        let open = OpenDigest { id, closes_at: after(now, new.window), items: 1 };
+        let open = OpenDigest { id, closes_at: after(now, new.window), room: item.room() };
         self.open.insert(item.key(), open);
         self.items.insert(id, ItemRow { digest: id, came_at: now, item: item.clone() });
         Some(item.opening(new.window))

@@ -92,7 +92,8 @@ impl DigestRows {
     ) -> Result<HashMap<Uuid, Uuid>, StoreError> {
         let row = |(key, items): (&Uuid, &Vec<&NewDigestItem>)| {
             let args = Args::new().with("key", bytes(*key)).with("id", bytes(id_of(items[0])));
-            args.with("items", items.len() as i64).with("window", micros(items[0].window))
+            let room: i64 = items.iter().map(|new| i64::from(new.item.room())).sum();
+            args.with("items", room).with("window", micros(items[0].window))
         };
         let (sql, rows_in) = (&self.db.sql.digests, by_key.iter().map(row).collect::<Vec<_>>());
         let common = self.db.args().with("most", i64::from(DigestItem::MOST));

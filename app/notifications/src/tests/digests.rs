@@ -300,6 +300,14 @@ fn of_a_digest_whose_end_was_noted_of_some_items_none_is_left_behind() {
 }
 
 #[test]
+fn a_digest_whose_items_cannot_be_read_is_a_dead_letter_and_none_of_them_has_an_end() {
+    let unread = StoreError::new(StoreErrorKind::Corrupt, "digest", "an item is no JSON");
+    let came = Came::to(Err(unread), Ok(Delivered::default()), None, 11);
+    assert!(matches!(came.verdict, Verdict::Bury { .. }), "{:?}", came.verdict);
+    assert_eq!((came.delivered.len(), came.noted.len()), (0, 0));
+}
+
+#[test]
 fn while_the_store_is_away_a_digest_is_given_back_and_a_relay_without_digests_puts_it_off() {
     let came = Came::to(Err(down("digest")), Ok(Delivered::default()), None, 1);
     assert_eq!((came.verdict, came.delivered.len()), (Verdict::Release, 0));

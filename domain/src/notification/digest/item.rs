@@ -31,8 +31,18 @@ pub struct NewDigestItem {
 }
 
 impl DigestItem {
-    /// So many items a digest has at most, about: the next one opens another.
+    /// The room of a digest, about: an item that comes when it is used up opens another.
     pub const MOST: u32 = 200;
+    /// So many bytes of text take as much room as an item without a text.
+    const BYTES: usize = 8 * 1024;
+
+    /// How much room it takes in a digest: one, and one more for each 8 KiB of its text, because all items are read together.
+    pub fn room(&self) -> u32 {
+        let Content { title, body, html, .. } = &self.message.content;
+        let texts = [title, body, html].into_iter().flatten().chain(self.params.values());
+        let bytes: usize = texts.map(String::len).sum();
+        1 + u32::try_from(bytes / Self::BYTES).unwrap_or(Self::MOST)
+    }
 
     /// The key that items of one digest share: that of recipient, channel, address and category.
     pub fn key(&self) -> Uuid {

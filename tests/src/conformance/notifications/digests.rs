@@ -93,15 +93,21 @@ pub async fn an_item_that_comes_after_the_window_or_the_close_opens_the_next_dig
 
 pub async fn a_step_that_is_noted_again_adds_no_item_a_second_time(fixture: NotificationFixture) {
     let request = submitted(&fixture).await;
-    let items = [item(request, "a"), item(request, "b")];
-    let step = with_items(request, &items);
+    let of_a = by_id(vec![item(request, "a"), numbered(request, "a", 1)]);
+    let of_b = vec![item(request, "b")];
+    let step = with_items(request, &[of_a.clone(), of_b.clone()].concat());
     for ports in [&fixture.store, &fixture.rival, &fixture.store] {
-        assert_eq!(note(ports, step.clone()).await.records, [Pending, Pending]);
+        assert_eq!(note(ports, step.clone()).await.records, [Pending; 3]);
         fixture.outbox.advance(WINDOW).await;
     }
-    assert_eq!(queue(&fixture).take_all().await.len(), 2);
-    for item in &items {
-        assert_eq!(closed(&fixture.store, item).await, [(item.message.id, Pending)]);
+    assert_eq!(
+        queue(&fixture).take_all().await.len(),
+        2,
+        "the second item of a digest has no message of its own"
+    );
+    for items in [of_a, of_b] {
+        let ids: Vec<_> = items.iter().map(|item| (item.message.id, Pending)).collect();
+        assert_eq!(closed(&fixture.store, &items[0]).await, ids);
     }
     note(&fixture.rival, step).await;
     assert_eq!(queue(&fixture).status().await.map_or(0, |status| status.depth), 2, "nor after the close");
@@ -180,12 +186,13 @@ pub async fn a_digest_that_is_full_is_followed_by_another(fixture: NotificationF
     assert_eq!(closed(&fixture.store, &next).await, [(next.message.id, Pending)]);
 }
 
-/// Steps that add items to the same digests in different orders, beside others that close these.
+/// Steps that add items to the same digests in different orders, beside others that close these. What a close has answered is all that
+/// is ever delivered of a digest, so nothing joins it later.
 pub async fn of_items_and_closes_at_a_time_none_is_lost_and_none_is_in_two_digests(
     fixture: NotificationFixture,
 ) {
     const USERS: [&str; 3] = ["a", "b", "c"];
-    let (mut expected, mut places) = (BTreeSet::new(), Vec::new());
+    let (mut expected, mut places, mut answered) = (BTreeSet::new(), Vec::new(), Vec::new());
     for round in 0..8 {
         let (mut noting, mut now) = (Vec::new(), Vec::new());
         for n in 0..6 {
@@ -201,12 +208,17 @@ pub async fn of_items_and_closes_at_a_time_none_is_lost_and_none_is_in_two_diges
         now.rotate_left(round);
         let closer = fixture.rival.digests.clone();
         // Whichever of them have opened a digest by then: it is closed, and those that come later open another.
-        let closing = tokio::spawn(async move { closer.close(&now).await });
+        let closing = tokio::spawn(async move { (closer.close(&now).await.expect("close"), now) });
         for noted in noting {
             assert_eq!(noted.await.expect("a step").records, [Pending; 3]);
         }
-        closing.await.expect("a close").expect("close");
+        let (closed, now) = closing.await.expect("a close");
+        answered.extend(now.into_iter().zip(closed).filter(|(_, items)| !items.is_empty()));
         fixture.outbox.advance(WINDOW / 4).await;
+    }
+    for (place, items) in answered {
+        let again = fixture.store.digests.close(&[place]).await.expect("close");
+        assert_eq!(again, [items], "an item has joined a digest that was closed");
     }
     let closed = fixture.store.digests.close(&places).await.expect("close");
     let ids: Vec<Uuid> = closed.iter().flatten().map(|kept| kept.item.message.id).collect();
