@@ -302,7 +302,7 @@ DELETE FROM claimstream_queue WHERE queue = :queue AND shard = :shard AND availa
 UPDATE claimstream_notification_request SET status = 'CANCELLED', changed_at = UTC_TIMESTAMP(6) WHERE id = :id;
 
 -- notifications/request_counts
-SELECT status, NULL AS kind, COUNT(*) AS messages FROM claimstream_notification_message WHERE request_id = :id GROUP BY status UNION ALL SELECT NULL AS status, r.kind, COUNT(*) AS messages FROM claimstream_notification_message m STRAIGHT_JOIN claimstream_notification_receipt r ON r.message_id = m.id WHERE m.request_id = :id GROUP BY r.kind;
+SELECT status, NULL AS kind, COUNT(*) AS messages FROM claimstream_notification_message WHERE request_id = :id GROUP BY status UNION ALL SELECT NULL AS status, r.kind, COUNT(*) AS messages FROM claimstream_notification_message m STRAIGHT_JOIN claimstream_notification_receipt r FORCE INDEX (PRIMARY) ON r.message_id = m.id WHERE m.request_id = :id GROUP BY r.kind;
 
 -- notifications/request_dispatch
 UPDATE claimstream_notification_request SET status = 'DISPATCHED', changed_at = UTC_TIMESTAMP(6) WHERE id IN (:ids) AND status IN ('PENDING', 'PROCESSING');

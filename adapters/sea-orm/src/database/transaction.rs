@@ -1,10 +1,10 @@
-use std::marker::PhantomData;
+use std::{marker::PhantomData, time::Instant};
 
 use async_trait::async_trait;
-use claimstream_ports::StoreError;
+use claimstream_ports::{Measured, Pool, StoreError};
 use sea_orm::{
-    ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbBackend, DbErr, ExecResult, QueryResult,
-    SqliteTransactionMode, Statement, TransactionOptions, TransactionTrait,
+    ConnectionTrait, DatabaseTransaction, DbBackend, DbErr, ExecResult, QueryResult, SqliteTransactionMode,
+    Statement, TransactionOptions, TransactionTrait,
 };
 
 use super::{
@@ -42,7 +42,7 @@ impl Database {
             let begun = self.waiting(in_time(operation, Held::begin_beside(self), classify)).await;
             return begun.map(Transaction::Held);
         }
-        let begun = self.waiting(self.begin_on(self.callers(), operation)).await?;
+        let begun = self.waiting(self.begin_of_callers(operation)).await?;
         Ok(Transaction::of_pool(begun))
     }
 
@@ -55,21 +55,22 @@ impl Database {
     ) -> Result<DatabaseTransaction, StoreError> {
         #[cfg(feature = "mysql")]
         let _wanted = (self.dialect == Dialect::MySql).then(|| self.callers.wanted());
-        match self.waiting(self.begin_on(self.callers(), operation)).await {
+        match self.waiting(self.begin_of_callers(operation)).await {
             Err(error) => Err(self.none_to_spare(operation, error).await),
             begun => begun,
         }
     }
 
-    async fn begin_on(
-        &self,
-        db: &DatabaseConnection,
-        operation: &'static str,
-    ) -> Result<DatabaseTransaction, StoreError> {
+    /// Begins a transaction on a connection of the callers' pool. How long that took is measured, also where it was in vain;
+    /// on SQLite this includes the wait for the write lock of the file, because both are one call of the driver.
+    async fn begin_of_callers(&self, operation: &'static str) -> Result<DatabaseTransaction, StoreError> {
         let sqlite_transaction_mode =
             (self.dialect == Dialect::Sqlite).then_some(SqliteTransactionMode::Immediate);
         let options = TransactionOptions { sqlite_transaction_mode, ..Default::default() };
-        in_time(operation, db.begin_with_options(options), classify).await
+        let began = Instant::now();
+        let begun = in_time(operation, self.callers().begin_with_options(options), classify).await;
+        self.measure(Measured::WaitedForConnection { pool: Pool::Callers, took: began.elapsed() });
+        begun
     }
 
     /// Undoes what a transaction has written.

@@ -11,6 +11,7 @@ octets     = OCTET_LENGTH($)
 greatest   = GREATEST
 is         = <=>
 then_join  = STRAIGHT_JOIN
+by_primary = FORCE INDEX (PRIMARY)
 for_update = FOR UPDATE $
 for_share  = LOCK IN SHARE MODE
 or_keep    = ON DUPLICATE KEY UPDATE $ = $

@@ -11,6 +11,7 @@ octets     = LENGTH($)
 greatest   = MAX
 is         = IS
 then_join  = CROSS JOIN
+by_primary =
 for_update =
 for_share  =
 or_keep    = ON CONFLICT DO NOTHING

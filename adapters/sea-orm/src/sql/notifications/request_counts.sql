@@ -7,6 +7,6 @@ SELECT status, NULL AS kind, COUNT(*) AS messages
  UNION ALL
 SELECT NULL AS status, r.kind, COUNT(*) AS messages
   FROM claimstream_notification_message m
-  {then_join} claimstream_notification_receipt r ON r.message_id = m.id
+  {then_join} claimstream_notification_receipt r {by_primary} ON r.message_id = m.id
  WHERE m.request_id = :id
  GROUP BY r.kind
