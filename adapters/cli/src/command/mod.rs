@@ -5,6 +5,7 @@ mod config;
 mod dead;
 mod dead_change;
 mod doctor;
+mod emptied;
 mod healthcheck;
 mod instances;
 mod lists;

@@ -1,17 +1,12 @@
-use std::{convert::Infallible, future::pending, io, process::ExitCode, sync::Arc, time::Duration};
+use std::{convert::Infallible, future::pending, io, process::ExitCode, sync::Arc};
 
 use claimstream::PipelineReport;
-use claimstream_domain::QueueStatus;
-use claimstream_notifications::Priority;
-use claimstream_ports::{Observe, StoreError};
 use claimstream_sea_orm::SeaOrmOutbox;
 use claimstream_tokio::shutdown_signal;
 use futures::{FutureExt, future::BoxFuture};
-use tokio::{
-    sync::oneshot,
-    time::{Instant, sleep},
-};
+use tokio::sync::oneshot;
 
+use super::emptied::emptied;
 use crate::{
     Exit, NotificationRelay, RelayReport,
     config::{Config, Database},
@@ -128,31 +123,4 @@ pub(super) async fn told_again(told: oneshot::Receiver<()>) -> io::Result<ExitCo
     shutdown_signal()?.await;
     tracing::warn!("relay stopped at once; messages in hand are delivered again when their leases end");
     Ok(Exit::Interrupted.into())
-}
-
-/// Ends when the queues of all priorities hold nothing that is due or leased; what waits for a later time does not count.
-///
-/// A request and its messages change places in one transaction, and one statement reads all queues, so none is missed
-/// on the way from one to the other.
-async fn emptied(outbox: &SeaOrmOutbox) {
-    loop {
-        let asked = Instant::now();
-        match outbox.observe().await {
-            Ok(queues) if !queues.iter().any(is_busy) => return,
-            Ok(_) => {}
-            Err(error) => report(&error),
-        }
-        // Counting a long queue takes time; most of it is left to the relay.
-        sleep(Duration::from_millis(100).max(asked.elapsed() * 10)).await;
-    }
-}
-
-fn is_busy(status: &QueueStatus) -> bool {
-    let queues = |priority: &Priority| [priority.request_queue(), priority.message_queue()];
-    let ours = Priority::ALL.iter().any(|priority| queues(priority).contains(&status.queue.as_str()));
-    ours && status.due + status.leased > 0
-}
-
-fn report(error: &StoreError) {
-    tracing::warn!(%error, "the relay cannot read the state of its queues");
 }

@@ -1,0 +1,82 @@
+use std::time::Duration;
+
+use claimstream_domain::QueueStatus;
+use claimstream_notifications::Priority;
+use claimstream_ports::{Observe, StoreError};
+use tokio::time::{Instant, sleep};
+
+/// Ends when the queues of all priorities hold nothing that is due or leased; what waits for a later time does not count.
+///
+/// A request and its messages change places in one transaction, and one statement reads all queues, so none is missed
+/// on the way from one to the other. But that statement takes its time a little before it sees the rows: a message written
+/// in between is due a little later than that, and looks as if it waited. So the queues are found empty twice.
+pub(super) async fn emptied(queues: &impl Observe) {
+    let mut found_empty = false;
+    loop {
+        let asked = Instant::now();
+        let is_empty = is_empty(queues).await;
+        if is_empty && found_empty {
+            return;
+        }
+        found_empty = is_empty;
+        // Counting a long queue takes time; most of it is left to the relay.
+        sleep(Duration::from_millis(100).max(asked.elapsed() * 10)).await;
+    }
+}
+
+async fn is_empty(queues: &impl Observe) -> bool {
+    match queues.observe().await {
+        Ok(queues) => !queues.iter().any(is_busy),
+        Err(error) => {
+            report(&error);
+            false
+        }
+    }
+}
+
+fn is_busy(status: &QueueStatus) -> bool {
+    let queues = |priority: &Priority| [priority.request_queue(), priority.message_queue()];
+    let ours = Priority::ALL.iter().any(|priority| queues(priority).contains(&status.queue.as_str()));
+    ours && status.due + status.leased > 0
+}
+
+fn report(error: &StoreError) {
+    tracing::warn!(%error, "the relay cannot read the state of its queues");
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::VecDeque, sync::Mutex};
+
+    use claimstream_domain::QueueName;
+    use claimstream_ports::{StoreErrorKind, mock::MockObserve};
+
+    use super::*;
+
+    fn holding(depth: u64, due: u64) -> Result<Vec<QueueStatus>, StoreError> {
+        let queue = QueueName::new(Priority::Normal.message_queue()).unwrap();
+        Ok(vec![QueueStatus { queue, depth, due, leased: 0, retrying: 0, oldest: None, dead: 0, stray: 0 }])
+    }
+
+    /// How often the queues are looked at, if they answer so and stay empty afterwards.
+    async fn looks(answers: Vec<Result<Vec<QueueStatus>, StoreError>>) -> usize {
+        let all = answers.len();
+        let answers = Mutex::new(VecDeque::from(answers));
+        let mut queues = MockObserve::new();
+        queues
+            .expect_observe()
+            .returning(move || answers.lock().unwrap().pop_front().expect("one look more"));
+        emptied(&queues).await;
+        all
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_message_that_was_written_while_the_queues_were_read_is_waited_for() {
+        let gone = || Err(StoreError::new(StoreErrorKind::Unavailable, "observe", "gone"));
+        // Written after the time was taken, it looks as if it waited; then it is due.
+        assert_eq!(looks(vec![holding(1, 0), holding(1, 1), holding(0, 0), holding(0, 0)]).await, 4);
+        assert_eq!(looks(vec![holding(0, 0), gone(), holding(0, 0), holding(0, 0)]).await, 4);
+        // What waits for a later time is not waited for.
+        assert_eq!(looks(vec![holding(1, 0), holding(1, 0)]).await, 2);
+    }
+}
