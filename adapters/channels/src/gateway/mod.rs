@@ -27,7 +27,7 @@ use crate::{
 ///
 /// The templates are those of minijinja. They see `id`, `request_id`, `channel`, `recipient`, `address`, and of the content
 /// `title`, `body`, `html`, `redirect_url` and `image_url`, which are none where the content has none, and the list `attachments`, each
-/// with `url`, `name` and maybe `content_type`; a name that does not exist is an error. A message with attachments is refused for good if no
+/// with `url`, `name` and maybe `content_type`, and `unsubscribe_url`, none where the message has no link; a name that does not exist is an error. A message with attachments is refused for good if no
 /// template uses them. What a template inserts is escaped for its place, so that no text of a message can change the request:
 ///
 /// | place | `{{ body }}` becomes |

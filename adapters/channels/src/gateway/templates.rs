@@ -113,6 +113,7 @@ fn formatted(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Value) -> 
 fn seen(message: &NotificationMessage) -> serde_json::Value {
     let mut seen = serde_json::json!({
         "title": null, "body": null, "html": null, "redirect_url": null, "image_url": null, "attachments": [],
+        "unsubscribe_url": null,
     });
     let whole = serde_json::to_value(message).unwrap_or_default();
     if let (Some(seen), serde_json::Value::Object(mut fields)) = (seen.as_object_mut(), whole) {

@@ -32,3 +32,19 @@ async fn a_gateway_sends_attachments_if_its_templates_do_and_refuses_them_if_not
     assert_eq!(sent["files"][0]["url"], "https://files.example.com/a.pdf");
     assert!(sent["page"].is_null() && received.len() == 2);
 }
+
+#[tokio::test]
+async fn a_mail_by_a_gateway_can_carry_the_link_that_opts_out() {
+    let server = WebServer::start([]).await;
+    let body = r#"{"text": {{ body }}{% if unsubscribe_url %}, "list": {{ "<" ~ unsubscribe_url ~ ">" }}{% endif %}}"#;
+    let config = GatewayConfig::post_json(&server.url("/mail"), body);
+    let gateway = GatewayChannel::new(GatewayConfig { environment_proxies: false, ..config }).unwrap();
+    let plain = message(Channel::Email, "ann@example.com");
+    let link = Some("https://shop.example/u/abc?d=1&e=2".to_owned());
+    gateway.deliver(&plain).await.unwrap();
+    gateway.deliver(&NotificationMessage { unsubscribe_url: link, ..plain }).await.unwrap();
+    let sent: Vec<serde_json::Value> =
+        server.received().iter().map(|one| serde_json::from_slice(&one.body).unwrap()).collect();
+    assert!(sent[0].get("list").is_none(), "{sent:?}");
+    assert_eq!(sent[1]["list"], "<https://shop.example/u/abc?d=1&e=2>");
+}

@@ -99,7 +99,25 @@ fn sets_notifications(config: &Config) -> bool {
 
 fn examine_notifications(config: &Config) -> Vec<Finding> {
     let channels = Channel::ALL.into_iter().flat_map(|channel| examine_route(channel, &config.channels));
-    [examine_directory(config), examine_templates(config)].into_iter().chain(channels).collect()
+    let sources = [examine_directory(config), examine_templates(config)].into_iter();
+    sources.chain(channels).chain(examine_unsubscribing(config)).collect()
+}
+
+/// Unsubscribe links, if anything is set about them.
+fn examine_unsubscribing(config: &Config) -> Option<Finding> {
+    let consents = &config.notifications.consents;
+    if consents.unsubscribe_url.is_none() && !consents.unsubscribe_key.is_set() {
+        return None;
+    }
+    Some(match consents.unsubscribe_links() {
+        Err(refused) => found(Severity::Failure, "unsubscribing", refused.to_string()),
+        Ok(Some(_)) => found(Severity::Good, "unsubscribing", "messages carry signed links".into()),
+        Ok(None) => found(
+            Severity::Warning,
+            "unsubscribing",
+            "notifications.unsubscribe_url is not set; messages carry no links".into(),
+        ),
+    })
 }
 
 fn examine_directory(config: &Config) -> Finding {
@@ -216,6 +234,9 @@ fn examine_serve(config: &Config) -> Option<Finding> {
         Ok(tokens) => tokens,
         Err(refused) => return Some(found(Severity::Failure, "serve", refused.to_string())),
     };
+    if let Err(refused) = serve.inbox_keys() {
+        return Some(found(Severity::Failure, "serve", refused.to_string()));
+    }
     let listen = serve.listen;
     Some(match tokens {
         None => {

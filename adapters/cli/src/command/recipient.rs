@@ -1,8 +1,11 @@
-use std::{io::Write, process::ExitCode};
+use std::{
+    io::{Write, stderr},
+    process::ExitCode,
+};
 
 use claimstream_notifications::{
     EraseRecipient, Erased, PreferenceRepository,
-    consent::{PreferenceChange, Preferences},
+    consent::{PreferenceChange, Preferences, address_named, named_preference_key},
 };
 
 use crate::{arguments::RecipientCommand, config::Config, failure::Failure};
@@ -22,8 +25,23 @@ pub(super) async fn run(
 }
 
 async fn erase(key: &str, as_json: bool, config: &Config, out: &mut impl Write) -> Result<ExitCode, Failure> {
+    if let Some(address) = address_named(key) {
+        let (channel, address) = (address.channel(), address.as_str());
+        return Err(Failure::Refused(format!(
+            "{key} names an address, and recipients are erased: name each that has it by its key, as `show` prints it, \
+             such as direct:ann@example.com||||; nothing was erased (`suppressions add {channel} {address}` keeps it from being \
+             written to)"
+        )));
+    }
     let outbox = config.database.open_existing().await?;
-    let Erased { requests, records, bodies, dead_letters } = outbox.erase(key).await?;
+    let erased = outbox.erase(key).await?;
+    if erased == Erased::default() {
+        let _ = writeln!(
+            stderr(),
+            "nothing was written to {key}; the key of a user is user:ID, as `show` prints it"
+        );
+    }
+    let Erased { requests, records, bodies, dead_letters } = erased;
     if as_json {
         let erased = serde_json::json!({
             "requests": requests, "messages": records, "payloads": bodies, "dead_letters": dead_letters,
@@ -46,6 +64,15 @@ async fn preferences(
     config: &Config,
     out: &mut impl Write,
 ) -> Result<ExitCode, Failure> {
+    let named = named_preference_key(key).map_err(|refused| Failure::Refused(refused.to_string()))?;
+    let key = named.as_str();
+    if !key.starts_with("user:") && address_named(key).is_none() {
+        let _ = writeln!(
+            stderr(),
+            "{key} is nobody unless a directory names a recipient so; the key of a user is user:ID, and of an address its \
+             channel and itself, such as email:ann@example.com or sms:+491234567"
+        );
+    }
     let outbox = config.database.open_existing().await?;
     let wants = match changes {
         [] => {

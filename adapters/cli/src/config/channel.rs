@@ -79,7 +79,7 @@ impl Channels {
             let hint = meant.map(|meant| format!("did you mean {meant:?}? ")).unwrap_or_default();
             return Some((
                 key,
-                format!("there is no provider {name:?}; {hint}add a section [providers.{name}]"),
+                format!("there is no provider \"{name}\"; {hint}add a section [providers.{name}]"),
             ));
         };
         match settings.provider {

@@ -41,19 +41,20 @@ impl ConsentSettings {
     /// What both pipelines ask; fails with the key of a secret that cannot be read or used.
     pub fn consents(&self, outbox: &SeaOrmOutbox) -> Result<Consents, ConfigError> {
         let consents = Consents::new(std::sync::Arc::new(outbox.clone()), self.rules());
-        match (&self.unsubscribe_url, self.unsubscribe_keys()?) {
-            (Some(base), Some(keys)) => {
-                let links = UnsubscribeLinks::new(base, keys);
-                let links =
-                    links.map_err(|e| ConfigError::new(format!("`notifications.unsubscribe_url`: {e}")))?;
-                Ok(consents.with_links(links))
-            }
-            (Some(_), None) => {
-                let why = "links are signed; set notifications.unsubscribe_key too";
-                Err(ConfigError::new(format!("`notifications.unsubscribe_url`: {why}")))
-            }
-            (None, _) => Ok(consents),
-        }
+        Ok(match self.unsubscribe_links()? {
+            Some(links) => consents.with_links(links),
+            None => consents,
+        })
+    }
+
+    /// The links that messages carry, if an address is set for them; fails if it or a key cannot be used.
+    pub fn unsubscribe_links(&self) -> Result<Option<UnsubscribeLinks>, ConfigError> {
+        let keys = self.unsubscribe_keys()?;
+        let Some(base) = &self.unsubscribe_url else { return Ok(None) };
+        let refused = |why: String| ConfigError::new(format!("`notifications.unsubscribe_url`: {why}"));
+        let keys =
+            keys.ok_or_else(|| refused("links are signed; set notifications.unsubscribe_key too".into()))?;
+        UnsubscribeLinks::new(base, keys).map(Some).map_err(|e| refused(e.to_string()))
     }
 
     /// The keys of unsubscribe links, if there are any; fails if one cannot be read or used.

@@ -61,3 +61,28 @@ fn a_database_that_is_not_there_is_a_failure() {
     assert!(ended.out.ends_with(", 1 failure\n"), "{ended:?}");
     assert!(ended.out.contains("FAIL  database               `database.url` is not set"), "{ended:?}");
 }
+
+/// What `serve --relay` refuses to start with, `doctor` finds.
+#[test]
+fn finds_what_serve_refuses_to_start_with() {
+    let operator = Operator::with_database();
+    for (settings, says) in [
+        (&["notifications.unsubscribe_key=short"][..], "`notifications.unsubscribe_key`"),
+        (&["notifications.unsubscribe_url=https://shop.example/u/"], "set notifications.unsubscribe_key too"),
+        (&["serve.inbox_key=short"], "`serve.inbox_key`"),
+    ] {
+        let set: Vec<&str> = settings.iter().flat_map(|one| ["--set", one]).collect();
+        let serve =
+            ["serve", "--relay", "--set", "serve.anonymous=true", "--set", "channels.default.provider=log"];
+        let serve = [&serve[..], &set].concat();
+        let refused = operator.run(&serve).failed(2);
+        assert!(refused.contains(says), "{refused}");
+        let doctor = ["doctor", "--set", "serve.anonymous=true"];
+        let examined = operator.run(&[&doctor[..], &set].concat());
+        assert!(examined.code == Some(1) && examined.out.contains(says), "{examined:?}");
+    }
+    let key = format!("notifications.unsubscribe_key={}", "k".repeat(32));
+    let set = ["doctor", "--set", &key, "--set", "notifications.unsubscribe_url=https://shop.example/u/"];
+    let good = operator.run(&set).succeeded();
+    assert!(good.contains("ok    unsubscribing          messages carry signed links"), "{good}");
+}

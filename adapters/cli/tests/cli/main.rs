@@ -24,6 +24,7 @@ mod people;
 mod probes;
 mod providers;
 mod receipts;
+mod recipients;
 mod relay;
 mod request;
 mod schema;

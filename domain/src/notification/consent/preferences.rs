@@ -1,10 +1,7 @@
 use serde::{Deserialize, Serialize};
 
-use super::{Address, Category, QuietHours, TimeZone};
-use crate::{
-    Invalid,
-    notification::{Channel, DIRECT},
-};
+use super::{Category, QuietHours, TimeZone};
+use crate::{Invalid, notification::Channel};
 
 /// What a recipient wants: what it opted out of, where it lives, and when it is not to be disturbed.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -89,23 +86,11 @@ impl PreferenceRule {
     }
 }
 
-/// The key of a recipient's preferences, for what is sent to it at an address.
-///
-/// A recipient of the directory has one for all channels. One given by address has one for each address: the same person comes with
-/// other addresses in the next request, and what it opted out of still holds.
-pub fn preference_key(recipient: &str, address: &Address) -> String {
-    match recipient.starts_with(DIRECT) {
-        true => format!("{}:{}", address.channel(), address.as_str()),
-        false => recipient.to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::notification::DirectRecipient;
 
     fn rule((channel, category, allowed): (Option<Channel>, Option<&str>, bool)) -> PreferenceRule {
         PreferenceRule { channel, category: category.map(|name| Category::new(name).unwrap()), allowed }
@@ -153,15 +138,5 @@ mod tests {
         let all = |rules: Vec<_>| Preferences { rules, ..Preferences::default() }.check();
         assert!(all(vec![twice.clone(), PreferenceRule { allowed: false, ..twice }]).is_err());
         assert!(all(vec![rule((None, Some("any"), true))]).is_err());
-    }
-
-    #[test]
-    fn somebody_given_by_address_has_preferences_for_each_address() {
-        let direct = DirectRecipient { email: Some("Ann@Example.com".into()), ..DirectRecipient::default() };
-        let key = |recipient: &str, channel, text| preference_key(recipient, &Address::new(channel, text));
-        let ann = direct.resolve().key;
-        assert_eq!(key(&ann, Channel::Email, "Ann@Example.com"), "email:ann@example.com");
-        assert_eq!(key(&ann, Channel::Sms, "+49 1"), "sms:+491");
-        assert_eq!(key("user:a", Channel::Push, "token"), "user:a");
     }
 }

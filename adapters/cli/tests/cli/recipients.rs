@@ -1,0 +1,49 @@
+use crate::operator::Operator;
+
+fn request(id: u8, email: &str) -> String {
+    format!(
+        "{{\"id\":\"018f6b2e-0000-7000-8000-0000000000{id:02}\",\"requester\":{{\"type\":\"service\",\"id\":\"shop\"}},\
+         \"recipients\":[{{\"email\":\"{email}\"}}],\"channels\":[\"email\"],\"category\":\"marketing\",\
+         \"content\":{{\"title\":\"Spring\"}}}}\n"
+    )
+}
+
+/// What an operator turns off for an address holds however the address is written, and also by the key that `show` prints.
+#[test]
+fn an_opt_out_holds_however_the_address_is_named() {
+    let operator = Operator::with_database();
+    let turn_off = |key| {
+        let done = operator.run(&["recipient", "preferences", key, "--change", "any/marketing=off"]);
+        assert_eq!(done.succeeded(), "any/marketing=off\n");
+    };
+    turn_off("email:Kim@Example.com");
+    turn_off("direct:Lea@example.com||||");
+    let all = ["kim@example.com", "Kim@Example.com", "LEA@example.com", "max@example.com"];
+    for (id, email) in (1..).zip(all) {
+        operator.run_with(&["notify", "-"], request(id, email).as_bytes()).succeeded();
+    }
+    operator.deliver(&[]).succeeded();
+    let sent = operator.lines("out.jsonl");
+    assert!(sent.len() == 1 && sent[0].contains("m***@example.com"), "{sent:#?}");
+}
+
+#[test]
+fn a_name_that_can_have_no_effect_is_refused_or_remarked_on() {
+    let operator = Operator::with_database();
+    let change = |key| operator.run(&["recipient", "preferences", key, "--change", "email/any=off"]);
+    let two = change("direct:ann@example.com|+491|||").failed(1);
+    assert!(two.contains("name one, as email:ann@example.com or sms:+491"), "{two}");
+    for strange in ["u-6", "phone:+491"] {
+        let said = change(strange);
+        assert!(
+            said.code == Some(0) && said.err.contains(&format!("{strange} is nobody unless")),
+            "{said:?}"
+        );
+    }
+    assert_eq!(change("user:u-6").err, "");
+
+    let address = operator.run(&["recipient", "erase", "email:ann@example.com"]).failed(1);
+    assert!(address.contains("names an address") && address.contains("nothing was erased"), "{address}");
+    let nobody = operator.run(&["recipient", "erase", "user:never"]);
+    assert!(nobody.code == Some(0) && nobody.err.contains("nothing was written to user:never"), "{nobody:?}");
+}
