@@ -1,0 +1,98 @@
+//! The board in headless Chromium. `tests/chromium` fetches the browser; without it the trials are named and skipped.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod pages;
+
+use std::{panic::AssertUnwindSafe, path::PathBuf, process::ExitCode, sync::Arc, time::Instant};
+
+use claimstream_browser_tests::{Chromium, Failure, Screenshots, Session};
+use futures::{FutureExt, future::BoxFuture};
+use libtest_mimic::{Arguments, Failed, Trial};
+
+/// What a trial gets.
+#[derive(Clone)]
+struct Visit {
+    session: Session,
+    screenshots: Screenshots,
+}
+
+type Outcome = Result<(), Failure>;
+type Case = fn(Visit) -> BoxFuture<'static, Outcome>;
+
+/// The trials of a file.
+macro_rules! cases {
+    ($file:literal: $($name:ident),* $(,)?) => {
+        vec![$((concat!($file, "::", stringify!($name)), (|visit| Box::pin($name(visit))) as $crate::Case)),*]
+    };
+}
+pub(crate) use cases;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    match run(&arguments) {
+        Ok(code) => code,
+        Err(failure) => {
+            eprintln!("the board cannot be tested in a browser: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let begun = Instant::now();
+    let environment = |name: &str| std::env::var(name).ok();
+    let browser = Chromium::start(environment)?.ok().map(Arc::new);
+    let required = environment("CLAIMSTREAM_REQUIRE_BROWSER").is_some_and(|it| !it.is_empty());
+    if browser.is_none() && required {
+        return Err("CLAIMSTREAM_REQUIRE_BROWSER is set, and the variables of tests/chromium are not".into());
+    }
+    let screenshots = Screenshots::at(PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("board"))?;
+    if browser.is_some() && arguments.filter.is_none() && !arguments.list {
+        screenshots.clear()?;
+    }
+    let trials = cases_of_all_files()
+        .into_iter()
+        .map(|(name, case)| {
+            let (browser, screenshots) = (browser.clone(), screenshots.clone());
+            let is_skipped = browser.is_none();
+            let run = move || browser.map_or(Ok(()), |browser| visit(name, case, &browser, screenshots));
+            Trial::test(name, run).with_ignored_flag(is_skipped)
+        })
+        .collect();
+    let conclusion = libtest_mimic::run(arguments, trials);
+    match browser {
+        Some(_) => println!(
+            "the board in Chromium: {:.1} seconds, screenshots in {}",
+            begun.elapsed().as_secs_f64(),
+            screenshots.folder().display()
+        ),
+        None => println!(
+            "skipped: the board in a browser, because no browser is named; `eval \"$(tests/chromium fetch)\"` fetches one"
+        ),
+    }
+    drop(browser);
+    Ok(conclusion.exit_code())
+}
+
+fn cases_of_all_files() -> Vec<(&'static str, Case)> {
+    [pages::cases()].into_iter().flatten().collect()
+}
+
+/// Runs a case in a browser of its own, and closes the browser however it ends.
+fn visit(name: &str, case: Case, browser: &Chromium, screenshots: Screenshots) -> Result<(), Failed> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    runtime.block_on(async {
+        let session = browser.session().await.map_err(|e| e.to_string())?;
+        let visit = Visit { session: session.clone(), screenshots: screenshots.clone() };
+        let outcome = AssertUnwindSafe(case(visit)).catch_unwind().await;
+        if !matches!(outcome, Ok(Ok(()))) {
+            let _ = screenshots.take(&session, &format!("failed {name}")).await;
+        }
+        let ended = session.end().await;
+        match outcome {
+            Ok(Ok(())) => ended.map_err(|e| e.to_string().into()),
+            Ok(Err(failure)) => Err(failure.to_string().into()),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}

@@ -1,0 +1,22 @@
+//! What the trials of the board in a browser stand on: Chromium, a board with content, a walk over its pages, and what each page is
+//! examined for.
+
+mod axe;
+mod chromium;
+mod log;
+mod screenshots;
+mod session;
+mod shape;
+mod site;
+mod walk;
+
+pub use axe::{Axe, Findings};
+pub use chromium::{Absent, Chromium};
+pub use log::Log;
+pub use screenshots::Screenshots;
+pub use session::Session;
+pub use site::{HOSTILE, QUEUE, Site, Tokens};
+pub use walk::{Step, Stop, Walk};
+
+/// Why a trial could not go on.
+pub type Failure = Box<dyn std::error::Error + Send + Sync>;

@@ -1,0 +1,179 @@
+use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+
+use claimstream_board::{Board, BoardStores, Right, Visitor, Visitors};
+use claimstream_domain::{
+    ByteBudget, ClaimId, ClaimRequest, Disposition, Headers, InstanceId, Lease, MessageId, NewMessage, Owner,
+    Payload, QueueName, Reason, Receipt, Settlement,
+};
+use claimstream_ports::{LockingStrategy, Observe, Settlements};
+use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
+use tokio::{net::TcpListener, task::JoinHandle};
+use uuid::Uuid;
+
+use crate::Failure;
+
+/// A queue with many dead letters, and messages in every other state.
+pub const QUEUE: &str = "orders";
+
+/// A queue whose name, and everything in whose dead letters, wants to be a script.
+pub const HOSTILE: &str = "<script>alert('queue')</script>";
+
+/// A board that is served on this machine, on an SQLite file of its own.
+pub struct Site {
+    address: SocketAddr,
+    outbox: SeaOrmOutbox,
+    folder: PathBuf,
+    server: JoinHandle<()>,
+    claims: u64,
+}
+
+/// The tokens of a board: words that stand nowhere else.
+#[derive(Clone, Debug)]
+pub struct Tokens {
+    /// The one that may look.
+    pub looks: String,
+    /// The one that may change something too.
+    pub changes: String,
+}
+
+impl Visitors for Tokens {
+    fn identify(&self, token: &str) -> Option<Visitor> {
+        let named =
+            |name: &str, right| Some(Visitor { name: format!("{name}<img src=x onerror=alert(3)>"), right });
+        match token {
+            _ if token == self.looks => named("looks", Right::Look),
+            _ if token == self.changes => named("changes", Right::Change),
+            _ => None,
+        }
+    }
+}
+
+impl Site {
+    /// A board without tokens.
+    pub async fn for_everyone() -> Result<Self, Failure> {
+        Self::open(Board::for_everyone).await
+    }
+
+    /// A board that asks for one of these.
+    pub async fn with_tokens() -> Result<(Self, Tokens), Failure> {
+        let tokens = Tokens { looks: Uuid::new_v4().to_string(), changes: Uuid::new_v4().to_string() };
+        let known = Arc::new(tokens.clone());
+        Ok((Self::open(|stores| Board::for_visitors(stores, known)).await?, tokens))
+    }
+
+    /// A board without tokens, on which nobody changes anything.
+    pub async fn read_only() -> Result<Self, Failure> {
+        Self::open(|stores| Board::for_everyone(stores).read_only()).await
+    }
+
+    async fn open(board: impl FnOnce(BoardStores) -> Board) -> Result<Self, Failure> {
+        let folder = std::env::temp_dir().join(format!("claimstream-board-{}", Uuid::new_v4()));
+        std::fs::create_dir_all(&folder)?;
+        let url = format!("sqlite://{}", folder.join("board.db").display());
+        let outbox = SeaOrmOutbox::open(&url, OpenOptions::default()).await?;
+        let shared = Arc::new(outbox.clone());
+        let stores = BoardStores { observe: shared.clone(), dead_letters: shared };
+        let router = board(stores).router();
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let address = listener.local_addr()?;
+        let server = tokio::spawn(async move {
+            let _ = axum::serve(listener, router).await;
+        });
+        let mut site = Self { address, outbox, folder, server, claims: 0 };
+        site.fill().await?;
+        Ok(site)
+    }
+
+    /// Messages in every state, and letters whose every text wants to be a script.
+    async fn fill(&mut self) -> Result<(), Failure> {
+        let timed_out: Vec<_> = (0..60).map(|number| format!("timed out after {number} ms")).collect();
+        self.bury(QUEUE, &timed_out).await?;
+        self.bury(QUEUE, &["mailbox full".to_owned()]).await?;
+        self.enqueue(QUEUE, 2, Duration::ZERO).await?;
+        self.claim(QUEUE, 1).await?;
+        self.enqueue(QUEUE, 3, Duration::from_secs(3_600)).await?;
+        let hostile = [
+            "<script>alert('reason')</script>",
+            "\"><img src=x onerror=alert('reason')>",
+            "'-alert(1)-' <svg onload=alert('reason')> {{7*7}} javascript:alert(1)",
+        ];
+        self.bury(HOSTILE, &hostile.map(str::to_owned)).await
+    }
+
+    /// The address of a page.
+    pub fn at(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    /// Its port.
+    pub fn port(&self) -> u16 {
+        self.address.port()
+    }
+
+    /// How many messages of a queue are dead, and how many are due.
+    pub async fn dead_and_due(&self, queue: &str) -> Result<(u64, u64), Failure> {
+        let status = self.outbox.observe().await?;
+        let found = status.iter().find(|status| status.queue.as_str() == queue);
+        Ok(found.map_or((0, 0), |status| (status.dead, status.due)))
+    }
+
+    /// Buries a message for each of these reasons, in a queue with nothing due.
+    pub async fn bury(&mut self, queue: &str, reasons: &[String]) -> Result<(), Failure> {
+        self.enqueue(queue, reasons.len(), Duration::ZERO).await?;
+        let claimed = self.claim(queue, reasons.len()).await?;
+        let settlements: Vec<_> = claimed
+            .into_iter()
+            .zip(reasons)
+            .map(|(receipt, reason)| Settlement {
+                receipt,
+                disposition: Disposition::dead(Reason::new(reason)),
+            })
+            .collect();
+        if settlements.len() != reasons.len() {
+            return Err(
+                format!("{} messages were claimed for {} reasons", settlements.len(), reasons.len()).into()
+            );
+        }
+        self.outbox.settle(&settlements).await?;
+        Ok(())
+    }
+
+    async fn enqueue(&self, queue: &str, count: usize, delay: Duration) -> Result<(), Failure> {
+        let mut headers = Headers::new();
+        headers.insert("x-recipient", "<script>alert('header')</script>ann@example.com")?;
+        let message = || -> Result<NewMessage, Failure> {
+            let payload = Payload::new(
+                "text/<svg/onload=alert(1)>",
+                b"<script>alert('payload')</script>secret".to_vec(),
+            )?;
+            let message = NewMessage::new(MessageId::new(Uuid::new_v4()), QueueName::new(queue)?, payload);
+            let message = message.with_headers(headers.clone()).ordered_by("<b>key</b>".parse()?);
+            Ok(if delay.is_zero() { message } else { message.deliver_after(delay) })
+        };
+        let messages: Vec<_> = (0..count).map(|_| message()).collect::<Result<_, _>>()?;
+        self.outbox.enqueue_now(&messages).await?;
+        Ok(())
+    }
+
+    async fn claim(&mut self, queue: &str, count: usize) -> Result<Vec<Receipt>, Failure> {
+        self.claims += 1;
+        let instance = InstanceId(7);
+        let request = ClaimRequest {
+            queue: QueueName::new(queue)?,
+            limit: u32::try_from(count)?,
+            budget: ByteBudget::new(1 << 20)?,
+            lease: Lease::new(Duration::from_secs(600))?,
+            claim: ClaimId::new(instance, self.claims),
+            owner: Owner::of_process(instance, 1),
+            runs: None,
+        };
+        Ok(self.outbox.claim(&request).await?.into_iter().map(|claimed| claimed.receipt).collect())
+    }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        self.server.abort();
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
