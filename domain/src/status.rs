@@ -28,6 +28,11 @@ impl QueueStatus {
     /// After so long it is time to ask whether anybody reads a queue: leases and poll intervals are shorter by far.
     pub const UNREAD_AFTER: Duration = Duration::from_secs(5 * 60);
 
+    /// A queue that holds nothing.
+    pub fn empty(queue: QueueName) -> Self {
+        Self { queue, depth: 0, due: 0, leased: 0, retrying: 0, oldest: None, dead: 0, stray: 0 }
+    }
+
     /// Messages whose time has not come, and of which no attempt is counted.
     pub fn scheduled(&self) -> u64 {
         self.depth.saturating_sub(self.due + self.leased + self.retrying + self.stray)
@@ -55,14 +60,11 @@ mod tests {
     fn a_queue_seems_unread_if_something_waits_for_long_and_nothing_is_in_hand() {
         let queue = QueueName::new("orders").unwrap();
         let status = |leased, oldest| QueueStatus {
-            queue: queue.clone(),
             depth: 9,
             due: 3,
             leased,
-            retrying: 0,
             oldest,
-            dead: 0,
-            stray: 0,
+            ..QueueStatus::empty(queue.clone())
         };
         let (long, short) = (QueueStatus::UNREAD_AFTER, QueueStatus::UNREAD_AFTER - Duration::from_secs(1));
         assert!(status(0, Some(long)).seems_unread());

@@ -18,13 +18,13 @@ use crate::{
     visit::Visit,
 };
 
-/// The cookie that says who is signed in.
+/// The name of the cookie by which the board knows a visitor who has signed in.
 pub(crate) const COOKIE: &str = "claimstream_board";
 
 /// How long a page may take.
 const LONGEST: Duration = Duration::from_secs(15);
 
-/// Keeps foreign names and foreign pages out, and finds out who it is.
+/// Refuses calls under foreign names and from pages of other sites, and finds the visitor.
 pub(crate) async fn admit(
     State(desk): State<Arc<Desk>>,
     visit: Visit,
@@ -49,7 +49,7 @@ pub(crate) async fn admit(
     }
 }
 
-/// Lets nobody on who is not known.
+/// Refuses visitors who are not signed in: a browser is sent to the page for that.
 pub(crate) async fn known(visit: Visit, request: Request, next: Next) -> Response {
     if request.extensions().get::<Visitor>().is_some() {
         return next.run(request).await;

@@ -135,16 +135,7 @@ mod tests {
                 return Err(StoreError::new(StoreErrorKind::Unavailable, "observe", "gone"));
             }
             let queue = QueueName::new("q").unwrap();
-            Ok(vec![QueueStatus {
-                queue,
-                depth: calls,
-                due: 0,
-                leased: 0,
-                retrying: 0,
-                oldest: None,
-                dead: 0,
-                stray: 0,
-            }])
+            Ok(vec![QueueStatus { depth: calls, ..QueueStatus::empty(queue) }])
         }
     }
 

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::access::Visitor;
 
-/// Who is signed in: what a browser keeps is a random word, and we keep its SHA-256 alone. They end with the process.
+/// The visitors who have signed in. A browser keeps a random word, and the process only its SHA-256, until it ends.
 #[derive(Default)]
 pub(crate) struct Sessions(Mutex<HashMap<[u8; 32], Session>>);
 

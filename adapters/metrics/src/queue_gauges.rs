@@ -18,7 +18,7 @@ impl QueueGauges {
     /// Shows these queues as they stand.
     pub fn show(&mut self, queues: &[QueueStatus]) {
         let seen: BTreeSet<_> = queues.iter().map(|status| status.queue.clone()).collect();
-        self.shown.difference(&seen).for_each(|gone| set(&empty(gone)));
+        self.shown.difference(&seen).for_each(|gone| set(&QueueStatus::empty(gone.clone())));
         queues.iter().for_each(set);
         self.shown.extend(seen);
     }
@@ -38,17 +38,4 @@ fn set(status: &QueueStatus) {
     }
     let oldest = status.oldest.unwrap_or_default().as_secs_f64();
     gauge!("claimstream_queue_oldest_seconds", "queue" => label(&status.queue)).set(oldest);
-}
-
-fn empty(queue: &QueueName) -> QueueStatus {
-    QueueStatus {
-        queue: queue.clone(),
-        depth: 0,
-        due: 0,
-        leased: 0,
-        retrying: 0,
-        oldest: None,
-        dead: 0,
-        stray: 0,
-    }
 }

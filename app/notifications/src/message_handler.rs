@@ -1,5 +1,6 @@
 mod asking;
 mod digesting;
+mod noting;
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -12,7 +13,7 @@ use claimstream_domain::{
 };
 use claimstream_ports::{
     BatchHandler, Handler, StoreError, Verdicts,
-    notification::{AttemptLog, DeliveryAttempt, DeliveryError, MessageOutcome, MessageRepository},
+    notification::{AttemptLog, DeliveryError, MessageRepository},
 };
 use tracing::Instrument;
 use uuid::Uuid;
@@ -241,46 +242,6 @@ impl MessageHandler {
     fn no_earlier_than(&self, asked: Duration, claimed: &Claimed) -> Duration {
         let seed = claimed.message.id.seed(claimed.attempt);
         asked.max(self.config.retry.delay(claimed.attempt, seed))
-    }
-
-    /// Notes outcomes and attempts, and gives the verdicts on their messages. One that cannot be noted is no business of the
-    /// others.
-    async fn note(&self, outcomes: Vec<Outcome<'_>>, verdicts: &dyn Verdicts) {
-        let to_note: Vec<_> = outcomes.iter().map(Outcome::to_note).collect();
-        let all: Vec<MessageOutcome> = to_note.iter().flatten().cloned().collect();
-        let (noted, logged) = futures::join!(self.conclude(&all), self.log(&outcomes));
-        let max_attempts = self.config.retry.max_attempts;
-        let apart = matches!(&noted, Err(error) if all.len() > 1 && !error.is_about_the_store());
-        for (outcome, to_note) in outcomes.into_iter().zip(&to_note) {
-            let alone = match apart && !to_note.is_empty() {
-                true => Some(self.conclude(to_note).await),
-                false => None,
-            };
-            let noted = alone.as_ref().unwrap_or(&noted).as_ref().copied();
-            verdicts.give(outcome.attempt.index, outcome.verdict(noted, logged, max_attempts));
-        }
-    }
-
-    async fn conclude(&self, outcomes: &[MessageOutcome]) -> Result<(), StoreError> {
-        match outcomes.is_empty() {
-            true => Ok(()),
-            false => self.messages.conclude(outcomes).await,
-        }
-    }
-
-    /// Notes attempts, and says whether they are. One that cannot be noted is missing in the log; its message is none the worse, and
-    /// if it comes again, its reason says what the log does not.
-    async fn log(&self, outcomes: &[Outcome<'_>]) -> bool {
-        let Some(log) = &self.attempt_log else { return true };
-        let attempts: Vec<DeliveryAttempt> = outcomes.iter().flat_map(Outcome::attempts).collect();
-        if attempts.is_empty() {
-            return true;
-        }
-        let noted = log.note(&attempts).await;
-        if let Err(error) = &noted {
-            tracing::warn!(attempts = attempts.len(), %error, "attempts could not be noted");
-        }
-        noted.is_ok()
     }
 }
 

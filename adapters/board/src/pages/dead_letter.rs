@@ -25,7 +25,7 @@ pub(crate) async fn show(visit: Visit, id: Id) -> Response {
     }
 }
 
-/// The same with its payload and its headers. It is logged who has asked for them.
+/// The same with its payload and its headers. The log names the visitor who asks for them.
 pub(crate) async fn reveal(visit: Visit, id: Id) -> Response {
     let letter = match find(&visit, id).await {
         Ok(letter) => letter,

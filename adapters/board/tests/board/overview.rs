@@ -12,8 +12,7 @@ use claimstream_ports::{
 use crate::browser::Browser;
 
 fn status(name: &str) -> QueueStatus {
-    let queue = QueueName::new(name).unwrap();
-    QueueStatus { queue, depth: 0, due: 0, leased: 0, retrying: 0, oldest: None, dead: 0, stray: 0 }
+    QueueStatus::empty(QueueName::new(name).unwrap())
 }
 
 fn board(observe: MockObserve) -> Browser {

@@ -55,7 +55,7 @@ mod tests {
 
     fn holding(depth: u64, due: u64) -> Result<Vec<QueueStatus>, StoreError> {
         let queue = QueueName::new(Priority::Normal.message_queue()).unwrap();
-        Ok(vec![QueueStatus { queue, depth, due, leased: 0, retrying: 0, oldest: None, dead: 0, stray: 0 }])
+        Ok(vec![QueueStatus { depth, due, ..QueueStatus::empty(queue) }])
     }
 
     /// How often the queues are looked at, if they answer so and stay empty afterwards.

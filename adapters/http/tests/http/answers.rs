@@ -15,9 +15,10 @@ use uuid::Uuid;
 use crate::{
     api::{Api, Ports, body, trouble},
     inbox::keys,
-    people::{self, Town},
+    people,
     receipts::TOKEN,
     templates::{self, Desk},
+    town::Town,
     unsubscribe::link,
 };
 

@@ -25,7 +25,7 @@ use serde_json::{Value, json};
 use tower::ServiceExt;
 use uuid::Uuid;
 
-use crate::people::Town;
+use crate::town::Town;
 
 /// A service on mocked ports; every answer is compared with the description.
 pub(crate) struct Api {

@@ -13,4 +13,5 @@ mod receipts;
 mod sending;
 mod server;
 mod templates;
+mod town;
 mod unsubscribe;

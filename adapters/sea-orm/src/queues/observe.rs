@@ -24,7 +24,7 @@ pub(crate) async fn observe(db: &Database, shards: ShardCount) -> Result<Vec<Que
         if let Some(flights) = held.get(&(queue.clone(), row.shard)) {
             set_apart(db, row.shard, flights, &mut status).await?;
         }
-        let all = queues.entry(queue.clone()).or_insert_with(|| empty(queue));
+        let all = queues.entry(queue.clone()).or_insert_with(|| QueueStatus::empty(queue));
         all.depth += status.depth;
         all.due += status.due;
         all.leased += status.leased;
@@ -36,7 +36,7 @@ pub(crate) async fn observe(db: &Database, shards: ShardCount) -> Result<Vec<Que
     for row in &db.restarting(ask).await? {
         let row = DeadRow::read(row)?;
         let queue = queue(&row.queue)?;
-        queues.entry(queue.clone()).or_insert_with(|| empty(queue)).dead = row.dead;
+        queues.entry(queue.clone()).or_insert_with(|| QueueStatus::empty(queue)).dead = row.dead;
     }
     Ok(queues.into_values().collect())
 }
@@ -80,19 +80,15 @@ async fn set_apart(
 fn shard_status(row: &ShardRow, shards: ShardCount) -> Result<QueueStatus, StoreError> {
     let (queue, depth, due, retrying) = (queue(&row.queue)?, row.depth, row.due, row.retrying);
     if row.shard >= shards.get() {
-        return Ok(QueueStatus { depth, stray: depth, ..empty(queue) });
+        return Ok(QueueStatus { depth, stray: depth, ..QueueStatus::empty(queue) });
     }
     // Only a shard with due messages has one that has waited; the oldest of all is then a due one.
     let oldest = if due == 0 { None } else { row.oldest.map(age) };
-    Ok(QueueStatus { depth, due, leased: row.leased, retrying, oldest, ..empty(queue) })
+    Ok(QueueStatus { depth, due, leased: row.leased, retrying, oldest, ..QueueStatus::empty(queue) })
 }
 
 fn age(micros: i64) -> Duration {
     Duration::from_micros(u64::try_from(micros).unwrap_or_default())
-}
-
-fn empty(queue: QueueName) -> QueueStatus {
-    QueueStatus { queue, depth: 0, due: 0, leased: 0, retrying: 0, oldest: None, dead: 0, stray: 0 }
 }
 
 fn queue(name: &str) -> Result<QueueName, StoreError> {
