@@ -62,7 +62,7 @@ SELECT id, queue, attempts, reason, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01
 SELECT id FROM claimstream_dead WHERE id IN (:ids) AND died_at <= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND ORDER BY id FOR UPDATE;
 
 -- dead_letters/newest
-SELECT id, queue, attempts, reason, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', died_at) AS died, TIMESTAMPDIFF(MICROSECOND, died_at, UTC_TIMESTAMP(6)) AS dead_for FROM claimstream_dead WHERE queue = :queue AND died_at <= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND AND (died_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND OR id < :after) ORDER BY died_at DESC, id DESC LIMIT :limit;
+SELECT id, queue, attempts, reason, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', died_at) AS died, TIMESTAMPDIFF(MICROSECOND, died_at, UTC_TIMESTAMP(6)) AS dead_for FROM claimstream_dead WHERE queue >= :queue AND queue <= :queue AND died_at <= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND AND (died_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND OR id < :after) ORDER BY queue DESC, died_at DESC, id DESC LIMIT :limit;
 
 -- dead_letters/next_queue
 SELECT queue FROM claimstream_dead WHERE queue > :after ORDER BY queue LIMIT 1;

@@ -2,7 +2,7 @@
 //! found without a walk through its queue.
 
 use claimstream_sea_orm::SeaOrmOutbox;
-use sea_orm::{ConnectionTrait, DbBackend, QueryResult, Statement, Value};
+use sea_orm::{ConnectionTrait, DbBackend, QueryResult, Statement, TransactionTrait, Value};
 use uuid::Uuid;
 
 use crate::{
@@ -65,9 +65,38 @@ async fn walk_along_keys(backend: &SeaOrmBackend) {
     let next = vec![("after", text("a"))];
     let plan = explained(&outbox, sql("dead_letters/next_queue", &next)).await;
     assert!(plan[0][2] == "newest_in_queue" && !plan[0][3].contains("filesort"), "{plan:?}");
+    a_later_page_reads_no_more_than_the_first(&outbox, args).await;
     let sorting = "SELECT id FROM claimstream_dead ORDER BY attempts LIMIT 9";
     let plan = explained(&outbox, Statement::from_string(DbBackend::MySql, sorting)).await;
     assert!(plan[0][3].contains("filesort"), "a sort goes unseen: {plan:?}");
+}
+
+/// A list is read on at its place, and not from the newest letter again: the server says how many rows it has looked at.
+async fn a_later_page_reads_no_more_than_the_first(
+    outbox: &SeaOrmOutbox,
+    args: Vec<(&'static str, Vec<Value>)>,
+) {
+    let second = 1_000_000_i64;
+    let oldest = 1_577_836_800_i64;
+    let bound = (oldest + LETTERS as i64 / 2) * second;
+    let of = |name| match name {
+        "bound" => vec![bound.into()],
+        "limit" => vec![20_i64.into()],
+        _ => args.iter().find(|(known, _)| *known == name).expect("an argument").1.clone(),
+    };
+    let args: Vec<_> = ["queue", "after", "bound", "limit"].map(|name| (name, of(name))).into();
+    let transaction = outbox.connection().begin().await.expect("one connection");
+    transaction.execute_unprepared("FLUSH STATUS").await.expect("nothing read yet");
+    let page = transaction.query_all_raw(sql("dead_letters/newest", &args)).await.expect("a page");
+    let status = Statement::from_string(DbBackend::MySql, "SHOW SESSION STATUS LIKE 'Handler_read%'");
+    let reads = transaction.query_all_raw(status).await.expect("the status");
+    let reads: u64 = reads
+        .iter()
+        .map(|row| row.try_get_by_index::<String>(1).expect("a number").parse::<u64>().expect("a number"))
+        .sum();
+    assert_eq!(page.len(), 20);
+    println!("operators_reads: a page of 20 behind 100 letters reads {reads} rows");
+    assert!(reads <= 2 * 20 + 4, "a page of 20 behind 100 letters reads {reads} rows");
 }
 
 /// Many dead letters, messages, instances and leases, most of them of another queue.

@@ -89,7 +89,8 @@ statements! {
         mysql: lock, mark;
     }
     dead_letters: DeadLetterSql {
-        both: bare, body, count, count_reason, delete, known, list, listed, lock, newest, next_queue, others, rename, revive_message, revive_queue;
+        both: bare, body, count, count_reason, delete, known, list, listed, lock, next_queue, others, rename, revive_message, revive_queue;
+        each: newest;
     }
     doctor: DoctorSql {
         both: ids, notifications, steps, strategies;
