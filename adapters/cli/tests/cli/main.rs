@@ -6,6 +6,7 @@ mod board;
 mod config;
 mod database_server;
 mod dead;
+mod deploying;
 mod digests;
 mod directory;
 mod doctor;
