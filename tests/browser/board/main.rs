@@ -1,11 +1,14 @@
 //! The board in headless Chromium. `tests/chromium` fetches the browser; without it the trials are named and skipped.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod actions;
+mod attacks;
+mod examined;
 mod pages;
 
 use std::{panic::AssertUnwindSafe, path::PathBuf, process::ExitCode, sync::Arc, time::Instant};
 
-use claimstream_browser_tests::{Chromium, Failure, Screenshots, Session};
+use claimstream_browser_tests::{Chromium, Failure, Log, Screenshots, Session};
 use futures::{FutureExt, future::BoxFuture};
 use libtest_mimic::{Arguments, Failed, Trial};
 
@@ -14,6 +17,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 struct Visit {
     session: Session,
     screenshots: Screenshots,
+    log: Log,
 }
 
 type Outcome = Result<(), Failure>;
@@ -39,7 +43,7 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let begun = Instant::now();
+    let (begun, log) = (Instant::now(), Log::keep());
     let environment = |name: &str| std::env::var(name).ok();
     let browser = Chromium::start(environment)?.ok().map(Arc::new);
     let required = environment("CLAIMSTREAM_REQUIRE_BROWSER").is_some_and(|it| !it.is_empty());
@@ -53,9 +57,9 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let trials = cases_of_all_files()
         .into_iter()
         .map(|(name, case)| {
-            let (browser, screenshots) = (browser.clone(), screenshots.clone());
+            let (browser, screenshots, log) = (browser.clone(), screenshots.clone(), log.clone());
             let is_skipped = browser.is_none();
-            let run = move || browser.map_or(Ok(()), |browser| visit(name, case, &browser, screenshots));
+            let run = move || browser.map_or(Ok(()), |browser| visit(name, case, &browser, screenshots, log));
             Trial::test(name, run).with_ignored_flag(is_skipped)
         })
         .collect();
@@ -75,15 +79,21 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
 }
 
 fn cases_of_all_files() -> Vec<(&'static str, Case)> {
-    [pages::cases()].into_iter().flatten().collect()
+    [pages::cases(), actions::cases(), attacks::cases()].into_iter().flatten().collect()
 }
 
 /// Runs a case in a browser of its own, and closes the browser however it ends.
-fn visit(name: &str, case: Case, browser: &Chromium, screenshots: Screenshots) -> Result<(), Failed> {
+fn visit(
+    name: &str,
+    case: Case,
+    browser: &Chromium,
+    screenshots: Screenshots,
+    log: Log,
+) -> Result<(), Failed> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(async {
         let session = browser.session().await.map_err(|e| e.to_string())?;
-        let visit = Visit { session: session.clone(), screenshots: screenshots.clone() };
+        let visit = Visit { session: session.clone(), screenshots: screenshots.clone(), log };
         let outcome = AssertUnwindSafe(case(visit)).catch_unwind().await;
         if !matches!(outcome, Ok(Ok(()))) {
             let _ = screenshots.take(&session, &format!("failed {name}")).await;

@@ -73,8 +73,13 @@ impl Session {
 
     /// Clicks, and waits until another page is there.
     pub async fn click(&self, element: &WebElement) -> Result<(), Failure> {
+        self.leave_by(async { Ok(element.click().await?) }).await
+    }
+
+    /// Does what leads to another page, and waits until that is there.
+    pub async fn leave_by(&self, deed: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
         self.execute("window.isLeft = true", []).await?;
-        element.click().await?;
+        deed.await?;
         self.arrive().await
     }
 
@@ -94,7 +99,9 @@ impl Session {
     pub async fn complaints(&self) -> Result<Vec<String>, Failure> {
         let kept = self.execute("return window.kept ?? ['nothing is noted']", []).await?;
         let mut complaints: Vec<String> = kept.convert()?;
-        complaints.extend(self.driver.browser_log().await?.into_iter().map(|entry| entry.message));
+        let said = self.driver.browser_log().await?.into_iter().map(|entry| entry.message);
+        // A page that refuses something answers so.
+        complaints.extend(said.filter(|said| !said.contains("the server responded with a status of 4")));
         Ok(complaints)
     }
 

@@ -5,7 +5,7 @@ use claimstream_domain::{
     ByteBudget, ClaimId, ClaimRequest, Disposition, Headers, InstanceId, Lease, MessageId, NewMessage, Owner,
     Payload, QueueName, Reason, Receipt, Settlement,
 };
-use claimstream_ports::{LockingStrategy, Observe, Settlements};
+use claimstream_ports::{Enqueue, LockingStrategy, Observe, Settlements};
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
 use tokio::{net::TcpListener, task::JoinHandle};
 use uuid::Uuid;
@@ -136,6 +136,15 @@ impl Site {
         }
         self.outbox.settle(&settlements).await?;
         Ok(())
+    }
+
+    /// Keeps others from writing to the database for as long as the answer is kept.
+    pub async fn hold(&self) -> Result<impl Sized + use<>, Failure> {
+        let tx = self.outbox.begin().await?;
+        let id = MessageId::new(Uuid::new_v4());
+        let message = NewMessage::new(id, QueueName::new("other")?, Payload::json("1"));
+        self.outbox.enqueue(&tx, &[message]).await?;
+        Ok(tx)
     }
 
     async fn enqueue(&self, queue: &str, count: usize, delay: Duration) -> Result<(), Failure> {

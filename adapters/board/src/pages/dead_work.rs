@@ -4,8 +4,8 @@ use askama::Template;
 use axum::{
     Form,
     extract::{
-        Path,
-        rejection::{FormRejection, PathRejection},
+        Path, Query,
+        rejection::{FormRejection, PathRejection, QueryRejection},
     },
     http::StatusCode,
     response::{IntoResponse, Redirect, Response},
@@ -59,9 +59,14 @@ pub(crate) async fn confirm(visit: Visit, form: Result<Form<ConfirmForm>, FormRe
 }
 
 /// How far a work has come.
-pub(crate) async fn show(visit: Visit, number: Result<Path<u64>, PathRejection>) -> Response {
+pub(crate) async fn show(
+    visit: Visit,
+    number: Result<Path<u64>, PathRejection>,
+    refresh: Result<Query<Refresh>, QueryRejection>,
+) -> Response {
+    let repeats = !refresh.is_ok_and(|Query(refresh)| refresh.refresh.is_some_and(|it| it == "off"));
     match work(&visit, number) {
-        Ok((number, work)) => answer(StatusCode::OK, &WorkPage::of(number, &work, visit.frame())),
+        Ok((number, work)) => answer(StatusCode::OK, &WorkPage::of(number, &work, repeats, visit.frame())),
         Err(refusal) => visit.refuse(&refusal),
     }
 }
@@ -85,6 +90,12 @@ fn work(
     let Ok(Path(number)) = number else { return Err(Refusal::no_such_page()) };
     let gone = "This process has no such work. It may have been started anew; what was not done is still among the dead letters.";
     visit.desk.works.get(number).map(|work| (number, work)).ok_or_else(|| Refusal::gone(gone))
+}
+
+/// Whether the page of a work reloads itself, which visitors may switch off.
+#[derive(Deserialize)]
+pub(crate) struct Refresh {
+    refresh: Option<String>,
 }
 
 /// What is to be previewed.
@@ -156,12 +167,14 @@ struct WorkPage {
     count: String,
     looked_at: String,
     end: Option<&'static str>,
+    repeats: bool,
+    still: String,
     stop: String,
     back: String,
 }
 
 impl WorkPage {
-    fn of(number: u64, work: &Work, frame: Frame) -> Self {
+    fn of(number: u64, work: &Work, repeats: bool, frame: Frame) -> Self {
         let Standing { looked_at, done, end, .. } = work.standing();
         let Preview { action, selection, by, .. } = &work.preview;
         let end = end.map(|end| match end {
@@ -177,6 +190,8 @@ impl WorkPage {
             count: count(done),
             looked_at: count(looked_at),
             end,
+            repeats,
+            still: frame.about(&format!("/dead/work/{number}"), &[("refresh", "off")]),
             stop: frame.to(&format!("/dead/work/{number}/stop")),
             back: frame.about("/dead", &[("queue", selection.queue.as_str())]),
             frame,

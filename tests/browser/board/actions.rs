@@ -1,0 +1,212 @@
+//! What people do: sign in, look, revive, purge; with a mouse, with the keyboard alone, and where no script runs.
+
+use claimstream_browser_tests::{QUEUE, Session, Site};
+use thirtyfour::Key;
+
+use crate::{Case, Outcome, Visit, cases, examined::has_no_faults};
+
+pub(crate) fn cases() -> Vec<(&'static str, Case)> {
+    cases!["actions":
+        a_token_opens_the_board_and_a_wrong_one_does_not,
+        a_token_that_looks_is_shown_no_button_and_refused_what_it_sends,
+        a_board_that_is_read_only_shows_no_button_and_refuses_what_is_sent,
+        what_a_preview_has_shown_is_revived_and_counted,
+        what_a_preview_has_shown_is_purged_and_counted,
+        a_long_work_shows_how_far_it_is_and_is_stopped,
+        the_keyboard_alone_signs_in_and_revives,
+        everything_works_where_no_script_runs,
+    ]
+}
+
+async fn a_token_opens_the_board_and_a_wrong_one_does_not(visit: Visit) -> Outcome {
+    let ((site, tokens), session) = (Site::with_tokens().await?, &visit.session);
+    session.goto(site.at("/dead")).await?;
+    assert!(session.current_url().await?.path() == "/sign-in", "nobody is let in");
+    has_no_faults(&visit, "sign in").await?;
+    for wrong in ["", "wrong", &tokens.looks[1..]] {
+        if !wrong.is_empty() {
+            session.sign_in(wrong).await?;
+            assert!(session.text("[role=alert]").await?.contains("no such token"));
+        }
+        assert!(!session.has("nav").await?);
+    }
+    visit.screenshots.take(session, "wrong token").await?;
+    let wrong = session.findings().await?.barriers;
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    session.sign_in(&tokens.looks).await?;
+    assert_eq!(session.text("h1").await?, "Queues");
+    has_no_faults(&visit, "signed in").await?;
+    assert!(session.text("header").await?.contains("Signed in as looks"));
+    session.press("Sign out").await?;
+    session.goto(site.at("/")).await?;
+    assert_eq!(session.text("h1").await?, "Sign in");
+    Ok(())
+}
+
+async fn a_token_that_looks_is_shown_no_button_and_refused_what_it_sends(visit: Visit) -> Outcome {
+    let ((site, tokens), session) = (Site::with_tokens().await?, &visit.session);
+    session.goto(site.at("/")).await?;
+    session.sign_in(&tokens.looks).await?;
+    changes_nothing(&site, session, "Not allowed").await
+}
+
+async fn a_board_that_is_read_only_shows_no_button_and_refuses_what_is_sent(visit: Visit) -> Outcome {
+    let (site, session) = (Site::read_only().await?, &visit.session);
+    changes_nothing(&site, session, "Read only").await
+}
+
+/// Goes to all dead letters of the queue, and to one; then has the page send what its buttons would have sent.
+async fn changes_nothing(site: &Site, session: &Session, refusal: &str) -> Outcome {
+    let before = site.dead_and_due(QUEUE).await?;
+    session.goto(site.at("/")).await?;
+    session.follow("61").await?;
+    assert!(!session.has("main form").await?, "{}", session.main().await?);
+    session.follow("All of them in a list").await?;
+    assert!(!session.has("main form").await?, "{}", session.main().await?);
+    let send = "const form = document.createElement('form'); form.method = 'post'; form.action = '/dead/preview'; \
+                for (const [name, value] of [['queue', arguments[0]], ['action', 'purge']]) { \
+                    const input = document.createElement('input'); input.name = name; input.value = value; form.append(input); \
+                } document.body.append(form); const button = document.createElement('button'); button.textContent = 'Send'; \
+                form.append(button);";
+    session.execute(send, [QUEUE.into()]).await?;
+    session.press("Send").await?;
+    assert_eq!(session.text("h1").await?, refusal);
+    assert_eq!(site.dead_and_due(QUEUE).await?, before);
+    Ok(())
+}
+
+async fn what_a_preview_has_shown_is_revived_and_counted(visit: Visit) -> Outcome {
+    let (mut site, session) = (Site::for_everyone().await?, &visit.session);
+    session.goto(site.at("/")).await?;
+    session.follow("61").await?;
+    session.follow("timed out after # ms").await?;
+    session.press("Revive them all …").await?;
+    assert!(session.main().await?.contains("60 letters"), "{}", session.main().await?);
+    // This one died after the preview.
+    site.bury("other", &["timed out after 99 ms".to_owned()]).await?;
+    assert_eq!(site.dead_and_due(QUEUE).await?, (61, 1), "a preview changes nothing");
+    session.press("Revive 60").await?;
+    let end = end_of_work(session).await?;
+    assert!(end.contains("60 revived"), "{end}");
+    has_no_faults(&visit, "revived").await?;
+    assert_eq!(site.dead_and_due(QUEUE).await?, (1, 61));
+    session.follow("Dead letters of this queue").await?;
+    assert!(!session.main().await?.contains("timed out"), "{}", session.main().await?);
+    Ok(())
+}
+
+async fn what_a_preview_has_shown_is_purged_and_counted(visit: Visit) -> Outcome {
+    let (site, session) = (Site::for_everyone().await?, &visit.session);
+    session.goto(site.at("/")).await?;
+    session.follow("61").await?;
+    session.follow("mailbox full").await?;
+    session.press("Purge them all …").await?;
+    session.follow("Back without a change").await?;
+    assert_eq!(site.dead_and_due(QUEUE).await?, (61, 1));
+    session.follow("mailbox full").await?;
+    session.press("Purge them all …").await?;
+    session.press("Purge 1").await?;
+    let end = end_of_work(session).await?;
+    assert!(end.contains("1 purged"), "{end}");
+    assert_eq!(site.dead_and_due(QUEUE).await?, (60, 1));
+    Ok(())
+}
+
+/// What the page of a work says when it has ended; the page reloads itself until then.
+async fn end_of_work(session: &Session) -> Result<String, claimstream_browser_tests::Failure> {
+    for _ in 0..200 {
+        let text = session.main().await.unwrap_or_default();
+        if text.contains("was looked at") || text.contains("has stopped it") {
+            return Ok(text);
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    Err("the work did not end within 10 seconds".into())
+}
+
+async fn a_long_work_shows_how_far_it_is_and_is_stopped(visit: Visit) -> Outcome {
+    let (mut site, session) = (Site::for_everyone().await?, &visit.session);
+    site.bury("many", &vec!["away".to_owned(); 300]).await?;
+    session.goto(site.at("/dead?queue=many")).await?;
+    session.press("Revive all of this queue …").await?;
+    let held = site.hold().await?;
+    session.press("Revive 300").await?;
+    assert!(session.main().await?.contains("It is still under way"), "{}", session.main().await?);
+    session.follow("Stop refreshing").await?;
+    assert!(
+        !session.has("meta[http-equiv=refresh]").await?,
+        "a page reloads itself only as long as it is wanted"
+    );
+    has_no_faults(&visit, "under way").await?;
+    session.press("Stop").await?;
+    drop(held);
+    let end = end_of_work(session).await?;
+    assert!(end.contains("has stopped it") && end.contains("200 revived"), "{end}");
+    assert_eq!(site.dead_and_due("many").await?, (100, 200), "the step under way was the last one");
+    Ok(())
+}
+
+/// Presses Tab until this has the focus, as its text or its name in the form says.
+async fn tab_to(session: &Session, wanted: &str) -> Outcome {
+    for _ in 0..60 {
+        session.action_chain().send_keys(Key::Tab).perform().await?;
+        let focused = session.active_element().await?;
+        let said = (focused.text().await?, focused.attr("name").await?.unwrap_or_default());
+        if said.0.trim() == wanted || said.1 == wanted {
+            let ring = focused.css_value("outline-style").await?;
+            assert_ne!(ring, "none", "nobody sees that {wanted} has the focus");
+            return Ok(());
+        }
+    }
+    Err(format!("Tab does not lead to {wanted}").into())
+}
+
+async fn enter(session: &Session) -> Outcome {
+    let focused = session.active_element().await?;
+    session.leave_by(async { Ok(focused.send_keys(Key::Enter).await?) }).await
+}
+
+async fn the_keyboard_alone_signs_in_and_revives(visit: Visit) -> Outcome {
+    let ((site, tokens), session) = (Site::with_tokens().await?, &visit.session);
+    session.goto(site.at("/")).await?;
+    tab_to(session, "token").await?;
+    session.action_chain().send_keys(&*tokens.changes).perform().await?;
+    enter(session).await?;
+    session.action_chain().send_keys(Key::Tab).perform().await?;
+    assert_eq!(session.active_element().await?.text().await?, "Skip to the content");
+    assert!(
+        session.active_element().await?.rect().await?.x >= 0.0,
+        "the first link is seen once it has the focus"
+    );
+    session.active_element().await?.send_keys(Key::Enter).await?;
+    tab_to(session, "61").await?;
+    enter(session).await?;
+    for (target, title) in [("mailbox full", "Dead letters of orders"), ("Revive them all …", "Revive?")] {
+        tab_to(session, target).await?;
+        enter(session).await?;
+        assert_eq!(session.text("h1").await?, title);
+    }
+    tab_to(session, "Revive 1").await?;
+    enter(session).await?;
+    let end = end_of_work(session).await?;
+    assert!(end.contains("1 revived"), "{end}");
+    assert_eq!(site.dead_and_due(QUEUE).await?, (60, 2));
+    Ok(())
+}
+
+async fn everything_works_where_no_script_runs(visit: Visit) -> Outcome {
+    let ((site, tokens), session) = (Site::with_tokens().await?, &visit.session);
+    session.without_scripts().await?;
+    session.goto("data:text/html,<p>no script</p><script>document.querySelector('p').textContent = 'a script'</script>").await?;
+    assert_eq!(session.text("p").await?, "no script", "scripts are switched off");
+    session.goto(site.at("/")).await?;
+    session.sign_in(&tokens.changes).await?;
+    session.follow("61").await?;
+    session.follow("mailbox full").await?;
+    session.press("Revive them all …").await?;
+    session.press("Revive 1").await?;
+    let end = end_of_work(session).await?;
+    assert!(end.contains("1 revived"), "{end}");
+    assert_eq!(site.dead_and_due(QUEUE).await?, (60, 2));
+    Ok(())
+}
