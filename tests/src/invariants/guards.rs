@@ -6,7 +6,7 @@ const PAGE: &str = "docs/guards.md";
 pub(super) fn tests_exist(tree: &Tree) -> Vec<String> {
     let named = names(&tree.file(PAGE).text);
     assert!(named.len() >= 50, "only {} tests are named", named.len());
-    let folders = ["adapters", "app", "domain/src", "tests/src"];
+    let folders = ["adapters", "app", "domain/src", "tests/browser", "tests/src"];
     let sources: Vec<_> = folders.iter().flat_map(|folder| tree.files(folder, ".rs", 10)).collect();
     missing(&named, &sources)
 }
