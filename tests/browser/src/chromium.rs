@@ -42,6 +42,9 @@ impl Chromium {
         let found = ["CLAIMSTREAM_CHROMIUM", "CLAIMSTREAM_CHROMEDRIVER", "CLAIMSTREAM_AXE"].map(place);
         let [Some(browser), Some(driver), Some(axe)] = found else { return Ok(Err(Absent)) };
         let axe = Axe::read(&axe)?;
+        // The client that talks to the driver wants a provider of TLS even for plain HTTP, where other crates of the build have left out its
+        // own. That one is there already is no fault.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let mut driver = Command::new(driver)
             .arg("--port=0")
             .stdin(Stdio::null())
