@@ -12,7 +12,7 @@ use crate::{
     desk::Desk,
     guard,
     host::Hosts,
-    pages::{dead_groups, dead_letter, dead_list, dead_work, overview, sign_in, style},
+    pages::{dead_groups, dead_letter, dead_list, dead_work, overview, queue, sign_in, style},
     refusal::Refusal,
     stores::BoardStores,
     visit::Visit,
@@ -23,6 +23,7 @@ use crate::{
 /// | route | shows |
 /// |---|---|
 /// | `GET /` | every queue: how many messages are due, leased, waiting and dead, and for how long the oldest has been due |
+/// | `GET /queue` | one queue, and how it stood during the last hour |
 /// | `GET /dead` | the dead letters of a queue by error |
 /// | `GET /dead/letters`, `GET /dead/letters/{id}` | a list of them, newest first; one of them |
 /// | `POST /dead/letters/{id}/payload` | the same with its payload and its headers; logged |
@@ -69,6 +70,7 @@ impl Board {
         let desk =
             Desk::new(self.stores.clone(), self.access.clone(), Hosts::new(&self.hosts), self.read_only);
         let desk = Arc::new(desk);
+        desk.history.keep();
         let shared = Arc::clone(&desk);
         let changing = Router::new()
             .route("/dead/preview", post(dead_work::preview))
@@ -77,6 +79,7 @@ impl Board {
             .route_layer(from_fn_with_state(Arc::clone(&desk), guard::changing));
         let inside = Router::new()
             .route("/", get(overview::show))
+            .route("/queue", get(queue::show))
             .route("/dead", get(dead_groups::show))
             .route("/dead/letters", get(dead_list::show))
             .route("/dead/letters/{id}", get(dead_letter::show))

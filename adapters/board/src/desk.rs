@@ -4,8 +4,8 @@ use claimstream_ports::DeadLetters;
 use tokio::sync::Semaphore;
 
 use crate::{
-    access::Access, host::Hosts, observation::Observation, previews::Previews, sessions::Sessions,
-    stores::BoardStores, work::Works,
+    access::Access, history::History, host::Hosts, observation::Observation, previews::Previews,
+    sessions::Sessions, stores::BoardStores, work::Works,
 };
 
 /// What all pages share.
@@ -15,7 +15,8 @@ pub(crate) struct Desk {
     pub(crate) read_only: bool,
     pub(crate) hosts: Hosts,
     pub(crate) sessions: Sessions,
-    pub(crate) observation: Observation,
+    pub(crate) observation: Arc<Observation>,
+    pub(crate) history: Arc<History>,
     pub(crate) dead_letters: Arc<dyn DeadLetters>,
     pub(crate) previews: Previews,
     pub(crate) works: Works,
@@ -28,12 +29,14 @@ impl Desk {
     const AT_A_TIME: usize = 32;
 
     pub(crate) fn new(stores: BoardStores, access: Access, hosts: Hosts, read_only: bool) -> Self {
+        let observation = Arc::new(Observation::of(stores.observe));
         Self {
             access,
             read_only,
             hosts,
             sessions: Sessions::default(),
-            observation: Observation::of(stores.observe),
+            history: Arc::new(History::of(Arc::clone(&observation))),
+            observation,
             dead_letters: stores.dead_letters,
             previews: Previews::default(),
             works: Works::default(),

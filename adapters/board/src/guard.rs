@@ -31,6 +31,7 @@ pub(crate) async fn admit(
     mut request: Request,
     next: Next,
 ) -> Response {
+    desk.history.keep();
     let host = host(&request).unwrap_or_default();
     if !desk.hosts.allow(&host) {
         return visit.refuse(&Refusal::unknown_host());

@@ -9,9 +9,11 @@
 mod access;
 mod audit;
 mod board;
+mod chart;
 mod desk;
 mod frame;
 mod guard;
+mod history;
 mod host;
 mod observation;
 mod origin;

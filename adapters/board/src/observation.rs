@@ -79,6 +79,11 @@ impl Counted {
         self.at.elapsed()
     }
 
+    /// When it was counted.
+    pub(crate) fn at(&self) -> Instant {
+        self.at
+    }
+
     fn is_fresh(&self) -> bool {
         self.age() < Observation::FRESH.max(self.took * Observation::SHARE)
     }

@@ -1,12 +1,19 @@
 //! Every page: reached by clicks, without barriers in light and in dark, on a phone, and with a picture.
 
-use claimstream_browser_tests::{Site, Walk};
+use std::time::Duration;
 
-use crate::{Case, Outcome, Visit, cases, examined::faults_of};
+use claimstream_browser_tests::{Site, Walk};
+use tokio::time::sleep;
+
+use crate::{
+    Case, Outcome, Visit, cases,
+    examined::{faults_of, has_no_faults},
+};
 
 pub(crate) fn cases() -> Vec<(&'static str, Case)> {
     cases!["pages":
         every_page_is_reached_by_clicks_and_has_no_barriers,
+        the_last_hour_of_a_queue_is_drawn,
         a_page_reloads_itself_only_as_long_as_somebody_wants_it,
     ]
 }
@@ -20,11 +27,36 @@ async fn every_page_is_reached_by_clicks_and_has_no_barriers(visit: Visit) -> Ou
         shapes.push(stop.shape);
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
-    let expected = ["/", "/dead", "/dead?queue=orders", "/dead/letters?queue=orders", "/dead/letters/#"];
+    let expected = [
+        "/",
+        "/queue?queue=orders",
+        "/dead",
+        "/dead?queue=orders",
+        "/dead/letters?queue=orders",
+        "/dead/letters/#",
+    ];
     for expected in expected {
         assert!(shapes.iter().any(|shape| shape == expected), "{expected} was not reached: {shapes:#?}");
     }
     Ok(())
+}
+
+async fn the_last_hour_of_a_queue_is_drawn(visit: Visit) -> Outcome {
+    let (site, session) = (Site::for_everyone().await?, &visit.session);
+    session.goto(site.at("/")).await?;
+    // The board counts every 15 seconds, and a line needs two points.
+    sleep(Duration::from_secs(32)).await;
+    session.follow("orders").await?;
+    assert!(session.has("svg.chart g.line1 polyline").await?, "nothing is drawn");
+    let heights: Vec<f64> = session
+        .execute(
+            "return [...document.querySelectorAll('svg.chart')].map(it => it.getBoundingClientRect().height)",
+            [],
+        )
+        .await?
+        .convert()?;
+    assert!(heights.len() == 3 && heights.iter().all(|height| *height > 60.0), "{heights:?}");
+    has_no_faults(&visit, "the last hour").await
 }
 
 async fn a_page_reloads_itself_only_as_long_as_somebody_wants_it(visit: Visit) -> Outcome {

@@ -5,5 +5,6 @@ pub(crate) mod dead_letter;
 pub(crate) mod dead_list;
 pub(crate) mod dead_work;
 pub(crate) mod overview;
+pub(crate) mod queue;
 pub(crate) mod sign_in;
 pub(crate) mod style;

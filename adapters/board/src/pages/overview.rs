@@ -53,6 +53,7 @@ struct OverviewPage {
 
 struct QueueRow {
     name: String,
+    link: String,
     due: String,
     leased: String,
     waiting: String,
@@ -68,6 +69,7 @@ impl QueueRow {
         let waiting = depth.saturating_sub(due + leased + stray);
         Self {
             name: queue.to_string(),
+            link: frame.about("/queue", &[("queue", queue.as_str())]),
             due: count(*due),
             leased: count(*leased),
             waiting: count(waiting),

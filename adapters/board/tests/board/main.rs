@@ -6,3 +6,4 @@ mod dead;
 mod graveyard;
 mod guarding;
 mod overview;
+mod queue;

@@ -1,0 +1,147 @@
+use std::time::Duration;
+
+use askama::Template;
+use axum::{
+    extract::{Query, rejection::QueryRejection},
+    http::StatusCode,
+    response::Response,
+};
+use claimstream_domain::QueueStatus;
+
+use crate::{
+    chart::{Chart, Values},
+    frame::{Frame, answer},
+    history::{History, Sample},
+    observation::NotCounted,
+    refusal::Refusal,
+    selection::NamedSelection,
+    shown::{count, span},
+    visit::Visit,
+};
+
+/// One queue: how it stands, and how it stood during the last hour.
+pub(crate) async fn show(visit: Visit, named: Result<Query<NamedSelection>, QueryRejection>) -> Response {
+    let queue = match named.map_err(|e| e.body_text()).and_then(|Query(named)| named.queue()) {
+        Ok(Some(queue)) => queue,
+        Ok(None) => return visit.refuse(&Refusal::invalid("Choose a queue first.")),
+        Err(why) => return visit.refuse(&Refusal::invalid(why)),
+    };
+    let counted = match visit.desk.observation.ask().await {
+        Ok(counted) => counted,
+        Err(NotCounted::Slow) => return visit.refuse(&Refusal::slow()),
+        Err(NotCounted::Refused(error)) => return visit.refuse(&Refusal::of_store(&error)),
+    };
+    let status = counted.queues.iter().find(|status| status.queue == queue);
+    let status = status.cloned().unwrap_or_else(|| QueueStatus::empty(queue.clone()));
+    let samples = visit.desk.history.samples(&queue);
+    let frame = visit.frame();
+    let page = QueuePage {
+        numbers: Numbers::of(&status),
+        oldest: oldest(status.oldest),
+        is_unread: status.seems_unread(),
+        age: span(counted.age()),
+        since: samples.first().map(|sample| span(sample.age)),
+        messages: chart(&samples, &[("due", |it| it.due), ("leased", |it| it.leased), ("waiting", waiting)]),
+        seconds: chart(&samples, &[("oldest due", |it| it.oldest.map_or(0, |oldest| oldest.as_secs()))]),
+        dead: chart(&samples, &[("dead", |it| it.dead)]),
+        moments: at_intervals(&samples).map(Moment::of).collect(),
+        dead_link: frame.about("/dead", &[("queue", queue.as_str())]),
+        queue: queue.to_string(),
+        frame,
+    };
+    answer(StatusCode::OK, &page)
+}
+
+#[derive(Template)]
+#[template(path = "queue.html")]
+struct QueuePage {
+    frame: Frame,
+    queue: String,
+    numbers: Numbers,
+    oldest: String,
+    is_unread: bool,
+    age: String,
+    since: Option<String>,
+    messages: Chart,
+    seconds: Chart,
+    dead: Chart,
+    moments: Vec<Moment>,
+    dead_link: String,
+}
+
+/// The messages of a queue by state.
+struct Numbers {
+    due: String,
+    leased: String,
+    retrying: String,
+    scheduled: String,
+    dead: String,
+    stray: Option<String>,
+}
+
+/// A line of the table that says in numbers what the charts draw.
+struct Moment {
+    age: String,
+    due: String,
+    leased: String,
+    waiting: String,
+    oldest: String,
+    dead: String,
+}
+
+impl Numbers {
+    fn of(status: &QueueStatus) -> Self {
+        Self {
+            due: count(status.due),
+            leased: count(status.leased),
+            retrying: count(status.retrying),
+            scheduled: count(status.scheduled()),
+            dead: count(status.dead),
+            stray: (status.stray > 0).then(|| count(status.stray)),
+        }
+    }
+}
+
+impl Moment {
+    /// The table has a line for each of these.
+    const EVERY: Duration = Duration::from_secs(5 * 60);
+
+    fn of(Sample { age, status }: &Sample) -> Self {
+        Self {
+            age: span(*age),
+            due: count(status.due),
+            leased: count(status.leased),
+            waiting: count(waiting(status)),
+            oldest: oldest(status.oldest),
+            dead: count(status.dead),
+        }
+    }
+}
+
+fn waiting(status: &QueueStatus) -> u64 {
+    status.retrying + status.scheduled()
+}
+
+fn oldest(oldest: Option<Duration>) -> String {
+    oldest.map_or_else(|| "–".into(), span)
+}
+
+/// Moments further apart than this are not joined. A count that takes two seconds is made every hundred seconds, which is no outage.
+const GAP: Duration = Duration::from_secs(120);
+
+type Number = fn(&QueueStatus) -> u64;
+
+fn chart(samples: &[Sample], lines: &[(&'static str, Number)]) -> Chart {
+    let values = |&(name, number): &(&'static str, Number)| Values {
+        name,
+        points: samples.iter().map(|sample| (sample.age, number(&sample.status))).collect(),
+    };
+    let values: Vec<Values> = lines.iter().map(values).collect();
+    Chart::of(&values, History::REACH, GAP)
+}
+
+/// The newest sample of each interval, the newest first.
+fn at_intervals(samples: &[Sample]) -> impl Iterator<Item = &Sample> {
+    let interval = |sample: &Sample| sample.age.as_secs() / Moment::EVERY.as_secs();
+    samples.chunk_by(move |a, b| interval(a) == interval(b)).filter_map(<[Sample]>::last).rev()
+}
