@@ -22,7 +22,8 @@ use crate::StoreError;
 ///   answer is worthless then; what a call took that nobody waits for any longer comes back when that lease ends.
 ///
 /// Callers may rely on: an empty answer means that nothing was due when the store looked, or that what was due was
-/// being taken, or is held with its whole shard, by somebody else at that moment; it does not mean that the queue is drained.
+/// being taken, or is held with its whole shard, by somebody else at that moment, or that the queue is [paused](crate::PauseQueues); it
+/// does not mean that the queue is drained.
 #[async_trait]
 pub trait LockingStrategy: Send + Sync {
     /// Claims up to `request.limit` messages.

@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use claimstream_domain::{
     ClaimRequest, Claimed, DeadLetter, DeadLetterFilter, DeadLetterGroups, DeadLetterPage, DeadLetterPlace,
     Due, Enqueued, InstanceId, InstanceListed, Lease, LeaseListed, MessageId, MessageStanding, NewMessage,
-    QueueName, QueueStatus, Receipt, Renewed, Settled, Settlement, Shard, Verdict,
+    PauseNote, PausedQueue, QueueName, QueueStatus, Receipt, Renewed, Settled, Settlement, Shard, Verdict,
     saga::{NewSaga, SagaId, SagaRecord},
     step::{Begun, NewStep, Step, StepChange, StepKey},
     tcc::BranchCall,
@@ -108,6 +108,16 @@ mockall::mock! {
     #[async_trait]
     impl Observe for Observe {
         async fn observe(&self) -> Result<Vec<QueueStatus>, StoreError>;
+    }
+}
+
+mockall::mock! {
+    pub PauseQueues {}
+    #[async_trait]
+    impl PauseQueues for PauseQueues {
+        async fn pause(&self, queue: &QueueName, note: &PauseNote) -> Result<bool, StoreError>;
+        async fn resume(&self, queue: &QueueName, by: &str) -> Result<bool, StoreError>;
+        async fn paused(&self) -> Result<Vec<PausedQueue>, StoreError>;
     }
 }
 

@@ -9,8 +9,12 @@ use clap::{Parser, Subcommand, ValueEnum};
 use uuid::Uuid;
 
 use crate::{
-    dead_arguments::DeadCommand, paging::Paging, setting_flags::SettingFlags,
-    suppression_arguments::SuppressionCommand, template_arguments::TemplateCommand,
+    dead_arguments::DeadCommand,
+    paging::Paging,
+    pause_arguments::{PauseArguments, ResumeArguments},
+    setting_flags::SettingFlags,
+    suppression_arguments::SuppressionCommand,
+    template_arguments::TemplateCommand,
 };
 
 /// A transactional outbox for MySQL, MariaDB and SQLite, and its notification pipelines.
@@ -163,6 +167,13 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Stop claims from a queue: messages in hand are finished, and those that come wait
+    ///
+    /// Relays stop within `relay.idle_max`, or two seconds if that is less. The pause outlives every restart, and `status` and
+    /// `doctor` show it. A queue that is paused already keeps its first note.
+    Pause(PauseArguments),
+    /// Let relays claim from a queue again that was paused; they begin within `relay.idle_max`
+    Resume(ResumeArguments),
     /// List, show, count by reason, revive or purge messages that were given up
     #[command(subcommand)]
     Dead(DeadCommand),

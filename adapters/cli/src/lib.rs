@@ -33,6 +33,7 @@ mod notification_relay;
 mod open;
 mod outbox_intake;
 mod paging;
+mod pause_arguments;
 mod probing;
 mod progress;
 mod provider;

@@ -2,7 +2,7 @@ use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use claimstream_http::{Probes, Server};
 use claimstream_metrics::{MetricsTelemetry, QueueGauges, SECONDS_BUCKETS, describe};
-use claimstream_ports::{Observe, Telemetry};
+use claimstream_ports::{Observe, PauseQueues, Telemetry};
 use claimstream_sea_orm::SeaOrmOutbox;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use tokio::{
@@ -84,6 +84,10 @@ async fn count(outbox: &SeaOrmOutbox, exporter: &PrometheusHandle, every: Durati
         match outbox.observe().await {
             Ok(queues) => gauges.show(&queues),
             Err(error) => tracing::warn!(%error, "the queues were not counted for the metrics"),
+        }
+        match outbox.paused().await {
+            Ok(paused) => gauges.show_paused(&paused),
+            Err(error) => tracing::warn!(%error, "the metrics do not show which queues are paused"),
         }
         exporter.run_upkeep();
         sleep(every.max(asked.elapsed() * Probing::SHARE)).await;

@@ -12,6 +12,9 @@ use crate::{
 impl LockingStrategy for MemoryStore {
     async fn claim(&self, request: &ClaimRequest) -> Result<Vec<Claimed>, StoreError> {
         let mut tables = self.database.tables();
+        if tables.pauses.has(&request.queue) {
+            return Ok(Vec::new());
+        }
         tables.outbox.claim(request, self.database.now()).map_err(|e| corrupt("claim", e))
     }
 }

@@ -53,6 +53,7 @@ mod in_app;
 mod lateness;
 mod lock;
 mod notifications;
+mod pauses;
 mod people;
 mod preferences;
 mod receipts;

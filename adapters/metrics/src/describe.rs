@@ -37,6 +37,7 @@ pub fn describe() {
         describe_histogram!(name, Unit::Seconds, text);
     }
     describe_gauge!("claimstream_queue_messages", Unit::Count, "Messages of a queue, by state");
+    describe_gauge!("claimstream_queue_paused", Unit::Count, "1 while a queue is paused, 0 after");
     describe_gauge!(
         "claimstream_queue_oldest_seconds",
         Unit::Seconds,

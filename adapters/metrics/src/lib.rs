@@ -24,6 +24,7 @@
 //! | `claimstream_http_request_seconds` | histogram | `method`, `route` |
 //! | `claimstream_queue_messages` | gauge | `queue`, `state`: waiting, due, leased, dead, stray |
 //! | `claimstream_queue_oldest_seconds` | gauge | `queue` |
+//! | `claimstream_queue_paused` | gauge | `queue` |
 #![forbid(unsafe_code)]
 
 mod describe;

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use claimstream_domain::{QueueName, QueueStatus};
+use claimstream_domain::{PausedQueue, QueueName, QueueStatus};
 use metrics::gauge;
 
 use crate::metrics_telemetry::label;
@@ -12,6 +12,7 @@ use crate::metrics_telemetry::label;
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct QueueGauges {
     shown: BTreeSet<QueueName>,
+    paused: BTreeSet<QueueName>,
 }
 
 impl QueueGauges {
@@ -21,6 +22,16 @@ impl QueueGauges {
         self.shown.difference(&seen).for_each(|gone| set(&QueueStatus::empty(gone.clone())));
         queues.iter().for_each(set);
         self.shown.extend(seen);
+    }
+
+    /// Shows these queues as paused, and those that were shown as paused before and are not among them as resumed.
+    pub fn show_paused(&mut self, paused: &[PausedQueue]) {
+        let now: BTreeSet<_> = paused.iter().map(|paused| paused.queue.clone()).collect();
+        for queue in self.paused.union(&now) {
+            let is_paused = if now.contains(queue) { 1.0 } else { 0.0 };
+            gauge!("claimstream_queue_paused", "queue" => label(queue)).set(is_paused);
+        }
+        self.paused.extend(now);
     }
 }
 

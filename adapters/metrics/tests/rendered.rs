@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use claimstream_domain::{QueueName, QueueStatus};
+use claimstream_domain::{PauseNote, PausedQueue, QueueName, QueueStatus};
 use claimstream_metrics::{HttpRequests, MetricsTelemetry, QueueGauges, SECONDS_BUCKETS, describe};
 use claimstream_ports::{Handled, Measured, Pool, SettledAs, StoreCall, StoreErrorKind, Telemetry};
 use metrics_exporter_prometheus::PrometheusBuilder;
@@ -67,7 +67,7 @@ fn every_metric_of_the_table_is_described() {
     let listed = table.lines().filter_map(|line| line.strip_prefix("//! | `")?.split('`').next());
     let described = include_str!("../src/describe.rs");
     let listed: Vec<_> = listed.collect();
-    assert_eq!(listed.len(), 17);
+    assert_eq!(listed.len(), 18);
     for name in listed {
         assert!(described.contains(&format!("\"{name}\"")), "{name} has no description");
     }
@@ -99,6 +99,17 @@ fn a_queue_that_is_empty_falls_to_zero() {
     let text = rendered(|| gauges.show(&[]));
     has(&text, r#"claimstream_queue_messages{queue="orders",state="due"} 0"#);
     has(&text, r#"claimstream_queue_oldest_seconds{queue="orders"} 0"#);
+}
+
+#[test]
+fn a_queue_that_is_resumed_falls_to_zero() {
+    let (queue, note) = (QueueName::new("orders").unwrap(), PauseNote::new("ann", None).unwrap());
+    let paused = PausedQueue { queue, since: Duration::ZERO, note };
+    let mut gauges = QueueGauges::default();
+    let text = rendered(|| gauges.show_paused(std::slice::from_ref(&paused)));
+    has(&text, r#"claimstream_queue_paused{queue="orders"} 1"#);
+    let text = rendered(|| gauges.show_paused(&[]));
+    has(&text, r#"claimstream_queue_paused{queue="orders"} 0"#);
 }
 
 #[test]

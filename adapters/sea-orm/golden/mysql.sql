@@ -26,7 +26,7 @@ SELECT id, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', available_
 UPDATE claimstream_queue SET claimed_from = available_at, available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :lease_end MICROSECOND, claim_id     = :claim, attempts     = attempts + 1 WHERE queue = :queue AND shard = :shard AND available_at BETWEEN TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :first MICROSECOND AND TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :last MICROSECOND AND id IN (:ids);
 
 -- claim/peek
-SELECT s.shard FROM claimstream_shard s WHERE (SELECT q.available_at FROM claimstream_queue q WHERE q.queue = :queue AND q.shard = s.shard ORDER BY q.queue, q.shard, q.available_at, q.id LIMIT 1) <= UTC_TIMESTAMP(6);
+SELECT s.shard FROM claimstream_shard s WHERE (SELECT q.available_at FROM claimstream_queue q WHERE q.queue = :queue AND q.shard = s.shard ORDER BY q.queue, q.shard, q.available_at, q.id LIMIT 1) <= UTC_TIMESTAMP(6) AND NOT EXISTS (SELECT 1 FROM claimstream_pause p WHERE p.queue = :queue AND p.resumed_at IS NULL);
 
 -- claim/read
 SELECT q.id, CAST(q.shard AS SIGNED) AS shard, CAST(q.attempts AS SIGNED) AS attempts, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', q.claimed_from)   AS claimed_from, q.last_error, m.ordering_key, m.headers, m.content_type, CASE WHEN OCTET_LENGTH(m.payload) <= :inline THEN m.payload END AS payload, CAST(OCTET_LENGTH(m.payload) AS SIGNED) AS bytes, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) AS now FROM claimstream_queue q LEFT JOIN claimstream_message m ON m.id = q.id WHERE q.queue = :queue AND q.shard IN (:shards) AND q.available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :lease_end MICROSECOND AND q.claim_id = :claim;
@@ -355,6 +355,18 @@ SELECT queue, CAST(shard AS SIGNED) AS shard, COUNT(*) AS depth, CAST(SUM(availa
 -- observe/places
 SELECT id, queue, CAST(shard AS SIGNED) AS shard, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', created_at) AS since FROM claimstream_message WHERE id IN (:ids);
 
+-- pauses/again
+UPDATE claimstream_pause SET paused_at = UTC_TIMESTAMP(6), paused_by = :by, why = :why, resumed_at = NULL, resumed_by = NULL WHERE queue = :queue AND resumed_at IS NOT NULL;
+
+-- pauses/first
+INSERT INTO claimstream_pause (queue, paused_at, paused_by, why) VALUES (:queue, UTC_TIMESTAMP(6), :by, :why);
+
+-- pauses/list
+SELECT queue, TIMESTAMPDIFF(MICROSECOND, paused_at, UTC_TIMESTAMP(6)) AS since, paused_by, why FROM claimstream_pause WHERE resumed_at IS NULL ORDER BY claimstream_pause.queue;
+
+-- pauses/resume
+UPDATE claimstream_pause SET resumed_at = UTC_TIMESTAMP(6), resumed_by = :by WHERE queue = :queue AND resumed_at IS NULL;
+
 -- preferences/change
 UPDATE claimstream_preference SET preferences = :preferences, changed_at = UTC_TIMESTAMP(6) WHERE recipient_hash = :hash;
 
@@ -575,7 +587,7 @@ SELECT flights FROM claimstream_lease WHERE queue = :queue AND shard = :shard AN
 UPDATE claimstream_queue SET attempts     = attempts + :counted, claim_id     = NULL, claimed_from = NULL, parked_until = UTC_TIMESTAMP(6) + INTERVAL LEAST(:after, TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), TIMESTAMP'9999-12-31 23:59:59.999999')) MICROSECOND, last_error   = :reason WHERE queue = :queue AND shard = :shard AND available_at BETWEEN TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :first MICROSECOND AND TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :last MICROSECOND AND id IN (:ids) AND attempts <= :attempts;
 
 -- shard_lease/peek
-SELECT s.shard, CAST(l.fence AS SIGNED) AS fence, (l.holder IS NOT NULL AND l.holder <> :holder AND l.in_flight > 0) AS elsewhere FROM claimstream_shard s LEFT JOIN claimstream_lease l ON l.queue = :queue AND l.shard = s.shard WHERE (l.holder IS NULL OR l.holder = :holder OR l.held_until <= UTC_TIMESTAMP(6)) AND (SELECT q.available_at FROM claimstream_queue q WHERE q.queue = :queue AND q.shard = s.shard ORDER BY q.queue, q.shard, q.available_at, q.id LIMIT 1) <= UTC_TIMESTAMP(6);
+SELECT s.shard, CAST(l.fence AS SIGNED) AS fence, (l.holder IS NOT NULL AND l.holder <> :holder AND l.in_flight > 0) AS elsewhere FROM claimstream_shard s LEFT JOIN claimstream_lease l ON l.queue = :queue AND l.shard = s.shard WHERE (l.holder IS NULL OR l.holder = :holder OR l.held_until <= UTC_TIMESTAMP(6)) AND (SELECT q.available_at FROM claimstream_queue q WHERE q.queue = :queue AND q.shard = s.shard ORDER BY q.queue, q.shard, q.available_at, q.id LIMIT 1) <= UTC_TIMESTAMP(6) AND NOT EXISTS (SELECT 1 FROM claimstream_pause p WHERE p.queue = :queue AND p.resumed_at IS NULL);
 
 -- shard_lease/prove
 UPDATE claimstream_lease SET in_flight = :in_flight, token     = :token WHERE queue = :queue AND shard = :shard AND fence = :fence AND holder = :holder;

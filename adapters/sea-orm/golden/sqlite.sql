@@ -20,7 +20,7 @@ SELECT id, ordering_key, headers, content_type, CASE WHEN LENGTH(payload) <= :in
 INSERT INTO claimstream_instance (instance, label, seen_at) VALUES (:instance, :label, :now) ON CONFLICT (instance) DO UPDATE SET label = :label, seen_at = :now;
 
 -- claim/peek
-SELECT s.shard FROM claimstream_shard s WHERE (SELECT q.available_at FROM claimstream_queue q WHERE q.queue = :queue AND q.shard = s.shard ORDER BY q.queue, q.shard, q.available_at, q.id LIMIT 1) <= :now;
+SELECT s.shard FROM claimstream_shard s WHERE (SELECT q.available_at FROM claimstream_queue q WHERE q.queue = :queue AND q.shard = s.shard ORDER BY q.queue, q.shard, q.available_at, q.id LIMIT 1) <= :now AND NOT EXISTS (SELECT 1 FROM claimstream_pause p WHERE p.queue = :queue AND p.resumed_at IS NULL);
 
 -- claim/read
 SELECT q.id, q.shard AS shard, q.attempts AS attempts, q.claimed_from   AS claimed_from, q.last_error, m.ordering_key, m.headers, m.content_type, CASE WHEN LENGTH(m.payload) <= :inline THEN m.payload END AS payload, LENGTH(m.payload) AS bytes, :now AS now FROM claimstream_queue q LEFT JOIN claimstream_message m ON m.id = q.id WHERE q.queue = :queue AND q.shard IN (:shards) AND q.available_at = :lease_end AND q.claim_id = :claim;
@@ -337,6 +337,18 @@ SELECT queue, shard AS shard, COUNT(*) AS depth, SUM(available_at <= :now AND CO
 -- observe/places
 SELECT id, queue, shard AS shard, created_at AS since FROM claimstream_message WHERE id IN (:ids);
 
+-- pauses/again
+UPDATE claimstream_pause SET paused_at = :now, paused_by = :by, why = :why, resumed_at = NULL, resumed_by = NULL WHERE queue = :queue AND resumed_at IS NOT NULL;
+
+-- pauses/first
+INSERT INTO claimstream_pause (queue, paused_at, paused_by, why) VALUES (:queue, :now, :by, :why);
+
+-- pauses/list
+SELECT queue, :now - paused_at AS since, paused_by, why FROM claimstream_pause WHERE resumed_at IS NULL ORDER BY claimstream_pause.queue;
+
+-- pauses/resume
+UPDATE claimstream_pause SET resumed_at = :now, resumed_by = :by WHERE queue = :queue AND resumed_at IS NULL;
+
 -- preferences/change
 UPDATE claimstream_preference SET preferences = :preferences, changed_at = :now WHERE recipient_hash = :hash;
 
@@ -506,7 +518,7 @@ SELECT flights FROM claimstream_lease WHERE queue = :queue AND shard = :shard AN
 UPDATE claimstream_queue SET attempts     = attempts + :counted, claim_id     = NULL, claimed_from = NULL, parked_until = MIN(:now + :after, 253402300799999999), last_error   = :reason WHERE queue = :queue AND shard = :shard AND available_at BETWEEN :first AND :last AND id IN (:ids) AND attempts <= :attempts;
 
 -- shard_lease/peek
-SELECT s.shard, l.fence AS fence, (l.holder IS NOT NULL AND l.holder <> :holder AND l.in_flight > 0) AS elsewhere FROM claimstream_shard s LEFT JOIN claimstream_lease l ON l.queue = :queue AND l.shard = s.shard WHERE (l.holder IS NULL OR l.holder = :holder OR l.held_until <= :now) AND (SELECT q.available_at FROM claimstream_queue q WHERE q.queue = :queue AND q.shard = s.shard ORDER BY q.queue, q.shard, q.available_at, q.id LIMIT 1) <= :now;
+SELECT s.shard, l.fence AS fence, (l.holder IS NOT NULL AND l.holder <> :holder AND l.in_flight > 0) AS elsewhere FROM claimstream_shard s LEFT JOIN claimstream_lease l ON l.queue = :queue AND l.shard = s.shard WHERE (l.holder IS NULL OR l.holder = :holder OR l.held_until <= :now) AND (SELECT q.available_at FROM claimstream_queue q WHERE q.queue = :queue AND q.shard = s.shard ORDER BY q.queue, q.shard, q.available_at, q.id LIMIT 1) <= :now AND NOT EXISTS (SELECT 1 FROM claimstream_pause p WHERE p.queue = :queue AND p.resumed_at IS NULL);
 
 -- shard_lease/prove
 UPDATE claimstream_lease SET in_flight = :in_flight, token     = :token WHERE queue = :queue AND shard = :shard AND fence = :fence AND holder = :holder;

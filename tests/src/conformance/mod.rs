@@ -17,6 +17,7 @@ pub mod opening;
 pub mod order;
 pub mod ownership;
 pub mod packet;
+pub mod pauses;
 pub mod payload;
 pub mod renew;
 pub mod settle;
@@ -40,6 +41,7 @@ pub fn outbox() -> impl Iterator<Item = &'static Case<Fixture>> {
         order::LATE,
         transactions::CLAUSES,
         payload::CLAUSES,
+        pauses::CLAUSES,
     ];
     claim::CLAUSES.iter().chain(settle::CLAUSES).copied().chain(others).flatten()
 }

@@ -1,20 +1,21 @@
 use std::time::Duration;
 
-use claimstream_domain::QueueStatus;
+use claimstream_domain::{PausedQueue, QueueStatus};
 use claimstream_notifications::Priority;
-use claimstream_ports::{Observe, StoreError};
+use claimstream_ports::{Observe, PauseQueues, StoreError};
 use tokio::time::{Instant, sleep};
 
-/// Ends when the queues of all priorities hold nothing that is due or leased; what waits for a later time does not count.
+/// Ends when the queues of all priorities hold nothing that is due or leased; what waits for a later time does not count, nor what
+/// is due in a paused queue.
 ///
 /// A request and its messages change places in one transaction, and one statement reads all queues, so none is missed
 /// on the way from one to the other. But that statement takes its time a little before it sees the rows: a message written
 /// in between is due a little later than that, and looks as if it waited. So the queues are found empty twice.
-pub(super) async fn emptied(queues: &impl Observe) {
+pub(super) async fn emptied(queues: &impl Observe, pauses: &impl PauseQueues) {
     let mut found_empty = false;
     loop {
         let asked = Instant::now();
-        let is_empty = is_empty(queues).await;
+        let is_empty = is_empty(queues, pauses).await;
         if is_empty && found_empty {
             return;
         }
@@ -24,9 +25,13 @@ pub(super) async fn emptied(queues: &impl Observe) {
     }
 }
 
-async fn is_empty(queues: &impl Observe) -> bool {
-    match queues.observe().await {
-        Ok(queues) => !queues.iter().any(is_busy),
+async fn is_empty(queues: &impl Observe, pauses: &impl PauseQueues) -> bool {
+    let looked = match pauses.paused().await {
+        Ok(paused) => queues.observe().await.map(|queues| (queues, paused)),
+        Err(error) => Err(error),
+    };
+    match looked {
+        Ok((queues, paused)) => !queues.iter().any(|status| is_busy(status, &paused)),
         Err(error) => {
             report(&error);
             false
@@ -34,10 +39,11 @@ async fn is_empty(queues: &impl Observe) -> bool {
     }
 }
 
-fn is_busy(status: &QueueStatus) -> bool {
+fn is_busy(status: &QueueStatus, paused: &[PausedQueue]) -> bool {
     let queues = |priority: &Priority| [priority.request_queue(), priority.message_queue()];
     let ours = Priority::ALL.iter().any(|priority| queues(priority).contains(&status.queue.as_str()));
-    ours && status.due + status.leased > 0
+    let is_paused = paused.iter().any(|paused| paused.queue == status.queue);
+    ours && (status.leased > 0 || (status.due > 0 && !is_paused))
 }
 
 fn report(error: &StoreError) {
@@ -48,8 +54,11 @@ fn report(error: &StoreError) {
 mod tests {
     use std::{collections::VecDeque, sync::Mutex};
 
-    use claimstream_domain::QueueName;
-    use claimstream_ports::{StoreErrorKind, mock::MockObserve};
+    use claimstream_domain::{PauseNote, QueueName};
+    use claimstream_ports::{
+        StoreErrorKind,
+        mock::{MockObserve, MockPauseQueues},
+    };
 
     use super::*;
 
@@ -60,13 +69,23 @@ mod tests {
 
     /// How often the queues are looked at, if they answer so and stay empty afterwards.
     async fn looks(answers: Vec<Result<Vec<QueueStatus>, StoreError>>) -> usize {
+        looks_beside(answers, Vec::new()).await
+    }
+
+    /// The same, while queues are paused.
+    async fn looks_beside(
+        answers: Vec<Result<Vec<QueueStatus>, StoreError>>,
+        paused: Vec<PausedQueue>,
+    ) -> usize {
         let all = answers.len();
         let answers = Mutex::new(VecDeque::from(answers));
         let mut queues = MockObserve::new();
         queues
             .expect_observe()
             .returning(move || answers.lock().unwrap().pop_front().expect("one look more"));
-        emptied(&queues).await;
+        let mut pauses = MockPauseQueues::new();
+        pauses.expect_paused().returning(move || Ok(paused.clone()));
+        emptied(&queues, &pauses).await;
         all
     }
 
@@ -78,5 +97,15 @@ mod tests {
         assert_eq!(looks(vec![holding(0, 0), gone(), holding(0, 0), holding(0, 0)]).await, 4);
         // What waits for a later time is not waited for.
         assert_eq!(looks(vec![holding(1, 0), holding(1, 0)]).await, 2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn messages_in_a_paused_queue_are_not_waited_for_unless_they_are_held() {
+        let queue = QueueName::new(Priority::Normal.message_queue()).unwrap();
+        let note = PauseNote::new("ann", None).unwrap();
+        let paused = vec![PausedQueue { queue, since: Duration::ZERO, note }];
+        let held =
+            || holding(2, 1).map(|all| all.into_iter().map(|it| QueueStatus { leased: 1, ..it }).collect());
+        assert_eq!(looks_beside(vec![held(), holding(1, 1), holding(1, 1)], paused).await, 3);
     }
 }

@@ -10,6 +10,7 @@ mod healthcheck;
 mod instances;
 mod lists;
 mod notify;
+mod pause;
 mod people;
 mod receipts;
 mod recipient;
@@ -80,6 +81,8 @@ async fn carry_out(command: Command, loaded: &Loaded, out: &mut impl Write) -> R
         Command::Serve { relay, board } => serve::run(serve::Beside { relay, board }, config).await,
         Command::Healthcheck { json } => healthcheck::run(json, config, out).await,
         Command::Status { watch, json } => status::run(watch, json, config, out).await,
+        Command::Pause(asked) => pause::pause(asked, config, out).await,
+        Command::Resume(asked) => pause::resume(asked, config, out).await,
         Command::Dead(command) => dead::run(command, config, out).await,
         Command::Suppressions(command) => suppressions::run(command, config, out).await,
         Command::Templates(command) => templates::run(command, config, out).await,

@@ -38,7 +38,7 @@ pub(super) async fn run(until_empty: bool, config: &Config) -> Result<ExitCode, 
                 // Nobody listens only if the relay has ended meanwhile.
                 let _ = tell.send(());
             }
-            () = emptied(&outbox), if until_empty => tracing::info!("nothing is due or leased"),
+            () = emptied(&outbox, &outbox), if until_empty => tracing::info!("nothing is due or leased"),
         }
     };
     let finished = tokio::select! {

@@ -5,11 +5,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use claimstream_domain::{QueueName, QueueStatus};
-use claimstream_ports::{Observe, StoreError};
+use claimstream_domain::{PausedQueue, QueueName, QueueStatus};
+use claimstream_ports::{Observe, PauseQueues, StoreError};
 use claimstream_sea_orm::SeaOrmOutbox;
 use serde_json::{Value, json};
 
+use super::pause;
 use crate::{
     age::Age,
     config::Config,
@@ -43,8 +44,9 @@ pub(super) async fn run(
 #[derive(Default)]
 struct Look {
     queues: Vec<QueueStatus>,
+    paused: Vec<PausedQueue>,
     /// When they stood so, by the store's clock.
-    at: String,
+    at: Option<Moments>,
     taken: Option<Instant>,
     /// The depth of each queue before, and how long ago that was.
     before: Option<(HashMap<QueueName, u64>, Duration)>,
@@ -52,14 +54,15 @@ struct Look {
 
 impl Look {
     async fn take(&mut self, outbox: &SeaOrmOutbox) -> Result<(), StoreError> {
-        let queues = outbox.observe().await?;
-        let at = Moments::of(outbox).await?.now();
+        let paused = outbox.paused().await?;
+        let queues = with_paused(outbox.observe().await?, &paused);
+        let at = Moments::of(outbox).await?;
         let now = Instant::now();
         if let Some(taken) = self.taken.replace(now) {
             let known = self.queues.iter().map(|it| (it.queue.clone(), it.depth));
             self.before = Some((known.collect(), now - taken));
         }
-        (self.queues, self.at) = (queues, at);
+        (self.queues, self.paused, self.at) = (queues, paused, Some(at));
         Ok(())
     }
 
@@ -70,17 +73,49 @@ impl Look {
         rate(depth, status.depth, *ago)
     }
 
+    fn pause_of(&self, queue: &QueueName) -> Option<&PausedQueue> {
+        self.paused.iter().find(|paused| paused.queue == *queue)
+    }
+
+    fn now(&self) -> String {
+        self.at.map(Moments::now).unwrap_or_default()
+    }
+
     fn shown(&self, as_json: bool) -> String {
-        let Self { queues, at, .. } = self;
+        let queues = &self.queues;
         match as_json {
             true => {
-                let queues: Vec<Value> =
-                    queues.iter().map(|status| as_value(status, self.growth(status))).collect();
-                format!("{}\n", json!({"observed_at": at, "queues": queues}))
+                let queues: Vec<Value> = queues.iter().map(|status| self.as_value(status)).collect();
+                format!("{}\n", json!({"observed_at": self.now(), "queues": queues}))
             }
             false if queues.is_empty() => "all queues are empty\n".into(),
-            false => format!("{}{}", self.table(), remarks(queues)),
+            false => format!("{}{}", self.table(), self.remarks()),
         }
+    }
+
+    /// A line for each queue that is paused, or has messages that nobody claims.
+    fn remarks(&self) -> String {
+        let of = |status: &QueueStatus| {
+            let (queue, stray) = (&status.queue, status.stray);
+            let paused = self.pause_of(queue).map(|paused| format!("{}\n", pause::remark(paused)));
+            let unclaimed = match (stray, status.seems_unread() && paused.is_none()) {
+                (0, false) => String::new(),
+                (0, true) => format!("{queue}: no relay seems to read this queue; see doctor\n"),
+                _ => format!("{queue}: {stray} messages lie in shards that no relay reads; see doctor\n"),
+            };
+            paused.unwrap_or_default() + &unclaimed
+        };
+        self.queues.iter().map(of).collect()
+    }
+
+    fn as_value(&self, status: &QueueStatus) -> Value {
+        let paused = self.pause_of(&status.queue);
+        let mut value = as_value(status, self.growth(status));
+        value["seems_unread"] = (status.seems_unread() && paused.is_none()).into();
+        for (name, field) in self.at.iter().flat_map(|moments| pause::fields(paused, *moments)) {
+            value[name] = field;
+        }
+        value
     }
 }
 
@@ -114,7 +149,7 @@ async fn show_again(
                 write!(out, "\u{1b}[2J\u{1b}[H")?;
             }
             if !as_json {
-                writeln!(out, "{}, every {}s", look.at, interval.as_secs_f64())?;
+                writeln!(out, "{}, every {}s", look.now(), interval.as_secs_f64())?;
             }
             write!(out, "{}", look.shown(as_json))?;
             out.flush()?;
@@ -128,17 +163,25 @@ fn report(error: &StoreError) -> Result<(), Failure> {
     Ok(writeln!(stderr(), "error: {error}")?)
 }
 
-/// A line for each queue with messages that nobody claims.
-fn remarks(queues: &[QueueStatus]) -> String {
-    let of = |status: &QueueStatus| {
-        let (queue, stray) = (&status.queue, status.stray);
-        match (stray, status.seems_unread()) {
-            (0, false) => String::new(),
-            (0, true) => format!("{queue}: no relay seems to read this queue; see doctor\n"),
-            _ => format!("{queue}: {stray} messages lie in shards that no relay reads; see doctor\n"),
+/// The queues, and with them those that are paused and hold nothing.
+fn with_paused(mut queues: Vec<QueueStatus>, paused: &[PausedQueue]) -> Vec<QueueStatus> {
+    for PausedQueue { queue, .. } in paused {
+        if !queues.iter().any(|status| status.queue == *queue) {
+            let queue = queue.clone();
+            queues.push(QueueStatus {
+                queue,
+                depth: 0,
+                due: 0,
+                leased: 0,
+                retrying: 0,
+                oldest: None,
+                dead: 0,
+                stray: 0,
+            });
         }
-    };
-    queues.iter().map(of).collect()
+    }
+    queues.sort_by(|one, other| one.queue.cmp(&other.queue));
+    queues
 }
 
 impl Look {
@@ -196,7 +239,6 @@ fn as_value(status: &QueueStatus, growth: Option<f64>) -> Value {
         "oldest_seconds": status.oldest.map(|oldest| oldest.as_secs_f64()),
         "dead": status.dead,
         "stray": status.stray,
-        "seems_unread": status.seems_unread(),
     })
 }
 

@@ -102,6 +102,8 @@ fn every_command_prints_the_fields_that_the_page_has() {
     operator.deliver(&["--strategy", "shard_lease"]).succeeded();
     check("instances", &["instances"]);
     check("leases", &["leases"]);
+    check("pause", &["pause", "orders", "--by", "ann"]);
+    check("resume", &["resume", "orders", "--by", "ann"]);
     check("cancel", &["cancel", &id(3)]);
     check("dead list", &["dead", "list"]);
     check("dead reasons", &["dead", "reasons"]);

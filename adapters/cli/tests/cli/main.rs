@@ -20,6 +20,7 @@ mod operator;
 mod otlp;
 mod output;
 #[cfg(unix)]
+mod pause;
 mod people;
 #[cfg(unix)]
 mod probes;

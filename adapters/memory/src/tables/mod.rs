@@ -8,6 +8,7 @@ mod locks;
 mod notifications;
 mod open_transactions;
 mod outbox;
+mod pauses;
 mod people;
 mod preferences;
 mod receipts;
@@ -31,8 +32,8 @@ pub(crate) use self::{
     templates::VersionRow,
 };
 use self::{
-    in_app::InApp, locks::Locks, open_transactions::OpenTransactions, outbox::Outbox, sagas::Sagas,
-    steps::Steps, templates::TemplateTable,
+    in_app::InApp, locks::Locks, open_transactions::OpenTransactions, outbox::Outbox, pauses::Pauses,
+    sagas::Sagas, steps::Steps, templates::TemplateTable,
 };
 
 /// The committed tables, and the changes of open transactions.
@@ -47,6 +48,7 @@ pub(crate) struct Tables {
     pub(crate) steps: Steps,
     pub(crate) sagas: Sagas,
     pub(crate) locks: Locks,
+    pub(crate) pauses: Pauses,
     pub(crate) open: OpenTransactions,
 }
 

@@ -13,6 +13,9 @@ use claimstream_domain::{QueueName, Shard, ShardCount};
 /// over every one of them. It is dropped on a short claim and after two seconds, so that a message that became visible late
 /// waits at most that long. For the same reason nobody claims for longer than that without a look at all shards: those that
 /// it finds due go behind those that are hot, and hot shards take turns, so that one that is always full starves no other.
+///
+/// A look at a paused queue finds nothing due. Then no shard is hot until a look finds some again, although claims that were under
+/// way still come back full.
 pub(crate) struct KnownShards {
     shards: ShardCount,
     queues: Mutex<HashMap<QueueName, Known>>,
@@ -24,6 +27,8 @@ struct Known {
     low: HashMap<Shard, (i64, Duration)>,
     turn: u16,
     looked_at: Option<Duration>,
+    /// Whether the newest look found nothing due.
+    nothing_due: bool,
 }
 
 impl KnownShards {
@@ -48,6 +53,9 @@ impl KnownShards {
     /// The next hot shard that this call has not visited.
     pub(crate) fn next_hot(&self, queue: &QueueName, visited: &[Shard]) -> Option<Shard> {
         self.with(queue, |known| {
+            if known.nothing_due {
+                return None;
+            }
             let at = known.hot.iter().position(|shard| !visited.contains(shard))?;
             known.hot.remove(at)
         })
@@ -93,7 +101,10 @@ impl KnownShards {
     pub(crate) fn heat(&self, queue: &QueueName, due: &[Shard], instance: u64, now: Duration) {
         let count = self.shards.get();
         self.with(queue, |known| {
-            known.looked_at = Some(now);
+            (known.looked_at, known.nothing_due) = (Some(now), due.is_empty());
+            if known.nothing_due {
+                known.hot.clear();
+            }
             known.turn = known.turn.wrapping_add(1);
             let first = (instance % u64::from(count)) as u16;
             let first = first.wrapping_add(known.turn) % count;
@@ -155,6 +166,20 @@ mod tests {
         known.full(&queue, full);
         assert_eq!(known.next_hot(&queue, &[]), Some(other));
         assert_eq!(known.next_hot(&queue, &[full]), None);
+    }
+
+    #[test]
+    fn nothing_is_hot_after_a_look_that_found_nothing_until_one_finds_some() {
+        let shards = ShardCount::new(4).unwrap();
+        let (known, queue) = (KnownShards::new(shards), QueueName::new("q").unwrap());
+        let [hot, other] = [Shard::from_number(1), Shard::from_number(2)];
+        known.heat(&queue, &[hot, other], 0, Duration::ZERO);
+        assert_eq!(known.next_hot(&queue, &[]), Some(hot));
+        known.heat(&queue, &[], 0, Duration::ZERO);
+        known.full(&queue, hot);
+        assert_eq!(known.next_hot(&queue, &[]), None, "a claim that was under way came back full");
+        known.heat(&queue, &[hot], 0, Duration::ZERO);
+        assert_eq!((known.next_hot(&queue, &[]), known.next_hot(&queue, &[])), (Some(hot), None));
     }
 
     #[test]

@@ -130,6 +130,9 @@ statements! {
     observe: ObserveSql {
         both: dead, find, instances, leases, live, places;
     }
+    pauses: PauseSql {
+        both: again, first, list, resume;
+    }
     preferences: PreferenceSql {
         both: change, forget, forget_address, forget_owner, keep, lift, lock, read, suppress, suppressed;
     }

@@ -1,4 +1,4 @@
-use claimstream_domain::QueueStatus;
+use claimstream_domain::{PausedQueue, QueueStatus};
 use claimstream_ports::StoreError;
 
 use crate::{
@@ -6,22 +6,24 @@ use crate::{
         examination::Examination,
         finding::{Finding, failure, good, warning},
     },
-    queues::observe::observe,
+    queues::{observe::observe, pauses::paused},
 };
 
 impl Examination<'_> {
-    /// Messages that nobody will ever claim, and queues that nobody seems to read.
+    /// Messages that nobody will ever claim, queues that nobody seems to read, and pauses that look forgotten.
     pub(crate) async fn examine_queues(&self) -> Result<Vec<Finding>, StoreError> {
-        let queues = observe(self.db, self.shards).await?;
+        let (queues, paused) = (observe(self.db, self.shards).await?, paused(self.db).await?);
+        let is_paused = |queue: &QueueStatus| paused.iter().any(|paused| paused.queue == queue.queue);
         let mut findings: Vec<Finding> =
             queues.iter().filter(|queue| queue.stray > 0).map(|queue| self.stray(queue)).collect();
-        findings.extend(queues.iter().filter(|queue| queue.seems_unread()).map(unread));
+        findings.extend(queues.iter().filter(|queue| queue.seems_unread() && !is_paused(queue)).map(unread));
         if findings.is_empty() {
             findings.push(good(
                 "queues",
                 "every message lies in a shard that is read, and no queue looks forgotten",
             ));
         }
+        findings.extend(paused.iter().map(of_pause));
         Ok(findings)
     }
 
@@ -35,6 +37,17 @@ impl Examination<'_> {
                  below {shards}"
             ),
         )
+    }
+}
+
+fn of_pause(paused: &PausedQueue) -> Finding {
+    let PausedQueue { queue, since, note } = paused;
+    let (since, by) = (since.as_secs(), note.by());
+    let why = note.why().map(|why| format!(": {why}")).unwrap_or_default();
+    let detail = format!("queue {queue} has been paused for {since} s by {by}{why}");
+    match paused.seems_forgotten() {
+        true => warning("paused", format!("{detail}; if that is over, claimstream resume {queue}")),
+        false => good("paused", detail),
     }
 }
 

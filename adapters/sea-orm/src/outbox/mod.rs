@@ -13,6 +13,7 @@ pub(crate) mod notifications;
 pub(crate) mod observe;
 pub(crate) mod opening;
 pub(crate) mod options;
+pub(crate) mod pauses;
 pub(crate) mod people;
 pub(crate) mod preferences;
 pub(crate) mod receipts;

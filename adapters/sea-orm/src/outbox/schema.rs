@@ -43,7 +43,8 @@ pub fn schema(dialect: Dialect) -> &'static [(i64, &'static str)] {
                     include_str!("../sql/schema/schema_4_preferences.mysql.sql"),
                     include_str!("../sql/schema/schema_4_templates.mysql.sql"),
                     include_str!("../sql/schema/schema_4_directory.mysql.sql"),
-                    include_str!("../sql/schema/schema_4_digests.mysql.sql")
+                    include_str!("../sql/schema/schema_4_digests.mysql.sql"),
+                    include_str!("../sql/schema/schema_4_pauses.mysql.sql")
                 ),
             ),
         ],
@@ -68,7 +69,8 @@ pub fn schema(dialect: Dialect) -> &'static [(i64, &'static str)] {
                     include_str!("../sql/schema/schema_4_preferences.sqlite.sql"),
                     include_str!("../sql/schema/schema_4_templates.sqlite.sql"),
                     include_str!("../sql/schema/schema_4_directory.sqlite.sql"),
-                    include_str!("../sql/schema/schema_4_digests.sqlite.sql")
+                    include_str!("../sql/schema/schema_4_digests.sqlite.sql"),
+                    include_str!("../sql/schema/schema_4_pauses.sqlite.sql")
                 ),
             ),
         ],

@@ -4,3 +4,4 @@ pub(crate) mod find;
 pub(crate) mod instances;
 pub(crate) mod lateness;
 pub(crate) mod observe;
+pub(crate) mod pauses;

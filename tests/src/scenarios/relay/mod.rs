@@ -3,6 +3,7 @@
 pub mod batches;
 pub mod dead_letters;
 pub mod pacing;
+pub mod pauses;
 pub mod poison;
 pub mod prefetch;
 mod process;
@@ -10,5 +11,11 @@ mod watched;
 
 use crate::{Fixture, suite::Case};
 
-pub const SCENARIOS: &[&[Case<Fixture>]] =
-    &[batches::SCENARIOS, dead_letters::SCENARIOS, poison::SCENARIOS, prefetch::SCENARIOS, pacing::SCENARIOS];
+pub const SCENARIOS: &[&[Case<Fixture>]] = &[
+    batches::SCENARIOS,
+    dead_letters::SCENARIOS,
+    poison::SCENARIOS,
+    prefetch::SCENARIOS,
+    pacing::SCENARIOS,
+    pauses::SCENARIOS,
+];

@@ -1,4 +1,4 @@
--- Which shards of a queue have a due message; takes no lock.
+-- Which shards of a queue have a due message; none while the queue is paused. Takes no lock.
 SELECT s.shard
   FROM claimstream_shard s
  WHERE (SELECT q.available_at
@@ -7,3 +7,4 @@ SELECT s.shard
            AND q.shard = s.shard
          ORDER BY q.queue, q.shard, q.available_at, q.id
          LIMIT 1) <= {now}
+   AND NOT EXISTS (SELECT 1 FROM claimstream_pause p WHERE p.queue = :queue AND p.resumed_at IS NULL)

@@ -1,4 +1,5 @@
--- Which shards of a queue have a due message and are not in somebody else's hands; takes no lock.
+-- Which shards of a queue have a due message and are not in somebody else's hands; none while the queue is paused.
+-- Takes no lock.
 SELECT s.shard, {signed l.fence} AS fence,
        (l.holder IS NOT NULL AND l.holder <> :holder AND l.in_flight > 0) AS elsewhere
   FROM claimstream_shard s
@@ -10,3 +11,4 @@ SELECT s.shard, {signed l.fence} AS fence,
            AND q.shard = s.shard
          ORDER BY q.queue, q.shard, q.available_at, q.id
          LIMIT 1) <= {now}
+   AND NOT EXISTS (SELECT 1 FROM claimstream_pause p WHERE p.queue = :queue AND p.resumed_at IS NULL)

@@ -1,0 +1,5 @@
+-- The queues that are paused, by name. There are no more rows than queues that were ever paused.
+SELECT queue, {since paused_at} AS since, paused_by, why
+  FROM claimstream_pause
+ WHERE resumed_at IS NULL
+ ORDER BY claimstream_pause.queue
