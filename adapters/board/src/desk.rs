@@ -1,6 +1,5 @@
 use std::sync::Arc;
 
-use claimstream_ports::DeadLetters;
 use tokio::sync::Semaphore;
 
 use crate::{
@@ -17,7 +16,7 @@ pub(crate) struct Desk {
     pub(crate) sessions: Sessions,
     pub(crate) observation: Arc<Observation>,
     pub(crate) history: Arc<History>,
-    pub(crate) dead_letters: Arc<dyn DeadLetters>,
+    pub(crate) stores: BoardStores,
     pub(crate) previews: Previews,
     pub(crate) works: Works,
     /// How many pages are written at a time.
@@ -29,7 +28,7 @@ impl Desk {
     const AT_A_TIME: usize = 32;
 
     pub(crate) fn new(stores: BoardStores, access: Access, hosts: Hosts, read_only: bool) -> Self {
-        let observation = Arc::new(Observation::of(stores.observe));
+        let observation = Arc::new(Observation::of(Arc::clone(&stores.observe)));
         Self {
             access,
             read_only,
@@ -37,7 +36,7 @@ impl Desk {
             sessions: Sessions::default(),
             history: Arc::new(History::of(Arc::clone(&observation))),
             observation,
-            dead_letters: stores.dead_letters,
+            stores,
             previews: Previews::default(),
             works: Works::default(),
             places: Semaphore::new(Self::AT_A_TIME),

@@ -7,6 +7,7 @@ use axum::{
 use crate::{
     access::{Right, Visitor},
     place::place,
+    section::Section,
 };
 
 /// What stands around every page.
@@ -16,11 +17,12 @@ pub(crate) struct Frame {
     visitor: Option<Visitor>,
     /// Whether there is anything to sign out of.
     signs_in: bool,
+    sections: Vec<Section>,
 }
 
 impl Frame {
-    pub(crate) fn new(base: &str, visitor: Option<Visitor>, signs_in: bool) -> Self {
-        Self { base: base.to_owned(), visitor, signs_in }
+    pub(crate) fn new(base: &str, visitor: Option<Visitor>, signs_in: bool, sections: Vec<Section>) -> Self {
+        Self { base: base.to_owned(), visitor, signs_in, sections }
     }
 
     /// The address of a page without values.
@@ -31,6 +33,11 @@ impl Frame {
     /// The address of a page about these values.
     pub(crate) fn about(&self, path: &str, values: &[(&str, &str)]) -> String {
         place(&self.base, path, values)
+    }
+
+    /// What every page links to.
+    pub(crate) fn sections(&self) -> &[Section] {
+        &self.sections
     }
 
     /// The name to be shown, with a way to sign out.

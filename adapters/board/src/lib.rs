@@ -21,6 +21,7 @@ mod pages;
 mod place;
 mod previews;
 mod refusal;
+mod section;
 mod selection;
 mod sessions;
 mod shown;

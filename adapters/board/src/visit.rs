@@ -12,6 +12,7 @@ use crate::{
     desk::Desk,
     frame::Frame,
     refusal::Refusal,
+    section::Section,
 };
 
 /// A request for a page: the visitor, and where the board is mounted.
@@ -30,7 +31,7 @@ impl Visit {
 
     pub(crate) fn frame(&self) -> Frame {
         let signs_in = matches!(self.desk.access, Access::Visitors(_));
-        Frame::new(&self.base, self.visitor.clone(), signs_in)
+        Frame::new(&self.base, self.visitor.clone(), signs_in, Section::all(&self.desk.stores))
     }
 
     /// The page that says why there is no other.

@@ -29,8 +29,7 @@ impl BoardServer {
     }
 
     fn board(&self, outbox: &SeaOrmOutbox) -> Board {
-        let shared = Arc::new(outbox.clone());
-        let stores = BoardStores { observe: shared.clone(), dead_letters: shared };
+        let stores = BoardStores::of(Arc::new(outbox.clone()));
         let board = match &self.tokens {
             Some(tokens) => Board::for_visitors(stores, Arc::new(TokenVisitors(tokens.clone()))),
             None => Board::for_everyone(stores),

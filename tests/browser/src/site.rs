@@ -71,9 +71,7 @@ impl Site {
         std::fs::create_dir_all(&folder)?;
         let url = format!("sqlite://{}", folder.join("board.db").display());
         let outbox = SeaOrmOutbox::open(&url, OpenOptions::default()).await?;
-        let shared = Arc::new(outbox.clone());
-        let stores = BoardStores { observe: shared.clone(), dead_letters: shared };
-        let router = board(stores).router();
+        let router = board(BoardStores::of(Arc::new(outbox.clone()))).router();
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
         let server = tokio::spawn(async move {

@@ -53,7 +53,7 @@ async fn queues(visit: &Visit) -> Response {
 
 async fn groups(visit: &Visit, queue: QueueName) -> Response {
     let all = Selection { queue: queue.clone(), class: None, id: None };
-    let part = match all.part(&*visit.desk.dead_letters, None, BOUNDS).await {
+    let part = match all.part(&*visit.desk.stores.dead_letters, None, BOUNDS).await {
         Ok(part) => part,
         Err(error) => return visit.refuse(&Refusal::of_store(&error)),
     };

@@ -47,7 +47,8 @@ pub(crate) async fn reveal(visit: Visit, id: Id) -> Response {
 async fn find(visit: &Visit, id: Id) -> Result<DeadLetter, Refusal> {
     let Ok(Path(id)) = id else { return Err(Refusal::no_such_page()) };
     let filter = DeadLetterFilter { ids: vec![MessageId::new(id)], ..DeadLetterFilter::default() };
-    let found = visit.desk.dead_letters.list(&filter, 1).await.map_err(|error| Refusal::of_store(&error))?;
+    let found =
+        visit.desk.stores.dead_letters.list(&filter, 1).await.map_err(|error| Refusal::of_store(&error))?;
     let gone = "There is no dead letter with this id: it was revived or purged, or it never died.";
     found.into_iter().next().ok_or_else(|| Refusal::gone(gone))
 }

@@ -33,11 +33,13 @@ pub(crate) async fn show(visit: Visit, named: Result<Query<NamedSelection>, Quer
     if matches!(after, Some(Err(_))) {
         return visit.refuse(&Refusal::invalid("The place in the list is none; begin with its first page."));
     }
-    let part =
-        match selection.part(&*visit.desk.dead_letters, after.clone().and_then(Result::ok), BOUNDS).await {
-            Ok(part) => part,
-            Err(error) => return visit.refuse(&Refusal::of_store(&error)),
-        };
+    let part = match selection
+        .part(&*visit.desk.stores.dead_letters, after.clone().and_then(Result::ok), BOUNDS)
+        .await
+    {
+        Ok(part) => part,
+        Err(error) => return visit.refuse(&Refusal::of_store(&error)),
+    };
     let frame = visit.frame();
     let next = part.next.map(|next| link(&frame, &selection, Some(&next.to_string())));
     let page = ListPage {

@@ -36,7 +36,7 @@ pub(crate) async fn preview(visit: Visit, form: Result<Form<PreviewForm>, FormRe
         Err(why) => return visit.refuse(&Refusal::invalid(why)),
     };
     let at = Instant::now();
-    let part = match selection.part(&*visit.desk.dead_letters, None, BOUNDS).await {
+    let part = match selection.part(&*visit.desk.stores.dead_letters, None, BOUNDS).await {
         Ok(part) => part,
         Err(error) => return visit.refuse(&Refusal::of_store(&error)),
     };
@@ -54,7 +54,7 @@ pub(crate) async fn confirm(visit: Visit, form: Result<Form<ConfirmForm>, FormRe
         return visit.refuse(&Refusal::invalid(why));
     };
     audit::note(&visitor, preview.action.name(), &preview.selection.described(), 1);
-    let number = visit.desk.works.begin(preview, visitor, visit.desk.dead_letters.clone());
+    let number = visit.desk.works.begin(preview, visitor, visit.desk.stores.dead_letters.clone());
     Redirect::to(&visit.frame().to(&format!("/dead/work/{number}"))).into_response()
 }
 

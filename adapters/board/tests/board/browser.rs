@@ -41,8 +41,7 @@ impl Visitors for TwoTokens {
 pub(crate) const HOST: &str = "127.0.0.1:8081";
 
 pub(crate) fn stores(store: &MemoryStore) -> BoardStores {
-    let shared = Arc::new(store.clone());
-    BoardStores { observe: shared.clone(), dead_letters: shared }
+    BoardStores::of(Arc::new(store.clone()))
 }
 
 impl Browser {

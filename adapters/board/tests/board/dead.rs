@@ -230,7 +230,7 @@ async fn a_work_that_the_database_refuses_is_tried_again_and_says_where_the_rest
         let refuse =
             move |_: &DeadLetterFilter| Err(StoreError::new(kind, "dead letters", "no route to db-7"));
         dead.expect_purge().times(tries).returning(refuse);
-        let stores = BoardStores { observe: Arc::new(MockObserve::new()), dead_letters: Arc::new(dead) };
+        let stores = BoardStores::new(Arc::new(MockObserve::new()), Arc::new(dead));
         let browser = Browser::of(Board::for_everyone(stores).router());
         let done = carry_out(&browser, "action=purge&queue=q").await;
         assert!(done.shows("<strong>0</strong> purged") && done.shows("refused too often"), "{}", done.text);
@@ -243,7 +243,7 @@ async fn a_work_is_stopped_between_two_steps() {
     let mut dead = MockDeadLetters::new();
     dead.expect_page().returning(|_, _, limit| Ok(endless(limit)));
     dead.expect_purge().returning(|filter| Ok(filter.ids.len() as u64));
-    let stores = BoardStores { observe: Arc::new(MockObserve::new()), dead_letters: Arc::new(dead) };
+    let stores = BoardStores::new(Arc::new(MockObserve::new()), Arc::new(dead));
     let browser = Browser::of(Board::for_everyone(stores).router());
     let preview = browser.post("/dead/preview", "action=purge&queue=q").await;
     assert!(preview.shows("<strong>At least 10,000</strong> letters"), "{}", preview.text);

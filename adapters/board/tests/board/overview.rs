@@ -17,11 +17,7 @@ fn status(name: &str) -> QueueStatus {
 
 fn board(observe: MockObserve) -> Browser {
     Browser::of(
-        Board::for_everyone(BoardStores {
-            observe: Arc::new(observe),
-            dead_letters: Arc::new(MockDeadLetters::new()),
-        })
-        .router(),
+        Board::for_everyone(BoardStores::new(Arc::new(observe), Arc::new(MockDeadLetters::new()))).router(),
     )
 }
 

@@ -19,7 +19,7 @@ fn draining() -> Browser {
         let empty = QueueStatus::empty(queue);
         Ok(vec![QueueStatus { depth: left + 9, due: left, retrying: 5, dead: 2, oldest, ..empty }])
     });
-    let stores = BoardStores { observe: Arc::new(observe), dead_letters: Arc::new(MockDeadLetters::new()) };
+    let stores = BoardStores::new(Arc::new(observe), Arc::new(MockDeadLetters::new()));
     Browser::of(Board::for_everyone(stores).router())
 }
 

@@ -1,0 +1,15 @@
+use crate::stores::BoardStores;
+
+/// A part of the board that every page links to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Section {
+    pub(crate) path: &'static str,
+    pub(crate) name: &'static str,
+}
+
+impl Section {
+    /// The sections that these stores can fill, in the order in which they are shown.
+    pub(crate) fn all(_stores: &BoardStores) -> Vec<Self> {
+        vec![Self { path: "/", name: "Queues" }, Self { path: "/dead", name: "Dead letters" }]
+    }
+}
