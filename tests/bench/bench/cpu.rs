@@ -3,9 +3,10 @@ use std::{
     time::Duration,
 };
 
+use claimstream_testbed::ServerProcess;
 use tokio::task::JoinHandle;
 
-use crate::{job::unix_now, machine::cpu_seconds};
+use crate::job::unix_now;
 
 /// The processor time of a process while it is watched, moment by moment.
 ///
@@ -20,9 +21,9 @@ pub(crate) struct Cpu {
 impl Cpu {
     const EVERY: Duration = Duration::from_millis(10);
 
-    /// Watches a process by its number until this value is dropped.
-    pub(crate) fn watch(process: String) -> Self {
-        let look = move || (unix_now(), cpu_seconds(&process));
+    /// Watches a process until this value is dropped.
+    pub(crate) fn watch(process: ServerProcess) -> Self {
+        let look = move || (unix_now(), process.cpu_seconds());
         let seen = Arc::new(Mutex::new(vec![look()]));
         let watching = tokio::spawn({
             let seen = seen.clone();

@@ -1,5 +1,6 @@
 use std::{collections::HashSet, time::Duration};
 
+use claimstream_testbed::ServerProcess;
 use sea_orm::sqlx::{Connection, Executor, MySqlConnection};
 
 use crate::{
@@ -12,7 +13,7 @@ use crate::{
     job::{Job, PACE, Work, unix_now},
     latencies::Latencies,
     record::{Counts, Round},
-    server::{self, Status},
+    server::Status,
 };
 
 /// One round of draining: the contender's instances empty a backlog.
@@ -34,7 +35,7 @@ impl Drain<'_> {
         let _open = if self.under_snapshot { Some(snapshot(direct).await?) } else { None };
         let mut crew = Crew::start(self.contender, &self.job).await?;
         let before = Status::of(&mut connection).await?;
-        let cpu = Cpu::watch(server::process(&mut connection).await?);
+        let cpu = Cpu::watch(ServerProcess::of(&mut connection).await?);
         let began = crew.go().await?;
         let work = crew.finish(Duration::from_secs(self.job.seconds + 60)).await?;
         let mut status = Status::of(&mut connection).await?.since(before);

@@ -7,6 +7,7 @@ use std::{
 use claimstream::{Batch, Batches, Claim, Claims, Relay, RelayConfig, RelayError, Settled};
 use claimstream_domain::{MessageId, NewMessage, OrderingKey, Payload, QueueName, Retention};
 use claimstream_sea_orm::{OpenOptions, Order, SeaOrmOutbox};
+use claimstream_testbed::ServerProcess;
 use claimstream_tokio::TokioTimer;
 use futures::{
     StreamExt,
@@ -19,7 +20,6 @@ use crate::{
     Failure,
     contender::Own,
     job::{self, Job, Work, number_in, sent_in, unix_now},
-    machine::cpu_seconds,
     parent,
 };
 
@@ -181,7 +181,11 @@ impl Tally {
     /// Now is when the work begins.
     pub(crate) fn begin() -> Self {
         let went = unix_now();
-        Self { work: Mutex::new(Work { last: went, ..Work::default() }), went, cpu: cpu_seconds("self") }
+        Self {
+            work: Mutex::new(Work { last: went, ..Work::default() }),
+            went,
+            cpu: ServerProcess::own().cpu_seconds(),
+        }
     }
 
     /// Handles a message, in no time, and acknowledges it.
@@ -225,7 +229,7 @@ impl Tally {
 
     pub(crate) fn end(self) -> Work {
         let mut work = self.work.into_inner().expect("no panic");
-        work.cpu_seconds = cpu_seconds("self") - self.cpu;
+        work.cpu_seconds = ServerProcess::own().cpu_seconds() - self.cpu;
         work
     }
 

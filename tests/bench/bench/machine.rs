@@ -25,15 +25,6 @@ impl Machine {
     }
 }
 
-/// Processor time of a process so far, in seconds, user and kernel; 0 where it cannot be read.
-pub(crate) fn cpu_seconds(process: &str) -> f64 {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    // The command's name, in brackets, may hold blanks; the times are the 14th and 15th field, in hundredths.
-    let after = stat.rsplit_once(") ").map_or("", |(_, after)| after);
-    let ticks: f64 = after.split(' ').skip(11).take(2).filter_map(|field| field.parse::<f64>().ok()).sum();
-    ticks / 100.0
-}
-
 /// Memory of this process that is resident, in MiB; 0 where it cannot be read.
 pub(crate) fn resident_mib() -> f64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();

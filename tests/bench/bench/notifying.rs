@@ -12,6 +12,7 @@ use claimstream_notifications::{
 };
 use claimstream_ports::StoreError;
 use claimstream_sea_orm::SeaOrmOutbox;
+use claimstream_testbed::ServerProcess;
 use claimstream_tokio::TokioTimer;
 use futures::FutureExt;
 use uuid::Uuid;
@@ -20,9 +21,7 @@ use crate::{
     Failure,
     contender::Own,
     job::{Job, Work, unix_now},
-    library,
-    machine::cpu_seconds,
-    parent,
+    library, parent,
 };
 
 /// How many requests, and how many deliveries, are under way at once.
@@ -50,11 +49,12 @@ pub(crate) async fn run(job: &str) -> Result<(), Failure> {
     let messages = messages.batch_pipeline(MESSAGE_QUEUE, deliver)?.at_once(AT_ONCE);
 
     parent::wait_for_go()?;
-    let (went, cpu) = (unix_now(), cpu_seconds("self"));
+    let (went, cpu) = (unix_now(), ServerProcess::own().cpu_seconds());
     let stop = parent::stop().shared();
     let (requests, messages) =
         futures::try_join!(requests.run_until(stop.clone()), messages.run_until(stop))?;
-    let mut work = Work { last: went, cpu_seconds: cpu_seconds("self") - cpu, ..Work::default() };
+    let mut work =
+        Work { last: went, cpu_seconds: ServerProcess::own().cpu_seconds() - cpu, ..Work::default() };
     work.handed_out = std::mem::take(&mut *sent.0.lock().expect("no panic"));
     work.superseded = requests.superseded + messages.superseded;
     work.errors = [requests, messages].iter().flat_map(went_wrong).collect();

@@ -6,6 +6,7 @@ use std::{
 
 use claimstream_ports::Enqueue;
 use claimstream_sea_orm::SeaOrmOutbox;
+use claimstream_testbed::ServerProcess;
 use sea_orm::sqlx::{self, AssertSqlSafe, Connection, MySqlConnection};
 
 use crate::{
@@ -13,16 +14,14 @@ use crate::{
     contender::Own,
     handwritten::{self, Sqlite},
     job::{Job, Produced, payload, unix_micros},
-    library,
-    machine::cpu_seconds,
-    parent,
+    library, parent,
 };
 
 /// Producers that enqueue as fast as they can, each a transaction after another.
 pub(crate) async fn flat_out(job: &str) -> Result<(), Failure> {
     let job: Job = serde_json::from_str(job)?;
     let producers = Producers::open(&job).await?;
-    let (began, cpu) = (Instant::now(), cpu_seconds("self"));
+    let (began, cpu) = (Instant::now(), ServerProcess::own().cpu_seconds());
     let end = began + Duration::from_secs(job.seconds);
     let tally = Mutex::new(Produced::default());
     let one = async |number: u64| {
@@ -37,7 +36,7 @@ pub(crate) async fn flat_out(job: &str) -> Result<(), Failure> {
     futures::future::try_join_all((0..job.producers).map(one)).await?;
     let mut produced = tally.into_inner()?;
     produced.seconds = began.elapsed().as_secs_f64();
-    produced.cpu_seconds = cpu_seconds("self") - cpu;
+    produced.cpu_seconds = ServerProcess::own().cpu_seconds() - cpu;
     produced.numbers.clear();
     parent::report(&produced)
 }
@@ -51,7 +50,7 @@ pub(crate) async fn steadily(job: &str) -> Result<(), Failure> {
         connections.push(producers.connection().await?);
     }
     parent::wait_for_go()?;
-    let (began, cpu) = (Instant::now(), cpu_seconds("self"));
+    let (began, cpu) = (Instant::now(), ServerProcess::own().cpu_seconds());
     let every = Duration::from_secs_f64(job.per_transaction as f64 / job.rate);
     let (tally, next) = (Mutex::new(Produced::default()), Mutex::new(0_u32));
     // A producer that is free takes the next transaction and waits until it is due.
@@ -76,7 +75,7 @@ pub(crate) async fn steadily(job: &str) -> Result<(), Failure> {
     futures::future::join_all(connections.into_iter().map(one)).await;
     let mut produced = tally.into_inner()?;
     produced.seconds = began.elapsed().as_secs_f64();
-    produced.cpu_seconds = cpu_seconds("self") - cpu;
+    produced.cpu_seconds = ServerProcess::own().cpu_seconds() - cpu;
     parent::report(&produced)
 }
 

@@ -1,10 +1,10 @@
 use std::collections::BTreeMap;
 
-use claimstream_testbed::PrivateServer;
+use claimstream_testbed::{PrivateServer, ServerProcess};
 use sea_orm::sqlx::{AssertSqlSafe, Connection, Executor, MySqlConnection, Row};
 use serde::{Deserialize, Serialize};
 
-use crate::{Failure, machine::cpu_seconds};
+use crate::Failure;
 
 /// What is said of the server beside the figures.
 #[derive(Serialize, Deserialize, Clone, PartialEq, Debug, Default)]
@@ -48,7 +48,7 @@ impl Status {
         let status = pairs(connection, shown).await?;
         let number = |name: &str| status.get(name).and_then(|value| value.parse().ok()).unwrap_or(0.0);
         let deadlocks = metric(connection, "lock_deadlocks").await?;
-        let cpu = cpu_seconds(&process(connection).await?);
+        let cpu = ServerProcess::of(connection).await?.cpu_seconds();
         Ok(Self { statements: number("Questions"), redo: number("Innodb_os_log_written"), deadlocks, cpu })
     }
 
@@ -61,13 +61,6 @@ impl Status {
             cpu: self.cpu - before.cpu,
         }
     }
-}
-
-/// The server's process, if it is on this machine; nothing otherwise.
-pub(crate) async fn process(connection: &mut MySqlConnection) -> Result<String, Failure> {
-    let file = pairs(connection, "SHOW GLOBAL VARIABLES LIKE 'pid_file'").await?.into_values().next();
-    let pid = file.and_then(|file| std::fs::read_to_string(file).ok()).unwrap_or_default();
-    Ok(pid.trim().to_owned())
 }
 
 /// How many statements of each kind the server has run since it started, by the kind's name, such as `select`.

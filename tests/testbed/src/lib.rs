@@ -7,6 +7,7 @@ mod private_database;
 mod private_redis;
 mod private_server;
 mod scratch_database;
+mod server_process;
 pub mod servers;
 pub mod statement;
 
@@ -15,4 +16,5 @@ pub use private_database::PrivateDatabase;
 pub use private_redis::PrivateRedis;
 pub use private_server::PrivateServer;
 pub use scratch_database::ScratchDatabase;
+pub use server_process::ServerProcess;
 pub use servers::Server;

@@ -15,6 +15,7 @@ use std::{
     time::Duration,
 };
 
+use claimstream_testbed::ServerProcess;
 pub(crate) use design::Design;
 use sea_orm::sqlx::{Connection, Executor, MySqlConnection, mysql::MySqlConnectOptions};
 pub(crate) use sqlite::Sqlite;
@@ -23,7 +24,6 @@ use crate::{
     Failure,
     contender::Own,
     job::{Job, Work, unix_now},
-    machine::cpu_seconds,
     parent,
     scenario::Steps,
 };
@@ -103,7 +103,7 @@ const IDLE: Duration = Duration::from_millis(20);
 
 async fn run(job: &Job, mut claimer: impl Claimer) -> Result<Work, Failure> {
     parent::wait_for_go()?;
-    let (went, cpu) = (unix_now(), cpu_seconds("self"));
+    let (went, cpu) = (unix_now(), ServerProcess::own().cpu_seconds());
     let mut work = Work { last: went, ..Work::default() };
     let stopped = Arc::new(AtomicBool::new(!job.stay));
     if job.stay {
@@ -131,7 +131,7 @@ async fn run(job: &Job, mut claimer: impl Claimer) -> Result<Work, Failure> {
             false => work.superseded += numbers.len() as u64 - accepted,
         }
     }
-    work.cpu_seconds = cpu_seconds("self") - cpu;
+    work.cpu_seconds = ServerProcess::own().cpu_seconds() - cpu;
     Ok(work)
 }
 

@@ -1,0 +1,159 @@
+//! Measures on a real server, with very many live and dead messages, how soon each page of the board answers, and what
+//! viewers cost the server beside a load.
+//!
+//! `cargo run --release -p claimstream-bench --bin board -- --server mysql-9.7`
+//!
+//! It follows the links of every page, as a person would, and reads one page of each kind. Windows with a board and viewers and without
+//! alternate, so that both see the same load and the same noise. It fails if a target is not met.
+#![forbid(unsafe_code)]
+
+mod load;
+mod pages;
+mod rows;
+mod snapshots;
+mod viewers;
+
+use std::{process::ExitCode, sync::Arc, time::Duration};
+
+use axum::Router;
+use claimstream_board::{Board, BoardStores};
+use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
+use claimstream_testbed::{PrivateServer, ServerProcess};
+use clap::Parser;
+use sea_orm::sqlx::{Connection, MySqlConnection};
+
+use crate::{load::Load, pages::Pages, snapshots::Snapshots, viewers::Viewers};
+
+/// How soon each page of the board answers, and what viewers cost the server.
+#[derive(Parser)]
+struct Options {
+    /// The server, such as mariadb-10.11, which is started unless it runs.
+    #[arg(long, default_value = "mariadb-10.11")]
+    server: String,
+    /// How many messages live at least.
+    #[arg(long, default_value_t = 1_000_000)]
+    live: u64,
+    /// How many dead letters there are at least.
+    #[arg(long, default_value_t = 1_000_000)]
+    dead: u64,
+    /// How often each page is read.
+    #[arg(long, default_value_t = 9)]
+    times: u32,
+    /// How many people look at the board.
+    #[arg(long, default_value_t = 10)]
+    viewers: u64,
+    /// How many messages a second are enqueued and handled beside them.
+    #[arg(long, default_value_t = 500)]
+    rate: u32,
+    /// How many windows there are with viewers, and as many without.
+    #[arg(long, default_value_t = 4)]
+    windows: u32,
+    /// How many seconds a window lasts.
+    #[arg(long, default_value_t = 30)]
+    seconds: u64,
+}
+
+/// What is asked of the board.
+const SLOWEST: Duration = Duration::from_millis(200);
+const SHARE: f64 = 0.02;
+/// A second, and what a look may add.
+const LONGEST_SNAPSHOT: Duration = Duration::from_millis(1_100);
+
+/// Anything that went wrong, as a sentence.
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    match measure(&Options::parse()).await {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("board: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn measure(options: &Options) -> Result<bool, Failure> {
+    let server = PrivateServer::find(&options.server, None, "board").await?;
+    println!("{}: {}", options.server, server.version().await?);
+    let outbox = SeaOrmOutbox::open(&server.url(), OpenOptions::default()).await?;
+    let mut connection = MySqlConnection::connect(&server.url()).await?;
+    let (live, dead) = rows::fill(&outbox, &mut connection, options.live, options.dead).await?;
+    println!("{live} live messages, {dead} dead letters");
+
+    let board = Board::for_everyone(BoardStores::of(Arc::new(outbox)));
+    let router = board.router();
+    let snapshots = Snapshots::watch(MySqlConnection::connect(&server.url()).await?);
+    let pages = Pages::find(&router).await?;
+    let are_fast = time(&router, &pages, options.times).await?;
+    // It counts as long as there is a router of it.
+    drop(router);
+    let is_cheap = compare(&board, &pages, &server, &mut connection, options).await?;
+    let longest = snapshots.longest();
+    let are_short = longest < LONGEST_SNAPSHOT;
+    println!(
+        "the longest transaction, to the second: {longest:.2?}; none of more than a second: {}",
+        met(are_short)
+    );
+    Ok(are_fast && is_cheap && are_short)
+}
+
+/// Reads each page several times; whether none takes too long.
+async fn time(router: &Router, pages: &Pages, times: u32) -> Result<bool, Failure> {
+    let mut are_fast = true;
+    for page in pages.all() {
+        let mut took = Vec::new();
+        for _ in 0..times.max(1) {
+            took.push(pages::read(router, &page.address).await?.took);
+        }
+        let first = took[0];
+        took.sort_unstable();
+        let (median, most) = (took[took.len() / 2], took[took.len() - 1]);
+        println!("{:<40} first {first:>7.1?}  median {median:>7.1?}  most {most:>7.1?}", page.shape);
+        are_fast &= most <= SLOWEST;
+    }
+    println!("each page within {SLOWEST:?}: {}", met(are_fast));
+    Ok(are_fast)
+}
+
+/// Alternates windows without a board and with one that people look at; whether viewers cost little of the server's processor time.
+async fn compare(
+    board: &Board,
+    pages: &Pages,
+    server: &PrivateServer,
+    connection: &mut MySqlConnection,
+    options: &Options,
+) -> Result<bool, Failure> {
+    let process = ServerProcess::of(connection).await?;
+    let load = Load::start(&server.url(), options.rate).await?;
+    let window = Duration::from_secs(options.seconds);
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let (mut with, mut without, mut read) = (0.0, 0.0, 0);
+    for _ in 0..options.windows {
+        let before = process.cpu_seconds();
+        tokio::time::sleep(window).await;
+        without += process.cpu_seconds() - before;
+        let before = process.cpu_seconds();
+        read += Viewers { count: options.viewers, lasts: window }.look(&board.router(), pages).await?;
+        with += process.cpu_seconds() - before;
+    }
+    let handled = load.stop().await?;
+    let lasted = f64::from(options.windows) * window.as_secs_f64();
+    let (more, cores) = ((with - without) / lasted, std::thread::available_parallelism()?.get() as f64);
+    println!("{handled} messages handled beside them, {read} pages read by {} viewers", options.viewers);
+    println!(
+        "server: {:.1} ms of processor time a second without a board, {:.1} with: {:+.2} % of its load, {:+.3} % of {cores} cores",
+        1e3 * without / lasted,
+        1e3 * with / lasted,
+        100.0 * (with / without - 1.0),
+        100.0 * more / cores,
+    );
+    let is_cheap = with <= without * (1.0 + SHARE);
+    println!("less than {:.0} % of the server's load: {}", 100.0 * SHARE, met(is_cheap));
+    Ok(is_cheap)
+}
+
+fn met(is_met: bool) -> &'static str {
+    if is_met { "met" } else { "NOT MET" }
+}
