@@ -3,8 +3,8 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 
 use crate::{
-    access::Access, history::History, host::Hosts, observation::Observation, previews::Previews,
-    sessions::Sessions, stores::BoardStores, work::Works,
+    access::Access, error_groups::ErrorGroups, history::History, host::Hosts, observation::Observation,
+    previews::Previews, sessions::Sessions, stores::BoardStores, work::Works,
 };
 
 /// What all pages share.
@@ -17,6 +17,7 @@ pub(crate) struct Desk {
     pub(crate) observation: Arc<Observation>,
     pub(crate) history: Arc<History>,
     pub(crate) stores: BoardStores,
+    pub(crate) error_groups: ErrorGroups,
     pub(crate) previews: Previews,
     pub(crate) works: Works,
     /// How many pages are written at a time.
@@ -37,6 +38,7 @@ impl Desk {
             history: Arc::new(History::of(Arc::clone(&observation))),
             observation,
             stores,
+            error_groups: ErrorGroups::default(),
             previews: Previews::default(),
             works: Works::default(),
             places: Semaphore::new(Self::AT_A_TIME),

@@ -11,6 +11,7 @@ mod audit;
 mod board;
 mod chart;
 mod desk;
+mod error_groups;
 mod frame;
 mod guard;
 mod history;

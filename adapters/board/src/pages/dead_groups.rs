@@ -1,25 +1,20 @@
-use std::{collections::BTreeMap, time::Duration};
-
 use askama::Template;
 use axum::{
     extract::{Query, rejection::QueryRejection},
     http::StatusCode,
     response::Response,
 };
-use claimstream_domain::{DeadLetterListed, ErrorClass, QueueName};
+use claimstream_domain::{ErrorClass, QueueName};
 
 use crate::{
+    error_groups::Group,
     frame::{Frame, answer},
     observation::NotCounted,
     refusal::Refusal,
-    selection::{Bounds, NamedSelection, Selection},
+    selection::NamedSelection,
     shown::{count, span},
     visit::Visit,
 };
-
-/// How many newest letters are grouped, and how long that may take.
-const BOUNDS: Bounds =
-    Bounds { wanted: usize::MAX, looked_at: 10_000, time: Duration::from_millis(300), page: 500 };
 
 /// How many classes are shown.
 const MOST: usize = 100;
@@ -52,57 +47,29 @@ async fn queues(visit: &Visit) -> Response {
 }
 
 async fn groups(visit: &Visit, queue: QueueName) -> Response {
-    let all = Selection { queue: queue.clone(), class: None, id: None };
-    let part = match all.part(&*visit.desk.stores.dead_letters, None, BOUNDS).await {
-        Ok(part) => part,
+    let grouped = match visit.desk.error_groups.ask(&queue, &*visit.desk.stores.dead_letters).await {
+        Ok(grouped) => grouped,
         Err(error) => return visit.refuse(&Refusal::of_store(&error)),
     };
     let frame = visit.frame();
-    let by_class = Groups::of(&part.chosen);
-    let left_out = by_class.len().saturating_sub(MOST);
     let row = |(class, group): &(ErrorClass, Group)| GroupRow {
         class: class.to_string(),
         link: frame.about("/dead/letters", &[("queue", queue.as_str()), ("class", class.as_str())]),
         count: count(group.count),
-        newest: span(group.newest),
-        oldest: span(group.oldest),
+        newest: span(group.newest + grouped.age()),
+        oldest: span(group.oldest + grouped.age()),
     };
     let page = GroupsPage {
-        groups: by_class.iter().take(MOST).map(row).collect(),
-        left_out,
-        looked_at: count(part.looked_at),
-        is_whole: part.next.is_none(),
+        groups: grouped.groups.iter().take(MOST).map(row).collect(),
+        left_out: grouped.groups.len().saturating_sub(MOST),
+        looked_at: count(grouped.looked_at),
+        is_whole: grouped.is_whole,
+        age: span(grouped.age()),
         all: frame.about("/dead/letters", &[("queue", queue.as_str())]),
         queue: queue.to_string(),
         frame,
     };
     answer(StatusCode::OK, &page)
-}
-
-/// Letters of one class.
-struct Group {
-    count: u64,
-    newest: Duration,
-    oldest: Duration,
-}
-
-struct Groups;
-
-impl Groups {
-    /// The classes of these letters, the most frequent first.
-    fn of(letters: &[DeadLetterListed]) -> Vec<(ErrorClass, Group)> {
-        let mut groups: BTreeMap<ErrorClass, Group> = BTreeMap::new();
-        for DeadLetterListed { reason, dead_for, .. } in letters {
-            let first = Group { count: 0, newest: *dead_for, oldest: *dead_for };
-            let group = groups.entry(ErrorClass::of(reason)).or_insert(first);
-            group.count += 1;
-            group.newest = group.newest.min(*dead_for);
-            group.oldest = group.oldest.max(*dead_for);
-        }
-        let mut groups: Vec<_> = groups.into_iter().collect();
-        groups.sort_by_key(|(_, group)| std::cmp::Reverse(group.count));
-        groups
-    }
 }
 
 struct QueueRow {
@@ -136,5 +103,6 @@ struct GroupsPage {
     left_out: usize,
     looked_at: String,
     is_whole: bool,
+    age: String,
     all: String,
 }

@@ -66,7 +66,10 @@ pub(crate) async fn show(
 ) -> Response {
     let repeats = !refresh.is_ok_and(|Query(refresh)| refresh.refresh.is_some_and(|it| it == "off"));
     match work(&visit, number) {
-        Ok((number, work)) => answer(StatusCode::OK, &WorkPage::of(number, &work, repeats, visit.frame())),
+        Ok((number, work)) => {
+            visit.desk.error_groups.forget(&work.preview.selection.queue);
+            answer(StatusCode::OK, &WorkPage::of(number, &work, repeats, visit.frame()))
+        }
         Err(refusal) => visit.refuse(&refusal),
     }
 }

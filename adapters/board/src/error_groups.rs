@@ -1,0 +1,171 @@
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use claimstream_domain::{DeadLetterListed, ErrorClass, QueueName};
+use claimstream_ports::{DeadLetters, StoreError};
+use tokio::{sync::Mutex as Turn, time::Instant};
+
+use crate::selection::{Bounds, Selection};
+
+/// The dead letters of queues by error, grouped once for all who look.
+#[derive(Default)]
+pub(crate) struct ErrorGroups(Mutex<HashMap<QueueName, Arc<Slot>>>);
+
+/// The newest grouping of a queue; a visitor who groups keeps the turn, and the others wait for the result.
+type Slot = Turn<Option<Arc<Grouped>>>;
+
+/// The newest dead letters of one queue by error.
+#[derive(Debug)]
+pub(crate) struct Grouped {
+    /// The most frequent first.
+    pub(crate) groups: Vec<(ErrorClass, Group)>,
+    /// How many letters were looked at.
+    pub(crate) looked_at: u64,
+    /// Whether these are all that the queue has.
+    pub(crate) is_whole: bool,
+    at: Instant,
+    took: Duration,
+}
+
+/// Letters of one class.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Group {
+    pub(crate) count: u64,
+    pub(crate) newest: Duration,
+    pub(crate) oldest: Duration,
+}
+
+/// How many newest letters are grouped, and how long that may take.
+const BOUNDS: Bounds =
+    Bounds { wanted: usize::MAX, looked_at: 10_000, time: Duration::from_millis(80), page: 500 };
+
+impl ErrorGroups {
+    /// A grouping is shown again for so long.
+    const FRESH: Duration = Duration::from_secs(2);
+    /// Grouping takes at most one part in so many of a connection's time.
+    const SHARE: u32 = 50;
+    /// Of how many queues a grouping is kept.
+    const MOST: usize = 100;
+
+    /// The newest grouping of a queue.
+    pub(crate) async fn ask(
+        &self,
+        queue: &QueueName,
+        store: &dyn DeadLetters,
+    ) -> Result<Arc<Grouped>, StoreError> {
+        let slot = self.slot(queue);
+        let mut newest = slot.lock().await;
+        if let Some(grouped) = newest.as_ref().filter(|grouped| grouped.is_fresh()) {
+            return Ok(Arc::clone(grouped));
+        }
+        let grouped = Arc::new(Grouped::of(queue, store).await?);
+        *newest = Some(Arc::clone(&grouped));
+        Ok(grouped)
+    }
+
+    /// Forgets the grouping of a queue whose letters are being changed.
+    pub(crate) fn forget(&self, queue: &QueueName) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(queue);
+    }
+
+    fn slot(&self, queue: &QueueName) -> Arc<Slot> {
+        let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if slots.len() >= Self::MOST && !slots.contains_key(queue) {
+            slots.clear();
+        }
+        Arc::clone(slots.entry(queue.clone()).or_default())
+    }
+}
+
+impl Grouped {
+    /// How long ago they were grouped.
+    pub(crate) fn age(&self) -> Duration {
+        self.at.elapsed()
+    }
+
+    fn is_fresh(&self) -> bool {
+        self.age() < ErrorGroups::FRESH.max(self.took * ErrorGroups::SHARE)
+    }
+
+    async fn of(queue: &QueueName, store: &dyn DeadLetters) -> Result<Self, StoreError> {
+        let began = Instant::now();
+        let all = Selection { queue: queue.clone(), class: None, id: None };
+        let part = all.part(store, None, BOUNDS).await?;
+        Ok(Self {
+            groups: by_class(&part.chosen),
+            looked_at: part.looked_at,
+            is_whole: part.next.is_none(),
+            at: Instant::now(),
+            took: began.elapsed(),
+        })
+    }
+}
+
+/// The classes of these letters, the most frequent first.
+fn by_class(letters: &[DeadLetterListed]) -> Vec<(ErrorClass, Group)> {
+    let mut groups: BTreeMap<ErrorClass, Group> = BTreeMap::new();
+    for DeadLetterListed { reason, dead_for, .. } in letters {
+        let first = Group { count: 0, newest: *dead_for, oldest: *dead_for };
+        let group = groups.entry(ErrorClass::of(reason)).or_insert(first);
+        group.count += 1;
+        group.newest = group.newest.min(*dead_for);
+        group.oldest = group.oldest.max(*dead_for);
+    }
+    let mut groups: Vec<_> = groups.into_iter().collect();
+    groups.sort_by_key(|(_, group)| std::cmp::Reverse(group.count));
+    groups
+}
+
+#[cfg(test)]
+mod tests {
+    use claimstream_domain::DeadLetterPage;
+    use claimstream_ports::{StoreErrorKind, mock::MockDeadLetters};
+    use futures::future::join_all;
+    use tokio::time::advance;
+
+    use super::*;
+
+    fn queue(name: &str) -> QueueName {
+        QueueName::new(name).unwrap()
+    }
+
+    fn answering(times: usize) -> MockDeadLetters {
+        let mut store = MockDeadLetters::new();
+        store
+            .expect_page()
+            .times(times)
+            .returning(|_, _, _| Ok(DeadLetterPage { letters: vec![], next: None }));
+        store
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn many_visitors_share_a_grouping_and_a_change_is_seen_at_once() {
+        let (store, groups, orders) = (answering(4), ErrorGroups::default(), queue("orders"));
+        let seen = || groups.ask(&orders, &store);
+        assert!(join_all((0..20).map(|_| seen())).await.iter().all(Result::is_ok));
+        groups.ask(&queue("mails"), &store).await.unwrap();
+        groups.forget(&orders);
+        assert!(seen().await.unwrap().is_whole);
+        advance(ErrorGroups::FRESH).await;
+        assert_eq!(seen().await.unwrap().age(), Duration::ZERO);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_store_that_refuses_is_asked_again_and_few_queues_are_remembered() {
+        let mut store = MockDeadLetters::new();
+        let refuse = || StoreError::new(StoreErrorKind::Unavailable, "dead letters", "gone");
+        store.expect_page().times(2).returning(move |_, _, _| Err(refuse()));
+        let groups = ErrorGroups::default();
+        for _ in 0..2 {
+            assert!(groups.ask(&queue("orders"), &store).await.is_err());
+        }
+        let (store, most) = (answering(3 * ErrorGroups::MOST), ErrorGroups::MOST);
+        for number in 0..3 * most {
+            groups.ask(&queue(&format!("q{number}")), &store).await.unwrap();
+        }
+        assert!(groups.0.lock().unwrap().len() <= most);
+    }
+}
