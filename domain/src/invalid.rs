@@ -63,6 +63,15 @@ impl Invalid {
         Ok(())
     }
 
+    /// Refuses text that is empty, longer than `max` bytes, or has a control character.
+    pub(crate) fn unless_one_line(what: &'static str, text: &str, max: usize) -> Result<(), Self> {
+        Self::unless_length(what, text, max)?;
+        match text.chars().find(|c| c.is_control()) {
+            Some(found) => Err(Self::Character { what, found, allowed: "write it on one line" }),
+            None => Ok(()),
+        }
+    }
+
     /// Refuses more of something than is allowed; `unit` follows the number.
     pub(crate) fn at_most(what: &'static str, given: usize, most: usize, unit: &str) -> Result<(), Self> {
         match given > most {

@@ -21,6 +21,7 @@
 //! | which action of a saga is next? | [`saga::SagaPlan::next`] |
 #![forbid(unsafe_code)]
 
+mod audit;
 mod byte_budget;
 mod claim;
 mod claim_end;
@@ -58,6 +59,7 @@ pub mod timer_event;
 mod timestamp;
 mod verdict;
 
+pub use audit::{AuditAction, AuditEntry, AuditListed};
 pub use byte_budget::ByteBudget;
 pub use claim::{ClaimId, ClaimRequest, Claimed, InstanceId, Locator, Owner, Receipt};
 pub use claim_end::ClaimEnd;

@@ -19,14 +19,14 @@ impl PauseNote {
     pub fn new(by: &str, why: Option<&str>) -> Result<Self, Invalid> {
         Self::check_name(by)?;
         if let Some(why) = why {
-            one_line("reason of a pause", why, Self::MAX_WHY_BYTES)?;
+            Invalid::unless_one_line("reason of a pause", why, Self::MAX_WHY_BYTES)?;
         }
         Ok(Self { by: by.into(), why: why.map(Into::into) })
     }
 
     /// Refuses a name that [`new`](Self::new) would refuse; a queue is resumed under a name as well.
     pub fn check_name(by: &str) -> Result<(), Invalid> {
-        one_line("name of the operator", by, Self::MAX_BY_BYTES)
+        Invalid::unless_one_line("name of the operator", by, Self::MAX_BY_BYTES)
     }
 
     /// The name of the person or program that paused the queue.
@@ -58,14 +58,6 @@ impl PausedQueue {
     /// Whether the pause has lasted so long that it looks forgotten.
     pub fn seems_forgotten(&self) -> bool {
         self.since >= Self::LONG
-    }
-}
-
-fn one_line(what: &'static str, text: &str, max: usize) -> Result<(), Invalid> {
-    Invalid::unless_length(what, text, max)?;
-    match text.chars().find(|c| c.is_control()) {
-        Some(found) => Err(Invalid::Character { what, found, allowed: "write it on one line" }),
-        None => Ok(()),
     }
 }
 

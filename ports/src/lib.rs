@@ -19,6 +19,7 @@
 // Shows beside each item which feature it needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod audit_log;
 mod batch_handler;
 mod dead_letters;
 mod distributed_lock;
@@ -43,6 +44,7 @@ mod timer;
 mod transactions;
 mod wakeup;
 
+pub use audit_log::AuditLog;
 pub use batch_handler::{BatchHandler, Verdicts};
 pub use dead_letters::DeadLetters;
 pub use distributed_lock::{DistributedLock, LockGuard};

@@ -10,9 +10,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use claimstream_domain::{
-    ClaimRequest, Claimed, DeadLetter, DeadLetterFilter, DeadLetterGroups, DeadLetterPage, DeadLetterPlace,
-    Due, Enqueued, InstanceId, InstanceListed, Lease, LeaseListed, MessageId, MessageStanding, NewMessage,
-    PauseNote, PausedQueue, QueueName, QueueStatus, Receipt, Renewed, Settled, Settlement, Shard, Verdict,
+    AuditEntry, AuditListed, ClaimRequest, Claimed, DeadLetter, DeadLetterFilter, DeadLetterGroups,
+    DeadLetterPage, DeadLetterPlace, Due, Enqueued, InstanceId, InstanceListed, Lease, LeaseListed,
+    MessageId, MessageStanding, NewMessage, PauseNote, PausedQueue, QueueName, QueueStatus, Receipt, Renewed,
+    Settled, Settlement, Shard, Verdict,
     saga::{NewSaga, SagaId, SagaRecord},
     step::{Begun, NewStep, Step, StepChange, StepKey},
     tcc::BranchCall,
@@ -108,6 +109,15 @@ mockall::mock! {
     #[async_trait]
     impl Observe for Observe {
         async fn observe(&self) -> Result<Vec<QueueStatus>, StoreError>;
+    }
+}
+
+mockall::mock! {
+    pub AuditLog {}
+    #[async_trait]
+    impl AuditLog for AuditLog {
+        async fn note_action(&self, entry: &AuditEntry) -> Result<(), StoreError>;
+        async fn entries(&self, after: Option<u64>, limit: u32) -> Result<Vec<AuditListed>, StoreError>;
     }
 }
 

@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use crate::{
     dead_arguments::DeadCommand,
+    operator_name::OperatorName,
     paging::Paging,
     pause_arguments::{PauseArguments, ResumeArguments},
     setting_flags::SettingFlags,
@@ -71,6 +72,8 @@ pub(crate) enum Command {
         /// The request's id
         #[arg(value_name = "REQUEST_ID")]
         id: Uuid,
+        #[command(flatten)]
+        operator: OperatorName,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -174,6 +177,11 @@ pub(crate) enum Command {
     Pause(PauseArguments),
     /// Let relays claim from a queue again that was paused; they begin within `relay.idle_max`
     Resume(ResumeArguments),
+    /// List what operators did with this program and on the board, newest first
+    ///
+    /// Each entry was written before its action: the name that --by, USER or LOGNAME gave, or that of the token of the board. A bulk
+    /// revival or purge has a second entry with the number of letters; without one it was cut off.
+    Audit(Paging),
     /// List, show, count by reason, revive or purge messages that were given up
     #[command(subcommand)]
     Dead(DeadCommand),

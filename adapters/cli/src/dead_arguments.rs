@@ -4,6 +4,8 @@ use claimstream_domain::{DeadLetterFilter, DeadLetterPlace, MessageId, QueueName
 use clap::{Args, Subcommand};
 use uuid::Uuid;
 
+use crate::operator_name::OperatorName;
+
 /// What is done with dead letters.
 #[derive(Subcommand)]
 pub(crate) enum DeadCommand {
@@ -80,6 +82,8 @@ pub(crate) struct DeadChange {
     /// Do it without asking
     #[arg(long)]
     pub(crate) yes: bool,
+    #[command(flatten)]
+    pub(crate) operator: OperatorName,
     /// Print JSON, and never ask
     #[arg(long)]
     pub(crate) json: bool,

@@ -31,6 +31,7 @@ mod measuring;
 mod moments;
 mod notification_relay;
 mod open;
+mod operator_name;
 mod outbox_intake;
 mod paging;
 mod pause_arguments;

@@ -1,9 +1,7 @@
-use std::env;
-
 use claimstream_domain::QueueName;
 use clap::Args;
 
-use crate::failure::Failure;
+use crate::operator_name::OperatorName;
 
 /// Which queue is paused, and what is noted with it.
 #[derive(Args)]
@@ -32,21 +30,4 @@ pub(crate) struct ResumeArguments {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-/// The name that is kept with a change.
-#[derive(Args)]
-pub(crate) struct OperatorName {
-    /// Your name, which is kept; the one that USER or LOGNAME has unless given
-    #[arg(long, value_name = "NAME")]
-    by: Option<String>,
-}
-
-impl OperatorName {
-    /// The name that was given, or that of the account.
-    pub(crate) fn find(self) -> Result<String, Failure> {
-        let of_account = || ["USER", "LOGNAME"].into_iter().filter_map(|name| env::var(name).ok());
-        let mut known = self.by.into_iter().chain(of_account()).filter(|name| !name.is_empty());
-        known.next().ok_or_else(|| Failure::Usage("your name is not known here; give it with --by".into()))
-    }
 }

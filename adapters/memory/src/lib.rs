@@ -41,6 +41,7 @@
 #![forbid(unsafe_code)]
 
 mod attempts;
+mod audit;
 mod claim;
 mod clock;
 mod database;

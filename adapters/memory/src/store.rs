@@ -13,8 +13,8 @@ use crate::{
 /// An outbox, its neighbours and their clock, in memory. A clone is another handle on the same data.
 ///
 /// It implements every store port. What it does not have is durability: everything ends with the last handle. Its
-/// [`sweep`](Self::sweep) forgets dedup keys and [`sweep_requests`](Self::sweep_requests) notification requests; steps and sagas are
-/// kept until then, so it is not for a process that runs for months.
+/// [`sweep`](Self::sweep) forgets dedup keys and [`sweep_requests`](Self::sweep_requests) notification requests; steps, sagas and
+/// what operators did are kept until then, so it is not for a process that runs for months.
 /// And where a database ends a wait for another transaction's rows with an error, it waits until that transaction ends, unless it
 /// is a request for notifications that both take in.
 #[derive(Clone, Debug)]

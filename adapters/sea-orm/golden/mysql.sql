@@ -13,6 +13,15 @@ SELECT a.message_id, (m.id IS NULL AND a.began_at < TIMESTAMP'1970-01-01 00:00:0
 -- attempts/page
 SELECT message_id, claim_id, call_number, number, provider, TIMESTAMPDIFF(MICROSECOND, began_at, UTC_TIMESTAMP(6)) AS ago, took, class, acceptance, reason, reference FROM claimstream_notification_attempt WHERE message_id IN (:ids) ORDER BY message_id, began_at, call_number;
 
+-- audit/forget_older
+DELETE FROM claimstream_audit WHERE noted_at < UTC_TIMESTAMP(6) - INTERVAL :age MICROSECOND ORDER BY noted_at LIMIT :limit;
+
+-- audit/note
+INSERT INTO claimstream_audit (noted_at, actor, action, subject, affected) VALUES (UTC_TIMESTAMP(6), :actor, :action, :subject, :affected);
+
+-- audit/page
+SELECT number, TIMESTAMPDIFF(MICROSECOND, noted_at, UTC_TIMESTAMP(6)) AS age, actor, action, subject, affected FROM claimstream_audit WHERE number < :before ORDER BY number DESC LIMIT :limit;
+
 -- claim/body
 SELECT id, ordering_key, headers, content_type, CASE WHEN OCTET_LENGTH(payload) <= :inline THEN payload END AS payload, CAST(OCTET_LENGTH(payload) AS SIGNED) AS bytes FROM claimstream_message WHERE id IN (:ids);
 

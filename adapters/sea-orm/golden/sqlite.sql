@@ -13,6 +13,15 @@ SELECT a.message_id, (m.id IS NULL AND a.began_at < :bound) AS is_orphan FROM cl
 -- attempts/page
 SELECT message_id, claim_id, call_number, number, provider, :now - began_at AS ago, took, class, acceptance, reason, reference FROM claimstream_notification_attempt WHERE message_id IN (:ids) ORDER BY message_id, began_at, call_number;
 
+-- audit/forget_older
+DELETE FROM claimstream_audit WHERE number IN (SELECT number FROM claimstream_audit WHERE noted_at < :now - :age ORDER BY noted_at LIMIT :limit);
+
+-- audit/note
+INSERT INTO claimstream_audit (noted_at, actor, action, subject, affected) VALUES (:now, :actor, :action, :subject, :affected);
+
+-- audit/page
+SELECT number, :now - noted_at AS age, actor, action, subject, affected FROM claimstream_audit WHERE number < :before ORDER BY number DESC LIMIT :limit;
+
 -- claim/body
 SELECT id, ordering_key, headers, content_type, CASE WHEN LENGTH(payload) <= :inline THEN payload END AS payload, LENGTH(payload) AS bytes FROM claimstream_message WHERE id IN (:ids);
 

@@ -5,6 +5,7 @@
 #![allow(missing_docs, reason = "the name of a clause is its sentence")]
 
 pub mod ahead;
+pub mod audit;
 pub mod claim;
 pub mod dead_letters;
 pub mod enqueue;
@@ -42,6 +43,7 @@ pub fn outbox() -> impl Iterator<Item = &'static Case<Fixture>> {
         transactions::CLAUSES,
         payload::CLAUSES,
         pauses::CLAUSES,
+        audit::CLAUSES,
     ];
     claim::CLAUSES.iter().chain(settle::CLAUSES).copied().chain(others).flatten()
 }

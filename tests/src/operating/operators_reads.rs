@@ -23,6 +23,9 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
 
 const LETTERS: usize = 2_000;
 
+/// A year in microseconds.
+const YEAR: i64 = 365 * 24 * 3_600 * 1_000_000;
+
 async fn walk_along_keys(backend: &SeaOrmBackend) {
     let url = backend.fresh_database().await.expect("a database");
     let outbox = backend.open(&url, None).await.expect("open");
@@ -34,9 +37,11 @@ async fn walk_along_keys(backend: &SeaOrmBackend) {
         ("bound", vec![253_402_300_799_999_999_i64.into()]),
         ("reason", text("busy")),
         ("limit", vec![50_i64.into()]),
+        ("age", vec![YEAR.into()]),
         ("most", vec![10_000_i64.into()]),
         ("shard", vec![3_i64.into()]),
         ("from", vec![0_i64.into()]),
+        ("before", vec![40_i64.into()]),
         ("ids", (0..8).map(|n| bytes(Uuid::from_u128(n))).collect()),
     ];
     for (name, table, keys) in [
@@ -49,6 +54,8 @@ async fn walk_along_keys(backend: &SeaOrmBackend) {
         ("observe/find", "claimstream_queue", &["PRIMARY"]),
         ("observe/instances", "claimstream_instance", &["PRIMARY"]),
         ("observe/leases", "claimstream_lease", &["PRIMARY"]),
+        ("audit/page", "claimstream_audit", &["PRIMARY"]),
+        ("audit/forget_older", "claimstream_audit", &["age"]),
     ] {
         let plan = explained(&outbox, sql(name, &args)).await;
         println!("operators_reads: {name}: {plan:?}");
@@ -123,6 +130,11 @@ async fn fill(outbox: &SeaOrmOutbox) {
     };
     let instance = |n: usize| format!("(UNHEX(LPAD(HEX({n}), 16, '0')), 'relay', {})", died(n));
     let lease = |n: usize| format!("('{}', {n}, 1, {}, 0, 0)", queue(n), died(n));
+    let noted = |n: usize| {
+        let at = if n < 40 { died(n) } else { "UTC_TIMESTAMP(6)".into() };
+        format!("({at}, 'ann', 'pause', 'queue orders', NULL)")
+    };
+    let audit = "claimstream_audit (noted_at, actor, action, subject, affected)";
     let bodies = "claimstream_message (id, queue, shard, content_type, payload, created_at)";
     let instances = "claimstream_instance (instance, label, seen_at)";
     let leases = "claimstream_lease (queue, shard, fence, held_until, in_flight, token)";
@@ -132,11 +144,12 @@ async fn fill(outbox: &SeaOrmOutbox) {
         (bodies, rows(&body)),
         (instances, rows(&instance)),
         (leases, rows(&lease)),
+        (audit, rows(&noted)),
     ] {
         let insert = format!("INSERT INTO {table} VALUES {rows}");
         outbox.connection().execute_unprepared(&insert).await.expect("rows");
     }
-    let tables = "ANALYZE TABLE claimstream_dead, claimstream_queue, claimstream_message, claimstream_instance, claimstream_lease";
+    let tables = "ANALYZE TABLE claimstream_dead, claimstream_queue, claimstream_message, claimstream_instance, claimstream_lease, claimstream_audit";
     outbox.connection().execute_unprepared(tables).await.expect("statistics");
 }
 

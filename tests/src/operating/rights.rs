@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use claimstream::Compose;
 use claimstream_domain::{
-    DeadLetterFilter, DedupKey, Disposition,
+    AuditAction, AuditEntry, DeadLetterFilter, DedupKey, Disposition,
     Enqueued::New,
     Lease, NewMessage, Settled,
     notification::{Channel, DeliveryStatus, FanOutEnd, NotificationRecord, NotificationRequest, message_id},
@@ -12,7 +12,7 @@ use claimstream_domain::{
     step::{NewStep, StepChange, StepKey},
 };
 use claimstream_ports::{
-    DistributedLock, Enqueue, LockingStrategy, Observe, StoreErrorKind, Transactions,
+    AuditLog, DistributedLock, Enqueue, LockingStrategy, Observe, StoreErrorKind, Transactions,
     notification::{
         EraseRecipient, FanOutStep, MessageOutcome, MessageRepository, NotificationReports, RequestRepository,
     },
@@ -165,6 +165,13 @@ async fn open(backend: &SeaOrmBackend, user: &User) -> SeaOrmOutbox {
     SeaOrmOutbox::open(&user.url, options).await.expect("open")
 }
 
+/// Operators read and write the log of what they do; the sweep that follows deletes from it.
+async fn audit(outbox: &SeaOrmOutbox) {
+    let entry = AuditEntry::new("ann", AuditAction::Pause, "queue orders").expect("an entry");
+    outbox.note_action(&entry).await.expect("noted");
+    assert_eq!(outbox.entries(None, 9).await.expect("entries").len(), 1);
+}
+
 async fn can_do_everything(backend: &SeaOrmBackend) {
     let url = backend.fresh_database().await.expect("a database");
     let _tables = backend.open(&url, None).await.expect("tables");
@@ -174,6 +181,7 @@ async fn can_do_everything(backend: &SeaOrmBackend) {
     steps(&outbox).await;
     locks(&outbox).await;
     notifications(&outbox).await;
+    audit(&outbox).await;
     let findings = outbox.doctor().await.expect("findings");
     let failures: Vec<_> = findings.into_iter().filter(|one| one.severity == Severity::Failure).collect();
     assert!(failures.is_empty(), "{failures:?}");

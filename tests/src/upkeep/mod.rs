@@ -1,5 +1,6 @@
 //! What a sweep takes away, what it must leave, and when it waits.
 
+mod audit;
 mod bodies;
 mod consideration;
 mod ids;
@@ -33,6 +34,7 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
 }
 
 fn add_everywhere(suite: &mut Suite, place: &Place) {
+    audit::add_to(suite, place);
     bodies::add_to(suite, place);
     ids::add_to(suite, place);
     retention::add_to(suite, place);

@@ -3,11 +3,12 @@ use std::{
     process::ExitCode,
 };
 
-use claimstream_domain::{DeadLetterFilter, MessageId};
+use claimstream_domain::{AuditAction, DeadLetterFilter, MessageId};
 use claimstream_ports::{DeadLetters, StoreError};
 use claimstream_sea_orm::SeaOrmOutbox;
 use serde_json::json;
 
+use super::audit::Audited;
 use crate::{dead_arguments::DeadChange, failure::Failure, progress::Progress};
 
 /// Said where no dead letter matches.
@@ -27,13 +28,18 @@ pub(super) async fn run(
     asked: DeadChange,
     out: &mut impl Write,
 ) -> Result<ExitCode, Failure> {
-    let DeadChange { filter, limit, yes, json: as_json, .. } = asked;
+    let DeadChange { filter, limit, yes, operator, json: as_json, .. } = asked;
     let filter = DeadLetterFilter::from(filter);
+    let (by, subject) = (operator.find_or_unnamed(), subject(&filter));
+    let audited = Audited { outbox, by: &by };
     let most = limit.unwrap_or(u64::MAX);
     let matched = outbox.count(&filter, most).await?;
     let agreed = yes || (matched > 0 && !as_json && confirmed(change, matched)?);
     let changed = match agreed {
-        true => change.make_all(outbox, &filter, most, matched).await?,
+        true => {
+            audited.begin(change.begins(), &subject).await?;
+            change.make_all(outbox, &filter, most, matched).await?
+        }
         false => 0,
     };
     if as_json {
@@ -47,7 +53,24 @@ pub(super) async fn run(
         let (letters, done, verb) = (letters(matched), change.done(), change.verb());
         writeln!(out, "{letters} would be {done}; nothing was changed, give --yes to {verb} them")?;
     }
+    if agreed {
+        audited.end(change.has_ended(), &subject, changed).await?;
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Which letters are meant, for the audit log: without the words of a reason, which come from messages.
+fn subject(filter: &DeadLetterFilter) -> String {
+    let DeadLetterFilter { queue, ids, dead_for, reason } = filter;
+    let letters = match &ids[..] {
+        [] => "dead letters".into(),
+        [id] => format!("dead letter {id}"),
+        several => format!("{} dead letters by id", several.len()),
+    };
+    let queue = queue.as_ref().map_or_else(|| "of all queues".into(), |queue| format!("of queue {queue}"));
+    let reason = reason.as_ref().map(|_| " with one reason").unwrap_or_default();
+    let older = dead_for.map(|age| format!(", dead for {} s", age.as_secs())).unwrap_or_default();
+    format!("{letters} {queue}{reason}{older}")
 }
 
 /// Asks on a terminal; nobody can answer elsewhere.
@@ -77,6 +100,20 @@ impl Change {
         match self {
             Self::Revive => "revive",
             Self::Purge => "purge",
+        }
+    }
+
+    fn begins(self) -> AuditAction {
+        match self {
+            Self::Revive => AuditAction::Revive,
+            Self::Purge => AuditAction::Purge,
+        }
+    }
+
+    fn has_ended(self) -> AuditAction {
+        match self {
+            Self::Revive => AuditAction::Revived,
+            Self::Purge => AuditAction::Purged,
         }
     }
 

@@ -91,7 +91,7 @@ pub(super) async fn leases(
     as_table(&table, found.is_empty(), none, next, out)
 }
 
-fn as_list(
+pub(super) fn as_list(
     items: impl Iterator<Item = Value>,
     next: Option<String>,
     out: &mut impl Write,
@@ -100,7 +100,7 @@ fn as_list(
     Ok(ExitCode::SUCCESS)
 }
 
-fn as_table<const N: usize>(
+pub(super) fn as_table<const N: usize>(
     table: &Table<N>,
     is_empty: bool,
     none: &str,
@@ -126,6 +126,6 @@ fn shard(text: &str) -> Option<(QueueName, Shard)> {
     Some((QueueName::new(queue).ok()?, Shard::from_number(shard.parse().ok()?)))
 }
 
-fn place(of: &str) -> String {
+pub(super) fn place(of: &str) -> String {
     format!("--after is not the place of {of}; take it from the page before")
 }

@@ -1,6 +1,7 @@
 //! What the program can be told to do, one command a file.
 
 mod attempts;
+mod audit;
 mod config;
 mod dead;
 mod dead_change;
@@ -63,7 +64,9 @@ async fn carry_out(command: Command, loaded: &Loaded, out: &mut impl Write) -> R
         Command::Schema(command) => schema::run(command, config, out).await,
         Command::Doctor { strict, json } => doctor::run(strict, json, config, out).await,
         Command::Notify { file, json } => notify::run(&file, json, config, out).await,
-        Command::Cancel { id, json } => request::cancel(id, json, config, out).await,
+        Command::Cancel { id, operator, json } => {
+            request::cancel(id, &operator.find_or_unnamed(), json, config, out).await
+        }
         Command::Show { id, limit, attempts, json } => {
             let what = request::Shown { limit, attempts, as_json: json };
             request::show(id, what, config, out).await
@@ -83,6 +86,7 @@ async fn carry_out(command: Command, loaded: &Loaded, out: &mut impl Write) -> R
         Command::Status { watch, json } => status::run(watch, json, config, out).await,
         Command::Pause(asked) => pause::pause(asked, config, out).await,
         Command::Resume(asked) => pause::resume(asked, config, out).await,
+        Command::Audit(paging) => audit::run(paging, config, out).await,
         Command::Dead(command) => dead::run(command, config, out).await,
         Command::Suppressions(command) => suppressions::run(command, config, out).await,
         Command::Templates(command) => templates::run(command, config, out).await,

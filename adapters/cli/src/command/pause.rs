@@ -1,9 +1,10 @@
 use std::{io::Write, process::ExitCode};
 
-use claimstream_domain::{PauseNote, PausedQueue};
+use claimstream_domain::{AuditAction, PauseNote, PausedQueue};
 use claimstream_ports::PauseQueues;
 use serde_json::{Value, json};
 
+use super::audit::Audited;
 use crate::{
     age::Age,
     config::Config,
@@ -23,6 +24,7 @@ pub(super) async fn pause(
     let note = PauseNote::new(&operator.find()?, why.as_deref());
     let note = note.map_err(|refused| Failure::Usage(refused.to_string()))?;
     let outbox = config.database.open_existing().await?;
+    Audited { outbox: &outbox, by: note.by() }.begin(AuditAction::Pause, &format!("queue {queue}")).await?;
     let is_new = outbox.pause(&queue, &note).await?;
     let paused = outbox.paused().await?.into_iter().find(|paused| paused.queue == queue);
     if as_json {
@@ -51,6 +53,7 @@ pub(super) async fn resume(
     let by = operator.find()?;
     PauseNote::check_name(&by).map_err(|refused| Failure::Usage(refused.to_string()))?;
     let outbox = config.database.open_existing().await?;
+    Audited { outbox: &outbox, by: &by }.begin(AuditAction::Resume, &format!("queue {queue}")).await?;
     let was_paused = outbox.resume(&queue, &by).await?;
     match (as_json, was_paused) {
         (true, _) => writeln!(out, "{}", json!({"queue": queue.as_str(), "changed": was_paused}))?,

@@ -4,7 +4,7 @@ use std::{
 };
 
 use claimstream_domain::{
-    MessageStanding,
+    AuditAction, MessageStanding,
     notification::{DeliveryStatus, NotificationRecord, Progress, ReceiptFact, ReceiptKind, RequestStatus},
 };
 use claimstream_ports::notification::{Cancelled, NotificationReports, RequestRepository, TakenBack};
@@ -13,7 +13,9 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{
-    attempts, receipts,
+    attempts,
+    audit::Audited,
+    receipts,
     standing::{self, Standings},
 };
 use crate::{
@@ -26,11 +28,13 @@ use crate::{
 /// Calls a request off.
 pub(super) async fn cancel(
     id: Uuid,
+    by: &str,
     as_json: bool,
     config: &Config,
     out: &mut impl Write,
 ) -> Result<ExitCode, Failure> {
     let outbox = config.database.open_existing().await?;
+    Audited { outbox: &outbox, by }.begin(AuditAction::Cancel, &format!("request {id}")).await?;
     match outbox.cancel(id).await? {
         Cancelled::Yes(TakenBack { messages, delivered, in_hands }) if as_json => writeln!(
             out,

@@ -104,6 +104,7 @@ fn every_command_prints_the_fields_that_the_page_has() {
     check("leases", &["leases"]);
     check("pause", &["pause", "orders", "--by", "ann"]);
     check("resume", &["resume", "orders", "--by", "ann"]);
+    check("audit", &["audit"]);
     check("cancel", &["cancel", &id(3)]);
     check("dead list", &["dead", "list"]);
     check("dead reasons", &["dead", "reasons"]);

@@ -1,5 +1,6 @@
 //! What a store holds: plain data, and what may be asked of it without waiting.
 
+mod audit;
 mod change;
 mod dead;
 mod digests;
@@ -21,6 +22,10 @@ use std::task::Waker;
 
 use claimstream_domain::Timestamp;
 
+use self::{
+    audit::Audit, in_app::InApp, locks::Locks, open_transactions::OpenTransactions, outbox::Outbox,
+    pauses::Pauses, sagas::Sagas, steps::Steps, templates::TemplateTable,
+};
 pub(crate) use self::{
     change::{Change, Identity, TransactionId, identities},
     in_app::InAppRow,
@@ -30,10 +35,6 @@ pub(crate) use self::{
     receipts::{FactRow, WaitingRow},
     row::Row,
     templates::VersionRow,
-};
-use self::{
-    in_app::InApp, locks::Locks, open_transactions::OpenTransactions, outbox::Outbox, pauses::Pauses,
-    sagas::Sagas, steps::Steps, templates::TemplateTable,
 };
 
 /// The committed tables, and the changes of open transactions.
@@ -49,6 +50,7 @@ pub(crate) struct Tables {
     pub(crate) sagas: Sagas,
     pub(crate) locks: Locks,
     pub(crate) pauses: Pauses,
+    pub(crate) audit: Audit,
     pub(crate) open: OpenTransactions,
 }
 

@@ -130,6 +130,10 @@ statements! {
     observe: ObserveSql {
         both: dead, find, instances, leases, live, places;
     }
+    audit: AuditSql {
+        both: note, page;
+        each: forget_older;
+    }
     pauses: PauseSql {
         both: again, first, list, resume;
     }

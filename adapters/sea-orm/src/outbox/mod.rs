@@ -1,6 +1,7 @@
 //! The facade: opens an outbox, chooses its strategy once, and wires the rooms to the ports.
 
 pub(crate) mod attempts;
+pub(crate) mod audit;
 mod claims;
 pub(crate) mod dead_letters;
 pub(crate) mod doctor;

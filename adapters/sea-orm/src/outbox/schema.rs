@@ -44,7 +44,8 @@ pub fn schema(dialect: Dialect) -> &'static [(i64, &'static str)] {
                     include_str!("../sql/schema/schema_4_templates.mysql.sql"),
                     include_str!("../sql/schema/schema_4_directory.mysql.sql"),
                     include_str!("../sql/schema/schema_4_digests.mysql.sql"),
-                    include_str!("../sql/schema/schema_4_pauses.mysql.sql")
+                    include_str!("../sql/schema/schema_4_pauses.mysql.sql"),
+                    include_str!("../sql/schema/schema_4_audit.mysql.sql")
                 ),
             ),
         ],
@@ -70,7 +71,8 @@ pub fn schema(dialect: Dialect) -> &'static [(i64, &'static str)] {
                     include_str!("../sql/schema/schema_4_templates.sqlite.sql"),
                     include_str!("../sql/schema/schema_4_directory.sqlite.sql"),
                     include_str!("../sql/schema/schema_4_digests.sqlite.sql"),
-                    include_str!("../sql/schema/schema_4_pauses.sqlite.sql")
+                    include_str!("../sql/schema/schema_4_pauses.sqlite.sql"),
+                    include_str!("../sql/schema/schema_4_audit.sqlite.sql")
                 ),
             ),
         ],

@@ -13,8 +13,8 @@ impl SeaOrmOutbox {
     const BETWEEN_LEFTOVERS: Duration = Duration::from_secs(1);
 
     /// Deletes once what finished messages left behind and [`retention`](crate::OpenOptions::retention) does not keep:
-    /// their bodies and their dedup keys; and with them old steps, locks that nobody has held for a day, and the names of
-    /// instances that are gone. A live message and its key are never touched.
+    /// their bodies and their dedup keys; and with them old steps, locks that nobody has held for a day, the names of
+    /// instances that are gone, and what operators did more than a year ago. A live message and its key are never touched.
     ///
     /// Settling a message deletes its queue entry only, because deleting the body with it would cost a quarter of the
     /// throughput; the body is left for this. Bodies go by primary key in small chunks, each a statement of its own, with

@@ -1,5 +1,6 @@
 //! What lies in queues, for people and their monitoring.
 
+pub(crate) mod audit;
 pub(crate) mod find;
 pub(crate) mod instances;
 pub(crate) mod lateness;

@@ -1,6 +1,7 @@
 //! What finished messages leave behind, and how it is taken away.
 
 mod attempts;
+mod audit;
 pub(crate) mod chunk;
 mod in_app;
 pub(crate) mod lag;

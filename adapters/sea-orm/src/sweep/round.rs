@@ -69,6 +69,7 @@ impl Round {
         let requests = self.requests(before(retention.of_keys())).await?;
         self.attempts(before(retention.of_keys())).await?;
         let in_app = self.in_app().await?;
+        self.audit().await?;
         tracing::info!(bodies, dedup_keys, steps, sagas, requests, in_app, "swept");
         let swept = Swept { bodies, dedup_keys, steps, sagas, requests, in_app };
         self.sweeper.db.measure(Measured::Swept { rows: swept.rows() });
