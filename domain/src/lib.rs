@@ -28,6 +28,7 @@ mod claim_end;
 mod dead_letter;
 mod dead_letter_list;
 mod error_class;
+mod finding;
 mod fingerprint;
 mod headers;
 mod instance_list;
@@ -68,6 +69,7 @@ pub use dead_letter_list::{
     DeadLetterGroup, DeadLetterGroups, DeadLetterListed, DeadLetterPage, DeadLetterPlace,
 };
 pub use error_class::ErrorClass;
+pub use finding::{Finding, FindingGroup, Severity};
 pub use fingerprint::Fingerprint;
 pub use headers::Headers;
 pub use instance_list::{InstanceListed, LeaseListed};

@@ -11,9 +11,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use claimstream_domain::{
     AuditEntry, AuditListed, ClaimRequest, Claimed, DeadLetter, DeadLetterFilter, DeadLetterGroups,
-    DeadLetterPage, DeadLetterPlace, Due, Enqueued, InstanceId, InstanceListed, Lease, LeaseListed,
-    MessageId, MessageStanding, NewMessage, PauseNote, PausedQueue, QueueName, QueueStatus, Receipt, Renewed,
-    Settled, Settlement, Shard, Verdict,
+    DeadLetterPage, DeadLetterPlace, Due, Enqueued, FindingGroup, InstanceId, InstanceListed, Lease,
+    LeaseListed, MessageId, MessageStanding, NewMessage, PauseNote, PausedQueue, QueueName, QueueStatus,
+    Receipt, Renewed, Settled, Settlement, Shard, Verdict,
     saga::{NewSaga, SagaId, SagaRecord},
     step::{Begun, NewStep, Step, StepChange, StepKey},
     tcc::BranchCall,
@@ -118,6 +118,14 @@ mockall::mock! {
     impl AuditLog for AuditLog {
         async fn note_action(&self, entry: &AuditEntry) -> Result<(), StoreError>;
         async fn entries(&self, after: Option<u64>, limit: u32) -> Result<Vec<AuditListed>, StoreError>;
+    }
+}
+
+mockall::mock! {
+    pub SelfCheck {}
+    #[async_trait]
+    impl SelfCheck for SelfCheck {
+        async fn check(&self) -> Result<Vec<FindingGroup>, StoreError>;
     }
 }
 

@@ -59,6 +59,7 @@ mod people;
 mod preferences;
 mod receipts;
 mod sagas;
+mod self_check;
 mod step_ledger;
 mod store;
 mod tables;

@@ -1,10 +1,13 @@
 use std::{io::Write, process::ExitCode, time::SystemTime};
 
-use claimstream_domain::notification::{
-    Channel,
-    provider::{ProviderName, Selection},
+use claimstream_domain::{
+    Finding, FindingGroup, Severity,
+    notification::{
+        Channel,
+        provider::{ProviderName, Selection},
+    },
 };
-use claimstream_sea_orm::{Finding, Severity};
+use claimstream_sea_orm::SeaOrmOutbox;
 use serde_json::{Value, json};
 
 use crate::{
@@ -26,24 +29,15 @@ pub(super) async fn run(
     config: &Config,
     out: &mut impl Write,
 ) -> Result<ExitCode, Failure> {
-    let (has_requests, outbox) = examine_database(config).await;
-    let notifications = match has_requests || sets_notifications(config) {
-        true => examine_notifications(config),
-        false => vec![found(
-            Severity::Good,
-            "notifications",
-            "not used: there is no request, and nothing is set under [notifications] or [channels]".into(),
-        )],
-    };
-    let serve: Vec<Finding> = examine_serve(config).into_iter().collect();
-    let groups = [("outbox", outbox), ("notifications", notifications), ("serve", serve)];
-    let findings = || groups.iter().flat_map(|(_, findings)| findings);
+    let opened = config.database.open_existing().await;
+    let groups = groups(opened.as_ref().map_err(ToString::to_string), config).await;
+    let findings = || groups.iter().flat_map(|group| &group.findings);
     let count = |severity| findings().filter(|finding| finding.severity == severity).count();
     let (good, warnings, failures) =
         (count(Severity::Good), count(Severity::Warning), count(Severity::Failure));
     let passed = failures == 0 && (warnings == 0 || !strict);
     if as_json {
-        let all = groups.iter().flat_map(|(group, all)| all.iter().map(|one| as_value(group, one)));
+        let all = groups.iter().flat_map(|group| group.findings.iter().map(|one| as_value(group.about, one)));
         let findings: Vec<Value> = all.collect();
         let sum = json!({
             "checked_at": humantime::format_rfc3339_millis(SystemTime::now()).to_string(),
@@ -55,8 +49,8 @@ pub(super) async fn run(
         });
         writeln!(out, "{sum}")?;
     } else {
-        for (group, findings) in groups.iter().filter(|(_, findings)| !findings.is_empty()) {
-            writeln!(out, "{group}")?;
+        for FindingGroup { about, findings } in groups.iter().filter(|group| !group.findings.is_empty()) {
+            writeln!(out, "{about}")?;
             findings.iter().try_for_each(|finding| writeln!(out, "{finding}"))?;
             writeln!(out)?;
         }
@@ -78,17 +72,33 @@ fn as_value(group: &str, finding: &Finding) -> Value {
     json!({"group": group, "check": finding.check, "severity": severity, "detail": finding.detail})
 }
 
-/// Whether the database has notification requests, and the findings in it.
-async fn examine_database(config: &Config) -> (bool, Vec<Finding>) {
-    let failed = |failure: Failure| vec![found(Severity::Failure, "database", failure.to_string())];
-    let outbox = match config.database.open_existing().await {
-        Ok(outbox) => outbox,
-        Err(error) => return (false, failed(error.into())),
+/// The findings about the database and about what is configured; a database that could not be opened is one of them.
+pub(crate) async fn groups(outbox: Result<&SeaOrmOutbox, String>, config: &Config) -> Vec<FindingGroup> {
+    let (has_requests, outbox) = examine_database(outbox).await;
+    let notifications = match has_requests || sets_notifications(config) {
+        true => examine_notifications(config),
+        false => vec![found(
+            Severity::Good,
+            "notifications",
+            "not used: there is no request, and nothing is set under [notifications] or [channels]".into(),
+        )],
     };
-    let examined = outbox.doctor().await.unwrap_or_else(|error| failed(error.into()));
+    let serve: Vec<Finding> = examine_serve(config).into_iter().collect();
+    let groups = [("outbox", outbox), ("notifications", notifications), ("serve", serve)];
+    groups.into_iter().map(|(about, findings)| FindingGroup { about, findings }).collect()
+}
+
+/// Whether the database has notification requests, and the findings in it.
+async fn examine_database(outbox: Result<&SeaOrmOutbox, String>) -> (bool, Vec<Finding>) {
+    let failed = |why: String| vec![found(Severity::Failure, "database", why)];
+    let outbox = match outbox {
+        Ok(outbox) => outbox,
+        Err(why) => return (false, failed(why)),
+    };
+    let examined = outbox.doctor().await.unwrap_or_else(|error| failed(error.to_string()));
     match outbox.has_notification_requests().await {
         Ok(has_requests) => (has_requests, examined),
-        Err(error) => (false, [examined, failed(error.into())].concat()),
+        Err(error) => (false, [examined, failed(error.to_string())].concat()),
     }
 }
 

@@ -5,7 +5,7 @@ mod audit;
 mod config;
 mod dead;
 mod dead_change;
-mod doctor;
+pub(crate) mod doctor;
 mod emptied;
 mod healthcheck;
 mod instances;

@@ -1,39 +1,5 @@
-use std::fmt;
-
+pub use claimstream_domain::{Finding, Severity};
 use claimstream_ports::StoreError;
-
-/// One line of the self-check.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Finding {
-    /// How bad it is.
-    pub severity: Severity,
-    /// The name of the check.
-    pub check: &'static str,
-    /// The result in a sentence, with the remedy if there is one.
-    pub detail: String,
-}
-
-/// How bad a finding is.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Severity {
-    /// As it should be.
-    Good,
-    /// It works, with less than one might think.
-    Warning,
-    /// Messages could be lost, doubled or stuck.
-    Failure,
-}
-
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let severity = match self.severity {
-            Severity::Good => "ok  ",
-            Severity::Warning => "warn",
-            Severity::Failure => "FAIL",
-        };
-        write!(f, "{severity}  {:<22} {}", self.check, self.detail)
-    }
-}
 
 pub(crate) fn good(check: &'static str, detail: impl Into<String>) -> Finding {
     Finding { severity: Severity::Good, check, detail: detail.into() }

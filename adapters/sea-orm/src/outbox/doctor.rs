@@ -1,6 +1,8 @@
 use std::sync::Arc;
 
-use claimstream_ports::StoreError;
+use async_trait::async_trait;
+use claimstream_domain::FindingGroup;
+use claimstream_ports::{SelfCheck, StoreError};
 
 use super::schema;
 use crate::{
@@ -41,6 +43,13 @@ impl SeaOrmOutbox {
             found.first().map_or(Ok(false), |row| Requests::read(row).map(|requests| requests.used))
         };
         self.rooms.db.detached(DOCTOR, work).await
+    }
+}
+
+#[async_trait]
+impl SelfCheck for SeaOrmOutbox {
+    async fn check(&self) -> Result<Vec<FindingGroup>, StoreError> {
+        Ok(vec![FindingGroup { about: "outbox", findings: self.doctor().await? }])
     }
 }
 
