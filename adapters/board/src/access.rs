@@ -19,7 +19,7 @@ pub trait Visitors: Send + Sync {
 /// A person in front of the board.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Visitor {
-    /// The name that changes are logged under.
+    /// The name that changes are noted under: one line of at most 64 bytes, or the board refuses them.
     pub name: String,
     /// What the visitor may do.
     pub right: Right,
@@ -30,7 +30,7 @@ pub struct Visitor {
 pub enum Right {
     /// To see everything.
     Look,
-    /// To see everything, and to revive and purge.
+    /// To see everything, and to revive, to purge, to pause and to resume.
     Change,
 }
 

@@ -12,7 +12,9 @@ use crate::{
     desk::Desk,
     guard,
     host::Hosts,
-    pages::{dead_groups, dead_letter, dead_list, dead_work, overview, queue, sign_in, style},
+    pages::{
+        audit, dead_groups, dead_letter, dead_list, dead_work, doctor, overview, pause, queue, sign_in, style,
+    },
     refusal::Refusal,
     stores::BoardStores,
     visit::Visit,
@@ -24,11 +26,14 @@ use crate::{
 /// |---|---|
 /// | `GET /` | every queue: how many messages are due, leased, waiting and dead, and for how long the oldest has been due |
 /// | `GET /queue` | one queue, and how it stood during the last hour |
+/// | `POST /queue/pause`, `POST /queue/resume` | stops claims from a queue; lets them begin again |
 /// | `GET /dead` | the dead letters of a queue by error |
 /// | `GET /dead/letters`, `GET /dead/letters/{id}` | a list of them, newest first; one of them |
-/// | `POST /dead/letters/{id}/payload` | the same with its payload and its headers; logged |
+/// | `POST /dead/letters/{id}/payload` | the same with its payload and its headers; noted |
 /// | `POST /dead/preview`, `POST /dead/confirm` | what would be revived or purged; does it |
 /// | `GET /dead/work/{number}`, `POST /dead/work/{number}/stop` | how far that has come; stops it |
+/// | `GET /doctor` | the findings of the self-check, the worst first |
+/// | `GET /audit` | what people did, newest first |
 /// | `GET /sign-in`, `POST /sign-in`, `POST /sign-out` | takes a token, once for each browser |
 ///
 /// It knows IP addresses and `localhost` as its own names, and further ones by [`with_hosts`](Self::with_hosts).
@@ -73,6 +78,8 @@ impl Board {
         desk.history.keep();
         let shared = Arc::clone(&desk);
         let changing = Router::new()
+            .route("/queue/pause", post(pause::pause))
+            .route("/queue/resume", post(pause::resume))
             .route("/dead/preview", post(dead_work::preview))
             .route("/dead/confirm", post(dead_work::confirm))
             .route("/dead/work/{number}/stop", post(dead_work::stop))
@@ -80,6 +87,8 @@ impl Board {
         let inside = Router::new()
             .route("/", get(overview::show))
             .route("/queue", get(queue::show))
+            .route("/doctor", get(doctor::show))
+            .route("/audit", get(audit::show))
             .route("/dead", get(dead_groups::show))
             .route("/dead/letters", get(dead_list::show))
             .route("/dead/letters/{id}", get(dead_letter::show))

@@ -3,8 +3,9 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 
 use crate::{
-    access::Access, error_groups::ErrorGroups, history::History, host::Hosts, observation::Observation,
-    previews::Previews, sessions::Sessions, stores::BoardStores, work::Works,
+    access::Access, audit::Audit, error_groups::ErrorGroups, examination::Examination, history::History,
+    host::Hosts, observation::Observation, pauses::Pauses, previews::Previews, sessions::Sessions,
+    stores::BoardStores, work::Works,
 };
 
 /// What all pages share.
@@ -18,6 +19,9 @@ pub(crate) struct Desk {
     pub(crate) history: Arc<History>,
     pub(crate) stores: BoardStores,
     pub(crate) error_groups: ErrorGroups,
+    pub(crate) audit: Audit,
+    pub(crate) pauses: Pauses,
+    pub(crate) examination: Examination,
     pub(crate) previews: Previews,
     pub(crate) works: Works,
     /// How many pages are written at a time.
@@ -37,6 +41,9 @@ impl Desk {
             sessions: Sessions::default(),
             history: Arc::new(History::of(Arc::clone(&observation))),
             observation,
+            audit: Audit::of(stores.audit.clone()),
+            pauses: Pauses::of(stores.pauses.clone()),
+            examination: Examination::of(stores.check.clone()),
             stores,
             error_groups: ErrorGroups::default(),
             previews: Previews::default(),

@@ -1,7 +1,7 @@
 //! A board in the browser: how the queues stand, what was given up and why, and what an operator does about it.
 //!
 //! It is a router that any axum service mounts; `claimstream serve --board` mounts it at an address of its own. Pages are written
-//! by the server and need no script. Every change is a POST from the board's own pages, and is logged with its actor.
+//! by the server and need no script. Every change is a POST from the board's own pages, and is noted with its actor before it is done.
 #![forbid(unsafe_code)]
 // Shows beside each item which feature it needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -12,6 +12,7 @@ mod board;
 mod chart;
 mod desk;
 mod error_groups;
+mod examination;
 mod frame;
 mod guard;
 mod history;
@@ -19,6 +20,7 @@ mod host;
 mod observation;
 mod origin;
 mod pages;
+mod pauses;
 mod place;
 mod previews;
 mod refusal;

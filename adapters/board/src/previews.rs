@@ -4,6 +4,7 @@ use std::{
     time::Duration,
 };
 
+use claimstream_domain::AuditAction;
 use tokio::time::Instant;
 use uuid::Uuid;
 
@@ -39,7 +40,7 @@ impl Action {
         [Self::Revive, Self::Purge].into_iter().find(|action| action.name() == name)
     }
 
-    /// Its name in forms and the log.
+    /// Its name in forms.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Revive => "revive",
@@ -52,6 +53,22 @@ impl Action {
         match self {
             Self::Revive => "Revive",
             Self::Purge => "Purge",
+        }
+    }
+
+    /// What the audit log says before it is done.
+    pub(crate) fn begins(self) -> AuditAction {
+        match self {
+            Self::Revive => AuditAction::Revive,
+            Self::Purge => AuditAction::Purge,
+        }
+    }
+
+    /// What the audit log says after it was done.
+    pub(crate) fn has_ended(self) -> AuditAction {
+        match self {
+            Self::Revive => AuditAction::Revived,
+            Self::Purge => AuditAction::Purged,
         }
     }
 
@@ -88,6 +105,11 @@ impl Previews {
         let is_there =
             previews.get(&id).is_some_and(|preview| preview.by == by && preview.at.elapsed() < Self::LAST);
         is_there.then(|| previews.remove(&id)).flatten()
+    }
+
+    /// Keeps a preview that was taken and not carried out, so that it can still be confirmed.
+    pub(crate) fn put_back(&self, id: Uuid, preview: Preview) {
+        self.lock().insert(id, preview);
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Uuid, Preview>> {

@@ -3,6 +3,7 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     response::Response,
 };
+use claimstream_domain::Invalid;
 use claimstream_ports::{StoreError, StoreErrorKind};
 
 use crate::frame::{Frame, answer};
@@ -41,7 +42,7 @@ impl Refusal {
     }
 
     pub(crate) fn read_only() -> Self {
-        let why = "The board shows and changes nothing, because board.read_only is set. Use `claimstream dead`, or a board without it.";
+        let why = "The board shows and changes nothing, because board.read_only is set. Use the program, such as `claimstream dead`, or a board without it.";
         Self::new(StatusCode::FORBIDDEN, "Read only", why)
     }
 
@@ -70,6 +71,25 @@ impl Refusal {
     pub(crate) fn slow() -> Self {
         let why = "The database takes too long. Try again in a moment; `claimstream doctor` says what may be wrong.";
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "The database takes long", why)
+    }
+
+    pub(crate) fn unexamined() -> Self {
+        let why = "The checks took too long and were given up; the board begins them again in a minute. `claimstream doctor` takes its time.";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "Not examined", why)
+    }
+
+    /// What to say where an action has no name to be noted under.
+    pub(crate) fn unnamed(refused: &Invalid) -> Self {
+        let why = format!(
+            "Nothing was done, because the audit log cannot note it: {refused}. Change the name of your token."
+        );
+        Self::new(StatusCode::FORBIDDEN, "Not noted", why)
+    }
+
+    /// What to say where the audit log could not be written.
+    pub(crate) fn not_noted(error: &StoreError) -> Self {
+        let why = "Nothing was done, because the audit log could not be written, and nothing is done without its entry. Try again in a moment; the log of this process has the words of the database.";
+        Self { title: "Not noted", why: why.into(), ..Self::of_store(error) }
     }
 
     /// What to say of an error of the store. The text of the driver goes to the log, because it may name hosts and users.

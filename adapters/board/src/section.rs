@@ -9,7 +9,11 @@ pub(crate) struct Section {
 
 impl Section {
     /// The sections that these stores can fill, in the order in which they are shown.
-    pub(crate) fn all(_stores: &BoardStores) -> Vec<Self> {
-        vec![Self { path: "/", name: "Queues" }, Self { path: "/dead", name: "Dead letters" }]
+    pub(crate) fn all(stores: &BoardStores) -> Vec<Self> {
+        let mut sections =
+            vec![Self { path: "/", name: "Queues" }, Self { path: "/dead", name: "Dead letters" }];
+        sections.extend(stores.check.as_ref().map(|_| Self { path: "/doctor", name: "Doctor" }));
+        sections.extend(stores.audit.as_ref().map(|_| Self { path: "/audit", name: "Audit" }));
+        sections
     }
 }

@@ -99,6 +99,15 @@ impl Selection {
         }
     }
 
+    /// What it means, for the audit log: without the words of an error, which come from messages.
+    pub(crate) fn subject(&self) -> String {
+        match (&self.id, &self.class) {
+            (Some(id), _) => format!("dead letter {id} of queue {}", self.queue),
+            (None, Some(_)) => format!("dead letters of one error of queue {}", self.queue),
+            (None, None) => format!("dead letters of queue {}", self.queue),
+        }
+    }
+
     /// The values by which an address or a form names it.
     pub(crate) fn values(&self) -> Vec<(&'static str, String)> {
         let queue = [("queue", self.queue.to_string())].into_iter();

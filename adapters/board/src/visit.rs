@@ -6,6 +6,7 @@ use axum::{
     http::request::Parts,
     response::Response,
 };
+use claimstream_domain::{AuditAction, AuditEntry};
 
 use crate::{
     access::{Access, Visitor},
@@ -32,6 +33,13 @@ impl Visit {
     pub(crate) fn frame(&self) -> Frame {
         let signs_in = matches!(self.desk.access, Access::Visitors(_));
         Frame::new(&self.base, self.visitor.clone(), signs_in, Section::all(&self.desk.stores))
+    }
+
+    /// Notes what the visitor is about to do; a refusal if it cannot be noted, and then it must not be done.
+    pub(crate) async fn note(&self, action: AuditAction, subject: &str) -> Result<(), Refusal> {
+        let entry = AuditEntry::new(&self.visitor().name, action, subject);
+        let entry = entry.map_err(|refused| Refusal::unnamed(&refused))?;
+        self.desk.audit.note(&entry).await.map_err(|error| Refusal::not_noted(&error))
     }
 
     /// The page that says why there is no other.

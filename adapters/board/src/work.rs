@@ -4,13 +4,13 @@ use std::{
     time::Duration,
 };
 
-use claimstream_domain::{DeadLetterFilter, DeadLetterPlace, MessageId};
+use claimstream_domain::{AuditEntry, DeadLetterFilter, DeadLetterPlace, MessageId};
 use claimstream_ports::{DeadLetters, StoreError};
 use tokio::time::sleep;
 
 use crate::{
     access::Visitor,
-    audit,
+    audit::Audit,
     previews::{Action, Preview},
     selection::Bounds,
 };
@@ -57,6 +57,7 @@ impl Works {
         preview: Preview,
         visitor: Visitor,
         dead_letters: Arc<dyn DeadLetters>,
+        audit: Audit,
     ) -> u64 {
         let work = Arc::new(Work { preview, state: Mutex::default() });
         let number = {
@@ -68,7 +69,7 @@ impl Works {
             }
             number
         };
-        tokio::spawn(async move { work.carry_out(&*dead_letters, &visitor).await });
+        tokio::spawn(async move { work.carry_out(&*dead_letters, &audit, &visitor).await });
         number
     }
 
@@ -102,7 +103,7 @@ impl Work {
         self.lock().stopping = true;
     }
 
-    async fn carry_out(&self, dead_letters: &dyn DeadLetters, visitor: &Visitor) {
+    async fn carry_out(&self, dead_letters: &dyn DeadLetters, audit: &Audit, visitor: &Visitor) {
         let (mut after, mut failures) = (None, 0);
         let end = loop {
             if self.lock().stopping {
@@ -122,12 +123,29 @@ impl Work {
             }
             sleep(Self::REST).await;
         };
-        let done = {
-            let mut state = self.lock();
-            state.end = Some(end);
-            state.done
+        self.note_end(audit, visitor).await;
+        self.lock().end = Some(end);
+    }
+
+    /// Notes how many letters were changed. A database that refuses that too often leaves a beginning without an end, and the log of the
+    /// process has the number.
+    async fn note_end(&self, audit: &Audit, visitor: &Visitor) {
+        let Preview { action, selection, .. } = &self.preview;
+        // The name and the selection were noted when the work began.
+        let Ok(entry) = AuditEntry::new(&visitor.name, action.has_ended(), &selection.subject()) else {
+            return;
         };
-        audit::note(visitor, self.preview.action.done(), self.preview.selection.queue.as_str(), done);
+        let entry = entry.with_count(self.standing().done);
+        for _ in 0..Self::TRIES {
+            match audit.note(&entry).await {
+                Ok(()) => return,
+                Err(error) => {
+                    tracing::warn!(%error, "the end of a work was not noted; the board tries again")
+                }
+            }
+            sleep(Self::WAIT).await;
+        }
+        Audit::log(&entry);
     }
 
     /// Changes the next few that are meant, and answers where to look further.

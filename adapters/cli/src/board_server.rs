@@ -5,7 +5,11 @@ use claimstream_http::{Scope, Server, Tokens};
 use claimstream_sea_orm::SeaOrmOutbox;
 use futures::{FutureExt, future::BoxFuture};
 
-use crate::{config::BoardSettings, failure::Failure};
+use crate::{
+    config::{BoardSettings, Config},
+    failure::Failure,
+    self_check::ProgramCheck,
+};
 
 /// The board at an address of its own.
 pub(crate) struct BoardServer {
@@ -28,8 +32,9 @@ impl BoardServer {
         Ok(Self { server, settings: settings.clone(), tokens })
     }
 
-    fn board(&self, outbox: &SeaOrmOutbox) -> Board {
-        let stores = BoardStores::of(Arc::new(outbox.clone()));
+    fn board(&self, outbox: &SeaOrmOutbox, config: &Config) -> Board {
+        let check = ProgramCheck { outbox: outbox.clone(), config: config.clone() };
+        let stores = BoardStores::of(Arc::new(outbox.clone())).with_check(Arc::new(check));
         let board = match &self.tokens {
             Some(tokens) => Board::for_visitors(stores, Arc::new(TokenVisitors(tokens.clone()))),
             None => Board::for_everyone(stores),
@@ -41,9 +46,13 @@ impl BoardServer {
 }
 
 /// Serves the board, if there is one, for as long as it is polled.
-pub(crate) fn run(board: Option<BoardServer>, outbox: &SeaOrmOutbox) -> BoxFuture<'static, Infallible> {
+pub(crate) fn run(
+    board: Option<BoardServer>,
+    outbox: &SeaOrmOutbox,
+    config: &Config,
+) -> BoxFuture<'static, Infallible> {
     let Some(board) = board else { return pending().boxed() };
-    let router = board.board(outbox).router();
+    let router = board.board(outbox, config).router();
     board.server.run_router(router).boxed()
 }
 

@@ -41,6 +41,7 @@ mod provider;
 mod readiness;
 mod receipt_providers;
 mod refusal;
+mod self_check;
 mod served_requests;
 mod setting_flags;
 mod suppression_arguments;

@@ -1,7 +1,7 @@
 //! What people do: sign in, look, revive, purge; with a mouse, with the keyboard alone, and where no script runs.
 
-use claimstream_browser_tests::{QUEUE, Session, Site};
-use thirtyfour::Key;
+use claimstream_browser_tests::{HOSTILE, QUEUE, Session, Site};
+use thirtyfour::{By, Key};
 
 use crate::{Case, Outcome, Visit, cases, examined::has_no_faults};
 
@@ -13,6 +13,7 @@ pub(crate) fn cases() -> Vec<(&'static str, Case)> {
         what_a_preview_has_shown_is_revived_and_counted,
         what_a_preview_has_shown_is_purged_and_counted,
         a_long_work_shows_how_far_it_is_and_is_stopped,
+        a_queue_is_paused_and_resumed_and_the_audit_log_names_who_did_it,
         the_keyboard_alone_signs_in_and_revives,
         everything_works_where_no_script_runs,
     ]
@@ -126,11 +127,14 @@ async fn end_of_work(session: &Session) -> Result<String, claimstream_browser_te
 
 async fn a_long_work_shows_how_far_it_is_and_is_stopped(visit: Visit) -> Outcome {
     let (mut site, session) = (Site::for_everyone().await?, &visit.session);
-    site.bury("many", &vec!["away".to_owned(); 300]).await?;
+    for _ in 0..10 {
+        site.bury("many", &vec!["away".to_owned(); 300]).await?;
+    }
     session.goto(site.at("/dead?queue=many")).await?;
     session.press("Revive all of this queue …").await?;
-    let held = site.hold().await?;
-    session.press("Revive 300").await?;
+    // The click is noted before the work begins, so the database takes that in before it is held.
+    let (pressed, held) = tokio::join!(session.press("Revive 3,000"), site.hold_after("revive"));
+    let (_, held) = (pressed?, held?);
     assert!(session.main().await?.contains("It is still under way"), "{}", session.main().await?);
     session.follow("Stop refreshing").await?;
     assert!(
@@ -138,12 +142,45 @@ async fn a_long_work_shows_how_far_it_is_and_is_stopped(visit: Visit) -> Outcome
         "a page reloads itself only as long as it is wanted"
     );
     has_no_faults(&visit, "under way").await?;
-    session.press("Stop").await?;
-    drop(held);
+    // The click is noted too, as soon as the database takes it.
+    let free = async {
+        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+        drop(held);
+    };
+    let (stopped, ()) = tokio::join!(session.press("Stop"), free);
+    stopped?;
     let end = end_of_work(session).await?;
-    assert!(end.contains("has stopped it") && end.contains("200 revived"), "{end}");
-    assert_eq!(site.dead_and_due("many").await?, (100, 200), "the step under way was the last one");
+    assert!(end.contains("has stopped it"), "{end}");
+    let (dead, due) = site.dead_and_due("many").await?;
+    assert!(due > 0 && due < 3_000 && due.is_multiple_of(200), "the step under way was the last one: {due}");
+    assert_eq!(dead, 3_000 - due);
     Ok(())
+}
+
+async fn a_queue_is_paused_and_resumed_and_the_audit_log_names_who_did_it(visit: Visit) -> Outcome {
+    let ((site, tokens), session) = (Site::with_tokens().await?, &visit.session);
+    session.goto(site.at("/")).await?;
+    session.sign_in(&tokens.changes).await?;
+    session.follow(QUEUE).await?;
+    session.find(By::Css("#why")).await?.send_keys("the gateway is moved").await?;
+    session.press("Pause").await?;
+    let said = session.main().await?;
+    assert!(said.contains("Paused for") && said.contains("the gateway is moved"), "{said}");
+    assert_eq!(site.paused().await?, [HOSTILE, QUEUE]);
+    has_no_faults(&visit, "paused").await?;
+    session.follow("Queues").await?;
+    assert!(session.main().await?.contains("the gateway is moved"), "{}", session.main().await?);
+    session.follow(QUEUE).await?;
+    session.press("Resume").await?;
+    assert!(!session.main().await?.contains("Paused for"), "{}", session.main().await?);
+    assert_eq!(site.paused().await?, [HOSTILE]);
+    session.follow("Audit").await?;
+    let audit = session.main().await?;
+    let places =
+        ["resume queue orders", "pause queue orders", "alert('subject')"].map(|text| audit.find(text));
+    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{audit}");
+    assert!(audit.contains("changes<img src=x onerror=alert(3)>") && !audit.contains("gateway"), "{audit}");
+    has_no_faults(&visit, "audit").await
 }
 
 /// Presses Tab until this has the focus, as its text or its name in the form says.
@@ -208,5 +245,11 @@ async fn everything_works_where_no_script_runs(visit: Visit) -> Outcome {
     let end = end_of_work(session).await?;
     assert!(end.contains("1 revived"), "{end}");
     assert_eq!(site.dead_and_due(QUEUE).await?, (60, 2));
+    session.follow("Queues").await?;
+    session.follow(QUEUE).await?;
+    session.press("Pause").await?;
+    assert_eq!(site.paused().await?, [HOSTILE, QUEUE]);
+    session.press("Resume").await?;
+    assert_eq!(site.paused().await?, [HOSTILE]);
     Ok(())
 }

@@ -30,6 +30,8 @@ async fn every_page_is_reached_by_clicks_and_has_no_barriers(visit: Visit) -> Ou
     let expected = [
         "/",
         "/queue?queue=orders",
+        "/doctor",
+        "/audit",
         "/dead",
         "/dead?queue=orders",
         "/dead/letters?queue=orders",

@@ -2,10 +2,10 @@ use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use claimstream_board::{Board, BoardStores, Right, Visitor, Visitors};
 use claimstream_domain::{
-    ByteBudget, ClaimId, ClaimRequest, Disposition, Headers, InstanceId, Lease, MessageId, NewMessage, Owner,
-    Payload, QueueName, Reason, Receipt, Settlement,
+    AuditAction, AuditEntry, ByteBudget, ClaimId, ClaimRequest, Disposition, Headers, InstanceId, Lease,
+    MessageId, NewMessage, Owner, PauseNote, Payload, QueueName, Reason, Receipt, Settlement,
 };
-use claimstream_ports::{Enqueue, LockingStrategy, Observe, Settlements};
+use claimstream_ports::{AuditLog, Enqueue, LockingStrategy, Observe, PauseQueues, Settlements};
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
 use tokio::{net::TcpListener, task::JoinHandle};
 use uuid::Uuid;
@@ -95,7 +95,24 @@ impl Site {
             "\"><img src=x onerror=alert('reason')>",
             "'-alert(1)-' <svg onload=alert('reason')> {{7*7}} javascript:alert(1)",
         ];
-        self.bury(HOSTILE, &hostile.map(str::to_owned)).await
+        self.bury(HOSTILE, &hostile.map(str::to_owned)).await?;
+        self.leave_notes().await
+    }
+
+    /// A pause and an entry of the audit log whose every text wants to be a script.
+    async fn leave_notes(&self) -> Result<(), Failure> {
+        let by = "<svg onload=alert('name')>";
+        let note = PauseNote::new(by, Some("<script>alert('pause')</script>"))?;
+        self.outbox.pause(&QueueName::new(HOSTILE)?, &note).await?;
+        let subject = "queue <script>alert('subject')</script>";
+        self.outbox.note_action(&AuditEntry::new(by, AuditAction::Pause, subject)?).await?;
+        Ok(())
+    }
+
+    /// The queues that are paused, by name.
+    pub async fn paused(&self) -> Result<Vec<String>, Failure> {
+        let paused = self.outbox.paused().await?;
+        Ok(paused.into_iter().map(|paused| paused.queue.to_string()).collect())
     }
 
     /// The address of a page.
@@ -143,6 +160,14 @@ impl Site {
         let message = NewMessage::new(id, QueueName::new("other")?, Payload::json("1"));
         self.outbox.enqueue(&tx, &[message]).await?;
         Ok(tx)
+    }
+
+    /// The same, from when this action has an entry in the audit log.
+    pub async fn hold_after(&self, action: &str) -> Result<impl Sized + use<>, Failure> {
+        while !self.outbox.entries(None, 1).await?.iter().any(|entry| entry.action == action) {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        self.hold().await
     }
 
     async fn enqueue(&self, queue: &str, count: usize, delay: Duration) -> Result<(), Failure> {

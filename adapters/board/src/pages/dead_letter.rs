@@ -4,11 +4,10 @@ use axum::{
     http::StatusCode,
     response::Response,
 };
-use claimstream_domain::{DeadLetter, DeadLetterFilter, ErrorClass, MessageId, Payload};
+use claimstream_domain::{AuditAction, DeadLetter, DeadLetterFilter, ErrorClass, MessageId, Payload};
 use uuid::Uuid;
 
 use crate::{
-    audit,
     frame::{Frame, answer},
     refusal::Refusal,
     shown::{count, span},
@@ -25,13 +24,16 @@ pub(crate) async fn show(visit: Visit, id: Id) -> Response {
     }
 }
 
-/// The same with its payload and its headers. The log names the visitor who asks for them.
+/// The same with its payload and its headers. The audit log names the visitor who asks for them.
 pub(crate) async fn reveal(visit: Visit, id: Id) -> Response {
     let letter = match find(&visit, id).await {
         Ok(letter) => letter,
         Err(refusal) => return visit.refuse(&refusal),
     };
-    audit::note(&visit.visitor(), "payload shown", &letter.message.id.to_string(), 1);
+    let subject = format!("dead letter {} of queue {}", letter.message.id, letter.message.queue);
+    if let Err(refusal) = visit.note(AuditAction::ShowPayload, &subject).await {
+        return visit.refuse(&refusal);
+    }
     let carried = Carried {
         headers: letter
             .message

@@ -10,12 +10,12 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Redirect, Response},
 };
+use claimstream_domain::AuditAction;
 use serde::Deserialize;
 use tokio::time::Instant;
 use uuid::Uuid;
 
 use crate::{
-    audit,
     frame::{Frame, answer},
     previews::{Action, Preview},
     refusal::Refusal,
@@ -48,13 +48,19 @@ pub(crate) async fn preview(visit: Visit, form: Result<Form<PreviewForm>, FormRe
 /// Begins what a preview has shown, and leads to the page that says how far it is.
 pub(crate) async fn confirm(visit: Visit, form: Result<Form<ConfirmForm>, FormRejection>) -> Response {
     let visitor = visit.visitor();
-    let preview = form.ok().and_then(|Form(form)| visit.desk.previews.take(form.preview, &visitor.name));
-    let Some(preview) = preview else {
+    let preview = form.ok().and_then(|Form(form)| {
+        visit.desk.previews.take(form.preview, &visitor.name).map(|preview| (form.preview, preview))
+    });
+    let Some((id, preview)) = preview else {
         let why = "This preview is too old, or was confirmed before. Ask for a new one; nothing was changed by this click.";
         return visit.refuse(&Refusal::invalid(why));
     };
-    audit::note(&visitor, preview.action.name(), &preview.selection.described(), 1);
-    let number = visit.desk.works.begin(preview, visitor, visit.desk.stores.dead_letters.clone());
+    if let Err(refusal) = visit.note(preview.action.begins(), &preview.selection.subject()).await {
+        visit.desk.previews.put_back(id, preview);
+        return visit.refuse(&refusal);
+    }
+    let (dead_letters, audit) = (visit.desk.stores.dead_letters.clone(), visit.desk.audit.clone());
+    let number = visit.desk.works.begin(preview, visitor, dead_letters, audit);
     Redirect::to(&visit.frame().to(&format!("/dead/work/{number}"))).into_response()
 }
 
@@ -78,8 +84,12 @@ pub(crate) async fn show(
 pub(crate) async fn stop(visit: Visit, number: Result<Path<u64>, PathRejection>) -> Response {
     match work(&visit, number) {
         Ok((number, work)) => {
+            let Preview { action, selection, .. } = &work.preview;
+            let subject = format!("{} of {}", action.name(), selection.subject());
+            if let Err(refusal) = visit.note(AuditAction::Stop, &subject).await {
+                return visit.refuse(&refusal);
+            }
             work.stop();
-            audit::note(&visit.visitor(), "stop", work.preview.selection.queue.as_str(), 1);
             Redirect::to(&visit.frame().to(&format!("/dead/work/{number}"))).into_response()
         }
         Err(refusal) => visit.refuse(&refusal),

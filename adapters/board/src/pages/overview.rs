@@ -4,12 +4,14 @@ use axum::{
     http::StatusCode,
     response::Response,
 };
-use claimstream_domain::QueueStatus;
+use claimstream_domain::{PausedQueue, QueueStatus};
 use serde::Deserialize;
 
 use crate::{
     frame::{Frame, answer},
     observation::NotCounted,
+    pages::pause::PauseShown,
+    pauses::of_queue,
     refusal::Refusal,
     shown::{count, span},
     visit::Visit,
@@ -23,9 +25,15 @@ pub(crate) async fn show(visit: Visit, repeat: Result<Query<Repeat>, QueryReject
         Err(NotCounted::Refused(error)) => return visit.refuse(&Refusal::of_store(&error)),
     };
     let repeats = repeat.is_ok_and(|Query(repeat)| repeat.refresh.is_some());
+    let known = visit.desk.pauses.all().await;
+    let paused = known.as_deref().unwrap_or_default();
     let frame = visit.frame();
     let page = OverviewPage {
-        queues: counted.queues.iter().map(|status| QueueRow::of(status, &frame)).collect(),
+        queues: with_paused(&counted.queues, paused)
+            .iter()
+            .map(|status| QueueRow::of(status, of_queue(paused, &status.queue), &frame))
+            .collect(),
+        is_pause_unknown: known.is_none(),
         age: span(counted.age()),
         repeats: repeats.then_some(EVERY),
         frame,
@@ -47,6 +55,7 @@ pub(crate) struct Repeat {
 struct OverviewPage {
     frame: Frame,
     queues: Vec<QueueRow>,
+    is_pause_unknown: bool,
     age: String,
     repeats: Option<u32>,
 }
@@ -60,11 +69,12 @@ struct QueueRow {
     dead: u64,
     dead_link: String,
     oldest: String,
+    pause: Option<PauseShown>,
     remark: Option<String>,
 }
 
 impl QueueRow {
-    fn of(status: &QueueStatus, frame: &Frame) -> Self {
+    fn of(status: &QueueStatus, paused: Option<&PausedQueue>, frame: &Frame) -> Self {
         let QueueStatus { queue, depth, due, leased, oldest, dead, stray, .. } = status;
         let waiting = depth.saturating_sub(due + leased + stray);
         Self {
@@ -76,7 +86,8 @@ impl QueueRow {
             dead: *dead,
             dead_link: frame.about("/dead", &[("queue", queue.as_str())]),
             oldest: oldest.map_or_else(|| "–".into(), span),
-            remark: remark(status),
+            pause: paused.map(PauseShown::of),
+            remark: remark(status, paused.is_some()),
         }
     }
 
@@ -85,8 +96,18 @@ impl QueueRow {
     }
 }
 
-fn remark(status: &QueueStatus) -> Option<String> {
-    match (status.stray, status.seems_unread()) {
+/// The queues by name, and among them those that are paused and hold nothing.
+fn with_paused(queues: &[QueueStatus], paused: &[PausedQueue]) -> Vec<QueueStatus> {
+    let is_counted = |paused: &&PausedQueue| !queues.iter().any(|status| status.queue == paused.queue);
+    let empty = paused.iter().filter(is_counted).map(|paused| QueueStatus::empty(paused.queue.clone()));
+    let mut all: Vec<QueueStatus> = queues.iter().cloned().chain(empty).collect();
+    all.sort_by(|one, other| one.queue.cmp(&other.queue));
+    all
+}
+
+/// Nobody reads a queue that is paused, which is no fault.
+fn remark(status: &QueueStatus, is_paused: bool) -> Option<String> {
+    match (status.stray, status.seems_unread() && !is_paused) {
         (0, false) => None,
         (0, true) => Some("no relay seems to read this queue".into()),
         (stray, _) => {

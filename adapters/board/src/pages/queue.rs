@@ -13,6 +13,8 @@ use crate::{
     frame::{Frame, answer},
     history::{History, Sample},
     observation::NotCounted,
+    pages::pause::PauseShown,
+    pauses::of_queue,
     refusal::Refusal,
     selection::NamedSelection,
     shown::{count, span},
@@ -34,11 +36,16 @@ pub(crate) async fn show(visit: Visit, named: Result<Query<NamedSelection>, Quer
     let status = counted.queues.iter().find(|status| status.queue == queue);
     let status = status.cloned().unwrap_or_else(|| QueueStatus::empty(queue.clone()));
     let samples = visit.desk.history.samples(&queue);
+    let known = visit.desk.pauses.all().await;
+    let paused = known.as_deref().and_then(|paused| of_queue(paused, &queue));
     let frame = visit.frame();
     let page = QueuePage {
         numbers: Numbers::of(&status),
         oldest: oldest(status.oldest),
-        is_unread: status.seems_unread(),
+        is_unread: status.seems_unread() && paused.is_none(),
+        is_pause_unknown: known.is_none(),
+        may_pause: frame.may_change() && visit.desk.pauses.store().is_some(),
+        pause: paused.map(PauseShown::of),
         age: span(counted.age()),
         since: samples.first().map(|sample| span(sample.age)),
         messages: chart(&samples, &[("due", |it| it.due), ("leased", |it| it.leased), ("waiting", waiting)]),
@@ -60,6 +67,9 @@ struct QueuePage {
     numbers: Numbers,
     oldest: String,
     is_unread: bool,
+    is_pause_unknown: bool,
+    may_pause: bool,
+    pause: Option<PauseShown>,
     age: String,
     since: Option<String>,
     messages: Chart,

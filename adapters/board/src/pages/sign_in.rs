@@ -36,7 +36,7 @@ pub(crate) async fn sign_in(
         let page = SignInPage { frame: visit.frame(), is_wrong: true };
         return answer(StatusCode::UNAUTHORIZED, &page);
     };
-    audit::note(&visitor, "sign in", "board", 1);
+    audit::log_session(&visitor, "sign in");
     let word = visit.desk.sessions.begin(visitor);
     let cookie = cookie(&headers, &word, Sessions::LAST.as_secs());
     ([(header::SET_COOKIE, cookie)], home(&visit)).into_response()
@@ -46,7 +46,7 @@ pub(crate) async fn sign_in(
 pub(crate) async fn sign_out(visit: Visit, headers: HeaderMap) -> Response {
     if let Some(word) = session(&headers) {
         if let Some(Visitor { name, right }) = visit.desk.sessions.visitor(word) {
-            audit::note(&Visitor { name, right }, "sign out", "board", 1);
+            audit::log_session(&Visitor { name, right }, "sign out");
         }
         visit.desk.sessions.end(word);
     }

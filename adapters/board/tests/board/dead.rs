@@ -16,23 +16,23 @@ use crate::{
     graveyard::{Graveyard, QUEUE},
 };
 
-const QUERY: &str = "queue=orders%26%3Ci%3E%22mails%22%3C%2Fi%3E";
+pub(crate) const QUERY: &str = "queue=orders%26%3Ci%3E%22mails%22%3C%2Fi%3E";
 
 /// The value of a hidden field of a form.
-fn field(page: &Page, name: &str) -> String {
+pub(crate) fn field(page: &Page, name: &str) -> String {
     let start = format!("name=\"{name}\" value=\"");
     let rest = page.text.split(&start).nth(1).unwrap_or_else(|| panic!("no {name}: {}", page.text));
     rest.split('"').next().unwrap().to_owned()
 }
 
 /// Asks for a preview, confirms it, and waits for the end of the work.
-async fn carry_out(browser: &Browser, form: &str) -> Page {
+pub(crate) async fn carry_out(browser: &Browser, form: &str) -> Page {
     let preview = browser.post("/dead/preview", form).await;
     assert_eq!(preview.status, StatusCode::OK, "{preview:?}");
     confirm(browser, &preview).await
 }
 
-async fn confirm(browser: &Browser, preview: &Page) -> Page {
+pub(crate) async fn confirm(browser: &Browser, preview: &Page) -> Page {
     let begun = browser.post("/dead/confirm", &format!("preview={}", field(preview, "preview"))).await;
     assert_eq!(begun.status, StatusCode::SEE_OTHER, "{begun:?}");
     loop {

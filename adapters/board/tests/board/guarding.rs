@@ -5,8 +5,13 @@ use claimstream_memory::MemoryStore;
 use crate::browser::{Browser, HOST, stores};
 
 /// Every page and action that is not for everybody, with its method.
-pub(crate) const INSIDE: [(&str, &str); 10] = [
+pub(crate) const INSIDE: [(&str, &str); 15] = [
     ("GET", "/"),
+    ("GET", "/queue?queue=q"),
+    ("POST", "/queue/pause"),
+    ("POST", "/queue/resume"),
+    ("GET", "/doctor"),
+    ("GET", "/audit"),
     ("GET", "/dead"),
     ("GET", "/dead/letters?queue=q"),
     ("GET", "/dead/letters/01890a5d-ac96-774b-bcce-b302099a8057"),

@@ -50,7 +50,7 @@ pub(super) async fn run(beside: Beside, config: &Config) -> Result<ExitCode, Fai
         .then(|| NotificationRelay::woken_by(Arc::clone(&wakeups), Some(telemetry), outbox.clone(), config))
         .transpose()?;
     let stopping = Stopping::default();
-    let board = board_server::run(board, &outbox);
+    let board = board_server::run(board, &outbox, config);
     let limits = config.serve.limits.clone();
     let stores = stores(&outbox, wakeups, config)?;
     let service = match &tokens {

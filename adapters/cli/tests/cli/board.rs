@@ -126,6 +126,17 @@ fn dead_letters_are_revived_from_the_browser() {
     assert!(status.contains("\"due\":3") && status.contains("\"dead\":0"), "{status}");
     let log = operator.lines(LOG).join("\n");
     assert!(log.contains("\"action\":\"revived\"") && log.contains("\"count\":3"), "{log}");
+    let audit = operator.run(&["audit"]).succeeded();
+    assert!(audit.contains("dead letters of queue notification-messages"), "{audit}");
+    let entries: Vec<&str> = audit.lines().skip(1).collect();
+    assert!(entries[0].contains("revived") && entries[1].contains("revive "), "{audit}");
+    let doctor = client.get("/doctor");
+    assert!(doctor.text.contains("<h2>outbox</h2>") && doctor.text.contains(">schema<"), "{}", doctor.text);
+    assert!(
+        doctor.text.contains("<h2>notifications</h2>") && doctor.text.contains(">directory<"),
+        "{}",
+        doctor.text
+    );
 }
 
 #[test]

@@ -1,0 +1,145 @@
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use claimstream_domain::FindingGroup;
+use claimstream_ports::{SelfCheck, StoreError};
+use futures::{
+    FutureExt,
+    future::{BoxFuture, Shared},
+};
+use tokio::time::{Instant, timeout};
+
+/// The findings of the self-check, made once for all who look.
+pub(crate) struct Examination {
+    check: Option<Arc<dyn SelfCheck>>,
+    newest: Mutex<Option<(Instant, Shared<BoxFuture<'static, Outcome>>)>>,
+}
+
+/// What one self-check has found.
+#[derive(Clone, Debug)]
+pub(crate) struct Examined {
+    pub(crate) groups: Vec<FindingGroup>,
+    at: Instant,
+}
+
+/// Why there are no findings.
+#[derive(Clone, Debug)]
+pub(crate) enum NotExamined {
+    /// This board has no self-check.
+    Nowhere,
+    /// The store refused.
+    Refused(Arc<StoreError>),
+    /// It takes too long.
+    Slow,
+}
+
+type Outcome = Result<Arc<Examined>, NotExamined>;
+
+impl Examination {
+    /// A check begins at most this often, however many look, and also if the last one has failed.
+    pub(crate) const EVERY: Duration = Duration::from_secs(60);
+    /// How long a check may take.
+    pub(crate) const LONGEST: Duration = Duration::from_secs(10);
+
+    pub(crate) fn of(check: Option<Arc<dyn SelfCheck>>) -> Self {
+        Self { check, newest: Mutex::default() }
+    }
+
+    /// The newest findings, at most a minute old.
+    pub(crate) async fn ask(&self) -> Outcome {
+        let Some(check) = &self.check else { return Err(NotExamined::Nowhere) };
+        let running = {
+            let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
+            newest.take_if(|(begun, _)| begun.elapsed() >= Self::EVERY);
+            newest.get_or_insert_with(|| (Instant::now(), begin(Arc::clone(check)))).1.clone()
+        };
+        running.await
+    }
+}
+
+impl Examined {
+    /// How long ago the check ended.
+    pub(crate) fn age(&self) -> Duration {
+        self.at.elapsed()
+    }
+}
+
+/// Checks in a task of its own, so that a visitor who leaves takes nothing away from the others.
+fn begin(check: Arc<dyn SelfCheck>) -> Shared<BoxFuture<'static, Outcome>> {
+    let task = tokio::spawn(async move {
+        match timeout(Examination::LONGEST, check.check()).await {
+            Ok(Ok(groups)) => Ok(Arc::new(Examined { groups, at: Instant::now() })),
+            Ok(Err(error)) => Err(NotExamined::Refused(Arc::new(error))),
+            Err(_) => Err(NotExamined::Slow),
+        }
+    });
+    task.map(|ended| ended.unwrap_or(Err(NotExamined::Slow))).boxed().shared()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+    use async_trait::async_trait;
+    use claimstream_ports::StoreErrorKind;
+    use futures::future::join_all;
+    use tokio::time::{advance, sleep};
+
+    use super::*;
+
+    /// Counts its calls.
+    struct Counting {
+        calls: AtomicU32,
+        takes: Duration,
+        fails: bool,
+    }
+
+    #[async_trait]
+    impl SelfCheck for Counting {
+        async fn check(&self) -> Result<Vec<FindingGroup>, StoreError> {
+            self.calls.fetch_add(1, Relaxed);
+            sleep(self.takes).await;
+            match self.fails {
+                true => Err(StoreError::new(StoreErrorKind::Unavailable, "doctor", "gone")),
+                false => Ok(vec![]),
+            }
+        }
+    }
+
+    fn examination(takes: u64, fails: bool) -> (Arc<Counting>, Examination) {
+        let check = Counting { calls: AtomicU32::new(0), takes: Duration::from_secs(takes), fails };
+        let check = Arc::new(check);
+        (Arc::clone(&check), Examination::of(Some(check)))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn it_is_made_once_a_minute_for_all_who_look() {
+        let (check, examination) = examination(3, false);
+        assert!(timeout(Duration::from_secs(1), examination.ask()).await.is_err(), "a visitor leaves");
+        assert!(join_all((0..20).map(|_| examination.ask())).await.iter().all(Result::is_ok));
+        advance(Duration::from_secs(50)).await;
+        assert_eq!(examination.ask().await.unwrap().age(), Duration::from_secs(50));
+        assert_eq!(check.calls.load(Relaxed), 1);
+        advance(Duration::from_secs(7)).await;
+        assert!(examination.ask().await.is_ok());
+        assert_eq!(check.calls.load(Relaxed), 2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_that_fails_or_takes_long_is_not_made_again_at_once() {
+        let (check, failing) = examination(0, true);
+        for _ in 0..3 {
+            assert!(matches!(failing.ask().await, Err(NotExamined::Refused(_))));
+        }
+        assert_eq!(check.calls.load(Relaxed), 1);
+        let (check, slow) = examination(3_600, false);
+        let begun = Instant::now();
+        for _ in 0..3 {
+            assert!(matches!(slow.ask().await, Err(NotExamined::Slow)));
+        }
+        assert_eq!((begun.elapsed(), check.calls.load(Relaxed)), (Examination::LONGEST, 1));
+        assert!(matches!(Examination::of(None).ask().await, Err(NotExamined::Nowhere)));
+    }
+}

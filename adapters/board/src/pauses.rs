@@ -1,0 +1,106 @@
+use std::{sync::Arc, time::Duration};
+
+use claimstream_domain::{PausedQueue, QueueName};
+use claimstream_ports::PauseQueues;
+use tokio::{
+    sync::Mutex,
+    time::{Instant, timeout},
+};
+
+/// Which queues are paused, read once for all who look.
+pub(crate) struct Pauses {
+    store: Option<Arc<dyn PauseQueues>>,
+    newest: Mutex<Option<(Instant, Known)>>,
+}
+
+/// The queues that are paused; `None` if the store did not say.
+pub(crate) type Known = Option<Arc<[PausedQueue]>>;
+
+impl Pauses {
+    /// A list is shown again for so long.
+    const FRESH: Duration = Duration::from_secs(2);
+    /// How long a page waits for it.
+    const PATIENCE: Duration = Duration::from_secs(2);
+
+    pub(crate) fn of(store: Option<Arc<dyn PauseQueues>>) -> Self {
+        Self { store, newest: Mutex::default() }
+    }
+
+    /// What pauses and resumes, if this board has it.
+    pub(crate) fn store(&self) -> Option<&Arc<dyn PauseQueues>> {
+        self.store.as_ref()
+    }
+
+    /// All of them; none on a board that knows nothing of pauses.
+    pub(crate) async fn all(&self) -> Known {
+        let Some(store) = &self.store else { return Some(Arc::default()) };
+        // Those who wait here share the answer.
+        let mut newest = self.newest.lock().await;
+        if let Some((_, known)) = newest.as_ref().filter(|(at, _)| at.elapsed() < Self::FRESH) {
+            return known.clone();
+        }
+        let known = match timeout(Self::PATIENCE, store.paused()).await {
+            Ok(Ok(paused)) => Some(paused.into()),
+            Ok(Err(error)) => {
+                tracing::warn!(%error, "the board does not know which queues are paused");
+                None
+            }
+            Err(_) => None,
+        };
+        *newest = Some((Instant::now(), known.clone()));
+        known
+    }
+
+    /// Forgets the list after a change, so that the next page shows it.
+    pub(crate) async fn forget(&self) {
+        *self.newest.lock().await = None;
+    }
+}
+
+/// The pause of a queue among these.
+pub(crate) fn of_queue<'a>(paused: &'a [PausedQueue], queue: &QueueName) -> Option<&'a PausedQueue> {
+    paused.iter().find(|paused| paused.queue == *queue)
+}
+
+#[cfg(test)]
+mod tests {
+    use claimstream_domain::PauseNote;
+    use claimstream_ports::{StoreError, StoreErrorKind, mock::MockPauseQueues};
+    use futures::future::join_all;
+    use tokio::time::advance;
+
+    use super::*;
+
+    fn paused() -> PausedQueue {
+        let (queue, note) = (QueueName::new("orders").unwrap(), PauseNote::new("ann", None).unwrap());
+        PausedQueue { queue, since: Duration::ZERO, note }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn many_visitors_share_a_list_and_a_change_is_seen_at_once() {
+        let (mut store, mut calls) = (MockPauseQueues::new(), 0);
+        store.expect_paused().times(3).returning(move || {
+            calls += 1;
+            Ok(vec![paused(); calls])
+        });
+        let pauses = Pauses::of(Some(Arc::new(store)));
+        let seen = async || pauses.all().await.unwrap().len();
+        assert_eq!(join_all((0..20).map(|_| seen())).await, [1; 20]);
+        pauses.forget().await;
+        assert_eq!(seen().await, 2);
+        advance(Pauses::FRESH).await;
+        assert_eq!(seen().await, 3);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_store_that_refuses_or_does_not_answer_leaves_it_open() {
+        let mut store = MockPauseQueues::new();
+        store
+            .expect_paused()
+            .times(1)
+            .returning(|| Err(StoreError::new(StoreErrorKind::Unavailable, "paused", "gone")));
+        let pauses = Pauses::of(Some(Arc::new(store)));
+        assert_eq!((pauses.all().await, pauses.all().await), (None, None), "it is not asked again at once");
+        assert_eq!(Pauses::of(None).all().await.unwrap().len(), 0);
+    }
+}
