@@ -11,9 +11,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use claimstream_domain::{
     AuditEntry, AuditListed, ClaimRequest, Claimed, DeadLetter, DeadLetterFilter, DeadLetterGroups,
-    DeadLetterPage, DeadLetterPlace, Due, Enqueued, FindingGroup, InstanceId, InstanceListed, Lease,
-    LeaseListed, MessageId, MessageStanding, NewMessage, PauseNote, PausedQueue, QueueName, QueueStatus,
-    Receipt, Renewed, Settled, Settlement, Shard, Verdict,
+    DeadLetterPage, DeadLetterPlace, DedupKey, DedupKeyTaken, Due, Enqueued, FindingGroup, InstanceId,
+    InstanceListed, Lease, LeaseListed, MessageCarried, MessageId, MessageKept, MessageStanding, NewMessage,
+    PauseNote, PausedQueue, QueueName, QueueStatus, Receipt, Renewed, Settled, Settlement, Shard, Verdict,
     saga::{NewSaga, SagaId, SagaRecord},
     step::{Begun, NewStep, Step, StepChange, StepKey},
     tcc::BranchCall,
@@ -126,6 +126,16 @@ mockall::mock! {
     #[async_trait]
     impl SelfCheck for SelfCheck {
         async fn check(&self) -> Result<Vec<FindingGroup>, StoreError>;
+    }
+}
+
+mockall::mock! {
+    pub ReadMessages {}
+    #[async_trait]
+    impl ReadMessages for ReadMessages {
+        async fn kept(&self, id: MessageId) -> Result<Option<MessageKept>, StoreError>;
+        async fn carried(&self, id: MessageId) -> Result<Option<MessageCarried>, StoreError>;
+        async fn keyed(&self, queue: &QueueName, key: &DedupKey) -> Result<Option<DedupKeyTaken>, StoreError>;
     }
 }
 

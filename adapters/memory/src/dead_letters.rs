@@ -1,9 +1,9 @@
 use async_trait::async_trait;
 use claimstream_domain::{
     DeadLetter, DeadLetterFilter, DeadLetterGroups, DeadLetterListed, DeadLetterPage, DeadLetterPlace,
-    MessageId, MessageStanding, QueueStatus,
+    QueueStatus,
 };
-use claimstream_ports::{DeadLetters, FindMessages, Observe, StoreError};
+use claimstream_ports::{DeadLetters, Observe, StoreError};
 
 use crate::{database::corrupt, store::MemoryStore};
 
@@ -53,14 +53,6 @@ impl DeadLetters for MemoryStore {
 impl MemoryStore {
     fn letters(&self, filter: &DeadLetterFilter) -> Vec<(DeadLetterPlace, DeadLetterListed)> {
         self.database.tables().outbox.dead_letter_list(filter, self.database.now())
-    }
-}
-
-#[async_trait]
-impl FindMessages for MemoryStore {
-    async fn find(&self, ids: &[MessageId]) -> Result<Vec<Option<MessageStanding>>, StoreError> {
-        let (tables, now) = (self.database.tables(), self.database.now());
-        Ok(ids.iter().map(|id| tables.outbox.standing(*id, now)).collect())
     }
 }
 

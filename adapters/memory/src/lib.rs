@@ -53,6 +53,7 @@ mod erase;
 mod in_app;
 mod lateness;
 mod lock;
+mod messages;
 mod notifications;
 mod pauses;
 mod people;

@@ -3,7 +3,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use claimstream_domain::{
     MessageId,
-    notification::{DeliveryStatus, NotificationRecord, Priority, Progress},
+    notification::{DeliveryStatus, NotificationRecord, NotificationRequest, Priority, Progress},
 };
 use claimstream_ports::{
     StoreError,
@@ -15,6 +15,7 @@ use claimstream_ports::{
 use uuid::Uuid;
 
 use crate::{
+    clock::between,
     store::MemoryStore,
     tables::{RequestRow, Row, Tables},
 };
@@ -102,6 +103,10 @@ impl NotificationReports for MemoryStore {
         let behind = of_request.filter(|message| after.is_none_or(|after| message.id > after));
         Ok(behind.take(limit as usize).cloned().collect())
     }
+
+    async fn record(&self, message: Uuid) -> Result<Option<NotificationRecord>, StoreError> {
+        Ok(self.database.tables().notifications.messages.get(&message).cloned())
+    }
 }
 
 #[async_trait]
@@ -121,18 +126,23 @@ impl ListRequests for MemoryStore {
             (Some(_), None) => notifications.ages.len(),
         };
         let older = notifications.ages.iter().rev().skip(skipped);
-        let listed = older.filter_map(|(at, id)| {
-            let row = notifications.requests.get(id)?;
-            let age = now.as_micros().saturating_sub(at.as_micros()).max(0).unsigned_abs();
-            Some(RequestListed {
-                id: *id,
-                status: row.status,
-                requester: row.request.requester.clone(),
-                age: Duration::from_micros(age),
-            })
-        });
+        let listed =
+            older.filter_map(|(at, id)| Some(listed(notifications.requests.get(id)?, between(*at, now))));
         let requests: Vec<_> = listed.filter(|listed| filter.matches(listed)).take(limit as usize).collect();
         let next = requests.last().filter(|_| requests.len() == limit as usize).map(|last| last.id);
         Ok(RequestPage { requests, next })
     }
+
+    async fn listed(&self, id: Uuid) -> Result<Option<RequestListed>, StoreError> {
+        let (now, tables) = (self.database.now(), self.database.tables());
+        let notifications = &tables.notifications;
+        let taken_in = notifications.ages.iter().find(|(_, other)| *other == id);
+        let row = notifications.requests.get(&id);
+        Ok(row.zip(taken_in).map(|(row, (at, _))| listed(row, between(*at, now))))
+    }
+}
+
+fn listed(row: &RequestRow, age: Duration) -> RequestListed {
+    let NotificationRequest { id, requester, .. } = &row.request;
+    RequestListed { id: *id, status: row.status, requester: requester.clone(), age }
 }

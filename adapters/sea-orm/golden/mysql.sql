@@ -286,6 +286,9 @@ SELECT id, channel, recipient, status, reason, reference FROM claimstream_notifi
 -- notifications/message_pending
 SELECT id FROM claimstream_notification_message WHERE request_id = :id AND id > :after AND status = 'PENDING' ORDER BY id LIMIT :limit;
 
+-- notifications/message_read
+SELECT id, request_id, channel, recipient, status, reason, reference FROM claimstream_notification_message WHERE id = :id;
+
 -- notifications/message_record
 INSERT INTO claimstream_notification_message (id, request_id, channel, recipient, status, reason, created_at, changed_at) VALUES (:id, :request_id, :channel, :recipient, :status, :reason, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6));
 
@@ -331,6 +334,9 @@ SELECT r.id, r.status, TIMESTAMPDIFF(MICROSECOND, r.created_at, UTC_TIMESTAMP(6)
 -- notifications/request_list_after
 SELECT r.id, r.status, TIMESTAMPDIFF(MICROSECOND, r.created_at, UTC_TIMESTAMP(6)) AS age, JSON_UNQUOTE(JSON_EXTRACT(CONVERT(r.request USING utf8mb4), '$.requester.type')) AS kind, JSON_UNQUOTE(JSON_EXTRACT(CONVERT(r.request USING utf8mb4), '$.requester.id')) AS requester FROM claimstream_notification_request r FORCE INDEX (requests_by_age) JOIN claimstream_notification_request a ON a.id = :after WHERE r.created_at <= a.created_at AND (r.created_at < a.created_at OR r.id < a.id) ORDER BY r.created_at DESC, r.id DESC LIMIT :limit;
 
+-- notifications/request_listed
+SELECT r.id, r.status, TIMESTAMPDIFF(MICROSECOND, r.created_at, UTC_TIMESTAMP(6)) AS age, JSON_UNQUOTE(JSON_EXTRACT(CONVERT(r.request USING utf8mb4), '$.requester.type')) AS kind, JSON_UNQUOTE(JSON_EXTRACT(CONVERT(r.request USING utf8mb4), '$.requester.id')) AS requester FROM claimstream_notification_request r WHERE r.id = :id;
+
 -- notifications/request_lock
 SELECT id, status, reason FROM claimstream_notification_request WHERE id IN (:ids) ORDER BY id FOR UPDATE;
 
@@ -354,6 +360,12 @@ SELECT q.id, q.attempts, q.last_error, q.claim_id IS NOT NULL AS claimed, i.labe
 
 -- observe/instances
 SELECT instance, label, TIMESTAMPDIFF(MICROSECOND, seen_at, UTC_TIMESTAMP(6)) AS seen FROM claimstream_instance WHERE instance > :after ORDER BY instance LIMIT :limit;
+
+-- observe/kept
+SELECT queue, CAST(shard AS SIGNED) AS shard, ordering_key, headers, content_type, CAST(OCTET_LENGTH(payload) AS SIGNED) AS bytes, TIMESTAMPDIFF(MICROSECOND, created_at, UTC_TIMESTAMP(6)) AS age, TIMESTAMPDIFF(MICROSECOND, first_at, UTC_TIMESTAMP(6)) AS first_age FROM claimstream_message WHERE id = :id;
+
+-- observe/keyed
+SELECT message_id, TIMESTAMPDIFF(MICROSECOND, created_at, UTC_TIMESTAMP(6)) AS taken FROM claimstream_dedup WHERE queue = :queue AND dedup_key = :dedup_key;
 
 -- observe/leases
 SELECT queue, CAST(shard AS SIGNED) AS shard, label, fence, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', held_until) - TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) AS ends_in, CAST(in_flight AS SIGNED) AS in_flight FROM claimstream_lease WHERE queue >= :queue AND (queue > :queue OR shard > :shard) ORDER BY claimstream_lease.queue, claimstream_lease.shard LIMIT :limit;

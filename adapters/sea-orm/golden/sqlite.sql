@@ -268,6 +268,9 @@ SELECT id, channel, recipient, status, reason, reference FROM claimstream_notifi
 -- notifications/message_pending
 SELECT id FROM claimstream_notification_message WHERE request_id = :id AND id > :after AND status = 'PENDING' ORDER BY id LIMIT :limit;
 
+-- notifications/message_read
+SELECT id, request_id, channel, recipient, status, reason, reference FROM claimstream_notification_message WHERE id = :id;
+
 -- notifications/message_record
 INSERT INTO claimstream_notification_message (id, request_id, channel, recipient, status, reason, created_at, changed_at) VALUES (:id, :request_id, :channel, :recipient, :status, :reason, :now, :now);
 
@@ -313,6 +316,9 @@ SELECT r.id, r.status, :now - r.created_at AS age, json_extract(CAST(r.request A
 -- notifications/request_list_after
 SELECT r.id, r.status, :now - r.created_at AS age, json_extract(CAST(r.request AS TEXT), '$.requester.type') AS kind, json_extract(CAST(r.request AS TEXT), '$.requester.id') AS requester FROM claimstream_notification_request r JOIN claimstream_notification_request a ON a.id = :after WHERE r.created_at <= a.created_at AND (r.created_at < a.created_at OR r.id < a.id) ORDER BY r.created_at DESC, r.id DESC LIMIT :limit;
 
+-- notifications/request_listed
+SELECT r.id, r.status, :now - r.created_at AS age, json_extract(CAST(r.request AS TEXT), '$.requester.type') AS kind, json_extract(CAST(r.request AS TEXT), '$.requester.id') AS requester FROM claimstream_notification_request r WHERE r.id = :id;
+
 -- notifications/request_lock
 SELECT id, status, reason FROM claimstream_notification_request WHERE id IN (:ids) ORDER BY id;
 
@@ -336,6 +342,12 @@ SELECT q.id, q.attempts, q.last_error, q.claim_id IS NOT NULL AS claimed, i.labe
 
 -- observe/instances
 SELECT instance, label, :now - seen_at AS seen FROM claimstream_instance WHERE instance > :after ORDER BY instance LIMIT :limit;
+
+-- observe/kept
+SELECT queue, shard AS shard, ordering_key, headers, content_type, LENGTH(payload) AS bytes, :now - created_at AS age, :now - first_at AS first_age FROM claimstream_message WHERE id = :id;
+
+-- observe/keyed
+SELECT message_id, :now - created_at AS taken FROM claimstream_dedup WHERE queue = :queue AND dedup_key = :dedup_key;
 
 -- observe/leases
 SELECT queue, shard AS shard, label, fence, held_until - :now AS ends_in, in_flight AS in_flight FROM claimstream_lease WHERE queue >= :queue AND (queue > :queue OR shard > :shard) ORDER BY claimstream_lease.queue, claimstream_lease.shard LIMIT :limit;

@@ -20,8 +20,8 @@ use crate::{
         AttemptLog, Cancelled, ChannelProvider, ConsentsRead, Delivered, DeliveryAttempt, DeliveryError,
         DeliveryReceipts, DigestPlace, DigestRepository, DirectoryRepository, EraseRecipient, Erased,
         FanOutStep, InAppInbox, ListRequests, MessageOutcome, MessageRepository, NotificationReports,
-        PreferenceRepository, RateLimiter, RecipientDirectory, RequestFilter, RequestPage, RequestRead,
-        RequestRepository, SegmentPage, StepNoted, SubmitRequests, Suppressions, TemplateSource,
+        PreferenceRepository, RateLimiter, RecipientDirectory, RequestFilter, RequestListed, RequestPage,
+        RequestRead, RequestRepository, SegmentPage, StepNoted, SubmitRequests, Suppressions, TemplateSource,
     },
 };
 
@@ -171,6 +171,7 @@ mockall::mock! {
             after: Option<Uuid>,
             limit: u32,
         ) -> Result<Vec<NotificationRecord>, StoreError>;
+        async fn record(&self, message: Uuid) -> Result<Option<NotificationRecord>, StoreError>;
     }
 }
 
@@ -184,6 +185,7 @@ mockall::mock! {
             after: Option<Uuid>,
             limit: u32,
         ) -> Result<RequestPage, StoreError>;
+        async fn listed(&self, id: Uuid) -> Result<Option<RequestListed>, StoreError>;
     }
 }
 

@@ -20,6 +20,9 @@ pub trait ListRequests: Send + Sync {
         after: Option<Uuid>,
         limit: u32,
     ) -> Result<RequestPage, StoreError>;
+
+    /// One request as a list shows it; `None` if there is none.
+    async fn listed(&self, id: Uuid) -> Result<Option<RequestListed>, StoreError>;
 }
 
 /// Which requests are listed; all of them by default.

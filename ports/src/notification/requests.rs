@@ -182,4 +182,7 @@ pub trait NotificationReports: Send + Sync {
         after: Option<Uuid>,
         limit: u32,
     ) -> Result<Vec<NotificationRecord>, StoreError>;
+
+    /// What became of one combination of recipient and channel, by the id of its message; `None` if none has this id.
+    async fn record(&self, message: Uuid) -> Result<Option<NotificationRecord>, StoreError>;
 }

@@ -42,6 +42,8 @@ async fn walk_along_keys(backend: &SeaOrmBackend) {
         ("shard", vec![3_i64.into()]),
         ("from", vec![0_i64.into()]),
         ("before", vec![40_i64.into()]),
+        ("id", vec![bytes(Uuid::from_u128(5))]),
+        ("dedup_key", text("k-10")),
         ("ids", (0..8).map(|n| bytes(Uuid::from_u128(n))).collect()),
     ];
     for (name, table, keys) in [
@@ -52,6 +54,10 @@ async fn walk_along_keys(backend: &SeaOrmBackend) {
         ("dead_letters/list", "claimstream_dead", &["PRIMARY"]),
         ("observe/places", "claimstream_message", &["PRIMARY"]),
         ("observe/find", "claimstream_queue", &["PRIMARY"]),
+        ("observe/kept", "claimstream_message", &["PRIMARY"]),
+        ("observe/keyed", "claimstream_dedup", &["PRIMARY"]),
+        ("notifications/message_read", "claimstream_notification_message", &["PRIMARY"]),
+        ("notifications/request_listed", "claimstream_notification_request", &["PRIMARY"]),
         ("observe/instances", "claimstream_instance", &["PRIMARY"]),
         ("observe/leases", "claimstream_lease", &["PRIMARY"]),
         ("audit/page", "claimstream_audit", &["PRIMARY"]),
@@ -138,7 +144,22 @@ async fn fill(outbox: &SeaOrmOutbox) {
     let bodies = "claimstream_message (id, queue, shard, content_type, payload, created_at)";
     let instances = "claimstream_instance (instance, label, seen_at)";
     let leases = "claimstream_lease (queue, shard, fence, held_until, in_flight, token)";
+    let key = |n: usize| format!("('{}', 'k-{n}', UNHEX(LPAD(HEX({n}), 32, '0')), {})", queue(n), died(n));
+    let request = |n: usize| {
+        let (json, at) = (r#"{"requester": {"type": "service", "id": "shop"}}"#, died(n));
+        format!("(UNHEX(LPAD(HEX({n}), 32, '0')), 'PENDING', '{json}', {at}, {at})")
+    };
+    let record = |n: usize| {
+        let (id, at) = (format!("UNHEX(LPAD(HEX({n}), 32, '0'))"), died(n));
+        format!("({id}, {id}, 'email', 'address:a', 'PENDING', {at}, {at})")
+    };
+    let keys = "claimstream_dedup (queue, dedup_key, message_id, created_at)";
+    let requests = "claimstream_notification_request (id, status, request, created_at, changed_at)";
+    let records = "claimstream_notification_message (id, request_id, channel, recipient, status, created_at, changed_at)";
     for (table, rows) in [
+        (keys, rows(&key)),
+        (requests, rows(&request)),
+        (records, rows(&record)),
         (dead, rows(&letter)),
         (live, rows(&waiting)),
         (bodies, rows(&body)),
@@ -149,7 +170,7 @@ async fn fill(outbox: &SeaOrmOutbox) {
         let insert = format!("INSERT INTO {table} VALUES {rows}");
         outbox.connection().execute_unprepared(&insert).await.expect("rows");
     }
-    let tables = "ANALYZE TABLE claimstream_dead, claimstream_queue, claimstream_message, claimstream_instance, claimstream_lease, claimstream_audit";
+    let tables = "ANALYZE TABLE claimstream_dead, claimstream_queue, claimstream_message, claimstream_instance, claimstream_lease, claimstream_audit, claimstream_dedup, claimstream_notification_request, claimstream_notification_message";
     outbox.connection().execute_unprepared(tables).await.expect("statistics");
 }
 

@@ -13,6 +13,8 @@ pub(super) struct Dead {
     pub(super) attempts: u32,
     pub(super) reason: Reason,
     pub(super) died_at: Timestamp,
+    /// When it was stored first.
+    pub(super) first_at: Timestamp,
 }
 
 impl Dead {
@@ -66,6 +68,8 @@ impl Dead {
             claim: None,
             attempts: 0,
             last_error: None,
+            stored_at: now,
+            first_at: Some(self.first_at),
         }
     }
 }

@@ -2,9 +2,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use claimstream_domain::{
     ClaimId, ClaimRequest, Claimed, DeadLetter, DeadLetterFilter, DeadLetterListed, DeadLetterPlace,
-    DedupKey, Disposition, Event, IllegalTransition, Lease, MessageId, MessageStanding, NewMessage, Payload,
-    QueueName, QueueStatus, Reason, Receipt, Renewed, Settled, Settlement, State, Timestamp, is_due,
-    notification::ERASED,
+    DedupKey, DedupKeyTaken, Disposition, Event, IllegalTransition, Lease, Message, MessageCarried,
+    MessageId, MessageKept, MessageStanding, NewMessage, Payload, QueueName, QueueStatus, Reason, Receipt,
+    Renewed, Settled, Settlement, State, Timestamp, is_due, notification::ERASED,
 };
 
 use super::{dead::Dead, row::Row};
@@ -187,8 +187,9 @@ impl Outbox {
     }
 
     fn bury(&mut self, row: Row, reason: Reason, now: Timestamp) {
-        let Row { message, attempts, .. } = row;
-        self.dead.insert(message.id, Dead { message, attempts, reason, died_at: now });
+        let Row { message, attempts, stored_at, first_at, .. } = row;
+        let first_at = first_at.unwrap_or(stored_at);
+        self.dead.insert(message.id, Dead { message, attempts, reason, died_at: now, first_at });
     }
 
     /// The dead letters that match, newest first.
@@ -215,6 +216,23 @@ impl Outbox {
     pub(crate) fn standing(&self, id: MessageId, now: Timestamp) -> Option<MessageStanding> {
         let queued = self.rows.get(&id).map(|row| row.standing(now));
         queued.or_else(|| self.dead.get(&id).map(|dead| dead.standing(now)))
+    }
+
+    /// What is kept of a message that is not finished, and not a dead letter.
+    pub(crate) fn kept(&self, id: MessageId, now: Timestamp) -> Option<MessageKept> {
+        self.rows.get(&id).map(|row| row.kept(now))
+    }
+
+    /// What such a message carries.
+    pub(crate) fn carried(&self, id: MessageId) -> Option<MessageCarried> {
+        let Message { headers, payload, .. } = &self.rows.get(&id)?.message;
+        Some(MessageCarried { headers: headers.clone(), payload: payload.clone() })
+    }
+
+    /// The message that has taken a dedup key, and how long ago.
+    pub(crate) fn keyed(&self, queue: &QueueName, key: &DedupKey, now: Timestamp) -> Option<DedupKeyTaken> {
+        let KeyOwner { message, since } = self.keys.get(&(queue.clone(), key.clone()))?;
+        Some(DedupKeyTaken { by: *message, ago: between(*since, now) })
     }
 
     pub(crate) fn revive(

@@ -1,9 +1,10 @@
 use claimstream_domain::{
-    ClaimId, Claimed, DedupKey, Due, Event, IllegalTransition, Locator, Message, MessageStanding,
-    MessageState, NewMessage, QueuedMessage, Reason, Receipt, RunPlace, ShardCount, State, Timestamp, is_due,
+    ClaimId, Claimed, DedupKey, Due, Event, IllegalTransition, Locator, Message, MessageKept,
+    MessageStanding, MessageState, NewMessage, QueuedMessage, Reason, Receipt, RunPlace, ShardCount, State,
+    Timestamp, is_due,
 };
 
-use crate::clock::after;
+use crate::clock::{after, between};
 
 /// A message that waits or is leased.
 #[derive(Clone, Debug)]
@@ -15,6 +16,9 @@ pub(crate) struct Row {
     pub(super) claim: Option<ClaimId>,
     pub(super) attempts: u32,
     pub(super) last_error: Option<Reason>,
+    pub(super) stored_at: Timestamp,
+    /// When it was stored first, if it was revived since.
+    pub(super) first_at: Option<Timestamp>,
 }
 
 impl Row {
@@ -41,6 +45,8 @@ impl Row {
             claim: None,
             attempts: 0,
             last_error: None,
+            stored_at: now,
+            first_at: None,
         }
     }
 
@@ -88,6 +94,21 @@ impl Row {
             attempts: self.attempts,
             last_error: self.last_error.clone(),
             state: MessageState::of_queued(queued),
+        }
+    }
+
+    pub(super) fn kept(&self, now: Timestamp) -> MessageKept {
+        let Message { id, queue, shard, ordering_key, headers, payload } = &self.message;
+        MessageKept {
+            id: *id,
+            queue: queue.clone(),
+            shard: *shard,
+            ordering_key: ordering_key.clone(),
+            content_type: payload.content_type().to_owned(),
+            bytes: payload.bytes().len() as u64,
+            stored: between(self.stored_at, now),
+            first_stored: self.first_at.map(|at| between(at, now)),
+            traceparent: headers.get("traceparent").map(str::to_owned),
         }
     }
 

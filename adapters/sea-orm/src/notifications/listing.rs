@@ -62,6 +62,13 @@ async fn read(db: &Database, after: Option<Uuid>, limit: u32) -> Result<Vec<Requ
     found.iter().map(listed).collect()
 }
 
+/// One request as a list shows it.
+pub(crate) async fn one(db: &Database, id: Uuid) -> Result<Option<RequestListed>, StoreError> {
+    let args = db.args().with("id", bytes(id));
+    let read = || rows(db.callers(), REQUEST, db.sql.notifications.request_listed.bind(&args));
+    db.restarting_beside(REQUEST, read).await?.first().map(listed).transpose()
+}
+
 fn listed(row: &Row) -> Result<RequestListed, StoreError> {
     let ListedRow { id, status, age, kind, requester } = ListedRow::read(row)?;
     let kind = match kind.as_str() {
@@ -79,7 +86,7 @@ fn listed(row: &Row) -> Result<RequestListed, StoreError> {
 }
 
 row! {
-    struct ListedRow of "notifications/request_list", "notifications/request_list_after" {
+    struct ListedRow of "notifications/request_list", "notifications/request_list_after", "notifications/request_listed" {
         id: Uuid,
         status: String,
         age: i64,

@@ -176,6 +176,14 @@ impl Records {
         let page = || rows(db.callers(), MESSAGE, db.sql.notifications.message_page.bind(&args));
         db.restarting_beside(MESSAGE, page).await?.iter().map(|row| record(row, id)).collect()
     }
+
+    /// The record of one message.
+    pub(crate) async fn one(&self, message: Uuid) -> Result<Option<NotificationRecord>, StoreError> {
+        let (db, args) = (&self.db, self.db.args().with("id", bytes(message)));
+        let read = || rows(db.callers(), MESSAGE, db.sql.notifications.message_read.bind(&args));
+        let found = db.restarting_beside(MESSAGE, read).await?;
+        found.first().map(|row| record(row, row.uuid("request_id")?)).transpose()
+    }
 }
 
 /// Outcomes with the ids of those that read the same, sorted, and those that read like few others, sorted by id. Of two of one
@@ -256,7 +264,7 @@ row! {
 }
 
 row! {
-    struct MessageRow of "notifications/message_page" {
+    struct MessageRow of "notifications/message_page", "notifications/message_read" {
         id: Uuid,
         channel: String,
         recipient: String,

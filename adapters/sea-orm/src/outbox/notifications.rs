@@ -8,8 +8,8 @@ use claimstream_ports::{
     StoreError,
     notification::{
         Cancelled, DigestPlace, DigestRepository, EraseRecipient, Erased, FanOutStep, ListRequests,
-        MessageOutcome, MessageRepository, NotificationReports, RequestFilter, RequestPage, RequestRead,
-        RequestRepository, StepNoted, SubmitRequests,
+        MessageOutcome, MessageRepository, NotificationReports, RequestFilter, RequestListed, RequestPage,
+        RequestRead, RequestRepository, StepNoted, SubmitRequests,
     },
 };
 use sea_orm::DatabaseTransaction;
@@ -119,6 +119,11 @@ impl NotificationReports for SeaOrmOutbox {
         let records = Arc::clone(&self.rooms.notifications.records);
         self.rooms.db.detached(MESSAGE, async move { records.messages(id, after, limit).await }).await
     }
+
+    async fn record(&self, message: Uuid) -> Result<Option<NotificationRecord>, StoreError> {
+        let records = Arc::clone(&self.rooms.notifications.records);
+        self.rooms.db.detached(MESSAGE, async move { records.one(message).await }).await
+    }
 }
 
 #[async_trait]
@@ -134,6 +139,11 @@ impl ListRequests for SeaOrmOutbox {
             .db
             .detached(REQUEST, async move { listing::list(&rooms.db, &filter, after, limit).await })
             .await
+    }
+
+    async fn listed(&self, id: Uuid) -> Result<Option<RequestListed>, StoreError> {
+        let db = Arc::clone(&self.rooms.db);
+        self.rooms.db.detached(REQUEST, async move { listing::one(&db, id).await }).await
     }
 }
 

@@ -2,12 +2,13 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use claimstream_domain::{
-    Due, InstanceId, InstanceListed, LeaseListed, MessageId, MessageStanding, QueueName, QueueStatus, Shard,
+    DedupKey, DedupKeyTaken, Due, InstanceId, InstanceListed, LeaseListed, MessageCarried, MessageId,
+    MessageKept, MessageStanding, QueueName, QueueStatus, Shard,
 };
-use claimstream_ports::{FindMessages, Lateness, ListInstances, Observe, StoreError};
+use claimstream_ports::{FindMessages, Lateness, ListInstances, Observe, ReadMessages, StoreError};
 
 use super::handle::SeaOrmOutbox;
-use crate::queues::{find, instances, lateness, observe};
+use crate::queues::{find, instances, kept, lateness, observe};
 
 const OBSERVE: &str = "observe";
 const FIND: &str = "find";
@@ -28,6 +29,24 @@ impl FindMessages for SeaOrmOutbox {
     async fn find(&self, ids: &[MessageId]) -> Result<Vec<Option<MessageStanding>>, StoreError> {
         let (db, ids) = (Arc::clone(&self.rooms.db), ids.to_vec());
         self.rooms.db.detached(FIND, async move { find::find(&db, &ids).await }).await
+    }
+}
+
+#[async_trait]
+impl ReadMessages for SeaOrmOutbox {
+    async fn kept(&self, id: MessageId) -> Result<Option<MessageKept>, StoreError> {
+        let db = Arc::clone(&self.rooms.db);
+        self.rooms.db.detached(FIND, async move { kept::kept(&db, id).await }).await
+    }
+
+    async fn carried(&self, id: MessageId) -> Result<Option<MessageCarried>, StoreError> {
+        let db = Arc::clone(&self.rooms.db);
+        self.rooms.db.detached(FIND, async move { kept::carried(&db, id).await }).await
+    }
+
+    async fn keyed(&self, queue: &QueueName, key: &DedupKey) -> Result<Option<DedupKeyTaken>, StoreError> {
+        let (db, queue, key) = (Arc::clone(&self.rooms.db), queue.clone(), key.clone());
+        self.rooms.db.detached(FIND, async move { kept::keyed(&db, &queue, &key).await }).await
     }
 }
 

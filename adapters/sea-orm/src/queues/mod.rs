@@ -3,6 +3,7 @@
 pub(crate) mod audit;
 pub(crate) mod find;
 pub(crate) mod instances;
+pub(crate) mod kept;
 pub(crate) mod lateness;
 pub(crate) mod observe;
 pub(crate) mod pauses;

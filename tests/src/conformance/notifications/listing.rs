@@ -16,6 +16,7 @@ pub const CLAUSES: &[Case<NotificationFixture>] = cases!["notifications" needs [
     requests_are_listed_the_newest_first_and_each_once,
     a_list_has_what_its_filter_lets_through,
     a_list_after_a_request_that_is_not_there_is_empty,
+    one_request_is_what_its_list_says,
 ];
 
 /// Hands so many requests in, one after another.
@@ -87,4 +88,14 @@ pub async fn a_list_has_what_its_filter_lets_through(fixture: NotificationFixtur
 pub async fn a_list_after_a_request_that_is_not_there_is_empty(fixture: NotificationFixture) {
     submitted(&fixture, 1).await;
     assert_eq!(page(&fixture, &RequestFilter::default(), Some(Uuid::now_v7())).await, RequestPage::default());
+}
+
+pub async fn one_request_is_what_its_list_says(fixture: NotificationFixture) {
+    let ids = submitted(&fixture, 2).await;
+    let all = fixture.store.list.list(&RequestFilter::default(), None, 500).await.expect("list");
+    let one = fixture.rival.list.listed(ids[1]).await.expect("listed").expect("it is there");
+    let of_list = all.requests.into_iter().find(|request| request.id == ids[1]).expect("it is listed");
+    assert_eq!((one.id, one.status, one.requester), (of_list.id, of_list.status, of_list.requester));
+    assert!(one.age >= of_list.age, "{:?} {:?}", one.age, of_list.age);
+    assert_eq!(fixture.rival.list.listed(Uuid::now_v7()).await.expect("listed"), None);
 }

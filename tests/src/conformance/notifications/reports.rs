@@ -26,6 +26,7 @@ pub const CLAUSES: &[Case<NotificationFixture>] = cases!["notifications" needs [
     a_receipt_that_waits_is_counted_when_its_delivery_is_noted,
     messages_are_paged_by_id,
     messages_of_another_request_are_left_out,
+    a_message_is_read_by_its_id,
 ];
 
 pub async fn progress_counts_every_status(fixture: NotificationFixture) {
@@ -153,4 +154,13 @@ pub async fn messages_of_another_request_are_left_out(fixture: NotificationFixtu
     assert_eq!(fixture.rival.reports.messages(one, None, 9).await.expect("messages"), records[..1]);
     assert_eq!(fixture.rival.reports.messages(other, None, 9).await.expect("messages"), records[1..]);
     assert_eq!(fixture.rival.reports.messages(Uuid::now_v7(), None, 9).await.expect("messages"), []);
+}
+
+pub async fn a_message_is_read_by_its_id(fixture: NotificationFixture) {
+    let request = submitted(&fixture).await;
+    let records: Vec<_> = (1..=2).map(|n| record(request, n, DeliveryStatus::Pending)).collect();
+    keep(&fixture.store, &records).await;
+    let read = async |id| fixture.rival.reports.record(id).await.expect("record");
+    assert_eq!(read(records[1].id).await, Some(records[1].clone()));
+    assert_eq!(read(request).await, None, "a request is no message");
 }
