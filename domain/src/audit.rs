@@ -73,13 +73,15 @@ pub enum AuditAction {
     Stop,
     /// A payload is shown, with its headers.
     ShowPayload,
+    /// The recipients of a request are shown.
+    ShowRecipients,
     /// A request is called off.
     Cancel,
 }
 
 impl AuditAction {
     /// Every action.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Pause,
         Self::Resume,
         Self::Revive,
@@ -88,6 +90,7 @@ impl AuditAction {
         Self::Purged,
         Self::Stop,
         Self::ShowPayload,
+        Self::ShowRecipients,
         Self::Cancel,
     ];
 
@@ -105,6 +108,7 @@ impl AuditAction {
             Self::Purged => "purged",
             Self::Stop => "stop",
             Self::ShowPayload => "show payload",
+            Self::ShowRecipients => "show recipients",
             Self::Cancel => "cancel",
         }
     }

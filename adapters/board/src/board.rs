@@ -13,7 +13,8 @@ use crate::{
     guard,
     host::Hosts,
     pages::{
-        audit, dead_groups, dead_letter, dead_list, dead_work, doctor, overview, pause, queue, sign_in, style,
+        audit, dead_groups, dead_letter, dead_list, dead_work, doctor, find, message, overview, pause, queue,
+        request, request_cancel, requests, sign_in, style,
     },
     refusal::Refusal,
     stores::BoardStores,
@@ -32,6 +33,12 @@ use crate::{
 /// | `POST /dead/letters/{id}/payload` | the same with its payload and its headers; noted |
 /// | `POST /dead/preview`, `POST /dead/confirm` | what would be revived or purged; does it |
 /// | `GET /dead/work/{number}`, `POST /dead/work/{number}/stop` | how far that has come; stops it |
+/// | `GET /find`, `POST /find` | finds a message, a dead letter or a request by its id, or a message by its dedup key |
+/// | `GET /message/{id}` | one message: where it stands, its attempts, its notification |
+/// | `POST /message/{id}/payload` | the same with its payload and its headers; noted |
+/// | `GET /requests`, `GET /requests/{id}` | notification requests, newest first; how far one has come |
+/// | `POST /requests/{id}/recipients` | the same with its recipients; noted |
+/// | `POST /requests/{id}/cancel`, `POST /requests/{id}/cancel/confirm` | what cancelling takes back; does it |
 /// | `GET /doctor` | the findings of the self-check, the worst first |
 /// | `GET /audit` | what people did, newest first |
 /// | `GET /sign-in`, `POST /sign-in`, `POST /sign-out` | takes a token, once for each browser |
@@ -83,6 +90,8 @@ impl Board {
             .route("/dead/preview", post(dead_work::preview))
             .route("/dead/confirm", post(dead_work::confirm))
             .route("/dead/work/{number}/stop", post(dead_work::stop))
+            .route("/requests/{id}/cancel", post(request_cancel::preview))
+            .route("/requests/{id}/cancel/confirm", post(request_cancel::confirm))
             .route_layer(from_fn_with_state(Arc::clone(&desk), guard::changing));
         let inside = Router::new()
             .route("/", get(overview::show))
@@ -94,6 +103,12 @@ impl Board {
             .route("/dead/letters/{id}", get(dead_letter::show))
             .route("/dead/letters/{id}/payload", post(dead_letter::reveal))
             .route("/dead/work/{number}", get(dead_work::show))
+            .route("/find", get(find::show).post(find::find))
+            .route("/message/{id}", get(message::show))
+            .route("/message/{id}/payload", post(message::reveal))
+            .route("/requests", get(requests::show))
+            .route("/requests/{id}", get(request::show))
+            .route("/requests/{id}/recipients", post(request::reveal))
             .merge(changing)
             .fallback(async |visit: Visit| visit.refuse(&Refusal::no_such_page()))
             .layer(from_fn_with_state(Arc::clone(&desk), guard::known));

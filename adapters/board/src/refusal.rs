@@ -54,6 +54,10 @@ impl Refusal {
         Self::new(StatusCode::BAD_REQUEST, "Not understood", why)
     }
 
+    pub(crate) fn too_late(why: impl Into<String>) -> Self {
+        Self::new(StatusCode::CONFLICT, "Too late", why)
+    }
+
     pub(crate) fn no_such_page() -> Self {
         Self::new(StatusCode::NOT_FOUND, "No such page", "There is no such page. Begin with the overview.")
     }
@@ -118,6 +122,12 @@ impl Refusal {
             response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         response
+    }
+}
+
+impl From<StoreError> for Refusal {
+    fn from(error: StoreError) -> Self {
+        Self::of_store(&error)
     }
 }
 

@@ -10,10 +10,15 @@ pub(crate) struct Section {
 impl Section {
     /// The sections that these stores can fill, in the order in which they are shown.
     pub(crate) fn all(stores: &BoardStores) -> Vec<Self> {
-        let mut sections =
-            vec![Self { path: "/", name: "Queues" }, Self { path: "/dead", name: "Dead letters" }];
-        sections.extend(stores.check.as_ref().map(|_| Self { path: "/doctor", name: "Doctor" }));
-        sections.extend(stores.audit.as_ref().map(|_| Self { path: "/audit", name: "Audit" }));
-        sections
+        let mut all = vec![Self { path: "/", name: "Queues" }, Self { path: "/dead", name: "Dead letters" }];
+        if stores.messages().is_some() {
+            all.push(Self { path: "/find", name: "Find" });
+        }
+        if stores.notifications().is_some() {
+            all.push(Self { path: "/requests", name: "Requests" });
+        }
+        all.extend(stores.check.as_ref().map(|_| Self { path: "/doctor", name: "Doctor" }));
+        all.extend(stores.audit.as_ref().map(|_| Self { path: "/audit", name: "Audit" }));
+        all
     }
 }

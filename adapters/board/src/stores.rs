@@ -1,6 +1,11 @@
 use std::{fmt, sync::Arc};
 
-use claimstream_ports::{AuditLog, DeadLetters, Observe, PauseQueues, SelfCheck};
+use claimstream_ports::{
+    AuditLog, DeadLetters, FindMessages, Observe, PauseQueues, ReadMessages, SelfCheck,
+    notification::{
+        AttemptLog, DeliveryReceipts, InAppInbox, ListRequests, NotificationReports, RequestRepository,
+    },
+};
 
 /// The stores that a board shows.
 ///
@@ -13,23 +18,58 @@ pub struct BoardStores {
     pub(crate) pauses: Option<Arc<dyn PauseQueues>>,
     pub(crate) audit: Option<Arc<dyn AuditLog>>,
     pub(crate) check: Option<Arc<dyn SelfCheck>>,
+    messages: Option<MessageStores>,
+    notifications: Option<NotificationStores>,
+}
+
+/// What the pages of single messages need.
+#[derive(Clone)]
+pub(crate) struct MessageStores {
+    pub(crate) find: Arc<dyn FindMessages>,
+    pub(crate) read: Arc<dyn ReadMessages>,
+}
+
+/// What the pages of notification requests need.
+#[derive(Clone)]
+pub(crate) struct NotificationStores {
+    pub(crate) requests: Arc<dyn RequestRepository>,
+    pub(crate) list: Arc<dyn ListRequests>,
+    pub(crate) reports: Arc<dyn NotificationReports>,
+    pub(crate) attempts: Arc<dyn AttemptLog>,
+    pub(crate) receipts: Arc<dyn DeliveryReceipts>,
+    pub(crate) inboxes: Arc<dyn InAppInbox>,
 }
 
 impl BoardStores {
     /// Every page, on one store.
     pub fn of<S>(store: Arc<S>) -> Self
     where
-        S: Observe + DeadLetters + PauseQueues + AuditLog + SelfCheck + 'static,
+        S: Observe + DeadLetters + PauseQueues + AuditLog + SelfCheck + FindMessages + ReadMessages + 'static,
+        S: RequestRepository
+            + ListRequests
+            + NotificationReports
+            + AttemptLog
+            + DeliveryReceipts
+            + InAppInbox,
     {
         let stores = Self::new(store.clone(), store.clone());
-        stores.with_pauses(store.clone()).with_audit(store.clone()).with_check(store)
+        let stores = stores.with_pauses(store.clone()).with_audit(store.clone()).with_check(store.clone());
+        stores.with_messages(store.clone(), store.clone()).with_notifications(store)
     }
 
     /// The pages of queues and of dead letters: `observe` counts the messages of queues, and `dead_letters` lists, revives and purges
     /// what was given up. What people do is written into the log of the process, and kept nowhere unless
     /// [`with_audit`](Self::with_audit) says where.
     pub fn new(observe: Arc<dyn Observe>, dead_letters: Arc<dyn DeadLetters>) -> Self {
-        Self { observe, dead_letters, pauses: None, audit: None, check: None }
+        Self {
+            observe,
+            dead_letters,
+            pauses: None,
+            audit: None,
+            check: None,
+            messages: None,
+            notifications: None,
+        }
     }
 
     /// The same, with queues that can be paused.
@@ -45,6 +85,38 @@ impl BoardStores {
     /// The same, with a page of what a self-check finds. It runs once a minute at most, while somebody looks.
     pub fn with_check(self, check: Arc<dyn SelfCheck>) -> Self {
         Self { check: Some(check), ..self }
+    }
+
+    /// The same with the pages of single messages: `find` says where they stand, and `read` what is kept of them.
+    pub fn with_messages(self, find: Arc<dyn FindMessages>, read: Arc<dyn ReadMessages>) -> Self {
+        Self { messages: Some(MessageStores { find, read }), ..self }
+    }
+
+    /// The same with the pages of notification requests, on one store; it needs those of single messages.
+    pub fn with_notifications<S>(self, store: Arc<S>) -> Self
+    where
+        S: RequestRepository + ListRequests + NotificationReports + 'static,
+        S: AttemptLog + DeliveryReceipts + InAppInbox,
+    {
+        let notifications = NotificationStores {
+            requests: store.clone(),
+            list: store.clone(),
+            reports: store.clone(),
+            attempts: store.clone(),
+            receipts: store.clone(),
+            inboxes: store,
+        };
+        Self { notifications: Some(notifications), ..self }
+    }
+
+    /// What the pages of single messages need; without it there are none.
+    pub(crate) fn messages(&self) -> Option<&MessageStores> {
+        self.messages.as_ref()
+    }
+
+    /// What the pages of notification requests need; without it there are none.
+    pub(crate) fn notifications(&self) -> Option<&NotificationStores> {
+        self.notifications.as_ref()
     }
 }
 

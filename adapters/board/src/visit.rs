@@ -14,6 +14,7 @@ use crate::{
     frame::Frame,
     refusal::Refusal,
     section::Section,
+    stores::{MessageStores, NotificationStores},
 };
 
 /// A request for a page: the visitor, and where the board is mounted.
@@ -40,6 +41,16 @@ impl Visit {
         let entry = AuditEntry::new(&self.visitor().name, action, subject);
         let entry = entry.map_err(|refused| Refusal::unnamed(&refused))?;
         self.desk.audit.note(&entry).await.map_err(|error| Refusal::not_noted(&error))
+    }
+
+    /// What the pages of single messages need.
+    pub(crate) fn messages(&self) -> Result<&MessageStores, Refusal> {
+        self.desk.stores.messages().ok_or_else(Refusal::no_such_page)
+    }
+
+    /// What the pages of notification requests need.
+    pub(crate) fn notifications(&self) -> Result<&NotificationStores, Refusal> {
+        self.desk.stores.notifications().ok_or_else(Refusal::no_such_page)
     }
 
     /// The page that says why there is no other.

@@ -1,6 +1,6 @@
-//! What people do: sign in, look, revive, purge; with a mouse, with the keyboard alone, and where no script runs.
+//! What people do: sign in, look, find, revive, purge, cancel; with a mouse, with the keyboard alone, and where no script runs.
 
-use claimstream_browser_tests::{HOSTILE, QUEUE, Session, Site};
+use claimstream_browser_tests::{HOSTILE, QUEUE, Session, Site, USER};
 use thirtyfour::{By, Key};
 
 use crate::{Case, Outcome, Visit, cases, examined::has_no_faults};
@@ -16,6 +16,8 @@ pub(crate) fn cases() -> Vec<(&'static str, Case)> {
         a_queue_is_paused_and_resumed_and_the_audit_log_names_who_did_it,
         the_keyboard_alone_signs_in_and_revives,
         everything_works_where_no_script_runs,
+        what_is_looked_for_is_found_and_what_cannot_be_is_refused,
+        what_is_pending_of_a_request_is_cancelled_after_a_preview,
     ]
 }
 
@@ -251,5 +253,61 @@ async fn everything_works_where_no_script_runs(visit: Visit) -> Outcome {
     assert_eq!(site.paused().await?, [HOSTILE, QUEUE]);
     session.press("Resume").await?;
     assert_eq!(site.paused().await?, [HOSTILE]);
+    Ok(())
+}
+
+/// Fills the form of the page that finds things, and sends it.
+async fn look_for(session: &Session, by: &str, text: &str, queue: &str) -> Outcome {
+    session.follow("Find").await?;
+    let of = async |css: String| session.find(By::Css(css)).await;
+    of(format!("option[value={by}]")).await?.click().await?;
+    of("#text".into()).await?.send_keys(text).await?;
+    of("#queue".into()).await?.send_keys(queue).await?;
+    session.press("Find").await
+}
+
+async fn what_is_looked_for_is_found_and_what_cannot_be_is_refused(visit: Visit) -> Outcome {
+    let (site, session) = (Site::for_everyone().await?, &visit.session);
+    let key = "<script>alert('key')</script>";
+    let id = site.enqueue_unique(key).await?;
+    session.goto(site.at("/")).await?;
+    look_for(session, "id", &format!(" {id} "), "").await?;
+    assert_eq!(session.text("h1").await?, format!("Message {id}"));
+    look_for(session, "dedup_key", key, QUEUE).await?;
+    has_no_faults(&visit, "found by dedup key").await?;
+    session.follow(&id).await?;
+    assert_eq!(session.text("h1").await?, format!("Message {id}"));
+    look_for(session, "recipient", USER, "").await?;
+    has_no_faults(&visit, "found by recipient").await?;
+    assert!(!session.current_url().await?.as_str().contains("17"), "no recipient stands in an address");
+    session.find(By::Css("tbody td a")).await?.click().await?;
+    assert!(session.text("h1").await?.starts_with("Request "));
+    look_for(session, "ordering_key", "<b>key</b>", "").await?;
+    assert!(session.main().await?.contains("No index leads from an ordering key"));
+    has_no_faults(&visit, "no index helps").await
+}
+
+async fn what_is_pending_of_a_request_is_cancelled_after_a_preview(visit: Visit) -> Outcome {
+    let (site, session) = (Site::for_everyone().await?, &visit.session);
+    session.goto(site.at("/")).await?;
+    session.follow("Requests").await?;
+    let id = session.text("tbody th code").await?;
+    session.follow(&id).await?;
+    session.press("Cancel the request …").await?;
+    assert!(session.main().await?.contains("27 pending messages"), "{}", session.main().await?);
+    session.follow("Back without a change").await?;
+    assert!(session.main().await?.contains("PROCESSING"), "a preview changes nothing");
+    session.press("Cancel the request …").await?;
+    session.press("Cancel the request").await?;
+    let end = session.main().await?;
+    assert!(end.contains("27 messages"), "{end}");
+    has_no_faults(&visit, "cancelled").await?;
+    session.follow("The request").await?;
+    let page = session.main().await?;
+    assert!(page.contains("CANCELLED") && !page.contains("Cancel the request"), "{page}");
+    assert!(
+        visit.log.has(&format!("action=\"cancel\" on=\"request {id}\"")),
+        "the log says what was cancelled"
+    );
     Ok(())
 }

@@ -35,8 +35,21 @@ async fn a_script_in_any_text_of_a_message_never_runs(visit: Visit) -> Outcome {
         assert!(complaints.is_empty(), "{}: {complaints:?}", stop.shape);
         shown.push_str(&session.text("body").await?);
     }
-    let texts = ["queue", "reason", "header", "payload", "name", "pause", "subject"]
-        .map(|what| format!("alert('{what}')"));
+    let texts = [
+        "queue",
+        "reason",
+        "header",
+        "payload",
+        "requester",
+        "recipient",
+        "refusal",
+        "reference",
+        "receipt",
+        "name",
+        "pause",
+        "subject",
+    ];
+    let texts = texts.map(|what| format!("alert('{what}')"));
     let others = [HOSTILE, "text/<svg/onload=alert(1)>", "<b>key</b>", "<img src=x onerror=alert(3)>"];
     for text in texts.iter().map(String::as_str).chain(others) {
         assert!(shown.contains(text), "no page shows {text}, so nothing is proved of it");

@@ -36,6 +36,11 @@ async fn every_page_is_reached_by_clicks_and_has_no_barriers(visit: Visit) -> Ou
         "/dead?queue=orders",
         "/dead/letters?queue=orders",
         "/dead/letters/#",
+        "/find",
+        "/message/#",
+        "/requests",
+        "/requests/#",
+        "/requests/#?after",
     ];
     for expected in expected {
         assert!(shapes.iter().any(|shape| shape == expected), "{expected} was not reached: {shapes:#?}");

@@ -4,6 +4,7 @@
 mod axe;
 mod chromium;
 mod log;
+mod requests;
 mod screenshots;
 mod session;
 mod shape;
@@ -13,6 +14,7 @@ mod walk;
 pub use axe::{Axe, Findings};
 pub use chromium::{Absent, Chromium};
 pub use log::Log;
+pub use requests::USER;
 pub use screenshots::Screenshots;
 pub use session::Session;
 pub use site::{HOSTILE, QUEUE, Site, Tokens};

@@ -10,7 +10,7 @@ use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
 use tokio::{net::TcpListener, task::JoinHandle};
 use uuid::Uuid;
 
-use crate::Failure;
+use crate::{Failure, requests};
 
 /// A queue with many dead letters, and messages in every other state.
 pub const QUEUE: &str = "orders";
@@ -96,7 +96,8 @@ impl Site {
             "'-alert(1)-' <svg onload=alert('reason')> {{7*7}} javascript:alert(1)",
         ];
         self.bury(HOSTILE, &hostile.map(str::to_owned)).await?;
-        self.leave_notes().await
+        self.leave_notes().await?;
+        requests::fill(&self.outbox).await
     }
 
     /// A pause and an entry of the audit log whose every text wants to be a script.
@@ -151,6 +152,14 @@ impl Site {
         }
         self.outbox.settle(&settlements).await?;
         Ok(())
+    }
+
+    /// Enqueues a message with a dedup key that wants to be a script, and answers its id.
+    pub async fn enqueue_unique(&self, key: &str) -> Result<String, Failure> {
+        let id = MessageId::new(Uuid::new_v4());
+        let message = NewMessage::new(id, QueueName::new(QUEUE)?, Payload::json("1"));
+        self.outbox.enqueue_now(&[message.unique_by(key.parse()?)]).await?;
+        Ok(id.to_string())
     }
 
     /// Keeps others from writing to the database for as long as the answer is kept.

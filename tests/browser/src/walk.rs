@@ -8,7 +8,7 @@ use crate::{Failure, Session, shape::shape};
 /// Visits every page that clicks lead to from the first one, each kind of page once for each queue, so that a new page is found by
 /// itself.
 ///
-/// It follows links, shows payloads, and clicks buttons whose text ends in `…`: by the board's custom these show first what they
+/// It follows links, shows payloads and recipients, and clicks buttons whose text ends in `…`: by the board's custom these show first what they
 /// would do. No other button is clicked.
 pub struct Walk {
     start: String,
@@ -51,7 +51,7 @@ const STEPS: &str = r"
     const aim = button => `${button.form.getAttribute('action')}?${[...new FormData(button.form, button)]
         .map(([name, value]) => name === 'queue' || name === 'action' ? `${name}=${value}` : name).join('&')}`;
     const buttons = [...document.querySelectorAll('form[method=post] button')]
-        .filter(button => button.innerText.trim().endsWith('…') || button.form.getAttribute('action').endsWith('/payload'))
+        .filter(button => button.innerText.trim().endsWith('…') || /\/(payload|recipients)$/.test(button.form.getAttribute('action')))
         .map(button => step('button', aim(button), button));
     return [...links, ...buttons];
 ";

@@ -4,10 +4,11 @@ use axum::{
     http::StatusCode,
     response::Response,
 };
-use claimstream_domain::{AuditAction, DeadLetter, DeadLetterFilter, ErrorClass, MessageId, Payload};
+use claimstream_domain::{AuditAction, DeadLetter, DeadLetterFilter, ErrorClass, MessageId};
 use uuid::Uuid;
 
 use crate::{
+    carried::Carried,
     frame::{Frame, answer},
     refusal::Refusal,
     shown::{count, span},
@@ -19,7 +20,7 @@ type Id = Result<Path<Uuid>, PathRejection>;
 /// One dead letter, without what it carries.
 pub(crate) async fn show(visit: Visit, id: Id) -> Response {
     match find(&visit, id).await {
-        Ok(letter) => answer(StatusCode::OK, &LetterPage::of(&letter, None, visit.frame())),
+        Ok(letter) => answer(StatusCode::OK, &LetterPage::of(&letter, None, &visit)),
         Err(refusal) => visit.refuse(&refusal),
     }
 }
@@ -34,16 +35,8 @@ pub(crate) async fn reveal(visit: Visit, id: Id) -> Response {
     if let Err(refusal) = visit.note(AuditAction::ShowPayload, &subject).await {
         return visit.refuse(&refusal);
     }
-    let carried = Carried {
-        headers: letter
-            .message
-            .headers
-            .iter()
-            .map(|(name, value)| (name.to_owned(), value.to_owned()))
-            .collect(),
-        payload: body(&letter.message.payload),
-    };
-    answer(StatusCode::OK, &LetterPage::of(&letter, Some(carried), visit.frame()))
+    let carried = Carried::of(&letter.message.headers, &letter.message.payload);
+    answer(StatusCode::OK, &LetterPage::of(&letter, Some(carried), &visit))
 }
 
 async fn find(visit: &Visit, id: Id) -> Result<DeadLetter, Refusal> {
@@ -55,25 +48,6 @@ async fn find(visit: &Visit, id: Id) -> Result<DeadLetter, Refusal> {
     found.into_iter().next().ok_or_else(|| Refusal::gone(gone))
 }
 
-/// The most of a payload that is shown, in characters.
-const SHOWN: usize = 64 * 1024;
-
-fn body(payload: &Payload) -> String {
-    let Ok(text) = std::str::from_utf8(payload.bytes()) else {
-        return format!("{} bytes that are not text", count(payload.bytes().len() as u64));
-    };
-    match text.char_indices().nth(SHOWN) {
-        None => text.to_owned(),
-        Some((end, _)) => format!("{}\n… and {} bytes more", &text[..end], count((text.len() - end) as u64)),
-    }
-}
-
-/// What a message carries.
-struct Carried {
-    headers: Vec<(String, String)>,
-    payload: String,
-}
-
 #[derive(Template)]
 #[template(path = "dead_letter.html")]
 struct LetterPage {
@@ -82,6 +56,7 @@ struct LetterPage {
     queue: String,
     queue_link: String,
     class_link: String,
+    message_link: Option<String>,
     shard: u16,
     ordering_key: Option<String>,
     attempts: String,
@@ -93,13 +68,15 @@ struct LetterPage {
 }
 
 impl LetterPage {
-    fn of(letter: &DeadLetter, carried: Option<Carried>, frame: Frame) -> Self {
+    fn of(letter: &DeadLetter, carried: Option<Carried>, visit: &Visit) -> Self {
         let DeadLetter { message, attempts, reason, dead_for } = letter;
+        let (frame, has_messages) = (visit.frame(), visit.desk.stores.messages().is_some());
         let (queue, class) = (message.queue.as_str(), ErrorClass::of(reason));
         Self {
             id: message.id.to_string(),
             queue_link: frame.about("/dead", &[("queue", queue)]),
             class_link: frame.about("/dead/letters", &[("queue", queue), ("class", class.as_str())]),
+            message_link: has_messages.then(|| frame.to(&format!("/message/{}", message.id))),
             queue: queue.to_owned(),
             shard: message.shard.number(),
             ordering_key: message.ordering_key.as_ref().map(|key| key.as_str().to_owned()),

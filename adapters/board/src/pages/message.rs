@@ -1,0 +1,220 @@
+use askama::Template;
+use axum::{
+    extract::{Path, rejection::PathRejection},
+    http::StatusCode,
+    response::Response,
+};
+use claimstream_domain::{
+    AuditAction, MessageId, MessageKept, MessageStanding, MessageState, notification::ReceiptFact,
+};
+use claimstream_ports::notification::DeliveryAttempt;
+use uuid::Uuid;
+
+use crate::{
+    carried::Carried,
+    frame::{Frame, answer},
+    known_message::{KnownMessage, KnownNotification},
+    refusal::Refusal,
+    shown::{count, span},
+    standing::{self, Sight},
+    visit::Visit,
+};
+
+type Id = Result<Path<Uuid>, PathRejection>;
+
+/// One message, without what it carries.
+pub(crate) async fn show(visit: Visit, id: Id) -> Response {
+    match find(&visit, id).await {
+        Ok(known) => answer(StatusCode::OK, &MessagePage::of(known, Sight::Hidden, None, visit.frame())),
+        Err(refusal) => visit.refuse(&refusal),
+    }
+}
+
+/// The same with its payload, its headers and its recipient. The audit log names the visitor who asks for them.
+pub(crate) async fn reveal(visit: Visit, id: Id) -> Response {
+    match find_carried(&visit, id).await {
+        Ok((known, carried)) => {
+            let page = MessagePage::of(known, Sight::Shown, Some(carried), visit.frame());
+            answer(StatusCode::OK, &page)
+        }
+        Err(refusal) => visit.refuse(&refusal),
+    }
+}
+
+async fn find(visit: &Visit, id: Id) -> Result<KnownMessage, Refusal> {
+    let Ok(Path(id)) = id else { return Err(Refusal::no_such_page()) };
+    let gone = "Nothing is known of a message with this id. Bodies of handled messages are kept until a sweep deletes them.";
+    let known = KnownMessage::of(&visit.desk.stores, MessageId::new(id)).await?;
+    known.ok_or_else(|| Refusal::gone(gone))
+}
+
+async fn find_carried(visit: &Visit, id: Id) -> Result<(KnownMessage, Carried), Refusal> {
+    let known = find(visit, id).await?;
+    let read = visit.messages()?.read.carried(known.id).await?;
+    let gone = "The body of this message is gone. If it is a dead letter, its page shows the payload.";
+    let read = read.ok_or_else(|| Refusal::gone(gone))?;
+    visit.note(AuditAction::ShowPayload, &format!("message {}", known.id)).await?;
+    Ok((known, Carried::of(&read.headers, &read.payload)))
+}
+
+#[derive(Template)]
+#[template(path = "message.html")]
+struct MessagePage {
+    frame: Frame,
+    id: String,
+    state: &'static str,
+    /// What a message that is in no queue is.
+    explained: Option<&'static str>,
+    queue: Option<Link>,
+    standing: Option<Standing>,
+    body: Option<Body>,
+    dead: Option<String>,
+    request: Option<Link>,
+    record: Option<Record>,
+    attempts: Vec<Attempt>,
+    receipts: Vec<Receipt>,
+    carried: Option<Carried>,
+}
+
+struct Link {
+    name: String,
+    at: String,
+}
+
+struct Standing {
+    waits: String,
+    holder: Option<String>,
+    attempts: String,
+    last_error: Option<String>,
+}
+
+struct Body {
+    shard: u16,
+    ordering_key: Option<String>,
+    stored: String,
+    first_stored: Option<String>,
+    traceparent: Option<String>,
+    content_type: String,
+    bytes: String,
+}
+
+struct Record {
+    channel: &'static str,
+    status: &'static str,
+    recipient: Option<String>,
+    reason: Option<String>,
+    reference: Option<String>,
+}
+
+struct Attempt {
+    number: String,
+    ago: String,
+    provider: String,
+    took: String,
+    answer: &'static str,
+    acceptance: &'static str,
+    reason: String,
+}
+
+struct Receipt {
+    kind: &'static str,
+    ago: String,
+    said_at: String,
+}
+
+const HANDLED: &str = "Its queue does not have it any more. Its body is kept until a sweep deletes it. A message that waits behind more than \
+     10,000 others of its shard may look like this too.";
+const SWEPT: &str =
+    "Its queue does not have it any more, and its body was swept. This is known of its delivery.";
+
+impl MessagePage {
+    fn of(known: KnownMessage, sight: Sight, carried: Option<Carried>, frame: Frame) -> Self {
+        let KnownMessage { id, standing, kept, notification } = known;
+        let queue = standing.as_ref().map(|standing| &standing.queue);
+        let queue = queue.or(kept.as_ref().map(|kept| &kept.queue)).map(|queue| Link {
+            at: frame.about("/queue", &[("queue", queue.as_str())]),
+            name: queue.to_string(),
+        });
+        let is_dead = |standing: &&MessageStanding| matches!(standing.state, MessageState::Dead { .. });
+        // What is wrong with a message for nobody in particular is hidden nowhere.
+        let sight_of_errors = if notification.record.is_some() { sight } else { Sight::Shown };
+        let KnownNotification { request, record, attempts, receipts } = notification;
+        let request = request.map(|request| request.id).or(record.as_ref().map(|record| record.request_id));
+        Self {
+            id: id.to_string(),
+            state: standing.as_ref().map_or("handled", |standing| standing.state.name()),
+            explained: match (&standing, &kept) {
+                (Some(_), _) => None,
+                (None, Some(_)) => Some(HANDLED),
+                (None, None) => Some(SWEPT),
+            },
+            queue,
+            dead: standing.as_ref().filter(is_dead).map(|_| frame.to(&format!("/dead/letters/{id}"))),
+            standing: standing.map(|standing| Standing::of(&standing, sight_of_errors)),
+            body: kept.map(Body::of),
+            request: request
+                .map(|id| Link { name: id.to_string(), at: frame.to(&format!("/requests/{id}")) }),
+            record: record.map(|record| Record {
+                channel: record.channel.name(),
+                status: record.status.name(),
+                reason: record.reason.as_ref().map(|reason| standing::reason(reason, sight)),
+                recipient: (sight == Sight::Shown).then_some(record.recipient),
+                reference: record.reference,
+            }),
+            attempts: attempts.iter().map(|attempt| Attempt::of(attempt, sight)).collect(),
+            receipts: receipts.into_iter().map(Receipt::of).collect(),
+            carried,
+            frame,
+        }
+    }
+
+    fn payload_path(&self) -> String {
+        self.frame.to(&format!("/message/{}/payload", self.id))
+    }
+}
+
+impl Standing {
+    fn of(standing: &MessageStanding, sight: Sight) -> Self {
+        Self {
+            waits: standing::waits(&standing.state),
+            holder: standing::holder(&standing.state),
+            attempts: count(u64::from(standing.attempts)),
+            last_error: standing.last_error.as_ref().map(|reason| standing::reason(reason, sight)),
+        }
+    }
+}
+
+impl Body {
+    fn of(kept: MessageKept) -> Self {
+        Self {
+            shard: kept.shard.number(),
+            ordering_key: kept.ordering_key.map(|key| key.to_string()),
+            stored: span(kept.stored),
+            first_stored: kept.first_stored.map(span),
+            traceparent: kept.traceparent,
+            content_type: kept.content_type,
+            bytes: count(kept.bytes),
+        }
+    }
+}
+
+impl Attempt {
+    fn of(attempt: &DeliveryAttempt, sight: Sight) -> Self {
+        let reason = attempt.reason.as_ref().map(|reason| standing::reason(reason, sight));
+        Self {
+            number: count(u64::from(attempt.number)),
+            ago: span(attempt.ago),
+            provider: attempt.provider.to_string(),
+            took: span(attempt.took),
+            answer: attempt.answer.class.name(),
+            acceptance: attempt.answer.acceptance.name(),
+            reason: reason.unwrap_or_default(),
+        }
+    }
+}
+
+impl Receipt {
+    fn of(fact: ReceiptFact) -> Self {
+        Self { kind: fact.kind.name(), ago: span(fact.ago), said_at: fact.said_at.unwrap_or_default() }
+    }
+}
