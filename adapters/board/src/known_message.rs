@@ -1,6 +1,6 @@
 use claimstream_domain::{
-    MessageId, MessageKept, MessageStanding,
-    notification::{NotificationRecord, ReceiptFact},
+    MessageId, MessageKept, MessageStanding, QueueName,
+    notification::{NotificationRecord, Priority, ReceiptFact},
 };
 use claimstream_ports::{
     StoreError,
@@ -41,6 +41,14 @@ impl KnownMessage {
         let notification = KnownNotification::of(stores, id).await?;
         let is_known = standing.is_some() || kept.is_some() || notification.is_known();
         Ok(is_known.then_some(Self { id, standing, kept, notification }))
+    }
+
+    /// Whether it is a request for notifications, one of them, or a digest of them.
+    pub(crate) fn is_notification(&self) -> bool {
+        let queue = self.standing.as_ref().map(|standing| &standing.queue);
+        let queue = queue.or(self.kept.as_ref().map(|kept| &kept.queue));
+        let is_in = |queue: &QueueName| Priority::ALL.iter().any(|it| it.message_queue() == queue.as_str());
+        self.notification.is_known() || queue.is_some_and(is_in)
     }
 }
 

@@ -13,11 +13,11 @@ pub(crate) enum Sight {
     Shown,
 }
 
-/// What a message waits for, such as `due in 3m 20s`.
+/// What a message waits for, such as `scheduled, due in 3m 20s`.
 pub(crate) fn waits(state: &MessageState) -> String {
     match state {
-        MessageState::Scheduled { due_in } => format!("due in {}", span(*due_in)),
-        MessageState::Retrying { due_in } => format!("next attempt in {}", span(*due_in)),
+        MessageState::Scheduled { due_in } => format!("scheduled, due in {}", span(*due_in)),
+        MessageState::Retrying { due_in } => format!("retrying, next attempt in {}", span(*due_in)),
         MessageState::Due { since } => format!("due for {}", span(*since)),
         MessageState::Leased { ends_in, .. } => format!("leased, for {} more", span(*ends_in)),
         MessageState::Dead { since } => format!("dead for {}", span(*since)),
@@ -51,7 +51,7 @@ mod tests {
     #[test]
     fn a_message_waits_for_its_time_or_for_its_relay() {
         let minute = Duration::from_secs(60);
-        assert_eq!(waits(&MessageState::Retrying { due_in: minute }), "next attempt in 1m");
+        assert_eq!(waits(&MessageState::Retrying { due_in: minute }), "retrying, next attempt in 1m");
         let leased = |holder| MessageState::Leased { ends_in: minute, holder };
         assert_eq!(waits(&leased(None)), "leased, for 1m more");
         assert_eq!(holder(&leased(Some("relay-1".into()))).as_deref(), Some("relay-1"));

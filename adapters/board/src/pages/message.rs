@@ -62,7 +62,6 @@ async fn find_carried(visit: &Visit, id: Id) -> Result<(KnownMessage, Carried), 
 struct MessagePage {
     frame: Frame,
     id: String,
-    state: &'static str,
     /// What a message that is in no queue is.
     explained: Option<&'static str>,
     queue: Option<Link>,
@@ -74,6 +73,7 @@ struct MessagePage {
     attempts: Vec<Attempt>,
     receipts: Vec<Receipt>,
     carried: Option<Carried>,
+    hides_errors: bool,
 }
 
 struct Link {
@@ -129,6 +129,8 @@ const SWEPT: &str =
 
 impl MessagePage {
     fn of(known: KnownMessage, sight: Sight, carried: Option<Carried>, frame: Frame) -> Self {
+        // An error of a message that is no notification is about nobody in particular, and is shown as on the page of a dead letter.
+        let sight_of_errors = if known.is_notification() { sight } else { Sight::Shown };
         let KnownMessage { id, standing, kept, notification } = known;
         let queue = standing.as_ref().map(|standing| &standing.queue);
         let queue = queue.or(kept.as_ref().map(|kept| &kept.queue)).map(|queue| Link {
@@ -136,13 +138,10 @@ impl MessagePage {
             name: queue.to_string(),
         });
         let is_dead = |standing: &&MessageStanding| matches!(standing.state, MessageState::Dead { .. });
-        // What is wrong with a message for nobody in particular is hidden nowhere.
-        let sight_of_errors = if notification.record.is_some() { sight } else { Sight::Shown };
         let KnownNotification { request, record, attempts, receipts } = notification;
         let request = request.map(|request| request.id).or(record.as_ref().map(|record| record.request_id));
         Self {
             id: id.to_string(),
-            state: standing.as_ref().map_or("handled", |standing| standing.state.name()),
             explained: match (&standing, &kept) {
                 (Some(_), _) => None,
                 (None, Some(_)) => Some(HANDLED),
@@ -164,6 +163,7 @@ impl MessagePage {
             attempts: attempts.iter().map(|attempt| Attempt::of(attempt, sight)).collect(),
             receipts: receipts.into_iter().map(Receipt::of).collect(),
             carried,
+            hides_errors: sight_of_errors == Sight::Hidden,
             frame,
         }
     }

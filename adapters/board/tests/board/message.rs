@@ -46,17 +46,17 @@ async fn a_message_is_shown_in_each_state() {
     }
     notified.store.advance(Duration::from_secs(10));
     for (id, texts) in [
-        (due.id, ["due: due for 10s", "<dt>Attempts</dt><dd>0</dd>", "href=\"/queue?queue=due\""]),
-        (later.id, ["scheduled: due in 1h 59m", "<dt>Attempts</dt><dd>0</dd>", TRACE]),
+        (due.id, ["<dd>due for 10s</dd>", "<dt>Attempts</dt><dd>0</dd>", "href=\"/queue?queue=due\""]),
+        (later.id, ["scheduled, due in 1h 59m", "<dt>Attempts</dt><dd>0</dd>", TRACE]),
         (
             others[0],
-            ["leased: leased, for 20s more", "<bdi>a relay without a label</bdi>", "Written</dt><dd>10s ago"],
+            ["<dd>leased, for 20s more", "<bdi>a relay without a label</bdi>", "Written</dt><dd>10s ago"],
         ),
         (
             others[1],
-            ["retrying: next attempt in 14m 50s", "<dt>Attempts</dt><dd>1</dd>", "&#60;/script&#62; 503"],
+            ["retrying, next attempt in 14m 50s", "<dt>Attempts</dt><dd>1</dd>", "&#60;/script&#62; 503"],
         ),
-        (others[2], ["dead: dead for 10s", "the dead letter", "&#60;/script&#62; 503"]),
+        (others[2], ["<dd>dead for 10s", "the dead letter", "&#60;/script&#62; 503"]),
     ] {
         let page = browser.get(&format!("/message/{id}")).await;
         assert_eq!(page.status, StatusCode::OK, "{}", page.text);
@@ -199,7 +199,7 @@ async fn a_relay_is_named_by_its_label_and_a_store_that_refuses_is_a_page() {
     read.expect_kept().returning(|_| Ok(None));
     let page = board(find, read).get(&format!("/message/{}", Uuid::new_v4())).await;
     assert!(
-        page.shows("leased: leased, for 5s more") && page.shows("<bdi>relay-&#60;b&#62;</bdi>"),
+        page.shows("<dd>leased, for 5s more") && page.shows("<bdi>relay-&#60;b&#62;</bdi>"),
         "{}",
         page.text
     );
@@ -210,4 +210,17 @@ async fn a_relay_is_named_by_its_label_and_a_store_that_refuses_is_a_page() {
     });
     let page = board(find, read).get(&format!("/message/{}", Uuid::new_v4())).await;
     assert!(page.status == StatusCode::SERVICE_UNAVAILABLE && !page.shows("db-7"), "{}", page.text);
+}
+
+#[tokio::test]
+async fn errors_of_a_digest_are_hidden_too_although_it_is_for_no_record() {
+    let notified = Notified::new();
+    notified.enqueue(message(MESSAGE_QUEUE)).await;
+    let reason = Reason::new("450 try ann@example.com later");
+    let id = notified.handle(MESSAGE_QUEUE, Some(Disposition::Retry { after: Duration::ZERO, reason })).await;
+    let browser = Browser::on(&notified.store);
+    let page = browser.get(&format!("/message/{id}")).await;
+    assert!(page.shows("<bdi>450 try # later</bdi>") && !page.shows("ann@example.com"), "{}", page.text);
+    let shown = browser.post(&format!("/message/{id}/payload"), "").await;
+    assert!(shown.shows("<bdi>450 try ann@example.com later</bdi>"), "{}", shown.text);
 }
