@@ -5,7 +5,7 @@ use crate::StoreError;
 
 /// Shows people which instances work and what they hold; no decision is made by it.
 ///
-/// Implementors owe: each call reads a range of keys of at most `limit` rows.
+/// Implementors owe: each call reads a range of keys of at most `limit` rows, or those of one queue.
 #[async_trait]
 pub trait ListInstances: Send + Sync {
     /// The instances that follow `after`, by id, at most `limit`; those that ended long ago have been swept.
@@ -21,4 +21,7 @@ pub trait ListInstances: Send + Sync {
         after: Option<(QueueName, Shard)>,
         limit: u32,
     ) -> Result<Vec<LeaseListed>, StoreError>;
+
+    /// The leases of one queue's shards, by shard.
+    async fn leases_of(&self, queue: &QueueName) -> Result<Vec<LeaseListed>, StoreError>;
 }

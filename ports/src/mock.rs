@@ -12,8 +12,9 @@ use async_trait::async_trait;
 use claimstream_domain::{
     AuditEntry, AuditListed, ClaimRequest, Claimed, DeadLetter, DeadLetterFilter, DeadLetterGroups,
     DeadLetterPage, DeadLetterPlace, DedupKey, DedupKeyTaken, Due, Enqueued, FindingGroup, InstanceId,
-    InstanceListed, Lease, LeaseListed, MessageCarried, MessageId, MessageKept, MessageStanding, NewMessage,
-    PauseNote, PausedQueue, QueueName, QueueStatus, Receipt, Renewed, Settled, Settlement, Shard, Verdict,
+    InstanceListed, Lease, LeaseListed, LeaseRelease, LeaseShown, LockListed, MessageCarried, MessageId,
+    MessageKept, MessageStanding, NewMessage, PauseNote, PausedQueue, QueueName, QueueStatus, Receipt,
+    Renewed, Settled, Settlement, Shard, Verdict,
     saga::{NewSaga, SagaId, SagaRecord},
     step::{Begun, NewStep, Step, StepChange, StepKey},
     tcc::BranchCall,
@@ -101,6 +102,30 @@ mockall::mock! {
             after: Option<(QueueName, Shard)>,
             limit: u32,
         ) -> Result<Vec<LeaseListed>, StoreError>;
+        async fn leases_of(&self, queue: &QueueName) -> Result<Vec<LeaseListed>, StoreError>;
+    }
+}
+
+mockall::mock! {
+    pub ReleaseLeases {}
+    #[async_trait]
+    impl ReleaseLeases for ReleaseLeases {
+        async fn lease(&self, queue: &QueueName, shard: Shard) -> Result<Option<LeaseShown>, StoreError>;
+        async fn release_lease(
+            &self,
+            queue: &QueueName,
+            shard: Shard,
+            fence: i64,
+            by: &str,
+        ) -> Result<LeaseRelease, StoreError>;
+    }
+}
+
+mockall::mock! {
+    pub ListLocks {}
+    #[async_trait]
+    impl ListLocks for ListLocks {
+        async fn locks(&self, after: Option<String>, limit: u32) -> Result<Vec<LockListed>, StoreError>;
     }
 }
 

@@ -15,7 +15,12 @@ impl LockingStrategy for MemoryStore {
         if tables.pauses.has(&request.queue) {
             return Ok(Vec::new());
         }
-        tables.outbox.claim(request, self.database.now()).map_err(|e| corrupt("claim", e))
+        let now = self.database.now();
+        let claimed = tables.outbox.claim(request, now).map_err(|e| corrupt("claim", e))?;
+        if !claimed.is_empty() {
+            tables.instances.note(&request.owner, now);
+        }
+        Ok(claimed)
     }
 }
 

@@ -51,6 +51,7 @@ mod directory;
 mod enqueue;
 mod erase;
 mod in_app;
+mod instances;
 mod lateness;
 mod lock;
 mod messages;

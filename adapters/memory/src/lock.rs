@@ -1,6 +1,6 @@
 use async_trait::async_trait;
-use claimstream_domain::Lease;
-use claimstream_ports::{DistributedLock, LockGuard, StoreError};
+use claimstream_domain::{Lease, LockListed};
+use claimstream_ports::{DistributedLock, ListLocks, LockGuard, StoreError};
 
 use crate::store::MemoryStore;
 
@@ -20,5 +20,12 @@ impl DistributedLock for MemoryStore {
     async fn release(&self, guard: LockGuard) -> Result<bool, StoreError> {
         let now = self.database.now();
         Ok(self.database.tables().locks.release(&guard, now))
+    }
+}
+
+#[async_trait]
+impl ListLocks for MemoryStore {
+    async fn locks(&self, after: Option<String>, limit: u32) -> Result<Vec<LockListed>, StoreError> {
+        Ok(self.database.tables().locks.list(after.as_deref(), limit, self.database.now()))
     }
 }

@@ -223,6 +223,9 @@ SELECT id, user_id, request_id, content, CAST(is_read AS SIGNED) AS is_read, TIM
 -- in_app/unread
 SELECT CAST(COUNT(*) AS SIGNED) AS unread FROM (SELECT 1 FROM claimstream_in_app WHERE user_id = :user AND is_read = 0 LIMIT :limit) some;
 
+-- locks/list
+SELECT lock_key, CAST(fence AS SIGNED) AS fence, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', held_until) - TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) AS ends_in FROM claimstream_lock WHERE lock_key >= :first ORDER BY lock_key LIMIT :limit;
+
 -- locks/make
 INSERT INTO claimstream_lock (lock_key, fence, held_until, token) VALUES (:key, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)), UTC_TIMESTAMP(6) + INTERVAL :lease MICROSECOND, :token);
 
@@ -366,9 +369,14 @@ SELECT queue, CAST(shard AS SIGNED) AS shard, ordering_key, headers, content_typ
 
 -- observe/keyed
 SELECT message_id, TIMESTAMPDIFF(MICROSECOND, created_at, UTC_TIMESTAMP(6)) AS taken FROM claimstream_dedup WHERE queue = :queue AND dedup_key = :dedup_key;
+-- observe/lease
+SELECT queue, CAST(shard AS SIGNED) AS shard, label, fence, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', held_until) - TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) AS ends_in, CAST(in_flight AS SIGNED) AS in_flight, flights, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) AS now FROM claimstream_lease WHERE queue = :queue AND shard = :shard;
 
 -- observe/leases
 SELECT queue, CAST(shard AS SIGNED) AS shard, label, fence, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', held_until) - TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) AS ends_in, CAST(in_flight AS SIGNED) AS in_flight FROM claimstream_lease WHERE queue >= :queue AND (queue > :queue OR shard > :shard) ORDER BY claimstream_lease.queue, claimstream_lease.shard LIMIT :limit;
+
+-- observe/leases_of
+SELECT queue, CAST(shard AS SIGNED) AS shard, label, fence, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', held_until) - TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) AS ends_in, CAST(in_flight AS SIGNED) AS in_flight FROM claimstream_lease WHERE queue = :queue ORDER BY claimstream_lease.shard;
 
 -- observe/live
 SELECT queue, CAST(shard AS SIGNED) AS shard, COUNT(*) AS depth, CAST(SUM(available_at <= UTC_TIMESTAMP(6) AND COALESCE(parked_until <= UTC_TIMESTAMP(6), 1)) AS SIGNED) AS due, CAST(SUM(claim_id IS NOT NULL AND available_at > UTC_TIMESTAMP(6)) AS SIGNED) AS leased, CAST(SUM(attempts > 0 AND ((available_at > UTC_TIMESTAMP(6) AND claim_id IS NULL) OR (available_at <= UTC_TIMESTAMP(6) AND COALESCE(parked_until > UTC_TIMESTAMP(6), 0)))) AS SIGNED) AS retrying, TIMESTAMPDIFF(MICROSECOND, MIN(CASE WHEN COALESCE(parked_until <= UTC_TIMESTAMP(6), 1) THEN GREATEST(available_at, COALESCE(parked_until, available_at)) END), UTC_TIMESTAMP(6)) AS oldest FROM claimstream_queue GROUP BY queue, shard;
@@ -587,7 +595,7 @@ INSERT INTO claimstream_dead (id, queue, shard, ordering_key, headers, content_t
 DELETE FROM claimstream_queue WHERE queue = :queue AND shard = :shard AND available_at BETWEEN TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :first MICROSECOND AND TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :last MICROSECOND AND id IN (:ids);
 
 -- shard_lease/end
-UPDATE claimstream_lease SET holder = NULL, fence = fence + 1, in_flight = 0, flights = NULL, token = :token WHERE queue = :queue AND shard = :shard AND fence = :fence;
+UPDATE claimstream_lease SET holder = NULL, label = NULL, fence = fence + 1, held_until = UTC_TIMESTAMP(6), in_flight = 0, flights = NULL, token = :token WHERE queue = :queue AND shard = :shard AND fence = :fence;
 
 -- shard_lease/held
 SELECT queue, CAST(shard AS SIGNED) AS shard, CAST(in_flight AS SIGNED) AS in_flight, flights, label, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', held_until) - TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) AS ends_in FROM claimstream_lease WHERE in_flight > 0 AND held_until > UTC_TIMESTAMP(6);
@@ -618,6 +626,9 @@ SELECT q.id, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', q.availa
 
 -- shard_lease/read_on
 SELECT q.id, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', q.available_at) AS due_at, CAST(q.attempts AS SIGNED) AS attempts, q.last_error, (q.claimed_from IS NOT NULL) AS suspect, COALESCE(q.parked_until > UTC_TIMESTAMP(6), 0) AS parked, m.ordering_key, NULL AS headers, m.content_type, NULL AS payload, NULL AS fence, NULL AS now, NULL AS bytes FROM claimstream_queue q LEFT JOIN claimstream_message m ON m.id = q.id WHERE q.queue = :queue AND q.shard = :shard AND q.available_at <= UTC_TIMESTAMP(6) AND q.available_at >= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :low MICROSECOND AND (q.available_at > TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :low MICROSECOND OR q.id > :last) AND (m.ordering_key IS NULL OR m.ordering_key NOT IN (:keys)) ORDER BY q.available_at, q.id LIMIT :limit;
+
+-- shard_lease/release
+SELECT flights FROM claimstream_lease WHERE queue = :queue AND shard = :shard AND fence = :fence AND holder IS NOT NULL FOR UPDATE;
 
 -- shard_lease/retry
 UPDATE claimstream_queue SET available_at = UTC_TIMESTAMP(6) + INTERVAL LEAST(:after, TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), TIMESTAMP'9999-12-31 23:59:59.999999')) MICROSECOND, attempts     = attempts + :counted, claim_id     = NULL, claimed_from = NULL, parked_until = NULL, last_error   = :reason WHERE queue = :queue AND shard = :shard AND available_at BETWEEN TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :first MICROSECOND AND TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :last MICROSECOND AND id IN (:ids);

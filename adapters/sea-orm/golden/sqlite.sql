@@ -205,6 +205,9 @@ SELECT id, user_id, request_id, content, is_read AS is_read, :now - created_at A
 -- in_app/unread
 SELECT COUNT(*) AS unread FROM (SELECT 1 FROM claimstream_in_app WHERE user_id = :user AND is_read = 0 LIMIT :limit) some;
 
+-- locks/list
+SELECT lock_key, fence AS fence, held_until - :now AS ends_in FROM claimstream_lock WHERE lock_key >= :first ORDER BY lock_key LIMIT :limit;
+
 -- locks/make
 INSERT INTO claimstream_lock (lock_key, fence, held_until, token) VALUES (:key, :now, :now + :lease, :token);
 
@@ -348,9 +351,14 @@ SELECT queue, shard AS shard, ordering_key, headers, content_type, LENGTH(payloa
 
 -- observe/keyed
 SELECT message_id, :now - created_at AS taken FROM claimstream_dedup WHERE queue = :queue AND dedup_key = :dedup_key;
+-- observe/lease
+SELECT queue, shard AS shard, label, fence, held_until - :now AS ends_in, in_flight AS in_flight, flights, :now AS now FROM claimstream_lease WHERE queue = :queue AND shard = :shard;
 
 -- observe/leases
 SELECT queue, shard AS shard, label, fence, held_until - :now AS ends_in, in_flight AS in_flight FROM claimstream_lease WHERE queue >= :queue AND (queue > :queue OR shard > :shard) ORDER BY claimstream_lease.queue, claimstream_lease.shard LIMIT :limit;
+
+-- observe/leases_of
+SELECT queue, shard AS shard, label, fence, held_until - :now AS ends_in, in_flight AS in_flight FROM claimstream_lease WHERE queue = :queue ORDER BY claimstream_lease.shard;
 
 -- observe/live
 SELECT queue, shard AS shard, COUNT(*) AS depth, SUM(available_at <= :now AND COALESCE(parked_until <= :now, 1)) AS due, SUM(claim_id IS NOT NULL AND available_at > :now) AS leased, SUM(attempts > 0 AND ((available_at > :now AND claim_id IS NULL) OR (available_at <= :now AND COALESCE(parked_until > :now, 0)))) AS retrying, :now - MIN(CASE WHEN COALESCE(parked_until <= :now, 1) THEN MAX(available_at, COALESCE(parked_until, available_at)) END) AS oldest FROM claimstream_queue GROUP BY queue, shard;
@@ -521,7 +529,7 @@ INSERT INTO claimstream_dead (id, queue, shard, ordering_key, headers, content_t
 DELETE FROM claimstream_queue WHERE queue = :queue AND shard = :shard AND available_at BETWEEN :first AND :last AND id IN (:ids);
 
 -- shard_lease/end
-UPDATE claimstream_lease SET holder = NULL, fence = fence + 1, in_flight = 0, flights = NULL, token = :token WHERE queue = :queue AND shard = :shard AND fence = :fence;
+UPDATE claimstream_lease SET holder = NULL, label = NULL, fence = fence + 1, held_until = :now, in_flight = 0, flights = NULL, token = :token WHERE queue = :queue AND shard = :shard AND fence = :fence;
 
 -- shard_lease/held
 SELECT queue, shard AS shard, in_flight AS in_flight, flights, label, held_until - :now AS ends_in FROM claimstream_lease WHERE in_flight > 0 AND held_until > :now;
@@ -549,6 +557,9 @@ SELECT q.id, q.available_at AS due_at, q.attempts AS attempts, q.last_error, (q.
 
 -- shard_lease/read_on
 SELECT q.id, q.available_at AS due_at, q.attempts AS attempts, q.last_error, (q.claimed_from IS NOT NULL) AS suspect, COALESCE(q.parked_until > :now, 0) AS parked, m.ordering_key, NULL AS headers, m.content_type, NULL AS payload, NULL AS fence, NULL AS now, NULL AS bytes FROM claimstream_queue q LEFT JOIN claimstream_message m ON m.id = q.id WHERE q.queue = :queue AND q.shard = :shard AND q.available_at <= :now AND q.available_at >= :low AND (q.available_at > :low OR q.id > :last) AND (m.ordering_key IS NULL OR m.ordering_key NOT IN (:keys)) ORDER BY q.available_at, q.id LIMIT :limit;
+
+-- shard_lease/release
+SELECT flights FROM claimstream_lease WHERE queue = :queue AND shard = :shard AND fence = :fence AND holder IS NOT NULL;
 
 -- shard_lease/retry
 UPDATE claimstream_queue SET available_at = MIN(:now + :after, 253402300799999999), attempts     = attempts + :counted, claim_id     = NULL, claimed_from = NULL, parked_until = NULL, last_error   = :reason WHERE queue = :queue AND shard = :shard AND available_at BETWEEN :first AND :last AND id IN (:ids);

@@ -7,7 +7,15 @@ use claimstream_models::{
 
 /// Two processes and a message.
 fn two_processes(fault: Option<Fault>) -> ShardLease {
-    ShardLease { fault, messages: 1, processes: 2, deaths: true, lost_answers: true, falls_back: false }
+    ShardLease {
+        fault,
+        messages: 1,
+        processes: 2,
+        deaths: true,
+        lost_answers: true,
+        falls_back: false,
+        releases: false,
+    }
 }
 
 /// A process and two messages.
@@ -43,6 +51,29 @@ fn ours_a_process_with_two_messages_misses_answers() {
 fn ours_a_lone_process_outlives_a_store_that_falls_back() {
     let title = "ours_a_lone_process_outlives_a_store_that_falls_back";
     show_that_it_keeps_every_promise(title, &lone_process(None), 100_000);
+}
+
+#[test]
+fn ours_two_processes_lose_leases_to_an_operator() {
+    let lease = ShardLease { releases: true, ..two_processes(None) };
+    show_that_it_keeps_every_promise("ours_two_processes_lose_leases_to_an_operator", &lease, 200_000);
+}
+
+#[test]
+fn ours_a_process_with_two_messages_loses_leases_to_an_operator() {
+    let title = "ours_a_process_with_two_messages_loses_leases_to_an_operator";
+    let lease = ShardLease { releases: true, lost_answers: false, ..two_messages(None) };
+    show_that_it_keeps_every_promise(title, &lease, 100_000);
+}
+
+#[test]
+fn a_release_that_counts_nothing_lets_a_message_be_tried_for_ever() {
+    let course = show_that_it_breaks(
+        "a_release_that_counts_nothing_lets_a_message_be_tried_for_ever",
+        &ShardLease { releases: true, ..two_processes(Some(Fault::ReleasedUncharged)) },
+        "no_handler_is_begun_more_often_than_allowed",
+    );
+    assert!(course.iter().any(|step| step.contains("an operator releases the lease")), "{course:?}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use claimstream_domain::Settled::Accepted;
+use claimstream_domain::{LeaseRelease, Settled::Accepted};
 
 use crate::suite::{Case, cases};
 use crate::{Fixture, ids};
@@ -12,6 +12,7 @@ pub const CLAUSES: &[Case<Fixture>] = cases!["keeping" needs [Claims, Ownership]
     a_shard_that_brings_single_messages_is_not_kept,
     a_shard_whose_messages_are_handled_slowly_is_not_kept,
     a_shard_that_is_left_with_messages_is_not_kept,
+    a_shard_that_is_kept_with_nothing_in_flight_is_released,
 ];
 
 /// For how long a shard is kept.
@@ -87,4 +88,18 @@ pub async fn a_shard_that_is_left_with_messages_is_not_kept(fixture: Fixture) {
         assert_eq!(fixture.store.ack(claimed).await, Accepted);
     }
     assert_eq!(ids(&fixture.rival.take_all().await), sent[2..]);
+}
+
+pub async fn a_shard_that_is_kept_with_nothing_in_flight_is_released(fixture: Fixture) {
+    fixture.flow(3, 2, MOMENT).await;
+    let sent = fixture.enqueue(2).await;
+    fixture.rival.finds_nothing().await;
+    let leases = fixture.rival.ports.instances.leases_of(fixture.queue()).await.expect("a list");
+    let kept = leases.iter().find(|lease| lease.holder.is_some()).expect("a shard that is kept");
+    let releases = &fixture.rival.ports.releases;
+    let released = releases.release_lease(fixture.queue(), kept.shard, kept.fence, "ann").await;
+    assert_eq!(released.expect("an answer"), LeaseRelease::Released { cut_off: 0 });
+    let taken = fixture.rival.take_all().await;
+    assert_eq!(ids(&taken), sent);
+    assert!(taken.iter().all(|claimed| claimed.attempt == 1), "nothing was in flight there");
 }

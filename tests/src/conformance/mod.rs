@@ -10,6 +10,7 @@ pub mod claim;
 pub mod dead_letters;
 pub mod enqueue;
 pub mod find;
+pub mod instances;
 pub mod keeping;
 pub mod locks;
 pub mod notifications;
@@ -20,6 +21,7 @@ pub mod ownership;
 pub mod packet;
 pub mod pauses;
 pub mod payload;
+pub mod releases;
 pub mod renew;
 pub mod settle;
 pub mod steps;
@@ -44,6 +46,8 @@ pub fn outbox() -> impl Iterator<Item = &'static Case<Fixture>> {
         payload::CLAUSES,
         pauses::CLAUSES,
         audit::CLAUSES,
+        instances::CLAUSES,
+        releases::CLAUSES,
     ];
     claim::CLAUSES.iter().chain(settle::CLAUSES).copied().chain(others).flatten()
 }

@@ -44,6 +44,8 @@ async fn walk_along_keys(backend: &SeaOrmBackend) {
         ("before", vec![40_i64.into()]),
         ("id", vec![bytes(Uuid::from_u128(5))]),
         ("dedup_key", text("k-10")),
+        ("fence", vec![1_i64.into()]),
+        ("first", text("job-5")),
         ("ids", (0..8).map(|n| bytes(Uuid::from_u128(n))).collect()),
     ];
     for (name, table, keys) in [
@@ -62,6 +64,10 @@ async fn walk_along_keys(backend: &SeaOrmBackend) {
         ("observe/leases", "claimstream_lease", &["PRIMARY"]),
         ("audit/page", "claimstream_audit", &["PRIMARY"]),
         ("audit/forget_older", "claimstream_audit", &["age"]),
+        ("observe/leases_of", "claimstream_lease", &["PRIMARY"]),
+        ("observe/lease", "claimstream_lease", &["PRIMARY"]),
+        ("shard_lease/release", "claimstream_lease", &["PRIMARY"]),
+        ("locks/list", "claimstream_lock", &["PRIMARY"]),
     ] {
         let plan = explained(&outbox, sql(name, &args)).await;
         println!("operators_reads: {name}: {plan:?}");
@@ -112,7 +118,7 @@ async fn a_later_page_reads_no_more_than_the_first(
     assert!(reads <= 2 * 20 + 4, "a page of 20 behind 100 letters reads {reads} rows");
 }
 
-/// Many dead letters, messages, instances and leases, most of them of another queue.
+/// Many dead letters, messages, instances, leases and locks, most of them of another queue.
 async fn fill(outbox: &SeaOrmOutbox) {
     let rows = |row: &dyn Fn(usize) -> String| (1..=LETTERS).map(row).collect::<Vec<_>>().join(", ");
     let died = |n: usize| format!("TIMESTAMP'2020-01-01 00:00:00' + INTERVAL {n} SECOND");
@@ -135,15 +141,11 @@ async fn fill(outbox: &SeaOrmOutbox) {
         format!("(UNHEX(LPAD(HEX({n}), 32, '0')), '{queue}', 3, 'text/plain', 'x', {died})")
     };
     let instance = |n: usize| format!("(UNHEX(LPAD(HEX({n}), 16, '0')), 'relay', {})", died(n));
-    let lease = |n: usize| format!("('{}', {n}, 1, {}, 0, 0)", queue(n), died(n));
     let noted = |n: usize| {
         let at = if n < 40 { died(n) } else { "UTC_TIMESTAMP(6)".into() };
         format!("({at}, 'ann', 'pause', 'queue orders', NULL)")
     };
     let audit = "claimstream_audit (noted_at, actor, action, subject, affected)";
-    let bodies = "claimstream_message (id, queue, shard, content_type, payload, created_at)";
-    let instances = "claimstream_instance (instance, label, seen_at)";
-    let leases = "claimstream_lease (queue, shard, fence, held_until, in_flight, token)";
     let key = |n: usize| format!("('{}', 'k-{n}', UNHEX(LPAD(HEX({n}), 32, '0')), {})", queue(n), died(n));
     let request = |n: usize| {
         let (json, at) = (r#"{"requester": {"type": "service", "id": "shop"}}"#, died(n));
@@ -156,6 +158,16 @@ async fn fill(outbox: &SeaOrmOutbox) {
     let keys = "claimstream_dedup (queue, dedup_key, message_id, created_at)";
     let requests = "claimstream_notification_request (id, status, request, created_at, changed_at)";
     let records = "claimstream_notification_message (id, request_id, channel, recipient, status, created_at, changed_at)";
+    // One shard of the queue that is asked about has a lease, and somebody holds it.
+    let lease = |n: usize| {
+        let queue = if n == 3 { "orders" } else { queue(n) };
+        format!("('{queue}', {n}, UNHEX('0102030405060708'), 1, {}, 0, 0)", died(n))
+    };
+    let lock = |n: usize| format!("('job-{n}', {n}, {}, UNHEX(REPEAT('01', 16)))", died(n));
+    let bodies = "claimstream_message (id, queue, shard, content_type, payload, created_at)";
+    let instances = "claimstream_instance (instance, label, seen_at)";
+    let leases = "claimstream_lease (queue, shard, holder, fence, held_until, in_flight, token)";
+    let locks = "claimstream_lock (lock_key, fence, held_until, token)";
     for (table, rows) in [
         (keys, rows(&key)),
         (requests, rows(&request)),
@@ -166,11 +178,12 @@ async fn fill(outbox: &SeaOrmOutbox) {
         (instances, rows(&instance)),
         (leases, rows(&lease)),
         (audit, rows(&noted)),
+        (locks, rows(&lock)),
     ] {
         let insert = format!("INSERT INTO {table} VALUES {rows}");
         outbox.connection().execute_unprepared(&insert).await.expect("rows");
     }
-    let tables = "ANALYZE TABLE claimstream_dead, claimstream_queue, claimstream_message, claimstream_instance, claimstream_lease, claimstream_audit, claimstream_dedup, claimstream_notification_request, claimstream_notification_message";
+    let tables = "ANALYZE TABLE claimstream_dead, claimstream_queue, claimstream_message, claimstream_instance, claimstream_lease, claimstream_audit, claimstream_dedup, claimstream_notification_request, claimstream_notification_message, claimstream_lock";
     outbox.connection().execute_unprepared(tables).await.expect("statistics");
 }
 

@@ -1,13 +1,13 @@
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
-use claimstream_domain::{Lease, Timestamp, is_due};
+use claimstream_domain::{Lease, LockListed, Timestamp, is_due};
 use claimstream_ports::LockGuard;
 
-use crate::clock::after;
+use crate::clock::{after, between};
 
 /// The holders of locks, and the last fence of every key that was ever held.
 #[derive(Debug, Default)]
-pub(crate) struct Locks(HashMap<String, Lock>);
+pub(crate) struct Locks(BTreeMap<String, Lock>);
 
 #[derive(Debug)]
 struct Lock {
@@ -37,6 +37,20 @@ impl Locks {
     /// Gives back a lock that this guard holds; whether it does.
     pub(crate) fn release(&mut self, guard: &LockGuard, now: Timestamp) -> bool {
         self.held(guard, now).map(|lock| lock.until = None).is_some()
+    }
+
+    /// The locks behind a key, by key.
+    pub(crate) fn list(&self, behind: Option<&str>, limit: u32, now: Timestamp) -> Vec<LockListed> {
+        let behind = self.0.iter().filter(|(key, _)| behind.is_none_or(|behind| key.as_str() > behind));
+        let listed = behind.map(|(key, lock)| {
+            let until = lock.until.filter(|_| lock.is_held(now));
+            LockListed {
+                key: key.clone(),
+                fence: lock.fence,
+                ends_in: until.map(|until| between(now, until)),
+            }
+        });
+        listed.take(limit as usize).collect()
     }
 
     /// The lock, if this guard still holds it.

@@ -5,6 +5,7 @@ mod change;
 mod dead;
 mod digests;
 mod in_app;
+mod instances;
 mod locks;
 mod notifications;
 mod open_transactions;
@@ -23,8 +24,8 @@ use std::task::Waker;
 use claimstream_domain::Timestamp;
 
 use self::{
-    audit::Audit, in_app::InApp, locks::Locks, open_transactions::OpenTransactions, outbox::Outbox,
-    pauses::Pauses, sagas::Sagas, steps::Steps, templates::TemplateTable,
+    audit::Audit, in_app::InApp, instances::Instances, locks::Locks, open_transactions::OpenTransactions,
+    outbox::Outbox, pauses::Pauses, sagas::Sagas, steps::Steps, templates::TemplateTable,
 };
 pub(crate) use self::{
     change::{Change, Identity, TransactionId, identities},
@@ -48,6 +49,7 @@ pub(crate) struct Tables {
     pub(crate) people: People,
     pub(crate) steps: Steps,
     pub(crate) sagas: Sagas,
+    pub(crate) instances: Instances,
     pub(crate) locks: Locks,
     pub(crate) pauses: Pauses,
     pub(crate) audit: Audit,

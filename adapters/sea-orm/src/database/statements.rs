@@ -111,7 +111,7 @@ statements! {
         each: forget_older, forget_user, mark_read_up_to;
     }
     locks: LockSql {
-        both: make, read, release, renew, take;
+        both: list, make, read, release, renew, take;
     }
     notifications: NotificationSql {
         both: erase_attempts, erase_body, erase_dead, erase_fingerprint, erase_in_app, erase_receipts, erase_record, erase_records, erase_request, erase_requests, erase_since, erase_window, message_conclude, message_page, message_pending, message_read, message_record, message_reopen, message_status, message_take_back, messages_in_flight, outbox_find, outbox_remove, request_cancel, request_counts, request_dispatch, request_hold, request_insert, request_known, request_lock, request_move, request_read, request_status, request_taken;
@@ -128,7 +128,7 @@ statements! {
         both: make, read, take;
     }
     observe: ObserveSql {
-        both: dead, find, instances, kept, keyed, leases, live, places;
+        both: dead, find, instances, kept, keyed, lease, leases, leases_of, live, places;
     }
     audit: AuditSql {
         both: note, page;
@@ -162,7 +162,7 @@ statements! {
         both: dead, done, done_whole, find, release, renew, retry, standing, trace, uncount;
     }
     shard_lease: ShardLeaseSql {
-        both: charge, count, dead, done, end, held, insert, oldest, over, park, peek, prove, read, read_on, retry, token, uncount, write;
+        both: charge, count, dead, done, end, held, insert, oldest, over, park, peek, prove, read, read_on, release, retry, token, uncount, write;
         mysql: lock, tokens, write_all;
     }
     steps: StepSql {

@@ -1,3 +1,4 @@
 //! Locks for a while, with a fence.
 
+pub(crate) mod list;
 pub(crate) mod rows;

@@ -1,11 +1,14 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use claimstream_domain::Lease;
-use claimstream_ports::{DistributedLock, LockGuard, StoreError};
+use claimstream_domain::{Lease, LockListed};
+use claimstream_ports::{DistributedLock, ListLocks, LockGuard, StoreError};
 
 use crate::{
-    locks::rows::{release_lock, renew_lock, take_lock},
+    locks::{
+        list::list_locks,
+        rows::{release_lock, renew_lock, take_lock},
+    },
     outbox::handle::SeaOrmOutbox,
 };
 
@@ -28,5 +31,13 @@ impl DistributedLock for SeaOrmOutbox {
     async fn release(&self, guard: LockGuard) -> Result<bool, StoreError> {
         let db = Arc::clone(&self.rooms.db);
         self.rooms.db.detached(LOCK, async move { release_lock(&db, &guard).await }).await
+    }
+}
+
+#[async_trait]
+impl ListLocks for SeaOrmOutbox {
+    async fn locks(&self, after: Option<String>, limit: u32) -> Result<Vec<LockListed>, StoreError> {
+        let db = Arc::clone(&self.rooms.db);
+        self.rooms.db.detached(LOCK, async move { list_locks(&db, after, limit).await }).await
     }
 }

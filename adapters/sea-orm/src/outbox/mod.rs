@@ -9,6 +9,7 @@ pub(crate) mod enqueue;
 pub(crate) mod from_pool;
 pub(crate) mod handle;
 pub(crate) mod in_app;
+mod instances;
 pub(crate) mod locks;
 pub(crate) mod notifications;
 pub(crate) mod observe;

@@ -2,17 +2,16 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use claimstream_domain::{
-    DedupKey, DedupKeyTaken, Due, InstanceId, InstanceListed, LeaseListed, MessageCarried, MessageId,
-    MessageKept, MessageStanding, QueueName, QueueStatus, Shard,
+    DedupKey, DedupKeyTaken, Due, MessageCarried, MessageId, MessageKept, MessageStanding, QueueName,
+    QueueStatus,
 };
-use claimstream_ports::{FindMessages, Lateness, ListInstances, Observe, ReadMessages, StoreError};
+use claimstream_ports::{FindMessages, Lateness, Observe, ReadMessages, StoreError};
 
 use super::handle::SeaOrmOutbox;
-use crate::queues::{find, instances, kept, lateness, observe};
+use crate::queues::{find, kept, lateness, observe};
 
 const OBSERVE: &str = "observe";
 const FIND: &str = "find";
-const LIST: &str = "instances";
 const LATE: &str = "late";
 
 #[async_trait]
@@ -47,27 +46,6 @@ impl ReadMessages for SeaOrmOutbox {
     async fn keyed(&self, queue: &QueueName, key: &DedupKey) -> Result<Option<DedupKeyTaken>, StoreError> {
         let (db, queue, key) = (Arc::clone(&self.rooms.db), queue.clone(), key.clone());
         self.rooms.db.detached(FIND, async move { kept::keyed(&db, &queue, &key).await }).await
-    }
-}
-
-#[async_trait]
-impl ListInstances for SeaOrmOutbox {
-    async fn instances(
-        &self,
-        after: Option<InstanceId>,
-        limit: u32,
-    ) -> Result<Vec<InstanceListed>, StoreError> {
-        let db = Arc::clone(&self.rooms.db);
-        self.rooms.db.detached(LIST, async move { instances::instances(&db, after, limit).await }).await
-    }
-
-    async fn leases(
-        &self,
-        after: Option<(QueueName, Shard)>,
-        limit: u32,
-    ) -> Result<Vec<LeaseListed>, StoreError> {
-        let db = Arc::clone(&self.rooms.db);
-        self.rooms.db.detached(LIST, async move { instances::leases(&db, after, limit).await }).await
     }
 }
 

@@ -1,10 +1,18 @@
 use std::time::Duration;
 
-use claimstream_domain::{InstanceId, InstanceListed, LeaseListed, QueueName, Shard};
+use claimstream_domain::{InstanceId, InstanceListed, LeaseListed, LeaseShown, QueueName, Shard};
 use claimstream_ports::StoreError;
 use sea_orm::Value;
 
-use crate::database::{Database, classify::corrupt, typed_row::row, unit::rows};
+use crate::{
+    database::{
+        Database,
+        classify::corrupt,
+        typed_row::row,
+        unit::{Row, rows},
+    },
+    strategy::shard_lease::in_flight_list,
+};
 
 const LIST: &str = "instances";
 
@@ -39,18 +47,41 @@ pub(crate) async fn leases(
     };
     let args = db.args().with("queue", queue).with("shard", shard).with("limit", i64::from(limit));
     let found = db.restarting(|| rows(db.relay(), LIST, db.sql.observe.leases.bind(&args))).await?;
-    let listed = found.iter().map(|row| {
-        let LeaseRow { queue, shard, label, fence, ends_in, in_flight } = LeaseRow::read(row)?;
-        Ok(LeaseListed {
-            queue: QueueName::new(&queue).map_err(|e| corrupt(LIST, e))?,
-            shard: Shard::from_number(shard),
-            holder: label,
-            fence,
-            ends_in: (ends_in > 0).then(|| length(ends_in)),
-            in_flight,
-        })
-    });
-    listed.collect()
+    found.iter().map(listed).collect()
+}
+
+/// The leases of one queue's shards.
+pub(crate) async fn leases_of(db: &Database, queue: &QueueName) -> Result<Vec<LeaseListed>, StoreError> {
+    let args = db.args().with("queue", queue.as_str());
+    let found = db.restarting(|| rows(db.relay(), LIST, db.sql.observe.leases_of.bind(&args))).await?;
+    found.iter().map(listed).collect()
+}
+
+/// One lease, and for how long the oldest message in flight under it has been due.
+pub(crate) async fn lease(
+    db: &Database,
+    queue: &QueueName,
+    shard: Shard,
+) -> Result<Option<LeaseShown>, StoreError> {
+    let args = db.args().with("queue", queue.as_str()).with("shard", shard.number());
+    let found = db.restarting(|| rows(db.relay(), LIST, db.sql.observe.lease.bind(&args))).await?;
+    let Some(row) = found.first() else { return Ok(None) };
+    let FlightsRow { flights, now } = FlightsRow::read(row)?;
+    let due = in_flight_list::decode(&flights.unwrap_or_default()).into_iter().map(|(due, _)| due).min();
+    let oldest = due.map(|due| length(now.saturating_sub(due)));
+    Ok(Some(LeaseShown { lease: listed(row)?, oldest }))
+}
+
+fn listed(row: &Row) -> Result<LeaseListed, StoreError> {
+    let LeaseRow { queue, shard, label, fence, ends_in, in_flight } = LeaseRow::read(row)?;
+    Ok(LeaseListed {
+        queue: QueueName::new(&queue).map_err(|e| corrupt(LIST, e))?,
+        shard: Shard::from_number(shard),
+        holder: label,
+        fence,
+        ends_in: (ends_in > 0).then(|| length(ends_in)),
+        in_flight,
+    })
 }
 
 fn length(micros: i64) -> Duration {
@@ -62,7 +93,7 @@ row! {
 }
 
 row! {
-    struct LeaseRow of "observe/leases" {
+    struct LeaseRow of "observe/leases", "observe/leases_of", "observe/lease" {
         queue: String,
         shard: u16,
         label: Option<String>,
@@ -70,4 +101,9 @@ row! {
         ends_in: i64,
         in_flight: u32,
     }
+}
+
+row! {
+    /// What is in flight under a lease, and the moment.
+    struct FlightsRow of "observe/lease" { flights: Option<Vec<u8>>, now: i64 }
 }

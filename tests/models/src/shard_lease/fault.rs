@@ -15,6 +15,8 @@ pub enum Fault {
     KeptFence,
     /// A take-over counts no attempt for what was in flight.
     NotCharged,
+    /// The release of a lease counts no attempt for what was in flight.
+    ReleasedUncharged,
     /// A process that hands out again what has run out in its own books counts no attempt.
     NotCountedAtHome,
     /// A message is handed out although nobody knows whether the claim was written, and it was not.

@@ -39,6 +39,8 @@ pub struct ShardLease {
     pub lost_answers: bool,
     /// Whether the store may lose its last write, once.
     pub falls_back: bool,
+    /// Whether an operator takes leases from their holders.
+    pub releases: bool,
 }
 
 /// How often a message is tried in the model.
@@ -57,6 +59,8 @@ pub struct State {
     pub late: Option<Request>,
     /// Past: a process went on from a fence that went back.
     pub went_back: bool,
+    /// Past: an operator released a lease.
+    pub released: bool,
 }
 
 impl Protocol for ShardLease {
@@ -71,6 +75,7 @@ impl Protocol for ShardLease {
             processes: vec![Process::started(self.messages); self.processes],
             late: None,
             went_back: false,
+            released: false,
         }
     }
 
@@ -78,6 +83,7 @@ impl Protocol for ShardLease {
         let mut steps = Vec::new();
         self.time_passes(state, &mut steps);
         self.store_falls_back(state, &mut steps);
+        self.is_released(state, &mut steps);
         for process in 0..state.processes.len() {
             self.takes_over(state, process, &mut steps);
             for hand in 0..Process::HANDS {
@@ -108,6 +114,13 @@ impl Protocol for ShardLease {
             promises.push(Promise::happens("a_process_goes_on_from_a_fence_that_went_back", |s| s.went_back));
         } else {
             promises.extend(always());
+        }
+        if self.releases {
+            promises.push(Promise::happens("a_lease_is_released_while_its_holder_works", |s| {
+                let works =
+                    |process: &Process| process.hands.iter().flatten().any(|hand| hand.wish == Wish::Decide);
+                s.released && s.table.row.holder == Holder::Nobody && s.processes.iter().any(works)
+            }));
         }
         if self.processes > 1 {
             promises.push(Promise::happens("a_lease_is_taken_over_while_its_holder_works", |s| {
@@ -156,6 +169,17 @@ impl ShardLease {
             (next.table, next.before) = (before.clone(), None);
             steps.push((Step::FallsBack, next));
         }
+    }
+
+    /// An operator takes the lease from its holder, which hears nothing of it.
+    fn is_released(&self, state: &State, steps: &mut Vec<(Step, State)>) {
+        if !self.releases || state.table.row.holder == Holder::Nobody {
+            return;
+        }
+        let mut next = state.clone();
+        next.released = true;
+        next.write(|table| table.end_lease(self.fault != Some(Fault::ReleasedUncharged)));
+        steps.push((Step::IsReleased, next));
     }
 
     fn moves(&self, state: &State, process: usize, hand: usize, steps: &mut Vec<(Step, State)>) {

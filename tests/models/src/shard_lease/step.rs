@@ -8,6 +8,7 @@ use super::Wish;
 pub enum Step {
     TimePasses,
     FallsBack,
+    IsReleased,
     TakesOver { process: usize },
     Loses { process: usize },
     Reads { process: usize, message: usize },
@@ -33,6 +34,7 @@ impl fmt::Display for Step {
         match self {
             Self::TimePasses => write!(f, "leases and claims run out"),
             Self::FallsBack => write!(f, "the store loses its last write"),
+            Self::IsReleased => write!(f, "an operator releases the lease"),
             Self::TakesOver { process } => write!(f, "process {process} takes the shard over"),
             Self::Loses { process } => write!(f, "process {process} reads that the shard was in other hands"),
             Self::Reads { process, message } => write!(f, "process {process} reads message {message}"),

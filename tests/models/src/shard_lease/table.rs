@@ -64,7 +64,7 @@ impl Table {
         Self { row, messages: vec![message; messages] }
     }
 
-    /// Ends a lease that has run out, under a new fence.
+    /// Ends a lease that has run out, or that an operator releases, under a new fence.
     pub(super) fn end_lease(&mut self, charges: bool) {
         for (message, flies) in self.messages.iter_mut().zip(&mut self.row.flights) {
             if std::mem::take(flies) && charges {

@@ -11,7 +11,7 @@ mod flow;
 mod give_back;
 mod in_flight;
 pub(crate) mod in_flight_list;
-mod lease;
+pub(crate) mod lease;
 pub(crate) mod leases;
 mod owned_shards;
 mod port;

@@ -2,7 +2,7 @@ use claimstream_ports::{StoreError, StoreErrorKind};
 use sea_orm::Value;
 
 use crate::{
-    database::{args::Args, beside::rows_beside_the_pool, typed_row::row},
+    database::{Database, args::Args, beside::rows_beside_the_pool, typed_row::row},
     strategy::shard_lease::{lease::args::LEASE, leases::ShardLease},
 };
 
@@ -10,22 +10,27 @@ impl ShardLease {
     /// Whether the newest write of a lease row is the one with these arguments, after its answer was lost. The state is locked
     /// meanwhile, so it is asked beside the pool.
     pub(crate) async fn has_token(&self, args: &Args, lost: StoreError) -> Result<bool, StoreError> {
-        self.db.note_trouble(&lost);
-        let question = || self.db.sql.shard_lease.token.bind(args);
-        // An error of the question says nothing about the commit, whatever its kind.
-        let answer = self.db.asking_back(|| rows_beside_the_pool(&self.db, LEASE, question())).await;
-        let found = answer.map_err(|_| in_doubt(&lost))?;
-        let Some(row) = found.first() else { return Err(in_doubt(&lost)) };
-        let Newest { fence, token } = Newest::read(row)?;
-        let asked = |name| match args.one(name) {
-            Some(Value::BigInt(Some(number))) => *number,
-            _ => 0,
-        };
-        match fence == asked("new_fence") && token == asked("token") {
-            true => Ok(true),
-            // It was not written, or another instance has taken the shard over since and it cannot be found out any more.
-            false => Err(in_doubt(&lost)),
-        }
+        has_token(&self.db, args, lost).await
+    }
+}
+
+/// The same for a write that is no instance's own.
+pub(super) async fn has_token(db: &Database, args: &Args, lost: StoreError) -> Result<bool, StoreError> {
+    db.note_trouble(&lost);
+    let question = || db.sql.shard_lease.token.bind(args);
+    // An error of the question says nothing about the commit, whatever its kind.
+    let answer = db.asking_back(|| rows_beside_the_pool(db, LEASE, question())).await;
+    let found = answer.map_err(|_| in_doubt(&lost))?;
+    let Some(row) = found.first() else { return Err(in_doubt(&lost)) };
+    let Newest { fence, token } = Newest::read(row)?;
+    let asked = |name| match args.one(name) {
+        Some(Value::BigInt(Some(number))) => *number,
+        _ => 0,
+    };
+    match fence == asked("new_fence") && token == asked("token") {
+        true => Ok(true),
+        // It was not written, or another instance has taken the shard over since and it cannot be found out any more.
+        false => Err(in_doubt(&lost)),
     }
 }
 

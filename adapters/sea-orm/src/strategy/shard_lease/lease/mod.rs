@@ -4,6 +4,7 @@ pub(crate) mod acquire;
 pub(crate) mod args;
 mod charge;
 mod lost_answer;
+pub(crate) mod release;
 pub(crate) mod together;
 pub(crate) mod write;
 pub(crate) mod written;
