@@ -77,11 +77,17 @@ pub enum AuditAction {
     ShowRecipients,
     /// A request is called off.
     Cancel,
+    /// The lease of a shard is taken from its holder.
+    ReleaseLease,
+    /// A lock is taken from its holder.
+    ReleaseLock,
+    /// A saga is continued at once.
+    Continue,
 }
 
 impl AuditAction {
     /// Every action.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 13] = [
         Self::Pause,
         Self::Resume,
         Self::Revive,
@@ -92,6 +98,9 @@ impl AuditAction {
         Self::ShowPayload,
         Self::ShowRecipients,
         Self::Cancel,
+        Self::ReleaseLease,
+        Self::ReleaseLock,
+        Self::Continue,
     ];
 
     /// The longest word, in bytes.
@@ -110,6 +119,9 @@ impl AuditAction {
             Self::ShowPayload => "show payload",
             Self::ShowRecipients => "show recipients",
             Self::Cancel => "cancel",
+            Self::ReleaseLease => "release lease",
+            Self::ReleaseLock => "release lock",
+            Self::Continue => "continue",
         }
     }
 }

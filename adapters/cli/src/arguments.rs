@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use crate::{
     dead_arguments::DeadCommand,
+    holder_arguments::{LeasesArguments, LocksArguments},
     operator_name::OperatorName,
     paging::Paging,
     pause_arguments::{PauseArguments, ResumeArguments},
@@ -124,8 +125,10 @@ pub(crate) enum Command {
     },
     /// List the instances that have claimed messages, with their labels; under shard_lease `leases` has them
     Instances(Paging),
-    /// List the leases of shards: their holders, when they end, and how much is in flight
-    Leases(Paging),
+    /// List the leases of shards: their holders, when they end, and how much is in flight; or release one
+    Leases(LeasesArguments),
+    /// List the distributed locks of the database: their fences, and when they lapse; or release one
+    Locks(LocksArguments),
     /// Put users and segments into the directory of the database, or show a user
     #[command(subcommand)]
     Directory(DirectoryCommand),

@@ -5,7 +5,7 @@ use claimstream_ports::AuditLog;
 use claimstream_sea_orm::SeaOrmOutbox;
 use serde_json::json;
 
-use super::instances::{as_list, as_table, place};
+use super::listing::{as_list, as_table, place};
 use crate::{
     age::Age,
     config::Config,

@@ -1,14 +1,11 @@
-use std::{
-    io::{self, BufRead, IsTerminal, Write, stderr},
-    process::ExitCode,
-};
+use std::{io::Write, process::ExitCode};
 
 use claimstream_domain::{AuditAction, DeadLetterFilter, MessageId};
 use claimstream_ports::{DeadLetters, StoreError};
 use claimstream_sea_orm::SeaOrmOutbox;
 use serde_json::json;
 
-use super::audit::Audited;
+use super::{agreement::agreed, audit::Audited};
 use crate::{dead_arguments::DeadChange, failure::Failure, progress::Progress};
 
 /// Said where no dead letter matches.
@@ -34,7 +31,8 @@ pub(super) async fn run(
     let audited = Audited { outbox, by: &by };
     let most = limit.unwrap_or(u64::MAX);
     let matched = outbox.count(&filter, most).await?;
-    let agreed = yes || (matched > 0 && !as_json && confirmed(change, matched)?);
+    let question = || format!("{} {}", change.verb(), letters(matched));
+    let agreed = yes || (matched > 0 && !as_json && agreed(&question())?);
     let changed = match agreed {
         true => {
             audited.begin(change.begins(), &subject).await?;
@@ -71,18 +69,6 @@ fn subject(filter: &DeadLetterFilter) -> String {
     let reason = reason.as_ref().map(|_| " with one reason").unwrap_or_default();
     let older = dead_for.map(|age| format!(", dead for {} s", age.as_secs())).unwrap_or_default();
     format!("{letters} {queue}{reason}{older}")
-}
-
-/// Asks on a terminal; nobody can answer elsewhere.
-fn confirmed(change: Change, matched: u64) -> io::Result<bool> {
-    if !io::stdin().is_terminal() || !stderr().is_terminal() {
-        return Ok(false);
-    }
-    write!(stderr(), "{} {}? [y/N] ", change.verb(), letters(matched))?;
-    stderr().flush()?;
-    let mut answer = String::new();
-    io::stdin().lock().read_line(&mut answer)?;
-    Ok(["y", "yes"].contains(&answer.trim().to_ascii_lowercase().as_str()))
 }
 
 fn letters(count: u64) -> String {

@@ -1,5 +1,6 @@
 //! What the program can be told to do, one command a file.
 
+mod agreement;
 mod attempts;
 mod audit;
 mod config;
@@ -9,7 +10,10 @@ pub(crate) mod doctor;
 mod emptied;
 mod healthcheck;
 mod instances;
+mod leases;
+mod listing;
 mod lists;
+mod locks;
 mod notify;
 mod pause;
 mod people;
@@ -77,7 +81,8 @@ async fn carry_out(command: Command, loaded: &Loaded, out: &mut impl Write) -> R
         }
         Command::Messages { ids, json } => lists::messages(&ids, json, config, out).await,
         Command::Instances(paging) => instances::instances(paging, config, out).await,
-        Command::Leases(paging) => instances::leases(paging, config, out).await,
+        Command::Leases(asked) => leases::run(asked, config, out).await,
+        Command::Locks(asked) => locks::run(asked, config, out).await,
         Command::Directory(command) => people::run(command, config, out).await,
         Command::Recipient(command) => recipient::run(command, config, out).await,
         Command::Relay { until_empty } => relay::run(until_empty, config).await,

@@ -102,6 +102,11 @@ fn every_command_prints_the_fields_that_the_page_has() {
     operator.deliver(&["--strategy", "shard_lease"]).succeeded();
     check("instances", &["instances"]);
     check("leases", &["leases"]);
+    let release = ["leases", "release", "notification-requests/0", "--fence", "1", "--by", "ann"];
+    check("leases release", &release);
+    operator.deliver(&["--strategy", "lock_guarded", "--set", "database.lock=database"]).succeeded();
+    check("locks", &["locks"]);
+    check("locks release", &["locks", "release", "jobs", "--fence", "1", "--by", "ann"]);
     check("pause", &["pause", "orders", "--by", "ann"]);
     check("resume", &["resume", "orders", "--by", "ann"]);
     check("audit", &["audit"]);

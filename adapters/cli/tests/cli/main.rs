@@ -15,6 +15,7 @@ mod example_file;
 mod exit_codes;
 mod in_app;
 mod json;
+mod leases;
 mod lists;
 mod notify;
 mod operator;
