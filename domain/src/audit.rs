@@ -27,6 +27,21 @@ impl AuditEntry {
         Ok(Self { actor: actor.into(), action, subject: subject.into(), count: None })
     }
 
+    /// A name that people chose, as it may stand in a subject: cut where it is too long, and without control characters.
+    pub fn named(name: &str) -> String {
+        const MOST: usize = 140;
+        let mut named = String::new();
+        for c in name.chars() {
+            let c = if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
+            if named.len() + c.len_utf8() > MOST {
+                named.push('…');
+                break;
+            }
+            named.push(c);
+        }
+        named
+    }
+
     /// The same, of so many: of those that a preview has counted before the action, or of those that were changed after it.
     #[must_use]
     pub fn with_count(self, count: u64) -> Self {
@@ -154,6 +169,15 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+
+    #[test]
+    fn every_name_can_stand_in_a_subject() {
+        assert_eq!(AuditEntry::named("job"), "job");
+        for name in ["a\nb\u{7}".to_owned(), "ü".repeat(255), "\u{1F512}".repeat(90)] {
+            let subject = format!("lock {} under fence {}", AuditEntry::named(&name), u64::MAX);
+            assert!(AuditEntry::new("ann", AuditAction::ReleaseLock, &subject).is_ok(), "{subject}");
+        }
+    }
 
     #[test]
     fn an_entry_is_one_line_with_a_name_and_a_subject() {

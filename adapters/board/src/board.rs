@@ -13,8 +13,9 @@ use crate::{
     guard,
     host::Hosts,
     pages::{
-        audit, dead_groups, dead_letter, dead_list, dead_work, doctor, find, message, overview, pause, queue,
-        request, request_cancel, requests, sign_in, style,
+        audit, dead_groups, dead_letter, dead_list, dead_work, doctor, find, instances, leases, locks,
+        message, overview, pause, queue, release_lease, release_lock, request, request_cancel, requests,
+        sign_in, style,
     },
     refusal::Refusal,
     stores::BoardStores,
@@ -41,6 +42,9 @@ use crate::{
 /// | `POST /requests/{id}/cancel`, `POST /requests/{id}/cancel/confirm` | what cancelling takes back; does it |
 /// | `GET /doctor` | the findings of the self-check, the worst first |
 /// | `GET /audit` | what people did, newest first |
+/// | `GET /instances`, `GET /leases`, `GET /locks` | the instances that claim, the leases of shards, the distributed locks |
+/// | `POST /leases/preview`, `POST /leases/release` | what the release of a lease would do; releases it |
+/// | `POST /locks/preview`, `POST /locks/release` | the same for a lock |
 /// | `GET /sign-in`, `POST /sign-in`, `POST /sign-out` | takes a token, once for each browser |
 ///
 /// It knows IP addresses and `localhost` as its own names, and further ones by [`with_hosts`](Self::with_hosts).
@@ -92,6 +96,10 @@ impl Board {
             .route("/dead/work/{number}/stop", post(dead_work::stop))
             .route("/requests/{id}/cancel", post(request_cancel::preview))
             .route("/requests/{id}/cancel/confirm", post(request_cancel::confirm))
+            .route("/leases/preview", post(release_lease::preview))
+            .route("/leases/release", post(release_lease::release))
+            .route("/locks/preview", post(release_lock::preview))
+            .route("/locks/release", post(release_lock::release))
             .route_layer(from_fn_with_state(Arc::clone(&desk), guard::changing));
         let inside = Router::new()
             .route("/", get(overview::show))
@@ -109,6 +117,9 @@ impl Board {
             .route("/requests", get(requests::show))
             .route("/requests/{id}", get(request::show))
             .route("/requests/{id}/recipients", post(request::reveal))
+            .route("/instances", get(instances::show))
+            .route("/leases", get(leases::show))
+            .route("/locks", get(locks::show))
             .merge(changing)
             .fallback(async |visit: Visit| visit.refuse(&Refusal::no_such_page()))
             .layer(from_fn_with_state(Arc::clone(&desk), guard::known));

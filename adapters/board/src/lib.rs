@@ -17,6 +17,7 @@ mod examination;
 mod frame;
 mod guard;
 mod history;
+mod holders;
 mod host;
 mod known_message;
 mod known_request;

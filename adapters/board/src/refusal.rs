@@ -50,6 +50,11 @@ impl Refusal {
         Self::new(StatusCode::NOT_FOUND, "Not there", what)
     }
 
+    /// What was shown is not so any more.
+    pub(crate) fn changed(why: impl Into<String>) -> Self {
+        Self::new(StatusCode::CONFLICT, "Changed meanwhile", why)
+    }
+
     pub(crate) fn invalid(why: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "Not understood", why)
     }

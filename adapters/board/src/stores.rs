@@ -1,11 +1,14 @@
 use std::{fmt, sync::Arc};
 
 use claimstream_ports::{
-    AuditLog, DeadLetters, FindMessages, Observe, PauseQueues, ReadMessages, SelfCheck,
+    AuditLog, DeadLetters, DistributedLock, FindMessages, ListInstances, ListLocks, Observe, PauseQueues,
+    ReadMessages, ReleaseLeases, SelfCheck,
     notification::{
         AttemptLog, DeliveryReceipts, InAppInbox, ListRequests, NotificationReports, RequestRepository,
     },
 };
+
+use crate::holders::Holders;
 
 /// The stores that a board shows.
 ///
@@ -18,6 +21,7 @@ pub struct BoardStores {
     pub(crate) pauses: Option<Arc<dyn PauseQueues>>,
     pub(crate) audit: Option<Arc<dyn AuditLog>>,
     pub(crate) check: Option<Arc<dyn SelfCheck>>,
+    pub(crate) holders: Option<Arc<dyn Holders>>,
     messages: Option<MessageStores>,
     notifications: Option<NotificationStores>,
 }
@@ -45,6 +49,7 @@ impl BoardStores {
     pub fn of<S>(store: Arc<S>) -> Self
     where
         S: Observe + DeadLetters + PauseQueues + AuditLog + SelfCheck + FindMessages + ReadMessages + 'static,
+        S: ListInstances + ReleaseLeases + ListLocks + DistributedLock,
         S: RequestRepository
             + ListRequests
             + NotificationReports
@@ -54,6 +59,7 @@ impl BoardStores {
     {
         let stores = Self::new(store.clone(), store.clone());
         let stores = stores.with_pauses(store.clone()).with_audit(store.clone()).with_check(store.clone());
+        let stores = stores.with_holders(store.clone());
         stores.with_messages(store.clone(), store.clone()).with_notifications(store)
     }
 
@@ -67,6 +73,7 @@ impl BoardStores {
             pauses: None,
             audit: None,
             check: None,
+            holders: None,
             messages: None,
             notifications: None,
         }
@@ -85,6 +92,14 @@ impl BoardStores {
     /// The same, with a page of what a self-check finds. It runs once a minute at most, while somebody looks.
     pub fn with_check(self, check: Arc<dyn SelfCheck>) -> Self {
         Self { check: Some(check), ..self }
+    }
+
+    /// The same, with the pages of instances, leases and locks, on one store.
+    pub fn with_holders<S>(self, store: Arc<S>) -> Self
+    where
+        S: ListInstances + ReleaseLeases + ListLocks + DistributedLock + 'static,
+    {
+        Self { holders: Some(store), ..self }
     }
 
     /// The same with the pages of single messages: `find` says where they stand, and `read` what is kept of them.

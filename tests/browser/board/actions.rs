@@ -14,6 +14,7 @@ pub(crate) fn cases() -> Vec<(&'static str, Case)> {
         what_a_preview_has_shown_is_purged_and_counted,
         a_long_work_shows_how_far_it_is_and_is_stopped,
         a_queue_is_paused_and_resumed_and_the_audit_log_names_who_did_it,
+        a_lease_is_released_after_its_warning,
         the_keyboard_alone_signs_in_and_revives,
         everything_works_where_no_script_runs,
         what_is_looked_for_is_found_and_what_cannot_be_is_refused,
@@ -183,6 +184,28 @@ async fn a_queue_is_paused_and_resumed_and_the_audit_log_names_who_did_it(visit:
     assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{audit}");
     assert!(audit.contains("changes<img src=x onerror=alert(3)>") && !audit.contains("gateway"), "{audit}");
     has_no_faults(&visit, "audit").await
+}
+
+async fn a_lease_is_released_after_its_warning(visit: Visit) -> Outcome {
+    let (site, session) = (Site::for_everyone().await?, &visit.session);
+    session.goto(site.at("/instances")).await?;
+    session.follow("Leases of shards").await?;
+    let lease = site.held_shards().await?;
+    assert_eq!(lease, 1, "a relay holds a shard");
+    let button = session.text("main table button").await?;
+    session.press(&button).await?;
+    let warning = session.main().await?;
+    assert!(warning.contains("a handler may run twice") && warning.contains("alert('holder')"), "{warning}");
+    session.follow("Back without a change").await?;
+    assert_eq!(site.held_shards().await?, 1);
+    session.press(&button).await?;
+    session.press("Release the lease").await?;
+    assert!(session.main().await?.contains("2 messages are due again"), "{}", session.main().await?);
+    has_no_faults(&visit, "lease released").await?;
+    assert_eq!(site.held_shards().await?, 0);
+    session.follow("Leases of this queue").await?;
+    assert!(!session.has("main table button").await?, "{}", session.main().await?);
+    Ok(())
 }
 
 /// Presses Tab until this has the focus, as its text or its name in the form says.

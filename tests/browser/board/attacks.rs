@@ -48,6 +48,8 @@ async fn a_script_in_any_text_of_a_message_never_runs(visit: Visit) -> Outcome {
         "name",
         "pause",
         "subject",
+        "holder",
+        "lock",
     ];
     let texts = texts.map(|what| format!("alert('{what}')"));
     let others = [HOSTILE, "text/<svg/onload=alert(1)>", "<b>key</b>", "<img src=x onerror=alert(3)>"];

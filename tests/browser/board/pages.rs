@@ -41,6 +41,12 @@ async fn every_page_is_reached_by_clicks_and_has_no_barriers(visit: Visit) -> Ou
         "/requests",
         "/requests/#",
         "/requests/#?after",
+        "/instances",
+        "/leases",
+        "/leases?queue=leased",
+        "/leases/preview",
+        "/locks",
+        "/locks/preview",
     ];
     for expected in expected {
         assert!(shapes.iter().any(|shape| shape == expected), "{expected} was not reached: {shapes:#?}");

@@ -17,7 +17,7 @@ pub use log::Log;
 pub use requests::USER;
 pub use screenshots::Screenshots;
 pub use session::Session;
-pub use site::{HOSTILE, QUEUE, Site, Tokens};
+pub use site::{HOSTILE, LEASED, QUEUE, Site, Tokens};
 pub use walk::{Step, Stop, Walk};
 
 /// Why a trial could not go on.

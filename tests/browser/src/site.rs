@@ -5,8 +5,10 @@ use claimstream_domain::{
     AuditAction, AuditEntry, ByteBudget, ClaimId, ClaimRequest, Disposition, Headers, InstanceId, Lease,
     MessageId, NewMessage, Owner, PauseNote, Payload, QueueName, Reason, Receipt, Settlement,
 };
-use claimstream_ports::{AuditLog, Enqueue, LockingStrategy, Observe, PauseQueues, Settlements};
-use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
+use claimstream_ports::{
+    AuditLog, DistributedLock, Enqueue, ListInstances, LockingStrategy, Observe, PauseQueues, Settlements,
+};
+use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox, Strategy, StrategyChoice};
 use tokio::{net::TcpListener, task::JoinHandle};
 use uuid::Uuid;
 
@@ -18,10 +20,15 @@ pub const QUEUE: &str = "orders";
 /// A queue whose name, and everything in whose dead letters, wants to be a script.
 pub const HOSTILE: &str = "<script>alert('queue')</script>";
 
+/// A queue that a relay under `shard_lease` has in hand, and hangs.
+pub const LEASED: &str = "leased";
+
 /// A board that is served on this machine, on an SQLite file of its own.
 pub struct Site {
     address: SocketAddr,
     outbox: SeaOrmOutbox,
+    /// A relay that leases shards of another queue.
+    leasing: SeaOrmOutbox,
     folder: PathBuf,
     server: JoinHandle<()>,
     claims: u64,
@@ -71,13 +78,15 @@ impl Site {
         std::fs::create_dir_all(&folder)?;
         let url = format!("sqlite://{}", folder.join("board.db").display());
         let outbox = SeaOrmOutbox::open(&url, OpenOptions::default()).await?;
+        let strategy = StrategyChoice::Exactly(Strategy::ShardLease);
+        let leasing = SeaOrmOutbox::open(&url, OpenOptions { strategy, ..OpenOptions::default() }).await?;
         let router = board(BoardStores::of(Arc::new(outbox.clone()))).router();
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
         let server = tokio::spawn(async move {
             let _ = axum::serve(listener, router).await;
         });
-        let mut site = Self { address, outbox, folder, server, claims: 0 };
+        let mut site = Self { address, outbox, leasing, folder, server, claims: 0 };
         site.fill().await?;
         Ok(site)
     }
@@ -97,7 +106,11 @@ impl Site {
         ];
         self.bury(HOSTILE, &hostile.map(str::to_owned)).await?;
         self.leave_notes().await?;
-        requests::fill(&self.outbox).await
+        requests::fill(&self.outbox).await?;
+        self.lease_a_shard().await?;
+        let lease = Lease::new(Duration::from_secs(600))?;
+        self.outbox.try_acquire("<script>alert('lock')</script>", lease).await?;
+        Ok(())
     }
 
     /// A pause and an entry of the audit log whose every text wants to be a script.
@@ -114,6 +127,30 @@ impl Site {
     pub async fn paused(&self) -> Result<Vec<String>, Failure> {
         let paused = self.outbox.paused().await?;
         Ok(paused.into_iter().map(|paused| paused.queue.to_string()).collect())
+    }
+
+    async fn lease_a_shard(&self) -> Result<(), Failure> {
+        self.enqueue(LEASED, 2, Duration::ZERO).await?;
+        let instance = InstanceId(8);
+        let request = ClaimRequest {
+            queue: QueueName::new(LEASED)?,
+            limit: 2,
+            budget: ByteBudget::new(1 << 20)?,
+            lease: Lease::new(Duration::from_secs(600))?,
+            claim: ClaimId::new(instance, 1),
+            owner: Owner::new(instance, "<script>alert('holder')</script>")?,
+            runs: None,
+        };
+        match self.leasing.claim(&request).await?.len() {
+            2 => Ok(()),
+            claimed => Err(format!("{claimed} messages were claimed under a lease").into()),
+        }
+    }
+
+    /// How many shards of the queue that is leased somebody holds.
+    pub async fn held_shards(&self) -> Result<usize, Failure> {
+        let leases = self.outbox.leases_of(&QueueName::new(LEASED)?).await?;
+        Ok(leases.iter().filter(|lease| lease.holder.is_some()).count())
     }
 
     /// The address of a page.

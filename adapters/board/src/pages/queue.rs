@@ -53,6 +53,12 @@ pub(crate) async fn show(visit: Visit, named: Result<Query<NamedSelection>, Quer
         dead: chart(&samples, &[("dead", |it| it.dead)]),
         moments: at_intervals(&samples).map(Moment::of).collect(),
         dead_link: frame.about("/dead", &[("queue", queue.as_str())]),
+        leases_link: visit
+            .desk
+            .stores
+            .holders
+            .is_some()
+            .then(|| frame.about("/leases", &[("queue", queue.as_str())])),
         queue: queue.to_string(),
         frame,
     };
@@ -77,6 +83,7 @@ struct QueuePage {
     dead: Chart,
     moments: Vec<Moment>,
     dead_link: String,
+    leases_link: Option<String>,
 }
 
 /// The messages of a queue by state.

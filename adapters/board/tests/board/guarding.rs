@@ -5,7 +5,7 @@ use claimstream_memory::MemoryStore;
 use crate::browser::{Browser, HOST, stores};
 
 /// Every page and action that is not for everybody, with its method.
-pub(crate) const INSIDE: [(&str, &str); 15] = [
+pub(crate) const INSIDE: [(&str, &str); 22] = [
     ("GET", "/"),
     ("GET", "/queue?queue=q"),
     ("POST", "/queue/pause"),
@@ -20,6 +20,13 @@ pub(crate) const INSIDE: [(&str, &str); 15] = [
     ("POST", "/dead/confirm"),
     ("GET", "/dead/work/1"),
     ("POST", "/dead/work/1/stop"),
+    ("GET", "/instances"),
+    ("GET", "/leases"),
+    ("GET", "/locks"),
+    ("POST", "/leases/preview"),
+    ("POST", "/leases/release"),
+    ("POST", "/locks/preview"),
+    ("POST", "/locks/release"),
     ("GET", "/no-such-page"),
 ];
 

@@ -8,6 +8,7 @@ mod doctor;
 mod find;
 mod graveyard;
 mod guarding;
+mod holders;
 mod message;
 mod notified;
 mod overview;

@@ -1,6 +1,6 @@
 use std::{io::Write, process::ExitCode};
 
-use claimstream_domain::{AuditAction, LockListed, PauseNote};
+use claimstream_domain::{AuditAction, AuditEntry, LockListed, PauseNote};
 use claimstream_ports::{DistributedLock, ListLocks, LockGuard};
 use serde_json::json;
 
@@ -71,7 +71,9 @@ async fn release(
     let agreed = yes || (!as_json && agreed(&format!("release {shown}"))?);
     if agreed {
         let audited = Audited { outbox: &outbox, by: &by };
-        audited.begin(AuditAction::ReleaseLock, &format!("lock {shown} under fence {fence}")).await?;
+        audited
+            .begin(AuditAction::ReleaseLock, &format!("lock {} under fence {fence}", AuditEntry::named(&key)))
+            .await?;
     }
     let is_released = agreed && outbox.release(LockGuard { key: key.clone(), fence }).await?;
     if is_released {
