@@ -44,9 +44,9 @@ async fn every_page_is_reached_by_clicks_and_has_no_barriers(visit: Visit) -> Ou
         "/instances",
         "/leases",
         "/leases?queue=leased",
-        "/leases/preview",
+        "POST /leases/preview?queue=leased&shard&fence",
         "/locks",
-        "/locks/preview",
+        "POST /locks/preview?key&fence",
     ];
     for expected in expected {
         assert!(shapes.iter().any(|shape| shape == expected), "{expected} was not reached: {shapes:#?}");
