@@ -335,6 +335,32 @@ fn shards(text: &str) -> Result<ShardCount, String> {
 
 #[cfg(test)]
 mod tests {
+    /// Commands that print a script or files, or that print nothing and work until they are told to stop.
+    const WITHOUT_JSON: [&str; 5] = ["schema print", "relay", "serve", "completions", "man"];
+
+    #[test]
+    fn every_command_that_prints_data_can_print_json() {
+        let root = <super::Arguments as clap::CommandFactory>::command();
+        let mut without = Vec::new();
+        for command in root.get_subcommands() {
+            let below: Vec<_> = command.get_subcommands().collect();
+            let has_json =
+                |one: &clap::Command| one.get_arguments().any(|argument| argument.get_id() == "json");
+            match below.is_empty() {
+                true if !has_json(command) => without.push(command.get_name().to_owned()),
+                true => {}
+                false => {
+                    let lacking = below.into_iter().filter(|one| !has_json(one));
+                    without.extend(lacking.map(|one| format!("{} {}", command.get_name(), one.get_name())));
+                }
+            }
+        }
+        without.sort_unstable();
+        let mut known = WITHOUT_JSON;
+        known.sort_unstable();
+        assert_eq!(without, known);
+    }
+
     #[test]
     fn the_arguments_are_consistent() {
         <super::Arguments as clap::CommandFactory>::command().debug_assert();

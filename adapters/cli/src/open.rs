@@ -1,4 +1,4 @@
-use std::{path::PathBuf, sync::Arc};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use claimstream::LockGuarded;
 use claimstream_ports::{DistributedLock, LockingStrategy, StoreError, Telemetry};
@@ -29,35 +29,48 @@ pub enum OpenError {
 impl Database {
     /// Opens the outbox, and makes the tables if they are missing and [`create_schema`](Self::create_schema) allows it.
     pub async fn open(&self) -> Result<SeaOrmOutbox, OpenError> {
-        self.open_with(self.create_schema, None).await
+        self.open_by(self.options(self.create_schema)).await
     }
 
     /// The same, measured by `telemetry`.
     pub async fn open_measured(&self, telemetry: Arc<dyn Telemetry>) -> Result<SeaOrmOutbox, OpenError> {
-        self.open_with(self.create_schema, Some(telemetry)).await
+        self.open_by(OpenOptions { telemetry: Some(telemetry), ..self.options(self.create_schema) }).await
     }
 
-    /// Opens an outbox that has its tables already.
+    /// The same for a command that somebody waits for: a server that is silent is named within two seconds.
+    pub(crate) async fn open_soon(&self) -> Result<SeaOrmOutbox, OpenError> {
+        self.open_by(OpenOptions { answer_within: self.answer_within(), ..self.options(self.create_schema) })
+            .await
+    }
+
+    /// Opens an outbox that has its tables already; a server that is silent is named within two seconds.
     pub async fn open_existing(&self) -> Result<SeaOrmOutbox, OpenError> {
-        self.open_with(false, None).await
+        self.open_by(OpenOptions { answer_within: self.answer_within(), ..self.options(false) }).await
     }
 
-    /// Opens the outbox and makes the tables if they are missing, whatever the configuration says.
+    /// Opens the outbox and makes the tables if they are missing, whatever the configuration says; a server that is silent is named
+    /// within two seconds.
     pub async fn create(&self) -> Result<SeaOrmOutbox, OpenError> {
-        self.open_with(true, None).await
+        self.open_by(OpenOptions { answer_within: self.answer_within(), ..self.options(true) }).await
     }
 
-    async fn open_with(
-        &self,
-        create_schema: bool,
-        telemetry: Option<Arc<dyn Telemetry>>,
-    ) -> Result<SeaOrmOutbox, OpenError> {
+    /// How long a server may be silent: as long as somebody has set a connection may take, or two seconds.
+    fn answer_within(&self) -> Option<Duration> {
+        (self.acquire_timeout == OpenOptions::default().acquire_timeout).then_some(SOON)
+    }
+
+    async fn open_by(&self, options: OpenOptions) -> Result<SeaOrmOutbox, OpenError> {
         let url = self.location()?;
         // SQLite creates a file under any misspelt name.
-        if let Some(path) = url.file().filter(|path| !create_schema && !path.exists()) {
+        if let Some(path) = url.file().filter(|path| !options.create_schema && !path.exists()) {
             return Err(OpenError::NoFile(path));
         }
-        let options = OpenOptions {
+        let opened = SeaOrmOutbox::open(url.reveal(), options).await;
+        opened.map_err(|error| OpenError::Store { url, error })
+    }
+
+    fn options(&self, create_schema: bool) -> OpenOptions {
+        OpenOptions {
             strategy: self.choice(),
             order: self.order,
             create_schema,
@@ -68,11 +81,8 @@ impl Database {
             max_connections: self.max_connections,
             relay_connections: self.relay_connections,
             acquire_timeout: self.acquire_timeout,
-            telemetry,
             ..OpenOptions::default()
-        };
-        let opened = SeaOrmOutbox::open(url.reveal(), options).await;
-        opened.map_err(|error| OpenError::Store { url, error })
+        }
     }
 
     /// How messages of this outbox are claimed: by its strategy, or by that behind a lock.
@@ -96,6 +106,9 @@ impl Database {
         }
     }
 }
+
+/// Less than an operator waits before looking elsewhere.
+const SOON: Duration = Duration::from_millis(1_900);
 
 const UNSET: &str = "`database.url` is not set; use --database URL, CLAIMSTREAM_DATABASE__URL or the file, with a URL \
                      such as mysql://user@host/database or sqlite://file.db";

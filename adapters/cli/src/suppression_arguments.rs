@@ -9,10 +9,13 @@ pub(crate) enum SuppressionCommand {
         /// Only those of this channel
         #[arg(long)]
         channel: Option<Channel>,
+        /// Read on from here: the place that the page before named
+        #[arg(long, value_name = "PLACE")]
+        after: Option<String>,
         /// The most to list
-        #[arg(long, default_value_t = 100, value_name = "N")]
+        #[arg(long, default_value_t = 100, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
         limit: u32,
-        /// Print JSON, one line each
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
@@ -28,6 +31,9 @@ pub(crate) enum SuppressionCommand {
         /// A note for people
         #[arg(long)]
         note: Option<String>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
     },
     /// Let an address be written to again
     Remove {
@@ -35,5 +41,8 @@ pub(crate) enum SuppressionCommand {
         channel: Channel,
         /// The address
         address: String,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
     },
 }

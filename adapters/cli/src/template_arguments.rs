@@ -3,15 +3,13 @@ use std::path::PathBuf;
 use claimstream_domain::notification::Channel;
 use clap::{Args, Subcommand};
 
+use crate::paging::Paging;
+
 /// What can be done with the templates in the database.
 #[derive(Subcommand)]
 pub(crate) enum TemplateCommand {
     /// List the templates in the database
-    List {
-        /// Print JSON, one line each
-        #[arg(long)]
-        json: bool,
-    },
+    List(Paging),
     /// Keep the templates of a folder as drafts; nothing is sent before it is published
     Push {
         /// The folder
@@ -20,6 +18,9 @@ pub(crate) enum TemplateCommand {
         /// Only this template; may be given again
         #[arg(long = "only", value_name = "ID")]
         ids: Vec<String>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
     },
     /// Write the drafts into a folder
     Pull {
@@ -32,6 +33,9 @@ pub(crate) enum TemplateCommand {
         /// Overwrite files that differ
         #[arg(long)]
         force: bool,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
     },
     /// Show what a push would change; the exit code is 1 if that is anything
     Diff {
@@ -41,6 +45,9 @@ pub(crate) enum TemplateCommand {
         /// Only this template; may be given again
         #[arg(long = "only", value_name = "ID")]
         ids: Vec<String>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
     },
     /// Show what a recipient would read
     Preview(PreviewArguments),
@@ -55,6 +62,9 @@ pub(crate) enum TemplateCommand {
         /// Take the newest version back: publish this older one again
         #[arg(long, value_name = "NUMBER", conflicts_with = "all")]
         number: Option<u32>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
     },
 }
 
@@ -80,6 +90,9 @@ pub(crate) struct PreviewArguments {
     /// Show a version instead of the draft
     #[arg(long, value_name = "NUMBER", conflicts_with = "folder")]
     pub(crate) number: Option<u32>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 fn pair(text: &str) -> Result<(String, String), String> {

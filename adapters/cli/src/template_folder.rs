@@ -46,6 +46,16 @@ impl TemplateFolder {
         Ok(ids)
     }
 
+    /// The ids that are asked for, or all that it has.
+    pub(crate) fn chosen(&self, ids: Vec<String>) -> Result<Vec<String>, String> {
+        if ids.is_empty() { self.ids() } else { Ok(ids) }
+    }
+
+    /// Says that it has no template of this id.
+    pub(crate) fn lacks(&self, id: &str) -> String {
+        format!("there is no template {}/{id}/{SETTINGS}", self.0.display())
+    }
+
     /// The files of a template; `None` if there is no such template.
     pub(crate) fn files(&self, id: &str) -> Result<Option<Files>, String> {
         let folder = self.of(id)?;

@@ -29,7 +29,7 @@ pub(crate) async fn finish(request: Request, next: Next) -> Response {
         headers.entry(name).or_insert(HeaderValue::from_static(value));
     }
     let route = route.as_ref().map_or("none", MatchedPath::as_str);
-    tracing::debug!(%method, route, status = response.status().as_u16(), took = ?began.elapsed(), "request answered");
+    tracing::debug!(%method, route, status = response.status().as_u16(), took_seconds = began.elapsed().as_secs_f64(), "request answered");
     response
 }
 

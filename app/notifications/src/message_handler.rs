@@ -171,7 +171,7 @@ impl MessageHandler {
                 Some(Outcome { attempt, ending, calls: Vec::new() })
             }
             Consent::After(wait) => {
-                tracing::debug!(message_id = %attempt.message.id, ?wait, "notification.message.quiet");
+                tracing::debug!(message_id = %attempt.message.id, wait_seconds = wait.as_secs_f64(), "notification.message.quiet");
                 let reason = attempt.unlogged_doubt().mark(quiet());
                 verdicts.give(attempt.index, Verdict::Postpone { after: *wait, reason });
                 None
@@ -205,7 +205,7 @@ impl MessageHandler {
                 return self.put_off(attempt, calls, after, reason, verdicts);
             }
             DeliveryEnd::NoRoom { after, reason } => {
-                tracing::debug!(message_id = %attempt.message.id, ?after, %reason, "notification.message.postponed");
+                tracing::debug!(message_id = %attempt.message.id, after_seconds = after.as_secs_f64(), %reason, "notification.message.postponed");
                 let reason = attempt.unlogged_doubt().mark(reason);
                 verdicts.give(attempt.index, Verdict::Postpone { after, reason });
                 return None;

@@ -147,7 +147,7 @@ impl ClaimHandle {
         self.ended = true;
         let settled = outcome.as_ref().ok();
         self.settler.runs.concluded(self.ticket, settled == Some(&Settled::Accepted));
-        tracing::debug!(message_id = %self.message, %claim, attempt = self.attempt, ?event, ?settled, "settled");
+        tracing::debug!(message_id = %self.message, %claim, attempt = self.attempt, ?event, settled = settled.map(tracing::field::debug), "settled");
         outcome.map_err(|source| self.error(Operation::Settle, source))
     }
 

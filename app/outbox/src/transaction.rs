@@ -49,7 +49,7 @@ where
             Err(error) if is_transient(&error) && !RESTARTS.is_last(tries) => {
                 // Waits must differ between transactions that have met; they need not be unforeseeable.
                 let wait = RESTARTS.delay(tries, Uuid::now_v7().as_u64_pair().1);
-                tracing::debug!(tries, ?wait, "transaction restarted");
+                tracing::debug!(tries, wait_seconds = wait.as_secs_f64(), "transaction restarted");
                 timer.sleep(wait).await;
             }
             done => return done,

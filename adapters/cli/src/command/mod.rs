@@ -1,6 +1,7 @@
 //! What the program can be told to do, one command a file.
 
 mod agreement;
+mod answers;
 mod attempts;
 mod audit;
 mod config;
@@ -27,6 +28,7 @@ mod shell;
 mod standing;
 mod status;
 mod suppressions;
+mod template_diff;
 mod templates;
 
 use std::{io::Write, process::ExitCode, time::Duration};

@@ -30,7 +30,7 @@ pub(super) async fn run(
     out: &mut impl Write,
 ) -> Result<ExitCode, Failure> {
     let (from, length) = open(file)?;
-    let outbox = config.database.open().await?;
+    let outbox = config.database.open_soon().await?;
     let templates = template_source(config, &outbox)?.map(CompiledTemplates::of);
     let mut intake = Intake {
         outbox,

@@ -1,23 +1,24 @@
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    io::Write,
-    path::Path,
-    process::ExitCode,
-    sync::Arc,
-};
+use std::{collections::BTreeMap, io::Write, path::Path, process::ExitCode, sync::Arc};
 
 use claimstream_domain::notification::{Content, Recipient, Template, TemplateCall, TemplateVersion};
 use claimstream_notifications::{CompiledTemplate, Edition, TemplateEditor, TemplateListed};
+use claimstream_sea_orm::SeaOrmOutbox;
 use serde_json::json;
 
+use super::{
+    answers::Answers,
+    listing::{as_list, as_table},
+    template_diff,
+};
 use crate::{
-    Exit,
     age::Age,
     config::Config,
     failure::Failure,
+    moments::Moments,
+    paging::Paging,
     table::{Column, Table},
     template_arguments::{PreviewArguments, TemplateCommand},
-    template_folder::{Files, TemplateFolder, files},
+    template_folder::{TemplateFolder, files},
 };
 
 /// Edits templates in the database, and shows them.
@@ -29,71 +30,103 @@ pub(super) async fn run(
     if let TemplateCommand::Preview(preview) = &command
         && let Some(folder) = &preview.folder
     {
-        return show(&from_folder(folder, preview)?, out);
+        return show(&from_folder(folder, preview)?, preview.json, out);
     }
-    let editor = TemplateEditor::new(Arc::new(config.database.open_existing().await?));
+    let store = config.database.open_existing().await?;
+    let editor = TemplateEditor::new(Arc::new(store.clone()));
     match command {
-        TemplateCommand::List { json } => list(&editor, json, out).await,
-        TemplateCommand::Push { folder, ids } => push(&editor, &folder, ids, out).await,
-        TemplateCommand::Pull { folder, ids, force } => pull(&editor, &folder, ids, force, out).await,
-        TemplateCommand::Diff { folder, ids } => diff(&editor, &folder, ids, out).await,
-        TemplateCommand::Publish { ids, all, number } => publish(&editor, ids, all, number, out).await,
+        TemplateCommand::List(paging) => list(&editor, &store, paging, out).await,
+        TemplateCommand::Push { folder, ids, json } => {
+            push(&editor, &folder, ids, Answers::new(json), out).await
+        }
+        TemplateCommand::Pull { folder, ids, force, json } => {
+            pull(&editor, &folder, ids, force, Answers::new(json), out).await
+        }
+        TemplateCommand::Diff { folder, ids, json } => {
+            template_diff::run(&editor, &folder, ids, Answers::new(json), out).await
+        }
+        TemplateCommand::Publish { ids, all, number, json } => {
+            let mut answers = Answers::new(json);
+            let published = publish(&editor, ids, all, number, &mut answers, out).await;
+            // What was published before one was refused is said all the same.
+            answers.finish(out)?;
+            published
+        }
         TemplateCommand::Preview(preview) => {
             let edition = preview.number.map_or(Edition::Draft, Edition::Version);
             let shown =
                 editor.preview(&call(&preview), edition, &recipient(&preview)?, preview.channel).await;
-            show(&shown.map_err(refused)?, out)
+            show(&shown.map_err(refused)?, preview.json, out)
         }
     }
 }
 
-async fn list(editor: &TemplateEditor, as_json: bool, out: &mut impl Write) -> Result<ExitCode, Failure> {
-    let found = all(editor).await?;
+async fn list(
+    editor: &TemplateEditor,
+    store: &SeaOrmOutbox,
+    paging: Paging,
+    out: &mut impl Write,
+) -> Result<ExitCode, Failure> {
+    let Paging { after, limit, json: as_json } = paging;
+    let found = editor.store().templates(after, limit).await?;
+    let next = found.last().filter(|_| found.len() as u64 >= u64::from(limit)).map(|last| last.id.clone());
     if as_json {
-        for TemplateListed { id, revision, age, published } in found {
-            let line =
-                json!({"id": id, "revision": revision, "age_seconds": age.as_secs(), "published": published});
-            writeln!(out, "{line}")?;
-        }
-        return Ok(ExitCode::SUCCESS);
+        let moments = Moments::of(store).await?;
+        let item = |one: &TemplateListed| {
+            json!({
+                "id": one.id,
+                "revision": one.revision,
+                "changed_at": moments.ago(one.age),
+                "published": one.published,
+            })
+        };
+        return as_list(found.iter().map(item), next, out);
     }
     let mut table = Table::new(["ID", "DRAFT", "CHANGED", "PUBLISHED"].map(Column::Text));
-    for one in found {
+    for one in &found {
         let published =
             one.published.map_or_else(|| "never".to_owned(), |number| format!("version {number}"));
-        table.row([one.id, format!("revision {}", one.revision), Age(one.age).to_string(), published]);
+        let revision = format!("revision {}", one.revision);
+        table.row([one.id.clone(), revision, Age(one.age).to_string(), published]);
     }
-    write!(out, "{table}")?;
-    Ok(ExitCode::SUCCESS)
+    as_table(&table, found.is_empty(), "there are no templates in the database", next, out)
 }
 
 async fn push(
     editor: &TemplateEditor,
     folder: &Path,
     ids: Vec<String>,
+    mut answers: Answers,
     out: &mut impl Write,
 ) -> Result<ExitCode, Failure> {
     let source = TemplateFolder::new(folder);
     let mut read = Vec::new();
     // All are read before one is pushed, so that a mistake in one pushes nothing.
-    for id in of_folder(&source, ids)? {
-        let template = source.read(&id).map_err(Failure::Refused)?.ok_or_else(|| not_there(folder, &id))?;
+    for id in source.chosen(ids).map_err(Failure::Refused)? {
+        let template = source.read(&id).map_err(Failure::Refused)?;
+        let template = template.ok_or_else(|| Failure::Refused(source.lacks(&id)))?;
         template.check().map_err(|e| Failure::Refused(format!("{id}: {e}")))?;
         read.push((id, template));
     }
+    let mut kept = Vec::new();
     for (id, template) in &read {
         let before = editor.store().draft(id).await?;
         let revision = editor.save(id, template).await.map_err(refused)?;
-        match before.is_some_and(|before| before.revision == revision) {
-            true => writeln!(out, "{id}: unchanged, revision {revision}")?,
-            false => writeln!(out, "{id}: draft kept, revision {revision}")?,
+        let changed = before.is_none_or(|before| before.revision != revision);
+        kept.push((id, revision, changed));
+        if !answers.is_json() {
+            let said = if changed { "draft kept" } else { "unchanged" };
+            writeln!(out, "{id}: {said}, revision {revision}")?;
         }
     }
-    for (id, _) in &read {
-        if let Err(why) = editor.check(id).await {
+    for (id, revision, changed) in kept {
+        let lacks = editor.check(id).await.err().map(|why| why.to_string());
+        if let Some(why) = lacks.as_ref().filter(|_| !answers.is_json()) {
             writeln!(out, "{id}: cannot be published yet: {why}")?;
         }
+        answers.note(json!({"id": id, "revision": revision, "changed": changed, "lacks": lacks}));
     }
+    answers.finish(out)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -102,6 +135,7 @@ async fn pull(
     folder: &Path,
     ids: Vec<String>,
     force: bool,
+    mut answers: Answers,
     out: &mut impl Write,
 ) -> Result<ExitCode, Failure> {
     let target = TemplateFolder::new(folder);
@@ -110,7 +144,10 @@ async fn pull(
         let draft = editor.store().draft(&id).await?.ok_or_else(|| unknown(&id))?;
         let (theirs, ours) = (files(&draft.template), target.files(&id).map_err(Failure::Refused)?);
         match ours {
-            Some(ours) if ours == theirs => writeln!(out, "{id}: unchanged")?,
+            Some(ours) if ours == theirs => {
+                let item = json!({"id": id, "files": theirs.len(), "changed": false});
+                answers.say(&format!("{id}: unchanged"), item, out)?;
+            }
             Some(_) if !force => {
                 return Err(Failure::Refused(format!(
                     "{}/{id} differs from the draft; `templates diff` shows how, and --force overwrites the files",
@@ -122,50 +159,11 @@ async fn pull(
     }
     for (id, theirs) in changed {
         target.write(&id, &theirs).map_err(Failure::Refused)?;
-        writeln!(out, "{id}: {} files", theirs.len())?;
+        let item = json!({"id": id, "files": theirs.len(), "changed": true});
+        answers.say(&format!("{id}: {} files", theirs.len()), item, out)?;
     }
+    answers.finish(out)?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// Shows what a push would change; the exit code is 1 if that is anything.
-async fn diff(
-    editor: &TemplateEditor,
-    folder: &Path,
-    ids: Vec<String>,
-    out: &mut impl Write,
-) -> Result<ExitCode, Failure> {
-    let source = TemplateFolder::new(folder);
-    let mut differs = false;
-    for id in of_folder(&source, ids)? {
-        let ours = source.files(&id).map_err(Failure::Refused)?.ok_or_else(|| not_there(folder, &id))?;
-        let theirs = editor.store().draft(&id).await?.map(|draft| files(&draft.template)).unwrap_or_default();
-        // The files of the folder may say the same in other words, such as with a comment.
-        let said = source.read(&id).map_err(Failure::Refused)?.map(|template| files(&template));
-        if said.as_ref() == Some(&theirs) {
-            continue;
-        }
-        differs = true;
-        write_difference(&id, &theirs, said.as_ref().unwrap_or(&ours), out)?;
-    }
-    Ok(Exit::done_if(!differs).into())
-}
-
-fn write_difference(id: &str, theirs: &Files, ours: &Files, out: &mut impl Write) -> Result<(), Failure> {
-    let names: BTreeSet<&String> = theirs.keys().chain(ours.keys()).collect();
-    for name in names {
-        let (before, after) = (theirs.get(name).map_or("", |t| t), ours.get(name).map_or("", |t| t));
-        if before == after {
-            continue;
-        }
-        writeln!(out, "{id}/{name}")?;
-        let (before, after): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
-        let same = before.iter().zip(&after).take_while(|(a, b)| a == b).count();
-        let (before, after) = (&before[same..], &after[same..]);
-        let end = before.iter().rev().zip(after.iter().rev()).take_while(|(a, b)| a == b).count();
-        before[..before.len() - end].iter().try_for_each(|line| writeln!(out, "- {line}"))?;
-        after[..after.len() - end].iter().try_for_each(|line| writeln!(out, "+ {line}"))?;
-    }
-    Ok(())
 }
 
 async fn publish(
@@ -173,6 +171,7 @@ async fn publish(
     ids: Vec<String>,
     all_of_them: bool,
     number: Option<u32>,
+    answers: &mut Answers,
     out: &mut impl Write,
 ) -> Result<ExitCode, Failure> {
     let ids = match (all_of_them, ids.is_empty()) {
@@ -185,15 +184,18 @@ async fn publish(
             return Err(Failure::Usage("--number takes back one template; name that one".into()));
         };
         let published = editor.restore(id, number).await.map_err(refused)?;
-        writeln!(out, "{id}: version {} says what version {number} said", published.number)?;
+        let line = format!("{id}: version {} says what version {number} said", published.number);
+        answers.say(&line, json!({"id": id, "version": published.number, "changed": true}), out)?;
         return Ok(ExitCode::SUCCESS);
     }
     for id in partials_first(editor, &ids).await? {
         let published = editor.publish(&id).await.map_err(|e| Failure::Refused(format!("{id}: {e}")))?;
-        match published.is_new {
-            true => writeln!(out, "{id}: version {} published", published.number)?,
-            false => writeln!(out, "{id}: unchanged, version {}", published.number)?,
-        }
+        let line = match published.is_new {
+            true => format!("{id}: version {} published", published.number),
+            false => format!("{id}: unchanged, version {}", published.number),
+        };
+        let item = json!({"id": id, "version": published.number, "changed": published.is_new});
+        answers.say(&line, item, out)?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -221,7 +223,7 @@ async fn partials_first(editor: &TemplateEditor, ids: &[String]) -> Result<Vec<S
 fn from_folder(folder: &Path, preview: &PreviewArguments) -> Result<Content, Failure> {
     let source = TemplateFolder::new(folder);
     let read = |id: &str| source.read(id).map_err(Failure::Refused);
-    let template = read(&preview.id)?.ok_or_else(|| not_there(folder, &preview.id))?;
+    let template = read(&preview.id)?.ok_or_else(|| Failure::Refused(source.lacks(&preview.id)))?;
     let mut partials = BTreeMap::<String, Template>::new();
     for id in source.ids().map_err(Failure::Refused)? {
         if let Some(partial) = read(&id)? {
@@ -252,19 +254,17 @@ fn recipient(preview: &PreviewArguments) -> Result<Recipient, Failure> {
     Ok(Recipient { language: preview.language.clone(), attributes, ..Recipient::user("preview") })
 }
 
-fn show(content: &Content, out: &mut impl Write) -> Result<ExitCode, Failure> {
-    let parts = [("title", &content.title), ("body", &content.body), ("html", &content.html)];
+fn show(content: &Content, as_json: bool, out: &mut impl Write) -> Result<ExitCode, Failure> {
+    let Content { title, body, html, .. } = content;
+    if as_json {
+        writeln!(out, "{}", json!({"title": title, "body": body, "html": html}))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let parts = [("title", title), ("body", body), ("html", html)];
     for (name, text) in parts.into_iter().filter_map(|(name, text)| Some((name, text.as_ref()?))) {
         writeln!(out, "--- {name}\n{text}")?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn of_folder(folder: &TemplateFolder, ids: Vec<String>) -> Result<Vec<String>, Failure> {
-    match ids.is_empty() {
-        true => folder.ids().map_err(Failure::Refused),
-        false => Ok(ids),
-    }
 }
 
 async fn of_database(editor: &TemplateEditor, ids: Vec<String>) -> Result<Vec<String>, Failure> {
@@ -293,8 +293,4 @@ fn refused(error: impl std::fmt::Display) -> Failure {
 
 fn unknown(id: &str) -> Failure {
     Failure::Refused(format!("there is no template {id:?} in the database"))
-}
-
-fn not_there(folder: &Path, id: &str) -> Failure {
-    Failure::Refused(format!("there is no template {}/{id}/template.toml", folder.display()))
 }

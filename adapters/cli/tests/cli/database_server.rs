@@ -44,11 +44,59 @@ fn a_server_that_refuses_is_named_with_its_reason_within_seconds() {
     assert!(took < std::time::Duration::from_secs(4), "{took:?}");
 }
 
+/// As a firewall that swallows packets, or a server that hangs: the connection is made, and nobody says a word.
+#[test]
+fn a_server_that_is_silent_is_named_within_two_seconds() {
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = silent.local_addr().unwrap().port();
+    let url = format!("mysql://me:secret@127.0.0.1:{port}/shop");
+    let operator = Operator::new().set("CLAIMSTREAM_DATABASE__URL", &url);
+    for command in [&["status"][..], &["notify", "-"]] {
+        let began = std::time::Instant::now();
+        let refused = operator.run(command).failed(1);
+        let took = began.elapsed();
+        println!("{command:?} on a silent server ends after {took:?}");
+        let said = format!("no connection to 127.0.0.1:{port}: it does not answer within 1.9s");
+        assert!(refused.contains(&said) && refused.contains("acquire_timeout"), "{refused}");
+        assert!(!refused.contains("secret"), "{refused}");
+        // The machine may be busy; the pool alone would have taken twelve.
+        assert!(took < std::time::Duration::from_secs(4), "{took:?}");
+    }
+    let patient = ["status", "--set", "database.acquire_timeout=3s"];
+    let began = std::time::Instant::now();
+    let refused = operator.run(&patient).failed(1);
+    assert!(refused.contains("within 3s") && began.elapsed().as_secs() >= 3, "{refused}");
+}
+
+#[test]
+fn a_wrong_password_is_said_at_once_in_the_words_of_the_server() {
+    for (server, url) in servers("a_wrong_password_is_said_at_once_in_the_words_of_the_server") {
+        let operator = Operator::new().set("CLAIMSTREAM_DATABASE__URL", &url);
+        let began = std::time::Instant::now();
+        let refused = operator.run(&["status", "--set", "database.password=wrong-hunter2"]).failed(1);
+        let took = began.elapsed();
+        // The newest MySQL wants TLS before it looks at a password, and says that.
+        let in_its_words = refused.contains("Access denied") && refused.contains("check the user");
+        assert!(in_its_words || refused.contains("takes this password over TLS only"), "{refused}");
+        assert!(
+            !refused.contains("hunter2") && took < std::time::Duration::from_secs(4),
+            "{took:?}: {refused}"
+        );
+        println!("{}: refused after {took:?}", server.name);
+    }
+}
+
 /// A server to test with, where its URL stands, and whether it steps over locked rows.
 pub(crate) struct Server {
     name: &'static str,
     variable: &'static str,
     skips_locked: bool,
+}
+
+impl Server {
+    pub(crate) fn name(&self) -> &'static str {
+        self.name
+    }
 }
 
 const SERVERS: [Server; 4] = [
@@ -100,6 +148,23 @@ impl Scratch {
         let (address, parameters) = self.server.split_once('?').unwrap_or((&self.server, "charset=utf8mb4"));
         let host = address.rsplit_once('/').map_or(address, |(host, _)| host);
         format!("{host}/{}?{parameters}", self.name)
+    }
+
+    /// Carries a statement out as the user of the server, outside the database.
+    pub(crate) async fn run(&self, statement: &str) {
+        run(&self.server, statement).await;
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The text that a query answers first, if it answers.
+    pub(crate) async fn text(&self, query: &str) -> Option<String> {
+        let database = Database::connect(self.url()).await.unwrap();
+        let row = database.query_one_raw(Statement::from_string(DbBackend::MySql, query)).await.unwrap();
+        database.close().await.unwrap();
+        row.map(|row| row.try_get_by_index(0).unwrap())
     }
 
     pub(crate) async fn count(&self, query: &str) -> i64 {

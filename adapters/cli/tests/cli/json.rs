@@ -68,6 +68,44 @@ fn assert_documented(operator: &Operator, command: &str, arguments: &[&str], inp
 }
 
 #[test]
+fn templates_are_answered_in_the_shapes_of_the_page() {
+    let author = Operator::with_database();
+    std::fs::create_dir_all(author.path("templates/hello")).unwrap();
+    author.write("templates/hello/template.toml", "default_language = \"en\"\n");
+    author.write("templates/hello/email.en.txt", "Hello\n");
+    let check = |command: &str, arguments: &[&str]| assert_documented(&author, command, arguments, "");
+    check("templates diff", &["templates", "diff"]);
+    check("templates push", &["templates", "push"]);
+    check("templates publish", &["templates", "publish", "hello"]);
+    check("templates list", &["templates", "list"]);
+    check("templates pull", &["templates", "pull", "elsewhere"]);
+    check("templates preview", &["templates", "preview", "hello", "--channel", "email"]);
+}
+
+#[test]
+fn lists_are_read_on_from_their_place() {
+    let operator = Operator::with_database();
+    for name in ["ann", "bob", "eve"] {
+        let address = format!("{name}@example.com");
+        operator.run(&["suppressions", "add", "email", &address, "--reason", "bounced"]).succeeded();
+    }
+    let (mut addresses, mut place) = (BTreeSet::new(), None::<String>);
+    for _ in 0..4 {
+        let mut arguments = vec!["suppressions", "list", "--limit", "1", "--json"];
+        arguments.extend(place.iter().flat_map(|place| ["--after", place.as_str()]));
+        let page: Value = serde_json::from_str(&operator.run(&arguments).succeeded()).unwrap();
+        addresses.extend(page["items"].as_array().unwrap().iter().map(|one| one["address"].to_string()));
+        place = page["next"].as_str().map(str::to_owned);
+        if place.is_none() {
+            break;
+        }
+    }
+    assert_eq!((addresses.len(), place), (3, None));
+    assert!(operator.run(&["suppressions", "list", "--after", "ann"]).failed(2).contains("--after"));
+    assert!(operator.run(&["suppressions", "list", "--limit", "0"]).failed(2).contains("--limit"));
+}
+
+#[test]
 fn every_command_prints_the_fields_that_the_page_has() {
     let operator = Operator::new().set("CLAIMSTREAM_DATABASE__URL", "sqlite://claimstream.db");
     let check = |command: &str, arguments: &[&str]| assert_documented(&operator, command, arguments, "");
@@ -118,6 +156,15 @@ fn every_command_prints_the_fields_that_the_page_has() {
     check("dead revive` and `dead purge", &["dead", "revive", "--all"]);
     check("dead revive` and `dead purge", &["dead", "purge", "--all"]);
     check("doctor", &["doctor"]);
+    check(
+        "suppressions add` and `suppressions remove",
+        &["suppressions", "add", "email", "bob@example.com", "--reason", "bounced"],
+    );
+    check("suppressions list", &["suppressions", "list"]);
+    check(
+        "suppressions add` and `suppressions remove",
+        &["suppressions", "remove", "email", "bob@example.com"],
+    );
     check("recipient erase", &["recipient", "erase", "user:u-1"]);
     let user = "{\"user\":\"u-1\",\"email\":\"ann@example.com\"}\n";
     assert_documented(
@@ -126,6 +173,9 @@ fn every_command_prints_the_fields_that_the_page_has() {
         &["directory", "import", "-", "--format", "jsonl"],
         user,
     );
+    check("directory show", &["directory", "show", "u-1"]);
+    let opted_out = ["recipient", "preferences", "user:u-1", "--change", "email/marketing=off"];
+    check("recipient preferences", &opted_out);
     let config: Value =
         serde_json::from_str(&operator.run(&["config", "print", "--json"]).succeeded()).unwrap();
     assert_eq!(shape(&config["log.format"]), shape(&example("config print")["log.format"]), "{config}");

@@ -31,6 +31,28 @@ fn is_cancelled_before_it_begins_and_not_after() {
     assert_eq!(operator.run(&["status"]).succeeded(), "all queues are empty\n");
 }
 
+/// A request of which no message was delivered stands in its row as one that was handed on; both commands look at its messages too.
+#[test]
+fn show_and_cancel_say_the_same_of_a_request_that_failed() {
+    let operator = Operator::with_database();
+    operator.run_with(&["notify", "-"], request(1, "\"sms\"").as_bytes()).succeeded();
+    operator.deliver(&["--set", "channels.sms.provider=none"]).succeeded();
+    let shown: Value = serde_json::from_str(&operator.run(&["show", &id(1), "--json"]).succeeded()).unwrap();
+    assert_eq!(shown["status"], "FAILED");
+    let late = operator.run(&["cancel", &id(1)]).failed(1);
+    assert!(late.contains(&format!("too late: {} is FAILED", id(1))), "{late}");
+}
+
+/// A request that waits and was taken back is counted nowhere.
+#[test]
+fn a_delayed_request_that_was_cancelled_leaves_the_depth_at_once() {
+    let operator = Operator::with_database();
+    operator.run_with(&["notify", "-"], later(1).replace("1500", "86400000").as_bytes()).succeeded();
+    assert!(operator.run(&["status", "--json"]).succeeded().contains("\"scheduled\":1"));
+    operator.run(&["cancel", &id(1)]).succeeded();
+    assert_eq!(operator.run(&["status"]).succeeded(), "all queues are empty\n");
+}
+
 #[test]
 fn a_delivery_that_fails_is_shown_with_its_attempt_its_next_try_and_its_error() {
     let operator = Operator::with_database();

@@ -249,7 +249,8 @@ async fn cancel(
 ) -> Result<Json<Cancellation>, Problem> {
     let id = id("id", &request)?;
     let cancelled = state.ask(state.stores.requests.cancel(id)).await?;
-    tracing::debug!(%id, caller = caller.name, ?cancelled, "notification called off");
+    let was_in_time = matches!(cancelled, Cancelled::Yes(_));
+    tracing::debug!(%id, caller = caller.name, was_in_time, "notification called off");
     match cancelled {
         Cancelled::Yes(TakenBack { messages, delivered, in_hands }) => Ok(Json(Cancellation {
             id,

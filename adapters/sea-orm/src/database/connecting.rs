@@ -59,6 +59,7 @@ pub(crate) async fn unless_unreachable(
     url: &str,
     given: Option<&GivenPool>,
     dialect: Dialect,
+    answer_within: Option<Duration>,
     connected: impl Future<Output = Result<DatabaseConnection, DbErr>>,
 ) -> Result<Result<DatabaseConnection, DbErr>, StoreError> {
     #[cfg(feature = "mysql")]
@@ -69,17 +70,44 @@ pub(crate) async fn unless_unreachable(
         return tokio::select! {
             connected = connected => Ok(connected),
             why = unreachable(&options) => Err(why),
+            why = silent(&options, answer_within) => Err(why),
         };
     }
-    let _ = (url, given, dialect);
+    let _ = (url, given, dialect, answer_within);
     Ok(connected.await)
+}
+
+/// A pool that can connect has done so by then, mostly.
+#[cfg(feature = "mysql")]
+const WAIT: Duration = Duration::from_millis(600);
+
+/// Ends when the server has not said a word for so long. A server speaks first, so nothing is sent.
+#[cfg(feature = "mysql")]
+async fn silent(options: &sqlx::mysql::MySqlConnectOptions, answer_within: Option<Duration>) -> StoreError {
+    use tokio::{io::AsyncReadExt, net::TcpStream, time};
+    let Some(patience) = answer_within.filter(|_| options.get_socket().is_none()) else {
+        return std::future::pending().await;
+    };
+    time::sleep(WAIT.min(patience)).await;
+    let greeted =
+        async { TcpStream::connect((options.get_host(), options.get_port())).await?.read_u8().await };
+    match time::timeout(patience.saturating_sub(WAIT), greeted).await {
+        Ok(_) => std::future::pending().await,
+        Err(_) => {
+            let place = format!("{}:{}", options.get_host(), options.get_port());
+            let why = format!(
+                "no connection to {place}: it does not answer within {patience:?}; check the address and the firewall, or wait for \
+                 longer with acquire_timeout"
+            );
+            StoreError::new(StoreErrorKind::Unavailable, "open", why)
+        }
+    }
 }
 
 /// Ends when the server has refused twice, half a second apart and later than a pool that can connect needs.
 #[cfg(feature = "mysql")]
 async fn unreachable(options: &sqlx::mysql::MySqlConnectOptions) -> StoreError {
     use sea_orm::sqlx::ConnectOptions;
-    const WAIT: Duration = Duration::from_millis(600);
     let mut refusals = 0;
     loop {
         tokio::time::sleep(WAIT).await;

@@ -31,6 +31,8 @@ pub(crate) struct PoolSettings {
     pub(crate) relay_connections: u32,
     pub(crate) max_connections: u32,
     pub(crate) acquire_timeout: Duration,
+    /// How long a server may be silent when the first connection is opened, if that is less.
+    pub(crate) answer_within: Option<Duration>,
     pub(crate) frozen_clock: Option<FrozenClock>,
     /// How long the outbox's own statements wait for a locked row.
     pub(crate) lock_waits: LockWaits,
@@ -77,7 +79,9 @@ impl Pools {
     ) -> Result<Self, StoreError> {
         let own = settings.hardened(settings.relay_connections);
         let own = readable(own.options_with(url, given, health.clone(), settings.lock_waits))?;
-        let connected = connecting::unless_unreachable(url, given, dialect, Database::connect(own)).await?;
+        let connected = Database::connect(own);
+        let connected =
+            connecting::unless_unreachable(url, given, dialect, settings.answer_within, connected).await?;
         let own = match connected {
             Ok(own) => own,
             Err(error) => {

@@ -41,6 +41,9 @@ pub struct OpenOptions {
     pub relay_connections: u32,
     /// How long to wait for a free connection.
     pub acquire_timeout: Duration,
+    /// How long a server may be silent when the outbox is opened before it is named as one that does not answer; as long as
+    /// `acquire_timeout` by default. For programs that somebody waits for.
+    pub answer_within: Option<Duration>,
     /// How long what finished messages leave behind is kept; a day by default.
     pub retention: Retention,
     /// How long the steps of a run are kept after its last change; 30 days by default, and at least an hour.
@@ -74,6 +77,7 @@ impl Default for OpenOptions {
             max_connections: pool.max_connections,
             relay_connections: 6,
             acquire_timeout: pool.acquire_timeout,
+            answer_within: None,
             retention: Retention::default(),
             step_retention: StepRetention::DEFAULT,
             in_app_retention: Some(InAppEntry::RETENTION),
@@ -93,6 +97,7 @@ impl OpenOptions {
             relay_connections: self.relay_connections,
             max_connections: self.max_connections,
             acquire_timeout: self.acquire_timeout,
+            answer_within: self.answer_within,
             frozen_clock: self.frozen_clock.clone(),
             lock_waits: if leases_shards { LockWaits::Short } else { LockWaits::OfSession },
         }

@@ -253,7 +253,13 @@ impl Round {
                 return Ok(());
             }
             if !std::mem::replace(&mut waits, true) {
-                tracing::info!(?strain, ?limit, "the sweep waits until the database is under less strain");
+                tracing::info!(
+                    history = strain.history,
+                    history_limit = limit.history,
+                    lag_seconds = strain.lag.map(|lag| lag.as_secs_f64()),
+                    lag_limit_seconds = limit.lag.as_secs_f64(),
+                    "the sweep waits until the database is under less strain"
+                );
             }
             self.sweeper.pause(Self::BETWEEN_LOOKS).await;
         }

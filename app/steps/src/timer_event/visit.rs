@@ -274,9 +274,9 @@ impl<S: EventStore> Visit<'_, S> {
     }
 
     fn failed(&self, decisions: Vec<(DecisionName, Reason)>) -> Ticked {
-        let names: Vec<_> = decisions.iter().map(|(name, _)| name).collect();
+        let names: Vec<_> = decisions.iter().map(|(name, _)| name.to_string()).collect();
         tracing::warn!(
-            scheme = %self.tick.scheme, occurrence = %self.tick.occurrence, decisions = ?names, "timer_event.failed"
+            scheme = %self.tick.scheme, occurrence = %self.tick.occurrence, decisions = names.join(", "), "timer_event.failed"
         );
         Ticked::Failed { decisions }
     }
