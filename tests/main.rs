@@ -12,7 +12,9 @@ use claimstream_tests::{
     failures::{failover, lost_notes, missing_table, outages, passing_errors, set_back},
     guarded::{self, fences},
     inbox, invariants, model,
-    operating::{error_kinds, openings, operators_reads, outbox_view, rights, strategies, telemetry},
+    operating::{
+        error_kinds, openings, operators_reads, outbox_view, rights, schema_plans, strategies, telemetry,
+    },
     pages, sagas,
     settlement::{disputes, shared_writes, thin_load},
     streams::{resting, runtimes, slow, wakeups},
@@ -70,6 +72,7 @@ fn everything(environment: impl Fn(&str) -> Option<String> + Copy) -> Suite {
     outages::add_to(&mut suite, environment);
     error_kinds::add_to(&mut suite, environment);
     rights::add_to(&mut suite, environment);
+    schema_plans::add_to(&mut suite, environment);
     failover::add_to(&mut suite, environment);
     outbox_view::add_to(&mut suite, environment);
     operators_reads::add_to(&mut suite, environment);

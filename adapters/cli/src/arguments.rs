@@ -1,10 +1,6 @@
 use std::path::PathBuf;
 
-use claimstream_domain::{
-    ShardCount,
-    notification::{RequestStatus, consent::PreferenceChange},
-};
-use claimstream_sea_orm::Dialect;
+use claimstream_domain::notification::{RequestStatus, consent::PreferenceChange};
 use clap::{Parser, Subcommand, ValueEnum};
 use uuid::Uuid;
 
@@ -14,6 +10,7 @@ use crate::{
     operator_name::OperatorName,
     paging::Paging,
     pause_arguments::{PauseArguments, ResumeArguments},
+    schema_arguments::SchemaCommand,
     setting_flags::SettingFlags,
     suppression_arguments::SuppressionCommand,
     template_arguments::TemplateCommand,
@@ -38,7 +35,7 @@ standard output, errors and logs to the standard error.";
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Print or make the tables
+    /// Print, plan or make the tables
     #[command(subcommand)]
     Schema(SchemaCommand),
     /// Check the configuration and the database for everything that could lose, double or hold up messages
@@ -211,46 +208,6 @@ pub(crate) enum Command {
 }
 
 #[derive(Subcommand)]
-pub(crate) enum SchemaCommand {
-    /// Print the tables as a script for another tool
-    Print {
-        /// For which kind of database; that of database.url unless given
-        #[arg(long)]
-        dialect: Option<DialectName>,
-        /// Into how many shards queues are cut, 1 to 256 [key: database.shards]
-        #[arg(long, value_name = "N", value_parser = shards)]
-        shards: Option<ShardCount>,
-    },
-    /// Make the tables that are missing; those that are there stay as they are
-    Apply {
-        /// Into how many shards queues are cut, 1 to 256; cannot be changed later [key: database.shards]
-        #[arg(long, value_name = "N", value_parser = shards)]
-        shards: Option<ShardCount>,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum DialectName {
-    /// MySQL and MariaDB
-    #[value(alias = "mariadb")]
-    Mysql,
-    /// SQLite
-    Sqlite,
-}
-
-impl From<DialectName> for Dialect {
-    fn from(name: DialectName) -> Self {
-        match name {
-            DialectName::Mysql => Self::MySql,
-            DialectName::Sqlite => Self::Sqlite,
-        }
-    }
-}
-
-#[derive(Subcommand)]
 pub(crate) enum DirectoryCommand {
     /// Put the users of a file into the directory, each in place of the entry that its id has
     ///
@@ -326,11 +283,6 @@ pub(crate) enum ConfigCommand {
         #[arg(long)]
         json: bool,
     },
-}
-
-fn shards(text: &str) -> Result<ShardCount, String> {
-    let count = text.parse().map_err(|_| "it must be a whole number from 1 to 256".to_owned())?;
-    ShardCount::new(count).map_err(|e| e.to_string())
 }
 
 #[cfg(test)]

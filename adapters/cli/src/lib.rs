@@ -42,6 +42,7 @@ mod provider;
 mod readiness;
 mod receipt_providers;
 mod refusal;
+mod schema_arguments;
 mod self_check;
 mod served_requests;
 mod setting_flags;

@@ -3,7 +3,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 use claimstream::LockGuarded;
 use claimstream_ports::{DistributedLock, LockingStrategy, StoreError, Telemetry};
 use claimstream_redis::RedisLock;
-use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
+use claimstream_sea_orm::{OpenOptions, SchemaPlan, SeaOrmOutbox};
 
 use crate::config::{Claiming, ConfigError, Database, DatabaseUrl, LockPlace};
 
@@ -57,6 +57,14 @@ impl Database {
     /// How long a server may be silent: as long as somebody has set a connection may take, or two seconds.
     fn answer_within(&self) -> Option<Duration> {
         (self.acquire_timeout == OpenOptions::default().acquire_timeout).then_some(SOON)
+    }
+
+    /// What [`create`](Self::create) would send to the database; changes nothing.
+    pub async fn plan(&self) -> Result<SchemaPlan, OpenError> {
+        let url = self.location()?;
+        let options = OpenOptions { answer_within: self.answer_within(), ..self.options(true) };
+        let planned = SeaOrmOutbox::schema_plan(url.reveal(), options).await;
+        planned.map_err(|error| OpenError::Store { url, error })
     }
 
     async fn open_by(&self, options: OpenOptions) -> Result<SeaOrmOutbox, OpenError> {

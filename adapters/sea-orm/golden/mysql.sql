@@ -519,14 +519,23 @@ ROLLBACK TO SAVEPOINT claimstream;
 -- schema/applied
 INSERT INTO claimstream_schema (version, applied_at) VALUES (:version, UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE version = version;
 
+-- schema/fresh
+SET /*!80000 SESSION information_schema_stats_expiry = 0, */ @claimstream_fresh = 1;
+
 -- schema/identity
 SELECT TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', applied_at) AS made_at FROM claimstream_schema WHERE version = 1;
+
+-- schema/indexes
+SELECT DISTINCT TABLE_NAME AS on_table, INDEX_NAME AS name FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME LIKE 'claimstream\_%';
 
 -- schema/shard_insert
 INSERT INTO claimstream_shard (shard) VALUES (:shard);
 
 -- schema/shard_list
 SELECT shard FROM claimstream_shard ORDER BY shard;
+
+-- schema/tables
+SELECT TABLE_NAME AS name, TABLE_ROWS AS estimate FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME LIKE 'claimstream\_%';
 
 -- schema/version
 SELECT CAST(COALESCE(MAX(version), 0) AS SIGNED) AS version FROM claimstream_schema;

@@ -477,11 +477,20 @@ INSERT INTO claimstream_schema (version, applied_at) VALUES (:version, :now) ON 
 -- schema/identity
 SELECT applied_at AS made_at FROM claimstream_schema WHERE version = 1;
 
+-- schema/indexes
+SELECT tbl_name AS on_table, name AS name FROM sqlite_master WHERE type = 'index' AND tbl_name LIKE 'claimstream\_%' ESCAPE '\';
+
+-- schema/requests
+SELECT COUNT(*) AS estimate FROM (SELECT 1 FROM claimstream_notification_request LIMIT 1000000);
+
 -- schema/shard_insert
 INSERT INTO claimstream_shard (shard) VALUES (:shard);
 
 -- schema/shard_list
 SELECT shard FROM claimstream_shard ORDER BY shard;
+
+-- schema/tables
+SELECT name AS name, NULL AS estimate FROM sqlite_master WHERE type IN ('table', 'view') AND name LIKE 'claimstream\_%' ESCAPE '\';
 
 -- schema/version
 SELECT COALESCE(MAX(version), 0) AS version FROM claimstream_schema;

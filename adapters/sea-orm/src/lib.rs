@@ -45,7 +45,14 @@ pub use database::{
 };
 pub use doctor::finding::{Finding, Severity};
 pub use enqueue::statements::EnqueueStatements;
-pub use outbox::{handle::SeaOrmOutbox, options::OpenOptions, schema::schema, transactions::TransactionWork};
+pub use outbox::{
+    handle::SeaOrmOutbox,
+    options::OpenOptions,
+    schema::schema,
+    schema_plan::SchemaPlan,
+    schema_step::{SchemaStep, SchemaWay},
+    transactions::TransactionWork,
+};
 pub use strategy::{
     choice::{Strategy, StrategyChoice},
     order::Order,

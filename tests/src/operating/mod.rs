@@ -1,4 +1,4 @@
-//! What operators meet: openings, rights, errors with the way out, mixed strategies, and the view of the
+//! What operators meet: openings, plans of the schema, rights, errors with the way out, mixed strategies, and the view of the
 //! outbox.
 
 pub mod error_kinds;
@@ -6,5 +6,6 @@ pub mod openings;
 pub mod operators_reads;
 pub mod outbox_view;
 pub mod rights;
+pub mod schema_plans;
 pub mod strategies;
 pub mod telemetry;

@@ -23,6 +23,7 @@ mod recipient;
 mod relay;
 mod request;
 mod schema;
+mod schema_plan;
 mod serve;
 mod shell;
 mod standing;

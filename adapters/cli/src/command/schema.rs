@@ -3,13 +3,14 @@ use std::{io::Write, process::ExitCode};
 use claimstream_domain::ShardCount;
 use claimstream_sea_orm::{Dialect, SeaOrmOutbox};
 
+use super::schema_plan;
 use crate::{
-    arguments::{DialectName, SchemaCommand},
     config::{Config, Database},
     failure::Failure,
+    schema_arguments::{DialectName, SchemaCommand},
 };
 
-/// Prints or makes the tables.
+/// Prints, plans or makes the tables.
 pub(super) async fn run(
     command: SchemaCommand,
     config: &Config,
@@ -18,6 +19,10 @@ pub(super) async fn run(
     match command {
         SchemaCommand::Print { dialect, shards } => {
             print(dialect, shards.unwrap_or(config.database.shards), config, out)
+        }
+        SchemaCommand::Plan { shards, sql, json } => {
+            let shown = schema_plan::Shown { statements: sql, as_json: json };
+            schema_plan::run(shards, shown, &config.database, out).await
         }
         SchemaCommand::Apply { shards, json } => apply(shards, json, &config.database, out).await,
     }

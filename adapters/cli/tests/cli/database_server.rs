@@ -51,7 +51,7 @@ fn a_server_that_is_silent_is_named_within_two_seconds() {
     let port = silent.local_addr().unwrap().port();
     let url = format!("mysql://me:secret@127.0.0.1:{port}/shop");
     let operator = Operator::new().set("CLAIMSTREAM_DATABASE__URL", &url);
-    for command in [&["status"][..], &["notify", "-"]] {
+    for command in [&["status"][..], &["schema", "plan"], &["notify", "-"]] {
         let began = std::time::Instant::now();
         let refused = operator.run(command).failed(1);
         let took = began.elapsed();

@@ -109,6 +109,7 @@ fn lists_are_read_on_from_their_place() {
 fn every_command_prints_the_fields_that_the_page_has() {
     let operator = Operator::new().set("CLAIMSTREAM_DATABASE__URL", "sqlite://claimstream.db");
     let check = |command: &str, arguments: &[&str]| assert_documented(&operator, command, arguments, "");
+    check("schema plan", &["schema", "plan"]);
     check("schema apply", &["schema", "apply"]);
     let failing =
         request(1, "\"webhook\"").replace("\"email\":", "\"webhook\":\"http://127.0.0.1:1/x\",\"email\":");

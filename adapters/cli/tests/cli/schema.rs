@@ -54,3 +54,25 @@ fn is_made_by_nobody_who_only_looks() {
     let refused = operator.run(&["notify", "-", "--set", "database.create_schema=false"]).failed(1);
     assert!(refused.contains("there is no database claimstream.db"), "{refused}");
 }
+
+#[test]
+fn a_plan_names_what_is_sent_and_changes_nothing() {
+    let operator = Operator::new().set("CLAIMSTREAM_DATABASE__URL", "sqlite://claimstream.db");
+    let planned = operator.run(&["schema", "plan"]).succeeded();
+    assert!(planned.contains("no tables, and this program knows version 4"), "{planned}");
+    assert!(planned.contains("nothing was changed") && planned.contains("makes the table"), "{planned}");
+    assert!(!operator.path("claimstream.db").exists(), "no file is made");
+    let with_sql = operator.run(&["schema", "plan", "--sql"]).succeeded();
+    assert!(
+        !planned.contains("CREATE TABLE")
+            && with_sql.contains("CREATE TABLE IF NOT EXISTS claimstream_pause")
+    );
+    operator.run(&["schema", "apply"]).succeeded();
+    let planned = operator.run(&["schema", "plan"]).succeeded();
+    assert!(
+        planned.ends_with("nothing is to be done\n") && planned.contains("tables of version 4"),
+        "{planned}"
+    );
+    let nowhere = Operator::new().set("CLAIMSTREAM_DATABASE__URL", "mysql://me@127.0.0.1:1/shop");
+    assert!(nowhere.run(&["schema", "plan"]).failed(1).contains("Connection refused"));
+}

@@ -154,6 +154,9 @@ statements! {
     }
     schema: SchemaSql {
         both: applied, identity, shard_insert, shard_list, version;
+        each: indexes, tables;
+        mysql: fresh;
+        sqlite: requests;
     }
     session: SessionSql {
         mysql: cipher, impatient, now, rollback, server, setup, transaction;

@@ -22,6 +22,8 @@ pub(crate) mod receipts;
 pub(crate) mod rooms;
 pub(crate) mod sagas;
 pub(crate) mod schema;
+pub(crate) mod schema_plan;
+pub(crate) mod schema_step;
 #[cfg(any(feature = "mysql", feature = "sqlite"))]
 pub(crate) mod sqlx;
 pub(crate) mod steps;

@@ -117,12 +117,12 @@ impl SeaOrmOutbox {
     }
 }
 
-fn misconfigured(why: impl Into<String>) -> StoreError {
+pub(super) fn misconfigured(why: impl Into<String>) -> StoreError {
     StoreError::new(StoreErrorKind::Misconfigured, "open", why.into())
 }
 
 /// A runtime of the process's own, made once, for programs that run on another executor.
-fn own_or_current_runtime() -> Result<tokio::runtime::Handle, StoreError> {
+pub(super) fn own_or_current_runtime() -> Result<tokio::runtime::Handle, StoreError> {
     static OWN: std::sync::OnceLock<std::io::Result<tokio::runtime::Runtime>> = std::sync::OnceLock::new();
     if let Ok(current) = tokio::runtime::Handle::try_current() {
         return Ok(current);

@@ -184,9 +184,8 @@ async fn apply(
     shards: ShardCount,
     applied: i64,
 ) -> Result<(), StoreError> {
-    for (version, script) in schema(dialect).iter().filter(|(version, _)| *version > applied) {
-        let script = text(script);
-        for statement in script.split(';').map(str::trim).filter(|statement| !statement.is_empty()) {
+    for (version, statements) in pending(dialect, applied) {
+        for statement in &statements {
             match db.execute_unprepared(statement).await.map_err(|e| classify("schema", e)) {
                 Err(error) if !is_known_index(&error) => return Err(error),
                 Err(_) | Ok(_) => {}
@@ -194,15 +193,28 @@ async fn apply(
         }
         // The first instance decides the number of shards: one insert of all of them, which fails for everybody else.
         if rows(db, "schema", sql.schema.shard_list.bind(&Args::new())).await?.is_empty() {
-            let numbers: Vec<Args> =
-                shards.shards().map(|shard| Args::new().with("shard", i64::from(shard.number()))).collect();
-            insert_shards(db, sql, &numbers).await?;
+            insert_shards(db, sql, &numbers(shards)).await?;
         }
-        let applied = Args::at(dialect, clock).with("version", *version);
+        let applied = Args::at(dialect, clock).with("version", version);
         run(db, "schema", sql.schema.applied.bind(&applied)).await?;
         tracing::info!(version, "schema applied");
     }
     Ok(())
+}
+
+/// What is sent for each version that is newer than `applied`, statement by statement.
+pub(super) fn pending(dialect: Dialect, applied: i64) -> impl Iterator<Item = (i64, Vec<String>)> {
+    let newer = schema(dialect).iter().filter(move |(version, _)| *version > applied);
+    newer.map(|(version, script)| {
+        let script = text(script);
+        let statements = script.split(';').map(str::trim).filter(|statement| !statement.is_empty());
+        (*version, statements.map(str::to_owned).collect())
+    })
+}
+
+/// A row for each shard.
+pub(super) fn numbers(shards: ShardCount) -> Vec<Args> {
+    shards.shards().map(|shard| Args::new().with("shard", i64::from(shard.number()))).collect()
 }
 
 async fn insert_shards(

@@ -1,0 +1,220 @@
+use claimstream_domain::ShardCount;
+use claimstream_ports::StoreError;
+use sea_orm::{ConnectOptions, Database, DatabaseConnection};
+
+use super::{
+    opening::{misconfigured, own_or_current_runtime},
+    options::OpenOptions,
+    schema::{VERSION, applied, numbers, pending},
+    schema_step::{Known, SchemaStep, judge},
+};
+use crate::{
+    database::{
+        args::Args,
+        clock::ServerClock,
+        connecting,
+        dialect::Dialect,
+        pool::HardenedPool,
+        server::{server_name, server_variables},
+        statements::Statements,
+        typed_row::row,
+        unit::{rows, run},
+    },
+    outbox::handle::SeaOrmOutbox,
+};
+
+const PLAN: &str = "schema plan";
+
+/// What making or renewing the tables would send to one database, and what that would cost there.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SchemaPlan {
+    /// The server and its version.
+    pub server: String,
+    /// Whether the ways of the steps were tried on servers of its kind that are as old; otherwise they are those of newer ones.
+    pub is_tried: bool,
+    /// The newest version of the tables that was applied; 0 without tables.
+    pub applied: i64,
+    /// The newest version that this library knows.
+    pub newest: i64,
+    /// In the order in which they are sent; none if the tables are of the newest version or of a newer one.
+    pub steps: Vec<SchemaStep>,
+}
+
+impl SeaOrmOutbox {
+    /// Says what [`open`](Self::open) with these options would send to make or renew the tables, and changes nothing. An SQLite file
+    /// that is not there is not made.
+    ///
+    /// Numbers of rows are estimates: the server's statistics on MySQL and MariaDB, a count up to a million on SQLite.
+    pub async fn schema_plan(url: &str, options: OpenOptions) -> Result<SchemaPlan, StoreError> {
+        let runtime = match &options.runtime {
+            Some(handle) => handle.clone(),
+            None => own_or_current_runtime()?,
+        };
+        let url = url.to_owned();
+        let planned = runtime.spawn(async move { plan(&url, &options).await });
+        planned.await.unwrap_or_else(|lost| {
+            Err(StoreError::new(claimstream_ports::StoreErrorKind::Unavailable, PLAN, lost))
+        })
+    }
+}
+
+async fn plan(url: &str, options: &OpenOptions) -> Result<SchemaPlan, StoreError> {
+    let dialect = Dialect::of_url(url).map_err(misconfigured)?;
+    connecting::names_a_database(url, dialect).map_err(misconfigured)?;
+    let sql = Statements::of(dialect);
+    let Some(db) = connect(url, dialect, options).await? else {
+        return Ok(of_new(dialect, sql, options.shards));
+    };
+    let planned = examine(&db, dialect, sql, options.shards).await;
+    let _ = db.close().await;
+    planned
+}
+
+/// A file that is not there, for which every statement is to be sent.
+fn of_new(dialect: Dialect, sql: &Statements, shards: ShardCount) -> SchemaPlan {
+    let steps = steps(dialect, sql, 0, Some(shards), Known::default());
+    SchemaPlan { server: SQLITE.into(), is_tried: true, applied: 0, newest: VERSION, steps }
+}
+
+const SQLITE: &str = "SQLite, bundled";
+
+/// One connection, under which nothing is changed; `None` for a file that is not there.
+async fn connect(
+    url: &str,
+    dialect: Dialect,
+    options: &OpenOptions,
+) -> Result<Option<DatabaseConnection>, StoreError> {
+    let pool =
+        HardenedPool { max_connections: 1, acquire_timeout: options.acquire_timeout, frozen_clock: None };
+    let mut connecting = pool.options(url).map_err(misconfigured)?;
+    #[cfg(feature = "sqlite")]
+    if dialect == Dialect::Sqlite {
+        let Ok(file) = url.parse::<sea_orm::sqlx::sqlite::SqliteConnectOptions>() else {
+            return Err(misconfigured("the database URL cannot be read"));
+        };
+        if !file.get_filename().exists() {
+            return Ok(None);
+        }
+        // Unlike the pool of an outbox, this makes no file and leaves its journal as it is.
+        connecting = ConnectOptions::new(url.to_owned());
+        connecting.max_connections(1).sqlx_logging(false);
+        connecting.map_sqlx_sqlite_opts(|options| options.create_if_missing(false));
+    }
+    let connected = Database::connect(connecting);
+    let connected =
+        connecting::unless_unreachable(url, None, dialect, options.answer_within, connected).await?;
+    match connected {
+        Ok(db) => Ok(Some(db)),
+        Err(error) => Err(connecting::refused(url, dialect, options.acquire_timeout, error).await),
+    }
+}
+
+async fn examine(
+    db: &DatabaseConnection,
+    dialect: Dialect,
+    sql: &Statements,
+    shards: ShardCount,
+) -> Result<SchemaPlan, StoreError> {
+    let none = Args::new();
+    let (server, is_tried) = match dialect {
+        Dialect::Sqlite => (SQLITE.to_owned(), true),
+        Dialect::MySql => {
+            run(db, PLAN, sql.schema.fresh.bind(&none)).await?;
+            let variables = server_variables(db, sql).await?;
+            let version = variables.get("version").map_or("", String::as_str);
+            (server_name(db, sql).await?, is_tried(version))
+        }
+    };
+    let applied = applied(db, sql).await?;
+    let known = known(db, dialect, sql).await?;
+    let is_cut = known.tables.contains_key("claimstream_shard")
+        && !rows(db, PLAN, sql.schema.shard_list.bind(&none)).await?.is_empty();
+    let shards = (!is_cut).then_some(shards);
+    Ok(SchemaPlan {
+        server,
+        is_tried,
+        applied,
+        newest: VERSION,
+        steps: steps(dialect, sql, applied, shards, known),
+    })
+}
+
+/// The tables that are there, with about as many rows, and the indexes.
+async fn known(db: &DatabaseConnection, dialect: Dialect, sql: &Statements) -> Result<Known, StoreError> {
+    let none = Args::new();
+    let mut known = Known::default();
+    for row in &rows(db, PLAN, sql.schema.tables.bind(&none)).await? {
+        let Table { name, estimate } = Table::read(row)?;
+        known.tables.insert(name, estimate.and_then(|rows| rows.try_into().ok()));
+    }
+    for row in &rows(db, PLAN, sql.schema.indexes.bind(&none)).await? {
+        let Index { on_table, name } = Index::read(row)?;
+        known.indexes.push((on_table, name));
+    }
+    if let (Dialect::Sqlite, Some(requests)) =
+        (dialect, known.tables.get_mut("claimstream_notification_request"))
+    {
+        let counted = rows(db, PLAN, sql.schema.requests.bind(&none)).await?;
+        let counted = counted.first().map(Requests::read).transpose()?;
+        *requests = counted.map(|counted| counted.estimate);
+    }
+    Ok(known)
+}
+
+row! {
+    struct Table of "schema/tables" { name: String, estimate: Option<i64> }
+}
+
+row! {
+    struct Index of "schema/indexes" { on_table: String, name: String }
+}
+
+row! {
+    struct Requests of "schema/requests" { estimate: u64 }
+}
+
+/// The statements of all versions that are not applied, in order, each with what it does to what is there then.
+fn steps(
+    dialect: Dialect,
+    sql: &Statements,
+    applied: i64,
+    shards: Option<ShardCount>,
+    mut known: Known,
+) -> Vec<SchemaStep> {
+    let mut shards = shards;
+    let mut steps = Vec::new();
+    let clock = ServerClock::new(None);
+    for (version, mut statements) in pending(dialect, applied) {
+        if let Some(shards) = shards.take() {
+            statements.push(sql.schema.shard_insert.bind_rows(&Args::new(), &numbers(shards)).sql);
+        }
+        let noted = Args::at(dialect, &clock).with("version", version);
+        statements.push(sql.schema.applied.bind(&noted).sql);
+        steps.extend(statements.iter().map(|statement| judge(dialect, version, statement, &mut known)));
+    }
+    steps
+}
+
+/// Whether a server is as new as the oldest of its kind that the trials of plans run on: MariaDB 10.5, MySQL 9.7.
+fn is_tried(version: &str) -> bool {
+    let number = |text: Option<&str>| text.and_then(|text| text.parse::<u32>().ok()).unwrap_or_default();
+    let mut parts = version.split(['.', '-']);
+    let version_number = (number(parts.next()), number(parts.next()));
+    let oldest = if version.contains("MariaDB") { (10, 5) } else { (9, 7) };
+    version_number >= oldest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_tried;
+
+    #[test]
+    fn servers_that_are_older_than_those_that_were_tried_are_told_apart() {
+        for tried in ["10.5.29-MariaDB", "11.8.3-MariaDB-log", "9.7.0-community"] {
+            assert!(is_tried(tried), "{tried}");
+        }
+        for older in ["10.4.33-MariaDB", "5.7.44-log", "8.4.6", "", "some proxy"] {
+            assert!(!is_tried(older), "{older}");
+        }
+    }
+}
