@@ -5,6 +5,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use uuid::Uuid;
 
 use crate::{
+    bench_arguments::BenchArguments,
     dead_arguments::DeadCommand,
     holder_arguments::{LeasesArguments, LocksArguments},
     operator_name::OperatorName,
@@ -191,6 +192,13 @@ pub(crate) enum Command {
     /// Edit what notifications say, and publish it
     #[command(subcommand)]
     Templates(TemplateCommand),
+    /// Measure this server for a few seconds, in a database that is made for it and removed again
+    ///
+    /// On MySQL and MariaDB it makes a database of its own on the same server, on SQLite a file of its own in the same folder; nothing
+    /// of yours is read or written. The server is under full load meanwhile, so it asks first; elsewhere than on a terminal give
+    /// --yes. A signal stops it, and what it made is removed; the exit code is 130 then. What a run leaves that was killed is removed
+    /// by the next one.
+    Bench(BenchArguments),
     /// Show the configuration
     #[command(subcommand)]
     Config(ConfigCommand),

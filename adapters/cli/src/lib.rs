@@ -16,6 +16,7 @@
 
 mod age;
 mod arguments;
+mod bench_arguments;
 mod board_server;
 mod command;
 pub mod config;

@@ -3,7 +3,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 use claimstream::LockGuarded;
 use claimstream_ports::{DistributedLock, LockingStrategy, StoreError, Telemetry};
 use claimstream_redis::RedisLock;
-use claimstream_sea_orm::{OpenOptions, SchemaPlan, SeaOrmOutbox};
+use claimstream_sea_orm::{BenchPlace, OpenOptions, SchemaPlan, SeaOrmOutbox};
 
 use crate::config::{Claiming, ConfigError, Database, DatabaseUrl, LockPlace};
 
@@ -65,6 +65,16 @@ impl Database {
         let options = OpenOptions { answer_within: self.answer_within(), ..self.options(true) };
         let planned = SeaOrmOutbox::schema_plan(url.reveal(), options).await;
         planned.map_err(|error| OpenError::Store { url, error })
+    }
+
+    /// Makes a place for measurements beside the database.
+    pub(crate) async fn bench_place(&self) -> Result<BenchPlace, OpenError> {
+        let url = self.location()?;
+        if let Some(path) = url.file().filter(|path| !path.exists()) {
+            return Err(OpenError::NoFile(path));
+        }
+        let made = BenchPlace::make(url.reveal(), self.answer_within()).await;
+        made.map_err(|error| OpenError::Store { url, error })
     }
 
     async fn open_by(&self, options: OpenOptions) -> Result<SeaOrmOutbox, OpenError> {

@@ -21,6 +21,29 @@ INSERT INTO claimstream_audit (noted_at, actor, action, subject, affected) VALUE
 
 -- audit/page
 SELECT number, TIMESTAMPDIFF(MICROSECOND, noted_at, UTC_TIMESTAMP(6)) AS age, actor, action, subject, affected FROM claimstream_audit WHERE number < :before ORDER BY number DESC LIMIT :limit;
+-- bench/beat
+UPDATE claimstream_bench SET beats = beats + 1 WHERE id = 1;
+
+-- bench/databases
+SELECT SCHEMA_NAME AS name FROM information_schema.SCHEMATA WHERE SCHEMA_NAME LIKE 'claimstream\_bench\_%' ORDER BY SCHEMA_NAME;
+
+-- bench/hold
+SELECT CAST(COALESCE(GET_LOCK(:name, 0), 0) AS SIGNED) AS held;
+
+-- bench/let_go
+SELECT CAST(COALESCE(RELEASE_LOCK(:name), 0) AS SIGNED) AS held;
+
+-- bench/look
+SELECT CAST(1 AS SIGNED) AS one;
+
+-- bench/row
+INSERT INTO claimstream_bench (id, beats) VALUES (1, 0);
+
+-- bench/strangers
+SELECT COUNT(*) AS strangers FROM information_schema.TABLES WHERE TABLE_SCHEMA = :name AND TABLE_NAME NOT LIKE 'claimstream\_%';
+
+-- bench/table
+CREATE TABLE claimstream_bench ( id     INTEGER NOT NULL PRIMARY KEY, beats  BIGINT  NOT NULL );
 
 -- claim/body
 SELECT id, ordering_key, headers, content_type, CASE WHEN OCTET_LENGTH(payload) <= :inline THEN payload END AS payload, CAST(OCTET_LENGTH(payload) AS SIGNED) AS bytes FROM claimstream_message WHERE id IN (:ids);

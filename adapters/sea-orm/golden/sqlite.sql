@@ -21,6 +21,17 @@ INSERT INTO claimstream_audit (noted_at, actor, action, subject, affected) VALUE
 
 -- audit/page
 SELECT number, :now - noted_at AS age, actor, action, subject, affected FROM claimstream_audit WHERE number < :before ORDER BY number DESC LIMIT :limit;
+-- bench/beat
+UPDATE claimstream_bench SET beats = beats + 1 WHERE id = 1;
+
+-- bench/look
+SELECT 1 AS one;
+
+-- bench/row
+INSERT INTO claimstream_bench (id, beats) VALUES (1, 0);
+
+-- bench/table
+CREATE TABLE claimstream_bench ( id     INTEGER NOT NULL PRIMARY KEY, beats  BIGINT  NOT NULL );
 
 -- claim/body
 SELECT id, ordering_key, headers, content_type, CASE WHEN LENGTH(payload) <= :inline THEN payload END AS payload, LENGTH(payload) AS bytes FROM claimstream_message WHERE id IN (:ids);

@@ -16,6 +16,7 @@
     allow(unused, reason = "without a driver, what only that one needs is left over")
 )]
 
+mod bench;
 mod caller_transactions;
 mod claim;
 mod database;
@@ -33,6 +34,7 @@ mod steps;
 mod strategy;
 mod sweep;
 
+pub use bench::place::BenchPlace;
 #[cfg(feature = "mysql")]
 pub use caller_transactions::own::OwnTransaction;
 #[cfg(feature = "mysql")]

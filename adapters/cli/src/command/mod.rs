@@ -4,6 +4,7 @@ mod agreement;
 mod answers;
 mod attempts;
 mod audit;
+mod bench;
 mod config;
 mod dead;
 mod dead_change;
@@ -98,6 +99,7 @@ async fn carry_out(command: Command, loaded: &Loaded, out: &mut impl Write) -> R
         Command::Dead(command) => dead::run(command, config, out).await,
         Command::Suppressions(command) => suppressions::run(command, config, out).await,
         Command::Templates(command) => templates::run(command, config, out).await,
+        Command::Bench(asked) => bench::run(asked, config, out).await,
         Command::Completions { shell } => shell::completions(shell, out),
         Command::Man { directory } => shell::man(&directory, out),
         Command::Config(command) => config::run(command, loaded, out),

@@ -177,6 +177,7 @@ fn every_command_prints_the_fields_that_the_page_has() {
     check("directory show", &["directory", "show", "u-1"]);
     let opted_out = ["recipient", "preferences", "user:u-1", "--change", "email/marketing=off"];
     check("recipient preferences", &opted_out);
+    check("bench", &["bench", "--yes", "--seconds", "0.2"]);
     let config: Value =
         serde_json::from_str(&operator.run(&["config", "print", "--json"]).succeeded()).unwrap();
     assert_eq!(shape(&config["log.format"]), shape(&example("config print")["log.format"]), "{config}");

@@ -3,6 +3,8 @@
 
 mod audit;
 #[cfg(unix)]
+mod bench;
+#[cfg(unix)]
 mod board;
 mod config;
 mod database_server;
@@ -41,6 +43,8 @@ mod server;
 mod shell;
 mod status;
 mod templates;
+#[cfg(target_os = "linux")]
+mod terminal;
 mod unsubscribe;
 #[cfg(unix)]
 mod web_client;

@@ -83,6 +83,10 @@ macro_rules! statements {
 }
 
 statements! {
+    bench: BenchSql {
+        both: beat, look, row, table;
+        mysql: databases, hold, let_go, strangers;
+    }
     claim: ClaimSql {
         both: body, instance, peek, read;
         each: take;

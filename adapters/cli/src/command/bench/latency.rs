@@ -1,0 +1,72 @@
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use claimstream::{LocalWakeup, Relay, RelayConfig, handler_fn};
+use claimstream_domain::{MessageId, Verdict};
+use claimstream_ports::Wakeup;
+use claimstream_sea_orm::SeaOrmOutbox;
+use claimstream_tokio::TokioTimer;
+
+use super::{enqueueing::messages, figures::Times};
+use crate::failure::Failure;
+
+const QUEUE: &str = "bench-latency";
+/// Fifty a second: no queue builds up.
+const BETWEEN: Duration = Duration::from_millis(20);
+
+/// When each message was handed in, and how long it took from there to its handler.
+#[derive(Default)]
+struct Seen {
+    begun: HashMap<MessageId, Instant>,
+    times: Times,
+}
+
+/// Enqueues a message now and then, and times it from the call to the handler of an idle pipeline.
+///
+/// The pipeline is in the same process and is woken by it. A relay elsewhere is woken through Redis, or looks by itself.
+pub(super) async fn measure(outbox: &Arc<SeaOrmOutbox>, each: Duration) -> Result<Times, Failure> {
+    let seen = Arc::new(Mutex::new(Seen::default()));
+    let at_handler = seen.clone();
+    let handler = handler_fn(move |claimed| {
+        let now = Instant::now();
+        let mut seen = at_handler.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(begun) = seen.begun.remove(&claimed.message.id) {
+            seen.times.add(now - begun);
+        }
+        async { Verdict::ack() }
+    });
+    let wakeup = Arc::new(LocalWakeup::new());
+    let relay = Relay::new(outbox.clone(), TokioTimer::new(), RelayConfig::default());
+    let pipeline = relay.with_wakeup(wakeup.clone()).pipeline(QUEUE, handler)?;
+    let mut produced = Ok(());
+    let producing = async { produced = produce(outbox, &seen, &wakeup, each).await };
+    pipeline.run_until(producing).await?;
+    produced?;
+    let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+    Ok(std::mem::take(&mut seen.times))
+}
+
+async fn produce(
+    outbox: &SeaOrmOutbox,
+    seen: &Mutex<Seen>,
+    wakeup: &LocalWakeup,
+    each: Duration,
+) -> Result<(), Failure> {
+    let began = Instant::now();
+    while began.elapsed() < each {
+        let batch = messages(QUEUE, 1)?;
+        for message in &batch {
+            let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+            seen.begun.insert(message.id, Instant::now());
+        }
+        outbox.enqueue_now(&batch).await?;
+        for message in &batch {
+            wakeup.wake(&message.queue).await?;
+        }
+        tokio::time::sleep(BETWEEN).await;
+    }
+    Ok(())
+}

@@ -1,0 +1,131 @@
+//! A short measurement of a user's own server, in a database that is made for it and removed again.
+
+mod draining;
+mod enqueueing;
+mod figures;
+mod latency;
+mod report;
+mod settings;
+
+use std::{
+    io::{self, BufRead, IsTerminal, Write, stderr},
+    process::ExitCode,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use claimstream_sea_orm::{BenchPlace, OpenOptions, SeaOrmOutbox, StrategyChoice};
+use claimstream_tokio::shutdown_signal;
+
+use self::{
+    figures::{Figures, Times},
+    report::{as_text, as_value},
+};
+use crate::{Exit, bench_arguments::BenchArguments, config::Config, failure::Failure, progress::Progress};
+
+/// Measures, and removes what it has made, also when it is interrupted.
+pub(crate) async fn run(
+    asked: BenchArguments,
+    config: &Config,
+    out: &mut impl Write,
+) -> Result<ExitCode, Failure> {
+    let url = config.database.url.as_ref().map(ToString::to_string).unwrap_or_default();
+    if !asked.yes && !agreed(&url, asked.each)? {
+        let seconds = whole(asked.each).as_secs();
+        writeln!(
+            out,
+            "{url} would be loaded for about {seconds} s, in a database of the bench's own; nothing was measured, give --yes to \
+             measure"
+        )?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    // From here on a signal waits for what was made to be removed.
+    let interrupted = shutdown_signal()?;
+    let place = config.database.bench_place().await?;
+    for name in place.leftovers() {
+        let _ = writeln!(stderr(), "removed {name}, which a bench has left that was killed");
+    }
+    let measured = tokio::select! {
+        measured = measure(&place, asked.each) => Some(measured),
+        () = interrupted => None,
+    };
+    let name = place.name().to_owned();
+    if let Err(error) = place.remove().await {
+        let _ = writeln!(stderr(), "{name} is left behind, and the next bench removes it: {error}");
+    }
+    let Some(measured) = measured else {
+        let _ = writeln!(stderr(), "interrupted; {name} was removed");
+        return Ok(Exit::Interrupted.into());
+    };
+    let figures = measured?;
+    match asked.json {
+        true => writeln!(out, "{}", as_value(&figures))?,
+        false => write!(out, "{}", as_text(&figures))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Asks on a terminal; nobody can answer elsewhere.
+fn agreed(url: &str, each: Duration) -> io::Result<bool> {
+    if !io::stdin().is_terminal() || !stderr().is_terminal() {
+        return Ok(false);
+    }
+    let seconds = whole(each).as_secs();
+    write!(stderr(), "load {url} for about {seconds} s? others who use it notice that [y/N] ")?;
+    stderr().flush()?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    Ok(["y", "yes"].contains(&answer.trim().to_ascii_lowercase().as_str()))
+}
+
+/// Round trips, commits, three ways to enqueue, three strategies with as many fillings, latency.
+const PARTS: u32 = 12;
+
+fn whole(each: Duration) -> Duration {
+    each * PARTS
+}
+
+async fn measure(place: &BenchPlace, each: Duration) -> Result<Figures, Failure> {
+    let progress = Progress::new("measuring", Some(u64::from(PARTS)), "parts");
+    let outbox = Arc::new(open(place, StrategyChoice::Auto).await?);
+    let server = place.server().await?;
+    let settings = settings::of(&place.variables().await?);
+    // Connections are opened and statements prepared before anything counts.
+    for _ in 0..3 {
+        place.look().await?;
+        place.commit().await?;
+    }
+    let round_trip = repeated(each, async || Ok(place.look().await?)).await?;
+    progress.advance(1);
+    let commit = repeated(each, async || Ok(place.commit().await?)).await?;
+    progress.advance(1);
+    let mut enqueue = Vec::new();
+    for (producers, per_transaction) in [(1, 1), (8, 1), (1, 100)] {
+        enqueue.push(enqueueing::measure(&outbox, producers, per_transaction, each).await?);
+        progress.advance(1);
+    }
+    let drain = draining::measure(place, each, &progress).await?;
+    let latency = latency::measure(&outbox, each).await?;
+    progress.advance(1);
+    let auto = outbox.strategy();
+    Ok(Figures { server, auto, each, settings, round_trip, commit, enqueue, drain, latency })
+}
+
+async fn open(place: &BenchPlace, strategy: StrategyChoice) -> Result<SeaOrmOutbox, Failure> {
+    Ok(SeaOrmOutbox::open(place.url(), OpenOptions { strategy, ..OpenOptions::default() }).await?)
+}
+
+/// Does something again and again for so long, and times each of them.
+async fn repeated(
+    each: Duration,
+    mut work: impl AsyncFnMut() -> Result<(), Failure>,
+) -> Result<Times, Failure> {
+    let began = Instant::now();
+    let mut times = Times::default();
+    while began.elapsed() < each {
+        let begun = Instant::now();
+        work().await?;
+        times.add(begun.elapsed());
+    }
+    Ok(times)
+}

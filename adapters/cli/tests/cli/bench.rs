@@ -1,0 +1,209 @@
+use std::{process::Stdio, time::Duration};
+
+use uuid::Uuid;
+
+use crate::{
+    database_server::{Scratch, servers},
+    operator::{Operator, Running, eventually, id, request},
+};
+
+const SHORT: [&str; 4] = ["bench", "--yes", "--seconds", "0.2"];
+const LONG: [&str; 4] = ["bench", "--yes", "--seconds", "60"];
+
+/// The files in the operator's folder that a bench has made.
+fn made(operator: &Operator) -> Vec<String> {
+    let names = std::fs::read_dir(operator.path("")).unwrap().map(|entry| entry.unwrap().file_name());
+    let names = names.map(|name| name.to_str().unwrap().to_owned());
+    names.filter(|name| name.starts_with("claimstream_bench_")).collect()
+}
+
+fn begin(operator: &Operator) -> Running {
+    let mut command = operator.command(&LONG);
+    Running(command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
+}
+
+fn said(running: &mut Running) -> String {
+    std::io::read_to_string(running.0.stderr.take().unwrap()).unwrap()
+}
+
+#[test]
+fn it_measures_beside_the_database_and_leaves_nothing() {
+    let operator = Operator::with_database();
+    operator.run_with(&["notify", "-"], request(1, "\"email\"").as_bytes()).succeeded();
+    let looked = operator.run(&["bench"]).succeeded();
+    assert!(looked.contains("nothing was measured, give --yes"), "{looked}");
+    let before =
+        (operator.run(&["status", "--json"]).succeeded(), operator.run(&["show", &id(1)]).succeeded());
+    let figures = operator.run(&SHORT).succeeded();
+    println!("{figures}");
+    for part in
+        ["round trip", "commit", "enqueue, 8 x 1", "claim and settle, shard_lease", "enqueue to handler"]
+    {
+        let line = figures
+            .lines()
+            .find(|line| line.starts_with(part))
+            .unwrap_or_else(|| panic!("{part}: {figures}"));
+        assert!(line.contains(" ms") || line.contains("/s"), "{line}");
+    }
+    assert!(
+        figures.contains("synchronous") && figures.contains("each commit waits for the disk"),
+        "{figures}"
+    );
+    assert!(figures.contains("SQLite has one lock"), "the reason why a strategy is not there: {figures}");
+    assert_eq!(made(&operator), [""; 0]);
+    let after =
+        (operator.run(&["status", "--json"]).succeeded(), operator.run(&["show", &id(1)]).succeeded());
+    let depth = |status: &str| {
+        status.split("\"queues\"").nth(1).map(|queues| queues.split("oldest").next().map(str::to_owned))
+    };
+    assert_eq!((depth(&after.0), after.1), (depth(&before.0), before.1), "the user's messages are as before");
+}
+
+#[test]
+fn it_is_refused_where_there_is_nothing_beside_which_it_could_work() {
+    let operator = Operator::new().set("CLAIMSTREAM_DATABASE__URL", "sqlite://missing.db");
+    assert!(operator.run(&SHORT).failed(1).contains("there is no database missing.db"));
+    assert!(!operator.path("missing.db").exists() && made(&operator).is_empty());
+    for seconds in ["0", "-1", "61", "NaN"] {
+        let refused = operator.run(&["bench", "--yes", &format!("--seconds={seconds}")]).failed(2);
+        assert!(refused.contains("from 0.2 to 60"), "{refused}");
+    }
+}
+
+#[test]
+fn a_signal_ends_it_and_removes_what_it_made() {
+    for signal in ["INT", "TERM"] {
+        let operator = Operator::with_database();
+        let mut bench = begin(&operator);
+        eventually("the bench works", || made(&operator).iter().any(|name| name.ends_with("-wal")));
+        bench.signal(signal);
+        assert_eq!(bench.end().code(), Some(130));
+        let said = said(&mut bench);
+        assert!(said.contains("interrupted; claimstream_bench_") && said.contains("was removed"), "{said}");
+        assert_eq!(made(&operator), [""; 0], "after SIG{signal}");
+    }
+}
+
+#[test]
+fn what_a_killed_one_leaves_is_removed_by_the_next_and_a_living_one_is_left_alone() {
+    let operator = Operator::with_database();
+    let mut killed = begin(&operator);
+    eventually("the first works", || made(&operator).iter().any(|name| name.ends_with("-wal")));
+    let left = made(&operator).into_iter().find(|name| name.ends_with(".lock")).unwrap();
+    killed.signal("KILL");
+    killed.end();
+    assert!(made(&operator).contains(&left), "nobody was there to remove it");
+    operator.write("claimstream_bench_of_mine.lock", "not of a bench");
+    let mut living = begin(&operator);
+    let of_living = |name: &str| {
+        !left.starts_with(name.split(['.', '-']).next().unwrap()) && name != "claimstream_bench_of_mine.lock"
+    };
+    eventually("the second works", || {
+        made(&operator).iter().any(|name| of_living(name) && name.ends_with("-wal"))
+    });
+    assert!(!made(&operator).contains(&left), "the second has removed it");
+    let there: Vec<_> = made(&operator).into_iter().filter(|name| of_living(name)).collect();
+    operator.run(&SHORT).succeeded();
+    let still = made(&operator);
+    assert!(there.iter().all(|name| still.contains(name)), "{there:?} is in use: {still:?}");
+    living.signal("INT");
+    assert_eq!(living.end().code(), Some(130));
+    let said = said(&mut living);
+    assert!(
+        said.contains(&format!("removed {}, which a bench has left", left.trim_end_matches(".lock"))),
+        "{said}"
+    );
+    assert_eq!(made(&operator), ["claimstream_bench_of_mine.lock"]);
+}
+
+#[tokio::test]
+async fn on_a_server_it_makes_a_database_of_its_own_and_removes_it() {
+    for (server, url) in servers("on_a_server_it_makes_a_database_of_its_own_and_removes_it") {
+        let scratch = Scratch::on(url).await;
+        let operator = Operator::new().set("CLAIMSTREAM_DATABASE__URL", &scratch.url());
+        // A database that is named as a bench's, and that somebody uses for something else.
+        let foreign = format!("claimstream_bench_{}", Uuid::now_v7().simple());
+        scratch.run(&format!("CREATE DATABASE {foreign}")).await;
+        scratch.run(&format!("CREATE TABLE {foreign}.orders (id INT PRIMARY KEY)")).await;
+        let figures = operator.run(&SHORT).succeeded();
+        println!("{}\n{figures}", server.name());
+        assert!(
+            figures.contains("innodb_flush_log_at_trx_commit") && figures.contains("claim and settle"),
+            "{figures}"
+        );
+        let is_there = |name: String| {
+            let scratch = &scratch;
+            async move { scratch.count(&counted("SCHEMATA", &format!("SCHEMA_NAME = '{name}'"))).await == 1 }
+        };
+        assert!(is_there(foreign.clone()).await, "it is not the bench's");
+        scratch.run(&format!("DROP DATABASE {foreign}")).await;
+        let of_user = counted("TABLES", &format!("TABLE_SCHEMA = '{}'", scratch.name()));
+        assert_eq!(scratch.count(&of_user).await, 0, "nothing is made in the user's database");
+
+        let mut killed = begin(&operator);
+        let left = name_of_running(&scratch).await;
+        killed.signal("KILL");
+        killed.end();
+        assert!(is_there(left.clone()).await);
+        // The server may take a moment to see that the connection is gone.
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let next = operator.run(&SHORT);
+        assert!(next.err.contains(&format!("removed {left}")), "{next:?}");
+        next.succeeded();
+        assert!(!is_there(left).await);
+
+        let mut interrupted = begin(&operator);
+        let name = name_of_running(&scratch).await;
+        let beside = operator.run(&SHORT);
+        assert!(!beside.err.contains(&name) && is_there(name.clone()).await, "{beside:?}");
+        beside.succeeded();
+        interrupted.signal("INT");
+        assert_eq!(interrupted.end().code(), Some(130));
+        assert!(!is_there(name).await);
+    }
+}
+
+/// The database of the bench that has begun; others of these trials run on other servers.
+async fn name_of_running(scratch: &Scratch) -> String {
+    let place = "SCHEMA_NAME LIKE 'claimstream\\_bench\\_%' ORDER BY SCHEMA_NAME DESC LIMIT 1";
+    for _ in 0..600 {
+        if let Some(name) =
+            scratch.text(&format!("SELECT SCHEMA_NAME FROM information_schema.SCHEMATA WHERE {place}")).await
+        {
+            let tables = counted("TABLES", &format!("TABLE_SCHEMA = '{name}'"));
+            if scratch.count(&tables).await > 10 {
+                return name;
+            }
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("no bench has begun");
+}
+
+fn counted(what: &str, place: &str) -> String {
+    format!("SELECT COUNT(*) FROM information_schema.{what} WHERE {place}")
+}
+
+#[tokio::test]
+async fn a_user_who_may_make_no_database_is_told_what_to_grant() {
+    for (server, url) in servers("a_user_who_may_make_no_database_is_told_what_to_grant") {
+        let scratch = Scratch::on(url).await;
+        let user = format!("cs_{}", &Uuid::now_v7().simple().to_string()[16..]);
+        scratch.run(&format!("CREATE USER '{user}'@'%'")).await;
+        scratch.run(&format!("GRANT ALL ON {}.* TO '{user}'@'%'", scratch.name())).await;
+        let url = scratch.url();
+        let (_, place) = url.split_once('@').unwrap();
+        let operator = Operator::new().set("CLAIMSTREAM_DATABASE__URL", &format!("mysql://{user}@{place}"));
+        let refused = operator.run(&SHORT).failed(1);
+        let granted = "GRANT ALL ON `claimstream\\_bench\\_%`.* TO";
+        assert!(
+            refused.contains(granted) && refused.contains("never in yours"),
+            "{}: {refused}",
+            server.name()
+        );
+        scratch.run(&format!("{granted} '{user}'@'%'")).await;
+        let figures = operator.run(&SHORT).succeeded();
+        assert!(figures.contains("enqueue to handler"), "{figures}");
+        scratch.run(&format!("DROP USER '{user}'@'%'")).await;
+    }
+}

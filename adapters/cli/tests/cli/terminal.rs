@@ -1,0 +1,63 @@
+use std::{
+    io::Write,
+    process::{Command, Stdio},
+};
+
+use crate::operator::{Operator, id, request};
+
+/// What the program shows on a terminal, and what its user types there. `script` of util-linux makes the terminal; Debian always has it.
+fn on_terminal(operator: &Operator, arguments: &[&str], typed: &str) -> Option<String> {
+    let program = operator.command(arguments);
+    let quoted = |text: &std::ffi::OsStr| format!("'{}'", text.to_str().unwrap());
+    let line: Vec<String> =
+        std::iter::once(program.get_program()).chain(program.get_args()).map(quoted).collect();
+    let mut script = Command::new("script");
+    script.args(["--quiet", "--return", "--command", &line.join(" "), "/dev/null"]);
+    script.current_dir(program.get_current_dir().unwrap()).env("TERM", "xterm");
+    script.envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    script.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let Ok(mut terminal) = script.spawn() else {
+        // Past the capture of a test's output, so that it is seen where all is well.
+        let _ = writeln!(std::io::stderr(), "nothing was shown on a terminal: there is no `script`");
+        return None;
+    };
+    terminal.stdin.take().unwrap().write_all(typed.as_bytes()).unwrap();
+    let ended = terminal.wait_with_output().unwrap();
+    assert!(ended.status.success(), "{ended:?}");
+    Some(String::from_utf8_lossy(&ended.stdout).into_owned())
+}
+
+#[test]
+fn long_work_shows_how_far_it_is_on_a_terminal_and_nowhere_else() {
+    let operator = Operator::with_database();
+    let lines: String = (0..3_000).map(|number| request(number, "\"email\"") + "\n").collect();
+    operator.write("requests.jsonl", &lines);
+    let Some(shown) = on_terminal(&operator, &["notify", "requests.jsonl"], "") else { return };
+    assert!(shown.contains("new 3000") && shown.contains("bytes"), "{shown:?}");
+    let elsewhere = operator.run(&["notify", "requests.jsonl"]);
+    assert_eq!(
+        (elsewhere.err.as_str(), elsewhere.out.contains("replayed 3000")),
+        ("", true),
+        "{elsewhere:?}"
+    );
+    let measured = on_terminal(&operator, &["bench", "--seconds", "0.2"], "y\n").unwrap_or_default();
+    let asked = "load sqlite://claimstream.db for about 2 s? others who use it notice that [y/N]";
+    assert!(
+        measured.contains(asked) && measured.contains("measuring") && measured.contains("round trip"),
+        "{measured:?}"
+    );
+    let declined = on_terminal(&operator, &["bench"], "n\n").unwrap_or_default();
+    assert!(declined.contains("nothing was measured"), "{declined:?}");
+}
+
+#[test]
+fn a_purge_asks_on_a_terminal_and_takes_no_for_an_answer() {
+    let operator = Operator::with_database();
+    operator.run_with(&["notify", "-"], request(1, "\"sms\"").as_bytes()).succeeded();
+    operator.run(&["relay", "--until-empty", "--set", "channels.email.provider=log"]).succeeded();
+    assert!(operator.run(&["show", &id(1)]).succeeded().contains("FAILED"));
+    let Some(kept) = on_terminal(&operator, &["dead", "purge", "--all"], "n\n") else { return };
+    assert!(kept.contains("purge 1 dead letter? [y/N]") && kept.contains("nothing was changed"), "{kept:?}");
+    let purged = on_terminal(&operator, &["dead", "purge", "--all"], "y\n").unwrap_or_default();
+    assert!(purged.contains("purged 1 dead letter"), "{purged:?}");
+}

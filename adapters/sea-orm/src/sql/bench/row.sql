@@ -1,0 +1,3 @@
+-- The row.
+INSERT INTO claimstream_bench (id, beats)
+VALUES (1, 0)
