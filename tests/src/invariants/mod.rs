@@ -6,6 +6,7 @@
 mod book;
 mod circles;
 mod clauses;
+mod comparison;
 mod decisions;
 mod edges;
 mod guards;
@@ -30,7 +31,7 @@ type Rule = fn(&Tree) -> Vec<String>;
 
 /// Adds the invariants.
 pub fn add_to(suite: &mut Suite) {
-    let rules: [(&str, Rule); 25] = [
+    let rules: [(&str, Rule); 26] = [
         ("dependencies_point_inwards", edges::dependencies_point_inwards),
         ("the_rooms_of_the_adapter_stand_as_drawn", rooms::stand_as_drawn),
         ("no_files_import_each_other", circles::there_are_none),
@@ -55,6 +56,7 @@ pub fn add_to(suite: &mut Suite) {
         ("the_files_and_tests_that_documents_name_exist", references::exist),
         ("every_clause_and_scenario_is_listed", clauses::are_all_listed),
         ("every_promise_names_its_test_and_every_test_its_promise", promises::have_tests),
+        ("what_operators_expect_is_shown_by_what_is_there", comparison::is_shown),
         ("sentences_name_the_actor", phrases::name_the_actor),
     ];
     for (name, rule) in rules {
