@@ -15,14 +15,15 @@ use claimstream_domain::{
     InstanceListed, Lease, LeaseListed, LeaseRelease, LeaseShown, LockListed, MessageCarried, MessageId,
     MessageKept, MessageStanding, NewMessage, PauseNote, PausedQueue, QueueName, QueueStatus, Receipt,
     Renewed, Settled, Settlement, Shard, Verdict,
-    saga::{NewSaga, SagaId, SagaRecord},
-    step::{Begun, NewStep, Step, StepChange, StepKey},
+    saga::{NewSaga, SagaContinued, SagaId, SagaRecord},
+    step::{Begun, NewStep, RunFilter, RunPage, RunPlace, Step, StepChange, StepKey, StepListed},
     tcc::BranchCall,
+    timer_event::{TimerPage, TimerPlace},
 };
 
 use crate::{
-    saga::{NoteSagas, SagaReports},
-    step::{LockWait, Locked, PurgeSteps, StepLedger},
+    saga::{ContinueSagas, NoteSagas, SagaReports},
+    step::{ListRuns, ListTimers, LockWait, Locked, PurgeSteps, StepLedger},
     tcc::{Participant, ParticipantError},
     *,
 };
@@ -304,5 +305,35 @@ mockall::mock! {
             after: Option<SagaId>,
             limit: u32,
         ) -> Result<Vec<SagaRecord>, StoreError>;
+    }
+}
+
+mockall::mock! {
+    pub ContinueSagas {}
+    #[async_trait]
+    impl ContinueSagas for ContinueSagas {
+        async fn continue_saga(&self, scope: &str, id: SagaId) -> Result<SagaContinued, StoreError>;
+    }
+}
+
+mockall::mock! {
+    pub ListRuns {}
+    #[async_trait]
+    impl ListRuns for ListRuns {
+        async fn runs(
+            &self,
+            filter: &RunFilter,
+            after: Option<RunPlace>,
+            limit: u32,
+        ) -> Result<RunPage, StoreError>;
+        async fn steps(&self, scope: &str, run: &str, limit: u32) -> Result<Vec<StepListed>, StoreError>;
+    }
+}
+
+mockall::mock! {
+    pub ListTimers {}
+    #[async_trait]
+    impl ListTimers for ListTimers {
+        async fn timers(&self, after: Option<TimerPlace>, limit: u32) -> Result<TimerPage, StoreError>;
     }
 }

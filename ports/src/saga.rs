@@ -1,7 +1,7 @@
 //! Ports of sagas: a list of those that were begun, beside their steps.
 
 use async_trait::async_trait;
-use claimstream_domain::saga::{NewSaga, SagaId, SagaRecord};
+use claimstream_domain::saga::{NewSaga, SagaContinued, SagaId, SagaRecord};
 
 use crate::StoreError;
 
@@ -32,4 +32,17 @@ pub trait SagaReports: Send + Sync {
         after: Option<SagaId>,
         limit: u32,
     ) -> Result<Vec<SagaRecord>, StoreError>;
+}
+
+/// Continues sagas that wait, because a person has mended what was in their way.
+///
+/// Implementors owe: what is done is what [`SagaContinuation`](claimstream_domain::saga::SagaContinuation) decides; a message that it enqueues is
+/// durable before the call returns; two calls at the same time enqueue one message; the rows of the saga are not written.
+///
+/// Callers may rely on: it may be called at any time and any number of times, also while the saga is run. A relay whose pipeline has the saga as its
+/// handler does the rest; the call does not wait for it.
+#[async_trait]
+pub trait ContinueSagas: Send + Sync {
+    /// Continues the saga of this scope and id, or says why nothing was done.
+    async fn continue_saga(&self, scope: &str, id: SagaId) -> Result<SagaContinued, StoreError>;
 }

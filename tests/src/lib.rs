@@ -78,7 +78,8 @@ pub use claimstream_testbed::Server;
 use claimstream_testbed::{PrivateDatabase, PrivateRedis, ScratchDatabase, servers, statement};
 pub use fixture::{
     Action, Barrier, Begin, Clock, Events, Facts, Fixture, HandTimer, History, Instance, LEASE, LockFixture,
-    NotificationFixture, NotificationPorts, OpenPorts, Ports, ServerFixture, SetUpEvents, StepFixture,
-    StepTransaction, SubmitTransaction, TestDecision, TestScheme, TimerFixture, TimerPorts, Transaction, ids,
+    NotificationFixture, NotificationPorts, OpenPorts, Ports, RunStore, ServerFixture, SetUpEvents,
+    StepFixture, StepTransaction, SubmitTransaction, TestDecision, TestScheme, TimerFixture, TimerPorts,
+    Transaction, ids,
 };
 pub use suite::{Case, Coverage, Need, Report, Suite};

@@ -60,6 +60,7 @@ mod pauses;
 mod people;
 mod preferences;
 mod receipts;
+mod runs;
 mod sagas;
 mod self_check;
 mod step_ledger;

@@ -1,12 +1,12 @@
 use async_trait::async_trait;
 use claimstream_domain::{
-    Timestamp,
-    saga::{NewSaga, SagaId, SagaRecord},
+    Enqueued, MessageId, QueueName, Timestamp,
+    saga::{NewSaga, SagaContinuation, SagaContinued, SagaId, SagaRecord, SagaState},
     step::StepKey,
 };
 use claimstream_ports::{
-    StoreError, StoreErrorKind,
-    saga::{NoteSagas, SagaReports},
+    FindMessages, StoreError, StoreErrorKind,
+    saga::{ContinueSagas, NoteSagas, SagaReports},
 };
 
 use crate::{
@@ -55,6 +55,30 @@ impl SagaReports for MemoryStore {
         let found = tables.sagas.of_owner(scope, owner, after);
         let now = self.database.now();
         found.into_iter().take(limit as usize).map(|(saga, at)| record(&tables, saga, *at, now)).collect()
+    }
+}
+
+#[async_trait]
+impl ContinueSagas for MemoryStore {
+    async fn continue_saga(&self, scope: &str, id: SagaId) -> Result<SagaContinued, StoreError> {
+        const CONTINUE: &str = "continue saga";
+        let Some(record) = self.saga(scope, id).await? else { return Ok(SagaContinued::Unknown) };
+        let Some(row) = &record.row else { return Ok(SagaContinued::Forgotten) };
+        let ids: Vec<MessageId> = id.messages().into_iter().map(|(_, id)| id).collect();
+        let found = self.find(&ids).await?;
+        let stand: Vec<_> = found.into_iter().map(|it| it.map(|it| it.state)).collect();
+        match SagaContinuation::of(id, SagaState::of_code(row.state), &stand) {
+            SagaContinuation::Nothing(why) => Ok(why),
+            SagaContinuation::Enqueue(nudge) => {
+                let order = record.order().map_err(|e| corrupt(CONTINUE, e))?;
+                let queue = QueueName::new(scope).map_err(|e| corrupt(CONTINUE, e))?;
+                let message = order.nudge(queue, nudge).map_err(|e| corrupt(CONTINUE, e))?;
+                Ok(match self.enqueue_now(std::slice::from_ref(&message)).await?.as_slice() {
+                    [Enqueued::New] => SagaContinued::Asked(message.id),
+                    _ => SagaContinued::UnderWay(message.id),
+                })
+            }
+        }
     }
 }
 

@@ -354,6 +354,9 @@ SELECT queue, COUNT(*) AS dead FROM claimstream_dead GROUP BY queue;
 -- observe/find
 SELECT q.id, q.attempts, q.last_error, q.claim_id IS NOT NULL AS claimed, i.label AS holder, q.available_at - :now AS available_in, q.parked_until - :now AS parked_for FROM (SELECT available_at, id FROM claimstream_queue WHERE queue = :queue AND shard = :shard AND available_at >= :from ORDER BY available_at, id LIMIT :most) AS near JOIN claimstream_queue q ON q.queue = :queue AND q.shard = :shard AND q.available_at = near.available_at AND q.id = near.id LEFT JOIN claimstream_instance i ON i.instance = SUBSTRING(q.claim_id, 1, 8) WHERE near.id IN (:ids);
 
+-- observe/first_key
+SELECT MIN(dedup_key) AS dedup_key FROM claimstream_dedup WHERE queue = :queue AND dedup_key >= :from AND dedup_key < :end;
+
 -- observe/instances
 SELECT instance, label, :now - seen_at AS seen FROM claimstream_instance WHERE instance > :after ORDER BY instance LIMIT :limit;
 
@@ -364,6 +367,11 @@ SELECT queue, shard AS shard, ordering_key, headers, content_type, LENGTH(payloa
 SELECT message_id, :now - created_at AS taken FROM claimstream_dedup WHERE queue = :queue AND dedup_key = :dedup_key;
 -- observe/lease
 SELECT queue, shard AS shard, label, fence, held_until - :now AS ends_in, in_flight AS in_flight, flights, :now AS now FROM claimstream_lease WHERE queue = :queue AND shard = :shard;
+-- observe/key_queue
+SELECT MIN(queue) AS queue FROM claimstream_dedup WHERE queue > :after;
+
+-- observe/last_key
+SELECT MAX(dedup_key) AS dedup_key FROM claimstream_dedup WHERE queue = :queue AND dedup_key >= :from AND dedup_key < :end;
 
 -- observe/leases
 SELECT queue, shard AS shard, label, fence, held_until - :now AS ends_in, in_flight AS in_flight FROM claimstream_lease WHERE queue >= :queue AND (queue > :queue OR shard > :shard) ORDER BY claimstream_lease.queue, claimstream_lease.shard LIMIT :limit;
@@ -614,8 +622,17 @@ SELECT q.id, q.queue, q.shard, q.available_at AS due_at, COALESCE(m.first_at, m.
 -- steps/lock
 UPDATE claimstream_step SET version = version WHERE scope = :scope AND run = :run AND step = :step RETURNING state, version, fingerprint, result, origin;
 
+-- steps/of_run
+SELECT step, state AS state, version AS version, :now - created_at AS age, :now - changed_at AS quiet FROM claimstream_step WHERE scope = :scope AND run = :run ORDER BY step LIMIT :limit;
+
 -- steps/page
 SELECT s.scope, s.run, s.changed_at AS changed FROM claimstream_step s WHERE s.changed_at >= :from AND s.changed_at < :bound AND NOT EXISTS (SELECT 1 FROM claimstream_step y WHERE y.scope = s.scope AND y.run = s.run AND y.changed_at >= :bound) AND NOT EXISTS (SELECT 1 FROM claimstream_step o WHERE o.scope = s.scope AND o.run = s.run AND (   (o.scope = 'tcc' AND o.state = 0) OR (o.scope = 'tcc-global' AND o.state IN (0, 1, 3)) OR (o.scope LIKE 'timer:%' AND o.step = '' AND o.state = 0) OR (o.scope LIKE 'saga:%' AND o.step = '' AND o.state IN (1, 2, 3)) OR (o.scope LIKE 'saga:%' AND o.step <> '' AND o.state IN (1, 3) AND NOT EXISTS (SELECT 1 FROM claimstream_step e WHERE e.scope = o.scope AND e.run = o.run AND e.step = ''))) ) ORDER BY s.changed_at LIMIT :limit;
+
+-- steps/reach
+SELECT s.changed_at AS changed, s.scope, s.run, s.step FROM claimstream_step s INDEXED BY claimstream_step_age WHERE s.changed_at >= :from AND s.changed_at <= :now - :quiet AND (s.changed_at > :from OR (s.scope, s.run, s.step) > (:after_scope, :after_run, :after_step)) ORDER BY s.changed_at, s.scope, s.run, s.step LIMIT 1 OFFSET :others;
+
+-- steps/runs
+SELECT s.scope, s.run, s.step, s.state AS state, s.version AS version, s.changed_at AS changed, :now - s.created_at AS age, :now - (SELECT MAX(y.changed_at) FROM claimstream_step y  WHERE y.scope = s.scope AND y.run = s.run) AS quiet FROM claimstream_step s INDEXED BY claimstream_step_age WHERE s.changed_at >= :from AND s.changed_at <= :to AND s.changed_at <= :now - :quiet AND (s.changed_at > :from OR (s.scope, s.run, s.step) > (:after_scope, :after_run, :after_step)) AND (s.changed_at < :to OR (s.scope, s.run, s.step) <= (:to_scope, :to_run, :to_step)) AND s.scope >= :first AND s.scope < :end AND s.step <= :last_step AND s.state NOT IN (:ended) AND (SELECT MAX(o.changed_at) FROM claimstream_step o  WHERE o.scope = s.scope AND o.run = s.run) <= :now - :quiet ORDER BY s.changed_at, s.scope, s.run, s.step LIMIT :limit;
 
 -- sweep/dedup
 DELETE FROM claimstream_dedup WHERE queue = :queue AND dedup_key IN (:keys) AND created_at < :bound;

@@ -1,5 +1,6 @@
 //! Sagas: several local transactions that are all taken, or all undone, and the next action at every point.
 
+mod continuation;
 mod fault;
 #[cfg(test)]
 mod model;
@@ -9,6 +10,7 @@ mod plan;
 mod record;
 mod state;
 
+pub use continuation::{SagaContinuation, SagaContinued, SagaNudge};
 pub use fault::SagaFault;
 pub use next::{SagaEntry, SagaNext, SagaView, Unbegun};
 pub use order::{SagaOrder, SagaOrderKind};

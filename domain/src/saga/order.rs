@@ -34,12 +34,19 @@ impl SagaOrder {
     pub fn message(&self, queue: QueueName) -> Result<NewMessage, Invalid> {
         let text = serde_json::to_vec(self);
         let text = text.map_err(|e| Invalid::Malformed { what: "saga order", why: e.to_string() })?;
-        let id = Uuid::new_v5(&self.saga.uuid(), self.order.name().as_bytes());
-        Ok(NewMessage::new(MessageId::new(id), queue, Payload::json(text)))
+        Ok(NewMessage::new(self.order.message_id(self.saga), queue, Payload::json(text)))
     }
 }
 
 impl SagaOrderKind {
+    /// Every kind.
+    pub const ALL: [Self; 3] = [Self::New, Self::Check, Self::RollBack];
+
+    /// The id of the message that asks this of a saga.
+    pub fn message_id(self, saga: SagaId) -> MessageId {
+        MessageId::new(Uuid::new_v5(&saga.uuid(), self.name().as_bytes()))
+    }
+
     /// Its name in messages and traces.
     pub fn name(self) -> &'static str {
         match self {

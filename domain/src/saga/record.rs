@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::SagaId;
+use super::{SagaId, SagaOrder, SagaOrderKind};
 use crate::{Invalid, step::Step};
 
 /// A saga that is to be noted: its name, its owner and its input.
@@ -43,4 +43,13 @@ pub struct SagaRecord {
     pub row: Option<Step>,
     /// How long ago it was noted, by the store's clock.
     pub age: Duration,
+}
+
+impl SagaRecord {
+    /// The order that brings the saga to its end, as its check message carries it.
+    pub fn order(&self) -> Result<SagaOrder, Invalid> {
+        let input = serde_json::from_str(&self.input);
+        let input = input.map_err(|e| Invalid::Malformed { what: "saga input", why: e.to_string() })?;
+        Ok(SagaOrder { order: SagaOrderKind::Check, saga: self.id, owner: self.owner.to_string(), input })
+    }
 }

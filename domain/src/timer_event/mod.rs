@@ -10,6 +10,7 @@
 
 mod course;
 mod cron;
+mod listed;
 mod name;
 mod record;
 mod round;
@@ -19,6 +20,7 @@ mod tick;
 
 pub use course::{Course, course};
 pub use cron::Cron;
+pub use listed::{TimerListed, TimerPage, TimerPlace};
 pub use name::{DecisionName, SchemeName};
 pub use record::EventRecord;
 pub use round::{FailurePolicy, Round, RoundEnd};

@@ -24,6 +24,9 @@ pub struct Tick {
 pub struct EventId(Uuid);
 
 impl Tick {
+    /// What the dedup keys of all ticks begin with; part of the stored format.
+    pub const KEYS: &str = "timer/";
+
     /// What tells the event apart from all others of its scheme, as it is stored: the occurrence.
     pub fn unique_code(&self) -> String {
         self.occurrence.to_string()
@@ -45,21 +48,35 @@ impl Tick {
     ///
     /// It is unique in its queue, so that a timer which is moved on twice is moved on once.
     pub fn message(&self, queue: &QueueName) -> Result<NewMessage, Invalid> {
-        self.message_called(queue, "tick").map(|message| message.deliver_at(self.occurrence))
+        self.message_called(queue, TICK).map(|message| message.deliver_at(self.occurrence))
     }
 
     /// A second message of the same event, due when its deadline has passed.
     ///
     /// It is what ends an event whose first message is in the hands of a run that does not come back.
     pub fn deadline_message(&self, queue: &QueueName, deadline: Duration) -> Result<NewMessage, Invalid> {
-        self.message_called(queue, "deadline").map(|message| message.deliver_after(deadline))
+        self.message_called(queue, DEADLINE).map(|message| message.deliver_after(deadline))
+    }
+
+    /// The id of the message that begins the event.
+    pub fn message_id(&self) -> MessageId {
+        self.id_of(TICK)
+    }
+
+    /// The id of the message that ends it at its deadline.
+    pub fn deadline_id(&self) -> MessageId {
+        self.id_of(DEADLINE)
+    }
+
+    fn id_of(&self, which: &str) -> MessageId {
+        MessageId::new(self.event_id().child(which))
     }
 
     fn message_called(&self, queue: &QueueName, which: &str) -> Result<NewMessage, Invalid> {
         let payload =
             serde_json::to_vec(self).map_err(|e| Invalid::Malformed { what: "tick", why: e.to_string() })?;
-        let id = MessageId::new(self.event_id().child(which));
-        let key = DedupKey::new(&format!("timer/{}/{}/{which}", self.scheme, self.unique_code()))?;
+        let id = self.id_of(which);
+        let key = DedupKey::new(&format!("{}{}/{}/{which}", Self::KEYS, self.scheme, self.unique_code()))?;
         Ok(NewMessage::new(id, queue.clone(), Payload::json(payload)).unique_by(key))
     }
 }
@@ -90,6 +107,9 @@ impl fmt::Display for EventId {
         self.0.fmt(f)
     }
 }
+
+const TICK: &str = "tick";
+const DEADLINE: &str = "deadline";
 
 /// The namespace of event ids, part of the stored format.
 const NAMESPACE: Uuid = Uuid::from_u128(0x7469_6d65_722d_4576_a56e_7400_0000_0001);

@@ -1,7 +1,11 @@
 //! Ports of the step ledger, which remembers in the transaction of an effect that it has happened.
 
+mod list_runs;
+mod list_timers;
 mod purge_steps;
 mod step_ledger;
 
+pub use list_runs::ListRuns;
+pub use list_timers::ListTimers;
 pub use purge_steps::PurgeSteps;
 pub use step_ledger::{LockWait, Locked, StepLedger};

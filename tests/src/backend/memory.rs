@@ -69,7 +69,8 @@ impl StepBackend for MemoryBackend {
         let queue = Fixture::fresh_queue();
         let store = open();
         let (one, other) = (Arc::new(store.clone()), Arc::new(store.rival()));
-        Ok(StepFixture { outbox: fixture(&store, queue), store: one, rival: other })
+        let shown = Arc::new(store.clone());
+        Ok(StepFixture { outbox: fixture(&store, queue), store: one, rival: other, shown })
     }
 }
 

@@ -247,7 +247,8 @@ impl StepBackend for SeaOrmBackend {
     async fn step_fixture(&self) -> Result<StepFixture, StoreError> {
         let url = self.shared_database().await?;
         let (outbox, store, rival) = self.pair(&url, Fixture::fresh_queue()).await?;
-        Ok(StepFixture { outbox, store: Arc::new(store), rival: Arc::new(rival) })
+        let shown = Arc::new(store.clone());
+        Ok(StepFixture { outbox, store: Arc::new(store), rival: Arc::new(rival), shown })
     }
 }
 

@@ -23,6 +23,7 @@ pub mod pauses;
 pub mod payload;
 pub mod releases;
 pub mod renew;
+pub mod runs;
 pub mod settle;
 pub mod steps;
 pub mod transactions;
@@ -64,7 +65,7 @@ pub fn notifications() -> impl Iterator<Item = &'static Case<NotificationFixture
 
 /// Those of the step ledger.
 pub fn steps() -> impl Iterator<Item = &'static Case<StepFixture>> {
-    steps::CLAUSES.iter().copied().flatten()
+    steps::CLAUSES.iter().copied().chain([runs::CLAUSES, runs::CONTINUED]).flatten()
 }
 
 /// Those of locks.

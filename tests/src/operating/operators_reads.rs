@@ -84,10 +84,74 @@ async fn walk_along_keys(backend: &SeaOrmBackend) {
     let next = vec![("after", text("a"))];
     let plan = explained(&outbox, sql("dead_letters/next_queue", &next)).await;
     assert!(plan[0][2] == "newest_in_queue" && !plan[0][3].contains("filesort"), "{plan:?}");
+    for (name, way) in [
+        ("steps/of_run", "ref"),
+        ("observe/first_key", ""),
+        ("observe/last_key", ""),
+        ("observe/key_queue", ""),
+    ] {
+        let plan = explained(&outbox, sql(name, &ledger_args())).await;
+        println!("operators_reads: {name}: {plan:?}");
+        let [_, found_way, key, extra] = &plan[0];
+        let is_one_look = extra.contains("optimized away");
+        assert!(
+            is_one_look || (found_way == way && key == "PRIMARY" && !extra.contains("filesort")),
+            "{plan:?}"
+        );
+    }
+    runs_are_read_by_age(&outbox).await;
     a_later_page_reads_no_more_than_the_first(&outbox, args).await;
     let sorting = "SELECT id FROM claimstream_dead ORDER BY attempts LIMIT 9";
     let plan = explained(&outbox, Statement::from_string(DbBackend::MySql, sorting)).await;
     assert!(plan[0][3].contains("filesort"), "a sort goes unseen: {plan:?}");
+}
+
+/// What the statements of runs and timers are asked with.
+fn ledger_args() -> Vec<(&'static str, Vec<Value>)> {
+    let text = |text: &str| vec![Value::from(text)];
+    let number = |number: i64| vec![Value::from(number)];
+    vec![
+        ("scope", text("saga:transfer")),
+        ("run", text("7")),
+        ("limit", number(50)),
+        ("queue", text("orders")),
+        ("after", text("a")),
+        ("from", text("timer/")),
+        ("end", text("timer0")),
+    ]
+}
+
+/// Runs are found along the index by age, which ends where a look ends, and nothing is sorted.
+async fn runs_are_read_by_age(outbox: &SeaOrmOutbox) {
+    let text = |text: &str| vec![Value::from(text)];
+    let number = |number: i64| vec![Value::from(number)];
+    let args = vec![
+        ("from", number(1_577_836_800_000_000)),
+        ("after_scope", text("saga:transfer")),
+        ("after_run", text("7")),
+        ("after_step", text("")),
+        ("to", number(1_577_836_900_000_000)),
+        ("to_scope", text("saga:transfer")),
+        ("to_run", text("9")),
+        ("to_step", text("")),
+        ("quiet", number(1)),
+        ("first", text("saga:")),
+        ("end", text("saga;")),
+        ("last_step", text("")),
+        ("ended", [4_i64, 5].map(Value::from).into()),
+        ("limit", number(50)),
+        ("others", number(999)),
+    ];
+    for name in ["steps/reach", "steps/runs"] {
+        let plan = explained(outbox, sql(name, &args)).await;
+        println!("operators_reads: {name}: {plan:?}");
+        let [_, way, key, extra] = &plan[0];
+        assert!(way == "range" && key == "age" && !extra.contains("filesort"), "{name}: {plan:?}");
+        assert!(name != "steps/reach" || extra.contains("Using index"), "{name}: {plan:?}");
+        let others = plan[1..].iter().filter(|step| !step[0].is_empty() && !step[0].starts_with('<'));
+        let along = others.clone().all(|step| step[2] == "PRIMARY" && step[1] == "ref");
+        assert!(along, "{name}: {plan:?}");
+    }
 }
 
 /// A list is read on at its place, and not from the newest letter again: the server says how many rows it has looked at.
@@ -168,10 +232,22 @@ async fn fill(outbox: &SeaOrmOutbox) {
     let instances = "claimstream_instance (instance, label, seen_at)";
     let leases = "claimstream_lease (queue, shard, holder, fence, held_until, in_flight, token)";
     let locks = "claimstream_lock (lock_key, fence, held_until, token)";
+    let step = |n: usize| {
+        format!(
+            "('{}', '{n}', '', 1, 1, '', {d}, {d})",
+            if n.is_multiple_of(10) { "saga:transfer" } else { "mails" },
+            d = died(n)
+        )
+    };
+    let steps = "claimstream_step (scope, run, step, state, version, origin, created_at, changed_at)";
+    let timer_key =
+        |n: usize| format!("('{}', 'timer/bill/{n}', UNHEX(LPAD(HEX({n}), 32, '0')), {})", queue(n), died(n));
     for (table, rows) in [
         (keys, rows(&key)),
         (requests, rows(&request)),
         (records, rows(&record)),
+        (steps, rows(&step)),
+        (keys, rows(&timer_key)),
         (dead, rows(&letter)),
         (live, rows(&waiting)),
         (bodies, rows(&body)),
@@ -183,7 +259,7 @@ async fn fill(outbox: &SeaOrmOutbox) {
         let insert = format!("INSERT INTO {table} VALUES {rows}");
         outbox.connection().execute_unprepared(&insert).await.expect("rows");
     }
-    let tables = "ANALYZE TABLE claimstream_dead, claimstream_queue, claimstream_message, claimstream_instance, claimstream_lease, claimstream_audit, claimstream_dedup, claimstream_notification_request, claimstream_notification_message, claimstream_lock";
+    let tables = "ANALYZE TABLE claimstream_dead, claimstream_queue, claimstream_message, claimstream_instance, claimstream_lease, claimstream_audit, claimstream_dedup, claimstream_notification_request, claimstream_notification_message, claimstream_lock, claimstream_step";
     outbox.connection().execute_unprepared(tables).await.expect("statistics");
 }
 

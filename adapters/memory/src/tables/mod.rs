@@ -64,7 +64,7 @@ impl Tables {
             match change {
                 Change::Enqueue(row) => self.outbox.enqueue(row, now),
                 Change::Submit(request) => self.notifications.insert(*request, now),
-                Change::Step(key, step) => self.steps.put(key, step),
+                Change::Step(key, step) => self.steps.put(key, step, now),
                 Change::Saga(saga, at) => self.sagas.insert(saga, at),
             }
         }

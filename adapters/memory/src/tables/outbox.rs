@@ -4,7 +4,9 @@ use claimstream_domain::{
     ClaimId, ClaimRequest, Claimed, DeadLetter, DeadLetterFilter, DeadLetterListed, DeadLetterPlace,
     DedupKey, DedupKeyTaken, Disposition, Event, IllegalTransition, Lease, Message, MessageCarried,
     MessageId, MessageKept, MessageStanding, NewMessage, Payload, QueueName, QueueStatus, Reason, Receipt,
-    Renewed, Settled, Settlement, State, Timestamp, is_due, notification::ERASED,
+    Renewed, Settled, Settlement, State, Timestamp, is_due,
+    notification::ERASED,
+    timer_event::{Tick, TimerListed},
 };
 
 use super::{dead::Dead, row::Row};
@@ -62,6 +64,18 @@ impl Outbox {
             *since >= bound || rows.contains_key(message) || dead.contains_key(message)
         });
         (known - keys.len()) as u64
+    }
+
+    /// The timers whose ticks have dedup keys here, each with its newest occurrence, by queue and key.
+    pub(crate) fn timers(&self) -> Vec<TimerListed> {
+        let mut newest: BTreeMap<(QueueName, String), Tick> = BTreeMap::new();
+        for (queue, key) in self.keys.keys() {
+            let Some(tick) = Tick::of_key(key.as_str()) else { continue };
+            let (place, _) = TimerListed::keys_of(&tick.scheme);
+            let known = newest.entry((queue.clone(), place)).or_insert_with(|| tick.clone());
+            known.occurrence = known.occurrence.max(tick.occurrence);
+        }
+        newest.into_iter().map(|((queue, _), tick)| TimerListed::of(queue, &tick)).collect()
     }
 
     fn insert(&mut self, row: Row) {

@@ -132,7 +132,7 @@ statements! {
         both: make, read, take;
     }
     observe: ObserveSql {
-        both: dead, find, instances, kept, keyed, lease, leases, leases_of, live, places;
+        both: dead, find, first_key, instances, kept, key_queue, keyed, last_key, lease, leases, leases_of, live, places;
     }
     audit: AuditSql {
         both: note, page;
@@ -173,7 +173,7 @@ statements! {
         mysql: lock, tokens, write_all;
     }
     steps: StepSql {
-        both: begin, change, dead, find, forget, page;
+        both: begin, change, dead, find, forget, of_run, page, reach, runs;
         each: live, lock;
         mysql: lock_now;
     }

@@ -20,6 +20,7 @@ pub(crate) mod people;
 pub(crate) mod preferences;
 pub(crate) mod receipts;
 pub(crate) mod rooms;
+pub(crate) mod runs;
 pub(crate) mod sagas;
 pub(crate) mod schema;
 pub(crate) mod schema_plan;

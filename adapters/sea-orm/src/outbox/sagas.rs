@@ -1,10 +1,13 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use claimstream_domain::saga::{NewSaga, SagaId, SagaRecord};
+use claimstream_domain::{
+    Enqueued, MessageId, QueueName,
+    saga::{NewSaga, SagaContinuation, SagaContinued, SagaId, SagaRecord, SagaState},
+};
 use claimstream_ports::{
-    StoreError,
-    saga::{NoteSagas, SagaReports},
+    Enqueue, FindMessages, StoreError,
+    saga::{ContinueSagas, NoteSagas, SagaReports},
 };
 use sea_orm::DatabaseTransaction;
 
@@ -16,6 +19,7 @@ use crate::{
 
 const NOTE: &str = "note saga";
 const READ: &str = "sagas";
+const CONTINUE: &str = "continue saga";
 
 /// For transactions on the outbox's own database, which [`SeaOrmOutbox::begin`] begins; it is proven first, as by
 /// [`SeaOrmOutbox::enqueue_on`].
@@ -46,5 +50,31 @@ impl SagaReports for SeaOrmOutbox {
         let (db, scope, owner) = (Arc::clone(&self.rooms.db), scope.to_owned(), owner.to_owned());
         let work = async move { sagas::sagas_of(&db, &scope, &owner, after, limit).await };
         self.rooms.db.detached(READ, work).await
+    }
+}
+
+#[async_trait]
+impl ContinueSagas for SeaOrmOutbox {
+    async fn continue_saga(&self, scope: &str, id: SagaId) -> Result<SagaContinued, StoreError> {
+        let Some(record) = self.saga(scope, id).await? else { return Ok(SagaContinued::Unknown) };
+        let Some(row) = &record.row else { return Ok(SagaContinued::Forgotten) };
+        let ids: Vec<MessageId> = id.messages().into_iter().map(|(_, id)| id).collect();
+        let found = self.find(&ids).await?;
+        let stand: Vec<_> = found.into_iter().map(|it| it.map(|it| it.state)).collect();
+        let nudge = match SagaContinuation::of(id, SagaState::of_code(row.state), &stand) {
+            SagaContinuation::Nothing(why) => return Ok(why),
+            SagaContinuation::Enqueue(nudge) => nudge,
+        };
+        let queue = QueueName::new(scope).map_err(|e| corrupt(CONTINUE, e))?;
+        let message = record.order().and_then(|order| order.nudge(queue, nudge));
+        let message = message.map_err(|e| corrupt(CONTINUE, e))?;
+        let (outbox, id) = (self.clone(), message.id);
+        let enqueued: Result<Vec<Enqueued>, StoreError> =
+            self.transaction(move |tx| Box::pin(async move { outbox.enqueue(tx, &[message]).await })).await;
+        Ok(match enqueued?.as_slice() {
+            [Enqueued::New] => SagaContinued::Asked(id),
+            // Somebody else has done the same at this moment.
+            _ => SagaContinued::UnderWay(id),
+        })
     }
 }

@@ -7,3 +7,4 @@ pub(crate) mod kept;
 pub(crate) mod lateness;
 pub(crate) mod observe;
 pub(crate) mod pauses;
+pub(crate) mod timers;

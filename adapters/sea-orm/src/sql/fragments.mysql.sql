@@ -12,6 +12,7 @@ greatest   = GREATEST
 is         = <=>
 then_join  = STRAIGHT_JOIN
 by_primary = FORCE INDEX (PRIMARY)
+by_age     = FORCE INDEX (age)
 for_update = FOR UPDATE $
 for_share  = LOCK IN SHARE MODE
 or_keep    = ON DUPLICATE KEY UPDATE $ = $

@@ -12,6 +12,7 @@ greatest   = MAX
 is         = IS
 then_join  = CROSS JOIN
 by_primary =
+by_age     = INDEXED BY claimstream_step_age
 for_update =
 for_share  =
 or_keep    = ON CONFLICT DO NOTHING

@@ -1,0 +1,4 @@
+-- The next queue that has a dedup key.
+SELECT MIN(queue) AS queue
+  FROM claimstream_dedup
+ WHERE queue > :after

@@ -1,0 +1,173 @@
+use uuid::Uuid;
+
+use super::{SagaId, SagaOrder, SagaOrderKind, SagaState};
+use crate::{Invalid, MessageId, MessageState, NewMessage, Payload, QueueName};
+
+/// What became of a person's wish that a saga is continued at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SagaContinued {
+    /// This message was enqueued, due at once; it does what the saga's check message does.
+    Asked(MessageId),
+    /// Nothing was done: this message of the saga is due, or a relay has it.
+    UnderWay(MessageId),
+    /// Nothing was done: as many messages as there may be wait for their next attempt, this one among them.
+    Waiting(MessageId),
+    /// Nothing was done: this message of the saga is a dead letter, and reviving it continues the saga.
+    Dead(MessageId),
+    /// Nothing was done: the saga has ended.
+    Over(SagaState),
+    /// Nothing was done: the saga ended so long ago that its rows are deleted.
+    Forgotten,
+    /// Nothing was done: no saga of this scope and id was begun in this database.
+    Unknown,
+}
+
+/// What is to be done about such a wish.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SagaContinuation {
+    /// Enqueue the message with this number; if its id is taken by then, somebody else has done the same.
+    Enqueue(SagaNudge),
+    /// Nothing, for this reason.
+    Nothing(SagaContinued),
+}
+
+/// One of the messages by which people continue a saga.
+///
+/// Each has an id made from the saga's, so that two people who ask at the same time enqueue one message. There are few of them, because each is
+/// tried again until the saga has ended.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct SagaNudge(u8);
+
+impl SagaNudge {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self(1), Self(2), Self(3)];
+
+    /// Its id for a saga.
+    pub fn message_id(self, saga: SagaId) -> MessageId {
+        MessageId::new(Uuid::new_v5(&saga.uuid(), format!("continue {}", self.0).as_bytes()))
+    }
+}
+
+impl SagaId {
+    /// The messages that this saga may have, with the names of what they ask for: those that continue it are called `continue`.
+    pub fn messages(self) -> Vec<(&'static str, MessageId)> {
+        let orders = SagaOrderKind::ALL.into_iter().map(|kind| (kind.name(), kind.message_id(self)));
+        orders.chain(SagaNudge::ALL.map(|nudge| ("continue", nudge.message_id(self)))).collect()
+    }
+}
+
+impl SagaContinuation {
+    /// The one place that decides. `state` is that of the saga's row; `messages` stand as those of [`SagaId::messages`] do, in their
+    /// order, `None` where there is none.
+    ///
+    /// A saga may be continued at any time and by several at once, because its rows decide. So what is decided here saves work.
+    pub fn of(saga: SagaId, state: Option<SagaState>, messages: &[Option<MessageState>]) -> Self {
+        if let Some(over) = state.filter(|state| state.is_over()) {
+            return Self::Nothing(SagaContinued::Over(over));
+        }
+        let all = saga.messages();
+        let stands = |id: MessageId| {
+            let at = all.iter().position(|(_, known)| *known == id);
+            at.and_then(|at| messages.get(at)).and_then(Option::as_ref)
+        };
+        let first = |is: fn(&MessageState) -> bool| {
+            all.iter().map(|(_, id)| *id).find(|id| stands(*id).is_some_and(is))
+        };
+        if let Some(id) =
+            first(|state| matches!(state, MessageState::Due { .. } | MessageState::Leased { .. }))
+        {
+            return Self::Nothing(SagaContinued::UnderWay(id));
+        }
+        if let Some(id) = first(|state| matches!(state, MessageState::Dead { .. })) {
+            return Self::Nothing(SagaContinued::Dead(id));
+        }
+        match SagaNudge::ALL.into_iter().find(|nudge| stands(nudge.message_id(saga)).is_none()) {
+            Some(free) => Self::Enqueue(free),
+            None => Self::Nothing(SagaContinued::Waiting(SagaNudge::ALL[0].message_id(saga))),
+        }
+    }
+}
+
+impl SagaOrder {
+    /// The message by which a person continues the saga, due at once; relays of every version know what it asks for, a check.
+    pub fn nudge(self, queue: QueueName, nudge: SagaNudge) -> Result<NewMessage, Invalid> {
+        let order = Self { order: SagaOrderKind::Check, ..self };
+        let text = serde_json::to_vec(&order);
+        let text = text.map_err(|e| Invalid::Malformed { what: "saga order", why: e.to_string() })?;
+        Ok(NewMessage::new(nudge.message_id(order.saga), queue, Payload::json(text)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeSet, time::Duration};
+
+    use super::*;
+
+    const WAIT: Duration = Duration::from_secs(60);
+
+    fn saga() -> SagaId {
+        SagaId::new(Uuid::from_u128(7))
+    }
+
+    /// The decision for an open saga whose messages stand so: new, check, roll_back, and three that continue it.
+    fn decided(messages: [Option<MessageState>; 6]) -> SagaContinuation {
+        SagaContinuation::of(saga(), Some(SagaState::Init), &messages)
+    }
+
+    #[test]
+    fn every_message_of_a_saga_has_an_id_of_its_own() {
+        let messages = saga().messages();
+        assert_eq!(messages.iter().map(|(_, id)| *id).collect::<BTreeSet<_>>().len(), 6);
+        assert_eq!(messages[1], ("check", SagaOrderKind::Check.message_id(saga())));
+    }
+
+    #[test]
+    fn a_saga_that_waits_gets_a_message_and_the_next_wish_another_one_until_there_are_three() {
+        let waits = || Some(MessageState::Scheduled { due_in: WAIT });
+        let again = || Some(MessageState::Retrying { due_in: WAIT });
+        use SagaContinuation::{Enqueue, Nothing};
+        assert_eq!(decided([None, waits(), None, None, None, None]), Enqueue(SagaNudge(1)));
+        assert_eq!(decided([const { None }; 6]), Enqueue(SagaNudge(1)));
+        assert_eq!(decided([None, waits(), None, again(), None, None]), Enqueue(SagaNudge(2)));
+        assert_eq!(decided([None, waits(), None, None, again(), None]), Enqueue(SagaNudge(1)));
+        let waiting = SagaContinued::Waiting(SagaNudge(1).message_id(saga()));
+        assert_eq!(decided([None, waits(), None, again(), again(), again()]), Nothing(waiting));
+    }
+
+    #[test]
+    fn nothing_is_enqueued_beside_a_run_a_dead_letter_or_an_end() {
+        let nothing = SagaContinuation::Nothing;
+        let check = SagaOrderKind::Check.message_id(saga());
+        let leased = || Some(MessageState::Leased { ends_in: WAIT, holder: None });
+        let due = || Some(MessageState::Due { since: WAIT });
+        let dead = || Some(MessageState::Dead { since: WAIT });
+        for state in [leased(), due()] {
+            let under_way = nothing(SagaContinued::UnderWay(check));
+            assert_eq!(decided([dead(), state, None, None, None, None]), under_way);
+        }
+        let new = SagaOrderKind::New.message_id(saga());
+        assert_eq!(decided([dead(), None, None, None, None, None]), nothing(SagaContinued::Dead(new)));
+        for over in [SagaState::Finish, SagaState::Fail] {
+            let messages = [const { None }; 6];
+            assert_eq!(
+                SagaContinuation::of(saga(), Some(over), &messages),
+                nothing(SagaContinued::Over(over))
+            );
+        }
+    }
+
+    #[test]
+    fn a_nudge_is_a_check_under_an_id_of_its_own() {
+        let order = SagaOrder {
+            order: SagaOrderKind::New,
+            saga: saga(),
+            owner: "anna".into(),
+            input: serde_json::json!({"amount": 1000}),
+        };
+        let message = order.clone().nudge(QueueName::new("saga:transfer").unwrap(), SagaNudge(2)).unwrap();
+        assert_eq!(message.id, SagaNudge(2).message_id(saga()));
+        let read: SagaOrder = serde_json::from_slice(message.payload.bytes()).unwrap();
+        assert_eq!(read, SagaOrder { order: SagaOrderKind::Check, ..order });
+    }
+}
