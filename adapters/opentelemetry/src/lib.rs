@@ -1,8 +1,8 @@
 //! Traces and measures what an outbox does, through OpenTelemetry.
 //!
 //! [`TracedHandler`] and [`TracedBatchHandler`] give each message that is handled a span of its own, in the trace in which the message was
-//! created; [`carry_trace`] writes the current span into the headers of a message that is enqueued. [`CallSpans`] and
-//! [`MeterTelemetry`] turn what a relay and its store do into spans and metrics.
+//! created; [`carry_trace`] writes the current span into the headers of a message that is enqueued, and [`TracedStore`] does so for the messages of
+//! sagas, TCC transactions and timers. [`CallSpans`] and [`MeterTelemetry`] turn what a relay and its store do into spans and metrics.
 //!
 //! All of them use the global providers that the program has installed; without one they do next to nothing.
 //!
@@ -42,12 +42,14 @@ mod process_span;
 mod trace_context;
 mod traced_batch_handler;
 mod traced_handler;
+mod traced_store;
 
 pub use call_spans::CallSpans;
 pub use meter_telemetry::MeterTelemetry;
-pub use trace_context::carry_trace;
+pub use trace_context::{carry_trace, current_traceparent};
 pub use traced_batch_handler::TracedBatchHandler;
 pub use traced_handler::TracedHandler;
+pub use traced_store::TracedStore;
 
 /// The code of the README, compiled.
 #[cfg(doctest)]

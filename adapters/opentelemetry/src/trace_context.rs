@@ -12,15 +12,25 @@ pub fn carry_trace(headers: &mut Headers) -> Result<(), Invalid> {
     carry(headers, Context::current().span().span_context())
 }
 
+/// The current span as the header `traceparent` names it, for calls to others; `None` without one.
+pub fn current_traceparent() -> Option<String> {
+    let context = Context::current();
+    let span = context.span().span_context().clone();
+    span.is_valid().then(|| traceparent(&span))
+}
+
+fn traceparent(span: &SpanContext) -> String {
+    let flags = span.trace_flags().to_u8() & TraceFlags::SAMPLED.to_u8();
+    format!("00-{}-{}-{flags:02x}", span.trace_id(), span.span_id())
+}
+
 /// Writes a span into headers; one that is not valid changes nothing.
 pub(crate) fn carry(headers: &mut Headers, span: &SpanContext) -> Result<(), Invalid> {
     if !span.is_valid() {
         return Ok(());
     }
-    let flags = span.trace_flags().to_u8() & TraceFlags::SAMPLED.to_u8();
-    let traceparent = format!("00-{}-{}-{flags:02x}", span.trace_id(), span.span_id());
     let state = span.trace_state().header();
-    headers.set_trace(&traceparent, (!state.is_empty()).then_some(state.as_str()))
+    headers.set_trace(&traceparent(span), (!state.is_empty()).then_some(state.as_str()))
 }
 
 /// The span that headers name; `None` if they name none, or it cannot be read.

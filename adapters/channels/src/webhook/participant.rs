@@ -27,6 +27,7 @@ use super::{config::WebhookConfig, endpoint::Endpoint, poster::Poster};
 pub struct HttpParticipant {
     poster: Poster,
     to: Endpoint,
+    traceparent: Option<Box<dyn Fn() -> Option<String> + Send + Sync>>,
 }
 
 /// The body of a call.
@@ -45,7 +46,13 @@ impl HttpParticipant {
         let Some(to) = config.gateway.clone() else {
             return Err(Invalid::Contradiction("an HTTP participant needs a gateway to post to".into()));
         };
-        Ok(Self { poster: Poster::new(&config)?, to })
+        Ok(Self { poster: Poster::new(&config)?, to, traceparent: None })
+    }
+
+    /// The same whose calls have a header `traceparent` with what `current` answers at each call, so that the other side continues the trace; such as
+    /// `claimstream_opentelemetry::current_traceparent`.
+    pub fn traced_by(self, current: impl Fn() -> Option<String> + Send + Sync + 'static) -> Self {
+        Self { traceparent: Some(Box::new(current)), ..self }
     }
 }
 
@@ -59,7 +66,9 @@ impl Participant for HttpParticipant {
             payload: &call.payload,
         };
         let body = serde_json::to_vec(&body).map_err(ParticipantError::refused)?;
-        let posted = self.poster.post(&self.to, &call.key.to_string(), None, body).await;
+        let traceparent = self.traceparent.as_ref().and_then(|current| current());
+        let key = call.key.to_string();
+        let posted = self.poster.post(&self.to, &key, traceparent.as_deref(), body).await;
         posted.map(|_| ()).map_err(participant_error)
     }
 }

@@ -79,6 +79,8 @@ impl Service {
     }
 }
 
+const TRACE: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+
 /// Drives one transaction with the service behind HTTP to its end.
 async fn drive(service: &Service) -> (GlobalId, GlobalState, WebServer) {
     let answering = service.clone();
@@ -93,7 +95,8 @@ async fn drive(service: &Service) -> (GlobalId, GlobalState, WebServer) {
     let (store, timer) = (Arc::new(MemoryStore::new()), Arc::new(TokioTimer::new()));
     let coordinator = CoordinatorConfig { retry: retry.clone(), ..CoordinatorConfig::default() };
     let coordinator = Coordinator::new(store.clone(), timer, coordinator).expect("a coordinator");
-    let coordinator = coordinator.with("coupon", HttpParticipant::new(config).expect("a participant"));
+    let participant = HttpParticipant::new(config).expect("a participant").traced_by(|| Some(TRACE.into()));
+    let coordinator = coordinator.with("coupon", participant);
     let coordinator = coordinator.expect("a free name");
     let coordinator = Arc::new(coordinator);
 
@@ -128,7 +131,9 @@ async fn a3_6_a_branch_behind_http_takes_effect_once_although_every_first_reply_
     assert_eq!(state, GlobalState::Confirmed);
     assert_eq!(service.state(&gid).await, Some(BranchState::Confirmed));
     assert_eq!(*service.effects.lock().unwrap(), [Operation::Try, Operation::Confirm]);
-    assert_eq!(server.received().len(), 4, "each call came twice");
+    let calls = server.received();
+    assert_eq!(calls.len(), 4, "each call came twice");
+    assert!(calls.iter().all(|call| call.header("traceparent") == Some(TRACE)), "the trace goes on");
 }
 
 #[tokio::test]
