@@ -14,8 +14,8 @@ use crate::{
     host::Hosts,
     pages::{
         audit, dead_groups, dead_letter, dead_list, dead_work, doctor, find, instances, leases, locks,
-        message, overview, pause, queue, release_lease, release_lock, request, request_cancel, requests,
-        sign_in, style,
+        message, overview, pause, queue, release_lease, release_lock, request, request_cancel, requests, run,
+        run_list, saga_continue, sign_in, style, timers,
     },
     refusal::Refusal,
     stores::BoardStores,
@@ -45,6 +45,10 @@ use crate::{
 /// | `GET /instances`, `GET /leases`, `GET /locks` | the instances that claim, the leases of shards, the distributed locks |
 /// | `POST /leases/preview`, `POST /leases/release` | what the release of a lease would do; releases it |
 /// | `POST /locks/preview`, `POST /locks/release` | the same for a lock |
+/// | `GET /sagas`, `GET /tcc`, `GET /tcc/branches` | sagas, TCC transactions and branches, the one that has stood still for longest first |
+/// | `GET /sagas/one`, `GET /tcc/one` | one of them with its steps or branches |
+/// | `POST /sagas/preview`, `POST /sagas/continue` | what continuing a saga does; does it |
+/// | `GET /timers`, `GET /timers/events`, `GET /timers/event` | timers with their next occurrence; events that were begun; one of them |
 /// | `GET /sign-in`, `POST /sign-in`, `POST /sign-out` | takes a token, once for each browser |
 ///
 /// It knows IP addresses and `localhost` as its own names, and further ones by [`with_hosts`](Self::with_hosts).
@@ -100,6 +104,8 @@ impl Board {
             .route("/leases/release", post(release_lease::release))
             .route("/locks/preview", post(release_lock::preview))
             .route("/locks/release", post(release_lock::release))
+            .route("/sagas/preview", post(saga_continue::preview))
+            .route("/sagas/continue", post(saga_continue::confirm))
             .route_layer(from_fn_with_state(Arc::clone(&desk), guard::changing));
         let inside = Router::new()
             .route("/", get(overview::show))
@@ -120,6 +126,14 @@ impl Board {
             .route("/instances", get(instances::show))
             .route("/leases", get(leases::show))
             .route("/locks", get(locks::show))
+            .route("/sagas", get(run_list::sagas))
+            .route("/sagas/one", get(run::saga))
+            .route("/tcc", get(run_list::transactions))
+            .route("/tcc/branches", get(run_list::branches))
+            .route("/tcc/one", get(run::transaction))
+            .route("/timers", get(timers::show))
+            .route("/timers/events", get(run_list::events))
+            .route("/timers/event", get(run::event))
             .merge(changing)
             .fallback(async |visit: Visit| visit.refuse(&Refusal::no_such_page()))
             .layer(from_fn_with_state(Arc::clone(&desk), guard::known));

@@ -17,6 +17,10 @@ impl Section {
         if stores.notifications().is_some() {
             all.push(Self { path: "/requests", name: "Requests" });
         }
+        if stores.runs.is_some() {
+            let runs = [("/sagas", "Sagas"), ("/tcc", "TCC"), ("/timers", "Timers")];
+            all.extend(runs.map(|(path, name)| Self { path, name }));
+        }
         all.extend(stores.holders.is_some().then_some(Self { path: "/instances", name: "Instances" }));
         all.extend(stores.check.as_ref().map(|_| Self { path: "/doctor", name: "Doctor" }));
         all.extend(stores.audit.as_ref().map(|_| Self { path: "/audit", name: "Audit" }));

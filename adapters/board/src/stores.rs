@@ -6,9 +6,11 @@ use claimstream_ports::{
     notification::{
         AttemptLog, DeliveryReceipts, InAppInbox, ListRequests, NotificationReports, RequestRepository,
     },
+    saga::{ContinueSagas, SagaReports},
+    step::{ListRuns, ListTimers},
 };
 
-use crate::holders::Holders;
+use crate::{holders::Holders, run_stores::RunStores};
 
 /// The stores that a board shows.
 ///
@@ -22,6 +24,7 @@ pub struct BoardStores {
     pub(crate) audit: Option<Arc<dyn AuditLog>>,
     pub(crate) check: Option<Arc<dyn SelfCheck>>,
     pub(crate) holders: Option<Arc<dyn Holders>>,
+    pub(crate) runs: Option<RunStores>,
     messages: Option<MessageStores>,
     notifications: Option<NotificationStores>,
 }
@@ -50,6 +53,7 @@ impl BoardStores {
     where
         S: Observe + DeadLetters + PauseQueues + AuditLog + SelfCheck + FindMessages + ReadMessages + 'static,
         S: ListInstances + ReleaseLeases + ListLocks + DistributedLock,
+        S: ListRuns + ListTimers + SagaReports + ContinueSagas,
         S: RequestRepository
             + ListRequests
             + NotificationReports
@@ -59,7 +63,7 @@ impl BoardStores {
     {
         let stores = Self::new(store.clone(), store.clone());
         let stores = stores.with_pauses(store.clone()).with_audit(store.clone()).with_check(store.clone());
-        let stores = stores.with_holders(store.clone());
+        let stores = stores.with_holders(store.clone()).with_runs(store.clone());
         stores.with_messages(store.clone(), store.clone()).with_notifications(store)
     }
 
@@ -74,6 +78,7 @@ impl BoardStores {
             audit: None,
             check: None,
             holders: None,
+            runs: None,
             messages: None,
             notifications: None,
         }
@@ -100,6 +105,14 @@ impl BoardStores {
         S: ListInstances + ReleaseLeases + ListLocks + DistributedLock + 'static,
     {
         Self { holders: Some(store), ..self }
+    }
+
+    /// The same, with the pages of sagas, TCC transactions and timers, on one store.
+    pub fn with_runs<S>(self, store: Arc<S>) -> Self
+    where
+        S: ListRuns + ListTimers + SagaReports + ContinueSagas + FindMessages + 'static,
+    {
+        Self { runs: Some(RunStores::of(store)), ..self }
     }
 
     /// The same with the pages of single messages: `find` says where they stand, and `read` what is kept of them.

@@ -11,6 +11,7 @@ use crate::{
     operator_name::OperatorName,
     paging::Paging,
     pause_arguments::{PauseArguments, ResumeArguments},
+    run_arguments::{SagaArguments, TccArguments, TimerArguments},
     schema_arguments::SchemaCommand,
     setting_flags::SettingFlags,
     suppression_arguments::SuppressionCommand,
@@ -183,6 +184,17 @@ pub(crate) enum Command {
     /// Each entry was written before its action: the name that --by, USER or LOGNAME gave, or that of the token of the board. A bulk
     /// revival or purge has a second entry with the number of letters; without one it was cut off.
     Audit(Paging),
+    /// List the sagas that have not ended, the one that has stood still for longest first; show one, or continue it
+    ///
+    /// They are listed in their home, the database that was given to `Saga::list`. A step changes a row when it has been taken, so a saga that is
+    /// tried again and again stands still.
+    Sagas(Box<SagaArguments>),
+    /// List the TCC transactions that have not ended, the one that has stood still for longest first, or show one
+    Tcc(Box<TccArguments>),
+    /// List timers with their next occurrence; list the events of timers that have not ended, or show one
+    ///
+    /// A schedule is a part of the program that runs the timer, and is not stored; the occurrence that comes next is.
+    Timers(Box<TimerArguments>),
     /// List, show, count by reason, revive or purge messages that were given up
     #[command(subcommand)]
     Dead(DeadCommand),

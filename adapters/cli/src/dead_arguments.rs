@@ -109,6 +109,7 @@ fn message_id(text: &str) -> Result<MessageId, uuid::Error> {
     text.parse().map(MessageId::new)
 }
 
-fn duration(text: &str) -> Result<Duration, humantime::DurationError> {
+/// Reads a duration such as `7d`.
+pub(crate) fn duration(text: &str) -> Result<Duration, humantime::DurationError> {
     humantime::parse_duration(text)
 }

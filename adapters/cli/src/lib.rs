@@ -43,6 +43,7 @@ mod provider;
 mod readiness;
 mod receipt_providers;
 mod refusal;
+mod run_arguments;
 mod schema_arguments;
 mod self_check;
 mod served_requests;

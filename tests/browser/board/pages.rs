@@ -47,6 +47,15 @@ async fn every_page_is_reached_by_clicks_and_has_no_barriers(visit: Visit) -> Ou
         "POST /leases/preview?queue=leased&shard&fence",
         "/locks",
         "POST /locks/preview?key&fence",
+        "/sagas",
+        "/sagas/one?id&scope",
+        "POST /sagas/preview?scope&id",
+        "/tcc",
+        "/tcc/branches",
+        "/tcc/one?id",
+        "/timers",
+        "/timers/events",
+        "/timers/event?occurrence&scheme",
     ];
     for expected in expected {
         assert!(shapes.iter().any(|shape| shape == expected), "{expected} was not reached: {shapes:#?}");

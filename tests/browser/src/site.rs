@@ -4,9 +4,13 @@ use claimstream_board::{Board, BoardStores, Right, Visitor, Visitors};
 use claimstream_domain::{
     AuditAction, AuditEntry, ByteBudget, ClaimId, ClaimRequest, Disposition, Headers, InstanceId, Lease,
     MessageId, NewMessage, Owner, PauseNote, Payload, QueueName, Reason, Receipt, Settlement,
+    saga::{NewSaga, SagaId, SagaOrder, SagaOrderKind},
+    step::{NewStep, StepKey},
+    timer_event::Tick,
 };
 use claimstream_ports::{
     AuditLog, DistributedLock, Enqueue, ListInstances, LockingStrategy, Observe, PauseQueues, Settlements,
+    Transactions, saga::NoteSagas, step::StepLedger,
 };
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox, Strategy, StrategyChoice};
 use tokio::{net::TcpListener, task::JoinHandle};
@@ -110,7 +114,7 @@ impl Site {
         self.lease_a_shard().await?;
         let lease = Lease::new(Duration::from_secs(600))?;
         self.outbox.try_acquire("<script>alert('lock')</script>", lease).await?;
-        Ok(())
+        self.fill_ledger().await
     }
 
     /// A pause and an entry of the audit log whose every text wants to be a script.
@@ -151,6 +155,54 @@ impl Site {
     pub async fn held_shards(&self) -> Result<usize, Failure> {
         let leases = self.outbox.leases_of(&QueueName::new(LEASED)?).await?;
         Ok(leases.iter().filter(|lease| lease.holder.is_some()).count())
+    }
+
+    /// Sagas, TCC transactions and timers, whose every text wants to be a script where a name may be any text.
+    async fn fill_ledger(&mut self) -> Result<(), Failure> {
+        let scope = "saga:<script>alert('saga')</script>";
+        for (number, step) in [(1, "<svg onload=alert('step')>"), (2, "debit")] {
+            let (id, owner) = (SagaId::new(Uuid::from_u128(number)), "<img src=x onerror=alert('owner')>");
+            let tx = self.outbox.begin_tx().await?;
+            let input = serde_json::json!({"amount": 7});
+            let saga =
+                NewSaga { scope: scope.into(), id, owner: owner.into(), input: input.to_string().into() };
+            self.outbox.note(&tx, &saga).await?;
+            for (step, state) in [("", 1), (step, 1)] {
+                StepLedger::begin(
+                    &self.outbox,
+                    &tx,
+                    &NewStep::new(StepKey::new(scope, &id.to_string(), step)?, state),
+                )
+                .await?;
+            }
+            self.outbox.commit_tx(tx).await?;
+            let order = SagaOrder { order: SagaOrderKind::Check, saga: id, owner: owner.into(), input };
+            let check = order.message(QueueName::new(scope)?)?;
+            let is_dead = number == 2;
+            let check = if is_dead { check } else { check.deliver_after(Duration::from_secs(3_600)) };
+            self.outbox.enqueue_now(&[check]).await?;
+            if is_dead {
+                let claimed = self.claim(scope, 1).await?;
+                let disposition = Disposition::dead(Reason::new("<script>alert('broken')</script>"));
+                let settlements = claimed
+                    .into_iter()
+                    .map(|receipt| Settlement { receipt, disposition: disposition.clone() });
+                self.outbox.settle(&settlements.collect::<Vec<_>>()).await?;
+            }
+        }
+        let tick = Tick { scheme: "monthly-bill".parse()?, occurrence: "2020-01-01T00:00:00Z".parse()? };
+        self.outbox.enqueue_now(&[tick.message(&QueueName::new("<b>timers</b>")?)?]).await?;
+        let tx = self.outbox.begin_tx().await?;
+        for (scope, run, step, state) in [
+            ("tcc-global", "<script>alert('order')</script>", "", 1),
+            ("tcc", "<script>alert('order')</script>", "<svg onload=alert('branch')>", 0),
+            ("timer:monthly-bill", "2020-01-01T00:00:00Z", "", 0),
+            ("timer:monthly-bill", "2020-01-01T00:00:00Z", "decision:close-month", 1),
+        ] {
+            StepLedger::begin(&self.outbox, &tx, &NewStep::new(StepKey::new(scope, run, step)?, state))
+                .await?;
+        }
+        Ok(self.outbox.commit_tx(tx).await?)
     }
 
     /// The address of a page.

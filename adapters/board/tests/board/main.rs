@@ -15,3 +15,4 @@ mod overview;
 mod pauses;
 mod queue;
 mod requests;
+mod runs;

@@ -23,6 +23,8 @@ mod receipts;
 mod recipient;
 mod relay;
 mod request;
+mod runs;
+mod sagas;
 mod schema;
 mod schema_plan;
 mod serve;
@@ -30,8 +32,10 @@ mod shell;
 mod standing;
 mod status;
 mod suppressions;
+mod tcc;
 mod template_diff;
 mod templates;
+mod timers;
 
 use std::{io::Write, process::ExitCode, time::Duration};
 
@@ -96,6 +100,9 @@ async fn carry_out(command: Command, loaded: &Loaded, out: &mut impl Write) -> R
         Command::Pause(asked) => pause::pause(asked, config, out).await,
         Command::Resume(asked) => pause::resume(asked, config, out).await,
         Command::Audit(paging) => audit::run(paging, config, out).await,
+        Command::Sagas(asked) => sagas::run(*asked, config, out).await,
+        Command::Tcc(asked) => tcc::run(*asked, config, out).await,
+        Command::Timers(asked) => timers::run(*asked, config, out).await,
         Command::Dead(command) => dead::run(command, config, out).await,
         Command::Suppressions(command) => suppressions::run(command, config, out).await,
         Command::Templates(command) => templates::run(command, config, out).await,

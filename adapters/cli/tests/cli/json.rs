@@ -1,8 +1,13 @@
 use std::collections::BTreeSet;
 
+use claimstream_domain::{QueueName, timer_event::Tick};
 use serde_json::Value;
+use uuid::Uuid;
 
-use crate::operator::{Operator, id, request};
+use crate::{
+    operator::{Operator, id, request},
+    runs::Ledger,
+};
 
 const PAGE: &str = include_str!("../../../../docs/json.md");
 
@@ -185,4 +190,28 @@ fn every_command_prints_the_fields_that_the_page_has() {
         (&config["log.format"]["value"], &config["relay.batch"]["value"]),
         (&"text".into(), &100.into())
     );
+}
+
+#[tokio::test]
+async fn commands_of_sagas_transactions_and_timers_print_the_fields_that_the_page_has() {
+    let ledger = Ledger::open().await;
+    let saga = Uuid::from_u128(7);
+    let id = saga.to_string();
+    ledger.begin("saga:transfer", &id, &[("", 1), ("debit", 1)]).await;
+    ledger.note("saga:transfer", saga).await;
+    ledger.begin("tcc-global", "order-8", &[("", 1)]).await;
+    ledger.begin("tcc", "order-8", &[("stock", 0)]).await;
+    let tick = Tick { scheme: "bill".parse().unwrap(), occurrence: "2026-12-01T02:00:00Z".parse().unwrap() };
+    ledger.enqueue(tick.message(&QueueName::new("timers").unwrap()).unwrap()).await;
+    ledger.begin("timer:bill", &tick.unique_code(), &[("", 0), ("decision:close-month", 1)]).await;
+    let check =
+        |command: &str, arguments: &[&str]| assert_documented(&ledger.operator, command, arguments, "");
+    check("sagas", &["sagas"]);
+    check("sagas show", &["sagas", "show", "transfer", &id]);
+    check("sagas continue", &["sagas", "continue", "transfer", &id]);
+    check("tcc", &["tcc"]);
+    check("tcc show", &["tcc", "show", "order-8"]);
+    check("timers", &["timers"]);
+    check("timers events", &["timers", "events"]);
+    check("timers show", &["timers", "show", "bill", "2026-12-01T02:00:00Z"]);
 }

@@ -33,6 +33,7 @@ mod receipts;
 mod recipients;
 mod relay;
 mod request;
+mod runs;
 mod schema;
 mod secrets;
 #[cfg(unix)]
