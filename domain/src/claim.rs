@@ -1,4 +1,4 @@
-use std::fmt;
+use std::{fmt, time::Duration};
 
 use uuid::Uuid;
 
@@ -41,6 +41,8 @@ pub struct Claimed {
     pub last_error: Option<Reason>,
     /// Its place among the messages of its key that are in hand.
     pub place: RunPlace,
+    /// How long it [waited](crate::waited) for this claim, on the store's clock. It is for people: nothing is decided by it.
+    pub waited: Duration,
 }
 
 /// What a settlement must show: which message, and the claim it was taken by.

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | is a message due? | [`is_due`] |
 //! | what does a handler's verdict do to its message? | [`decide`] |
+//! | how long did a message wait for its claim? | [`waited`] |
 //! | does the end of a claim count as an attempt, and is its message a suspect? | [`ClaimEnd`] |
 //! | which state follows? | [`State::next`] |
 //! | how long until the next attempt? | [`RetryPolicy::delay`] |
@@ -62,6 +63,7 @@ pub mod tcc;
 pub mod timer_event;
 mod timestamp;
 mod verdict;
+mod wait;
 
 pub use audit::{AuditAction, AuditEntry, AuditListed};
 pub use byte_budget::ByteBudget;
@@ -100,6 +102,7 @@ pub use status::QueueStatus;
 pub use sweep::{Strain, StrainLimit, SweepPace};
 pub use timestamp::Timestamp;
 pub use verdict::{Verdict, decide};
+pub use wait::waited;
 
 /// The code of the README, compiled.
 #[cfg(doctest)]

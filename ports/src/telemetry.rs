@@ -39,6 +39,13 @@ pub enum Measured<'a> {
         /// From the call to its answer.
         took: Duration,
     },
+    /// A claim brought messages, and this is how long they had been due.
+    Waited {
+        /// The queue.
+        queue: &'a QueueName,
+        /// How long each of them waited, from its due time to its claim, on the store's clock; never empty.
+        waits: &'a [Duration],
+    },
     /// A handler came to an end with a message. A handler of batches is measured once for each message, from the start of the call
     /// that the message was handed out in.
     Handled {
@@ -185,6 +192,10 @@ impl Handled {
 }
 
 impl SettledAs {
+    /// Every outcome.
+    pub const ALL: [Self; 6] =
+        [Self::Done, Self::Retried, Self::Postponed, Self::Dead, Self::Returned, Self::Superseded];
+
     /// The outcome in one word, as a label.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -18,6 +18,10 @@ impl Telemetry for MetricsTelemetry {
                 count("claimstream_claimed_total", queue, messages);
                 time("claimstream_claim_seconds", queue, took);
             }
+            Measured::Waited { queue, waits } => {
+                let histogram = histogram!("claimstream_wait_seconds", "queue" => label(queue));
+                waits.iter().for_each(|wait| histogram.record(*wait));
+            }
             Measured::Handled { queue, outcome, took } => handled(queue, outcome, took),
             Measured::Settled { queue, outcome, messages } => {
                 let (queue, outcome) = (label(queue), outcome.as_str());

@@ -181,6 +181,7 @@ impl Claimer {
                 self.health.claim_answered();
                 let (queue, messages, took) = (&self.queue, claims.len(), self.setup.since(sent));
                 self.setup.measure(Measured::Claimed { queue, messages, took });
+                self.measure_waits(&claims);
                 (claims, Ok(()))
             }
             Err(error) => {
@@ -190,6 +191,15 @@ impl Claimer {
         };
         let new = self.open_claims.take_in(limit, self.setup.times(sent), claims);
         judged.map(|()| new)
+    }
+
+    /// Notes how long messages waited for a claim, if anything counts it.
+    fn measure_waits(&self, claims: &[Claimed]) {
+        if self.setup.telemetry.is_none() || claims.is_empty() {
+            return;
+        }
+        let waits: Vec<_> = claims.iter().map(|claimed| claimed.waited).collect();
+        self.setup.measure(Measured::Waited { queue: &self.queue, waits: &waits });
     }
 
     /// Lets an error that passes by itself pass.

@@ -17,6 +17,7 @@ pub const CLAUSES: &[Case<Fixture>] = cases!["order" needs [KeyOrder]:
     a_message_that_fails_holds_back_its_key_and_no_other needs [HeldKeys],
     a_message_that_waits_for_its_retry_is_not_due needs [HeldKeys],
     a_message_that_is_put_off_keeps_its_attempts_and_its_error needs [HeldKeys],
+    a_retry_in_its_old_place_waits_from_its_own_due_time,
     a_dead_message_lets_its_key_go_on needs [HeldKeys],
     a_released_message_goes_first_again needs [HeldKeys],
     a_key_goes_on_where_it_was_after_a_take_over needs [HeldKeys],
@@ -100,6 +101,16 @@ pub async fn a_message_that_is_put_off_keeps_its_attempts_and_its_error(fixture:
         fixture.rival.finds_nothing().await;
         fixture.advance(Duration::from_secs(1)).await;
     }
+}
+
+pub async fn a_retry_in_its_old_place_waits_from_its_own_due_time(fixture: Fixture) {
+    fixture.store.enqueue(&[fixture.message()]).await;
+    fixture.advance(Duration::from_secs(5)).await;
+    let failing = fixture.store.take_one().await;
+    assert_eq!(failing.waited, Duration::from_secs(5));
+    assert_eq!(fixture.store.nack(&failing, Duration::from_secs(60), "busy").await, Accepted);
+    fixture.advance(Duration::from_secs(62)).await;
+    assert_eq!(fixture.store.take_one().await.waited, Duration::from_secs(2));
 }
 
 pub async fn a_dead_message_lets_its_key_go_on(fixture: Fixture) {

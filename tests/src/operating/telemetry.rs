@@ -42,6 +42,7 @@ impl Telemetry for Heard {
             Measured::Restarted { operation } => (format!("restarted {operation}"), 1),
             Measured::WaitedForConnection { pool, .. } => (format!("connection {}", pool.as_str()), 1),
             Measured::Claimed { messages, .. } => ("claimed".into(), messages as u64),
+            Measured::Waited { waits, .. } => ("waited".into(), waits.len() as u64),
             _ => return,
         };
         *self.0.lock().expect("no panic").entry(what).or_default() += count;
@@ -77,7 +78,7 @@ async fn measures_what_it_does_by_itself(backend: &SeaOrmBackend) {
         claims.try_next().await.expect("a claim").expect("a message").ack().await.expect("ack");
     }
     claims.close().await.expect("close");
-    assert_eq!(heard.count("claimed"), 2);
+    assert_eq!((heard.count("claimed"), heard.count("waited")), (2, 2));
     let swept = outbox.sweep().await.expect("sweep");
     assert_eq!((swept.bodies, heard.count("swept")), (2, 2));
     deadlocks_are_measured(&outbox, &heard).await;

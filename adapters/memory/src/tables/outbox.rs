@@ -126,7 +126,7 @@ impl Outbox {
         row.available_at = until;
         row.claim = Some(claim);
         row.attempts += 1;
-        let claimed = row.claimed(claim);
+        let claimed = row.claimed(claim, now);
         self.insert(row);
         Ok(Some(claimed))
     }

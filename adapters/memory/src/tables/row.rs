@@ -1,7 +1,7 @@
 use claimstream_domain::{
     ClaimId, Claimed, DedupKey, Due, Event, IllegalTransition, Locator, Message, MessageKept,
     MessageStanding, MessageState, NewMessage, QueuedMessage, Reason, Receipt, RunPlace, ShardCount, State,
-    Timestamp, is_due,
+    Timestamp, is_due, waited,
 };
 
 use crate::clock::{after, between};
@@ -59,13 +59,14 @@ impl Row {
         }
     }
 
-    pub(super) fn claimed(&self, claim: ClaimId) -> Claimed {
+    pub(super) fn claimed(&self, claim: ClaimId, now: Timestamp) -> Claimed {
         Claimed {
             message: self.message.clone(),
             receipt: self.receipt(claim),
             attempt: self.attempts,
             last_error: self.last_error.clone(),
             place: RunPlace::Alone,
+            waited: waited(self.claimed_from.as_micros(), None, now.as_micros()),
         }
     }
 

@@ -1,7 +1,7 @@
 use std::{sync::atomic::Ordering, time::Instant};
 
 use claimstream_domain::{
-    Claimed, Disposition, Locator, Message, MessageId, Reason, Receipt, Settlement, Shard,
+    Claimed, Disposition, Locator, Message, MessageId, Reason, Receipt, Settlement, Shard, waited,
 };
 use claimstream_ports::StoreError;
 
@@ -144,6 +144,7 @@ impl Marked<'_, '_> {
             attempt: row.number(at.attempts)?,
             last_error,
             place: Default::default(),
+            waited: waited(row.int(at.claimed_from)?, None, row.int(at.now)?),
         })
     }
 

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use claimstream_domain::{
     ClaimId, Claimed, Headers, InstanceId, Locator, Message, MessageId, Payload, QueueName, Receipt, Shard,
     notification::{
@@ -90,7 +92,7 @@ pub(super) fn claimed(queue: &str, payload: Payload, attempt: u32) -> Claimed {
     let claim = ClaimId::new(InstanceId(1), 1);
     let receipt = Receipt { message: id, queue: queue.clone(), shard, claim, locator: Locator(5) };
     let message = Message { id, queue, shard, ordering_key: None, headers, payload };
-    Claimed { message, receipt, attempt, last_error: None, place: Default::default() }
+    Claimed { message, receipt, attempt, last_error: None, place: Default::default(), waited: Duration::ZERO }
 }
 
 pub(super) fn down(operation: &'static str) -> StoreError {

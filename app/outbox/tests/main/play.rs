@@ -245,6 +245,9 @@ pub fn id(n: u128) -> MessageId {
     MessageId::new(Uuid::from_u128(n))
 }
 
+/// How long each message of the script was due.
+pub const WAITED: Duration = Duration::from_millis(250);
+
 /// The `n`-th message, every field of its own.
 pub fn claimed(n: u128, claim: ClaimId, attempt: u32) -> Claimed {
     let (id, shard) = (id(n), Shard::from_number((n % 16) as u16));
@@ -252,7 +255,7 @@ pub fn claimed(n: u128, claim: ClaimId, attempt: u32) -> Claimed {
     let message = Message { id, queue: queue(), shard, ordering_key: None, headers: Headers::new(), payload };
     let receipt = Receipt { message: id, queue: queue(), shard, claim, locator: Locator(n as i64) };
     let last_error = (attempt > 1).then(|| Reason::new(format!("attempt {} of {n} failed", attempt - 1)));
-    Claimed { message, receipt, attempt, last_error, place: Default::default() }
+    Claimed { message, receipt, attempt, last_error, place: Default::default(), waited: WAITED }
 }
 
 /// Makes a message one of a key, behind the one that was made before it.

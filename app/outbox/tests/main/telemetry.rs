@@ -9,19 +9,24 @@ use std::{
 use claimstream::{Reason, RelayConfig, RetryPolicy, StoreErrorKind, Telemetry, Timer, Verdict, handler_fn};
 use claimstream_ports::Measured;
 
-use crate::play::{Answer, Bench, Play, SettleAnswer, id};
+use crate::play::{Answer, Bench, Play, SettleAnswer, WAITED, id};
 
 /// Keeps everything as a line without times, and the times of handlers.
 #[derive(Default, Debug)]
 struct Heard {
     counts: Mutex<BTreeMap<String, usize>>,
     handled: Mutex<Vec<(&'static str, Duration)>>,
+    waits: Mutex<Vec<Duration>>,
 }
 
 impl Telemetry for Heard {
     fn record(&self, measured: Measured<'_>) {
         let (line, count) = match measured {
             Measured::Claimed { queue, messages, .. } => (format!("claimed {queue}"), messages),
+            Measured::Waited { queue, waits } => {
+                self.waits.lock().unwrap().extend(waits);
+                (format!("waited {queue}"), waits.len())
+            }
             Measured::Handled { queue, outcome, took } => {
                 self.handled.lock().unwrap().push((outcome.as_str(), took));
                 (format!("handled {queue} {}", outcome.as_str()), 1)
@@ -86,7 +91,9 @@ fn run(play: &Play, time: Duration) -> Arc<Heard> {
 fn each_verb_is_measured_once_with_its_outcome() {
     let play = Play::new([Answer::Messages(vec![1, 1, 2, 1, 1, 1, 1, 1])]);
     let heard = run(&play, Duration::from_secs(8));
-    assert_eq!(heard.count("claimed orders"), 8);
+    assert_eq!((heard.count("claimed orders"), heard.count("waited orders")), (8, 8));
+    // The script's messages say how long they waited.
+    assert_eq!(*heard.waits.lock().unwrap(), [WAITED; 8]);
     for (outcome, count) in
         [("bury", 1), ("nack", 1), ("panic", 1), ("timeout", 1), ("postpone", 1), ("release", 1), ("ack", 2)]
     {

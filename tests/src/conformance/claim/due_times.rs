@@ -13,6 +13,8 @@ pub const CLAUSES: &[Case<Fixture>] = cases!["claim" needs [Claims]:
     a_scheduled_message_is_due_to_the_microsecond,
     a_message_scheduled_in_the_past_is_due_at_once,
     a_message_that_was_due_before_younger_ones_goes_first_after_two_seconds_at_the_latest,
+    a_claim_says_how_long_its_message_has_been_due,
+    a_retry_waits_from_its_own_due_time,
 ];
 
 pub async fn the_oldest_due_time_comes_first_within_a_shard(fixture: Fixture) {
@@ -57,4 +59,27 @@ pub async fn a_message_that_was_due_before_younger_ones_goes_first_after_two_sec
     fixture.rival.enqueue(std::slice::from_ref(&older)).await;
     fixture.advance(Duration::from_secs(2)).await;
     assert_eq!(ids(&fixture.store.take(2).await), [older.id, younger[2]]);
+}
+
+pub async fn a_claim_says_how_long_its_message_has_been_due(fixture: Fixture) {
+    let seconds = Duration::from_secs;
+    let delayed = fixture.message().deliver_after(seconds(10));
+    fixture.store.enqueue(&[fixture.message(), delayed.clone()]).await;
+    fixture.advance(seconds(4)).await;
+    assert_eq!(fixture.store.take_one().await.waited, seconds(4));
+    fixture.advance(seconds(6) + Duration::from_micros(7)).await;
+    let claimed = fixture.rival.take_one().await;
+    assert_eq!((claimed.message.id, claimed.waited), (delayed.id, Duration::from_micros(7)));
+}
+
+pub async fn a_retry_waits_from_its_own_due_time(fixture: Fixture) {
+    let seconds = Duration::from_secs;
+    fixture.enqueue(1).await;
+    fixture.advance(seconds(5)).await;
+    let claimed = fixture.store.take_one().await;
+    fixture.advance(seconds(1)).await;
+    let _ = fixture.store.nack(&claimed, seconds(60), "busy").await;
+    fixture.advance(seconds(62)).await;
+    let again = fixture.store.take_one().await;
+    assert_eq!((again.attempt, again.waited), (2, seconds(2)));
 }

@@ -3,7 +3,7 @@
 SELECT q.id, {micros q.available_at} AS due_at,
        {signed q.attempts} AS attempts, q.last_error,
        (q.claimed_from IS NOT NULL) AS suspect,
-       COALESCE(q.parked_until > {now}, 0) AS parked,
+       {micros q.parked_until} AS parked_until,
        m.ordering_key, m.headers, m.content_type,
        CASE WHEN {octets m.payload} <= :inline THEN m.payload END AS payload,
        {signed l.fence} AS fence,

@@ -2,7 +2,7 @@
 SELECT q.id, {micros q.available_at} AS due_at,
        {signed q.attempts} AS attempts, q.last_error,
        (q.claimed_from IS NOT NULL) AS suspect,
-       COALESCE(q.parked_until > {now}, 0) AS parked,
+       {micros q.parked_until} AS parked_until,
        m.ordering_key, NULL AS headers, m.content_type, NULL AS payload, NULL AS fence, NULL AS now, NULL AS bytes
   FROM claimstream_queue q
   LEFT JOIN claimstream_message m ON m.id = q.id

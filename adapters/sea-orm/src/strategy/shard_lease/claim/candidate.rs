@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use claimstream_domain::{MessageId, OrderingKey};
 
 /// A due message of a shard, as far as the choice needs to know it.
@@ -12,4 +14,6 @@ pub(crate) struct Candidate {
     pub(crate) suspect: bool,
     /// It waits for its retry where it is.
     pub(crate) parked: bool,
+    /// How long it has been due.
+    pub(crate) waited: Duration,
 }

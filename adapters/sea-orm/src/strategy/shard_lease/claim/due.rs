@@ -96,7 +96,7 @@ impl Due {
 
     /// Adds a row; false if it is there already. A message that waits behind a key that was skipped is left out.
     pub(crate) fn add(&mut self, row: Row, at: DueColumns) -> Result<bool, StoreError> {
-        let candidate = at.candidate(&row)?;
+        let candidate = at.candidate(&row, self.now)?;
         let Candidate { id, due, .. } = candidate;
         if !self.seen.insert(id) {
             let known = self.candidates.iter().find(|known| known.id == id);

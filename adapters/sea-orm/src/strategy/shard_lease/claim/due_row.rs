@@ -1,4 +1,4 @@
-use claimstream_domain::MessageId;
+use claimstream_domain::{MessageId, waited};
 use claimstream_ports::StoreError;
 
 use crate::{
@@ -14,7 +14,7 @@ columns! {
         attempts,
         last_error,
         suspect,
-        parked,
+        parked_until,
         bytes,
     }
 }
@@ -31,15 +31,18 @@ impl DueColumns {
         Ok(Self { message: MessageColumns::of(row)?, body: BodyColumns::of(row)? })
     }
 
-    pub(crate) fn candidate(&self, row: &Row) -> Result<Candidate, StoreError> {
+    /// The candidate that a row is at this moment of the server's clock.
+    pub(crate) fn candidate(&self, row: &Row, now: i64) -> Result<Candidate, StoreError> {
+        let (due, parked_until) = (row.int(self.message.due_at)?, row.maybe_int(self.message.parked_until)?);
         Ok(Candidate {
             id: MessageId::new(row.uuid(self.message.id)?),
-            due: row.int(self.message.due_at)?,
+            due,
             // A key that cannot be read blocks nothing: its message is buried when it is handed out.
             key: self.body.ordering_key(row).ok().flatten(),
             attempts: row.number(self.message.attempts)?,
             suspect: row.truth(self.message.suspect)?,
-            parked: row.truth(self.message.parked)?,
+            parked: parked_until.is_some_and(|until| until > now),
+            waited: waited(due, parked_until, now),
         })
     }
 

@@ -68,7 +68,8 @@ impl Claiming<'_> {
             self.store.read_ahead.full(&visit.key.queue, due.payloads.weight());
         }
         let (lease, until, lost) = (self.request.lease, begun + patience, Arc::clone(&state.lost));
-        if self.store.read_ahead.keep(&visit.key.queue, Page { lease, until, lost, waiting }) {
+        if self.store.read_ahead.keep(&visit.key.queue, Page { lease, read_at: begun, until, lost, waiting })
+        {
             self.store.db.runtime.spawn(watch(Arc::downgrade(self.store)));
         }
         Ok(picked.taken.len().min(wanted))
@@ -147,10 +148,10 @@ impl Claiming<'_> {
         let mut handed_out = VecDeque::with_capacity(picked.taken.len());
         for (n, place) in picked.taken.iter().zip(&picked.places) {
             let expired = u32::from(picked.expired.contains(n));
-            let Candidate { id, due: due_at, .. } = due.candidates[*n];
+            let Candidate { id, due: due_at, waited, .. } = due.candidates[*n];
             let receipt = self.receipt(&visit.key, due_at, id);
             match due.payloads.claimed(*n, receipt.clone(), expired) {
-                Ok(claimed) => handed_out.push_back(Claimed { place: *place, ..claimed }),
+                Ok(claimed) => handed_out.push_back(Claimed { place: *place, waited, ..claimed }),
                 // It is buried when those before it have ended.
                 Err(_) if matches!(place, RunPlace::Behind(_)) => {
                     let disposition = Disposition::Returned;

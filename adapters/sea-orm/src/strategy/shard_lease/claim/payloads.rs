@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use claimstream_domain::{ByteBudget, Claimed, Message, MessageId, Reason, Receipt};
 use claimstream_ports::StoreError;
 
@@ -86,7 +88,7 @@ impl Payloads {
         Picked { taken, places, expired }
     }
 
-    /// The message at a position, with `expired` attempts that its row does not count yet.
+    /// The message at a position, with `expired` attempts that its row does not count yet; the caller knows its place and its wait.
     pub(crate) fn claimed(&self, n: usize, receipt: Receipt, expired: u32) -> Result<Claimed, StoreError> {
         let (PayloadRow { row, at, .. }, (body, body_at)) = (&self.rows[n], self.body(n));
         let Body { ordering_key, headers, payload } = Body::read(body, body_at)?;
@@ -94,7 +96,14 @@ impl Payloads {
         let attempt = at.attempts(row)?.saturating_add(1 + expired);
         let last_error = at.last_error(row)?.map(Reason::new);
         let message = Message { id, queue, shard, ordering_key, headers, payload };
-        Ok(Claimed { message, receipt, attempt, last_error, place: Default::default() })
+        Ok(Claimed {
+            message,
+            receipt,
+            attempt,
+            last_error,
+            place: Default::default(),
+            waited: Duration::ZERO,
+        })
     }
 
     /// The bytes of a payload, if they are known.

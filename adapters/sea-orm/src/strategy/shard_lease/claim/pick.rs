@@ -95,6 +95,8 @@ pub(crate) fn pick(candidates: &[Candidate], in_flight: &ById<InFlight>, rules: 
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use claimstream_domain::{InstanceId, MessageId, OrderingKey};
     use proptest::prelude::*;
     use uuid::Uuid;
@@ -116,7 +118,15 @@ mod tests {
     }
 
     fn plain(n: u8, of: u8) -> Candidate {
-        Candidate { id: id(n), due: 0, key: Some(key(of)), attempts: 0, suspect: false, parked: false }
+        Candidate {
+            id: id(n),
+            due: 0,
+            key: Some(key(of)),
+            attempts: 0,
+            suspect: false,
+            parked: false,
+            waited: Duration::ZERO,
+        }
     }
 
     fn claimed(n: u8, of: u8, deadline: i64) -> (MessageId, InFlight) {

@@ -122,7 +122,8 @@ mod tests {
 
     fn page(ids: std::ops::Range<u128>, until: u64) -> Page {
         let waiting = ids.map(waiting).collect();
-        Page { lease: lease(30), until: Duration::from_secs(until), lost: Arc::default(), waiting }
+        let (lease, until) = (lease(30), Duration::from_secs(until));
+        Page { lease, read_at: NOW - Duration::from_millis(150), until, lost: Arc::default(), waiting }
     }
 
     fn lease(secs: u64) -> Lease {
@@ -136,7 +137,14 @@ mod tests {
         let payload = Payload::json("{}");
         let (ordering_key, headers) = (None, Default::default());
         let message = Message { id, queue, shard, ordering_key, headers, payload };
-        Claimed { message, receipt, attempt: 1, last_error: None, place: Default::default() }
+        Claimed {
+            message,
+            receipt,
+            attempt: 1,
+            last_error: None,
+            place: Default::default(),
+            waited: Duration::ZERO,
+        }
     }
 
     fn queue() -> QueueName {
@@ -159,6 +167,14 @@ mod tests {
         assert!(ahead.next(&queue(), 9, ByteBudget::default(), lease(30), NOW).is_empty());
         assert_eq!(ahead.take_stale(NOW), (vec![], false));
         assert!(ahead.keep(&queue(), page(7..8, 11)), "the task that watched has ended");
+    }
+
+    #[test]
+    fn the_wait_of_a_message_goes_on_until_it_is_handed_out() {
+        let ahead = ReadAhead::default();
+        ahead.keep(&queue(), page(1..2, 11));
+        let claimed = ahead.next(&queue(), 1, ByteBudget::default(), lease(30), NOW);
+        assert_eq!(claimed[0].waited, Duration::from_millis(150));
     }
 
     #[test]

@@ -13,6 +13,8 @@ use claimstream_domain::{ByteBudget, Claimed, Lease, Receipt};
 pub(crate) struct Page {
     /// The lease that they were read for.
     pub(crate) lease: Lease,
+    /// When they were read, on the monotonic clock.
+    pub(crate) read_at: Duration,
     /// Until when they may be handed out, on the monotonic clock: their lease then still lasts as long as it should.
     pub(crate) until: Duration,
     /// Whether the lease that they are under was lost.
@@ -92,7 +94,9 @@ impl Pages {
                 let bytes = |claimed: &Claimed| claimed.message.payload.bytes().len();
                 let some = page.waiting.len().min(limit - taken.len());
                 let fitting = budget.fitting(in_hand, page.waiting.iter().take(some).map(bytes));
-                taken.extend(page.waiting.drain(..fitting));
+                let since = now.saturating_sub(page.read_at);
+                let waiting = page.waiting.drain(..fitting);
+                taken.extend(waiting.map(|claimed| Claimed { waited: claimed.waited + since, ..claimed }));
                 in_hand = (!taken.is_empty()).then(|| taken.iter().map(bytes).sum());
             }
         }
