@@ -1,7 +1,9 @@
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use claimstream_http::{Probes, Server};
-use claimstream_metrics::{MetricsTelemetry, QueueGauges, SECONDS_BUCKETS, describe};
+use claimstream_metrics::{
+    MetricsTelemetry, PipelineHealth, QueueGauges, SECONDS_BUCKETS, begin_at_zero, describe, show_pipeline,
+};
 use claimstream_ports::{Observe, PauseQueues, Telemetry};
 use claimstream_sea_orm::SeaOrmOutbox;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
@@ -69,10 +71,23 @@ impl Probing {
 
     /// Serves the probes and counts the queues, for as long as it is polled.
     pub(crate) async fn run(self, readiness: ProcessReadiness, outbox: &SeaOrmOutbox) -> Infallible {
-        let exporter = self.exporter.clone();
-        let probes = Probes::new(Arc::new(readiness), move || exporter.render());
+        let (exporter, readiness) = (self.exporter.clone(), Arc::new(readiness));
+        let pipelines = Arc::clone(&readiness);
+        pipelines.faults().for_each(|(queue, _)| begin_at_zero(queue));
+        let probes = Probes::new(readiness, move || {
+            show_pipelines(&pipelines);
+            exporter.render()
+        });
         let serving = self.server.run_probes(probes);
         tokio::join!(serving, count(outbox, &self.exporter, self.count_every)).0
+    }
+}
+
+/// Shows of each pipeline whether it works, as `/readyz` says it.
+fn show_pipelines(readiness: &ProcessReadiness) {
+    for (queue, fault) in readiness.faults() {
+        let health = fault.map_or(PipelineHealth::Works, |_| PipelineHealth::Fails);
+        show_pipeline(queue, health);
     }
 }
 

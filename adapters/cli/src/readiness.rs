@@ -44,6 +44,14 @@ impl ProcessReadiness {
     /// How long the database may take.
     const PATIENCE: Duration = Duration::from_secs(3);
 
+    /// Each pipeline's queue, with the sentence that says what is wrong with it, if anything is.
+    pub(crate) fn faults(&self) -> impl Iterator<Item = (&str, Option<String>)> {
+        self.pipelines.iter().map(|(queue, monitor)| {
+            let silent = monitor.silent_for().unwrap_or_default();
+            (queue.as_str(), fault(&monitor.state(), silent, self.silence))
+        })
+    }
+
     async fn database_answers(&self) -> bool {
         let mut looked = self.looked.lock().await;
         if let Some((_, answers)) = looked.filter(|(at, _)| at.elapsed() < Self::LOOK) {
@@ -66,11 +74,8 @@ impl Readiness for ProcessReadiness {
         if !self.database_answers().await {
             failing.push("the database does not answer".into());
         }
-        for (queue, monitor) in &self.pipelines {
-            let silent = monitor.silent_for().unwrap_or_default();
-            let fault = fault(&monitor.state(), silent, self.silence);
-            failing.extend(fault.map(|fault| format!("{queue}: {fault}")));
-        }
+        let faults = self.faults().filter_map(|(queue, fault)| Some(format!("{queue}: {}", fault?)));
+        failing.extend(faults);
         failing
     }
 }

@@ -25,6 +25,7 @@ pub fn describe() {
     }
     for (name, text) in [
         ("claimstream_claim_seconds", "How long claims took, empty ones included"),
+        ("claimstream_wait_seconds", "How long messages had been due when they were claimed"),
         ("claimstream_handle_seconds", "How long handlers took for a message"),
         ("claimstream_settle_seconds", "How long settlement calls took"),
         ("claimstream_renew_seconds", "How long renewals took"),
@@ -37,6 +38,11 @@ pub fn describe() {
         describe_histogram!(name, Unit::Seconds, text);
     }
     describe_gauge!("claimstream_queue_messages", Unit::Count, "Messages of a queue, by state");
+    describe_gauge!(
+        "claimstream_pipeline_working",
+        Unit::Count,
+        "1 while a pipeline of this process works, 0 if it has ended, fails or stands still"
+    );
     describe_gauge!("claimstream_queue_paused", Unit::Count, "1 while a queue is paused, 0 after");
     describe_gauge!(
         "claimstream_queue_oldest_seconds",

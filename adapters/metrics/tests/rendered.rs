@@ -4,7 +4,10 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use claimstream_domain::{PauseNote, PausedQueue, QueueName, QueueStatus};
-use claimstream_metrics::{HttpRequests, MetricsTelemetry, QueueGauges, SECONDS_BUCKETS, describe};
+use claimstream_metrics::{
+    HttpRequests, MetricsTelemetry, PipelineHealth, QueueGauges, SECONDS_BUCKETS, begin_at_zero, describe,
+    show_pipeline,
+};
 use claimstream_ports::{Handled, Measured, Pool, SettledAs, StoreCall, StoreErrorKind, Telemetry};
 use metrics_exporter_prometheus::PrometheusBuilder;
 
@@ -30,6 +33,7 @@ fn every_measurement_is_one_metric_with_few_labels() {
     let all = [
         Measured::Enqueued { queue, messages: 5 },
         Measured::Claimed { queue, messages: 3, took },
+        Measured::Waited { queue, waits: &[took, Duration::from_secs(3)] },
         Measured::Handled { queue, outcome: Handled::Acked, took },
         Measured::Settled { queue, outcome: SettledAs::Done, messages: 2 },
         Measured::Settling { queue, messages: 2, took },
@@ -46,6 +50,8 @@ fn every_measurement_is_one_metric_with_few_labels() {
         r#"claimstream_claimed_total{queue="orders"} 3"#,
         r#"claimstream_claim_seconds_bucket{queue="orders",le="0.005"} 0"#,
         r#"claimstream_claim_seconds_bucket{queue="orders",le="0.01"} 1"#,
+        r#"claimstream_wait_seconds_bucket{queue="orders",le="0.01"} 1"#,
+        r#"claimstream_wait_seconds_count{queue="orders"} 2"#,
         r#"claimstream_handle_seconds_count{queue="orders",outcome="ack"} 1"#,
         r#"claimstream_settled_total{queue="orders",outcome="done"} 2"#,
         r#"claimstream_settle_seconds_count{queue="orders"} 1"#,
@@ -62,12 +68,36 @@ fn every_measurement_is_one_metric_with_few_labels() {
 }
 
 #[test]
+fn the_counters_of_a_queue_begin_at_zero_so_that_their_first_growth_is_one() {
+    let text = rendered(|| begin_at_zero("orders"));
+    for outcome in SettledAs::ALL {
+        let outcome = outcome.as_str();
+        has(&text, &format!("claimstream_settled_total{{queue=\"orders\",outcome=\"{outcome}\"}} 0"));
+    }
+    has(&text, r#"claimstream_leases_lost_total{queue="orders"} 0"#);
+    let queue = QueueName::new("orders").unwrap();
+    let text = rendered(|| {
+        MetricsTelemetry.record(Measured::LeasesLost { queue: &queue, messages: 2 });
+        begin_at_zero("orders");
+    });
+    has(&text, r#"claimstream_leases_lost_total{queue="orders"} 2"#);
+}
+
+#[test]
+fn a_pipeline_shows_whether_it_works() {
+    for (health, shown) in [(PipelineHealth::Works, 1), (PipelineHealth::Fails, 0)] {
+        let text = rendered(|| show_pipeline("orders", health));
+        has(&text, &format!("claimstream_pipeline_working{{queue=\"orders\"}} {shown}"));
+    }
+}
+
+#[test]
 fn every_metric_of_the_table_is_described() {
     let table = include_str!("../src/lib.rs");
     let listed = table.lines().filter_map(|line| line.strip_prefix("//! | `")?.split('`').next());
     let described = include_str!("../src/describe.rs");
     let listed: Vec<_> = listed.collect();
-    assert_eq!(listed.len(), 18);
+    assert_eq!(listed.len(), 20);
     for name in listed {
         assert!(described.contains(&format!("\"{name}\"")), "{name} has no description");
     }
@@ -142,6 +172,6 @@ fn metrics_in(file: &str) -> BTreeSet<&str> {
     let words = file.split(|c: char| !(c.is_ascii_lowercase() || c == '_'));
     words
         .filter(|word| word.starts_with("claimstream_"))
-        .map(|word| word.trim_end_matches("_bucket"))
+        .map(|word| word.trim_end_matches("_bucket").trim_end_matches("_count"))
         .collect()
 }

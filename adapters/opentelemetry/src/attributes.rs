@@ -6,9 +6,15 @@ pub(crate) const SCOPE: &str = "claimstream";
 
 /// The attributes of an operation on a queue. `operation` is its name, `kind` one of the conventions' types of operations.
 pub(crate) fn of_operation(queue: &QueueName, operation: &'static str, kind: &'static str) -> Vec<KeyValue> {
+    let mut attributes = of_count(queue, operation);
+    attributes.push(KeyValue::new("messaging.operation.type", kind));
+    attributes
+}
+
+/// The attributes of a count of messages that an operation has moved.
+pub(crate) fn of_count(queue: &QueueName, operation: &'static str) -> Vec<KeyValue> {
     let mut attributes = of_queue(queue);
     attributes.push(KeyValue::new("messaging.operation.name", operation));
-    attributes.push(KeyValue::new("messaging.operation.type", kind));
     attributes
 }
 

@@ -3,6 +3,8 @@
 //! [`TracedHandler`] and [`TracedBatchHandler`] give each message that is handled a span of its own, in the trace in which the message was
 //! created; [`carry_trace`] writes the current span into the headers of a message that is enqueued, and [`TracedStore`] does so for the messages of
 //! sagas, TCC transactions and timers. [`CallSpans`] and [`MeterTelemetry`] turn what a relay and its store do into spans and metrics.
+//! created; [`carry_trace`] writes the current span into the headers of a message that is enqueued, [`SendSpan`] one of its own. [`CallSpans`] and
+//! [`MeterTelemetry`] turn what a relay and its store do into spans and metrics.
 //!
 //! All of them use the global providers that the program has installed; without one they do next to nothing.
 //!
@@ -10,6 +12,7 @@
 //!
 //! | span | kind | of what |
 //! |---|---|---|
+//! | `send {queue}` | producer | an enqueue that is wrapped in a [`SendSpan`] |
 //! | `process {queue}` | consumer | one attempt at one message, linked to the span that created the message and on the first attempt its child |
 //! | `receive {queue}` | client | a claim that brought messages |
 //! | `settle {queue}` | client | a settlement |
@@ -22,10 +25,11 @@
 //!
 //! | metric | kind | attributes |
 //! |---|---|---|
-//! | `messaging.client.sent.messages` | counter | queue |
-//! | `messaging.client.consumed.messages` | counter | queue |
+//! | `messaging.client.sent.messages` | counter | queue; send |
+//! | `messaging.client.consumed.messages` | counter | queue; receive |
 //! | `messaging.client.operation.duration` | histogram, seconds | queue; receive, settle or renew; `error.type` |
 //! | `messaging.process.duration` | histogram, seconds | queue; `error.type` |
+//! | `claimstream.wait` | histogram, seconds | queue |
 //! | `claimstream.settled.messages` | counter | queue; `claimstream.outcome` |
 //! | `claimstream.leases.lost` | counter | queue |
 //! | `claimstream.restarts` | counter | `claimstream.operation` |
@@ -39,6 +43,7 @@ mod attributes;
 mod call_spans;
 mod meter_telemetry;
 mod process_span;
+mod send_span;
 mod trace_context;
 mod traced_batch_handler;
 mod traced_handler;
@@ -46,6 +51,8 @@ mod traced_store;
 
 pub use call_spans::CallSpans;
 pub use meter_telemetry::MeterTelemetry;
+pub use send_span::SendSpan;
+pub use trace_context::carry_trace;
 pub use trace_context::{carry_trace, current_traceparent};
 pub use traced_batch_handler::TracedBatchHandler;
 pub use traced_handler::TracedHandler;

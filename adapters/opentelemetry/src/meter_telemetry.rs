@@ -7,7 +7,7 @@ use opentelemetry::{
     metrics::{Counter, Histogram, Meter},
 };
 
-use crate::attributes::{SCOPE, error_type, of_operation, of_queue};
+use crate::attributes::{SCOPE, error_type, of_count, of_operation, of_queue};
 
 /// Counts and times what a relay and its store do, as OpenTelemetry's conventions for messaging name it.
 ///
@@ -22,6 +22,7 @@ pub struct MeterTelemetry {
     swept: Counter<u64>,
     operation: Histogram<f64>,
     process: Histogram<f64>,
+    wait: Histogram<f64>,
     connection_wait: Histogram<f64>,
 }
 
@@ -42,6 +43,7 @@ impl MeterTelemetry {
                 "Time of a call to the store",
             ),
             process: histogram(&meter, "messaging.process.duration", "Time of a handler for a message"),
+            wait: histogram(&meter, "claimstream.wait", "Wait of a message from its due time to its claim"),
             connection_wait: histogram(&meter, "claimstream.connection.wait", "Wait for a connection"),
         }
     }
@@ -67,12 +69,18 @@ impl Default for MeterTelemetry {
 impl Telemetry for MeterTelemetry {
     fn record(&self, measured: Measured<'_>) {
         match measured {
-            Measured::Enqueued { queue, messages } => self.sent.add(messages as u64, &of_queue(queue)),
+            Measured::Enqueued { queue, messages } => {
+                self.sent.add(messages as u64, &of_count(queue, "send"));
+            }
             Measured::Claimed { queue, messages, took } => {
                 if messages > 0 {
-                    self.consumed.add(messages as u64, &of_queue(queue));
+                    self.consumed.add(messages as u64, &of_count(queue, "receive"));
                 }
                 self.call(queue, StoreCall::Claim, took, None);
+            }
+            Measured::Waited { queue, waits } => {
+                let attributes = of_queue(queue);
+                waits.iter().for_each(|wait| self.wait.record(wait.as_secs_f64(), &attributes));
             }
             Measured::Handled { queue, outcome, took } => {
                 let mut attributes = of_operation(queue, "process", "process");

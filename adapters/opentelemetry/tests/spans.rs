@@ -8,7 +8,7 @@ use claimstream_domain::{
     ClaimId, Claimed, Headers, Locator, Message, MessageId, NewMessage, Payload, QueueName, Receipt,
     RunPlace, Shard, Verdict,
 };
-use claimstream_opentelemetry::{CallSpans, TracedBatchHandler, TracedHandler, carry_trace};
+use claimstream_opentelemetry::{CallSpans, SendSpan, TracedBatchHandler, TracedHandler, carry_trace};
 use claimstream_ports::{BatchHandler, Handler, Measured, StoreCall, StoreErrorKind, Telemetry, Verdicts};
 use futures::executor::block_on;
 use opentelemetry::{
@@ -41,7 +41,7 @@ fn claimed(parent: &str, attempt: u32) -> Claimed {
     let shard = Shard::from_number(3);
     let receipt = Receipt { message: id, queue: queue.clone(), shard, claim, locator: Locator(0) };
     let message = Message { id, queue, shard, ordering_key: None, headers, payload: payload() };
-    Claimed { message, receipt, attempt, last_error: None, place: RunPlace::Alone }
+    Claimed { message, receipt, attempt, last_error: None, place: RunPlace::Alone, waited: Duration::ZERO }
 }
 
 fn payload() -> Payload {
@@ -206,6 +206,31 @@ fn an_enqueue_carries_the_current_span() {
         global::tracer("test").in_span("checkout", |_| carry_trace(&mut headers).unwrap());
     });
     assert_eq!(headers.get("traceparent"), Some(&*names(&spans[0])));
+}
+
+#[test]
+fn an_enqueue_may_have_a_span_of_its_own_that_its_message_carries() {
+    let message = || {
+        let queue = QueueName::new("orders").unwrap();
+        NewMessage::new(MessageId::new(Uuid::from_u128(7)), queue, payload())
+    };
+    let (mut kept, mut lost) = (message(), message());
+    let spans = spans(|| {
+        global::tracer("test").in_span("checkout", |_| {
+            SendSpan::begin(&mut kept).unwrap().end();
+            drop(SendSpan::begin(&mut lost).unwrap());
+        });
+    });
+    let checkout = spans[2].span_context.span_id();
+    for (span, message) in spans.iter().zip([&kept, &lost]) {
+        assert_eq!((&*span.name, &span.span_kind), ("send orders", &SpanKind::Producer));
+        assert_eq!(span.parent_span_id, checkout);
+        assert_eq!(message.headers.get("traceparent"), Some(&*names(span)));
+        assert_eq!(attribute(span, "messaging.operation.type").as_deref(), Some("send"));
+    }
+    assert_eq!((&spans[0].status, attribute(&spans[0], "error.type")), (&Status::Unset, None));
+    assert!(matches!(spans[1].status, Status::Error { .. }));
+    assert_eq!(attribute(&spans[1], "error.type").as_deref(), Some("unfinished"));
 }
 
 #[test]

@@ -28,6 +28,8 @@ mod pause;
 mod people;
 #[cfg(unix)]
 mod probes;
+#[cfg(unix)]
+mod prometheus;
 mod providers;
 mod receipts;
 mod recipients;

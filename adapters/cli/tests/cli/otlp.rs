@@ -43,10 +43,6 @@ impl Collector {
         Self { address, received }
     }
 
-    fn endpoint(&self) -> String {
-        format!("otlp.endpoint=http://{}", self.address)
-    }
-
     fn bodies(&self, path: &str) -> Vec<Vec<u8>> {
         let received = self.received.lock().unwrap();
         received.iter().filter(|(of, _)| of == path).map(|(_, body)| body.clone()).collect()
@@ -109,51 +105,84 @@ const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 const CALLER: &str = "b7ad6b7169203331";
 
 #[test]
-fn a_call_its_fan_out_and_its_delivery_are_one_trace_across_processes() {
-    let (operator, collector, shop) = (Operator::with_database(), Collector::start(), Server::answering(200));
-    let endpoint = collector.endpoint();
-    let otlp = ["--set", &endpoint, "--set", "otlp.service_name=shop"];
-    let url = format!("channels.sms.url=http://{}/hook", shop.address());
-    let webhook =
-        ["--set", "channels.sms.provider=webhook", "--set", "channels.sms.proxy=false", "--set", &url];
-    let mut served = start(&operator, &[&OPEN[..], &otlp].concat());
+fn a_call_its_fan_out_its_mail_and_its_webhook_are_one_trace_across_processes() {
+    let (operator, collector) = (Operator::with_database(), Collector::start());
+    let (hook, mail) = (Server::answering(200), Server::mail());
+    operator.write("claimstream.toml", settings(&collector, &hook, &mail));
+    let mut served = start(&operator, &OPEN);
     let request = json!({
-        "requester": {"type": "service", "id": "shop"}, "recipients": [{"phone": "+491701234567"}],
-        "channels": ["sms"], "content": {"title": "Paid"},
+        "requester": {"type": "service", "id": "shop"},
+        "recipients": [{"phone": "+491701234567", "email": "ann@example.com"}],
+        "channels": ["sms", "email"], "content": {"title": "Paid", "body": "Thank you"},
     });
     let traceparent = format!("00-{TRACE}-{CALLER}-01");
     let headers = [("content-type", "application/json"), ("traceparent", traceparent.as_str())];
     let sent = served.client.exchange("POST", "/v1/notifications", &headers, &request.to_string()).unwrap();
     assert_eq!(sent.status, 201, "{sent:?}");
-    operator.run(&[&["relay", "--until-empty"][..], &otlp, &webhook].concat()).succeeded();
+    operator.run(&["relay", "--until-empty"]).succeeded();
     served.running.signal("TERM");
     assert!(served.running.end().success(), "{:?}", operator.lines(LOG));
+    assert!(mail.received().contains("Subject: Paid"), "{}", mail.received());
     let spans = collector.spans();
-    let of_trace: Vec<_> = spans.iter().filter(|(_, span)| hex(&span.trace_id) == TRACE).collect();
+    let deliveries = are_one_trace(&spans);
+    let named = deliveries.map(|span| format!("traceparent: 00-{TRACE}-{}-01", hex(&span.span_id)));
+    assert!(named.iter().any(|named| hook.received().contains(named)), "{named:?}, {}", hook.received());
+    for operation in ["receive notification-messages", "settle notification-messages"] {
+        assert!(spans.iter().any(|(_, span)| span.name == operation), "no {operation} in {spans:?}");
+    }
+    measured(&collector.metrics());
+    let all = format!("{spans:?}");
+    for secret in ["Paid", "Thank you", "/hook", "ann@example.com", "+491701234567"] {
+        assert!(!all.contains(secret), "{secret} was traced");
+    }
+}
+
+fn settings(collector: &Collector, hook: &Server, mail: &Server) -> String {
+    format!(
+        "[otlp]\nendpoint = 'http://{}'\nservice_name = 'shop'\n\
+         [channels.sms]\nprovider = 'webhook'\nurl = 'http://{}/hook'\nproxy = false\n\
+         [channels.email]\nprovider = 'smtp'\nserver = 'smtp://{}'\nfrom = 'shop@example.com'\n",
+        collector.address,
+        hook.address(),
+        mail.address()
+    )
+}
+
+/// The call, its fan-out and two deliveries, each a child of the one before; answers the deliveries.
+fn are_one_trace(spans: &[(String, Span)]) -> [&Span; 2] {
     let find = |name: &str| {
-        let mut found = of_trace.iter().filter(|(_, span)| span.name == name);
-        let (service, span) = found.next().unwrap_or_else(|| panic!("no span {name} in {spans:?}"));
-        assert_eq!(service, "shop");
-        assert!(found.next().is_none(), "{name} twice");
-        span
+        let of_trace = spans.iter().filter(|(_, span)| hex(&span.trace_id) == TRACE && span.name == name);
+        let found: Vec<_> = of_trace.inspect(|(service, _)| assert_eq!(service, "shop")).collect();
+        found.into_iter().map(|(_, span)| span).collect::<Vec<_>>()
     };
-    let call = find("POST /v1/notifications");
+    let [call] = find("POST /v1/notifications")[..] else { panic!("not one call: {spans:?}") };
     assert_eq!((hex(&call.parent_span_id).as_str(), call.kind()), (CALLER, SpanKind::Server));
-    let fan_out = find("process notification-requests");
+    let [fan_out] = find("process notification-requests")[..] else { panic!("not one fan-out: {spans:?}") };
     assert_eq!((&fan_out.parent_span_id, fan_out.kind()), (&call.span_id, SpanKind::Consumer));
-    let delivery = find("process notification-messages");
-    assert_eq!(delivery.parent_span_id, fan_out.span_id);
-    assert_eq!(delivery.links[0].span_id, fan_out.span_id);
-    assert_eq!(text(&delivery.attributes, "claimstream.verdict").as_deref(), Some("ack"));
-    let named = format!("traceparent: 00-{TRACE}-{}-01", hex(&delivery.span_id));
-    assert!(shop.received().contains(&named), "{named} is not in {}", shop.received());
-    assert!(spans.iter().any(|(_, span)| span.name == "settle notification-messages"));
-    let metrics = collector.metrics();
-    for name in ["messaging.client.consumed.messages", "messaging.process.duration"] {
+    let [one, other] = find("process notification-messages")[..] else { panic!("not two: {spans:?}") };
+    for delivery in [one, other] {
+        assert_eq!(delivery.parent_span_id, fan_out.span_id);
+        assert_eq!(delivery.links[0].span_id, fan_out.span_id);
+        assert_eq!(text(&delivery.attributes, "claimstream.verdict").as_deref(), Some("ack"));
+        for key in ["messaging.system", "messaging.destination.name", "messaging.destination.partition.id"] {
+            assert!(text(&delivery.attributes, key).is_some(), "no {key} in {delivery:?}");
+        }
+    }
+    [one, other]
+}
+
+/// The metrics of the conventions, and our own.
+fn measured(metrics: &[String]) {
+    for name in [
+        "messaging.client.sent.messages",
+        "messaging.client.consumed.messages",
+        "messaging.client.operation.duration",
+        "messaging.process.duration",
+        "claimstream.wait",
+        "claimstream.settled.messages",
+    ] {
         assert!(metrics.iter().any(|metric| metric == name), "no {name} in {metrics:?}");
     }
-    let all = format!("{spans:?}");
-    assert!(!all.contains("Paid") && !all.contains("/hook"), "a text or an address was traced");
 }
 
 #[test]
