@@ -1,10 +1,9 @@
 //! Traces and measures what an outbox does, through OpenTelemetry.
 //!
 //! [`TracedHandler`] and [`TracedBatchHandler`] give each message that is handled a span of its own, in the trace in which the message was
-//! created; [`carry_trace`] writes the current span into the headers of a message that is enqueued, and [`TracedStore`] does so for the messages of
-//! sagas, TCC transactions and timers. [`CallSpans`] and [`MeterTelemetry`] turn what a relay and its store do into spans and metrics.
-//! created; [`carry_trace`] writes the current span into the headers of a message that is enqueued, [`SendSpan`] one of its own. [`CallSpans`] and
-//! [`MeterTelemetry`] turn what a relay and its store do into spans and metrics.
+//! created; [`carry_trace`] writes the current span into the headers of a message that is enqueued, [`SendSpan`] one of its own, and
+//! [`TracedStore`] does so for the messages of sagas, TCC transactions and timers. [`CallSpans`] and [`MeterTelemetry`] turn what a relay and its
+//! store do into spans and metrics.
 //!
 //! All of them use the global providers that the program has installed; without one they do next to nothing.
 //!
@@ -52,7 +51,6 @@ mod traced_store;
 pub use call_spans::CallSpans;
 pub use meter_telemetry::MeterTelemetry;
 pub use send_span::SendSpan;
-pub use trace_context::carry_trace;
 pub use trace_context::{carry_trace, current_traceparent};
 pub use traced_batch_handler::TracedBatchHandler;
 pub use traced_handler::TracedHandler;

@@ -26,6 +26,9 @@ pub(super) struct Shop {
     push: Server,
 }
 
+/// A number that the provider refuses for good; it refuses any other for now.
+const GONE: &str = "+491704";
+
 /// A shop whose program runs.
 pub(super) struct OpenShop {
     shop: Shop,
@@ -42,8 +45,7 @@ impl Shop {
     /// With a database, and no process.
     pub(super) fn closed() -> Self {
         let operator = Operator::with_database();
-        // A number that ends with 4 is refused for good, any other for now.
-        let sms = Server::telling(|request| match request.contains("4\"") {
+        let sms = Server::telling(|request| match request.contains(GONE) {
             true => Some((400, "{}".into())),
             false => Some((503, "{}".into())),
         });
@@ -104,7 +106,7 @@ impl OpenShop {
 
     /// A provider refuses a message for good.
     pub(super) fn refuse_for_good(&mut self) {
-        self.send_texts(&["+491704"]);
+        self.send_texts(&[GONE]);
     }
 
     /// A provider refuses messages for now.
