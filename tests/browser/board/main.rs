@@ -4,6 +4,7 @@
 mod actions;
 mod attacks;
 mod examined;
+mod night;
 mod pages;
 
 use std::{panic::AssertUnwindSafe, path::PathBuf, process::ExitCode, sync::Arc, time::Instant};
@@ -79,7 +80,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
 }
 
 fn cases_of_all_files() -> Vec<(&'static str, Case)> {
-    [pages::cases(), actions::cases(), attacks::cases()].into_iter().flatten().collect()
+    [pages::cases(), actions::cases(), attacks::cases(), night::cases()].into_iter().flatten().collect()
 }
 
 /// Runs a case in a browser of its own, and closes the browser however it ends.

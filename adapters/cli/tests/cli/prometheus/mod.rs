@@ -37,6 +37,7 @@ async fn every_alert_fires_for_its_fault_alone_and_every_query_of_the_dashboard_
 
     shop.deliver_one();
     shop.leave_a_message_that_is_due_in("orders").await;
+    shop.leave_a_message_that_is_due_in("saga-alarms").await;
     shop.pause("invoices");
     // One alone: a counter that came into the world as 1 would not have grown.
     shop.refuse_for_good();
@@ -45,7 +46,12 @@ async fn every_alert_fires_for_its_fault_alone_and_every_query_of_the_dashboard_
         scraping.shows("claimstream_handle_seconds_count{outcome='nack'}")
     });
     shop.refuse_for_now();
-    let standing = [("ClaimstreamQueueStalls", "orders"), ("ClaimstreamPauseForgotten", "invoices")];
+    let standing = [
+        ("ClaimstreamQueueStalls", "orders"),
+        ("ClaimstreamPauseForgotten", "invoices"),
+        ("ClaimstreamQueueStalls", "saga-alarms"),
+        ("ClaimstreamSagaStuck", "saga-alarms"),
+    ];
     let refused = [
         ("ClaimstreamDeadLetters", "notification-messages"),
         ("ClaimstreamHandlersFail", "notification-messages"),
