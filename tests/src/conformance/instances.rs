@@ -58,6 +58,7 @@ pub async fn locks_are_listed_by_key_and_released_by_the_fence_that_is_shown(fix
     let keys: Vec<_> = page.iter().map(|lock| lock.key.clone()).collect();
     assert_eq!(keys, [key("a"), key("a\u{1}")]);
     assert_eq!(page[0].ends_in.map(|left| left.as_secs()), Some(20));
+    assert_eq!(list(&fixture.rival, key("a"), 1).await[0].key, key("a\u{1}"), "the next key is not left out");
     assert_eq!(list(&fixture.rival, key("a\u{1}"), 1).await[0].key, key("b"));
     let shown = |lock: &LockListed| LockGuard { key: lock.key.clone(), fence: lock.fence };
     assert!(fixture.rival.ports.locks.release(shown(&page[0])).await.expect("release"));

@@ -1,6 +1,7 @@
 use std::time::{Duration, Instant};
 
 use claimstream_domain::{ClaimId, Disposition, InstanceId, Settled, Settlement};
+use claimstream_ports::{ReleaseLeases, StoreErrorKind};
 use sea_orm::{ConnectionTrait, DbBackend, QueryResult, Statement, TransactionTrait, Value};
 
 use super::{
@@ -67,7 +68,7 @@ impl Place {
     }
 
     /// A's lease of a shard has run out, and a peer that was about to take it over stands still with the row locked. B takes
-    /// what is in the other shards, at once and without an error, and the rest when the row is free.
+    /// what is in the other shards, at once and without an error, and the rest when the row is free. An operator's release says that the row is locked.
     async fn passes_over(&self) {
         let setup = self.setup().await;
         let queue = setup.fill().await;
@@ -89,6 +90,13 @@ impl Place {
         assert!(taken.len() > 1_000, "{} from the other shards", taken.len());
         assert!(taken.iter().all(|claimed| claimed.receipt.shard != held.receipt.shard));
         assert!(took < LOCK_WAIT, "it waited for the row: {took:?}");
+        let shown = setup.b.lease(&queue, held.receipt.shard).await.expect("a look").expect("a lease");
+        let begun = Instant::now();
+        let refused = setup.b.release_lease(&queue, held.receipt.shard, shown.lease.fence, "ann").await;
+        let refused = refused.expect_err("the row is locked");
+        assert!(refused.kind() == StoreErrorKind::Transient, "{refused}");
+        assert!(refused.to_string().contains("another session has locked the lease of shard"), "{refused}");
+        assert!(begun.elapsed() < LOCK_WAIT, "it waited more than once: {:?}", begun.elapsed());
         open.rollback().await.expect("rollback");
         let suspect = b.take(1).await.remove(0);
         assert_eq!((suspect.message.id, suspect.attempt), (held.message.id, 2));
