@@ -21,6 +21,7 @@ INSERT INTO claimstream_audit (noted_at, actor, action, subject, affected) VALUE
 
 -- audit/page
 SELECT number, TIMESTAMPDIFF(MICROSECOND, noted_at, UTC_TIMESTAMP(6)) AS age, actor, action, subject, affected FROM claimstream_audit WHERE number < :before ORDER BY number DESC LIMIT :limit;
+
 -- bench/beat
 UPDATE claimstream_bench SET beats = beats + 1 WHERE id = 1;
 
@@ -393,15 +394,17 @@ SELECT instance, label, TIMESTAMPDIFF(MICROSECOND, seen_at, UTC_TIMESTAMP(6)) AS
 -- observe/kept
 SELECT queue, CAST(shard AS SIGNED) AS shard, ordering_key, headers, content_type, CAST(OCTET_LENGTH(payload) AS SIGNED) AS bytes, TIMESTAMPDIFF(MICROSECOND, created_at, UTC_TIMESTAMP(6)) AS age, TIMESTAMPDIFF(MICROSECOND, first_at, UTC_TIMESTAMP(6)) AS first_age FROM claimstream_message WHERE id = :id;
 
--- observe/keyed
-SELECT message_id, TIMESTAMPDIFF(MICROSECOND, created_at, UTC_TIMESTAMP(6)) AS taken FROM claimstream_dedup WHERE queue = :queue AND dedup_key = :dedup_key;
--- observe/lease
-SELECT queue, CAST(shard AS SIGNED) AS shard, label, fence, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', held_until) - TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) AS ends_in, CAST(in_flight AS SIGNED) AS in_flight, flights, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) AS now FROM claimstream_lease WHERE queue = :queue AND shard = :shard;
 -- observe/key_queue
 SELECT MIN(queue) AS queue FROM claimstream_dedup WHERE queue > :after;
 
+-- observe/keyed
+SELECT message_id, TIMESTAMPDIFF(MICROSECOND, created_at, UTC_TIMESTAMP(6)) AS taken FROM claimstream_dedup WHERE queue = :queue AND dedup_key = :dedup_key;
+
 -- observe/last_key
 SELECT MAX(dedup_key) AS dedup_key FROM claimstream_dedup WHERE queue = :queue AND dedup_key >= :from AND dedup_key < :end;
+
+-- observe/lease
+SELECT queue, CAST(shard AS SIGNED) AS shard, label, fence, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', held_until) - TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) AS ends_in, CAST(in_flight AS SIGNED) AS in_flight, flights, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) AS now FROM claimstream_lease WHERE queue = :queue AND shard = :shard;
 
 -- observe/leases
 SELECT queue, CAST(shard AS SIGNED) AS shard, label, fence, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', held_until) - TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) AS ends_in, CAST(in_flight AS SIGNED) AS in_flight FROM claimstream_lease WHERE queue >= :queue AND (queue > :queue OR shard > :shard) ORDER BY claimstream_lease.queue, claimstream_lease.shard LIMIT :limit;

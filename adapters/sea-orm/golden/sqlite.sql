@@ -21,6 +21,7 @@ INSERT INTO claimstream_audit (noted_at, actor, action, subject, affected) VALUE
 
 -- audit/page
 SELECT number, :now - noted_at AS age, actor, action, subject, affected FROM claimstream_audit WHERE number < :before ORDER BY number DESC LIMIT :limit;
+
 -- bench/beat
 UPDATE claimstream_bench SET beats = beats + 1 WHERE id = 1;
 
@@ -363,15 +364,17 @@ SELECT instance, label, :now - seen_at AS seen FROM claimstream_instance WHERE i
 -- observe/kept
 SELECT queue, shard AS shard, ordering_key, headers, content_type, LENGTH(payload) AS bytes, :now - created_at AS age, :now - first_at AS first_age FROM claimstream_message WHERE id = :id;
 
--- observe/keyed
-SELECT message_id, :now - created_at AS taken FROM claimstream_dedup WHERE queue = :queue AND dedup_key = :dedup_key;
--- observe/lease
-SELECT queue, shard AS shard, label, fence, held_until - :now AS ends_in, in_flight AS in_flight, flights, :now AS now FROM claimstream_lease WHERE queue = :queue AND shard = :shard;
 -- observe/key_queue
 SELECT MIN(queue) AS queue FROM claimstream_dedup WHERE queue > :after;
 
+-- observe/keyed
+SELECT message_id, :now - created_at AS taken FROM claimstream_dedup WHERE queue = :queue AND dedup_key = :dedup_key;
+
 -- observe/last_key
 SELECT MAX(dedup_key) AS dedup_key FROM claimstream_dedup WHERE queue = :queue AND dedup_key >= :from AND dedup_key < :end;
+
+-- observe/lease
+SELECT queue, shard AS shard, label, fence, held_until - :now AS ends_in, in_flight AS in_flight, flights, :now AS now FROM claimstream_lease WHERE queue = :queue AND shard = :shard;
 
 -- observe/leases
 SELECT queue, shard AS shard, label, fence, held_until - :now AS ends_in, in_flight AS in_flight FROM claimstream_lease WHERE queue >= :queue AND (queue > :queue OR shard > :shard) ORDER BY claimstream_lease.queue, claimstream_lease.shard LIMIT :limit;

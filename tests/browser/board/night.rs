@@ -22,7 +22,10 @@ pub(crate) fn cases() -> Vec<(&'static str, Case)> {
 }
 
 /// Waits until something holds.
-async fn eventually(what: &str, mut holds: impl AsyncFnMut() -> Result<bool, Failure>) -> Outcome {
+async fn eventually<F>(what: &str, mut holds: impl FnMut() -> F) -> Outcome
+where
+    F: Future<Output = Result<bool, Failure>>,
+{
     for _ in 0..400 {
         if holds().await? {
             return Ok(());
@@ -42,7 +45,7 @@ async fn a_relay_is_wedged_and_its_leases_are_released(visit: Visit) -> Outcome 
     shop.provider.set(Mood::Hangs);
     let wedged = shop.relay(1)?;
     shop.send(12).await?;
-    eventually("the provider is asked", async || Ok(shop.provider.asked() > 0)).await?;
+    eventually("the provider is asked", || async { Ok(shop.provider.asked() > 0) }).await?;
     wedged.signal("STOP").await?;
     shop.provider.set(Mood::Takes);
     let said = shop.alerts.fires("ClaimstreamProcessSilent").await?;
@@ -65,10 +68,10 @@ async fn a_relay_is_wedged_and_its_leases_are_released(visit: Visit) -> Outcome 
         shop.show(session, "/leases").await?;
     }
     assert!(released > 0, "no lease was held");
-    eventually("another relay delivers", async || Ok(shop.provider.delivered() >= 12)).await?;
+    eventually("another relay delivers", || async { Ok(shop.provider.delivered() >= 12) }).await?;
     wedged.signal("CONT").await?;
     shop.alerts.ends("ClaimstreamProcessSilent").await?;
-    eventually("everything is delivered", async || shop.is_delivered().await).await?;
+    eventually("everything is delivered", || shop.is_delivered()).await?;
     drop((wedged, rescue));
     Ok(())
 }
@@ -100,7 +103,7 @@ async fn a_queue_stands_still_and_is_resumed(visit: Visit) -> Outcome {
     assert_eq!(shop.provider.delivered(), 0);
     session.press("Resume").await?;
     picture(&visit, "2 standing queue, resumed").await?;
-    eventually("everything is delivered", async || shop.is_delivered().await).await?;
+    eventually("everything is delivered", || shop.is_delivered()).await?;
     shop.alerts.ends("ClaimstreamPauseForgotten").await
 }
 
@@ -108,7 +111,7 @@ async fn a_provider_refuses_and_its_dead_letters_are_revived(visit: Visit) -> Ou
     let Some(mut shop) = Shop::open("auto").await? else { return Ok(()) };
     let _relay = shop.relay(1)?;
     shop.send(1).await?;
-    eventually("a first message is delivered", async || Ok(shop.provider.delivered() == 1)).await?;
+    eventually("a first message is delivered", || async { Ok(shop.provider.delivered() == 1) }).await?;
     shop.provider.set(Mood::Refuses);
     shop.send(6).await?;
     let said = shop.alerts.fires("ClaimstreamDeadLetters").await?;
@@ -124,7 +127,7 @@ async fn a_provider_refuses_and_its_dead_letters_are_revived(visit: Visit) -> Ou
     session.press("Revive all of this queue …").await?;
     picture(&visit, "3 refusing provider, preview").await?;
     session.press("Revive 6").await?;
-    eventually("everything is delivered", async || shop.is_delivered().await).await?;
+    eventually("everything is delivered", || shop.is_delivered()).await?;
     picture(&visit, "3 refusing provider, revived").await
 }
 
@@ -143,5 +146,5 @@ async fn a_saga_is_stuck_and_is_continued(visit: Visit) -> Outcome {
     session.press("Continue …").await?;
     session.press("Continue it").await?;
     picture(&visit, "4 stuck saga, continued").await?;
-    eventually("the payee is paid", async || transfers.is_paid().await).await
+    eventually("the payee is paid", || transfers.is_paid()).await
 }

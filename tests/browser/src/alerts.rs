@@ -48,7 +48,7 @@ impl Alerts {
         command.arg(format!("--web.listen-address={address}")).current_dir(folder).kill_on_drop(true);
         let running = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn()?;
         let alerts = Self { address, _running: running };
-        alerts.until("Prometheus is ready", async || Ok(alerts.get("/-/ready").await.is_ok())).await?;
+        alerts.until("Prometheus is ready", || async { Ok(alerts.get("/-/ready").await.is_ok()) }).await?;
         Ok(alerts)
     }
 
@@ -69,14 +69,13 @@ impl Alerts {
 
     /// Waits until an alert does not fire any more.
     pub async fn ends(&self, name: &str) -> Result<(), Failure> {
-        self.until(&format!("{name} ends"), async || Ok(self.firing(name).await?.is_none())).await
+        self.until(&format!("{name} ends"), || async { Ok(self.firing(name).await?.is_none()) }).await
     }
 
-    async fn until(
-        &self,
-        what: &str,
-        mut holds: impl AsyncFnMut() -> Result<bool, Failure>,
-    ) -> Result<(), Failure> {
+    async fn until<F>(&self, what: &str, mut holds: impl FnMut() -> F) -> Result<(), Failure>
+    where
+        F: Future<Output = Result<bool, Failure>>,
+    {
         for _ in 0..400 {
             if holds().await? {
                 return Ok(());

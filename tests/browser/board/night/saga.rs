@@ -1,6 +1,6 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
-use claimstream::{Jitter, Relay, RelayConfig, RetryPolicy};
+use claimstream::{Jitter, Pacing, Relay, RelayConfig, RetryPolicy};
 use claimstream_browser_tests::Failure;
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox, store_error};
 use claimstream_steps::saga::{Saga, SagaConfig, SagaId, SagaRun, StepFailure};
