@@ -59,6 +59,10 @@ impl Headers {
                 why: "expected version-traceid-parentid-flags in lower-case hex, ids not all zero".into(),
             });
         }
+        // Then one header is all that changes, and a refusal changes nothing.
+        if tracestate.is_none() && !self.0.contains_key("tracestate") {
+            return self.insert("traceparent", traceparent);
+        }
         let mut traced = self.clone();
         traced.0.remove("tracestate");
         traced.insert("traceparent", traceparent)?;

@@ -26,6 +26,11 @@ impl QueueName {
         }
     }
 
+    /// The name as text that is shared and not copied.
+    pub fn shared(&self) -> Arc<str> {
+        Arc::clone(&self.0)
+    }
+
     /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -177,6 +177,17 @@ pub enum Pool {
 }
 
 impl Handled {
+    /// Every end, each at the place of its number.
+    pub const ALL: [Self; 7] = [
+        Self::Acked,
+        Self::Nacked,
+        Self::Postponed,
+        Self::Released,
+        Self::Buried,
+        Self::Panicked,
+        Self::TimedOut,
+    ];
+
     /// The outcome in one word, as a label.
     pub fn as_str(self) -> &'static str {
         match self {

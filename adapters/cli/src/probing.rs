@@ -50,7 +50,7 @@ impl Probing {
 
     /// What the outbox and its relays are to be measured by.
     pub(crate) fn telemetry() -> Arc<dyn Telemetry> {
-        Arc::new(MetricsTelemetry)
+        Arc::new(MetricsTelemetry::default())
     }
 
     /// What the probes ask about: the database, the pipelines of `relay`, and whether the process stops.

@@ -30,7 +30,9 @@
 #![forbid(unsafe_code)]
 
 mod describe;
+mod hot_metrics;
 mod http_requests;
+mod label;
 mod metrics_telemetry;
 mod pipelines;
 mod queue_gauges;

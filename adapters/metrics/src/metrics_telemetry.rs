@@ -1,14 +1,19 @@
 use std::time::Duration;
 
 use claimstream_domain::QueueName;
-use claimstream_ports::{Handled, Measured, Telemetry};
+use claimstream_ports::{Measured, Telemetry};
 use metrics::{counter, histogram};
+
+use crate::{hot_metrics::HotMetrics, label::label};
 
 /// Counts and times each verb of a relay and of its store; the table at the head of this crate has the metrics.
 ///
-/// Hand it to `Relay::with_telemetry`, and to the store when it is opened.
-#[derive(Clone, Copy, Default, Debug)]
-pub struct MetricsTelemetry;
+/// Hand it to `Relay::with_telemetry`, and to the store when it is opened. Install the recorder first: clones keep together what they
+/// have found of the metrics that each message writes.
+#[derive(Clone, Default, Debug)]
+pub struct MetricsTelemetry {
+    hot: HotMetrics,
+}
 
 impl Telemetry for MetricsTelemetry {
     fn record(&self, measured: Measured<'_>) {
@@ -18,11 +23,8 @@ impl Telemetry for MetricsTelemetry {
                 count("claimstream_claimed_total", queue, messages);
                 time("claimstream_claim_seconds", queue, took);
             }
-            Measured::Waited { queue, waits } => {
-                let histogram = histogram!("claimstream_wait_seconds", "queue" => label(queue));
-                waits.iter().for_each(|wait| histogram.record(*wait));
-            }
-            Measured::Handled { queue, outcome, took } => handled(queue, outcome, took),
+            Measured::Waited { queue, waits } => self.hot.waited(queue, waits),
+            Measured::Handled { queue, outcome, took } => self.hot.handled(queue, outcome, took),
             Measured::Settled { queue, outcome, messages } => {
                 let (queue, outcome) = (label(queue), outcome.as_str());
                 counter!("claimstream_settled_total", "queue" => queue, "outcome" => outcome)
@@ -54,19 +56,10 @@ impl Telemetry for MetricsTelemetry {
     }
 }
 
-fn handled(queue: &QueueName, outcome: Handled, took: Duration) {
-    histogram!("claimstream_handle_seconds", "queue" => label(queue), "outcome" => outcome.as_str())
-        .record(took);
-}
-
 fn count(name: &'static str, queue: &QueueName, messages: usize) {
     counter!(name, "queue" => label(queue)).increment(messages as u64);
 }
 
 fn time(name: &'static str, queue: &QueueName, took: Duration) {
     histogram!(name, "queue" => label(queue)).record(took);
-}
-
-pub(crate) fn label(queue: &QueueName) -> String {
-    queue.as_str().to_owned()
 }

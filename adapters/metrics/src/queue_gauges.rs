@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use claimstream_domain::{PausedQueue, QueueName, QueueStatus};
 use metrics::gauge;
 
-use crate::metrics_telemetry::label;
+use crate::label::label;
 
 /// Shows how queues stood when they were last observed.
 ///

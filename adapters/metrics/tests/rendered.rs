@@ -44,7 +44,10 @@ fn every_measurement_is_one_metric_with_few_labels() {
         Measured::Restarted { operation: "claim" },
         Measured::WaitedForConnection { pool: Pool::Callers, took },
     ];
-    let text = rendered(|| all.into_iter().for_each(|each| MetricsTelemetry.record(each)));
+    let text = rendered(|| {
+        let telemetry = MetricsTelemetry::default();
+        all.into_iter().for_each(|each| telemetry.record(each));
+    });
     for line in [
         r#"claimstream_enqueued_total{queue="orders"} 5"#,
         r#"claimstream_claimed_total{queue="orders"} 3"#,
@@ -77,7 +80,7 @@ fn the_counters_of_a_queue_begin_at_zero_so_that_their_first_growth_is_one() {
     has(&text, r#"claimstream_leases_lost_total{queue="orders"} 0"#);
     let queue = QueueName::new("orders").unwrap();
     let text = rendered(|| {
-        MetricsTelemetry.record(Measured::LeasesLost { queue: &queue, messages: 2 });
+        MetricsTelemetry::default().record(Measured::LeasesLost { queue: &queue, messages: 2 });
         begin_at_zero("orders");
     });
     has(&text, r#"claimstream_leases_lost_total{queue="orders"} 2"#);

@@ -11,7 +11,7 @@ pub(crate) fn of_operation(queue: &QueueName, operation: &'static str, kind: &'s
     attributes
 }
 
-/// The attributes of a count of messages that an operation has moved.
+/// The attributes of a measurement of an operation, where the conventions want no type of it.
 pub(crate) fn of_count(queue: &QueueName, operation: &'static str) -> Vec<KeyValue> {
     let mut attributes = of_queue(queue);
     attributes.push(KeyValue::new("messaging.operation.name", operation));
@@ -20,10 +20,12 @@ pub(crate) fn of_count(queue: &QueueName, operation: &'static str) -> Vec<KeyVal
 
 /// The attributes of everything that has to do with a queue.
 pub(crate) fn of_queue(queue: &QueueName) -> Vec<KeyValue> {
-    vec![
-        KeyValue::new("messaging.system", SCOPE),
-        KeyValue::new("messaging.destination.name", queue.as_str().to_owned()),
-    ]
+    vec![KeyValue::new("messaging.system", SCOPE), name_of(queue)]
+}
+
+/// The name of a queue.
+pub(crate) fn name_of(queue: &QueueName) -> KeyValue {
+    KeyValue::new("messaging.destination.name", queue.shared())
 }
 
 /// The kind of a failure, from a closed list.

@@ -40,6 +40,7 @@
 
 mod attributes;
 mod call_spans;
+mod hot_attributes;
 mod meter_telemetry;
 mod process_span;
 mod send_span;

@@ -1,13 +1,16 @@
 use std::time::Duration;
 
 use claimstream_domain::QueueName;
-use claimstream_ports::{Handled, Measured, StoreCall, Telemetry};
+use claimstream_ports::{Measured, StoreCall, Telemetry};
 use opentelemetry::{
     KeyValue, global,
     metrics::{Counter, Histogram, Meter},
 };
 
-use crate::attributes::{SCOPE, error_type, of_count, of_operation, of_queue};
+use crate::{
+    attributes::{SCOPE, error_type, of_count, of_operation, of_queue},
+    hot_attributes::HotAttributes,
+};
 
 /// Counts and times what a relay and its store do, as OpenTelemetry's conventions for messaging name it.
 ///
@@ -24,6 +27,7 @@ pub struct MeterTelemetry {
     process: Histogram<f64>,
     wait: Histogram<f64>,
     connection_wait: Histogram<f64>,
+    hot: HotAttributes,
 }
 
 impl MeterTelemetry {
@@ -45,6 +49,7 @@ impl MeterTelemetry {
             process: histogram(&meter, "messaging.process.duration", "Time of a handler for a message"),
             wait: histogram(&meter, "claimstream.wait", "Wait of a message from its due time to its claim"),
             connection_wait: histogram(&meter, "claimstream.connection.wait", "Wait for a connection"),
+            hot: HotAttributes::default(),
         }
     }
 
@@ -79,13 +84,12 @@ impl Telemetry for MeterTelemetry {
                 self.call(queue, StoreCall::Claim, took, None);
             }
             Measured::Waited { queue, waits } => {
-                let attributes = of_queue(queue);
-                waits.iter().for_each(|wait| self.wait.record(wait.as_secs_f64(), &attributes));
+                let attributes = self.hot.of(queue);
+                waits.iter().for_each(|wait| self.wait.record(wait.as_secs_f64(), &attributes.queue));
             }
             Measured::Handled { queue, outcome, took } => {
-                let mut attributes = of_operation(queue, "process", "process");
-                attributes.extend(failure(outcome).map(error_type));
-                self.process.record(took.as_secs_f64(), &attributes);
+                let attributes = self.hot.of(queue);
+                self.process.record(took.as_secs_f64(), &attributes.processed[outcome as usize]);
             }
             Measured::Settled { queue, outcome, messages } => {
                 let mut attributes = of_queue(queue);
@@ -109,14 +113,6 @@ impl Telemetry for MeterTelemetry {
             // A measurement that is newer than this crate.
             _ => {}
         }
-    }
-}
-
-/// The kind of failure of a handler; `None` for an end that is none.
-fn failure(outcome: Handled) -> Option<&'static str> {
-    match outcome {
-        Handled::Acked | Handled::Postponed | Handled::Released => None,
-        Handled::Nacked | Handled::Buried | Handled::Panicked | Handled::TimedOut => Some(outcome.as_str()),
     }
 }
 

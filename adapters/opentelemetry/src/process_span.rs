@@ -2,12 +2,13 @@ use std::borrow::Cow;
 
 use claimstream_domain::{Claimed, Headers, Verdict};
 use opentelemetry::{
-    Context, KeyValue, global,
-    trace::{Link, SpanKind, Status, TraceContextExt, Tracer},
+    Context, KeyValue,
+    global::BoxedTracer,
+    trace::{Link, Span, SpanKind, Status, TraceContextExt, Tracer},
 };
 
 use crate::{
-    attributes::{SCOPE, error_type, of_operation},
+    attributes::{error_type, of_operation},
     trace_context::{carried, carry},
 };
 
@@ -20,15 +21,12 @@ pub(crate) struct ProcessSpan {
 impl ProcessSpan {
     /// Begins it, linked to the span that created the message. The first attempt is that span's child; a later one may come hours
     /// after, so it begins a trace of its own.
-    pub(crate) fn begin(claimed: &Claimed) -> Self {
-        let (message, tracer) = (&claimed.message, global::tracer(SCOPE));
-        let mut attributes = of_operation(&message.queue, "process", "process");
-        attributes.push(KeyValue::new("messaging.message.id", message.id.to_string()));
-        let shard = message.shard.number();
-        attributes.push(KeyValue::new("messaging.destination.partition.id", shard.to_string()));
-        attributes.push(KeyValue::new("claimstream.attempt", i64::from(claimed.attempt)));
+    ///
+    /// A sampler sees its name, kind and links; attributes are made for those that are sent.
+    pub(crate) fn begin(tracer: &BoxedTracer, claimed: &Claimed) -> Self {
+        let message = &claimed.message;
         let builder = tracer.span_builder(format!("process {}", message.queue));
-        let builder = builder.with_kind(SpanKind::Consumer).with_attributes(attributes);
+        let builder = builder.with_kind(SpanKind::Consumer);
         let (builder, parent) = match carried(&message.headers) {
             None => (builder, Context::new()),
             Some(creator) => {
@@ -39,7 +37,10 @@ impl ProcessSpan {
                 (builder.with_links(vec![Link::with_context(creator)]), parent)
             }
         };
-        let span = tracer.build_with_context(builder, &parent);
+        let mut span = tracer.build_with_context(builder, &parent);
+        if span.is_recording() {
+            span.set_attributes(attributes(claimed));
+        }
         Self { context: Context::current_with_span(span), ended: false }
     }
 
@@ -93,6 +94,16 @@ impl Drop for ProcessSpan {
             self.context.span().end();
         }
     }
+}
+
+fn attributes(claimed: &Claimed) -> Vec<KeyValue> {
+    let message = &claimed.message;
+    let mut attributes = of_operation(&message.queue, "process", "process");
+    attributes.push(KeyValue::new("messaging.message.id", message.id.to_string()));
+    let shard = message.shard.number();
+    attributes.push(KeyValue::new("messaging.destination.partition.id", shard.to_string()));
+    attributes.push(KeyValue::new("claimstream.attempt", i64::from(claimed.attempt)));
+    attributes
 }
 
 /// A reason may hold personal data, so the kind of failure is all that is traced.

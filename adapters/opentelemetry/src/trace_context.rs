@@ -21,7 +21,14 @@ pub fn current_traceparent() -> Option<String> {
 
 fn traceparent(span: &SpanContext) -> String {
     let flags = span.trace_flags().to_u8() & TraceFlags::SAMPLED.to_u8();
-    format!("00-{}-{}-{flags:02x}", span.trace_id(), span.span_id())
+    let mut traceparent = String::with_capacity(55);
+    traceparent.push_str("00-");
+    push_hex(&mut traceparent, &span.trace_id().to_bytes());
+    traceparent.push('-');
+    push_hex(&mut traceparent, &span.span_id().to_bytes());
+    traceparent.push('-');
+    push_hex(&mut traceparent, &[flags]);
+    traceparent
 }
 
 /// Writes a span into headers; one that is not valid changes nothing.
@@ -31,6 +38,15 @@ pub(crate) fn carry(headers: &mut Headers, span: &SpanContext) -> Result<(), Inv
     }
     let state = span.trace_state().header();
     headers.set_trace(&traceparent(span), (!state.is_empty()).then_some(state.as_str()))
+}
+
+/// Two digits for each byte. Each message has a trace context written, and the formatting of ids would cost half of that.
+fn push_hex(text: &mut String, bytes: &[u8]) {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    for byte in bytes {
+        text.push(char::from(DIGITS[usize::from(byte >> 4)]));
+        text.push(char::from(DIGITS[usize::from(byte & 15)]));
+    }
 }
 
 /// The span that headers name; `None` if they name none, or it cannot be read.

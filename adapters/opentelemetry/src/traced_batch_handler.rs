@@ -1,10 +1,11 @@
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use claimstream_domain::{Claimed, Verdict};
 use claimstream_ports::{BatchHandler, Verdicts};
+use opentelemetry::global::{self, BoxedTracer};
 
-use crate::process_span::ProcessSpan;
+use crate::{attributes::SCOPE, process_span::ProcessSpan};
 
 /// Handles batches as another handler does; each message has a span `process {queue}` until its verdict is given.
 ///
@@ -13,19 +14,20 @@ use crate::process_span::ProcessSpan;
 #[derive(Clone, Debug)]
 pub struct TracedBatchHandler<H> {
     inner: H,
+    tracer: Arc<BoxedTracer>,
 }
 
 impl<H> TracedBatchHandler<H> {
-    /// Traces a handler.
+    /// Traces a handler by the global provider, which is installed first.
     pub fn new(handler: H) -> Self {
-        Self { inner: handler }
+        Self { inner: handler, tracer: Arc::new(global::tracer(SCOPE)) }
     }
 }
 
 #[async_trait]
 impl<H: BatchHandler> BatchHandler for TracedBatchHandler<H> {
     async fn handle_batch(&self, batch: &[Claimed], verdicts: &dyn Verdicts) {
-        let spans: Vec<_> = batch.iter().map(ProcessSpan::begin).collect();
+        let spans: Vec<_> = batch.iter().map(|claimed| ProcessSpan::begin(&self.tracer, claimed)).collect();
         let carried: Vec<_> =
             batch.iter().zip(&spans).map(|(claimed, span)| span.carried_by(claimed).into_owned()).collect();
         let spans = spans.into_iter().map(|span| Mutex::new(Some(span))).collect();

@@ -1,9 +1,14 @@
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use claimstream_domain::{Claimed, Verdict};
 use claimstream_ports::Handler;
-use opentelemetry::trace::FutureExt;
+use opentelemetry::{
+    global::{self, BoxedTracer},
+    trace::FutureExt,
+};
 
-use crate::process_span::ProcessSpan;
+use crate::{attributes::SCOPE, process_span::ProcessSpan};
 
 /// Handles each message as another handler does, in a span `process {queue}`.
 ///
@@ -12,19 +17,20 @@ use crate::process_span::ProcessSpan;
 #[derive(Clone, Debug)]
 pub struct TracedHandler<H> {
     inner: H,
+    tracer: Arc<BoxedTracer>,
 }
 
 impl<H> TracedHandler<H> {
-    /// Traces a handler.
+    /// Traces a handler by the global provider, which is installed first.
     pub fn new(handler: H) -> Self {
-        Self { inner: handler }
+        Self { inner: handler, tracer: Arc::new(global::tracer(SCOPE)) }
     }
 }
 
 #[async_trait]
 impl<H: Handler> Handler for TracedHandler<H> {
     async fn handle(&self, claimed: &Claimed) -> Verdict {
-        let span = ProcessSpan::begin(claimed);
+        let span = ProcessSpan::begin(&self.tracer, claimed);
         let carried = span.carried_by(claimed);
         let mut verdict = self.inner.handle(&carried).with_context(span.context()).await;
         span.end(&mut verdict);
