@@ -67,16 +67,21 @@ impl ContinueSagas for MemoryStore {
         let ids: Vec<MessageId> = id.messages().into_iter().map(|(_, id)| id).collect();
         let found = self.find(&ids).await?;
         let stand: Vec<_> = found.into_iter().map(|it| it.map(|it| it.state)).collect();
-        match SagaContinuation::of(id, SagaState::of_code(row.state), &stand) {
-            SagaContinuation::Nothing(why) => Ok(why),
-            SagaContinuation::Enqueue(nudge) => {
-                let order = record.order().map_err(|e| corrupt(CONTINUE, e))?;
-                let queue = QueueName::new(scope).map_err(|e| corrupt(CONTINUE, e))?;
-                let message = order.nudge(queue, nudge).map_err(|e| corrupt(CONTINUE, e))?;
-                Ok(match self.enqueue_now(std::slice::from_ref(&message)).await?.as_slice() {
-                    [Enqueued::New] => SagaContinued::Asked(message.id),
-                    _ => SagaContinued::UnderWay(message.id),
-                })
+        let mut used = Vec::new();
+        loop {
+            let nudge = match SagaContinuation::of(id, SagaState::of_code(row.state), &stand, &used) {
+                SagaContinuation::Nothing(why) => return Ok(why),
+                SagaContinuation::Enqueue(nudge) => nudge,
+            };
+            let order = record.order().map_err(|e| corrupt(CONTINUE, e))?;
+            let queue = QueueName::new(scope).map_err(|e| corrupt(CONTINUE, e))?;
+            let message = order.nudge(queue, nudge).map_err(|e| corrupt(CONTINUE, e))?;
+            if let [Enqueued::New] = self.enqueue_now(std::slice::from_ref(&message)).await?.as_slice() {
+                return Ok(SagaContinued::Asked(message.id));
+            }
+            match self.find(&[message.id]).await?.pop().flatten() {
+                Some(_) => return Ok(SagaContinued::UnderWay(message.id)),
+                None => used.push(message.id),
             }
         }
     }

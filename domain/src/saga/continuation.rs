@@ -14,6 +14,8 @@ pub enum SagaContinued {
     Waiting(MessageId),
     /// Nothing was done: this message of the saga is a dead letter, and reviving it continues the saga.
     Dead(MessageId),
+    /// Nothing was done: the messages that continue it have been handled or purged, and their ids are still remembered.
+    UsedUp,
     /// Nothing was done: the saga has ended.
     Over(SagaState),
     /// Nothing was done: the saga ended so long ago that its rows are deleted.
@@ -25,7 +27,7 @@ pub enum SagaContinued {
 /// What is to be done about such a wish.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SagaContinuation {
-    /// Enqueue the message with this number; if its id is taken by then, somebody else has done the same.
+    /// Enqueue the message with this number. If its id is known by then, it is due because somebody else has done the same, or it is used.
     Enqueue(SagaNudge),
     /// Nothing, for this reason.
     Nothing(SagaContinued),
@@ -58,10 +60,15 @@ impl SagaId {
 
 impl SagaContinuation {
     /// The one place that decides. `state` is that of the saga's row; `messages` stand as those of [`SagaId::messages`] do, in their
-    /// order, `None` where there is none.
+    /// order, `None` where there is none. `used` are those whose ids are remembered although they stand nowhere: they were handled, or purged.
     ///
     /// A saga may be continued at any time and by several at once, because its rows decide. So what is decided here saves work.
-    pub fn of(saga: SagaId, state: Option<SagaState>, messages: &[Option<MessageState>]) -> Self {
+    pub fn of(
+        saga: SagaId,
+        state: Option<SagaState>,
+        messages: &[Option<MessageState>],
+        used: &[MessageId],
+    ) -> Self {
         if let Some(over) = state.filter(|state| state.is_over()) {
             return Self::Nothing(SagaContinued::Over(over));
         }
@@ -81,10 +88,13 @@ impl SagaContinuation {
         if let Some(id) = first(|state| matches!(state, MessageState::Dead { .. })) {
             return Self::Nothing(SagaContinued::Dead(id));
         }
-        match SagaNudge::ALL.into_iter().find(|nudge| stands(nudge.message_id(saga)).is_none()) {
-            Some(free) => Self::Enqueue(free),
-            None => Self::Nothing(SagaContinued::Waiting(SagaNudge::ALL[0].message_id(saga))),
+        let is_free = |id: MessageId| stands(id).is_none() && !used.contains(&id);
+        if let Some(free) = SagaNudge::ALL.into_iter().find(|nudge| is_free(nudge.message_id(saga))) {
+            return Self::Enqueue(free);
         }
+        let mut nudges = SagaNudge::ALL.into_iter().map(|nudge| nudge.message_id(saga));
+        let waiting = nudges.find(|id| stands(*id).is_some());
+        Self::Nothing(waiting.map_or(SagaContinued::UsedUp, SagaContinued::Waiting))
     }
 }
 
@@ -112,7 +122,7 @@ mod tests {
 
     /// The decision for an open saga whose messages stand so: new, check, roll_back, and three that continue it.
     fn decided(messages: [Option<MessageState>; 6]) -> SagaContinuation {
-        SagaContinuation::of(saga(), Some(SagaState::Init), &messages)
+        SagaContinuation::of(saga(), Some(SagaState::Init), &messages, &[])
     }
 
     #[test]
@@ -151,7 +161,7 @@ mod tests {
         for over in [SagaState::Finish, SagaState::Fail] {
             let messages = [const { None }; 6];
             assert_eq!(
-                SagaContinuation::of(saga(), Some(over), &messages),
+                SagaContinuation::of(saga(), Some(over), &messages, &[]),
                 nothing(SagaContinued::Over(over))
             );
         }

@@ -7,6 +7,7 @@ mod shop;
 use std::time::Duration;
 
 use claimstream_browser_tests::{Failure, Mood, Session};
+use thirtyfour::By;
 use tokio::time::sleep;
 
 use self::{saga::Transfers, shop::Shop};
@@ -46,6 +47,7 @@ async fn a_relay_is_wedged_and_its_leases_are_released(visit: Visit) -> Outcome 
     let wedged = shop.relay(1)?;
     shop.send(12).await?;
     eventually("the provider is asked", || async { Ok(shop.provider.asked() > 0) }).await?;
+    shop.alerts.sees(&format!("claimstream_build_info{{instance='{}'}}", shop.probes(1))).await?;
     wedged.signal("STOP").await?;
     shop.provider.set(Mood::Takes);
     let said = shop.alerts.fires("ClaimstreamProcessSilent").await?;
@@ -112,6 +114,8 @@ async fn a_provider_refuses_and_its_dead_letters_are_revived(visit: Visit) -> Ou
     let _relay = shop.relay(1)?;
     shop.send(1).await?;
     eventually("a first message is delivered", || async { Ok(shop.provider.delivered() == 1) }).await?;
+    // Growth is counted from what was seen at rest.
+    shop.alerts.sees("count_over_time(claimstream_settled_total{outcome='dead'}[1m]) > 1").await?;
     shop.provider.set(Mood::Refuses);
     shop.send(6).await?;
     let said = shop.alerts.fires("ClaimstreamDeadLetters").await?;
@@ -121,7 +125,7 @@ async fn a_provider_refuses_and_its_dead_letters_are_revived(visit: Visit) -> Ou
     shop.show(session, "/dead").await?;
     session.follow("notification-messages").await?;
     let main = session.main().await?;
-    assert!(main.contains("403"), "the error is named: {main}");
+    assert!(main.contains("400"), "the error is named: {main}");
     picture(&visit, "3 refusing provider, errors").await?;
     shop.provider.set(Mood::Takes);
     session.press("Revive all of this queue …").await?;
@@ -140,7 +144,7 @@ async fn a_saga_is_stuck_and_is_continued(visit: Visit) -> Outcome {
     let session = &visit.session;
     shop.show(session, "/sagas").await?;
     picture(&visit, "4 stuck saga, list").await?;
-    session.follow("transfer").await?;
+    session.click(&session.find(By::Css("tbody th a")).await?).await?;
     picture(&visit, "4 stuck saga, why").await?;
     transfers.mend().await?;
     session.press("Continue …").await?;

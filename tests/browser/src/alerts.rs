@@ -72,6 +72,17 @@ impl Alerts {
         self.until(&format!("{name} ends"), || async { Ok(self.firing(name).await?.is_none()) }).await
     }
 
+    /// Waits until a query finds something.
+    pub async fn sees(&self, query: &str) -> Result<(), Failure> {
+        let encoded: String = query.bytes().map(|byte| format!("%{byte:02x}")).collect();
+        let path = format!("/api/v1/query?query={encoded}");
+        let finds = || async {
+            let answer: Value = serde_json::from_str(&self.get(&path).await?)?;
+            Ok(answer["data"]["result"].as_array().is_some_and(|found| !found.is_empty()))
+        };
+        self.until(query, finds).await
+    }
+
     async fn until<F>(&self, what: &str, mut holds: impl FnMut() -> F) -> Result<(), Failure>
     where
         F: Future<Output = Result<bool, Failure>>,

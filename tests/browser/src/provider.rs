@@ -23,7 +23,7 @@ pub struct Provider {
 pub enum Mood {
     /// Delivers it.
     Takes,
-    /// Says that nobody may send to this recipient.
+    /// Says that this message is none.
     Refuses,
     /// Never answers.
     Hangs,
@@ -87,7 +87,7 @@ async fn answer(State(desk): State<Arc<Desk>>) -> StatusCode {
             desk.delivered.fetch_add(1, SeqCst);
             StatusCode::OK
         }
-        Mood::Refuses => StatusCode::FORBIDDEN,
+        Mood::Refuses => StatusCode::BAD_REQUEST,
         Mood::Hangs => std::future::pending().await,
     }
 }

@@ -31,6 +31,7 @@ pub const CONTINUED: &[Case<StepFixture>] = cases!["runs" needs [Steps, Claims]:
     two_people_who_continue_a_saga_at_one_time_enqueue_one_message,
     a_saga_that_is_being_run_or_has_ended_is_not_continued,
     a_saga_whose_message_is_a_dead_letter_is_continued_by_its_revival,
+    a_saga_is_continued_after_its_dead_letter_was_purged,
 ];
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -257,6 +258,27 @@ pub async fn a_saga_whose_message_is_a_dead_letter_is_continued_by_its_revival(f
     let revived = relay.ports.dead_letters.revive(&relay.own_dead()).await.expect("revived");
     assert_eq!(revived, 1);
     assert_eq!(proceed(&fixture, &queue, id).await, SagaContinued::UnderWay(check.message.id));
+}
+
+pub async fn a_saga_is_continued_after_its_dead_letter_was_purged(fixture: StepFixture) {
+    let (queue, id) = (saga_queue(), saga_id());
+    let relay = begin_saga(&fixture, &queue, id).await;
+    let mut seen = BTreeSet::new();
+    for _ in 0..3 {
+        let SagaContinued::Asked(asked) = proceed(&fixture, &queue, id).await else { panic!("not asked") };
+        let claimed = relay.take_one().await;
+        assert_eq!(claimed.message.id, asked, "it is due");
+        seen.insert(asked);
+        relay.bury(&claimed, "the saga is broken").await;
+        let purged = relay.ports.dead_letters.purge(&relay.own_dead()).await.expect("purged");
+        assert_eq!(purged, 1);
+    }
+    // A store that remembers the ids of purged messages says so; one that forgets them begins anew.
+    let answer = proceed(&fixture, &queue, id).await;
+    match seen.len() {
+        3 => assert_eq!(answer, SagaContinued::UsedUp),
+        _ => assert!(matches!(answer, SagaContinued::Asked(_)), "{answer:?}"),
+    }
 }
 
 /// A scope of a kind that nobody else uses.

@@ -69,6 +69,10 @@ impl Answered {
                 let why = "Nothing was done: a message of the saga is a dead letter. To continue the saga, revive that.";
                 (why.to_owned(), Some(letter(id)))
             }
+            SagaContinued::UsedUp => {
+                let why = "Nothing was done: the messages that continue it were handled or purged, and their ids are remembered until a sweep deletes their bodies.";
+                (why.to_owned(), None)
+            }
             SagaContinued::Over(state) => (format!("Nothing was done: the saga has ended as {state}."), None),
             SagaContinued::Forgotten => {
                 ("Nothing was done: the saga ended so long ago that its rows are deleted.".to_owned(), None)

@@ -148,6 +148,7 @@ async fn proceed(asked: SagaContinuing, config: &Config, out: &mut impl Write) -
         SagaContinued::UnderWay(message) => ("under_way", Some(message), true),
         SagaContinued::Waiting(message) => ("waiting", Some(message), true),
         SagaContinued::Dead(message) => ("dead_letter", Some(message), false),
+        SagaContinued::UsedUp => ("used_up", None, false),
         SagaContinued::Over(_) => ("over", None, false),
         SagaContinued::Forgotten => ("forgotten", None, false),
         SagaContinued::Unknown => ("unknown", None, false),
@@ -176,6 +177,7 @@ async fn proceed(asked: SagaContinuing, config: &Config, out: &mut impl Write) -
         SagaContinued::Dead(message) => format!(
             "nothing was done: its message {message} is a dead letter; claimstream dead revive --id {message} --yes continues it"
         ),
+        SagaContinued::UsedUp => "nothing was done: the messages that continue it were handled or purged, and their ids are remembered until a sweep deletes their bodies".into(),
         SagaContinued::Over(state) => format!("nothing was done: it has ended as {state}"),
         SagaContinued::Forgotten => "nothing was done: it ended so long ago that its rows are deleted".into(),
         SagaContinued::Unknown => {

@@ -95,6 +95,15 @@ impl BenchPlace {
         &self.leftovers
     }
 
+    /// Keeps its name for two minutes more: call it at least once a minute, or the server closes the session that holds the name, and
+    /// another run may remove the database.
+    pub async fn keep(&self) -> Result<(), StoreError> {
+        match &self.kind {
+            Kind::Server(server) => server.keep().await,
+            Kind::File(_) => Ok(()),
+        }
+    }
+
     /// Asks the least that can be asked, and answers when the answer has come.
     pub async fn look(&self) -> Result<(), StoreError> {
         let sql = Statements::of(self.dialect);

@@ -58,6 +58,12 @@ impl BenchServer {
         format!("{server}/{}{parameters}", self.name.as_str())
     }
 
+    /// Says something on the connection that holds the name, because a session that is silent for two minutes is closed.
+    pub(super) async fn keep(&self) -> Result<(), StoreError> {
+        let sql = Statements::of(Dialect::MySql);
+        rows(&self.holding, BENCH, sql.bench.look.bind(&Args::new())).await.map(drop)
+    }
+
     pub(super) async fn remove(self) -> Result<(), StoreError> {
         let removed = drop_database(&self.holding, &self.name).await;
         let _ = self.holding.rollback().await;

@@ -61,20 +61,27 @@ impl ContinueSagas for SeaOrmOutbox {
         let ids: Vec<MessageId> = id.messages().into_iter().map(|(_, id)| id).collect();
         let found = self.find(&ids).await?;
         let stand: Vec<_> = found.into_iter().map(|it| it.map(|it| it.state)).collect();
-        let nudge = match SagaContinuation::of(id, SagaState::of_code(row.state), &stand) {
-            SagaContinuation::Nothing(why) => return Ok(why),
-            SagaContinuation::Enqueue(nudge) => nudge,
-        };
-        let queue = QueueName::new(scope).map_err(|e| corrupt(CONTINUE, e))?;
-        let message = record.order().and_then(|order| order.nudge(queue, nudge));
-        let message = message.map_err(|e| corrupt(CONTINUE, e))?;
-        let (outbox, id) = (self.clone(), message.id);
-        let enqueued: Result<Vec<Enqueued>, StoreError> =
-            self.transaction(move |tx| Box::pin(async move { outbox.enqueue(tx, &[message]).await })).await;
-        Ok(match enqueued?.as_slice() {
-            [Enqueued::New] => SagaContinued::Asked(id),
-            // Somebody else has done the same at this moment.
-            _ => SagaContinued::UnderWay(id),
-        })
+        let mut used = Vec::new();
+        loop {
+            let nudge = match SagaContinuation::of(id, SagaState::of_code(row.state), &stand, &used) {
+                SagaContinuation::Nothing(why) => return Ok(why),
+                SagaContinuation::Enqueue(nudge) => nudge,
+            };
+            let queue = QueueName::new(scope).map_err(|e| corrupt(CONTINUE, e))?;
+            let message = record.order().and_then(|order| order.nudge(queue, nudge));
+            let message = message.map_err(|e| corrupt(CONTINUE, e))?;
+            let (outbox, asked) = (self.clone(), message.id);
+            let enqueued: Result<Vec<Enqueued>, StoreError> = self
+                .transaction(move |tx| Box::pin(async move { outbox.enqueue(tx, &[message]).await }))
+                .await;
+            if let [Enqueued::New] = enqueued?.as_slice() {
+                return Ok(SagaContinued::Asked(asked));
+            }
+            // Somebody else has done the same at this moment, or its body is all that is left of it.
+            match self.find(&[asked]).await?.pop().flatten() {
+                Some(_) => return Ok(SagaContinued::UnderWay(asked)),
+                None => used.push(asked),
+            }
+        }
     }
 }

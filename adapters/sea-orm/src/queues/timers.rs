@@ -1,3 +1,5 @@
+use std::time::{Duration, Instant};
+
 use claimstream_domain::{
     QueueName,
     timer_event::{Tick, TimerListed, TimerPage, TimerPlace},
@@ -10,6 +12,9 @@ const TIMERS: &str = "timers";
 
 /// How many times one page looks for a key.
 const TURNS: u32 = 2_000;
+
+/// How long one page looks; a place to read on from is the answer then.
+const LONGEST: Duration = Duration::from_millis(300);
 
 /// The timers that stand behind `after`, at most `limit`. Each is found by two looks along the keys of its queue, however many occurrences
 /// it has had.
@@ -24,6 +29,7 @@ pub(crate) async fn timers(
         Some(after) => Some(after),
         None => next_queue(db, "").await?,
     };
+    let began = Instant::now();
     for _ in 0..TURNS {
         let Some(TimerPlace { queue, key }) = place else { return Ok(TimerPage { timers, next: None }) };
         if timers.len() >= limit as usize {
@@ -41,6 +47,9 @@ pub(crate) async fn timers(
                 None => Some(TimerPlace { queue, key: format!("{found}\0") }),
             },
         };
+        if began.elapsed() >= LONGEST {
+            break;
+        }
     }
     Ok(TimerPage { timers, next: place })
 }

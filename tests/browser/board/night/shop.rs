@@ -42,8 +42,13 @@ impl Shop {
 
     /// Starts the relay with this number, 1 or 2.
     pub(super) fn relay(&self, number: usize) -> Result<Running, Failure> {
-        let probes = probed_at(self.probes[number - 1]);
+        let probes = probed_at(self.probes(number));
         self.operator.start(&format!("relay-{number}"), &["relay", "--set", &probes])
+    }
+
+    /// Where the relay with this number is probed.
+    pub(super) fn probes(&self, number: usize) -> SocketAddr {
+        self.probes[number - 1]
     }
 
     /// Runs the program.

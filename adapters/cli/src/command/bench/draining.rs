@@ -29,9 +29,10 @@ pub(super) async fn measure(
 ) -> Result<Vec<(Strategy, Drained)>, Failure> {
     let mut drained = Vec::new();
     for strategy in STRATEGIES {
+        place.keep().await?;
         let options = OpenOptions { strategy: StrategyChoice::Exactly(strategy), ..OpenOptions::default() };
         let of = match SeaOrmOutbox::open(place.url(), options).await {
-            Ok(outbox) => drain(Arc::new(outbox), strategy, each, progress).await?,
+            Ok(outbox) => drain(place, Arc::new(outbox), strategy, each, progress).await?,
             Err(refused) if refused.kind() == StoreErrorKind::Unsupported => {
                 progress.advance(2);
                 Drained::Unsupported(refused.get_ref().to_string())
@@ -44,6 +45,7 @@ pub(super) async fn measure(
 }
 
 async fn drain(
+    place: &BenchPlace,
     outbox: Arc<SeaOrmOutbox>,
     strategy: Strategy,
     each: Duration,
@@ -51,6 +53,7 @@ async fn drain(
 ) -> Result<Drained, Failure> {
     let queue = format!("bench-{}", strategy.name().replace('_', "-"));
     let filled = fill(&outbox, &queue, each).await?;
+    place.keep().await?;
     progress.advance(1);
     let (handled, all_done) = (Arc::new(AtomicU64::new(0)), Arc::new(Notify::new()));
     let (count, done) = (handled.clone(), all_done.clone());

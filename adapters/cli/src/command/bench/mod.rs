@@ -50,11 +50,15 @@ pub(crate) async fn run(
         () = interrupted => None,
     };
     let name = place.name().to_owned();
-    if let Err(error) = place.remove().await {
-        let _ = writeln!(stderr(), "{name} is left behind, and the next bench removes it: {error}");
-    }
+    let end = match place.remove().await {
+        Ok(()) => format!("{name} was removed"),
+        Err(error) => {
+            let _ = writeln!(stderr(), "{name} is left behind, and the next bench removes it: {error}");
+            format!("{name} was not removed")
+        }
+    };
     let Some(measured) = measured else {
-        let _ = writeln!(stderr(), "interrupted; {name} was removed");
+        let _ = writeln!(stderr(), "interrupted; {end}");
         return Ok(Exit::Interrupted.into());
     };
     let figures = measured?;
@@ -97,14 +101,17 @@ async fn measure(place: &BenchPlace, each: Duration) -> Result<Figures, Failure>
     }
     let round_trip = repeated(each, async || Ok(place.look().await?)).await?;
     progress.advance(1);
+    place.keep().await?;
     let commit = repeated(each, async || Ok(place.commit().await?)).await?;
     progress.advance(1);
     let mut enqueue = Vec::new();
     for (producers, per_transaction) in [(1, 1), (8, 1), (1, 100)] {
+        place.keep().await?;
         enqueue.push(enqueueing::measure(&outbox, producers, per_transaction, each).await?);
         progress.advance(1);
     }
     let drain = draining::measure(place, each, &progress).await?;
+    place.keep().await?;
     let latency = latency::measure(&outbox, each).await?;
     progress.advance(1);
     let auto = outbox.strategy();
