@@ -1,13 +1,13 @@
 use claimstream_domain::{
-    MessageId, MessageKept, MessageStanding, QueueName,
-    notification::{NotificationRecord, Priority, ReceiptFact},
+    MessageId, MessageKept, MessageStanding,
+    notification::{NotificationRecord, ReceiptFact},
 };
 use claimstream_ports::{
     StoreError,
     notification::{DeliveryAttempt, RequestListed},
 };
 
-use crate::{refusal::Refusal, stores::BoardStores};
+use crate::{refusal::Refusal, standing::is_of_notifications, stores::BoardStores};
 
 /// Everything that the stores know of one message, but for what it carries.
 pub(crate) struct KnownMessage {
@@ -47,8 +47,7 @@ impl KnownMessage {
     pub(crate) fn is_notification(&self) -> bool {
         let queue = self.standing.as_ref().map(|standing| &standing.queue);
         let queue = queue.or(self.kept.as_ref().map(|kept| &kept.queue));
-        let is_in = |queue: &QueueName| Priority::ALL.iter().any(|it| it.message_queue() == queue.as_str());
-        self.notification.is_known() || queue.is_some_and(is_in)
+        self.notification.is_known() || queue.is_some_and(is_of_notifications)
     }
 }
 

@@ -1,6 +1,6 @@
 //! How pages say where a message stands.
 
-use claimstream_domain::{ErrorClass, MessageState, Reason};
+use claimstream_domain::{ErrorClass, MessageState, QueueName, Reason, notification::Priority};
 
 use crate::shown::span;
 
@@ -40,6 +40,16 @@ pub(crate) fn reason(reason: &Reason, sight: Sight) -> String {
         Sight::Hidden => ErrorClass::of(reason).to_string(),
         Sight::Shown => reason.to_string(),
     }
+}
+
+/// How much is shown of the reasons of a queue: those of notifications repeat what providers say of people, others are a service's own words.
+pub(crate) fn sight_of_reasons(queue: &QueueName, asked: Sight) -> Sight {
+    if is_of_notifications(queue) { asked } else { Sight::Shown }
+}
+
+/// Whether notifications are delivered from a queue.
+pub(crate) fn is_of_notifications(queue: &QueueName) -> bool {
+    Priority::ALL.iter().any(|priority| priority.message_queue() == queue.as_str())
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use crate::{
     frame::{Frame, answer},
     refusal::Refusal,
     shown::{count, span},
+    standing::{self, Sight},
     visit::Visit,
 };
 
@@ -72,6 +73,8 @@ impl LetterPage {
         let DeadLetter { message, attempts, reason, dead_for } = letter;
         let (frame, has_messages) = (visit.frame(), visit.desk.stores.messages().is_some());
         let (queue, class) = (message.queue.as_str(), ErrorClass::of(reason));
+        let asked = if carried.is_some() { Sight::Shown } else { Sight::Hidden };
+        let sight = standing::sight_of_reasons(&message.queue, asked);
         Self {
             id: message.id.to_string(),
             queue_link: frame.about("/dead", &[("queue", queue)]),
@@ -82,7 +85,7 @@ impl LetterPage {
             ordering_key: message.ordering_key.as_ref().map(|key| key.as_str().to_owned()),
             attempts: count(u64::from(*attempts)),
             dead_for: span(*dead_for),
-            reason: reason.to_string(),
+            reason: standing::reason(reason, sight),
             content_type: message.payload.content_type().to_owned(),
             bytes: count(message.payload.bytes().len() as u64),
             carried,

@@ -13,11 +13,12 @@ use crate::{
     refusal::Refusal,
     selection::{Bounds, NamedSelection, Selection},
     shown::{count, span},
+    standing::{self, Sight},
     visit::Visit,
 };
 
 /// How many letters a page shows, and how many it looks at for them.
-const BOUNDS: Bounds = Bounds { wanted: 50, looked_at: 5_000, time: Duration::from_millis(300), page: 50 };
+const BOUNDS: Bounds = Bounds { wanted: 50, looked_at: 5_000, time: Duration::from_millis(80), page: 50 };
 
 /// The dead letters of a queue, or of one class of error, a page at a time.
 pub(crate) async fn show(visit: Visit, named: Result<Query<NamedSelection>, QueryRejection>) -> Response {
@@ -42,8 +43,9 @@ pub(crate) async fn show(visit: Visit, named: Result<Query<NamedSelection>, Quer
     };
     let frame = visit.frame();
     let next = part.next.map(|next| link(&frame, &selection, Some(&next.to_string())));
+    let sight = standing::sight_of_reasons(&selection.queue, Sight::Hidden);
     let page = ListPage {
-        letters: part.chosen.iter().map(|letter| LetterRow::of(letter, &frame)).collect(),
+        letters: part.chosen.iter().map(|letter| LetterRow::of(letter, sight, &frame)).collect(),
         what: selection.described(),
         class: selection.class.as_ref().map(ToString::to_string),
         queue: selection.queue.to_string(),
@@ -71,14 +73,14 @@ struct LetterRow {
 }
 
 impl LetterRow {
-    fn of(letter: &DeadLetterListed, frame: &Frame) -> Self {
+    fn of(letter: &DeadLetterListed, sight: Sight, frame: &Frame) -> Self {
         let id = letter.id.to_string();
         Self {
             link: frame.to(&format!("/dead/letters/{id}")),
             id,
             attempts: count(u64::from(letter.attempts)),
             dead_for: span(letter.dead_for),
-            reason: letter.reason.to_string(),
+            reason: standing::reason(&letter.reason, sight),
         }
     }
 }

@@ -83,7 +83,7 @@ impl TimerRow {
         let occurrence = occurrence.to_string();
         let state = found.map(|found| &found.state);
         let message = match state {
-            None => "none; nothing moves the timer on until its program starts anew".to_owned(),
+            None => "none is found; nothing moves the timer on until its program starts anew, unless it waits behind more than 10,000 others".to_owned(),
             Some(MessageState::Dead { .. }) => "dead letter; revive it to move the timer on".to_owned(),
             Some(state) => format!("{}, {}", state.name(), RunMessage::when(state)),
         };

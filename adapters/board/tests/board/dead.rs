@@ -87,6 +87,19 @@ async fn a_list_names_every_letter_once_page_by_page_and_reads_no_payload() {
 }
 
 #[tokio::test]
+async fn what_a_provider_said_of_a_person_is_hidden_until_somebody_asks_for_it() {
+    let graveyard = Graveyard::new();
+    let id = graveyard.bury_one("notification-messages", "550 no mailbox eve@example.com").await;
+    let browser = Browser::guarded(&graveyard.store).sign_in("looks").await;
+    for page in [format!("/dead/letters/{id}"), "/dead/letters?queue=notification-messages".into()] {
+        let page = browser.get(&page).await;
+        assert!(page.shows("550 no mailbox #") && !page.shows("eve@example.com"), "{}", page.text);
+    }
+    let shown = browser.post(&format!("/dead/letters/{id}/payload"), "").await;
+    assert!(shown.shows("550 no mailbox eve@example.com"), "{}", shown.text);
+}
+
+#[tokio::test]
 async fn a_payload_is_hidden_until_somebody_asks_for_it_by_a_post() {
     let graveyard = Graveyard::new();
     let id = graveyard.bury(&["<script>alert('reason')</script>"]).await[0];

@@ -99,7 +99,7 @@ async fn list(asked: TimerArguments, config: &Config, out: &mut impl Write) -> R
 /// Where the message of a timer's newest occurrence stands, for people.
 fn said(found: Option<&MessageStanding>) -> String {
     match found {
-        None => "none: nothing moves the timer on until its program starts anew".into(),
+        None => "none is found: nothing moves the timer on until its program starts anew, unless it waits behind more than 10,000 others".into(),
         Some(found) => {
             let (state, next) = (found.state.name(), standing::next(found));
             if next == state { state.into() } else { format!("{state}, {next}") }
