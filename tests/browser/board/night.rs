@@ -59,7 +59,6 @@ async fn a_relay_is_wedged_and_its_leases_are_released(visit: Visit) -> Outcome 
     shop.show(session, "/leases").await?;
     assert!(session.main().await?.contains("notification-messages"), "{}", session.main().await?);
     picture(&visit, "1 wedged relay, leases").await?;
-    let rescue = shop.relay(2)?;
     let mut released = 0;
     while let Some(shard) = held_shard(session).await? {
         session.press(&shard).await?;
@@ -70,6 +69,7 @@ async fn a_relay_is_wedged_and_its_leases_are_released(visit: Visit) -> Outcome 
         shop.show(session, "/leases").await?;
     }
     assert!(released > 0, "no lease was held");
+    let rescue = shop.relay(2)?;
     eventually("another relay delivers", || async { Ok(shop.provider.delivered() >= 12) }).await?;
     wedged.signal("CONT").await?;
     shop.alerts.ends("ClaimstreamProcessSilent").await?;
