@@ -37,7 +37,7 @@ impl RunQuery {
                 .map_err(|_| format!("“{text}” is no duration; write one like 10m or 2h."))?,
         };
         let after = self.after.map(|after| after.parse()).transpose();
-        let after = after.map_err(|_| "The place in the list is none; begin with its first page.")?;
+        let after = after.map_err(|_| "This is no place in the list; start at the first page.")?;
         let ends = if self.all.is_some() { RunEnds::All } else { RunEnds::Open };
         let scope = (!name.is_empty()).then(|| kind.scope(&name).into());
         let filter = RunFilter { kind, scope, ends, quiet_for };

@@ -7,7 +7,7 @@ use crate::{operator_name::OperatorName, paging::Paging, shard_place::ShardPlace
 #[derive(Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct LeasesArguments {
-    /// Only those of this queue, all of them
+    /// All leases of this queue, and no others
     #[arg(long, conflicts_with_all = ["after", "limit"])]
     pub(crate) queue: Option<QueueName>,
     #[command(flatten)]

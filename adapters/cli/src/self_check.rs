@@ -5,7 +5,7 @@ use claimstream_sea_orm::SeaOrmOutbox;
 
 use crate::{command::doctor, config::Config};
 
-/// What `claimstream doctor` finds, for the board of a process that has opened its outbox.
+/// What `claimstream doctor` finds without a walk over whole tables, for the board of a process that has opened its outbox.
 pub(crate) struct ProgramCheck {
     pub(crate) outbox: SeaOrmOutbox,
     pub(crate) config: Config,
@@ -14,6 +14,8 @@ pub(crate) struct ProgramCheck {
 #[async_trait]
 impl SelfCheck for ProgramCheck {
     async fn check(&self) -> Result<Vec<FindingGroup>, StoreError> {
-        Ok(doctor::groups(Ok(&self.outbox), &self.config).await)
+        let findings = self.outbox.check().await?.into_iter().flat_map(|group| group.findings).collect();
+        let has_requests = self.outbox.has_notification_requests().await?;
+        Ok(doctor::groups((has_requests, findings), &self.config))
     }
 }

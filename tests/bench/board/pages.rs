@@ -25,20 +25,24 @@ pub(crate) struct Page {
 /// What came back.
 pub(crate) struct Answer {
     pub(crate) took: Duration,
+    /// Whether it is the page that was asked for, and not one that says why there is none.
+    pub(crate) is_whole: bool,
     text: String,
 }
 
-/// Gets a page; any answer but a page is a failure.
+/// Gets a page; a server that is slow or refuses may answer with another page, and anything else is a failure.
 pub(crate) async fn read(router: &Router, address: &str) -> Result<Answer, Failure> {
     let request = Request::get(address).header("host", "127.0.0.1").body(Body::empty())?;
     let begun = Instant::now();
     let response = router.clone().oneshot(request).await?;
     let status = response.status();
     let body = to_bytes(response.into_body(), 16 << 20).await?;
-    let answer = Answer { took: begun.elapsed(), text: String::from_utf8_lossy(&body).into_owned() };
+    let (took, text) = (begun.elapsed(), String::from_utf8_lossy(&body).into_owned());
     match status {
-        StatusCode::OK => Ok(answer),
-        other => Err(format!("{address}: {other}: {}", answer.text).into()),
+        StatusCode::OK | StatusCode::SERVICE_UNAVAILABLE => {
+            Ok(Answer { took, is_whole: status == StatusCode::OK, text })
+        }
+        other => Err(format!("{address}: {other}: {text}").into()),
     }
 }
 

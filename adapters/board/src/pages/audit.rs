@@ -21,7 +21,7 @@ const MOST: u32 = 50;
 pub(crate) async fn show(visit: Visit, place: Result<Query<Place>, QueryRejection>) -> Response {
     let Some(log) = &visit.desk.stores.audit else { return visit.refuse(&Refusal::no_such_page()) };
     let Ok(Query(Place { after })) = place else {
-        return visit.refuse(&Refusal::invalid("The place in the list is none; begin with its first page."));
+        return visit.refuse(&Refusal::invalid("This is no place in the list; start at the first page."));
     };
     let entries = match log.entries(after, MOST).await {
         Ok(entries) => entries,

@@ -32,7 +32,7 @@ pub(crate) async fn show(visit: Visit, named: Result<Query<NamedSelection>, Quer
     };
     let after = named.after.as_deref().map(str::parse::<DeadLetterPlace>);
     if matches!(after, Some(Err(_))) {
-        return visit.refuse(&Refusal::invalid("The place in the list is none; begin with its first page."));
+        return visit.refuse(&Refusal::invalid("This is no place in the list; start at the first page."));
     }
     let part = match selection
         .part(&*visit.desk.stores.dead_letters, after.clone().and_then(Result::ok), BOUNDS)

@@ -113,6 +113,7 @@ pub(crate) struct Refresh {
 
 /// What is to be previewed.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct PreviewForm {
     action: String,
     queue: Option<String>,
@@ -130,6 +131,7 @@ impl PreviewForm {
 
 /// Which preview is confirmed.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct ConfirmForm {
     preview: Uuid,
 }

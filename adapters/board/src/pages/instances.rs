@@ -23,8 +23,7 @@ pub(crate) async fn show(visit: Visit, place: Result<Query<Place>, QueryRejectio
     let after = match place.map(|Query(place)| place.read()) {
         Ok(Some(after)) => after,
         _ => {
-            return visit
-                .refuse(&Refusal::invalid("The place in the list is none; begin with its first page."));
+            return visit.refuse(&Refusal::invalid("This is no place in the list; start at the first page."));
         }
     };
     let found = match holders.instances(after, PAGE).await {

@@ -57,7 +57,7 @@ impl Place {
         let place = after.rsplit_once('/').and_then(|(queue, shard)| {
             Some((QueueName::new(queue).ok()?, Shard::from_number(shard.parse().ok()?)))
         });
-        let place = place.ok_or("The place in the list is none; begin with its first page.")?;
+        let place = place.ok_or("This is no place in the list; start at the first page.")?;
         Ok(Wanted::Behind(Some(place)))
     }
 }

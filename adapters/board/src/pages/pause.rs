@@ -39,6 +39,7 @@ pub(crate) async fn resume(visit: Visit, form: Result<Form<PauseForm>, FormRejec
 
 /// Which queue is meant, and why.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct PauseForm {
     queue: String,
     why: Option<String>,

@@ -60,6 +60,7 @@ pub(crate) async fn release(visit: Visit, form: Result<Form<LeaseForm>, FormReje
 
 /// Which lease is meant, by the fence that was shown.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct LeaseForm {
     queue: String,
     shard: u16,

@@ -46,6 +46,7 @@ pub(crate) async fn release(visit: Visit, form: Result<Form<LockForm>, FormRejec
 
 /// Which lock is meant, by the fence that was shown.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct LockForm {
     key: String,
     fence: u64,

@@ -35,7 +35,7 @@ pub(crate) async fn show(visit: Visit, asked: Result<Query<Place>, QueryRejectio
         match asked.map(|Query(place)| place.after.map(|after| after.parse::<TimerPlace>()).transpose()) {
             Ok(Ok(after)) => after,
             _ => {
-                let why = "The place in the list is none; begin with its first page.";
+                let why = "This is no place in the list; start at the first page.";
                 return visit.refuse(&Refusal::invalid(why));
             }
         };

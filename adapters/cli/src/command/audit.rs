@@ -54,7 +54,7 @@ pub(super) async fn run(paging: Paging, config: &Config, out: &mut impl Write) -
             one.subject.clone(),
         ]);
     }
-    as_table(&table, found.is_empty(), "nobody has done anything yet", next, out)
+    as_table(&table, found.is_empty(), "there are no entries yet", next, out)
 }
 
 /// An operator who is about to change something, and where that is noted.

@@ -30,7 +30,8 @@ pub(super) async fn run(
     out: &mut impl Write,
 ) -> Result<ExitCode, Failure> {
     let opened = config.database.open_existing().await;
-    let groups = groups(opened.as_ref().map_err(ToString::to_string), config).await;
+    let database = examine_database(opened.as_ref().map_err(ToString::to_string)).await;
+    let groups = groups(database, config);
     let findings = || groups.iter().flat_map(|group| &group.findings);
     let count = |severity| findings().filter(|finding| finding.severity == severity).count();
     let (good, warnings, failures) =
@@ -72,9 +73,11 @@ fn as_value(group: &str, finding: &Finding) -> Value {
     json!({"group": group, "check": finding.check, "severity": severity, "detail": finding.detail})
 }
 
-/// The findings about the database and about what is configured; a database that could not be opened is one of them.
-pub(crate) async fn groups(outbox: Result<&SeaOrmOutbox, String>, config: &Config) -> Vec<FindingGroup> {
-    let (has_requests, outbox) = examine_database(outbox).await;
+/// What was found in the database, and whether it has notification requests.
+pub(crate) type Examined = (bool, Vec<Finding>);
+
+/// These findings, and those about what is configured.
+pub(crate) fn groups((has_requests, outbox): Examined, config: &Config) -> Vec<FindingGroup> {
     let notifications = match has_requests || sets_notifications(config) {
         true => examine_notifications(config),
         false => vec![found(
@@ -88,8 +91,8 @@ pub(crate) async fn groups(outbox: Result<&SeaOrmOutbox, String>, config: &Confi
     groups.into_iter().map(|(about, findings)| FindingGroup { about, findings }).collect()
 }
 
-/// Whether the database has notification requests, and the findings in it.
-async fn examine_database(outbox: Result<&SeaOrmOutbox, String>) -> (bool, Vec<Finding>) {
+/// A database that could not be opened is a finding.
+async fn examine_database(outbox: Result<&SeaOrmOutbox, String>) -> Examined {
     let failed = |why: String| vec![found(Severity::Failure, "database", why)];
     let outbox = match outbox {
         Ok(outbox) => outbox,

@@ -35,7 +35,13 @@ pub(super) async fn instances(
     for one in &found {
         table.row([named(one.id), one.label.clone(), format!("{} ago", Age(one.seen))]);
     }
-    as_table(&table, found.is_empty(), "no instance has claimed a message", next, out)
+    as_table(
+        &table,
+        found.is_empty(),
+        "no instance has claimed a message; under shard_lease see `leases`",
+        next,
+        out,
+    )
 }
 
 fn named(InstanceId(id): InstanceId) -> String {

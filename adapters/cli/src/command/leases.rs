@@ -37,6 +37,7 @@ async fn list(asked: LeasesArguments, config: &Config, out: &mut impl Write) -> 
     let after = paging.after.map(|text| text.parse::<ShardPlace>()).transpose();
     let after = after.map_err(|_| Failure::Usage(place("a lease")))?;
     let outbox = config.database.open_existing().await?;
+    let is_of_one_queue = queue.is_some();
     let (found, next) = match queue {
         Some(queue) => (outbox.leases_of(&queue).await?, None),
         None => {
@@ -70,7 +71,10 @@ async fn list(asked: LeasesArguments, config: &Config, out: &mut impl Write) -> 
             one.in_flight.to_string(),
         ]);
     }
-    let none = "no shard has a lease; only the strategy shard_lease makes them";
+    let none = match is_of_one_queue {
+        true => "no shard of this queue has a lease",
+        false => "no shard has a lease; only the strategy shard_lease makes them",
+    };
     as_table(&table, found.is_empty(), none, next, out)
 }
 

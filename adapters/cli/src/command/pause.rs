@@ -38,7 +38,7 @@ pub(super) async fn pause(
     }
     match paused {
         Some(paused) if !is_new => writeln!(out, "{}", remark(&paused))?,
-        _ => writeln!(out, "{queue} is paused; relays stop within their relay.idle_max")?,
+        _ => writeln!(out, "{queue} is paused; relays stop claiming within two seconds")?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -24,7 +24,7 @@ fn noted(by: &str, action: &str, subject: &str) -> (String, String, String, Opti
 #[test]
 fn every_change_of_an_operator_is_noted_with_a_name_and_without_a_reason() {
     let operator = with_dead_letters();
-    assert_eq!(operator.run(&["audit"]).succeeded(), "nobody has done anything yet\n");
+    assert_eq!(operator.run(&["audit"]).succeeded(), "there are no entries yet\n");
     operator.run(&["pause", "orders", "--by", "ann", "--why", "the hidden reason"]).succeeded();
     operator.run(&["pause", "orders", "--by", "ben"]).succeeded();
     operator.run(&["resume", "orders", "--by", "ben"]).succeeded();

@@ -50,7 +50,10 @@ fn messages_are_shown_where_they_stand() {
 #[test]
 fn instances_and_leases_are_listed_page_by_page() {
     let operator = Operator::with_database();
-    assert_eq!(operator.run(&["instances"]).succeeded(), "no instance has claimed a message\n");
+    assert_eq!(
+        operator.run(&["instances"]).succeeded(),
+        "no instance has claimed a message; under shard_lease see `leases`\n"
+    );
     assert!(operator.run(&["leases"]).succeeded().starts_with("no shard has a lease"));
     operator.run_with(&["notify", "-"], request(90, "\"email\"").as_bytes()).succeeded();
     operator.deliver(&["--set", "relay.label=night"]).succeeded();

@@ -68,7 +68,7 @@ pub async fn a_claim_says_how_long_its_message_has_been_due(fixture: Fixture) {
     fixture.advance(seconds(4)).await;
     assert_eq!(fixture.store.take_one().await.waited, seconds(4));
     fixture.advance(seconds(6) + Duration::from_micros(7)).await;
-    let claimed = fixture.rival.take_one().await;
+    let claimed = fixture.store.take_one().await;
     assert_eq!((claimed.message.id, claimed.waited), (delayed.id, Duration::from_micros(7)));
 }
 
