@@ -4,6 +4,7 @@ use claimstream_ports::StoreError;
 use sea_orm::{Database, DatabaseConnection};
 
 use super::{
+    boxed::Boxed,
     file::BenchFile,
     refused::{BENCH, misconfigured},
     server::BenchServer,
@@ -48,7 +49,7 @@ impl BenchPlace {
         connecting::names_a_database(url, dialect).map_err(misconfigured)?;
         let (kind, leftovers) = match dialect {
             Dialect::MySql => {
-                let (server, leftovers) = BenchServer::make(url, answer_within).await?;
+                let (server, leftovers) = BenchServer::make(url, answer_within).boxed().await?;
                 (Kind::Server(server), leftovers)
             }
             Dialect::Sqlite => {
@@ -60,20 +61,20 @@ impl BenchPlace {
             Kind::Server(server) => server.url(url),
             Kind::File(file) => file.url(),
         };
-        match Self::prepare(&url, dialect).await {
+        match Self::prepare(&url, dialect).boxed().await {
             Ok(db) => Ok(Self { kind, url, dialect, db, leftovers }),
             Err(error) => {
-                let _ = kind.remove().await;
+                let _ = kind.remove().boxed().await;
                 Err(error)
             }
         }
     }
 
     async fn prepare(url: &str, dialect: Dialect) -> Result<DatabaseConnection, StoreError> {
-        let db = connect(url).await?;
+        let db = connect(url).boxed().await?;
         let sql = Statements::of(dialect);
-        run(&db, BENCH, sql.bench.table.bind(&Args::new())).await?;
-        run(&db, BENCH, sql.bench.row.bind(&Args::new())).await?;
+        run(&db, BENCH, sql.bench.table.bind(&Args::new())).boxed().await?;
+        run(&db, BENCH, sql.bench.row.bind(&Args::new())).boxed().await?;
         Ok(db)
     }
 
@@ -99,7 +100,7 @@ impl BenchPlace {
     /// another run may remove the database.
     pub async fn keep(&self) -> Result<(), StoreError> {
         match &self.kind {
-            Kind::Server(server) => server.keep().await,
+            Kind::Server(server) => server.keep().boxed().await,
             Kind::File(_) => Ok(()),
         }
     }
@@ -107,19 +108,19 @@ impl BenchPlace {
     /// Asks the least that can be asked, and answers when the answer has come.
     pub async fn look(&self) -> Result<(), StoreError> {
         let sql = Statements::of(self.dialect);
-        rows(&self.db, BENCH, sql.bench.look.bind(&Args::new())).await.map(drop)
+        rows(&self.db, BENCH, sql.bench.look.bind(&Args::new())).boxed().await.map(drop)
     }
 
     /// Writes one row in a transaction of its own, and answers when it has committed.
     pub async fn commit(&self) -> Result<(), StoreError> {
         let sql = Statements::of(self.dialect);
-        run(&self.db, BENCH, sql.bench.beat.bind(&Args::new())).await.map(drop)
+        run(&self.db, BENCH, sql.bench.beat.bind(&Args::new())).boxed().await.map(drop)
     }
 
     /// The server's product and version.
     pub async fn server(&self) -> Result<String, StoreError> {
         match self.dialect {
-            Dialect::MySql => server_name(&self.db, Statements::of(self.dialect)).await,
+            Dialect::MySql => server_name(&self.db, Statements::of(self.dialect)).boxed().await,
             Dialect::Sqlite => Ok("SQLite, bundled".into()),
         }
     }
@@ -127,22 +128,22 @@ impl BenchPlace {
     /// What the server says of its settings; nothing on SQLite.
     pub async fn variables(&self) -> Result<BTreeMap<String, String>, StoreError> {
         match self.dialect {
-            Dialect::MySql => server_variables(&self.db, Statements::of(self.dialect)).await,
+            Dialect::MySql => server_variables(&self.db, Statements::of(self.dialect)).boxed().await,
             Dialect::Sqlite => Ok(BTreeMap::new()),
         }
     }
 
     /// Removes it with all that is in it. Outboxes that were opened there are of no use afterwards.
     pub async fn remove(self) -> Result<(), StoreError> {
-        let _ = self.db.close().await;
-        self.kind.remove().await
+        let _ = self.db.close().boxed().await;
+        self.kind.remove().boxed().await
     }
 }
 
 impl Kind {
     async fn remove(self) -> Result<(), StoreError> {
         match self {
-            Self::Server(server) => server.remove().await,
+            Self::Server(server) => server.remove().boxed().await,
             Self::File(file) => file.remove(),
         }
     }
@@ -151,5 +152,5 @@ impl Kind {
 /// One connection.
 async fn connect(url: &str) -> Result<DatabaseConnection, StoreError> {
     let pool = HardenedPool { max_connections: 1, ..HardenedPool::default() };
-    Database::connect(pool.options(url).map_err(misconfigured)?).await.map_err(|e| classify(BENCH, e))
+    Database::connect(pool.options(url).map_err(misconfigured)?).boxed().await.map_err(|e| classify(BENCH, e))
 }

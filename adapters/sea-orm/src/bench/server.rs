@@ -4,6 +4,7 @@ use claimstream_ports::{StoreError, StoreErrorKind};
 use sea_orm::{ConnectionTrait, Database, DatabaseConnection, DatabaseTransaction, TransactionTrait};
 
 use super::{
+    boxed::Boxed,
     name::BenchName,
     refused::{BENCH, misconfigured},
 };
@@ -28,20 +29,23 @@ impl BenchServer {
         answer_within: Option<Duration>,
     ) -> Result<(Self, Vec<String>), StoreError> {
         let pool = HardenedPool { max_connections: 1, ..HardenedPool::default() };
-        let connected = Database::connect(pool.options(url).map_err(misconfigured)?);
-        let connected =
-            connecting::unless_unreachable(url, None, Dialect::MySql, answer_within, connected).await?;
+        let connected = Database::connect(pool.options(url).map_err(misconfigured)?).boxed();
+        let connected = connecting::unless_unreachable(url, None, Dialect::MySql, answer_within, connected)
+            .boxed()
+            .await?;
         let db = match connected {
             Ok(db) => db,
             Err(error) => {
-                return Err(connecting::refused(url, Dialect::MySql, pool.acquire_timeout, error).await);
+                return Err(connecting::refused(url, Dialect::MySql, pool.acquire_timeout, error)
+                    .boxed()
+                    .await);
             }
         };
-        let holding = db.begin().await.map_err(|e| classify(BENCH, e))?;
-        let leftovers = remove_leftovers(&holding).await?;
+        let holding = db.begin().boxed().await.map_err(|e| classify(BENCH, e))?;
+        let leftovers = remove_leftovers(&holding).boxed().await?;
         let name = BenchName::fresh();
-        hold(&holding, &name).await?;
-        let made = holding.execute_unprepared(&format!("CREATE DATABASE {}", name.as_str())).await;
+        hold(&holding, &name).boxed().await?;
+        let made = holding.execute_unprepared(&format!("CREATE DATABASE {}", name.as_str())).boxed().await;
         made.map_err(|e| may_not_make(classify(BENCH, e)))?;
         Ok((Self { name, holding, db }, leftovers))
     }
@@ -61,13 +65,13 @@ impl BenchServer {
     /// Says something on the connection that holds the name, because a session that is silent for two minutes is closed.
     pub(super) async fn keep(&self) -> Result<(), StoreError> {
         let sql = Statements::of(Dialect::MySql);
-        rows(&self.holding, BENCH, sql.bench.look.bind(&Args::new())).await.map(drop)
+        rows(&self.holding, BENCH, sql.bench.look.bind(&Args::new())).boxed().await.map(drop)
     }
 
     pub(super) async fn remove(self) -> Result<(), StoreError> {
-        let removed = drop_database(&self.holding, &self.name).await;
-        let _ = self.holding.rollback().await;
-        let _ = self.db.close().await;
+        let removed = drop_database(&self.holding, &self.name).boxed().await;
+        let _ = self.holding.rollback().boxed().await;
+        let _ = self.db.close().boxed().await;
         removed
     }
 }
@@ -75,10 +79,10 @@ impl BenchServer {
 async fn remove_leftovers(on: &DatabaseTransaction) -> Result<Vec<String>, StoreError> {
     let sql = Statements::of(Dialect::MySql);
     let mut removed = Vec::new();
-    for row in &rows(on, BENCH, sql.bench.databases.bind(&Args::new())).await? {
+    for row in &rows(on, BENCH, sql.bench.databases.bind(&Args::new())).boxed().await? {
         let Some(name) = BenchName::of(&Listed::read(row)?.name) else { continue };
         // Another run that lives holds it.
-        if !hold(on, &name).await? {
+        if !hold(on, &name).boxed().await? {
             continue;
         }
         let strangers = rows(on, BENCH, sql.bench.strangers.bind(&named(&name))).await?;
