@@ -21,6 +21,7 @@
 
 mod audit_log;
 mod batch_handler;
+mod consume;
 mod dead_letters;
 mod distributed_lock;
 mod enqueue;
@@ -35,6 +36,7 @@ pub mod mock;
 pub mod notification;
 mod observe;
 mod pause_queues;
+mod publish;
 mod read_messages;
 mod release_leases;
 pub mod saga;
@@ -50,6 +52,7 @@ mod wakeup;
 
 pub use audit_log::AuditLog;
 pub use batch_handler::{BatchHandler, Verdicts};
+pub use consume::{Consume, ConsumeError, Delivery, Hold};
 pub use dead_letters::DeadLetters;
 pub use distributed_lock::{DistributedLock, LockGuard};
 pub use enqueue::Enqueue;
@@ -61,6 +64,7 @@ pub use list_locks::ListLocks;
 pub use locking_strategy::LockingStrategy;
 pub use observe::Observe;
 pub use pause_queues::PauseQueues;
+pub use publish::Publish;
 pub use read_messages::ReadMessages;
 pub use release_leases::ReleaseLeases;
 pub use self_check::SelfCheck;

@@ -1,0 +1,42 @@
+use crate::{Headers, MessageId, OrderingKey, Payload, Reason};
+
+/// A message of the outbox as a broker is given it: routed, and with everything that travels beside its body.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Publication {
+    /// The id of the message. A broker, or a consumer behind it, knows a repetition by it.
+    pub id: MessageId,
+    /// Where it goes, in the words of the broker: a subject, an exchange with a routing key, a topic, a stream.
+    pub place: String,
+    /// The messages of one key arrive in the order in which they are published.
+    pub key: Option<OrderingKey>,
+    /// The attributes of its CloudEvent by their plain names, such as `source`; each adapter adds the prefix of its protocol.
+    /// None if the event is not in binary mode.
+    pub attributes: Vec<(String, String)>,
+    /// The headers of the message, among them its trace context.
+    pub headers: Headers,
+    /// What the broker carries, and how a reader is to read it.
+    pub body: Payload,
+}
+
+/// What a broker answered to one publication.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Published {
+    /// The broker has confirmed it, or had confirmed it before under the same id.
+    Confirmed,
+    /// The broker will never take it as it is: nothing routes it, or it is too large.
+    Refused(Reason),
+    /// The broker did not confirm it. It may have arrived all the same; the same publication can be sent again.
+    Unconfirmed(Reason),
+}
+
+impl Published {
+    /// A refusal for good, and why.
+    pub fn refused(why: impl std::fmt::Display) -> Self {
+        Self::Refused(Reason::new(why))
+    }
+
+    /// A publication without a confirmation, and why.
+    pub fn unconfirmed(why: impl std::fmt::Display) -> Self {
+        Self::Unconfirmed(Reason::new(why))
+    }
+}

@@ -1,0 +1,18 @@
+use crate::{Headers, OrderingKey, Payload};
+
+/// A message as a consumer gets it from a broker.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Received {
+    /// The id that the sender gave it: the same for each repetition, whatever broker repeated it.
+    pub id: String,
+    /// Where it came from, in the words of the broker.
+    pub place: String,
+    /// The ordering key it was published with.
+    pub key: Option<OrderingKey>,
+    /// The attributes of its CloudEvent by their plain names; none if it was not sent as one.
+    pub attributes: Vec<(String, String)>,
+    /// The headers that travelled beside it, among them its trace context.
+    pub headers: Headers,
+    /// What it carries.
+    pub body: Payload,
+}
