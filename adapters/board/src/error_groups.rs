@@ -8,7 +8,10 @@ use claimstream_domain::{DeadLetterListed, ErrorClass, QueueName};
 use claimstream_ports::{DeadLetters, StoreError};
 use tokio::{sync::Mutex as Turn, time::Instant};
 
-use crate::selection::{Bounds, Selection};
+use crate::{
+    freshness::fresh_for,
+    selection::{Bounds, Selection},
+};
 
 /// The dead letters of queues by error, grouped once for all who look.
 #[derive(Default)]
@@ -43,10 +46,6 @@ const BOUNDS: Bounds =
     Bounds { wanted: usize::MAX, looked_at: 10_000, time: Duration::from_millis(80), page: 500 };
 
 impl ErrorGroups {
-    /// A grouping is shown again for so long.
-    const FRESH: Duration = Duration::from_secs(2);
-    /// Grouping takes at most one part in so many of a connection's time.
-    const SHARE: u32 = 50;
     /// Of how many queues a grouping is kept.
     const MOST: usize = 100;
 
@@ -87,7 +86,7 @@ impl Grouped {
     }
 
     fn is_fresh(&self) -> bool {
-        self.age() < ErrorGroups::FRESH.max(self.took * ErrorGroups::SHARE)
+        self.age() < fresh_for(self.took)
     }
 
     async fn of(queue: &QueueName, store: &dyn DeadLetters) -> Result<Self, StoreError> {
@@ -149,7 +148,7 @@ mod tests {
         groups.ask(&queue("mails"), &store).await.unwrap();
         groups.forget(&orders);
         assert!(seen().await.unwrap().is_whole);
-        advance(ErrorGroups::FRESH).await;
+        advance(fresh_for(Duration::ZERO)).await;
         assert_eq!(seen().await.unwrap().age(), Duration::ZERO);
     }
 

@@ -15,6 +15,7 @@ mod desk;
 mod error_groups;
 mod examination;
 mod frame;
+mod freshness;
 mod guard;
 mod history;
 mod holders;

@@ -11,6 +11,8 @@ use futures::{
 };
 use tokio::time::{Instant, timeout};
 
+use crate::freshness::fresh_for;
+
 /// How the queues stand, counted once for all who ask.
 pub(crate) struct Observation {
     store: Arc<dyn Observe>,
@@ -43,10 +45,6 @@ struct State {
 type Outcome = Result<Arc<Counted>, NotCounted>;
 
 impl Observation {
-    /// A count is shown again for so long.
-    const FRESH: Duration = Duration::from_secs(2);
-    /// Counting takes at most one part in so many of a connection's time.
-    const SHARE: u32 = 50;
     /// How long a visitor waits for a newer count while there is an old one.
     const PATIENCE: Duration = Duration::from_millis(100);
     /// How long the first visitor waits.
@@ -85,7 +83,7 @@ impl Counted {
     }
 
     fn is_fresh(&self) -> bool {
-        self.age() < Observation::FRESH.max(self.took * Observation::SHARE)
+        self.age() < fresh_for(self.took)
     }
 }
 
@@ -155,7 +153,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn many_visitors_share_one_count() {
-        let (store, observation) = observation(20);
+        let (store, observation) = observation(4);
         let all = join_all((0..50).map(|_| seen(&observation))).await;
         assert_eq!((all, store.calls.load(Relaxed)), (vec![1; 50], 1));
         advance(Duration::from_millis(1_900)).await;
@@ -166,9 +164,9 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_count_that_takes_long_is_shown_for_longer_and_an_old_one_in_its_place() {
-        let (store, observation) = observation(400);
+        let (store, observation) = observation(200);
         assert_eq!(seen(&observation).await, 1);
-        advance(Duration::from_secs(19)).await;
+        advance(Duration::from_secs(99)).await;
         assert_eq!(seen(&observation).await, 1);
         assert_eq!(store.calls.load(Relaxed), 1);
         advance(Duration::from_secs(2)).await;

@@ -58,6 +58,8 @@ const SLOWEST: Duration = Duration::from_millis(200);
 const SHARE: f64 = 0.02;
 /// A second, and what a look may add.
 const LONGEST_SNAPSHOT: Duration = Duration::from_millis(1_100);
+/// How long people look before the first window, so that the board has counted.
+const WARM_UP: Duration = Duration::from_secs(10);
 
 /// Anything that went wrong, as a sentence.
 type Failure = Box<dyn std::error::Error + Send + Sync>;
@@ -91,11 +93,15 @@ async fn measure(options: &Options) -> Result<bool, Failure> {
     drop(router);
     let is_cheap = compare(&board, &pages, &server, &mut connection, options).await?;
     let longest = snapshots.longest();
-    let are_short = longest < LONGEST_SNAPSHOT;
+    let are_short = longest.lasted < LONGEST_SNAPSHOT;
     println!(
-        "the longest transaction, to the second: {longest:.2?}; none of more than a second: {}",
+        "the longest transaction, to the second: {:.2?}; none of more than a second: {}",
+        longest.lasted,
         met(are_short)
     );
+    if !are_short {
+        println!("it ran: {}", longest.statement);
+    }
     Ok(are_fast && is_cheap && are_short)
 }
 
@@ -131,14 +137,16 @@ async fn compare(
     let process = ServerProcess::of(connection).await?;
     let load = Load::start(&server.url(), options.rate).await?;
     let window = Duration::from_secs(options.seconds);
-    tokio::time::sleep(Duration::from_secs(3)).await;
+    // A process serves one router for days: its first counts belong to no window.
+    let router = board.router();
+    Viewers { count: options.viewers, lasts: WARM_UP }.look(&router, pages).await?;
     let (mut with, mut without, mut read) = (0.0, 0.0, 0);
     for _ in 0..options.windows {
         let before = process.cpu_seconds();
         tokio::time::sleep(window).await;
         without += process.cpu_seconds() - before;
         let before = process.cpu_seconds();
-        read += Viewers { count: options.viewers, lasts: window }.look(&board.router(), pages).await?;
+        read += Viewers { count: options.viewers, lasts: window }.look(&router, pages).await?;
         with += process.cpu_seconds() - before;
     }
     let handled = load.stop().await?;

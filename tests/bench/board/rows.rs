@@ -51,7 +51,7 @@ async fn double(connection: &mut MySqlConnection, wanted: u64) -> Result<(), Fai
         }
         let copied = |table: &str, columns: &str, chosen: &str| {
             format!(
-                "INSERT INTO {table} (id, {columns}) SELECT UNHEX(MD5(CONCAT(id, 'live {round}'))), {chosen} FROM {table}"
+                "INSERT INTO {table} (id, {columns}) SELECT UNHEX(LEFT(SHA2(CONCAT(id, 'live {round}'), 256), 32)), {chosen} FROM {table}"
             )
         };
         let carried = "queue, shard, headers, content_type, payload, created_at";
@@ -76,7 +76,7 @@ async fn kill(connection: &mut MySqlConnection, wanted: u64) -> Result<(), Failu
         }
         let dead = format!(
             "INSERT INTO claimstream_dead (id, queue, shard, headers, content_type, payload, created_at, attempts, reason, died_at) \
-             SELECT UNHEX(MD5(CONCAT(id, 'dead {round}'))), queue, shard, headers, content_type, payload, created_at, 5, \
+             SELECT UNHEX(LEFT(SHA2(CONCAT(id, 'dead {round}'), 256), 32)), queue, shard, headers, content_type, payload, created_at, 5, \
              CONCAT('error ', CHAR(97 + CRC32(id) % 20), ': timed out after ', CRC32(id) % 30000, ' ms'), \
              UTC_TIMESTAMP(6) - INTERVAL CRC32(id) % 2592000 SECOND FROM claimstream_message LIMIT {missing}"
         );

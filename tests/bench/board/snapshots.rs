@@ -12,24 +12,33 @@ use tokio::task::JoinHandle;
 /// The server tells one transaction of a connection from the next by its begin, to the second, so two of the same second count as one:
 /// what is seen may be too long, by less than a second, and is never too short.
 pub(crate) struct Snapshots {
-    longest: Arc<Mutex<Duration>>,
+    longest: Arc<Mutex<Longest>>,
     watching: JoinHandle<()>,
 }
 
 impl Snapshots {
-    const EVERY: Duration = Duration::from_millis(50);
+    /// InnoDB answers from a copy while it is asked again within 100 ms; a shorter time would see the same transactions for ever.
+    const EVERY: Duration = Duration::from_millis(150);
 
     /// Watches until this value is dropped.
     pub(crate) fn watch(connection: MySqlConnection) -> Self {
-        let longest = Arc::new(Mutex::new(Duration::ZERO));
+        let longest = Arc::<Mutex<Longest>>::default();
         let watching = tokio::spawn(watch(connection, Arc::clone(&longest)));
         Self { longest, watching }
     }
 
     /// The longest that was seen.
-    pub(crate) fn longest(&self) -> Duration {
-        *self.longest.lock().expect("no panic")
+    pub(crate) fn longest(&self) -> Longest {
+        self.longest.lock().expect("no panic").clone()
     }
+}
+
+/// A transaction that was open for a time.
+#[derive(Clone, Default)]
+pub(crate) struct Longest {
+    pub(crate) lasted: Duration,
+    /// The statement that it ran when it was seen last; empty between statements.
+    pub(crate) statement: String,
 }
 
 impl Drop for Snapshots {
@@ -38,20 +47,23 @@ impl Drop for Snapshots {
     }
 }
 
-async fn watch(mut connection: MySqlConnection, longest: Arc<Mutex<Duration>>) {
-    const OPEN: &str = "SELECT CAST(trx_started AS CHAR), CAST(trx_mysql_thread_id AS CHAR) FROM information_schema.innodb_trx \
+async fn watch(mut connection: MySqlConnection, longest: Arc<Mutex<Longest>>) {
+    const OPEN: &str = "SELECT CAST(trx_started AS CHAR), CAST(trx_mysql_thread_id AS CHAR), trx_query FROM information_schema.innodb_trx \
         WHERE trx_mysql_thread_id <> CONNECTION_ID()";
     let mut first_seen: HashMap<(String, String), Instant> = HashMap::new();
     loop {
         let Ok(rows) = connection.fetch_all(OPEN).await else { return };
         let named =
             |column: usize, row: &sea_orm::sqlx::mysql::MySqlRow| row.try_get(column).unwrap_or_default();
-        let open: Vec<(String, String)> = rows.iter().map(|row| (named(0, row), named(1, row))).collect();
-        first_seen.retain(|transaction, _| open.contains(transaction));
-        for transaction in open {
-            let since = first_seen.entry(transaction).or_insert_with(Instant::now).elapsed();
+        let mut open: HashMap<(String, String), String> =
+            rows.iter().map(|row| ((named(0, row), named(1, row)), named(2, row))).collect();
+        first_seen.retain(|transaction, _| open.contains_key(transaction));
+        for (transaction, statement) in open.drain() {
+            let lasted = first_seen.entry(transaction).or_insert_with(Instant::now).elapsed();
             let mut longest = longest.lock().expect("no panic");
-            *longest = since.max(*longest);
+            if lasted > longest.lasted {
+                *longest = Longest { lasted, statement };
+            }
         }
         tokio::time::sleep(Snapshots::EVERY).await;
     }
