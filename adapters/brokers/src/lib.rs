@@ -1,0 +1,26 @@
+//! Brokers that take messages out of a Claimstream outbox.
+//!
+//! Each is a [`Publish`](claimstream_ports::Publish): it takes messages in batches, keeps the order of each key, and says of each message
+//! whether the broker has confirmed it, will never take it, or has not answered. A feature compiles one broker.
+//!
+//! | feature | broker | a place is |
+//! |---|---|---|
+//! | `nats` | NATS JetStream | a subject that a stream takes |
+//! | `redis-streams` | Redis Streams | the key of a stream |
+//!
+//! All of it needs tokio around it.
+#![forbid(unsafe_code)]
+// Shows beside each item which feature it needs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+#[cfg(feature = "nats")]
+pub mod nats;
+#[cfg(feature = "redis-streams")]
+pub mod redis_streams;
+#[cfg(feature = "nats")]
+mod waves;
+
+/// The code of the README, compiled.
+#[cfg(all(doctest, feature = "nats"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,0 +1,105 @@
+use std::time::Duration;
+
+use async_nats::{
+    Client, Event,
+    jetstream::{Context, context::ContextBuilder},
+};
+use claimstream_domain::Reason;
+use tokio::{
+    sync::{Mutex, watch},
+    time::timeout,
+};
+
+use super::NatsPlace;
+
+/// The way to NATS: one client, made when it is needed, that connects again by itself.
+#[derive(Default)]
+pub(super) struct Link(Mutex<Option<Session>>);
+
+/// A client, and how its connection stands.
+#[derive(Clone)]
+pub(super) struct Session {
+    pub(super) context: Context,
+    pub(super) standing: watch::Receiver<Standing>,
+}
+
+/// How a connection stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Standing {
+    is_up: bool,
+    /// How often it was lost.
+    pub(super) lost: u64,
+    /// Whether the client has ended for good.
+    is_closed: bool,
+}
+
+impl Link {
+    /// How long a call waits for a connection that was lost, and how long making one may take.
+    const PATIENCE: Duration = Duration::from_secs(2);
+    /// The longest wait between two tries to connect again.
+    const AGAIN: Duration = Duration::from_millis(250);
+    /// How often a silent connection is asked whether it is still one.
+    const PING: Duration = Duration::from_secs(5);
+
+    /// A client with a connection, or why there is none.
+    pub(super) async fn session(
+        &self,
+        place: &NatsPlace,
+        answer_within: Duration,
+    ) -> Result<Session, Reason> {
+        let session = {
+            let mut known = self.0.lock().await;
+            match known.as_ref().filter(|session| session.is_alive()) {
+                Some(session) => session.clone(),
+                None => known.insert(Session::begin(place, answer_within).await?).clone(),
+            }
+        };
+        let mut standing = session.standing.clone();
+        match timeout(Self::PATIENCE, standing.wait_for(|standing| standing.is_up)).await {
+            Ok(Ok(_)) => Ok(session),
+            _ => Err(Reason::new(format_args!("{place} has no connection at the moment"))),
+        }
+    }
+}
+
+impl Session {
+    async fn begin(place: &NatsPlace, answer_within: Duration) -> Result<Self, Reason> {
+        let (change, standing) = watch::channel(Standing { is_up: true, ..Standing::default() });
+        let client = connect(place, change).await;
+        let client = client.map_err(|e| Reason::new(format_args!("{place} cannot be reached: {e}")))?;
+        let context = ContextBuilder::new().timeout(answer_within).build(client);
+        Ok(Self { context, standing })
+    }
+
+    /// Whether the client still works, or at least tries to connect.
+    fn is_alive(&self) -> bool {
+        self.standing.has_changed().is_ok() && !self.standing.borrow().is_closed
+    }
+}
+
+async fn connect(
+    place: &NatsPlace,
+    change: watch::Sender<Standing>,
+) -> Result<Client, async_nats::ConnectError> {
+    let again = |tries: usize| {
+        let doublings = u32::try_from(tries.min(16)).unwrap_or_default();
+        (Duration::from_millis(1) * 2_u32.pow(doublings)).min(Link::AGAIN)
+    };
+    let options = place.options().connection_timeout(Link::PATIENCE).ping_interval(Link::PING);
+    let options = options.reconnect_delay_callback(again).event_callback(move |event| {
+        change.send_modify(|standing| standing.note(&event));
+        std::future::ready(())
+    });
+    options.connect(place.servers.clone()).await
+}
+
+impl Standing {
+    fn note(&mut self, event: &Event) {
+        match event {
+            Event::Connected => self.is_up = true,
+            Event::Disconnected => (self.is_up, self.lost) = (false, self.lost + 1),
+            Event::Closed => (self.is_up, self.is_closed) = (false, true),
+            _ => {}
+        }
+    }
+}

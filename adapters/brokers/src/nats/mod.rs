@@ -1,0 +1,20 @@
+//! NATS JetStream.
+//!
+//! A message is published with its id as `Nats-Msg-Id`, so a stream drops what it is sent again within its window, two minutes unless
+//! the stream says otherwise. Its headers are:
+//!
+//! | header | holds |
+//! |---|---|
+//! | `Nats-Msg-Id` | the message's id |
+//! | `claimstream-key` | its ordering key, percent-encoded |
+//! | `content-type` | how to read the body |
+//! | `ce-NAME` | an attribute of its CloudEvent, percent-encoded as the CloudEvents binding for NATS says |
+//! | all others | the headers of the message by their names |
+
+mod link;
+mod place;
+mod publisher;
+mod wire;
+
+pub use place::{NatsLogin, NatsPlace};
+pub use publisher::NatsPublisher;

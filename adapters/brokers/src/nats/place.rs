@@ -1,0 +1,154 @@
+use std::{fmt, path::PathBuf, str::FromStr};
+
+use async_nats::{ConnectOptions, ServerAddr};
+use claimstream_domain::Invalid;
+use url::Url;
+
+/// Where NATS is, and how to log in there; secrets are never shown.
+///
+/// `nats://host:4222`, or several servers of one cluster: `nats://host:4222,host:4222`. `tls://` refuses a connection without TLS.
+#[derive(Clone)]
+pub struct NatsPlace {
+    pub(super) servers: Vec<ServerAddr>,
+    login: NatsLogin,
+    certificates: Option<PathBuf>,
+}
+
+/// How a client logs in.
+#[derive(Clone, PartialEq, Eq, Default)]
+pub enum NatsLogin {
+    /// It does not, unless the URL has a user.
+    #[default]
+    None,
+    /// By a user and a password.
+    User {
+        /// The user.
+        user: String,
+        /// The password.
+        password: String,
+    },
+    /// By a token.
+    Token(String),
+}
+
+impl NatsPlace {
+    const FORMS: &str = "like nats://host:4222, nats://host:4222,host:4222 or tls://host:4222";
+
+    /// Takes a URL, or says what would have been right; the sentence does not repeat it, because it may bear a password.
+    pub fn new(text: &str) -> Result<Self, Invalid> {
+        let (scheme, rest) = text.trim().split_once("://").ok_or_else(|| Self::refused("no URL"))?;
+        if !matches!(scheme, "nats" | "tls") {
+            return Err(Self::refused("a URL of something else"));
+        }
+        let servers = Self::urls(scheme, rest).map(|url| Self::server(&url)).collect::<Result<_, _>>()?;
+        Ok(Self { servers, login: NatsLogin::None, certificates: None })
+    }
+
+    /// Logs in so, whatever the URL says.
+    pub fn with_login(mut self, login: NatsLogin) -> Self {
+        self.login = login;
+        self
+    }
+
+    /// Trusts the certificates of this PEM file too.
+    pub fn with_certificates(mut self, pem: PathBuf) -> Self {
+        self.certificates = Some(pem);
+        self
+    }
+
+    /// `user:password@a:1,b:2` as a URL for each server, each with the user.
+    fn urls(scheme: &str, rest: &str) -> impl Iterator<Item = String> {
+        let (login, hosts) = rest.split_at(rest.rfind('@').map_or(0, |at| at + 1));
+        hosts.trim_end_matches('/').split(',').map(move |host| format!("{scheme}://{login}{host}"))
+    }
+
+    fn server(url: &str) -> Result<ServerAddr, Invalid> {
+        let url: Url = url.parse().map_err(|_| Self::refused("a URL that cannot be understood"))?;
+        if url.host_str().is_none_or(str::is_empty) {
+            return Err(Self::refused("a URL without a host"));
+        }
+        if !matches!(url.path(), "" | "/") || url.query().is_some() || url.fragment().is_some() {
+            return Err(Self::refused("a URL with more than a host and a port"));
+        }
+        ServerAddr::from_url(url).map_err(|_| Self::refused("a URL that cannot be understood"))
+    }
+
+    fn refused(given: &str) -> Invalid {
+        Invalid::OutOfRange { what: "nats", given: given.into(), allowed: Self::FORMS.into() }
+    }
+
+    /// The options of a connection to here.
+    pub(super) fn options(&self) -> ConnectOptions {
+        let options = ConnectOptions::new().name("claimstream");
+        let options = match self.login.clone() {
+            NatsLogin::None => options,
+            NatsLogin::User { user, password } => options.user_and_password(user, password),
+            NatsLogin::Token(token) => options.token(token),
+        };
+        match &self.certificates {
+            Some(pem) => options.add_root_certificates(pem.clone()),
+            None => options,
+        }
+    }
+}
+
+impl FromStr for NatsPlace {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        Self::new(text)
+    }
+}
+
+impl fmt::Display for NatsPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let hosts = self.servers.iter().map(|server| match server.host() {
+            host if host.contains(':') => format!("[{host}]:{}", server.port()),
+            host => format!("{host}:{}", server.port()),
+        });
+        let scheme = self.servers.first().map_or("nats", |server| server.scheme());
+        write!(f, "{scheme}://{}", hosts.collect::<Vec<_>>().join(","))
+    }
+}
+
+impl fmt::Debug for NatsPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Debug for NatsLogin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("None"),
+            Self::User { user, .. } => write!(f, "User({user}, ***)"),
+            Self::Token(_) => f.write_str("Token(***)"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_shown_without_its_password() {
+        let place = NatsPlace::new("nats://app:hunter2@one:4222,two").unwrap();
+        assert_eq!((place.to_string().as_str(), place.servers.len()), ("nats://one:4222,two:4222", 2));
+        assert!(place.servers.iter().all(ServerAddr::has_user_pass));
+        assert_eq!(NatsPlace::new("tls://[::1]:4223/").unwrap().to_string(), "tls://[::1]:4223");
+        let login = NatsLogin::User { user: "app".into(), password: "hunter2".into() };
+        let shown = format!("{login:?} {:?} {place:?}", NatsLogin::Token("hunter2".into()));
+        assert!(!shown.contains("hunter2"), "{shown}");
+    }
+
+    #[test]
+    fn what_is_no_place_is_refused_and_not_repeated() {
+        for bad in
+            ["", "host:4222", "http://hunter2@host", "nats://", "nats://hunter2@host/queue", "nats://a,,b"]
+        {
+            let why = NatsPlace::new(bad).unwrap_err().to_string();
+            assert!(why.contains("like nats://host:4222") && !why.contains("hunter2"), "{bad}: {why}");
+        }
+    }
+}

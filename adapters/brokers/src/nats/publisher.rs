@@ -1,0 +1,207 @@
+use std::{collections::HashSet, error::Error, fmt, time::Duration};
+
+use async_nats::jetstream::{
+    self, ErrorCode,
+    context::{GetStreamByNameErrorKind, PublishAckFuture, PublishError, PublishErrorKind},
+};
+use async_trait::async_trait;
+use claimstream_domain::{Publication, Published, Reason};
+use claimstream_ports::Publish;
+use tokio::time::{Instant, timeout_at};
+
+use super::{
+    NatsPlace,
+    link::{Link, Session},
+    wire,
+};
+use crate::waves::waves;
+
+/// Publishes to streams of NATS JetStream; a place is a subject.
+///
+/// All messages of a call are on the way at once, but a message waits for the one before it of the same key, because a client that
+/// connects again may have lost the first and still send the second.
+///
+/// | answer of the server | is |
+/// |---|---|
+/// | stored, or known under its id | confirmed |
+/// | nothing answers at the subject, and JetStream says that no stream takes it | refused |
+/// | nothing answers at the subject, and a stream takes it, or JetStream says nothing | unconfirmed: a stream that has no leader, or a server that starts |
+/// | larger than the server or the stream takes | refused |
+/// | anything else, such as a full stream; silence; a lost connection | unconfirmed |
+pub struct NatsPublisher {
+    place: NatsPlace,
+    link: Link,
+}
+
+impl NatsPublisher {
+    /// How long the answers to one call may take, those to all of its messages together.
+    pub const PATIENCE: Duration = Duration::from_secs(10);
+
+    /// Publishes at this place; it is not looked at before the first call.
+    pub fn new(place: NatsPlace) -> Self {
+        Self { place, link: Link::default() }
+    }
+
+    /// Connects, and asks whether JetStream is there; says what is in the way otherwise.
+    pub async fn reach(&self) -> Result<(), Reason> {
+        let session = self.link.session(&self.place, Self::PATIENCE).await?;
+        let account = session.context.query_account().await;
+        account
+            .map(|_| ())
+            .map_err(|e| Reason::new(format_args!("{} has no JetStream for us: {e}", self.place)))
+    }
+
+    /// Says why a message that nothing answered to was not taken.
+    async fn without_stream(&self, session: &Session, subject: &str) -> Published {
+        match session.context.stream_by_subject(subject).await {
+            Ok(stream) => {
+                Published::unconfirmed(format_args!("stream {stream} does not answer at {subject}"))
+            }
+            Err(error) if error.kind() == GetStreamByNameErrorKind::NotFound => {
+                Published::refused(format_args!("no stream takes the subject {subject}"))
+            }
+            Err(error) => Published::unconfirmed(format_args!(
+                "nothing answers at {subject}, nor does JetStream: {error}"
+            )),
+        }
+    }
+}
+
+#[async_trait]
+impl Publish for NatsPublisher {
+    async fn publish(&self, publications: &[Publication]) -> Vec<Published> {
+        let session = match self.link.session(&self.place, Self::PATIENCE).await {
+            Ok(session) => session,
+            Err(why) => return vec![Published::Unconfirmed(why); publications.len()],
+        };
+        let mut call = Call::new(self, session, publications);
+        for wave in waves(publications) {
+            call.publish(wave).await;
+        }
+        call.answers
+    }
+}
+
+impl fmt::Debug for NatsPublisher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NatsPublisher").field("place", &self.place).finish_non_exhaustive()
+    }
+}
+
+/// One call of `publish`.
+struct Call<'a> {
+    publisher: &'a NatsPublisher,
+    session: Session,
+    publications: &'a [Publication],
+    /// Unconfirmed until something else is known.
+    answers: Vec<Published>,
+    /// The keys of which a message was not confirmed, nor refused.
+    stuck: HashSet<&'a str>,
+    /// How often the connection had been lost when the call began.
+    lost: u64,
+    until: Instant,
+}
+
+impl<'a> Call<'a> {
+    fn new(publisher: &'a NatsPublisher, session: Session, publications: &'a [Publication]) -> Self {
+        let answers =
+            vec![Published::unconfirmed("it waits for another message of its key"); publications.len()];
+        let (lost, until) = (session.standing.borrow().lost, Instant::now() + NatsPublisher::PATIENCE);
+        Self { publisher, session, publications, answers, stuck: HashSet::new(), lost, until }
+    }
+
+    /// Sends a wave, and waits for its answers.
+    async fn publish(&mut self, wave: Vec<usize>) {
+        let mut sent = Vec::with_capacity(wave.len());
+        for index in wave {
+            let Some(publication) = self.publications.get(index).filter(|it| !self.is_stuck(it)) else {
+                continue;
+            };
+            match self.send(publication).await {
+                Ok(answer) => sent.push((index, answer)),
+                Err(answer) => self.note(index, answer),
+            }
+        }
+        for (index, answer) in sent {
+            let answer = self.answer(index, answer).await;
+            self.note(index, answer);
+        }
+    }
+
+    fn is_stuck(&self, publication: &Publication) -> bool {
+        publication.key.as_ref().is_some_and(|key| self.stuck.contains(key.as_str()))
+    }
+
+    fn note(&mut self, index: usize, answer: Published) {
+        let key = self.publications.get(index).and_then(|publication| publication.key.as_ref());
+        if let (Some(key), Published::Unconfirmed(_)) = (key, &answer) {
+            self.stuck.insert(key.as_str());
+        }
+        if let Some(known) = self.answers.get_mut(index) {
+            *known = answer;
+        }
+    }
+
+    async fn send(&self, publication: &Publication) -> Result<PublishAckFuture, Published> {
+        let subject = publication.place.as_str();
+        if let Some(fault) = wire::fault_of_subject(subject) {
+            return Err(Published::refused(format_args!("{subject:?} is no subject: {fault}")));
+        }
+        if self.is_lost() {
+            return Err(connection_lost());
+        }
+        let sending = self.session.context.send_publish(subject.to_owned(), wire::message(publication));
+        match timeout_at(self.until, sending).await {
+            Ok(sent) => sent.map_err(|error| answer_to(&error)),
+            Err(_) => Err(silence()),
+        }
+    }
+
+    async fn answer(&self, index: usize, answer: PublishAckFuture) -> Published {
+        let mut standing = self.session.standing.clone();
+        let lost = self.lost;
+        let answer = tokio::select! {
+            biased;
+            answer = timeout_at(self.until, answer.into_future()) => answer,
+            _ = standing.wait_for(|standing| standing.lost != lost) => return connection_lost(),
+        };
+        match (answer, self.publications.get(index)) {
+            (Ok(Ok(_)), _) => Published::Confirmed,
+            (Ok(Err(error)), Some(publication)) if error.kind() == PublishErrorKind::StreamNotFound => {
+                self.publisher.without_stream(&self.session, &publication.place).await
+            }
+            (Ok(Err(error)), _) => answer_to(&error),
+            (Err(_), _) => silence(),
+        }
+    }
+
+    fn is_lost(&self) -> bool {
+        self.session.standing.borrow().lost != self.lost
+    }
+}
+
+/// What the answer to a publication is that the server, or the client, did not take.
+fn answer_to(error: &PublishError) -> Published {
+    if error.kind() == PublishErrorKind::MaxPayloadExceeded {
+        return Published::refused("the message is larger than the server takes");
+    }
+    match error.source().and_then(|source| source.downcast_ref::<jetstream::Error>()) {
+        Some(told) if is_for_good(told.error_code()) => {
+            Published::refused(format_args!("the stream will never take the message: {told}"))
+        }
+        Some(told) => Published::unconfirmed(format_args!("the stream did not take the message: {told}")),
+        None => Published::unconfirmed(error),
+    }
+}
+
+fn is_for_good(code: ErrorCode) -> bool {
+    matches!(code, ErrorCode::STREAM_MESSAGE_EXCEEDS_MAXIMUM | ErrorCode::STREAM_HEADER_EXCEEDS_MAXIMUM)
+}
+
+fn connection_lost() -> Published {
+    Published::unconfirmed("the connection was lost before the answer came")
+}
+
+fn silence() -> Published {
+    Published::unconfirmed(format_args!("no answer within {:?}", NatsPublisher::PATIENCE))
+}
