@@ -75,8 +75,13 @@ impl Headers {
 
     /// All headers but the trace context.
     pub fn without_trace(&self) -> Self {
+        self.without(&["traceparent", "tracestate"])
+    }
+
+    /// All headers but those of these names, which are in lower case.
+    pub fn without(&self, names: &[&str]) -> Self {
         let mut others = self.clone();
-        others.0.retain(|name, _| name != "traceparent" && name != "tracestate");
+        others.0.retain(|name, _| !names.contains(&name.as_str()));
         others
     }
 

@@ -20,6 +20,7 @@
 //! | when does a timer's event occur, and what does a tick of it do? | [`timer_event`] |
 //! | what does a Try, a Confirm or a Cancel do to a branch? | [`tcc::BranchState::after`] |
 //! | which action of a saga is next? | [`saga::SagaPlan::next`] |
+//! | where does a message go at a broker, and as which CloudEvent? | [`publishing::Route::publication`] |
 #![forbid(unsafe_code)]
 
 mod audit;
@@ -48,6 +49,7 @@ mod pace;
 mod pause;
 mod payload;
 mod publication;
+pub mod publishing;
 mod queue;
 mod reason;
 mod received;

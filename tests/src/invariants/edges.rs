@@ -15,7 +15,8 @@ const PORTS: &str = "claimstream-ports";
 const OUTBOX: &str = "claimstream";
 
 /// What belongs to a driver or a runtime.
-const OUTSIDE: [&str; 8] = ["sea-orm", "sqlx", "tokio", "smol", "async-std", "async-io", "redis", "reqwest"];
+const OUTSIDE: [&str; 9] =
+    ["sea-orm", "sqlx", "tokio", "smol", "async-std", "async-io", "redis", "reqwest", "async-nats"];
 
 fn complaints(manifest: &File) -> Vec<String> {
     let folder = manifest.folder();
@@ -41,7 +42,7 @@ fn allowed(folder: &str) -> Option<Allowed> {
     match folder {
         "domain" => inner(&[]),
         "ports" => inner(&[DOMAIN]),
-        "app/outbox" | "app/notifications" => inner(&[DOMAIN, PORTS]),
+        "app/outbox" | "app/notifications" | "app/publishing" => inner(&[DOMAIN, PORTS]),
         "app/steps" => inner(&[DOMAIN, PORTS, OUTBOX]),
         "tests/models" => inner(&[DOMAIN]),
         "adapters/cli" | "tests" | "tests/bench" | "tests/browser" | "tests/testbed" => {

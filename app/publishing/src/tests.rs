@@ -1,0 +1,191 @@
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use claimstream_domain::{
+    ClaimId, Claimed, Headers, InstanceId, Locator, Message, MessageId, Payload, Publication, Published,
+    QueueName, Receipt, RunPlace, Shard, Verdict,
+    publishing::{EventMode, Origin, Route},
+};
+use claimstream_ports::{BatchHandler, Publish, Sleep, Timer, Verdicts};
+use futures::{FutureExt, executor::block_on};
+use uuid::Uuid;
+
+use crate::{CopyHandler, PublishHandler};
+
+fn claimed(number: u128, region: Option<&str>) -> Claimed {
+    let queue = QueueName::new("orders").unwrap();
+    let mut headers = Headers::new();
+    if let Some(region) = region {
+        headers.insert("region", region).unwrap();
+    }
+    let (id, shard) = (MessageId::new(Uuid::from_u128(number)), Shard::from_number(0));
+    let claim = ClaimId::new(InstanceId(1), 1);
+    let receipt = Receipt { message: id, queue: queue.clone(), shard, claim, locator: Locator(0) };
+    let ordering_key = "account-7".parse().ok();
+    let message = Message { id, queue, shard, ordering_key, headers, payload: Payload::json("{}") };
+    Claimed { message, receipt, attempt: 1, last_error: None, place: RunPlace::Alone, waited: Duration::ZERO }
+}
+
+/// A broker that answers as it was told, and notes the numbers of what it was given.
+#[derive(Default)]
+struct Broker {
+    answers: Mutex<VecDeque<Vec<Published>>>,
+    calls: Mutex<Vec<Vec<u128>>>,
+}
+
+#[async_trait]
+impl Publish for Broker {
+    async fn publish(&self, publications: &[Publication]) -> Vec<Published> {
+        let numbers = publications.iter().map(|publication| publication.id.uuid().as_u128());
+        self.calls.lock().unwrap().push(numbers.collect());
+        let told = self.answers.lock().unwrap().pop_front();
+        told.unwrap_or_else(|| vec![away(); publications.len()])
+    }
+}
+
+/// Time that passes when somebody waits for it.
+#[derive(Default)]
+struct HandTimer(Mutex<Duration>);
+
+impl Timer for HandTimer {
+    fn now(&self) -> Duration {
+        *self.0.lock().unwrap()
+    }
+
+    fn sleep(&self, duration: Duration) -> Sleep<'_> {
+        *self.0.lock().unwrap() += duration;
+        Box::pin(std::future::ready(()))
+    }
+}
+
+#[derive(Default)]
+struct Given(Mutex<BTreeMap<usize, Verdict>>);
+
+impl Verdicts for Given {
+    fn give(&self, index: usize, verdict: Verdict) {
+        assert!(self.0.lock().unwrap().insert(index, verdict).is_none(), "a second verdict on {index}");
+    }
+}
+
+fn away() -> Published {
+    Published::unconfirmed("gone")
+}
+
+struct Played {
+    verdicts: Vec<Verdict>,
+    calls: Vec<Vec<u128>>,
+    took: Duration,
+}
+
+fn handler(broker: &Arc<Broker>, timer: &Arc<HandTimer>) -> PublishHandler {
+    let route = Route { place: "orders.{header:region}".parse().unwrap(), events: EventMode::Plain };
+    PublishHandler::new("orders", broker.clone(), route, timer.clone())
+}
+
+/// What becomes of a batch, if the broker answers so, and is away afterwards.
+fn played(batch: &[Claimed], answers: Vec<Vec<Published>>) -> Played {
+    let broker = Arc::new(Broker { answers: Mutex::new(answers.into()), ..Broker::default() });
+    let timer = Arc::new(HandTimer::default());
+    let given = Given::default();
+    block_on(handler(&broker, &timer).handle_batch(batch, &given));
+    let verdicts = given.0.into_inner().unwrap().into_values().collect();
+    let calls = broker.calls.lock().unwrap().clone();
+    Played { verdicts, calls, took: timer.now() }
+}
+
+#[test]
+fn each_message_ends_as_the_broker_answers() {
+    let batch = [claimed(1, Some("eu")), claimed(2, None), claimed(3, Some("us"))];
+    let played = played(&batch, vec![vec![Published::Confirmed, Published::refused("too large")]]);
+    assert_eq!(played.calls, [[1, 3]]);
+    let lacking = "the message has no header \"region\", which its route needs";
+    assert_eq!(played.verdicts, [Verdict::ack(), Verdict::bury(lacking), Verdict::bury("too large")]);
+}
+
+#[test]
+fn an_outage_is_waited_for_in_place_and_costs_no_attempt() {
+    let batch = [claimed(1, Some("eu")), claimed(2, Some("eu"))];
+    let back =
+        vec![vec![away(), away()], vec![away(), away()], vec![Published::Confirmed, Published::Confirmed]];
+    let played_back = played(&batch, back);
+    assert_eq!(played_back.verdicts, [Verdict::ack(), Verdict::ack()]);
+    assert_eq!(played_back.calls, [[1, 2], [1, 2], [1, 2]]);
+    let never = played(&batch, Vec::new());
+    assert!(
+        never.took >= Duration::from_secs(10) && never.took < Duration::from_secs(12),
+        "{:?}",
+        never.took
+    );
+    for verdict in never.verdicts {
+        let Verdict::Postpone { after, reason } = verdict else { panic!("{verdict:?}") };
+        assert!(after >= Duration::from_secs(2) && after <= Duration::from_secs(4), "{after:?}");
+        assert_eq!(reason.as_str(), "gone");
+    }
+}
+
+#[test]
+fn what_was_cut_off_behind_a_confirmation_is_sent_again_and_alone() {
+    let batch = [claimed(1, Some("eu")), claimed(2, Some("eu"))];
+    let played = played(&batch, vec![vec![Published::Confirmed, away()], vec![Published::Confirmed]]);
+    assert_eq!(played.calls, [vec![1, 2], vec![2]]);
+    assert_eq!(played.verdicts, [Verdict::ack(), Verdict::ack()]);
+}
+
+#[test]
+fn a_message_that_alone_is_not_confirmed_fails_an_attempt() {
+    let (broker, timer) = (Arc::new(Broker::default()), Arc::new(BusyTimer::default()));
+    let route = Route { place: "orders.{header:region}".parse().unwrap(), events: EventMode::Plain };
+    let handler = Arc::new(PublishHandler::new("orders", broker.clone(), route, timer.clone()));
+    let (other, answers) = (Arc::clone(&handler), Arc::clone(&broker));
+    *timer.meanwhile.lock().unwrap() = Some(Box::new(move || {
+        answers.answers.lock().unwrap().push_back(vec![Published::Confirmed]);
+        let batch = [claimed(9, Some("us"))];
+        other.handle_batch(&batch, &Given::default()).now_or_never().unwrap();
+    }));
+    let given = Given::default();
+    block_on(handler.handle_batch(&[claimed(1, Some("eu"))], &given));
+    assert_eq!(given.0.lock().unwrap()[&0], Verdict::nack("gone"));
+    assert_eq!(*broker.calls.lock().unwrap(), [[1], [9], [1]]);
+}
+
+/// Time that passes when somebody waits for it; the first wait is long enough for something else.
+#[derive(Default)]
+struct BusyTimer {
+    timer: HandTimer,
+    meanwhile: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+}
+
+impl Timer for BusyTimer {
+    fn now(&self) -> Duration {
+        self.timer.now()
+    }
+
+    fn sleep(&self, duration: Duration) -> Sleep<'_> {
+        let meanwhile = self.meanwhile.lock().unwrap().take();
+        if let Some(meanwhile) = meanwhile {
+            meanwhile();
+        }
+        self.timer.sleep(duration)
+    }
+}
+
+#[test]
+fn a_message_is_finished_with_a_copy_for_each_queue() {
+    let queues = ["orders.nats", "orders.redis"].map(|name| QueueName::new(name).unwrap());
+    let given = Given::default();
+    let original = claimed(7, Some("eu"));
+    block_on(CopyHandler::new(queues.to_vec()).handle_batch(std::slice::from_ref(&original), &given));
+    let Some(Verdict::Ack { emit }) = given.0.lock().unwrap().remove(&0) else {
+        panic!("it is not finished")
+    };
+    assert_eq!(emit.iter().map(|copy| copy.queue.clone()).collect::<Vec<_>>(), queues);
+    for copy in emit {
+        let message =
+            Message { id: copy.id, queue: copy.queue, headers: copy.headers, ..original.message.clone() };
+        assert_eq!(Origin::of(&message), Origin::of(&original.message));
+    }
+}
