@@ -1,0 +1,11 @@
+//! The adapters on real brokers, which are killed and started again.
+#![allow(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
+
+mod load;
+#[cfg(feature = "nats")]
+mod nats;
+mod private_broker;
+mod publication;
+mod rate;
+#[cfg(feature = "redis-streams")]
+mod redis_streams;

@@ -1,0 +1,189 @@
+use std::time::{Duration, Instant};
+
+use async_nats::jetstream::{
+    self, Context,
+    consumer::{AckPolicy, pull},
+    stream::{Config, DiscardPolicy, Stream},
+};
+use claimstream_brokers::nats::{NatsPlace, NatsPublisher};
+use claimstream_ports::Publish;
+use futures::StreamExt;
+
+use crate::{
+    load::{Entry, Load},
+    private_broker::{PrivateBroker, known_url},
+    publication::{all_are_confirmed, doubt, fresh, heavy, publication, refusal},
+    rate,
+};
+
+const NATS: &str = "nats";
+
+fn publisher(url: &str) -> NatsPublisher {
+    NatsPublisher::new(NatsPlace::new(url).unwrap())
+}
+
+async fn context(url: &str) -> Context {
+    jetstream::new(async_nats::connect(url).await.unwrap())
+}
+
+/// A stream of its own; its name is also the subject.
+async fn stream(context: &Context, config: Config) -> (String, Stream) {
+    let name = fresh("trial");
+    let config = Config { name: name.clone(), subjects: vec![name.clone(), format!("{name}.>")], ..config };
+    let stream = context.create_stream(config).await.unwrap();
+    (name, stream)
+}
+
+async fn messages(stream: &mut Stream) -> u64 {
+    stream.info().await.unwrap().state.messages
+}
+
+/// Everything that a stream holds, in its order.
+async fn held(stream: &mut Stream) -> Vec<Entry> {
+    let many = usize::try_from(messages(stream).await).unwrap();
+    let config = pull::Config { ack_policy: AckPolicy::None, ..pull::Config::default() };
+    let consumer = stream.create_consumer(config).await.unwrap();
+    let all = consumer.messages().await.unwrap().take(many);
+    let entry = |message: Result<jetstream::Message, _>| {
+        let message = message.map_err(|e| format!("{e:?}")).unwrap();
+        let headers = message.headers.as_ref().unwrap();
+        let header = |name: &str| headers.get(name).map(|value| value.to_string()).unwrap_or_default();
+        (header("Nats-Msg-Id"), header("claimstream-key"))
+    };
+    all.map(entry).collect().await
+}
+
+#[tokio::test]
+async fn a_message_is_confirmed_and_known_when_it_is_sent_again() {
+    let Some(url) = known_url(NATS, "publishing to NATS") else { return };
+    let context = context(&url).await;
+    let (name, mut stream) = stream(&context, Config::default()).await;
+    let place = format!("{name}.eu");
+    let batch: Vec<_> = (0..250).map(|number| publication(&place, None, number)).collect();
+    let nats = publisher(&url);
+    assert_eq!(nats.reach().await, Ok(()));
+    for _ in 0..2 {
+        assert!(all_are_confirmed(&nats.publish(&batch).await));
+        assert_eq!(messages(&mut stream).await, 250);
+    }
+    let first = stream.get_raw_message(1).await.unwrap();
+    let header = |name: &str| first.headers.get(name).map(|value| value.as_str().to_owned());
+    assert_eq!((first.subject.as_str(), &first.payload[..]), (place.as_str(), batch[0].body.bytes()));
+    assert_eq!(header("Nats-Msg-Id"), Some(batch[0].id.to_string()));
+    assert_eq!(header("content-type").as_deref(), Some("application/json"));
+    assert_eq!(header("ce-type").as_deref(), Some("order%20paid"));
+    assert_eq!(header("region").as_deref(), Some("eu"));
+    assert_eq!(header("claimstream-key"), None);
+}
+
+#[tokio::test]
+async fn what_no_stream_takes_is_refused_and_the_others_are_not() {
+    let Some(url) = known_url(NATS, "unroutable messages of NATS") else { return };
+    let context = context(&url).await;
+    let (name, mut stream) = stream(&context, Config::default()).await;
+    let nowhere = fresh("nowhere");
+    let batch = [&name, &nowhere, &format!("{name}.*"), &name].map(|place| publication(place, None, 1));
+    let answers = publisher(&url).publish(&batch).await;
+    assert_eq!(refusal(&answers[1]), format!("no stream takes the subject {nowhere}"));
+    assert!(refusal(&answers[2]).contains("it has a wildcard"));
+    assert!(all_are_confirmed(&[answers[0].clone(), answers[3].clone()]));
+    assert_eq!(messages(&mut stream).await, 2);
+}
+
+#[tokio::test]
+async fn what_is_too_large_is_refused_and_a_full_stream_is_waited_for() {
+    let Some(url) = known_url(NATS, "large messages of NATS") else { return };
+    let context = context(&url).await;
+    let (name, _) = stream(&context, Config { max_message_size: 5_000, ..Config::default() }).await;
+    let batch = [1_500_000, 100_000, 100].map(|bytes| heavy(&name, bytes));
+    let answers = publisher(&url).publish(&batch).await;
+    assert!(refusal(&answers[0]).contains("larger than the server takes"));
+    assert!(refusal(&answers[1]).contains("the stream will never take the message"), "{answers:?}");
+    assert!(all_are_confirmed(&answers[2..]));
+    let full = Config { max_messages: 2, discard: DiscardPolicy::New, ..Config::default() };
+    let (name, _) = stream(&context, full).await;
+    let batch = [1, 2, 3].map(|number| publication(&name, None, number));
+    let answers = publisher(&url).publish(&batch).await;
+    assert!(all_are_confirmed(&answers[..2]));
+    assert!(doubt(&answers[2]).contains("maximum messages exceeded"), "{answers:?}");
+}
+
+#[tokio::test]
+async fn messages_of_a_key_are_stored_in_the_order_of_the_call() {
+    let Some(url) = known_url(NATS, "the order of keys at NATS") else { return };
+    let context = context(&url).await;
+    let (name, mut stream) = stream(&context, Config::default()).await;
+    let load = Load::of(&name, 300, 3);
+    load.publish(&publisher(&url)).await;
+    assert_eq!(load.check(&held(&mut stream).await), 0);
+}
+
+#[tokio::test]
+async fn a_broker_that_is_not_there_confirms_nothing_and_takes_no_time() {
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let began = Instant::now();
+    let batch = [1, 2].map(|number| publication("orders", None, number));
+    let answers = publisher(&format!("nats://app:hunter2@127.0.0.1:{port}")).publish(&batch).await;
+    for answer in &answers {
+        assert!(
+            doubt(answer).starts_with(&format!("nats://127.0.0.1:{port} cannot be reached")),
+            "{answer:?}"
+        );
+    }
+    assert!(began.elapsed() < Duration::from_secs(5) && answers.len() == 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn kills_of_the_broker_lose_nothing_and_keep_the_order_of_keys() {
+    let Some(broker) = PrivateBroker::start(NATS, "kills of NATS") else { return };
+    let context = context(broker.url()).await;
+    let (name, _) = stream(&context, Config::default()).await;
+    let (load, nats) = (Load::of(&name, 30_000, 200), publisher(broker.url()));
+    let (kills, mut longest) = (6, Duration::ZERO);
+    let killing = async {
+        for kill in 1..=kills {
+            load.confirmed(kill * 4_000).await;
+            let killed = tokio::task::block_in_place(|| {
+                broker.kill();
+                let killed = Instant::now();
+                broker.start_again();
+                killed
+            });
+            load.confirmed(kill * 4_000 + 1_000).await;
+            longest = longest.max(killed.elapsed());
+        }
+    };
+    tokio::join!(load.publish(&nats), killing);
+    let mut stream = context.get_stream(&name).await.unwrap();
+    let doubled = load.check(&held(&mut stream).await);
+    println!(
+        "NATS: {kills} kills, 30000 messages, 0 lost, {doubled} doubled, at most {longest:?} from a kill to 1000 more"
+    );
+}
+
+/// What a client reaches that has nothing to do but to publish: all outstanding acknowledgements at once.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "measures; run it alone, with --release"]
+async fn batches_reach_half_of_what_the_client_reaches_alone() {
+    let Some(url) = known_url(NATS, "the rate of NATS") else { return };
+    let context = context(&url).await;
+    let (name, _) = stream(&context, Config::default()).await;
+    let nats = publisher(&url);
+    let mut best = (0.0_f64, 0.0_f64);
+    for _ in 0..3 {
+        let publications = rate::publications(&name);
+        best.0 = best.0.max(rate::of_adapter(&nats, &publications).await);
+        let bodies: Vec<Vec<u8>> =
+            rate::publications(&name).into_iter().map(|publication| publication.body.into_bytes()).collect();
+        let began = Instant::now();
+        let mut acks = Vec::with_capacity(bodies.len());
+        for body in bodies {
+            acks.push(context.publish(name.clone(), body.into()).await.unwrap());
+        }
+        for ack in acks {
+            ack.await.unwrap();
+        }
+        best.1 = best.1.max(rate::per_second(began.elapsed()));
+    }
+    rate::compare("NATS", best.0, best.1);
+}
