@@ -17,7 +17,7 @@ use claimstream_tests::{
     },
     pages, sagas,
     settlement::{disputes, shared_writes, thin_load},
-    streams::{resting, runtimes, slow, wakeups},
+    streams::{binlog, resting, runtimes, slow, wakeups},
     tcc, upkeep,
 };
 
@@ -45,6 +45,7 @@ fn everything(environment: impl Fn(&str) -> Option<String> + Copy) -> Suite {
     inbox::add_to(&mut suite, environment);
     openings::add_to(&mut suite, environment);
     strategies::add_to(&mut suite, environment);
+    binlog::add_to(&mut suite, environment);
     guarded::add_to(&mut suite, environment);
     suite.add_backends(Backends::without_server());
     let sqlite = SeaOrmBackend::sqlite("skip_locked");

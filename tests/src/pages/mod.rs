@@ -18,6 +18,7 @@ mod tcc;
 mod testing;
 mod timer_events;
 mod traces;
+mod wakeups;
 mod writing;
 
 use crate::Suite;

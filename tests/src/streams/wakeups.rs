@@ -1,18 +1,29 @@
 //! Wakeups from other processes, over a Redis.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use claimstream_domain::QueueName;
 use claimstream_ports::{StoreErrorKind, Wakeup};
 use claimstream_redis::{RedisPlace, RedisWakeup};
 use tokio::{sync::mpsc, time::timeout};
 
+use super::listener::{Listener, keeps_the_contract};
 use crate::{Fixture, PrivateRedis, Suite, backend::RedisBackend};
 
 /// Adds the wakeups on the Redis at this URL, and on one of their own that is restarted.
 pub fn add_to(suite: &mut Suite, url: &str) {
     let places = [(); 2].map(|()| RedisBackend::fresh_place(url).0);
     let [heard, timed] = places;
+    let waited = RedisBackend::fresh_place(url).0;
+    suite.add_async_trial("redis::wakeups::waits_keep_the_contract_of_the_port", async move {
+        let wakeup: Arc<dyn Wakeup> = Arc::new(RedisWakeup::new(waited));
+        let queue = Fixture::fresh_queue();
+        Listener::on(&wakeup, &queue).is_connected().await;
+        keeps_the_contract(&wakeup, &queue, || async { wakeup.wake(&queue).await.expect("wake") }).await;
+    });
     suite.add_async_trial("redis::wakeups::a_wakeup_is_heard_on_its_queue_and_nowhere_else", async move {
         is_heard_on_its_queue(heard).await;
     });

@@ -1,0 +1,180 @@
+use std::{collections::BTreeSet, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+
+use claimstream_domain::QueueName;
+use futures::{FutureExt, StreamExt};
+use mysql_async::BinlogStream;
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+
+use crate::{
+    connection::Connection,
+    listeners::Listeners,
+    news::News,
+    place::BinlogPlace,
+    position::{Position, Reading},
+    retry::Retry,
+    trouble::Trouble,
+};
+
+/// Reads the log for as long as it is polled, and wakes those whom it concerns.
+pub(crate) struct Tail {
+    place: BinlogPlace,
+    listeners: Arc<Listeners>,
+    /// How far the log was read, also by a connection that has ended.
+    reading: Option<Reading>,
+    /// The refusal that the log of the process has a warning about.
+    refusal: Option<String>,
+    has_read: bool,
+}
+
+impl Tail {
+    /// How long the server may take to begin.
+    const PATIENCE: Duration = Duration::from_secs(10);
+    /// A server that misses two heartbeats is gone.
+    const SILENCE: Duration = Duration::from_secs(3 * Connection::HEARTBEAT);
+
+    pub(crate) fn new(place: BinlogPlace, listeners: Arc<Listeners>) -> Self {
+        Self { place, listeners, reading: None, refusal: None, has_read: false }
+    }
+
+    pub(crate) async fn run(mut self) {
+        let mut retry = Retry::new(self.place.refused_for());
+        loop {
+            let begun = Instant::now();
+            // The driver panics at some events that are damaged.
+            let read = AssertUnwindSafe(self.read()).catch_unwind().await;
+            let trouble = read.unwrap_or_else(|_| Trouble::Lost("an event cannot be read".into()));
+            self.note(&trouble);
+            sleep(retry.after(&trouble, begun.elapsed())).await;
+        }
+    }
+
+    /// Reads on until something is wrong.
+    async fn read(&mut self) -> Trouble {
+        let mut events = match timeout(Self::PATIENCE, self.begin()).await {
+            Ok(Ok(events)) => events,
+            Ok(Err(trouble)) => return trouble,
+            Err(_) => return Trouble::Passing("the server does not answer".into()),
+        };
+        let (mut is_new, mut second_look) = (true, SecondLook::default());
+        loop {
+            tokio::select! {
+                event = timeout(Self::SILENCE, events.next()) => {
+                    let event = match event {
+                        Ok(Some(Ok(event))) => event,
+                        Ok(Some(Err(error))) => return Trouble::of(&error, &self.place),
+                        Ok(None) => return Trouble::Passing("the server has ended the log".into()),
+                        Err(_) => return Trouble::Passing("the server is silent".into()),
+                    };
+                    if let Some(reading) = &mut self.reading {
+                        reading.note(&event);
+                    }
+                    let news = match std::mem::take(&mut is_new) {
+                        // Something may have been written while nobody read.
+                        true => self.opened(),
+                        false => News::of(&event, self.place.database(), |table| events.get_tme(table)),
+                    };
+                    let concerned = self.listeners.concerned(&news);
+                    self.listeners.wake(&concerned).await;
+                    second_look.add(concerned);
+                }
+                () = second_look.is_due(), if second_look.at.is_some() => {
+                    self.listeners.wake(&second_look.take()).await;
+                }
+            }
+        }
+    }
+
+    async fn begin(&mut self) -> Result<BinlogStream, Trouble> {
+        let mut connection = Connection::open(&self.place).await?;
+        let end = connection.end_of_log().await?;
+        let from = Position::begin(self.reading.take().map(|reading| reading.position), end);
+        let events = connection.events(&from).await?;
+        self.reading = Some(Reading::from(from));
+        Ok(events)
+    }
+
+    /// The server sends events.
+    fn opened(&mut self) -> News {
+        let position = self.reading.as_ref().map(|reading| &reading.position);
+        let (file, at) = position.map_or_else(Default::default, |it| (it.file(), it.at));
+        let (place, server_id) = (&self.place, self.place.server_id());
+        match self.refusal.take().is_some() || !self.has_read {
+            true => tracing::info!(%place, server_id, file, at, "the binary log wakes relays"),
+            false => tracing::debug!(%place, server_id, file, at, "the binary log is read again"),
+        }
+        self.has_read = true;
+        News::Any
+    }
+
+    /// One warning for a refusal, because somebody has to do something; the rest passes.
+    fn note(&mut self, trouble: &Trouble) {
+        let place = &self.place;
+        match trouble {
+            Trouble::Refused(why) if self.refusal.as_ref() != Some(why) => {
+                tracing::warn!(%place, why, "the binary log wakes nobody; relays look by themselves, every relay.idle_max at least");
+                self.refusal = Some(why.clone());
+            }
+            Trouble::Lost(why) => {
+                tracing::debug!(%place, why, "the place in the binary log is lost; it is read from its end");
+                self.reading = None;
+            }
+            Trouble::Passing(why) | Trouble::Refused(why) => {
+                tracing::debug!(%place, why, "the binary log is not read for now");
+            }
+        }
+    }
+}
+
+/// Queues that are looked at again, because an event may come before its row can be seen.
+///
+/// A server writes its log before it makes a commit visible, and with semi-synchronous replication the time between is a round trip to a replica.
+#[derive(Default)]
+struct SecondLook {
+    queues: BTreeSet<QueueName>,
+    at: Option<Instant>,
+}
+
+impl SecondLook {
+    /// How long after an event; shorter than the wait of a relay that has found nothing.
+    const AFTER: Duration = Duration::from_millis(10);
+
+    fn add(&mut self, queues: BTreeSet<QueueName>) {
+        if !queues.is_empty() {
+            self.queues.extend(queues);
+            self.at.get_or_insert_with(|| Instant::now() + Self::AFTER);
+        }
+    }
+
+    async fn is_due(&self) {
+        if let Some(at) = self.at {
+            sleep_until(at).await;
+        }
+    }
+
+    fn take(&mut self) -> BTreeSet<QueueName> {
+        self.at = None;
+        std::mem::take(&mut self.queues)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn what_an_event_was_about_is_looked_at_once_more() {
+        let [orders, mails] = ["orders", "mails"].map(|name| QueueName::new(name).unwrap());
+        let mut second_look = SecondLook::default();
+        second_look.add(BTreeSet::new());
+        assert!(second_look.at.is_none());
+        let begun = Instant::now();
+        second_look.add([orders.clone()].into());
+        tokio::time::advance(SecondLook::AFTER / 2).await;
+        second_look.add([mails.clone()].into());
+        second_look.is_due().await;
+        let waited = begun.elapsed();
+        assert!(waited >= SecondLook::AFTER && waited < SecondLook::AFTER * 3 / 2, "{waited:?}");
+        assert_eq!(second_look.take(), [mails, orders].into());
+        assert!(second_look.at.is_none() && second_look.take().is_empty());
+    }
+}

@@ -1,0 +1,167 @@
+//! Rotations, purges, connections that are killed, silent or useless, and servers that are killed.
+
+use std::{sync::Arc, time::Duration};
+
+use claimstream_binlog::BinlogPlace;
+use claimstream_domain::QueueName;
+use sea_orm::ConnectionTrait;
+use tokio::time::sleep;
+
+use super::site::{LoggingServer, Site, plain_insert};
+use crate::{Fixture, PrivateDatabase, Server, Suite, fixture::Wire, streams::listener::Listener};
+
+pub(super) fn add_to(suite: &mut Suite, name: &impl Fn(&str) -> String, logging: &Arc<LoggingServer>) {
+    let [rotated, killed, silent, ended] = [(); 4].map(|()| Arc::clone(logging));
+    suite.add_async_trial(&name("rotations_and_purges_are_followed"), async move {
+        is_followed(&Site::readable(&rotated.url().await).await).await;
+    });
+    suite.add_async_trial(
+        &name("after_a_kill_of_its_connection_everybody_looks_and_hears_again"),
+        async move {
+            is_heard_after_a_kill(&Site::readable(&killed.url().await).await).await;
+        },
+    );
+    suite.add_async_trial(&name("a_silent_server_is_left_and_a_quiet_one_is_not"), async move {
+        is_left_if_silent(&Site::readable(&silent.url().await).await).await;
+    });
+    suite.add_async_trial(&name("no_connection_outlives_its_reader"), async move {
+        ends_with_its_reader(&Site::readable(&ended.url().await).await).await;
+    });
+    let server = logging.server;
+    suite.add_async_trial(
+        &name("a_relay_hears_again_when_its_server_is_back_or_another_has_taken_over"),
+        async move {
+            is_heard_after_a_restart(server).await;
+        },
+    );
+}
+
+async fn is_heard(site: &Site, queue: &QueueName, heard: &mut Listener, what: &str) {
+    site.outbox.connection().execute_unprepared(&plain_insert(queue, 0)).await.expect("insert");
+    heard.hears(what).await;
+    heard.is_quiet().await;
+}
+
+async fn is_followed(site: &Site) {
+    let (queue, reader) = (Fixture::fresh_queue(), site.reader());
+    let mut heard = Listener::on(&reader, &queue);
+    heard.is_connected().await;
+    let reading = site.readings().await;
+    for _ in 0..3 {
+        site.run("FLUSH BINARY LOGS").await;
+        is_heard(site, &queue, &mut heard, "a commit after a rotation").await;
+    }
+    assert_eq!(site.readings().await, reading, "it is the same connection");
+
+    // While the reader is locked out, the file that it has read from is purged.
+    let lock = |word: &str| format!("ALTER USER '{}'@'%' ACCOUNT {word}", site.user);
+    site.run(&lock("LOCK")).await;
+    site.run(&format!("KILL {}", reading[0])).await;
+    for _ in 0..2 {
+        site.run("FLUSH BINARY LOGS").await;
+    }
+    site.run("PURGE BINARY LOGS BEFORE NOW() + INTERVAL 1 DAY").await;
+    site.outbox.connection().execute_unprepared(&plain_insert(&queue, 0)).await.expect("insert");
+    assert_eq!(heard.is_quiet().await, 0, "nobody reads");
+    site.run(&lock("UNLOCK")).await;
+    heard.is_connected().await;
+    is_heard(site, &queue, &mut heard, "a commit after a purge").await;
+}
+
+async fn is_heard_after_a_kill(site: &Site) {
+    let (queue, other, reader) = (Fixture::fresh_queue(), Fixture::fresh_queue(), site.reader());
+    let (mut heard, mut heard_other) = (Listener::on(&reader, &queue), Listener::on(&reader, &other));
+    heard.is_connected().await;
+    heard_other.is_quiet().await;
+    for _ in 0..3 {
+        let readings = site.readings().await;
+        assert_eq!(readings.len(), 1, "one for all queues of a process");
+        site.run(&format!("KILL {}", readings[0])).await;
+        heard.hears("a new connection").await;
+        heard_other.hears("a new connection, on every queue").await;
+        heard.is_quiet().await;
+        heard_other.is_quiet().await;
+        is_heard(site, &queue, &mut heard, "a commit after a kill").await;
+        assert_eq!(heard_other.is_quiet().await, 0);
+    }
+}
+
+async fn is_left_if_silent(site: &Site) {
+    let wire = Wire::to(&site.url).await.expect("a port");
+    let place = BinlogPlace::new(&wire.url).expect("a place");
+    let (queue, reader) = (Fixture::fresh_queue(), Site::reader_at(place));
+    let mut heard = Listener::on(&reader, &queue);
+    heard.is_connected().await;
+    let reading = site.readings().await;
+    // Longer than a server may be silent.
+    sleep(Duration::from_secs(8)).await;
+    assert_eq!(site.readings().await, reading, "it hears that nothing is new");
+    is_heard(site, &queue, &mut heard, "a commit after a quiet time").await;
+
+    wire.answer_after(Duration::from_secs(3_600));
+    site.outbox.connection().execute_unprepared(&plain_insert(&queue, 0)).await.expect("insert");
+    assert_eq!(heard.is_quiet().await, 0);
+    // The reader has left by then, and its next connection waits for an answer.
+    sleep(Duration::from_secs(7)).await;
+    wire.answer_after(Duration::ZERO);
+    heard.hears("a new connection").await;
+    heard.is_quiet().await;
+    is_heard(site, &queue, &mut heard, "a commit on a new connection").await;
+}
+
+async fn ends_with_its_reader(site: &Site) {
+    let (queue, reader) = (Fixture::fresh_queue(), site.reader());
+    let mut heard = Listener::on(&reader, &queue);
+    heard.is_connected().await;
+    assert_eq!(site.readings().await.len(), 1);
+    drop((heard, reader));
+    // The server notices when it says next that nothing is new.
+    for _ in 0..100 {
+        if site.readings().await.is_empty() {
+            return;
+        }
+        sleep(Duration::from_millis(100)).await;
+    }
+    panic!("the server still sends its log");
+}
+
+/// The log of the server that takes over is another one, of which the old place says nothing.
+async fn is_heard_after_a_restart(server: Server) {
+    let start = || tokio::task::spawn_blocking(move || LoggingServer::start(server));
+    let (own, next) = futures::join!(start(), start());
+    let (own, next): (PrivateDatabase, PrivateDatabase) = (own.expect("a server"), next.expect("a server"));
+    let site = Site::readable(own.url()).await;
+    let wire = Wire::to(&site.url).await.expect("a port");
+    let queue = Fixture::fresh_queue();
+    let reader = Site::reader_at(BinlogPlace::new(&wire.url).expect("a place"));
+    let mut heard = Listener::on(&reader, &queue);
+    heard.is_connected().await;
+    is_heard(&site, &queue, &mut heard, "a commit").await;
+    let own = tokio::task::spawn_blocking(move || {
+        own.restart();
+        own
+    });
+    let own = own.await.expect("a restart");
+    heard.is_connected().await;
+    let again = site.writer().await;
+    again.execute_unprepared(&plain_insert(&queue, 0)).await.expect("insert");
+    heard.hears("a commit after a restart").await;
+    heard.is_quiet().await;
+
+    let successor = Site::on(next.url()).await;
+    for sql in [
+        format!("CREATE DATABASE {}", site.user),
+        format!("CREATE TABLE {0}.claimstream_queue LIKE {1}.claimstream_queue", site.user, successor.user),
+        format!("CREATE USER '{}'@'%'", site.user),
+        format!("GRANT {} TO '{}'@'%'", super::site::RIGHTS, site.user),
+    ] {
+        successor.run(&sql).await;
+    }
+    wire.lead_to(next.url());
+    heard.is_connected().await;
+    let insert =
+        plain_insert(&queue, 0).replace("claimstream_queue", &format!("{}.claimstream_queue", site.user));
+    successor.run(&insert).await;
+    heard.hears("a commit on the server that has taken over").await;
+    drop(own);
+}
