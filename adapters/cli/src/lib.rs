@@ -17,6 +17,7 @@
 mod age;
 mod arguments;
 mod bench_arguments;
+mod binlog;
 mod board_server;
 mod command;
 pub mod config;

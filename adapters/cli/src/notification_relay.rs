@@ -40,7 +40,7 @@ impl NotificationRelay {
     /// The pipelines that a configuration describes. Reads the directory and the templates and makes the providers; refuses
     /// what is missing or cannot be used.
     pub fn new(outbox: SeaOrmOutbox, config: &Config) -> Result<Self, ConfigError> {
-        Self::woken_by(Arc::new(Wakeups::new(config.relay.wakeup.clone())), None, outbox, config)
+        Self::woken_by(Arc::new(Wakeups::of_relay(config)), None, outbox, config)
     }
 
     /// The same pipelines, measured by `telemetry`.
@@ -49,7 +49,7 @@ impl NotificationRelay {
         outbox: SeaOrmOutbox,
         config: &Config,
     ) -> Result<Self, ConfigError> {
-        Self::woken_by(Arc::new(Wakeups::new(config.relay.wakeup.clone())), Some(telemetry), outbox, config)
+        Self::woken_by(Arc::new(Wakeups::of_relay(config)), Some(telemetry), outbox, config)
     }
 
     /// The same pipelines, woken by what the process shares.

@@ -115,7 +115,7 @@ impl Database {
     }
 
     /// The URL with its password.
-    fn location(&self) -> Result<DatabaseUrl, ConfigError> {
+    pub(crate) fn location(&self) -> Result<DatabaseUrl, ConfigError> {
         let url = self.url.clone().ok_or_else(|| ConfigError::new(UNSET.into()))?;
         let refused = |why: String| ConfigError::new(format!("`database.password`: {why}"));
         match self.password.read().map_err(refused)? {

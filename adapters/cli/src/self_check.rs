@@ -3,7 +3,7 @@ use claimstream_domain::FindingGroup;
 use claimstream_ports::{SelfCheck, StoreError};
 use claimstream_sea_orm::SeaOrmOutbox;
 
-use crate::{command::doctor, config::Config};
+use crate::{binlog::examine_binlog, command::doctor, config::Config};
 
 /// What `claimstream doctor` finds without a walk over whole tables, for the board of a process that has opened its outbox.
 pub(crate) struct ProgramCheck {
@@ -14,7 +14,8 @@ pub(crate) struct ProgramCheck {
 #[async_trait]
 impl SelfCheck for ProgramCheck {
     async fn check(&self) -> Result<Vec<FindingGroup>, StoreError> {
-        let findings = self.outbox.check().await?.into_iter().flat_map(|group| group.findings).collect();
+        let findings = self.outbox.check().await?.into_iter().flat_map(|group| group.findings);
+        let findings = findings.chain(examine_binlog(&self.config).await).collect();
         let has_requests = self.outbox.has_notification_requests().await?;
         Ok(doctor::groups((has_requests, findings), &self.config))
     }

@@ -2,20 +2,47 @@ use std::{pin::pin, sync::Arc};
 
 use async_trait::async_trait;
 use claimstream::LocalWakeup;
+use claimstream_binlog::BinlogWakeup;
 use claimstream_domain::QueueName;
 use claimstream_ports::{StoreError, Wakeup};
-use claimstream_redis::{RedisPlace, RedisWakeup};
+use claimstream_redis::RedisWakeup;
+use futures::future::pending;
 
-/// What wakes the relay of this process: its own writes, and through Redis, where one is configured, those of others.
-#[derive(Debug)]
+use crate::{binlog::binlog_place, config::Config};
+
+/// What wakes the relay of this process: its own writes, and where they are configured, the binary log and a Redis with those of others.
 pub(crate) struct Wakeups {
-    local: LocalWakeup,
+    local: Arc<dyn Wakeup>,
     redis: Option<Arc<RedisWakeup>>,
 }
 
 impl Wakeups {
-    pub(crate) fn new(redis: Option<RedisPlace>) -> Self {
-        Self { local: LocalWakeup::new(), redis: redis.map(|place| Arc::new(RedisWakeup::new(place))) }
+    /// Those of a process with a relay. A binary log that cannot be read is none: one warning says why.
+    pub(crate) fn of_relay(config: &Config) -> Self {
+        let local = Arc::new(LocalWakeup::new());
+        if !config.relay.wakeup.binlog {
+            return Self::on(local, config);
+        }
+        match binlog_place(config) {
+            Ok(place) => Self::on(Arc::new(BinlogWakeup::new(place, local)), config),
+            Err(why) => {
+                tracing::warn!(
+                    why,
+                    "no binary log wakes this relay; it looks by itself, every relay.idle_max at least"
+                );
+                Self::on(local, config)
+            }
+        }
+    }
+
+    /// Those of a process that only writes, and reads no log.
+    pub(crate) fn of_writer(config: &Config) -> Self {
+        Self::on(Arc::new(LocalWakeup::new()), config)
+    }
+
+    fn on(local: Arc<dyn Wakeup>, config: &Config) -> Self {
+        let redis = config.relay.wakeup.redis.clone().map(|place| Arc::new(RedisWakeup::new(place)));
+        Self { local, redis }
     }
 
     /// Wakes the relays of all processes, without waiting for Redis.
@@ -36,15 +63,16 @@ impl Wakeups {
 #[async_trait]
 impl Wakeup for Wakeups {
     async fn wait(&self, queue: &QueueName) {
-        match &self.redis {
-            None => self.local.wait(queue).await,
-            Some(redis) => {
-                let (local, other) = (pin!(self.local.wait(queue)), pin!(redis.wait(queue)));
-                tokio::select! {
-                    () = local => (),
-                    () = other => (),
-                }
+        let redis = async {
+            match &self.redis {
+                Some(redis) => redis.wait(queue).await,
+                None => pending().await,
             }
+        };
+        let (local, other) = (pin!(self.local.wait(queue)), pin!(redis));
+        tokio::select! {
+            () = local => (),
+            () = other => (),
         }
     }
 

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use crate::{
     Exit,
+    binlog::examine_binlog,
     config::{
         ChannelSettings, Channels, Config, DirectorySource, Notifications, ProviderChoice, Serve,
         TemplatePlace,
@@ -30,7 +31,10 @@ pub(super) async fn run(
     out: &mut impl Write,
 ) -> Result<ExitCode, Failure> {
     let opened = config.database.open_existing().await;
-    let database = examine_database(opened.as_ref().map_err(ToString::to_string)).await;
+    let mut database = examine_database(opened.as_ref().map_err(ToString::to_string)).await;
+    if opened.is_ok() {
+        database.1.extend(examine_binlog(config).await);
+    }
     let groups = groups(database, config);
     let findings = || groups.iter().flat_map(|group| &group.findings);
     let count = |severity| findings().filter(|finding| finding.severity == severity).count();

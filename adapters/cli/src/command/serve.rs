@@ -44,7 +44,10 @@ pub(super) async fn run(beside: Beside, config: &Config) -> Result<ExitCode, Fai
     let outbox = Measuring::open(telemetry.as_ref(), config).await?;
     let tally = Arc::new(Tally::default());
     let telemetry = tally.beside(telemetry);
-    let wakeups = Arc::new(Wakeups::new(config.relay.wakeup.clone()));
+    let wakeups = Arc::new(match beside.relay {
+        true => Wakeups::of_relay(config),
+        false => Wakeups::of_writer(config),
+    });
     let relay = beside
         .relay
         .then(|| NotificationRelay::woken_by(Arc::clone(&wakeups), Some(telemetry), outbox.clone(), config))

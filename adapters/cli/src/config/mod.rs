@@ -32,6 +32,7 @@ mod serve;
 mod setting;
 mod source;
 mod templates;
+mod wakeup_choice;
 
 use std::collections::BTreeMap;
 
@@ -66,6 +67,7 @@ pub use self::{
     serve::Serve,
     source::Sources,
     templates::{TemplatePlace, Templates},
+    wakeup_choice::WakeupChoice,
 };
 
 /// Everything that can be set.
@@ -264,6 +266,8 @@ mod tests {
         );
         assert!(why("relay.settle_age", "1m").starts_with("flag --set relay.settle_age: `relay.settle_age`"));
         assert!(why("relay.idle_max", "1ms").contains("`relay.idle_max`: idle wait is"));
+        assert!(why("relay.binlog_server_id", "0").contains("unique among servers and readers"));
+        assert!(why("relay.wakeup", "kafka://a").contains("or \"binlog\", or \"none\""));
         assert!(why("relay.label", &"x".repeat(65)).contains("`relay.label`: owner label has 65 bytes"));
         assert!(why("requests.retry.max_attempts", "0").contains("`requests.retry.max_attempts`: "));
         assert!(why("messages.retry.cap", "1s").contains("`messages.retry.cap`: retry cap is 1s"));

@@ -1,10 +1,8 @@
 use std::time::Duration;
 
+use super::{contradiction::Contradiction, setting::Setting, wakeup_choice::WakeupChoice};
 use claimstream::RelayConfig;
 use claimstream_domain::{ByteBudget, InstanceId, Invalid, Lease, Owner, Pacing, QueueName, RetryPolicy};
-use claimstream_redis::RedisPlace;
-
-use super::{contradiction::Contradiction, setting::Setting};
 
 /// How messages are claimed and settled.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -33,8 +31,10 @@ pub struct Relay {
     pub drain: Duration,
     /// The queue into which an event goes for each dead letter; none by default.
     pub dead_letter_events: Option<QueueName>,
-    /// The Redis by which processes that take requests in wake this relay; none by default.
-    pub wakeup: Option<RedisPlace>,
+    /// What wakes this relay when another process has written; nothing by default.
+    pub wakeup: WakeupChoice,
+    /// The server id under which it reads the binary log, unique among servers and readers; drawn at random by default.
+    pub binlog_server_id: Option<u32>,
     /// The name of this instance in the tables, at most 64 bytes; the process id by default.
     pub label: Option<String>,
 }
@@ -72,6 +72,7 @@ impl Relay {
         visit("relay.drain", &mut self.drain);
         visit("relay.dead_letter_events", &mut self.dead_letter_events);
         visit("relay.wakeup", &mut self.wakeup);
+        visit("relay.binlog_server_id", &mut self.binlog_server_id);
         visit("relay.label", &mut self.label);
     }
 
@@ -80,7 +81,11 @@ impl Relay {
         let settings = settings.err().map(|invalid| (key(&invalid).into(), invalid.to_string()));
         let label = self.label.as_ref().and_then(|label| Owner::new(InstanceId(0), label).err());
         let label = label.map(|invalid| ("relay.label".into(), invalid.to_string()));
-        settings.into_iter().chain(label).collect()
+        let id = (self.binlog_server_id == Some(0)).then(|| {
+            let why = "0 is no server id; from 1 to 4294967295, unique among servers and readers";
+            ("relay.binlog_server_id".into(), why.into())
+        });
+        settings.into_iter().chain(label).chain(id).collect()
     }
 }
 
@@ -114,7 +119,8 @@ impl Default for Relay {
             handle_timeout: usual.handle_timeout,
             drain: usual.drain,
             dead_letter_events: usual.dead_letter_events,
-            wakeup: None,
+            wakeup: WakeupChoice::default(),
+            binlog_server_id: None,
             label: None,
         }
     }

@@ -49,5 +49,6 @@ mod templates;
 #[cfg(target_os = "linux")]
 mod terminal;
 mod unsubscribe;
+mod wakeups;
 #[cfg(unix)]
 mod web_client;
