@@ -6,6 +6,7 @@
 //! | feature | broker | a place is |
 //! |---|---|---|
 //! | `nats` | NATS JetStream | a subject that a stream takes |
+//! | `rabbitmq` | RabbitMQ | an exchange and a routing key, or a queue |
 //! | `redis-streams` | Redis Streams | the key of a stream |
 //!
 //! All of it needs tokio around it.
@@ -13,11 +14,15 @@
 // Shows beside each item which feature it needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+#[cfg(feature = "rabbitmq")]
+mod answers;
 #[cfg(feature = "nats")]
 pub mod nats;
+#[cfg(feature = "rabbitmq")]
+pub mod rabbitmq;
 #[cfg(feature = "redis-streams")]
 pub mod redis_streams;
-#[cfg(feature = "nats")]
+#[cfg(any(feature = "nats", feature = "rabbitmq"))]
 mod waves;
 
 /// The code of the README, compiled.

@@ -1,0 +1,118 @@
+use std::collections::HashSet;
+
+use claimstream_domain::{OrderingKey, Publication, Published};
+
+use crate::waves::waves;
+
+/// The answers of one call of `publish`, and what may be sent meanwhile so that the order by key holds.
+///
+/// The publications of a call go out in waves. No wave has two of one key, and the next one of a key is sent only after the
+/// broker has confirmed the one before it. Otherwise a broker that loses the first and keeps the second would have changed
+/// their order for good.
+pub(crate) struct Answers<'a> {
+    publications: &'a [Publication],
+    given: Vec<Option<Published>>,
+    waves: std::vec::IntoIter<Vec<usize>>,
+    held_up: HashSet<&'a OrderingKey>,
+}
+
+impl<'a> Answers<'a> {
+    pub(crate) fn to(publications: &'a [Publication]) -> Self {
+        Self {
+            publications,
+            given: vec![None; publications.len()],
+            waves: waves(publications).into_iter(),
+            held_up: HashSet::new(),
+        }
+    }
+
+    /// The publications that may be sent now, by their places in the call; none when all have gone out.
+    ///
+    /// Those behind one of their key that was not confirmed are answered here; one that the broker will never take holds up none.
+    pub(crate) fn next_wave(&mut self) -> Option<Vec<usize>> {
+        loop {
+            let wave = self.waves.next()?;
+            let (held_up, free): (Vec<_>, Vec<_>) =
+                wave.into_iter().partition(|at| self.key(*at).is_some_and(|key| self.held_up.contains(key)));
+            for at in held_up {
+                self.given[at] = Some(Published::unconfirmed(HELD_UP));
+            }
+            if !free.is_empty() {
+                return Some(free);
+            }
+        }
+    }
+
+    /// Notes the answer to the publication at this place of the call.
+    pub(crate) fn give(&mut self, at: usize, answer: Published) {
+        if matches!(answer, Published::Unconfirmed(_))
+            && let Some(key) = self.key(at)
+        {
+            self.held_up.insert(key);
+        }
+        self.given[at] = Some(answer);
+    }
+
+    /// The places of a wave that have no answer yet.
+    pub(crate) fn open(&self, wave: &[usize]) -> Vec<usize> {
+        wave.iter().copied().filter(|at| self.given[*at].is_none()).collect()
+    }
+
+    /// All answers; what has none was not confirmed, for the reason given.
+    pub(crate) fn finish(self, otherwise: &str) -> Vec<Published> {
+        let given = self.given.into_iter();
+        given.map(|answer| answer.unwrap_or_else(|| Published::unconfirmed(otherwise))).collect()
+    }
+
+    fn key(&self, at: usize) -> Option<&'a OrderingKey> {
+        self.publications[at].key.as_ref()
+    }
+}
+
+const HELD_UP: &str = "it was not sent, because an earlier message of its ordering key was not confirmed";
+
+#[cfg(test)]
+mod tests {
+    use claimstream_domain::{Headers, MessageId, Payload};
+
+    use super::*;
+
+    fn publications(keys: &[&str]) -> Vec<Publication> {
+        let publication = |key: &&str| Publication {
+            id: MessageId::new(Default::default()),
+            place: "q".to_owned(),
+            key: OrderingKey::new(key).ok(),
+            attributes: Vec::new(),
+            headers: Headers::new(),
+            body: Payload::json("{}"),
+        };
+        keys.iter().map(publication).collect()
+    }
+
+    #[test]
+    fn after_one_that_is_not_confirmed_none_of_its_key_is_sent() {
+        let publications = publications(&["a", "b", "c", "a", "b", "c"]);
+        let mut answers = Answers::to(&publications);
+        assert_eq!(answers.next_wave(), Some(vec![0, 1, 2]));
+        answers.give(0, Published::unconfirmed("nack"));
+        answers.give(1, Published::Confirmed);
+        answers.give(2, Published::refused("too large"));
+        assert_eq!(answers.next_wave(), Some(vec![4, 5]));
+        answers.give(4, Published::Confirmed);
+        answers.give(5, Published::Confirmed);
+        assert_eq!(answers.next_wave(), None);
+        let given = answers.finish("never sent");
+        assert_eq!(given[3], Published::unconfirmed(HELD_UP));
+        assert_eq!([&given[4], &given[5]], [&Published::Confirmed; 2]);
+    }
+
+    #[test]
+    fn what_was_never_sent_is_not_confirmed() {
+        let publications = publications(&["", ""]);
+        let mut answers = Answers::to(&publications);
+        let wave = answers.next_wave().unwrap();
+        answers.give(0, Published::Confirmed);
+        assert_eq!(answers.open(&wave), [1]);
+        assert_eq!(answers.finish("gone"), [Published::Confirmed, Published::unconfirmed("gone")]);
+    }
+}

@@ -1,0 +1,104 @@
+use std::{fmt, str::FromStr, time::Duration};
+
+use claimstream_domain::Invalid;
+use lapin::{
+    Connection, ConnectionProperties,
+    uri::{AMQPScheme, AMQPUri},
+};
+use tokio::time::timeout;
+
+/// Where a RabbitMQ is, and how long it is waited for; its password is never shown.
+#[derive(Clone)]
+pub struct RabbitMqPlace {
+    uri: AMQPUri,
+    patience: Duration,
+}
+
+impl RabbitMqPlace {
+    /// How long a connection, and a confirmation, are waited for unless somebody says otherwise.
+    pub const PATIENCE: Duration = Duration::from_secs(10);
+
+    const FORMS: &str = "like amqp://user:password@host:5672/virtual-host, where the virtual host `/` is written `%2f` or left out";
+
+    /// Takes a URL, or says what would have been right; the sentence does not repeat it, because it may bear a password.
+    pub fn new(url: &str) -> Result<Self, Invalid> {
+        let uri: AMQPUri = url.trim().parse().map_err(|_| Self::refused("no URL of a RabbitMQ"))?;
+        if uri.scheme == AMQPScheme::AMQPS && !cfg!(feature = "tls") {
+            return Err(Self::refused("a URL with TLS, which this program is built without"));
+        }
+        Ok(Self { uri, patience: Self::PATIENCE })
+    }
+
+    /// The same place, waited for as long as this at most.
+    pub fn with_patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    fn refused(given: &str) -> Invalid {
+        Invalid::OutOfRange { what: "rabbitmq", given: given.into(), allowed: Self::FORMS.into() }
+    }
+
+    pub(super) fn patience(&self) -> Duration {
+        self.patience
+    }
+
+    /// A new connection, or why there is none.
+    pub(super) async fn connect(&self, name: &'static str) -> Result<Connection, String> {
+        let properties = ConnectionProperties::default().with_connection_name(name.into());
+        match timeout(self.patience, Connection::connect_uri(self.uri.clone(), properties)).await {
+            Ok(Ok(connection)) => Ok(connection),
+            Ok(Err(error)) => Err(format!("cannot connect to {self}: {error}")),
+            Err(_) => Err(format!("cannot connect to {self}: no answer within {:?}", self.patience)),
+        }
+    }
+}
+
+impl FromStr for RabbitMqPlace {
+    type Err = Invalid;
+
+    fn from_str(url: &str) -> Result<Self, Invalid> {
+        Self::new(url)
+    }
+}
+
+impl fmt::Display for RabbitMqPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let AMQPUri { scheme, authority, vhost, .. } = &self.uri;
+        write!(f, "{scheme}://{}:{}/", authority.host, authority.port)?;
+        f.write_str(if vhost == "/" { "" } else { vhost })
+    }
+}
+
+impl fmt::Debug for RabbitMqPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_shown_without_its_password() {
+        let place = RabbitMqPlace::new("amqp://app:hunter2@rabbit:5673/shop").unwrap();
+        assert_eq!(format!("{place} {place:?}"), "amqp://rabbit:5673/shop amqp://rabbit:5673/shop");
+        assert_eq!(RabbitMqPlace::new("amqp://rabbit").unwrap().to_string(), "amqp://rabbit:5672/");
+    }
+
+    #[test]
+    fn what_is_refused_is_not_repeated() {
+        for bad in ["hunter2", "http://hunter2", "amqp:hunter2", "amqp://a:hunter2@b:port"] {
+            let why = RabbitMqPlace::new(bad).unwrap_err().to_string();
+            assert!(!why.contains("hunter2") && why.contains("like amqp://"), "{why}");
+        }
+    }
+
+    #[cfg(not(feature = "tls"))]
+    #[test]
+    fn tls_is_refused_by_a_program_without_it() {
+        let why = RabbitMqPlace::new("amqps://rabbit").unwrap_err().to_string();
+        assert!(why.contains("built without"), "{why}");
+    }
+}

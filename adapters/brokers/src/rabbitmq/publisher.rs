@@ -1,0 +1,234 @@
+use std::{collections::HashSet, fmt};
+
+use async_trait::async_trait;
+use claimstream_domain::{Publication, Published};
+use claimstream_ports::Publish;
+use futures::{StreamExt, stream::FuturesUnordered};
+use lapin::{Confirmation, options::BasicPublishOptions, types::ShortString};
+use tokio::time::{Instant, timeout_at};
+
+use super::{
+    line::{Line, Lines},
+    place::RabbitMqPlace,
+    properties::properties_of,
+    refusal::Meaning,
+    route::Route,
+};
+use crate::answers::Answers;
+
+/// Publishes to a RabbitMQ with publisher confirms.
+///
+/// All publications of a call are outstanding together, save those of one ordering key, of which each waits for the one before
+/// it. Calls that run at the same time have a channel each on one connection.
+pub struct RabbitMqPublisher {
+    lines: Lines,
+}
+
+impl RabbitMqPublisher {
+    /// A publisher to this place; it is not looked at before the first call.
+    pub fn new(place: RabbitMqPlace) -> Self {
+        Self { lines: Lines::to(place) }
+    }
+}
+
+#[async_trait]
+impl Publish for RabbitMqPublisher {
+    async fn publish(&self, publications: &[Publication]) -> Vec<Published> {
+        let mut call = Call::of(&self.lines, publications);
+        match call.run().await {
+            Ok(()) => call.answers.finish("the broker said nothing of it"),
+            Err(why) => call.answers.finish(&why),
+        }
+    }
+}
+
+impl fmt::Debug for RabbitMqPublisher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RabbitMqPublisher").field("place", self.lines.place()).finish_non_exhaustive()
+    }
+}
+
+/// One call of `publish`, on its way.
+struct Call<'a> {
+    lines: &'a Lines,
+    publications: &'a [Publication],
+    routes: Vec<Result<Route, String>>,
+    answers: Answers<'a>,
+    /// Exchanges that the broker has said it does not have.
+    missing: HashSet<ShortString>,
+}
+
+impl<'a> Call<'a> {
+    fn of(lines: &'a Lines, publications: &'a [Publication]) -> Self {
+        let routes = publications.iter().map(|publication| Route::of(&publication.place)).collect();
+        Self { lines, publications, routes, answers: Answers::to(publications), missing: HashSet::new() }
+    }
+
+    /// Sends everything; an error says why the rest was not confirmed.
+    async fn run(&mut self) -> Result<(), String> {
+        while let Some(wave) = self.answers.next_wave() {
+            self.refuse_unsendable(&wave);
+            let open = self.answers.open(&wave);
+            if let Some(cause) = self.send(&open).await? {
+                self.send_singly(&open, cause).await?;
+            }
+        }
+        Ok(())
+    }
+
+    fn refuse_unsendable(&mut self, wave: &[usize]) {
+        for at in wave {
+            match &self.routes[*at] {
+                Err(why) => self.answers.give(*at, Published::refused(why)),
+                Ok(route) if self.missing.contains(&route.exchange) => {
+                    let why = no_exchange(route);
+                    self.answers.give(*at, why);
+                }
+                Ok(_) => {}
+            }
+        }
+    }
+
+    /// Sends these together and notes what is certain.
+    ///
+    /// If the broker closes the channel over one of them, some have no answer yet, and what the broker said is returned.
+    async fn send(&mut self, open: &[usize]) -> Result<Option<Meaning>, String> {
+        if open.is_empty() {
+            return Ok(None);
+        }
+        let line = self.lines.take().await?;
+        let ended = self.outstanding(&line, open).await;
+        let troubles = self.note(ended);
+        let place = self.lines.place();
+        let (lost, over_one): (Vec<_>, Vec<_>) =
+            troubles.into_iter().partition(|trouble| matches!(trouble, Meaning::Lost(_)));
+        if let Some(cause) = over_one.into_iter().next() {
+            return Ok(Some(cause));
+        }
+        let why = match lost.into_iter().next() {
+            Some(Meaning::Lost(why)) => format!("the connection to {place} ended: {why}"),
+            _ if self.answers.open(open).is_empty() => {
+                self.lines.keep(line).await;
+                return Ok(None);
+            }
+            _ => format!("{place} did not confirm it within {:?}", place.patience()),
+        };
+        self.lines.give_up(line).await;
+        Err(why)
+    }
+
+    /// Publishes these at once, and waits for the confirmations for as long as the server may take.
+    async fn outstanding(&self, line: &Line, open: &[usize]) -> Vec<Ended> {
+        let deadline = Instant::now() + self.lines.place().patience();
+        let sendable = open.iter().filter_map(|at| Some((*at, self.routes[*at].as_ref().ok()?)));
+        let mut outstanding: FuturesUnordered<_> = sendable
+            .map(|(at, route)| async move { (at, publish(line, route, &self.publications[at]).await) })
+            .collect();
+        let mut ended = Vec::with_capacity(open.len());
+        while let Ok(Some(one)) = timeout_at(deadline, outstanding.next()).await {
+            ended.push(one);
+        }
+        ended
+    }
+
+    /// Answers what the broker has answered, and returns the errors of the others.
+    fn note(&mut self, ended: Vec<Ended>) -> Vec<Meaning> {
+        let returned = returned(&ended);
+        let mut troubles = Vec::new();
+        for (at, ended) in ended {
+            let is_returned = self.routes[at]
+                .as_ref()
+                .is_ok_and(|route| returned.contains(&(self.publications[at].id.to_string(), route.clone())));
+            match ended {
+                _ if is_returned => self.answers.give(at, self.unroutable(at)),
+                Ok(Confirmation::Ack(_)) => self.answers.give(at, Published::Confirmed),
+                Ok(_) => self.answers.give(at, Published::unconfirmed(NACK)),
+                Err(error) => troubles.push(Meaning::of(&error)),
+            }
+        }
+        troubles
+    }
+
+    /// Sends what is left of a wave one after the other, because the broker closed the channel over one of them and does not
+    /// say which.
+    async fn send_singly(&mut self, wave: &[usize], cause: Meaning) -> Result<(), String> {
+        let open = self.answers.open(wave);
+        if let [at] = open[..] {
+            self.blame(at, cause);
+            return Ok(());
+        }
+        for at in open {
+            self.refuse_unsendable(&[at]);
+            let open = self.answers.open(&[at]);
+            if let Some(cause) = self.send(&open).await? {
+                self.blame(at, cause);
+            }
+        }
+        Ok(())
+    }
+
+    /// Answers the publication over which the broker closed the channel.
+    fn blame(&mut self, at: usize, cause: Meaning) {
+        let answer = match (cause, &self.routes[at]) {
+            (Meaning::NoExchange, Ok(route)) => {
+                self.missing.insert(route.exchange.clone());
+                no_exchange(route)
+            }
+            (Meaning::NoExchange, Err(why)) => Published::refused(why),
+            (Meaning::Never(why), _) => Published::refused(format!("RabbitMQ refuses it: {why}")),
+            (Meaning::NotNow(why) | Meaning::Lost(why), _) => {
+                Published::unconfirmed(format!("RabbitMQ closed the channel over it: {why}"))
+            }
+        };
+        self.answers.give(at, answer);
+    }
+
+    fn unroutable(&self, at: usize) -> Published {
+        match &self.routes[at] {
+            Ok(route) => {
+                Published::refused(format!("no queue takes what goes to {route}; declare or bind one"))
+            }
+            Err(why) => Published::refused(why),
+        }
+    }
+}
+
+fn no_exchange(route: &Route) -> Published {
+    Published::refused(format!(
+        "RabbitMQ has no exchange {:?}; declare it, or name another in the place",
+        route.exchange.as_str()
+    ))
+}
+
+const NACK: &str = "RabbitMQ did not take it (basic.nack), as when a queue is full or cannot write";
+
+/// A publication by its place in the call, and how it ended.
+type Ended = (usize, lapin::Result<Confirmation>);
+
+/// Hands one publication to the channel at once, and waits for its confirmation.
+async fn publish(line: &Line, route: &Route, publication: &Publication) -> lapin::Result<Confirmation> {
+    let options = BasicPublishOptions { mandatory: true, immediate: false };
+    let (exchange, routing_key) = (route.exchange.clone(), route.routing_key.clone());
+    let body = publication.body.bytes();
+    let sent = line.channel.basic_publish(exchange, routing_key, options, body, properties_of(publication));
+    sent.await?.await
+}
+
+/// The ids and routes of what the broker gave back.
+///
+/// The client attaches them to confirmations in an order of its own where one acknowledgement confirms several, so a returned
+/// message is known by what it says, not by the confirmation that bears it.
+fn returned(ended: &[Ended]) -> HashSet<(String, Route)> {
+    let returned = ended.iter().filter_map(|(_, ended)| match ended {
+        Ok(Confirmation::Ack(Some(returned)) | Confirmation::Nack(Some(returned))) => {
+            Some(&returned.delivery)
+        }
+        _ => None,
+    });
+    let marks = returned.filter_map(|delivery| {
+        let id = delivery.properties.message_id().as_ref()?.to_string();
+        let (exchange, routing_key) = (delivery.exchange.clone(), delivery.routing_key.clone());
+        Some((id, Route { exchange, routing_key }))
+    });
+    marks.collect()
+}

@@ -1,0 +1,43 @@
+//! RabbitMQ.
+
+mod killed;
+mod publishing;
+mod queues;
+mod throughput;
+
+use libtest_mimic::Trial;
+
+use crate::{broker, trial};
+
+const NAME: &str = "rabbitmq";
+
+/// Gives each trial the URL of the broker, if there is one.
+macro_rules! on_broker {
+    ($url:ident: $($file:ident::$name:ident),* $(,)?) => {
+        [$({
+            let url = $url.clone().unwrap_or_default();
+            let name = concat!("rabbitmq::", stringify!($file), "::", stringify!($name));
+            trial(name, $url.is_some(), move || $file::$name(url))
+        }),*]
+    };
+}
+
+pub(crate) fn trials() -> Vec<Trial> {
+    let url = broker::named(NAME);
+    on_broker![
+        url:
+        publishing::what_is_confirmed_is_in_its_queue_with_all_that_travels_beside_it,
+        publishing::what_no_queue_takes_is_refused_and_the_others_are_confirmed,
+        publishing::what_is_too_large_is_refused_and_the_others_are_confirmed,
+        publishing::a_missing_exchange_is_refused_with_a_sentence,
+        publishing::a_full_queue_that_rejects_is_unconfirmed_and_holds_up_its_key,
+        publishing::a_place_that_is_none_is_refused,
+        publishing::calls_at_the_same_time_do_not_disturb_each_other,
+        publishing::a_cancelled_call_disturbs_no_later_one,
+        publishing::a_server_that_is_away_leaves_everything_unconfirmed,
+        killed::a_broker_that_is_killed_under_load_loses_nothing_on_a_classic_queue,
+        killed::a_broker_that_is_killed_under_load_loses_nothing_on_a_quorum_queue,
+        throughput::batches_of_a_hundred_beside_the_client_alone,
+    ]
+    .into()
+}
