@@ -30,6 +30,7 @@ mod claim_end;
 mod dead_letter;
 mod dead_letter_list;
 mod error_class;
+mod fair_shares;
 mod finding;
 mod fingerprint;
 mod headers;
@@ -78,6 +79,7 @@ pub use dead_letter_list::{
     DeadLetterGroup, DeadLetterGroups, DeadLetterListed, DeadLetterPage, DeadLetterPlace,
 };
 pub use error_class::ErrorClass;
+pub use fair_shares::{FairShares, GrantedPlace};
 pub use finding::{Finding, FindingGroup, Severity};
 pub use fingerprint::Fingerprint;
 pub use headers::Headers;

@@ -15,6 +15,7 @@ use crate::{
     attempt::{Ended, attempt},
     claim_handle::ClaimHandle,
     future_set::FutureSet,
+    places::Places,
     ticket::Ticket,
     time_limit::TimeLimit,
     work::{CutShort, EndedAttempt, SaidOf, Work},
@@ -27,6 +28,7 @@ pub(crate) struct Attempts {
     futures: FutureSet<(Ticket, Ended)>,
     /// Those whose claims are still ours, the oldest first.
     running: BTreeMap<Ticket, Running>,
+    places: Places,
     time_limit: TimeLimit,
     cut_short: CutShort,
 }
@@ -41,12 +43,18 @@ struct Running {
 }
 
 impl Attempts {
-    pub(crate) fn new(handler: Arc<dyn Handler>, concurrency: usize, time_limit: TimeLimit) -> Self {
+    pub(crate) fn new(
+        handler: Arc<dyn Handler>,
+        concurrency: usize,
+        places: Places,
+        time_limit: TimeLimit,
+    ) -> Self {
         Self {
             handler,
             concurrency,
             futures: FutureSet::new(),
             running: BTreeMap::new(),
+            places,
             time_limit,
             cut_short: CutShort::default(),
         }
@@ -98,12 +106,15 @@ impl Attempts {
 impl Work for Attempts {
     fn poll_start(&mut self, cx: &mut Context<'_>, claims: &mut Claims) -> bool {
         let mut moved = false;
-        while self.futures.len() < self.concurrency {
+        while self.futures.len() < self.concurrency && self.places.take(cx, 1) > 0 {
             match claims.poll_next_unpin(cx) {
                 Poll::Ready(Some(Ok(claim))) => self.start(claim),
                 // It is in the trace and the monitor shows it; it may be mended while the pipeline goes on.
-                Poll::Ready(Some(Err(_))) => {}
-                Poll::Ready(None) | Poll::Pending => return moved,
+                Poll::Ready(Some(Err(_))) => self.places.keep(self.futures.len()),
+                Poll::Ready(None) | Poll::Pending => {
+                    self.places.keep(self.futures.len());
+                    return moved;
+                }
             }
             moved = true;
         }
@@ -119,8 +130,13 @@ impl Work for Attempts {
             ended.extend(running.and_then(|running| self.ended(running, how)));
             moved = true;
         }
+        self.places.keep(self.futures.len());
         // A verdict that is ready counts, also in the moment in which the time is up.
         moved | self.poll_over_time(cx, ended)
+    }
+
+    fn start_no_more(&mut self) {
+        self.places.stop();
     }
 
     fn stop(&mut self, ticket: Ticket) -> Option<ClaimHandle> {
@@ -131,6 +147,7 @@ impl Work for Attempts {
 
     fn stop_all(&mut self, _: &mut Vec<EndedAttempt>) -> Vec<ClaimHandle> {
         self.futures.clear();
+        self.places.keep(0);
         mem::take(&mut self.running).into_values().map(|running| running.handle).collect()
     }
 

@@ -17,6 +17,7 @@ use crate::{
     future_set::FutureSet,
     gathering::Gathering,
     log_limit::LogLimit,
+    places::Places,
     ticket::Ticket,
     time_limit::TimeLimit,
     verdict_box::{Given, Slot, VerdictBox},
@@ -33,6 +34,7 @@ pub(crate) struct BatchAttempts {
     /// The most messages without a verdict.
     room: usize,
     gathering: Gathering,
+    places: Places,
     futures: FutureSet<(u64, CallEnded)>,
     verdicts: Arc<VerdictBox>,
     /// By the number of the call that they are at, so the one that began first is the first.
@@ -70,6 +72,7 @@ impl BatchAttempts {
         handler: Arc<dyn BatchHandler>,
         (concurrency, room): (usize, usize),
         gathering: Gathering,
+        places: Places,
         time_limit: TimeLimit,
     ) -> Self {
         Self {
@@ -77,6 +80,7 @@ impl BatchAttempts {
             concurrency,
             room,
             gathering,
+            places,
             futures: FutureSet::new(),
             verdicts: Arc::default(),
             running: BTreeMap::new(),
@@ -228,15 +232,20 @@ impl Work for BatchAttempts {
     fn poll_start(&mut self, cx: &mut Context<'_>, claims: &mut Claims) -> bool {
         let mut moved = false;
         while self.running.len() < self.concurrency {
-            let room = self.room.saturating_sub(self.running());
+            let own = self.room.saturating_sub(self.running());
+            let room = if own == 0 { 0 } else { self.places.take(cx, own) };
             if room == 0 {
                 return moved;
             }
-            match claims.poll_batch(cx, &mut self.gathering, room) {
-                Poll::Ready(Ok(batch)) => self.start(batch),
-                // It is in the trace and the monitor shows it; it may be mended while the pipeline goes on.
-                Poll::Ready(Err(_)) => {}
-                Poll::Pending => return moved,
+            let next = claims.poll_batch(cx, &mut self.gathering, room);
+            let is_pending = next.is_pending();
+            // An error is in the trace and the monitor shows it; it may be mended while the pipeline goes on.
+            if let Poll::Ready(Ok(batch)) = next {
+                self.start(batch);
+            }
+            self.places.keep(self.running());
+            if is_pending {
+                return moved;
             }
             moved = true;
         }
@@ -255,7 +264,12 @@ impl Work for BatchAttempts {
         self.verdicts.watch(cx.waker());
         // A verdict that is given counts, also in the moment in which the time is up.
         moved |= self.take_verdicts(ended);
+        self.places.keep(self.running());
         moved | self.poll_over_time(cx)
+    }
+
+    fn start_no_more(&mut self) {
+        self.places.stop();
     }
 
     fn stop(&mut self, ticket: Ticket) -> Option<ClaimHandle> {
@@ -273,6 +287,7 @@ impl Work for BatchAttempts {
         self.futures.clear();
         // A handler may give verdicts as it is dropped, or has given them on another thread in this moment.
         self.take_verdicts(ended);
+        self.places.keep(0);
         let running = std::mem::take(&mut self.running).into_values();
         running.flat_map(|running| running.handles).flatten().collect()
     }

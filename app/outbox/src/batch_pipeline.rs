@@ -4,7 +4,7 @@ use claimstream_ports::BatchHandler;
 
 use crate::{
     Claims, PipelineMonitor, PipelineReport, RelayError, batch_attempts::BatchAttempts, gathering::Gathering,
-    run::Run, time_limit::TimeLimit,
+    places::Places, run::Run, time_limit::TimeLimit,
 };
 
 /// Hands the messages of one queue to a [`BatchHandler`], those together that were claimed together, and settles each as its verdict
@@ -125,7 +125,8 @@ impl BatchPipeline {
         let room =
             room.map_or((gathering.size as usize).saturating_mul(concurrency as usize), |room| room as usize);
         let time_limit = TimeLimit::new(Arc::clone(&setup.timer), setup.config.handle_timeout);
-        let work = BatchAttempts::new(handler, (concurrency as usize, room), gathering, time_limit);
+        let places = Places::of(setup.share.clone());
+        let work = BatchAttempts::new(handler, (concurrency as usize, room), gathering, places, time_limit);
         Ok(Run::new(claims, work).until(shutdown).await)
     }
 }

@@ -108,6 +108,7 @@ mod open_claims;
 mod pipeline;
 mod pipeline_monitor;
 mod pipeline_report;
+mod places;
 mod relay;
 mod relay_config;
 mod relay_error;
@@ -123,6 +124,7 @@ mod settlement_writer;
 mod settler;
 mod settling;
 mod setup;
+mod shared_concurrency;
 mod shown_reason;
 mod takes;
 mod ticket;
@@ -151,6 +153,7 @@ pub use pipeline_report::PipelineReport;
 pub use relay::Relay;
 pub use relay_config::RelayConfig;
 pub use relay_error::{Operation, RelayError};
+pub use shared_concurrency::{ConcurrencyShare, SharedConcurrency};
 pub use transaction::{TransactionError, in_transaction, work};
 
 pub use claimstream_domain::{

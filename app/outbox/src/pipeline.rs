@@ -3,7 +3,8 @@ use std::{fmt, sync::Arc};
 use claimstream_ports::Handler;
 
 use crate::{
-    Claims, PipelineMonitor, PipelineReport, RelayError, attempts::Attempts, run::Run, time_limit::TimeLimit,
+    Claims, PipelineMonitor, PipelineReport, RelayError, attempts::Attempts, places::Places, run::Run,
+    time_limit::TimeLimit,
 };
 
 /// Hands the messages of one queue to a [`Handler`] and settles each as its verdict says.
@@ -78,7 +79,8 @@ impl Pipeline {
         let setup = &self.claims.settler().setup;
         setup.config.check_concurrency(self.concurrency)?;
         let time_limit = TimeLimit::new(Arc::clone(&setup.timer), setup.config.handle_timeout);
-        let work = Attempts::new(self.handler, self.concurrency as usize, time_limit);
+        let places = Places::of(setup.share.clone());
+        let work = Attempts::new(self.handler, self.concurrency as usize, places, time_limit);
         Ok(Run::new(self.claims, work).until(shutdown).await)
     }
 }

@@ -4,7 +4,9 @@ use claimstream_domain::{InstanceId, Invalid, Owner, QueueName};
 use claimstream_ports::{BatchHandler, Handler, LockingStrategy, Settlements, Telemetry, Timer, Wakeup};
 use uuid::Uuid;
 
-use crate::{BatchPipeline, Claims, DeadLetterEvent, Pipeline, RelayConfig, RelayError, setup::Setup};
+use crate::{
+    BatchPipeline, Claims, ConcurrencyShare, DeadLetterEvent, Pipeline, RelayConfig, RelayError, setup::Setup,
+};
 
 /// What empties the outbox: it claims messages queue by queue and settles them.
 ///
@@ -45,6 +47,7 @@ impl Relay {
             owner: Owner::of_process(fresh_instance(), std::process::id()),
             on_dead_letter: None,
             drawn: Arc::default(),
+            share: None,
         };
         Self { setup }
     }
@@ -69,6 +72,13 @@ impl Relay {
     /// are begun anew, is measured where the store is opened.
     pub fn with_telemetry(mut self, telemetry: Arc<dyn Telemetry>) -> Self {
         self.setup.telemetry = Some(telemetry);
+        self
+    }
+
+    /// Lets the pipelines of this relay run no more handlers than there is room for in a limit that it shares with relays on other
+    /// databases. Each pipeline keeps its own concurrency besides. Plain streams ignore it.
+    pub fn with_share(mut self, share: ConcurrencyShare) -> Self {
+        self.setup.share = Some(share);
         self
     }
 

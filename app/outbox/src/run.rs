@@ -201,6 +201,7 @@ impl<W: Work> Run<W> {
         tracing::debug!(queue = %self.claims.queue(), running = self.work.running(), "told to stop");
         self.claims.health().stopping();
         self.phase = Phase::Draining(self.sleep(time), end);
+        self.work.start_no_more();
         self.claims.stop();
     }
 

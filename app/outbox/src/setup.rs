@@ -15,7 +15,7 @@ use claimstream_ports::{
 use futures::future::{Either, select};
 
 use crate::{
-    DeadLetterEvent, RelayConfig,
+    ConcurrencyShare, DeadLetterEvent, RelayConfig,
     dead_letter_event::{Attempted, Hook},
     lease_times::LeaseTimes,
 };
@@ -34,6 +34,8 @@ pub(crate) struct Setup {
     pub(crate) on_dead_letter: Option<Hook>,
     /// Clones count together.
     pub(crate) drawn: Arc<Drawn>,
+    /// What the handlers of the relay have of a limit that others share.
+    pub(crate) share: Option<ConcurrencyShare>,
 }
 
 /// The next numbers that one instance draws.

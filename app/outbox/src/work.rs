@@ -14,6 +14,9 @@ pub(crate) trait Work: Send {
     /// Drives the handlers and adds the attempts that have ended; says whether anything was done.
     fn poll_ended(&mut self, cx: &mut Context<'_>, ended: &mut Vec<EndedAttempt>) -> bool;
 
+    /// Takes no more messages from the stream.
+    fn start_no_more(&mut self);
+
     /// Takes the claim of a message that is no longer ours from the attempt at it; `None` if there is none.
     fn stop(&mut self, ticket: Ticket) -> Option<ClaimHandle>;
 

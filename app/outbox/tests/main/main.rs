@@ -19,6 +19,7 @@ mod runs;
 mod settlement_trouble;
 mod settling;
 mod settling_errors;
+mod shared_concurrency;
 mod shutdown;
 mod slow_handler;
 mod slow_store;
