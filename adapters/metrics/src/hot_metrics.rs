@@ -9,12 +9,15 @@ use claimstream_domain::QueueName;
 use claimstream_ports::Handled;
 use metrics::{Histogram, histogram};
 
-use crate::label::label;
+use crate::label::{DatabaseLabel, label};
 
 /// The metrics that each message writes, looked up in the recorder once for each queue and outcome: a look-up costs more than what it
 /// is for.
 #[derive(Clone, Default)]
-pub(crate) struct HotMetrics(Arc<RwLock<HashMap<QueueName, Arc<OfQueue>>>>);
+pub(crate) struct HotMetrics {
+    pub(crate) database: DatabaseLabel,
+    queues: Arc<RwLock<HashMap<QueueName, Arc<OfQueue>>>>,
+}
 
 #[derive(Default)]
 struct OfQueue {
@@ -24,11 +27,15 @@ struct OfQueue {
 }
 
 impl HotMetrics {
+    pub(crate) fn in_database(database: DatabaseLabel) -> Self {
+        Self { database, ..Self::default() }
+    }
+
     /// Notes how long the messages of a claim waited.
     pub(crate) fn waited(&self, queue: &QueueName, waits: &[Duration]) {
         let of_queue = self.of(queue);
-        let wait =
-            of_queue.wait.get_or_init(|| histogram!("claimstream_wait_seconds", "queue" => label(queue)));
+        let labels = || self.database.and([("queue", label(queue))]);
+        let wait = of_queue.wait.get_or_init(|| histogram!("claimstream_wait_seconds", labels()));
         waits.iter().for_each(|each| wait.record(*each));
     }
 
@@ -36,15 +43,16 @@ impl HotMetrics {
     pub(crate) fn handled(&self, queue: &QueueName, outcome: Handled, took: Duration) {
         let of_queue = self.of(queue);
         let found = of_queue.handled[outcome as usize].get_or_init(|| {
-            histogram!("claimstream_handle_seconds", "queue" => label(queue), "outcome" => outcome.as_str())
+            let labels = [("queue", label(queue)), ("outcome", outcome.as_str().into())];
+            histogram!("claimstream_handle_seconds", self.database.and(labels))
         });
         found.record(took);
     }
 
     fn of(&self, queue: &QueueName) -> Arc<OfQueue> {
-        let known = self.0.read().unwrap_or_else(PoisonError::into_inner).get(queue).cloned();
+        let known = self.queues.read().unwrap_or_else(PoisonError::into_inner).get(queue).cloned();
         known.unwrap_or_else(|| {
-            let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
+            let mut all = self.queues.write().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(all.entry(queue.clone()).or_default())
         })
     }
@@ -52,7 +60,7 @@ impl HotMetrics {
 
 impl fmt::Debug for HotMetrics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let queues = self.0.read().unwrap_or_else(PoisonError::into_inner).len();
+        let queues = self.queues.read().unwrap_or_else(PoisonError::into_inner).len();
         f.debug_struct("HotMetrics").field("queues", &queues).finish()
     }
 }

@@ -3,6 +3,8 @@
 //! [`MetricsTelemetry`] records each verb of a relay and of its store, [`HttpRequests`] what a server answers; [`QueueGauges`] shows how queues stand, [`show_pipeline`] whether a pipeline works. All write to the
 //! recorder that the program has installed, such as `metrics-exporter-prometheus`; without one they do next to nothing.
 //!
+//! In a process that has several databases, each metric about one has the label `database` too; [`DatabaseLabel`] names it.
+//!
 //! No metric has a label of which there may be many values: no id, no recipient, no text of an error.
 //!
 //! | metric | kind | labels |
@@ -39,8 +41,9 @@ mod queue_gauges;
 
 pub use describe::{SECONDS_BUCKETS, describe};
 pub use http_requests::HttpRequests;
+pub use label::DatabaseLabel;
 pub use metrics_telemetry::MetricsTelemetry;
-pub use pipelines::{PipelineHealth, begin_at_zero, show_pipeline};
+pub use pipelines::{PipelineHealth, begin_at_zero, begin_at_zero_in, show_pipeline, show_pipeline_in};
 pub use queue_gauges::QueueGauges;
 
 /// The code of the README, compiled.

@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use claimstream_domain::{PausedQueue, QueueName, QueueStatus};
 use metrics::gauge;
 
-use crate::label::label;
+use crate::label::{DatabaseLabel, label};
 
 /// Shows how queues stood when they were last observed.
 ///
@@ -11,16 +11,22 @@ use crate::label::label;
 /// its last value.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct QueueGauges {
+    database: DatabaseLabel,
     shown: BTreeSet<QueueName>,
     paused: BTreeSet<QueueName>,
 }
 
 impl QueueGauges {
+    /// For the queues of one of several databases.
+    pub fn in_database(database: DatabaseLabel) -> Self {
+        Self { database, ..Self::default() }
+    }
+
     /// Shows these queues as they stand.
     pub fn show(&mut self, queues: &[QueueStatus]) {
         let seen: BTreeSet<_> = queues.iter().map(|status| status.queue.clone()).collect();
-        self.shown.difference(&seen).for_each(|gone| set(&QueueStatus::empty(gone.clone())));
-        queues.iter().for_each(set);
+        self.shown.difference(&seen).for_each(|gone| self.set(&QueueStatus::empty(gone.clone())));
+        queues.iter().for_each(|status| self.set(status));
         self.shown.extend(seen);
     }
 
@@ -29,24 +35,25 @@ impl QueueGauges {
         let now: BTreeSet<_> = paused.iter().map(|paused| paused.queue.clone()).collect();
         for queue in self.paused.union(&now) {
             let is_paused = if now.contains(queue) { 1.0 } else { 0.0 };
-            gauge!("claimstream_queue_paused", "queue" => label(queue)).set(is_paused);
+            gauge!("claimstream_queue_paused", self.database.and([("queue", label(queue))])).set(is_paused);
         }
         self.paused.extend(now);
     }
-}
 
-fn set(status: &QueueStatus) {
-    let states = [
-        ("waiting", status.depth.saturating_sub(status.due + status.leased + status.stray)),
-        ("due", status.due),
-        ("leased", status.leased),
-        ("dead", status.dead),
-        ("stray", status.stray),
-    ];
-    for (state, messages) in states {
-        gauge!("claimstream_queue_messages", "queue" => label(&status.queue), "state" => state)
-            .set(messages as f64);
+    fn set(&self, status: &QueueStatus) {
+        let states = [
+            ("waiting", status.depth.saturating_sub(status.due + status.leased + status.stray)),
+            ("due", status.due),
+            ("leased", status.leased),
+            ("dead", status.dead),
+            ("stray", status.stray),
+        ];
+        for (state, messages) in states {
+            let labels = self.database.and([("queue", label(&status.queue)), ("state", state.into())]);
+            gauge!("claimstream_queue_messages", labels).set(messages as f64);
+        }
+        let oldest = status.oldest.unwrap_or_default().as_secs_f64();
+        let labels = self.database.and([("queue", label(&status.queue))]);
+        gauge!("claimstream_queue_oldest_seconds", labels).set(oldest);
     }
-    let oldest = status.oldest.unwrap_or_default().as_secs_f64();
-    gauge!("claimstream_queue_oldest_seconds", "queue" => label(&status.queue)).set(oldest);
 }

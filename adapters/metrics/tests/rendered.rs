@@ -5,8 +5,8 @@ use std::{collections::BTreeSet, time::Duration};
 
 use claimstream_domain::{PauseNote, PausedQueue, QueueName, QueueStatus};
 use claimstream_metrics::{
-    HttpRequests, MetricsTelemetry, PipelineHealth, QueueGauges, SECONDS_BUCKETS, begin_at_zero, describe,
-    show_pipeline,
+    DatabaseLabel, HttpRequests, MetricsTelemetry, PipelineHealth, QueueGauges, SECONDS_BUCKETS,
+    begin_at_zero, begin_at_zero_in, describe, show_pipeline, show_pipeline_in,
 };
 use claimstream_ports::{Handled, Measured, Pool, SettledAs, StoreCall, StoreErrorKind, Telemetry};
 use metrics_exporter_prometheus::PrometheusBuilder;
@@ -177,4 +177,30 @@ fn metrics_in(file: &str) -> BTreeSet<&str> {
         .filter(|word| word.starts_with("claimstream_"))
         .map(|word| word.trim_end_matches("_bucket").trim_end_matches("_count"))
         .collect()
+}
+
+#[test]
+fn in_a_process_with_several_databases_each_metric_names_its_own() {
+    let queue = &QueueName::new("orders").unwrap();
+    let text = rendered(|| {
+        let label = DatabaseLabel::named("billing");
+        let telemetry = MetricsTelemetry::in_database(label.clone());
+        telemetry.record(Measured::Claimed { queue, messages: 3, took: Duration::ZERO });
+        telemetry.record(Measured::Swept { rows: 2 });
+        telemetry.record(Measured::Waited { queue, waits: &[Duration::ZERO] });
+        QueueGauges::in_database(label.clone())
+            .show(&[QueueStatus { due: 2, ..QueueStatus::empty(queue.clone()) }]);
+        begin_at_zero_in(&label, "orders");
+        show_pipeline_in(&label, "orders", PipelineHealth::Fails);
+    });
+    for line in [
+        r#"claimstream_claimed_total{queue="orders",database="billing"} 3"#,
+        r#"claimstream_swept_rows_total{database="billing"} 2"#,
+        r#"claimstream_wait_seconds_count{queue="orders",database="billing"} 1"#,
+        r#"claimstream_queue_messages{queue="orders",state="due",database="billing"} 2"#,
+        r#"claimstream_settled_total{queue="orders",outcome="dead",database="billing"} 0"#,
+        r#"claimstream_pipeline_working{queue="orders",database="billing"} 0"#,
+    ] {
+        has(&text, line);
+    }
 }
