@@ -18,6 +18,8 @@ use crate::{
         run_list, saga_continue, sign_in, style, timers,
     },
     refusal::Refusal,
+    sessions::Sessions,
+    siblings::Siblings,
     stores::BoardStores,
     visit::Visit,
 };
@@ -87,9 +89,14 @@ impl Board {
 
     /// Its routes. Serve one router in a process, because those who look at it share what it has counted.
     pub fn router(&self) -> Router {
+        self.router_beside(Siblings::default(), Arc::default())
+    }
+
+    /// The same beside boards of other databases, with which it shares its visitors.
+    pub(crate) fn router_beside(&self, siblings: Siblings, sessions: Arc<Sessions>) -> Router {
         let desk =
             Desk::new(self.stores.clone(), self.access.clone(), Hosts::new(&self.hosts), self.read_only);
-        let desk = Arc::new(desk);
+        let desk = Arc::new(Desk { siblings, sessions, ..desk });
         desk.history.keep();
         let shared = Arc::clone(&desk);
         let changing = Router::new()

@@ -5,7 +5,7 @@ use tokio::sync::Semaphore;
 use crate::{
     access::Access, audit::Audit, error_groups::ErrorGroups, examination::Examination, history::History,
     host::Hosts, observation::Observation, pauses::Pauses, previews::Previews, sessions::Sessions,
-    stores::BoardStores, work::Works,
+    siblings::Siblings, stores::BoardStores, work::Works,
 };
 
 /// What all pages share.
@@ -14,7 +14,9 @@ pub(crate) struct Desk {
     /// Whether nobody may change anything, whatever a token allows.
     pub(crate) read_only: bool,
     pub(crate) hosts: Hosts,
-    pub(crate) sessions: Sessions,
+    pub(crate) sessions: Arc<Sessions>,
+    /// The boards of other databases at the same address; none of a board that stands alone.
+    pub(crate) siblings: Siblings,
     pub(crate) observation: Arc<Observation>,
     pub(crate) history: Arc<History>,
     pub(crate) stores: BoardStores,
@@ -38,7 +40,8 @@ impl Desk {
             access,
             read_only,
             hosts,
-            sessions: Sessions::default(),
+            sessions: Arc::default(),
+            siblings: Siblings::default(),
             history: Arc::new(History::of(Arc::clone(&observation))),
             observation,
             audit: Audit::of(stores.audit.clone()),

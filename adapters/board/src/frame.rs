@@ -8,6 +8,7 @@ use crate::{
     access::{Right, Visitor},
     place::place,
     section::Section,
+    siblings::Sibling,
 };
 
 /// What stands around every page.
@@ -18,11 +19,22 @@ pub(crate) struct Frame {
     /// Whether there is anything to sign out of.
     signs_in: bool,
     sections: Vec<Section>,
+    siblings: Vec<Sibling>,
 }
 
 impl Frame {
     pub(crate) fn new(base: &str, visitor: Option<Visitor>, signs_in: bool, sections: Vec<Section>) -> Self {
-        Self { base: base.to_owned(), visitor, signs_in, sections }
+        Self { base: base.to_owned(), visitor, signs_in, sections, siblings: Vec::new() }
+    }
+
+    /// The same with links to the boards of other databases.
+    pub(crate) fn beside(self, siblings: Vec<Sibling>) -> Self {
+        Self { siblings, ..self }
+    }
+
+    /// The databases that have boards at this address; none if there is one only, which needs no name.
+    pub(crate) fn siblings(&self) -> &[Sibling] {
+        &self.siblings
     }
 
     /// The address of a page without values.

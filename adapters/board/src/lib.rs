@@ -9,6 +9,7 @@
 mod access;
 mod audit;
 mod board;
+mod boards;
 mod carried;
 mod chart;
 mod desk;
@@ -38,6 +39,7 @@ mod section;
 mod selection;
 mod sessions;
 mod shown;
+mod siblings;
 mod standing;
 mod stores;
 mod visit;
@@ -45,6 +47,7 @@ mod work;
 
 pub use access::{Access, Right, Visitor, Visitors};
 pub use board::Board;
+pub use boards::Boards;
 pub use stores::BoardStores;
 
 /// The code of the README, compiled.

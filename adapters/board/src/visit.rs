@@ -33,7 +33,8 @@ impl Visit {
 
     pub(crate) fn frame(&self) -> Frame {
         let signs_in = matches!(self.desk.access, Access::Visitors(_));
-        Frame::new(&self.base, self.visitor.clone(), signs_in, Section::all(&self.desk.stores))
+        let frame = Frame::new(&self.base, self.visitor.clone(), signs_in, Section::all(&self.desk.stores));
+        frame.beside(self.desk.siblings.seen_from(&self.base))
     }
 
     /// Notes what the visitor is about to do; a refusal if it cannot be noted, and then it must not be done.
