@@ -9,7 +9,7 @@ use claimstream_ports::{
     StoreError,
     notification::{
         Cancelled, FanOutStep, ListRequests, MessageOutcome, MessageRepository, NotificationReports,
-        RequestFilter, RequestListed, RequestPage, RequestRead, RequestRepository, StepNoted,
+        RequestFilter, RequestListed, RequestPage, RequestRead, RequestRepository, StepNoted, restoring,
     },
 };
 use uuid::Uuid;
@@ -70,6 +70,10 @@ impl MessageRepository for MemoryStore {
         let (now, mut tables) = (self.database.now(), self.database.tables());
         outcomes.iter().for_each(|outcome| tables.notifications.conclude(outcome, now));
         Ok(())
+    }
+
+    async fn restore(&self, records: &[NotificationRecord]) -> Result<(), StoreError> {
+        self.note_steps(&restoring(records)).await.map(|_| ())
     }
 
     async fn reopen(&self, id: Uuid) -> Result<(), StoreError> {

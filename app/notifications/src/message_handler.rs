@@ -1,6 +1,7 @@
 mod asking;
 mod digesting;
 mod noting;
+mod restoring;
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -34,6 +35,8 @@ use super::{
 /// * A message whose record is delivered, skipped or taken back is acked without a delivery.
 /// * One whose record has failed is in the queue because it was revived, or because it was refused and its burial was lost.
 ///   It is delivered again while attempts are left, and goes to the dead letters after that.
+/// * A message without a record, which a server that took over without the last commits may lack, has its record restored first, so that
+///   its request comes to an end.
 /// * A message that comes after its request's `expires_at` is noted as skipped, without a delivery.
 /// * What the provider takes is noted as delivered; what it refuses for good is noted as failed and buried.
 /// * What fails for the time being comes again, no earlier than the provider asks for; when the last allowed
@@ -273,10 +276,11 @@ impl BatchHandler for MessageHandler {
         let digests = self.gather(digests, verdicts).await;
         let status = |ids: Vec<_>| async move { self.messages.status(&ids).await };
         let give_back = |attempt: &_, error: &_| give_back(attempt, error, verdicts);
-        let mut read = match attempts.is_empty() {
+        let read = match attempts.is_empty() {
             true => Vec::new(),
             false => read_each(attempts, |attempt| attempt.message.id, status, give_back).await,
         };
+        let mut read = self.restore(read, verdicts).await;
         read.extend(digests);
         let (read, doubts) = self.in_doubt(read, verdicts).await;
         let in_doubt = |id: &Uuid| doubts.get(id).map_or(&[][..], Vec::as_slice);

@@ -149,8 +149,35 @@ pub trait MessageRepository: Send + Sync {
     /// Notes what became of messages; each moves as [`DeliveryStatus::after`] says.
     async fn conclude(&self, outcomes: &[MessageOutcome]) -> Result<(), StoreError>;
 
+    /// Keeps records of messages that are in the outbox though nothing is recorded of them, and marks their requests as dispatched: a
+    /// server that has taken over without the last commits of the one before it may lack what a fan-out had noted there.
+    ///
+    /// Implementors owe: a record that is there stays as it is, and so does a request that has come to an end; of a request that is unknown,
+    /// failed or cancelled, no record is kept.
+    async fn restore(&self, records: &[NotificationRecord]) -> Result<(), StoreError>;
+
     /// Makes a failed message pending again, its reason gone; one that stands elsewhere is left as it is.
     async fn reopen(&self, id: Uuid) -> Result<(), StoreError>;
+}
+
+/// The steps that [`MessageRepository::restore`] notes: the last one of each request, with the records that are missing.
+pub fn restoring(records: &[NotificationRecord]) -> Vec<FanOutStep> {
+    let mut steps: Vec<FanOutStep> = Vec::new();
+    for record in records {
+        match steps.iter_mut().find(|step| step.request == record.request_id) {
+            Some(step) => step.records.push(record.clone()),
+            None => steps.push(FanOutStep {
+                request: record.request_id,
+                end: FanOutEnd::Done,
+                takes_up: false,
+                erased_places: 0,
+                flaw: None,
+                records: vec![record.clone()],
+                items: Vec::new(),
+            }),
+        }
+    }
+    steps
 }
 
 /// What became of a message.

@@ -32,7 +32,13 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
         let Some(url) = server.url(&environment) else { continue };
         let name = |what: &str| format!("{}::lost_notes::{what}", server.name);
         let backend = move || SeaOrmBackend::server(server.name, &url, "auto");
-        let (steps, outcomes, handlers) = (backend.clone(), backend.clone(), backend);
+        let (steps, outcomes, lost, handlers) = (backend.clone(), backend.clone(), backend.clone(), backend);
+        suite.add_async_trial(
+            &name("a_request_whose_notes_a_failover_has_lost_comes_to_its_end"),
+            async move {
+                comes_to_its_end(&AtWire::on(&lost()).await).await;
+            },
+        );
         suite.add_async_trial(&name("a_step_whose_commit_went_unanswered_is_noted_again"), async move {
             is_noted_again(&AtWire::on(&steps()).await).await;
         });
@@ -142,6 +148,25 @@ async fn is_sent_once(setup: &AtWire) {
     }
 }
 
+/// The fan-out was noted on a server that died, and its message was enqueued on the one that took over: the record is missing there, and
+/// the request stands as it was handed in.
+async fn comes_to_its_end(setup: &AtWire) {
+    let request = setup.submit().await;
+    let fan_out = fan_out_to("ada", setup.noting.clone(), setup.noting.clone());
+    setup.handle(REQUEST_QUEUE, &fan_out).await;
+    for lost in [
+        "DELETE FROM claimstream_notification_message",
+        "UPDATE claimstream_notification_request SET status = 'PENDING'",
+    ] {
+        setup.direct.connection().execute_unprepared(lost).await.expect("the loss");
+    }
+    let mail = Deliveries::default();
+    setup.handle(MESSAGE_QUEUE, &mail.handler(setup.noting.clone())).await;
+    assert_eq!(mail.of(request).len(), 1, "it was delivered once");
+    let progress = setup.direct.progress(request).await.expect("progress").expect("a request");
+    assert_eq!((progress.recorded, progress.delivered, progress.total()), (RequestStatus::Dispatched, 1, 1));
+}
+
 /// An outbox of handlers at a wire that can be cut, and the same database beside it.
 struct AtWire {
     wire: Wire,
@@ -182,6 +207,14 @@ impl AtWire {
     fn reader(&self, queue: &str) -> Instance {
         let queue = QueueName::new(queue).expect("a queue name");
         Instance::new(7, Ports::of(self.direct.clone()), queue, 5)
+    }
+
+    /// Hands the only message of a queue to its handler, and settles it as the verdict says.
+    async fn handle(&self, queue: &str, handler: &dyn Handler) {
+        let reader = self.reader(queue);
+        let claimed = reader.take_one().await;
+        let disposition = decide(handler.handle(&claimed).await, 1, &RetryPolicy::default(), 0);
+        assert_eq!(reader.settle(&claimed.receipt, disposition).await, Settled::Accepted);
     }
 
     /// Hands the only message of a queue to its handler, first after `cut`, and settles it as the second verdict says.

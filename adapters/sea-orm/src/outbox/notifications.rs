@@ -9,7 +9,7 @@ use claimstream_ports::{
     notification::{
         Cancelled, DigestPlace, DigestRepository, EraseRecipient, Erased, FanOutStep, ListRequests,
         MessageOutcome, MessageRepository, NotificationReports, RequestFilter, RequestListed, RequestPage,
-        RequestRead, RequestRepository, StepNoted, SubmitRequests,
+        RequestRead, RequestRepository, StepNoted, SubmitRequests, restoring,
     },
 };
 use sea_orm::DatabaseTransaction;
@@ -87,6 +87,10 @@ impl MessageRepository for SeaOrmOutbox {
     async fn conclude(&self, outcomes: &[MessageOutcome]) -> Result<(), StoreError> {
         let (records, outcomes) = (Arc::clone(&self.rooms.notifications.records), outcomes.to_vec());
         self.rooms.db.detached(MESSAGE, async move { records.conclude(outcomes).await }).await
+    }
+
+    async fn restore(&self, records: &[NotificationRecord]) -> Result<(), StoreError> {
+        self.note_steps(&restoring(records)).await.map(|_| ())
     }
 
     async fn reopen(&self, id: Uuid) -> Result<(), StoreError> {

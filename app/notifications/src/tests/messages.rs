@@ -5,7 +5,7 @@ use std::{
 
 use claimstream_domain::{
     Jitter, Payload, Reason, RetryPolicy, Verdict,
-    notification::{Acceptance, Channel, DeliveryStatus, NotificationMessage},
+    notification::{Acceptance, Channel, DeliveryStatus, NotificationMessage, NotificationRecord},
 };
 use claimstream_ports::{
     Handler, StoreError, StoreErrorKind,
@@ -23,6 +23,14 @@ use super::{
 fn standing(status: Option<DeliveryStatus>) -> MockMessageRepository {
     let mut messages = MockMessageRepository::new();
     messages.expect_status().withf(|ids| ids == [notification().id]).returning(move |_| Ok(vec![status]));
+    if status.is_none() {
+        let is_ours = |record: &NotificationRecord| {
+            let NotificationMessage { id, request_id, .. } = notification();
+            (record.id, record.request_id, record.status) == (id, request_id, DeliveryStatus::Pending)
+        };
+        let restore = messages.expect_restore().times(1);
+        restore.withf(move |records| records.iter().all(is_ours) && records.len() == 1).returning(|_| Ok(()));
+    }
     messages
 }
 
@@ -104,7 +112,7 @@ fn a_revived_message_that_cannot_be_reopened_is_given_back_unsent() {
 }
 
 #[test]
-fn a_delivery_is_noted_and_acked_and_a_message_without_a_record_is_delivered_too() {
+fn a_delivery_is_noted_and_acked_and_a_missing_record_is_restored_first() {
     assert_eq!(handle(noting(pending(), delivered_as("r-1")), accepting("r-1"), 1), Verdict::ack());
     assert_eq!(handle(noting(standing(None), delivered_as("r-1")), accepting("r-1"), 1), Verdict::ack());
 }

@@ -19,6 +19,7 @@ use claimstream_ports::{
     notification::{
         Cancelled, ChannelProvider, Delivered, DeliveryError, FanOutStep, MessageOutcome, MessageRepository,
         RecipientDirectory, RequestRead, RequestRepository, SegmentPage, StepNoted, TemplateSource,
+        restoring,
     },
 };
 use uuid::Uuid;
@@ -230,6 +231,15 @@ impl MessageRepository for World {
                 if let Some(status) = state.records.get_mut(&outcome.id) {
                     *status = status.after(outcome.status).unwrap_or(*status);
                 }
+            }
+        })
+        .await
+    }
+
+    async fn restore(&self, records: &[NotificationRecord]) -> Result<(), StoreError> {
+        self.call(|state| {
+            for step in restoring(records) {
+                state.note(&step);
             }
         })
         .await
