@@ -8,6 +8,7 @@ use claimstream_tests::{
     backend::{Backends, SeaOrmBackend},
     budgets,
     claims::{locks, one_writer},
+    clusters,
     connections::{callers, cancellation, few_connections, many_queues},
     failures::{failover, lost_notes, missing_table, outages, passing_errors, set_back},
     guarded::{self, fences},
@@ -87,6 +88,7 @@ fn everything(environment: impl Fn(&str) -> Option<String> + Copy) -> Suite {
         slow::add_to(suite, environment);
         few_connections::add_to(suite, environment);
         passing_errors::add_to(suite, environment);
+        clusters::add_to(suite, environment);
     });
     suite
 }

@@ -19,6 +19,7 @@
 //! | [`connections`] | callers' own connections, few connections, many queues, dropped futures |
 //! | [`budgets`] | what each step costs on the wire, in statements and round trips |
 //! | [`failures`] | failing servers, networks and disks, failovers, missing tables |
+//! | [`clusters`] | relays on clusters whose nodes are killed, paused, cut off and replaced |
 //! | [`guarded`] | claims behind a lock whose holder dies or pauses |
 //! | [`upkeep`] | what a sweep takes away and what it must leave |
 //! | [`operating`] | openings, rights, errors with the way out, mixed strategies, the view |
@@ -54,6 +55,7 @@
 pub mod backend;
 pub mod budgets;
 pub mod claims;
+pub mod clusters;
 pub mod conformance;
 pub mod connections;
 pub mod failures;

@@ -29,10 +29,15 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     add_everywhere(suite, "sqlite", || SeaOrmBackend::sqlite("auto"));
     for server in Server::ALL {
         let Some(url) = server.url(&environment) else { continue };
-        let of_server = url.clone();
-        add_everywhere(suite, server.name, move || SeaOrmBackend::server(server.name, &of_server, "auto"));
+        add_on(suite, server.name, &url);
         contention::add_to(suite, server.name, move || SeaOrmBackend::server(server.name, &url, "auto"));
     }
+}
+
+/// Adds the inbox on a server.
+pub fn add_on(suite: &mut Suite, name: &'static str, url: &str) {
+    let url = url.to_owned();
+    add_everywhere(suite, name, move || SeaOrmBackend::server(name, &url, "auto"));
 }
 
 fn add_everywhere(

@@ -3,9 +3,10 @@ use super::tree::{File, Tree};
 const PAGE: &str = "docs/promises.md";
 
 /// Topics of the suite whose files hold promises; the clauses of `conformance` hold what the traits of the ports say.
-const TOPICS: [&str; 15] = [
+const TOPICS: [&str; 16] = [
     "budgets",
     "claims",
+    "clusters",
     "connections",
     "failures",
     "guarded",

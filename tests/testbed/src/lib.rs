@@ -2,6 +2,9 @@
 //! without the suite.
 #![forbid(unsafe_code)]
 
+mod cluster;
+mod cluster_kind;
+mod forwarder;
 mod many_queues;
 mod private_database;
 mod private_redis;
@@ -10,7 +13,11 @@ mod scratch_database;
 mod server_process;
 pub mod servers;
 pub mod statement;
+pub mod work;
 
+pub use cluster::Cluster;
+pub use cluster_kind::{CLUSTERS, ClusterKind, Keeps, Writers};
+pub use forwarder::{Forwarder, Mishap};
 pub use many_queues::Load;
 pub use private_database::PrivateDatabase;
 pub use private_redis::PrivateRedis;
