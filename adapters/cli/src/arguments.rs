@@ -6,6 +6,7 @@ use uuid::Uuid;
 
 use crate::{
     bench_arguments::BenchArguments,
+    config::TargetName,
     dead_arguments::DeadCommand,
     holder_arguments::{LeasesArguments, LocksArguments},
     operator_name::OperatorName,
@@ -134,11 +135,16 @@ pub(crate) enum Command {
     /// Show or change what a recipient wants, or forget a recipient
     #[command(subcommand)]
     Recipient(RecipientCommand),
-    /// Deliver notifications until told to stop
+    /// Deliver notifications, or publish queues to brokers, until told to stop
+    ///
+    /// With --publish it hands the messages of queues to brokers, as sections [publish.NAME] of the configuration say.
     ///
     /// SIGINT or SIGTERM lets running deliveries finish, for at most relay.drain; a second one stops at once. What was held
     /// then is delivered again when its lease has ended.
     Relay {
+        /// Publish queues instead: those of these sections [publish.NAME], or of all. Names are separated by commas
+        #[arg(long, value_name = "NAME", num_args = 0.., value_delimiter = ',')]
+        publish: Option<Vec<TargetName>>,
         /// Stop when nothing is due or leased any more; what waits for a later time is left
         #[arg(long, visible_alias = "once")]
         until_empty: bool,

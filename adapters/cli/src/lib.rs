@@ -19,6 +19,7 @@ mod arguments;
 mod bench_arguments;
 mod binlog;
 mod board_server;
+mod broker;
 mod command;
 pub mod config;
 mod dead_arguments;
@@ -38,9 +39,11 @@ mod operator_name;
 mod outbox_intake;
 mod paging;
 mod pause_arguments;
+mod pipeline_task;
 mod probing;
 mod progress;
 mod provider;
+mod publish_relay;
 mod readiness;
 mod receipt_providers;
 mod refusal;
@@ -71,6 +74,7 @@ pub use self::{
     notification_relay::{NotificationRelay, RelayReport},
     open::OpenError,
     provider::providers,
+    publish_relay::PublishRelay,
     template_source::template_source,
 };
 

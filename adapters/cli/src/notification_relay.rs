@@ -10,11 +10,11 @@ use claimstream_opentelemetry::TracedBatchHandler;
 use claimstream_ports::{BatchHandler, Telemetry};
 use claimstream_sea_orm::SeaOrmOutbox;
 use claimstream_tokio::TokioTimer;
-use futures::future::select_all;
-use tokio::{sync::watch, task::JoinHandle};
+use tokio::sync::watch;
 
 use crate::{
     config::{Config, ConfigError},
+    pipeline_task::{PipelineTask, first_ended, reports},
     providers, recipients, template_source,
     wakeups::Wakeups,
 };
@@ -138,7 +138,10 @@ impl NotificationRelay {
     pub async fn run_until(self, shutdown: impl Future<Output = ()>) -> Result<RelayReport, RelayError> {
         let (stop, stopped) = watch::channel(false);
         let run = |pipelines: Vec<BatchPipeline>| {
-            pipelines.into_iter().map(|pipeline| Task::run(pipeline, stopped.clone())).collect::<Vec<_>>()
+            pipelines
+                .into_iter()
+                .map(|pipeline| PipelineTask::run(pipeline, stopped.clone()))
+                .collect::<Vec<_>>()
         };
         let (mut requests, mut messages) = (run(self.requests), run(self.messages));
         tokio::select! {
@@ -157,76 +160,10 @@ impl NotificationRelay {
 const URGENT_IDLE: Duration = Duration::from_millis(250);
 
 /// A handler whose messages have spans, if spans are sent anywhere.
-fn traced(config: &Config, handler: impl BatchHandler + 'static) -> Arc<dyn BatchHandler> {
+pub(crate) fn traced(config: &Config, handler: impl BatchHandler + 'static) -> Arc<dyn BatchHandler> {
     match config.otlp.endpoint {
         Some(_) => Arc::new(TracedBatchHandler::new(handler)),
         None => Arc::new(handler),
-    }
-}
-
-/// Ends when one of the tasks has ended.
-async fn first_ended(tasks: impl Iterator<Item = &mut Task>) {
-    select_all(tasks.map(|task| Box::pin(task.ended()))).await;
-}
-
-/// What all pipelines of a kind came to, after each has ended.
-async fn reports(tasks: Vec<Task>) -> Result<PipelineReport, RelayError> {
-    let mut all = Ok(PipelineReport::default());
-    for task in tasks {
-        let report = task.report().await;
-        all = match (all, report) {
-            (Ok(all), Ok(report)) => Ok(sum(all, report)),
-            (Err(error), _) | (_, Err(error)) => Err(error),
-        };
-    }
-    all
-}
-
-fn sum(a: PipelineReport, b: PipelineReport) -> PipelineReport {
-    PipelineReport {
-        claimed: a.claimed + b.claimed,
-        acked: a.acked + b.acked,
-        nacked: a.nacked + b.nacked,
-        buried: a.buried + b.buried,
-        released: a.released + b.released,
-        superseded: a.superseded + b.superseded,
-        unsettled: a.unsettled + b.unsettled,
-        panicked: a.panicked + b.panicked,
-        timed_out: a.timed_out + b.timed_out,
-    }
-}
-
-/// A pipeline that runs by itself and is stopped when nobody waits for it any longer.
-struct Task {
-    running: JoinHandle<Result<PipelineReport, RelayError>>,
-    ended: Option<Result<PipelineReport, RelayError>>,
-}
-
-impl Task {
-    fn run(pipeline: BatchPipeline, mut stopped: watch::Receiver<bool>) -> Self {
-        let shutdown = async move {
-            // An error says that the sender is gone, and with it the pipeline.
-            let _ = stopped.wait_for(|stopped| *stopped).await;
-        };
-        Self { running: tokio::spawn(pipeline.run_until(shutdown)), ended: None }
-    }
-
-    async fn ended(&mut self) {
-        let ended = (&mut self.running).await;
-        self.ended = Some(ended.unwrap_or_else(|lost| std::panic::resume_unwind(lost.into_panic())));
-    }
-
-    async fn report(mut self) -> Result<PipelineReport, RelayError> {
-        if self.ended.is_none() {
-            self.ended().await;
-        }
-        self.ended.take().unwrap_or_else(|| Ok(PipelineReport::default()))
-    }
-}
-
-impl Drop for Task {
-    fn drop(&mut self) {
-        self.running.abort();
     }
 }
 

@@ -1,5 +1,6 @@
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
+use claimstream::PipelineMonitor;
 use claimstream_http::{Probes, Server};
 use claimstream_metrics::{
     MetricsTelemetry, PipelineHealth, QueueGauges, SECONDS_BUCKETS, begin_at_zero, describe, show_pipeline,
@@ -13,7 +14,6 @@ use tokio::{
 };
 
 use crate::{
-    NotificationRelay,
     config::Config,
     failure::Failure,
     readiness::{ProcessReadiness, Stopping},
@@ -53,16 +53,16 @@ impl Probing {
         Arc::new(MetricsTelemetry::default())
     }
 
-    /// What the probes ask about: the database, the pipelines of `relay`, and whether the process stops.
+    /// What the probes ask about: the database, its pipelines with the names of their queues, and whether the process stops.
     pub(crate) fn readiness(
         &self,
         outbox: &SeaOrmOutbox,
-        relay: Option<&NotificationRelay>,
+        pipelines: Vec<(String, PipelineMonitor)>,
         stopping: &Stopping,
     ) -> ProcessReadiness {
         ProcessReadiness {
             requests: Arc::new(outbox.clone()),
-            pipelines: relay.map(NotificationRelay::monitors).unwrap_or_default(),
+            pipelines,
             silence: self.silence,
             stopping: stopping.clone(),
             looked: Mutex::default(),

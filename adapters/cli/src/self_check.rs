@@ -3,7 +3,11 @@ use claimstream_domain::FindingGroup;
 use claimstream_ports::{SelfCheck, StoreError};
 use claimstream_sea_orm::SeaOrmOutbox;
 
-use crate::{binlog::examine_binlog, command::doctor, config::Config};
+use crate::{
+    binlog::examine_binlog,
+    command::{doctor, doctor_publishing::examine_publishing},
+    config::Config,
+};
 
 /// What `claimstream doctor` finds without a walk over whole tables, for the board of a process that has opened its outbox.
 pub(crate) struct ProgramCheck {
@@ -17,6 +21,7 @@ impl SelfCheck for ProgramCheck {
         let findings = self.outbox.check().await?.into_iter().flat_map(|group| group.findings);
         let findings = findings.chain(examine_binlog(&self.config).await).collect();
         let has_requests = self.outbox.has_notification_requests().await?;
-        Ok(doctor::groups((has_requests, findings), &self.config))
+        let publishing = examine_publishing(&self.config).await;
+        Ok(doctor::groups((has_requests, findings), publishing, &self.config))
     }
 }

@@ -10,6 +10,7 @@ use claimstream_domain::{
 use claimstream_sea_orm::SeaOrmOutbox;
 use serde_json::{Value, json};
 
+use super::doctor_publishing::examine_publishing;
 use crate::{
     Exit,
     binlog::examine_binlog,
@@ -35,7 +36,7 @@ pub(super) async fn run(
     if opened.is_ok() {
         database.1.extend(examine_binlog(config).await);
     }
-    let groups = groups(database, config);
+    let groups = groups(database, examine_publishing(config).await, config);
     let findings = || groups.iter().flat_map(|group| &group.findings);
     let count = |severity| findings().filter(|finding| finding.severity == severity).count();
     let (good, warnings, failures) =
@@ -80,8 +81,12 @@ fn as_value(group: &str, finding: &Finding) -> Value {
 /// What was found in the database, and whether it has notification requests.
 pub(crate) type Examined = (bool, Vec<Finding>);
 
-/// These findings, and those about what is configured.
-pub(crate) fn groups((has_requests, outbox): Examined, config: &Config) -> Vec<FindingGroup> {
+/// These findings, those about brokers, and those about what else is configured.
+pub(crate) fn groups(
+    (has_requests, outbox): Examined,
+    publishing: Vec<Finding>,
+    config: &Config,
+) -> Vec<FindingGroup> {
     let notifications = match has_requests || sets_notifications(config) {
         true => examine_notifications(config),
         false => vec![found(
@@ -91,7 +96,8 @@ pub(crate) fn groups((has_requests, outbox): Examined, config: &Config) -> Vec<F
         )],
     };
     let serve: Vec<Finding> = examine_serve(config).into_iter().collect();
-    let groups = [("outbox", outbox), ("notifications", notifications), ("serve", serve)];
+    let groups =
+        [("outbox", outbox), ("notifications", notifications), ("publishing", publishing), ("serve", serve)];
     groups.into_iter().map(|(about, findings)| FindingGroup { about, findings }).collect()
 }
 

@@ -1,21 +1,20 @@
 use std::time::Duration;
 
 use claimstream_domain::{PausedQueue, QueueStatus};
-use claimstream_notifications::Priority;
 use claimstream_ports::{Observe, PauseQueues, StoreError};
 use tokio::time::{Instant, sleep};
 
-/// Ends when the queues of all priorities hold nothing that is due or leased; what waits for a later time does not count, nor what
+/// Ends when these queues hold nothing that is due or leased; what waits for a later time does not count, nor what
 /// is due in a paused queue.
 ///
-/// A request and its messages change places in one transaction, and one statement reads all queues, so none is missed
+/// A request and its messages, and a message and its copies, change places in one transaction, and one statement reads all queues, so none is missed
 /// on the way from one to the other. But that statement takes its time a little before it sees the rows: a message written
 /// in between is due a little later than that, and looks as if it waited. So the queues are found empty twice.
-pub(super) async fn emptied(queues: &impl Observe, pauses: &impl PauseQueues) {
+pub(super) async fn emptied(ours: &[String], queues: &impl Observe, pauses: &impl PauseQueues) {
     let mut found_empty = false;
     loop {
         let asked = Instant::now();
-        let is_empty = is_empty(queues, pauses).await;
+        let is_empty = is_empty(ours, queues, pauses).await;
         if is_empty && found_empty {
             return;
         }
@@ -25,13 +24,13 @@ pub(super) async fn emptied(queues: &impl Observe, pauses: &impl PauseQueues) {
     }
 }
 
-async fn is_empty(queues: &impl Observe, pauses: &impl PauseQueues) -> bool {
+async fn is_empty(ours: &[String], queues: &impl Observe, pauses: &impl PauseQueues) -> bool {
     let looked = match pauses.paused().await {
         Ok(paused) => queues.observe().await.map(|queues| (queues, paused)),
         Err(error) => Err(error),
     };
     match looked {
-        Ok((queues, paused)) => !queues.iter().any(|status| is_busy(status, &paused)),
+        Ok((queues, paused)) => !queues.iter().any(|status| is_busy(ours, status, &paused)),
         Err(error) => {
             report(&error);
             false
@@ -39,11 +38,10 @@ async fn is_empty(queues: &impl Observe, pauses: &impl PauseQueues) -> bool {
     }
 }
 
-fn is_busy(status: &QueueStatus, paused: &[PausedQueue]) -> bool {
-    let queues = |priority: &Priority| [priority.request_queue(), priority.message_queue()];
-    let ours = Priority::ALL.iter().any(|priority| queues(priority).contains(&status.queue.as_str()));
+fn is_busy(ours: &[String], status: &QueueStatus, paused: &[PausedQueue]) -> bool {
+    let is_ours = ours.iter().any(|queue| queue == status.queue.as_str());
     let is_paused = paused.iter().any(|paused| paused.queue == status.queue);
-    ours && (status.leased > 0 || (status.due > 0 && !is_paused))
+    is_ours && (status.leased > 0 || (status.due > 0 && !is_paused))
 }
 
 fn report(error: &StoreError) {
@@ -55,6 +53,7 @@ mod tests {
     use std::{collections::VecDeque, sync::Mutex};
 
     use claimstream_domain::{PauseNote, QueueName};
+    use claimstream_notifications::Priority;
     use claimstream_ports::{
         StoreErrorKind,
         mock::{MockObserve, MockPauseQueues},
@@ -85,7 +84,7 @@ mod tests {
             .returning(move || answers.lock().unwrap().pop_front().expect("one look more"));
         let mut pauses = MockPauseQueues::new();
         pauses.expect_paused().returning(move || Ok(paused.clone()));
-        emptied(&queues, &pauses).await;
+        emptied(&[Priority::Normal.message_queue().to_owned()], &queues, &pauses).await;
         all
     }
 

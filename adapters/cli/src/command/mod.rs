@@ -9,6 +9,7 @@ mod config;
 mod dead;
 mod dead_change;
 pub(crate) mod doctor;
+pub(crate) mod doctor_publishing;
 mod emptied;
 mod healthcheck;
 mod instances;
@@ -93,7 +94,7 @@ async fn carry_out(command: Command, loaded: &Loaded, out: &mut impl Write) -> R
         Command::Locks(asked) => locks::run(asked, config, out).await,
         Command::Directory(command) => people::run(command, config, out).await,
         Command::Recipient(command) => recipient::run(command, config, out).await,
-        Command::Relay { until_empty } => relay::run(until_empty, config).await,
+        Command::Relay { publish, until_empty } => relay::run(publish, until_empty, config).await,
         Command::Serve { relay, board } => serve::run(serve::Beside { relay, board }, config).await,
         Command::Healthcheck { json } => healthcheck::run(json, config, out).await,
         Command::Status { watch, json } => status::run(watch, json, config, out).await,

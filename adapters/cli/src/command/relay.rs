@@ -1,6 +1,7 @@
 use std::{convert::Infallible, future::pending, io, process::ExitCode, sync::Arc};
 
-use claimstream::PipelineReport;
+use claimstream::{PipelineMonitor, PipelineReport, RelayError};
+use claimstream_ports::Telemetry;
 use claimstream_sea_orm::SeaOrmOutbox;
 use claimstream_tokio::shutdown_signal;
 use futures::{FutureExt, future::BoxFuture};
@@ -8,8 +9,8 @@ use tokio::sync::oneshot;
 
 use super::emptied::emptied;
 use crate::{
-    Exit, NotificationRelay, RelayReport,
-    config::{Config, Database},
+    Exit, NotificationRelay, PublishRelay, RelayReport,
+    config::{Config, ConfigError, Database, TargetName},
     failure::Failure,
     measuring::Measuring,
     probing::Probing,
@@ -17,16 +18,28 @@ use crate::{
     tally::Tally,
 };
 
-/// Delivers notifications until told to stop, or until there is nothing left to do now.
-pub(super) async fn run(until_empty: bool, config: &Config) -> Result<ExitCode, Failure> {
+/// What a relay does.
+enum Work {
+    Notifications(NotificationRelay),
+    Publishing(PublishRelay),
+}
+
+/// Delivers notifications, or publishes the queues of these targets, until told to stop, or until there is nothing left to do now.
+pub(super) async fn run(
+    publish: Option<Vec<TargetName>>,
+    until_empty: bool,
+    config: &Config,
+) -> Result<ExitCode, Failure> {
     let mut measuring = Measuring::start(config).await?;
     let telemetry = measuring.telemetry();
     let outbox = Measuring::open(telemetry.as_ref(), config).await?;
     let tally = Arc::new(Tally::default());
     let telemetry = tally.beside(telemetry);
-    let relay = NotificationRelay::measured_by(telemetry, outbox.clone(), config)?;
+    let relay = Work::of(publish, telemetry, &outbox, config)?;
+    let monitors = relay.monitors();
+    let queues: Vec<String> = monitors.iter().map(|(queue, _)| queue.clone()).collect();
     let stopping = Stopping::default();
-    let probes = probes(measuring.probing.take(), &outbox, Some(&relay), &stopping);
+    let probes = probes(measuring.probing.take(), &outbox, monitors, &stopping);
     announce(&config.database, &outbox);
     let signal = shutdown_signal()?;
     let (tell, told) = oneshot::channel();
@@ -38,13 +51,13 @@ pub(super) async fn run(until_empty: bool, config: &Config) -> Result<ExitCode, 
                 // Nobody listens only if the relay has ended meanwhile.
                 let _ = tell.send(());
             }
-            () = emptied(&outbox, &outbox), if until_empty => tracing::info!("nothing is due or leased"),
+            () = emptied(&queues, &outbox, &outbox), if until_empty => tracing::info!("nothing is due or leased"),
         }
     };
     let finished = tokio::select! {
         report = relay.run_until(shutdown) => {
             tally.log();
-            finished(report?)
+            report?
         }
         never = tally.log_regularly() => match never {},
         interrupted = told_again(told) => return Ok(interrupted?),
@@ -62,15 +75,53 @@ pub(super) async fn run(until_empty: bool, config: &Config) -> Result<ExitCode, 
     Ok(finished)
 }
 
+impl Work {
+    fn of(
+        publish: Option<Vec<TargetName>>,
+        telemetry: Arc<dyn Telemetry>,
+        outbox: &SeaOrmOutbox,
+        config: &Config,
+    ) -> Result<Self, ConfigError> {
+        match publish {
+            Some(names) => {
+                PublishRelay::new(&names, Some(telemetry), outbox.clone(), config).map(Self::Publishing)
+            }
+            None => {
+                NotificationRelay::measured_by(telemetry, outbox.clone(), config).map(Self::Notifications)
+            }
+        }
+    }
+
+    fn monitors(&self) -> Vec<(String, PipelineMonitor)> {
+        match self {
+            Self::Notifications(relay) => relay.monitors(),
+            Self::Publishing(relay) => relay.monitors(),
+        }
+    }
+
+    /// Runs until `shutdown` is ready, and logs what became of the messages.
+    async fn run_until(self, shutdown: impl Future<Output = ()>) -> Result<ExitCode, RelayError> {
+        match self {
+            Self::Notifications(relay) => relay.run_until(shutdown).await.map(finished),
+            Self::Publishing(relay) => {
+                let report = relay.run_until(shutdown).await?;
+                log_report("published", report);
+                tracing::info!("relay stopped");
+                Ok(ExitCode::SUCCESS)
+            }
+        }
+    }
+}
+
 /// Serves the probes, if there are any, for as long as it is polled.
 pub(super) fn probes(
     probing: Option<Probing>,
     outbox: &SeaOrmOutbox,
-    relay: Option<&NotificationRelay>,
+    pipelines: Vec<(String, PipelineMonitor)>,
     stopping: &Stopping,
 ) -> BoxFuture<'static, Infallible> {
     let Some(probing) = probing else { return pending().boxed() };
-    let (readiness, outbox) = (probing.readiness(outbox, relay, stopping), outbox.clone());
+    let (readiness, outbox) = (probing.readiness(outbox, pipelines, stopping), outbox.clone());
     async move { probing.run(readiness, &outbox).await }.boxed()
 }
 

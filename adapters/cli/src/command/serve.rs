@@ -61,7 +61,8 @@ pub(super) async fn run(beside: Beside, config: &Config) -> Result<ExitCode, Fai
         None => Service::without_tokens(stores, limits),
     };
     let service = measuring.of_service(service.with_receipts(receipts));
-    let probes = probes(measuring.probing.take(), &outbox, relay.as_ref(), &stopping);
+    let monitors = relay.as_ref().map(NotificationRelay::monitors).unwrap_or_default();
+    let probes = probes(measuring.probing.take(), &outbox, monitors, &stopping);
     let service = match links {
         Some(keys) => service.with_unsubscribe_links(keys),
         None => service,

@@ -6,6 +6,7 @@
 mod assignment;
 mod attachment_settings;
 mod board;
+mod broker_url;
 mod channel;
 mod channel_settings;
 mod claiming;
@@ -24,6 +25,7 @@ mod otlp;
 mod people;
 mod probes;
 mod provider_list;
+mod publishing;
 mod receipt_settings;
 mod relay;
 mod retry;
@@ -31,6 +33,7 @@ mod secret;
 mod serve;
 mod setting;
 mod source;
+mod target_settings;
 mod templates;
 mod wakeup_choice;
 
@@ -46,6 +49,7 @@ pub use self::{
     assignment::Origin,
     attachment_settings::AttachmentSettings,
     board::{BoardSettings, HostNames},
+    broker_url::BrokerUrl,
     channel::Channels,
     channel_settings::{ChannelSettings, ProviderChoice},
     claiming::{Claiming, LockPlace},
@@ -61,11 +65,13 @@ pub use self::{
     people::{DirectorySettings, DirectorySource},
     probes::Probes,
     provider_list::ProviderList,
+    publishing::{Publishing, copy_queue},
     receipt_settings::{ReceiptProof, ReceiptSettings},
     relay::Relay,
     secret::{Secret, SecretSource},
     serve::Serve,
     source::Sources,
+    target_settings::{EventChoice, TargetName, TargetSettings},
     templates::{TemplatePlace, Templates},
     wakeup_choice::WakeupChoice,
 };
@@ -89,6 +95,8 @@ pub struct Config {
     pub directory: DirectorySettings,
     /// How notifications are delivered.
     pub channels: Channels,
+    /// Which queues are published to brokers.
+    pub publish: Publishing,
     /// How notifications are taken in over HTTP.
     pub serve: Serve,
     /// How the board is shown.
@@ -120,9 +128,11 @@ impl Config {
     /// Reads a configuration from all its sources, or says everything that is wrong with it.
     pub fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
         let mut config = Self::default();
-        // A provider has its name from the section that describes it.
-        let named = sources.provider_names().into_iter().map(|name| (name, ChannelSettings::default()));
+        // A provider and a target have their names from the sections that describe them.
+        let named = sources.names_in("providers").into_iter().map(|name| (name, ChannelSettings::default()));
         config.channels.named = named.collect();
+        let targets = sources.names_in("publish").into_iter().filter(|name| name.as_str() != "default");
+        config.publish.named = targets.map(|name| (name, TargetSettings::default())).collect();
         let (assignments, mut faults) = sources.read(&config.known_keys());
         config.each(&mut |key, setting| {
             if let Some(given) = assignments.get(key)
@@ -170,6 +180,7 @@ impl Config {
         self.templates.each(visit);
         self.directory.each(visit);
         self.channels.each(visit);
+        self.publish.each(visit);
         self.serve.each(visit);
         self.board.each(visit);
         self.probes.each(visit);
@@ -187,6 +198,7 @@ impl Config {
         found.extend(self.templates.contradictions(self.notifications.templates.is_some()));
         found.extend(self.directory.contradictions(&self.notifications));
         found.extend(self.channels.contradictions());
+        found.extend(self.publish.contradictions());
         found.extend(self.serve.contradictions());
         found.extend(self.board.contradiction());
         found.extend(self.probes.contradiction());
@@ -206,6 +218,7 @@ impl Default for Config {
             templates: Templates::default(),
             directory: DirectorySettings::default(),
             channels: Channels::default(),
+            publish: Publishing::default(),
             serve: Serve::default(),
             board: BoardSettings::default(),
             probes: Probes::default(),

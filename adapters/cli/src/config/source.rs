@@ -55,15 +55,15 @@ impl Sources {
         (chosen, faults)
     }
 
-    /// The names of the sections `[providers.NAME]` in all sources. What is no name is left to be refused as an unknown key.
-    pub(super) fn provider_names(&self) -> BTreeSet<ProviderName> {
+    /// The names of the sections `[SECTION.NAME]` in all sources. What is no name is left to be refused as an unknown key.
+    pub(super) fn names_in(&self, section: &str) -> BTreeSet<ProviderName> {
         let file = self.file_layer().unwrap_or_default().into_iter().map(|given| given.key);
         let variables = self.environment.iter().filter(|(_, value)| !value.is_empty());
         let variables = variables.filter_map(|(name, _)| name.strip_prefix(PREFIX));
         let variables = variables.map(|rest| rest.to_lowercase().replace("__", "."));
         let flags = self.flags.iter().map(|(key, ..)| key.clone());
         let name = |key: String| {
-            let (name, _) = key.strip_prefix("providers.")?.split_once('.')?;
+            let (name, _) = key.strip_prefix(section)?.strip_prefix('.')?.split_once('.')?;
             ProviderName::new(name).ok()
         };
         file.chain(variables).chain(flags).filter_map(name).collect()

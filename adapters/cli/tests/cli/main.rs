@@ -26,11 +26,16 @@ mod output;
 #[cfg(unix)]
 mod pause;
 mod people;
+#[path = "../../../brokers/tests/publishing/private_broker.rs"]
+#[cfg(unix)]
+mod private_broker;
 #[cfg(unix)]
 mod probes;
 #[cfg(unix)]
 mod prometheus;
 mod providers;
+#[cfg(unix)]
+mod publishing;
 mod receipts;
 mod recipients;
 mod relay;

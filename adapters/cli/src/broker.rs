@@ -1,0 +1,130 @@
+use std::sync::Arc;
+
+use claimstream_domain::Reason;
+use claimstream_ports::Publish;
+
+use crate::config::{Secret, TargetSettings};
+
+/// The broker of a target, by the scheme of its URL.
+#[derive(Debug)]
+pub(crate) enum Broker {
+    #[cfg(feature = "nats")]
+    Nats(Arc<claimstream_brokers::nats::NatsPublisher>),
+    #[cfg(feature = "redis-streams")]
+    RedisStreams(Arc<claimstream_brokers::redis_streams::RedisStreamsPublisher>),
+}
+
+/// A key of a target's section, and what is wrong with its value.
+pub(crate) type Refused = (&'static str, String);
+
+/// How a target logs in.
+struct Login {
+    user: Option<String>,
+    password: Option<Secret>,
+    token: Option<Secret>,
+}
+
+impl Broker {
+    /// The broker that settings name; nothing is sent to it yet.
+    pub(crate) fn of(settings: &TargetSettings) -> Result<Self, Refused> {
+        let Some(url) = &settings.to else {
+            return Err(("to", format!("set the broker's URL, {}", schemes().join(" or "))));
+        };
+        let login = Login::of(settings)?;
+        match url.scheme() {
+            #[cfg(feature = "nats")]
+            "nats" | "tls" => nats(settings, login),
+            #[cfg(feature = "redis-streams")]
+            "redis" | "rediss" => redis_streams(settings, login),
+            other => Err((
+                "to",
+                format!("no broker of this program has the scheme {other:?}; use {}", schemes().join(" or ")),
+            )),
+        }
+    }
+
+    /// What publishes to it.
+    pub(crate) fn publisher(&self) -> Arc<dyn Publish> {
+        match self {
+            #[cfg(feature = "nats")]
+            Self::Nats(nats) => nats.clone(),
+            #[cfg(feature = "redis-streams")]
+            Self::RedisStreams(redis) => redis.clone(),
+        }
+    }
+
+    /// Connects to it, or says what is in the way.
+    pub(crate) async fn reach(&self) -> Result<(), Reason> {
+        match self {
+            #[cfg(feature = "nats")]
+            Self::Nats(nats) => nats.reach().await,
+            #[cfg(feature = "redis-streams")]
+            Self::RedisStreams(redis) => redis.reach().await,
+        }
+    }
+}
+
+/// What a URL of each broker that this program was built with begins with.
+fn schemes() -> Vec<&'static str> {
+    vec![
+        #[cfg(feature = "nats")]
+        "nats://host:4222",
+        #[cfg(feature = "redis-streams")]
+        "redis://host:6379/0",
+    ]
+}
+
+#[cfg(feature = "nats")]
+fn nats(settings: &TargetSettings, login: Login) -> Result<Broker, Refused> {
+    use claimstream_brokers::nats::{NatsLogin, NatsPlace, NatsPublisher};
+
+    let url = settings.to.as_ref().map(|url| url.reveal()).unwrap_or_default();
+    let place = NatsPlace::new(url).map_err(|e| ("to", e.to_string()))?;
+    let login = match (login.user, login.password, login.token) {
+        (None, None, None) => NatsLogin::None,
+        (None, None, Some(token)) => NatsLogin::Token(token.reveal().to_owned()),
+        (Some(user), Some(password), None) => {
+            NatsLogin::User { user, password: password.reveal().to_owned() }
+        }
+        (_, _, Some(_)) => return Err(("token", "give a token, or a user with a password".into())),
+        (_, _, None) => return Err(("user", "a user needs a password, and a password a user".into())),
+    };
+    let place = place.with_login(login);
+    let place = match settings.certificates.clone() {
+        Some(pem) => place.with_certificates(pem),
+        None => place,
+    };
+    Ok(Broker::Nats(Arc::new(NatsPublisher::new(place))))
+}
+
+#[cfg(feature = "redis-streams")]
+fn redis_streams(settings: &TargetSettings, login: Login) -> Result<Broker, Refused> {
+    use claimstream_brokers::redis_streams::{RedisStreamsPlace, RedisStreamsPublisher};
+
+    let url = settings.to.as_ref().map(|url| url.reveal()).unwrap_or_default();
+    let place = RedisStreamsPlace::new(url).map_err(|e| ("to", e.to_string()))?;
+    if login.token.is_some() {
+        return Err(("token", "Redis knows no tokens; give a password".into()));
+    }
+    let place = match (&login.user, &login.password) {
+        (user, Some(password)) => place.with_login(user.as_deref(), password.reveal()),
+        (Some(_), None) => return Err(("user", "a user needs a password".into())),
+        (None, None) => place,
+    };
+    let publisher = RedisStreamsPublisher::new(place);
+    let publisher = match settings.max_len {
+        Some(entries) => publisher.keeping(entries.into()),
+        None => publisher,
+    };
+    Ok(Broker::RedisStreams(Arc::new(publisher)))
+}
+
+impl Login {
+    fn of(settings: &TargetSettings) -> Result<Self, Refused> {
+        Ok(Self {
+            user: settings.user.clone(),
+            password: settings.password.read().map_err(|why| ("password", why))?,
+            token: settings.token.read().map_err(|why| ("token", why))?,
+        })
+    }
+}

@@ -1,0 +1,223 @@
+use std::{
+    collections::BTreeMap,
+    process::Stdio,
+    time::{Duration, Instant},
+};
+
+use async_nats::jetstream::{
+    self,
+    consumer::{AckPolicy, pull},
+    stream::Config,
+};
+use claimstream::{Compose, NewMessage};
+use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
+use futures::StreamExt;
+
+use crate::{
+    database_server::{Scratch, servers},
+    operator::{Operator, Running},
+    private_broker::{PrivateBroker, known_url},
+};
+
+#[test]
+fn a_relay_that_nothing_says_what_to_publish_says_so() {
+    let operator = Operator::with_database();
+    let refused = operator.run(&["relay", "--publish"]).failed(2);
+    assert!(refused.contains("add a section [publish.NAME] with a queue and to"), "{refused}");
+    operator.write("claimstream.toml", "[publish.orders]\nto = 'nats://app:hunter2@127.0.0.1:1'\n");
+    let refused = operator.run(&["relay", "--publish=audit"]).failed(2);
+    assert!(refused.contains("there is no section [publish.audit]; there are orders"), "{refused}");
+    let refused = operator.run(&["relay", "--publish", "--set", "publish.orders.place={tenant}"]).failed(2);
+    assert!(refused.contains("a place is {queue}, {key}, {id} or {header:NAME}"), "{refused}");
+    let refused = operator.run(&["relay", "--publish", "--set", "publish.orders.to=mqtt://broker"]).failed(2);
+    assert!(refused.contains("`publish.orders.to`: no broker of this program has the scheme"), "{refused}");
+    let printed = operator.run(&["config", "print"]).succeeded();
+    assert!(printed.contains("nats://***@127.0.0.1:1") && !printed.contains("hunter2"), "{printed}");
+    let examined = operator.run(&["doctor"]);
+    assert!(examined.out.contains("orders: nats://127.0.0.1:1 cannot be reached"), "{examined:?}");
+    assert!(examined.code == Some(1) && !format!("{examined:?}").contains("hunter2"), "{examined:?}");
+}
+
+/// Two targets of one queue, of which one has no broker.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_queue_is_published_by_configuration_alone_and_targets_do_not_wait_for_each_other() {
+    let what = "publishing a queue with the program";
+    let Some(url) = known_url("nats", what) else { return };
+    let stream = Stream::on(&url).await;
+    let operator = Operator::with_database();
+    let name = &stream.name;
+    operator.write(
+        "claimstream.toml",
+        format!(
+            "[publish.default]\nto = '{url}'\n[publish.main]\nqueue = 'orders'\nplace = '{name}.{{header:region}}'\n\
+             type = 'paid'\n[publish.away]\nqueue = 'orders'\nto = 'nats://127.0.0.1:1'\n[publish.single]\n\
+             place = '{name}'\nevents = 'structured'\n"
+        ),
+    );
+    let file = format!("sqlite://{}", operator.path("claimstream.db").display());
+    let outbox = SeaOrmOutbox::open(&file, OpenOptions::default()).await.unwrap();
+    let mut order = message("orders", 7, Some("account-7"));
+    order.headers.insert("region", "eu").unwrap();
+    let without_region = message("orders", 8, None);
+    let single = message("single", 9, None);
+    outbox.enqueue_now(&[order.clone(), without_region.clone(), single.clone()]).await.unwrap();
+    let relay = operator.run(&["relay", "--publish", "--once", "--set", "relay.idle_max=50ms"]);
+    assert!(
+        relay.err.contains("the broker confirms nothing; messages wait and lose no attempt"),
+        "{relay:?}"
+    );
+    relay.succeeded();
+    let held = stream.held().await;
+    assert_eq!(held.len(), 2, "{held:?}");
+    let of = |id: String| held.iter().find(|message| message.id == id).unwrap();
+    let published = of(order.id.to_string());
+    assert_eq!(published.subject, format!("{name}.eu"));
+    assert_eq!(published.body, "7");
+    let attributes = ["ce-type", "ce-source", "ce-partitionkey"].map(|name| published.headers[name].as_str());
+    assert_eq!(attributes, ["paid", "/claimstream/orders", "account-7"]);
+    assert!(!published.headers.keys().any(|name| name == "claimstream-id"), "{published:?}");
+    let event: serde_json::Value = serde_json::from_str(&of(single.id.to_string()).body).unwrap();
+    assert_eq!((&event["type"], &event["data"]), (&"single".into(), &9.into()));
+    let dead = operator.run(&["dead", "list"]).succeeded();
+    assert!(dead.contains("no header \"region\"") && dead.contains("orders.main"), "{dead}");
+    let status = operator.run(&["status", "--json"]).succeeded();
+    assert!(status.contains("orders.away"), "{status}");
+    let messages: serde_json::Value = serde_json::from_str(&status).unwrap();
+    let away =
+        messages["queues"].as_array().unwrap().iter().find(|queue| queue["queue"] == "orders.away").unwrap();
+    assert_eq!((&away["depth"], &away["dead"]), (&2.into(), &0.into()), "{status}");
+}
+
+/// The broker and the relays are killed under load.
+#[tokio::test(flavor = "multi_thread")]
+async fn kills_of_the_broker_and_of_relays_lose_nothing_and_keep_the_order_of_keys() {
+    let what = "kills of NATS and of relays";
+    let Some((_, url)) = servers(what).into_iter().find(|(server, _)| server.name() == "mariadb-10.11")
+    else {
+        return;
+    };
+    let Some(broker) = PrivateBroker::start("nats", what) else { return };
+    let (scratch, stream) = (Scratch::on(url).await, Stream::on(broker.url()).await);
+    let operator = Operator::new().set("CLAIMSTREAM_DATABASE__URL", &scratch.url());
+    operator.write(
+        "claimstream.toml",
+        format!(
+            "[database]\nstrategy = 'shard_lease'\norder = 'per_key'\n[relay]\nlease = '2s'\nidle_max = '50ms'\n\
+             [publish.orders]\nto = '{}'\nplace = '{}'\n",
+            broker.url(),
+            stream.name
+        ),
+    );
+    operator.run(&["schema", "apply"]).succeeded();
+    let options = OpenOptions {
+        strategy: "shard_lease".parse().unwrap(),
+        order: "per_key".parse().unwrap(),
+        ..OpenOptions::default()
+    };
+    let outbox = SeaOrmOutbox::open(&scratch.url(), options).await.unwrap();
+    let relay = || {
+        let mut command = operator.command(&["relay", "--publish"]);
+        Running(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
+    };
+    let mut relays = [relay(), relay()];
+    let mut written: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let began = Instant::now();
+    for round in 0..ROUNDS {
+        for _ in 0..EACH / 100 {
+            let batch: Vec<NewMessage> = (0..100)
+                .map(|number| message("orders", number, Some(&format!("account-{}", number % KEYS))))
+                .collect();
+            for message in &batch {
+                let key = message.ordering_key.as_ref().unwrap().to_string();
+                written.entry(key).or_default().push(message.id.to_string());
+            }
+            outbox.enqueue_now(&batch).await.unwrap();
+        }
+        tokio::task::block_in_place(|| match round % 2 {
+            0 => {
+                broker.kill();
+                std::thread::sleep(Duration::from_millis(300));
+                broker.start_again();
+            }
+            _ => relays[round / 2 % 2] = relay(),
+        });
+    }
+    let many = ROUNDS * EACH;
+    let remaining = "SELECT COUNT(*) FROM claimstream_queue";
+    while scratch.count(remaining).await > 0 {
+        assert!(began.elapsed() < Duration::from_secs(180), "{} are left", scratch.count(remaining).await);
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    let held = stream.held().await;
+    let mut by_key: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut seen = std::collections::BTreeSet::new();
+    for message in &held {
+        if seen.insert(message.id.clone()) {
+            by_key.entry(message.headers["claimstream-key"].clone()).or_default().push(message.id.clone());
+        }
+    }
+    assert_eq!(seen.len(), many, "{} are lost", many - seen.len());
+    assert_eq!(by_key, written);
+    assert_eq!(scratch.count("SELECT COUNT(*) FROM claimstream_dead").await, 0);
+    let doubled = held.len() - many;
+    println!(
+        "{ROUNDS} kills of the broker and of relays in turn: {many} messages, 0 lost, {doubled} doubled, {:?}",
+        began.elapsed()
+    );
+}
+
+const ROUNDS: usize = 8;
+/// Messages that are written before each kill.
+const EACH: usize = 1_000;
+const KEYS: usize = 50;
+
+fn message(queue: &str, number: usize, key: Option<&str>) -> NewMessage {
+    let message = NewMessage::json(queue, &number).unwrap();
+    match key {
+        Some(key) => message.ordered_by(key.parse().unwrap()),
+        None => message,
+    }
+}
+
+/// A stream of its own; its name is also a subject.
+struct Stream {
+    name: String,
+    stream: jetstream::stream::Stream,
+}
+
+#[derive(Debug)]
+struct Held {
+    id: String,
+    subject: String,
+    headers: BTreeMap<String, String>,
+    body: String,
+}
+
+impl Stream {
+    async fn on(url: &str) -> Self {
+        let context = jetstream::new(async_nats::connect(url).await.unwrap());
+        let name = format!("trial-{}", uuid::Uuid::now_v7().simple());
+        let subjects = vec![name.clone(), format!("{name}.>")];
+        let config = Config { name: name.clone(), subjects, ..Config::default() };
+        Self { stream: context.create_stream(config).await.unwrap(), name }
+    }
+
+    /// Everything that it holds, in its order.
+    async fn held(&self) -> Vec<Held> {
+        let many = usize::try_from(self.stream.get_info().await.unwrap().state.messages).unwrap();
+        let config = pull::Config { ack_policy: AckPolicy::None, ..pull::Config::default() };
+        let consumer = self.stream.create_consumer(config).await.unwrap();
+        let all = consumer.messages().await.unwrap().take(many);
+        all.map(|message| Held::of(&message.map_err(|e| format!("{e:?}")).unwrap())).collect().await
+    }
+}
+
+impl Held {
+    fn of(message: &jetstream::Message) -> Self {
+        let headers = message.headers.as_ref().unwrap().iter();
+        let headers: BTreeMap<_, _> =
+            headers.map(|(name, values)| (name.to_string(), values[0].as_str().to_owned())).collect();
+        let body = String::from_utf8(message.payload.to_vec()).unwrap();
+        Self { id: headers["Nats-Msg-Id"].clone(), subject: message.subject.to_string(), headers, body }
+    }
+}
