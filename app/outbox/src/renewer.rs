@@ -52,6 +52,9 @@ impl Renewer {
                 return Poll::Pending;
             }
             let now = self.settler.setup.timer.now();
+            if self.must_wait(now) {
+                self.settler.open_claims.could_not_ask(now);
+            }
             lost.extend(self.settler.open_claims.expire(now));
             self.renew(now);
             self.set_next_look(now);
@@ -96,12 +99,17 @@ impl Renewer {
 
     /// Begins to renew the claims that are due, and those that will be soon, so that few calls are made.
     fn renew(&mut self, now: Duration) {
-        if self.renewal.is_some() || now < self.not_before {
+        if self.must_wait(now) {
             return;
         }
         let Settler { setup, open_claims, queue, .. } = &*self.settler;
         let soon = setup.config.lease.renew_after() / 4;
         self.renewal = renew(setup, open_claims, queue, Wanted::DueBy(now + soon, now));
+    }
+
+    /// Whether the store has not answered a renewal yet, or could not answer the one before.
+    fn must_wait(&self, now: Duration) -> bool {
+        self.renewal.is_some() || now < self.not_before
     }
 
     fn set_next_look(&mut self, now: Duration) {

@@ -97,6 +97,15 @@ impl OpenClaims {
         lost.into()
     }
 
+    /// Notes of claims that are due for a renewal that the store is asked for more time in vain: it has not answered an earlier call, and until
+    /// it does no other one is made.
+    pub(crate) fn could_not_ask(&self, now: Duration) {
+        let mut state = self.state();
+        let due =
+            state.claims.values_mut().filter(|claim| claim.may_be_renewed() && claim.times.renew_at <= now);
+        due.for_each(|claim| claim.asked = true);
+    }
+
     /// Marks those claims as lost that are out with a handler and past their deadline.
     pub(crate) fn expire(&self, now: Duration) -> Vec<Ticket> {
         let mut state = self.state();

@@ -116,6 +116,35 @@ fn a_lease_that_ran_out_while_the_store_was_asked_for_more_time_is_excused_three
 }
 
 #[test]
+fn a_lease_that_ran_out_behind_a_renewal_that_was_not_answered_is_excused() {
+    let (store, timer) = (SlowStore::default(), VirtualTimer::default());
+    let relay = Relay::new(Arc::new(store.clone()), timer.clone(), RelayConfig::default());
+    let mut bench = Bench::default();
+    let handler = handler_fn(|_| pending::<Verdict>());
+    let pipeline = relay.pipeline("orders", handler).unwrap();
+    let _running = bench.start(pipeline.run_until(pending()));
+    bench.settle();
+    store.bring([7]);
+    bench.settle();
+    assert_eq!(store.waiting().0, 1, "the next claim is asked for at once");
+    // The renewals of the first are given up after ten seconds each; the answer to the claim comes during the second one.
+    bench.pass(&timer, Duration::from_secs(21));
+    assert_eq!(store.waiting().2, 2);
+    store.bring([8]);
+    bench.settle();
+    bench.pass(&timer, Duration::from_millis(7_400));
+    assert_eq!(store.waiting(), (1, 0, 2), "nobody could ask for more time for the second");
+    bench.pass(&timer, Duration::from_millis(800));
+    let mut given_back = Vec::new();
+    while store.waiting().1 > 0 {
+        given_back.extend(returned(&store.accept()));
+        bench.settle();
+    }
+    given_back.sort();
+    assert_eq!(given_back, [id(7), id(8)], "each gets its attempt back");
+}
+
+#[test]
 fn a_lease_that_ran_out_while_the_process_stood_still_is_not_excused() {
     let play = Play::new([Answer::Messages(vec![1])]);
     let mut bench = Bench::default();
