@@ -16,7 +16,7 @@ use claimstream_tests::{
     operating::{
         error_kinds, openings, operators_reads, outbox_view, rights, schema_plans, strategies, telemetry,
     },
-    pages, sagas,
+    pages, producers, sagas,
     settlement::{disputes, shared_writes, thin_load},
     streams::{binlog, resting, runtimes, slow, wakeups},
     tcc, upkeep,
@@ -78,6 +78,7 @@ fn everything(environment: impl Fn(&str) -> Option<String> + Copy) -> Suite {
     failover::add_to(&mut suite, environment);
     outbox_view::add_to(&mut suite, environment);
     operators_reads::add_to(&mut suite, environment);
+    producers::add_to(&mut suite, environment);
     telemetry::add_to(&mut suite, environment);
     locks::add_to(&mut suite, environment);
     one_writer::add_to(&mut suite);

@@ -20,7 +20,8 @@ pub struct QueueStatus {
     pub oldest: Option<Duration>,
     /// Dead letters.
     pub dead: u64,
-    /// Messages in shards that the store does not have: nobody claims them. They count as depth alone.
+    /// Messages that nobody can claim, because they lie in shards that the store does not have or are written wrong. They count as
+    /// depth alone.
     pub stray: u64,
 }
 

@@ -67,6 +67,7 @@ pub mod model;
 pub mod operating;
 pub mod order;
 pub mod pages;
+pub mod producers;
 mod readme;
 pub mod sagas;
 pub mod scenarios;

@@ -1,4 +1,4 @@
-use claimstream_domain::{PausedQueue, QueueStatus};
+use claimstream_domain::{PausedQueue, QueueName, QueueStatus};
 use claimstream_ports::StoreError;
 
 use crate::{
@@ -6,17 +6,25 @@ use crate::{
         examination::Examination,
         finding::{Finding, failure, good, warning},
     },
-    queues::{observe::observe, pauses::paused},
+    queues::{
+        observe::{Misnamed, Observed, observe},
+        pauses::paused,
+    },
 };
 
 impl Examination<'_> {
     /// Messages that nobody will ever claim, queues that nobody seems to read, and pauses that look forgotten.
     pub(crate) async fn examine_queues(&self) -> Result<Vec<Finding>, StoreError> {
-        let (queues, paused) = (observe(self.db, self.shards).await?, paused(self.db).await?);
+        let Observed { queues, misnamed, unreadable } = observe(self.db, self.shards).await?;
+        let paused = paused(self.db).await?;
         let is_paused = |queue: &QueueStatus| paused.iter().any(|paused| paused.queue == queue.queue);
-        let mut findings: Vec<Finding> =
-            queues.iter().filter(|queue| queue.stray > 0).map(|queue| self.stray(queue)).collect();
+        let mut findings: Vec<Finding> = queues
+            .iter()
+            .filter_map(|queue| self.stray(queue, unreadable.get(&queue.queue).copied()))
+            .collect();
+        findings.extend(unreadable.iter().map(of_unreadable));
         findings.extend(queues.iter().filter(|queue| queue.seems_unread() && !is_paused(queue)).map(unread));
+        findings.extend(misnamed.iter().map(of_misnamed));
         if findings.is_empty() {
             findings.push(good(
                 "queues",
@@ -27,17 +35,44 @@ impl Examination<'_> {
         Ok(findings)
     }
 
-    fn stray(&self, queue: &QueueStatus) -> Finding {
-        let (name, stray, shards) = (&queue.queue, queue.stray, self.shards.get());
-        failure(
-            "queues",
-            format!(
-                "{stray} messages of queue {name} lie in shard {shards} or above, and this outbox has {shards} shards, from 0 on: \
-                 nobody claims them. They came from an outbox with more shards. Set their shard in claimstream_queue to one \
-                 below {shards}"
-            ),
-        )
+    /// Messages in shards that are not there; those that no claim can read are another finding.
+    fn stray(&self, queue: &QueueStatus, unreadable: Option<u64>) -> Option<Finding> {
+        let (name, shards) = (&queue.queue, self.shards.get());
+        let stray = queue.stray.saturating_sub(unreadable.unwrap_or_default());
+        let finding = || {
+            failure(
+                "queues",
+                format!(
+                    "{stray} messages of queue {name} lie in shard {shards} or above, and this outbox has {shards} shards, from 0 on: \
+                 nobody claims them. They came from an outbox with more shards, or from a program that inserts rows by itself \
+                 and counts shards in another way. Set their shard in claimstream_queue to one from 0 to below {shards}"
+                ),
+            )
+        };
+        (stray > 0).then(finding)
     }
+}
+
+fn of_unreadable((queue, entries): (&QueueName, &u64)) -> Finding {
+    failure(
+        "queues",
+        format!(
+            "{entries} entries of queue {queue} cannot be read by any claim: they are due before 1970, or on SQLite at no whole \
+             number of microseconds, or their id has not 16 bytes. A program that inserts rows by itself has written them. Set \
+             their available_at in claimstream_queue to the present moment; with a wrong id, write the message anew and delete the entry"
+        ),
+    )
+}
+
+fn of_misnamed(misnamed: &Misnamed) -> Finding {
+    let (depth, name, why) = (misnamed.depth, misnamed.name(), &misnamed.why);
+    failure(
+        "queues",
+        format!(
+            "{depth} messages lie in claimstream_queue under the name '{name}', which no queue can have: {why}. Nobody claims \
+             them. A program that inserts rows by itself has written them. Set their queue there to the right one"
+        ),
+    )
 }
 
 fn of_pause(paused: &PausedQueue) -> Finding {

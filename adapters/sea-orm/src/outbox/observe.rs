@@ -18,7 +18,10 @@ const LATE: &str = "late";
 impl Observe for SeaOrmOutbox {
     async fn observe(&self) -> Result<Vec<QueueStatus>, StoreError> {
         let rooms = Arc::clone(&self.rooms);
-        let work = async move { observe::observe(&rooms.db, rooms.enqueueing.shards).await };
+        let work = async move {
+            let observed = observe::observe(&rooms.db, rooms.enqueueing.shards).await?;
+            Ok(observed.queues)
+        };
         self.rooms.db.detached(OBSERVE, work).await
     }
 }

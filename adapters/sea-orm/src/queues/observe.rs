@@ -13,16 +13,54 @@ use crate::{
 
 const OBSERVE: &str = "observe";
 
-/// How much lies in each queue.
-pub(crate) async fn observe(db: &Database, shards: ShardCount) -> Result<Vec<QueueStatus>, StoreError> {
+/// How much lies in each queue, and what lies where no queue can be.
+pub(crate) struct Observed {
+    pub(crate) queues: Vec<QueueStatus>,
+    pub(crate) misnamed: Vec<Misnamed>,
+    /// How many entries of a queue no claim can read, where there are such; they count as stray too.
+    pub(crate) unreadable: BTreeMap<QueueName, u64>,
+}
+
+/// Rows under a name that no queue can have: a program in another language has written them, and no relay reads them.
+pub(crate) struct Misnamed {
+    name: Vec<u8>,
+    pub(crate) depth: u64,
+    /// Why no queue can have the name.
+    pub(crate) why: String,
+}
+
+impl Misnamed {
+    /// The name as it can be shown: what is not visible ASCII is escaped.
+    pub(crate) fn name(&self) -> String {
+        self.name.escape_ascii().to_string()
+    }
+}
+
+/// Counts what lies in each queue.
+pub(crate) async fn observe(db: &Database, shards: ShardCount) -> Result<Observed, StoreError> {
     let mut queues: BTreeMap<QueueName, QueueStatus> = BTreeMap::new();
+    let mut misnamed: BTreeMap<Vec<u8>, Misnamed> = BTreeMap::new();
+    let mut unreadable: BTreeMap<QueueName, u64> = BTreeMap::new();
     let held = held(db).await?;
     let ask = || rows(db.relay(), OBSERVE, db.sql.observe.live.bind(&db.args()));
     for row in &db.restarting(ask).await? {
         let row = ShardRow::read(row)?;
-        let (queue, mut status) = (queue(&row.queue)?, shard_status(&row, shards)?);
-        if let Some(flights) = held.get(&(queue.clone(), row.shard)) {
-            set_apart(db, row.shard, flights, &mut status).await?;
+        let queue = match row_queue(&row) {
+            Ok(queue) => queue,
+            Err(why) => {
+                let none = Misnamed { name: row.queue.clone(), depth: 0, why };
+                misnamed.entry(row.queue).or_insert(none).depth += row.depth;
+                continue;
+            }
+        };
+        let (shard, mut status) = shard_status(&row, queue.clone(), shards);
+        if shard.is_some() && row.unreadable > 0 {
+            *unreadable.entry(queue.clone()).or_default() += row.unreadable;
+        }
+        if let Some(shard) = shard
+            && let Some(flights) = held.get(&(queue.clone(), shard))
+        {
+            set_apart(db, shard, flights, &mut status).await?;
         }
         let all = queues.entry(queue.clone()).or_insert_with(|| QueueStatus::empty(queue));
         all.depth += status.depth;
@@ -38,7 +76,8 @@ pub(crate) async fn observe(db: &Database, shards: ShardCount) -> Result<Vec<Que
         let queue = queue(&row.queue)?;
         queues.entry(queue.clone()).or_insert_with(|| QueueStatus::empty(queue)).dead = row.dead;
     }
-    Ok(queues.into_values().collect())
+    let (queues, misnamed) = (queues.into_values().collect(), misnamed.into_values().collect());
+    Ok(Observed { queues, misnamed, unreadable })
 }
 
 /// The messages in flight under shard leases that have not expired, by queue and shard.
@@ -77,18 +116,26 @@ async fn set_apart(
     Ok(())
 }
 
-fn shard_status(row: &ShardRow, shards: ShardCount) -> Result<QueueStatus, StoreError> {
-    let (queue, depth, due, retrying) = (queue(&row.queue)?, row.depth, row.due, row.retrying);
-    if row.shard >= shards.get() {
-        return Ok(QueueStatus { depth, stray: depth, ..QueueStatus::empty(queue) });
-    }
+/// How a shard stands, and its number if the queue has such a shard.
+fn shard_status(row: &ShardRow, queue: QueueName, shards: ShardCount) -> (Option<u16>, QueueStatus) {
+    let (depth, due, retrying, stray) = (row.depth, row.due, row.retrying, row.unreadable);
+    let Some(shard) = u16::try_from(row.shard).ok().filter(|shard| *shard < shards.get()) else {
+        return (None, QueueStatus { depth, stray: depth, ..QueueStatus::empty(queue) });
+    };
     // Only a shard with due messages has one that has waited; the oldest of all is then a due one.
     let oldest = if due == 0 { None } else { row.oldest.map(age) };
-    Ok(QueueStatus { depth, due, leased: row.leased, retrying, oldest, ..QueueStatus::empty(queue) })
+    let status =
+        QueueStatus { depth, due, leased: row.leased, retrying, oldest, stray, ..QueueStatus::empty(queue) };
+    (Some(shard), status)
 }
 
 fn age(micros: i64) -> Duration {
     Duration::from_micros(u64::try_from(micros).unwrap_or_default())
+}
+
+fn row_queue(row: &ShardRow) -> Result<QueueName, String> {
+    let name = str::from_utf8(&row.queue).map_err(|e| e.to_string())?;
+    QueueName::new(name).map_err(|e| e.to_string())
 }
 
 fn queue(name: &str) -> Result<QueueName, StoreError> {
@@ -97,13 +144,14 @@ fn queue(name: &str) -> Result<QueueName, StoreError> {
 
 row! {
     struct ShardRow of "observe/live" {
-        queue: String,
-        shard: u16,
+        queue: Vec<u8>,
+        shard: i64,
         depth: u64,
         due: u64,
         leased: u64,
         retrying: u64,
         oldest: Option<i64>,
+        unreadable: u64,
     }
 }
 

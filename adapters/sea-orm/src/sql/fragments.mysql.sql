@@ -13,6 +13,8 @@ is         = <=>
 then_join  = STRAIGHT_JOIN
 by_primary = FORCE INDEX (PRIMARY)
 by_age     = FORCE INDEX (age)
+unreadable = ($.available_at < TIMESTAMP'1970-01-01 00:00:00')
+and_whole  =
 for_update = FOR UPDATE $
 for_share  = LOCK IN SHARE MODE
 or_keep    = ON DUPLICATE KEY UPDATE $ = $

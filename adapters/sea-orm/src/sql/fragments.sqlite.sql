@@ -13,6 +13,8 @@ is         = IS
 then_join  = CROSS JOIN
 by_primary =
 by_age     = INDEXED BY claimstream_step_age
+unreadable = (TYPEOF($.available_at) <> 'integer' OR $.available_at < 0 OR TYPEOF($.id) <> 'blob' OR LENGTH($.id) <> 16)
+and_whole  = AND TYPEOF($.id) = 'blob' AND LENGTH($.id) = 16
 for_update =
 for_share  =
 or_keep    = ON CONFLICT DO NOTHING

@@ -12,5 +12,6 @@ UPDATE claimstream_queue
           AND available_at <= :now
           AND available_at >= :low
           AND claim_id IS NOT :claim
+          AND TYPEOF(id) = 'blob' AND LENGTH(id) = 16
         ORDER BY available_at, id
         LIMIT :limit)

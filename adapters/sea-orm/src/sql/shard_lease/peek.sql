@@ -9,6 +9,7 @@ SELECT s.shard, {signed l.fence} AS fence,
           FROM claimstream_queue q
          WHERE q.queue = :queue
            AND q.shard = s.shard
+           AND NOT {unreadable q}
          ORDER BY q.queue, q.shard, q.available_at, q.id
          LIMIT 1) <= {now}
    AND NOT EXISTS (SELECT 1 FROM claimstream_pause p WHERE p.queue = :queue AND p.resumed_at IS NULL)

@@ -19,5 +19,6 @@ SELECT q.id, {micros q.available_at} AS due_at,
    AND (l.holder IS NULL OR l.holder = :holder OR (l.in_flight = 0 AND l.held_until <= {now}))
    AND q.available_at <= {now}
    AND q.available_at >= {moment :low}
+   {and_whole q}
  ORDER BY q.available_at, q.id
  LIMIT :limit

@@ -10,6 +10,7 @@ SELECT q.id, {micros q.available_at} AS due_at,
    AND q.shard = :shard
    AND q.available_at <= {now}
    AND q.available_at >= {moment :low}
+   {and_whole q}
    AND (q.available_at > {moment :low} OR q.id > :last)
    AND (m.ordering_key IS NULL OR m.ordering_key NOT IN (:keys))
  ORDER BY q.available_at, q.id
