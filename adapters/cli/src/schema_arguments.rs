@@ -38,6 +38,22 @@ pub(crate) enum SchemaCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Print the stored procedure by which programs in other languages write messages, or make it with --apply
+    ///
+    /// For MySQL and MariaDB. It writes with the rights of the user who makes it; docs/other-languages.md shows the call.
+    Routines(ExtraWish),
+    /// Print the view of stored messages under the names of Debezium's outbox event router, or make it with --apply
+    ///
+    /// For MySQL and MariaDB, and for programs that read with SELECT. Debezium itself reads no views.
+    DebeziumView(ExtraWish),
+}
+
+/// Whether an optional part of the schema is printed or made.
+#[derive(clap::Args)]
+pub(crate) struct ExtraWish {
+    /// Make it in the database, in place of an earlier one
+    #[arg(long)]
+    pub(crate) apply: bool,
 }
 
 #[derive(Clone, Copy, ValueEnum)]

@@ -51,6 +51,7 @@ pub use outbox::{
     handle::SeaOrmOutbox,
     options::OpenOptions,
     schema::schema,
+    schema_extra::SchemaExtra,
     schema_plan::SchemaPlan,
     schema_step::{SchemaStep, SchemaWay},
     transactions::TransactionWork,

@@ -27,6 +27,7 @@ mod request;
 mod runs;
 mod sagas;
 mod schema;
+mod schema_extra;
 mod schema_plan;
 mod serve;
 mod shell;

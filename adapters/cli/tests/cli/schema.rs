@@ -1,6 +1,9 @@
 use sea_orm::{ConnectionTrait, Database};
 
-use crate::operator::Operator;
+use crate::{
+    database_server::{Scratch, servers},
+    operator::Operator,
+};
 
 #[test]
 fn is_printed_for_each_dialect() {
@@ -75,4 +78,43 @@ fn a_plan_names_what_is_sent_and_changes_nothing() {
     );
     let nowhere = Operator::new().set("CLAIMSTREAM_DATABASE__URL", "mysql://me@127.0.0.1:1/shop");
     assert!(nowhere.run(&["schema", "plan"]).failed(1).contains("Connection refused"));
+}
+
+#[test]
+fn parts_for_other_languages_are_printed_without_a_database() {
+    let operator = Operator::new();
+    let routines = operator.run(&["schema", "routines"]).succeeded();
+    assert!(
+        routines.contains("DELIMITER //\n") && routines.contains("PROCEDURE claimstream_enqueue("),
+        "{routines}"
+    );
+    let view = operator.run(&["schema", "debezium-view"]).succeeded();
+    assert!(view.contains("VIEW claimstream_debezium") && view.ends_with(";\n"), "{view}");
+    let file = Operator::with_database();
+    for part in ["routines", "debezium-view"] {
+        let refused = file.run(&["schema", part, "--apply"]).failed(1);
+        assert!(
+            refused.contains("SQLite has no") && refused.contains("docs/other-languages.md"),
+            "{refused}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn parts_for_other_languages_are_made_on_a_server_and_may_be_made_anew() {
+    for (_, url) in servers("parts_for_other_languages_are_made_on_a_server_and_may_be_made_anew") {
+        let scratch = Scratch::on(url).await;
+        let operator = Operator::new().set("CLAIMSTREAM_DATABASE__URL", &scratch.url());
+        for (part, object) in [("routines", "claimstream_enqueue"), ("debezium-view", "claimstream_debezium")]
+        {
+            let refused = operator.run(&["schema", part, "--apply"]).failed(1);
+            assert!(refused.contains("claimstream schema apply"), "{refused}");
+            operator.run(&["schema", "apply"]).succeeded();
+            for _ in 0..2 {
+                let made = operator.run(&["schema", part, "--apply"]).succeeded();
+                assert_eq!(made, format!("{object} is there\n"));
+            }
+            scratch.run(&format!("DROP DATABASE {0}; CREATE DATABASE {0}", scratch.name())).await;
+        }
+    }
 }

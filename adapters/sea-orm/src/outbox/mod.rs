@@ -23,6 +23,7 @@ pub(crate) mod rooms;
 pub(crate) mod runs;
 pub(crate) mod sagas;
 pub(crate) mod schema;
+pub(crate) mod schema_extra;
 pub(crate) mod schema_plan;
 pub(crate) mod schema_step;
 #[cfg(any(feature = "mysql", feature = "sqlite"))]
