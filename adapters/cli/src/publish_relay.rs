@@ -47,7 +47,7 @@ impl PublishRelay {
         }
         let make = Composition {
             telemetry,
-            wakeup: Arc::new(Wakeups::new(config.relay.wakeup.clone())),
+            wakeup: Arc::new(Wakeups::of_relay(config)),
             outbox: Arc::new(outbox),
             config,
         };
