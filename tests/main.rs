@@ -10,7 +10,7 @@ use claimstream_tests::{
     claims::{locks, one_writer},
     clusters,
     connections::{callers, cancellation, few_connections, many_queues},
-    failures::{failover, lost_notes, missing_table, outages, passing_errors, set_back},
+    failures::{failover, lost_notes, missing_table, outages, passing_errors, set_back, several_servers},
     guarded::{self, fences},
     inbox, invariants, model,
     operating::{
@@ -76,6 +76,7 @@ fn everything(environment: impl Fn(&str) -> Option<String> + Copy) -> Suite {
     rights::add_to(&mut suite, environment);
     schema_plans::add_to(&mut suite, environment);
     failover::add_to(&mut suite, environment);
+    several_servers::add_to(&mut suite, environment);
     outbox_view::add_to(&mut suite, environment);
     operators_reads::add_to(&mut suite, environment);
     producers::add_to(&mut suite, environment);

@@ -98,11 +98,15 @@ pub enum AuditAction {
     ReleaseLock,
     /// A saga is continued at once.
     Continue,
+    /// What a failover has left is about to be worked on again.
+    Repair,
+    /// What a failover has left was queued again.
+    Repaired,
 }
 
 impl AuditAction {
     /// Every action.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::Pause,
         Self::Resume,
         Self::Revive,
@@ -116,6 +120,8 @@ impl AuditAction {
         Self::ReleaseLease,
         Self::ReleaseLock,
         Self::Continue,
+        Self::Repair,
+        Self::Repaired,
     ];
 
     /// The longest word, in bytes.
@@ -137,6 +143,8 @@ impl AuditAction {
             Self::ReleaseLease => "release lease",
             Self::ReleaseLock => "release lock",
             Self::Continue => "continue",
+            Self::Repair => "repair",
+            Self::Repaired => "repaired",
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::{
     bench_arguments::BenchArguments,
     config::TargetName,
     dead_arguments::DeadCommand,
+    doctor_arguments::DoctorArguments,
     holder_arguments::{LeasesArguments, LocksArguments},
     operator_name::OperatorName,
     paging::Paging,
@@ -45,14 +46,7 @@ pub(crate) enum Command {
     ///
     /// Prints one line for each finding, in groups by what they are about. The exit code is 1 if something fails, or if --strict is
     /// given and something is warned of, and 0 otherwise.
-    Doctor {
-        /// Let warnings fail the check
-        #[arg(long)]
-        strict: bool,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
+    Doctor(DoctorArguments),
     /// Hand in notification requests, one JSON object a line
     ///
     /// A line that cannot be taken is reported with its number and the reason, and the rest goes in. A request that is

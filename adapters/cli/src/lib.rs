@@ -24,6 +24,7 @@ mod command;
 pub mod config;
 mod dead_arguments;
 mod directory;
+mod doctor_arguments;
 mod entries;
 mod exit;
 mod exporting;

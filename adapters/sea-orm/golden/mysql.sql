@@ -505,6 +505,24 @@ INSERT INTO claimstream_notification_receipt_waiting (provider, reference, kind,
 -- receipts/waiting
 SELECT w.provider, w.reference, w.kind, w.address, w.said_at, w.note, TIMESTAMPDIFF(MICROSECOND, w.seen_at, UTC_TIMESTAMP(6)) AS ago, a.message_id FROM claimstream_notification_receipt_waiting w STRAIGHT_JOIN claimstream_notification_attempt a ON a.provider = w.provider AND a.reference = w.reference WHERE w.seen_at >= UTC_TIMESTAMP(6) - INTERVAL :within MICROSECOND ORDER BY w.seen_at, w.provider, w.reference, w.kind, a.began_at LIMIT :limit;
 
+-- remains/bodies
+SELECT id FROM claimstream_message WHERE id IN (:ids) ORDER BY id FOR UPDATE;
+
+-- remains/carriers
+SELECT id FROM claimstream_queue WHERE queue = :queue UNION ALL SELECT id FROM claimstream_dead WHERE queue = :queue;
+
+-- remains/open_requests
+SELECT id FROM claimstream_notification_request WHERE id > :after AND status IN ('PENDING', 'PROCESSING') AND changed_at < UTC_TIMESTAMP(6) - INTERVAL :quiet MICROSECOND ORDER BY id LIMIT :limit;
+
+-- remains/pending
+SELECT m.id, m.request_id, COALESCE(i.digest_id, m.id) AS carrier FROM claimstream_notification_message m LEFT JOIN claimstream_digest_item i ON i.id = m.id WHERE m.id > :after AND m.status = 'PENDING' AND m.changed_at < UTC_TIMESTAMP(6) - INTERVAL :quiet MICROSECOND ORDER BY m.id LIMIT :limit;
+
+-- remains/requeue
+INSERT INTO claimstream_queue (queue, shard, available_at, id) SELECT b.queue, b.shard, UTC_TIMESTAMP(6), b.id FROM claimstream_message b LEFT JOIN claimstream_queue q ON q.queue = b.queue AND q.shard = b.shard AND q.id = b.id LEFT JOIN claimstream_dead d ON d.id = b.id WHERE b.id IN (:ids) AND q.id IS NULL AND d.id IS NULL;
+
+-- remains/steps
+SELECT b.payload FROM claimstream_queue q STRAIGHT_JOIN claimstream_message b FORCE INDEX (PRIMARY) ON b.id = q.id WHERE q.queue = :queue UNION ALL SELECT d.payload FROM claimstream_dead d WHERE d.queue = :queue;
+
 -- sagas/note
 INSERT INTO claimstream_saga (scope, run, owner, input, created_at) VALUES (:scope, :run, :owner, :input, UTC_TIMESTAMP(6));
 
@@ -804,6 +822,18 @@ SELECT content FROM claimstream_template_version WHERE template_id = :template A
 
 -- templates/versions
 SELECT CAST(number AS SIGNED) AS version, CAST(restores AS SIGNED) AS restores, TIMESTAMPDIFF(MICROSECOND, published_at, UTC_TIMESTAMP(6)) AS age FROM claimstream_template_version WHERE template_id = :template AND number < :below ORDER BY number DESC LIMIT :limit;
+
+-- topology/group
+SELECT CONCAT(MEMBER_HOST, ':', MEMBER_PORT) AS member, MEMBER_STATE AS state, MEMBER_ROLE AS role, MEMBER_ID = @@server_uuid AS is_self FROM performance_schema.replication_group_members;
+
+-- topology/replica
+SHOW REPLICA STATUS;
+
+-- topology/settings
+SHOW GLOBAL VARIABLES WHERE Variable_name IN ('read_only', 'super_read_only', 'innodb_read_only', 'offline_mode', 'hostname', 'port', 'server_id', 'server_uuid', 'wsrep_on', 'wsrep_reject_queries', 'wsrep_sync_wait', 'group_replication_group_name', 'group_replication_single_primary_mode', 'group_replication_consistency', 'rpl_semi_sync_master_enabled', 'rpl_semi_sync_source_enabled');
+
+-- topology/status
+SHOW GLOBAL STATUS WHERE Variable_name IN ('wsrep_ready', 'wsrep_cluster_status', 'wsrep_cluster_size', 'wsrep_cluster_state_uuid', 'wsrep_local_state', 'wsrep_local_state_comment', 'wsrep_flow_control_paused', 'Rpl_semi_sync_master_clients', 'Rpl_semi_sync_source_clients', 'Slaves_connected');
 
 -- twins/end
 DELETE FROM claimstream_queue WHERE queue = :queue AND shard = :shard AND available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :due_at MICROSECOND AND id = :id;

@@ -469,6 +469,24 @@ INSERT INTO claimstream_notification_receipt_waiting (provider, reference, kind,
 -- receipts/waiting
 SELECT w.provider, w.reference, w.kind, w.address, w.said_at, w.note, :now - w.seen_at AS ago, a.message_id FROM claimstream_notification_receipt_waiting w CROSS JOIN claimstream_notification_attempt a ON a.provider = w.provider AND a.reference = w.reference WHERE w.seen_at >= :now - :within ORDER BY w.seen_at, w.provider, w.reference, w.kind, a.began_at LIMIT :limit;
 
+-- remains/bodies
+SELECT id FROM claimstream_message WHERE id IN (:ids) ORDER BY id;
+
+-- remains/carriers
+SELECT id FROM claimstream_queue WHERE queue = :queue UNION ALL SELECT id FROM claimstream_dead WHERE queue = :queue;
+
+-- remains/open_requests
+SELECT id FROM claimstream_notification_request WHERE id > :after AND status IN ('PENDING', 'PROCESSING') AND changed_at < :now - :quiet ORDER BY id LIMIT :limit;
+
+-- remains/pending
+SELECT m.id, m.request_id, COALESCE(i.digest_id, m.id) AS carrier FROM claimstream_notification_message m LEFT JOIN claimstream_digest_item i ON i.id = m.id WHERE m.id > :after AND m.status = 'PENDING' AND m.changed_at < :now - :quiet ORDER BY m.id LIMIT :limit;
+
+-- remains/requeue
+INSERT INTO claimstream_queue (queue, shard, available_at, id) SELECT b.queue, b.shard, :now, b.id FROM claimstream_message b LEFT JOIN claimstream_queue q ON q.queue = b.queue AND q.shard = b.shard AND q.id = b.id LEFT JOIN claimstream_dead d ON d.id = b.id WHERE b.id IN (:ids) AND q.id IS NULL AND d.id IS NULL;
+
+-- remains/steps
+SELECT b.payload FROM claimstream_queue q CROSS JOIN claimstream_message b  ON b.id = q.id WHERE q.queue = :queue UNION ALL SELECT d.payload FROM claimstream_dead d WHERE d.queue = :queue;
+
 -- sagas/note
 INSERT INTO claimstream_saga (scope, run, owner, input, created_at) VALUES (:scope, :run, :owner, :input, :now);
 

@@ -38,6 +38,8 @@ pub use bench::place::BenchPlace;
 #[cfg(feature = "mysql")]
 pub use caller_transactions::own::OwnTransaction;
 #[cfg(feature = "mysql")]
+pub use database::nodes::addresses::ServerAddresses;
+#[cfg(feature = "mysql")]
 pub use database::sqlx_connection::SqlxMySql;
 #[cfg(feature = "sqlite")]
 pub use database::sqlx_connection::SqlxSqlite;
@@ -47,6 +49,7 @@ pub use database::{
 };
 pub use doctor::finding::{Finding, Severity};
 pub use enqueue::statements::EnqueueStatements;
+pub use notifications::remains::FailoverRemains;
 pub use outbox::{
     handle::SeaOrmOutbox,
     options::OpenOptions,

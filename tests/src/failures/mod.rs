@@ -6,3 +6,4 @@ pub mod missing_table;
 pub mod outages;
 pub mod passing_errors;
 pub mod set_back;
+pub mod several_servers;

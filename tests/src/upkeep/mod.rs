@@ -7,6 +7,7 @@ mod ids;
 mod locks;
 mod notifications;
 mod receipts;
+mod remains;
 mod retention;
 mod steps;
 
@@ -42,6 +43,7 @@ fn add_everywhere(suite: &mut Suite, place: &Place) {
     steps::add_to(suite, place);
     notifications::add_to(suite, place);
     receipts::add_to(suite, place);
+    remains::add_to(suite, place);
     consideration::add_lag_to(suite, place);
 }
 

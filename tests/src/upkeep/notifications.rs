@@ -205,7 +205,10 @@ fn message_of(record: &NotificationRecord, address: &str) -> NewMessage {
 }
 
 /// A request that was dispatched into pending messages to as many users.
-async fn dispatched(setup: &Setup, messages: u32) -> (NotificationRequest, Vec<NotificationRecord>) {
+pub(super) async fn dispatched(
+    setup: &Setup,
+    messages: u32,
+) -> (NotificationRequest, Vec<NotificationRecord>) {
     let request = mail_to(RecipientReference::User { user: "anna".into() });
     setup.outbox.submit_now(std::slice::from_ref(&request)).await.expect("submit");
     let record = |n: u32| {

@@ -1,5 +1,6 @@
 //! What the program can be told to do, one command a file.
 
+mod after_failover;
 mod agreement;
 mod answers;
 mod attempts;
@@ -76,7 +77,8 @@ async fn carry_out(command: Command, loaded: &Loaded, out: &mut impl Write) -> R
     let config = &loaded.config;
     match command {
         Command::Schema(command) => schema::run(command, config, out).await,
-        Command::Doctor { strict, json } => doctor::run(strict, json, config, out).await,
+        Command::Doctor(asked) if asked.after_failover => after_failover::run(asked, config, out).await,
+        Command::Doctor(asked) => doctor::run(asked.strict, asked.json, config, out).await,
         Command::Notify { file, json } => notify::run(&file, json, config, out).await,
         Command::Cancel { id, operator, json } => {
             request::cancel(id, &operator.find_or_unnamed(), json, config, out).await

@@ -1,5 +1,6 @@
 use std::{fmt, path::PathBuf};
 
+use claimstream_sea_orm::ServerAddresses;
 use percent_encoding::percent_decode_str;
 use url::Url;
 
@@ -17,7 +18,17 @@ enum Location {
     /// SQLite, as it was written; such a URL bears no secret.
     File(String),
     /// MySQL or MariaDB.
-    Server(Box<Url>),
+    Server(Box<Servers>),
+}
+
+/// The first server, and the addresses of the others.
+#[derive(Clone, PartialEq, Eq)]
+struct Servers {
+    first: Url,
+    /// All addresses, if there are several.
+    several: Vec<String>,
+    /// The URL with all of them.
+    whole: String,
 }
 
 impl DatabaseUrl {
@@ -26,7 +37,7 @@ impl DatabaseUrl {
         let text = text.trim();
         let server = text.strip_prefix("mysql://").or_else(|| text.strip_prefix("mariadb://"));
         match server {
-            Some(rest) => server_url(rest).map(|url| Self(Location::Server(Box::new(url)))),
+            Some(rest) => Servers::read(rest).map(|servers| Self(Location::Server(Box::new(servers)))),
             None if text.starts_with("sqlite:") => Ok(Self(Location::File(text.to_owned()))),
             None => Err(format!("{}; {FORMS}", scheme(text))),
         }
@@ -41,8 +52,8 @@ impl DatabaseUrl {
     pub fn with_password(self, password: &Secret) -> Result<Self, String> {
         match self.0 {
             Location::File(_) => Err("an SQLite database has no password".into()),
-            Location::Server(mut url) => match url.set_password(Some(password.reveal())) {
-                Ok(()) => Ok(Self(Location::Server(url))),
+            Location::Server(servers) => match servers.with_password(password) {
+                Ok(servers) => Ok(Self(Location::Server(Box::new(servers)))),
                 Err(()) => Err("a URL without a host takes no password".into()),
             },
         }
@@ -65,12 +76,41 @@ impl DatabaseUrl {
     pub(crate) fn reveal(&self) -> &str {
         match &self.0 {
             Location::File(text) => text,
-            Location::Server(url) => url.as_str(),
+            Location::Server(servers) => &servers.whole,
         }
     }
 }
 
-const FORMS: &str = "write mysql://user:password@host:3306/database, mariadb://... or sqlite://file.db";
+impl Servers {
+    fn read(rest: &str) -> Result<Self, String> {
+        let addresses = ServerAddresses::of_url(&format!("mysql://{rest}"))?;
+        let several = addresses.several().to_vec();
+        let first = addresses.urls().next().unwrap_or_default();
+        let first = server_url(&first)?;
+        Ok(Self { whole: whole(&first, &several), several, first })
+    }
+
+    fn with_password(mut self, password: &Secret) -> Result<Self, ()> {
+        self.first.set_password(Some(password.reveal()))?;
+        Ok(Self { whole: whole(&self.first, &self.several), ..self })
+    }
+
+    fn redacted(&self) -> String {
+        redacted(&self.first, &self.several)
+    }
+}
+
+/// The URL of the first server with the addresses of all.
+fn whole(first: &Url, several: &[String]) -> String {
+    let Some(alone) = several.first() else { return first.as_str().to_owned() };
+    // The first address stands behind the password, in which no such sign is left.
+    let behind = first.as_str().find('@').map_or("mysql://".len(), |at| at + 1);
+    let (before, after) = first.as_str().split_at(behind);
+    let after = after.strip_prefix(alone.as_str()).unwrap_or(after);
+    format!("{before}{}{after}", several.join(","))
+}
+
+const FORMS: &str = "write mysql://user:password@host:3306/database, mysql://user@host1,host2/database, mariadb://... or sqlite://file.db";
 
 /// Parameters whose values are no secret; see the driver's documentation.
 const OPEN_PARAMETERS: [&str; 8] = [
@@ -85,8 +125,8 @@ const OPEN_PARAMETERS: [&str; 8] = [
 ];
 
 /// The driver knows the scheme `mysql` only, and speaks to both servers.
-fn server_url(rest: &str) -> Result<Url, String> {
-    let url: Url = format!("mysql://{rest}").parse().map_err(|e| format!("{e}; {FORMS}, {ESCAPE}"))?;
+fn server_url(text: &str) -> Result<Url, String> {
+    let url: Url = text.parse().map_err(|e| format!("{e}; {FORMS}, {ESCAPE}"))?;
     let database = url.path().trim_start_matches('/');
     if database.contains(['@', '/']) || url.fragment().is_some() {
         return Err(format!("the URL is ambiguous; {ESCAPE}"));
@@ -124,7 +164,7 @@ impl fmt::Display for DatabaseUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             Location::File(text) => f.write_str(text),
-            Location::Server(url) => f.write_str(&redacted(url)),
+            Location::Server(servers) => f.write_str(&servers.redacted()),
         }
     }
 }
@@ -135,7 +175,7 @@ impl fmt::Debug for DatabaseUrl {
     }
 }
 
-fn redacted(url: &Url) -> String {
+fn redacted(url: &Url, several: &[String]) -> String {
     let password = if url.password().is_some() { ":***" } else { "" };
     let user =
         if url.username().is_empty() { String::new() } else { format!("{}{password}@", url.username()) };
@@ -148,7 +188,11 @@ fn redacted(url: &Url) -> String {
         })
         .collect();
     let parameters = if parameters.is_empty() { String::new() } else { format!("?{}", parameters.join("&")) };
-    format!("{}://{user}{}{port}{}{parameters}", url.scheme(), url.host_str().unwrap_or_default(), url.path())
+    let host = match several {
+        [] => format!("{}{port}", url.host_str().unwrap_or_default()),
+        several => several.join(","),
+    };
+    format!("{}://{user}{host}{}{parameters}", url.scheme(), url.path())
 }
 
 #[cfg(test)]
@@ -173,6 +217,20 @@ mod tests {
         assert!(!with.to_string().contains("b/c"));
         let file = DatabaseUrl::new("sqlite://x.db").unwrap();
         assert!(file.with_password(&Secret::new("p")).is_err());
+    }
+
+    #[test]
+    fn names_several_servers() {
+        let url =
+            DatabaseUrl::new("mysql://app:hun,ter2@db1:3306,DB2,[::1]:3307/shop?ssl-mode=REQUIRED").unwrap();
+        assert_eq!(url.to_string(), "mysql://app:***@db1:3306,DB2,[::1]:3307/shop?ssl-mode=REQUIRED");
+        assert_eq!(url.reveal(), "mysql://app:hun,ter2@db1:3306,DB2,[::1]:3307/shop?ssl-mode=REQUIRED");
+        let with =
+            DatabaseUrl::new("mysql://app@db1,db2/shop").unwrap().with_password(&Secret::new("a@b/c,d"));
+        assert_eq!(with.unwrap().reveal(), "mysql://app:a%40b%2Fc,d@db1,db2/shop");
+        assert_eq!(DatabaseUrl::new("mysql://db1,db2/shop").unwrap().reveal(), "mysql://db1,db2/shop");
+        let why = DatabaseUrl::new("mysql://app:hunter2@db1,db1/shop").unwrap_err();
+        assert!(why.contains("twice") && !why.contains("hunter2"), "{why}");
     }
 
     #[test]

@@ -162,6 +162,7 @@ fn every_command_prints_the_fields_that_the_page_has() {
     check("dead revive` and `dead purge", &["dead", "revive", "--all"]);
     check("dead revive` and `dead purge", &["dead", "purge", "--all"]);
     check("doctor", &["doctor"]);
+    check("doctor --after-failover", &["doctor", "--after-failover"]);
     check(
         "suppressions add` and `suppressions remove",
         &["suppressions", "add", "email", "bob@example.com", "--reason", "bounced"],

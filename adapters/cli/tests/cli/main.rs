@@ -1,6 +1,7 @@
 //! The built program, run as an operator runs it: in a directory of its own, on an SQLite file.
 #![allow(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
 
+mod after_failover;
 mod audit;
 #[cfg(unix)]
 mod bench;

@@ -12,9 +12,9 @@ use super::{
 use crate::database::{
     args::Args,
     classify::classify,
-    connecting,
     dialect::Dialect,
     pool::HardenedPool,
+    reached::Reached,
     server::{server_name, server_variables},
     statements::Statements,
     unit::{rows, run},
@@ -46,7 +46,9 @@ impl BenchPlace {
     /// Refuses a user that may not make a database, with the statement that grants it.
     pub async fn make(url: &str, answer_within: Option<Duration>) -> Result<Self, StoreError> {
         let dialect = Dialect::of_url(url).map_err(misconfigured)?;
-        connecting::names_a_database(url, dialect).map_err(misconfigured)?;
+        let patience = answer_within.unwrap_or(HardenedPool::default().acquire_timeout);
+        let reached = Reached::of(url, dialect, patience).boxed().await?;
+        let url = reached.url.as_str();
         let (kind, leftovers) = match dialect {
             Dialect::MySql => {
                 let (server, leftovers) = BenchServer::make(url, answer_within).boxed().await?;

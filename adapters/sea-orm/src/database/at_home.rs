@@ -14,7 +14,8 @@ impl Database {
     pub(crate) async fn of_callers_at_home(&self) -> Result<Link, DbErr> {
         // All may have been away; then the next one is new.
         for _ in 0..=self.callers.most {
-            let mut connection = Link::of_pool(self.callers(), self.dialect).await?;
+            let connect = || Link::of_pool(self.callers(), self.dialect);
+            let mut connection = self.health.moves.reaching(connect).await?;
             match self.prove_home(&mut connection).await {
                 Ok(()) => return Ok(connection),
                 Err(error) if leads_elsewhere(&error) => connection.close_when_dropped(),

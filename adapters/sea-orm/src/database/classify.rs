@@ -55,14 +55,20 @@ pub(crate) fn is_outage(error: &StoreError) -> bool {
         }
         Some(sqlx::Error::Io(_) | sqlx::Error::Tls(_) | sqlx::Error::Protocol(_)) => true,
         Some(_) => false,
-        None => inner.is::<TookTooLong>(),
+        None => inner.is::<Unanswered>(),
     }
 }
 
 /// A statement that was given up because its answer did not come.
 #[derive(Debug, thiserror::Error)]
-#[error("no answer within {0:?}")]
-pub(crate) struct TookTooLong(pub(crate) Duration);
+pub(crate) enum Unanswered {
+    /// It had so long.
+    #[error("no answer within {0:?}")]
+    TookTooLong(Duration),
+    /// Another server takes writes by now.
+    #[error("no answer from the server that took writes before, another one does now")]
+    Moved,
+}
 
 /// Whether a statement that does not wait met a lock of somebody else: MySQL says 3572, MariaDB 1205, SQLite BUSY.
 pub(crate) fn is_locked_by_another(error: &StoreError) -> bool {

@@ -188,7 +188,10 @@ impl<'a> Held<'a> {
         match self.beside && !self.db.callers.are_given {
             // Boxed, because the compiler gives up on futures that are nested so deeply.
             true => Box::pin(self.db.of_callers_at_home()).await,
-            false => Link::of_pool(self.connections(), self.db.dialect).await,
+            false => {
+                let connect = || Link::of_pool(self.connections(), self.db.dialect);
+                self.db.health.moves.reaching(connect).await
+            }
         }
     }
 

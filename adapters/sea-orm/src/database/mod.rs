@@ -22,13 +22,17 @@ pub(crate) mod held;
 pub(crate) mod identity;
 pub(crate) mod insert;
 pub(crate) mod link;
+pub(crate) mod moves;
 #[cfg(feature = "mysql")]
 pub(crate) mod mysql_errors;
+#[cfg(feature = "mysql")]
+pub(crate) mod nodes;
 pub(crate) mod outage;
 pub(crate) mod packet;
 pub(crate) mod pool;
 pub(crate) mod pools;
 pub(crate) mod probe;
+pub(crate) mod reached;
 pub(crate) mod relay_pool;
 pub(crate) mod retries;
 pub(crate) mod server;
@@ -40,6 +44,7 @@ pub(crate) mod sqlite_errors;
 pub(crate) mod sqlx_connection;
 pub(crate) mod statements;
 pub(crate) mod time;
+pub(crate) mod topology;
 pub(crate) mod transaction;
 pub(crate) mod typed_row;
 pub(crate) mod unit;
@@ -74,6 +79,9 @@ pub(crate) struct Database {
     pub(crate) telemetry: Option<Arc<dyn Telemetry>>,
     /// Where units of work run.
     pub(crate) runtime: tokio::runtime::Handle,
+    /// Asks the server that is written to, where there are several.
+    #[cfg(feature = "mysql")]
+    pub(crate) _watch: Option<nodes::watch::Watch>,
 }
 
 /// What the database and its settings allow.

@@ -6,7 +6,9 @@ use sea_orm::sqlx::Executor;
 
 use super::{clock::FrozenClock, dialect::Dialect, given_pool::GivenPool, health::Health};
 #[cfg(feature = "mysql")]
-use crate::database::{connection_cache::is_clean, statements::Statements};
+use crate::database::{
+    connection_cache::is_clean, nodes::addresses::ServerAddresses, statements::Statements,
+};
 
 /// Connection settings under which a cancelled caller can lose nothing; use them for your own transactions too.
 ///
@@ -104,15 +106,18 @@ impl HardenedPool {
         }
         let rollback = sql.rollback.text();
         let frozen = self.frozen_clock.clone();
-        let Health { outage, servers } = health;
+        let Health { outage, servers, nodes, .. } = health;
         options.map_sqlx_mysql_pool_opts(move |pool: MySqlPoolOptions| {
             let (session, frozen) = (session.clone(), frozen.clone());
-            let (which, servers) = (which, servers.clone());
+            let (servers, nodes) = (servers.clone(), nodes.clone());
             let at_connect = frozen.clone();
             let pool = pool.after_connect(move |connection, _| {
                 let session = session.clone() + &set_timestamp(at_connect.as_ref());
-                let (which, servers) = (which, servers.clone());
+                let (which, servers, nodes) = (which, servers.clone(), nodes.clone());
                 Box::pin(async move {
+                    if let Some(nodes) = nodes {
+                        nodes.check(connection).await?;
+                    }
                     connection.execute(AssertSqlSafe(session)).await?;
                     let server = connection.fetch_one(AssertSqlSafe(which)).await?;
                     servers.met(server.try_get("server_id")?);
@@ -187,6 +192,12 @@ async fn in_time<T>(
 /// Refuses what the driver would not understand, because its own words would quote the whole URL, password included; and
 /// a database in memory, of which every connection would have another one.
 fn refuse_unreadable(url: &str, dialect: Dialect) -> Result<(), String> {
+    #[cfg(feature = "mysql")]
+    if ServerAddresses::of_url(url)?.are_several() {
+        return Err(
+            "a pool of your own leads to one server; SeaOrmOutbox::open takes several addresses".into()
+        );
+    }
     let readable = match dialect {
         #[cfg(feature = "mysql")]
         Dialect::MySql => url.parse::<sea_orm::sqlx::mysql::MySqlConnectOptions>().is_ok(),

@@ -67,7 +67,7 @@ impl Database {
     pub(crate) fn note_trouble(&self, error: &StoreError) {
         self.clock.forget();
         if is_outage(error) {
-            self.health.outage.note();
+            self.health.note_outage();
         }
     }
 }

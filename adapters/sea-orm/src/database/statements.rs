@@ -150,6 +150,9 @@ statements! {
     sagas: SagaSql {
         both: note, page, page_after, read;
     }
+    remains: RemainsSql {
+        both: bodies, carriers, open_requests, pending, requeue, steps;
+    }
     savepoint: SavepointSql {
         both: undo;
         each: proof;
@@ -181,6 +184,9 @@ statements! {
         both: dedup, delete, instances, keys, left, page, request_dead, request_delete, request_erasures, request_receipts, request_messages, request_messages_delete, requests, sagas, sagas_delete;
         each: live, locks;
         mysql: history;
+    }
+    topology: TopologySql {
+        mysql: group, replica, settings, status;
     }
     templates: TemplateSql {
         both: draft, page, publication, publish, published, save, version, versions;

@@ -68,7 +68,8 @@ impl Database {
             (self.dialect == Dialect::Sqlite).then_some(SqliteTransactionMode::Immediate);
         let options = TransactionOptions { sqlite_transaction_mode, ..Default::default() };
         let began = Instant::now();
-        let begun = in_time(operation, self.callers().begin_with_options(options), classify).await;
+        let begin = || self.callers().begin_with_options(options);
+        let begun = in_time(operation, self.health.moves.reaching(begin), classify).await;
         self.measure(Measured::WaitedForConnection { pool: Pool::Callers, took: began.elapsed() });
         begun
     }

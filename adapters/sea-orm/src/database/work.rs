@@ -4,7 +4,10 @@ use claimstream_ports::{StoreError, StoreErrorKind};
 use sea_orm::DatabaseConnection;
 use tracing::Instrument;
 
-use super::{Database, connecting, deadline};
+use super::{
+    Database, connecting,
+    deadline::{self, Bounds},
+};
 
 type Work<T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send>>;
 
@@ -21,7 +24,9 @@ impl Database {
 
     /// A unit of work, or a part of one, that may also have to wait for other callers.
     pub(crate) async fn waiting<T>(&self, work: impl Future<Output = T>) -> T {
-        deadline::within(self.deadline() + self.callers.patience, work).await
+        let bounds =
+            Bounds { deadline: self.deadline() + self.callers.patience, moves: self.health.moves.clone() };
+        deadline::within(bounds, work).await
     }
 
     /// Runs a unit of work as its own task, so that a dropped caller detaches from it and any executor may wait for it.
@@ -42,7 +47,7 @@ impl Database {
         Detaching {
             connections: self.relay().clone(),
             runtime: self.runtime.clone(),
-            deadline: self.deadline(),
+            bounds: Bounds { deadline: self.deadline(), moves: self.health.moves.clone() },
         }
     }
 }
@@ -51,7 +56,7 @@ impl Database {
 pub(super) struct Detaching {
     connections: DatabaseConnection,
     runtime: tokio::runtime::Handle,
-    deadline: Duration,
+    bounds: Bounds,
 }
 
 impl Detaching {
@@ -67,10 +72,10 @@ impl Detaching {
         W: Future<Output = Result<T, StoreError>> + Send + 'static,
     {
         let (connections, work) = (self.connections.clone(), Box::pin(work) as Work<T>);
-        let (runtime, deadline) = (self.runtime.clone(), self.deadline);
+        let (runtime, bounds) = (self.runtime.clone(), self.bounds.clone());
         async move {
             let work = task(connections, work);
-            match runtime.spawn(deadline::within(deadline, work.in_current_span())).await {
+            match runtime.spawn(deadline::within(bounds, work.in_current_span())).await {
                 Ok(done) => done,
                 Err(lost) => Err(StoreError::new(StoreErrorKind::Unavailable, operation, lost)),
             }

@@ -8,7 +8,7 @@ use crate::{
     doctor::{
         examination::Examination,
         finding::{Finding, good, or_uncounted},
-        settings::{examine_cluster, examine_durability, examine_session},
+        settings::{examine_durability, examine_product, examine_session},
     },
 };
 
@@ -59,7 +59,8 @@ impl Examination<'_> {
         findings.push(self.examine_connections(read("max_connections")));
         findings.extend(examine_session(read));
         findings.extend(examine_durability(read));
-        findings.extend(examine_cluster(read));
+        findings.extend(self.examine_topology().await);
+        findings.push(examine_product(read));
         findings.push(self.examine_clock().await?);
         findings.push(good("payload limit", format!("{} bytes", self.db.limits.payload.bytes())));
         Ok(findings)

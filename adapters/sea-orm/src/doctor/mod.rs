@@ -11,3 +11,4 @@ mod rows;
 mod settings;
 mod strategies;
 mod tables;
+mod topology;

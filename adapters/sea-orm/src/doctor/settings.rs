@@ -61,20 +61,13 @@ pub(super) fn examine_durability<'a>(read: impl Fn(&str) -> &'a str) -> Vec<Find
     ]
 }
 
-pub(super) fn examine_cluster<'a>(read: impl Fn(&str) -> &'a str) -> Vec<Finding> {
+pub(super) fn examine_product<'a>(read: impl Fn(&str) -> &'a str) -> Finding {
     let product = format!("{} {}", read("version"), read("version_comment")).to_lowercase();
-    vec![
-        either(
-            read("wsrep_on") != "ON",
-            good("cluster", "no Galera"),
-            warning("cluster", "Galera: locks are local to a node; let all relays use the same node"),
-        ),
-        either(
-            !product.contains("tidb") && !product.contains("vitess"),
-            good("product", product.trim().to_owned()),
-            warning("product", format!("{product} is not tested; use strategy preemptive_update")),
-        ),
-    ]
+    either(
+        !product.contains("tidb") && !product.contains("vitess"),
+        good("product", product.trim().to_owned()),
+        warning("product", format!("{product} is not tested; use strategy preemptive_update")),
+    )
 }
 
 impl Examination<'_> {

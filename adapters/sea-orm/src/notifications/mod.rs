@@ -13,6 +13,7 @@ pub(crate) mod preferences;
 pub(crate) mod rates;
 pub(crate) mod receipts;
 pub(crate) mod records;
+pub(crate) mod remains;
 pub(crate) mod requests;
 pub(crate) mod suppressions;
 pub(crate) mod templates;

@@ -1,4 +1,4 @@
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use claimstream_domain::FindingGroup;
@@ -11,6 +11,7 @@ use crate::{
         examination::{Examination, SchemaVersions},
         finding::Finding,
     },
+    notifications::remains::{FailoverRemains, Remains},
     outbox::{handle::SeaOrmOutbox, rooms::Rooms},
 };
 
@@ -30,6 +31,21 @@ impl SeaOrmOutbox {
         self.rooms.db.detached(DOCTOR, work).await
     }
 
+    /// What an asynchronous failover has left that spans several transactions, of what has not changed for `quiet`, which is longer
+    /// than anything that is under way takes; changes nothing and walks over whole tables.
+    pub async fn failover_remains(&self, quiet: Duration) -> Result<FailoverRemains, StoreError> {
+        let rooms = Arc::clone(&self.rooms);
+        let work = async move { remains(&rooms).find(quiet).await };
+        self.rooms.db.detached(DOCTOR, work).await
+    }
+
+    /// Has that worked on again, and answers how many messages were queued. It may be repeated, and relays may run meanwhile.
+    pub async fn repair_failover_remains(&self, found: &FailoverRemains) -> Result<u64, StoreError> {
+        let (rooms, found) = (Arc::clone(&self.rooms), found.clone());
+        let work = async move { remains(&rooms).repair(&found).await };
+        self.rooms.db.detached(DOCTOR, work).await
+    }
+
     /// Whether the outbox has notification requests, so that settings of notifications matter.
     pub async fn has_notification_requests(&self) -> Result<bool, StoreError> {
         let db = Arc::clone(&self.rooms.db);
@@ -39,6 +55,10 @@ impl SeaOrmOutbox {
         };
         self.rooms.db.detached(DOCTOR, work).await
     }
+}
+
+fn remains(rooms: &Rooms) -> Remains<'_> {
+    Remains { db: &rooms.db, enqueueing: &rooms.enqueueing, requests: &rooms.notifications.requests }
 }
 
 /// For people who look again and again: nothing walks over whole tables.

@@ -7,8 +7,8 @@ use super::schema;
 use crate::{
     caller_transactions::begun::CallerTransactions,
     database::{
-        Database, Limits, clock::ServerClock, connecting, dialect::Dialect, given_pool::GivenPool,
-        health::Health, identity::Identity, pools::Pools, server, statements::Statements,
+        Database, Limits, clock::ServerClock, dialect::Dialect, given_pool::GivenPool, identity::Identity,
+        pools::Pools, reached::Reached, server, statements::Statements,
     },
     enqueue::rows::Enqueueing,
     failover::Failover,
@@ -77,8 +77,9 @@ impl SeaOrmOutbox {
         StepRetention::check(options.step_retention).map_err(|e| misconfigured(e.to_string()))?;
         let in_app = options.in_app_retention.map_or(Ok(()), InAppEntry::check_retention);
         in_app.map_err(|e| misconfigured(e.to_string()))?;
-        connecting::names_a_database(url, dialect).map_err(misconfigured)?;
-        let health = Health::new();
+        let patience = options.answer_within.unwrap_or(options.acquire_timeout);
+        let reached = Reached::of(url, dialect, patience).await?;
+        let (url, health) = (reached.url.as_str(), reached.health());
         let Pools { relay, callers } = Pools::open(url, given.as_ref(), dialect, &settings, &health).await?;
         let db = &relay.connections;
         let sql = Statements::of(dialect);
@@ -95,8 +96,22 @@ impl SeaOrmOutbox {
         let limits = Limits { packet, payload, acquire_timeout: options.acquire_timeout };
         let failover = Failover::of(health.servers.clone());
         let telemetry = options.telemetry.clone();
-        let db =
-            Database { relay, callers, dialect, identity, sql, clock, health, limits, telemetry, runtime };
+        #[cfg(feature = "mysql")]
+        let watch = reached.watch(&relay, &callers, &health, &runtime);
+        let db = Database {
+            relay,
+            callers,
+            dialect,
+            identity,
+            sql,
+            clock,
+            health,
+            limits,
+            telemetry,
+            runtime,
+            #[cfg(feature = "mysql")]
+            _watch: watch,
+        };
         let db = Arc::new(db);
         let enqueueing = Arc::new(Enqueueing { db: Arc::clone(&db), shards });
         let OpenOptions { retention, step_retention, in_app_retention, strain_limit, lag, order, .. } =

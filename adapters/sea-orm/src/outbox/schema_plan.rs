@@ -15,6 +15,7 @@ use crate::{
         connecting,
         dialect::Dialect,
         pool::HardenedPool,
+        reached::Reached,
         server::{server_name, server_variables},
         statements::Statements,
         typed_row::row,
@@ -60,7 +61,9 @@ impl SeaOrmOutbox {
 
 async fn plan(url: &str, options: &OpenOptions) -> Result<SchemaPlan, StoreError> {
     let dialect = Dialect::of_url(url).map_err(misconfigured)?;
-    connecting::names_a_database(url, dialect).map_err(misconfigured)?;
+    let patience = options.answer_within.unwrap_or(options.acquire_timeout);
+    let reached = Reached::of(url, dialect, patience).await?;
+    let url = reached.url.as_str();
     let sql = Statements::of(dialect);
     let Some(db) = connect(url, dialect, options).await? else {
         return Ok(of_new(dialect, sql, options.shards));

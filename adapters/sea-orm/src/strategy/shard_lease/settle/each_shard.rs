@@ -4,7 +4,7 @@ use claimstream_domain::{QueueName, Receipt, Shard};
 use claimstream_ports::{StoreError, StoreErrorKind};
 
 use crate::{
-    database::classify::TookTooLong, settle::answers::as_far_as_known,
+    database::classify::Unanswered, settle::answers::as_far_as_known,
     strategy::shard_lease::leases::ShardLease,
 };
 
@@ -45,7 +45,11 @@ impl<A: Clone + PartialEq + Send + 'static> EachShard<A> {
             let done = match tokio::time::timeout(left, done).await {
                 Ok(Ok(done)) => done,
                 Ok(Err(lost)) => Err(StoreError::new(StoreErrorKind::Unavailable, operation, lost)),
-                Err(_) => Err(StoreError::new(StoreErrorKind::Unavailable, operation, TookTooLong(within))),
+                Err(_) => Err(StoreError::new(
+                    StoreErrorKind::Unavailable,
+                    operation,
+                    Unanswered::TookTooLong(within),
+                )),
             };
             match done {
                 Ok(known) => part.into_iter().zip(known).for_each(|(n, answer)| answers[n] = answer),

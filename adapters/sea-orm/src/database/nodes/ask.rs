@@ -1,0 +1,63 @@
+use std::time::Duration;
+
+use claimstream_ports::StoreError;
+use sea_orm::{
+    DbErr, RuntimeErr,
+    sqlx::{ConnectOptions, Connection, MySqlConnection, mysql::MySqlConnectOptions},
+};
+
+use super::choice::Answer;
+use crate::database::{
+    classify::classify,
+    dialect::Dialect,
+    sqlx_connection::SqlxMySql,
+    statements::Statements,
+    topology::{place::Place, read},
+};
+
+const TOPOLOGY: &str = "topology";
+
+/// How long a server may take to say whether it takes writes.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Asks a server on a connection of its own. Nobody waits for its end, which takes as long as the server likes.
+pub(super) async fn ask(options: &MySqlConnectOptions) -> Answer {
+    let mut line = None;
+    let said = ask_again(&mut line, options).await;
+    if let Some(connection) = line {
+        tokio::spawn(tokio::time::timeout(PATIENCE, connection.close()));
+    }
+    said
+}
+
+/// Asks the server that a connection leads to, or opens one first; what does not answer well is closed.
+pub(super) async fn ask_again(line: &mut Option<MySqlConnection>, options: &MySqlConnectOptions) -> Answer {
+    let asked = async {
+        let mut connection = match line.take() {
+            Some(connection) => connection,
+            None => connect(options).await?,
+        };
+        let place = place_of(&mut connection).await?;
+        *line = Some(connection);
+        Ok(place)
+    };
+    answer(tokio::time::timeout(PATIENCE, Box::pin(asked)).await)
+}
+
+/// Asks the server that a connection leads to.
+pub(super) async fn place_of(connection: &mut MySqlConnection) -> Result<Place, StoreError> {
+    let on = SqlxMySql::new(connection);
+    read::place(&on, Statements::of(Dialect::MySql)).await
+}
+
+async fn connect(options: &MySqlConnectOptions) -> Result<MySqlConnection, StoreError> {
+    options.connect().await.map_err(|e| classify(TOPOLOGY, DbErr::Conn(RuntimeErr::SqlxError(e.into()))))
+}
+
+fn answer(asked: Result<Result<Place, StoreError>, tokio::time::error::Elapsed>) -> Answer {
+    match asked {
+        Ok(Ok(place)) => Answer::Says(place.role()),
+        Ok(Err(error)) => Answer::Failed(error.get_ref().to_string()),
+        Err(_) => Answer::Failed(format!("no answer within {PATIENCE:?}")),
+    }
+}

@@ -1,0 +1,9 @@
+//! The servers of a URL that names several: which one takes writes is read from them, and followed when it changes.
+
+pub(crate) mod addresses;
+mod ask;
+pub(crate) mod choice;
+pub(crate) mod known;
+mod node;
+mod search;
+pub(crate) mod watch;

@@ -1,0 +1,78 @@
+use std::time::Duration;
+
+use sea_orm::{DatabaseConnection, sqlx::MySqlConnection};
+use tokio::{runtime::Handle, task::AbortHandle};
+
+use super::{ask::ask_again, choice::Answer, known::Nodes, node::names, search::Search};
+use crate::database::{outage::Outage, topology::role::Role};
+
+/// A task that asks the server that is written to whether it still takes writes, once a second and when something is amiss, and
+/// leads the pools to another one if it does not. It ends with the outbox.
+pub(crate) struct Watch(AbortHandle);
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl Watch {
+    const BEAT: Duration = Duration::from_secs(1);
+
+    /// Watches for these pools of the outbox's own.
+    pub(crate) fn begin(
+        nodes: Nodes,
+        pools: [DatabaseConnection; 2],
+        outage: Outage,
+        runtime: &Handle,
+    ) -> Self {
+        let watched = Watched { nodes, pools, outage, line: None };
+        Self(runtime.spawn(Box::pin(watched.run())).abort_handle())
+    }
+}
+
+struct Watched {
+    nodes: Nodes,
+    pools: [DatabaseConnection; 2],
+    outage: Outage,
+    /// To the server that is written to.
+    line: Option<MySqlConnection>,
+}
+
+impl Watched {
+    async fn run(mut self) {
+        loop {
+            let _ = tokio::time::timeout(Watch::BEAT, self.nodes.doubted()).await;
+            let current = self.nodes.writer();
+            let Some(node) = self.nodes.all().get(current) else { return };
+            let said = ask_again(&mut self.line, &node.options).await;
+            if matches!(said, Answer::Says(Role::Writes(_))) {
+                continue;
+            }
+            self.line = None;
+            tracing::warn!(
+                server = node.name,
+                ?said,
+                "the server does not take writes; looking for one that does"
+            );
+            let found = Search::of(self.nodes.all(), Some(current)).found().await;
+            if found != current {
+                self.lead_to(current, found);
+            }
+            self.nodes.announce(found);
+        }
+    }
+
+    /// Connections that are opened from now on lead there, and those that were opened before are not used any more.
+    fn lead_to(&self, from: usize, to: usize) {
+        let Some(node) = self.nodes.all().get(to) else { return };
+        for pool in &self.pools {
+            let pool = pool.get_mysql_connection_pool();
+            let options = (*pool.connect_options()).clone();
+            pool.set_connect_options(options.host(node.options.get_host()).port(node.options.get_port()));
+        }
+        self.outage.note();
+        let (from, to) = (names(self.nodes.all(), [from]), names(self.nodes.all(), [to]));
+        tracing::warn!(from, to, "another server takes writes; new connections lead there");
+    }
+}

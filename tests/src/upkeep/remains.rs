@@ -1,0 +1,144 @@
+//! What a failover has left that spans several transactions, played by deleting what it would have lost.
+
+use std::time::Duration;
+
+use claimstream_domain::{
+    MessageId, NewMessage, Payload, QueueName, Retention,
+    notification::{MESSAGE_QUEUE, NotificationRequest, REQUEST_QUEUE, RecipientReference},
+};
+use claimstream_sea_orm::FailoverRemains;
+use uuid::Uuid;
+
+use super::{Place, Setup, hex, notifications::dispatched};
+use crate::{Instance, Ports, Suite, fixture::mail_to};
+
+/// What has not changed for so long is under way no more.
+const QUIET: Duration = Duration::from_secs(120);
+
+pub(super) fn add_to(suite: &mut Suite, place: &Place) {
+    let keep = Retention::default();
+    place.add(suite, "auto", keep, "a_request_that_lost_its_message_is_fanned_out_again", request_is_found);
+    place.add(
+        suite,
+        "auto",
+        keep,
+        "a_notification_that_lost_its_place_in_the_queue_is_queued_again",
+        message_is_found,
+    );
+    place.add(
+        suite,
+        "auto",
+        keep,
+        "a_notification_that_lost_its_message_has_its_request_fanned_out_again",
+        bare_is_found,
+    );
+    place.add(
+        suite,
+        "auto",
+        keep,
+        "what_a_relay_or_an_operator_still_ends_is_not_taken_for_left",
+        others_are_left_alone,
+    );
+}
+
+async fn request_is_found(setup: Setup) {
+    for loses_its_body in [false, true] {
+        let request = submit(&setup).await;
+        setup.execute("DELETE FROM claimstream_queue").await;
+        if loses_its_body {
+            setup.execute("DELETE FROM claimstream_message").await;
+        }
+        assert_eq!(find(&setup).await, FailoverRemains::default(), "it has just changed");
+        setup.clock.advance(QUIET + Setup::MOMENT);
+        let found = find(&setup).await;
+        assert_eq!(found, FailoverRemains { requests: vec![request.id], ..FailoverRemains::default() });
+        assert_eq!(repair(&setup, &found).await, [1, 0], "and no second time");
+        assert_eq!(taken(&setup, REQUEST_QUEUE).await, [request.id]);
+        setup.execute("DELETE FROM claimstream_notification_request").await;
+    }
+}
+
+async fn message_is_found(setup: Setup) {
+    let (request, records) = dispatched(&setup, 2).await;
+    let ids = [records[0].id, records[1].id];
+    setup.outbox.enqueue_now(&ids.map(|id| of_queue(id, MESSAGE_QUEUE))).await.expect("enqueue");
+    setup
+        .execute(&format!("DELETE FROM claimstream_queue WHERE id IN ({}, {})", hex(ids[0]), hex(request.id)))
+        .await;
+    setup.clock.advance(QUIET + Setup::MOMENT);
+    let found = find(&setup).await;
+    assert_eq!(found, FailoverRemains { messages: vec![ids[0]], ..FailoverRemains::default() });
+    assert_eq!(repair(&setup, &found).await, [1, 0]);
+    let mut both = ids.to_vec();
+    both.sort();
+    assert_eq!(taken(&setup, MESSAGE_QUEUE).await, both);
+}
+
+async fn bare_is_found(setup: Setup) {
+    let (request, records) = dispatched(&setup, 1).await;
+    setup.execute("DELETE FROM claimstream_queue").await;
+    setup.clock.advance(QUIET + Setup::MOMENT);
+    let found = find(&setup).await;
+    assert_eq!(found, FailoverRemains { requests: vec![request.id], ..FailoverRemains::default() });
+    assert_eq!(repair(&setup, &found).await, [1, 0]);
+    setup.execute("DELETE FROM claimstream_queue").await;
+    setup.execute("UPDATE claimstream_notification_request SET status = 'FAILED'").await;
+    let beyond = FailoverRemains { beyond_repair: vec![records[0].id], ..FailoverRemains::default() };
+    assert_eq!(find(&setup).await, beyond, "an operator revives what has failed, or hands it in anew");
+}
+
+async fn others_are_left_alone(setup: Setup) {
+    let waiting = submit(&setup).await;
+    let (_, records) = dispatched(&setup, 3).await;
+    let ids = [records[1].id, records[2].id];
+    setup.outbox.enqueue_now(&ids.map(|id| of_queue(id, MESSAGE_QUEUE))).await.expect("enqueue");
+    let queue = QueueName::new(MESSAGE_QUEUE).expect("a queue");
+    let relay = Instance::new(9, Ports::of(setup.outbox.clone()), queue, 10);
+    let claimed = relay.take_one().await;
+    relay.bury(&claimed, "the address is unknown").await;
+    setup.clock.advance(QUIET + Setup::MOMENT);
+    let found = find(&setup).await;
+    assert_eq!(
+        found,
+        FailoverRemains::default(),
+        "one record waits for the step of its request, one is queued, one is dead"
+    );
+    assert_eq!(taken(&setup, REQUEST_QUEUE).await.len(), 2, "{}", waiting.id);
+}
+
+async fn submit(setup: &Setup) -> NotificationRequest {
+    let request = mail_to(RecipientReference::User { user: "anna".into() });
+    setup.outbox.submit_now(std::slice::from_ref(&request)).await.expect("submit");
+    request
+}
+
+fn of_queue(id: Uuid, queue: &str) -> NewMessage {
+    NewMessage::new(MessageId::new(id), QueueName::new(queue).expect("a queue"), Payload::json("{}"))
+}
+
+async fn find(setup: &Setup) -> FailoverRemains {
+    setup.outbox.failover_remains(QUIET).await.expect("a look")
+}
+
+/// How many messages are queued, by two repairs one after the other.
+async fn repair(setup: &Setup, found: &FailoverRemains) -> [u64; 2] {
+    let mut queued = [0; 2];
+    for count in &mut queued {
+        *count = setup.outbox.repair_failover_remains(found).await.expect("a repair");
+    }
+    assert_eq!(find(setup).await, FailoverRemains::default());
+    queued
+}
+
+/// Takes what is due in a queue and acks it; the ids in order.
+async fn taken(setup: &Setup, queue: &str) -> Vec<Uuid> {
+    let queue = QueueName::new(queue).expect("a queue");
+    let relay = Instance::new(8, Ports::of(setup.outbox.clone()), queue, 10);
+    let claimed = relay.take_all().await;
+    let mut ids: Vec<Uuid> = claimed.iter().map(|claimed| claimed.message.id.uuid()).collect();
+    for claimed in &claimed {
+        relay.ack(claimed).await;
+    }
+    ids.sort();
+    ids
+}
