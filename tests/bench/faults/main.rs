@@ -1,0 +1,66 @@
+//! Plays real faults under load and counts what comes of each message.
+//!
+//! `cargo run --release -p claimstream-bench --bin faults -- play --server galera-10.11 --fault kill --rounds 5`
+//!
+//! | command | what it does |
+//! |---|---|
+//! | `play` | relays of each strategy work while nodes are killed, paused, cut off and restarted, or connections break |
+//! | `report` | writes [the crash matrix](../../docs/crash-matrix.md) from what was played |
+//!
+//! A run fails if a message was lost, was accepted twice, or had its effect twice through the inbox. What an asynchronous
+//! replica had not received when its source died is counted apart.
+#![forbid(unsafe_code)]
+
+mod fault;
+mod line;
+mod page;
+mod play;
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(about = "Real faults under load, and what comes of each message")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Plays faults and adds a line of figures for each strategy.
+    Play(play::Options),
+    /// Writes the crash matrix.
+    Report {
+        /// The lines of earlier runs.
+        #[arg(long, num_args = 1.., default_value = "benchmarks/faults.jsonl")]
+        json: Vec<PathBuf>,
+        /// Where it is written.
+        #[arg(long, default_value = "docs/crash-matrix.md")]
+        page: PathBuf,
+    },
+}
+
+/// Anything that went wrong, as a sentence.
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+#[tokio::main(worker_threads = 2)]
+async fn main() {
+    let done = match Arguments::parse().command {
+        Command::Play(options) => play::run(&options).await,
+        Command::Report { json, page } => report(&json, &page),
+    };
+    if let Err(error) = done {
+        eprintln!("faults: {error}");
+        std::process::exit(1);
+    }
+}
+
+fn report(json: &[PathBuf], page: &PathBuf) -> Result<(), Failure> {
+    let mut lines = Vec::new();
+    for file in json {
+        lines.extend(line::read(&std::fs::read_to_string(file)?)?);
+    }
+    Ok(std::fs::write(page, page::write(&lines))?)
+}
