@@ -14,6 +14,7 @@ pub mod inbox;
 pub mod lease;
 mod promise;
 mod protocol;
+pub mod resharding;
 pub mod run;
 pub mod saga;
 pub mod shard_lease;
