@@ -4,8 +4,8 @@ use crate::Invalid;
 
 /// Hands a fixed number of places out to parties, in turn between those that wait.
 ///
-/// A party, such as the relay on one database, has several askers, such as its pipelines. While places are free, whoever asks gets
-/// them. Once they are not, each place that is given back goes to the next party in turn that has an asker waiting, and within the party to
+/// A party, such as the relay on one database, has several askers, such as its pipelines. While places are free, each asker gets what it
+/// asks for. Once they are not, each place that is given back goes to the next party in turn that has an asker waiting, and within the party to
 /// the asker that has waited for longest. Half of its equal share is kept free for each party, so that others whose places come
 /// back late, because their database is away, cannot hold all of them.
 #[derive(Clone, PartialEq, Eq, Debug)]
