@@ -15,6 +15,11 @@ impl ServerProcess {
         Ok(Self(number.trim().to_owned()))
     }
 
+    /// Its number on this machine; empty if it is elsewhere.
+    pub fn number(&self) -> &str {
+        &self.0
+    }
+
     /// This process itself.
     pub fn own() -> Self {
         Self("self".into())
