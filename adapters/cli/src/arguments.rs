@@ -37,7 +37,7 @@ stronger than the one before. `claimstream config print` shows what holds and wh
 Exit codes: 0 done; 1 not done, or not wholly; 2 not understood (arguments or configuration); 130 interrupted. Results go to the \
 standard output, errors and logs to the standard error.";
 
-#[derive(Subcommand)]
+#[derive(Clone, Subcommand)]
 pub(crate) enum Command {
     /// Print, plan or make the tables
     #[command(subcommand)]
@@ -227,7 +227,7 @@ pub(crate) enum Command {
     },
 }
 
-#[derive(Subcommand)]
+#[derive(Clone, Subcommand)]
 pub(crate) enum DirectoryCommand {
     /// Put the users of a file into the directory, each in place of the entry that its id has
     ///
@@ -267,7 +267,7 @@ pub(crate) enum EntryFormatName {
     Csv,
 }
 
-#[derive(Subcommand)]
+#[derive(Clone, Subcommand)]
 pub(crate) enum RecipientCommand {
     /// Remove a recipient from the directory of the database, with its preferences, and its addresses and what was written to it from
     /// requests, messages and dead letters
@@ -295,7 +295,7 @@ pub(crate) enum RecipientCommand {
     },
 }
 
-#[derive(Subcommand)]
+#[derive(Clone, Subcommand)]
 pub(crate) enum ConfigCommand {
     /// Print what holds for each key and where it was set, without secrets
     Print {

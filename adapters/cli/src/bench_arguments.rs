@@ -3,7 +3,7 @@ use std::time::Duration;
 use clap::Args;
 
 /// How a server is measured.
-#[derive(Args)]
+#[derive(Clone, Args)]
 pub(crate) struct BenchArguments {
     /// How many seconds each of the 12 parts takes, 0.2 to 60
     #[arg(long = "seconds", default_value = "2", value_name = "N", value_parser = seconds)]

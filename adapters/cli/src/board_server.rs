@@ -1,11 +1,16 @@
-use std::{convert::Infallible, future::pending, sync::Arc};
+use std::{convert::Infallible, future::pending, sync::Arc, time::Duration};
 
-use claimstream_board::{Board, BoardStores, Right, Visitor, Visitors};
+use claimstream_board::{Board, BoardStores, Boards, Right, Visitor, Visitors};
 use claimstream_http::{Scope, Server, Tokens};
 use claimstream_sea_orm::SeaOrmOutbox;
-use futures::{FutureExt, future::BoxFuture};
+use futures::{
+    FutureExt,
+    future::{BoxFuture, join_all},
+};
+use tokio::time::sleep;
 
 use crate::{
+    OneDatabase,
     config::{BoardSettings, Config},
     failure::Failure,
     self_check::ProgramCheck,
@@ -32,18 +37,49 @@ impl BoardServer {
         Ok(Self { server, settings: settings.clone(), tokens })
     }
 
-    fn board(&self, outbox: &SeaOrmOutbox, config: &Config) -> Board {
-        let check = ProgramCheck { outbox: outbox.clone(), config: config.clone() };
-        let stores = BoardStores::of(Arc::new(outbox.clone())).with_check(Arc::new(check));
-        let board = match &self.tokens {
-            Some(tokens) => Board::for_visitors(stores, Arc::new(TokenVisitors(tokens.clone()))),
-            None => Board::for_everyone(stores),
-        };
-        let hosts = self.settings.hosts.iter().flat_map(|names| names.0.iter().cloned());
-        let board = board.with_hosts(hosts);
-        if self.settings.read_only { board.read_only() } else { board }
+    /// Serves the boards of several databases, each from when it is open, for as long as it is polled.
+    async fn run_several(self, config: &Config) -> Infallible {
+        let (settings, tokens) = (self.settings.clone(), self.tokens.clone());
+        let boards = Boards::new(move |stores| board(stores, &settings, tokens.as_ref()));
+        let databases = config.each_database();
+        let showing = join_all(databases.iter().map(|database| show_once_open(database, &boards)));
+        let serving = self.server.run_router(boards.router());
+        tokio::join!(serving, showing).0
     }
 }
+
+fn stores(outbox: &SeaOrmOutbox, config: &Config) -> BoardStores {
+    let check = ProgramCheck { outbox: outbox.clone(), config: config.clone() };
+    BoardStores::of(Arc::new(outbox.clone())).with_check(Arc::new(check))
+}
+
+fn board(stores: BoardStores, settings: &BoardSettings, tokens: Option<&Tokens>) -> Board {
+    let board = match tokens {
+        Some(tokens) => Board::for_visitors(stores, Arc::new(TokenVisitors(tokens.clone()))),
+        None => Board::for_everyone(stores),
+    };
+    let hosts = settings.hosts.iter().flat_map(|names| names.0.iter().cloned());
+    let board = board.with_hosts(hosts);
+    if settings.read_only { board.read_only() } else { board }
+}
+
+/// Shows a database as soon as it can be opened; others do not wait for it.
+async fn show_once_open(database: &OneDatabase, boards: &Boards) {
+    let Some(name) = &database.name else { return };
+    boards.announce(name.as_str());
+    loop {
+        match database.config.database.open_one_of_several(None).await {
+            Ok(outbox) => return boards.show(name.as_str(), stores(&outbox, &database.config)),
+            Err(error) => {
+                tracing::warn!(database = %name, %error, "the board does not show the database yet");
+                sleep(OPENED_AGAIN).await;
+            }
+        }
+    }
+}
+
+/// How long a database that is away is left alone before the board tries to open it again.
+const OPENED_AGAIN: Duration = Duration::from_secs(5);
 
 /// Serves the board, if there is one, for as long as it is polled.
 pub(crate) fn run(
@@ -52,7 +88,11 @@ pub(crate) fn run(
     config: &Config,
 ) -> BoxFuture<'static, Infallible> {
     let Some(board) = board else { return pending().boxed() };
-    let router = board.board(outbox, config).router();
+    if config.has_several_databases() {
+        let config = config.clone();
+        return async move { board.run_several(&config).await }.boxed();
+    }
+    let router = self::board(stores(outbox, config), &board.settings, board.tokens.as_ref()).router();
     board.server.run_router(router).boxed()
 }
 

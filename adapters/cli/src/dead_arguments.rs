@@ -7,7 +7,7 @@ use uuid::Uuid;
 use crate::operator_name::OperatorName;
 
 /// What is done with dead letters.
-#[derive(Subcommand)]
+#[derive(Clone, Subcommand)]
 pub(crate) enum DeadCommand {
     /// List the newest dead letters, without what they carry
     List {
@@ -53,7 +53,7 @@ pub(crate) enum DeadCommand {
     Purge(DeadChange),
 }
 
-#[derive(Args)]
+#[derive(Clone, Args)]
 pub(crate) struct DeadFilter {
     /// Only those of this queue
     #[arg(long)]
@@ -69,7 +69,7 @@ pub(crate) struct DeadFilter {
     pub(crate) reason: Option<String>,
 }
 
-#[derive(Args)]
+#[derive(Clone, Args)]
 pub(crate) struct DeadChange {
     #[command(flatten)]
     pub(crate) filter: DeadFilter,

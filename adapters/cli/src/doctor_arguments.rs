@@ -5,7 +5,7 @@ use clap::Args;
 use crate::{dead_arguments::duration, operator_name::OperatorName};
 
 /// What is checked, or what a failover has left and is repaired.
-#[derive(Args)]
+#[derive(Clone, Args)]
 pub(crate) struct DoctorArguments {
     /// Let warnings fail the check
     #[arg(long)]

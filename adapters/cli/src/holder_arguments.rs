@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 use crate::{operator_name::OperatorName, paging::Paging, shard_place::ShardPlace};
 
 /// Which leases are listed, or which one is released.
-#[derive(Args)]
+#[derive(Clone, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct LeasesArguments {
     /// All leases of this queue, and no others
@@ -17,7 +17,7 @@ pub(crate) struct LeasesArguments {
 }
 
 /// What is done with a lease.
-#[derive(Subcommand)]
+#[derive(Clone, Subcommand)]
 pub(crate) enum LeaseCommand {
     /// Take the lease of a shard from its holder, as if it had ended: for an instance that hangs and renews
     ///
@@ -28,7 +28,7 @@ pub(crate) enum LeaseCommand {
 }
 
 /// Which lease is released, and by whom.
-#[derive(Args)]
+#[derive(Clone, Args)]
 pub(crate) struct ReleaseLeaseArguments {
     /// The shard
     #[arg(value_name = "QUEUE/SHARD")]
@@ -47,7 +47,7 @@ pub(crate) struct ReleaseLeaseArguments {
 }
 
 /// Which locks are listed, or which one is released.
-#[derive(Args)]
+#[derive(Clone, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct LocksArguments {
     #[command(flatten)]
@@ -57,7 +57,7 @@ pub(crate) struct LocksArguments {
 }
 
 /// What is done with a lock.
-#[derive(Subcommand)]
+#[derive(Clone, Subcommand)]
 pub(crate) enum LockCommand {
     /// Take a lock from its holder, which learns of it when it renews the lock
     ///
@@ -67,7 +67,7 @@ pub(crate) enum LockCommand {
 }
 
 /// Which lock is released, and by whom.
-#[derive(Args)]
+#[derive(Clone, Args)]
 pub(crate) struct ReleaseLockArguments {
     /// The key
     #[arg(value_name = "KEY")]

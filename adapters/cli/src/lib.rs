@@ -25,17 +25,22 @@ pub mod config;
 mod dead_arguments;
 mod directory;
 mod doctor_arguments;
+mod each_database;
+mod emptied;
 mod entries;
 mod exit;
 mod exporting;
 mod failure;
+mod hangup;
 mod holder_arguments;
 mod lines;
 mod logging;
 mod measuring;
 mod moments;
 mod notification_relay;
+mod one_relay;
 mod open;
+mod open_databases;
 mod operator_name;
 mod outbox_intake;
 mod paging;
@@ -48,6 +53,8 @@ mod publish_relay;
 mod readiness;
 mod receipt_providers;
 mod refusal;
+mod relay_log;
+mod relays;
 mod run_arguments;
 mod schema_arguments;
 mod self_check;
@@ -61,6 +68,7 @@ mod template_arguments;
 mod template_desk;
 mod template_folder;
 mod template_source;
+mod told_again;
 mod wakeups;
 
 use std::{ffi::OsString, io::Write, process::ExitCode};
@@ -71,6 +79,7 @@ use self::{arguments::Arguments, failure::Failure};
 
 pub use self::{
     directory::{directory, recipients, templates},
+    each_database::OneDatabase,
     exit::Exit,
     notification_relay::{NotificationRelay, RelayReport},
     open::OpenError,

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use claimstream_http::Service;
+use claimstream_metrics::DatabaseLabel;
 use claimstream_opentelemetry::CallSpans;
 use claimstream_ports::Telemetry;
 use claimstream_sea_orm::SeaOrmOutbox;
@@ -9,13 +10,14 @@ use crate::{
     config::Config,
     exporting::Exporting,
     failure::Failure,
-    probing::Probing,
+    probing::{Counting, Probing},
     served_requests::{counted, traced},
 };
 
 /// What measures a process that delivers or serves: its probes, and the collector that it sends to.
 pub(crate) struct Measuring {
     pub(crate) probing: Option<Probing>,
+    counting: Option<Counting>,
     exporting: Option<Exporting>,
 }
 
@@ -23,13 +25,20 @@ impl Measuring {
     /// Begins to measure as the configuration says.
     pub(crate) async fn start(config: &Config) -> Result<Self, Failure> {
         let exporting = Exporting::start(&config.otlp)?;
-        Ok(Self { probing: Probing::start(config).await?, exporting })
+        let probing = Probing::start(config).await?;
+        let counting = probing.as_ref().map(|probing| probing.counting(DatabaseLabel::default()));
+        Ok(Self { probing, counting, exporting })
     }
 
     /// What relays and stores are to be measured by; `None` if nothing measures.
     pub(crate) fn telemetry(&self) -> Option<Arc<dyn Telemetry>> {
+        self.telemetry_in(&DatabaseLabel::default())
+    }
+
+    /// The same for one of several databases. A collector is sent no label of it.
+    pub(crate) fn telemetry_in(&self, database: &DatabaseLabel) -> Option<Arc<dyn Telemetry>> {
         let mut all: Vec<Arc<dyn Telemetry>> = Vec::new();
-        all.extend(self.probing.as_ref().map(|_| Probing::telemetry()));
+        all.extend(self.counting.as_ref().map(|_| Probing::telemetry(database.clone())));
         if self.exporting.is_some() {
             all.push(Arc::new(Exporting::telemetry()));
             all.push(Arc::new(CallSpans));
@@ -38,6 +47,11 @@ impl Measuring {
             0 | 1 => all.pop(),
             _ => Some(Arc::new(all)),
         }
+    }
+
+    /// What counts the queues of one of several databases, if there are probes that show it.
+    pub(crate) fn counting(&self, database: DatabaseLabel) -> Option<Counting> {
+        self.counting.as_ref().map(|counting| counting.of(database))
     }
 
     /// Opens the outbox, measured by `telemetry`.
@@ -53,7 +67,7 @@ impl Measuring {
 
     /// A service whose requests are measured.
     pub(crate) fn of_service(&self, service: Service) -> Service {
-        let service = if self.probing.is_some() { service.within(counted) } else { service };
+        let service = if self.counting.is_some() { service.within(counted) } else { service };
         if self.exporting.is_some() { service.within(traced) } else { service }
     }
 

@@ -1,6 +1,8 @@
 use std::{sync::Arc, time::Duration};
 
-use claimstream::{BatchPipeline, PipelineMonitor, PipelineReport, Relay, RelayError};
+use claimstream::{
+    BatchPipeline, ConcurrencyShare, PipelineMonitor, PipelineReport, Relay, RelayError, SharedConcurrency,
+};
 use claimstream_domain::{Invalid, RetryPolicy};
 use claimstream_memory::MemoryTemplates;
 use claimstream_notifications::{
@@ -27,6 +29,26 @@ pub struct NotificationRelay {
     messages: Vec<BatchPipeline>,
 }
 
+/// What the pipelines of a relay share with others.
+pub(crate) struct Surroundings {
+    /// What wakes them.
+    pub(crate) wakeups: Arc<Wakeups>,
+    /// What measures them, if anything does.
+    pub(crate) telemetry: Option<Arc<dyn Telemetry>>,
+    /// What they have of the concurrency of the process, if that has a limit.
+    pub(crate) share: Option<ConcurrencyShare>,
+}
+
+impl Surroundings {
+    /// Those of a process that relays from one database.
+    pub(crate) fn new(config: &Config) -> Self {
+        // What is refused here is refused when a configuration is read.
+        let limit = config.relay.process_concurrency.and_then(|most| SharedConcurrency::new(most).ok());
+        let wakeups = Arc::new(Wakeups::of_relay(config));
+        Self { wakeups, telemetry: None, share: limit.map(|limit| limit.share()) }
+    }
+}
+
 /// What became of the messages that a relay claimed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RelayReport {
@@ -40,7 +62,7 @@ impl NotificationRelay {
     /// The pipelines that a configuration describes. Reads the directory and the templates and makes the providers; refuses
     /// what is missing or cannot be used.
     pub fn new(outbox: SeaOrmOutbox, config: &Config) -> Result<Self, ConfigError> {
-        Self::woken_by(Arc::new(Wakeups::of_relay(config)), None, outbox, config)
+        Self::with(&Surroundings::new(config), outbox, config)
     }
 
     /// The same pipelines, measured by `telemetry`.
@@ -49,13 +71,13 @@ impl NotificationRelay {
         outbox: SeaOrmOutbox,
         config: &Config,
     ) -> Result<Self, ConfigError> {
-        Self::woken_by(Arc::new(Wakeups::of_relay(config)), Some(telemetry), outbox, config)
+        let around = Surroundings { telemetry: Some(telemetry), ..Surroundings::new(config) };
+        Self::with(&around, outbox, config)
     }
 
-    /// The same pipelines, woken by what the process shares.
-    pub(crate) fn woken_by(
-        wakeup: Arc<Wakeups>,
-        telemetry: Option<Arc<dyn Telemetry>>,
+    /// The same pipelines among what the process has around them.
+    pub(crate) fn with(
+        around: &Surroundings,
         outbox: SeaOrmOutbox,
         config: &Config,
     ) -> Result<Self, ConfigError> {
@@ -71,8 +93,12 @@ impl NotificationRelay {
                     settings.pacing.idle_max.min(URGENT_IDLE).max(settings.pacing.idle_min);
             }
             let relay = Relay::from_ports(claiming.clone(), outbox.clone(), timer, settings);
-            let relay = relay.with_wakeup(wakeup.clone());
-            let relay = match &telemetry {
+            let relay = relay.with_wakeup(around.wakeups.clone());
+            let relay = match &around.share {
+                Some(share) => relay.with_share(share.clone()),
+                None => relay,
+            };
+            let relay = match &around.telemetry {
                 Some(telemetry) => relay.with_telemetry(Arc::clone(telemetry)),
                 None => relay,
             };

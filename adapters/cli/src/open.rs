@@ -37,6 +37,15 @@ impl Database {
         self.open_by(OpenOptions { telemetry: Some(telemetry), ..self.options(self.create_schema) }).await
     }
 
+    /// The same for one of several databases: a server that is silent holds up nobody, and is asked again.
+    pub(crate) async fn open_one_of_several(
+        &self,
+        telemetry: Option<Arc<dyn Telemetry>>,
+    ) -> Result<SeaOrmOutbox, OpenError> {
+        let options = self.options(self.create_schema);
+        self.open_by(OpenOptions { telemetry, answer_within: self.answer_within(), ..options }).await
+    }
+
     /// The same for a command that somebody waits for: a server that is silent is named within two seconds.
     pub(crate) async fn open_soon(&self) -> Result<SeaOrmOutbox, OpenError> {
         self.open_by(OpenOptions { answer_within: self.answer_within(), ..self.options(self.create_schema) })

@@ -5,7 +5,7 @@ use clap::Args;
 use crate::failure::Failure;
 
 /// The name that is kept with a change.
-#[derive(Args)]
+#[derive(Clone, Args)]
 pub(crate) struct OperatorName {
     /// Your name, which is kept; the one that USER or LOGNAME has unless given
     #[arg(long, value_name = "NAME")]

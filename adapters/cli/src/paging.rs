@@ -1,7 +1,7 @@
 use clap::Args;
 
 /// Which page of a list is printed, and how.
-#[derive(Args)]
+#[derive(Clone, Args)]
 pub(crate) struct Paging {
     /// Read on from here: the place that the page before named
     #[arg(long, value_name = "PLACE")]

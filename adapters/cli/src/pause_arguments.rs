@@ -4,7 +4,7 @@ use clap::Args;
 use crate::operator_name::OperatorName;
 
 /// Which queue is paused, and what is noted with it.
-#[derive(Args)]
+#[derive(Clone, Args)]
 pub(crate) struct PauseArguments {
     /// The queue
     #[arg(value_name = "QUEUE")]
@@ -20,7 +20,7 @@ pub(crate) struct PauseArguments {
 }
 
 /// Which queue is resumed, and by whom.
-#[derive(Args)]
+#[derive(Clone, Args)]
 pub(crate) struct ResumeArguments {
     /// The queue
     #[arg(value_name = "QUEUE")]

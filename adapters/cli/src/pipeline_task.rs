@@ -1,6 +1,7 @@
 use claimstream::{BatchPipeline, PipelineReport, RelayError};
 use futures::future::select_all;
 use tokio::{sync::watch, task::JoinHandle};
+use tracing::Instrument;
 
 /// A pipeline that runs by itself and is stopped when nobody waits for it any longer.
 pub(crate) struct PipelineTask {
@@ -15,7 +16,7 @@ impl PipelineTask {
             // An error says that the sender is gone, and with it the pipeline.
             let _ = stopped.wait_for(|stopped| *stopped).await;
         };
-        Self { running: tokio::spawn(pipeline.run_until(shutdown)), ended: None }
+        Self { running: tokio::spawn(pipeline.run_until(shutdown).in_current_span()), ended: None }
     }
 
     async fn ended(&mut self) {

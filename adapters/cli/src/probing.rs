@@ -3,7 +3,8 @@ use std::{convert::Infallible, sync::Arc, time::Duration};
 use claimstream::PipelineMonitor;
 use claimstream_http::{Probes, Server};
 use claimstream_metrics::{
-    MetricsTelemetry, PipelineHealth, QueueGauges, SECONDS_BUCKETS, begin_at_zero, describe, show_pipeline,
+    DatabaseLabel, MetricsTelemetry, PipelineHealth, QueueGauges, SECONDS_BUCKETS, begin_at_zero, describe,
+    show_pipeline,
 };
 use claimstream_ports::{Observe, PauseQueues, Telemetry};
 use claimstream_sea_orm::SeaOrmOutbox;
@@ -16,6 +17,7 @@ use tokio::{
 use crate::{
     config::Config,
     failure::Failure,
+    open_databases::{OpenDatabases, SeveralReadiness},
     readiness::{ProcessReadiness, Stopping},
 };
 
@@ -49,8 +51,8 @@ impl Probing {
     }
 
     /// What the outbox and its relays are to be measured by.
-    pub(crate) fn telemetry() -> Arc<dyn Telemetry> {
-        Arc::new(MetricsTelemetry::default())
+    pub(crate) fn telemetry(database: DatabaseLabel) -> Arc<dyn Telemetry> {
+        Arc::new(MetricsTelemetry::in_database(database))
     }
 
     /// What the probes ask about: the database, its pipelines with the names of their queues, and whether the process stops.
@@ -69,6 +71,22 @@ impl Probing {
         }
     }
 
+    /// What counts the queues of one of several databases.
+    pub(crate) fn counting(&self, database: DatabaseLabel) -> Counting {
+        Counting { exporter: self.exporter.clone(), every: self.count_every, database }
+    }
+
+    /// Serves the probes of a process that has several databases, for as long as it is polled; each counts its queues itself.
+    pub(crate) async fn run_several(self, databases: OpenDatabases, stopping: Stopping) -> Infallible {
+        let (exporter, silence) = (self.exporter, self.silence);
+        let readiness = SeveralReadiness { databases: databases.clone(), silence, stopping };
+        let probes = Probes::new(Arc::new(readiness), move || {
+            databases.show(silence);
+            exporter.render()
+        });
+        self.server.run_probes(probes).await
+    }
+
     /// Serves the probes and counts the queues, for as long as it is polled.
     pub(crate) async fn run(self, readiness: ProcessReadiness, outbox: &SeaOrmOutbox) -> Infallible {
         let (exporter, readiness) = (self.exporter.clone(), Arc::new(readiness));
@@ -78,8 +96,9 @@ impl Probing {
             show_pipelines(&pipelines);
             exporter.render()
         });
+        let counting = self.counting(DatabaseLabel::default());
         let serving = self.server.run_probes(probes);
-        tokio::join!(serving, count(outbox, &self.exporter, self.count_every)).0
+        tokio::join!(serving, counting.run(outbox)).0
     }
 }
 
@@ -91,21 +110,36 @@ fn show_pipelines(readiness: &ProcessReadiness) {
     }
 }
 
-/// Shows how the queues stand, again and again.
-async fn count(outbox: &SeaOrmOutbox, exporter: &PrometheusHandle, every: Duration) -> Infallible {
-    let mut gauges = QueueGauges::default();
-    loop {
-        let asked = Instant::now();
-        match outbox.observe().await {
-            Ok(queues) => gauges.show(&queues),
-            Err(error) => tracing::warn!(%error, "the queues were not counted for the metrics"),
+/// Counts the queues of one database, again and again.
+#[derive(Clone)]
+pub(crate) struct Counting {
+    exporter: PrometheusHandle,
+    every: Duration,
+    database: DatabaseLabel,
+}
+
+impl Counting {
+    /// The same for one of several databases.
+    pub(crate) fn of(&self, database: DatabaseLabel) -> Self {
+        Self { database, ..self.clone() }
+    }
+
+    /// Shows how the queues stand, for as long as it is polled.
+    pub(crate) async fn run(self, outbox: &SeaOrmOutbox) -> Infallible {
+        let mut gauges = QueueGauges::in_database(self.database);
+        loop {
+            let asked = Instant::now();
+            match outbox.observe().await {
+                Ok(queues) => gauges.show(&queues),
+                Err(error) => tracing::warn!(%error, "the queues were not counted for the metrics"),
+            }
+            match outbox.paused().await {
+                Ok(paused) => gauges.show_paused(&paused),
+                Err(error) => tracing::warn!(%error, "the metrics do not show which queues are paused"),
+            }
+            self.exporter.run_upkeep();
+            sleep(self.every.max(asked.elapsed() * Probing::SHARE)).await;
         }
-        match outbox.paused().await {
-            Ok(paused) => gauges.show_paused(&paused),
-            Err(error) => tracing::warn!(%error, "the metrics do not show which queues are paused"),
-        }
-        exporter.run_upkeep();
-        sleep(every.max(asked.elapsed() * Probing::SHARE)).await;
     }
 }
 

@@ -32,6 +32,10 @@ pub(crate) struct ProcessReadiness {
 pub(crate) struct Stopping(Arc<AtomicBool>);
 
 impl Stopping {
+    pub(crate) fn has_begun(&self) -> bool {
+        self.0.load(Relaxed)
+    }
+
     /// From now on the process is not ready.
     pub(crate) fn begin(&self) {
         self.0.store(true, Relaxed);
@@ -68,7 +72,7 @@ impl ProcessReadiness {
 impl Readiness for ProcessReadiness {
     async fn failing(&self) -> Vec<String> {
         let mut failing = Vec::new();
-        if self.stopping.0.load(Relaxed) {
+        if self.stopping.has_begun() {
             failing.push("the process stops".into());
         }
         if !self.database_answers().await {
@@ -84,7 +88,7 @@ impl Readiness for ProcessReadiness {
 const TROUBLE: Duration = Duration::from_secs(10);
 
 /// What is wrong with a pipeline that nobody has polled for `silent`, if anything is.
-fn fault(state: &PipelineState, silent: Duration, most: Duration) -> Option<String> {
+pub(crate) fn fault(state: &PipelineState, silent: Duration, most: Duration) -> Option<String> {
     match state {
         PipelineState::Failing { failures, since, error } if *since >= TROUBLE => {
             let seconds = since.as_secs();

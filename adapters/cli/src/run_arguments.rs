@@ -13,7 +13,7 @@ use uuid::Uuid;
 use crate::{dead_arguments::duration, operator_name::OperatorName};
 
 /// Which runs are listed, and how.
-#[derive(Args)]
+#[derive(Clone, Args)]
 pub(crate) struct RunListing {
     /// Only those in which nothing has changed for this long, such as 10m
     #[arg(long, value_name = "DURATION", value_parser = duration)]
@@ -45,7 +45,7 @@ impl RunListing {
 }
 
 /// The sagas of the database that is their home.
-#[derive(Args)]
+#[derive(Clone, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct SagaArguments {
     #[command(subcommand)]
@@ -58,7 +58,7 @@ pub(crate) struct SagaArguments {
 }
 
 /// What is done with one saga.
-#[derive(Subcommand)]
+#[derive(Clone, Subcommand)]
 pub(crate) enum SagaCommand {
     /// Show a saga with its steps and its messages, without its input
     Show(SagaNamed),
@@ -71,7 +71,7 @@ pub(crate) enum SagaCommand {
 }
 
 /// One saga.
-#[derive(Args)]
+#[derive(Clone, Args)]
 pub(crate) struct SagaNamed {
     /// The name of the saga, such as transfer
     #[arg(value_name = "NAME")]
@@ -85,7 +85,7 @@ pub(crate) struct SagaNamed {
 }
 
 /// A saga that is to be continued, and by whom.
-#[derive(Args)]
+#[derive(Clone, Args)]
 pub(crate) struct SagaContinuing {
     #[command(flatten)]
     pub(crate) saga: SagaNamed,
@@ -94,7 +94,7 @@ pub(crate) struct SagaContinuing {
 }
 
 /// The TCC transactions of the database of their coordinator, or the branches of the database of their resource.
-#[derive(Args)]
+#[derive(Clone, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct TccArguments {
     #[command(subcommand)]
@@ -107,7 +107,7 @@ pub(crate) struct TccArguments {
 }
 
 /// What is done with one TCC transaction.
-#[derive(Subcommand)]
+#[derive(Clone, Subcommand)]
 pub(crate) enum TccCommand {
     /// Show a transaction with its branches, as far as they are in this database
     Show {
@@ -121,7 +121,7 @@ pub(crate) enum TccCommand {
 }
 
 /// The timers of a database.
-#[derive(Args)]
+#[derive(Clone, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct TimerArguments {
     #[command(subcommand)]
@@ -138,7 +138,7 @@ pub(crate) struct TimerArguments {
 }
 
 /// What is shown of the events of timers.
-#[derive(Subcommand)]
+#[derive(Clone, Subcommand)]
 pub(crate) enum TimerCommand {
     /// List the events that were begun and have not ended
     Events {

@@ -3,7 +3,7 @@ use claimstream_sea_orm::Dialect;
 use clap::{Subcommand, ValueEnum};
 
 /// What can be done with the tables.
-#[derive(Subcommand)]
+#[derive(Clone, Subcommand)]
 pub(crate) enum SchemaCommand {
     /// Print the tables as a script for another tool
     Print {
@@ -49,7 +49,7 @@ pub(crate) enum SchemaCommand {
 }
 
 /// Whether an optional part of the schema is printed or made.
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 pub(crate) struct ExtraWish {
     /// Make it in the database, in place of an earlier one
     #[arg(long)]

@@ -5,14 +5,14 @@ use clap::Args;
 use crate::config::Sources;
 
 /// The flags that every command has: where its configuration comes from.
-#[derive(Args)]
+#[derive(Clone, Args)]
 #[command(next_help_heading = "Configuration")]
 pub(crate) struct SettingFlags {
     /// Read this file instead of the one that CLAIMSTREAM_CONFIG names, or else ./claimstream.toml
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// The database, such as mysql://user@host/database or sqlite://file.db [key: database.url]
-    #[arg(long, global = true, value_name = "URL")]
+    /// The database, such as mysql://user@host/database or sqlite://file.db [key: database.url]; or, of several, the name of one
+    #[arg(long, global = true, value_name = "URL|NAME")]
     database: Option<String>,
     /// How messages are claimed: auto, skip_locked, preemptive_update, shard_lease or lock_guarded [key: database.strategy]
     #[arg(long, global = true, value_name = "WORD")]
@@ -29,6 +29,11 @@ pub(crate) struct SettingFlags {
 }
 
 impl SettingFlags {
+    /// The name of one of several databases, if --database gives one; a URL has a colon.
+    pub(crate) fn database_name(&self) -> Option<&str> {
+        self.database.as_deref().filter(|given| !given.contains(':'))
+    }
+
     /// The sources of the process, with these flags over them.
     pub(crate) fn sources(&self) -> Result<Sources, String> {
         let mut sources = Sources::of_process();
@@ -40,8 +45,9 @@ impl SettingFlags {
             let key = key.trim().to_owned();
             sources.flags.push((key.clone(), value.to_owned(), format!("--set {key}")));
         }
+        let url = self.database.clone().filter(|_| self.database_name().is_none());
         let named = [
-            ("database.url", &self.database, "--database"),
+            ("database.url", &url, "--database"),
             ("database.strategy", &self.strategy, "--strategy"),
             ("log.level", &self.log_level, "--log-level"),
             ("log.format", &self.log_format, "--log-format"),

@@ -2,7 +2,7 @@ use claimstream_domain::notification::{Channel, consent::Suppression};
 use clap::Subcommand;
 
 /// What can be done with addresses that must not be written to.
-#[derive(Subcommand)]
+#[derive(Clone, Subcommand)]
 pub(crate) enum SuppressionCommand {
     /// List suppressed addresses
     List {

@@ -10,9 +10,15 @@ use claimstream_domain::QueueName;
 use claimstream_ports::{Measured, SettledAs, Telemetry};
 use tokio::time::sleep;
 
+use crate::config::DatabaseName;
+
 /// Counts what relays claim and settle, for one line of the log for each queue and minute: a line for each message is at `debug`.
 #[derive(Debug)]
-pub(crate) struct Tally(Mutex<Span>);
+pub(crate) struct Tally {
+    span: Mutex<Span>,
+    /// Of which of several databases the queues are.
+    database: Option<DatabaseName>,
+}
 
 /// What was counted since a moment.
 #[derive(Debug)]
@@ -35,11 +41,17 @@ struct Counts {
 
 impl Default for Tally {
     fn default() -> Self {
-        Self(Mutex::new(Span { since: Instant::now(), queues: BTreeMap::new() }))
+        Self::of(None)
     }
 }
 
 impl Tally {
+    /// For one of several databases, or for the only one.
+    pub(crate) fn of(database: Option<DatabaseName>) -> Self {
+        let span = Mutex::new(Span { since: Instant::now(), queues: BTreeMap::new() });
+        Self { span, database }
+    }
+
     const EVERY: Duration = Duration::from_secs(60);
 
     /// A telemetry that counts here, and records in the other one if there is one.
@@ -62,16 +74,17 @@ impl Tally {
     /// Logs what was counted since the last time; nothing for a queue where nothing happened.
     pub(crate) fn log(&self) {
         let (seconds, queues) = self.take();
+        let database = self.database.as_ref().map(DatabaseName::as_str);
         for (queue, counts) in queues {
             let Counts { claimed, done, retried, postponed, dead, returned, superseded } = counts;
             tracing::info!(
-                %queue, seconds, claimed, done, retried, postponed, dead, returned, superseded, "relay at work"
+                database, %queue, seconds, claimed, done, retried, postponed, dead, returned, superseded, "relay at work"
             );
         }
     }
 
     fn take(&self) -> (f64, BTreeMap<QueueName, Counts>) {
-        let mut span = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut span = self.span.lock().unwrap_or_else(PoisonError::into_inner);
         let seconds = (span.since.elapsed().as_secs_f64() * 1_000.0).round() / 1_000.0;
         span.since = Instant::now();
         (seconds, take(&mut span.queues))
@@ -79,7 +92,7 @@ impl Tally {
 
     fn add(&self, queue: &QueueName, messages: usize, count: fn(&mut Counts) -> &mut usize) {
         if messages > 0 {
-            let mut span = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut span = self.span.lock().unwrap_or_else(PoisonError::into_inner);
             match span.queues.get_mut(queue) {
                 Some(counts) => *count(counts) += messages,
                 None => *count(span.queues.entry(queue.clone()).or_default()) += messages,

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use crate::paging::Paging;
 
 /// What can be done with the templates in the database.
-#[derive(Subcommand)]
+#[derive(Clone, Subcommand)]
 pub(crate) enum TemplateCommand {
     /// List the templates in the database
     List(Paging),
@@ -68,7 +68,7 @@ pub(crate) enum TemplateCommand {
     },
 }
 
-#[derive(Args)]
+#[derive(Clone, Args)]
 pub(crate) struct PreviewArguments {
     /// The template
     pub(crate) id: String,

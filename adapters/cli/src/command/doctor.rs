@@ -8,15 +8,16 @@ use claimstream_domain::{
     },
 };
 use claimstream_sea_orm::SeaOrmOutbox;
+use futures::future::join_all;
 use serde_json::{Value, json};
 
 use super::doctor_publishing::examine_publishing;
 use crate::{
-    Exit,
+    Exit, OneDatabase,
     binlog::examine_binlog,
     config::{
-        ChannelSettings, Channels, Config, DirectorySource, Notifications, ProviderChoice, Serve,
-        TemplatePlace,
+        ChannelSettings, Channels, Config, DatabaseName, DirectorySource, Notifications, ProviderChoice,
+        Serve, TemplatePlace,
     },
     directory,
     failure::Failure,
@@ -31,20 +32,14 @@ pub(super) async fn run(
     config: &Config,
     out: &mut impl Write,
 ) -> Result<ExitCode, Failure> {
-    let opened = config.database.open_existing().await;
-    let mut database = examine_database(opened.as_ref().map_err(ToString::to_string)).await;
-    if opened.is_ok() {
-        database.1.extend(examine_binlog(config).await);
-    }
-    let groups = groups(database, examine_publishing(config).await, config);
-    let findings = || groups.iter().flat_map(|group| &group.findings);
+    let sections = sections(config).await;
+    let findings = || sections.iter().flat_map(|section| &section.group.findings);
     let count = |severity| findings().filter(|finding| finding.severity == severity).count();
     let (good, warnings, failures) =
         (count(Severity::Good), count(Severity::Warning), count(Severity::Failure));
     let passed = failures == 0 && (warnings == 0 || !strict);
     if as_json {
-        let all = groups.iter().flat_map(|group| group.findings.iter().map(|one| as_value(group.about, one)));
-        let findings: Vec<Value> = all.collect();
+        let findings: Vec<Value> = sections.iter().flat_map(Section::values).collect();
         let sum = json!({
             "checked_at": humantime::format_rfc3339_millis(SystemTime::now()).to_string(),
             "findings": findings,
@@ -55,9 +50,12 @@ pub(super) async fn run(
         });
         writeln!(out, "{sum}")?;
     } else {
-        for FindingGroup { about, findings } in groups.iter().filter(|group| !group.findings.is_empty()) {
-            writeln!(out, "{about}")?;
-            findings.iter().try_for_each(|finding| writeln!(out, "{finding}"))?;
+        for Section { database, group } in sections.iter().filter(|one| !one.group.findings.is_empty()) {
+            match database {
+                Some(name) => writeln!(out, "{} of database {name}", group.about)?,
+                None => writeln!(out, "{}", group.about)?,
+            }
+            group.findings.iter().try_for_each(|finding| writeln!(out, "{finding}"))?;
             writeln!(out)?;
         }
         writeln!(out, "{good} ok, {}, {}", counted(warnings, "warning"), counted(failures, "failure"))?;
@@ -69,13 +67,61 @@ fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-fn as_value(group: &str, finding: &Finding) -> Value {
-    let severity = match finding.severity {
-        Severity::Good => "ok",
-        Severity::Warning => "warning",
-        Severity::Failure => "failure",
-    };
-    json!({"group": group, "check": finding.check, "severity": severity, "detail": finding.detail})
+/// Findings about one thing, and, of several databases, in which one.
+struct Section {
+    database: Option<DatabaseName>,
+    group: FindingGroup,
+}
+
+impl Section {
+    fn values(&self) -> Vec<Value> {
+        self.group.findings.iter().map(|finding| self.value(finding)).collect()
+    }
+
+    fn value(&self, finding: &Finding) -> Value {
+        let severity = match finding.severity {
+            Severity::Good => "ok",
+            Severity::Warning => "warning",
+            Severity::Failure => "failure",
+        };
+        let about = self.group.about;
+        let mut value =
+            json!({"group": about, "check": finding.check, "severity": severity, "detail": finding.detail});
+        if let Some(name) = &self.database {
+            value["database"] = name.as_str().into();
+        }
+        value
+    }
+}
+
+/// What is found in each database, all at the same time, and what is found in the configuration.
+async fn sections(config: &Config) -> Vec<Section> {
+    let databases = config.each_database();
+    let examined = join_all(databases.iter().map(examine)).await;
+    let has_requests = examined.iter().any(|(has_requests, _)| *has_requests);
+    let of_databases = databases.into_iter().zip(examined).map(|(database, (_, findings))| Section {
+        database: database.name,
+        group: FindingGroup { about: OUTBOX, findings },
+    });
+    let publishing = examine_publishing(config).await;
+    // The first is the outbox, which each database has of its own.
+    let others = groups((has_requests, Vec::new()), publishing, config).into_iter().skip(1);
+    of_databases.chain(others.map(|group| Section { database: None, group })).collect()
+}
+
+const OUTBOX: &str = "outbox";
+
+async fn examine(database: &OneDatabase) -> Examined {
+    let opened = database.config.database.open_existing().await;
+    let (has_requests, mut findings) = examine_database(opened.as_ref().map_err(ToString::to_string)).await;
+    if opened.is_ok() {
+        findings.extend(examine_binlog(&database.config).await);
+    }
+    if database.drain {
+        let what = "messages are delivered, and no command takes in new ones; `claimstream status` says when it is empty";
+        findings.push(found(Severity::Good, "drain", what.into()));
+    }
+    (has_requests, findings)
 }
 
 /// What was found in the database, and whether it has notification requests.
@@ -97,7 +143,7 @@ pub(crate) fn groups(
     };
     let serve: Vec<Finding> = examine_serve(config).into_iter().collect();
     let groups =
-        [("outbox", outbox), ("notifications", notifications), ("publishing", publishing), ("serve", serve)];
+        [(OUTBOX, outbox), ("notifications", notifications), ("publishing", publishing), ("serve", serve)];
     groups.into_iter().map(|(about, findings)| FindingGroup { about, findings }).collect()
 }
 

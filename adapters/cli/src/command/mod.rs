@@ -9,21 +9,23 @@ mod bench;
 mod config;
 mod dead;
 mod dead_change;
+mod delivery;
 pub(crate) mod doctor;
 pub(crate) mod doctor_publishing;
-mod emptied;
 mod healthcheck;
 mod instances;
 mod leases;
 mod listing;
 mod lists;
 mod locks;
+mod look;
 mod notify;
 mod pause;
 mod people;
 mod receipts;
 mod recipient;
 mod relay;
+mod relay_several;
 mod request;
 mod runs;
 mod sagas;
@@ -31,7 +33,9 @@ mod schema;
 mod schema_extra;
 mod schema_plan;
 mod serve;
+mod several;
 mod shell;
+mod spread;
 mod standing;
 mod status;
 mod suppressions;
@@ -42,14 +46,18 @@ mod timers;
 
 use std::{io::Write, process::ExitCode, time::Duration};
 
+use futures::future::{FutureExt, LocalBoxFuture};
 use tokio::runtime::Runtime;
 
 use crate::{
+    OneDatabase,
     arguments::{Arguments, Command},
     config::{Config, Loaded, LogLevel},
     failure::Failure,
     logging,
 };
+
+use self::spread::Spread;
 
 /// Carries a command out and answers its exit code.
 pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
@@ -60,17 +68,43 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         _ => {}
     }
     let sources = arguments.settings.sources().map_err(Failure::Usage)?;
-    let loaded = Config::load(&sources)?;
+    let mut loaded = Config::load(&sources)?;
+    if let Some(name) = arguments.settings.database_name() {
+        let OneDatabase { name, drain, config } = loaded.config.database_named(name)?;
+        if let (Some(name), true, true) = (name, drain, spread::takes_in(&arguments.command)) {
+            return Err(several::is_drained(&name));
+        }
+        loaded = loaded.with(config);
+    }
     let usual = match arguments.command {
         Command::Relay { .. } | Command::Serve { .. } => LogLevel::Info,
         _ => LogLevel::Warn,
     };
     logging::start(&loaded.config.log, usual);
     let runtime = Runtime::new()?;
-    let code = runtime.block_on(carry_out(arguments.command, &loaded, &mut std::io::stdout()));
+    let out = &mut std::io::stdout();
+    let code = match Spread::of(&arguments.command) {
+        spread if spread != Spread::Itself && loaded.config.has_several_databases() => {
+            runtime.block_on(several::run(arguments.command, spread, &loaded, out, carry_out_on))
+        }
+        _ => runtime.block_on(carry_out(arguments.command, &loaded, out)),
+    };
     // Whatever still runs was given up; nobody waits for it.
     runtime.shutdown_timeout(Duration::from_millis(200));
     code
+}
+
+/// Carries a command out on one of several databases, and answers what it printed.
+fn carry_out_on(
+    command: Command,
+    loaded: Loaded,
+) -> LocalBoxFuture<'static, (Vec<u8>, Result<ExitCode, Failure>)> {
+    async move {
+        let mut printed = Vec::new();
+        let ended = carry_out(command, &loaded, &mut printed).await;
+        (printed, ended)
+    }
+    .boxed_local()
 }
 
 async fn carry_out(command: Command, loaded: &Loaded, out: &mut impl Write) -> Result<ExitCode, Failure> {
@@ -97,7 +131,7 @@ async fn carry_out(command: Command, loaded: &Loaded, out: &mut impl Write) -> R
         Command::Locks(asked) => locks::run(asked, config, out).await,
         Command::Directory(command) => people::run(command, config, out).await,
         Command::Recipient(command) => recipient::run(command, config, out).await,
-        Command::Relay { publish, until_empty } => relay::run(publish, until_empty, config).await,
+        Command::Relay { publish, until_empty } => relay::run(publish, until_empty, loaded).await,
         Command::Serve { relay, board } => serve::run(serve::Beside { relay, board }, config).await,
         Command::Healthcheck { json } => healthcheck::run(json, config, out).await,
         Command::Status { watch, json } => status::run(watch, json, config, out).await,

@@ -1,21 +1,25 @@
-use std::{convert::Infallible, future::pending, io, process::ExitCode, sync::Arc};
+use std::{convert::Infallible, future::pending, process::ExitCode, sync::Arc};
 
-use claimstream::{PipelineMonitor, PipelineReport, RelayError};
+use claimstream::{PipelineMonitor, RelayError};
 use claimstream_ports::Telemetry;
 use claimstream_sea_orm::SeaOrmOutbox;
 use claimstream_tokio::shutdown_signal;
 use futures::{FutureExt, future::BoxFuture};
 use tokio::sync::oneshot;
 
-use super::emptied::emptied;
+use super::relay_several;
 use crate::{
-    Exit, NotificationRelay, PublishRelay, RelayReport,
-    config::{Config, ConfigError, Database, TargetName},
+    NotificationRelay, PublishRelay, RelayReport,
+    config::{Config, ConfigError, Loaded, TargetName},
+    emptied::emptied,
     failure::Failure,
     measuring::Measuring,
+    one_relay::Until,
     probing::Probing,
     readiness::Stopping,
+    relay_log::{announce, log_ended, log_report},
     tally::Tally,
+    told_again::told_again,
 };
 
 /// What a relay does.
@@ -28,8 +32,17 @@ enum Work {
 pub(super) async fn run(
     publish: Option<Vec<TargetName>>,
     until_empty: bool,
-    config: &Config,
+    loaded: &Loaded,
 ) -> Result<ExitCode, Failure> {
+    let config = &loaded.config;
+    if config.has_several_databases() {
+        if publish.is_some() {
+            let why = "`relay --publish` works on one database; name it with --database, and run a process for each";
+            return Err(Failure::Refused(why.into()));
+        }
+        let until = if until_empty { Until::Empty } else { Until::Told };
+        return relay_several::run(until, loaded).await;
+    }
     let mut measuring = Measuring::start(config).await?;
     let telemetry = measuring.telemetry();
     let outbox = Measuring::open(telemetry.as_ref(), config).await?;
@@ -105,7 +118,7 @@ impl Work {
             Self::Notifications(relay) => relay.run_until(shutdown).await.map(finished),
             Self::Publishing(relay) => {
                 let report = relay.run_until(shutdown).await?;
-                log_report("published", report);
+                log_report(None, "published", report);
                 tracing::info!("relay stopped");
                 Ok(ExitCode::SUCCESS)
             }
@@ -125,53 +138,8 @@ pub(super) fn probes(
     async move { probing.run(readiness, &outbox).await }.boxed()
 }
 
-pub(super) fn announce(database: &Database, outbox: &SeaOrmOutbox) {
-    let url = database.url.as_ref().map(ToString::to_string).unwrap_or_default();
-    let (strategy, shards) = (outbox.strategy(), outbox.shards().get());
-    tracing::info!(database = url, %strategy, configured = %database.strategy, shards, "relay started");
-}
-
 pub(super) fn finished(report: RelayReport) -> ExitCode {
-    log_report("requests", report.requests);
-    log_report("messages", report.messages);
+    log_ended(None, report);
     tracing::info!("relay stopped");
     ExitCode::SUCCESS
-}
-
-fn log_report(pipelines: &'static str, report: PipelineReport) {
-    let PipelineReport {
-        claimed,
-        acked,
-        nacked,
-        buried,
-        released,
-        superseded,
-        unsettled,
-        panicked,
-        timed_out,
-    } = report;
-    tracing::info!(
-        pipelines,
-        claimed,
-        acked,
-        nacked,
-        buried,
-        released,
-        superseded,
-        unsettled,
-        panicked,
-        timed_out,
-        "pipelines ended"
-    );
-}
-
-/// Ends when a signal comes after the one that was told of.
-pub(super) async fn told_again(told: oneshot::Receiver<()>) -> io::Result<ExitCode> {
-    if told.await.is_err() {
-        // The relay ends by itself.
-        std::future::pending::<()>().await;
-    }
-    shutdown_signal()?.await;
-    tracing::warn!("relay stopped at once; messages in hand are delivered again when their leases end");
-    Ok(Exit::Interrupted.into())
 }

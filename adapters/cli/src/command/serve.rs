@@ -1,14 +1,15 @@
 use std::{process::ExitCode, sync::Arc};
 
 use claimstream_http::{Directory, Drained, People, Server, Service, Stores, TemplateCheck, TemplateDesk};
+use claimstream_metrics::DatabaseLabel;
 use claimstream_notifications::{CompiledTemplates, TemplateEditor};
 use claimstream_sea_orm::SeaOrmOutbox;
 use claimstream_tokio::shutdown_signal;
 use tokio::sync::oneshot;
 
-use super::relay::{announce, finished, probes, told_again};
+use super::delivery::Delivery;
 use crate::{
-    NotificationRelay,
+    OneDatabase,
     board_server::{self, BoardServer},
     config::{Config, DirectorySource, TemplatePlace},
     failure::Failure,
@@ -16,10 +17,10 @@ use crate::{
     outbox_intake::OutboxIntake,
     readiness::Stopping,
     receipt_providers::receipt_providers,
-    tally::Tally,
     template_desk::EditorDesk,
     template_source,
     template_source::SourceCheck,
+    told_again::told_again,
     wakeups::Wakeups,
 };
 
@@ -40,20 +41,22 @@ pub(super) async fn run(beside: Beside, config: &Config) -> Result<ExitCode, Fai
     let inbox_keys = config.serve.inbox_keys()?;
     let board = if beside.board { Some(BoardServer::start(&config.board).await?) } else { None };
     let mut measuring = Measuring::start(config).await?;
-    let telemetry = measuring.telemetry();
-    let outbox = Measuring::open(telemetry.as_ref(), config).await?;
-    let tally = Arc::new(Tally::default());
-    let telemetry = tally.beside(telemetry);
-    let wakeups = Arc::new(match beside.relay {
-        true => Wakeups::of_relay(config),
-        false => Wakeups::of_writer(config),
-    });
-    let relay = beside
-        .relay
-        .then(|| NotificationRelay::woken_by(Arc::clone(&wakeups), Some(telemetry), outbox.clone(), config))
-        .transpose()?;
+    let OneDatabase { name, config: own, .. } = intake(config)?;
+    let label = name.as_ref().map(|name| DatabaseLabel::named(name.as_str())).unwrap_or_default();
+    let telemetry = measuring.telemetry_in(&label);
+    let outbox = Measuring::open(telemetry.as_ref(), &own).await?;
     let stopping = Stopping::default();
+    let wakeups = Arc::new(match beside.relay {
+        true => Wakeups::of_relay(&own),
+        false => Wakeups::of_writer(&own),
+    });
+    let delivery = match (beside.relay, name) {
+        (false, _) => Delivery::None,
+        (true, None) => Delivery::one(&wakeups, telemetry, &outbox, config)?,
+        (true, Some(name)) => Delivery::several((name, Arc::clone(&wakeups)), config, &measuring),
+    };
     let board = board_server::run(board, &outbox, config);
+    let config = &own;
     let limits = config.serve.limits.clone();
     let stores = stores(&outbox, wakeups, config)?;
     let service = match &tokens {
@@ -61,8 +64,7 @@ pub(super) async fn run(beside: Beside, config: &Config) -> Result<ExitCode, Fai
         None => Service::without_tokens(stores, limits),
     };
     let service = measuring.of_service(service.with_receipts(receipts));
-    let monitors = relay.as_ref().map(NotificationRelay::monitors).unwrap_or_default();
-    let probes = probes(measuring.probing.take(), &outbox, monitors, &stopping);
+    let probes = delivery.probes(&mut measuring, &outbox, &stopping);
     let service = match links {
         Some(keys) => service.with_unsubscribe_links(keys),
         None => service,
@@ -95,12 +97,7 @@ pub(super) async fn run(beside: Beside, config: &Config) -> Result<ExitCode, Fai
         report(server.run_until(service, shutdown).await);
         let _ = stop.send(());
     };
-    let delivering = async {
-        match relay {
-            Some(relay) => deliver(relay, &tally, &outbox, config, stopped).await,
-            None => Ok(ExitCode::SUCCESS),
-        }
-    };
+    let delivering = delivery.run(&outbox, config, stopped);
     let ended = tokio::select! {
         ended = async { tokio::join!(serving, delivering).1 } => ended,
         interrupted = told_again(told) => return Ok(interrupted?),
@@ -138,26 +135,16 @@ fn people(outbox: &Arc<SeaOrmOutbox>, config: &Config) -> People {
     People { directory, erase: outbox.clone(), suppressions: outbox.clone() }
 }
 
-/// Delivers until the server has stopped.
-async fn deliver(
-    relay: NotificationRelay,
-    tally: &Tally,
-    outbox: &SeaOrmOutbox,
-    config: &Config,
-    stopped: oneshot::Receiver<()>,
-) -> Result<ExitCode, Failure> {
-    announce(&config.database, outbox);
-    let shutdown = async {
-        // An error says that the server is gone.
-        let _ = stopped.await;
-    };
-    tokio::select! {
-        report = relay.run_until(shutdown) => {
-            tally.log();
-            Ok(finished(report?))
+/// The database that takes in what comes over HTTP.
+fn intake(config: &Config) -> Result<OneDatabase, Failure> {
+    match (&config.serve.database, config.has_several_databases()) {
+        (Some(name), true) => Ok(config.database_named(name)?),
+        (None, true) => {
+            let why = "several databases are configured; set serve.database to the name of the one that takes in what comes \
+                       over HTTP, or name one with --database NAME to serve it alone";
+            Err(Failure::Usage(why.into()))
         }
-        never = tally.log_regularly() => match never {},
-        never = outbox.sweep_regularly() => match never {},
+        (_, false) => Ok(OneDatabase { name: None, drain: false, config: config.clone() }),
     }
 }
 

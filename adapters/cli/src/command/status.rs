@@ -1,25 +1,21 @@
 use std::{
-    collections::HashMap,
     io::{IsTerminal, Write, stderr, stdout},
     process::ExitCode,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
-use claimstream_domain::{PausedQueue, QueueName, QueueStatus};
-use claimstream_ports::{Observe, PauseQueues, StoreError};
 use claimstream_sea_orm::SeaOrmOutbox;
-use serde_json::{Value, json};
+use futures::future::join_all;
+use serde_json::{Map, Value};
 
-use super::pause;
+use super::{look::Look, several::with_database};
 use crate::{
-    age::Age,
-    config::Config,
+    OneDatabase,
+    config::{Config, DatabaseName},
     failure::Failure,
-    moments::Moments,
-    table::{Column, Table},
 };
 
-/// Shows how the queues stand, once or again and again.
+/// Shows how the queues stand, once or again and again; those of each database, if there are several.
 pub(super) async fn run(
     watch: Option<f64>,
     as_json: bool,
@@ -27,102 +23,123 @@ pub(super) async fn run(
     out: &mut impl Write,
 ) -> Result<ExitCode, Failure> {
     let interval = watch.map(interval).transpose()?;
-    let outbox = config.database.open_existing().await?;
-    let mut look = Look::default();
-    let Some(interval) = interval else {
-        look.take(&outbox).await?;
-        write!(out, "{}", look.shown(as_json))?;
-        return Ok(ExitCode::SUCCESS);
-    };
+    let mut all: Vec<Watched> = config.each_database().into_iter().map(Watched::new).collect();
+    let Some(interval) = interval else { return once(all, as_json, out).await };
+    if let [only] = &mut all[..] {
+        // A watch that cannot begin is of no use; one that has begun outlives an outage.
+        only.open().await?;
+    }
     loop {
-        show_again(&mut look, &outbox, interval, as_json, out).await?;
+        show_again(&mut all, interval, as_json, out).await?;
         tokio::time::sleep(interval).await;
     }
 }
 
-/// How the queues stand, and how they stood before.
-#[derive(Default)]
-struct Look {
-    queues: Vec<QueueStatus>,
-    paused: Vec<PausedQueue>,
-    /// When they stood so, by the store's clock.
-    at: Option<Moments>,
-    taken: Option<Instant>,
-    /// The depth of each queue before, and how long ago that was.
-    before: Option<(HashMap<QueueName, u64>, Duration)>,
+/// A database, and how its queues stood when they were last looked at.
+struct Watched {
+    database: OneDatabase,
+    outbox: Option<SeaOrmOutbox>,
+    look: Look,
 }
 
-impl Look {
-    async fn take(&mut self, outbox: &SeaOrmOutbox) -> Result<(), StoreError> {
-        let paused = outbox.paused().await?;
-        let queues = with_paused(outbox.observe().await?, &paused);
-        let at = Moments::of(outbox).await?;
-        let now = Instant::now();
-        if let Some(taken) = self.taken.replace(now) {
-            let known = self.queues.iter().map(|it| (it.queue.clone(), it.depth));
-            self.before = Some((known.collect(), now - taken));
-        }
-        (self.queues, self.paused, self.at) = (queues, paused, Some(at));
-        Ok(())
+impl Watched {
+    fn new(database: OneDatabase) -> Self {
+        Self { database, outbox: None, look: Look::default() }
     }
 
-    /// By how many messages a second the queue has grown since the look before; `None` at the first one.
-    fn growth(&self, status: &QueueStatus) -> Option<f64> {
-        let (before, ago) = self.before.as_ref()?;
-        let depth = before.get(&status.queue).copied().unwrap_or_default();
-        rate(depth, status.depth, *ago)
+    async fn open(&mut self) -> Result<&SeaOrmOutbox, Failure> {
+        let opened = match self.outbox.take() {
+            Some(outbox) => outbox,
+            None => self.database.config.database.open_existing().await?,
+        };
+        Ok(self.outbox.insert(opened))
     }
 
-    fn pause_of(&self, queue: &QueueName) -> Option<&PausedQueue> {
-        self.paused.iter().find(|paused| paused.queue == *queue)
-    }
-
-    fn now(&self) -> String {
-        self.at.map(Moments::now).unwrap_or_default()
+    async fn take(&mut self) -> Result<(), Failure> {
+        let outbox = self.open().await?.clone();
+        Ok(self.look.take(&outbox).await?)
     }
 
     fn shown(&self, as_json: bool) -> String {
-        let queues = &self.queues;
+        let Some(name) = &self.database.name else {
+            return if as_json { line(self.look.fields()) } else { self.look.text() };
+        };
         match as_json {
             true => {
-                let queues: Vec<Value> = queues.iter().map(|status| self.as_value(status)).collect();
-                format!("{}\n", json!({"observed_at": self.now(), "queues": queues}))
+                let mut fields = with_database(name.as_str(), self.look.fields());
+                fields.insert("draining".into(), self.database.drain.into());
+                line(fields)
             }
-            false if queues.is_empty() => "all queues are empty\n".into(),
-            false => format!("{}{}", self.table(), self.remarks()),
+            false => format!("database {name}{}\n{}\n", self.draining(), self.look.text()),
         }
     }
 
-    /// A line for each queue that is paused, or has messages that nobody claims.
-    fn remarks(&self) -> String {
-        let of = |status: &QueueStatus| {
-            let (queue, stray) = (&status.queue, status.stray);
-            let paused = self.pause_of(queue).map(|paused| format!("{}\n", pause::remark(paused)));
-            let unclaimed = match (stray, status.seems_unread() && paused.is_none()) {
-                (0, false) => String::new(),
-                (0, true) => format!("{queue}: no relay seems to read this queue; see doctor\n"),
-                _ => format!("{queue}: {stray} messages lie in shards that no relay reads; see doctor\n"),
-            };
-            paused.unwrap_or_default() + &unclaimed
-        };
-        self.queues.iter().map(of).collect()
-    }
-
-    fn as_value(&self, status: &QueueStatus) -> Value {
-        let paused = self.pause_of(&status.queue);
-        let mut value = as_value(status, self.growth(status));
-        value["seems_unread"] = (status.seems_unread() && paused.is_none()).into();
-        for (name, field) in self.at.iter().flat_map(|moments| pause::fields(paused, *moments)) {
-            value[name] = field;
+    /// What is left in a database that is being emptied.
+    fn draining(&self) -> String {
+        match (self.database.drain, self.look.held()) {
+            (false, _) => String::new(),
+            (true, (0, 0)) => ", drained: it is empty".into(),
+            (true, (0, dead)) => format!(", drained: it holds {dead} dead letters and no messages"),
+            (true, (held, _)) => format!(", draining: {held} messages are left"),
         }
-        value
     }
 }
 
-/// By how much a number has grown in a second.
-fn rate(before: u64, now: u64, within: Duration) -> Option<f64> {
-    let seconds = within.as_secs_f64();
-    (seconds > 0.0).then(|| (now as f64 - before as f64) / seconds)
+fn line(fields: Map<String, Value>) -> String {
+    format!("{}\n", Value::Object(fields))
+}
+
+async fn once(mut all: Vec<Watched>, as_json: bool, out: &mut impl Write) -> Result<ExitCode, Failure> {
+    let taken = join_all(all.iter_mut().map(Watched::take)).await;
+    let mut code = ExitCode::SUCCESS;
+    for (watched, taken) in all.iter().zip(taken) {
+        match (taken, &watched.database.name) {
+            (Ok(()), _) => write!(out, "{}", watched.shown(as_json))?,
+            (Err(failure), None) => return Err(failure),
+            (Err(failure), Some(name)) => {
+                report(Some(name), &failure)?;
+                code = failure.exit_code();
+            }
+        }
+    }
+    Ok(code)
+}
+
+/// A database that cannot be reached for a while does not end the watch.
+async fn show_again(
+    all: &mut [Watched],
+    interval: Duration,
+    as_json: bool,
+    out: &mut impl Write,
+) -> Result<(), Failure> {
+    let taken = join_all(all.iter_mut().map(Watched::take)).await;
+    let reached = all.iter().zip(&taken).filter(|(_, taken)| taken.is_ok()).map(|(watched, _)| watched);
+    let reached: Vec<&Watched> = reached.collect();
+    if let Some(first) = reached.first().filter(|_| !as_json) {
+        if stdout().is_terminal() {
+            // Clears the screen and goes to its first line.
+            write!(out, "\u{1b}[2J\u{1b}[H")?;
+        }
+        writeln!(out, "{}, every {}s", first.look.now(), interval.as_secs_f64())?;
+    }
+    for watched in &reached {
+        write!(out, "{}", watched.shown(as_json))?;
+    }
+    out.flush()?;
+    for (watched, taken) in all.iter().zip(&taken) {
+        if let Err(failure) = taken {
+            report(watched.database.name.as_ref(), failure)?;
+        }
+    }
+    Ok(())
+}
+
+fn report(name: Option<&DatabaseName>, failure: &Failure) -> Result<(), Failure> {
+    match name {
+        Some(name) => writeln!(stderr(), "error: database {name}: {failure}")?,
+        None => writeln!(stderr(), "error: {failure}")?,
+    }
+    Ok(())
 }
 
 fn interval(seconds: f64) -> Result<Duration, Failure> {
@@ -133,124 +150,3 @@ fn interval(seconds: f64) -> Result<Duration, Failure> {
 
 /// More often would be a load of its own.
 const SHORTEST: Duration = Duration::from_millis(100);
-
-/// A database that cannot be reached for a while does not end the watch.
-async fn show_again(
-    look: &mut Look,
-    outbox: &SeaOrmOutbox,
-    interval: Duration,
-    as_json: bool,
-    out: &mut impl Write,
-) -> Result<(), Failure> {
-    match look.take(outbox).await {
-        Ok(()) => {
-            if stdout().is_terminal() && !as_json {
-                // Clears the screen and goes to its first line.
-                write!(out, "\u{1b}[2J\u{1b}[H")?;
-            }
-            if !as_json {
-                writeln!(out, "{}, every {}s", look.now(), interval.as_secs_f64())?;
-            }
-            write!(out, "{}", look.shown(as_json))?;
-            out.flush()?;
-        }
-        Err(error) => report(&error)?,
-    }
-    Ok(())
-}
-
-fn report(error: &StoreError) -> Result<(), Failure> {
-    Ok(writeln!(stderr(), "error: {error}")?)
-}
-
-/// The queues, and with them those that are paused and hold nothing.
-fn with_paused(mut queues: Vec<QueueStatus>, paused: &[PausedQueue]) -> Vec<QueueStatus> {
-    for PausedQueue { queue, .. } in paused {
-        if !queues.iter().any(|status| status.queue == *queue) {
-            let queue = queue.clone();
-            queues.push(QueueStatus {
-                queue,
-                depth: 0,
-                due: 0,
-                leased: 0,
-                retrying: 0,
-                oldest: None,
-                dead: 0,
-                stray: 0,
-            });
-        }
-    }
-    queues.sort_by(|one, other| one.queue.cmp(&other.queue));
-    queues
-}
-
-impl Look {
-    /// The growth has a column in a watch only.
-    fn table(&self) -> String {
-        let number = Column::Number;
-        let columns = [
-            Column::Text("QUEUE"),
-            number("DEPTH"),
-            number("DUE"),
-            number("SCHEDULED"),
-            number("RETRYING"),
-            number("LEASED"),
-            number("LAG"),
-            number("DEAD"),
-        ];
-        let cells = |status: &QueueStatus| {
-            [
-                status.queue.to_string(),
-                status.depth.to_string(),
-                status.due.to_string(),
-                status.scheduled().to_string(),
-                status.retrying.to_string(),
-                status.leased.to_string(),
-                status.oldest.map_or_else(|| "-".into(), |oldest| Age(oldest).to_string()),
-                status.dead.to_string(),
-            ]
-        };
-        if self.before.is_none() {
-            let mut table = Table::new(columns);
-            self.queues.iter().for_each(|status| table.row(cells(status)));
-            return table.to_string();
-        }
-        let [queue, depth, rest @ ..] = columns;
-        let [c, d, e, f, g, h] = rest;
-        let mut table = Table::new([queue, depth, number("GROWTH/S"), c, d, e, f, g, h]);
-        for status in &self.queues {
-            let growth = self.growth(status).map_or_else(String::new, |growth| format!("{growth:+.1}"));
-            let [queue, depth, c, d, e, f, g, h] = cells(status);
-            table.row([queue, depth, growth, c, d, e, f, g, h]);
-        }
-        table.to_string()
-    }
-}
-
-fn as_value(status: &QueueStatus, growth: Option<f64>) -> Value {
-    json!({
-        "queue": status.queue.as_str(),
-        "depth": status.depth,
-        "growth_per_second": growth,
-        "due": status.due,
-        "scheduled": status.scheduled(),
-        "retrying": status.retrying,
-        "leased": status.leased,
-        "oldest_seconds": status.oldest.map(|oldest| oldest.as_secs_f64()),
-        "dead": status.dead,
-        "stray": status.stray,
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_queue_grows_or_shrinks_by_so_many_a_second() {
-        let two = Duration::from_secs(2);
-        assert_eq!(rate(10, 14, two), Some(2.0));
-        assert_eq!(rate(10, 0, two), Some(-5.0));
-        assert_eq!(rate(10, 14, Duration::ZERO), None);
-    }
-}

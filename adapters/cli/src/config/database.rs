@@ -45,45 +45,53 @@ pub struct Database {
 }
 
 impl Database {
-    pub(super) fn each(&mut self, visit: &mut dyn FnMut(&str, &mut dyn Setting)) {
-        visit("database.url", &mut self.url);
-        self.password.each("database.password", visit);
-        visit("database.strategy", &mut self.strategy);
-        visit("database.guarded", &mut self.guarded);
-        visit("database.lock", &mut self.lock);
-        visit("database.order", &mut self.order);
-        visit("database.shards", &mut self.shards);
-        visit("database.retention", &mut self.retention);
-        visit("database.step_retention", &mut self.step_retention);
-        visit("database.in_app_retention", &mut self.in_app_retention);
-        visit("database.create_schema", &mut self.create_schema);
-        visit("database.max_connections", &mut self.max_connections);
-        visit("database.relay_connections", &mut self.relay_connections);
-        visit("database.acquire_timeout", &mut self.acquire_timeout);
+    /// Shows its keys in this section.
+    pub(super) fn each_in(&mut self, section: &str, visit: &mut dyn FnMut(&str, &mut dyn Setting)) {
+        let mut visit = |name: &str, setting: &mut dyn Setting| visit(&format!("{section}.{name}"), setting);
+        visit("url", &mut self.url);
+        self.password.each("password", &mut visit);
+        visit("strategy", &mut self.strategy);
+        visit("guarded", &mut self.guarded);
+        visit("lock", &mut self.lock);
+        visit("order", &mut self.order);
+        visit("shards", &mut self.shards);
+        visit("retention", &mut self.retention);
+        visit("step_retention", &mut self.step_retention);
+        visit("in_app_retention", &mut self.in_app_retention);
+        visit("create_schema", &mut self.create_schema);
+        visit("max_connections", &mut self.max_connections);
+        visit("relay_connections", &mut self.relay_connections);
+        visit("acquire_timeout", &mut self.acquire_timeout);
     }
 
-    pub(super) fn contradictions(&self) -> Vec<Contradiction> {
+    pub(super) fn contradictions_in(&self, section: &str) -> Vec<Contradiction> {
+        let in_section = |(name, why)| (format!("{section}.{name}"), why);
+        self.contradictions().into_iter().map(in_section).collect()
+    }
+
+    /// What does not go together, each with the name of its key.
+    fn contradictions(&self) -> Vec<(&'static str, String)> {
         let mut found = Vec::new();
         if self.max_connections < 2 {
-            found.push(("database.max_connections".into(), "the self-check needs at least 2".into()));
+            found.push(("max_connections", "the self-check needs at least 2".into()));
         }
         if self.relay_connections < 2 {
             let why = "what became of a broken connection is read back on another one; at least 2";
-            found.push(("database.relay_connections".into(), why.into()));
+            found.push(("relay_connections", why.into()));
         }
         found.extend(self.contradiction_of_lock());
         if let Err(why) = StepRetention::check(self.step_retention) {
-            found.push(("database.step_retention".into(), why.to_string()));
+            found.push(("step_retention", why.to_string()));
         }
         if let Some(Err(why)) = self.in_app_retention.map(InAppEntry::check_retention) {
-            found.push(("database.in_app_retention".into(), why.to_string()));
+            found.push(("in_app_retention", why.to_string()));
         }
         if self.order != Order::None && self.choice() != StrategyChoice::Exactly(Strategy::ShardLease) {
             let why = "only strategy shard_lease keeps an order; set database.strategy = \"shard_lease\"";
-            found.push(("database.order".into(), why.into()));
+            found.push(("order", why.into()));
         }
         if self.acquire_timeout.is_zero() {
-            found.push(("database.acquire_timeout".into(), "wait longer than nothing".into()));
+            found.push(("acquire_timeout", "wait longer than nothing".into()));
         }
         found
     }
@@ -98,11 +106,11 @@ impl Database {
         }
     }
 
-    fn contradiction_of_lock(&self) -> Option<Contradiction> {
+    fn contradiction_of_lock(&self) -> Option<(&'static str, String)> {
         let why = "lock_guarded needs a lock; set database.lock = \"database\", or one such as \
                    database.lock = \"redis://host:6379/0\"";
         let lacks_lock = self.strategy == Claiming::LockGuarded && self.lock.is_none();
-        lacks_lock.then(|| ("database.strategy".into(), why.into()))
+        lacks_lock.then(|| ("strategy", why.into()))
     }
 }
 

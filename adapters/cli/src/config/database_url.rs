@@ -72,6 +72,16 @@ impl DatabaseUrl {
         Some(path.into_owned().into())
     }
 
+    /// Which database it is, whatever user and parameters the URL has.
+    pub(crate) fn place(&self) -> String {
+        match &self.0 {
+            Location::File(text) => {
+                self.file().map_or_else(|| text.clone(), |path| path.display().to_string())
+            }
+            Location::Server(servers) => servers.place(),
+        }
+    }
+
     /// The whole URL, password included.
     pub(crate) fn reveal(&self) -> &str {
         match &self.0 {
@@ -82,6 +92,16 @@ impl DatabaseUrl {
 }
 
 impl Servers {
+    /// All addresses and the database.
+    fn place(&self) -> String {
+        let url = &self.first;
+        let addresses = match &self.several[..] {
+            [] => format!("{}:{}", url.host_str().unwrap_or_default(), url.port().unwrap_or(3306)),
+            several => several.join(","),
+        };
+        format!("{addresses}{}", url.path())
+    }
+
     fn read(rest: &str) -> Result<Self, String> {
         let addresses = ServerAddresses::of_url(&format!("mysql://{rest}"))?;
         let several = addresses.several().to_vec();

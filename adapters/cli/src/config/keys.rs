@@ -56,7 +56,7 @@ impl Keys {
 }
 
 /// The one of `known` that `name` was probably meant to be.
-pub(super) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let (distance, best) =
         known.map(|known| (strsim::damerau_levenshtein(name, known), known)).min_by_key(|(d, _)| *d)?;
     (distance <= (best.chars().count() / 4).clamp(1, 3)).then_some(best)

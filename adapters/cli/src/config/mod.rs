@@ -14,6 +14,7 @@ mod consents;
 mod contradiction;
 mod database;
 mod database_url;
+mod databases;
 mod digests;
 mod error;
 mod file;
@@ -44,7 +45,6 @@ use claimstream_notifications::{MessageConfig, RequestConfig};
 
 use self::{contradiction::Contradiction, error::Fault, keys::Keys};
 
-pub(crate) use self::setting::{Setting, quoted};
 pub use self::{
     assignment::Origin,
     attachment_settings::AttachmentSettings,
@@ -56,6 +56,7 @@ pub use self::{
     consents::{CategoryHours, CategoryList, ConsentSettings},
     database::Database,
     database_url::DatabaseUrl,
+    databases::{DatabaseName, Databases, NamedDatabase},
     digests::CategoryDigests,
     error::ConfigError,
     gateway_settings::{AuthChoice, GatewaySettings},
@@ -75,12 +76,18 @@ pub use self::{
     templates::{TemplatePlace, Templates},
     wakeup_choice::WakeupChoice,
 };
+pub(crate) use self::{
+    keys::nearest,
+    setting::{Setting, quoted},
+};
 
 /// Everything that can be set.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Config {
-    /// Where the outbox is.
+    /// Where the outbox is; with several databases, what holds for all of them.
     pub database: Database,
+    /// The databases, if there are several.
+    pub databases: Databases,
     /// How messages are claimed and settled.
     pub relay: Relay,
     /// How often a notification request is tried: 30 s doubled up to 30 min, 6 attempts.
@@ -114,13 +121,18 @@ pub struct Config {
 pub struct Loaded {
     /// The configuration.
     pub config: Config,
-    origins: BTreeMap<String, Origin>,
+    pub(crate) origins: BTreeMap<String, Origin>,
+    pub(crate) sources: Sources,
 }
 
 impl Loaded {
-    /// Where the value of a key was written.
+    /// Where the value of a key was written. One of several databases has the values of `[database]` where it says nothing itself.
     pub fn origin(&self, key: &str) -> &Origin {
-        self.origins.get(key).unwrap_or(&Origin::Default)
+        let for_all = || {
+            let (_, name) = key.strip_prefix("databases.")?.split_once('.')?;
+            self.origins.get(&format!("database.{name}"))
+        };
+        self.origins.get(key).or_else(for_all).unwrap_or(&Origin::Default)
     }
 }
 
@@ -133,16 +145,20 @@ impl Config {
         config.channels.named = named.collect();
         let targets = sources.names_in("publish").into_iter().filter(|name| name.as_str() != "default");
         config.publish.named = targets.map(|name| (name, TargetSettings::default())).collect();
+        config.databases = Databases::of(sources.database_names());
         let (assignments, mut faults) = sources.read(&config.known_keys());
-        config.each(&mut |key, setting| {
+        let mut assign = |key: &str, setting: &mut dyn Setting| {
             if let Some(given) = assignments.get(key)
                 && let Err(why) = setting.assign(&given.text)
             {
                 faults.push(Fault::at(&given.origin, format!("`{key}`: {why}")));
             }
-        });
+        };
+        config.database.each_in("database", &mut assign);
+        config.databases.inherit(&config.database, |key| assignments.contains_key(key));
+        config.each_beside_database(&mut assign);
         let origins = assignments.into_iter().map(|(key, given)| (key, given.origin)).collect();
-        let loaded = Self::checked(Loaded { config, origins }, &mut faults);
+        let loaded = Self::checked(Loaded { config, origins, sources: sources.clone() }, &mut faults);
         ConfigError::unless_empty(faults).map(|()| loaded)
     }
 
@@ -172,7 +188,12 @@ impl Config {
 
     /// Shows every key and its value to `visit`. It is the only list of them.
     pub(crate) fn each(&mut self, visit: &mut dyn FnMut(&str, &mut dyn Setting)) {
-        self.database.each(visit);
+        self.database.each_in("database", visit);
+        self.each_beside_database(visit);
+    }
+
+    fn each_beside_database(&mut self, visit: &mut dyn FnMut(&str, &mut dyn Setting)) {
+        self.databases.each(visit);
         self.relay.each(visit);
         retry::each(&mut self.requests, "requests.retry", visit);
         retry::each(&mut self.messages, "messages.retry", visit);
@@ -190,7 +211,8 @@ impl Config {
 
     fn contradictions(&self) -> Vec<Contradiction> {
         let mut found = Vec::new();
-        found.extend(self.database.contradictions());
+        found.extend(self.database.contradictions_in("database"));
+        found.extend(self.databases.contradictions(&self.database));
         found.extend(self.relay.contradictions());
         found.extend(retry::contradiction(&self.requests, "requests.retry"));
         found.extend(retry::contradiction(&self.messages, "messages.retry"));
@@ -200,6 +222,7 @@ impl Config {
         found.extend(self.channels.contradictions());
         found.extend(self.publish.contradictions());
         found.extend(self.serve.contradictions());
+        found.extend(self.databases.contradiction_of_intake(self.serve.database.as_deref()));
         found.extend(self.board.contradiction());
         found.extend(self.probes.contradiction());
         found.extend(self.otlp.contradictions());
@@ -211,6 +234,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             database: Database::default(),
+            databases: Databases::default(),
             relay: Relay::default(),
             requests: RequestConfig::default().retry,
             messages: MessageConfig::default().retry,

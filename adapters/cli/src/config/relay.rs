@@ -1,8 +1,9 @@
 use std::time::Duration;
 
-use super::{contradiction::Contradiction, setting::Setting, wakeup_choice::WakeupChoice};
-use claimstream::RelayConfig;
+use claimstream::{RelayConfig, SharedConcurrency};
 use claimstream_domain::{ByteBudget, InstanceId, Invalid, Lease, Owner, Pacing, QueueName, RetryPolicy};
+
+use super::{contradiction::Contradiction, setting::Setting, wakeup_choice::WakeupChoice};
 
 /// How messages are claimed and settled.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -17,6 +18,9 @@ pub struct Relay {
     pub lease: Lease,
     /// How many messages a pipeline handles at the same time, and so how many deliveries run at most; 32 by default.
     pub concurrency: u32,
+    /// How many messages all pipelines of the process handle at the same time, on all databases, in turn between these; no limit by
+    /// default.
+    pub process_concurrency: Option<u32>,
     /// The most messages that are settled together; 100 by default.
     pub settle_batch: u32,
     /// The longest that a finished message waits for others to be settled with; 10 ms by default.
@@ -64,6 +68,7 @@ impl Relay {
         visit("relay.prefetch_bytes", &mut self.prefetch_bytes);
         visit("relay.lease", &mut self.lease);
         visit("relay.concurrency", &mut self.concurrency);
+        visit("relay.process_concurrency", &mut self.process_concurrency);
         visit("relay.settle_batch", &mut self.settle_batch);
         visit("relay.settle_age", &mut self.settle_age);
         visit("relay.idle_min", &mut self.idle_min);
@@ -85,7 +90,9 @@ impl Relay {
             let why = "0 is no server id; from 1 to 4294967295, unique among servers and readers";
             ("relay.binlog_server_id".into(), why.into())
         });
-        settings.into_iter().chain(label).chain(id).collect()
+        let shared = self.process_concurrency.and_then(|most| SharedConcurrency::new(most).err());
+        let shared = shared.map(|invalid| ("relay.process_concurrency".into(), invalid.to_string()));
+        settings.into_iter().chain(label).chain(id).chain(shared).collect()
     }
 }
 
@@ -112,6 +119,7 @@ impl Default for Relay {
             prefetch_bytes: usual.prefetch_bytes,
             lease: usual.lease,
             concurrency: usual.concurrency,
+            process_concurrency: None,
             settle_batch: usual.settle_batch,
             settle_age: usual.settle_age,
             idle_min: usual.pacing.idle_min,

@@ -16,6 +16,8 @@ pub struct Serve {
     pub anonymous: bool,
     /// The key that signs passes for inboxes, at least 32 bytes; no passes are made without it.
     pub inbox_key: SecretSource,
+    /// Of several databases, the one that takes in what comes over HTTP; there is no default.
+    pub database: Option<String>,
     /// How much the server takes on at a time.
     pub limits: Limits,
 }
@@ -49,6 +51,7 @@ impl Serve {
         self.tokens.each("serve.tokens", visit);
         visit("serve.anonymous", &mut self.anonymous);
         self.inbox_key.each("serve.inbox_key", visit);
+        visit("serve.database", &mut self.database);
         visit("serve.listeners", &mut self.limits.listeners);
         visit("serve.body_limit", &mut self.limits.body);
         visit("serve.timeout", &mut self.limits.timeout);
@@ -100,6 +103,7 @@ impl Default for Serve {
             tokens: SecretSource::default(),
             anonymous: false,
             inbox_key: SecretSource::default(),
+            database: None,
             limits: Limits::default(),
         }
     }

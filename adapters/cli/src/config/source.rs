@@ -1,6 +1,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     ffi::OsString,
+    fmt,
     path::{Path, PathBuf},
 };
 
@@ -8,6 +9,7 @@ use claimstream_domain::notification::provider::ProviderName;
 
 use super::{
     assignment::{Assignment, Origin},
+    databases::DatabaseName,
     error::Fault,
     file,
     keys::{Keys, nearest},
@@ -22,6 +24,13 @@ pub struct Sources {
     pub environment: Vec<(String, String)>,
     /// What the command line sets: the key, its value, and the flag as it was typed.
     pub flags: Vec<(String, String, String)>,
+}
+
+/// The values may be secrets.
+impl fmt::Debug for Sources {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sources").field("file", &self.file).finish_non_exhaustive()
+    }
 }
 
 /// The file that is read if none is named.
@@ -57,6 +66,16 @@ impl Sources {
 
     /// The names of the sections `[SECTION.NAME]` in all sources. What is no name is left to be refused as an unknown key.
     pub(super) fn names_in(&self, section: &str) -> BTreeSet<ProviderName> {
+        self.names_below(section).into_iter().filter_map(|name| ProviderName::new(&name).ok()).collect()
+    }
+
+    /// The names of the sections `[databases.NAME]` in all sources, in the same way.
+    pub(super) fn database_names(&self) -> BTreeSet<DatabaseName> {
+        self.names_below("databases").into_iter().filter_map(|name| DatabaseName::new(&name).ok()).collect()
+    }
+
+    /// What stands between this section and a key of it, in all sources.
+    fn names_below(&self, section: &str) -> BTreeSet<String> {
         let file = self.file_layer().unwrap_or_default().into_iter().map(|given| given.key);
         let variables = self.environment.iter().filter(|(_, value)| !value.is_empty());
         let variables = variables.filter_map(|(name, _)| name.strip_prefix(PREFIX));
@@ -64,7 +83,7 @@ impl Sources {
         let flags = self.flags.iter().map(|(key, ..)| key.clone());
         let name = |key: String| {
             let (name, _) = key.strip_prefix(section)?.strip_prefix('.')?.split_once('.')?;
-            ProviderName::new(name).ok()
+            Some(name.to_owned())
         };
         file.chain(variables).chain(flags).filter_map(name).collect()
     }

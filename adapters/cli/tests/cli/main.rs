@@ -9,6 +9,7 @@ mod bench;
 mod board;
 mod config;
 mod database_server;
+mod databases;
 mod dead;
 mod deploying;
 mod digests;

@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep};
 /// A request and its messages, and a message and its copies, change places in one transaction, and one statement reads all queues, so none is missed
 /// on the way from one to the other. But that statement takes its time a little before it sees the rows: a message written
 /// in between is due a little later than that, and looks as if it waited. So the queues are found empty twice.
-pub(super) async fn emptied(ours: &[String], queues: &impl Observe, pauses: &impl PauseQueues) {
+pub(crate) async fn emptied(ours: &[String], queues: &impl Observe, pauses: &impl PauseQueues) {
     let mut found_empty = false;
     loop {
         let asked = Instant::now();

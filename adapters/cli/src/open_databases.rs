@@ -1,0 +1,99 @@
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use claimstream::PipelineMonitor;
+use claimstream_http::Readiness;
+use claimstream_metrics::{DatabaseLabel, PipelineHealth, show_pipeline_in};
+use claimstream_notifications::Priority;
+
+use crate::{
+    config::DatabaseName,
+    readiness::{Stopping, fault},
+};
+
+/// The databases of a process that has several: which of them could be opened, and how their pipelines fare. Clones show the same.
+#[derive(Clone, Default)]
+pub(crate) struct OpenDatabases(Arc<Mutex<BTreeMap<DatabaseName, Monitors>>>);
+
+/// Each pipeline with the name of its queue; none as long as the database could not be opened.
+type Monitors = Vec<(String, PipelineMonitor)>;
+
+impl OpenDatabases {
+    /// A database that is to be opened.
+    pub(crate) fn await_one(&self, name: DatabaseName) {
+        self.all().entry(name).or_default();
+    }
+
+    /// A database that is open, with its pipelines.
+    pub(crate) fn enter(&self, name: DatabaseName, monitors: Monitors) {
+        self.all().insert(name, monitors);
+    }
+
+    /// A database that the process works on no more.
+    pub(crate) fn leave(&self, name: &DatabaseName) {
+        self.all().remove(name);
+    }
+
+    /// Shows of each pipeline whether it works; those of a database that could not be opened do not.
+    pub(crate) fn show(&self, silence: Duration) {
+        for (name, monitors) in self.all().iter() {
+            let label = DatabaseLabel::named(name.as_str());
+            if monitors.is_empty() {
+                let queues = Priority::ALL.iter().flat_map(|one| [one.request_queue(), one.message_queue()]);
+                queues.for_each(|queue| show_pipeline_in(&label, queue, PipelineHealth::Fails));
+            }
+            for (queue, monitor) in monitors {
+                let health =
+                    found_fault(monitor, silence).map_or(PipelineHealth::Works, |_| PipelineHealth::Fails);
+                show_pipeline_in(&label, queue, health);
+            }
+        }
+    }
+
+    /// What is wrong with each database with which something is.
+    fn faults(&self, silence: Duration) -> (usize, Vec<String>) {
+        let all = self.all();
+        let of_one = |(name, monitors): (&DatabaseName, &Monitors)| {
+            let found = monitors.iter().find_map(|(queue, monitor)| {
+                Some(format!("database {name}, {queue}: {}", found_fault(monitor, silence)?))
+            });
+            found.or_else(|| monitors.is_empty().then(|| format!("database {name} does not answer")))
+        };
+        (all.len(), all.iter().filter_map(of_one).collect())
+    }
+
+    fn all(&self) -> MutexGuard<'_, BTreeMap<DatabaseName, Monitors>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn found_fault(monitor: &PipelineMonitor, silence: Duration) -> Option<String> {
+    fault(&monitor.state(), monitor.silent_for().unwrap_or_default(), silence)
+}
+
+/// Whether a process that has several databases is ready: it does not stop, and one of its databases works. A database that is away
+/// is no reason to end a process that works on others; the metrics and the log name it.
+pub(crate) struct SeveralReadiness {
+    pub(crate) databases: OpenDatabases,
+    pub(crate) silence: Duration,
+    pub(crate) stopping: Stopping,
+}
+
+#[async_trait]
+impl Readiness for SeveralReadiness {
+    async fn failing(&self) -> Vec<String> {
+        let (all, faults) = self.databases.faults(self.silence);
+        let mut failing = Vec::new();
+        if self.stopping.has_begun() {
+            failing.push("the process stops".into());
+        }
+        if faults.len() == all {
+            failing.extend(faults);
+        }
+        failing
+    }
+}
