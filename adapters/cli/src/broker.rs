@@ -18,6 +18,10 @@ pub(crate) enum Broker {
 pub(crate) type Refused = (&'static str, String);
 
 /// How a target logs in.
+#[cfg_attr(
+    not(any(feature = "nats", feature = "redis-streams")),
+    allow(dead_code, reason = "there is no broker")
+)]
 struct Login {
     user: Option<String>,
     password: Option<Secret>,
@@ -31,12 +35,12 @@ impl Broker {
             return Err(("to", format!("set the broker's URL, {}", schemes().join(" or "))));
         };
         let login = Login::of(settings)?;
-        match url.scheme() {
+        match (url.scheme(), login) {
             #[cfg(feature = "nats")]
-            "nats" | "tls" => nats(settings, login),
+            ("nats" | "tls", login) => nats(settings, login),
             #[cfg(feature = "redis-streams")]
-            "redis" | "rediss" => redis_streams(settings, login),
-            other => Err((
+            ("redis" | "rediss", login) => redis_streams(settings, login),
+            (other, _) => Err((
                 "to",
                 format!("no broker of this program has the scheme {other:?}; use {}", schemes().join(" or ")),
             )),
@@ -45,21 +49,21 @@ impl Broker {
 
     /// What publishes to it.
     pub(crate) fn publisher(&self) -> Arc<dyn Publish> {
-        match self {
+        match *self {
             #[cfg(feature = "nats")]
-            Self::Nats(nats) => nats.clone(),
+            Self::Nats(ref nats) => nats.clone(),
             #[cfg(feature = "redis-streams")]
-            Self::RedisStreams(redis) => redis.clone(),
+            Self::RedisStreams(ref redis) => redis.clone(),
         }
     }
 
     /// Connects to it, or says what is in the way.
     pub(crate) async fn reach(&self) -> Result<(), Reason> {
-        match self {
+        match *self {
             #[cfg(feature = "nats")]
-            Self::Nats(nats) => nats.reach().await,
+            Self::Nats(ref nats) => nats.reach().await,
             #[cfg(feature = "redis-streams")]
-            Self::RedisStreams(redis) => redis.reach().await,
+            Self::RedisStreams(ref redis) => redis.reach().await,
         }
     }
 }
