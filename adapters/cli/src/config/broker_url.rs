@@ -13,6 +13,10 @@ impl BrokerUrl {
     }
 
     /// The whole URL, password included.
+    #[cfg_attr(
+        not(any(feature = "nats", feature = "redis-streams")),
+        allow(dead_code, reason = "there is no broker")
+    )]
     pub(crate) fn reveal(&self) -> &str {
         &self.0
     }
