@@ -129,6 +129,19 @@ impl Backends {
         Self { sea_orm: vec![Arc::new(guarded)], redis, ..Self::default() }
     }
 
+    /// A node of a cluster with the strategy that shares shards and the one that owns them; what has nothing to do with strategies runs
+    /// once, on `auto`. A node writes at the pace of its cluster, so what single servers show is not shown again.
+    pub fn of_cluster(name: &'static str, url: &str) -> Self {
+        const EVERY: [Need; 3] = [Claims, Unguarded, ParallelWrites];
+        let has = |strategy, has: &[Need]| Arc::new(SeaOrmBackend::server(name, url, strategy).having(has));
+        let sea_orm = vec![
+            has("skip_locked", &[&EVERY[..], &[Sharing, Notifications]].concat()),
+            has("shard_lease", &[&EVERY[..], &[Ownership]].concat()),
+            has("auto", &[Steps, Timers, Locks, ParallelWrites]),
+        ];
+        Self { sea_orm, ..Self::default() }
+    }
+
     /// A server with every strategy that it runs, and with a lock in a Redis if there is one; what has nothing to do with
     /// strategies runs once, on `auto`.
     pub fn of_server(server: Server, url: &str, redis: Option<&str>) -> Self {

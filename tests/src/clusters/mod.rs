@@ -7,7 +7,7 @@ mod faults;
 mod lost_records;
 mod takeover;
 
-use claimstream_testbed::{CLUSTERS, ClusterKind, Keeps, Server, Writers};
+use claimstream_testbed::{CLUSTERS, ClusterKind, Keeps, Writers};
 
 use crate::{Suite, backend::Backends, inbox};
 
@@ -48,7 +48,6 @@ fn add_clauses_to(suite: &mut Suite, kind: ClusterKind, environment: impl Fn(&st
         );
         return;
     };
-    let node = Server { name: kind.name, variable: kind.variable, skips_locked: true };
-    suite.add_backends(Backends::of_server(node, &url, None));
-    inbox::add_on(suite, node.name, &url);
+    suite.add_backends(Backends::of_cluster(kind.name, &url));
+    inbox::add_on(suite, kind.name, &url);
 }
