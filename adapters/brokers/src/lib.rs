@@ -5,6 +5,7 @@
 //!
 //! | feature | broker | a place is |
 //! |---|---|---|
+//! | `kafka` | the Kafka protocol | a topic |
 //! | `nats` | NATS JetStream | a subject that a stream takes |
 //! | `rabbitmq` | RabbitMQ | an exchange and a routing key, or a queue |
 //! | `redis-streams` | Redis Streams | the key of a stream |
@@ -14,15 +15,19 @@
 // Shows beside each item which feature it needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-#[cfg(feature = "rabbitmq")]
+#[cfg(any(feature = "kafka", feature = "rabbitmq"))]
 mod answers;
+#[cfg(feature = "kafka")]
+pub mod kafka;
 #[cfg(feature = "nats")]
 pub mod nats;
+#[cfg(any(feature = "nats", feature = "rabbitmq", feature = "redis-streams"))]
+mod parts;
 #[cfg(feature = "rabbitmq")]
 pub mod rabbitmq;
 #[cfg(feature = "redis-streams")]
 pub mod redis_streams;
-#[cfg(any(feature = "nats", feature = "rabbitmq"))]
+#[cfg(any(feature = "kafka", feature = "nats", feature = "rabbitmq"))]
 mod waves;
 
 /// The code of the README, compiled.

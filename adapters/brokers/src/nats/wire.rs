@@ -1,6 +1,8 @@
 use async_nats::{HeaderMap, jetstream::message::PublishMessage};
-use claimstream_domain::Publication;
-use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+use claimstream_domain::{Publication, Received};
+use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
+
+use crate::parts::{Names, Parts};
 
 /// The header that holds the ordering key.
 pub(super) const KEY: &str = "claimstream-key";
@@ -30,6 +32,27 @@ pub(super) fn message(publication: &Publication) -> PublishMessage {
 
 fn encoded(value: &str) -> String {
     utf8_percent_encode(value, ENCODED).to_string()
+}
+
+/// A message that came at this subject.
+pub(super) fn received(subject: &str, headers: Option<&HeaderMap>, body: Vec<u8>) -> Received {
+    let mut parts = Parts::default();
+    for (name, values) in headers.into_iter().flat_map(HeaderMap::iter) {
+        let name: &str = name.as_ref();
+        let is_encoded = name == KEY || name.starts_with(ATTRIBUTE);
+        if let Some(value) = values.first() {
+            let value = value.as_str();
+            parts.take(&NAMES, name, if is_encoded { decoded(value) } else { value.to_owned() });
+        }
+    }
+    parts.received(subject, body)
+}
+
+const NAMES: Names =
+    Names { id: "Nats-Msg-Id", key: KEY, content_type: CONTENT_TYPE, prefixes: &[ATTRIBUTE], header: "" };
+
+fn decoded(value: &str) -> String {
+    percent_decode_str(value).decode_utf8_lossy().into_owned()
 }
 
 /// Why nothing can be published under a subject, if so.

@@ -21,6 +21,7 @@
 //! The client writes each message that was returned to the log, with its body, under the target `lapin` as a warning. A
 //! program whose messages are nobody's business takes errors only of that target.
 
+mod consumer;
 mod line;
 mod place;
 mod properties;
@@ -28,5 +29,6 @@ mod publisher;
 mod refusal;
 mod route;
 
+pub use consumer::RabbitMqConsumer;
 pub use place::RabbitMqPlace;
 pub use publisher::RabbitMqPublisher;

@@ -3,7 +3,7 @@ use std::{fmt, str::FromStr, time::Duration};
 use claimstream_domain::Invalid;
 use lapin::{
     Connection, ConnectionProperties,
-    uri::{AMQPScheme, AMQPUri},
+    uri::{AMQPScheme, AMQPUri, AMQPUserInfo},
 };
 use tokio::time::timeout;
 
@@ -32,6 +32,13 @@ impl RabbitMqPlace {
     /// The same place, waited for as long as this at most.
     pub fn with_patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
+        self
+    }
+
+    /// Logs in as this user, whatever the URL says.
+    pub fn with_login(mut self, user: &str, password: &str) -> Self {
+        self.uri.authority.userinfo =
+            AMQPUserInfo { username: user.to_owned(), password: password.to_owned() };
         self
     }
 
@@ -85,6 +92,9 @@ mod tests {
         let place = RabbitMqPlace::new("amqp://app:hunter2@rabbit:5673/shop").unwrap();
         assert_eq!(format!("{place} {place:?}"), "amqp://rabbit:5673/shop amqp://rabbit:5673/shop");
         assert_eq!(RabbitMqPlace::new("amqp://rabbit").unwrap().to_string(), "amqp://rabbit:5672/");
+        let other = place.with_login("app", "other");
+        assert_eq!(other.uri.authority.userinfo.password, "other");
+        assert!(!format!("{other:?}").contains("other"));
     }
 
     #[test]

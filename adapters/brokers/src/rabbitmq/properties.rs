@@ -1,16 +1,23 @@
 use std::collections::BTreeMap;
 
-use claimstream_domain::Publication;
+use claimstream_domain::{Publication, Received};
 use lapin::{
     BasicProperties,
+    message::Delivery,
     types::{AMQPValue, FieldTable, ShortString},
 };
 
+use crate::parts::{Names, Parts};
+
 /// The header that holds the ordering key.
-pub(super) const KEY: &str = "claimstream-key";
+const KEY: &str = "claimstream-key";
 
 /// Before the name of an attribute of a CloudEvent, as the AMQP binding of CloudEvents says.
-pub(super) const CLOUD_EVENTS: &str = "cloudEvents:";
+const CLOUD_EVENTS: &str = "cloudEvents:";
+
+/// The properties `message-id` and `content-type` are no headers.
+const NAMES: Names =
+    Names { id: "", key: KEY, content_type: "", prefixes: &[CLOUD_EVENTS, "cloudEvents_"], header: "" };
 
 /// The attribute that travels as the property `content-type`.
 const CONTENT_TYPE: &str = "datacontenttype";
@@ -38,4 +45,28 @@ fn headers_of(publication: &Publication) -> FieldTable {
         Some((ShortString::try_new(name).ok()?, AMQPValue::LongString(value.into())))
     });
     FieldTable::from(all.collect::<BTreeMap<_, _>>())
+}
+
+/// A message that came from `queue`.
+pub(super) fn received_of(given: Delivery, queue: &str) -> Received {
+    let properties = &given.properties;
+    let mut parts = Parts {
+        id: properties.message_id().as_ref().map(ToString::to_string).unwrap_or_default(),
+        content_type: properties.content_type().as_ref().map(ToString::to_string),
+        ..Parts::default()
+    };
+    for (name, value) in properties.headers().iter().flat_map(|headers| headers.inner()) {
+        if let Some(value) = text_of(value) {
+            parts.take(&NAMES, name.as_str(), value);
+        }
+    }
+    parts.received(queue, given.data)
+}
+
+fn text_of(value: &AMQPValue) -> Option<String> {
+    match value {
+        AMQPValue::LongString(text) => Some(String::from_utf8_lossy(text.as_bytes()).into_owned()),
+        AMQPValue::ShortString(text) => Some(text.to_string()),
+        _ => None,
+    }
 }

@@ -1,7 +1,7 @@
 use std::{collections::HashSet, fmt};
 
 use async_trait::async_trait;
-use claimstream_domain::{Publication, Published};
+use claimstream_domain::{Publication, Published, Reason};
 use claimstream_ports::Publish;
 use futures::{StreamExt, stream::FuturesUnordered};
 use lapin::{Confirmation, options::BasicPublishOptions, types::ShortString};
@@ -28,6 +28,13 @@ impl RabbitMqPublisher {
     /// A publisher to this place; it is not looked at before the first call.
     pub fn new(place: RabbitMqPlace) -> Self {
         Self { lines: Lines::to(place) }
+    }
+
+    /// Connects, and says what is in the way otherwise.
+    pub async fn reach(&self) -> Result<(), Reason> {
+        let line = self.lines.take().await.map_err(Reason::new)?;
+        self.lines.keep(line).await;
+        Ok(())
     }
 }
 

@@ -11,9 +11,12 @@
 //! | `ce-NAME` | an attribute of its CloudEvent |
 //! | `header-NAME` | a header of the message |
 
+mod consumer;
+mod group;
 mod place;
 mod publisher;
 mod wire;
 
+pub use consumer::RedisStreamsConsumer;
 pub use place::RedisStreamsPlace;
 pub use publisher::RedisStreamsPublisher;

@@ -1,5 +1,7 @@
-use claimstream_domain::Publication;
+use claimstream_domain::{Publication, Received};
 use redis::Cmd;
+
+use crate::parts::{Names, Parts};
 
 /// The field that holds the message's id.
 pub(super) const ID: &str = "id";
@@ -36,3 +38,18 @@ pub(super) fn command(publication: &Publication, kept: Option<u64>) -> Cmd {
     add.arg(DATA).arg(publication.body.bytes());
     add
 }
+
+/// An entry of a stream, from its fields.
+pub(super) fn received(stream: &str, fields: Vec<(String, Vec<u8>)>) -> Received {
+    let (mut parts, mut body) = (Parts::default(), Vec::new());
+    for (name, value) in fields {
+        match name.as_str() {
+            DATA => body = value,
+            name => parts.take(&NAMES, name, String::from_utf8_lossy(&value).into_owned()),
+        }
+    }
+    parts.received(stream, body)
+}
+
+const NAMES: Names =
+    Names { id: ID, key: KEY, content_type: CONTENT_TYPE, prefixes: &[ATTRIBUTE], header: HEADER };

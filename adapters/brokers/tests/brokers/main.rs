@@ -1,11 +1,24 @@
 //! Publishers and consumers on real brokers. `tests/brokers` starts them; without them the trials are named and skipped.
 #![allow(clippy::unwrap_used, reason = "tests")]
-#![cfg_attr(not(feature = "rabbitmq"), allow(dead_code, reason = "no broker is compiled in"))]
+#![cfg_attr(
+    not(all(feature = "kafka", feature = "rabbitmq")),
+    allow(dead_code, reason = "not every broker is compiled in")
+)]
 
 mod broker;
+#[cfg(any(feature = "nats", feature = "redis-streams"))]
+mod contract;
+#[cfg(feature = "rabbitmq")]
+mod exactly_once;
+#[cfg(feature = "kafka")]
+mod kafka;
 mod load;
+#[cfg(feature = "nats")]
+mod nats;
 #[cfg(feature = "rabbitmq")]
 mod rabbitmq;
+#[cfg(feature = "redis-streams")]
+mod redis_streams;
 
 use std::{future::Future, process::ExitCode};
 
@@ -26,10 +39,22 @@ fn trial<F: Future<Output = ()>>(
 }
 
 fn main() -> ExitCode {
+    #[cfg(feature = "rabbitmq")]
+    if let Some(done) = exactly_once::run_job() {
+        return done;
+    }
     let arguments = Arguments::from_args();
     let trials: Vec<Trial> = vec![
+        #[cfg(feature = "kafka")]
+        kafka::trials(),
+        #[cfg(feature = "nats")]
+        nats::trials(),
         #[cfg(feature = "rabbitmq")]
         rabbitmq::trials(),
+        #[cfg(feature = "rabbitmq")]
+        exactly_once::trials(),
+        #[cfg(feature = "redis-streams")]
+        redis_streams::trials(),
     ]
     .into_iter()
     .flatten()

@@ -1,6 +1,8 @@
 //! Effects that happen once, however often their message comes.
 
 mod consumer;
+mod consumption;
+mod deliveries;
 mod handler;
 mod once;
 mod received;
@@ -9,7 +11,7 @@ mod undone;
 use std::{fmt, future::Future, sync::Arc};
 
 use claimstream_domain::{
-    Claimed, Invalid,
+    Claimed, Invalid, RetryPolicy,
     step::{StepResult, StepRetention},
 };
 use claimstream_ports::{
@@ -19,6 +21,8 @@ use claimstream_ports::{
 use futures::future::BoxFuture;
 
 pub use consumer::Consumer;
+pub use consumption::{Consumption, Handed};
+pub use deliveries::deliveries;
 pub use handler::InboxHandler;
 pub use once::{InboxError, Once};
 pub use received::Received;
@@ -62,6 +66,27 @@ impl<S> Inbox<S> {
         F: for<'tx> Fn(&'tx S::Tx, &'tx Claimed) -> BoxFuture<'tx, Result<StepResult, Undone>>,
     {
         InboxHandler::new(Arc::clone(&self.store), consumer, Arc::new(timer), effect)
+    }
+
+    /// Has `effect` once for each message that a broker gives, which may be one of another database's outbox.
+    ///
+    /// `retry` says how often an effect that fails is tried, and how long is waited in between. A broker may give a message again for as
+    /// long as it keeps it, so the store's `step_retention` must be longer than that.
+    pub fn consumption<F>(
+        &self,
+        consumer: Consumer,
+        timer: impl Timer + 'static,
+        retry: RetryPolicy,
+        effect: F,
+    ) -> Consumption<S, F>
+    where
+        S: Transactions,
+        F: for<'tx> Fn(
+            &'tx S::Tx,
+            &'tx claimstream_domain::Received,
+        ) -> BoxFuture<'tx, Result<StepResult, Undone>>,
+    {
+        Consumption::new(Arc::clone(&self.store), consumer, Arc::new(timer), retry, effect)
     }
 
     /// Has `effect` in `tx` unless `consumer` has had it for this message, and answers what it answered.

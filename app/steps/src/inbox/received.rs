@@ -20,6 +20,12 @@ impl From<&Message> for Received {
     }
 }
 
+impl From<&claimstream_domain::Received> for Received {
+    fn from(received: &claimstream_domain::Received) -> Self {
+        Self::new(received.id.as_str(), &received.body)
+    }
+}
+
 impl From<&Claimed> for Received {
     fn from(claimed: &Claimed) -> Self {
         Self::from(&claimed.message)

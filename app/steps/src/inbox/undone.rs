@@ -1,6 +1,6 @@
 use std::fmt;
 
-use claimstream_domain::{Claimed, Verdict};
+use claimstream_domain::{Claimed, Reason, Verdict};
 use claimstream_ports::StoreError;
 
 use super::{Consumer, InboxError};
@@ -16,6 +16,17 @@ enum Why {
     Verdict(Verdict),
 }
 
+/// Why an effect of a delivery was not had, and what that asks for.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// The store is in trouble, whatever the message is.
+    OfStore(StoreError),
+    /// It may be the message's own; another attempt may succeed.
+    Passing(Reason),
+    /// It never succeeds.
+    Final(Reason),
+}
+
 impl Undone {
     /// Puts the message off for as long as the retry policy says.
     pub fn nack(why: impl fmt::Display) -> Self {
@@ -25,6 +36,20 @@ impl Undone {
     /// Gives the message up, to be kept with the dead letters.
     pub fn bury(why: impl fmt::Display) -> Self {
         Self(Why::Verdict(Verdict::bury(why)))
+    }
+
+    pub(super) fn failure(self) -> Failure {
+        match self.0 {
+            Why::Store(error) if error.is_about_the_store() => Failure::OfStore(error),
+            Why::Store(error) => Failure::Passing(Reason::new(error)),
+            Why::Verdict(Verdict::Bury { reason }) => Failure::Final(reason),
+            Why::Verdict(Verdict::Nack { reason, .. } | Verdict::Postpone { reason, .. }) => {
+                Failure::Passing(reason)
+            }
+            Why::Verdict(Verdict::Ack { .. } | Verdict::Release) => {
+                Failure::Passing(Reason::new("the effect was put off"))
+            }
+        }
     }
 
     pub(super) fn verdict(self) -> Verdict {

@@ -1,5 +1,6 @@
 //! RabbitMQ.
 
+mod consuming;
 mod killed;
 mod publishing;
 mod queues;
@@ -7,6 +8,7 @@ mod throughput;
 
 use libtest_mimic::Trial;
 
+pub(crate) use self::queues::Queues;
 use crate::{broker, trial};
 
 const NAME: &str = "rabbitmq";
@@ -35,6 +37,11 @@ pub(crate) fn trials() -> Vec<Trial> {
         publishing::calls_at_the_same_time_do_not_disturb_each_other,
         publishing::a_cancelled_call_disturbs_no_later_one,
         publishing::a_server_that_is_away_leaves_everything_unconfirmed,
+        consuming::what_was_published_comes_with_all_that_travelled_beside_it,
+        consuming::what_is_not_finished_comes_again,
+        consuming::messages_come_in_the_order_of_their_queue_and_a_dropped_call_loses_none,
+        consuming::a_missing_queue_is_refused_by_its_name,
+        consuming::a_lost_connection_is_an_error_once,
         killed::a_broker_that_is_killed_under_load_loses_nothing_on_a_classic_queue,
         killed::a_broker_that_is_killed_under_load_loses_nothing_on_a_quorum_queue,
         throughput::batches_of_a_hundred_beside_the_client_alone,

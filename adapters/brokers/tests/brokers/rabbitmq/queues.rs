@@ -9,13 +9,13 @@ use lapin::{
 };
 
 /// A connection of the trial itself, beside that of the publisher.
-pub(super) struct Queues {
+pub(crate) struct Queues {
     _connection: Connection,
     pub(super) channel: Channel,
 }
 
 impl Queues {
-    pub(super) async fn at(url: &str) -> Self {
+    pub(crate) async fn at(url: &str) -> Self {
         let connection = Connection::connect(url, ConnectionProperties::default()).await.unwrap();
         let channel = connection.create_channel().await.unwrap();
         Self { _connection: connection, channel }
@@ -33,7 +33,7 @@ impl Queues {
         name
     }
 
-    pub(super) async fn classic(&self) -> String {
+    pub(crate) async fn classic(&self) -> String {
         self.declare(&[text("x-queue-type", "classic")]).await
     }
 

@@ -1,0 +1,124 @@
+use std::{collections::BTreeMap, fmt, str::FromStr, time::Duration};
+
+use claimstream_domain::Invalid;
+use rdkafka::ClientConfig;
+
+/// Where a Kafka cluster is, and how to log in there; settings are never shown.
+///
+/// `kafka://host:9092`, or several brokers of one cluster: `kafka://host:9092,host:9092`.
+#[derive(Clone)]
+pub struct KafkaPlace {
+    brokers: String,
+    settings: BTreeMap<String, String>,
+    patience: Duration,
+}
+
+impl KafkaPlace {
+    /// How long a confirmation is waited for unless somebody says otherwise.
+    pub const PATIENCE: Duration = Duration::from_secs(10);
+
+    const FORMS: &str = "like kafka://host:9092 or kafka://host:9092,host:9092";
+
+    /// Takes a URL, or says what would have been right; the sentence does not repeat it, because it may bear a password.
+    pub fn new(text: &str) -> Result<Self, Invalid> {
+        let brokers =
+            text.trim().strip_prefix("kafka://").ok_or_else(|| Self::refused("no URL of a Kafka"))?;
+        let brokers = brokers.trim_end_matches('/');
+        if brokers.contains(['@', '/', '?', '#', ' ']) {
+            return Err(Self::refused(
+                "a URL with more than hosts and ports; a login is a setting of librdkafka",
+            ));
+        }
+        if brokers.split(',').any(str::is_empty) {
+            return Err(Self::refused("a URL without a host"));
+        }
+        Ok(Self { brokers: brokers.to_owned(), settings: BTreeMap::new(), patience: Self::PATIENCE })
+    }
+
+    /// Sets a setting of librdkafka, such as `security.protocol`, `sasl.username` or `message.max.bytes`. Those that this crate's promises
+    /// rest on, such as `enable.idempotence`, cannot be set.
+    pub fn with_setting(mut self, name: &str, value: &str) -> Self {
+        self.settings.insert(name.to_owned(), value.to_owned());
+        self
+    }
+
+    /// The same place, waited for as long as this at most.
+    pub fn with_patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    fn refused(given: &str) -> Invalid {
+        Invalid::OutOfRange { what: "kafka", given: given.into(), allowed: Self::FORMS.into() }
+    }
+
+    pub(super) fn patience(&self) -> Duration {
+        self.patience
+    }
+
+    /// The settings of a producer.
+    pub(super) fn producer(&self) -> ClientConfig {
+        let mut config = ClientConfig::new();
+        // As Java's clients do, so that producers of both put a key into the same partition.
+        config.set("partitioner", "murmur2_random").set("client.id", "claimstream").set("linger.ms", "1");
+        // A topic that was just made may be unknown for a moment; then it is said to be missing.
+        let patience = self.patience.as_millis().max(2);
+        config.set("topic.metadata.propagation.max.ms", (patience / 2).to_string());
+        for (name, value) in &self.settings {
+            config.set(name, value);
+        }
+        config.set("bootstrap.servers", &self.brokers);
+        config.set("enable.idempotence", "true").set("acks", "all");
+        config.set("message.timeout.ms", patience.to_string());
+        config
+    }
+}
+
+impl FromStr for KafkaPlace {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        Self::new(text)
+    }
+}
+
+impl fmt::Display for KafkaPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "kafka://{}", self.brokers)
+    }
+}
+
+impl fmt::Debug for KafkaPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_shown_without_its_settings() {
+        let place = KafkaPlace::new("kafka://one:9092,two:9092/").unwrap();
+        let place = place.with_setting("sasl.password", "hunter2");
+        assert_eq!(format!("{place} {place:?}"), "kafka://one:9092,two:9092 kafka://one:9092,two:9092");
+    }
+
+    #[test]
+    fn what_the_promises_rest_on_cannot_be_set() {
+        let place = KafkaPlace::new("kafka://one").unwrap().with_setting("enable.idempotence", "false");
+        let place = place.with_setting("acks", "0").with_setting("linger.ms", "7");
+        let config = place.producer();
+        assert_eq!((config.get("enable.idempotence"), config.get("acks")), (Some("true"), Some("all")));
+        assert_eq!(config.get("linger.ms"), Some("7"));
+    }
+
+    #[test]
+    fn what_is_no_place_is_refused_and_not_repeated() {
+        for bad in ["", "one:9092", "kafka://", "kafka://a,,b", "kafka://app:hunter2@one", "http://hunter2"] {
+            let why = KafkaPlace::new(bad).unwrap_err().to_string();
+            assert!(why.contains("like kafka://host:9092") && !why.contains("hunter2"), "{bad}: {why}");
+        }
+    }
+}

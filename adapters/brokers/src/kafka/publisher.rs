@@ -1,0 +1,194 @@
+use std::fmt;
+
+use async_trait::async_trait;
+use claimstream_domain::{Publication, Published, Reason};
+use claimstream_ports::Publish;
+use futures::{StreamExt, stream::FuturesUnordered};
+use rdkafka::{
+    error::{KafkaError, RDKafkaErrorCode},
+    producer::{FutureProducer, Producer},
+};
+use tokio::{
+    sync::Mutex,
+    time::{Instant, timeout_at},
+};
+
+use super::{KafkaPlace, wire};
+use crate::answers::Answers;
+
+/// Publishes to topics of a Kafka cluster by an idempotent producer.
+///
+/// All publications of a call are outstanding together, save those of one ordering key, of which each waits for the one before it.
+/// The client has threads of its own; the first call starts them.
+pub struct KafkaPublisher {
+    place: KafkaPlace,
+    producer: Mutex<Option<FutureProducer>>,
+}
+
+impl KafkaPublisher {
+    /// A publisher to this place; it is not looked at before the first call.
+    pub fn new(place: KafkaPlace) -> Self {
+        Self { place, producer: Mutex::default() }
+    }
+
+    /// Connects, and says what is in the way otherwise.
+    pub async fn reach(&self) -> Result<(), Reason> {
+        let producer = self.producer().await.map_err(Reason::new)?;
+        let patience = self.place.patience();
+        let asked = tokio::task::spawn_blocking(move || producer.client().fetch_metadata(None, patience));
+        match asked.await {
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(error)) => Err(Reason::new(format_args!("{} cannot be reached: {error}", self.place))),
+            Err(ended) => Err(Reason::new(ended)),
+        }
+    }
+
+    /// The producer, or a new one in place of one that can do nothing more.
+    async fn producer(&self) -> Result<FutureProducer, String> {
+        let mut known = self.producer.lock().await;
+        if let Some(producer) = known.as_ref().filter(|producer| producer.client().fatal_error().is_none()) {
+            return Ok(producer.clone());
+        }
+        let made: Result<FutureProducer, _> = self.place.producer().create();
+        match made {
+            Ok(producer) => Ok(known.insert(producer).clone()),
+            Err(error) => Err(format!("no producer for {}: {error}", self.place)),
+        }
+    }
+}
+
+#[async_trait]
+impl Publish for KafkaPublisher {
+    async fn publish(&self, publications: &[Publication]) -> Vec<Published> {
+        let producer = match self.producer().await {
+            Ok(producer) => producer,
+            Err(why) => return vec![Published::unconfirmed(why); publications.len()],
+        };
+        let mut call = Call { place: &self.place, producer, publications };
+        let mut answers = Answers::to(publications);
+        while let Some(wave) = answers.next_wave() {
+            call.send(&wave, &mut answers).await;
+        }
+        answers.finish("the cluster said nothing of it")
+    }
+}
+
+/// One call of `publish`, on its way.
+struct Call<'a> {
+    place: &'a KafkaPlace,
+    producer: FutureProducer,
+    publications: &'a [Publication],
+}
+
+impl Call<'_> {
+    /// Sends a wave and notes every answer.
+    async fn send(&mut self, wave: &[usize], answers: &mut Answers<'_>) {
+        let ended = self.outstanding(wave).await;
+        let is_single = ended.len() == 1;
+        for (at, answer) in ended {
+            match answer {
+                // Said of a whole batch of records, in which only some are too large.
+                Sent::Refused(RDKafkaErrorCode::MessageSizeTooLarge) if !is_single => {
+                    for (at, answer) in self.outstanding(&[at]).await {
+                        answers.give(at, self.answer(at, answer));
+                    }
+                }
+                answer => answers.give(at, self.answer(at, answer)),
+            }
+        }
+        for at in answers.open(wave) {
+            answers.give(at, self.silence());
+        }
+    }
+
+    /// Sends these at once, and waits for their answers; what is not answered in time is left out.
+    async fn outstanding(&self, wave: &[usize]) -> Vec<(usize, Sent)> {
+        // The client gives up by itself just before.
+        let deadline = Instant::now() + self.place.patience() + std::time::Duration::from_secs(1);
+        let send = |at: &usize| {
+            let (at, publication) = (*at, &self.publications[*at]);
+            let sent = match wire::fault_of_topic(&publication.place) {
+                Some(fault) => Err(Sent::NoTopic(fault)),
+                None => {
+                    self.producer.send_result(wire::record(publication)).map_err(|(error, _)| sent(&error))
+                }
+            };
+            async move {
+                match sent {
+                    Err(answer) => (at, answer),
+                    Ok(outcome) => match outcome.await {
+                        Ok(Ok(_)) => (at, Sent::Confirmed),
+                        Ok(Err((error, _))) => (at, sent_later(&error)),
+                        Err(_) => (at, Sent::Trouble("the client has ended".to_owned())),
+                    },
+                }
+            }
+        };
+        let mut outstanding: FuturesUnordered<_> = wave.iter().map(send).collect();
+        let mut ended = Vec::with_capacity(wave.len());
+        while let Ok(Some(one)) = timeout_at(deadline, outstanding.next()).await {
+            ended.push(one);
+        }
+        ended
+    }
+
+    fn answer(&self, at: usize, sent: Sent) -> Published {
+        let topic = &self.publications[at].place;
+        match sent {
+            Sent::Confirmed => Published::Confirmed,
+            Sent::NoTopic(fault) => Published::refused(format_args!("{topic:?} is no topic: {fault}")),
+            Sent::TooLargeForClient => Published::refused(
+                "the record is larger than the client takes; its setting message.max.bytes says how much that is",
+            ),
+            Sent::Refused(RDKafkaErrorCode::MessageSizeTooLarge) => Published::refused(format_args!(
+                "the record is larger than the topic {topic:?} takes; its setting max.message.bytes says how much that is"
+            )),
+            Sent::Refused(code) => {
+                Published::refused(format_args!("{} has no topic {topic:?}: {code}", self.place))
+            }
+            Sent::Trouble(why) => {
+                Published::unconfirmed(format_args!("{} did not confirm it: {why}", self.place))
+            }
+        }
+    }
+
+    fn silence(&self) -> Published {
+        let (place, patience) = (self.place, self.place.patience());
+        Published::unconfirmed(format_args!("{place} did not confirm it within {patience:?}"))
+    }
+}
+
+/// What became of one record.
+#[derive(PartialEq, Eq, Debug)]
+enum Sent {
+    Confirmed,
+    NoTopic(&'static str),
+    TooLargeForClient,
+    Refused(RDKafkaErrorCode),
+    Trouble(String),
+}
+
+/// Of a record that the client did not take.
+fn sent(error: &KafkaError) -> Sent {
+    match error.rdkafka_error_code() {
+        Some(RDKafkaErrorCode::MessageSizeTooLarge) => Sent::TooLargeForClient,
+        _ => sent_later(error),
+    }
+}
+
+/// Of a record that the client took.
+fn sent_later(error: &KafkaError) -> Sent {
+    use RDKafkaErrorCode::{InvalidTopic, MessageSizeTooLarge, UnknownTopic, UnknownTopicOrPartition};
+    match error.rdkafka_error_code() {
+        Some(code @ (InvalidTopic | MessageSizeTooLarge | UnknownTopic | UnknownTopicOrPartition)) => {
+            Sent::Refused(code)
+        }
+        _ => Sent::Trouble(error.to_string()),
+    }
+}
+
+impl fmt::Debug for KafkaPublisher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KafkaPublisher").field("place", &self.place).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,66 @@
+use claimstream_domain::{Headers, OrderingKey, Payload, Received};
+
+/// The parts of a received message, as they come out of the headers of a protocol.
+#[derive(Default)]
+pub(crate) struct Parts {
+    pub(crate) id: String,
+    pub(crate) key: Option<String>,
+    pub(crate) content_type: Option<String>,
+    pub(crate) attributes: Vec<(String, String)>,
+    pub(crate) headers: Headers,
+}
+
+impl Parts {
+    /// Takes one header in. Another sender's header with a name or a value that a header of ours cannot have is left out.
+    pub(crate) fn take(&mut self, names: &Names, name: &str, value: String) {
+        match name {
+            _ if name == names.id => self.id = value,
+            _ if name == names.key => self.key = Some(value),
+            _ if name == names.content_type => self.content_type = Some(value),
+            _ => match names.prefixes.iter().find_map(|prefix| name.strip_prefix(prefix)) {
+                Some(attribute) => self.attributes.push((attribute.to_owned(), value)),
+                None => {
+                    let name = name.strip_prefix(names.header).unwrap_or(name);
+                    let _ = self.headers.insert(name, &value);
+                }
+            },
+        }
+    }
+
+    /// The message. An id and a key of its CloudEvent stand in for those that it does not have.
+    pub(crate) fn received(self, place: &str, body: Vec<u8>) -> Received {
+        let attribute = |wanted: &str| {
+            let found = self.attributes.iter().find(|(name, _)| name == wanted);
+            found.map(|(_, value)| value.clone())
+        };
+        let id = if self.id.is_empty() { attribute("id").unwrap_or_default() } else { self.id };
+        let key = self.key.or_else(|| attribute("partitionkey")).and_then(|key| OrderingKey::new(&key).ok());
+        let content_type = self.content_type.or_else(|| attribute("datacontenttype"));
+        // A content type that ours cannot be says nothing.
+        let content_type = content_type.filter(|it| Payload::new(it, Vec::new()).is_ok());
+        let content_type = content_type.as_deref().unwrap_or(UNKNOWN);
+        let body = Payload::new(content_type, body).unwrap_or_else(|_| Payload::json(Vec::new()));
+        Received {
+            id,
+            place: place.to_owned(),
+            key,
+            attributes: self.attributes,
+            headers: self.headers,
+            body,
+        }
+    }
+}
+
+/// By which names a protocol carries the parts.
+pub(crate) struct Names {
+    pub(crate) id: &'static str,
+    pub(crate) key: &'static str,
+    pub(crate) content_type: &'static str,
+    /// Before the names of attributes of a CloudEvent.
+    pub(crate) prefixes: &'static [&'static str],
+    /// Before the names of all other headers; nothing for most protocols.
+    pub(crate) header: &'static str,
+}
+
+/// How a body is to be read whose sender did not say.
+const UNKNOWN: &str = "application/octet-stream";

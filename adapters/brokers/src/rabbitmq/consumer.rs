@@ -1,0 +1,181 @@
+use std::fmt;
+
+use async_trait::async_trait;
+use claimstream_domain::Reason;
+use claimstream_ports::{Consume, ConsumeError, Delivery, Hold};
+use futures::StreamExt;
+use lapin::{
+    Acker, Connection, Consumer,
+    message::Delivery as Given,
+    options::{BasicConsumeOptions, BasicNackOptions, BasicQosOptions},
+    types::{AMQPValue, FieldTable, ShortString},
+};
+use tokio::{sync::Mutex, time::timeout};
+
+use super::{place::RabbitMqPlace, properties::received_of, refusal::Meaning};
+
+/// Consumes a queue of a RabbitMQ, which must be there.
+///
+/// Messages are acknowledged one by one. A delivery that is dropped goes back to its place in the queue at once, and everything that
+/// was not acknowledged does when the connection ends. A queue with `x-single-active-consumer` has its messages handled in their
+/// order however many consumers it has.
+///
+/// [`Delivery::times`] is known of a quorum queue, and of the first delivery from a classic one; otherwise it is 0.
+pub struct RabbitMqConsumer {
+    place: RabbitMqPlace,
+    queue: String,
+    prefetch: u16,
+    consuming: Mutex<Option<Consuming>>,
+}
+
+struct Consuming {
+    /// Ends when it is dropped.
+    _connection: Connection,
+    given: Consumer,
+}
+
+impl RabbitMqConsumer {
+    /// How many messages the broker sends ahead unless somebody says otherwise.
+    pub const PREFETCH: u16 = 100;
+
+    /// A consumer of this queue; the broker is not looked at before the first call.
+    pub fn new(place: RabbitMqPlace, queue: &str) -> Self {
+        Self { place, queue: queue.to_owned(), prefetch: Self::PREFETCH, consuming: Mutex::default() }
+    }
+
+    /// Has the broker send at most so many messages ahead of their acknowledgements.
+    pub fn with_prefetch(mut self, prefetch: u16) -> Self {
+        self.prefetch = prefetch.max(1);
+        self
+    }
+
+    async fn begin(&self) -> Result<Consuming, ConsumeError> {
+        let connection = self.place.connect("claimstream consumer").await.map_err(away)?;
+        match timeout(self.place.patience(), self.consume(&connection)).await {
+            Ok(Ok(given)) => Ok(Consuming { _connection: connection, given }),
+            Ok(Err(error)) => Err(self.trouble(&error)),
+            Err(_) => Err(away(format_args!("{} does not answer", self.place))),
+        }
+    }
+
+    async fn consume(&self, connection: &Connection) -> lapin::Result<Consumer> {
+        let queue = ShortString::try_new(self.queue.as_str()).map_err(std::io::Error::other)?;
+        let channel = connection.create_channel().await?;
+        channel.basic_qos(self.prefetch, BasicQosOptions::default()).await?;
+        let options = BasicConsumeOptions::default();
+        channel.basic_consume(queue, "".into(), options, FieldTable::default()).await
+    }
+
+    fn trouble(&self, error: &lapin::Error) -> ConsumeError {
+        match Meaning::of(error) {
+            Meaning::NoExchange => {
+                let why = format_args!("{} has no queue {:?}; declare it", self.place, self.queue);
+                ConsumeError::Refused(Reason::new(why))
+            }
+            Meaning::Never(why) | Meaning::NotNow(why) => ConsumeError::Refused(Reason::new(why)),
+            Meaning::Lost(why) => away(format_args!("the connection to {} ended: {why}", self.place)),
+        }
+    }
+}
+
+#[async_trait]
+impl Consume for RabbitMqConsumer {
+    async fn next(&self) -> Result<Delivery, ConsumeError> {
+        let mut known = self.consuming.lock().await;
+        if known.is_none() {
+            *known = Some(self.begin().await?);
+        }
+        let given = match known.as_mut() {
+            Some(consuming) => consuming.given.next().await,
+            None => None,
+        };
+        match given {
+            Some(Ok(given)) => Ok(self.delivery(given)),
+            Some(Err(error)) => {
+                *known = None;
+                Err(self.trouble(&error))
+            }
+            None => {
+                *known = None;
+                Err(away(format_args!(
+                    "{} gives no more of {:?}, as when the queue was deleted",
+                    self.place, self.queue
+                )))
+            }
+        }
+    }
+}
+
+impl RabbitMqConsumer {
+    fn delivery(&self, given: Given) -> Delivery {
+        let times = times(&given);
+        let hold = AmqpHold { acker: Some(given.acker.clone()) };
+        Delivery::new(received_of(given, &self.queue), times, Box::new(hold))
+    }
+}
+
+/// A quorum queue counts the deliveries before this one.
+fn times(given: &Given) -> u64 {
+    let headers = given.properties.headers().as_ref();
+    let before = headers.and_then(|headers| headers.inner().get("x-delivery-count"));
+    match before {
+        Some(AMQPValue::LongLongInt(before)) => u64::try_from(*before).unwrap_or(0) + 1,
+        Some(AMQPValue::LongInt(before)) => u64::try_from(*before).unwrap_or(0) + 1,
+        _ => u64::from(!given.redelivered),
+    }
+}
+
+fn away(why: impl fmt::Display) -> ConsumeError {
+    ConsumeError::Away(Reason::new(why))
+}
+
+struct AmqpHold {
+    acker: Option<Acker>,
+}
+
+#[async_trait]
+impl Hold for AmqpHold {
+    async fn finish(mut self: Box<Self>) -> Result<(), ConsumeError> {
+        match self.acker.take() {
+            Some(acker) => answered(acker.ack(Default::default()).await),
+            None => Ok(()),
+        }
+    }
+
+    async fn give_back(mut self: Box<Self>) -> Result<(), ConsumeError> {
+        match self.acker.take() {
+            Some(acker) => answered(acker.nack(REQUEUE).await),
+            None => Ok(()),
+        }
+    }
+}
+
+const REQUEUE: BasicNackOptions = BasicNackOptions { multiple: false, requeue: true };
+
+/// An answer is taken by the channel that the message came on, or by none.
+fn answered(answer: lapin::Result<bool>) -> Result<(), ConsumeError> {
+    match answer {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(away("the channel has ended, and the message comes again")),
+        Err(error) => Err(away(format_args!("the channel has ended, and the message comes again: {error}"))),
+    }
+}
+
+impl Drop for AmqpHold {
+    /// Otherwise the broker would wait for an answer as long as the connection lasts.
+    fn drop(&mut self) {
+        if let Some(acker) = self.acker.take()
+            && acker.usable()
+            && let Ok(runtime) = tokio::runtime::Handle::try_current()
+        {
+            runtime.spawn(async move { acker.nack(REQUEUE).await });
+        }
+    }
+}
+
+impl fmt::Debug for RabbitMqConsumer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("RabbitMqConsumer");
+        shown.field("place", &self.place).field("queue", &self.queue).finish_non_exhaustive()
+    }
+}

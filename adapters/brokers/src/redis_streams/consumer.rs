@@ -1,0 +1,134 @@
+use std::{fmt, time::Duration};
+
+use async_trait::async_trait;
+use claimstream_domain::Reason;
+use claimstream_ports::{Consume, ConsumeError, Delivery, Hold};
+use redis::{RedisError, RedisResult, aio::MultiplexedConnection};
+use tokio::{sync::Mutex, task::JoinHandle};
+
+use super::{
+    RedisStreamsPlace,
+    group::{Given, Member, Reading},
+    wire,
+};
+
+/// Consumes a stream of Redis as a member of a consumer group, which is made if it is new, from the beginning of the stream.
+///
+/// A member that connects is first given what it had not finished. Redis gives nothing to another member by itself, so each looks for
+/// entries that were not finished for [`IDLE`](Self::IDLE) and takes them over: those of a member that died, and those that were
+/// dropped. An effect that takes longer than that comes again while it runs, and waits there for the first.
+///
+/// The order of the stream holds for a group with one member, also through its restarts. A member that takes over from another does so
+/// after newer entries were handled.
+pub struct RedisStreamsConsumer {
+    member: Member,
+    state: Mutex<State>,
+}
+
+enum State {
+    Apart,
+    /// It reads on a task of its own, so that a call that is dropped loses nothing that Redis has just given.
+    Busy(JoinHandle<RedisResult<Reading>>),
+    Ready(Reading),
+}
+
+impl RedisStreamsConsumer {
+    /// How long an entry may be held before another member takes it over, unless somebody says otherwise.
+    pub const IDLE: Duration = Duration::from_secs(30);
+
+    /// The member `name` of a group; each process needs a name of its own, and keeps it. Redis is not looked at before the first call.
+    pub fn new(place: RedisStreamsPlace, stream: &str, group: &str, name: &str) -> Self {
+        let [stream, group, name] = [stream, group, name].map(str::to_owned);
+        let member = Member { place, stream, group, name, idle: Self::IDLE };
+        Self { member, state: Mutex::new(State::Apart) }
+    }
+
+    /// Takes over what was not finished for as long as this.
+    pub fn with_idle(mut self, idle: Duration) -> Self {
+        self.member.idle = idle;
+        self
+    }
+
+    /// Begins to connect or to read.
+    fn begin(&self, standing: State) -> State {
+        let member = self.member.clone();
+        match standing {
+            State::Apart => State::Busy(tokio::spawn(async move { member.begin().await })),
+            State::Ready(reading) => State::Busy(tokio::spawn(async move { member.read(reading).await })),
+            busy @ State::Busy(_) => busy,
+        }
+    }
+
+    fn trouble(&self, error: &RedisError) -> ConsumeError {
+        let Member { place, stream, .. } = &self.member;
+        let why = Reason::new(format_args!("the stream {stream:?} of {place}: {error}"));
+        match error.code() {
+            Some("WRONGTYPE" | "NOAUTH" | "WRONGPASS" | "NOPERM") => ConsumeError::Refused(why),
+            _ => ConsumeError::Away(why),
+        }
+    }
+
+    /// An entry that was deleted from the stream meanwhile has nothing to be handled.
+    fn delivery(&self, Given { entry, times }: Given, reading: &Reading) -> Option<Delivery> {
+        let (entry, fields) = entry;
+        let (connection, member) = (reading.answering.clone(), self.member.clone());
+        let hold = EntryHold { connection, member, entry };
+        Some(Delivery::new(wire::received(&self.member.stream, fields?), times, Box::new(hold)))
+    }
+}
+
+#[async_trait]
+impl Consume for RedisStreamsConsumer {
+    async fn next(&self) -> Result<Delivery, ConsumeError> {
+        let mut state = self.state.lock().await;
+        loop {
+            if let State::Ready(reading) = &mut *state {
+                while let Some(given) = reading.ahead.pop_front() {
+                    if let Some(delivery) = self.delivery(given, reading) {
+                        return Ok(delivery);
+                    }
+                }
+            }
+            *state = self.begin(std::mem::replace(&mut *state, State::Apart));
+            if let State::Busy(reading) = &mut *state {
+                let read = reading.await;
+                *state = State::Apart;
+                match read {
+                    Ok(Ok(reading)) => *state = State::Ready(reading),
+                    Ok(Err(error)) => return Err(self.trouble(&error)),
+                    Err(ended) => return Err(ConsumeError::Away(Reason::new(ended))),
+                }
+            }
+        }
+    }
+}
+
+struct EntryHold {
+    connection: MultiplexedConnection,
+    member: Member,
+    entry: String,
+}
+
+#[async_trait]
+impl Hold for EntryHold {
+    async fn finish(mut self: Box<Self>) -> Result<(), ConsumeError> {
+        self.member.finish(&self.entry, &mut self.connection).await.map_err(away)
+    }
+
+    async fn give_back(mut self: Box<Self>) -> Result<(), ConsumeError> {
+        self.member.abandon(&self.entry, &mut self.connection).await.map_err(away)
+    }
+}
+
+fn away(error: RedisError) -> ConsumeError {
+    ConsumeError::Away(Reason::new(error))
+}
+
+impl fmt::Debug for RedisStreamsConsumer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Member { place, stream, group, name, .. } = &self.member;
+        let mut shown = f.debug_struct("RedisStreamsConsumer");
+        shown.field("place", place).field("stream", stream).field("group", group).field("name", name);
+        shown.finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,63 @@
+//! What every consumer owes, whatever its broker is.
+
+use std::time::Duration;
+
+use claimstream_domain::{OrderingKey, Payload, Publication, Published};
+use claimstream_ports::{Consume, Publish};
+use tokio::time::timeout;
+
+use crate::load::{numbered, publication};
+
+/// How long a message may take to come again.
+const AGAIN: Duration = Duration::from_secs(10);
+
+async fn publish(publisher: &dyn Publish, publications: &[Publication]) {
+    let answers = publisher.publish(publications).await;
+    assert!(answers.iter().all(|answer| *answer == Published::Confirmed), "{answers:?}");
+}
+
+/// What was published comes with everything that travelled beside it.
+pub(crate) async fn everything_comes(publisher: &dyn Publish, consumer: &dyn Consume, place: &str) {
+    let mut sent = publication(place, "");
+    sent.body = Payload::json(r#"{"total":12}"#);
+    sent.key = OrderingKey::new("customer 7/ü").ok();
+    sent.attributes = vec![("source".into(), "/shop".into()), ("type".into(), "order placed".into())];
+    sent.headers.insert("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01").unwrap();
+    publish(publisher, std::slice::from_ref(&sent)).await;
+    let delivery = consumer.next().await.unwrap();
+    let received = &delivery.received;
+    assert_eq!((received.id.as_str(), received.place.as_str()), (sent.id.to_string().as_str(), place));
+    assert_eq!((&received.key, &received.attributes), (&sent.key, &sent.attributes));
+    assert_eq!((&received.headers, &received.body), (&sent.headers, &sent.body));
+    assert_eq!(delivery.times, 1);
+    delivery.finish().await.unwrap();
+}
+
+/// What is given back comes again, and what is finished does not.
+pub(crate) async fn unfinished_comes_again(publisher: &dyn Publish, consumer: &dyn Consume, place: &str) {
+    publish(publisher, &[publication(place, "x")]).await;
+    let first = consumer.next().await.unwrap();
+    let id = first.received.id.clone();
+    first.give_back().await.unwrap();
+    let again = timeout(AGAIN, consumer.next()).await.unwrap().unwrap();
+    assert_eq!(again.received.id, id);
+    again.finish().await.unwrap();
+    assert!(timeout(Duration::from_secs(2), consumer.next()).await.is_err(), "it was finished");
+}
+
+/// Messages come in the order in which the broker keeps them, and calls that are dropped lose none.
+pub(crate) async fn order_holds(publisher: &dyn Publish, consumer: &dyn Consume, place: &str) {
+    assert!(timeout(Duration::from_millis(300), consumer.next()).await.is_err(), "nothing is there");
+    let sent: Vec<_> = (0..250).map(|number| numbered(place, number)).collect();
+    publish(publisher, &sent).await;
+    let mut read = Vec::new();
+    while read.len() < sent.len() {
+        if let Ok(delivery) = timeout(Duration::from_millis(1), consumer.next()).await {
+            let delivery = delivery.unwrap();
+            read.push((delivery.received.id.clone(), delivery.received.body.bytes().to_vec()));
+            delivery.finish().await.unwrap();
+        }
+    }
+    let findings = crate::load::Findings::of(&sent, &read);
+    assert_eq!((findings.lost, findings.repeated, findings.out_of_order), (0, 0, 0));
+}

@@ -1,0 +1,30 @@
+//! The Kafka protocol, on the mock cluster of librdkafka: three brokers in this process that speak it and keep nothing on a disk.
+
+mod cluster;
+mod publishing;
+mod throughput;
+
+use libtest_mimic::Trial;
+
+use crate::trial;
+
+/// Names each trial after its function.
+macro_rules! trials {
+    ($($file:ident::$name:ident),* $(,)?) => {
+        [$(trial(concat!("kafka::", stringify!($file), "::", stringify!($name)), true, $file::$name)),*]
+    };
+}
+
+pub(crate) fn trials() -> Vec<Trial> {
+    trials![
+        publishing::what_is_confirmed_is_in_its_topic_with_all_that_travels_beside_it,
+        publishing::messages_of_a_key_are_in_one_partition_in_their_order,
+        publishing::what_is_too_large_is_refused_and_the_others_are_confirmed,
+        publishing::a_topic_that_is_not_there_or_is_none_is_refused,
+        publishing::brokers_that_go_and_come_back_under_load_lose_nothing,
+        publishing::answers_that_get_lost_store_nothing_twice,
+        publishing::a_cluster_that_is_away_leaves_everything_unconfirmed,
+        throughput::batches_of_a_hundred_beside_the_client_alone,
+    ]
+    .into()
+}

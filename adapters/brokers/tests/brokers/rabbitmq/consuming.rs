@@ -1,0 +1,103 @@
+use std::time::Duration;
+
+use claimstream_brokers::rabbitmq::{RabbitMqConsumer, RabbitMqPlace, RabbitMqPublisher};
+use claimstream_domain::{OrderingKey, Payload, Publication, Published};
+use claimstream_ports::{Consume, ConsumeError, Publish};
+use tokio::time::timeout;
+
+use super::{NAME, queues::Queues};
+use crate::{
+    broker::OwnBroker,
+    load::{numbered, publication},
+};
+
+fn consumer(url: &str, queue: &str) -> RabbitMqConsumer {
+    RabbitMqConsumer::new(RabbitMqPlace::new(url).unwrap(), queue)
+}
+
+async fn publish(url: &str, publications: &[Publication]) {
+    let publisher = RabbitMqPublisher::new(RabbitMqPlace::new(url).unwrap());
+    let answers = publisher.publish(publications).await;
+    assert!(answers.iter().all(|answer| *answer == Published::Confirmed), "{answers:?}");
+}
+
+pub(super) async fn what_was_published_comes_with_all_that_travelled_beside_it(url: String) {
+    let queue = Queues::at(&url).await.quorum().await;
+    let mut sent = publication(&queue, "");
+    sent.body = Payload::json(r#"{"total":12}"#);
+    sent.key = OrderingKey::new("customer/7").ok();
+    sent.attributes = vec![("source".into(), "/shop".into()), ("type".into(), "order.placed".into())];
+    sent.headers.insert("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01").unwrap();
+    publish(&url, std::slice::from_ref(&sent)).await;
+
+    let delivery = consumer(&url, &queue).next().await.unwrap();
+    let received = &delivery.received;
+    assert_eq!(
+        (received.id.as_str(), received.place.as_str()),
+        (sent.id.to_string().as_str(), queue.as_str())
+    );
+    assert_eq!((&received.key, &received.attributes), (&sent.key, &sent.attributes));
+    assert_eq!((&received.headers, &received.body), (&sent.headers, &sent.body));
+    assert_eq!(delivery.times, 1);
+    delivery.finish().await.unwrap();
+}
+
+pub(super) async fn what_is_not_finished_comes_again(url: String) {
+    let queue = Queues::at(&url).await.quorum().await;
+    publish(&url, &[publication(&queue, "x")]).await;
+    let first = consumer(&url, &queue);
+    let id = first.next().await.unwrap().received.id.clone();
+    // It was dropped, and comes on the same connection.
+    let again = timeout(Duration::from_secs(5), first.next()).await.unwrap().unwrap();
+    assert_eq!((again.received.id.as_str(), again.times), (id.as_str(), 2));
+    again.give_back().await.unwrap();
+    let third = timeout(Duration::from_secs(5), first.next()).await.unwrap().unwrap();
+    // The connection ends, and another consumer gets it.
+    drop(first);
+    let second = consumer(&url, &queue);
+    let fourth = timeout(Duration::from_secs(5), second.next()).await.unwrap().unwrap();
+    assert_eq!(fourth.received.id, id);
+    assert!(matches!(third.finish().await, Err(ConsumeError::Away(_))), "its connection has ended");
+    fourth.finish().await.unwrap();
+    assert!(timeout(Duration::from_millis(500), second.next()).await.is_err(), "it was finished");
+}
+
+pub(super) async fn messages_come_in_the_order_of_their_queue_and_a_dropped_call_loses_none(url: String) {
+    let queue = Queues::at(&url).await.classic().await;
+    let consumer = consumer(&url, &queue).with_prefetch(7);
+    assert!(timeout(Duration::from_millis(300), consumer.next()).await.is_err(), "nothing is there");
+    let sent: Vec<_> = (0..200).map(|number| numbered(&queue, number)).collect();
+    publish(&url, &sent).await;
+    for expected in &sent {
+        let delivery = loop {
+            match timeout(Duration::from_micros(200), consumer.next()).await {
+                Ok(delivery) => break delivery.unwrap(),
+                Err(_) => continue,
+            }
+        };
+        assert_eq!(delivery.received.id, expected.id.to_string());
+        delivery.finish().await.unwrap();
+    }
+}
+
+pub(super) async fn a_missing_queue_is_refused_by_its_name(url: String) {
+    let refused = consumer(&url, "not-there").next().await.unwrap_err();
+    assert!(
+        matches!(&refused, ConsumeError::Refused(why) if why.as_str().contains("no queue \"not-there\"")),
+        "{refused}"
+    );
+}
+
+pub(super) async fn a_lost_connection_is_an_error_once(_url: String) {
+    let broker = OwnBroker::start(NAME);
+    let url = broker.url();
+    let queue = Queues::at(&url).await.classic().await;
+    publish(&url, &[publication(&queue, "one")]).await;
+    let consumer = consumer(&url, &queue);
+    let held = consumer.next().await.unwrap();
+    broker.kill_and_restart().await;
+    assert!(matches!(consumer.next().await, Err(ConsumeError::Away(_))));
+    let again = timeout(Duration::from_secs(10), consumer.next()).await.unwrap().unwrap();
+    assert_eq!(again.received.id, held.received.id);
+    again.finish().await.unwrap();
+}
