@@ -8,8 +8,12 @@ use crate::config::{Secret, TargetSettings};
 /// The broker of a target, by the scheme of its URL.
 #[derive(Debug)]
 pub(crate) enum Broker {
+    #[cfg(feature = "kafka")]
+    Kafka(Arc<claimstream_brokers::kafka::KafkaPublisher>),
     #[cfg(feature = "nats")]
     Nats(Arc<claimstream_brokers::nats::NatsPublisher>),
+    #[cfg(feature = "rabbitmq")]
+    RabbitMq(Arc<claimstream_brokers::rabbitmq::RabbitMqPublisher>),
     #[cfg(feature = "redis-streams")]
     RedisStreams(Arc<claimstream_brokers::redis_streams::RedisStreamsPublisher>),
 }
@@ -19,7 +23,7 @@ pub(crate) type Refused = (&'static str, String);
 
 /// How a target logs in.
 #[cfg_attr(
-    not(any(feature = "nats", feature = "redis-streams")),
+    not(any(feature = "kafka", feature = "nats", feature = "rabbitmq", feature = "redis-streams")),
     allow(dead_code, reason = "there is no broker")
 )]
 struct Login {
@@ -36,8 +40,12 @@ impl Broker {
         };
         let login = Login::of(settings)?;
         match (url.scheme(), login) {
+            #[cfg(feature = "kafka")]
+            ("kafka", login) => kafka(settings, &login),
             #[cfg(feature = "nats")]
             ("nats" | "tls", login) => nats(settings, login),
+            #[cfg(feature = "rabbitmq")]
+            ("amqp" | "amqps", login) => rabbitmq(settings, &login),
             #[cfg(feature = "redis-streams")]
             ("redis" | "rediss", login) => redis_streams(settings, login),
             (other, _) => Err((
@@ -50,8 +58,12 @@ impl Broker {
     /// What publishes to it.
     pub(crate) fn publisher(&self) -> Arc<dyn Publish> {
         match *self {
+            #[cfg(feature = "kafka")]
+            Self::Kafka(ref kafka) => kafka.clone(),
             #[cfg(feature = "nats")]
             Self::Nats(ref nats) => nats.clone(),
+            #[cfg(feature = "rabbitmq")]
+            Self::RabbitMq(ref rabbitmq) => rabbitmq.clone(),
             #[cfg(feature = "redis-streams")]
             Self::RedisStreams(ref redis) => redis.clone(),
         }
@@ -60,8 +72,12 @@ impl Broker {
     /// Connects to it, or says what is in the way.
     pub(crate) async fn reach(&self) -> Result<(), Reason> {
         match *self {
+            #[cfg(feature = "kafka")]
+            Self::Kafka(ref kafka) => kafka.reach().await,
             #[cfg(feature = "nats")]
             Self::Nats(ref nats) => nats.reach().await,
+            #[cfg(feature = "rabbitmq")]
+            Self::RabbitMq(ref rabbitmq) => rabbitmq.reach().await,
             #[cfg(feature = "redis-streams")]
             Self::RedisStreams(ref redis) => redis.reach().await,
         }
@@ -73,8 +89,12 @@ fn schemes() -> Vec<&'static str> {
     vec![
         #[cfg(feature = "nats")]
         "nats://host:4222",
+        #[cfg(feature = "rabbitmq")]
+        "amqp://host:5672",
         #[cfg(feature = "redis-streams")]
         "redis://host:6379/0",
+        #[cfg(feature = "kafka")]
+        "kafka://host:9092",
     ]
 }
 
@@ -101,6 +121,35 @@ fn nats(settings: &TargetSettings, login: Login) -> Result<Broker, Refused> {
     Ok(Broker::Nats(Arc::new(NatsPublisher::new(place))))
 }
 
+#[cfg(feature = "kafka")]
+fn kafka(settings: &TargetSettings, login: &Login) -> Result<Broker, Refused> {
+    use claimstream_brokers::kafka::{KafkaPlace, KafkaPublisher};
+
+    let url = settings.to.as_ref().map(|url| url.reveal()).unwrap_or_default();
+    let place = KafkaPlace::new(url).map_err(|e| ("to", e.to_string()))?;
+    if login.is_given() {
+        return Err(("user", "this program logs in to no Kafka; name a listener that needs no login".into()));
+    }
+    Ok(Broker::Kafka(Arc::new(KafkaPublisher::new(place))))
+}
+
+#[cfg(feature = "rabbitmq")]
+fn rabbitmq(settings: &TargetSettings, login: &Login) -> Result<Broker, Refused> {
+    use claimstream_brokers::rabbitmq::{RabbitMqPlace, RabbitMqPublisher};
+
+    let url = settings.to.as_ref().map(|url| url.reveal()).unwrap_or_default();
+    let place = RabbitMqPlace::new(url).map_err(|e| ("to", e.to_string()))?;
+    if login.token.is_some() {
+        return Err(("token", "RabbitMQ knows no tokens; give a user with a password".into()));
+    }
+    let place = match (&login.user, &login.password) {
+        (Some(user), Some(password)) => place.with_login(user, password.reveal()),
+        (None, None) => place,
+        _ => return Err(("user", "a user needs a password, and a password a user".into())),
+    };
+    Ok(Broker::RabbitMq(Arc::new(RabbitMqPublisher::new(place))))
+}
+
 #[cfg(feature = "redis-streams")]
 fn redis_streams(settings: &TargetSettings, login: Login) -> Result<Broker, Refused> {
     use claimstream_brokers::redis_streams::{RedisStreamsPlace, RedisStreamsPublisher};
@@ -124,6 +173,11 @@ fn redis_streams(settings: &TargetSettings, login: Login) -> Result<Broker, Refu
 }
 
 impl Login {
+    #[cfg(feature = "kafka")]
+    fn is_given(&self) -> bool {
+        self.user.is_some() || self.password.is_some() || self.token.is_some()
+    }
+
     fn of(settings: &TargetSettings) -> Result<Self, Refused> {
         Ok(Self {
             user: settings.user.clone(),

@@ -14,7 +14,7 @@ impl BrokerUrl {
 
     /// The whole URL, password included.
     #[cfg_attr(
-        not(any(feature = "nats", feature = "redis-streams")),
+        not(any(feature = "kafka", feature = "nats", feature = "rabbitmq", feature = "redis-streams")),
         allow(dead_code, reason = "there is no broker")
     )]
     pub(crate) fn reveal(&self) -> &str {

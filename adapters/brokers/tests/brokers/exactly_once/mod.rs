@@ -121,7 +121,7 @@ async fn place_orders(outbox: &SeaOrmOutbox, ended: &AtomicBool) -> u64 {
             let key = format!("customer-{}", number % KEYS).parse().unwrap();
             let message = NewMessage::json(QUEUE, &number).unwrap().ordered_by(key);
             outbox.enqueue(&tx, &[message]).await?;
-            if tried % 10 == 0 {
+            if tried.is_multiple_of(10) {
                 tx.rollback().await.unwrap();
                 return Ok::<_, StoreError>(false);
             }
