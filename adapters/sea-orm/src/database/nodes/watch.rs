@@ -63,7 +63,8 @@ impl Watched {
         }
     }
 
-    /// Connections that are opened from now on lead there, and those that were opened before are not used any more.
+    /// Connections that are opened from now on lead there, and those that were opened before are not used any more. Idle ones are dropped
+    /// here: the pool would take leave of each when somebody asks for one, and wait for a server that may say nothing.
     fn lead_to(&self, from: usize, to: usize) {
         let Some(node) = self.nodes.all().get(to) else { return };
         for pool in &self.pools {
@@ -72,6 +73,11 @@ impl Watched {
             pool.set_connect_options(options.host(node.options.get_host()).port(node.options.get_port()));
         }
         self.outage.note();
+        for pool in &self.pools {
+            while let Some(idle) = pool.get_mysql_connection_pool().try_acquire() {
+                drop(idle.detach());
+            }
+        }
         let (from, to) = (names(self.nodes.all(), [from]), names(self.nodes.all(), [to]));
         tracing::warn!(from, to, "another server takes writes; new connections lead there");
     }
