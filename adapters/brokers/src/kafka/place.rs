@@ -15,7 +15,7 @@ pub struct KafkaPlace {
 
 impl KafkaPlace {
     /// How long a confirmation is waited for unless somebody says otherwise.
-    pub const PATIENCE: Duration = Duration::from_secs(10);
+    pub const PATIENCE: Duration = Duration::from_secs(4);
 
     const FORMS: &str = "like kafka://host:9092 or kafka://host:9092,host:9092";
 

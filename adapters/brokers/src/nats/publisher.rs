@@ -35,7 +35,7 @@ pub struct NatsPublisher {
 
 impl NatsPublisher {
     /// How long the answers to one call may take, those to all of its messages together.
-    pub const PATIENCE: Duration = Duration::from_secs(10);
+    pub const PATIENCE: Duration = Duration::from_secs(4);
 
     /// Publishes at this place; it is not looked at before the first call.
     pub fn new(place: NatsPlace) -> Self {

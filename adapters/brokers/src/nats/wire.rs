@@ -4,6 +4,8 @@ use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_enco
 
 use crate::parts::{Names, Parts};
 
+/// The header that holds the id of the message.
+pub(super) const ID: &str = "claimstream-id";
 /// The header that holds the ordering key.
 pub(super) const KEY: &str = "claimstream-key";
 /// The header that says how to read the body.
@@ -19,6 +21,7 @@ pub(super) fn message(publication: &Publication) -> PublishMessage {
     let mut headers = HeaderMap::new();
     let mut set = |name: &str, value: &str| headers.insert(name, value);
     publication.headers.iter().for_each(|(name, value)| set(name, value));
+    set(ID, &publication.id.to_string());
     set(CONTENT_TYPE, publication.body.content_type());
     if let Some(key) = &publication.key {
         set(KEY, &encoded(key.as_str()));
@@ -27,7 +30,12 @@ pub(super) fn message(publication: &Publication) -> PublishMessage {
         set(&format!("{ATTRIBUTE}{name}"), &encoded(value));
     }
     let body = publication.body.bytes().to_vec().into();
-    PublishMessage::build().headers(headers).message_id(publication.id.to_string()).payload(body)
+    PublishMessage::build().headers(headers).message_id(repetition_id(publication)).payload(body)
+}
+
+/// By what a stream knows a repetition: the message at its subject, since one stream may take several subjects that a message goes to.
+fn repetition_id(publication: &Publication) -> String {
+    format!("{}@{}", publication.id, encoded(&publication.place))
 }
 
 fn encoded(value: &str) -> String {
@@ -36,27 +44,41 @@ fn encoded(value: &str) -> String {
 
 /// A message that came at this subject.
 pub(super) fn received(subject: &str, headers: Option<&HeaderMap>, body: Vec<u8>) -> Received {
-    let mut parts = Parts::default();
+    let (mut parts, mut repetition) = (Parts::default(), None);
     for (name, values) in headers.into_iter().flat_map(HeaderMap::iter) {
         let name: &str = name.as_ref();
         let is_encoded = name == KEY || name.starts_with(ATTRIBUTE);
         if let Some(value) = values.first() {
             let value = value.as_str();
+            if name.eq_ignore_ascii_case("Nats-Msg-Id") {
+                repetition = Some(value.to_owned());
+                continue;
+            }
             parts.take(&NAMES, name, if is_encoded { decoded(value) } else { value.to_owned() });
         }
+    }
+    // What another sender published has no id of ours.
+    if parts.id.is_empty() {
+        parts.id = repetition.unwrap_or_default();
     }
     parts.received(subject, body)
 }
 
 const NAMES: Names =
-    Names { id: "Nats-Msg-Id", key: KEY, content_type: CONTENT_TYPE, prefixes: &[ATTRIBUTE], header: "" };
+    Names { id: ID, key: KEY, content_type: CONTENT_TYPE, prefixes: &[ATTRIBUTE], header: "" };
 
 fn decoded(value: &str) -> String {
     percent_decode_str(value).decode_utf8_lossy().into_owned()
 }
 
+/// The longest subject, in bytes: a server closes the connection at a line of 4 KiB, and with it cuts off all other messages.
+const LONGEST_SUBJECT: usize = 1024;
+
 /// Why nothing can be published under a subject, if so.
 pub(super) fn fault_of_subject(subject: &str) -> Option<&'static str> {
+    if subject.len() > LONGEST_SUBJECT {
+        return Some("it is longer than 1 KiB");
+    }
     if subject.chars().any(|c| c.is_whitespace() || c.is_control()) {
         return Some("it has a blank or a control character");
     }
@@ -79,6 +101,8 @@ mod tests {
         for bad in ["", ".", "a..b", "a.", "a b", "a\tb", "a.*", ">", "a\u{7}"] {
             assert!(fault_of_subject(bad).is_some(), "{bad:?}");
         }
+        assert!(fault_of_subject(&"a".repeat(LONGEST_SUBJECT)).is_none());
+        assert!(fault_of_subject(&"a".repeat(LONGEST_SUBJECT + 1)).is_some());
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub struct RabbitMqPlace {
 
 impl RabbitMqPlace {
     /// How long a connection, and a confirmation, are waited for unless somebody says otherwise.
-    pub const PATIENCE: Duration = Duration::from_secs(10);
+    pub const PATIENCE: Duration = Duration::from_secs(4);
 
     const FORMS: &str = "like amqp://user:password@host:5672/virtual-host, where the virtual host `/` is written `%2f` or left out";
 

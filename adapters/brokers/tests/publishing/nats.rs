@@ -49,7 +49,7 @@ async fn held(stream: &mut Stream) -> Vec<Entry> {
         let message = message.map_err(|e| format!("{e:?}")).unwrap();
         let headers = message.headers.as_ref().unwrap();
         let header = |name: &str| headers.get(name).map(|value| value.to_string()).unwrap_or_default();
-        (header("Nats-Msg-Id"), header("claimstream-key"))
+        (header("claimstream-id"), header("claimstream-key"))
     };
     all.map(entry).collect().await
 }
@@ -70,7 +70,7 @@ async fn a_message_is_confirmed_and_known_when_it_is_sent_again() {
     let first = stream.get_raw_message(1).await.unwrap();
     let header = |name: &str| first.headers.get(name).map(|value| value.as_str().to_owned());
     assert_eq!((first.subject.as_str(), &first.payload[..]), (place.as_str(), batch[0].body.bytes()));
-    assert_eq!(header("Nats-Msg-Id"), Some(batch[0].id.to_string()));
+    assert_eq!(header("claimstream-id"), Some(batch[0].id.to_string()));
     assert_eq!(header("content-type").as_deref(), Some("application/json"));
     assert_eq!(header("ce-type").as_deref(), Some("order%20paid"));
     assert_eq!(header("region").as_deref(), Some("eu"));

@@ -48,6 +48,11 @@ impl DatabaseUrl {
         matches!(self.0, Location::File(_))
     }
 
+    /// Whether it names several servers.
+    pub(crate) fn has_several_servers(&self) -> bool {
+        matches!(&self.0, Location::Server(servers) if !servers.several.is_empty())
+    }
+
     /// The same place with another password.
     pub fn with_password(self, password: &Secret) -> Result<Self, String> {
         match self.0 {

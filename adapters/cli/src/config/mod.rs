@@ -209,6 +209,28 @@ impl Config {
         self.log.each(visit);
     }
 
+    /// A server ends the reader of its binary log when another of the same id comes, and a reader knows one address.
+    fn binlog_contradiction(&self) -> Option<Contradiction> {
+        if !self.relay.wakeup.binlog {
+            return None;
+        }
+        if self.relay.binlog_server_id.is_some() && self.databases.named.len() > 1 {
+            let why = "several databases need readers of several ids; leave it out, and each draws one";
+            return Some(("relay.binlog_server_id".into(), why.into()));
+        }
+        let urls = self
+            .database
+            .url
+            .iter()
+            .chain(self.databases.named.values().filter_map(|one| one.database.url.as_ref()));
+        let several = urls.into_iter().any(DatabaseUrl::has_several_servers);
+        several.then(|| {
+            let why =
+                "a binary log is read from one server, and the database has several; use a Redis, or none";
+            ("relay.wakeup".into(), why.into())
+        })
+    }
+
     fn contradictions(&self) -> Vec<Contradiction> {
         let mut found = Vec::new();
         found.extend(self.database.contradictions_in("database"));
@@ -220,7 +242,8 @@ impl Config {
         found.extend(self.templates.contradictions(self.notifications.templates.is_some()));
         found.extend(self.directory.contradictions(&self.notifications));
         found.extend(self.channels.contradictions());
-        found.extend(self.publish.contradictions());
+        found.extend(self.publish.contradictions(self.relay.handle_timeout));
+        found.extend(self.binlog_contradiction());
         found.extend(self.serve.contradictions());
         found.extend(self.databases.contradiction_of_intake(self.serve.database.as_deref()));
         found.extend(self.board.contradiction());

@@ -1,6 +1,7 @@
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use claimstream_domain::{Invalid, QueueName, publishing::RouteTemplate};
+use claimstream_notifications::Priority;
 
 use super::{
     contradiction::Contradiction,
@@ -43,8 +44,28 @@ impl Publishing {
         }
     }
 
+    /// The shortest `relay.handle_timeout`: a handler keeps its messages for a while if the broker is away, and one that is stopped
+    /// before has failed an attempt of each.
+    const HANDLE_TIMEOUT: Duration = Duration::from_secs(60);
+
     /// What nothing could be published by; each with the key that would mend it.
-    pub(super) fn contradictions(&self) -> Vec<Contradiction> {
+    pub(super) fn contradictions(&self, handle_timeout: Duration) -> Vec<Contradiction> {
+        let mut found = self.faults_of_targets();
+        if !self.named.is_empty() && handle_timeout < Self::HANDLE_TIMEOUT {
+            let why = "with sections [publish.NAME] it is at least 1m, because messages wait in hand while a broker is away";
+            found.push(("relay.handle_timeout".into(), why.into()));
+        }
+        found.extend(self.by_queue().into_iter().filter(|(queue, _)| is_of_notifications(queue)).flat_map(
+            |(queue, names)| {
+                let why =
+                    format!("the queue {queue} is that of notifications, which the relay delivers itself");
+                names.into_iter().map(move |name| (format!("publish.{name}.queue"), why.clone()))
+            },
+        ));
+        found
+    }
+
+    fn faults_of_targets(&self) -> Vec<Contradiction> {
         let refused = self.named.keys().filter_map(|name| {
             let (key, why) = Broker::of(&self.of(name)?).err()?;
             Some((format!("publish.{name}.{key}"), why))
@@ -55,6 +76,12 @@ impl Publishing {
         });
         refused.chain(copies.map(|(name, why)| (format!("publish.{name}.queue"), why))).collect()
     }
+}
+
+fn is_of_notifications(queue: &QueueName) -> bool {
+    let is_one =
+        |priority: Priority| [priority.request_queue(), priority.message_queue()].contains(&queue.as_str());
+    Priority::ALL.into_iter().any(is_one)
 }
 
 /// Why the copies of a queue for a target can have no queue of their own, if so.
@@ -113,7 +140,11 @@ mod tests {
     }
 
     fn why(targets: &[(&str, &str, Option<&str>)]) -> Vec<String> {
-        publishing(targets).contradictions().into_iter().map(|(key, why)| format!("{key}: {why}")).collect()
+        publishing(targets)
+            .contradictions(Publishing::HANDLE_TIMEOUT)
+            .into_iter()
+            .map(|(key, why)| format!("{key}: {why}"))
+            .collect()
     }
 
     #[test]
@@ -132,7 +163,10 @@ mod tests {
             publishing(&[("a", nats, Some("orders")), ("b", nats, Some("orders")), ("orders-x", nats, None)]);
         let queues = two.by_queue();
         assert_eq!(queues[&QueueName::new("orders").unwrap()].len(), 2);
-        assert!(queues.contains_key(&QueueName::new("orders-x").unwrap()) && two.contradictions().is_empty());
+        assert!(
+            queues.contains_key(&QueueName::new("orders-x").unwrap())
+                && two.contradictions(Publishing::HANDLE_TIMEOUT).is_empty()
+        );
         let met = why(&[("a", nats, Some("q")), ("b", nats, Some("q")), ("c", nats, Some("q.a"))]);
         assert!(
             met.len() == 1 && met[0].starts_with("publish.a.queue: the queue q.a is that of the copies"),
@@ -141,6 +175,15 @@ mod tests {
         let long = "q".repeat(63);
         let met = why(&[("a", nats, Some(&long)), ("b", nats, Some(&long))]);
         assert!(met.len() == 2 && met[0].contains("cannot exist: queue name has 65 bytes"), "{met:?}");
+    }
+
+    #[test]
+    fn neither_notifications_are_published_nor_is_a_batch_stopped_early() {
+        let met = why(&[("x", "nats://broker:4222", Some(Priority::Normal.message_queue()))]);
+        assert!(met.len() == 1 && met[0].contains("which the relay delivers itself"), "{met:?}");
+        let one = publishing(&[("orders", "nats://broker:4222", None)]);
+        assert_eq!(one.contradictions(Duration::from_secs(59))[0].0, "relay.handle_timeout");
+        assert!(publishing(&[]).contradictions(Duration::from_secs(1)).is_empty());
     }
 
     #[test]

@@ -218,6 +218,6 @@ impl Held {
         let headers: BTreeMap<_, _> =
             headers.map(|(name, values)| (name.to_string(), values[0].as_str().to_owned())).collect();
         let body = String::from_utf8(message.payload.to_vec()).unwrap();
-        Self { id: headers["Nats-Msg-Id"].clone(), subject: message.subject.to_string(), headers, body }
+        Self { id: headers["claimstream-id"].clone(), subject: message.subject.to_string(), headers, body }
     }
 }

@@ -20,8 +20,9 @@ pub(super) struct Search<'a> {
 impl<'a> Search<'a> {
     /// Between two questions to one server.
     const PAUSE: Duration = Duration::from_millis(100);
-    /// How long a server that takes writes waits for what the others say.
-    const OTHERS: Duration = Duration::from_millis(300);
+    /// How long a server that takes writes waits for what the others say: at the start until each has had its time to answer, because
+    /// an old one may be the quickest; in a failover messages wait.
+    const OTHERS: [Duration; 2] = [Duration::from_millis(1_100), Duration::from_millis(300)];
 
     pub(super) fn of(all: &'a [Node], current: Option<usize>) -> Self {
         Self { all, current, answers: vec![Answer::Awaited; all.len()] }
@@ -52,7 +53,7 @@ impl<'a> Search<'a> {
             let all = self.answers.iter().all(|answer| *answer != Answer::Awaited);
             match choose(&self.answers, self.current) {
                 Choice::Server(at) if all || self.current == Some(at) || is_over(due) => return at,
-                Choice::Server(_) => due = due.or_else(|| Some(Instant::now() + Self::OTHERS)),
+                Choice::Server(_) => due = due.or_else(|| Some(Instant::now() + self.others())),
                 Choice::Disputed(which) => {
                     due = None;
                     if !std::mem::replace(&mut warned, true) {
@@ -63,6 +64,11 @@ impl<'a> Search<'a> {
                 Choice::Nobody => due = None,
             }
         }
+    }
+
+    fn others(&self) -> Duration {
+        let [at_start, in_failover] = Self::OTHERS;
+        if self.current.is_none() { at_start } else { in_failover }
     }
 
     /// What is known of each server, for people.
