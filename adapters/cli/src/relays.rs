@@ -39,6 +39,7 @@ struct Running {
     database: OneDatabase,
     stop: watch::Sender<bool>,
     drain: watch::Sender<bool>,
+    task: Id,
 }
 
 impl Relays {
@@ -118,6 +119,10 @@ impl Relays {
             Err(failure) => {
                 tracing::error!(database = %name, error = %failure, "the relay on the database has ended; others go on");
                 self.failed = Some(failure);
+                // Then the next reading of the configuration begins it again, unless another has taken its place.
+                if self.running.get(&name).is_some_and(|running| running.task == id) {
+                    self.running.remove(&name);
+                }
             }
         }
     }
@@ -146,8 +151,9 @@ impl Relays {
         // So that each line of the log says which database it is about.
         let span = tracing::error_span!("database", %name);
         let task = self.tasks.spawn(relay.run().instrument(span));
-        self.names.insert(task.id(), name.clone());
-        self.running.insert(name, Running { database, stop, drain });
+        let task = task.id();
+        self.names.insert(task, name.clone());
+        self.running.insert(name, Running { database, stop, drain, task });
     }
 
     fn stop(&mut self, name: &DatabaseName) {

@@ -9,7 +9,8 @@ use claimstream_ports::{
     StoreError,
     notification::{
         Cancelled, FanOutStep, ListRequests, MessageOutcome, MessageRepository, NotificationReports,
-        RequestFilter, RequestListed, RequestPage, RequestRead, RequestRepository, StepNoted, restoring,
+        RequestFilter, RequestListed, RequestPage, RequestRead, RequestRepository, StepNoted, restored,
+        restoring,
     },
 };
 use uuid::Uuid;
@@ -72,8 +73,13 @@ impl MessageRepository for MemoryStore {
         Ok(())
     }
 
-    async fn restore(&self, records: &[NotificationRecord]) -> Result<(), StoreError> {
-        self.note_steps(&restoring(records)).await.map(|_| ())
+    async fn restore(
+        &self,
+        records: &[NotificationRecord],
+    ) -> Result<Vec<Option<DeliveryStatus>>, StoreError> {
+        let steps = restoring(records);
+        let noted = self.note_steps(&steps).await?;
+        Ok(restored(records, &steps, &noted))
     }
 
     async fn reopen(&self, id: Uuid) -> Result<(), StoreError> {

@@ -120,7 +120,10 @@ mockall::mock! {
         async fn status(&self, ids: &[Uuid]) -> Result<Vec<Option<DeliveryStatus>>, StoreError>;
         async fn since_1970(&self) -> Result<Duration, StoreError>;
         async fn conclude(&self, outcomes: &[MessageOutcome]) -> Result<(), StoreError>;
-        async fn restore(&self, records: &[NotificationRecord]) -> Result<(), StoreError>;
+        async fn restore(
+            &self,
+            records: &[NotificationRecord],
+        ) -> Result<Vec<Option<DeliveryStatus>>, StoreError>;
         async fn reopen(&self, id: Uuid) -> Result<(), StoreError>;
     }
 }

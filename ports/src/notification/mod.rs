@@ -28,7 +28,7 @@ pub use receipts::DeliveryReceipts;
 pub use recipient_directory::{RecipientDirectory, SegmentPage};
 pub use requests::{
     BeingTakenIn, Cancelled, FanOutStep, MessageOutcome, MessageRepository, NotificationReports, RequestRead,
-    RequestRepository, StepNoted, SubmitRequests, TakenBack, UnreadableRequest, restoring,
+    RequestRepository, StepNoted, SubmitRequests, TakenBack, UnreadableRequest, restored, restoring,
 };
 pub use template_source::TemplateSource;
 pub use template_store::{

@@ -1,4 +1,4 @@
-use std::time::Duration;
+use std::{collections::HashMap, time::Duration};
 
 use async_trait::async_trait;
 use claimstream_domain::{
@@ -153,8 +153,12 @@ pub trait MessageRepository: Send + Sync {
     /// server that has taken over without the last commits of the one before it may lack what a fan-out had noted there.
     ///
     /// Implementors owe: a record that is there stays as it is, and so does a request that has come to an end; of a request that is unknown,
-    /// failed or cancelled, no record is kept.
-    async fn restore(&self, records: &[NotificationRecord]) -> Result<(), StoreError>;
+    /// failed or cancelled, no record is kept. The answer says where each record stands then, in order: `Cancelled` if its request was
+    /// cancelled, and `None` if none is kept for another reason.
+    async fn restore(
+        &self,
+        records: &[NotificationRecord],
+    ) -> Result<Vec<Option<DeliveryStatus>>, StoreError>;
 
     /// Makes a failed message pending again, its reason gone; one that stands elsewhere is left as it is.
     async fn reopen(&self, id: Uuid) -> Result<(), StoreError>;
@@ -178,6 +182,23 @@ pub fn restoring(records: &[NotificationRecord]) -> Vec<FanOutStep> {
         }
     }
     steps
+}
+
+/// Where the records stand whose [`restoring`] steps were noted so, in the order of the records.
+pub fn restored(
+    records: &[NotificationRecord],
+    steps: &[FanOutStep],
+    noted: &[StepNoted],
+) -> Vec<Option<DeliveryStatus>> {
+    let mut stands: HashMap<Uuid, DeliveryStatus> = HashMap::new();
+    for (step, noted) in steps.iter().zip(noted) {
+        let kept = step.records.iter().zip(&noted.records);
+        stands.extend(kept.map(|(record, status)| (record.id, *status)));
+        if noted.status == Some(RequestStatus::Cancelled) {
+            stands.extend(step.records.iter().map(|record| (record.id, DeliveryStatus::Cancelled)));
+        }
+    }
+    records.iter().map(|record| stands.get(&record.id).copied()).collect()
 }
 
 /// What became of a message.

@@ -232,6 +232,7 @@ async fn lossy_takeover(
     work.tally().fault();
     aside(&cluster, |cluster| cluster.kill(1)).await?;
     cluster.promote().await?;
+    work.tally().replaced();
     forwarder.lead_to(cluster.url(2));
     more(&work).await?;
     let figures = work.finish(&in_database(cluster.url(2), strategy)).await?;

@@ -48,6 +48,11 @@ impl Course {
         self.works.iter().for_each(|(_, work)| work.tally().loses());
     }
 
+    /// Notes that another server is about to be written to.
+    pub(super) fn replaced(&self) {
+        self.works.iter().for_each(|(_, work)| work.tally().replaced());
+    }
+
     /// Waits until every strategy has handled more messages.
     pub(super) async fn until_all_work(&self) {
         let handled = |work: &Work| work.tally().handled();

@@ -44,6 +44,7 @@ async fn taken_over(cluster: Arc<Cluster>) {
         }
     }
     let writer = next_writer(&cluster).await;
+    course.replaced();
     forwarder.lead_to(cluster.url(writer));
     course.until_all_work().await;
     if cluster.kind().keeps == Keeps::EachCommit {

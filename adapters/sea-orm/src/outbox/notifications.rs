@@ -9,7 +9,7 @@ use claimstream_ports::{
     notification::{
         Cancelled, DigestPlace, DigestRepository, EraseRecipient, Erased, FanOutStep, ListRequests,
         MessageOutcome, MessageRepository, NotificationReports, RequestFilter, RequestListed, RequestPage,
-        RequestRead, RequestRepository, StepNoted, SubmitRequests, restoring,
+        RequestRead, RequestRepository, StepNoted, SubmitRequests, restored, restoring,
     },
 };
 use sea_orm::DatabaseTransaction;
@@ -89,8 +89,13 @@ impl MessageRepository for SeaOrmOutbox {
         self.rooms.db.detached(MESSAGE, async move { records.conclude(outcomes).await }).await
     }
 
-    async fn restore(&self, records: &[NotificationRecord]) -> Result<(), StoreError> {
-        self.note_steps(&restoring(records)).await.map(|_| ())
+    async fn restore(
+        &self,
+        records: &[NotificationRecord],
+    ) -> Result<Vec<Option<DeliveryStatus>>, StoreError> {
+        let steps = restoring(records);
+        let noted = self.note_steps(&steps).await?;
+        Ok(restored(records, &steps, &noted))
     }
 
     async fn reopen(&self, id: Uuid) -> Result<(), StoreError> {

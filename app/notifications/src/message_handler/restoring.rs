@@ -6,7 +6,7 @@ use super::{MessageHandler, asking::Standing, give_back};
 /// What is done about messages whose records are missing.
 impl MessageHandler {
     /// Restores the records that are missing, by one call for all of them, so that the ends of their messages can be noted and their
-    /// requests do not stay open for ever. While the store is away these messages are given back. A record that cannot be restored is
+    /// requests do not stay open for ever. A message whose request was cancelled meanwhile is not delivered. While the store is away these messages are given back. A record that cannot be restored is
     /// no reason to keep a message back.
     pub(super) async fn restore<'a>(
         &self,
@@ -19,11 +19,16 @@ impl MessageHandler {
             return read;
         }
         match self.messages.restore(&records).await {
-            Ok(()) => {
+            Ok(stand) => {
+                let kept = stand.iter().flatten().count();
                 tracing::warn!(
-                    count = records.len(),
-                    "records of notification messages were missing; they are kept again"
+                    missing = records.len(),
+                    kept,
+                    "records of notification messages were missing and are kept again, unless their requests have come to an end"
                 );
+                for (standing, status) in read.iter_mut().filter(|standing| is_missing(standing)).zip(stand) {
+                    standing.1 = Ok(status);
+                }
             }
             Err(error) if error.is_about_the_store() => {
                 for (attempt, _) in read.extract_if(.., |standing| is_missing(standing)) {

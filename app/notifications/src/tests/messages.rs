@@ -21,6 +21,11 @@ use super::{
 
 /// The message's record at one status, as often as it is asked for.
 fn standing(status: Option<DeliveryStatus>) -> MockMessageRepository {
+    restored_as(DeliveryStatus::Pending, status)
+}
+
+/// The same; a record that is missing is restored as this.
+fn restored_as(restored: DeliveryStatus, status: Option<DeliveryStatus>) -> MockMessageRepository {
     let mut messages = MockMessageRepository::new();
     messages.expect_status().withf(|ids| ids == [notification().id]).returning(move |_| Ok(vec![status]));
     if status.is_none() {
@@ -29,7 +34,8 @@ fn standing(status: Option<DeliveryStatus>) -> MockMessageRepository {
             (record.id, record.request_id, record.status) == (id, request_id, DeliveryStatus::Pending)
         };
         let restore = messages.expect_restore().times(1);
-        restore.withf(move |records| records.iter().all(is_ours) && records.len() == 1).returning(|_| Ok(()));
+        let restore = restore.withf(move |records| records.iter().all(is_ours) && records.len() == 1);
+        restore.returning(move |_| Ok(vec![Some(restored)]));
     }
     messages
 }
@@ -115,6 +121,13 @@ fn a_revived_message_that_cannot_be_reopened_is_given_back_unsent() {
 fn a_delivery_is_noted_and_acked_and_a_missing_record_is_restored_first() {
     assert_eq!(handle(noting(pending(), delivered_as("r-1")), accepting("r-1"), 1), Verdict::ack());
     assert_eq!(handle(noting(standing(None), delivered_as("r-1")), accepting("r-1"), 1), Verdict::ack());
+}
+
+#[test]
+fn a_message_without_a_record_is_not_delivered_if_its_request_was_cancelled() {
+    for over in [DeliveryStatus::Cancelled, DeliveryStatus::Delivered] {
+        assert_eq!(handle(restored_as(over, None), idle(), 1), Verdict::ack());
+    }
 }
 
 #[test]

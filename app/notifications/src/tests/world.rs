@@ -236,13 +236,18 @@ impl MessageRepository for World {
         .await
     }
 
-    async fn restore(&self, records: &[NotificationRecord]) -> Result<(), StoreError> {
+    async fn restore(
+        &self,
+        records: &[NotificationRecord],
+    ) -> Result<Vec<Option<DeliveryStatus>>, StoreError> {
         self.call(|state| {
             for step in restoring(records) {
                 state.note(&step);
             }
         })
-        .await
+        .await?;
+        let ids: Vec<Uuid> = records.iter().map(|record| record.id).collect();
+        self.status(&ids).await
     }
 
     async fn reopen(&self, id: Uuid) -> Result<(), StoreError> {

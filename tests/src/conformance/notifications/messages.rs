@@ -111,7 +111,8 @@ pub async fn a_concluded_failure_keeps_its_reason(fixture: NotificationFixture) 
 pub async fn a_missing_record_is_restored_and_its_request_dispatched(fixture: NotificationFixture) {
     let request = submitted(&fixture).await;
     let missing = [1, 2].map(|n| record(request, n, DeliveryStatus::Pending));
-    fixture.store.messages.restore(&missing).await.expect("restore");
+    let stand = fixture.store.messages.restore(&missing).await.expect("restore");
+    assert_eq!(stand, [Some(DeliveryStatus::Pending); 2]);
     let now = progress(&fixture, request).await;
     assert_eq!((now.recorded, now.pending, now.delivered), (RequestStatus::Dispatched, 2, 0));
     let outcomes = missing.map(|record| outcome(record.id, DeliveryStatus::Delivered));
@@ -129,7 +130,8 @@ pub async fn a_record_that_is_there_is_not_restored(fixture: NotificationFixture
         .conclude(&[outcome(all[0].id, DeliveryStatus::Delivered)])
         .await
         .expect("conclude");
-    fixture.rival.messages.restore(&all).await.expect("restore");
+    let stand = fixture.rival.messages.restore(&all).await.expect("restore");
+    assert_eq!(stand, [Some(DeliveryStatus::Delivered), Some(DeliveryStatus::Pending)]);
     let status = fixture.store.messages.status(&all.map(|record| record.id)).await.expect("status");
     assert_eq!(status, [Some(DeliveryStatus::Delivered), Some(DeliveryStatus::Pending)]);
 }
@@ -138,7 +140,8 @@ pub async fn no_record_is_restored_of_a_request_that_is_over_or_unknown(fixture:
     let cancelled = submitted(&fixture).await;
     fixture.store.requests.cancel(cancelled).await.expect("cancel");
     let all = [cancelled, Uuid::now_v7()].map(|request| record(request, 1, DeliveryStatus::Pending));
-    fixture.store.messages.restore(&all).await.expect("restore");
+    let stand = fixture.store.messages.restore(&all).await.expect("restore");
+    assert_eq!(stand, [Some(DeliveryStatus::Cancelled), None]);
     let status = fixture.rival.messages.status(&all.map(|record| record.id)).await.expect("status");
     assert_eq!(status, [None, None]);
 }

@@ -14,8 +14,10 @@ pub struct Tally(Mutex<Noted>);
 struct Noted {
     messages: HashMap<Uuid, Life>,
     faults: Vec<Instant>,
-    /// What may be lost is enqueued or accepted from then on, until the source is replaced.
+    /// What may be lost is enqueued or accepted from then on.
     losing: Option<Instant>,
+    /// From then on nothing may be lost any more.
+    replaced: Option<Instant>,
 }
 
 #[derive(Debug, Default)]
@@ -82,6 +84,11 @@ impl Tally {
         self.lock().losing = Some(Instant::now());
     }
 
+    /// Notes that the source is gone and another server is about to be written to: what is written there is kept.
+    pub fn replaced(&self) {
+        self.lock().replaced = Some(Instant::now());
+    }
+
     /// How many messages have been handled so far.
     pub fn handled(&self) -> usize {
         self.lock().messages.values().filter(|life| !life.delivered.is_empty()).count()
@@ -98,8 +105,7 @@ impl Tally {
         let stuck = usize::try_from(left + dead).unwrap_or_default();
         let without: Vec<&Life> =
             known().filter(|(id, _)| !had.contains_key(id)).map(|(_, life)| life).collect();
-        let in_losing =
-            |at: Option<&Instant>| noted.losing.is_some_and(|since| at.is_some_and(|at| *at >= since));
+        let in_losing = |at: Option<&Instant>| at.is_some_and(|at| noted.may_lose(*at));
         let beyond_first = |count: usize| count.saturating_sub(1);
         let twice = || noted.messages.values().filter(|life| life.accepted.len() > 1);
         Figures {
@@ -123,6 +129,10 @@ impl Tally {
 }
 
 impl Noted {
+    fn may_lose(&self, at: Instant) -> bool {
+        self.losing.is_some_and(|since| at >= since) && self.replaced.is_none_or(|end| at < end)
+    }
+
     fn longest_gap(&self) -> Duration {
         let mut times: Vec<Instant> =
             self.messages.values().flat_map(|life| &life.delivered).copied().collect();
@@ -176,5 +186,20 @@ mod tests {
         let figures = tally.figures(&[kept], 0, 0);
         assert_eq!((figures.lost, figures.lost_with_the_source), (1, 1));
         assert_eq!((figures.accepted_twice, figures.accepted_and_forgotten), (1, 1));
+    }
+
+    #[test]
+    fn what_is_lost_after_the_source_was_replaced_is_no_ones_excuse() {
+        let tally = Tally::default();
+        let [kept, gone] = [1, 2].map(Uuid::from_u128);
+        tally.enqueued(kept);
+        tally.loses();
+        tally.replaced();
+        tally.enqueued(gone);
+        tally.accepted(kept);
+        tally.accepted(kept);
+        let figures = tally.figures(&[kept], 0, 0);
+        assert_eq!((figures.lost, figures.lost_with_the_source), (1, 0));
+        assert_eq!((figures.accepted_twice, figures.accepted_and_forgotten), (1, 0));
     }
 }
