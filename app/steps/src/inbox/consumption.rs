@@ -119,3 +119,121 @@ impl<S, F> fmt::Debug for Consumption<S, F> {
         f.debug_struct("Consumption").field("consumer", &self.consumer).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+    use async_trait::async_trait;
+    use claimstream::RelayConfig;
+    use claimstream_domain::{Headers, Jitter, Payload};
+    use claimstream_memory::MemoryStore;
+    use claimstream_ports::Hold;
+    use claimstream_tokio::TokioTimer;
+    use futures::FutureExt;
+
+    use super::*;
+    use crate::inbox::Inbox;
+
+    /// Counts how often a delivery was finished.
+    struct Finished(Arc<AtomicU32>);
+
+    #[async_trait]
+    impl Hold for Finished {
+        async fn finish(self: Box<Self>) -> Result<(), ConsumeError> {
+            self.0.fetch_add(1, Relaxed);
+            Ok(())
+        }
+
+        async fn give_back(self: Box<Self>) -> Result<(), ConsumeError> {
+            Ok(())
+        }
+    }
+
+    struct Setup {
+        inbox: Inbox<MemoryStore>,
+        finished: Arc<AtomicU32>,
+        effects: AtomicU32,
+    }
+
+    impl Setup {
+        fn new() -> Self {
+            let inbox = Inbox::new(Arc::new(MemoryStore::new()), &RelayConfig::default()).unwrap();
+            Self { inbox, finished: Arc::default(), effects: AtomicU32::new(0) }
+        }
+
+        fn delivery(&self, id: &str, body: &str) -> Delivery {
+            let (id, place, body) = (id.to_owned(), "orders".to_owned(), Payload::json(body));
+            let received =
+                Received { id, place, key: None, attributes: Vec::new(), headers: Headers::new(), body };
+            Delivery::new(received, 1, Box::new(Finished(Arc::clone(&self.finished))))
+        }
+
+        /// Hands a delivery over to an effect that fails so often before it succeeds.
+        async fn hand(&self, delivery: Delivery, failures: u32, how: fn(&str) -> Undone) -> Handed {
+            let retry = RetryPolicy {
+                base: Duration::from_millis(1),
+                cap: Duration::from_millis(1),
+                max_attempts: 3,
+                jitter: Jitter::None,
+            };
+            let tried = AtomicU32::new(0);
+            let consumer = Consumer::new("shipping").unwrap();
+            let consumption = self.inbox.consumption(consumer, TokioTimer::new(), retry, |_, _| {
+                let fails = tried.fetch_add(1, Relaxed) < failures;
+                if !fails {
+                    self.effects.fetch_add(1, Relaxed);
+                }
+                let done = if fails { Err(how("not yet")) } else { Ok(StepResult::default()) };
+                async move { done }.boxed()
+            });
+            consumption.hand(delivery).await.unwrap()
+        }
+
+        fn counts(&self) -> (u32, u32) {
+            (self.effects.load(Relaxed), self.finished.load(Relaxed))
+        }
+    }
+
+    fn nack(why: &str) -> Undone {
+        Undone::nack(why)
+    }
+
+    fn bury(why: &str) -> Undone {
+        Undone::bury(why)
+    }
+
+    #[tokio::test]
+    async fn a_message_that_comes_again_is_finished_without_a_second_effect() {
+        let setup = Setup::new();
+        assert!(matches!(setup.hand(setup.delivery("a", "1"), 0, nack).await, Handed::Done(_)));
+        assert!(matches!(setup.hand(setup.delivery("a", "1"), 0, nack).await, Handed::Repeated(_)));
+        assert_eq!(setup.counts(), (1, 2));
+    }
+
+    #[tokio::test]
+    async fn an_effect_that_fails_is_tried_again_in_place() {
+        let setup = Setup::new();
+        assert!(matches!(setup.hand(setup.delivery("a", "1"), 2, nack).await, Handed::Done(_)));
+        assert_eq!(setup.counts(), (1, 1));
+    }
+
+    #[tokio::test]
+    async fn a_delivery_that_can_never_have_its_effect_is_handed_back_unfinished() {
+        let setup = Setup::new();
+        let refused = |handed| match handed {
+            Handed::Refused(delivery, why) => (delivery.received.id, why.to_string()),
+            other => panic!("{other:?}"),
+        };
+        let buried = refused(setup.hand(setup.delivery("a", "1"), 1, bury).await);
+        assert_eq!(buried, ("a".into(), "not yet".into()));
+        let failed = refused(setup.hand(setup.delivery("b", "1"), 3, nack).await);
+        assert_eq!(failed, ("b".into(), "not yet".into()));
+        setup.hand(setup.delivery("c", "1"), 0, nack).await;
+        let (_, why) = refused(setup.hand(setup.delivery("c", "2"), 0, nack).await);
+        assert!(why.contains("with another payload"), "{why}");
+        let (_, why) = refused(setup.hand(setup.delivery("", "1"), 0, nack).await);
+        assert!(why.contains("empty"), "{why}");
+        assert_eq!(setup.counts(), (1, 1));
+    }
+}
