@@ -308,7 +308,8 @@ pub(crate) enum ConfigCommand {
 #[cfg(test)]
 mod tests {
     /// Commands that print a script or files, or that print nothing and work until they are told to stop.
-    const WITHOUT_JSON: [&str; 5] = ["schema print", "relay", "serve", "completions", "man"];
+    const WITHOUT_JSON: [&str; 7] =
+        ["schema print", "schema routines", "schema debezium-view", "relay", "serve", "completions", "man"];
 
     #[test]
     fn every_command_that_prints_data_can_print_json() {
