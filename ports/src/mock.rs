@@ -4,6 +4,7 @@
 //! inferred, or named as in `MockEnqueue::<MyTransaction>::new()`.
 #![allow(missing_docs, reason = "generated code")]
 
+mod brokers;
 mod notification;
 
 use std::time::Duration;
@@ -13,8 +14,8 @@ use claimstream_domain::{
     AuditEntry, AuditListed, ClaimRequest, Claimed, DeadLetter, DeadLetterFilter, DeadLetterGroups,
     DeadLetterPage, DeadLetterPlace, DedupKey, DedupKeyTaken, Due, Enqueued, FindingGroup, InstanceId,
     InstanceListed, Lease, LeaseListed, LeaseRelease, LeaseShown, LockListed, MessageCarried, MessageId,
-    MessageKept, MessageStanding, NewMessage, PauseNote, PausedQueue, Publication, Published, QueueName,
-    QueueStatus, Receipt, Renewed, Settled, Settlement, Shard, Verdict,
+    MessageKept, MessageStanding, NewMessage, PauseNote, PausedQueue, QueueName, QueueStatus, Receipt,
+    Renewed, Settled, Settlement, Shard, Verdict,
     saga::{NewSaga, SagaContinued, SagaId, SagaRecord},
     step::{Begun, NewStep, RunFilter, RunPage, RunPlace, Step, StepChange, StepKey, StepListed},
     tcc::BranchCall,
@@ -28,7 +29,7 @@ use crate::{
     *,
 };
 
-pub use self::notification::*;
+pub use self::{brokers::*, notification::*};
 
 mockall::mock! {
     pub LockingStrategy {}
@@ -235,22 +236,6 @@ mockall::mock! {
     pub Verdicts {}
     impl Verdicts for Verdicts {
         fn give(&self, index: usize, verdict: Verdict);
-    }
-}
-
-mockall::mock! {
-    pub Publish {}
-    #[async_trait]
-    impl Publish for Publish {
-        async fn publish(&self, publications: &[Publication]) -> Vec<Published>;
-    }
-}
-
-mockall::mock! {
-    pub Consume {}
-    #[async_trait]
-    impl Consume for Consume {
-        async fn next(&self) -> Result<Delivery, ConsumeError>;
     }
 }
 
