@@ -20,6 +20,7 @@ mod error;
 mod file;
 mod gateway_settings;
 mod keys;
+mod loaded;
 mod log;
 mod notifications;
 mod otlp;
@@ -37,8 +38,6 @@ mod source;
 mod target_settings;
 mod templates;
 mod wakeup_choice;
-
-use std::collections::BTreeMap;
 
 use claimstream_domain::RetryPolicy;
 use claimstream_notifications::{MessageConfig, RequestConfig};
@@ -60,6 +59,7 @@ pub use self::{
     digests::CategoryDigests,
     error::ConfigError,
     gateway_settings::{AuthChoice, GatewaySettings},
+    loaded::Loaded,
     log::{Log, LogFormat, LogLevel},
     notifications::Notifications,
     otlp::Otlp,
@@ -114,26 +114,6 @@ pub struct Config {
     pub otlp: Otlp,
     /// The log's level and format.
     pub log: Log,
-}
-
-/// A configuration, and where each of its values was written.
-#[derive(Clone, Debug)]
-pub struct Loaded {
-    /// The configuration.
-    pub config: Config,
-    pub(crate) origins: BTreeMap<String, Origin>,
-    pub(crate) sources: Sources,
-}
-
-impl Loaded {
-    /// Where the value of a key was written. One of several databases has the values of `[database]` where it says nothing itself.
-    pub fn origin(&self, key: &str) -> &Origin {
-        let for_all = || {
-            let (_, name) = key.strip_prefix("databases.")?.split_once('.')?;
-            self.origins.get(&format!("database.{name}"))
-        };
-        self.origins.get(key).or_else(for_all).unwrap_or(&Origin::Default)
-    }
 }
 
 impl Config {
@@ -209,26 +189,10 @@ impl Config {
         self.log.each(visit);
     }
 
-    /// A server ends the reader of its binary log when another of the same id comes, and a reader knows one address.
-    fn binlog_contradiction(&self) -> Option<Contradiction> {
-        if !self.relay.wakeup.binlog {
-            return None;
-        }
-        if self.relay.binlog_server_id.is_some() && self.databases.named.len() > 1 {
-            let why = "several databases need readers of several ids; leave it out, and each draws one";
-            return Some(("relay.binlog_server_id".into(), why.into()));
-        }
-        let urls = self
-            .database
-            .url
-            .iter()
-            .chain(self.databases.named.values().filter_map(|one| one.database.url.as_ref()));
-        let several = urls.into_iter().any(DatabaseUrl::has_several_servers);
-        several.then(|| {
-            let why =
-                "a binary log is read from one server, and the database has several; use a Redis, or none";
-            ("relay.wakeup".into(), why.into())
-        })
+    /// Where its databases are.
+    fn urls(&self) -> impl Iterator<Item = &DatabaseUrl> {
+        let named = self.databases.named.values().filter_map(|one| one.database.url.as_ref());
+        self.database.url.iter().chain(named)
     }
 
     fn contradictions(&self) -> Vec<Contradiction> {
@@ -243,7 +207,7 @@ impl Config {
         found.extend(self.directory.contradictions(&self.notifications));
         found.extend(self.channels.contradictions());
         found.extend(self.publish.contradictions(self.relay.handle_timeout));
-        found.extend(self.binlog_contradiction());
+        found.extend(self.relay.binlog_contradiction(self.urls()));
         found.extend(self.serve.contradictions());
         found.extend(self.databases.contradiction_of_intake(self.serve.database.as_deref()));
         found.extend(self.board.contradiction());

@@ -3,7 +3,9 @@ use std::time::Duration;
 use claimstream::{RelayConfig, SharedConcurrency};
 use claimstream_domain::{ByteBudget, InstanceId, Invalid, Lease, Owner, Pacing, QueueName, RetryPolicy};
 
-use super::{contradiction::Contradiction, setting::Setting, wakeup_choice::WakeupChoice};
+use super::{
+    contradiction::Contradiction, database_url::DatabaseUrl, setting::Setting, wakeup_choice::WakeupChoice,
+};
 
 /// How messages are claimed and settled.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -94,6 +96,27 @@ impl Relay {
         let shared = shared.map(|invalid| ("relay.process_concurrency".into(), invalid.to_string()));
         settings.into_iter().chain(label).chain(id).chain(shared).collect()
     }
+
+    /// What the readers of the binary logs of these databases cannot do: a server ends a reader when another of the same id comes, and a reader
+    /// knows one address.
+    pub(super) fn binlog_contradiction<'a>(
+        &self,
+        databases: impl Iterator<Item = &'a DatabaseUrl>,
+    ) -> Option<Contradiction> {
+        let databases: Vec<_> = databases.collect();
+        let (key, why) = match self.wakeup.binlog {
+            true if self.binlog_server_id.is_some() && databases.len() > 1 => (
+                "relay.binlog_server_id",
+                "several databases need readers of several ids; leave it out, and each draws one",
+            ),
+            true if databases.iter().any(|url| url.has_several_servers()) => (
+                "relay.wakeup",
+                "a binary log is read from one server, and the database has several; use a Redis, or none",
+            ),
+            _ => return None,
+        };
+        Some((key.into(), why.into()))
+    }
 }
 
 /// The key that a refusal is about.
@@ -131,5 +154,26 @@ impl Default for Relay {
             binlog_server_id: None,
             label: None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_binary_log_is_read_at_one_address_and_under_an_id_of_its_own() {
+        let [one, other, several] = ["mysql://a/shop", "mysql://b/shop", "mysql://a,b/shop"]
+            .map(|url| DatabaseUrl::new(url).unwrap());
+        let wakeup = WakeupChoice { binlog: true, redis: None };
+        let drawn = Relay { wakeup, ..Relay::default() };
+        let fixed = Relay { binlog_server_id: Some(7), ..drawn.clone() };
+        let key = |relay: &Relay, urls: &[&DatabaseUrl]| {
+            relay.binlog_contradiction(urls.iter().copied()).map(|(key, _)| key)
+        };
+        assert_eq!((key(&fixed, &[&one]), key(&drawn, &[&one, &other])), (None, None));
+        assert_eq!(key(&fixed, &[&one, &other]).as_deref(), Some("relay.binlog_server_id"));
+        assert_eq!(key(&drawn, &[&several]).as_deref(), Some("relay.wakeup"));
+        assert_eq!(key(&Relay::default(), &[&several]), None);
     }
 }
