@@ -33,7 +33,8 @@ impl Trouble {
         }
     }
 
-    /// The same of the answer to the request for the log, which refuses a user who is known as if it were unknown.
+    /// The same for an error after the request for the log. A server refuses a user without the right to read the log by the number for a
+    /// wrong password.
     pub(crate) fn of_request(error: &Error, place: &BinlogPlace) -> Self {
         match error {
             Error::Server(answer) if answer.code == 1045 => Self::Refused(missing_right(place)),
