@@ -40,7 +40,7 @@ pub(crate) enum SchemaCommand {
     },
     /// Print the stored procedure by which programs in other languages write messages, or make it with --apply
     ///
-    /// For MySQL and MariaDB. The procedure has the rights of the user that makes it, whoever calls it; docs/other-languages.md shows the call.
+    /// For MySQL and MariaDB. The procedure runs with the rights of the user that made it, not of the user that calls it; docs/other-languages.md shows the call.
     Routines(ExtraWish),
     /// Print the view of stored messages under the names of Debezium's outbox event router, or make it with --apply
     ///

@@ -45,8 +45,8 @@ writes, a producer, and an effect for each message through the [inbox](inbox.md)
 cargo run --release -p claimstream-bench --bin faults -- report
 ```
 
-from `benchmarks/faults.jsonl`, to which `faults play` adds its runs; `faults play --help` says how to play more of them. These were played with the
-lowest priority on two cores that many others used, so the times are those of a machine that is far too busy.
+from `benchmarks/faults.jsonl`, to which `faults play` adds its runs; `faults play --help` says how to play more of them. Most were played with
+the lowest priority on two cores that many others used, so their times are those of a machine that is far too busy.
 
 | server | fault | strategy | faults | messages | delivered | lost | doubled | handled again | accepted twice | longest gap | recovery |
 |---|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|

@@ -42,7 +42,7 @@ mod wakeup_choice;
 use claimstream_domain::RetryPolicy;
 use claimstream_notifications::{MessageConfig, RequestConfig};
 
-use self::{contradiction::Contradiction, error::Fault, keys::Keys};
+use self::{contradiction::Contradiction, keys::Keys};
 
 pub use self::{
     assignment::Origin,
@@ -117,40 +117,6 @@ pub struct Config {
 }
 
 impl Config {
-    /// Reads a configuration from all its sources, or says everything that is wrong with it.
-    pub fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
-        let mut config = Self::default();
-        // A provider and a target have their names from the sections that describe them.
-        let named = sources.names_in("providers").into_iter().map(|name| (name, ChannelSettings::default()));
-        config.channels.named = named.collect();
-        let targets = sources.names_in("publish").into_iter().filter(|name| name.as_str() != "default");
-        config.publish.named = targets.map(|name| (name, TargetSettings::default())).collect();
-        config.databases = Databases::of(sources.database_names());
-        let (assignments, mut faults) = sources.read(&config.known_keys());
-        let mut assign = |key: &str, setting: &mut dyn Setting| {
-            if let Some(given) = assignments.get(key)
-                && let Err(why) = setting.assign(&given.text)
-            {
-                faults.push(Fault::at(&given.origin, format!("`{key}`: {why}")));
-            }
-        };
-        config.database.each_in("database", &mut assign);
-        config.databases.inherit(&config.database, |key| assignments.contains_key(key));
-        config.each_beside_database(&mut assign);
-        let origins = assignments.into_iter().map(|(key, given)| (key, given.origin)).collect();
-        let loaded = Self::checked(Loaded { config, origins, sources: sources.clone() }, &mut faults);
-        ConfigError::unless_empty(faults).map(|()| loaded)
-    }
-
-    /// Looks for contradictions where every value by itself is well written.
-    fn checked(loaded: Loaded, faults: &mut Vec<Fault>) -> Loaded {
-        if faults.is_empty() {
-            let found = loaded.config.contradictions().into_iter();
-            faults.extend(found.map(|(key, why)| Fault::at(loaded.origin(&key), format!("`{key}`: {why}"))));
-        }
-        loaded
-    }
-
     /// Every key that exists, as `section.key`.
     pub fn keys() -> Vec<String> {
         Self::known().iter().map(str::to_owned).collect()
