@@ -6,16 +6,20 @@
 
 mod measure;
 mod relay;
+mod row;
 mod times;
 mod way;
 mod writer;
 
-use std::time::Duration;
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use claimstream_testbed::Server;
 use clap::{Parser, Subcommand};
 
-use crate::{measure::Measure, way::Way};
+use crate::{measure::Measure, row::Row, way::Way};
 
 /// Starts servers with a binary log and a Redis; on each server a relay and a writer for each way, in processes of their own and all
 /// at once. Each writer commits about one message a second, and each relay looks by itself every five seconds at least.
@@ -33,10 +37,15 @@ struct Options {
     /// How many seconds the statements of an idle relay are counted for.
     #[arg(long, default_value_t = 30)]
     idle: u64,
+    /// A file to which each row is added as a line of JSON.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
 }
 
 #[derive(Subcommand)]
 enum Verb {
+    /// Writes the table of docs/wakeups.md from benchmarks/wakeups.jsonl.
+    Report,
     /// Handles messages, started by this program.
     #[command(hide = true)]
     Relay { url: String, way: Way, redis: String },
@@ -54,6 +63,9 @@ async fn main() {
     let done = match &options.verb {
         Some(Verb::Relay { url, way, redis }) => relay::run(url, *way, redis).await,
         Some(Verb::Write { url, way, redis, messages }) => writer::run(url, *way, redis, *messages).await,
+        Some(Verb::Report) => {
+            row::report(Path::new("benchmarks/wakeups.jsonl"), Path::new("docs/wakeups.md"))
+        }
         None => compare(&options).await,
     };
     if let Err(error) = done {
@@ -65,15 +77,18 @@ async fn main() {
 async fn compare(options: &Options) -> Result<(), Failure> {
     let chosen =
         |server: &Server| options.servers.is_empty() || options.servers.iter().any(|it| it == server.name);
-    println!(
-        "| server | woken by | commit answered to handler, p50 | p99 | statements of an idle relay in a minute |"
-    );
-    println!("|---|---|---|---|---|");
+    let mut measured = Vec::new();
     for server in Server::ALL.into_iter().filter(chosen) {
         let measure = Measure { messages: options.messages, idle: Duration::from_secs(options.idle) };
-        for row in measure.on(server).await? {
-            println!("{row}");
-        }
+        let rows = measure.on(server).await?;
+        keep(&rows, options.json.as_deref())?;
+        measured.extend(rows);
+        eprintln!("measured {}", server.name);
     }
+    print!("{}", row::table(&measured));
     Ok(())
+}
+
+fn keep(rows: &[Row], file: Option<&Path>) -> Result<(), Failure> {
+    file.map_or(Ok(()), |file| rows.iter().try_for_each(|row| row.append(file)))
 }

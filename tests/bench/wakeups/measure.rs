@@ -15,7 +15,7 @@ use tokio::{
     time::sleep,
 };
 
-use crate::{Failure, times::Moments, way::Way};
+use crate::{Failure, row::Row, times::Moments, way::Way};
 
 /// What is measured on a server.
 #[derive(Clone, Copy)]
@@ -29,7 +29,7 @@ const UNTIL_IDLE: Duration = Duration::from_secs(12);
 
 impl Measure {
     /// A row of the table for each way.
-    pub(crate) async fn on(self, server: Server) -> Result<Vec<String>, Failure> {
+    pub(crate) async fn on(self, server: Server) -> Result<Vec<Row>, Failure> {
         let start =
             move || (PrivateDatabase::start(server, "--server-id=1 --log-bin=binlog"), PrivateRedis::start());
         let (database, redis) = tokio::task::spawn_blocking(start).await?;
@@ -48,7 +48,7 @@ impl Measure {
         let taking = places.iter().map(|(way, place)| self.times(*way, place.url(), redis));
         let times = try_join_all(taking).await?;
         let rows = places.iter().zip(times).zip(statements);
-        Ok(rows.map(|(((way, _), times), statements)| row(server, *way, &times, statements)).collect())
+        Ok(rows.map(|(((way, _), times), statements)| Row::of(server, *way, &times, statements)).collect())
     }
 
     /// How many statements the server gets in a minute from a relay that has nothing to do.
@@ -108,11 +108,4 @@ async fn questions(on: &DatabaseConnection) -> Result<f64, Failure> {
     let asked = Statement::from_string(DbBackend::MySql, "SHOW GLOBAL STATUS LIKE 'Questions'");
     let row = on.query_one_raw(asked).await?.ok_or("no answer")?;
     Ok(row.try_get_by_index::<String>(1)?.parse()?)
-}
-
-fn row(server: Server, way: Way, times: &[Duration], statements: f64) -> String {
-    let at = |percent: usize| times.get(times.len() * percent / 100).copied().unwrap_or_default();
-    let millis = |time: Duration| format!("{:.1} ms", time.as_secs_f64() * 1_000.0);
-    let (p50, p99) = (millis(at(50)), millis(at(99)));
-    format!("| {} | {} | {p50} | {p99} | {statements:.0} |", server.name, way.name())
 }

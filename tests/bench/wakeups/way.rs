@@ -5,11 +5,13 @@ use claimstream_binlog::{BinlogPlace, BinlogWakeup};
 use claimstream_ports::Wakeup;
 use claimstream_redis::{RedisPlace, RedisWakeup};
 use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
 
 use crate::Failure;
 
 /// What wakes a relay.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Way {
     /// The server's binary log.
     Binlog,
