@@ -16,6 +16,7 @@
 //! | does a step that was found answer, or conflict? | [`step::repeat`] |
 //! | of which kind is an error? | [`ErrorClass::of`] |
 //! | which shard? | [`ShardCount::shard_of`] |
+//! | which messages move to new shards? | [`Resharding`] |
 //! | whom does a notification reach, and how? | [`notification::fan_out`] |
 //! | when does a timer's event occur, and what does a tick of it do? | [`timer_event`] |
 //! | what does a Try, a Confirm or a Cancel do to a branch? | [`tcc::BranchState::after`] |
@@ -54,6 +55,7 @@ pub mod publishing;
 mod queue;
 mod reason;
 mod received;
+mod resharding;
 mod retention;
 mod retry;
 mod run;
@@ -100,6 +102,7 @@ pub use publication::{Publication, Published};
 pub use queue::QueueName;
 pub use reason::Reason;
 pub use received::Received;
+pub use resharding::Resharding;
 pub use retention::Retention;
 pub use retry::{Jitter, RetryPolicy};
 pub use run::{RunPlace, StreamId};

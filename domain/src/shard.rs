@@ -16,7 +16,7 @@ impl Shard {
     }
 }
 
-/// Into how many shards each queue of a database is cut: 1 to 256, fixed when the schema is made.
+/// Into how many shards each queue of a database is cut: 1 to 256. It is chosen when the schema is made, and can be [multiplied](crate::Resharding) later.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ShardCount(u16);
 
@@ -51,10 +51,15 @@ impl ShardCount {
     /// The answer is part of the stored format: it is FNV-1a over the bytes, folded, modulo the count, and must never
     /// change.
     pub fn shard_of(self, id: MessageId, key: Option<&OrderingKey>) -> Shard {
-        let hash = match key {
-            Some(key) => fnv1a(key.as_str().as_bytes()),
-            None => fnv1a(id.as_bytes()),
-        };
+        match key {
+            Some(key) => self.shard_of_bytes(key.as_str().as_bytes()),
+            None => self.shard_of_bytes(id.as_bytes()),
+        }
+    }
+
+    /// The shard of an ordering key, or of an id without one, by its bytes.
+    pub fn shard_of_bytes(self, bytes: &[u8]) -> Shard {
+        let hash = fnv1a(bytes);
         let folded = (hash >> 32) ^ (hash & 0xffff_ffff);
         Shard((folded % u64::from(self.0)) as u16)
     }

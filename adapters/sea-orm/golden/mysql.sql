@@ -59,7 +59,7 @@ SELECT id, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', available_
 UPDATE claimstream_queue SET claimed_from = available_at, available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :lease_end MICROSECOND, claim_id     = :claim, attempts     = attempts + 1 WHERE queue = :queue AND shard = :shard AND available_at BETWEEN TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :first MICROSECOND AND TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :last MICROSECOND AND id IN (:ids);
 
 -- claim/peek
-SELECT s.shard FROM claimstream_shard s WHERE (SELECT q.available_at FROM claimstream_queue q WHERE q.queue = :queue AND q.shard = s.shard AND NOT (q.available_at < TIMESTAMP'1970-01-01 00:00:00') ORDER BY q.queue, q.shard, q.available_at, q.id LIMIT 1) <= UTC_TIMESTAMP(6) AND NOT EXISTS (SELECT 1 FROM claimstream_pause p WHERE p.queue = :queue AND p.resumed_at IS NULL);
+SELECT s.shard FROM claimstream_shard s WHERE (SELECT q.available_at FROM claimstream_queue q WHERE q.queue = :queue AND q.shard = s.shard AND NOT (q.available_at < TIMESTAMP'1970-01-01 00:00:00') ORDER BY q.queue, q.shard, q.available_at, q.id LIMIT 1) <= UTC_TIMESTAMP(6) AND NOT EXISTS (SELECT 1 FROM claimstream_closed_shard c WHERE c.queue = :queue AND c.shard = s.shard AND c.closed_until > UTC_TIMESTAMP(6)) AND NOT EXISTS (SELECT 1 FROM claimstream_pause p WHERE p.queue = :queue AND p.resumed_at IS NULL);
 
 -- claim/read
 SELECT q.id, CAST(q.shard AS SIGNED) AS shard, CAST(q.attempts AS SIGNED) AS attempts, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', q.claimed_from)   AS claimed_from, q.last_error, m.ordering_key, m.headers, m.content_type, CASE WHEN OCTET_LENGTH(m.payload) <= :inline THEN m.payload END AS payload, CAST(OCTET_LENGTH(m.payload) AS SIGNED) AS bytes, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) AS now FROM claimstream_queue q LEFT JOIN claimstream_message m ON m.id = q.id WHERE q.queue = :queue AND q.shard IN (:shards) AND q.available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :lease_end MICROSECOND AND q.claim_id = :claim;
@@ -523,6 +523,57 @@ INSERT INTO claimstream_queue (queue, shard, available_at, id) SELECT b.queue, b
 -- remains/steps
 SELECT b.payload FROM claimstream_queue q STRAIGHT_JOIN claimstream_message b FORCE INDEX (PRIMARY) ON b.id = q.id WHERE q.queue = :queue UNION ALL SELECT d.payload FROM claimstream_dead d WHERE d.queue = :queue;
 
+-- resharding/begin
+INSERT INTO claimstream_resharding (number, shards, from_shards) VALUES (1, :shards, :from_shards) ON DUPLICATE KEY UPDATE number = number;
+
+-- resharding/bodies
+SELECT id, CAST(shard AS SIGNED) AS shard, ordering_key FROM claimstream_message WHERE id > :after AND ordering_key IS NOT NULL ORDER BY claimstream_message.id LIMIT :limit;
+
+-- resharding/close
+INSERT INTO claimstream_closed_shard (queue, shard, closed_until) VALUES (:queue, :shard, UTC_TIMESTAMP(6) + INTERVAL LEAST(:after, TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), TIMESTAMP'9999-12-31 23:59:59.999999')) MICROSECOND) ON DUPLICATE KEY UPDATE closed_until = UTC_TIMESTAMP(6) + INTERVAL LEAST(:after, TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), TIMESTAMP'9999-12-31 23:59:59.999999')) MICROSECOND;
+
+-- resharding/cut
+UPDATE claimstream_resharding SET cut_at = UTC_TIMESTAMP(6) WHERE number = 1 AND shards = :shards AND cut_at IS NULL;
+
+-- resharding/end
+DELETE FROM claimstream_resharding WHERE number = 1 AND shards = :shards;
+
+-- resharding/keys
+SELECT DISTINCT m.ordering_key FROM claimstream_queue q JOIN claimstream_message m ON m.id = q.id WHERE q.queue = :queue AND q.shard = :shard AND m.ordering_key IS NOT NULL;
+
+-- resharding/lease
+SELECT label, (held_until <= UTC_TIMESTAMP(6)) AS is_over FROM claimstream_lease WHERE queue = :queue AND shard = :shard;
+
+-- resharding/let_go
+DELETE FROM claimstream_closed_shard WHERE queue = :queue AND shard = :shard;
+
+-- resharding/letters
+SELECT id, CAST(shard AS SIGNED) AS shard, ordering_key FROM claimstream_dead WHERE id > :after AND ordering_key IS NOT NULL ORDER BY claimstream_dead.id LIMIT :limit;
+
+-- resharding/mend_bodies
+UPDATE claimstream_message SET shard = CASE id /*each*/ WHEN :id THEN :target /*end*/ ELSE shard END WHERE id IN (:ids);
+
+-- resharding/mend_letters
+UPDATE claimstream_dead SET shard = CASE id /*each*/ WHEN :id THEN :target /*end*/ ELSE shard END WHERE id IN (:ids);
+
+-- resharding/move_bodies
+UPDATE claimstream_message SET shard = :target WHERE id IN (:ids);
+
+-- resharding/move_rows
+UPDATE claimstream_queue SET shard = :target WHERE queue = :queue AND shard = :shard AND available_at BETWEEN TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :first MICROSECOND AND TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :last MICROSECOND AND id IN (:ids) AND (claim_id IS NULL OR available_at <= UTC_TIMESTAMP(6));
+
+-- resharding/next_queue
+SELECT MIN(queue) AS queue FROM claimstream_queue WHERE queue > :after;
+
+-- resharding/page
+SELECT q.id, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', q.available_at) AS due_at, m.ordering_key, (q.claim_id IS NOT NULL AND q.available_at > UTC_TIMESTAMP(6)) AS is_claimed FROM claimstream_queue q LEFT JOIN claimstream_message m ON m.id = q.id WHERE q.queue = :queue AND q.shard = :shard AND q.available_at <= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :below MICROSECOND AND (q.available_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :below MICROSECOND OR q.id < :id) AND NOT (q.available_at < TIMESTAMP'1970-01-01 00:00:00') ORDER BY q.available_at DESC, q.id DESC LIMIT :limit;
+
+-- resharding/shards
+SELECT CAST(s.shard AS SIGNED) AS shard, CAST(r.shards AS SIGNED) AS shards, CAST(r.from_shards AS SIGNED) AS from_shards, (r.cut_at IS NOT NULL) AS is_cut FROM claimstream_shard s LEFT JOIN claimstream_resharding r ON r.number = 1 ORDER BY s.shard;
+
+-- resharding/take
+UPDATE claimstream_lease SET holder = NULL, label = NULL, fence = fence + 1, held_until = UTC_TIMESTAMP(6), in_flight = 0, flights = NULL, token = :token WHERE queue = :queue AND shard = :shard AND (holder IS NULL OR (in_flight = 0 AND held_until <= UTC_TIMESTAMP(6)));
+
 -- sagas/note
 INSERT INTO claimstream_saga (scope, run, owner, input, created_at) VALUES (:scope, :run, :owner, :input, UTC_TIMESTAMP(6));
 
@@ -591,6 +642,9 @@ SELECT TABLE_NAME AS name, TABLE_ROWS AS estimate FROM information_schema.TABLES
 
 -- schema/version
 SELECT CAST(COALESCE(MAX(version), 0) AS SIGNED) AS version FROM claimstream_schema;
+
+-- session/brief
+SET SESSION lock_wait_timeout = 1;
 
 -- session/cipher
 SHOW SESSION STATUS LIKE 'Ssl_cipher';
@@ -677,7 +731,7 @@ SELECT flights FROM claimstream_lease WHERE queue = :queue AND shard = :shard AN
 UPDATE claimstream_queue SET attempts     = attempts + :counted, claim_id     = NULL, claimed_from = NULL, parked_until = UTC_TIMESTAMP(6) + INTERVAL LEAST(:after, TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), TIMESTAMP'9999-12-31 23:59:59.999999')) MICROSECOND, last_error   = :reason WHERE queue = :queue AND shard = :shard AND available_at BETWEEN TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :first MICROSECOND AND TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :last MICROSECOND AND id IN (:ids) AND attempts <= :attempts;
 
 -- shard_lease/peek
-SELECT s.shard, CAST(l.fence AS SIGNED) AS fence, (l.holder IS NOT NULL AND l.holder <> :holder AND l.in_flight > 0) AS elsewhere FROM claimstream_shard s LEFT JOIN claimstream_lease l ON l.queue = :queue AND l.shard = s.shard WHERE (l.holder IS NULL OR l.holder = :holder OR l.held_until <= UTC_TIMESTAMP(6)) AND (SELECT q.available_at FROM claimstream_queue q WHERE q.queue = :queue AND q.shard = s.shard AND NOT (q.available_at < TIMESTAMP'1970-01-01 00:00:00') ORDER BY q.queue, q.shard, q.available_at, q.id LIMIT 1) <= UTC_TIMESTAMP(6) AND NOT EXISTS (SELECT 1 FROM claimstream_pause p WHERE p.queue = :queue AND p.resumed_at IS NULL);
+SELECT s.shard, CAST(l.fence AS SIGNED) AS fence, (l.holder IS NOT NULL AND l.holder <> :holder AND l.in_flight > 0) AS elsewhere FROM claimstream_shard s LEFT JOIN claimstream_lease l ON l.queue = :queue AND l.shard = s.shard WHERE (l.holder IS NULL OR l.holder = :holder OR l.held_until <= UTC_TIMESTAMP(6)) AND (SELECT q.available_at FROM claimstream_queue q WHERE q.queue = :queue AND q.shard = s.shard AND NOT (q.available_at < TIMESTAMP'1970-01-01 00:00:00') ORDER BY q.queue, q.shard, q.available_at, q.id LIMIT 1) <= UTC_TIMESTAMP(6) AND NOT EXISTS (SELECT 1 FROM claimstream_closed_shard c WHERE c.queue = :queue AND c.shard = s.shard AND c.closed_until > UTC_TIMESTAMP(6)) AND NOT EXISTS (SELECT 1 FROM claimstream_pause p WHERE p.queue = :queue AND p.resumed_at IS NULL);
 
 -- shard_lease/prove
 UPDATE claimstream_lease SET in_flight = :in_flight, token     = :token WHERE queue = :queue AND shard = :shard AND fence = :fence AND holder = :holder;

@@ -41,7 +41,7 @@ SELECT id, ordering_key, headers, content_type, CASE WHEN LENGTH(payload) <= :in
 INSERT INTO claimstream_instance (instance, label, seen_at) VALUES (:instance, :label, :now) ON CONFLICT (instance) DO UPDATE SET label = :label, seen_at = :now;
 
 -- claim/peek
-SELECT s.shard FROM claimstream_shard s WHERE (SELECT q.available_at FROM claimstream_queue q WHERE q.queue = :queue AND q.shard = s.shard AND NOT (TYPEOF(q.available_at) <> 'integer' OR q.available_at < 0 OR TYPEOF(q.id) <> 'blob' OR LENGTH(q.id) <> 16) ORDER BY q.queue, q.shard, q.available_at, q.id LIMIT 1) <= :now AND NOT EXISTS (SELECT 1 FROM claimstream_pause p WHERE p.queue = :queue AND p.resumed_at IS NULL);
+SELECT s.shard FROM claimstream_shard s WHERE (SELECT q.available_at FROM claimstream_queue q WHERE q.queue = :queue AND q.shard = s.shard AND NOT (TYPEOF(q.available_at) <> 'integer' OR q.available_at < 0 OR TYPEOF(q.id) <> 'blob' OR LENGTH(q.id) <> 16) ORDER BY q.queue, q.shard, q.available_at, q.id LIMIT 1) <= :now AND NOT EXISTS (SELECT 1 FROM claimstream_closed_shard c WHERE c.queue = :queue AND c.shard = s.shard AND c.closed_until > :now) AND NOT EXISTS (SELECT 1 FROM claimstream_pause p WHERE p.queue = :queue AND p.resumed_at IS NULL);
 
 -- claim/read
 SELECT q.id, q.shard AS shard, q.attempts AS attempts, q.claimed_from   AS claimed_from, q.last_error, m.ordering_key, m.headers, m.content_type, CASE WHEN LENGTH(m.payload) <= :inline THEN m.payload END AS payload, LENGTH(m.payload) AS bytes, :now AS now FROM claimstream_queue q LEFT JOIN claimstream_message m ON m.id = q.id WHERE q.queue = :queue AND q.shard IN (:shards) AND q.available_at = :lease_end AND q.claim_id = :claim;
@@ -487,6 +487,57 @@ INSERT INTO claimstream_queue (queue, shard, available_at, id) SELECT b.queue, b
 -- remains/steps
 SELECT b.payload FROM claimstream_queue q CROSS JOIN claimstream_message b  ON b.id = q.id WHERE q.queue = :queue UNION ALL SELECT d.payload FROM claimstream_dead d WHERE d.queue = :queue;
 
+-- resharding/begin
+INSERT INTO claimstream_resharding (number, shards, from_shards) VALUES (1, :shards, :from_shards) ON CONFLICT DO NOTHING;
+
+-- resharding/bodies
+SELECT id, shard AS shard, ordering_key FROM claimstream_message WHERE id > :after AND ordering_key IS NOT NULL ORDER BY claimstream_message.id LIMIT :limit;
+
+-- resharding/close
+INSERT INTO claimstream_closed_shard (queue, shard, closed_until) VALUES (:queue, :shard, MIN(:now + :after, 253402300799999999)) ON CONFLICT (queue, shard) DO UPDATE SET closed_until = MIN(:now + :after, 253402300799999999);
+
+-- resharding/cut
+UPDATE claimstream_resharding SET cut_at = :now WHERE number = 1 AND shards = :shards AND cut_at IS NULL;
+
+-- resharding/end
+DELETE FROM claimstream_resharding WHERE number = 1 AND shards = :shards;
+
+-- resharding/keys
+SELECT DISTINCT m.ordering_key FROM claimstream_queue q JOIN claimstream_message m ON m.id = q.id WHERE q.queue = :queue AND q.shard = :shard AND m.ordering_key IS NOT NULL;
+
+-- resharding/lease
+SELECT label, (held_until <= :now) AS is_over FROM claimstream_lease WHERE queue = :queue AND shard = :shard;
+
+-- resharding/let_go
+DELETE FROM claimstream_closed_shard WHERE queue = :queue AND shard = :shard;
+
+-- resharding/letters
+SELECT id, shard AS shard, ordering_key FROM claimstream_dead WHERE id > :after AND ordering_key IS NOT NULL ORDER BY claimstream_dead.id LIMIT :limit;
+
+-- resharding/mend_bodies
+UPDATE claimstream_message SET shard = CASE id /*each*/ WHEN :id THEN :target /*end*/ ELSE shard END WHERE id IN (:ids);
+
+-- resharding/mend_letters
+UPDATE claimstream_dead SET shard = CASE id /*each*/ WHEN :id THEN :target /*end*/ ELSE shard END WHERE id IN (:ids);
+
+-- resharding/move_bodies
+UPDATE claimstream_message SET shard = :target WHERE id IN (:ids);
+
+-- resharding/move_rows
+UPDATE claimstream_queue SET shard = :target WHERE queue = :queue AND shard = :shard AND available_at BETWEEN :first AND :last AND id IN (:ids) AND (claim_id IS NULL OR available_at <= :now);
+
+-- resharding/next_queue
+SELECT MIN(queue) AS queue FROM claimstream_queue WHERE queue > :after;
+
+-- resharding/page
+SELECT q.id, q.available_at AS due_at, m.ordering_key, (q.claim_id IS NOT NULL AND q.available_at > :now) AS is_claimed FROM claimstream_queue q LEFT JOIN claimstream_message m ON m.id = q.id WHERE q.queue = :queue AND q.shard = :shard AND q.available_at <= :below AND (q.available_at < :below OR q.id < :id) AND NOT (TYPEOF(q.available_at) <> 'integer' OR q.available_at < 0 OR TYPEOF(q.id) <> 'blob' OR LENGTH(q.id) <> 16) ORDER BY q.available_at DESC, q.id DESC LIMIT :limit;
+
+-- resharding/shards
+SELECT s.shard AS shard, r.shards AS shards, r.from_shards AS from_shards, (r.cut_at IS NOT NULL) AS is_cut FROM claimstream_shard s LEFT JOIN claimstream_resharding r ON r.number = 1 ORDER BY s.shard;
+
+-- resharding/take
+UPDATE claimstream_lease SET holder = NULL, label = NULL, fence = fence + 1, held_until = :now, in_flight = 0, flights = NULL, token = :token WHERE queue = :queue AND shard = :shard AND (holder IS NULL OR (in_flight = 0 AND held_until <= :now));
+
 -- sagas/note
 INSERT INTO claimstream_saga (scope, run, owner, input, created_at) VALUES (:scope, :run, :owner, :input, :now);
 
@@ -596,7 +647,7 @@ SELECT flights FROM claimstream_lease WHERE queue = :queue AND shard = :shard AN
 UPDATE claimstream_queue SET attempts     = attempts + :counted, claim_id     = NULL, claimed_from = NULL, parked_until = MIN(:now + :after, 253402300799999999), last_error   = :reason WHERE queue = :queue AND shard = :shard AND available_at BETWEEN :first AND :last AND id IN (:ids) AND attempts <= :attempts;
 
 -- shard_lease/peek
-SELECT s.shard, l.fence AS fence, (l.holder IS NOT NULL AND l.holder <> :holder AND l.in_flight > 0) AS elsewhere FROM claimstream_shard s LEFT JOIN claimstream_lease l ON l.queue = :queue AND l.shard = s.shard WHERE (l.holder IS NULL OR l.holder = :holder OR l.held_until <= :now) AND (SELECT q.available_at FROM claimstream_queue q WHERE q.queue = :queue AND q.shard = s.shard AND NOT (TYPEOF(q.available_at) <> 'integer' OR q.available_at < 0 OR TYPEOF(q.id) <> 'blob' OR LENGTH(q.id) <> 16) ORDER BY q.queue, q.shard, q.available_at, q.id LIMIT 1) <= :now AND NOT EXISTS (SELECT 1 FROM claimstream_pause p WHERE p.queue = :queue AND p.resumed_at IS NULL);
+SELECT s.shard, l.fence AS fence, (l.holder IS NOT NULL AND l.holder <> :holder AND l.in_flight > 0) AS elsewhere FROM claimstream_shard s LEFT JOIN claimstream_lease l ON l.queue = :queue AND l.shard = s.shard WHERE (l.holder IS NULL OR l.holder = :holder OR l.held_until <= :now) AND (SELECT q.available_at FROM claimstream_queue q WHERE q.queue = :queue AND q.shard = s.shard AND NOT (TYPEOF(q.available_at) <> 'integer' OR q.available_at < 0 OR TYPEOF(q.id) <> 'blob' OR LENGTH(q.id) <> 16) ORDER BY q.queue, q.shard, q.available_at, q.id LIMIT 1) <= :now AND NOT EXISTS (SELECT 1 FROM claimstream_closed_shard c WHERE c.queue = :queue AND c.shard = s.shard AND c.closed_until > :now) AND NOT EXISTS (SELECT 1 FROM claimstream_pause p WHERE p.queue = :queue AND p.resumed_at IS NULL);
 
 -- shard_lease/prove
 UPDATE claimstream_lease SET in_flight = :in_flight, token     = :token WHERE queue = :queue AND shard = :shard AND fence = :fence AND holder = :holder;

@@ -29,6 +29,7 @@ mod messages;
 mod notifications;
 mod outbox;
 mod queues;
+mod resharding;
 mod settle;
 mod steps;
 mod strategy;
@@ -59,6 +60,7 @@ pub use outbox::{
     schema_step::{SchemaStep, SchemaWay},
     transactions::TransactionWork,
 };
+pub use resharding::status::{ReshardStep, ShardStatus};
 pub use strategy::{
     choice::{Strategy, StrategyChoice},
     order::Order,

@@ -14,8 +14,8 @@ use claimstream_domain::{QueueName, Shard, ShardCount};
 /// waits at most that long. For the same reason nobody claims for longer than that without a look at all shards: those that
 /// it finds due go behind those that are hot, and hot shards take turns, so that one that is always full starves no other.
 ///
-/// A look at a paused queue finds nothing due. Then no shard is hot until a look finds some again, although claims that were under
-/// way still come back full.
+/// Only shards that the newest look has found due are hot, although claims that were under way still come back full: a look finds
+/// nothing due in a paused queue or in a closed shard, and then nobody claims there until a look finds something again.
 pub(crate) struct KnownShards {
     shards: ShardCount,
     queues: Mutex<HashMap<QueueName, Known>>,
@@ -27,8 +27,8 @@ struct Known {
     low: HashMap<Shard, (i64, Duration)>,
     turn: u16,
     looked_at: Option<Duration>,
-    /// Whether the newest look found nothing due.
-    nothing_due: bool,
+    /// What the newest look has found due, if there was one.
+    due: Option<Vec<Shard>>,
 }
 
 impl KnownShards {
@@ -53,9 +53,6 @@ impl KnownShards {
     /// The next hot shard that this call has not visited.
     pub(crate) fn next_hot(&self, queue: &QueueName, visited: &[Shard]) -> Option<Shard> {
         self.with(queue, |known| {
-            if known.nothing_due {
-                return None;
-            }
             let at = known.hot.iter().position(|shard| !visited.contains(shard))?;
             known.hot.remove(at)
         })
@@ -76,7 +73,8 @@ impl KnownShards {
     pub(crate) fn full(&self, queue: &QueueName, shard: Shard) {
         self.with(queue, |known| {
             // A look of another call may have found it in the meantime.
-            if !known.hot.contains(&shard) {
+            let may_be_hot = known.due.as_ref().is_none_or(|due| due.contains(&shard));
+            if may_be_hot && !known.hot.contains(&shard) {
                 known.hot.push_back(shard);
             }
         });
@@ -101,10 +99,8 @@ impl KnownShards {
     pub(crate) fn heat(&self, queue: &QueueName, due: &[Shard], instance: u64, now: Duration) {
         let count = self.shards.get();
         self.with(queue, |known| {
-            (known.looked_at, known.nothing_due) = (Some(now), due.is_empty());
-            if known.nothing_due {
-                known.hot.clear();
-            }
+            (known.looked_at, known.due) = (Some(now), Some(due.to_vec()));
+            known.hot.retain(|shard| due.contains(shard));
             known.turn = known.turn.wrapping_add(1);
             let first = (instance % u64::from(count)) as u16;
             let first = first.wrapping_add(known.turn) % count;
@@ -180,6 +176,20 @@ mod tests {
         assert_eq!(known.next_hot(&queue, &[]), None, "a claim that was under way came back full");
         known.heat(&queue, &[hot], 0, Duration::ZERO);
         assert_eq!((known.next_hot(&queue, &[]), known.next_hot(&queue, &[])), (Some(hot), None));
+    }
+
+    #[test]
+    fn a_shard_that_a_look_does_not_find_due_is_left_alone_however_full_claims_from_it_were() {
+        let shards = ShardCount::new(4).unwrap();
+        let (known, queue) = (KnownShards::new(shards), QueueName::new("q").unwrap());
+        let [closed, open] = [Shard::from_number(1), Shard::from_number(2)];
+        known.heat(&queue, &[closed, open], 1, Duration::ZERO);
+        known.full(&queue, closed);
+        known.heat(&queue, &[open], 1, Duration::from_secs(2));
+        known.full(&queue, closed);
+        assert_eq!((known.next_hot(&queue, &[]), known.next_hot(&queue, &[])), (Some(open), None));
+        known.heat(&queue, &[closed], 1, Duration::from_secs(4));
+        assert_eq!(known.next_hot(&queue, &[]), Some(closed));
     }
 
     #[test]

@@ -150,6 +150,9 @@ statements! {
     sagas: SagaSql {
         both: note, page, page_after, read;
     }
+    resharding: ReshardingSql {
+        both: begin, bodies, close, cut, end, keys, lease, let_go, letters, mend_bodies, mend_letters, move_bodies, move_rows, next_queue, page, shards, take;
+    }
     remains: RemainsSql {
         both: bodies, carriers, open_requests, pending, requeue, steps;
     }
@@ -166,7 +169,7 @@ statements! {
         sqlite: requests;
     }
     session: SessionSql {
-        mysql: cipher, impatient, now, rollback, server, setup, transaction;
+        mysql: brief, cipher, impatient, now, rollback, server, setup, transaction;
     }
     settle: SettleSql {
         both: dead, done, done_whole, find, release, renew, retry, standing, trace, uncount;

@@ -25,6 +25,7 @@ impl Examination<'_> {
             Dialect::Sqlite => self.examine_file().await?,
         };
         findings.extend(self.examine_queues().await?);
+        findings.extend(self.examine_resharding());
         findings.push(or_uncounted("strategies", self.examine_strategies().await));
         Ok(findings)
     }
@@ -33,7 +34,7 @@ impl Examination<'_> {
         Ok(vec![
             good("server", "SQLite, bundled"),
             good("schema", self.schema.to_string()),
-            good("shards", self.shards.get().to_string()),
+            good("shards", self.shards.count.get().to_string()),
             or_uncounted("steps", self.examine_steps().await),
             good("strategy", self.strategy.name()),
             good("payload limit", format!("{} bytes", self.db.limits.payload.bytes())),
@@ -49,7 +50,7 @@ impl Examination<'_> {
         let variables = server_variables(self.db.relay(), self.db.sql).await?;
         let read = |name: &str| variables.get(name).map_or("", String::as_str);
         let mut findings = vec![good("server", server_name(self.db.relay(), self.db.sql).await?)];
-        findings.push(good("schema", format!("{}, {} shards", self.schema, self.shards.get())));
+        findings.push(good("schema", format!("{}, {} shards", self.schema, self.shards.count.get())));
         findings.push(self.examine_rights().await);
         findings.extend(self.examine_tables().await?);
         findings.push(or_uncounted("steps", self.examine_steps().await));

@@ -1,16 +1,15 @@
 use std::{fmt, time::Duration};
 
-use claimstream_domain::ShardCount;
-
 use crate::{
     database::{Database, sql::Sql},
+    resharding::status::ShardStatus,
     strategy::choice::Strategy,
 };
 
 /// What the start-up self-check looks at.
 pub(crate) struct Examination<'a> {
     pub(crate) db: &'a Database,
-    pub(crate) shards: ShardCount,
+    pub(crate) shards: ShardStatus,
     pub(crate) strategy: Strategy,
     /// The statement that finds due messages, by its name.
     pub(crate) claim: (&'static str, &'a Sql),

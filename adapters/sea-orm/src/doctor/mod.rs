@@ -6,6 +6,7 @@ mod connections;
 pub(crate) mod examination;
 pub(crate) mod finding;
 mod queues;
+mod resharding;
 mod rights;
 mod rows;
 mod settings;

@@ -15,7 +15,7 @@ use crate::{
 impl Examination<'_> {
     /// Messages that nobody will ever claim, queues that nobody seems to read, and pauses that look forgotten.
     pub(crate) async fn examine_queues(&self) -> Result<Vec<Finding>, StoreError> {
-        let Observed { queues, misnamed, unreadable } = observe(self.db, self.shards).await?;
+        let Observed { queues, misnamed, unreadable } = observe(self.db, self.shards.count).await?;
         let paused = paused(self.db).await?;
         let is_paused = |queue: &QueueStatus| paused.iter().any(|paused| paused.queue == queue.queue);
         let mut findings: Vec<Finding> = queues
@@ -37,7 +37,7 @@ impl Examination<'_> {
 
     /// Messages in shards that are not there; those that no claim can read are another finding.
     fn stray(&self, queue: &QueueStatus, unreadable: Option<u64>) -> Option<Finding> {
-        let (name, shards) = (&queue.queue, self.shards.get());
+        let (name, shards) = (&queue.queue, self.shards.count.get());
         let stray = queue.stray.saturating_sub(unreadable.unwrap_or_default());
         let finding = || {
             failure(

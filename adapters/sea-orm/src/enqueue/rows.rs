@@ -24,7 +24,7 @@ const IDS: usize = 500;
 /// Puts messages into the outbox.
 pub(crate) struct Enqueueing {
     pub(crate) db: Arc<Database>,
-    /// Into how many shards queues are cut.
+    /// Into how many shards queues were cut when the outbox was opened. After a resharding a trigger knows better.
     pub(crate) shards: ShardCount,
 }
 

@@ -13,6 +13,7 @@ use crate::{
     },
     notifications::remains::{FailoverRemains, Remains},
     outbox::{handle::SeaOrmOutbox, rooms::Rooms},
+    resharding::shards::status,
 };
 
 const DOCTOR: &str = "doctor";
@@ -74,9 +75,10 @@ impl SelfCheck for SeaOrmOutbox {
 
 async fn examination(rooms: &Rooms) -> Result<Examination<'_>, StoreError> {
     let applied = schema::applied(rooms.db.relay(), rooms.db.sql).await?;
+    let (shards, _) = status(rooms.db.relay(), rooms.db.sql).await?;
     Ok(Examination {
         db: &rooms.db,
-        shards: rooms.enqueueing.shards,
+        shards,
         strategy: rooms.strategy,
         claim: rooms.claims.statement(),
         step_retention: rooms.sweeper.step_retention,

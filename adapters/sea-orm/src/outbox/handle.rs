@@ -36,7 +36,7 @@ impl SeaOrmOutbox {
         self.rooms.db.dialect
     }
 
-    /// Into how many shards queues are cut.
+    /// Into how many shards queues were cut when this outbox was opened; [`shard_status`](Self::shard_status) says how many there are now.
     pub fn shards(&self) -> ShardCount {
         self.rooms.enqueueing.shards
     }

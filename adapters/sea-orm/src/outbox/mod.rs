@@ -19,6 +19,7 @@ pub(crate) mod pauses;
 pub(crate) mod people;
 pub(crate) mod preferences;
 pub(crate) mod receipts;
+mod resharding;
 pub(crate) mod rooms;
 pub(crate) mod runs;
 pub(crate) mod sagas;

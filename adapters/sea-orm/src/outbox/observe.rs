@@ -8,7 +8,10 @@ use claimstream_domain::{
 use claimstream_ports::{FindMessages, Lateness, Observe, ReadMessages, StoreError};
 
 use super::handle::SeaOrmOutbox;
-use crate::queues::{find, kept, lateness, observe};
+use crate::{
+    queues::{find, kept, lateness, observe},
+    resharding::shards::count,
+};
 
 const OBSERVE: &str = "observe";
 const FIND: &str = "find";
@@ -19,7 +22,8 @@ impl Observe for SeaOrmOutbox {
     async fn observe(&self) -> Result<Vec<QueueStatus>, StoreError> {
         let rooms = Arc::clone(&self.rooms);
         let work = async move {
-            let observed = observe::observe(&rooms.db, rooms.enqueueing.shards).await?;
+            let shards = count(rooms.db.relay(), rooms.db.sql).await?;
+            let observed = observe::observe(&rooms.db, shards).await?;
             Ok(observed.queues)
         };
         self.rooms.db.detached(OBSERVE, work).await

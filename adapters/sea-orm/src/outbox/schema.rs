@@ -2,14 +2,17 @@ use claimstream_domain::ShardCount;
 use claimstream_ports::{StoreError, StoreErrorKind};
 use sea_orm::{ConnectionTrait, DatabaseConnection};
 
-use crate::database::{
-    args::Args,
-    classify::{classify, is_known_index, is_missing_table},
-    clock::ServerClock,
-    dialect::Dialect,
-    sql::text,
-    statements::Statements,
-    unit::{rows, run},
+use crate::{
+    database::{
+        args::Args,
+        classify::{classify, is_known_index, is_missing_table},
+        clock::ServerClock,
+        dialect::Dialect,
+        sql::text,
+        statements::Statements,
+        unit::{rows, run},
+    },
+    resharding::shards::count,
 };
 
 /// The newest version of the tables; [`schema`] holds one script for each.
@@ -45,7 +48,8 @@ pub fn schema(dialect: Dialect) -> &'static [(i64, &'static str)] {
                     include_str!("../sql/schema/schema_4_directory.mysql.sql"),
                     include_str!("../sql/schema/schema_4_digests.mysql.sql"),
                     include_str!("../sql/schema/schema_4_pauses.mysql.sql"),
-                    include_str!("../sql/schema/schema_4_audit.mysql.sql")
+                    include_str!("../sql/schema/schema_4_audit.mysql.sql"),
+                    include_str!("../sql/schema/schema_4_resharding.mysql.sql")
                 ),
             ),
         ],
@@ -72,7 +76,8 @@ pub fn schema(dialect: Dialect) -> &'static [(i64, &'static str)] {
                     include_str!("../sql/schema/schema_4_directory.sqlite.sql"),
                     include_str!("../sql/schema/schema_4_digests.sqlite.sql"),
                     include_str!("../sql/schema/schema_4_pauses.sqlite.sql"),
-                    include_str!("../sql/schema/schema_4_audit.sqlite.sql")
+                    include_str!("../sql/schema/schema_4_audit.sqlite.sql"),
+                    include_str!("../sql/schema/schema_4_resharding.sqlite.sql")
                 ),
             ),
         ],
@@ -162,7 +167,7 @@ async fn prepare_once(
         }
         apply(db, sql, dialect, clock, shards, applied).await?;
     }
-    read_shards(db, sql).await
+    count(db, sql).await
 }
 
 /// The newest version that has been applied; 0 if there are no tables.
@@ -225,21 +230,6 @@ async fn insert_shards(
     match run(db, "schema", sql.schema.shard_insert.bind_rows(&Args::new(), numbers)).await {
         Err(decided) if decided.kind() == StoreErrorKind::Conflict => Ok(()),
         done => done.map(|_| ()),
-    }
-}
-
-async fn read_shards(db: &DatabaseConnection, sql: &Statements) -> Result<ShardCount, StoreError> {
-    let found = rows(db, "schema", sql.schema.shard_list.bind(&Args::new())).await?;
-    let numbers = found.iter().map(|row| row.int("shard")).collect::<Result<Vec<_>, _>>()?;
-    let count = u16::try_from(numbers.len()).unwrap_or(u16::MAX);
-    let dense = numbers.iter().copied().eq(0..i64::from(count));
-    match ShardCount::new(count) {
-        Ok(shards) if dense => Ok(shards),
-        _ => Err(StoreError::new(
-            StoreErrorKind::Corrupt,
-            "schema",
-            format!("claimstream_shard must hold the numbers 0 to n-1, it holds {numbers:?}"),
-        )),
     }
 }
 

@@ -12,4 +12,6 @@ SELECT s.shard, {signed l.fence} AS fence,
            AND NOT {unreadable q}
          ORDER BY q.queue, q.shard, q.available_at, q.id
          LIMIT 1) <= {now}
+   AND NOT EXISTS (SELECT 1 FROM claimstream_closed_shard c
+                    WHERE c.queue = :queue AND c.shard = s.shard AND c.closed_until > {now})
    AND NOT EXISTS (SELECT 1 FROM claimstream_pause p WHERE p.queue = :queue AND p.resumed_at IS NULL)

@@ -17,7 +17,7 @@ mod owned_shards;
 mod port;
 mod read_ahead;
 mod settle;
-mod shard_key;
+pub(crate) mod shard_key;
 mod shard_state;
 mod suspect;
 mod thin_load;

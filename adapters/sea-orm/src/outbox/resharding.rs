@@ -1,0 +1,65 @@
+use std::sync::Arc;
+
+use claimstream_domain::ShardCount;
+use claimstream_ports::{StoreError, StoreErrorKind};
+
+use super::handle::SeaOrmOutbox;
+use crate::resharding::{
+    RESHARD, cut,
+    mending::mend,
+    run,
+    shards::status,
+    status::{ReshardStep, ShardStatus},
+};
+
+impl SeaOrmOutbox {
+    /// How many shards queues have now, and how far a resharding is.
+    pub async fn shard_status(&self) -> Result<ShardStatus, StoreError> {
+        let db = Arc::clone(&self.rooms.db);
+        let work = async move { status(db.relay(), db.sql).await.map(|(status, _)| status) };
+        self.rooms.db.detached(RESHARD, work).await
+    }
+
+    /// Cuts the queues of this database into more shards while they are at work: `to` is a multiple of the number that there is.
+    ///
+    /// It answers when all shards are open, and says each step to `said`. It may be stopped at any point, killed too, and called
+    /// again. Writers of any version and language go on: triggers send each message with an ordering key to its new shard, so the user needs
+    /// the right to make triggers, and must stay as long as they do. [`end_resharding`](Self::end_resharding) takes them away.
+    ///
+    /// A number that would not do, and another resharding that is not ended, are refused as `Misconfigured`. It is `Transient` if the
+    /// triggers could not be made, because some transaction was always open: nothing has changed then.
+    pub async fn reshard(
+        &self,
+        to: ShardCount,
+        said: impl Fn(ReshardStep) + Send + Sync + 'static,
+    ) -> Result<(), StoreError> {
+        let db = Arc::clone(&self.rooms.db);
+        self.rooms.db.detached(RESHARD, async move { run::reshard(&db, to, &said).await }).await
+    }
+
+    /// Takes the triggers of a resharding away whose shards are all open; `false` if there is none.
+    ///
+    /// From then on each writer has to know the new count by itself, so every program that writes messages must have been opened since:
+    /// one that knows the old count would write messages of a key into two shards.
+    pub async fn end_resharding(&self) -> Result<bool, StoreError> {
+        let db = Arc::clone(&self.rooms.db);
+        let work = async move {
+            let (now, _) = status(db.relay(), db.sql).await?;
+            let Some(resharding) = now.resharding else { return Ok(false) };
+            if !now.is_open() {
+                let (open, to) = (now.open, resharding.to().get());
+                let why = format!(
+                    "{open} of {to} shards are open; run `claimstream schema reshard {to} --yes` until it ends"
+                );
+                return Err(StoreError::new(StoreErrorKind::Misconfigured, RESHARD, why));
+            }
+            mend(&db, resharding).await?;
+            if cut::end(&db, resharding.to()).await? {
+                return Ok(true);
+            }
+            let why = "a transaction that has used the tables of messages is open; end it, or try again";
+            Err(StoreError::new(StoreErrorKind::Transient, RESHARD, why))
+        };
+        self.rooms.db.detached(RESHARD, work).await
+    }
+}

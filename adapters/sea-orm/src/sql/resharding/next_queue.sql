@@ -1,0 +1,4 @@
+-- The next queue that has a message.
+SELECT MIN(queue) AS queue
+  FROM claimstream_queue
+ WHERE queue > :after
