@@ -31,13 +31,18 @@ pub(crate) enum SchemaCommand {
     },
     /// Make the tables that are missing; those that are there stay as they are
     Apply {
-        /// Into how many shards queues are cut, 1 to 256; cannot be changed later [key: database.shards]
+        /// Into how many shards queues are cut, 1 to 256; `schema reshard` multiplies it later [key: database.shards]
         #[arg(long, value_name = "N", value_parser = shards)]
         shards: Option<ShardCount>,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
+    /// Cut the queues into more shards while they are at work, or show what that would do
+    ///
+    /// Each message with an ordering key goes to its new shard, and keys stay in order. It may be stopped at any point and run again.
+    /// docs/resharding.md says what it takes.
+    Reshard(ReshardArguments),
     /// Print the stored procedure by which programs in other languages write messages, or make it with --apply
     ///
     /// For MySQL and MariaDB. The procedure runs with the rights of the user that made it, not of the user that calls it; docs/other-languages.md shows the call.
@@ -46,6 +51,23 @@ pub(crate) enum SchemaCommand {
     ///
     /// For MySQL and MariaDB, and for programs that read with SELECT. Debezium itself reads no views.
     DebeziumView(ExtraWish),
+}
+
+/// What is to be done about more shards.
+#[derive(Clone, clap::Args)]
+pub(crate) struct ReshardArguments {
+    /// Into how many shards: a multiple of the number that there is, 256 at most; without it, how far it is
+    #[arg(value_name = "N", value_parser = shards, conflicts_with = "end")]
+    pub(crate) shards: Option<ShardCount>,
+    /// Take the triggers away by which messages find their new shards, once every program that writes messages was restarted
+    #[arg(long)]
+    pub(crate) end: bool,
+    /// Do it; otherwise say what would be done
+    #[arg(long)]
+    pub(crate) yes: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Whether an optional part of the schema is printed or made.

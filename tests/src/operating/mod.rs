@@ -5,6 +5,7 @@ pub mod error_kinds;
 pub mod openings;
 pub mod operators_reads;
 pub mod outbox_view;
+pub mod resharding;
 pub mod rights;
 pub mod schema_plans;
 pub mod strategies;

@@ -264,7 +264,7 @@ async fn fill(outbox: &SeaOrmOutbox) {
 }
 
 /// Table, way, key and extra of each step.
-async fn explained(outbox: &SeaOrmOutbox, statement: Statement) -> Vec<[String; 4]> {
+pub(super) async fn explained(outbox: &SeaOrmOutbox, statement: Statement) -> Vec<[String; 4]> {
     let sql = format!("EXPLAIN FORMAT=TRADITIONAL {}", statement.sql);
     let plan = outbox.connection().query_all_raw(Statement { sql, ..statement }).await.expect("a plan");
     let text = |row: &QueryResult, column| {

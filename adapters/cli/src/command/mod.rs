@@ -27,6 +27,7 @@ mod recipient;
 mod relay;
 mod relay_several;
 mod request;
+mod reshard;
 mod runs;
 mod sagas;
 mod schema;

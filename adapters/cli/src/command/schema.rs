@@ -3,7 +3,7 @@ use std::{io::Write, process::ExitCode};
 use claimstream_domain::ShardCount;
 use claimstream_sea_orm::{Dialect, SchemaExtra, SeaOrmOutbox};
 
-use super::{schema_extra, schema_plan};
+use super::{reshard, schema_extra, schema_plan};
 use crate::{
     config::{Config, Database},
     failure::Failure,
@@ -25,6 +25,7 @@ pub(super) async fn run(
             schema_plan::run(shards, shown, &config.database, out).await
         }
         SchemaCommand::Apply { shards, json } => apply(shards, json, &config.database, out).await,
+        SchemaCommand::Reshard(asked) => reshard::run(asked, &config.database, out).await,
         SchemaCommand::Routines(wish) => {
             schema_extra::run(SchemaExtra::EnqueueRoutine, &wish, &config.database, out).await
         }

@@ -38,7 +38,7 @@ impl Spread {
             | Command::Config(_)
             | Command::Completions { .. }
             | Command::Man { .. } => Self::Itself,
-            Command::Schema(SchemaCommand::Print { .. })
+            Command::Schema(SchemaCommand::Print { .. } | SchemaCommand::Reshard(_))
             | Command::Notify { .. }
             | Command::Cancel { .. }
             | Command::Messages { .. }

@@ -42,6 +42,7 @@ mod receipts;
 mod recipients;
 mod relay;
 mod request;
+mod resharding;
 mod runs;
 mod schema;
 mod secrets;
