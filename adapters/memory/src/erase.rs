@@ -3,7 +3,7 @@ use claimstream_domain::{
     MessageId, Reason,
     notification::{
         DeliveryStatus, ERASED, NotificationMessage, NotificationRecord, Recipient, addresses_of,
-        delivery_message,
+        delivery_message, recipient_hash,
     },
 };
 use claimstream_ports::{
@@ -17,7 +17,10 @@ use crate::{database::corrupt, store::MemoryStore, tables::Tables};
 impl EraseRecipient for MemoryStore {
     async fn erase(&self, recipient: &str) -> Result<Erased, StoreError> {
         let mut erased = Erased::default();
-        let Tables { notifications, outbox, in_app, people, consents, .. } = &mut *self.database.tables();
+        let now = self.database.now();
+        let tables = &mut *self.database.tables();
+        let Tables { notifications, in_app, people, consents, .. } = tables;
+        notifications.erased.insert(recipient_hash(recipient), now);
         let user = Recipient::user_of_key(recipient);
         let entry = user.and_then(|id| people.user(id).cloned());
         consents.forget_owner(&addresses_of(recipient, entry.as_ref()));
@@ -29,17 +32,28 @@ impl EraseRecipient for MemoryStore {
                 erased.requests += 1;
             }
         }
-        let mut gone: Vec<NotificationRecord> = Vec::new();
-        for record in notifications.messages.values_mut().filter(|record| record.recipient == recipient) {
+        in_app.forget(usize::MAX, |row| Some(row.entry.user.as_str()) == user);
+        let records = notifications.messages.values().filter(|record| record.recipient == recipient);
+        let gone: Vec<NotificationRecord> = records.cloned().collect();
+        erased.records = gone.len() as u64;
+        (erased.bodies, erased.dead_letters) = tables.leave_frames(&gone)?;
+        Ok(erased)
+    }
+}
+
+impl Tables {
+    /// Leaves of records and their messages that they were there and how they ended; what was pending is cancelled. Answers how many payloads of
+    /// live messages and of dead letters it has replaced.
+    pub(crate) fn leave_frames(&mut self, records: &[NotificationRecord]) -> Result<(u64, u64), StoreError> {
+        let Self { notifications, outbox, in_app, .. } = self;
+        let is_gone = |id| records.iter().any(|record| record.id == id);
+        for record in notifications.messages.values_mut().filter(|record| is_gone(record.id)) {
             *record = record.clone().erased();
             if record.status == DeliveryStatus::Pending {
                 record.status = DeliveryStatus::Cancelled;
             }
-            gone.push(record.clone());
         }
-        erased.records = gone.len() as u64;
-        let is_gone = |id| gone.iter().any(|record| record.id == id);
-        in_app.forget(usize::MAX, |row| is_gone(row.entry.id) || Some(row.entry.user.as_str()) == user);
+        in_app.forget(usize::MAX, |row| is_gone(row.entry.id));
         for attempt in notifications.attempts.iter_mut().map(|row| &mut row.attempt) {
             if is_gone(attempt.message) {
                 attempt.reason = attempt.reason.take().map(|_| Reason::new(ERASED));
@@ -48,13 +62,13 @@ impl EraseRecipient for MemoryStore {
         }
         notifications.receipts.retain(|row| !is_gone(row.message));
         notifications.digests.forget(is_gone);
-        for record in gone {
+        let mut replaced = (0, 0);
+        for record in records {
             let left = NotificationMessage::erased(record.id, record.request_id, record.channel);
             let payload = delivery_message(&left).map_err(|e| corrupt("erase", e))?.payload;
-            let (bodies, dead_letters) = outbox.replace(MessageId::new(record.id), &payload);
-            (erased.bodies, erased.dead_letters) =
-                (erased.bodies + bodies, erased.dead_letters + dead_letters);
+            let (live, dead) = outbox.replace(MessageId::new(record.id), &payload);
+            replaced = (replaced.0 + live, replaced.1 + dead);
         }
-        Ok(erased)
+        Ok(replaced)
     }
 }

@@ -8,9 +8,9 @@ use claimstream_domain::{
 use claimstream_ports::{
     StoreError,
     notification::{
-        Cancelled, FanOutStep, ListRequests, MessageOutcome, MessageRepository, NotificationReports,
-        RequestFilter, RequestListed, RequestPage, RequestRead, RequestRepository, StepNoted, restored,
-        restoring,
+        Cancelled, FanOutStep, ListRequests, MessageOutcome, MessageRepository, MissingRecord,
+        NotificationReports, RequestFilter, RequestListed, RequestPage, RequestRead, RequestRepository,
+        StepNoted, restoring,
     },
 };
 use uuid::Uuid;
@@ -73,13 +73,21 @@ impl MessageRepository for MemoryStore {
         Ok(())
     }
 
-    async fn restore(
-        &self,
-        records: &[NotificationRecord],
-    ) -> Result<Vec<Option<DeliveryStatus>>, StoreError> {
-        let steps = restoring(records);
-        let noted = self.note_steps(&steps).await?;
-        Ok(restored(records, &steps, &noted))
+    async fn restore(&self, missing: &[MissingRecord]) -> Result<Vec<Option<DeliveryStatus>>, StoreError> {
+        let now = self.database.now();
+        let tables = &mut *self.database.tables();
+        for step in restoring(missing) {
+            tables.notifications.note(&step, now);
+        }
+        let mut stand = Vec::with_capacity(missing.len());
+        for MissingRecord { record, .. } in missing {
+            let (status, is_lost) = tables.notifications.restore(record);
+            if is_lost {
+                tables.leave_frames(std::slice::from_ref(record))?;
+            }
+            stand.push(status);
+        }
+        Ok(stand)
     }
 
     async fn reopen(&self, id: Uuid) -> Result<(), StoreError> {

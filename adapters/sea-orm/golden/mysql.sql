@@ -217,6 +217,24 @@ INSERT INTO claimstream_message (id, queue, shard, ordering_key, headers, conten
 -- enqueue/queue
 INSERT INTO claimstream_queue (queue, shard, available_at, id) VALUES (:queue, :shard, COALESCE(TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :at MICROSECOND, UTC_TIMESTAMP(6) + INTERVAL LEAST(:after, TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), TIMESTAMP'9999-12-31 23:59:59.999999')) MICROSECOND), :id);
 
+-- erasures/forget_older
+DELETE FROM claimstream_erased_recipient WHERE erased_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND AND erased_at < COALESCE((SELECT MIN(r.created_at) FROM claimstream_notification_request r), TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND) ORDER BY erased_at LIMIT :limit;
+
+-- erasures/held
+SELECT recipient_hash, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', erased_at) AS erased_at FROM claimstream_erased_recipient WHERE recipient_hash IN (:hashes) AND erased_at IS NOT NULL FOR UPDATE;
+
+-- erasures/hold
+INSERT INTO claimstream_erased_recipient (recipient_hash, erased_at) VALUES (:hash, NULL) ON DUPLICATE KEY UPDATE recipient_hash = recipient_hash;
+
+-- erasures/note
+INSERT INTO claimstream_erased_recipient (recipient_hash, erased_at) VALUES (:hash, UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE erased_at = UTC_TIMESTAMP(6);
+
+-- erasures/release
+DELETE FROM claimstream_erased_recipient WHERE recipient_hash IN (:hashes);
+
+-- erasures/requests
+SELECT id, request, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', created_at) AS created_at FROM claimstream_notification_request WHERE id IN (:ids);
+
 -- in_app/forget_older
 DELETE FROM claimstream_in_app WHERE created_at < UTC_TIMESTAMP(6) - INTERVAL :age MICROSECOND ORDER BY created_at LIMIT :limit;
 
@@ -510,6 +528,9 @@ SELECT id FROM claimstream_message WHERE id IN (:ids) ORDER BY id FOR UPDATE;
 
 -- remains/carriers
 SELECT id FROM claimstream_queue WHERE queue = :queue UNION ALL SELECT id FROM claimstream_dead WHERE queue = :queue;
+
+-- remains/delivered
+SELECT message_id AS id FROM claimstream_notification_attempt WHERE message_id IN (:ids) AND acceptance = 'ACCEPTED' UNION SELECT message_id FROM claimstream_notification_receipt WHERE message_id IN (:ids);
 
 -- remains/open_requests
 SELECT id FROM claimstream_notification_request WHERE id > :after AND status IN ('PENDING', 'PROCESSING') AND changed_at < UTC_TIMESTAMP(6) - INTERVAL :quiet MICROSECOND ORDER BY id LIMIT :limit;

@@ -187,6 +187,24 @@ INSERT INTO claimstream_message (id, queue, shard, ordering_key, headers, conten
 -- enqueue/queue
 INSERT INTO claimstream_queue (queue, shard, available_at, id) VALUES (:queue, :shard, COALESCE(:at, MIN(:now + :after, 253402300799999999)), :id);
 
+-- erasures/forget_older
+DELETE FROM claimstream_erased_recipient WHERE recipient_hash IN (SELECT e.recipient_hash FROM claimstream_erased_recipient e WHERE e.erased_at < :bound AND e.erased_at < COALESCE((SELECT MIN(r.created_at) FROM claimstream_notification_request r), :bound) ORDER BY e.erased_at LIMIT :limit);
+
+-- erasures/held
+SELECT recipient_hash, erased_at AS erased_at FROM claimstream_erased_recipient WHERE recipient_hash IN (:hashes) AND erased_at IS NOT NULL;
+
+-- erasures/hold
+INSERT INTO claimstream_erased_recipient (recipient_hash, erased_at) VALUES (:hash, NULL) ON CONFLICT DO NOTHING;
+
+-- erasures/note
+INSERT INTO claimstream_erased_recipient (recipient_hash, erased_at) VALUES (:hash, :now) ON CONFLICT (recipient_hash) DO UPDATE SET erased_at = :now;
+
+-- erasures/release
+DELETE FROM claimstream_erased_recipient WHERE recipient_hash IN (:hashes);
+
+-- erasures/requests
+SELECT id, request, created_at AS created_at FROM claimstream_notification_request WHERE id IN (:ids);
+
 -- in_app/forget_older
 DELETE FROM claimstream_in_app WHERE id IN (SELECT id FROM claimstream_in_app WHERE created_at < :now - :age ORDER BY created_at LIMIT :limit);
 
@@ -474,6 +492,9 @@ SELECT id FROM claimstream_message WHERE id IN (:ids) ORDER BY id;
 
 -- remains/carriers
 SELECT id FROM claimstream_queue WHERE queue = :queue UNION ALL SELECT id FROM claimstream_dead WHERE queue = :queue;
+
+-- remains/delivered
+SELECT message_id AS id FROM claimstream_notification_attempt WHERE message_id IN (:ids) AND acceptance = 'ACCEPTED' UNION SELECT message_id FROM claimstream_notification_receipt WHERE message_id IN (:ids);
 
 -- remains/open_requests
 SELECT id FROM claimstream_notification_request WHERE id > :after AND status IN ('PENDING', 'PROCESSING') AND changed_at < :now - :quiet ORDER BY id LIMIT :limit;

@@ -8,7 +8,7 @@ use claimstream_domain::{
     Claimed, Invalid, NewMessage, Reason, Verdict,
     notification::{
         FanOut, FanOutEnd, NotificationMessage, NotificationRecord, NotificationRequest, Recipient,
-        RequestStatus, delivery_message, digest::DigestRules, fan_out, fan_out_message,
+        RequestStatus, delivery_message_of, digest::DigestRules, fan_out, fan_out_message,
     },
 };
 use claimstream_ports::{
@@ -164,7 +164,7 @@ impl RequestHandler {
         let limit = Chunk::limit(request, self.config.chunk);
         let chunk = Chunk::gather(self.directory.as_ref(), &request.recipients, from, limit).await?;
         let flaw = chunk.flaw();
-        if *from == FanOut::begin(request.id) && chunk.is_empty() && chunk.next.is_none() {
+        if from.is_beginning() && chunk.is_empty() && chunk.next.is_none() {
             return Ok(attempt.fails(flaw.unwrap_or_else(|| Reason::new("the request has no recipients"))));
         }
         if let Some(forgotten) = flaw.as_ref().filter(|_| read.status.is_fanned_out())
@@ -182,8 +182,9 @@ impl RequestHandler {
         };
         let items = take_out(&self.digests, request, &chunk.known, &mut pairs);
         let (records, messages): (Vec<_>, Vec<_>) = pairs.into_iter().unzip();
+        let end = if chunk.next.is_some() { FanOutEnd::More } else { FanOutEnd::Done };
         let enqueued = |message: Option<NotificationMessage>| {
-            message.map(|message| child(delivery_message(&message), headers)).transpose()
+            message.map(|message| child(delivery_message_of(&message, &end), headers)).transpose()
         };
         let messages = messages.into_iter().map(enqueued).collect::<Result<_, _>>()?;
         // The next step stays in the queue of this one, and so in its priority.
@@ -191,7 +192,6 @@ impl RequestHandler {
         let next = chunk.next.map(|next| next.with_template(writer.version()));
         let next = next.map(|next| child(fan_out_message(&next), headers)).transpose()?;
         let next = next.map(|next| NewMessage { queue: queue.clone(), ..next });
-        let end = if next.is_some() { FanOutEnd::More } else { FanOutEnd::Done };
         let then = Then::Send { messages, refused: HashSet::new(), next: next.map(Box::new) };
         Ok(Found { attempt, end, flaw, records, items, questions, then })
     }

@@ -3,7 +3,7 @@ use super::{
     Channel, Content, NotificationMessage, NotificationRecord, NotificationRequest, Recipient,
     RecipientReference, consent::Address,
 };
-use crate::Reason;
+use crate::{Fingerprint, Reason};
 
 /// What stands where a recipient was erased.
 pub const ERASED: &str = "(erased)";
@@ -39,6 +39,37 @@ impl NotificationRequest {
     pub fn erased_places(&self) -> usize {
         self.recipients.iter().filter(|reference| is_erased(reference)).count()
     }
+}
+
+impl NotificationRequest {
+    /// Whether the recipient of this key was erased after the request was taken in, which forbids every delivery of it.
+    ///
+    /// `taken_in` is when the request was taken in, and `erased_at` when the recipient was erased last, as far as that is kept, both by one
+    /// clock: somebody who came back is written to again. A recipient for whom nothing is kept was erased if the request has a place for somebody erased and none from
+    /// which the recipient could come.
+    pub fn has_lost<T: Ord>(&self, key: &str, taken_in: T, erased_at: Option<T>) -> bool {
+        match erased_at {
+            Some(erased_at) => taken_in <= erased_at,
+            None => self.erased_places() > 0 && !self.may_reach(key),
+        }
+    }
+
+    /// Whether the recipient of this key is named, or may be a member of a segment that is. A directory may give its users keys of another
+    /// form, so that any user of the request may have such a key.
+    fn may_reach(&self, key: &str) -> bool {
+        let is_of_another_form = !key.starts_with(DIRECT) && Recipient::user_of_key(key).is_none();
+        self.recipients.iter().any(|reference| match reference {
+            RecipientReference::Segment { .. } => true,
+            RecipientReference::User { .. } if is_of_another_form => !is_erased(reference),
+            named => key_of(named).as_deref() == Some(key),
+        })
+    }
+}
+
+/// What is kept of an erased recipient, so that nothing is sent to it of which the record was lost: a hash of its key, in which nobody reads it.
+/// Somebody who knows the key can confirm it.
+pub fn recipient_hash(key: &str) -> Fingerprint {
+    Fingerprint::of(&[b"erased recipient", key.as_bytes()])
 }
 
 fn is_erased(reference: &RecipientReference) -> bool {
@@ -102,6 +133,8 @@ fn erased_content() -> Content {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     const TWO: &str = r#"{"id":"018f6b2e-0000-7000-8000-000000000001","requester":{"type":"user","id":"u-1"},
@@ -124,6 +157,49 @@ mod tests {
         assert_eq!(erased.recipients[0], request.recipients[0]);
         let again = erased.without("user:u-1").unwrap();
         assert_eq!([&request, &erased, &again].map(NotificationRequest::erased_places), [0, 1, 2]);
+    }
+
+    #[test]
+    fn somebody_is_lost_to_requests_that_were_taken_in_before_the_erasure_and_to_no_later_ones() {
+        let request = read(TWO);
+        let [before, at, after] = [1, 2, 3];
+        for key in ["user:u-1", "user:of-the-segment"] {
+            assert!(request.has_lost(key, before, Some(at)) && request.has_lost(key, at, Some(at)));
+            assert!(!request.has_lost(key, after, Some(at)) && !request.has_lost(key, before, None));
+        }
+        assert_ne!(recipient_hash("user:u-1"), recipient_hash("user:u-2"));
+    }
+
+    #[test]
+    fn a_user_under_a_key_of_its_directory_is_not_taken_for_somebody_erased() {
+        let named = read(&TWO.replace(r#",{"segment":"vip"}"#, ""));
+        let erased = named.without("direct:ann@example.com||||").unwrap();
+        assert!(!erased.has_lost("account:7", 1, None), "it may be the user that is left");
+        assert!(erased.without("user:u-1").unwrap().has_lost("account:7", 1, None));
+    }
+
+    proptest! {
+        #[test]
+        fn an_erasure_that_left_no_trace_but_its_place_is_seen_where_nobody_else_could_be_meant(
+            users in prop::collection::vec(0_u8..4, 1..6),
+            gone in 0_u8..4,
+            other in 0_u8..4,
+            has_segment: bool,
+        ) {
+            let user = |n: &u8| RecipientReference::User { user: format!("u-{n}") };
+            let mut request = NotificationRequest { recipients: users.iter().map(user).collect(), ..read(TWO) };
+            if has_segment {
+                request.recipients.push(RecipientReference::Segment { segment: "vip".into() });
+            }
+            let [gone_key, other_key] = [gone, other].map(|n| Recipient::user(&format!("u-{n}")).key);
+            let lost = |request: &NotificationRequest, key: &str| request.has_lost(key, 1, None);
+            prop_assert!(!lost(&request, &gone_key), "nobody was erased");
+            if let Some(left) = request.without(&gone_key) {
+                prop_assert_eq!(lost(&left, &gone_key), !has_segment);
+                let is_named = other != gone && users.contains(&other);
+                prop_assert!(!(is_named && lost(&left, &other_key)), "somebody else is written to");
+            }
+        }
     }
 
     #[test]

@@ -26,6 +26,10 @@ pub struct FanOut {
     /// that follow, which differ from those of steps that were finished before.
     #[serde(default, skip_serializing_if = "is_none")]
     offset: u64,
+    /// Which repair it belongs to, if it repeats a fan-out of which something was lost. It stays in all checkpoints of the repeated fan-out,
+    /// and so in the ids of their steps: these are new, while the steps before are known as long as their messages are kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    repair: Option<Uuid>,
 }
 
 fn is_none(offset: &u64) -> bool {
@@ -35,7 +39,17 @@ fn is_none(offset: &u64) -> bool {
 impl FanOut {
     /// The fan-out of a request that has not begun.
     pub fn begin(request: Uuid) -> Self {
-        Self { request, reference: 0, template: None, place: SegmentPlace::Start, offset: 0 }
+        Self { request, reference: 0, template: None, place: SegmentPlace::Start, offset: 0, repair: None }
+    }
+
+    /// The fan-out of a request from its beginning once more, by a repair. The messages of recipients have the ids that they had.
+    pub fn repeat(request: Uuid, repair: Uuid) -> Self {
+        Self { repair: Some(repair), ..Self::begin(request) }
+    }
+
+    /// Whether nothing of the request is behind it.
+    pub fn is_beginning(&self) -> bool {
+        *self == Self { repair: self.repair, ..Self::begin(self.request) }
     }
 
     /// The same place, with the version of the template that its first step has found, unless it has one.
@@ -56,9 +70,13 @@ impl FanOut {
     /// Tells the place from every other one of the request; the same on every run.
     pub(super) fn place_id(&self) -> String {
         let Self { reference, offset, .. } = self;
+        let chain = match self.repair {
+            None => "fan-out".to_owned(),
+            Some(repair) => format!("fan-out of {repair}"),
+        };
         match &self.place {
-            SegmentPlace::Start => format!("fan-out\n{reference}\n{offset}"),
-            SegmentPlace::After(key) => format!("fan-out\n{reference}\n{offset}\n{key}"),
+            SegmentPlace::Start => format!("{chain}\n{reference}\n{offset}"),
+            SegmentPlace::After(key) => format!("{chain}\n{reference}\n{offset}\n{key}"),
         }
     }
 }
@@ -140,6 +158,8 @@ pub fn fan_out(
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::super::{Requester, RequesterKind};
     use super::*;
 
@@ -206,6 +226,36 @@ mod tests {
         let json = serde_json::to_string(&checkpoint).unwrap();
         assert_eq!(serde_json::from_str::<FanOut>(&json).unwrap(), checkpoint);
         assert_eq!(serde_json::from_str::<Older>(&json).unwrap(), Older { reference: 3, offset: 0 });
+    }
+
+    proptest! {
+        /// Steps before a repair, of the repair, and of the next one: none has the id of another, and each has the same one each time.
+        #[test]
+        fn the_steps_of_a_repair_have_ids_of_their_own(moves in prop::collection::vec(step(), 0..8), repairs: [u128; 2]) {
+            let request = Uuid::from_u128(7);
+            let chains = || {
+                let repaired = repairs.map(|repair| FanOut::repeat(request, Uuid::from_u128(repair)));
+                let begun = [FanOut::begin(request)].into_iter().chain(repaired);
+                begun.map(|from| moves.iter().fold(from, |at, (past, key)| match key {
+                    Some(key) => at.with_template(Some(3)).after(key.clone()),
+                    None => at.past(*past),
+                }))
+            };
+            let ids: Vec<String> = chains().map(|at| at.place_id()).collect();
+            prop_assert_eq!(&ids, &chains().map(|at| at.place_id()).collect::<Vec<_>>());
+            prop_assert_ne!(&ids[0], &ids[1]);
+            prop_assert_eq!(ids[1] == ids[2], repairs[0] == repairs[1]);
+            for at in chains() {
+                let read: FanOut = serde_json::from_str(&serde_json::to_string(&at).unwrap()).unwrap();
+                prop_assert_eq!(&read, &at);
+                prop_assert_eq!(at.is_beginning(), moves.iter().all(|(past, key)| key.is_none() && *past == 0));
+            }
+        }
+    }
+
+    /// So many references are passed, or a member of a segment.
+    fn step() -> impl Strategy<Value = (usize, Option<String>)> {
+        (0_usize..3, prop::option::of("[a-z\n]{0,4}"))
     }
 
     #[test]

@@ -35,14 +35,16 @@ pub use answer::{Acceptance, Answer, AnswerClass};
 pub use channel::Channel;
 pub use content::{Attachment, Content};
 pub use directory_entry::DirectoryEntry;
-pub use erasure::{ERASED, addresses_of};
+pub use erasure::{ERASED, addresses_of, recipient_hash};
 pub use fan_out::{FanOut, NotificationRecord, fan_out, message_id};
 pub use fan_out_end::FanOutEnd;
 pub use in_app::{InAppEntry, InAppPage, NewInAppEntry};
 pub use inbox_pass::{InboxKeys, InboxPass};
 pub use message::NotificationMessage;
 pub use network::Network;
-pub use outbox::{delivery_message, fan_out_message, request_message};
+pub use outbox::{
+    delivery_message, delivery_message_of, end_of_step, fan_out_message, repair_message, request_message,
+};
 pub use priority::{MESSAGE_QUEUE, Priority, REQUEST_QUEUE};
 pub use progress::Progress;
 pub use receipt::{DeliveryReceipt, ReceiptFact, ReceiptKind, ReceiptOf, ReceiptTaken};

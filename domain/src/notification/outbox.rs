@@ -1,7 +1,8 @@
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::{FanOut, NotificationMessage, NotificationRequest, REQUEST_QUEUE};
-use crate::{Invalid, MessageId, NewMessage, Payload, QueueName};
+use super::{FanOut, FanOutEnd, NotificationMessage, NotificationRequest, REQUEST_QUEUE};
+use crate::{Due, Invalid, MessageId, NewMessage, Payload, QueueName};
 
 /// The outbox message that sets a request going: it bears the request's id and headers, is due when the request says, and is in
 /// the queue of its priority.
@@ -13,6 +14,16 @@ pub fn request_message(request: &NotificationRequest) -> Result<NewMessage, Inva
     message.due = request.due();
     message.queue = QueueName::new(request.priority.request_queue())?;
     Ok(message.with_headers(request.headers.clone()))
+}
+
+/// The outbox message that fans a request out once more from its beginning, due at once: a repair of what was lost.
+///
+/// Its id, and those of the steps that follow, are made from the repair's as well, so that no message of an earlier fan-out stands in their
+/// way.
+pub fn repair_message(request: &NotificationRequest, repair: Uuid) -> Result<NewMessage, Invalid> {
+    let first = request_message(request)?;
+    let repeated = fan_out_message(&FanOut::repeat(request.id, repair))?;
+    Ok(NewMessage { id: repeated.id, payload: repeated.payload, due: Due::Now, ..first })
 }
 
 /// The outbox message that continues a fan-out from a checkpoint, due at once, in the queue of normal requests.
@@ -28,12 +39,44 @@ pub fn fan_out_message(checkpoint: &FanOut) -> Result<NewMessage, Invalid> {
 ///
 /// It bears the notification's id, so that a store which has it already takes no second one.
 pub fn delivery_message(message: &NotificationMessage) -> Result<NewMessage, Invalid> {
-    let payload = json("notification message", message)?;
-    Ok(NewMessage::new(
-        MessageId::new(message.id),
-        QueueName::new(message.priority.message_queue())?,
-        payload,
-    ))
+    delivery(message, json("notification message", message)?)
+}
+
+/// The same for a message of a step that ends so. It says whether more steps follow, for the case that the step's own note is lost.
+pub fn delivery_message_of(message: &NotificationMessage, end: &FanOutEnd) -> Result<NewMessage, Invalid> {
+    match end {
+        FanOutEnd::More => delivery(message, json("notification message", &OfStep { message, more: true })?),
+        FanOutEnd::Done | FanOutEnd::Failed(_) => delivery_message(message),
+    }
+}
+
+fn delivery(message: &NotificationMessage, payload: Payload) -> Result<NewMessage, Invalid> {
+    let queue = QueueName::new(message.priority.message_queue())?;
+    Ok(NewMessage::new(MessageId::new(message.id), queue, payload))
+}
+
+/// How the step ended that a message is of, by its payload. One that says nothing is of the last step, as the messages of older processes are.
+pub fn end_of_step(payload: &[u8]) -> FanOutEnd {
+    match serde_json::from_slice(payload) {
+        Ok(Mark { more: true }) => FanOutEnd::More,
+        Ok(Mark { more: false }) | Err(_) => FanOutEnd::Done,
+    }
+}
+
+/// A message with what it says of its step.
+#[derive(Serialize)]
+struct OfStep<'a> {
+    #[serde(flatten)]
+    message: &'a NotificationMessage,
+    more: bool,
+}
+
+/// What a message says of its step.
+#[derive(Deserialize)]
+struct Mark {
+    /// More steps follow.
+    #[serde(default)]
+    more: bool,
 }
 
 fn step_id(checkpoint: &FanOut) -> MessageId {
@@ -117,6 +160,36 @@ mod tests {
         ];
         assert!((1..5).all(|n| !all[..n].contains(&all[n])));
         assert_eq!(all[1], id(after("a")));
+    }
+
+    #[test]
+    fn a_repair_begins_at_once_under_an_id_of_its_own_in_the_queue_of_the_request() {
+        let later = NotificationRequest { delay_ms: Some(1_500), priority: Priority::High, ..request() };
+        let repair = Uuid::from_u128(9);
+        let made = repair_message(&later, repair).unwrap();
+        let first = request_message(&later).unwrap();
+        assert_eq!((made.due, &made.queue, &made.headers), (Due::Now, &first.queue, &first.headers));
+        assert_ne!(made.id, first.id);
+        assert_ne!(made.id, repair_message(&later, Uuid::from_u128(10)).unwrap().id);
+        let checkpoint: FanOut = serde_json::from_slice(made.payload.bytes()).unwrap();
+        assert_eq!(checkpoint, FanOut::repeat(later.id, repair));
+    }
+
+    #[test]
+    fn a_message_says_that_more_steps_follow_and_nothing_otherwise() {
+        let message = NotificationMessage::erased(
+            Uuid::from_u128(8),
+            Uuid::from_u128(7),
+            crate::notification::Channel::Sms,
+        );
+        let more = delivery_message_of(&message, &FanOutEnd::More).unwrap();
+        let last = delivery_message_of(&message, &FanOutEnd::Done).unwrap();
+        assert_eq!(last, delivery_message(&message).unwrap());
+        assert_eq!((more.id, &more.queue), (last.id, &last.queue));
+        assert_eq!(end_of_step(more.payload.bytes()), FanOutEnd::More);
+        assert_eq!(end_of_step(last.payload.bytes()), FanOutEnd::Done);
+        assert_eq!(end_of_step(b"what is this"), FanOutEnd::Done);
+        assert_eq!(serde_json::from_slice::<NotificationMessage>(more.payload.bytes()).unwrap(), message);
     }
 
     #[test]

@@ -19,9 +19,10 @@ use crate::{
     notification::{
         AttemptLog, Cancelled, ChannelProvider, ConsentsRead, Delivered, DeliveryAttempt, DeliveryError,
         DeliveryReceipts, DigestPlace, DigestRepository, DirectoryRepository, EraseRecipient, Erased,
-        FanOutStep, InAppInbox, ListRequests, MessageOutcome, MessageRepository, NotificationReports,
-        PreferenceRepository, RateLimiter, RecipientDirectory, RequestFilter, RequestListed, RequestPage,
-        RequestRead, RequestRepository, SegmentPage, StepNoted, SubmitRequests, Suppressions, TemplateSource,
+        FanOutStep, InAppInbox, ListRequests, MessageOutcome, MessageRepository, MissingRecord,
+        NotificationReports, PreferenceRepository, RateLimiter, RecipientDirectory, RequestFilter,
+        RequestListed, RequestPage, RequestRead, RequestRepository, SegmentPage, StepNoted, SubmitRequests,
+        Suppressions, TemplateSource,
     },
 };
 
@@ -122,7 +123,7 @@ mockall::mock! {
         async fn conclude(&self, outcomes: &[MessageOutcome]) -> Result<(), StoreError>;
         async fn restore(
             &self,
-            records: &[NotificationRecord],
+            missing: &[MissingRecord],
         ) -> Result<Vec<Option<DeliveryStatus>>, StoreError>;
         async fn reopen(&self, id: Uuid) -> Result<(), StoreError>;
     }

@@ -20,6 +20,9 @@ pub trait EraseRecipient: Send + Sync {
     /// stay suppressed, and so do opt-outs that belong to an address, or it would be written to again; but nothing says any more whose
     /// address that was: only a hash is left.
     ///
+    /// A message whose record is missing, as after a failover, is not found: nothing in the store says whom it is for. A hash of the recipient's key stays until
+    /// no request is left that was taken in before, and has the message cancelled when it is [restored](super::MessageRepository::restore).
+    ///
     /// Callers owe: the recipient is gone from any other directory first, and nothing is handed in for it any more. A message that
     /// a provider has in hands is delivered.
     async fn erase(&self, recipient: &str) -> Result<Erased, StoreError>;

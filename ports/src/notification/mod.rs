@@ -27,8 +27,9 @@ pub use rate_limiter::RateLimiter;
 pub use receipts::DeliveryReceipts;
 pub use recipient_directory::{RecipientDirectory, SegmentPage};
 pub use requests::{
-    BeingTakenIn, Cancelled, FanOutStep, MessageOutcome, MessageRepository, NotificationReports, RequestRead,
-    RequestRepository, StepNoted, SubmitRequests, TakenBack, UnreadableRequest, restored, restoring,
+    BeingTakenIn, Cancelled, FanOutStep, MessageOutcome, MessageRepository, MissingRecord,
+    NotificationReports, RequestRead, RequestRepository, StepNoted, SubmitRequests, TakenBack,
+    UnreadableRequest, restoring,
 };
 pub use template_source::TemplateSource;
 pub use template_store::{

@@ -1,4 +1,4 @@
-use std::{collections::HashMap, time::Duration};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use claimstream_domain::{
@@ -149,56 +149,48 @@ pub trait MessageRepository: Send + Sync {
     /// Notes what became of messages; each moves as [`DeliveryStatus::after`] says.
     async fn conclude(&self, outcomes: &[MessageOutcome]) -> Result<(), StoreError>;
 
-    /// Keeps records of messages that are in the outbox though nothing is recorded of them, and marks their requests as dispatched: a
-    /// server that has taken over without the last commits of the one before it may lack what a fan-out had noted there.
+    /// Keeps records of messages that are in the outbox though nothing is recorded of them, and moves their requests on as the steps did that
+    /// the messages are of: a server that has taken over without the last commits of the one before it may lack what a fan-out had noted there.
     ///
     /// Implementors owe: a record that is there stays as it is, and so does a request that has come to an end; of a request that is unknown,
-    /// failed or cancelled, no record is kept. The answer says where each record stands then, in order: `Cancelled` if its request was
-    /// cancelled, and `None` if none is kept for another reason.
-    async fn restore(
-        &self,
-        records: &[NotificationRecord],
-    ) -> Result<Vec<Option<DeliveryStatus>>, StoreError>;
+    /// failed or cancelled, no record is kept. A recipient that was [erased](super::EraseRecipient) after the request was taken in, or at any time if the request is
+    /// unknown, has a record of somebody erased whose message is cancelled, and its payload is left as an erasure leaves it; that holds for an erasure at the same time, which finds the
+    /// record or is found. The answer says where each record stands then, in order: `Cancelled` if its request was cancelled or its recipient erased, and `None` if none is kept
+    /// for another reason.
+    async fn restore(&self, missing: &[MissingRecord]) -> Result<Vec<Option<DeliveryStatus>>, StoreError>;
 
     /// Makes a failed message pending again, its reason gone; one that stands elsewhere is left as it is.
     async fn reopen(&self, id: Uuid) -> Result<(), StoreError>;
 }
 
-/// The steps that [`MessageRepository::restore`] notes: the last one of each request, with the records that are missing.
-pub fn restoring(records: &[NotificationRecord]) -> Vec<FanOutStep> {
+/// A record that a message should have and has not.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MissingRecord {
+    /// The record, as its step noted it.
+    pub record: NotificationRecord,
+    /// How the step ended: [`More`](FanOutEnd::More) if others followed.
+    pub end: FanOutEnd,
+}
+
+/// The steps that [`MessageRepository::restore`] notes, one of each request and without records: it is the last one if a record says so.
+pub fn restoring(missing: &[MissingRecord]) -> Vec<FanOutStep> {
     let mut steps: Vec<FanOutStep> = Vec::new();
-    for record in records {
+    for MissingRecord { record, end } in missing {
         match steps.iter_mut().find(|step| step.request == record.request_id) {
-            Some(step) => step.records.push(record.clone()),
+            Some(step) if step.end == FanOutEnd::More => step.end = end.clone(),
+            Some(_) => {}
             None => steps.push(FanOutStep {
                 request: record.request_id,
-                end: FanOutEnd::Done,
+                end: end.clone(),
                 takes_up: false,
                 erased_places: 0,
                 flaw: None,
-                records: vec![record.clone()],
+                records: Vec::new(),
                 items: Vec::new(),
             }),
         }
     }
     steps
-}
-
-/// Where the records stand whose [`restoring`] steps were noted so, in the order of the records.
-pub fn restored(
-    records: &[NotificationRecord],
-    steps: &[FanOutStep],
-    noted: &[StepNoted],
-) -> Vec<Option<DeliveryStatus>> {
-    let mut stands: HashMap<Uuid, DeliveryStatus> = HashMap::new();
-    for (step, noted) in steps.iter().zip(noted) {
-        let kept = step.records.iter().zip(&noted.records);
-        stands.extend(kept.map(|(record, status)| (record.id, *status)));
-        if noted.status == Some(RequestStatus::Cancelled) {
-            stands.extend(step.records.iter().map(|record| (record.id, DeliveryStatus::Cancelled)));
-        }
-    }
-    records.iter().map(|record| stands.get(&record.id).copied()).collect()
 }
 
 /// What became of a message.

@@ -38,7 +38,8 @@ pub(super) fn trials() -> Vec<(&'static str, Trial)> {
         recipients_are_read_along_primary_keys,
         receipts_find_their_messages_along_indexes,
         progress_reads_the_messages_of_its_request_and_their_receipts_alone,
-        old_entries_of_inboxes_are_found_along_their_ages
+        old_entries_of_inboxes_are_found_along_their_ages,
+        erased_recipients_are_found_along_their_keys_and_ages
     ]
 }
 
@@ -190,6 +191,32 @@ async fn old_entries_of_inboxes_are_found_along_their_ages(measured: &Measured) 
     let plan = explained(outbox, "in_app/forget_older", &args).await;
     let [step] = plan.as_slice() else { panic!("{plan:?}") };
     assert!(step[1] == "range" && step[2] == "age", "{plan:?}");
+}
+
+/// A restored record looks up its recipient, and the sweep looks at no erasure that stays.
+async fn erased_recipients_are_found_along_their_keys_and_ages(measured: &Measured) {
+    let outbox = &measured.outbox;
+    let row = |n: usize| format!("(UNHEX(SHA2({n}, 256)), UTC_TIMESTAMP(6) - INTERVAL {n} HOUR)");
+    let rows = (0..1_000).map(row).collect::<Vec<_>>().join(", ");
+    let fill = format!("INSERT INTO claimstream_erased_recipient (recipient_hash, erased_at) VALUES {rows}");
+    for statement in [&fill[..], "ANALYZE TABLE claimstream_erased_recipient"] {
+        outbox.connection().execute_unprepared(statement).await.expect("a person may do that");
+    }
+    let hashes = (0..4).map(|n: u8| Value::Bytes(Some(vec![n; 32]))).collect();
+    let forty_days_ago =
+        std::time::SystemTime::UNIX_EPOCH.elapsed().expect("a time").as_micros() as i64 - 40 * 86_400_000_000;
+    let args = vec![
+        ("hashes", hashes),
+        ("bound", vec![Value::from(forty_days_ago)]),
+        ("limit", vec![Value::from(500_i64)]),
+    ];
+    for (name, key) in
+        [("erasures/held", "PRIMARY"), ("erasures/release", "PRIMARY"), ("erasures/forget_older", "age")]
+    {
+        let plan = explained(outbox, name, &args).await;
+        let step = plan.iter().find(|step| step[0] == "claimstream_erased_recipient");
+        assert!(step.is_some_and(|step| step[1] == "range" && step[2] == key), "{name}: {plan:?}");
+    }
 }
 
 fn entry(user: String) -> NewInAppEntry {

@@ -5,6 +5,7 @@ mod bodies;
 mod consideration;
 mod ids;
 mod locks;
+mod lost_records;
 mod notifications;
 mod receipts;
 mod remains;
@@ -44,6 +45,7 @@ fn add_everywhere(suite: &mut Suite, place: &Place) {
     notifications::add_to(suite, place);
     receipts::add_to(suite, place);
     remains::add_to(suite, place);
+    lost_records::add_to(suite, place);
     consideration::add_lag_to(suite, place);
 }
 

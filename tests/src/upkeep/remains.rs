@@ -3,9 +3,13 @@
 use std::time::Duration;
 
 use claimstream_domain::{
-    MessageId, NewMessage, Payload, QueueName, Retention,
-    notification::{MESSAGE_QUEUE, NotificationRequest, REQUEST_QUEUE, RecipientReference},
+    Message, MessageId, NewMessage, Payload, QueueName, Retention,
+    notification::{
+        Answer, DeliveryReceipt, DeliveryStatus, FanOut, MESSAGE_QUEUE, NotificationRequest, REQUEST_QUEUE,
+        ReceiptKind, ReceiptOf, RecipientReference, provider::ProviderName,
+    },
 };
+use claimstream_ports::notification::{AttemptLog, DeliveryAttempt, DeliveryReceipts, MessageRepository};
 use claimstream_sea_orm::FailoverRemains;
 use uuid::Uuid;
 
@@ -13,7 +17,7 @@ use super::{Place, Setup, hex, notifications::dispatched};
 use crate::{Instance, Ports, Suite, fixture::mail_to};
 
 /// What has not changed for so long is under way no more.
-const QUIET: Duration = Duration::from_secs(120);
+pub(super) const QUIET: Duration = Duration::from_secs(120);
 
 pub(super) fn add_to(suite: &mut Suite, place: &Place) {
     let keep = Retention::default();
@@ -36,6 +40,13 @@ pub(super) fn add_to(suite: &mut Suite, place: &Place) {
         suite,
         "auto",
         keep,
+        "a_notification_that_a_provider_has_is_noted_as_delivered_and_not_sent_again",
+        delivered_is_noted,
+    );
+    place.add(
+        suite,
+        "auto",
+        keep,
         "what_a_relay_or_an_operator_still_ends_is_not_taken_for_left",
         others_are_left_alone,
     );
@@ -53,7 +64,7 @@ async fn request_is_found(setup: Setup) {
         let found = find(&setup).await;
         assert_eq!(found, FailoverRemains { requests: vec![request.id], ..FailoverRemains::default() });
         assert_eq!(repair(&setup, &found).await, [1, 0], "and no second time");
-        assert_eq!(taken(&setup, REQUEST_QUEUE).await, [request.id]);
+        assert_eq!(steps_of(&setup).await, [request.id]);
         setup.execute("DELETE FROM claimstream_notification_request").await;
     }
 }
@@ -87,6 +98,55 @@ async fn bare_is_found(setup: Setup) {
     assert_eq!(find(&setup).await, beyond, "an operator revives what has failed, or hands it in anew");
 }
 
+/// Of one the log of attempts says so, of one a receipt, and of one only that it was tried.
+async fn delivered_is_noted(setup: Setup) {
+    let (_, records) = dispatched(&setup, 3).await;
+    let mut ids = [records[0].id, records[1].id, records[2].id];
+    ids.sort();
+    setup.outbox.enqueue_now(&ids.map(|id| of_queue(id, MESSAGE_QUEUE))).await.expect("enqueue");
+    let logged = [attempt(ids[0], Answer::DELIVERED), attempt(ids[2], Answer::LATER)];
+    AttemptLog::note(&setup.outbox, &logged).await.expect("attempts");
+    let receipt = DeliveryReceipt {
+        provider: ProviderName::new("primary").expect("a name"),
+        of: ReceiptOf::Message(ids[1]),
+        kind: ReceiptKind::Opened,
+        address: None,
+        said_at: None,
+        note: None,
+    };
+    setup.outbox.take(&[receipt]).await.expect("a receipt");
+    setup.execute("DELETE FROM claimstream_queue").await;
+    setup.execute(&format!("DELETE FROM claimstream_message WHERE id = {}", hex(ids[0]))).await;
+    setup.clock.advance(QUIET + Setup::MOMENT);
+    let found = find(&setup).await;
+    let expected = FailoverRemains {
+        messages: vec![ids[2]],
+        delivered: ids[..2].to_vec(),
+        ..FailoverRemains::default()
+    };
+    assert_eq!(found, expected);
+    assert_eq!(repair(&setup, &found).await, [1, 0]);
+    use DeliveryStatus::{Delivered, Pending};
+    let stand = setup.outbox.status(&ids).await.expect("status");
+    assert_eq!(stand, [Some(Delivered), Some(Delivered), Some(Pending)]);
+    assert_eq!(taken(&setup, MESSAGE_QUEUE).await, [ids[2]]);
+}
+
+fn attempt(message: Uuid, answer: Answer) -> DeliveryAttempt {
+    DeliveryAttempt {
+        message,
+        claim: Uuid::now_v7(),
+        call: 1,
+        number: 1,
+        provider: ProviderName::new("primary").expect("a name"),
+        ago: Duration::ZERO,
+        took: Duration::ZERO,
+        answer,
+        reason: None,
+        reference: None,
+    }
+}
+
 async fn others_are_left_alone(setup: Setup) {
     let waiting = submit(&setup).await;
     let (_, records) = dispatched(&setup, 3).await;
@@ -116,7 +176,7 @@ fn of_queue(id: Uuid, queue: &str) -> NewMessage {
     NewMessage::new(MessageId::new(id), QueueName::new(queue).expect("a queue"), Payload::json("{}"))
 }
 
-async fn find(setup: &Setup) -> FailoverRemains {
+pub(super) async fn find(setup: &Setup) -> FailoverRemains {
     setup.outbox.failover_remains(QUIET).await.expect("a look")
 }
 
@@ -132,13 +192,24 @@ async fn repair(setup: &Setup, found: &FailoverRemains) -> [u64; 2] {
 
 /// Takes what is due in a queue and acks it; the ids in order.
 async fn taken(setup: &Setup, queue: &str) -> Vec<Uuid> {
+    let mut ids: Vec<Uuid> = finished(setup, queue).await.iter().map(|message| message.id.uuid()).collect();
+    ids.sort();
+    ids
+}
+
+/// Takes the steps that are due and acks them; the requests that they are of.
+async fn steps_of(setup: &Setup) -> Vec<Uuid> {
+    let steps = finished(setup, REQUEST_QUEUE).await;
+    let step = |message: &Message| serde_json::from_slice::<FanOut>(message.payload.bytes()).expect("a step");
+    steps.iter().map(|message| step(message).request).collect()
+}
+
+async fn finished(setup: &Setup, queue: &str) -> Vec<Message> {
     let queue = QueueName::new(queue).expect("a queue");
     let relay = Instance::new(8, Ports::of(setup.outbox.clone()), queue, 10);
     let claimed = relay.take_all().await;
-    let mut ids: Vec<Uuid> = claimed.iter().map(|claimed| claimed.message.id.uuid()).collect();
     for claimed in &claimed {
         relay.ack(claimed).await;
     }
-    ids.sort();
-    ids
+    claimed.into_iter().map(|claimed| claimed.message).collect()
 }

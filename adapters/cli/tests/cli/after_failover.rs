@@ -18,7 +18,7 @@ async fn shows_what_a_failover_has_left_repairs_it_once_it_is_asked_to_and_notes
     let shown = operator.run(&ASKED);
     assert_eq!(shown.code, Some(1), "{shown:?}");
     assert!(shown.out.contains("1 request has lost the message"), "{shown:?}");
-    assert!(shown.out.ends_with("nothing was changed, give --yes to queue them again\n"), "{shown:?}");
+    assert!(shown.out.ends_with("nothing was changed, give --yes to repair that\n"), "{shown:?}");
     let json = operator.run(&[&ASKED[..], &["--json"]].concat());
     assert_eq!(json.code, Some(1));
     assert!(json.out.contains("\"done\":false") && json.out.contains("\"queued\":0"), "{json:?}");
@@ -28,6 +28,9 @@ async fn shows_what_a_failover_has_left_repairs_it_once_it_is_asked_to_and_notes
     assert!(operator.run(&ASKED).succeeded().starts_with("nothing is left"));
     let audit = operator.run(&["audit"]).succeeded();
     assert!(audit.contains("ann") && audit.contains("repair ") && audit.contains("repaired"), "{audit}");
+    let left: serde_json::Value = serde_json::from_str(&json.out).unwrap();
+    let request = left["requests"][0].as_str().unwrap();
+    assert!(audit.contains(&format!("request {request}")), "{audit}");
 }
 
 #[test]

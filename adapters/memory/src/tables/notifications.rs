@@ -5,6 +5,7 @@ use claimstream_domain::{
     notification::{
         DeliveryStatus, NotificationRecord, NotificationRequest, Progress, ReceiptCounts, RequestStatus,
         provider::{ProviderName, TokenSchedule},
+        recipient_hash,
     },
 };
 use claimstream_ports::notification::{
@@ -26,6 +27,8 @@ pub(crate) struct Notifications {
     pub(crate) receipts: Vec<FactRow>,
     pub(crate) waiting: Vec<WaitingRow>,
     pub(crate) digests: Digests,
+    /// When recipients were erased last, by the hashes of their keys.
+    pub(crate) erased: BTreeMap<Fingerprint, Timestamp>,
 }
 
 /// An attempt, and when it began.
@@ -99,6 +102,23 @@ impl Notifications {
         (StepNoted { status: Some(status), records, outdated: false }, messages)
     }
 
+    /// Keeps a record that is missing, of somebody erased if its recipient was: where it stands then, and whether it is of such a recipient.
+    pub(crate) fn restore(&mut self, record: &NotificationRecord) -> (Option<DeliveryStatus>, bool) {
+        let erased_at = self.erased.get(&recipient_hash(&record.recipient)).copied();
+        let Some(row) = self.requests.get(&record.request_id) else {
+            return (erased_at.map(|_| DeliveryStatus::Cancelled), erased_at.is_some());
+        };
+        let taken_in = self.ages.iter().find(|(_, id)| *id == record.request_id).map(|(at, _)| *at);
+        let is_lost = row.request.has_lost(&record.recipient, taken_in.unwrap_or(Timestamp::MAX), erased_at);
+        let status = row.status;
+        if status.has_messages() {
+            let kept = self.keep(record);
+            return (Some(if is_lost { DeliveryStatus::Cancelled } else { kept }), is_lost);
+        }
+        let is_over = is_lost || status == RequestStatus::Cancelled;
+        (is_over.then_some(DeliveryStatus::Cancelled), is_lost)
+    }
+
     /// Keeps a record unless its id is known, and says where it stands.
     fn keep(&mut self, record: &NotificationRecord) -> DeliveryStatus {
         self.messages.entry(record.id).or_insert_with(|| record.clone()).status
@@ -133,6 +153,8 @@ impl Notifications {
         self.attempts.retain(|row| !messages.contains(&row.attempt.message));
         self.receipts.retain(|row| !messages.contains(&row.message));
         self.digests.forget(|id| messages.contains(&id));
+        let oldest = self.ages.first().map(|(taken_in, _)| *taken_in);
+        self.erased.retain(|_, erased_at| *erased_at >= bound || oldest.is_some_and(|at| at <= *erased_at));
         going.len() as u64
     }
 

@@ -110,6 +110,10 @@ statements! {
     enqueue: EnqueueSql {
         both: dedup, dedup_or_fail, dedup_read, discard, known, message, queue;
     }
+    erasures: ErasureSql {
+        both: held, hold, note, release, requests;
+        each: forget_older;
+    }
     in_app: InAppSql {
         both: mark_read, newest, page, page_after, put, recent, unread;
         each: forget_older, forget_user, mark_read_up_to;
@@ -154,7 +158,7 @@ statements! {
         both: begin, bodies, close, cut, end, keys, lease, let_go, letters, mend_bodies, mend_letters, move_bodies, move_rows, next_queue, page, shards, take;
     }
     remains: RemainsSql {
-        both: bodies, carriers, open_requests, pending, requeue, steps;
+        both: bodies, carriers, delivered, open_requests, pending, requeue, steps;
     }
     savepoint: SavepointSql {
         both: undo;

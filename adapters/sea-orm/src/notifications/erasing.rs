@@ -1,9 +1,11 @@
 use std::sync::Arc;
 
 use claimstream_domain::notification::{
-    Channel, ERASED, NotificationMessage, NotificationRequest, Priority, Recipient, delivery_message,
+    Channel, ERASED, NotificationMessage, NotificationRecord, NotificationRequest, Priority, Recipient,
+    delivery_message,
 };
 use claimstream_ports::{StoreError, notification::Erased};
+use sea_orm::ConnectionTrait;
 use uuid::Uuid;
 
 use crate::{
@@ -14,7 +16,9 @@ use crate::{
         typed_row::row,
         unit::{rows, run},
     },
-    notifications::{digests::DigestRows, forgetting::Forgetting, records::cut_recipient},
+    notifications::{
+        digests::DigestRows, erasures::Erasures, forgetting::Forgetting, records::cut_recipient,
+    },
 };
 
 const ERASE: &str = "erase";
@@ -24,6 +28,7 @@ pub(crate) struct Erasing {
     pub(crate) db: Arc<Database>,
     pub(crate) forgetting: Forgetting,
     pub(crate) digests: Arc<DigestRows>,
+    pub(crate) erasures: Erasures,
 }
 
 impl Erasing {
@@ -32,10 +37,11 @@ impl Erasing {
     /// So many records are looked through by one statement.
     const WINDOW: i64 = 5_000;
 
-    /// Erases a recipient in the directory, so that no fan-out finds it any more, in requests, then in records with the attempts and payloads of their messages, and at last in its inbox,
+    /// Notes the erasure, for messages whose records are missing. Then it erases a recipient in the directory, so that no fan-out finds it any more, in requests, then in records with the attempts and payloads of their messages, and at last in its inbox,
     /// where entries outlive their records.
     pub(crate) async fn erase(&self, recipient: &str) -> Result<Erased, StoreError> {
         let mut erased = Erased::default();
+        self.erasures.note(recipient).await?;
         self.forgetting.forget(recipient).await?;
         let unreadable = self.requests(recipient, &mut erased).await?;
         self.records(recipient, &mut erased).await?;
@@ -136,16 +142,31 @@ impl Erasing {
         Ok(())
     }
 
-    /// Erases some records, and the attempts, receipts, entries and payloads of their messages, in one transaction.
+    /// Erases some records in one transaction.
     async fn part(&self, records: &[RecordRow]) -> Result<(u64, u64), StoreError> {
-        let sql = &self.db.sql.notifications;
         let transaction = self.db.begin_beside(ERASE).await?;
+        let replaced = self.leave_frames(&transaction, records).await?;
+        self.db.commit(ERASE, transaction).await?;
+        Ok(replaced)
+    }
+
+    /// Erases some records, and the attempts, receipts, entries and payloads of their messages, as far as they are there. Answers how many
+    /// payloads of live or finished messages and of dead letters were replaced.
+    pub(super) async fn leave_frames(
+        &self,
+        on: &impl ConnectionTrait,
+        records: &[RecordRow],
+    ) -> Result<(u64, u64), StoreError> {
+        if records.is_empty() {
+            return Ok((0, 0));
+        }
+        let sql = &self.db.sql.notifications;
         let ids = self.db.args().with("erased", ERASED);
         let ids = ids.with_list("ids", records.iter().map(|record| bytes(record.id)));
         for statement in [&sql.erase_record, &sql.erase_attempts, &sql.erase_receipts, &sql.erase_in_app] {
-            run(&transaction, ERASE, statement.bind(&ids)).await?;
+            run(on, ERASE, statement.bind(&ids)).await?;
         }
-        self.digests.forget(&transaction, &ids).await?;
+        self.digests.forget(on, &ids).await?;
         let (mut bodies, mut dead) = (0, 0);
         for record in records {
             let channel: Channel = record.channel.parse().map_err(|e| corrupt(ERASE, e))?;
@@ -155,10 +176,9 @@ impl Erasing {
             let args =
                 args.with_list("queues", Priority::ALL.map(|priority| priority.message_queue().into()));
             let args = args.with("erased", ERASED).with("payload", payload.into_bytes());
-            bodies += run(&transaction, ERASE, sql.erase_body.bind(&args)).await?;
-            dead += run(&transaction, ERASE, sql.erase_dead.bind(&args)).await?;
+            bodies += run(on, ERASE, sql.erase_body.bind(&args)).await?;
+            dead += run(on, ERASE, sql.erase_dead.bind(&args)).await?;
         }
-        self.db.commit(ERASE, transaction).await?;
         Ok((bodies, dead))
     }
 }
@@ -168,5 +188,13 @@ row! {
 }
 
 row! {
-    struct RecordRow of "notifications/erase_records" { id: Uuid, request_id: Uuid, channel: String }
+    /// A record that is to be erased.
+    pub(super) struct RecordRow of "notifications/erase_records" { id: Uuid, request_id: Uuid, channel: String }
+}
+
+impl RecordRow {
+    pub(super) fn of(record: &NotificationRecord) -> Self {
+        let NotificationRecord { id, request_id, channel, .. } = record;
+        Self { id: *id, request_id: *request_id, channel: channel.name().to_owned() }
+    }
 }

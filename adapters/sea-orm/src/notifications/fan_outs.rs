@@ -35,10 +35,10 @@ pub(crate) struct FanOuts {
 }
 
 /// Where requests stand.
-type Standing = HashMap<Uuid, RequestStatus>;
+pub(super) type Standing = HashMap<Uuid, RequestStatus>;
 
 /// The reasons of requests that have one.
-type Reasons = HashMap<Uuid, String>;
+pub(super) type Reasons = HashMap<Uuid, String>;
 
 /// In how many places of requests somebody was erased, of those with any.
 type ErasedPlaces = HashMap<Uuid, usize>;
@@ -152,7 +152,7 @@ impl FanOuts {
     }
 
     /// Locks the requests of these steps.
-    async fn lock(
+    pub(super) async fn lock(
         &self,
         on: &impl ConnectionTrait,
         steps: &[FanOutStep],
@@ -170,7 +170,7 @@ impl FanOuts {
     }
 
     /// Moves requests on that are locked; those that come to the same end share a statement.
-    async fn move_on<'a>(
+    pub(super) async fn move_on<'a>(
         &self,
         on: &impl ConnectionTrait,
         steps: impl Iterator<Item = &'a FanOutStep>,

@@ -1,13 +1,14 @@
 use std::{
     collections::{BTreeSet, HashSet},
+    sync::Arc,
     time::Duration,
 };
 
-use claimstream_domain::{
-    Due, NewMessage,
-    notification::{FanOut, NotificationRequest, Priority, RequestStatus, request_message},
+use claimstream_domain::notification::{DeliveryStatus, FanOut, Priority, RequestStatus, repair_message};
+use claimstream_ports::{
+    StoreError,
+    notification::{MessageOutcome, RequestRead},
 };
-use claimstream_ports::{StoreError, notification::RequestRead};
 use sea_orm::ConnectionTrait;
 use uuid::Uuid;
 
@@ -17,11 +18,15 @@ use crate::{
         args::{Args, bytes},
         classify::corrupt,
         clock::micros,
+        sql::Sql,
         typed_row::row,
         unit::{rows, run},
     },
     enqueue::rows::Enqueueing,
-    notifications::requests::Requests,
+    notifications::{
+        records::Records,
+        requests::{Requests, request_status},
+    },
 };
 
 const REMAINS: &str = "failover remains";
@@ -32,11 +37,14 @@ const REMAINS: &str = "failover remains";
 /// Everything else heals by itself, because it is written in one transaction or is tried again until its end is recorded.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct FailoverRemains {
-    /// Requests whose fan-out has no message in a queue; a repair fans them out again, which sends nothing twice that is recorded.
+    /// Requests whose fan-out has no message in a queue; a repair fans them out again from the beginning, all steps of them, which sends nothing
+    /// twice that is recorded.
     pub requests: Vec<Uuid>,
     /// Messages that carry pending notifications and are in no queue; a repair queues them again, so that what was delivered
-    /// without a record of it is delivered twice.
+    /// without anything that proves it is delivered twice.
     pub messages: Vec<Uuid>,
+    /// Pending notifications that a provider has: it has said so, or has sent a receipt. A repair notes that they were delivered.
+    pub delivered: Vec<Uuid>,
     /// Pending notifications that nobody can deliver any more: neither their message nor an open request is there.
     pub beyond_repair: Vec<Uuid>,
 }
@@ -44,7 +52,7 @@ pub struct FailoverRemains {
 impl FailoverRemains {
     /// Whether there is nothing to repair.
     pub fn is_empty(&self) -> bool {
-        self.requests.is_empty() && self.messages.is_empty()
+        self.requests.is_empty() && self.messages.is_empty() && self.delivered.is_empty()
     }
 }
 
@@ -53,6 +61,7 @@ pub(crate) struct Remains<'a> {
     pub(crate) db: &'a Database,
     pub(crate) enqueueing: &'a Enqueueing,
     pub(crate) requests: &'a Requests,
+    pub(crate) records: &'a Arc<Records>,
 }
 
 /// A pending notification that no message in a queue carries.
@@ -81,16 +90,20 @@ impl Remains<'_> {
             let page = self.pending(&args, after).await?;
             let Some(last) = page.last() else { break };
             after = last.id;
-            let stranded = page.into_iter().filter(|one| {
-                !carriers.contains(&one.carrier)
-                    && !under_way.contains(&one.request)
-                    && !again.contains(&one.request)
-            });
+            let stranded = page
+                .into_iter()
+                .filter(|one| !carriers.contains(&one.carrier) && !under_way.contains(&one.request));
             let stranded: Vec<Stranded> = stranded.collect();
+            let had = self.had_by_providers(stranded.iter().map(|one| one.carrier)).await?;
+            let (had, stranded): (Vec<_>, Vec<_>) =
+                stranded.into_iter().partition(|one| had.contains(&one.carrier));
+            found.delivered.extend(had.into_iter().map(|one| one.id));
             let with_body = self.with_bodies(stranded.iter().map(|one| one.carrier)).await?;
             let (carried, bare): (Vec<_>, Vec<_>) =
                 stranded.into_iter().partition(|one| with_body.contains(&one.carrier));
             messages.extend(carried.into_iter().map(|one| one.carrier));
+            // A fan-out that is repeated enqueues the messages whose bodies are gone, and no others.
+            let bare: Vec<_> = bare.into_iter().filter(|one| !again.contains(&one.request)).collect();
             let dispatched = self.dispatched(bare.iter().map(|one| one.request)).await?;
             for Stranded { id, request, .. } in bare {
                 match dispatched.contains(&request) {
@@ -108,26 +121,47 @@ impl Remains<'_> {
 
     /// Has all of it worked on again, in bounded transactions; answers how many messages were queued.
     pub(crate) async fn repair(&self, remains: &FailoverRemains) -> Result<u64, StoreError> {
+        // What was delivered is noted first: a fan-out that is repeated enqueues what is pending.
+        for ids in remains.delivered.chunks(Self::PAGE) {
+            self.records.conclude(ids.iter().copied().map(delivered).collect()).await?;
+        }
         let mut queued = 0;
         for ids in remains.messages.chunks(Self::PAGE) {
-            queued += self.db.restarting(|| self.queue_again(ids, &[])).await?;
+            queued += self.db.restarting(|| self.queue_again(ids)).await?;
         }
+        let repair = Uuid::now_v7();
         for ids in remains.requests.chunks(Self::PAGE) {
-            let read = self.requests.read(ids).await?;
-            let first = read
-                .into_iter()
-                .flatten()
-                .filter(|read| !is_over(read.status))
-                .map(|read| first_step(&read.request));
-            let first = first.collect::<Result<Vec<NewMessage>, StoreError>>()?;
-            let ids: Vec<Uuid> = first.iter().map(|message| message.id.uuid()).collect();
-            queued += self.db.restarting(|| self.queue_again(&ids, &first)).await?;
+            queued += self.db.restarting(|| self.fan_out_again(ids, repair)).await?;
         }
         Ok(queued)
     }
 
-    /// One transaction: messages whose bodies are there are queued, and the others are enqueued if they are among `new`.
-    async fn queue_again(&self, ids: &[Uuid], new: &[NewMessage]) -> Result<u64, StoreError> {
+    /// Enqueues the first step of requests that are not over and of which no step is queued, under ids that no step has had.
+    ///
+    /// The transaction holds the requests, so of two repairs at the same time the second finds the steps of the first.
+    async fn fan_out_again(&self, ids: &[Uuid], repair: Uuid) -> Result<u64, StoreError> {
+        let read = self.requests.read(ids).await?;
+        let transaction = self.db.begin(REMAINS).await?;
+        let args = self.db.args().with_list("ids", ids.iter().copied().map(bytes));
+        let held = rows(&transaction, REMAINS, self.db.sql.notifications.request_lock.bind(&args)).await?;
+        let mut open = HashSet::new();
+        for row in held {
+            if !is_over(request_status(&row.text("status")?)?) {
+                open.insert(row.uuid("id")?);
+            }
+        }
+        let under_way = self.steps(&transaction).await?;
+        let left = read.into_iter().flatten().map(|read| read.request);
+        let left = left.filter(|request| open.contains(&request.id) && !under_way.contains(&request.id));
+        let again = left.map(|request| repair_message(&request, repair)).collect::<Result<Vec<_>, _>>();
+        let again = again.map_err(|e| corrupt(REMAINS, e))?;
+        self.enqueueing.enqueue(&transaction, &again).await?;
+        self.db.commit(REMAINS, transaction).await?;
+        Ok(again.len() as u64)
+    }
+
+    /// Queues messages whose bodies are there, in one transaction.
+    async fn queue_again(&self, ids: &[Uuid]) -> Result<u64, StoreError> {
         let transaction = self.db.begin(REMAINS).await?;
         let args = self.db.args().with_list("ids", ids.iter().copied().map(bytes));
         let known = self.bodies(&transaction, &args).await?;
@@ -138,10 +172,6 @@ impl Remains<'_> {
             run(&transaction, REMAINS, sql.dead_letters.revive_message.bind(&args)).await?;
             queued += run(&transaction, REMAINS, sql.remains.requeue.bind(&args)).await?;
         }
-        let new: Vec<NewMessage> =
-            new.iter().filter(|message| !known.contains(&message.id.uuid())).cloned().collect();
-        queued += new.len() as u64;
-        self.enqueueing.enqueue(&transaction, &new).await?;
         self.db.commit(REMAINS, transaction).await?;
         Ok(queued)
     }
@@ -166,11 +196,14 @@ impl Remains<'_> {
 
     /// The requests of which a step is queued, or is a dead letter, which an operator revives.
     async fn requests_under_way(&self) -> Result<HashSet<Uuid>, StoreError> {
+        self.db.restarting(|| self.steps(self.db.relay())).await
+    }
+
+    async fn steps(&self, on: &impl ConnectionTrait) -> Result<HashSet<Uuid>, StoreError> {
         let mut requests = HashSet::new();
         for priority in Priority::ALL {
             let args = self.db.args().with("queue", priority.request_queue());
-            let ask = || rows(self.db.relay(), REMAINS, self.db.sql.remains.steps.bind(&args));
-            for row in self.db.restarting(ask).await? {
+            for row in rows(on, REMAINS, self.db.sql.remains.steps.bind(&args)).await? {
                 // A dead letter without a body, or that is no step because somebody wrote it wrong, works on no request.
                 let payload = row.maybe_bytes("payload")?.unwrap_or_default();
                 if let Ok(step) = serde_json::from_slice::<FanOut>(&payload) {
@@ -206,12 +239,22 @@ impl Remains<'_> {
     }
 
     async fn with_bodies(&self, ids: impl Iterator<Item = Uuid>) -> Result<HashSet<Uuid>, StoreError> {
-        let ids: Vec<Uuid> = ids.collect();
+        self.among(ids, &self.db.sql.enqueue.known).await
+    }
+
+    /// Those of these messages that a provider has.
+    async fn had_by_providers(&self, ids: impl Iterator<Item = Uuid>) -> Result<HashSet<Uuid>, StoreError> {
+        self.among(ids, &self.db.sql.remains.delivered).await
+    }
+
+    /// Those of these ids that a statement answers.
+    async fn among(&self, ids: impl Iterator<Item = Uuid>, sql: &Sql) -> Result<HashSet<Uuid>, StoreError> {
+        let ids: BTreeSet<Uuid> = ids.collect();
         if ids.is_empty() {
             return Ok(HashSet::new());
         }
         let args = self.db.args().with_list("ids", ids.into_iter().map(bytes));
-        let ask = || rows(self.db.relay(), REMAINS, self.db.sql.enqueue.known.bind(&args));
+        let ask = || rows(self.db.relay(), REMAINS, sql.bind(&args));
         self.db.restarting(ask).await?.iter().map(|row| row.uuid("id")).collect()
     }
 
@@ -229,9 +272,9 @@ fn is_over(status: RequestStatus) -> bool {
     matches!(status, RequestStatus::Failed | RequestStatus::Cancelled)
 }
 
-fn first_step(request: &NotificationRequest) -> Result<NewMessage, StoreError> {
-    let message = request_message(request).map_err(|e| corrupt(REMAINS, e))?;
-    Ok(NewMessage { due: Due::Now, ..message })
+/// The outcome of a notification that a provider has.
+fn delivered(id: Uuid) -> MessageOutcome {
+    MessageOutcome { id, status: DeliveryStatus::Delivered, reason: None, reference: None }
 }
 
 row! {

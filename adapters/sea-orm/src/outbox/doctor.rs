@@ -12,7 +12,10 @@ use crate::{
         finding::Finding,
     },
     notifications::remains::{FailoverRemains, Remains},
-    outbox::{handle::SeaOrmOutbox, rooms::Rooms},
+    outbox::{
+        handle::SeaOrmOutbox,
+        rooms::{Notifications, Rooms},
+    },
     resharding::shards::status,
 };
 
@@ -59,7 +62,8 @@ impl SeaOrmOutbox {
 }
 
 fn remains(rooms: &Rooms) -> Remains<'_> {
-    Remains { db: &rooms.db, enqueueing: &rooms.enqueueing, requests: &rooms.notifications.requests }
+    let Notifications { requests, records, .. } = &rooms.notifications;
+    Remains { db: &rooms.db, enqueueing: &rooms.enqueueing, requests, records }
 }
 
 /// For people who look again and again: nothing walks over whole tables.

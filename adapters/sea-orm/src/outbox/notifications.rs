@@ -8,16 +8,19 @@ use claimstream_ports::{
     StoreError,
     notification::{
         Cancelled, DigestPlace, DigestRepository, EraseRecipient, Erased, FanOutStep, ListRequests,
-        MessageOutcome, MessageRepository, NotificationReports, RequestFilter, RequestListed, RequestPage,
-        RequestRead, RequestRepository, StepNoted, SubmitRequests, restored, restoring,
+        MessageOutcome, MessageRepository, MissingRecord, NotificationReports, RequestFilter, RequestListed,
+        RequestPage, RequestRead, RequestRepository, StepNoted, SubmitRequests,
     },
 };
 use sea_orm::DatabaseTransaction;
 use uuid::Uuid;
 
 use crate::{
-    notifications::{listing, requests::being_taken_in},
-    outbox::{handle::SeaOrmOutbox, rooms::Rooms},
+    notifications::{listing, requests::being_taken_in, restoring::Restoring},
+    outbox::{
+        handle::SeaOrmOutbox,
+        rooms::{Notifications, Rooms},
+    },
 };
 
 const SUBMIT: &str = "submit";
@@ -89,13 +92,13 @@ impl MessageRepository for SeaOrmOutbox {
         self.rooms.db.detached(MESSAGE, async move { records.conclude(outcomes).await }).await
     }
 
-    async fn restore(
-        &self,
-        records: &[NotificationRecord],
-    ) -> Result<Vec<Option<DeliveryStatus>>, StoreError> {
-        let steps = restoring(records);
-        let noted = self.note_steps(&steps).await?;
-        Ok(restored(records, &steps, &noted))
+    async fn restore(&self, missing: &[MissingRecord]) -> Result<Vec<Option<DeliveryStatus>>, StoreError> {
+        let (rooms, missing) = (Arc::clone(&self.rooms), missing.to_vec());
+        let work = async move {
+            let Notifications { fan_outs, records, erasing, .. } = &rooms.notifications;
+            Restoring { db: &rooms.db, fan_outs, records, erasing }.restore(&missing).await
+        };
+        self.rooms.db.detached(MESSAGE, work).await
     }
 
     async fn reopen(&self, id: Uuid) -> Result<(), StoreError> {

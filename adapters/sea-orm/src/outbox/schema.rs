@@ -49,6 +49,7 @@ pub fn schema(dialect: Dialect) -> &'static [(i64, &'static str)] {
                     include_str!("../sql/schema/schema_4_digests.mysql.sql"),
                     include_str!("../sql/schema/schema_4_pauses.mysql.sql"),
                     include_str!("../sql/schema/schema_4_audit.mysql.sql"),
+                    include_str!("../sql/schema/schema_4_erasures.mysql.sql"),
                     include_str!("../sql/schema/schema_4_resharding.mysql.sql")
                 ),
             ),
@@ -77,6 +78,7 @@ pub fn schema(dialect: Dialect) -> &'static [(i64, &'static str)] {
                     include_str!("../sql/schema/schema_4_digests.sqlite.sql"),
                     include_str!("../sql/schema/schema_4_pauses.sqlite.sql"),
                     include_str!("../sql/schema/schema_4_audit.sqlite.sql"),
+                    include_str!("../sql/schema/schema_4_erasures.sqlite.sql"),
                     include_str!("../sql/schema/schema_4_resharding.sqlite.sql")
                 ),
             ),

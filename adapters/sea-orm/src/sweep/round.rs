@@ -12,6 +12,7 @@ use crate::{
     database::clock::micros,
     sweep::{
         chunk::Left,
+        erasures::KEEP_ERASURES,
         sweeper::Sweeper,
         swept::{SWEEP, Swept},
         window::Window,
@@ -67,6 +68,7 @@ impl Round {
         self.locks(before(KEEP_LOCKS)).await?;
         let (steps, sagas) = self.steps(before(self.sweeper.step_retention)).await?;
         let requests = self.requests(before(retention.of_keys())).await?;
+        self.erasures(before(retention.of_keys().max(KEEP_ERASURES))).await?;
         self.attempts(before(retention.of_keys())).await?;
         let in_app = self.in_app().await?;
         self.audit().await?;

@@ -5,12 +5,12 @@ use std::{
 
 use claimstream_domain::{
     Jitter, Payload, Reason, RetryPolicy, Verdict,
-    notification::{Acceptance, Channel, DeliveryStatus, NotificationMessage, NotificationRecord},
+    notification::{Acceptance, Channel, DeliveryStatus, FanOutEnd, NotificationMessage},
 };
 use claimstream_ports::{
     Handler, StoreError, StoreErrorKind,
     mock::{MockChannelProvider, MockMessageRepository},
-    notification::{Delivered, DeliveryError, MessageOutcome},
+    notification::{Delivered, DeliveryError, MessageOutcome, MissingRecord},
 };
 
 use super::{
@@ -29,12 +29,14 @@ fn restored_as(restored: DeliveryStatus, status: Option<DeliveryStatus>) -> Mock
     let mut messages = MockMessageRepository::new();
     messages.expect_status().withf(|ids| ids == [notification().id]).returning(move |_| Ok(vec![status]));
     if status.is_none() {
-        let is_ours = |record: &NotificationRecord| {
+        let is_ours = |missing: &MissingRecord| {
             let NotificationMessage { id, request_id, .. } = notification();
+            let MissingRecord { record, end } = missing;
             (record.id, record.request_id, record.status) == (id, request_id, DeliveryStatus::Pending)
+                && *end == FanOutEnd::Done
         };
         let restore = messages.expect_restore().times(1);
-        let restore = restore.withf(move |records| records.iter().all(is_ours) && records.len() == 1);
+        let restore = restore.withf(move |missing| missing.iter().all(is_ours) && missing.len() == 1);
         restore.returning(move |_| Ok(vec![Some(restored)]));
     }
     messages
@@ -70,7 +72,7 @@ fn provider(answer: Result<Delivered, DeliveryError>) -> Providers {
 }
 
 /// Expects never to be asked.
-fn idle() -> Providers {
+pub(super) fn idle() -> Providers {
     Providers::new().with(Channel::Email, Arc::new(MockChannelProvider::new()))
 }
 
@@ -87,7 +89,7 @@ fn busy(retry_after: Option<Duration>) -> Providers {
     provider(Err(DeliveryError::Transient { reason, retry_after, acceptance }))
 }
 
-fn handle(messages: MockMessageRepository, providers: Providers, attempt: u32) -> Verdict {
+pub(super) fn handle(messages: MockMessageRepository, providers: Providers, attempt: u32) -> Verdict {
     let handler = MessageHandler::new(Arc::new(messages), providers, MessageConfig::default());
     finish(handler.expect("a good configuration").handle(&claimed_message(&notification(), attempt)))
 }

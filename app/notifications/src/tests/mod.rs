@@ -10,6 +10,7 @@ mod panics;
 mod ports;
 mod request_failures;
 mod requests;
+mod restoring;
 mod world;
 
 pub(super) use finish::{finish, step};

@@ -18,8 +18,8 @@ use claimstream_ports::{
     StoreError,
     notification::{
         Cancelled, ChannelProvider, Delivered, DeliveryError, FanOutStep, MessageOutcome, MessageRepository,
-        RecipientDirectory, RequestRead, RequestRepository, SegmentPage, StepNoted, TemplateSource,
-        restoring,
+        MissingRecord, RecipientDirectory, RequestRead, RequestRepository, SegmentPage, StepNoted,
+        TemplateSource, restoring,
     },
 };
 use uuid::Uuid;
@@ -236,17 +236,16 @@ impl MessageRepository for World {
         .await
     }
 
-    async fn restore(
-        &self,
-        records: &[NotificationRecord],
-    ) -> Result<Vec<Option<DeliveryStatus>>, StoreError> {
+    async fn restore(&self, missing: &[MissingRecord]) -> Result<Vec<Option<DeliveryStatus>>, StoreError> {
         self.call(|state| {
-            for step in restoring(records) {
-                state.note(&step);
+            for step in restoring(missing) {
+                let of_step =
+                    missing.iter().map(|one| &one.record).filter(|record| record.request_id == step.request);
+                state.note(&FanOutStep { records: of_step.cloned().collect(), ..step });
             }
         })
         .await?;
-        let ids: Vec<Uuid> = records.iter().map(|record| record.id).collect();
+        let ids: Vec<Uuid> = missing.iter().map(|one| one.record.id).collect();
         self.status(&ids).await
     }
 

@@ -2,12 +2,12 @@
 
 use claimstream_domain::{
     Reason,
-    notification::{Channel, DeliveryStatus, NotificationRecord, RequestStatus, message_id},
+    notification::{Channel, DeliveryStatus, NotificationRecord, message_id},
 };
 use claimstream_ports::notification::MessageOutcome;
 use uuid::Uuid;
 
-use super::sample::{keep, progress, submitted};
+use super::sample::{keep, submitted};
 use crate::{
     NotificationFixture,
     suite::{Case, cases},
@@ -19,9 +19,6 @@ pub const CLAUSES: &[Case<NotificationFixture>] = cases!["notifications" needs [
     outcomes_that_differ_are_each_noted_as_they_are,
     of_two_outcomes_of_a_message_the_first_counts,
     a_concluded_failure_keeps_its_reason,
-    a_missing_record_is_restored_and_its_request_dispatched,
-    a_record_that_is_there_is_not_restored,
-    no_record_is_restored_of_a_request_that_is_over_or_unknown,
     reopen_makes_a_failed_message_pending_and_no_other,
 ];
 
@@ -106,44 +103,6 @@ pub async fn a_concluded_failure_keeps_its_reason(fixture: NotificationFixture) 
     fixture.store.messages.conclude(std::slice::from_ref(&failed)).await.expect("conclude");
     let expected = NotificationRecord { status: failed.status, reason: failed.reason, ..pending };
     assert_eq!(fixture.rival.reports.messages(request, None, 9).await.expect("messages"), [expected]);
-}
-
-pub async fn a_missing_record_is_restored_and_its_request_dispatched(fixture: NotificationFixture) {
-    let request = submitted(&fixture).await;
-    let missing = [1, 2].map(|n| record(request, n, DeliveryStatus::Pending));
-    let stand = fixture.store.messages.restore(&missing).await.expect("restore");
-    assert_eq!(stand, [Some(DeliveryStatus::Pending); 2]);
-    let now = progress(&fixture, request).await;
-    assert_eq!((now.recorded, now.pending, now.delivered), (RequestStatus::Dispatched, 2, 0));
-    let outcomes = missing.map(|record| outcome(record.id, DeliveryStatus::Delivered));
-    fixture.rival.messages.conclude(&outcomes).await.expect("conclude");
-    assert_eq!(progress(&fixture, request).await.delivered, 2);
-}
-
-pub async fn a_record_that_is_there_is_not_restored(fixture: NotificationFixture) {
-    let request = submitted(&fixture).await;
-    let all = [1, 2].map(|n| record(request, n, DeliveryStatus::Pending));
-    keep(&fixture.store, &all[..1]).await;
-    fixture
-        .store
-        .messages
-        .conclude(&[outcome(all[0].id, DeliveryStatus::Delivered)])
-        .await
-        .expect("conclude");
-    let stand = fixture.rival.messages.restore(&all).await.expect("restore");
-    assert_eq!(stand, [Some(DeliveryStatus::Delivered), Some(DeliveryStatus::Pending)]);
-    let status = fixture.store.messages.status(&all.map(|record| record.id)).await.expect("status");
-    assert_eq!(status, [Some(DeliveryStatus::Delivered), Some(DeliveryStatus::Pending)]);
-}
-
-pub async fn no_record_is_restored_of_a_request_that_is_over_or_unknown(fixture: NotificationFixture) {
-    let cancelled = submitted(&fixture).await;
-    fixture.store.requests.cancel(cancelled).await.expect("cancel");
-    let all = [cancelled, Uuid::now_v7()].map(|request| record(request, 1, DeliveryStatus::Pending));
-    let stand = fixture.store.messages.restore(&all).await.expect("restore");
-    assert_eq!(stand, [Some(DeliveryStatus::Cancelled), None]);
-    let status = fixture.rival.messages.status(&all.map(|record| record.id)).await.expect("status");
-    assert_eq!(status, [None, None]);
 }
 
 pub async fn reopen_makes_a_failed_message_pending_and_no_other(fixture: NotificationFixture) {

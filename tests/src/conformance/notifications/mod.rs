@@ -12,6 +12,7 @@ pub mod preferences;
 pub mod receipts;
 pub mod reports;
 pub mod requests;
+pub mod restoring;
 mod sample;
 pub mod submissions;
 pub mod templates;
@@ -21,6 +22,7 @@ use crate::{NotificationFixture, suite::Case};
 pub const CLAUSES: &[&[Case<NotificationFixture>]] = &[
     submissions::CLAUSES,
     requests::CLAUSES,
+    restoring::CLAUSES,
     cancelling::CLAUSES,
     erasing::CLAUSES,
     messages::CLAUSES,
