@@ -190,7 +190,7 @@ impl<'a> Held<'a> {
             true => Box::pin(self.db.of_callers_at_home()).await,
             false => {
                 let connect = || Link::of_pool(self.connections(), self.db.dialect);
-                self.db.health.moves.reaching(connect).await
+                self.db.health.moves.reaching(self.db.limits.acquire_timeout, connect).await
             }
         }
     }

@@ -1,6 +1,9 @@
 use std::{sync::Arc, time::Duration};
 
+use sea_orm::{ConnAcquireErr, DbErr};
 use tokio::sync::watch;
+
+use super::classify::is_pool_timeout;
 
 /// Tells those that wait for a server that another one takes writes. Clones share it; with one address nothing is ever told.
 #[derive(Clone, Default)]
@@ -11,6 +14,8 @@ pub(crate) struct Moves(Option<Arc<watch::Sender<Found>>>);
 struct Found {
     times: u64,
     moves: u64,
+    /// The server that was written to does not take writes, and the search has not ended yet.
+    is_looking: bool,
 }
 
 impl Moves {
@@ -24,29 +29,59 @@ impl Moves {
         Self(Some(Arc::new(watch::Sender::new(Found::default()))))
     }
 
+    /// The server that was written to does not take writes; one that does is being looked for.
+    #[cfg_attr(not(feature = "mysql"), allow(dead_code, reason = "a file has no address"))]
+    pub(crate) fn look(&self) {
+        if let Some(sender) = &self.0 {
+            sender.send_if_modified(|found| !std::mem::replace(&mut found.is_looking, true));
+        }
+    }
+
+    /// Whether no server is known that takes writes.
+    #[cfg_attr(not(feature = "mysql"), allow(dead_code, reason = "a file has no address"))]
+    pub(crate) fn is_looking(&self) -> bool {
+        self.0.as_ref().is_some_and(|sender| sender.borrow().is_looking)
+    }
+
     /// A search has ended, and has found another server than before if `is_another`.
     #[cfg_attr(not(feature = "mysql"), allow(dead_code, reason = "a file has no address"))]
     pub(crate) fn found(&self, is_another: bool) {
         if let Some(sender) = &self.0 {
             sender.send_modify(|found| {
+                found.is_looking = false;
                 found.times += 1;
                 found.moves += u64::from(is_another);
             });
         }
     }
 
-    /// Repeats what waits for a connection as often as a search ends meanwhile: the pool may wait for a server that is gone.
-    pub(crate) async fn reaching<T, F: Future<Output = T>>(&self, mut connect: impl FnMut() -> F) -> T {
+    /// Repeats what waits for a connection as often as a search ends meanwhile, within `limit` in all: the pool may wait for a server that
+    /// is gone. With one address the pool has the limit.
+    pub(crate) async fn reaching<T, F: Future<Output = Result<T, DbErr>>>(
+        &self,
+        limit: Duration,
+        mut connect: impl FnMut() -> F,
+    ) -> Result<T, DbErr> {
         let Some(sender) = &self.0 else { return connect().await };
-        loop {
-            let mut hear = sender.subscribe();
-            let before = hear.borrow_and_update().times;
-            tokio::select! {
-                biased;
-                done = connect() => return done,
-                // The sender lives as long as this.
-                _ = hear.wait_for(|found| found.times != before) => {}
+        let connected = async {
+            loop {
+                let mut hear = sender.subscribe();
+                let before = hear.borrow_and_update().times;
+                tokio::select! {
+                    biased;
+                    done = connect() => return done,
+                    // The sender lives as long as this.
+                    _ = hear.wait_for(|found| found.times != before) => {}
+                }
             }
+        };
+        let connected = tokio::time::timeout(limit, connected).await;
+        match connected.unwrap_or(Err(DbErr::ConnectionAcquire(ConnAcquireErr::Timeout))) {
+            Err(error) if is_pool_timeout(&error) && sender.borrow().is_looking => {
+                let why = "none of the servers of the database URL takes writes";
+                Err(DbErr::Custom(format!("no connection within {limit:?}: {why}")))
+            }
+            connected => connected,
         }
     }
 
@@ -66,22 +101,58 @@ mod tests {
 
     use super::*;
 
+    const PATIENCE: Duration = Duration::from_secs(10);
+
     #[tokio::test]
     async fn what_waits_for_a_connection_begins_anew_when_a_server_was_found() {
         let (moves, tries) = (Moves::watched(), AtomicU32::default());
         let connect = || async {
             match tries.fetch_add(1, Ordering::SeqCst) {
                 0 => std::future::pending().await,
-                n => n,
+                n => Ok(n),
             }
         };
         let find = async {
             tokio::task::yield_now().await;
             moves.found(false);
         };
-        let (tried, ()) = tokio::join!(moves.reaching(connect), find);
-        assert_eq!(tried, 1);
-        assert_eq!(Moves::default().reaching(|| async { 7 }).await, 7);
+        let (tried, ()) = tokio::join!(moves.reaching(PATIENCE, connect), find);
+        assert_eq!(tried, Ok(1));
+        assert_eq!(Moves::default().reaching(PATIENCE, || async { Ok(7) }).await, Ok(7));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_wait_ends_within_its_limit_however_often_a_search_ends_meanwhile() {
+        let (moves, began) = (Moves::watched(), tokio::time::Instant::now());
+        // The pool has the same limit, and counts it anew with each call.
+        let connect = || async {
+            tokio::time::sleep(PATIENCE).await;
+            Err::<(), _>(DbErr::Custom("the pool's time is over".into()))
+        };
+        let search = async {
+            for _ in 0..100 {
+                tokio::time::sleep(PATIENCE / 10).await;
+                moves.found(false);
+            }
+        };
+        let waited = async {
+            let error = moves.reaching(PATIENCE, connect).await.unwrap_err();
+            assert!(is_pool_timeout(&error), "{error}");
+            began.elapsed()
+        };
+        let (waited, ()) = tokio::join!(waited, search);
+        assert!(waited < PATIENCE * 11 / 10, "{waited:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_error_of_a_wait_says_that_no_server_takes_writes() {
+        let moves = Moves::watched();
+        moves.look();
+        assert!(moves.is_looking());
+        let error = moves.reaching(PATIENCE, std::future::pending::<Result<(), _>>).await.unwrap_err();
+        assert!(error.to_string().contains("none of the servers"), "{error}");
+        moves.found(false);
+        assert!(!moves.is_looking());
     }
 
     #[tokio::test]

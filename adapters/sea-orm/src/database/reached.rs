@@ -1,4 +1,6 @@
 use std::time::Duration;
+#[cfg(feature = "mysql")]
+use std::time::Instant;
 
 use claimstream_ports::{StoreError, StoreErrorKind};
 
@@ -14,9 +16,15 @@ pub(crate) struct Reached {
     pub(crate) url: String,
     #[cfg(feature = "mysql")]
     nodes: Option<Nodes>,
+    /// How long the first connection to it may take, where there are several; else the pool says so.
+    left: Option<Duration>,
 }
 
 impl Reached {
+    /// A server that has just said that it takes writes gives a connection in that time.
+    #[cfg(feature = "mysql")]
+    const AT_LEAST: Duration = Duration::from_secs(1);
+
     /// Looks for the server that takes writes, no longer than `patience`, if the URL names several; asks nobody if it names one.
     pub(crate) async fn of(url: &str, dialect: Dialect, patience: Duration) -> Result<Self, StoreError> {
         let misconfigured = |why: String| StoreError::new(StoreErrorKind::Misconfigured, "open", why);
@@ -28,8 +36,10 @@ impl Reached {
                 .first_url()
                 .map_or(Ok(()), |url| connecting::names_a_database(url, dialect))
                 .map_err(misconfigured)?;
+            let began = Instant::now();
             let url = Box::pin(nodes.find(patience)).await?;
-            return Ok(Self { url, nodes: Some(nodes) });
+            let left = patience.saturating_sub(began.elapsed()).max(Self::AT_LEAST);
+            return Ok(Self { url, nodes: Some(nodes), left: Some(left) });
         }
         let _ = patience;
         connecting::names_a_database(url, dialect).map_err(misconfigured)?;
@@ -37,6 +47,19 @@ impl Reached {
             url: url.to_owned(),
             #[cfg(feature = "mysql")]
             nodes: None,
+            left: None,
+        })
+    }
+
+    /// Opens what leads there; a search and the first connection together take no longer than the caller's patience.
+    pub(crate) async fn within<T>(
+        &self,
+        opening: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        let Some(left) = self.left else { return opening.await };
+        tokio::time::timeout(left, opening).await.unwrap_or_else(|_| {
+            let why = format!("the server that takes writes gave no connection within {left:?}");
+            Err(StoreError::new(StoreErrorKind::Unavailable, "open", why))
         })
     }
 

@@ -69,7 +69,8 @@ impl Database {
         let options = TransactionOptions { sqlite_transaction_mode, ..Default::default() };
         let began = Instant::now();
         let begin = || self.callers().begin_with_options(options);
-        let begun = in_time(operation, self.health.moves.reaching(begin), classify).await;
+        let begun = self.health.moves.reaching(self.callers.patience, begin);
+        let begun = in_time(operation, begun, classify).await;
         self.measure(Measured::WaitedForConnection { pool: Pool::Callers, took: began.elapsed() });
         begun
     }

@@ -83,7 +83,8 @@ impl SeaOrmOutbox {
         let patience = options.answer_within.unwrap_or(options.acquire_timeout);
         let reached = Reached::of(url, dialect, patience).await?;
         let (url, health) = (reached.url.as_str(), reached.health());
-        let Pools { relay, callers } = Pools::open(url, given.as_ref(), dialect, &settings, &health).await?;
+        let pools = reached.within(Pools::open(url, given.as_ref(), dialect, &settings, &health));
+        let Pools { relay, callers } = pools.await?;
         let db = &relay.connections;
         let sql = Statements::of(dialect);
         let clock = ServerClock::new(options.frozen_clock.clone());

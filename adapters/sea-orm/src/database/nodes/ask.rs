@@ -1,9 +1,9 @@
-use std::time::Duration;
+use std::{io, time::Duration};
 
 use claimstream_ports::StoreError;
 use sea_orm::{
     DbErr, RuntimeErr,
-    sqlx::{ConnectOptions, Connection, MySqlConnection, mysql::MySqlConnectOptions},
+    sqlx::{self, ConnectOptions, Connection, MySqlConnection, mysql::MySqlConnectOptions},
 };
 
 use super::choice::Answer;
@@ -18,7 +18,7 @@ use crate::database::{
 const TOPOLOGY: &str = "topology";
 
 /// How long a server may take to say whether it takes writes.
-const PATIENCE: Duration = Duration::from_secs(1);
+pub(super) const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Asks a server on a connection of its own. Nobody waits for its end, which takes as long as the server likes.
 pub(super) async fn ask(options: &MySqlConnectOptions) -> Answer {
@@ -35,13 +35,16 @@ pub(super) async fn ask_again(line: &mut Option<MySqlConnection>, options: &MySq
     let asked = async {
         let mut connection = match line.take() {
             Some(connection) => connection,
-            None => connect(options).await?,
+            None => options.connect().await.map_err(of_connecting)?,
         };
-        let place = place_of(&mut connection).await?;
+        let place = place_of(&mut connection).await.map_err(failed)?;
         *line = Some(connection);
-        Ok(place)
+        Ok(Answer::Says(place.role()))
     };
-    answer(tokio::time::timeout(PATIENCE, Box::pin(asked)).await)
+    match tokio::time::timeout(PATIENCE, Box::pin(asked)).await {
+        Ok(Ok(answer) | Err(answer)) => answer,
+        Err(_) => Answer::Failed(format!("no answer within {PATIENCE:?}")),
+    }
 }
 
 /// Asks the server that a connection leads to.
@@ -50,14 +53,15 @@ pub(super) async fn place_of(connection: &mut MySqlConnection) -> Result<Place, 
     read::place(&on, Statements::of(Dialect::MySql)).await
 }
 
-async fn connect(options: &MySqlConnectOptions) -> Result<MySqlConnection, StoreError> {
-    options.connect().await.map_err(|e| classify(TOPOLOGY, DbErr::Conn(RuntimeErr::SqlxError(e.into()))))
+fn of_connecting(error: sqlx::Error) -> Answer {
+    match error {
+        sqlx::Error::Io(why) if why.kind() == io::ErrorKind::ConnectionRefused => {
+            Answer::Refused(why.to_string())
+        }
+        error => failed(classify(TOPOLOGY, DbErr::Conn(RuntimeErr::SqlxError(error.into())))),
+    }
 }
 
-fn answer(asked: Result<Result<Place, StoreError>, tokio::time::error::Elapsed>) -> Answer {
-    match asked {
-        Ok(Ok(place)) => Answer::Says(place.role()),
-        Ok(Err(error)) => Answer::Failed(error.get_ref().to_string()),
-        Err(_) => Answer::Failed(format!("no answer within {PATIENCE:?}")),
-    }
+fn failed(error: StoreError) -> Answer {
+    Answer::Failed(error.get_ref().to_string())
 }

@@ -7,6 +7,8 @@ pub(crate) enum Answer {
     Awaited,
     /// It could not be asked, and why.
     Failed(String),
+    /// Its address takes no connections.
+    Refused(String),
     /// It has said whether it takes writes.
     Says(Role),
 }
@@ -62,7 +64,8 @@ mod tests {
     fn any_answer() -> impl Strategy<Value = Answer> {
         prop_oneof![
             Just(Answer::Awaited),
-            Just(Answer::Failed("refused".into())),
+            Just(Answer::Failed("no answer".into())),
+            Just(Answer::Refused("refused".into())),
             Just(refuses()),
             (0..3_u8).prop_map(writes),
         ]

@@ -44,7 +44,7 @@ impl Nodes {
 
     /// Looks for the server that takes writes, and answers its own URL.
     pub(crate) async fn find(&self, patience: Duration) -> Result<String, StoreError> {
-        let mut search = Search::of(self.all(), None);
+        let mut search = Search::at_start(self);
         match tokio::time::timeout(patience, search.found()).await {
             Ok(found) => {
                 self.0.writer.store(found, Ordering::Relaxed);
@@ -57,18 +57,19 @@ impl Nodes {
         }
     }
 
-    /// Refuses a connection to a server that does not take writes, and has the one that does looked for.
+    /// Refuses a connection to a server that does not take writes, and has the one that does looked for. While one is looked for, nothing
+    /// is asked here: the search asks for all that wait.
     pub(crate) async fn check(&self, connection: &mut MySqlConnection) -> Result<(), sqlx::Error> {
+        if self.0.moves.is_looking() {
+            return Err(refused("one that does is being looked for"));
+        }
         let why = match Box::pin(place_of(connection)).await.map(|place| place.role()) {
             Ok(Role::Writes(_)) => return Ok(()),
             Ok(Role::Refuses(why)) => why,
             Err(error) => error.to_string(),
         };
         self.doubt();
-        Err(sqlx::Error::Io(io::Error::new(
-            io::ErrorKind::ConnectionRefused,
-            format!("the server does not take writes: {why}"),
-        )))
+        Err(refused(&why))
     }
 
     /// Something is amiss with the server that is written to: it is asked at once.
@@ -99,11 +100,22 @@ impl Nodes {
         self.0.writer.load(Ordering::Relaxed)
     }
 
+    /// The server that is written to does not take writes, and another one is looked for from now on.
+    pub(super) fn lose(&self) {
+        self.0.moves.look();
+    }
+
     /// A search has ended here.
     pub(super) fn announce(&self, found: usize) {
         let is_another = self.0.writer.swap(found, Ordering::Relaxed) != found;
         self.0.moves.found(is_another);
     }
+}
+
+/// What the pool takes for a server that is not there yet, and so asks again.
+fn refused(why: &str) -> sqlx::Error {
+    let why = format!("the server does not take writes: {why}");
+    sqlx::Error::Io(io::Error::new(io::ErrorKind::ConnectionRefused, why))
 }
 
 const UNREADABLE: &str = "the database URL cannot be read; write several servers like mysql://user:password@host1:3306,host2:3306/database";

@@ -3,7 +3,9 @@
 pub(crate) mod addresses;
 mod ask;
 pub(crate) mod choice;
+mod evidence;
 pub(crate) mod known;
 mod node;
+mod pauses;
 mod search;
 pub(crate) mod watch;

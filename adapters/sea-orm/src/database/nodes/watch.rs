@@ -50,12 +50,20 @@ impl Watched {
                 continue;
             }
             self.line = None;
-            tracing::warn!(
-                server = node.name,
-                ?said,
-                "the server does not take writes; looking for one that does"
-            );
-            let found = Search::of(self.nodes.all(), Some(current)).found().await;
+            let mut search = Search::after(&self.nodes, current, said.clone());
+            match search.may_leave() {
+                true => tracing::warn!(
+                    server = node.name,
+                    ?said,
+                    "the server does not take writes; looking for one that does"
+                ),
+                false => tracing::warn!(
+                    server = node.name,
+                    ?said,
+                    "the server did not answer; it is asked once more"
+                ),
+            }
+            let found = search.found().await;
             if found != current {
                 self.lead_to(current, found);
             }
