@@ -16,9 +16,9 @@ impl BinlogPlace {
             examined.unwrap_or_else(|_| Err(Trouble::Passing("the server does not answer".into())));
         let (severity, detail) = match examined {
             Ok(read) => (read.severity(), read.described(self)),
-            Err(Trouble::Refused(why) | Trouble::Passing(why) | Trouble::Lost(why)) => {
-                (Severity::Warning, format!("the binary log wakes nobody: {why}"))
-            }
+            Err(
+                Trouble::Refused(why) | Trouble::Passing(why) | Trouble::Lost(why) | Trouble::Unreadable(why),
+            ) => (Severity::Warning, format!("the binary log wakes nobody: {why}")),
         };
         Finding { severity, check: "wakeup", detail }
     }

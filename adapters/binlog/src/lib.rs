@@ -18,6 +18,7 @@ mod news;
 mod place;
 mod position;
 mod retry;
+mod standing;
 mod statement;
 mod tail;
 mod trouble;

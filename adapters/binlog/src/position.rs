@@ -36,13 +36,22 @@ impl Position {
 pub(crate) struct Reading {
     /// Where the next event begins.
     pub(crate) position: Position,
+    /// Where the connection began, if there were events to read again.
+    from: Option<Position>,
     /// Events of a compressed transaction follow, whose positions are not those of the file.
     unpacked: bool,
 }
 
 impl Reading {
-    pub(crate) fn from(position: Position) -> Self {
-        Self { position, unpacked: false }
+    /// Begins here, in a log that ends there.
+    pub(crate) fn from(position: Position, end: &Position) -> Self {
+        let from = (position != *end).then(|| position.clone());
+        Self { position, from, unpacked: false }
+    }
+
+    /// Whether it stands before an event that an earlier connection has ended at: it would end there again.
+    pub(crate) fn is_stuck(&self) -> bool {
+        self.from.as_ref() == Some(&self.position)
     }
 
     /// Notes where the event ends.
@@ -90,6 +99,18 @@ mod tests {
 
     fn at(file: &str, at: u64) -> Position {
         Position { file: file.into(), at }
+    }
+
+    #[test]
+    fn a_reading_is_stuck_that_has_to_read_again_and_reads_nothing() {
+        let mut again = Reading::from(at("log.2", 4_000), &at("log.2", 5_000));
+        assert!(again.is_stuck());
+        again.advance(4_100);
+        assert!(!again.is_stuck());
+        assert!(
+            !Reading::from(at("log.2", 5_000), &at("log.2", 5_000)).is_stuck(),
+            "nothing was there to read"
+        );
     }
 
     #[test]

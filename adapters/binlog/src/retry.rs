@@ -12,7 +12,7 @@ impl Retry {
     const FIRST: Duration = Duration::from_millis(50);
     const LAST: Duration = Duration::from_secs(2);
     /// A connection that lasted so long was a good one. Two readers with one server id end each other's sooner.
-    const STEADY: Duration = Duration::from_secs(10);
+    pub(crate) const STEADY: Duration = Duration::from_secs(10);
 
     pub(crate) fn new(refused_for: Duration) -> Self {
         Self { next: Self::FIRST, refused_for }

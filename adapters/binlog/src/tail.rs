@@ -1,8 +1,8 @@
-use std::{collections::BTreeSet, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, panic::AssertUnwindSafe, pin::pin, sync::Arc, time::Duration};
 
 use claimstream_domain::QueueName;
 use futures::{FutureExt, StreamExt};
-use mysql_async::BinlogStream;
+use mysql_async::{BinlogStream, Error};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::{
@@ -12,6 +12,7 @@ use crate::{
     place::BinlogPlace,
     position::{Position, Reading},
     retry::Retry,
+    standing::Standing,
     trouble::Trouble,
 };
 
@@ -21,9 +22,7 @@ pub(crate) struct Tail {
     listeners: Arc<Listeners>,
     /// How far the log was read, also by a connection that has ended.
     reading: Option<Reading>,
-    /// The refusal that the log of the process has a warning about.
-    refusal: Option<String>,
-    has_read: bool,
+    standing: Standing,
 }
 
 impl Tail {
@@ -33,7 +32,7 @@ impl Tail {
     const SILENCE: Duration = Duration::from_secs(3 * Connection::HEARTBEAT);
 
     pub(crate) fn new(place: BinlogPlace, listeners: Arc<Listeners>) -> Self {
-        Self { place, listeners, reading: None, refusal: None, has_read: false }
+        Self { place, listeners, reading: None, standing: Standing::default() }
     }
 
     pub(crate) async fn run(mut self) {
@@ -42,7 +41,8 @@ impl Tail {
             let begun = Instant::now();
             // The driver panics at some events that are damaged.
             let read = AssertUnwindSafe(self.read()).catch_unwind().await;
-            let trouble = read.unwrap_or_else(|_| Trouble::Lost("an event cannot be read".into()));
+            let trouble =
+                read.unwrap_or_else(|_| Trouble::Unreadable("the driver cannot read an event".into()));
             self.note(&trouble);
             sleep(retry.after(&trouble, begun.elapsed())).await;
         }
@@ -56,12 +56,14 @@ impl Tail {
             Err(_) => return Trouble::Passing("the server does not answer".into()),
         };
         let (mut is_new, mut second_look) = (true, SecondLook::default());
+        let mut lasts = pin!(sleep(Retry::STEADY));
+        let mut has_lasted = false;
         loop {
             tokio::select! {
                 event = timeout(Self::SILENCE, events.next()) => {
                     let event = match event {
                         Ok(Some(Ok(event))) => event,
-                        Ok(Some(Err(error))) => return Trouble::of(&error, &self.place),
+                        Ok(Some(Err(error))) => return self.trouble_with_event(&error),
                         Ok(None) => return Trouble::Passing("the server has ended the log".into()),
                         Err(_) => return Trouble::Passing("the server is silent".into()),
                     };
@@ -80,6 +82,10 @@ impl Tail {
                 () = second_look.is_due(), if second_look.at.is_some() => {
                     self.listeners.wake(&second_look.take()).await;
                 }
+                () = &mut lasts, if !has_lasted => {
+                    has_lasted = true;
+                    self.say_again();
+                }
             }
         }
     }
@@ -87,43 +93,77 @@ impl Tail {
     async fn begin(&mut self) -> Result<BinlogStream, Trouble> {
         let mut connection = Connection::open(&self.place).await?;
         let end = connection.end_of_log().await?;
-        let from = Position::begin(self.reading.take().map(|reading| reading.position), end);
+        let kept = self.reading.as_ref().map(|reading| reading.position.clone());
+        let from = Position::begin(kept, end.clone());
         let events = connection.events(&from).await?;
-        self.reading = Some(Reading::from(from));
+        self.reading = Some(Reading::from(from, &end));
         Ok(events)
+    }
+
+    /// A connection that breaks passes; one that ends where an earlier one has ended, at an event that is still there, meets what cannot be read.
+    fn trouble_with_event(&self, error: &Error) -> Trouble {
+        match Trouble::of(error, &self.place) {
+            Trouble::Passing(why) if self.reading.as_ref().is_some_and(Reading::is_stuck) => {
+                Trouble::Unreadable(why)
+            }
+            trouble => trouble,
+        }
     }
 
     /// The server sends events.
     fn opened(&mut self) -> News {
-        let position = self.reading.as_ref().map(|reading| &reading.position);
-        let (file, at) = position.map_or_else(Default::default, |it| (it.file(), it.at));
+        let (file, at) = self.at();
         let (place, server_id) = (&self.place, self.place.server_id());
-        match self.refusal.take().is_some() || !self.has_read {
-            true => tracing::info!(%place, server_id, file, at, "the binary log wakes relays"),
-            false => tracing::debug!(%place, server_id, file, at, "the binary log is read again"),
+        match self.standing.opened() {
+            Some(_) => tracing::info!(%place, server_id, file, at, "the binary log wakes relays"),
+            None => tracing::debug!(%place, server_id, file, at, "the binary log is read again"),
         }
-        self.has_read = true;
         News::Any
     }
 
-    /// One warning for a refusal, because somebody has to do something; the rest passes.
+    fn say_again(&mut self) {
+        let ((file, at), place) = (self.at(), &self.place);
+        if self.standing.lasted().is_some() {
+            tracing::info!(%place, file, at, "the binary log wakes relays again");
+        }
+    }
+
+    /// Where it reads.
+    fn at(&self) -> (String, u64) {
+        let position = self.reading.as_ref().map(|reading| &reading.position);
+        position.map_or_else(Default::default, |it| (it.file(), it.at))
+    }
+
+    /// Says what is wrong, once, and forgets a place from which nothing more can be read.
     fn note(&mut self, trouble: &Trouble) {
-        let place = &self.place;
+        let ((file, at), place) = (self.at(), &self.place);
+        let is_news = self.standing.ended(trouble).is_some();
         match trouble {
-            Trouble::Refused(why) if self.refusal.as_ref() != Some(why) => {
-                tracing::warn!(%place, why, "the binary log wakes nobody; relays look by themselves, every relay.idle_max at least");
-                self.refusal = Some(why.clone());
+            Trouble::Refused(why) if is_news => {
+                tracing::warn!(%place, why, "the binary log wakes nobody; {BY_THEMSELVES}");
             }
-            Trouble::Lost(why) => {
-                tracing::debug!(%place, why, "the place in the binary log is lost; it is read from its end");
-                self.reading = None;
+            Trouble::Passing(why) if is_news => {
+                tracing::warn!(%place, why, "the binary log is not read for now; {BY_THEMSELVES}");
             }
-            Trouble::Passing(why) | Trouble::Refused(why) => {
-                tracing::debug!(%place, why, "the binary log is not read for now");
+            Trouble::Lost(why) if is_news => tracing::warn!(
+                %place, why, file, at,
+                "the place in the binary log is lost; it is read from its end, and every queue is looked at"
+            ),
+            Trouble::Unreadable(why) if is_news => tracing::warn!(
+                %place, why, file, at,
+                "an event of the binary log cannot be read; the log is skipped to its end, and every queue is looked at"
+            ),
+            Trouble::Refused(why) | Trouble::Passing(why) | Trouble::Lost(why) | Trouble::Unreadable(why) => {
+                tracing::debug!(%place, why, file, at, "the binary log is still not read");
             }
+        }
+        if matches!(trouble, Trouble::Lost(_) | Trouble::Unreadable(_)) {
+            self.reading = None;
         }
     }
 }
+
+const BY_THEMSELVES: &str = "relays look by themselves, every relay.idle_max at least";
 
 /// Queues that are looked at again, because an event may come before its row can be seen.
 ///

@@ -7,6 +7,8 @@ use crate::place::BinlogPlace;
 pub(crate) enum Trouble {
     /// The place in the log is not there any more, or cannot be read on from.
     Lost(String),
+    /// An event cannot be read, and would not be the next time either.
+    Unreadable(String),
     /// Somebody has to change something, which the sentence names.
     Refused(String),
     /// It passes by itself.

@@ -7,11 +7,14 @@ use claimstream_domain::QueueName;
 use sea_orm::ConnectionTrait;
 use tokio::time::sleep;
 
-use super::site::{LoggingServer, Site, plain_insert};
+use super::{
+    damage::Damage,
+    site::{LoggingServer, Site, plain_insert},
+};
 use crate::{Fixture, PrivateDatabase, Server, Suite, fixture::Wire, streams::listener::Listener};
 
 pub(super) fn add_to(suite: &mut Suite, name: &impl Fn(&str) -> String, logging: &Arc<LoggingServer>) {
-    let [rotated, killed, silent, ended] = [(); 4].map(|()| Arc::clone(logging));
+    let [rotated, killed, silent, damaged, ended] = [(); 5].map(|()| Arc::clone(logging));
     suite.add_async_trial(&name("rotations_and_purges_are_followed"), async move {
         is_followed(&Site::readable(&rotated.url().await).await).await;
     });
@@ -23,6 +26,9 @@ pub(super) fn add_to(suite: &mut Suite, name: &impl Fn(&str) -> String, logging:
     );
     suite.add_async_trial(&name("a_silent_server_is_left_and_a_quiet_one_is_not"), async move {
         is_left_if_silent(&Site::readable(&silent.url().await).await).await;
+    });
+    suite.add_async_trial(&name("an_event_that_cannot_be_read_is_skipped"), async move {
+        is_skipped(&Site::readable(&damaged.url().await).await).await;
     });
     suite.add_async_trial(&name("no_connection_outlives_its_reader"), async move {
         ends_with_its_reader(&Site::readable(&ended.url().await).await).await;
@@ -107,6 +113,25 @@ async fn is_left_if_silent(site: &Site) {
     heard.hears("a new connection").await;
     heard.is_quiet().await;
     is_heard(site, &queue, &mut heard, "a commit on a new connection").await;
+}
+
+async fn is_skipped(site: &Site) {
+    let damage = Damage::on_the_way_to(&site.url, "claimstream_queue").await;
+    let (queue, reader) =
+        (Fixture::fresh_queue(), Site::reader_at(BinlogPlace::new(&damage.url).expect("a place")));
+    let mut heard = Listener::on(&reader, &queue);
+    heard.is_connected().await;
+    damage.begin();
+    site.outbox.connection().execute_unprepared(&plain_insert(&queue, 0)).await.expect("insert");
+    heard.hears("a look at every queue").await;
+    // It is read once more, in case the connection was at fault, and not a third time.
+    sleep(Duration::from_secs(2)).await;
+    heard.is_quiet().await;
+    let reading = site.readings().await;
+    assert_eq!(reading.len(), 1, "it is read on");
+    sleep(Duration::from_secs(3)).await;
+    assert_eq!(site.readings().await, reading, "by one connection");
+    assert_eq!(heard.is_quiet().await, 0);
 }
 
 async fn ends_with_its_reader(site: &Site) {

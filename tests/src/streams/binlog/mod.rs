@@ -1,5 +1,6 @@
 //! Wakeups from the server's binary log, which hear every writer; on servers of their own, because the shared ones write no log.
 
+mod damage;
 mod formats;
 mod heard;
 mod interruptions;
