@@ -7,6 +7,7 @@
 pub mod ahead;
 pub mod audit;
 pub mod claim;
+pub mod continued;
 pub mod dead_letters;
 pub mod enqueue;
 pub mod find;
@@ -65,7 +66,7 @@ pub fn notifications() -> impl Iterator<Item = &'static Case<NotificationFixture
 
 /// Those of the step ledger.
 pub fn steps() -> impl Iterator<Item = &'static Case<StepFixture>> {
-    steps::CLAUSES.iter().copied().chain([runs::CLAUSES, runs::CONTINUED]).flatten()
+    steps::CLAUSES.iter().copied().chain([runs::CLAUSES, continued::CLAUSES]).flatten()
 }
 
 /// Those of locks.
