@@ -2,13 +2,12 @@ use std::{
     env, io,
     path::PathBuf,
     process::{Command, Stdio},
-    sync::atomic::{AtomicU32, Ordering},
     time::Duration,
 };
 
 use sea_orm::{ConnectOptions, ConnectionTrait, Database, DatabaseConnection, DbErr};
 
-use crate::ClusterKind;
+use crate::{ClusterKind, trial_folder};
 
 /// A cluster for one trial, whose nodes may be killed, paused, cut off and started again; ended with it. Nodes are counted from 1.
 ///
@@ -22,10 +21,7 @@ pub struct Cluster {
 impl Cluster {
     /// Starts one.
     pub fn start(kind: ClusterKind) -> Self {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let folder = env::temp_dir().join(format!("claimstream-cluster-{}-{number}", std::process::id()));
-        let mut cluster = Self { folder, kind, urls: Vec::new() };
+        let mut cluster = Self { folder: trial_folder("cluster"), kind, urls: Vec::new() };
         cluster.say("up", None);
         cluster.urls = cluster.say("nodes", None).lines().map(str::to_owned).collect();
         cluster
@@ -79,9 +75,13 @@ impl Cluster {
     /// The replica of a pair carries out what it has received, forgets its source and takes writes.
     pub async fn promote(&self) -> Result<(), DbErr> {
         let db = connect(self.url(2)).await?;
-        while !has_carried_out(&db).await? {
-            tokio::time::sleep(Self::LOOK).await;
-        }
+        let carried_out = async {
+            while !has_carried_out(&db).await? {
+                tokio::time::sleep(Self::LOOK).await;
+            }
+            Ok(())
+        };
+        self.in_time("the replica has not carried out what it has received", carried_out).await?;
         db.close().await?;
         tokio::task::block_in_place(|| self.say("promote", None));
         Ok(())
@@ -92,11 +92,21 @@ impl Cluster {
         let (source, replica) = (connect(self.url(1)).await?, connect(self.url(2)).await?);
         let marker = format!("marker_{}", uuid::Uuid::now_v7().simple());
         source.execute_unprepared(&format!("CREATE TABLE {marker} (id INT NOT NULL PRIMARY KEY)")).await?;
-        while replica.execute_unprepared(&format!("SELECT id FROM {marker}")).await.is_err() {
-            tokio::time::sleep(Self::LOOK).await;
-        }
+        let caught_up = async {
+            while replica.execute_unprepared(&format!("SELECT id FROM {marker}")).await.is_err() {
+                tokio::time::sleep(Self::LOOK).await;
+            }
+            Ok(())
+        };
+        self.in_time("the replica has not caught up", caught_up).await?;
         source.close().await?;
         replica.close().await
+    }
+
+    async fn in_time(&self, what: &str, wait: impl Future<Output = Result<(), DbErr>>) -> Result<(), DbErr> {
+        let late =
+            |_| Err(DbErr::Custom(format!("{what} of {} within {:?}", self.kind.name, Self::REPLICATION)));
+        tokio::time::timeout(Self::REPLICATION, wait).await.unwrap_or_else(late)
     }
 
     /// Cuts a node of a Galera cluster off from the others; its clients still reach it.
@@ -128,6 +138,9 @@ impl Cluster {
     }
 
     const LOOK: Duration = Duration::from_millis(50);
+
+    /// How long a replica may be behind; one that has stopped stays so for ever.
+    const REPLICATION: Duration = Duration::from_secs(60);
 
     /// How long a node may take to say whether it takes writes.
     const PATIENCE: Duration = Duration::from_millis(500);

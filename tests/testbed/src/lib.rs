@@ -13,6 +13,7 @@ mod scratch_database;
 mod server_process;
 pub mod servers;
 pub mod statement;
+mod trial_folder;
 pub mod work;
 
 pub use cluster::Cluster;
@@ -25,3 +26,4 @@ pub use private_server::PrivateServer;
 pub use scratch_database::ScratchDatabase;
 pub use server_process::ServerProcess;
 pub use servers::Server;
+pub use trial_folder::trial_folder;

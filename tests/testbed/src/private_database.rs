@@ -2,10 +2,9 @@ use std::{
     io,
     path::PathBuf,
     process::{Command, Stdio},
-    sync::atomic::{AtomicU32, Ordering},
 };
 
-use crate::Server;
+use crate::{Server, trial_folder};
 
 /// A database server for one trial, with options of its own; stopped with it.
 ///
@@ -20,10 +19,7 @@ pub struct PrivateDatabase {
 impl PrivateDatabase {
     /// Starts one with these options besides the usual ones.
     pub fn start(server: Server, options: &str) -> Self {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let folder =
-            std::env::temp_dir().join(format!("claimstream-database-{}-{number}", std::process::id()));
+        let folder = trial_folder("database");
         let mut database = Self { folder, server, options: options.to_owned(), url: String::new() };
         database.servers("up").expect("a server of our own");
         database.url = database.servers("url").expect("its URL");

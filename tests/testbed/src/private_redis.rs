@@ -2,8 +2,9 @@ use std::{
     io,
     path::PathBuf,
     process::{Command, Stdio},
-    sync::atomic::{AtomicU32, Ordering},
 };
+
+use crate::trial_folder;
 
 /// A Redis for one trial, which may be killed and started again; stopped with it.
 ///
@@ -16,10 +17,7 @@ pub struct PrivateRedis {
 impl PrivateRedis {
     /// Starts one.
     pub fn start() -> Self {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let folder = std::env::temp_dir().join(format!("claimstream-redis-{}-{number}", std::process::id()));
-        let mut redis = Self { folder, url: String::new() };
+        let mut redis = Self { folder: trial_folder("redis"), url: String::new() };
         redis.servers(&["up", "redis"]).expect("a Redis of our own");
         redis.url = redis.servers(&["url", "redis"]).expect("its URL");
         redis

@@ -4,6 +4,8 @@ use std::{
     process::{Command, Stdio},
 };
 
+use claimstream_testbed::trial_folder;
+
 /// The variable that lists the brokers without which the trials must fail; `1` means all.
 const REQUIRED: &str = "CLAIMSTREAM_REQUIRE_BROKERS";
 
@@ -39,8 +41,7 @@ struct Own {
 
 impl OwnBroker {
     pub(crate) fn start(name: &'static str) -> Self {
-        let directory = std::env::temp_dir().join(format!("claimstream-{name}-{}", uuid::Uuid::now_v7()));
-        let broker = Self(Own { name, directory });
+        let broker = Self(Own { name, directory: trial_folder("broker") });
         broker.0.script("up");
         broker
     }

@@ -2,8 +2,9 @@ use std::{
     io::Write,
     path::PathBuf,
     process::{Command, Stdio},
-    sync::atomic::{AtomicU32, Ordering},
 };
+
+use claimstream_testbed::trial_folder;
 
 /// A broker for one trial, which may be killed and started again with its data; stopped with it.
 pub(crate) struct PrivateBroker {
@@ -19,10 +20,7 @@ impl PrivateBroker {
     /// Starts one. If the environment names no broker of this kind, the output says that `what` was skipped, unless one is required.
     pub(crate) fn start(name: &'static str, what: &str) -> Option<Self> {
         known_url(name, what)?;
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let folder = std::env::temp_dir().join(format!("claimstream-broker-{}-{number}", std::process::id()));
-        let mut broker = Self { name, folder, url: String::new() };
+        let mut broker = Self { name, folder: trial_folder("broker"), url: String::new() };
         broker.script("up");
         broker.url = broker.script("url");
         Some(broker)
