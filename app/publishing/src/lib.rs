@@ -8,6 +8,7 @@
 //! wherever the outbox keeps that order.
 #![forbid(unsafe_code)]
 
+mod broker_standing;
 mod copy_handler;
 mod patience;
 mod publish_handler;
@@ -15,6 +16,7 @@ mod pulse;
 #[cfg(test)]
 mod tests;
 
+pub use broker_standing::BrokerStanding;
 pub use copy_handler::CopyHandler;
 pub use publish_handler::PublishHandler;
 

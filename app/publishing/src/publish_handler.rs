@@ -1,10 +1,11 @@
-use std::{fmt, sync::Arc, time::Duration};
+use std::{collections::HashSet, fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use claimstream_domain::{Claimed, Publication, Published, Reason, Verdict, publishing::Route};
 use claimstream_ports::{BatchHandler, Publish, Timer, Verdicts};
 
 use crate::{
+    broker_standing::BrokerStanding,
     patience::{Next, Patience},
     pulse::Pulse,
 };
@@ -17,6 +18,7 @@ use crate::{
 /// | the broker will never take it, or it lacks what its route needs | becomes a dead letter at once |
 /// | the broker confirms nothing at all | is sent again in place, up to once a second, for 10 s; then it goes back and comes again 2 to 4 s later; no attempt is counted |
 /// | the broker confirms others, and not this one, twice | has failed an attempt, and comes again by the retry policy |
+/// | one before it of its ordering key fails so, and it was not sent | goes back and comes again 2 to 4 s later; no attempt is counted |
 ///
 /// So an outage of the broker costs no attempts, however long it is, and a message that alone is never confirmed ends as a dead
 /// letter. If there is no other message meanwhile, the two cannot be told apart, and it is tried for ever.
@@ -24,7 +26,7 @@ pub struct PublishHandler {
     broker: Arc<dyn Publish>,
     route: Route,
     timer: Arc<dyn Timer>,
-    pulse: Pulse,
+    pulse: Arc<Pulse>,
 }
 
 /// Messages that have no verdict yet, by their indices in the batch, and what they are as publications.
@@ -39,7 +41,12 @@ impl PublishHandler {
 
     /// Publishes by `broker`, which logs call `name`.
     pub fn new(name: &str, broker: Arc<dyn Publish>, route: Route, timer: Arc<dyn Timer>) -> Self {
-        Self { broker, route, timer, pulse: Pulse::of(name) }
+        Self { broker, route, timer, pulse: Arc::new(Pulse::of(name)) }
+    }
+
+    /// How its broker stands, also while a pipeline has the handler.
+    pub fn standing(&self) -> BrokerStanding {
+        BrokerStanding { pulse: Arc::clone(&self.pulse), timer: Arc::clone(&self.timer) }
     }
 
     /// What is to be published of a batch; what cannot be is buried.
@@ -74,7 +81,7 @@ impl PublishHandler {
                 }
             }
         }
-        self.pulse.note(confirmed, reasons.first());
+        self.pulse.note(confirmed, reasons.first(), self.timer.now());
         (left, reasons)
     }
 }
@@ -91,22 +98,31 @@ impl BatchHandler for PublishHandler {
             if pending.indices.is_empty() {
                 return;
             }
-            let verdict = match patience.after(self.timer.now(), (before, self.pulse.confirmed())) {
-                Next::Again(pause) => {
-                    self.timer.sleep(pause).await;
-                    continue;
-                }
-                Next::Fail => |_: &Claimed, reason| Verdict::Nack { after: None, reason },
-                Next::GoBack => gone_back,
-            };
-            for (index, reason) in pending.indices.into_iter().zip(reasons) {
-                if let Some(claimed) = batch.get(index) {
-                    verdicts.give(index, verdict(claimed, reason));
-                }
+            let verdict: fn(&Claimed, Reason) -> Verdict =
+                match patience.after(self.timer.now(), (before, self.pulse.confirmed())) {
+                    Next::Again(pause) => {
+                        self.timer.sleep(pause).await;
+                        continue;
+                    }
+                    Next::Fail => failed,
+                    Next::GoBack => gone_back,
+                };
+            let left = pending.indices.into_iter().zip(reasons);
+            let mut keys = HashSet::new();
+            for (claimed, index, reason) in left.filter_map(|(at, why)| Some((batch.get(at)?, at, why))) {
+                // Brokers are sent the next message of a key when the one before is confirmed.
+                let is_held_up = claimed.message.ordering_key.as_ref().is_some_and(|key| !keys.insert(key));
+                let verdict = if is_held_up { gone_back } else { verdict };
+                verdicts.give(index, verdict(claimed, reason));
             }
             return;
         }
     }
+}
+
+/// A message that was sent and not confirmed, though the broker is there.
+fn failed(_: &Claimed, reason: Reason) -> Verdict {
+    Verdict::Nack { after: None, reason }
 }
 
 /// Messages that go back together come again apart, so that one that a broker breaks at is not always in the company of the same.

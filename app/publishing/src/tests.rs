@@ -136,7 +136,7 @@ fn what_was_cut_off_behind_a_confirmation_is_sent_again_and_alone() {
 }
 
 #[test]
-fn a_message_that_alone_is_not_confirmed_fails_an_attempt() {
+fn a_message_that_is_not_confirmed_beside_others_fails_an_attempt_and_those_behind_it_do_not() {
     let (broker, timer) = (Arc::new(Broker::default()), Arc::new(BusyTimer::default()));
     let route = Route { place: "orders.{header:region}".parse().unwrap(), events: EventMode::Plain };
     let handler = Arc::new(PublishHandler::new("orders", broker.clone(), route, timer.clone()));
@@ -147,9 +147,27 @@ fn a_message_that_alone_is_not_confirmed_fails_an_attempt() {
         other.handle_batch(&batch, &Given::default()).now_or_never().unwrap();
     }));
     let given = Given::default();
-    block_on(handler.handle_batch(&[claimed(1, Some("eu"))], &given));
-    assert_eq!(given.0.lock().unwrap()[&0], Verdict::nack("gone"));
-    assert_eq!(*broker.calls.lock().unwrap(), [[1], [9], [1]]);
+    let mut without_key = claimed(3, Some("eu"));
+    without_key.message.ordering_key = None;
+    let batch = [claimed(1, Some("eu")), claimed(2, Some("eu")), without_key];
+    block_on(handler.handle_batch(&batch, &given));
+    let given = given.0.lock().unwrap();
+    assert_eq!([&given[&0], &given[&2]], [&Verdict::nack("gone"); 2]);
+    assert!(matches!(&given[&1], Verdict::Postpone { .. }), "behind one of its key: {:?}", given[&1]);
+    assert_eq!(*broker.calls.lock().unwrap(), [vec![1, 2, 3], vec![9], vec![1, 2, 3]]);
+}
+
+#[test]
+fn a_broker_stays_away_that_confirms_nothing_for_as_long_as_a_batch_is_held() {
+    let (broker, timer) = (Arc::new(Broker::default()), Arc::new(HandTimer::default()));
+    let handler = handler(&broker, &timer);
+    let standing = handler.standing();
+    assert!(!standing.is_away() && !standing.stays_away());
+    block_on(handler.handle_batch(&[claimed(1, Some("eu"))], &Given::default()));
+    assert!(standing.is_away() && standing.stays_away(), "{standing:?}");
+    broker.answers.lock().unwrap().push_back(vec![Published::Confirmed]);
+    block_on(handler.handle_batch(&[claimed(1, Some("eu"))], &Given::default()));
+    assert!(!standing.is_away() && !standing.stays_away());
 }
 
 /// Time that passes when somebody waits for it; the first wait is long enough for something else.
