@@ -7,7 +7,6 @@
 pub mod ahead;
 pub mod audit;
 pub mod claim;
-pub mod continued;
 pub mod dead_letters;
 pub mod enqueue;
 pub mod find;
@@ -66,7 +65,7 @@ pub fn notifications() -> impl Iterator<Item = &'static Case<NotificationFixture
 
 /// Those of the step ledger.
 pub fn steps() -> impl Iterator<Item = &'static Case<StepFixture>> {
-    steps::CLAUSES.iter().copied().chain([runs::CLAUSES, continued::CLAUSES]).flatten()
+    steps::CLAUSES.iter().copied().chain([runs::CLAUSES, runs::continued::CLAUSES]).flatten()
 }
 
 /// Those of locks.

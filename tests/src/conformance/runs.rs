@@ -1,5 +1,7 @@
 //! What people are shown of sagas, TCC transactions and timers.
 
+pub mod continued;
+
 use std::{collections::BTreeSet, time::Duration};
 
 use claimstream_domain::{
@@ -185,7 +187,7 @@ pub async fn a_timer_is_listed_once_with_its_newest_occurrence(fixture: StepFixt
 }
 
 /// A scope of a kind that nobody else uses.
-pub(super) fn scope(kind: &str) -> String {
+fn scope(kind: &str) -> String {
     format!("{kind}:{}", Uuid::now_v7().simple())
 }
 
@@ -197,7 +199,7 @@ async fn begin(fixture: &StepFixture, scope: &str, run: &str, step: &str, state:
     tx.commit().await.expect("commit");
 }
 
-pub(super) async fn change(fixture: &StepFixture, scope: &str, run: &str, state: u8) {
+async fn change(fixture: &StepFixture, scope: &str, run: &str, state: u8) {
     let key = StepKey::new(scope, run, "").expect("a key");
     let tx = fixture.store.begin().await.expect("begin");
     let found: Step = tx.find_step(&key).await.expect("read").expect("a step");

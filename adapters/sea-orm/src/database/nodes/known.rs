@@ -44,7 +44,7 @@ impl Nodes {
 
     /// Looks for the server that takes writes, and answers its own URL.
     pub(crate) async fn find(&self, patience: Duration) -> Result<String, StoreError> {
-        let mut search = Search::at_start(self);
+        let mut search = Search::at_start(self.all(), &self.0.moves);
         match tokio::time::timeout(patience, search.found()).await {
             Ok(found) => {
                 self.0.writer.store(found, Ordering::Relaxed);
@@ -98,11 +98,6 @@ impl Nodes {
     /// Which one is written to.
     pub(super) fn writer(&self) -> usize {
         self.0.writer.load(Ordering::Relaxed)
-    }
-
-    /// The server that is written to does not take writes, and another one is looked for from now on.
-    pub(super) fn lose(&self) {
-        self.0.moves.look();
     }
 
     /// A search has ended here.

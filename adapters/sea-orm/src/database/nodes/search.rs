@@ -11,15 +11,16 @@ use super::{
     ask::ask,
     choice::{Answer, Choice, choose},
     evidence::Evidence,
-    known::Nodes,
-    node::names,
+    node::{Node, names},
     pauses::Pauses,
 };
-use crate::database::topology::role::Role;
+use crate::database::{moves::Moves, topology::role::Role};
 
 /// A search for the server that takes writes: all are asked at the same time, again and again.
 pub(super) struct Search<'a> {
-    nodes: &'a Nodes,
+    all: &'a [Node],
+    /// Whom it tells that the server that was written to is lost.
+    moves: &'a Moves,
     /// The one that was written to before.
     current: Option<usize>,
     /// What speaks against that one.
@@ -38,15 +39,15 @@ impl<'a> Search<'a> {
     const OTHERS: [Duration; 2] = [Duration::from_millis(1_100), Duration::from_millis(300)];
 
     /// One at the start, when none was written to before.
-    pub(super) fn at_start(nodes: &'a Nodes) -> Self {
+    pub(super) fn at_start(all: &'a [Node], moves: &'a Moves) -> Self {
         let ask: Ask = Arc::new(|options| Box::pin(async move { ask(&options).await }));
-        let answers = vec![Answer::Awaited; nodes.all().len()];
-        Self { nodes, current: None, evidence: Evidence::default(), answers, ask }
+        let answers = vec![Answer::Awaited; all.len()];
+        Self { all, moves, current: None, evidence: Evidence::default(), answers, ask }
     }
 
     /// One in a failover: the server that is written to has given this answer.
-    pub(super) fn after(nodes: &'a Nodes, current: usize, said: Answer) -> Self {
-        let mut search = Self { current: Some(current), ..Self::at_start(nodes) };
+    pub(super) fn after(all: &'a [Node], moves: &'a Moves, current: usize, said: Answer) -> Self {
+        let mut search = Self { current: Some(current), ..Self::at_start(all, moves) };
         search.hear(current, said, Duration::ZERO);
         search
     }
@@ -68,7 +69,7 @@ impl<'a> Search<'a> {
     fn asking(&self) -> (JoinSet<()>, UnboundedReceiver<(usize, Answer)>) {
         let (said, hear) = mpsc::unbounded_channel();
         let mut asking = JoinSet::new();
-        for (at, node) in self.nodes.all().iter().enumerate() {
+        for (at, node) in self.all.iter().enumerate() {
             let (options, said, ask) = (node.options.clone(), said.clone(), Arc::clone(&self.ask));
             asking.spawn(async move {
                 let mut pauses = Pauses::default();
@@ -100,7 +101,7 @@ impl<'a> Search<'a> {
                 Choice::Disputed(which) => {
                     due = None;
                     if !std::mem::replace(&mut warned, true) {
-                        let servers = names(self.nodes.all(), which);
+                        let servers = names(self.all, which);
                         tracing::error!(servers, "several servers take writes and are no cluster; {ADVICE}");
                     }
                 }
@@ -113,7 +114,7 @@ impl<'a> Search<'a> {
         if self.current == Some(at) {
             self.evidence.hear(&answer, since_begun);
             if self.evidence.is_enough() {
-                self.nodes.lose();
+                self.moves.look();
             }
         }
         self.answers[at] = answer;
@@ -133,7 +134,7 @@ impl<'a> Search<'a> {
                 Answer::Says(Role::Refuses(why)) => why.clone(),
                 Answer::Says(Role::Writes(_)) => "takes writes".to_owned(),
             };
-            format!("{}: {said}", names(self.nodes.all(), [at]))
+            format!("{}: {said}", names(self.all, [at]))
         };
         let all: Vec<String> = self.answers.iter().enumerate().map(one).collect();
         let advice = match choose(&self.answers, None) {

@@ -50,7 +50,8 @@ impl Watched {
                 continue;
             }
             self.line = None;
-            let mut search = Search::after(&self.nodes, current, said.clone());
+            let moves = self.nodes.moves();
+            let mut search = Search::after(self.nodes.all(), &moves, current, said.clone());
             match search.may_leave() {
                 true => tracing::warn!(
                     server = node.name,

@@ -1,11 +1,16 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::*;
-use crate::database::{nodes::ask::PATIENCE, topology::place::Place};
+use crate::database::{
+    nodes::{ask::PATIENCE, known::Nodes},
+    topology::place::Place,
+};
 
 /// Two servers, of which the first is written to.
-fn servers() -> Nodes {
-    Nodes::of_url("mysql://me@first,second/shop").unwrap().unwrap()
+fn servers() -> (Nodes, Moves) {
+    let nodes = Nodes::of_url("mysql://me@first,second/shop").unwrap().unwrap();
+    let moves = nodes.moves();
+    (nodes, moves)
 }
 
 fn writes(id: &str) -> Answer {
@@ -23,7 +28,7 @@ fn missed() -> Answer {
 
 /// A search after this answer of the first server; both answer by the time since its begin, and silence ends with patience.
 fn search<'a>(
-    nodes: &'a Nodes,
+    (nodes, moves): &'a (Nodes, Moves),
     said: Answer,
     answers: impl Fn(&str, Duration) -> Option<Answer> + Send + Sync + 'static,
 ) -> Search<'a> {
@@ -42,7 +47,7 @@ fn search<'a>(
             tokio::time::timeout(PATIENCE, answered).await.unwrap_or_else(|_| missed())
         })
     });
-    Search { ask, ..Search::after(nodes, 0, said) }
+    Search { ask, ..Search::after(nodes.all(), moves, 0, said) }
 }
 
 #[tokio::test(start_paused = true)]
@@ -83,9 +88,9 @@ async fn a_server_that_begins_to_take_writes_after_a_while_is_found_within_a_sec
 
 #[tokio::test(start_paused = true)]
 async fn while_no_server_takes_writes_each_is_asked_four_times_a_second_at_most() {
-    let (nodes, asked) = (servers(), Arc::new(AtomicU32::default()));
+    let (servers, asked) = (servers(), Arc::new(AtomicU32::default()));
     let counted = Arc::clone(&asked);
-    let mut search = search(&nodes, refuses(), move |_, _| {
+    let mut search = search(&servers, refuses(), move |_, _| {
         counted.fetch_add(1, Ordering::Relaxed);
         Some(refuses())
     });

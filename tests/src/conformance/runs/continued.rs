@@ -10,7 +10,7 @@ use claimstream_domain::{
 use futures::future::join;
 use uuid::Uuid;
 
-use super::runs::{change, scope};
+use super::{change, scope};
 use crate::{
     Instance, StepFixture,
     suite::{Case, cases},
