@@ -595,6 +595,12 @@ SELECT CAST(s.shard AS SIGNED) AS shard, CAST(r.shards AS SIGNED) AS shards, CAS
 -- resharding/take
 UPDATE claimstream_lease SET holder = NULL, label = NULL, fence = fence + 1, held_until = UTC_TIMESTAMP(6), in_flight = 0, flights = NULL, token = :token WHERE queue = :queue AND shard = :shard AND (holder IS NULL OR (in_flight = 0 AND held_until <= UTC_TIMESTAMP(6)));
 
+-- routine/grants
+SELECT CONCAT(QUOTE(User), '@', QUOTE(Host)) AS grantee, CAST(Proc_priv AS CHAR) AS rights FROM mysql.procs_priv WHERE Db = DATABASE() AND Routine_name = 'claimstream_enqueue' AND Routine_type = 'PROCEDURE' AND CONCAT(User, '@', Host) <> CURRENT_USER();
+
+-- routine/standing
+SELECT ROUTINE_DEFINITION AS body, DEFINER = CURRENT_USER() AS is_own FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA = DATABASE() AND ROUTINE_NAME = 'claimstream_enqueue' AND ROUTINE_TYPE = 'PROCEDURE';
+
 -- sagas/note
 INSERT INTO claimstream_saga (scope, run, owner, input, created_at) VALUES (:scope, :run, :owner, :input, UTC_TIMESTAMP(6));
 

@@ -4,6 +4,7 @@ mod client;
 mod debezium;
 mod foreign_row;
 mod languages;
+mod replaced;
 mod routine;
 mod wrong_rows;
 
@@ -27,6 +28,9 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
             wrong_rows::add_to(suite, server.name, strategy.name(), backend);
         }
         debezium::add_to(suite, server.name, SeaOrmBackend::server(server.name, &url, "preemptive_update"));
+        replaced::add_to(suite, server.name, || {
+            SeaOrmBackend::server(server.name, &url, "preemptive_update")
+        });
         routine::add_to(suite, server.name, || SeaOrmBackend::server(server.name, &url, "preemptive_update"));
     }
 }

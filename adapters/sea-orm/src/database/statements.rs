@@ -151,6 +151,9 @@ statements! {
     probe: ProbeSql {
         mysql: lock, skip;
     }
+    routine: RoutineSql {
+        mysql: grants, standing;
+    }
     sagas: SagaSql {
         both: note, page, page_after, read;
     }

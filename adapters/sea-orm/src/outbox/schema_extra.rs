@@ -1,12 +1,15 @@
 use std::sync::Arc;
 
 use claimstream_ports::{StoreError, StoreErrorKind};
-use sea_orm::ConnectionTrait;
 
-use super::handle::SeaOrmOutbox;
-use crate::database::{Database, classify::classify, dialect::Dialect, server::server_name};
-
-const EXTRA: &str = "schema extra";
+use super::{
+    extra_statement::{EXTRA, send},
+    handle::SeaOrmOutbox,
+    routine_grants::RoutineGrants,
+};
+use crate::database::{
+    Database, args::Args, dialect::Dialect, server::server_name, typed_row::row, unit::rows,
+};
 
 /// A part of the schema that Claimstream itself never uses, for programs in other languages. There is none on SQLite.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,7 +53,9 @@ const TAKE_ROUTINE_AWAY: &str = include_str!("../sql/schema/schema_extra_enqueue
 impl SeaOrmOutbox {
     /// Makes a part of the schema that other programs use, in place of an earlier one. SQLite is refused as `Unsupported`.
     ///
-    /// MySQL cannot replace a procedure: a call between its end and its beginning anew is refused with 1305.
+    /// MySQL cannot replace a procedure. There one that is the same already is left alone, and an earlier one is taken away and made anew
+    /// with the rights on it: a call in between is refused with 1305. If this user may not read or give those rights, the error says so
+    /// and nothing was changed.
     pub async fn make_extra(&self, extra: SchemaExtra) -> Result<(), StoreError> {
         let db = Arc::clone(&self.rooms.db);
         self.rooms.db.detached(EXTRA, async move { make(&db, extra).await }).await
@@ -65,10 +70,31 @@ async fn make(db: &Database, extra: SchemaExtra) -> Result<(), StoreError> {
     }
     let cannot_replace =
         extra == SchemaExtra::EnqueueRoutine && server_name(db.relay(), db.sql).await?.starts_with("MySQL");
-    for statement in cannot_replace.then_some(TAKE_ROUTINE_AWAY).into_iter().chain([extra.making()]) {
-        // As text, because servers prepare no statement that makes a procedure.
-        db.relay().execute_unprepared(statement).await.map_err(|e| classify(EXTRA, e))?;
+    match cannot_replace {
+        true => make_anew(db, extra.making()).await?,
+        false => send(db, extra.making()).await?,
     }
     tracing::info!(object = extra.object(), "schema extra made");
     Ok(())
+}
+
+/// Takes an earlier routine away and makes it again; with a routine MySQL takes away what was granted on it.
+async fn make_anew(db: &Database, making: &str) -> Result<(), StoreError> {
+    let standing = rows(db.relay(), EXTRA, db.sql.routine.standing.bind(&Args::new())).await?;
+    let Some(standing) = standing.first().map(Standing::read).transpose()? else {
+        return send(db, making).await;
+    };
+    if standing.is_own && standing.body.is_some_and(|body| making.trim_end().ends_with(body.trim_end())) {
+        return Ok(());
+    }
+    let grants = RoutineGrants::read(db).await?;
+    grants.give(db).await.map_err(|error| grants.refused(&error))?;
+    send(db, TAKE_ROUTINE_AWAY).await?;
+    let made = send(db, making).await;
+    let given = grants.give(db).await;
+    made.and(given).map_err(|error| grants.lost(&error))
+}
+
+row! {
+    struct Standing of "routine/standing" { body: Option<String>, is_own: bool }
 }
