@@ -138,6 +138,9 @@ mod tests {
         assert!(why.contains("c.toml:4: `databases.b.url`: it is the database of [databases.a]"), "{why}");
         let why = load("[databases.b]\nurl = 'sqlite://b.db'\nrelay_connections = 1\n").unwrap_err();
         assert!(why.contains("c.toml:3: `databases.b.relay_connections`"), "{why}");
+        let two = "[relay]\nprocess_concurrency = 1\n[databases.a]\nurl = 'sqlite://a.db'\n[databases.b]\nurl = 'sqlite://b.db'\n";
+        let why = load(two).unwrap_err();
+        assert!(why.contains("c.toml:2: `relay.process_concurrency`: 1 at a time are too few"), "{why}");
         let why = load("[databases.Orders]\nurl = 'sqlite://b.db'\n").unwrap_err();
         assert!(why.contains("unknown key `databases.Orders.url`"), "{why}");
     }

@@ -173,6 +173,7 @@ impl Config {
         found.extend(self.directory.contradictions(&self.notifications));
         found.extend(self.channels.contradictions());
         found.extend(self.publish.contradictions(self.relay.handle_timeout));
+        found.extend(self.relay.contradiction_of_sharing(self.databases.named.len()));
         found.extend(self.relay.binlog_contradiction(self.urls()));
         found.extend(self.serve.contradictions());
         found.extend(self.databases.contradiction_of_intake(self.serve.database.as_deref()));

@@ -97,6 +97,15 @@ impl Relay {
         settings.into_iter().chain(label).chain(id).chain(shared).collect()
     }
 
+    /// Fewer places than databases: none could be kept for each.
+    pub(super) fn contradiction_of_sharing(&self, databases: usize) -> Option<Contradiction> {
+        let most = self.process_concurrency.filter(|most| (*most as usize) < databases)?;
+        let why = format!(
+            "{most} at a time are too few for {databases} databases, of which one that hangs would hold up the others; set {databases} or more"
+        );
+        Some(("relay.process_concurrency".into(), why))
+    }
+
     /// What the readers of the binary logs of these databases cannot do: a server ends a reader when another of the same id comes, and a reader
     /// knows one address.
     pub(super) fn binlog_contradiction<'a>(
@@ -175,5 +184,15 @@ mod tests {
         assert_eq!(key(&fixed, &[&one, &other]).as_deref(), Some("relay.binlog_server_id"));
         assert_eq!(key(&drawn, &[&several]).as_deref(), Some("relay.wakeup"));
         assert_eq!(key(&Relay::default(), &[&several]), None);
+    }
+
+    #[test]
+    fn each_of_several_databases_has_a_place_of_its_own() {
+        let relay = Relay { process_concurrency: Some(2), ..Relay::default() };
+        assert_eq!([0, 1, 2].map(|databases| relay.contradiction_of_sharing(databases)), [None, None, None]);
+        let (key, why) = relay.contradiction_of_sharing(3).unwrap();
+        assert_eq!(key, "relay.process_concurrency");
+        assert!(why.contains("too few for 3 databases") && why.ends_with("set 3 or more"), "{why}");
+        assert_eq!(Relay::default().contradiction_of_sharing(100), None);
     }
 }
