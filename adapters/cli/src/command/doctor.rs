@@ -11,7 +11,7 @@ use claimstream_sea_orm::SeaOrmOutbox;
 use futures::future::join_all;
 use serde_json::{Value, json};
 
-use super::doctor_publishing::examine_publishing;
+use super::doctor_publishing::{examine_copies, examine_publishing};
 use crate::{
     Exit, OneDatabase,
     binlog::examine_binlog,
@@ -114,8 +114,9 @@ const OUTBOX: &str = "outbox";
 async fn examine(database: &OneDatabase) -> Examined {
     let opened = database.config.database.open_existing().await;
     let (has_requests, mut findings) = examine_database(opened.as_ref().map_err(ToString::to_string)).await;
-    if opened.is_ok() {
+    if let Ok(outbox) = &opened {
         findings.extend(examine_binlog(&database.config).await);
+        findings.extend(examine_copies(&database.config, outbox).await);
     }
     if database.drain {
         let what = "messages are delivered, and no command takes in new ones; `claimstream status` says when it is empty";
