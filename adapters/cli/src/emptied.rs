@@ -4,17 +4,26 @@ use claimstream_domain::{PausedQueue, QueueStatus};
 use claimstream_ports::{Observe, PauseQueues, StoreError};
 use tokio::time::{Instant, sleep};
 
+use crate::unpublished::Unpublished;
+
 /// Ends when these queues hold nothing that is due or leased; what waits for a later time does not count, nor what
-/// is due in a paused queue.
+/// is due in a paused queue, nor a queue whose broker stays away.
 ///
 /// A request and its messages, and a message and its copies, change places in one transaction, and one statement reads all queues, so none is missed
 /// on the way from one to the other. But that statement takes its time a little before it sees the rows: a message written
 /// in between is due a little later than that, and looks as if it waited. So the queues are found empty twice.
-pub(crate) async fn emptied(ours: &[String], queues: &impl Observe, pauses: &impl PauseQueues) {
+pub(crate) async fn emptied(
+    ours: &[String],
+    unpublished: &Unpublished,
+    queues: &impl Observe,
+    pauses: &impl PauseQueues,
+) {
     let mut found_empty = false;
     loop {
         let asked = Instant::now();
-        let is_empty = is_empty(ours, queues, pauses).await;
+        let ours: Vec<&String> =
+            ours.iter().filter(|queue| !unpublished.waits_for_its_broker(queue)).collect();
+        let is_empty = is_empty(&ours, queues, pauses).await;
         if is_empty && found_empty {
             return;
         }
@@ -24,7 +33,7 @@ pub(crate) async fn emptied(ours: &[String], queues: &impl Observe, pauses: &imp
     }
 }
 
-async fn is_empty(ours: &[String], queues: &impl Observe, pauses: &impl PauseQueues) -> bool {
+async fn is_empty(ours: &[&String], queues: &impl Observe, pauses: &impl PauseQueues) -> bool {
     let looked = match pauses.paused().await {
         Ok(paused) => queues.observe().await.map(|queues| (queues, paused)),
         Err(error) => Err(error),
@@ -38,8 +47,8 @@ async fn is_empty(ours: &[String], queues: &impl Observe, pauses: &impl PauseQue
     }
 }
 
-fn is_busy(ours: &[String], status: &QueueStatus, paused: &[PausedQueue]) -> bool {
-    let is_ours = ours.iter().any(|queue| queue == status.queue.as_str());
+fn is_busy(ours: &[&String], status: &QueueStatus, paused: &[PausedQueue]) -> bool {
+    let is_ours = ours.iter().any(|queue| *queue == status.queue.as_str());
     let is_paused = paused.iter().any(|paused| paused.queue == status.queue);
     is_ours && (status.leased > 0 || (status.due > 0 && !is_paused))
 }
@@ -84,7 +93,8 @@ mod tests {
             .returning(move || answers.lock().unwrap().pop_front().expect("one look more"));
         let mut pauses = MockPauseQueues::new();
         pauses.expect_paused().returning(move || Ok(paused.clone()));
-        emptied(&[Priority::Normal.message_queue().to_owned()], &queues, &pauses).await;
+        let ours = [Priority::Normal.message_queue().to_owned()];
+        emptied(&ours, &Unpublished::default(), &queues, &pauses).await;
         all
     }
 

@@ -69,6 +69,7 @@ mod template_desk;
 mod template_folder;
 mod template_source;
 mod told_again;
+mod unpublished;
 mod wakeups;
 
 use std::{ffi::OsString, io::Write, process::ExitCode};

@@ -16,6 +16,7 @@ use crate::{
     probing::Counting,
     relay_log::announce,
     tally::Tally,
+    unpublished::Unpublished,
     wakeups::Wakeups,
 };
 
@@ -65,10 +66,11 @@ impl OneRelay {
         self.databases.enter(self.name.clone(), relay.monitors());
         announce(&self.config.database, &outbox);
         let (mut stop, until) = (self.stop.clone(), self.until);
+        let unpublished = Unpublished::default();
         let shutdown = async {
             tokio::select! {
                 () = told(&mut stop) => (),
-                () = emptied(&queues, &outbox, &outbox), if until == Until::Empty => tracing::info!("nothing is due or leased"),
+                () = emptied(&queues, &unpublished, &outbox, &outbox), if until == Until::Empty => tracing::info!("nothing is due or leased"),
             }
         };
         let report = tokio::select! {

@@ -1,9 +1,11 @@
 use std::sync::Arc;
 
-use claimstream::{BatchPipeline, PipelineMonitor, PipelineReport, Relay, RelayError};
+use claimstream::{
+    BatchPipeline, ConcurrencyShare, PipelineMonitor, PipelineReport, Relay, RelayError, SharedConcurrency,
+};
 use claimstream_domain::{Invalid, QueueName, RetryPolicy};
 use claimstream_ports::{BatchHandler, Telemetry};
-use claimstream_publishing::{CopyHandler, PublishHandler};
+use claimstream_publishing::{BrokerStanding, CopyHandler, PublishHandler};
 use claimstream_sea_orm::SeaOrmOutbox;
 use claimstream_tokio::TokioTimer;
 use tokio::sync::watch;
@@ -22,6 +24,8 @@ use crate::{
 #[derive(Debug)]
 pub struct PublishRelay {
     pipelines: Vec<(QueueName, BatchPipeline)>,
+    /// Each queue that is published, its target, and how the broker of that stands.
+    brokers: Vec<(QueueName, TargetName, BrokerStanding)>,
 }
 
 impl PublishRelay {
@@ -45,13 +49,16 @@ impl PublishRelay {
                 "there is no section [publish.{unknown}]; there are {known}"
             )));
         }
+        // What is refused here is refused when a configuration is read.
+        let limit = config.relay.process_concurrency.and_then(|most| SharedConcurrency::new(most).ok());
         let make = Composition {
             telemetry,
+            share: limit.map(|limit| limit.share()),
             wakeup: Arc::new(Wakeups::of_relay(config)),
             outbox: Arc::new(outbox),
             config,
         };
-        let mut pipelines = Vec::new();
+        let (mut pipelines, mut brokers) = (Vec::new(), Vec::new());
         for (queue, all) in publishing.by_queue() {
             let chosen: Vec<&TargetName> =
                 all.iter().copied().filter(|name| names.is_empty() || names.contains(name)).collect();
@@ -66,10 +73,17 @@ impl PublishRelay {
             for name in chosen {
                 let queue =
                     if is_shared { copy_queue(&queue, name).map_err(refused)? } else { queue.clone() };
-                pipelines.push(make.pipeline(&queue, make.publisher(name)?)?);
+                let publisher = make.publisher(name)?;
+                brokers.push((queue.clone(), name.clone(), publisher.standing()));
+                pipelines.push(make.pipeline(&queue, publisher)?);
             }
         }
-        Ok(Self { pipelines })
+        Ok(Self { pipelines, brokers })
+    }
+
+    /// The queues that are published, each with its target, and how the broker of that stands, also while the relay runs.
+    pub(crate) fn brokers(&self) -> Vec<(QueueName, TargetName, BrokerStanding)> {
+        self.brokers.clone()
     }
 
     /// Shows how each pipeline stands while it runs, with the name of its queue.
@@ -102,6 +116,8 @@ impl PublishRelay {
 /// What all pipelines of the relay are made of.
 struct Composition<'a> {
     telemetry: Option<Arc<dyn Telemetry>>,
+    /// What all pipelines have of the concurrency of the process, if that has a limit.
+    share: Option<ConcurrencyShare>,
     wakeup: Arc<Wakeups>,
     outbox: Arc<SeaOrmOutbox>,
     config: &'a Config,
@@ -117,6 +133,10 @@ impl Composition<'_> {
         let claiming = self.config.database.claiming(&self.outbox);
         let relay = Relay::from_ports(claiming, self.outbox.clone(), Arc::new(TokioTimer::new()), settings);
         let relay = relay.with_wakeup(self.wakeup.clone());
+        let relay = match &self.share {
+            Some(share) => relay.with_share(share.clone()),
+            None => relay,
+        };
         let relay = match &self.telemetry {
             Some(telemetry) => relay.with_telemetry(Arc::clone(telemetry)),
             None => relay,
@@ -142,4 +162,54 @@ impl Composition<'_> {
 
 fn refused(invalid: Invalid) -> ConfigError {
     ConfigError::new(invalid.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        sync::atomic::{AtomicUsize, Ordering},
+        time::Duration,
+    };
+
+    use claimstream::{Compose, NewMessage};
+    use claimstream_ports::Measured;
+    use claimstream_sea_orm::OpenOptions;
+
+    use super::*;
+    use crate::config::Sources;
+
+    /// How many messages handlers have come to an end with.
+    #[derive(Debug, Default)]
+    struct Ended(AtomicUsize);
+
+    impl Telemetry for Ended {
+        fn record(&self, measured: Measured<'_>) {
+            if matches!(measured, Measured::Handled { .. }) {
+                self.0.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// A handler keeps its messages for ten seconds while its broker is away, so the first that come to an end are those that were in hand.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn no_more_messages_are_in_hand_than_the_process_may_have() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("c.toml");
+        let text = "[relay]\nprocess_concurrency = 3\n[publish.a]\nto = 'nats://127.0.0.1:1'\n[publish.b]\nto = 'nats://127.0.0.1:1'\n";
+        std::fs::write(&file, text).unwrap();
+        let config = Config::load(&Sources { file: Some(file), ..Sources::default() }).unwrap().config;
+        let url = format!("sqlite://{}", folder.path().join("c.db").display());
+        let outbox = SeaOrmOutbox::open(&url, OpenOptions::default()).await.unwrap();
+        let message = |number: u32| {
+            let queue = QueueName::new(if number % 2 == 0 { "a" } else { "b" }).unwrap();
+            NewMessage::json(queue, &number).unwrap()
+        };
+        outbox.enqueue_now(&(0..40).map(message).collect::<Vec<_>>()).await.unwrap();
+        let ended = Arc::new(Ended::default());
+        let relay = PublishRelay::new(&[], Some(ended.clone()), outbox, &config).unwrap();
+        let run = relay.run_until(std::future::pending());
+        assert!(tokio::time::timeout(Duration::from_secs(15), run).await.is_err());
+        let ended = ended.0.load(Ordering::Relaxed);
+        assert!((1..=3).contains(&ended), "{ended}");
+    }
 }

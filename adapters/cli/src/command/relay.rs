@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 
 use super::relay_several;
 use crate::{
-    NotificationRelay, PublishRelay, RelayReport,
+    Exit, NotificationRelay, PublishRelay, RelayReport,
     config::{Config, ConfigError, Loaded, TargetName},
     emptied::emptied,
     failure::Failure,
@@ -20,6 +20,7 @@ use crate::{
     relay_log::{announce, log_ended, log_report},
     tally::Tally,
     told_again::told_again,
+    unpublished::Unpublished,
 };
 
 /// What a relay does.
@@ -50,6 +51,7 @@ pub(super) async fn run(
     let telemetry = tally.beside(telemetry);
     let relay = Work::of(publish, telemetry, &outbox, config)?;
     let monitors = relay.monitors();
+    let unpublished = relay.unpublished();
     let queues: Vec<String> = monitors.iter().map(|(queue, _)| queue.clone()).collect();
     let stopping = Stopping::default();
     let probes = probes(measuring.probing.take(), &outbox, monitors, &stopping);
@@ -64,7 +66,7 @@ pub(super) async fn run(
                 // Nobody listens only if the relay has ended meanwhile.
                 let _ = tell.send(());
             }
-            () = emptied(&queues, &outbox, &outbox), if until_empty => tracing::info!("nothing is due or leased"),
+            () = emptied(&queues, &unpublished, &outbox, &outbox), if until_empty => tracing::info!("nothing is due or leased"),
         }
     };
     let finished = tokio::select! {
@@ -85,7 +87,10 @@ pub(super) async fn run(
         }
     }
     measuring.finish().await;
-    Ok(finished)
+    match until_empty && unpublished.is_left(&outbox).await? {
+        true => Ok(Exit::NotDone.into()),
+        false => Ok(finished),
+    }
 }
 
 impl Work {
@@ -109,6 +114,14 @@ impl Work {
         match self {
             Self::Notifications(relay) => relay.monitors(),
             Self::Publishing(relay) => relay.monitors(),
+        }
+    }
+
+    /// What it publishes.
+    fn unpublished(&self) -> Unpublished {
+        match self {
+            Self::Notifications(_) => Unpublished::default(),
+            Self::Publishing(relay) => Unpublished::of(relay.brokers()),
         }
     }
 

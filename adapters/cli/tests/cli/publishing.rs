@@ -38,6 +38,41 @@ fn a_relay_that_nothing_says_what_to_publish_says_so() {
     assert!(examined.code == Some(1) && !format!("{examined:?}").contains("hunter2"), "{examined:?}");
 }
 
+/// More messages than are in hand at a time, so that some are due whenever somebody looks.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_until_empty_ends_with_one_while_a_broker_is_away_and_doctor_names_copies_that_are_left() {
+    let operator = Operator::with_database();
+    let away = |names: &[&str]| {
+        let target = |name: &&str| format!("[publish.{name}]\nto = 'nats://127.0.0.1:1'\nqueue = 'orders'\n");
+        operator.write("claimstream.toml", names.iter().map(target).collect::<String>());
+    };
+    away(&["main", "audit"]);
+    let file = format!("sqlite://{}", operator.path("claimstream.db").display());
+    let outbox = SeaOrmOutbox::open(&file, OpenOptions::default()).await.unwrap();
+    let messages: Vec<_> = (0..40).map(|number| message("orders", number, None)).collect();
+    outbox.enqueue_now(&messages).await.unwrap();
+    let run = [
+        "relay",
+        "--publish",
+        "--until-empty",
+        "--set",
+        "relay.prefetch=20",
+        "--set",
+        "relay.concurrency=10",
+    ];
+    let left = operator.run(&run).failed(1);
+    assert!(left.contains("messages were not published, because the broker confirms nothing"), "{left}");
+    assert!(left.contains("orders.main") && left.contains("orders.audit"), "{left}");
+    assert!(!operator.run(&["doctor"]).out.contains("no target publishes copies"));
+    away(&["main"]);
+    let examined = operator.run(&["doctor"]).out;
+    for queue in ["orders.main", "orders.audit"] {
+        let warning =
+            format!("the queue {queue} holds 40 messages, and no target publishes copies of orders");
+        assert!(examined.contains(&warning), "{examined}");
+    }
+}
+
 /// Two targets of one queue, of which one has no broker.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_queue_is_published_by_configuration_alone_and_targets_do_not_wait_for_each_other() {
@@ -66,7 +101,9 @@ async fn a_queue_is_published_by_configuration_alone_and_targets_do_not_wait_for
         relay.err.contains("the broker confirms nothing; messages wait and lose no attempt"),
         "{relay:?}"
     );
-    relay.succeeded();
+    let left = relay.failed(1);
+    assert!(left.contains("messages were not published, because the broker confirms nothing"), "{left}");
+    assert_eq!(left.matches("messages were not published").count(), 1, "{left}");
     let held = stream.held().await;
     // One stream takes the copies of two targets, and knows none of them for a repetition.
     assert_eq!(held.len(), 4, "{held:?}");
