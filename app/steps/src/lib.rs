@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 pub mod inbox;
+mod late_node;
 pub mod saga;
 pub mod tcc;
 pub mod timer_event;

@@ -129,17 +129,20 @@ impl Backends {
         Self { sea_orm: vec![Arc::new(guarded)], redis, ..Self::default() }
     }
 
-    /// A node of a cluster with the strategy that shares shards and the one that owns them; what has nothing to do with strategies runs
-    /// once, on `auto`. A node writes at the pace of its cluster, so what single servers show is not shown again.
+    /// A node of a cluster with the strategies that share shards, the one that owns them, and both orders of keys; what has nothing to do
+    /// with strategies runs once, on `auto`. A node writes at the pace of its cluster, so what single servers show is not shown again.
     pub fn of_cluster(name: &'static str, url: &str) -> Self {
         const EVERY: [Need; 3] = [Claims, Unguarded, ParallelWrites];
-        let has = |strategy, has: &[Need]| Arc::new(SeaOrmBackend::server(name, url, strategy).having(has));
-        let sea_orm = vec![
+        let has = |strategy, has: &[Need]| SeaOrmBackend::server(name, url, strategy).having(has);
+        let sea_orm = [
             has("skip_locked", &[&EVERY[..], &[Sharing, Notifications]].concat()),
+            has("preemptive_update", &[Claims, Sharing]),
             has("shard_lease", &[&EVERY[..], &[Ownership]].concat()),
+            has("shard_lease", &[KeyOrder, HeldKeys, ParallelWrites]).ordered(Order::PerKey),
+            has("shard_lease", &[KeyOrder, Overtaking]).ordered(Order::PerKeySkip),
             has("auto", &[Steps, Timers, Locks, ParallelWrites]),
         ];
-        Self { sea_orm, ..Self::default() }
+        Self { sea_orm: sea_orm.map(Arc::new).into(), ..Self::default() }
     }
 
     /// A server with every strategy that it runs, and with a lock in a Redis if there is one; what has nothing to do with

@@ -4,12 +4,13 @@
 
 mod course;
 mod faults;
+mod flows;
 mod lost_records;
 mod takeover;
 
-use claimstream_testbed::{CLUSTERS, ClusterKind, Keeps, Writers};
+use claimstream_testbed::{CLUSTERS, ClusterKind, Keeps, Server, Writers};
 
-use crate::{Suite, backend::Backends, inbox};
+use crate::{Suite, backend::Backends, inbox, sagas, tcc};
 
 /// Adds the clusters that the environment asks for, and names the others.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
@@ -26,6 +27,9 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
                 lost_records::add_to(suite, kind);
             }
         }
+        if kind.keeps == Keeps::EachCommit {
+            flows::add_to(suite, kind);
+        }
         add_clauses_to(suite, kind, &environment);
     }
     for name in ClusterKind::unknown(&environment) {
@@ -36,18 +40,29 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     }
 }
 
+/// The variable that has every clause run on clusters that is run on single servers, if it is `all`.
+const CLAUSES: &str = "CLAIMSTREAM_CLUSTER_CLAUSES";
+
 /// Adds the clauses and scenarios of every port on a node of a cluster whose nodes keep every commit, if one runs.
 fn add_clauses_to(suite: &mut Suite, kind: ClusterKind, environment: impl Fn(&str) -> Option<String>) {
     if kind.keeps != Keeps::EachCommit {
         return;
     }
-    let Some(url) = kind.url(environment) else {
+    let Some(url) = kind.url(&environment) else {
         suite.add_not_run(
             &format!("{}::clauses", kind.name),
             &format!("{} is not set; tests/run sets it", kind.variable),
         );
         return;
     };
-    suite.add_backends(Backends::of_cluster(kind.name, &url));
+    if environment(CLAUSES).as_deref() == Some("all") {
+        let server = Server { name: kind.name, variable: kind.variable, skips_locked: true };
+        suite.add_backends(Backends::of_server(server, &url, None));
+    } else {
+        suite.add_backends(Backends::of_cluster(kind.name, &url));
+        suite.add_not_run(&format!("{}::other_clauses", kind.name), &format!("{CLAUSES}=all runs them"));
+    }
     inbox::add_on(suite, kind.name, &url);
+    sagas::add_on(suite, kind.name, &url);
+    tcc::add_on(suite, kind.name, &url);
 }

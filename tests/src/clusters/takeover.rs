@@ -62,7 +62,7 @@ async fn taken_over(cluster: Arc<Cluster>) {
 /// How long the replica receives nothing before its source dies.
 const LOST: Duration = Duration::from_secs(2);
 
-async fn next_writer(cluster: &Cluster) -> usize {
+pub(super) async fn next_writer(cluster: &Cluster) -> usize {
     for _ in 0..300 {
         if let Some(writer) = cluster.writer().await {
             return writer;

@@ -18,6 +18,7 @@ use claimstream_ports::{
     step::{LockWait, Locked},
 };
 use claimstream_steps::saga::{Saga, SagaId, SagaState, StepFailure};
+use claimstream_testbed::Nodes;
 use claimstream_tokio::TokioTimer;
 use serde::{Serialize, de::DeserializeOwned};
 use uuid::Uuid;
@@ -42,6 +43,8 @@ pub(super) struct Bank<D> {
     lease: Duration,
     users: AtomicU64,
     claims: AtomicU64,
+    /// Those of the cluster, if it is one: a read at one of them may lack what was committed at another a moment ago.
+    nodes: Option<Nodes>,
 }
 
 /// An account: in which database, of which kind, whose.
@@ -62,7 +65,21 @@ impl<D: Database> Bank<D> {
     pub(super) fn new(databases: Vec<D>, clock: Arc<dyn Clock>) -> Self {
         let down = databases.iter().map(|_| Arc::default()).collect();
         let (prefix, lease) = (Uuid::now_v7().simple().to_string(), Duration::from_secs(30));
-        Self { databases, down, clock, prefix, lease, users: AtomicU64::new(0), claims: AtomicU64::new(1) }
+        let (users, claims) = (AtomicU64::new(0), AtomicU64::new(1));
+        Self { databases, down, clock, prefix, lease, users, claims, nodes: None }
+    }
+
+    /// The same on these nodes.
+    pub(super) fn on(mut self, nodes: Nodes) -> Self {
+        self.nodes = Some(nodes);
+        self
+    }
+
+    /// Waits until what was committed anywhere is seen everywhere.
+    pub(super) async fn catch_up(&self) {
+        if let Some(nodes) = &self.nodes {
+            nodes.catch_up().await;
+        }
     }
 
     /// The same with names that another bank of other processes has, and with claims that soon lapse.
@@ -204,6 +221,7 @@ impl<D: Database> Bank<D> {
         let mut verdicts = Vec::new();
         for _ in 0..20 {
             self.pass_time(Duration::from_secs(3600)).await;
+            self.catch_up().await;
             let more = self.deliver(saga).await;
             if more.is_empty() {
                 return verdicts;

@@ -74,6 +74,7 @@ pub(super) async fn run<D: Database>(bank: Bank<D>, draw: Draw) -> Ends {
 
 async fn run_draw<D: Database>(bank: Bank<D>, draw: Draw) -> Ends {
     let world = Arc::new(World::open(bank, draw).await);
+    world.bank.catch_up().await;
     let couriers: Vec<_> = (0..COURIERS).map(|_| tokio::spawn(world.clone().carry())).collect();
     let outages = tokio::spawn(world.clone().break_databases());
     let runners = (0..draw.at_once).map(|n| tokio::spawn(world.clone().run(n)));
@@ -267,6 +268,7 @@ impl<D: Database> World<D> {
     }
 
     async fn check(&self) -> Ends {
+        self.bank.catch_up().await;
         let saga = self.saga(&Crash::never());
         let mut ends = Ends { mishaps: self.mishaps.load(Ordering::SeqCst), ..Ends::default() };
         let mut expected = self.before.clone();

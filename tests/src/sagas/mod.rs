@@ -7,6 +7,7 @@ mod alarms;
 mod bank;
 mod breakable;
 mod case;
+mod cluster;
 mod crash;
 mod database;
 mod draw;
@@ -35,6 +36,7 @@ use self::{
 };
 use crate::{Fixture, Server, Suite, backend::SeaOrmBackend};
 
+pub(crate) use self::cluster::add_on;
 pub use self::draw::{Draw, Ends};
 pub use self::processes::run_job;
 

@@ -269,6 +269,7 @@ impl<S: Place> Setup<S> {
     }
 
     async fn check(&self) -> Ends {
+        self.world.catch_up().await;
         let coordinator = self.coordinator(&self.world.store, &Arc::default());
         let mut ends = Ends { mishaps: self.mishaps.count.load(Ordering::SeqCst), ..Ends::default() };
         for GlobalTransaction { gid, .. } in &self.globals {

@@ -1,7 +1,9 @@
 //! TCC: scenarios A3.1 to A3.7 on memory, SQLite and every server that is here.
 
 mod branches;
+mod cluster;
 mod coordinator;
+mod late_node;
 mod mishaps;
 mod races;
 mod shop;
@@ -15,6 +17,8 @@ use crate::{
     sagas::{self, Draw, Ends},
 };
 use world::{Place, World};
+
+pub(crate) use cluster::add_on;
 
 /// Adds every scenario on every store.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {

@@ -16,8 +16,6 @@ pub(super) fn scenarios<S: Place>() -> Vec<Scenario<S>> {
     ]
 }
 
-/// How often Try and Cancel meet.
-const RACES: usize = 1000;
 /// More than all races together can sell.
 const ENOUGH: i64 = 10_000;
 /// How many pairs at a time.
@@ -25,15 +23,16 @@ const AT_ONCE: usize = 4;
 
 async fn a3_3_of_try_and_cancel_at_once_nothing_stays_reserved<S: Place>(world: World<S>) {
     let item = world.stock_up_with("stock", 1000).await;
-    let races = stream::iter(0..RACES).map(|n| try_meets_cancel(&world, &item, n)).buffer_unordered(AT_ONCE);
+    let count = world.races();
+    let races = stream::iter(0..count).map(|n| try_meets_cancel(&world, &item, n)).buffer_unordered(AT_ONCE);
     let ends: Vec<Race> = races.collect().await;
     let full = Stock { available: 1000, reserved: 0, sold: 0 };
     assert_eq!(world.stock(&item).await, full, "a piece stays reserved or was made");
     let empty = ends.iter().filter(|race| race.state == BranchState::EmptyRollback).count();
     let errors: Vec<&String> = ends.iter().flat_map(|race| &race.errors).collect();
-    println!("tcc: {RACES} races: {empty} empty rollbacks, {} retried errors", errors.len());
+    println!("tcc: {count} races: {empty} empty rollbacks, {} retried errors", errors.len());
     assert!(errors.iter().all(|error| is_deadlock(error)), "{:?}", errors.first());
-    assert!((1..RACES).contains(&empty), "they never met the other way round");
+    assert!((1..count).contains(&empty), "they never met the other way round");
 }
 
 /// How a race ended.
@@ -69,7 +68,7 @@ async fn try_meets_cancel<S: Place>(world: &World<S>, item: &str, n: usize) -> R
 async fn a3_4_of_confirm_and_cancel_at_once_one_ends_the_branch<S: Place>(world: World<S>) {
     let item = world.stock_up_with("stock", ENOUGH).await;
     let mut confirmed = 0;
-    for n in 0..RACES {
+    for n in 0..world.races() {
         let (gid, mut errors, mut others) = (fresh_gid(), Vec::new(), Vec::new());
         world.carry_out(&world.store, &gid, Try, &item, &mut errors).await.expect("try");
         let confirm = async {
@@ -97,7 +96,7 @@ async fn a3_4_of_confirm_and_cancel_at_once_one_ends_the_branch<S: Place>(world:
 async fn a3_1_the_same_operation_four_times_at_once_takes_effect_once<S: Place>(world: World<S>) {
     let item = world.stock_up_with("stock", ENOUGH).await;
     // Two global transactions in each.
-    for n in 1..=RACES as i64 / 2 {
+    for n in 1..=world.races() as i64 / 2 {
         let gid = fresh_gid();
         four_at_once(&world, &gid, Try, &item).await;
         assert_eq!(world.stock(&item).await.reserved, 3);

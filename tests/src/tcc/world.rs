@@ -14,6 +14,7 @@ use claimstream_steps::{
         Resource, ResourceError, Tcc, TccError,
     },
 };
+use claimstream_testbed::Nodes;
 use claimstream_tokio::TokioTimer;
 use sea_orm::Database;
 use serde_json::json;
@@ -41,6 +42,8 @@ pub(super) struct World<S: Place> {
     pub(super) fixture: Fixture,
     pub(super) timer: Arc<dyn Timer>,
     items: Uuid,
+    /// Those of the cluster, if it is one: a read at one of them may lack what was committed at another a moment ago.
+    nodes: Option<Nodes>,
 }
 
 impl World<MemoryStore> {
@@ -65,10 +68,19 @@ impl World<SeaOrmOutbox> {
         let clock = FrozenClock::at(Fixture::start().as_micros());
         let store = backend.open(&url, Some(clock.clone())).await.expect("open");
         let rival = backend.open(&url, Some(clock.clone())).await.expect("open");
+        let shop = SqlShop::open(Database::connect(&url).await.expect("connect")).await;
+        Self::of_instances(store, rival, shop, clock)
+    }
+
+    pub(super) fn of_instances(
+        store: SeaOrmOutbox,
+        rival: SeaOrmOutbox,
+        shop: SqlShop,
+        clock: FrozenClock,
+    ) -> Self {
         let facts = Facts { shards: store.shards(), payload_limit: store.payload_limit() };
         let ports = (Ports::of(store.clone()), Ports::of(rival.clone()));
         let fixture = Fixture::new(ports.0, ports.1, Fixture::fresh_queue(), facts, Arc::new(clock));
-        let shop = SqlShop::open(Database::connect(&url).await.expect("connect")).await;
         Self::new(store, rival, Arc::new(shop), fixture)
     }
 }
@@ -78,7 +90,31 @@ impl<S: Place> World<S> {
 
     fn new(store: S, rival: S, shop: Arc<dyn Shop<S::Tx>>, fixture: Fixture) -> Self {
         let (store, rival) = (Arc::new(store), Arc::new(rival));
-        Self { store, rival, shop, fixture, timer: Arc::new(TokioTimer::new()), items: Uuid::now_v7() }
+        let (timer, items) = (Arc::new(TokioTimer::new()), Uuid::now_v7());
+        Self { store, rival, shop, fixture, timer, items, nodes: None }
+    }
+
+    /// The same on these nodes.
+    pub(super) fn on(mut self, nodes: Nodes) -> Self {
+        self.nodes = Some(nodes);
+        self
+    }
+
+    /// Where it is, if that is a cluster.
+    pub(super) fn nodes(&self) -> Option<&Nodes> {
+        self.nodes.as_ref()
+    }
+
+    /// Waits until what was committed anywhere is seen everywhere.
+    pub(super) async fn catch_up(&self) {
+        if let Some(nodes) = &self.nodes {
+            nodes.catch_up().await;
+        }
+    }
+
+    /// How often a race is run: less often where a commit has to be certified by other nodes.
+    pub(super) fn races(&self) -> usize {
+        if self.nodes.is_some() { 60 } else { 1000 }
     }
 
     /// Opens the shop; says what the stock is called in it.
@@ -91,10 +127,12 @@ impl<S: Place> World<S> {
         let stocked =
             in_transaction(&*self.store, &*self.timer, |tx| work(self.shop.stock_up(tx, &item, pieces)));
         stocked.await.expect("an item");
+        self.catch_up().await;
         item
     }
 
     pub(super) async fn stock(&self, item: &str) -> Stock {
+        self.catch_up().await;
         let counted = in_transaction(&*self.rival, &*self.timer, |tx| work(self.shop.stock(tx, item)));
         counted.await.expect("a count")
     }
@@ -105,6 +143,17 @@ impl<S: Place> World<S> {
 
     /// Carries out one operation of the branch `stock`, three pieces of `item`, in a transaction of its own, once.
     pub(super) async fn once(
+        &self,
+        side: &Arc<S>,
+        gid: &GlobalId,
+        operation: Operation,
+        item: &str,
+    ) -> Result<(), TccError<ResourceError>> {
+        self.catch_up().await;
+        self.once_now(side, gid, operation, item).await
+    }
+
+    async fn once_now(
         &self,
         side: &Arc<S>,
         gid: &GlobalId,
@@ -147,7 +196,7 @@ impl<S: Place> World<S> {
         errors: &mut Vec<String>,
     ) -> Result<(), TccError<ResourceError>> {
         loop {
-            match self.once(side, gid, operation, item).await {
+            match self.once_now(side, gid, operation, item).await {
                 Err(error) if error.store_error().is_some_and(StoreError::is_retryable) => {
                     errors.push(error.to_string());
                 }
@@ -158,6 +207,7 @@ impl<S: Place> World<S> {
 
     /// Where the branch stands.
     pub(super) async fn state(&self, gid: &GlobalId, branch: &str) -> Option<BranchState> {
+        self.catch_up().await;
         let (tcc, branch) = (Tcc::new(self.rival.clone()), branch.parse().expect("a name"));
         let found = in_transaction(&*self.rival, &*self.timer, |tx| work(tcc.state(tx, gid, &branch)));
         found.await.expect("a state")
@@ -175,6 +225,7 @@ impl<S: Place> World<S> {
 
     /// Hands everything that is due to a coordinator and settles it; says how many messages there were.
     pub(super) async fn drive(&self, coordinator: &Coordinator<S>) -> usize {
+        self.catch_up().await;
         let due = self.fixture.store.take_all().await;
         for claimed in &due {
             let verdict = coordinator.handle(claimed).await;
@@ -196,6 +247,7 @@ impl<S: Place> World<S> {
             rounds += 1;
             assert!(rounds < 200, "it never comes to an end");
         }
+        self.catch_up().await;
         assert_eq!(self.fixture.store.status().await.map_or(0, |status| status.depth + status.dead), 0);
     }
 }

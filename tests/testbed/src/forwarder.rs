@@ -2,7 +2,7 @@ use std::{
     io,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicU32, AtomicU64, Ordering},
+        atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering},
     },
 };
 
@@ -15,6 +15,8 @@ use tokio::{
     sync::broadcast,
 };
 
+use crate::nodes::place;
+
 /// Forwards connections to a server that may be exchanged, as a proxy does that follows a failover, and breaks them at will:
 /// all of them at once, or one of so many requests.
 #[derive(Clone)]
@@ -24,7 +26,9 @@ pub struct Forwarder {
 }
 
 struct Shared {
-    server: Mutex<String>,
+    servers: Mutex<Vec<String>>,
+    /// How many connections have been forwarded.
+    turn: AtomicUsize,
     breaks: broadcast::Sender<()>,
     /// One of so many requests has a mishap; 0 for none.
     one_of: AtomicU32,
@@ -56,11 +60,19 @@ impl Mishap {
 impl Forwarder {
     /// Listens on a port of its own and forwards to the server of this URL.
     pub async fn to(url: &str) -> io::Result<Self> {
-        let server = place(url);
+        Self::between(&[url.to_owned()]).await
+    }
+
+    /// Listens on a port of its own and forwards each connection to the next of these servers, as a proxy in front of a cluster
+    /// does. All URLs must have one user, one database and the same parameters.
+    pub async fn between(urls: &[String]) -> io::Result<Self> {
+        let Some(url) = urls.first() else { return Err(io::Error::other("a forwarder needs a server")) };
         let listener = TcpListener::bind("127.0.0.1:0").await?;
-        let url = url.replace(&server, &listener.local_addr()?.to_string());
+        let servers = urls.iter().map(|url| place(url).to_owned()).collect();
+        let url = url.replacen(place(url), &listener.local_addr()?.to_string(), 1);
         let shared = Arc::new(Shared {
-            server: Mutex::new(server),
+            servers: Mutex::new(servers),
+            turn: AtomicUsize::new(0),
             breaks: broadcast::channel(8).0,
             one_of: AtomicU32::new(0),
             draws: AtomicU64::new(1),
@@ -77,7 +89,7 @@ impl Forwarder {
 
     /// Forwards to the server of this URL from now on; connections that are open break.
     pub fn lead_to(&self, url: &str) {
-        *self.shared.server.lock().unwrap_or_else(PoisonError::into_inner) = place(url);
+        *self.shared.servers.lock().unwrap_or_else(PoisonError::into_inner) = vec![place(url).to_owned()];
         let _ = self.shared.breaks.send(());
     }
 
@@ -101,6 +113,11 @@ impl Forwarder {
 }
 
 impl Shared {
+    fn next_server(&self) -> String {
+        let servers = self.servers.lock().unwrap_or_else(PoisonError::into_inner);
+        servers[self.turn.fetch_add(1, Ordering::Relaxed) % servers.len()].clone()
+    }
+
     /// What happens to a request, if anything does.
     fn draw(&self, request: &[u8]) -> Option<Mishap> {
         let one_of = self.one_of.load(Ordering::Relaxed);
@@ -123,13 +140,6 @@ impl Shared {
     }
 }
 
-/// The host and the port of a URL.
-fn place(url: &str) -> String {
-    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    let rest = rest.split_once('@').map_or(rest, |(_, rest)| rest);
-    rest.split(['/', '?']).next().unwrap_or_default().to_owned()
-}
-
 async fn serve(listener: TcpListener, shared: Arc<Shared>) {
     while let Ok((client, _)) = listener.accept().await {
         let broken = shared.breaks.subscribe();
@@ -140,7 +150,7 @@ async fn serve(listener: TcpListener, shared: Arc<Shared>) {
 
 /// The life of one connection.
 async fn connect(client: TcpStream, shared: &Shared, mut broken: broadcast::Receiver<()>) {
-    let server = shared.server.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let server = shared.next_server();
     let Ok(server) = TcpStream::connect(&server).await else { return };
     let _ = (client.set_nodelay(true), server.set_nodelay(true));
     let (from_client, to_client) = client.into_split();
@@ -200,12 +210,6 @@ fn has_commit(packet: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_place_is_a_host_and_a_port() {
-        assert_eq!(place("mysql://root@127.0.0.1:3306/x?ssl-mode=disabled"), "127.0.0.1:3306");
-        assert_eq!(place("redis://127.0.0.1:6379/0"), "127.0.0.1:6379");
-    }
 
     #[test]
     fn read_committed_is_no_commit() {

@@ -4,8 +4,10 @@
 
 mod cluster;
 mod cluster_kind;
+pub mod flows;
 mod forwarder;
 mod many_queues;
+mod nodes;
 mod private_database;
 mod private_redis;
 mod private_server;
@@ -20,6 +22,7 @@ pub use cluster::Cluster;
 pub use cluster_kind::{CLUSTERS, ClusterKind, Keeps, Writers};
 pub use forwarder::{Forwarder, Mishap};
 pub use many_queues::Load;
+pub use nodes::Nodes;
 pub use private_database::PrivateDatabase;
 pub use private_redis::PrivateRedis;
 pub use private_server::PrivateServer;

@@ -2,7 +2,10 @@ use claimstream_ports::{StoreError, StoreErrorKind};
 use sea_orm::{ConnectionTrait, DatabaseTransaction, DbErr};
 
 use crate::{
-    caller_transactions::savepoint::{NO_SAVEPOINT, NOT_PROVEN, SQLITE_ERROR},
+    caller_transactions::{
+        ended::by_another_node,
+        savepoint::{NO_SAVEPOINT, NOT_PROVEN, SQLITE_ERROR},
+    },
     database::{
         Database,
         classify::{classify_commit, refusal},
@@ -26,7 +29,9 @@ pub(crate) async fn commit_proven(db: &Database, tx: DatabaseTransaction) -> Res
         Dialect::MySql => on_server,
         Dialect::Sqlite => in_file,
     };
-    in_time(COMMIT, commit, of_kind).await.inspect_err(|error| db.note_trouble(error))
+    let Err(error) = in_time(COMMIT, commit, of_kind).await else { return Ok(()) };
+    db.note_trouble(&error);
+    Err(by_another_node(db, error).await)
 }
 
 pub(crate) fn on_server(operation: &'static str, error: DbErr) -> StoreError {

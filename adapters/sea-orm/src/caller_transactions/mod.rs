@@ -2,6 +2,7 @@
 
 pub(crate) mod begun;
 pub(crate) mod commit;
+pub(crate) mod ended;
 #[cfg(feature = "mysql")]
 pub(crate) mod own;
 pub(crate) mod savepoint;

@@ -12,7 +12,10 @@ use sea_orm::{
 use tokio::sync::{Mutex, MutexGuard};
 
 use crate::{
-    caller_transactions::commit::{commit_proven, gone, on_server},
+    caller_transactions::{
+        commit::{commit_proven, gone, on_server},
+        ended::by_another_node,
+    },
     database::{
         Database,
         classify::{classify, is_answer},
@@ -131,7 +134,10 @@ impl Watched {
         let sql = &self.db.sql.savepoint;
         let text = if self.is_plain() { sql.commit.text() } else { sql.commit_proof.text() };
         let committed = in_time(COMMIT, self.execute_unprepared(text), on_server).await;
-        committed.inspect_err(|error| self.db.note_trouble(error))?;
+        if let Err(error) = committed {
+            self.db.note_trouble(&error);
+            return Err(by_another_node(&self.db, error).await);
+        }
         self.is_open.store(false, Ordering::Relaxed);
         Ok(())
     }

@@ -17,6 +17,7 @@ use super::{
     participants::Participants,
     trigger_message::{TriggerMessage, json},
 };
+use crate::late_node::late_node;
 use claimstream::{in_transaction, work};
 
 /// Drives global transactions over the outbox: tries every branch, then confirms all of them or cancels all of them.
@@ -222,10 +223,10 @@ where
                 }
                 Ok(moved)
             }
-            None => {
-                let found = self.find(tx, gid).await?;
-                found.ok_or_else(|| CoordinatorError::UnknownTransaction(gid.clone()))
-            }
+            None => match self.find(tx, gid).await? {
+                Some(found) if found.version >= step.version => Ok(found),
+                _ => Err(late_node("global transaction").into()),
+            },
         }
     }
 
@@ -250,7 +251,9 @@ where
         };
         match self.attend(trigger, &global).await {
             Ok(()) => Verdict::ack(),
-            Err(error @ CoordinatorError::UnknownTransaction(_)) => Verdict::bury(error),
+            Err(error @ CoordinatorError::UnknownTransaction(_)) if claimed.attempt >= LOOKS => {
+                Verdict::bury(error)
+            }
             Err(error) => put_off(&error),
         }
     }
@@ -264,6 +267,10 @@ impl<S> fmt::Debug for Coordinator<S> {
             .finish_non_exhaustive()
     }
 }
+
+/// How often a message comes whose transaction is not there before it is buried: the node that is asked may not yet have carried out
+/// what another one has committed.
+const LOOKS: u32 = 5;
 
 fn put_off(error: &CoordinatorError) -> Verdict {
     let after = match error {

@@ -1,7 +1,10 @@
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use claimstream_domain::tcc::{BranchCall, Operation};
+use claimstream_domain::{
+    Jitter, RetryPolicy,
+    tcc::{BranchCall, BranchRefusal, Operation},
+};
 use claimstream_ports::{
     Timer, Transactions,
     step::StepLedger,
@@ -14,7 +17,8 @@ use claimstream::{in_transaction, work};
 /// A participant in this process: each call is a transaction of its own, in the database of its [`Resource`].
 ///
 /// A transaction that meets a deadlock is restarted. What the table of branches refuses is a refusal, and so is what the
-/// resource refuses; any other trouble may pass, and the coordinator asks again.
+/// resource refuses; any other trouble may pass, and the coordinator asks again. A Confirm whose Try is not there is refused after two
+/// seconds: on a cluster the Try may have been made at another node a moment ago.
 pub struct LocalParticipant<S: Transactions, R> {
     store: Arc<S>,
     tcc: Tcc<S::Tx>,
@@ -31,6 +35,22 @@ where
     pub fn new(store: Arc<S>, timer: Arc<dyn Timer>, resource: R) -> Self {
         let tcc = Tcc::new(store.clone());
         Self { store, tcc, timer, resource }
+    }
+
+    /// A branch that is to be confirmed and was not tried is looked at again: the node that is asked may not yet have carried out what
+    /// another one has committed.
+    async fn carried_out(&self, call: &BranchCall) -> Result<(), TccError<ResourceError>> {
+        let mut looks = 0;
+        loop {
+            looks += 1;
+            let done = in_transaction(&*self.store, &*self.timer, |tx| work(self.branch(tx, call))).await;
+            match done {
+                Err(TccError::Refused(BranchRefusal::NotTried)) if !LOOKS.is_last(looks) => {
+                    self.timer.sleep(LOOKS.delay(looks, 0)).await;
+                }
+                done => return done,
+            }
+        }
     }
 
     async fn branch(&self, tx: &S::Tx, call: &BranchCall) -> Result<(), TccError<ResourceError>> {
@@ -51,6 +71,14 @@ where
     }
 }
 
+/// For two seconds.
+const LOOKS: RetryPolicy = RetryPolicy {
+    base: Duration::from_millis(20),
+    cap: Duration::from_millis(500),
+    max_attempts: 9,
+    jitter: Jitter::None,
+};
+
 #[async_trait]
 impl<S, R> Participant for LocalParticipant<S, R>
 where
@@ -58,8 +86,7 @@ where
     R: Resource<S::Tx>,
 {
     async fn carry_out(&self, call: &BranchCall) -> Result<(), ParticipantError> {
-        let done = in_transaction(&*self.store, &*self.timer, |tx| work(self.branch(tx, call))).await;
-        done.map_err(|error: TccError<ResourceError>| match error {
+        self.carried_out(call).await.map_err(|error: TccError<ResourceError>| match error {
             TccError::Refused(refusal) => ParticipantError::refused(refusal),
             TccError::Effect(ResourceError::Refused { reason }) => ParticipantError::Refused { reason },
             passing => ParticipantError::failed(passing),

@@ -11,6 +11,7 @@ use super::{
     RowLock,
     halt::{Halt, corrupt},
 };
+use crate::late_node::late_node;
 
 /// An event as its row in the step ledger stood when it was read; decisions have rows beside it.
 #[derive(Clone)]
@@ -107,14 +108,22 @@ impl EventRow {
         let change = StepChange::to(status.code()).with_result(kept(self.record.moved_on())?);
         match ledger.advance(tx, &self.key, &self.step, &change).await? {
             Some(_) => Ok(()),
-            None => Err(Halt::Overtaken),
+            None => Err(self.changed(ledger.find(tx, &self.key).await?)),
         }
     }
 
     fn is_unchanged(&self, step: Option<Step>) -> Result<(), Halt> {
         match step {
             Some(step) if step.state == self.step.state && step.version == self.step.version => Ok(()),
-            _ => Err(Halt::Overtaken),
+            other => Err(self.changed(other)),
+        }
+    }
+
+    /// Others have changed it, unless it is not even what it was when it was read.
+    fn changed(&self, found: Option<Step>) -> Halt {
+        match found {
+            Some(found) if found.version >= self.step.version => Halt::Overtaken,
+            _ => late_node("timer event").into(),
         }
     }
 

@@ -37,6 +37,11 @@ impl Place {
         Some(self.setting("group_replication_group_name")).filter(|name| !name.is_empty())
     }
 
+    /// Whether what it commits may be in the way of what another node has committed.
+    pub(crate) fn certifies(&self) -> bool {
+        self.is_of_galera() || self.group().is_some()
+    }
+
     /// Whether it is read only by any of its settings.
     pub(crate) fn is_read_only(&self) -> bool {
         self.refusing().is_some()

@@ -14,7 +14,6 @@ use crate::database::{
 const TOPOLOGY: &str = "topology";
 
 /// The place of the server that a connection leads to, as far as its role needs it.
-#[cfg_attr(not(feature = "mysql"), allow(dead_code, reason = "a file has no place among others"))]
 pub(crate) async fn place(on: &impl ConnectionTrait, sql: &Statements) -> Result<Place, StoreError> {
     let mut place = settings(on, sql).await?;
     if place.is_of_galera() {

@@ -1,0 +1,24 @@
+use claimstream_ports::{StoreError, StoreErrorKind};
+
+use crate::database::{Database, dialect::Dialect, topology::read};
+
+/// Where nodes certify each other's commits, a transaction that is not there any more may be repeated: another node's commit has
+/// ended it.
+///
+/// A node says so to the statement that it meets. It has nothing to say if the conflict comes between two statements of one packet,
+/// as the proof and the `COMMIT` are; then the proof finds that the transaction is gone. Elsewhere that is no conflict: the caller
+/// went on after a deadlock, or sent a statement that commits by itself.
+pub(crate) async fn by_another_node(db: &Database, error: StoreError) -> StoreError {
+    if error.kind() != StoreErrorKind::Unsupported || !certifies(db).await {
+        return error;
+    }
+    let why = format!("another node's commit was in the way, or {}", error.get_ref());
+    StoreError::new(StoreErrorKind::Transient, error.operation(), why)
+}
+
+async fn certifies(db: &Database) -> bool {
+    match db.dialect {
+        Dialect::MySql => read::place(db.relay(), db.sql).await.is_ok_and(|place| place.certifies()),
+        Dialect::Sqlite => false,
+    }
+}
