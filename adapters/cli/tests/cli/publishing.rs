@@ -1,6 +1,10 @@
 use std::{
     collections::BTreeMap,
     process::Stdio,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -10,6 +14,11 @@ use async_nats::jetstream::{
     stream::Config,
 };
 use claimstream::{Compose, NewMessage};
+use claimstream_cli::{
+    PublishRelay,
+    config::{self, Sources},
+};
+use claimstream_ports::{Measured, Telemetry};
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
 use futures::StreamExt;
 
@@ -71,6 +80,40 @@ async fn a_run_until_empty_ends_with_one_while_a_broker_is_away_and_doctor_names
             format!("the queue {queue} holds 40 messages, and no target publishes copies of orders");
         assert!(examined.contains(&warning), "{examined}");
     }
+}
+
+/// How many messages handlers have come to an end with.
+#[derive(Debug, Default)]
+struct Ended(AtomicUsize);
+
+impl Telemetry for Ended {
+    fn record(&self, measured: Measured<'_>) {
+        if matches!(measured, Measured::Handled { .. }) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// A handler keeps its messages for ten seconds while its broker is away, so the first that come to an end are those that were in hand.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_more_messages_are_in_hand_than_the_process_may_have() {
+    let operator = Operator::with_database();
+    let target = |name| format!("[publish.{name}]\nto = 'nats://127.0.0.1:1'\n");
+    let text = format!("[relay]\nprocess_concurrency = 3\n{}{}", target("a"), target("b"));
+    operator.write("claimstream.toml", text);
+    let sources = Sources { file: Some(operator.path("claimstream.toml")), ..Sources::default() };
+    let config = config::Config::load(&sources).unwrap().config;
+    let file = format!("sqlite://{}", operator.path("claimstream.db").display());
+    let outbox = SeaOrmOutbox::open(&file, OpenOptions::default()).await.unwrap();
+    let messages: Vec<_> =
+        (0..20).flat_map(|number| ["a", "b"].map(|queue| message(queue, number, None))).collect();
+    outbox.enqueue_now(&messages).await.unwrap();
+    let ended = Arc::new(Ended::default());
+    let relay = PublishRelay::new(&[], Some(ended.clone()), outbox, &config).unwrap();
+    let run = relay.run_until(std::future::pending());
+    assert!(tokio::time::timeout(Duration::from_secs(15), run).await.is_err());
+    let ended = ended.0.load(Ordering::Relaxed);
+    assert!((1..=3).contains(&ended), "{ended}");
 }
 
 /// Two targets of one queue, of which one has no broker.
