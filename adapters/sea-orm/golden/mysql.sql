@@ -563,7 +563,7 @@ DELETE FROM claimstream_resharding WHERE number = 1 AND shards = :shards;
 SELECT DISTINCT m.ordering_key FROM claimstream_queue q JOIN claimstream_message m ON m.id = q.id WHERE q.queue = :queue AND q.shard = :shard AND m.ordering_key IS NOT NULL;
 
 -- resharding/lease
-SELECT label, (held_until <= UTC_TIMESTAMP(6)) AS is_over FROM claimstream_lease WHERE queue = :queue AND shard = :shard;
+SELECT label, CAST(fence AS SIGNED) AS fence, (held_until <= UTC_TIMESTAMP(6)) AS is_over FROM claimstream_lease WHERE queue = :queue AND shard = :shard;
 
 -- resharding/let_go
 DELETE FROM claimstream_closed_shard WHERE queue = :queue AND shard = :shard;
@@ -593,7 +593,7 @@ SELECT q.id, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', q.availa
 SELECT CAST(s.shard AS SIGNED) AS shard, CAST(r.shards AS SIGNED) AS shards, CAST(r.from_shards AS SIGNED) AS from_shards, (r.cut_at IS NOT NULL) AS is_cut FROM claimstream_shard s LEFT JOIN claimstream_resharding r ON r.number = 1 ORDER BY s.shard;
 
 -- resharding/take
-UPDATE claimstream_lease SET holder = NULL, label = NULL, fence = fence + 1, held_until = UTC_TIMESTAMP(6), in_flight = 0, flights = NULL, token = :token WHERE queue = :queue AND shard = :shard AND (holder IS NULL OR (in_flight = 0 AND held_until <= UTC_TIMESTAMP(6)));
+UPDATE claimstream_lease SET holder = NULL, label = NULL, fence = fence + 1, held_until = UTC_TIMESTAMP(6), in_flight = 0, flights = NULL, token = :token WHERE queue = :queue AND shard = :shard AND fence = :fence AND (holder IS NULL OR (in_flight = 0 AND held_until <= UTC_TIMESTAMP(6)));
 
 -- routine/grants
 SELECT CONCAT(QUOTE(User), '@', QUOTE(Host)) AS grantee, CAST(Proc_priv AS CHAR) AS rights FROM mysql.procs_priv WHERE Db = DATABASE() AND Routine_name = 'claimstream_enqueue' AND Routine_type = 'PROCEDURE' AND CONCAT(User, '@', Host) <> CURRENT_USER();

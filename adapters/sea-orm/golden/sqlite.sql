@@ -527,7 +527,7 @@ DELETE FROM claimstream_resharding WHERE number = 1 AND shards = :shards;
 SELECT DISTINCT m.ordering_key FROM claimstream_queue q JOIN claimstream_message m ON m.id = q.id WHERE q.queue = :queue AND q.shard = :shard AND m.ordering_key IS NOT NULL;
 
 -- resharding/lease
-SELECT label, (held_until <= :now) AS is_over FROM claimstream_lease WHERE queue = :queue AND shard = :shard;
+SELECT label, fence AS fence, (held_until <= :now) AS is_over FROM claimstream_lease WHERE queue = :queue AND shard = :shard;
 
 -- resharding/let_go
 DELETE FROM claimstream_closed_shard WHERE queue = :queue AND shard = :shard;
@@ -557,7 +557,7 @@ SELECT q.id, q.available_at AS due_at, m.ordering_key, (q.claim_id IS NOT NULL A
 SELECT s.shard AS shard, r.shards AS shards, r.from_shards AS from_shards, (r.cut_at IS NOT NULL) AS is_cut FROM claimstream_shard s LEFT JOIN claimstream_resharding r ON r.number = 1 ORDER BY s.shard;
 
 -- resharding/take
-UPDATE claimstream_lease SET holder = NULL, label = NULL, fence = fence + 1, held_until = :now, in_flight = 0, flights = NULL, token = :token WHERE queue = :queue AND shard = :shard AND (holder IS NULL OR (in_flight = 0 AND held_until <= :now));
+UPDATE claimstream_lease SET holder = NULL, label = NULL, fence = fence + 1, held_until = :now, in_flight = 0, flights = NULL, token = :token WHERE queue = :queue AND shard = :shard AND fence = :fence AND (holder IS NULL OR (in_flight = 0 AND held_until <= :now));
 
 -- sagas/note
 INSERT INTO claimstream_saga (scope, run, owner, input, created_at) VALUES (:scope, :run, :owner, :input, :now);

@@ -145,12 +145,13 @@ fn touches_a_claim(sent: &Sent) -> bool {
 }
 
 /// A claim stamps its own id; everything else asks for one, or takes only what has none and is not due: that is in nobody's
-/// hands under any strategy.
+/// hands under any strategy. A resharding moves what has none, or one whose time is over, under the lease of the shard.
 fn is_fenced(sent: &Sent) -> bool {
     let (action, conditions) = sent.text.split_once(" WHERE ").unwrap_or((&sent.text, ""));
     let asks = conditions.contains("claim_id = :claim");
     let is_free = conditions.contains("claim_id IS NULL") && conditions.contains("available_at > ");
-    asks || is_free || action.contains("claim_id = :claim")
+    let is_over = conditions.contains("(claim_id IS NULL OR available_at <= ");
+    asks || is_free || is_over || action.contains("claim_id = :claim")
 }
 
 #[cfg(test)]
@@ -201,6 +202,12 @@ mod tests {
         assert_eq!(fenced("UPDATE claimstream_queue SET claim_id = NULL WHERE id = :id"), Some(false));
         assert_eq!(fenced("UPDATE claimstream_queue SET claim_id = :claim WHERE id = :id"), Some(true));
         assert_eq!(fenced("INSERT INTO d SELECT id FROM claimstream_queue WHERE id = 1"), Some(false));
+        assert_eq!(
+            fenced(
+                "UPDATE claimstream_queue SET shard = 1 WHERE id = 1 AND (claim_id IS NULL OR available_at <= 2)"
+            ),
+            Some(true)
+        );
         assert_eq!(fenced("INSERT INTO claimstream_queue (id) VALUES (1)"), None);
         assert_eq!(fenced("SELECT id FROM claimstream_queue"), None);
     }

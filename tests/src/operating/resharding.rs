@@ -50,7 +50,7 @@ async fn walk_along_keys(backend: &SeaOrmBackend) {
     }
     let analyze = "ANALYZE TABLE claimstream_queue, claimstream_message, claimstream_lease";
     outbox.connection().execute_unprepared(analyze).await.expect("statistics");
-    let args = [
+    let args = vec![
         ("queue", vec![Value::from("orders")]),
         ("shard", vec![3_i64.into()]),
         ("target", vec![19_i64.into()]),
@@ -60,6 +60,7 @@ async fn walk_along_keys(backend: &SeaOrmBackend) {
         ("last", vec![1_577_836_900_000_000_i64.into()]),
         ("limit", vec![500_i64.into()]),
         ("after", vec![bytes(Uuid::from_u128(7))]),
+        ("fence", vec![1_i64.into()]),
         ("token", vec![1_i64.into()]),
         ("ids", (0..8).map(|n| bytes(Uuid::from_u128(16 * n + 3))).collect()),
     ];
@@ -77,7 +78,8 @@ async fn walk_along_keys(backend: &SeaOrmBackend) {
         let bodies = plan.iter().filter(|step| step[0] == "m");
         assert!(bodies.into_iter().all(|step| step[1] == "eq_ref"), "{name}: {plan:?}");
     }
-    let next = explained(&outbox, sql("resharding/next_queue", &[("after", vec![Value::from("a")])])).await;
+    let next =
+        explained(&outbox, sql("resharding/next_queue", &vec![("after", vec![Value::from("a")])])).await;
     let is_seek = next[0][3].contains("optimized away") || next[0][2] == "PRIMARY";
     assert!(is_seek, "{next:?}");
 }

@@ -20,7 +20,7 @@ impl Examination<'_> {
                      run, run it again: `claimstream schema reshard {to} --yes`"
                 ),
                 (false, false) => format!(
-                    "a resharding from {from} to {to} shards was begun, and messages are written by the old count. Go on with \
+                    "a resharding from {from} to {to} shards was begun, and messages are written by the old count. Continue with \
                      `claimstream schema reshard {to} --yes`"
                 ),
             },

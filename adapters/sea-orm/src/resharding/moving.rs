@@ -121,11 +121,10 @@ async fn move_to(
 /// Takes the lease under a new fence, and keeps it locked until the transaction ends; `false` if something is in flight.
 async fn take_lease(db: &Database, on: &impl ConnectionTrait, key: &ShardKey) -> Result<bool, StoreError> {
     let args = of_shard(db, key).with("token", next_token());
-    if run(on, RESHARD, db.sql.resharding.take.bind(&args)).await? > 0 {
-        return Ok(true);
-    }
-    if !rows(on, RESHARD, db.sql.resharding.lease.bind(&args)).await?.is_empty() {
-        return Ok(false);
+    let found = rows(on, RESHARD, db.sql.resharding.lease.bind(&args)).await?;
+    if let Some(row) = found.first() {
+        let args = args.with("fence", Fence::read(row)?.fence);
+        return Ok(run(on, RESHARD, db.sql.resharding.take.bind(&args)).await? > 0);
     }
     // A relay may make it at the same moment.
     match run(on, RESHARD, db.sql.shard_lease.insert.bind(&args)).await {
@@ -145,6 +144,10 @@ row! {
         ordering_key: Option<Vec<u8>>,
         is_claimed: bool,
     }
+}
+
+row! {
+    struct Fence of "resharding/lease" { fence: i64 }
 }
 
 impl PageRow {

@@ -27,7 +27,7 @@ use crate::{
 /// What gets the steps as they are done.
 pub(crate) type Said = dyn Fn(ReshardStep) + Send + Sync;
 
-/// Begins a resharding, or goes on with one that was begun, until all shards are open. It keeps nothing in mind: each step looks at the
+/// Begins a resharding, or continues one that was begun, until all shards are open. It keeps nothing in mind: each step looks at the
 /// tables.
 pub(crate) async fn reshard(db: &Database, to: ShardCount, said: &Said) -> Result<(), StoreError> {
     let resharding = begin(db, to, said).await?;

@@ -23,7 +23,7 @@ impl ShardStatus {
 /// What a resharding has done, or waits for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ReshardStep {
-    /// It begins, or goes on where an earlier one was stopped.
+    /// It begins, or continues where an earlier one was stopped.
     Begun(ShardStatus),
     /// It tries again to make the triggers: a transaction that has used the table of messages is open.
     WaitsForTransactions {
