@@ -1,4 +1,4 @@
-use std::fmt;
+use std::{fmt, time::Duration};
 
 use async_trait::async_trait;
 use claimstream_domain::Reason;
@@ -10,7 +10,10 @@ use lapin::{
     options::{BasicConsumeOptions, BasicNackOptions, BasicQosOptions},
     types::{AMQPValue, FieldTable, ShortString},
 };
-use tokio::{sync::Mutex, time::timeout};
+use tokio::{
+    sync::Mutex,
+    time::{error::Elapsed, timeout},
+};
 
 use super::{place::RabbitMqPlace, properties::received_of, refusal::Meaning};
 
@@ -109,7 +112,7 @@ impl Consume for RabbitMqConsumer {
 impl RabbitMqConsumer {
     fn delivery(&self, given: Given) -> Delivery {
         let times = times(&given);
-        let hold = AmqpHold { acker: Some(given.acker.clone()) };
+        let hold = AmqpHold { acker: Some(given.acker.clone()), patience: self.place.patience() };
         Delivery::new(received_of(given, &self.queue), times, Box::new(hold))
     }
 }
@@ -131,20 +134,22 @@ fn away(why: impl fmt::Display) -> ConsumeError {
 
 struct AmqpHold {
     acker: Option<Acker>,
+    /// The client may never say what became of an answer when its connection breaks meanwhile.
+    patience: Duration,
 }
 
 #[async_trait]
 impl Hold for AmqpHold {
     async fn finish(mut self: Box<Self>) -> Result<(), ConsumeError> {
         match self.acker.take() {
-            Some(acker) => answered(acker.ack(Default::default()).await),
+            Some(acker) => answered(timeout(self.patience, acker.ack(Default::default())).await),
             None => Ok(()),
         }
     }
 
     async fn give_back(mut self: Box<Self>) -> Result<(), ConsumeError> {
         match self.acker.take() {
-            Some(acker) => answered(acker.nack(REQUEUE).await),
+            Some(acker) => answered(timeout(self.patience, acker.nack(REQUEUE)).await),
             None => Ok(()),
         }
     }
@@ -153,11 +158,16 @@ impl Hold for AmqpHold {
 const REQUEUE: BasicNackOptions = BasicNackOptions { multiple: false, requeue: true };
 
 /// An answer is taken by the channel that the message came on, or by none.
-fn answered(answer: lapin::Result<bool>) -> Result<(), ConsumeError> {
+fn answered(answer: Result<lapin::Result<bool>, Elapsed>) -> Result<(), ConsumeError> {
     match answer {
-        Ok(true) => Ok(()),
-        Ok(false) => Err(away("the channel has ended, and the message comes again")),
-        Err(error) => Err(away(format_args!("the channel has ended, and the message comes again: {error}"))),
+        Ok(Ok(true)) => Ok(()),
+        Ok(Ok(false)) => Err(away("the channel has ended, and the message comes again")),
+        Ok(Err(error)) => {
+            Err(away(format_args!("the channel has ended, and the message comes again: {error}")))
+        }
+        Err(_) => {
+            Err(away("the client does not say that the broker has the answer; the message may come again"))
+        }
     }
 }
 

@@ -13,6 +13,7 @@
 
 mod consumer;
 mod group;
+mod meaning;
 mod place;
 mod publisher;
 mod wire;

@@ -1,4 +1,9 @@
-use std::{fmt, time::Duration};
+use std::{
+    collections::HashSet,
+    fmt,
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use claimstream_domain::{Publication, Published, Reason};
@@ -8,18 +13,24 @@ use redis::{
 };
 use tokio::sync::Mutex;
 
-use super::{RedisStreamsPlace, wire};
+use super::{
+    RedisStreamsPlace,
+    meaning::{Meaning, PROTOCOL},
+    wire,
+};
 
 /// Adds messages to streams of Redis; a place is the key of a stream, which is made if it is new.
 ///
 /// The messages of a call are one transaction on one connection, so those of a key are added in their order, and a server that is
-/// out of memory or a replica takes none of them.
+/// out of memory or a replica takes none of them. If the server takes none because of one of them, or ends the connection over one, they
+/// are sent one by one, and each has its own answer.
 ///
 /// | answer of the server | is |
 /// |---|---|
 /// | an entry was added | confirmed |
 /// | the key holds something else than a stream | refused |
 /// | the message is larger than `proto-max-bulk-len` | refused |
+/// | the user may not write to this key; any other error that one message has for itself | unconfirmed, and the other messages are not |
 /// | anything else; silence; a lost connection | unconfirmed |
 ///
 /// Redis confirms what it has in memory. Whether that outlives a crash is decided by `appendonly` and `appendfsync`.
@@ -27,6 +38,8 @@ pub struct RedisStreamsPublisher {
     place: RedisStreamsPlace,
     kept: Option<u64>,
     connection: Mutex<Option<Connected>>,
+    /// Whether the connection ended over the last call of several messages, as it does over one that is too large.
+    ended_over_a_call: AtomicBool,
 }
 
 #[derive(Clone)]
@@ -44,7 +57,8 @@ impl RedisStreamsPublisher {
 
     /// Adds to streams at this place; it is not looked at before the first call.
     pub fn new(place: RedisStreamsPlace) -> Self {
-        Self { place, kept: None, connection: Mutex::default() }
+        let ended_over_a_call = AtomicBool::new(false);
+        Self { place, kept: None, connection: Mutex::default(), ended_over_a_call }
     }
 
     /// Has each stream drop its oldest entries when it has more than about `entries`; Redis drops some at a time. A consumer that
@@ -87,33 +101,98 @@ impl RedisStreamsPublisher {
         Reason::new(format_args!("{} cannot be reached: {error}", self.place))
     }
 
-    /// Adds what is not too large, in one transaction.
+    /// Adds what is not too large: in one transaction, or one by one where that has no end.
     async fn add(&self, connected: &mut Connected, publications: &[&Publication]) -> Vec<Published> {
         if publications.is_empty() {
             return Vec::new();
         }
-        let mut together = Pipeline::with_capacity(publications.len());
-        together.atomic().ignore_errors();
-        for publication in publications {
-            together.add_command(wire::command(publication, self.kept));
+        if self.ended_over_a_call.load(Relaxed) {
+            let answers = self.add_singly(publications).await;
+            self.ended_over_a_call.store(answers.iter().all(is_unconfirmed), Relaxed);
+            return answers;
         }
-        let answers: RedisResult<Vec<RedisResult<Value>>> =
-            together.query_async(&mut connected.connection).await;
-        match answers {
+        match self.add_together(connected, publications).await {
             Ok(answers) if answers.len() == publications.len() => {
                 let places = publications.iter().map(|publication| publication.place.as_str());
-                answers.into_iter().zip(places).map(|(answer, place)| answer_for(place, answer)).collect()
+                places.zip(answers).map(|(place, answer)| answer_for(place, answer)).collect()
             }
             Ok(answers) => {
                 let why = format!("{} answers came to {} messages", answers.len(), publications.len());
                 vec![Published::unconfirmed(why); publications.len()]
             }
+            // None of them was added.
+            Err(error) if error.code() == Some(ABORTED) => self.add_singly(publications).await,
             Err(error) => {
-                // It may be broken, or lead to a server that is the master no more.
-                *self.connection.lock().await = None;
+                self.forget_connection().await;
+                self.ended_over_a_call.store(publications.len() > 1, Relaxed);
                 vec![Published::unconfirmed(error); publications.len()]
             }
         }
+    }
+
+    async fn add_together(
+        &self,
+        connected: &mut Connected,
+        publications: &[&Publication],
+    ) -> RedisResult<Vec<RedisResult<Value>>> {
+        let mut together = Pipeline::with_capacity(publications.len());
+        together.atomic().ignore_errors();
+        for publication in publications {
+            together.add_command(wire::command(publication, self.kept));
+        }
+        together.query_async(&mut connected.connection).await
+    }
+
+    /// Adds one after the other, none of a key behind one of it that was not confirmed, until the server takes no message at all.
+    async fn add_singly(&self, publications: &[&Publication]) -> Vec<Published> {
+        let (mut answers, mut held_up) = (Vec::with_capacity(publications.len()), HashSet::new());
+        let mut takes_none: Option<String> = None;
+        for publication in publications {
+            let is_held_up = publication.key.as_ref().is_some_and(|key| held_up.contains(key));
+            let meaning = match &takes_none {
+                Some(why) => Err(Meaning::NoneNow(why.clone())),
+                None if is_held_up => Err(Meaning::NotNow(HELD_UP.to_owned())),
+                None => self.add_one(publication).await,
+            };
+            if let (Err(Meaning::NotNow(_) | Meaning::Lost(_)), Some(key)) = (&meaning, &publication.key) {
+                held_up.insert(key);
+            }
+            answers.push(match meaning {
+                Ok(()) => Published::Confirmed,
+                Err(Meaning::Never(why)) => Published::refused(why),
+                Err(Meaning::NotNow(why) | Meaning::Lost(why)) => Published::unconfirmed(why),
+                Err(Meaning::NoneNow(why)) => Published::unconfirmed(takes_none.insert(why)),
+            });
+        }
+        answers
+    }
+
+    async fn add_one(&self, publication: &Publication) -> Result<(), Meaning> {
+        let away = |why: Reason| Meaning::NoneNow(why.as_str().to_owned());
+        let mut connected = self.connected().await.map_err(away)?;
+        let command = wire::command(publication, self.kept);
+        let added: RedisResult<Value> = command.query_async(&mut connected.connection).await;
+        let Err(error) = added else { return Ok(()) };
+        let meaning = Meaning::of(&publication.place, &error);
+        let is_apart = matches!(meaning, Meaning::Lost(_)) || error.to_string().contains(PROTOCOL);
+        if !is_apart {
+            return Err(meaning);
+        }
+        self.forget_connection().await;
+        if error.is_timeout() {
+            return Err(Meaning::NoneNow(error.to_string()));
+        }
+        // Somebody may have set another limit since the last connection.
+        let largest = self.connected().await.map_err(away)?.largest;
+        match publication.body.bytes().len() > largest {
+            true => Err(Meaning::Never(too_large(largest))),
+            false => Err(meaning),
+        }
+    }
+
+    /// The connection may be broken, or lead to a server that is the master no more.
+    async fn forget_connection(&self) {
+        *self.connection.lock().await = None;
     }
 }
 
@@ -128,26 +207,32 @@ impl Publish for RedisStreamsPublisher {
         let fits = |publication: &&Publication| publication.body.bytes().len() <= largest;
         let fitting: Vec<&Publication> = publications.iter().filter(fits).collect();
         let mut answers = self.add(&mut connected, &fitting).await.into_iter();
-        let too_large = || {
-            Published::refused(format_args!(
-                "the body has more than the {largest} bytes that the server takes"
-            ))
-        };
         let answer = |publication: &Publication| match fits(&publication) {
             true => answers.next().unwrap_or_else(|| Published::unconfirmed("no answer came")),
-            false => too_large(),
+            false => Published::refused(too_large(largest)),
         };
         publications.iter().map(answer).collect()
     }
 }
 
+/// The code of a transaction of which nothing was carried out, because one of its commands was wrong.
+const ABORTED: &str = "EXECABORT";
+
+const HELD_UP: &str = "it was not sent, because an earlier message of its ordering key was not confirmed";
+
+fn too_large(largest: usize) -> String {
+    format!("the body has more than the {largest} bytes that the server takes")
+}
+
+fn is_unconfirmed(answer: &Published) -> bool {
+    matches!(answer, Published::Unconfirmed(_))
+}
+
 fn answer_for(place: &str, answer: RedisResult<Value>) -> Published {
-    match answer {
-        Ok(_) => Published::Confirmed,
-        Err(error) if error.code() == Some("WRONGTYPE") => {
-            Published::refused(format_args!("the key {place:?} holds something else than a stream"))
-        }
-        Err(error) => Published::unconfirmed(error),
+    let Err(error) = answer else { return Published::Confirmed };
+    match Meaning::of(place, &error) {
+        Meaning::Never(why) => Published::refused(why),
+        Meaning::NotNow(why) | Meaning::NoneNow(why) | Meaning::Lost(why) => Published::unconfirmed(why),
     }
 }
 

@@ -5,7 +5,6 @@
     allow(dead_code, reason = "not every broker is compiled in")
 )]
 
-mod broker;
 #[cfg(any(feature = "nats", feature = "redis-streams"))]
 mod contract;
 #[cfg(feature = "rabbitmq")]

@@ -4,12 +4,13 @@ use async_nats::jetstream::{self, stream};
 use claimstream_brokers::nats::{NatsConsumer, NatsPlace, NatsPublisher};
 use claimstream_ports::Consume;
 use claimstream_ports::ConsumeError;
+use claimstream_testbed::known_broker;
 use libtest_mimic::Trial;
 
-use crate::{broker, contract, trial};
+use crate::{contract, trial};
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let url = broker::named("nats");
+    let url = known_broker("nats", "consuming from NATS");
     let is_here = url.is_some();
     let url = url.unwrap_or_default();
     let [one, two, three, four] = [(); 4].map(|()| url.clone());

@@ -5,13 +5,14 @@ use std::time::Duration;
 use claimstream_brokers::redis_streams::{RedisStreamsConsumer, RedisStreamsPlace, RedisStreamsPublisher};
 use claimstream_domain::Published;
 use claimstream_ports::{Consume, Publish};
+use claimstream_testbed::known_broker;
 use libtest_mimic::Trial;
 use tokio::time::timeout;
 
-use crate::{broker, contract, load::publication, trial};
+use crate::{contract, load::publication, trial};
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let url = broker::named("redis-streams");
+    let url = known_broker("redis-streams", "consuming from Redis Streams");
     let is_here = url.is_some();
     let url = url.unwrap_or_default();
     let [one, two, three, four, five] = [(); 5].map(|()| url.clone());

@@ -4,7 +4,6 @@
 mod load;
 #[cfg(feature = "nats")]
 mod nats;
-mod private_broker;
 mod publication;
 mod rate;
 #[cfg(feature = "redis-streams")]

@@ -8,11 +8,11 @@ use async_nats::jetstream::{
 };
 use claimstream_brokers::nats::{NatsPlace, NatsPublisher};
 use claimstream_ports::Publish;
+use claimstream_testbed::{PrivateBroker, known_broker};
 use futures::{StreamExt, stream};
 
 use crate::{
     load::{Entry, Load},
-    private_broker::{PrivateBroker, known_url},
     publication::{all_are_confirmed, doubt, fresh, heavy, publication, refusal},
     rate,
 };
@@ -56,7 +56,7 @@ async fn held(stream: &mut Stream) -> Vec<Entry> {
 
 #[tokio::test]
 async fn a_message_is_confirmed_and_known_when_it_is_sent_again() {
-    let Some(url) = known_url(NATS, "publishing to NATS") else { return };
+    let Some(url) = known_broker(NATS, "publishing to NATS") else { return };
     let context = context(&url).await;
     let (name, mut stream) = fresh_stream(&context, Config::default()).await;
     let place = format!("{name}.eu");
@@ -79,7 +79,7 @@ async fn a_message_is_confirmed_and_known_when_it_is_sent_again() {
 
 #[tokio::test]
 async fn what_no_stream_takes_is_refused_and_the_others_are_not() {
-    let Some(url) = known_url(NATS, "unroutable messages of NATS") else { return };
+    let Some(url) = known_broker(NATS, "unroutable messages of NATS") else { return };
     let context = context(&url).await;
     let (name, mut stream) = fresh_stream(&context, Config::default()).await;
     let nowhere = fresh("nowhere");
@@ -93,7 +93,7 @@ async fn what_no_stream_takes_is_refused_and_the_others_are_not() {
 
 #[tokio::test]
 async fn what_is_too_large_is_refused_and_a_full_stream_is_waited_for() {
-    let Some(url) = known_url(NATS, "large messages of NATS") else { return };
+    let Some(url) = known_broker(NATS, "large messages of NATS") else { return };
     let context = context(&url).await;
     let (name, _) = fresh_stream(&context, Config { max_message_size: 5_000, ..Config::default() }).await;
     let batch = [1_500_000, 100_000, 100].map(|bytes| heavy(&name, bytes));
@@ -111,7 +111,7 @@ async fn what_is_too_large_is_refused_and_a_full_stream_is_waited_for() {
 
 #[tokio::test]
 async fn messages_of_a_key_are_stored_in_the_order_of_the_call() {
-    let Some(url) = known_url(NATS, "the order of keys at NATS") else { return };
+    let Some(url) = known_broker(NATS, "the order of keys at NATS") else { return };
     let context = context(&url).await;
     let (name, mut stream) = fresh_stream(&context, Config::default()).await;
     let load = Load::of(&name, 300, 3);
@@ -136,7 +136,7 @@ async fn a_broker_that_is_not_there_confirms_nothing_and_takes_no_time() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn kills_of_the_broker_lose_nothing_and_keep_the_order_of_keys() {
-    let Some(broker) = PrivateBroker::start(NATS, "kills of NATS") else { return };
+    let Some(broker) = PrivateBroker::start_if_known(NATS, "kills of NATS") else { return };
     let context = context(broker.url()).await;
     let (name, _) = fresh_stream(&context, Config::default()).await;
     let (load, nats) = (Load::of(&name, 30_000, 200), publisher(broker.url()));
@@ -166,7 +166,7 @@ async fn kills_of_the_broker_lose_nothing_and_keep_the_order_of_keys() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "measures; run it alone, with --release"]
 async fn batches_reach_half_of_what_the_client_reaches_alone() {
-    let Some(url) = known_url(NATS, "the rate of NATS") else { return };
+    let Some(url) = known_broker(NATS, "the rate of NATS") else { return };
     let context = context(&url).await;
     let (name, _) = fresh_stream(&context, Config::default()).await;
     let nats = publisher(&url);

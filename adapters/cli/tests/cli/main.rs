@@ -28,9 +28,6 @@ mod output;
 #[cfg(unix)]
 mod pause;
 mod people;
-#[path = "../../../brokers/tests/publishing/private_broker.rs"]
-#[cfg(unix)]
-mod private_broker;
 #[cfg(unix)]
 mod probes;
 #[cfg(unix)]

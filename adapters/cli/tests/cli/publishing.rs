@@ -20,12 +20,12 @@ use claimstream_cli::{
 };
 use claimstream_ports::{Measured, Telemetry};
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
+use claimstream_testbed::{PrivateBroker, known_broker};
 use futures::StreamExt;
 
 use crate::{
     database_server::{Scratch, servers},
     operator::{Operator, Running},
-    private_broker::{PrivateBroker, known_url},
 };
 
 #[test]
@@ -120,7 +120,7 @@ async fn no_more_messages_are_in_hand_than_the_process_may_have() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_queue_is_published_by_configuration_alone_and_targets_do_not_wait_for_each_other() {
     let what = "publishing a queue with the program";
-    let Some(url) = known_url("nats", what) else { return };
+    let Some(url) = known_broker("nats", what) else { return };
     let stream = Stream::on(&url).await;
     let operator = Operator::with_database();
     let name = &stream.name;
@@ -182,7 +182,7 @@ async fn kills_of_the_broker_and_of_relays_lose_nothing_and_keep_the_order_of_ke
     else {
         return;
     };
-    let Some(broker) = PrivateBroker::start("nats", what) else { return };
+    let Some(broker) = PrivateBroker::start_if_known("nats", what) else { return };
     let (scratch, stream) = (Scratch::on(url).await, Stream::on(broker.url()).await);
     let operator = Operator::new().set("CLAIMSTREAM_DATABASE__URL", &scratch.url());
     operator.write(

@@ -15,15 +15,12 @@ use std::{
 
 use claimstream::{Compose, Enqueue, NewMessage, StoreError};
 use claimstream_sea_orm::SeaOrmOutbox;
+use claimstream_testbed::{PrivateBroker, known_broker};
 use libtest_mimic::Trial;
 use sea_orm::ConnectionTrait;
 
 use self::{databases::Databases, helper::Helper};
-use crate::{
-    broker::{self, OwnBroker},
-    rabbitmq::Queues,
-    trial,
-};
+use crate::{rabbitmq::Queues, trial};
 
 const QUEUE: &str = "orders";
 const KEYS: u64 = 20;
@@ -42,7 +39,8 @@ pub(crate) fn run_job() -> Option<ExitCode> {
 }
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let is_possible = broker::named("rabbitmq").is_some() && Databases::are_named();
+    let is_possible =
+        known_broker("rabbitmq", "effects that happen once").is_some() && Databases::are_named();
     let name =
         "exactly_once::each_effect_happens_once_and_in_order_while_broker_relay_and_consumer_are_killed";
     vec![trial(name, is_possible, each_effect_happens_once)]
@@ -50,8 +48,8 @@ pub(crate) fn trials() -> Vec<Trial> {
 
 async fn each_effect_happens_once() {
     let databases = Databases::create().await;
-    let broker = OwnBroker::start("rabbitmq");
-    let queue = Queues::at(&broker.url()).await.classic().await;
+    let broker = PrivateBroker::start("rabbitmq");
+    let queue = Queues::at(broker.url()).await.classic().await;
     let outbox = SeaOrmOutbox::open(&databases.outbox(), databases::options()).await.unwrap();
     outbox.connection().execute_unprepared("CREATE TABLE placed (number BIGINT PRIMARY KEY)").await.unwrap();
     let inbox = SeaOrmOutbox::open(&databases.inbox(), databases::options()).await.unwrap();
@@ -65,7 +63,7 @@ async fn each_effect_happens_once() {
             &[
                 ("OUTBOX", databases.outbox()),
                 ("INBOX", databases.inbox()),
-                ("BROKER", broker.url()),
+                ("BROKER", broker.url().to_owned()),
                 ("QUEUE", queue.clone()),
             ],
         )

@@ -3,13 +3,11 @@ use std::time::Duration;
 use claimstream_brokers::rabbitmq::{RabbitMqConsumer, RabbitMqPlace, RabbitMqPublisher};
 use claimstream_domain::{OrderingKey, Payload, Publication, Published};
 use claimstream_ports::{Consume, ConsumeError, Publish};
+use claimstream_testbed::PrivateBroker;
 use tokio::time::timeout;
 
 use super::{NAME, queues::Queues};
-use crate::{
-    broker::OwnBroker,
-    load::{numbered, publication},
-};
+use crate::load::{numbered, publication};
 
 fn consumer(url: &str, queue: &str) -> RabbitMqConsumer {
     RabbitMqConsumer::new(RabbitMqPlace::new(url).unwrap(), queue)
@@ -89,8 +87,8 @@ pub(super) async fn a_missing_queue_is_refused_by_its_name(url: String) {
 }
 
 pub(super) async fn a_lost_connection_is_an_error_once(_url: String) {
-    let broker = OwnBroker::start(NAME);
-    let url = broker.url();
+    let broker = PrivateBroker::start(NAME);
+    let url = broker.url().to_owned();
     let queue = Queues::at(&url).await.classic().await;
     publish(&url, &[publication(&queue, "one")]).await;
     let consumer = consumer(&url, &queue);

@@ -4,15 +4,13 @@ use std::{
 };
 
 use claimstream_brokers::rabbitmq::{RabbitMqPlace, RabbitMqPublisher};
+use claimstream_testbed::PrivateBroker;
 
 use super::{
     NAME,
     queues::{Queues, id_and_body},
 };
-use crate::{
-    broker::OwnBroker,
-    load::{Findings, Load},
-};
+use crate::load::{Findings, Load};
 
 const KILLS: usize = 3;
 
@@ -28,8 +26,8 @@ pub(super) async fn a_broker_that_is_killed_under_load_loses_nothing_on_a_quorum
 }
 
 async fn killed(kind: &str) {
-    let broker = OwnBroker::start(NAME);
-    let url = broker.url();
+    let broker = PrivateBroker::start(NAME);
+    let url = broker.url().to_owned();
     let queues = Queues::at(&url).await;
     let queue = if kind == "quorum" { queues.quorum().await } else { queues.classic().await };
     drop(queues);

@@ -6,10 +6,11 @@ mod publishing;
 mod queues;
 mod throughput;
 
+use claimstream_testbed::known_broker;
 use libtest_mimic::Trial;
 
 pub(crate) use self::queues::Queues;
-use crate::{broker, trial};
+use crate::trial;
 
 const NAME: &str = "rabbitmq";
 
@@ -25,7 +26,7 @@ macro_rules! on_broker {
 }
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let url = broker::named(NAME);
+    let url = known_broker(NAME, NAME);
     on_broker![
         url:
         publishing::what_is_confirmed_is_in_its_queue_with_all_that_travels_beside_it,
