@@ -23,8 +23,18 @@ public class Producer {
         "{\"traceparent\":\"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\",\"X-Shop\":\"K\u00f6ln\"}";
     private static final SecureRandom RANDOM = new SecureRandom();
 
-    /** A message; the payload and the headers are JSON, and what is null is left out. */
-    record Message(String queue, String payload, String orderingKey, String dedupKey, String headers, long delayMs) {}
+    /** A message; the payload and the headers are JSON, and what is null or empty is left out. */
+    record Message(String queue, String payload, String orderingKey, String dedupKey, String headers, long delayMs) {
+        Message {
+            orderingKey = orNull(orderingKey);
+            dedupKey = orNull(dedupKey);
+            headers = orNull(headers);
+        }
+
+        private static String orNull(String text) {
+            return text == null || text.isEmpty() ? null : text;
+        }
+    }
 
     /** One way to write a message. */
     interface Enqueue {
@@ -137,6 +147,8 @@ public class Producer {
             db.commit();
             order(db, way, 10, null, null, null, 0);
             db.rollback();
+            order(db, way, 11, "", "", "", 0);
+            db.commit();
         }
     }
 }

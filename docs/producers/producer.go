@@ -84,7 +84,7 @@ func enqueueByCall(tx *sql.Tx, m message) (bool, error) {
 func (m message) json() (payload string, headers sql.NullString) {
 	written, err := json.Marshal(m.payload)
 	fatal(err)
-	if m.headers != nil {
+	if len(m.headers) > 0 {
 		named, err := json.Marshal(m.headers)
 		fatal(err)
 		headers = sql.NullString{String: string(named), Valid: true}
@@ -143,6 +143,7 @@ func main() {
 	fatal(order(8, message{dedupKey: "order-7"}).Commit())
 	fatal(order(9, message{delay: 1500 * time.Millisecond}).Commit())
 	fatal(order(10, message{}).Rollback())
+	fatal(order(11, message{headers: map[string]string{}}).Commit())
 }
 
 func fatal(err error) {

@@ -9,7 +9,7 @@ declare(strict_types=1);
 const TAKEN = 1062;
 const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 
-/** Writes a message; false if its dedup key is taken. */
+/** Writes a message; false if its dedup key is taken. What is empty is left out. */
 function enqueueByInsert(
     PDO $db,
     string $queue,
@@ -19,6 +19,7 @@ function enqueueByInsert(
     ?array $headers = null,
     int $delayMs = 0,
 ): bool {
+    [$orderingKey, $dedupKey] = [orNull($orderingKey), orNull($dedupKey)];
     $id = uuid7();
     $shards = (int) $db->query('SELECT COUNT(*) FROM claimstream_shard')->fetchColumn();
     $shard = shardOf($orderingKey ?? $id, $shards);
@@ -38,7 +39,7 @@ function enqueueByInsert(
     $db->prepare(
         "INSERT INTO claimstream_message (id, queue, shard, ordering_key, headers, content_type, payload, created_at)
          VALUES (UNHEX(?), ?, ?, ?, ?, 'application/json', ?, UTC_TIMESTAMP(6))"
-    )->execute([bin2hex($id), $queue, $shard, $orderingKey, json($headers), json($payload)]);
+    )->execute([bin2hex($id), $queue, $shard, $orderingKey, headersJson($headers), json($payload)]);
     $db->prepare(
         'INSERT INTO claimstream_queue (queue, shard, available_at, id)
          VALUES (?, ?, UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND, UNHEX(?))'
@@ -57,15 +58,26 @@ function enqueueByCall(
     int $delayMs = 0,
 ): bool {
     $call = $db->prepare("CALL claimstream_enqueue(?, ?, 'application/json', ?, ?, ?, ?, NULL)");
-    $call->execute([$queue, json($payload), $orderingKey, $dedupKey, json($headers), $delayMs]);
+    $call->execute([$queue, json($payload), orNull($orderingKey), orNull($dedupKey), headersJson($headers), $delayMs]);
     $isNew = (bool) $call->fetch(PDO::FETCH_ASSOC)['is_new'];
     $call->closeCursor();
     return $isNew;
 }
 
-function json(?array $value): ?string
+function json(array $value): string
 {
-    return $value === null ? null : json_encode($value, JSON_THROW_ON_ERROR | JSON_UNESCAPED_UNICODE);
+    return json_encode($value, JSON_THROW_ON_ERROR | JSON_UNESCAPED_UNICODE);
+}
+
+/** An empty array would be a JSON array, which headers are not. */
+function headersJson(?array $headers): ?string
+{
+    return $headers ? json($headers) : null;
+}
+
+function orNull(?string $text): ?string
+{
+    return $text === '' ? null : $text;
 }
 
 /** FNV-1a with 64 bits, its halves folded, modulo the number of shards. */
@@ -109,3 +121,5 @@ $order(9, delayMs: 1500);
 $db->commit();
 $order(10);
 $db->rollBack();
+$order(11, orderingKey: '', dedupKey: '', headers: []);
+$db->commit();

@@ -17,7 +17,7 @@ TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 
 def enqueue_by_insert(cursor, queue, payload, ordering_key=None, dedup_key=None, headers=None, delay_ms=0):
-    """Writes a message; False if its dedup key is taken."""
+    """Writes a message; False if its dedup key is taken. What is empty is left out."""
     message = uuid7()
     cursor.execute("SELECT COUNT(*) FROM claimstream_shard")
     (shards,) = cursor.fetchone()
@@ -36,7 +36,7 @@ def enqueue_by_insert(cursor, queue, payload, ordering_key=None, dedup_key=None,
     cursor.execute(
         "INSERT INTO claimstream_message (id, queue, shard, ordering_key, headers, content_type, payload, created_at)"
         " VALUES (UNHEX(%s), %s, %s, %s, %s, 'application/json', %s, UTC_TIMESTAMP(6))",
-        (message.hex(), queue, shard, ordering_key, headers and json.dumps(headers), json.dumps(payload)),
+        (message.hex(), queue, shard, ordering_key or None, as_json(headers), json.dumps(payload)),
     )
     cursor.execute(
         "INSERT INTO claimstream_queue (queue, shard, available_at, id)"
@@ -50,12 +50,16 @@ def enqueue_by_call(cursor, queue, payload, ordering_key=None, dedup_key=None, h
     """The same by the routine."""
     cursor.execute(
         "CALL claimstream_enqueue(%s, %s, 'application/json', %s, %s, %s, %s, NULL)",
-        (queue, json.dumps(payload), ordering_key, dedup_key, headers and json.dumps(headers), delay_ms),
+        (queue, json.dumps(payload), ordering_key or None, dedup_key or None, as_json(headers), delay_ms),
     )
     _id, is_new = cursor.fetchone()
     while cursor.nextset():
         pass
     return bool(is_new)
+
+
+def as_json(headers):
+    return json.dumps(headers) if headers else None
 
 
 def shard_of(data, shards):
@@ -99,6 +103,8 @@ def main():
     connection.commit()
     order(10)
     connection.rollback()
+    order(11, ordering_key="", dedup_key="", headers={})
+    connection.commit()
 
 
 main()

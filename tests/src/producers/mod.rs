@@ -6,6 +6,7 @@ mod foreign_row;
 mod languages;
 mod replaced;
 mod routine;
+mod taken_keys;
 mod wrong_rows;
 
 use claimstream_domain::{MessageId, OrderingKey, ShardCount};

@@ -11,6 +11,7 @@ use uuid::Uuid;
 use super::{
     Shop,
     client::{Answer, Call, Client, connect},
+    taken_keys::{a_key_or_an_id_that_is_taken_writes_nothing, a_key_that_is_taken_says_whose_it_is},
 };
 use crate::{Suite, backend::SeaOrmBackend};
 
@@ -26,6 +27,8 @@ pub(super) fn add_to(suite: &mut Suite, store: &str, backend: impl Fn() -> SeaOr
         it_chooses_the_shard_that_rust_chooses,
         a_message_arrives_as_it_was_written,
         a_key_or_an_id_that_is_taken_writes_nothing,
+        a_key_that_is_taken_says_whose_it_is,
+        a_header_name_that_is_there_twice_is_refused,
         a_wrong_argument_is_refused_and_the_transaction_goes_on,
         it_is_refused_outside_a_transaction,
         an_error_undoes_the_call_alone,
@@ -127,28 +130,29 @@ async fn a_message_arrives_as_it_was_written(backend: &SeaOrmBackend) {
     assert_eq!(row.try_get_by_index::<i64>(0).expect("a delay"), 3600);
 }
 
-async fn a_key_or_an_id_that_is_taken_writes_nothing(backend: &SeaOrmBackend) {
+async fn a_header_name_that_is_there_twice_is_refused(backend: &SeaOrmBackend) {
     let client = Client::of(backend).await;
-    client.run("CREATE TABLE orders (id INT PRIMARY KEY) ENGINE = InnoDB").await;
-    let unique = || Call { dedup_key: "order-7".into(), ..client.call() };
+    let headers = |json: &str| Call { headers: json.into(), ..client.call() };
     client.run("BEGIN").await;
-    let first = unique().on(&client.db).await.expect("a call");
-    client.run("INSERT INTO orders VALUES (1)").await;
-    let [again, other] = [unique(), Call { id: first.id.to_string().into(), ..client.call() }];
-    assert!(!again.on(&client.db).await.expect("a call").is_new, "the key is taken in this transaction");
-    let both = Call { dedup_key: "order-8".into(), ..other.clone() };
-    assert_eq!(other.on(&client.db).await.expect("a call"), Answer { id: first.id, is_new: false });
-    assert!(!both.on(&client.db).await.expect("a call").is_new);
+    let twice = "a header name must not be there twice";
+    let refused = headers(r#"{"Tenant":"a","x":"b","tenant":"c"}"#).on(&client.db).await.expect_err(twice);
+    assert!(refused.to_string().contains(twice), "{refused}");
+    // Names that contain each other are different.
+    headers(r#"{"tenant":"a","ten":"b","ant":"c"}"#).on(&client.db).await.expect("three names");
+    // MySQL keeps the last value of a name that is there twice letter by letter; MariaDB tells.
+    let same = headers(r#"{"a":"1","a":"2"}"#).on(&client.db).await;
     client.run("COMMIT").await;
-    assert_eq!(client.counts().await, [1, 1, 1], "a call in vain takes no key either");
-    assert_eq!(client.count("orders").await, 1);
-    client.run("BEGIN").await;
-    assert!(!unique().on(&client.db).await.expect("a call").is_new, "nor after the commit");
-    assert!(
-        Call { dedup_key: "order-8".into(), ..client.call() }.on(&client.db).await.expect("a call").is_new
-    );
-    client.run("ROLLBACK").await;
-    assert_eq!(client.counts().await, [1, 1, 1]);
+    let messages = client.shop.instance.take_all().await;
+    let values: Vec<_> = messages.iter().map(|claimed| claimed.message.headers.get("a")).collect();
+    match same {
+        Ok(_) => {
+            assert_eq!(values, [None, Some("2")], "the value that was looked at is the one that is read")
+        }
+        Err(refused) => {
+            assert!(refused.to_string().contains(twice), "{refused}");
+            assert_eq!(values, [None]);
+        }
+    }
 }
 
 async fn a_wrong_argument_is_refused_and_the_transaction_goes_on(backend: &SeaOrmBackend) {

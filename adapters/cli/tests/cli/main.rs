@@ -31,6 +31,8 @@ mod people;
 #[cfg(unix)]
 mod probes;
 #[cfg(unix)]
+mod producers;
+#[cfg(unix)]
 mod prometheus;
 mod providers;
 #[cfg(unix)]

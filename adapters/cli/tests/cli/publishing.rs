@@ -266,8 +266,8 @@ fn message(queue: &str, number: usize, key: Option<&str>) -> NewMessage {
 }
 
 /// A stream of its own; its name is also a subject.
-struct Stream {
-    name: String,
+pub(crate) struct Stream {
+    pub(crate) name: String,
     stream: jetstream::stream::Stream,
 }
 
@@ -280,7 +280,7 @@ struct Held {
 }
 
 impl Stream {
-    async fn on(url: &str) -> Self {
+    pub(crate) async fn on(url: &str) -> Self {
         let context = jetstream::new(async_nats::connect(url).await.unwrap());
         let name = format!("trial-{}", uuid::Uuid::now_v7().simple());
         let subjects = vec![name.clone(), format!("{name}.>")];

@@ -1,6 +1,7 @@
 -- Writes a message for a program in any language, in the transaction of the caller. docs/other-languages.md explains the arguments.
 --
--- The answer is one row: id, and is_new, which is 0 if the id or the dedup key is taken and nothing was written. Another refusal is an
+-- The answer is one row: id, and is_new, which is 0 if the id or the dedup key is taken and nothing was written; then id is that of the
+-- message that has the dedup key, or the one that was given. Another refusal is an
 -- error, undoes this call alone, and leaves the caller's transaction open; a deadlock ends that transaction, as it does everywhere.
 -- The user who makes the routine lends it his rights, so a caller needs EXECUTE and nothing else. It has no backslash and no double
 -- quote, so it means the same under every sql_mode but ORACLE.
@@ -32,7 +33,9 @@ BEGIN
   DECLARE header_name  LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
   DECLARE header_value LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
   DECLARE header_bytes INT DEFAULT 0;
+  DECLARE seen_names   LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin DEFAULT ',';
   DECLARE is_known     BOOLEAN DEFAULT FALSE;
+  DECLARE has_key      BOOLEAN DEFAULT FALSE;
 
   -- Outside a transaction a savepoint is gone at once, and there is no way back to it: 1305. MariaDB 10.5 keeps savepoints after a
   -- deadlock, but says that there is no transaction.
@@ -71,11 +74,18 @@ BEGIN
       SET why = 'the headers must be NULL or a JSON object of texts';
     ELSE
       SET header_names = JSON_KEYS(in_headers);
+      -- MariaDB keeps a name that is there twice, and lists it once. MySQL keeps the last of them.
+      IF JSON_LENGTH(in_headers) <> JSON_LENGTH(header_names) THEN
+        SET why = 'a header name must not be there twice, whatever the case of its letters';
+      END IF;
       WHILE place <= JSON_LENGTH(header_names) AND why IS NULL DO
         SET header_name = JSON_UNQUOTE(JSON_EXTRACT(header_names, CONCAT('$[', place - 1, ']')));
         IF OCTET_LENGTH(header_name) NOT BETWEEN 1 AND 255 OR header_name REGEXP '[^-_.A-Za-z0-9]' THEN
           SET why = 'a header name must be 1 to 255 letters, digits, hyphens, underscores and dots';
+        ELSEIF LOCATE(CONCAT(',', LOWER(header_name), ','), seen_names) > 0 THEN
+          SET why = 'a header name must not be there twice, whatever the case of its letters';
         ELSE
+          SET seen_names = CONCAT(seen_names, LOWER(header_name), ',');
           SET header_value = JSON_EXTRACT(in_headers, CONCAT('$.', JSON_QUOTE(header_name)));
           IF JSON_TYPE(header_value) <> 'STRING' THEN
             SET why = 'a header value must be a text';
@@ -108,15 +118,6 @@ BEGIN
   END IF;
   SET the_id = UNHEX(hex_id);
 
-  -- The shard: FNV-1a with 64 bits, over the key or else the id, in two halves, because a product of 64 bits is out of range here.
-  SET hashed = COALESCE(CAST(in_ordering_key AS BINARY), the_id), place = 1;
-  WHILE place <= OCTET_LENGTH(hashed) DO
-    SET lo = lo ^ ORD(SUBSTRING(hashed, place, 1));
-    SET product = lo * 435;
-    SET hi = (hi * 435 + (lo << 8) + (product >> 32)) & 4294967295, lo = product & 4294967295, place = place + 1;
-  END WHILE;
-  SELECT (hi ^ lo) % COUNT(*) INTO the_shard FROM claimstream_shard;
-
   BEGIN
     DECLARE EXIT HANDLER FOR 1062
     BEGIN
@@ -134,14 +135,29 @@ BEGIN
       INSERT INTO claimstream_dedup (queue, dedup_key, message_id, created_at)
       VALUES (in_queue, in_dedup_key, the_id, UTC_TIMESTAMP(6));
     END IF;
+    SET has_key = TRUE;
+    -- The shard: FNV-1a with 64 bits, over the key or else the id, in two halves, because a product of 64 bits is out of range here.
+    SET hashed = COALESCE(CAST(in_ordering_key AS BINARY), the_id), place = 1;
+    WHILE place <= OCTET_LENGTH(hashed) DO
+      SET lo = lo ^ ORD(SUBSTRING(hashed, place, 1));
+      SET product = lo * 435;
+      SET hi = (hi * 435 + (lo << 8) + (product >> 32)) & 4294967295, lo = product & 4294967295, place = place + 1;
+    END WHILE;
+    SELECT (hi ^ lo) % COUNT(*) INTO the_shard FROM claimstream_shard;
     INSERT INTO claimstream_message (id, queue, shard, ordering_key, headers, content_type, payload, created_at)
     VALUES (the_id, in_queue, the_shard, in_ordering_key, in_headers, in_content_type, in_payload, UTC_TIMESTAMP(6));
     INSERT INTO claimstream_queue (queue, shard, available_at, id)
     VALUES (in_queue, the_shard, UTC_TIMESTAMP(6) + INTERVAL COALESCE(in_delay_ms, 0) * 1000 MICROSECOND, the_id);
   END;
 
-  SET hex_id = LOWER(hex_id);
-  SELECT CONCAT_WS('-', LEFT(hex_id, 8), SUBSTRING(hex_id, 9, 4), SUBSTRING(hex_id, 13, 4), SUBSTRING(hex_id, 17, 4),
-                   SUBSTRING(hex_id, 21)) AS id,
+  IF is_known AND NOT has_key THEN
+    -- The snapshot of the caller may be older than the message that has the key, so this reads past it, with a lock that the refused insert
+    -- holds already.
+    SELECT message_id INTO the_id FROM claimstream_dedup
+     WHERE queue = in_queue AND dedup_key = in_dedup_key LOCK IN SHARE MODE;
+  END IF;
+  SET hex_id = LOWER(HEX(the_id));
+  SELECT CONCAT(LEFT(hex_id, 8), '-', SUBSTRING(hex_id, 9, 4), '-', SUBSTRING(hex_id, 13, 4), '-', SUBSTRING(hex_id, 17, 4), '-',
+                SUBSTRING(hex_id, 21)) AS id,
          NOT is_known AS is_new;
 END
