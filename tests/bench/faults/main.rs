@@ -5,18 +5,20 @@
 //! | command | what it does |
 //! |---|---|
 //! | `play` | relays of each strategy work while nodes are killed, paused, cut off and restarted, or connections break |
+//! | `brokers` | relays publish to a broker and a consumer reads from it, while brokers and relays are killed |
 //! | `report` | writes [the crash matrix](../../docs/crash-matrix.md) from what was played |
 //!
 //! A run fails if a message was lost, was accepted twice, or had its effect twice through the inbox. What an asynchronous
 //! replica had not received when its source died is counted apart.
 #![forbid(unsafe_code)]
 
+mod brokers;
 mod fault;
 mod line;
 mod page;
 mod play;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Parser, Subcommand};
 
@@ -31,11 +33,22 @@ struct Arguments {
 enum Command {
     /// Plays faults and adds a line of figures for each strategy.
     Play(play::Options),
+    /// Kills brokers, and relays that publish to them, and adds a line of figures for each broker and fault.
+    Brokers(brokers::Options),
+    /// Publishes until it is killed; `brokers` starts it.
+    #[command(hide = true)]
+    PublishRelay {
+        /// What to publish, and where, as JSON.
+        job: String,
+    },
     /// Writes the crash matrix.
     Report {
         /// The lines of earlier runs.
         #[arg(long, num_args = 1.., default_value = "benchmarks/faults.jsonl")]
         json: Vec<PathBuf>,
+        /// The lines of earlier runs with brokers.
+        #[arg(long, num_args = 1.., default_value = "benchmarks/faults-brokers.jsonl")]
+        brokers: Vec<PathBuf>,
         /// Where it is written.
         #[arg(long, default_value = "docs/crash-matrix.md")]
         page: PathBuf,
@@ -49,7 +62,9 @@ type Failure = Box<dyn std::error::Error + Send + Sync>;
 async fn main() {
     let done = match Arguments::parse().command {
         Command::Play(options) => play::run(&options).await,
-        Command::Report { json, page } => report(&json, &page),
+        Command::Brokers(options) => brokers::run(&options).await,
+        Command::PublishRelay { job } => brokers::publish(&job).await,
+        Command::Report { json, brokers, page } => report(&json, &brokers, &page),
     };
     if let Err(error) = done {
         eprintln!("faults: {error}");
@@ -57,10 +72,17 @@ async fn main() {
     }
 }
 
-fn report(json: &[PathBuf], page: &PathBuf) -> Result<(), Failure> {
+fn report(json: &[PathBuf], of_brokers: &[PathBuf], page: &Path) -> Result<(), Failure> {
+    let lines = each(json, line::read)?;
+    let of_brokers = each(of_brokers, brokers::read)?;
+    Ok(std::fs::write(page, page::write(&lines, &of_brokers))?)
+}
+
+/// The lines of all files.
+fn each<T>(files: &[PathBuf], read: fn(&str) -> Result<Vec<T>, Failure>) -> Result<Vec<T>, Failure> {
     let mut lines = Vec::new();
-    for file in json {
-        lines.extend(line::read(&std::fs::read_to_string(file)?)?);
+    for file in files {
+        lines.extend(read(&std::fs::read_to_string(file)?)?);
     }
-    Ok(std::fs::write(page, page::write(&lines))?)
+    Ok(lines)
 }

@@ -1,9 +1,9 @@
 use std::{collections::BTreeMap, fmt::Write};
 
-use crate::{fault::Fault, line::Line};
+use crate::{brokers, fault::Fault, line::Line};
 
-/// The page with what came of all runs: a row for each server, fault and strategy, and their sum.
-pub(crate) fn write(lines: &[Line]) -> String {
+/// The page with what came of all runs: a row for each server, fault and strategy, and their sum, and the same for brokers.
+pub(crate) fn write(lines: &[Line], of_brokers: &[brokers::Line]) -> String {
     let mut rows: BTreeMap<(&str, &str, &str), Line> = BTreeMap::new();
     for line in lines {
         let key = (line.server.as_str(), line.fault.as_str(), line.strategy.as_str());
@@ -33,6 +33,7 @@ pub(crate) fn write(lines: &[Line]) -> String {
         );
     }
     page.push_str(FOOT);
+    page.push_str(&brokers::section(of_brokers));
     page
 }
 
@@ -45,7 +46,7 @@ writes, a producer, and an effect for each message through the [inbox](inbox.md)
 cargo run --release -p claimstream-bench --bin faults -- report
 ```
 
-from `benchmarks/faults.jsonl`, to which `faults play` adds its runs; `faults play --help` says how to play more of them. Most were played with
+from files under `benchmarks/`. For the first table that is `benchmarks/faults.jsonl`, to which `faults play` adds its runs; `faults play --help` says how to play more of them. Most were played with
 the lowest priority on two cores that many others used, so their times are those of a machine that is far too busy.
 
 | server | fault | strategy | faults | messages | delivered | lost | doubled | handled again | accepted twice | longest gap | recovery |
@@ -71,7 +72,6 @@ fn shown(row: &Line) -> String {
         server, strategy, faults, messages, delivered, lost, doubled, repeats, accepted_twice, ..
     } = row;
     let fault = Fault::described(&row.fault);
-    let seconds = |millis: u64| format!("{:.1} s", millis as f64 / 1000.0);
     let (gap, recovery) = (seconds(row.longest_gap_ms), seconds(row.recovery_ms));
     format!(
         "| {server} | {fault} | {strategy} | {} | {} | {} | {lost} | {doubled} | {repeats} | {accepted_twice} | {gap} | {recovery} |\n",
@@ -81,7 +81,13 @@ fn shown(row: &Line) -> String {
     )
 }
 
-fn thousands(number: u64) -> String {
+/// Milliseconds as seconds.
+pub(crate) fn seconds(millis: u64) -> String {
+    format!("{:.1} s", millis as f64 / 1000.0)
+}
+
+/// A number with commas.
+pub(crate) fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut shown = String::new();
     for (at, digit) in digits.chars().enumerate() {
@@ -109,7 +115,9 @@ mod tests {
     fn the_crash_matrix_is_what_its_lines_give() {
         let lines = line::read(&file("benchmarks/faults.jsonl")).expect("lines");
         assert!(lines.iter().all(|line| line.wrongs() == 0), "a run went wrong");
-        assert_eq!(file("docs/crash-matrix.md"), write(&lines), "write it anew: faults report");
+        let of_brokers = brokers::read(&file("benchmarks/faults-brokers.jsonl")).expect("lines");
+        assert!(of_brokers.iter().all(|line| line.wrongs() == 0), "a run with a broker went wrong");
+        assert_eq!(file("docs/crash-matrix.md"), write(&lines, &of_brokers), "write it anew: faults report");
     }
 
     #[test]
@@ -118,7 +126,7 @@ mod tests {
             let figures = Figures { messages: 1000, delivered: 1000 - lost, lost, ..Figures::default() };
             Line::of("galera-10.11", "skip_locked", "kill", 2, &figures)
         };
-        let page = write(&[run(0), run(1)]);
+        let page = write(&[run(0), run(1)], &[]);
         assert!(page.contains("| galera-10.11 | a node is killed (kill -9) and started again | skip_locked | 4 | 2,000 | 1,999 | 1 |"), "{page}");
         assert_eq!(run(1).wrongs(), 1);
     }

@@ -89,13 +89,26 @@ impl Tally {
         self.lock().replaced = Some(Instant::now());
     }
 
+    /// How many messages that were enqueued before this moment have not been handled yet.
+    pub fn open_since(&self, before: Instant) -> usize {
+        let is_open = |life: &&Life| {
+            life.delivered.is_empty() && life.enqueued.is_some_and(|enqueued| enqueued < before)
+        };
+        self.lock().messages.values().filter(is_open).count()
+    }
+
+    /// How many messages have been enqueued so far.
+    pub fn messages(&self) -> usize {
+        self.lock().messages.values().filter(|life| life.enqueued.is_some()).count()
+    }
+
     /// How many messages have been handled so far.
     pub fn handled(&self) -> usize {
         self.lock().messages.values().filter(|life| !life.delivered.is_empty()).count()
     }
 
     /// What has come of it, with the messages of all effects, and how many are in the queue and dead.
-    pub(super) fn figures(&self, effects: &[Uuid], left: i64, dead: i64) -> Figures {
+    pub fn figures(&self, effects: &[Uuid], left: i64, dead: i64) -> Figures {
         let noted = self.lock();
         let mut had: HashMap<Uuid, usize> = HashMap::new();
         for id in effects {
