@@ -14,6 +14,7 @@
 
 mod brokers;
 mod fault;
+mod kills;
 mod line;
 mod page;
 mod play;
@@ -49,6 +50,9 @@ enum Command {
         /// The lines of earlier runs with brokers.
         #[arg(long, num_args = 1.., default_value = "benchmarks/faults-brokers.jsonl")]
         brokers: Vec<PathBuf>,
+        /// The lines of programs whose processes were killed.
+        #[arg(long, num_args = 1.., default_value = "benchmarks/kills.jsonl")]
+        kills: Vec<PathBuf>,
         /// Where it is written.
         #[arg(long, default_value = "docs/crash-matrix.md")]
         page: PathBuf,
@@ -64,7 +68,7 @@ async fn main() {
         Command::Play(options) => play::run(&options).await,
         Command::Brokers(options) => brokers::run(&options).await,
         Command::PublishRelay { job } => brokers::publish(&job).await,
-        Command::Report { json, brokers, page } => report(&json, &brokers, &page),
+        Command::Report { json, brokers, kills, page } => report(&json, &brokers, &kills, &page),
     };
     if let Err(error) = done {
         eprintln!("faults: {error}");
@@ -72,10 +76,11 @@ async fn main() {
     }
 }
 
-fn report(json: &[PathBuf], of_brokers: &[PathBuf], page: &Path) -> Result<(), Failure> {
+fn report(json: &[PathBuf], of_brokers: &[PathBuf], killed: &[PathBuf], page: &Path) -> Result<(), Failure> {
     let lines = each(json, line::read)?;
     let of_brokers = each(of_brokers, brokers::read)?;
-    Ok(std::fs::write(page, page::write(&lines, &of_brokers))?)
+    let killed = each(killed, kills::read)?;
+    Ok(std::fs::write(page, page::write(&lines, &of_brokers) + &kills::section(&killed))?)
 }
 
 /// The lines of all files.

@@ -104,7 +104,7 @@ mod tests {
     use claimstream_testbed::work::Figures;
 
     use super::*;
-    use crate::line;
+    use crate::{kills, line};
 
     fn file(path: &str) -> String {
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -117,7 +117,9 @@ mod tests {
         assert!(lines.iter().all(|line| line.wrongs() == 0), "a run went wrong");
         let of_brokers = brokers::read(&file("benchmarks/faults-brokers.jsonl")).expect("lines");
         assert!(of_brokers.iter().all(|line| line.wrongs() == 0), "a run with a broker went wrong");
-        assert_eq!(file("docs/crash-matrix.md"), write(&lines, &of_brokers), "write it anew: faults report");
+        let killed = kills::read(&file("benchmarks/kills.jsonl")).expect("lines");
+        let page = write(&lines, &of_brokers) + &kills::section(&killed);
+        assert_eq!(file("docs/crash-matrix.md"), page, "write it anew: faults report");
     }
 
     #[test]

@@ -94,7 +94,11 @@ async fn handle(job: &Job, order: Order, notebook: &Notebook, claim: Result<Clai
         notebook.hand_out(job.number, order, claim.claimed(), &task, claim.remaining()).await?;
         let id = claim.message().id.uuid();
         tokio::time::sleep(Duration::from_millis(job.work)).await;
-        let answer = match task.fate(attempt, job.seed) {
+        let fate = task.fate(attempt, job.seed);
+        if fate == Fate::Done || order == Order::PerKeySkip {
+            notebook.ends(id);
+        }
+        let answer = match fate {
             Fate::Crash => std::process::abort(),
             Fate::Failed => claim.nack("not now").await,
             Fate::Done => claim.ack().await,

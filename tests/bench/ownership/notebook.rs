@@ -1,3 +1,8 @@
+use std::{
+    collections::HashSet,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
 use claimstream_domain::{Claimed, Settled};
 use claimstream_sea_orm::Order;
 use sea_orm::{ConnectionTrait, DatabaseConnection};
@@ -14,6 +19,8 @@ use crate::{Failure, task::Task, unix_micros};
 /// Notes that come at the same time are written together. Ids and numbers only: nothing has to be quoted.
 pub(crate) struct Notebook {
     notes: mpsc::UnboundedSender<Note>,
+    /// Messages whose end this instance has asked for: what comes after them in their run is handed out while that is written.
+    ended: Mutex<HashSet<Uuid>>,
     writing: JoinHandle<Result<(), Failure>>,
 }
 
@@ -28,7 +35,7 @@ impl Notebook {
     /// A notebook of the instance with this number.
     pub(crate) fn open(db: DatabaseConnection) -> Self {
         let (notes, arriving) = mpsc::unbounded_channel();
-        Self { notes, writing: tokio::spawn(write(db, arriving)) }
+        Self { notes, ended: Mutex::default(), writing: tokio::spawn(write(db, arriving)) }
     }
 
     /// Notes a hand-out, and whether it comes too early for the order; returns when the note is committed.
@@ -47,11 +54,20 @@ impl Notebook {
             claimed.message.shard.number(),
             unix_micros(),
             lease_left.as_micros(),
-            early(order, task.before),
+            early(order, task.before.filter(|before| !self.ended().contains(before))),
         );
         let (written, done) = oneshot::channel();
         self.notes.send(Note::HandOut { row, written })?;
         Ok(done.await?)
+    }
+
+    /// Notes that the end of a message is about to be asked for.
+    pub(crate) fn ends(&self, id: Uuid) {
+        self.ended().insert(id);
+    }
+
+    fn ended(&self) -> MutexGuard<'_, HashSet<Uuid>> {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Notes an answer.

@@ -5,6 +5,7 @@ pub(crate) mod account;
 pub(crate) mod books;
 mod databases;
 mod fleet;
+pub(crate) mod kill_line;
 pub(crate) mod options;
 mod report;
 pub(crate) mod show;

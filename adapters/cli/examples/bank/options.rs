@@ -1,4 +1,4 @@
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use clap::Parser;
 
@@ -21,6 +21,9 @@ pub(crate) struct Options {
     /// How long a claim lasts; what a killed worker held goes on after this long.
     #[arg(long, default_value = "2s", value_parser = humantime::parse_duration)]
     pub(crate) lease: Duration,
+    /// Where to add the figures, as one line of JSON.
+    #[arg(long)]
+    pub(crate) json: Option<PathBuf>,
     /// Set by the program when it starts a worker.
     #[arg(long, hide = true)]
     pub(crate) worker: Option<String>,

@@ -3,13 +3,15 @@ use std::{collections::BTreeMap, fmt, time::Duration};
 use claimstream_sea_orm::SeaOrmOutbox;
 use claimstream_steps::saga::Saga;
 
-use super::{Business, Failure, account, books::Books};
+use super::{Business, Failure, account, books::Books, kill_line::KillLine};
 
 /// The producer that asks for all sagas of an example.
 pub(crate) const OWNER: &str = "example";
 
 /// What a run came to.
 pub(crate) struct Report {
+    /// What the server is called.
+    pub(crate) server: String,
     pub(crate) before: BTreeMap<&'static str, i64>,
     pub(crate) after: BTreeMap<&'static str, i64>,
     pub(crate) ended: Ended,
@@ -31,7 +33,29 @@ impl Report {
             && self.complaint.is_none()
             && self.kills > 0
             && self.ended.unfit == 0
-            && self.ended.count("Finish") + self.ended.count("Fail") == self.count
+            && self.over() == self.count
+    }
+
+    /// How many sagas are over.
+    fn over(&self) -> usize {
+        self.ended.count("Finish") + self.ended.count("Fail")
+    }
+
+    /// The same as figures.
+    pub(crate) fn kill_line(&self, run: &'static str) -> KillLine {
+        let money = usize::from(self.before != self.after) + usize::from(self.complaint.is_some());
+        let over = self.over().min(self.count);
+        KillLine {
+            run,
+            server: self.server.clone(),
+            kills: self.kills,
+            started: self.count,
+            ended: over,
+            lost: self.count - over,
+            doubled: self.repeats,
+            again: 0,
+            wrongs: self.ended.unfit + usize::try_from(self.overdrawn).unwrap_or_default() + money,
+        }
     }
 }
 

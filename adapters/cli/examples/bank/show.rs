@@ -12,6 +12,7 @@ use super::{
     Databases, Failure, account,
     books::{Books, Steps},
     fleet::Fleet,
+    kill_line,
     options::Options,
     report::{Ended, OWNER, Report, sums},
     worker::{self, Job},
@@ -19,6 +20,9 @@ use super::{
 
 /// What an example moves, and how.
 pub(crate) trait Business {
+    /// What the example is called.
+    const NAME: &'static str;
+
     /// What one saga is about.
     type Input: Serialize + DeserializeOwned + Send + Sync + 'static;
 
@@ -74,6 +78,7 @@ async fn show<B: Business>(options: &Options) -> Result<bool, Failure> {
     made.drop_all().await?;
     let report = report?;
     println!("{report}");
+    report.kill_line(B::NAME).append(options.json.as_deref())?;
     Ok(report.is_good())
 }
 
@@ -101,8 +106,9 @@ async fn run<B: Business>(options: &Options, urls: &[String]) -> Result<Report, 
     }
     let (after, complaint) =
         (sums::<B>(&databases).await?, B::complaint(&databases, ended.count("Fail")).await?);
-    let repeats = books.repeats;
-    Ok(Report { before, after, ended, repeats, overdrawn, complaint, kills, took, count: options.count })
+    let (repeats, count, server) =
+        (books.repeats, options.count, kill_line::server_name(&databases[0]).await?);
+    Ok(Report { server, before, after, ended, repeats, overdrawn, complaint, kills, took, count })
 }
 
 /// Asks for all sagas, each in a transaction of its home, some in one.

@@ -20,6 +20,8 @@ mod due;
 mod expectation;
 mod fleet;
 mod instance;
+#[path = "../bank/kill_line.rs"]
+mod kill_line;
 mod load;
 mod patience;
 mod repeats;
@@ -73,6 +75,9 @@ struct Options {
     /// The most requests that are handed in each second; as fast as they are answered unless set.
     #[arg(long, requires = "serve", value_parser = rate)]
     rate: Option<f64>,
+    /// Where to add the figures, as one line of JSON.
+    #[arg(long)]
+    json: Option<PathBuf>,
     /// Set by the program when it starts a relay process.
     #[arg(long, hide = true)]
     instance: Option<String>,

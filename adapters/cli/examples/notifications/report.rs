@@ -15,6 +15,7 @@ use crate::{
     due::due,
     expectation::Expectation,
     fleet::Kill,
+    kill_line::KillLine,
     repeats::{Repeats, in_flight},
     served::{Accepted, Aftermath},
     sink::Sink,
@@ -183,6 +184,22 @@ impl Report {
     pub(crate) fn is_good(&self) -> bool {
         let nothing_amiss = self.lost.is_empty() && self.wrong.is_empty() && self.unexpected == 0;
         nothing_amiss && self.repeats.duplicates == 0 && self.delivered > 0
+    }
+
+    /// The same as figures.
+    pub(crate) fn kill_line(&self, server: String) -> KillLine {
+        let ended = |of: &BTreeMap<String, usize>| of.values().sum::<usize>();
+        KillLine {
+            run: "notifications",
+            server,
+            kills: self.kills,
+            started: self.messages,
+            ended: self.delivered + ended(&self.skipped) + ended(&self.dead),
+            lost: self.lost.len(),
+            doubled: self.repeats.duplicates,
+            again: self.repeats.after_a_kill,
+            wrongs: self.wrong.len() + self.unexpected,
+        }
     }
 
     fn latency(&self, share: f64) -> String {

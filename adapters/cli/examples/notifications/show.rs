@@ -12,6 +12,7 @@ use crate::{
     expectation::Expectation,
     fleet::Fleet,
     instance::open,
+    kill_line::server_name,
     load,
     patience::Patience,
     repeats::{in_flight, of_killed},
@@ -101,6 +102,7 @@ pub(crate) async fn run(options: &Options) -> Result<Outcome, Failure> {
     };
     let report = Report::gather(&outbox, &run).await?;
     println!("{report}");
+    report.kill_line(server_name(&outbox).await?).append(options.json.as_deref())?;
     Ok(if report.is_good() { Outcome::Good } else { Outcome::Bad })
 }
 

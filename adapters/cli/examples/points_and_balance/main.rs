@@ -125,6 +125,8 @@ struct Payments;
 impl Business for Payments {
     type Input = Payment;
 
+    const NAME: &'static str = "points_and_balance";
+
     const DATABASES: usize = 5;
     const KINDS: &'static [&'static str] = &["balance", "points"];
     const STEPS: Steps = &[

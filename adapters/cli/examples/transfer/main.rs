@@ -71,6 +71,8 @@ struct Transfers;
 impl Business for Transfers {
     type Input = Transfer;
 
+    const NAME: &'static str = "transfer";
+
     const DATABASES: usize = 2;
     const KINDS: &'static [&'static str] = &["money"];
     const STEPS: Steps = &[("debit", Some("refund")), ("credit", None)];

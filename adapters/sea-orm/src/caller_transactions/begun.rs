@@ -4,7 +4,7 @@ use claimstream_ports::{StoreError, StoreErrorKind};
 use sea_orm::ConnectionTrait;
 
 #[cfg(feature = "mysql")]
-use crate::caller_transactions::{ended::by_another_node, own::Watched};
+use crate::caller_transactions::own::Watched;
 use crate::{
     caller_transactions::savepoint::Savepoint,
     database::{Database, dialect::Dialect},
@@ -55,10 +55,7 @@ impl CallerTransactions {
             self.check_backend(tx, operation)?;
             return self.within(tx, operation, work).await;
         }
-        let savepoint = match Savepoint::renew(&self.db, tx, operation).await {
-            Ok(savepoint) => savepoint,
-            Err(error) => return Err(by_another_node(&self.db, error).await),
-        };
+        let savepoint = Savepoint::renew(&self.db, tx, operation).await?;
         savepoint.end(work.await).await
     }
 

@@ -1,13 +1,16 @@
 use claimstream_ports::{StoreError, StoreErrorKind};
 use sea_orm::{ConnectionTrait, DbErr};
 
-use crate::database::{
-    Database,
-    args::Args,
-    classify::{classify, is_missing_table, refusal},
-    dialect::Dialect,
-    identity::Identity,
-    unit::{Row, rows},
+use crate::{
+    caller_transactions::ended::by_another_node,
+    database::{
+        Database,
+        args::Args,
+        classify::{classify, is_missing_table, refusal},
+        dialect::Dialect,
+        identity::Identity,
+        unit::{Row, rows},
+    },
 };
 
 /// A point in a caller's transaction that a call goes back to if it fails.
@@ -59,7 +62,7 @@ impl<'a, C: ConnectionTrait> Savepoint<'a, C> {
         let savepoint = Self { db, on, operation };
         match savepoint.execute(db.sql.savepoint.renew.text()).await {
             Ok(()) => Ok(savepoint),
-            Err(error) if refusal(&error) == Some(NO_SAVEPOINT) => Err(savepoint.refused(NO_TRANSACTION)),
+            Err(error) if refusal(&error) == Some(NO_SAVEPOINT) => Err(savepoint.no_transaction().await),
             Err(error) => Err(classify(operation, error)),
         }
     }
@@ -73,7 +76,7 @@ impl<'a, C: ConnectionTrait> Savepoint<'a, C> {
         }
         let Err(error) = set else { return Ok(()) };
         match refusal(&error) {
-            Some(NO_SAVEPOINT) => Err(self.refused(NO_TRANSACTION)),
+            Some(NO_SAVEPOINT) => Err(self.no_transaction().await),
             Some(NO_TABLE) => Err(self.refused(ANOTHER_DATABASE)),
             Some(NOT_PROVEN) => Err(self.not_proven().await),
             _ => Err(classify(self.operation, error)),
@@ -85,7 +88,7 @@ impl<'a, C: ConnectionTrait> Savepoint<'a, C> {
         let asked = self.db.sql.session.transaction.bind(&Args::new());
         match rows(self.on, self.operation, asked).await.and_then(|rows| session(&rows)) {
             Ok((0, _)) => self.refused(NO_AUTOCOMMIT),
-            Ok((_, 0)) => self.refused(NO_TRANSACTION),
+            Ok((_, 0)) => self.no_transaction().await,
             Ok(_) => self.refused(ANOTHER_DATABASE),
             Err(error) => error,
         }
@@ -155,6 +158,11 @@ impl<'a, C: ConnectionTrait> Savepoint<'a, C> {
 
     async fn execute(&self, text: &str) -> Result<(), DbErr> {
         self.on.execute_unprepared(text).await.map(|_| ())
+    }
+
+    /// A server has no transaction there.
+    async fn no_transaction(&self) -> StoreError {
+        by_another_node(self.db, self.refused(NO_TRANSACTION)).await
     }
 
     fn refused(&self, why: &'static str) -> StoreError {

@@ -65,14 +65,14 @@ impl<S: Place> Setup<S> {
     /// Runs a transaction in a process that dies when the script says so.
     pub(super) async fn run_and_die(&self, script: &Script, global: &GlobalTransaction) {
         let coordinator = self.coordinator(script);
-        let patience = Duration::from_millis(if script.dies_in_run() { 400 } else { 60_000 });
+        let patience = if script.dies_in_run() { self.world.patience() } else { Duration::from_secs(60) };
         let ran = tokio::time::timeout(patience, coordinator.run(global)).await;
         assert_eq!(ran.is_err(), script.dies_in_run(), "{ran:?}");
     }
 
     /// Takes what is due and dies in the middle of it; its lease ends.
     pub(super) async fn die_driving(&self, coordinator: &Coordinator<S>) {
-        let _ = tokio::time::timeout(Duration::from_millis(400), self.world.drive(coordinator)).await;
+        let _ = tokio::time::timeout(self.world.patience(), self.world.drive(coordinator)).await;
         self.world.fixture.advance(crate::LEASE).await;
     }
 
