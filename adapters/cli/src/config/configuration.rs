@@ -47,7 +47,7 @@ impl Config {
         Self::known().iter().map(str::to_owned).collect()
     }
 
-    fn known() -> Keys {
+    pub(super) fn known() -> Keys {
         Self::default().known_keys()
     }
 

@@ -108,7 +108,8 @@ impl Breaker {
         match (&mut self.state, pass, failed) {
             (State::Closed(window), Pass::Regular, _) => {
                 window.note(policy.window, now, failed);
-                window.is_bad(policy, now).then(|| self.open(now, 0))
+                // Earlier answers leave the window as time passes, which is no reason to distrust a good one.
+                (failed && window.is_bad(policy, now)).then(|| self.open(now, 0))
             }
             (State::HalfOpen { failed_trials }, Pass::Trial, true) => {
                 let failed_trials = failed_trials.saturating_add(1);
@@ -191,6 +192,15 @@ mod tests {
         assert_eq!(breaker.note(Pass::Regular, false, at(2)), None);
         assert!((0..2).all(|_| breaker.note(Pass::Regular, true, at(2)).is_none()), "the run was broken");
         assert_eq!(breaker.note(Pass::Regular, true, at(2)), Some(BreakerTurn::Opened(at(5))));
+    }
+
+    #[test]
+    fn no_good_answer_opens_it_though_older_ones_have_left_the_window() {
+        let mut breaker = Breaker::new(POLICY);
+        assert!((0..4).all(|_| breaker.note(Pass::Regular, false, at(0)).is_none()));
+        assert!([true, true, false, true].iter().all(|f| breaker.note(Pass::Regular, *f, at(5)).is_none()));
+        assert_eq!(breaker.note(Pass::Regular, false, at(9)), None);
+        assert_eq!(breaker.note(Pass::Regular, true, at(9)), Some(BreakerTurn::Opened(at(5))));
     }
 
     #[test]
