@@ -14,8 +14,8 @@ use claimstream_tests::{
     guarded::{self, fences},
     inbox, invariants, model,
     operating::{
-        error_kinds, openings, operators_reads, outbox_view, resharding, rights, schema_plans, strategies,
-        telemetry,
+        error_kinds, new_shards, openings, operators_reads, outbox_view, resharding, rights, schema_plans,
+        strategies, telemetry,
     },
     pages, producers, sagas,
     settlement::{disputes, shared_writes, thin_load},
@@ -80,6 +80,7 @@ fn everything(environment: impl Fn(&str) -> Option<String> + Copy) -> Suite {
     several_servers::add_to(&mut suite, environment);
     outbox_view::add_to(&mut suite, environment);
     operators_reads::add_to(&mut suite, environment);
+    new_shards::add_to(&mut suite, environment);
     resharding::add_to(&mut suite, environment);
     producers::add_to(&mut suite, environment);
     telemetry::add_to(&mut suite, environment);

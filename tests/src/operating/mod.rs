@@ -2,6 +2,7 @@
 //! outbox.
 
 pub mod error_kinds;
+pub mod new_shards;
 pub mod openings;
 pub mod operators_reads;
 pub mod outbox_view;

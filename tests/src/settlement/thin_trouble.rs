@@ -134,7 +134,7 @@ async fn a_flood_ends_it(backend: &SeaOrmBackend) {
     const CLAIMS: usize = 40;
     let thin = Thin::on(backend).await;
     thin.enqueue(600).await;
-    let (mut seen, mut statements) = (HashSet::new(), 0);
+    let (mut seen, mut statements, begun) = (HashSet::new(), 0, Instant::now());
     for _ in 0..CLAIMS {
         thin.wire.commands.take();
         let claimed = thin.instance.claim(BATCH).await;
@@ -145,7 +145,9 @@ async fn a_flood_ends_it(backend: &SeaOrmBackend) {
     }
     println!("thin load: {statements} statements for {CLAIMS} claims of a flood, from {} shards", seen.len());
     assert_eq!(seen.len(), usize::from(SHARDS), "shards have starved");
-    assert!(statements <= 3 * CLAIMS, "{statements} statements for {CLAIMS} claims");
+    // Every two seconds it looks anew which shards have something due.
+    let looks = 1 + begun.elapsed().as_secs() as usize / 2;
+    assert!(statements <= 3 * CLAIMS + looks, "{statements} statements for {CLAIMS} claims");
 }
 
 /// A message of another queue is not committed yet, and a lease of another queue is locked.
