@@ -22,6 +22,8 @@ pub(crate) struct KillLine {
     pub(crate) doubled: usize,
     /// What was done once more after a kill, as at-least-once delivery allows; nothing where each effect happens once.
     pub(crate) again: usize,
+    /// Dead letters that were revived because kills had cut off each of their attempts.
+    pub(crate) revived: u64,
     /// Whatever else was not as it must be.
     pub(crate) wrongs: usize,
 }

@@ -54,6 +54,7 @@ impl Report {
             lost: self.count - over,
             doubled: self.repeats,
             again: 0,
+            revived: 0,
             wrongs: self.ended.unfit + usize::try_from(self.overdrawn).unwrap_or_default() + money,
         }
     }

@@ -16,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 mod bars;
+mod cut_off;
 mod due;
 mod expectation;
 mod fleet;

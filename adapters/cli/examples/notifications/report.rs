@@ -31,6 +31,7 @@ pub(crate) struct Report {
     dead: BTreeMap<String, usize>,
     impossible: BTreeMap<String, usize>,
     kills: usize,
+    revived: u64,
     repeats: Repeats,
     lost: Vec<Uuid>,
     wrong: Vec<String>,
@@ -50,6 +51,8 @@ pub(crate) struct Run<'a> {
     pub(crate) kills: &'a [Kill],
     /// Messages that a killed process may have delivered without noting it.
     pub(crate) of_killed: &'a HashSet<Uuid>,
+    /// How many dead letters were revived because all of their attempts had been cut off.
+    pub(crate) revived: u64,
     /// What came of receipts.
     pub(crate) aftermath: Option<&'a Aftermath>,
     /// What the providers have to tell.
@@ -84,6 +87,7 @@ impl Report {
         report.count_repeats(run);
         report.time(run);
         report.rate = run.rate;
+        report.revived = run.revived;
         report.refused.clone_from(&run.accepted.refused);
         report.repeated_calls = run.accepted.repeated;
         report.providers.clone_from(&run.providers);
@@ -103,6 +107,7 @@ impl Report {
             dead: BTreeMap::new(),
             impossible: BTreeMap::new(),
             kills,
+            revived: 0,
             repeats: Repeats::default(),
             lost: Vec::new(),
             wrong: Vec::new(),
@@ -198,6 +203,7 @@ impl Report {
             lost: self.lost.len(),
             doubled: self.repeats.duplicates,
             again: self.repeats.after_a_kill,
+            revived: self.revived,
             wrongs: self.wrong.len() + self.unexpected,
         }
     }
@@ -254,6 +260,7 @@ impl fmt::Display for Report {
         }
         self.providers.iter().try_for_each(|(name, what)| row(f, name, what.clone()))?;
         row(f, "processes killed", self.kills.to_string())?;
+        row(f, "revived after kills", self.revived.to_string())?;
         row(f, "delivered twice after a kill", self.repeats.after_a_kill.to_string())?;
         row(f, "duplicates", self.repeats.duplicates.to_string())?;
         row(f, "lost", self.lost.len().to_string())?;

@@ -9,6 +9,7 @@ use uuid::Uuid;
 use crate::{
     Failure, Options,
     bars::Bars,
+    cut_off,
     expectation::Expectation,
     fleet::Fleet,
     instance::open,
@@ -66,13 +67,13 @@ pub(crate) async fn run(options: &Options) -> Result<Outcome, Failure> {
     let work = async {
         let submitting = way.submit(&outbox, name, &requests, &bars.submitted);
         let watching = watch(&outbox, &mut sink, &mut fleet, &bars, &requests);
-        let (mut accepted, ended) = tokio::try_join!(submitting, watching)?;
+        let (mut accepted, (ended, revived)) = tokio::try_join!(submitting, watching)?;
         let rate = sink.deliveries().len() as f64 / ended.duration_since(began).as_secs_f64().max(0.001);
         let of_killed = of_killed(sink.deliveries(), fleet.kills(), in_flight(options.lease));
         let aftermath = way.aftermath(&outbox, &of_killed, &mut accepted).await?;
-        Ok::<_, Failure>((accepted, rate, of_killed, aftermath))
+        Ok::<_, Failure>((accepted, rate, of_killed, aftermath, revived))
     };
-    let (accepted, rate, of_killed, aftermath) = tokio::select! {
+    let (accepted, rate, of_killed, aftermath, revived) = tokio::select! {
         // The relays may end by the same signal, which is no failure of theirs.
         biased;
         () = interruption => {
@@ -95,6 +96,7 @@ pub(crate) async fn run(options: &Options) -> Result<Outcome, Failure> {
         sink: &sink,
         kills: &kills,
         of_killed: &of_killed,
+        revived,
         providers: way.story(),
         aftermath: aftermath.as_ref(),
         lease: options.lease,
@@ -132,15 +134,16 @@ pub(crate) async fn depth(outbox: &SeaOrmOutbox) -> Result<u64, Failure> {
     Ok(ours.map(|queue| queue.depth).sum())
 }
 
-/// Follows the sink, and kills and replaces relays, until everything is submitted and nothing is left in the outbox.
+/// Follows the sink, and kills and replaces relays, until everything is submitted, nothing is left in the outbox, and nothing is dead
+/// for the kills alone. Says when the last delivery was seen, and how many dead letters were revived.
 async fn watch(
     outbox: &SeaOrmOutbox,
     sink: &mut Sink,
     fleet: &mut Fleet,
     bars: &Bars,
     requests: &[NotificationRequest],
-) -> Result<Instant, Failure> {
-    let (mut last, mut last_count) = (Instant::now(), 0);
+) -> Result<(Instant, u64), Failure> {
+    let (mut last, mut last_count, mut revived) = (Instant::now(), 0, 0);
     let mut patience = Patience::new(requests, unix_micros());
     loop {
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -154,7 +157,10 @@ async fn watch(
         patience.see(requests, submitted, sink.count(), unix_micros());
         let all_in = submitted == requests.len() as u64;
         if all_in && depth(outbox).await? == 0 {
-            return Ok(last);
+            match cut_off::revive(outbox).await? {
+                0 => return Ok((last, revived)),
+                some => revived += some,
+            }
         }
         if patience.has_run_out(unix_micros()) {
             let limit = Patience::LIMIT;
