@@ -1,7 +1,7 @@
 use std::{io::Write, sync::Arc, time::Duration};
 
 use claimstream::{Claim, Lease, Pacing, Relay, RelayConfig, RelayError, RetryPolicy};
-use claimstream_domain::Jitter;
+use claimstream_domain::{Jitter, Settled};
 use claimstream_sea_orm::{OpenOptions, Order, SeaOrmOutbox, StrategyChoice};
 use claimstream_tokio::TokioTimer;
 use futures::StreamExt;
@@ -103,6 +103,9 @@ async fn handle(job: &Job, order: Order, notebook: &Notebook, claim: Result<Clai
             Fate::Failed => claim.nack("not now").await,
             Fate::Done => claim.ack().await,
         };
+        if !matches!(answer, Ok(Settled::Accepted)) {
+            notebook.goes_on(id);
+        }
         match answer {
             Ok(answer) => notebook.answer(id, attempt, answer)?,
             // The message comes back when its lease ends.

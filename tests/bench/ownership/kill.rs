@@ -10,10 +10,11 @@ use serde::Serialize;
 use crate::{
     Failure, Setting,
     fleet::Fleet,
-    history::{History, How, Wrongs},
+    history::{History, How},
     instance::{self, ATTEMPTS},
     load::Load,
     tables, write_json,
+    wrongs::Wrongs,
 };
 
 #[derive(Args, Clone, Debug)]
@@ -54,6 +55,8 @@ struct Figures {
     repeats: usize,
     failed: usize,
     cut_off: usize,
+    lapsed: usize,
+    taken_back: usize,
     buried: usize,
     superseded: usize,
     per_second: f64,
@@ -170,6 +173,8 @@ impl Figures {
             repeats: history.repeats(),
             failed: history.count(How::Failed),
             cut_off: history.count(How::CutOff),
+            lapsed: history.count(How::Lapsed),
+            taken_back: history.count(How::TakenBack),
             buried: history.dead.len(),
             superseded: history.answers.iter().filter(|answer| !answer.is_accepted).count(),
             per_second: 0.0,
@@ -195,6 +200,8 @@ impl fmt::Display for Figures {
             ("repeats", self.repeats),
             ("failed attempts", self.failed),
             ("attempts cut off", self.cut_off),
+            ("attempts that ran out", self.lapsed),
+            ("attempts taken back", self.taken_back),
             ("superseded settlements", self.superseded),
             ("buried", self.buried),
         ];

@@ -21,6 +21,7 @@ mod notebook;
 mod rebalance;
 mod tables;
 mod task;
+mod wrongs;
 
 use std::{
     fs::OpenOptions,

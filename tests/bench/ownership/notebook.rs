@@ -19,7 +19,8 @@ use crate::{Failure, task::Task, unix_micros};
 /// Notes that come at the same time are written together. Ids and numbers only: nothing has to be quoted.
 pub(crate) struct Notebook {
     notes: mpsc::UnboundedSender<Note>,
-    /// Messages whose end this instance has asked for: what comes after them in their run is handed out while that is written.
+    /// Messages whose end this instance has asked for, unless the answer was another: what comes after them in their run is handed
+    /// out while that is written.
     ended: Mutex<HashSet<Uuid>>,
     writing: JoinHandle<Result<(), Failure>>,
 }
@@ -64,6 +65,11 @@ impl Notebook {
     /// Notes that the end of a message is about to be asked for.
     pub(crate) fn ends(&self, id: Uuid) {
         self.ended().insert(id);
+    }
+
+    /// Notes that the end that was asked for did not come: the message holds its key still.
+    pub(crate) fn goes_on(&self, id: Uuid) {
+        self.ended().remove(&id);
     }
 
     fn ended(&self) -> MutexGuard<'_, HashSet<Uuid>> {

@@ -30,7 +30,12 @@ const TABLES: [&str; 5] = [
              TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)))",
     "CREATE TRIGGER ownership_counted AFTER UPDATE ON claimstream_queue FOR EACH ROW
      INSERT INTO ownership_turn (id, shard, how, attempt, at)
-     SELECT NEW.id, NEW.shard, IF(NEW.claimed_from IS NULL, 'failed', 'cut_off'), NEW.attempts,
+     SELECT NEW.id, NEW.shard,
+            CASE WHEN NEW.attempts < OLD.attempts THEN 'back'
+                 WHEN NEW.claimed_from IS NOT NULL THEN 'cut_off'
+                 WHEN NEW.available_at = OLD.available_at AND NEW.parked_until <=> OLD.parked_until THEN 'lapsed'
+                 ELSE 'failed' END,
+            GREATEST(NEW.attempts, OLD.attempts),
             TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6))
        FROM DUAL WHERE NEW.attempts <> OLD.attempts",
 ];
@@ -59,7 +64,7 @@ pub(crate) async fn hand_outs(db: &DatabaseConnection) -> Result<Vec<HandOut>, F
     rows(db, sql).await?.into_iter().map(read).collect()
 }
 
-/// Every attempt that was counted and every end, in the order in which they were noted.
+/// Every attempt that was counted or taken back and every end, in the order in which they were noted.
 pub(crate) async fn turns(db: &DatabaseConnection) -> Result<Vec<Turn>, Failure> {
     let sql = "SELECT id, shard, how, attempt, at FROM ownership_turn ORDER BY n";
     let read = |row: QueryResult| {
@@ -70,6 +75,8 @@ pub(crate) async fn turns(db: &DatabaseConnection) -> Result<Vec<Turn>, Failure>
             how: match how.as_str() {
                 "ended" => How::Ended,
                 "failed" => How::Failed,
+                "lapsed" => How::Lapsed,
+                "back" => How::TakenBack,
                 _ => How::CutOff,
             },
             attempt: row.try_get_by_index(3)?,
