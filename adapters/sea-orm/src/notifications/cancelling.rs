@@ -1,5 +1,5 @@
 use claimstream_domain::{
-    Due, MessageId,
+    Due,
     notification::{NotificationRequest, Priority, RequestStatus},
 };
 use claimstream_ports::{
@@ -102,9 +102,11 @@ impl Requests {
             Due::After(delay) => held.created_at.saturating_add(micros(delay)),
             Due::Now => held.created_at,
         };
-        let shard = self.enqueueing.shards.shard_of(MessageId::new(id), None);
-        let place: Args =
-            self.db.args().with("queue", request.priority.request_queue()).with("shard", shard.number());
+        // Its body says where it is: the process that wrote it may have known another number of shards.
+        let of_body = self.db.args().with_list("ids", [bytes(id)]);
+        let body = rows(on, CANCEL, self.db.sql.observe.places.bind(&of_body)).await?;
+        let Some(BodyRow { shard }) = body.first().map(BodyRow::read).transpose()? else { return Ok(()) };
+        let place: Args = self.db.args().with("queue", request.priority.request_queue()).with("shard", shard);
         let place = place.with("id", bytes(id)).with("from", from);
         let sql = &self.db.sql.notifications;
         let Some(found) = rows(on, CANCEL, sql.outbox_find.bind(&place)).await?.into_iter().next() else {
@@ -141,6 +143,10 @@ impl Requests {
         let found = self.db.restarting_beside(CANCEL, count).await?;
         found.first().map_or(Ok(0), |row| row.number("in_flight"))
     }
+}
+
+row! {
+    struct BodyRow of "observe/places" { shard: i64 }
 }
 
 row! {
