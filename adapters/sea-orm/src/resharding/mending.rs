@@ -29,7 +29,7 @@ async fn mend_all(db: &Database, resharding: Resharding, page: &Sql, mend: &Sql)
         let found = db.restarting(|| rows(db.relay(), RESHARD, page.bind(&args))).await?;
         let found = found.iter().map(StoredRow::read).collect::<Result<Vec<_>, _>>()?;
         let wrong = found.iter().filter_map(|row| {
-            let target = resharding.to().shard_of_bytes(&row.ordering_key).number();
+            let target = resharding.to().shard_of_bytes(row.ordering_key.as_deref()?).number();
             (row.shard != i64::from(target)).then_some((row.id, target))
         });
         let wrong: Vec<(Uuid, u16)> = wrong.collect();
@@ -52,6 +52,6 @@ row! {
     struct StoredRow of "resharding/bodies", "resharding/letters" {
         id: Uuid,
         shard: i64,
-        ordering_key: Vec<u8>,
+        ordering_key: Option<Vec<u8>>,
     }
 }

@@ -1,7 +1,6 @@
--- Bodies of messages that have an ordering key, by id.
+-- Bodies of messages, by id. Those without an ordering key are read too, because a statement that looks for others may read them all.
 SELECT id, {signed shard} AS shard, ordering_key
   FROM claimstream_message
  WHERE id > :after
-   AND ordering_key IS NOT NULL
  ORDER BY claimstream_message.id
  LIMIT :limit
