@@ -545,10 +545,10 @@ INSERT INTO claimstream_queue (queue, shard, available_at, id) SELECT b.queue, b
 SELECT b.payload FROM claimstream_queue q STRAIGHT_JOIN claimstream_message b FORCE INDEX (PRIMARY) ON b.id = q.id WHERE q.queue = :queue UNION ALL SELECT d.payload FROM claimstream_dead d WHERE d.queue = :queue;
 
 -- resharding/begin
-INSERT INTO claimstream_resharding (number, shards, from_shards) VALUES (1, :shards, :from_shards) ON DUPLICATE KEY UPDATE number = number;
+INSERT INTO claimstream_resharding (number, shards, from_shards) SELECT 1, :shards, :from_shards FROM (SELECT COUNT(*) AS there FROM claimstream_shard) counted WHERE counted.there = :from_shards ON DUPLICATE KEY UPDATE number = number;
 
 -- resharding/bodies
-SELECT id, CAST(shard AS SIGNED) AS shard, ordering_key FROM claimstream_message WHERE id > :after AND ordering_key IS NOT NULL ORDER BY claimstream_message.id LIMIT :limit;
+SELECT id, CAST(shard AS SIGNED) AS shard, ordering_key FROM claimstream_message WHERE id > :after ORDER BY claimstream_message.id LIMIT :limit;
 
 -- resharding/close
 INSERT INTO claimstream_closed_shard (queue, shard, closed_until) VALUES (:queue, :shard, UTC_TIMESTAMP(6) + INTERVAL LEAST(:after, TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), TIMESTAMP'9999-12-31 23:59:59.999999')) MICROSECOND) ON DUPLICATE KEY UPDATE closed_until = UTC_TIMESTAMP(6) + INTERVAL LEAST(:after, TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), TIMESTAMP'9999-12-31 23:59:59.999999')) MICROSECOND;
@@ -559,9 +559,6 @@ UPDATE claimstream_resharding SET cut_at = UTC_TIMESTAMP(6) WHERE number = 1 AND
 -- resharding/end
 DELETE FROM claimstream_resharding WHERE number = 1 AND shards = :shards;
 
--- resharding/keys
-SELECT DISTINCT m.ordering_key FROM claimstream_queue q JOIN claimstream_message m ON m.id = q.id WHERE q.queue = :queue AND q.shard = :shard AND m.ordering_key IS NOT NULL;
-
 -- resharding/lease
 SELECT label, CAST(fence AS SIGNED) AS fence, (held_until <= UTC_TIMESTAMP(6)) AS is_over FROM claimstream_lease WHERE queue = :queue AND shard = :shard;
 
@@ -569,7 +566,7 @@ SELECT label, CAST(fence AS SIGNED) AS fence, (held_until <= UTC_TIMESTAMP(6)) A
 DELETE FROM claimstream_closed_shard WHERE queue = :queue AND shard = :shard;
 
 -- resharding/letters
-SELECT id, CAST(shard AS SIGNED) AS shard, ordering_key FROM claimstream_dead WHERE id > :after AND ordering_key IS NOT NULL ORDER BY claimstream_dead.id LIMIT :limit;
+SELECT id, CAST(shard AS SIGNED) AS shard, ordering_key FROM claimstream_dead WHERE id > :after ORDER BY claimstream_dead.id LIMIT :limit;
 
 -- resharding/mend_bodies
 UPDATE claimstream_message SET shard = CASE id /*each*/ WHEN :id THEN :target /*end*/ ELSE shard END WHERE id IN (:ids);
@@ -589,11 +586,20 @@ SELECT MIN(queue) AS queue FROM claimstream_queue WHERE queue > :after;
 -- resharding/page
 SELECT q.id, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', q.available_at) AS due_at, m.ordering_key, (q.claim_id IS NOT NULL AND q.available_at > UTC_TIMESTAMP(6)) AS is_claimed FROM claimstream_queue q LEFT JOIN claimstream_message m ON m.id = q.id WHERE q.queue = :queue AND q.shard = :shard AND q.available_at <= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :below MICROSECOND AND (q.available_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :below MICROSECOND OR q.id < :id) AND NOT (q.available_at < TIMESTAMP'1970-01-01 00:00:00') ORDER BY q.available_at DESC, q.id DESC LIMIT :limit;
 
+-- resharding/prepared
+XA RECOVER;
+
 -- resharding/shards
 SELECT CAST(s.shard AS SIGNED) AS shard, CAST(r.shards AS SIGNED) AS shards, CAST(r.from_shards AS SIGNED) AS from_shards, (r.cut_at IS NOT NULL) AS is_cut FROM claimstream_shard s LEFT JOIN claimstream_resharding r ON r.number = 1 ORDER BY s.shard;
 
 -- resharding/take
 UPDATE claimstream_lease SET holder = NULL, label = NULL, fence = fence + 1, held_until = UTC_TIMESTAMP(6), in_flight = 0, flights = NULL, token = :token WHERE queue = :queue AND shard = :shard AND fence = :fence AND (holder IS NULL OR (in_flight = 0 AND held_until <= UTC_TIMESTAMP(6)));
+
+-- resharding/triggers
+SELECT trigger_name AS name FROM information_schema.triggers WHERE trigger_schema = DATABASE() AND trigger_name IN (:names);
+
+-- resharding/undo
+DELETE FROM claimstream_resharding WHERE number = 1 AND shards = :shards AND cut_at IS NULL;
 
 -- routine/grants
 SELECT CONCAT(QUOTE(User), '@', QUOTE(Host)) AS grantee, CAST(Proc_priv AS CHAR) AS rights FROM mysql.procs_priv WHERE Db = DATABASE() AND Routine_name = 'claimstream_enqueue' AND Routine_type = 'PROCEDURE' AND CONCAT(User, '@', Host) <> CURRENT_USER();

@@ -509,10 +509,10 @@ INSERT INTO claimstream_queue (queue, shard, available_at, id) SELECT b.queue, b
 SELECT b.payload FROM claimstream_queue q CROSS JOIN claimstream_message b  ON b.id = q.id WHERE q.queue = :queue UNION ALL SELECT d.payload FROM claimstream_dead d WHERE d.queue = :queue;
 
 -- resharding/begin
-INSERT INTO claimstream_resharding (number, shards, from_shards) VALUES (1, :shards, :from_shards) ON CONFLICT DO NOTHING;
+INSERT INTO claimstream_resharding (number, shards, from_shards) SELECT 1, :shards, :from_shards FROM (SELECT COUNT(*) AS there FROM claimstream_shard) counted WHERE counted.there = :from_shards ON CONFLICT DO NOTHING;
 
 -- resharding/bodies
-SELECT id, shard AS shard, ordering_key FROM claimstream_message WHERE id > :after AND ordering_key IS NOT NULL ORDER BY claimstream_message.id LIMIT :limit;
+SELECT id, shard AS shard, ordering_key FROM claimstream_message WHERE id > :after ORDER BY claimstream_message.id LIMIT :limit;
 
 -- resharding/close
 INSERT INTO claimstream_closed_shard (queue, shard, closed_until) VALUES (:queue, :shard, MIN(:now + :after, 253402300799999999)) ON CONFLICT (queue, shard) DO UPDATE SET closed_until = MIN(:now + :after, 253402300799999999);
@@ -520,11 +520,11 @@ INSERT INTO claimstream_closed_shard (queue, shard, closed_until) VALUES (:queue
 -- resharding/cut
 UPDATE claimstream_resharding SET cut_at = :now WHERE number = 1 AND shards = :shards AND cut_at IS NULL;
 
+-- resharding/encoding
+SELECT encoding AS encoding FROM pragma_encoding;
+
 -- resharding/end
 DELETE FROM claimstream_resharding WHERE number = 1 AND shards = :shards;
-
--- resharding/keys
-SELECT DISTINCT m.ordering_key FROM claimstream_queue q JOIN claimstream_message m ON m.id = q.id WHERE q.queue = :queue AND q.shard = :shard AND m.ordering_key IS NOT NULL;
 
 -- resharding/lease
 SELECT label, fence AS fence, (held_until <= :now) AS is_over FROM claimstream_lease WHERE queue = :queue AND shard = :shard;
@@ -533,7 +533,7 @@ SELECT label, fence AS fence, (held_until <= :now) AS is_over FROM claimstream_l
 DELETE FROM claimstream_closed_shard WHERE queue = :queue AND shard = :shard;
 
 -- resharding/letters
-SELECT id, shard AS shard, ordering_key FROM claimstream_dead WHERE id > :after AND ordering_key IS NOT NULL ORDER BY claimstream_dead.id LIMIT :limit;
+SELECT id, shard AS shard, ordering_key FROM claimstream_dead WHERE id > :after ORDER BY claimstream_dead.id LIMIT :limit;
 
 -- resharding/mend_bodies
 UPDATE claimstream_message SET shard = CASE id /*each*/ WHEN :id THEN :target /*end*/ ELSE shard END WHERE id IN (:ids);
@@ -548,7 +548,7 @@ UPDATE claimstream_message SET shard = :target WHERE id IN (:ids);
 UPDATE claimstream_queue SET shard = :target WHERE queue = :queue AND shard = :shard AND available_at BETWEEN :first AND :last AND id IN (:ids) AND (claim_id IS NULL OR available_at <= :now);
 
 -- resharding/next_queue
-SELECT MIN(queue) AS queue FROM claimstream_queue WHERE queue > :after;
+SELECT MIN(queue) AS queue FROM claimstream_queue WHERE queue > CAST(:after AS TEXT) AND queue < X'';
 
 -- resharding/page
 SELECT q.id, q.available_at AS due_at, m.ordering_key, (q.claim_id IS NOT NULL AND q.available_at > :now) AS is_claimed FROM claimstream_queue q LEFT JOIN claimstream_message m ON m.id = q.id WHERE q.queue = :queue AND q.shard = :shard AND q.available_at <= :below AND (q.available_at < :below OR q.id < :id) AND NOT (TYPEOF(q.available_at) <> 'integer' OR q.available_at < 0 OR TYPEOF(q.id) <> 'blob' OR LENGTH(q.id) <> 16) ORDER BY q.available_at DESC, q.id DESC LIMIT :limit;
@@ -558,6 +558,9 @@ SELECT s.shard AS shard, r.shards AS shards, r.from_shards AS from_shards, (r.cu
 
 -- resharding/take
 UPDATE claimstream_lease SET holder = NULL, label = NULL, fence = fence + 1, held_until = :now, in_flight = 0, flights = NULL, token = :token WHERE queue = :queue AND shard = :shard AND fence = :fence AND (holder IS NULL OR (in_flight = 0 AND held_until <= :now));
+
+-- resharding/undo
+DELETE FROM claimstream_resharding WHERE number = 1 AND shards = :shards AND cut_at IS NULL;
 
 -- sagas/note
 INSERT INTO claimstream_saga (scope, run, owner, input, created_at) VALUES (:scope, :run, :owner, :input, :now);

@@ -64,7 +64,7 @@ async fn walk_along_keys(backend: &SeaOrmBackend) {
         ("token", vec![1_i64.into()]),
         ("ids", (0..8).map(|n| bytes(Uuid::from_u128(16 * n + 3))).collect()),
     ];
-    for name in ["page", "keys", "move_rows", "move_bodies", "take", "lease", "bodies", "letters"] {
+    for name in ["page", "move_rows", "move_bodies", "take", "lease", "bodies", "letters"] {
         let name = format!("resharding/{name}");
         let plan = explained(&outbox, sql(&name, &args)).await;
         println!("resharding: {name}: {plan:?}");

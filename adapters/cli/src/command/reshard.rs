@@ -25,7 +25,7 @@ pub(super) async fn run(
             reshard(&outbox, to, asked.json, out).await?;
             said = ENDED.into();
         }
-        (_, true, true) if outbox.end_resharding().await? => said = "the triggers are gone".into(),
+        (_, true, true) if outbox.end_resharding().await? => said = ended(&before),
         _ => {}
     }
     match asked.json {
@@ -75,6 +75,13 @@ fn line(step: &ReshardStep) -> Option<String> {
             let shard = shard.number();
             format!("shard {shard} of queue {queue} has messages in hand{by}; it has its turn later")
         }
+        ReshardStep::NeedsRelay { queue, shard, held_by } => {
+            let (by, shard) = (held_by.as_deref().unwrap_or("a relay"), shard.number());
+            format!(
+                "{by} is gone and has left messages of shard {shard} of queue {queue} in hand; a relay of this queue must run to take them \
+                 over, and the command waits for that"
+            )
+        }
         ReshardStep::Opened { shard, moved, open } => {
             let shard = shard.number();
             format!("shard {shard} is in order, {moved} messages were moved; {open} shards are open")
@@ -115,6 +122,8 @@ fn offer(status: &ShardStatus, to: ShardCount) -> Result<String, Failure> {
          2. Messages that wait are moved, a shard of a queue at a time. Relays claim nothing from it meanwhile, and what is in hand\n\
          \x20  there ends first.\n\
          3. New shards open as soon as they are in order. Until then the messages in them wait.\n\
+         On a server the triggers run with the rights of the user that makes them. It must exist and keep SELECT, UPDATE and TRIGGER\n\
+         until --end has taken them away, or no program can write.\n\
          The number of shards cannot be made smaller again."
     ))
 }
@@ -122,9 +131,20 @@ fn offer(status: &ShardStatus, to: ShardCount) -> Result<String, Failure> {
 fn offer_end(status: &ShardStatus) -> String {
     match status.resharding {
         None => "there is no resharding to end".into(),
+        Some(resharding) if !status.is_cut => {
+            let from = resharding.from().get();
+            format!("with --yes the resharding is taken back, and queues are left at {from} shards")
+        }
         Some(_) => "with --yes the triggers are taken away; a program that writes messages and was not restarted since the resharding \
                     would write messages of one key into two shards then"
             .into(),
+    }
+}
+
+fn ended(before: &ShardStatus) -> String {
+    match before.is_cut {
+        true => "the triggers are gone".into(),
+        false => format!("the resharding is taken back; queues are cut into {} shards", before.count.get()),
     }
 }
 

@@ -1,5 +1,6 @@
 //! More shards for queues that are at work.
 
+mod obstacles;
 mod orders;
 
 use std::{

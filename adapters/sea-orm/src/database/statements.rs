@@ -158,7 +158,10 @@ statements! {
         both: note, page, page_after, read;
     }
     resharding: ReshardingSql {
-        both: begin, bodies, close, cut, end, keys, lease, let_go, letters, mend_bodies, mend_letters, move_bodies, move_rows, next_queue, page, shards, take;
+        both: begin, bodies, close, cut, end, lease, let_go, letters, mend_bodies, mend_letters, move_bodies, move_rows, page, shards, take, undo;
+        each: next_queue;
+        mysql: prepared, triggers;
+        sqlite: encoding;
     }
     remains: RemainsSql {
         both: bodies, carriers, delivered, open_requests, pending, requeue, steps;

@@ -21,7 +21,7 @@ impl Examination<'_> {
                 ),
                 (false, false) => format!(
                     "a resharding from {from} to {to} shards was begun, and messages are written by the old count. Continue with \
-                     `claimstream schema reshard {to} --yes`"
+                     `claimstream schema reshard {to} --yes`, or take it back with `claimstream schema reshard --end --yes`"
                 ),
             },
         ))

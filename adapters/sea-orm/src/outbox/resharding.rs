@@ -5,7 +5,8 @@ use claimstream_ports::{StoreError, StoreErrorKind};
 
 use super::handle::SeaOrmOutbox;
 use crate::resharding::{
-    RESHARD, cut,
+    RESHARD,
+    cut::{self, Undone},
     mending::mend,
     run,
     shards::status,
@@ -24,10 +25,12 @@ impl SeaOrmOutbox {
     ///
     /// It answers when all shards are open, and says each step to `said`. It may be stopped at any point, killed too, and called
     /// again. Writers of any version and language go on: triggers send each message with an ordering key to its new shard, so the user needs
-    /// the right to make triggers, and must stay as long as they do. [`end_resharding`](Self::end_resharding) takes them away.
+    /// the right to make triggers, and must stay as long as they do, and keep its rights. [`end_resharding`](Self::end_resharding) takes
+    /// them away.
     ///
-    /// A number that would not do, and another resharding that is not ended, are refused as `Misconfigured`. It is `Transient` if the
-    /// triggers could not be made, because some transaction was always open: nothing has changed then.
+    /// A number that would not do, another resharding that is not ended, and rights that are missing are refused as `Misconfigured`,
+    /// before anything has changed. It is `Transient` if the triggers could not be made, because some transaction was always open; what was
+    /// made is taken back, and the error says so.
     pub async fn reshard(
         &self,
         to: ShardCount,
@@ -37,7 +40,8 @@ impl SeaOrmOutbox {
         self.rooms.db.detached(RESHARD, async move { run::reshard(&db, to, &said).await }).await
     }
 
-    /// Takes the triggers of a resharding away whose shards are all open; `false` if there is none.
+    /// Takes the triggers of a resharding away whose shards are all open, or takes one back whose messages are written by the old count
+    /// still; `false` if there is none.
     ///
     /// From then on each writer has to know the new count by itself, so every program that writes messages must have been opened since:
     /// one that knows the old count would write messages of a key into two shards.
@@ -46,6 +50,13 @@ impl SeaOrmOutbox {
         let work = async move {
             let (now, _) = status(db.relay(), db.sql).await?;
             let Some(resharding) = now.resharding else { return Ok(false) };
+            if !now.is_cut {
+                match cut::undo(&db, resharding.to()).await? {
+                    Undone::Yes => return Ok(true),
+                    Undone::Later => return Err(StoreError::new(StoreErrorKind::Transient, RESHARD, OPEN)),
+                    Undone::IsCut => {}
+                }
+            }
             if !now.is_open() {
                 let (open, to) = (now.open, resharding.to().get());
                 let why = format!(
@@ -57,9 +68,10 @@ impl SeaOrmOutbox {
             if cut::end(&db, resharding.to()).await? {
                 return Ok(true);
             }
-            let why = "a transaction that has used the tables of messages is open; end it, or try again";
-            Err(StoreError::new(StoreErrorKind::Transient, RESHARD, why))
+            Err(StoreError::new(StoreErrorKind::Transient, RESHARD, OPEN))
         };
         self.rooms.db.detached(RESHARD, work).await
     }
 }
+
+const OPEN: &str = "a transaction that has used the tables of messages is open; end it, or try again";

@@ -1,60 +1,162 @@
 use claimstream_domain::ShardCount;
-use claimstream_ports::StoreError;
-#[cfg(feature = "mysql")]
-use claimstream_ports::StoreErrorKind;
+use claimstream_ports::{StoreError, StoreErrorKind};
 use sea_orm::ConnectionTrait;
-#[cfg(feature = "mysql")]
-use sea_orm::DbErr;
 
 use super::RESHARD;
+#[cfg(feature = "mysql")]
+use super::{
+    prepared::Prepared,
+    triggers::{CUT, TRIGGERS, Trigger, change, made, prove_right},
+};
+#[cfg(feature = "mysql")]
+use crate::database::transaction::Transaction;
 use crate::database::{
     Database, classify::classify, deadline::in_time, dialect::Dialect, sql::text, unit::run,
 };
-#[cfg(feature = "mysql")]
-use crate::database::{classify::refusal, link::Link};
-
-/// What makes the triggers on a server, the one that is the cut last.
-#[cfg(feature = "mysql")]
-const ON_SERVER: [&str; 3] = [
-    include_str!("../sql/schema/schema_cut_message.mysql.sql"),
-    include_str!("../sql/schema/schema_cut_revived.mysql.sql"),
-    include_str!("../sql/schema/schema_cut_queue.mysql.sql"),
-];
 
 const IN_FILE: &str = include_str!("../sql/schema/schema_cut_queue.sqlite.sql");
 
-/// The names of the triggers, without their number.
-#[cfg(feature = "mysql")]
-const NAMES: [&str; 3] = ["queue", "revived", "message"];
+/// Has every message be written by a count, whatever count its writer knows.
+#[derive(Default)]
+pub(super) struct Cut {
+    #[cfg(feature = "mysql")]
+    before: Prepared,
+    #[cfg(feature = "mysql")]
+    after: Prepared,
+}
 
-/// Has every message be written by a count, whatever count its writer knows; `false` if open transactions are in the way, and nothing
-/// has changed.
-///
-/// A server makes a trigger when each transaction has ended that has used its table. While it waits, those that begin wait behind it,
-/// so it waits for a second and no longer.
-pub(crate) async fn cut(db: &Database, to: ShardCount) -> Result<bool, StoreError> {
-    let args = db.args().with("shards", to.get());
-    match db.dialect {
-        #[cfg(feature = "mysql")]
-        Dialect::MySql => {
-            for trigger in ON_SERVER {
-                if !change(db, &of_count(trigger, to)).await? {
-                    return Ok(false);
-                }
-            }
-            db.restarting(|| run(db.relay(), RESHARD, db.sql.resharding.cut.bind(&args))).await?;
+impl Cut {
+    /// Tries it; `false` if transactions are in the way. What has been made stays, so the next attempt is about what is missing.
+    ///
+    /// A server makes a trigger when each transaction has ended that has used its table. While it waits, those that begin wait behind it,
+    /// so it waits for a second and no longer. The row of the resharding is locked meanwhile, so that nobody ends it.
+    pub(super) async fn attempt(&mut self, db: &Database, to: ShardCount) -> Result<bool, StoreError> {
+        let made = match db.dialect {
+            #[cfg(feature = "mysql")]
+            Dialect::MySql => self.on_server(db, to).await,
+            #[cfg(not(feature = "mysql"))]
+            Dialect::MySql => Ok(true),
+            Dialect::Sqlite => in_file(db, to).await,
+        };
+        match made {
+            Err(busy) if busy.kind() == StoreErrorKind::Transient => Ok(false),
+            made => made,
         }
-        #[cfg(not(feature = "mysql"))]
-        Dialect::MySql => {}
-        Dialect::Sqlite => {
-            let trigger = of_count(IN_FILE, to);
-            let whole = || async {
-                let on = db.begin(RESHARD).await?;
-                in_time(RESHARD, on.execute_unprepared(&trigger), classify).await?;
-                run(&on, RESHARD, db.sql.resharding.cut.bind(&args)).await?;
-                db.commit(RESHARD, on).await
-            };
-            db.restarting(whole).await?;
+    }
+
+    #[cfg(feature = "mysql")]
+    async fn on_server(&mut self, db: &Database, to: ShardCount) -> Result<bool, StoreError> {
+        let on = db.begin(RESHARD).await?;
+        match self.make_beside(db, &on, to).await {
+            Ok(true) => db.commit(RESHARD, on).await.map(|()| true),
+            not_made => {
+                db.roll_back(RESHARD, on).await?;
+                not_made
+            }
+        }
+    }
+
+    #[cfg(feature = "mysql")]
+    async fn make_beside(
+        &mut self,
+        db: &Database,
+        on: &Transaction<'_>,
+        to: ShardCount,
+    ) -> Result<bool, StoreError> {
+        let args = db.args().with("shards", to.get());
+        if run(on, RESHARD, db.sql.resharding.cut.bind(&args)).await? == 0 {
+            return Ok(false);
+        }
+        let made = made(db, on, to).await?;
+        // After the trigger it would be too late to wait for one that nobody ends.
+        if !made.contains(&CUT) && !self.before.have_ended(db).await? {
+            return Ok(false);
+        }
+        for trigger in TRIGGERS.iter().filter(|trigger| !made.contains(trigger)) {
+            if !change(db, &trigger.made_for(to)).await? {
+                return Ok(false);
+            }
+        }
+        self.after.have_ended(db).await
+    }
+}
+
+async fn in_file(db: &Database, to: ShardCount) -> Result<bool, StoreError> {
+    let trigger = text(IN_FILE).replace(":shards", &to.get().to_string());
+    let args = db.args().with("shards", to.get());
+    let whole = || async {
+        let on = db.begin(RESHARD).await?;
+        if run(&on, RESHARD, db.sql.resharding.cut.bind(&args)).await? == 0 {
+            db.roll_back(RESHARD, on).await?;
+            return Ok(false);
+        }
+        in_time(RESHARD, on.execute_unprepared(&trigger), classify).await?;
+        db.commit(RESHARD, on).await.map(|()| true)
+    };
+    db.restarting(whole).await
+}
+
+/// What became of an attempt to take a resharding back.
+pub(crate) enum Undone {
+    /// It is as if it had not begun.
+    Yes,
+    /// Messages are written by the new count for good.
+    IsCut,
+    /// Open transactions are in the way, and triggers of bodies may be there still.
+    Later,
+}
+
+/// Takes a resharding back whose cut is not made.
+pub(crate) async fn undo(db: &Database, to: ShardCount) -> Result<Undone, StoreError> {
+    // A user without the right would see no trigger where one is.
+    #[cfg(feature = "mysql")]
+    if db.dialect == Dialect::MySql && !prove_right(db).await? {
+        return Ok(Undone::Later);
+    }
+    let args = db.args().with("shards", to.get());
+    let whole = || async {
+        let on = db.begin(RESHARD).await?;
+        let undone = match run(&on, RESHARD, db.sql.resharding.undo.bind(&args)).await? {
+            0 => Ok(Undone::IsCut),
+            _ => withdraw(db, &on, to).await,
+        };
+        match undone {
+            Ok(Undone::Yes) => db.commit(RESHARD, on).await.map(|()| Undone::Yes),
+            other => {
+                db.roll_back(RESHARD, on).await?;
+                other
+            }
+        }
+    };
+    db.restarting(whole).await
+}
+
+/// Takes the triggers of an unfinished cut away. In a file they come with the cut.
+#[cfg(feature = "mysql")]
+async fn withdraw(db: &Database, on: &impl ConnectionTrait, to: ShardCount) -> Result<Undone, StoreError> {
+    if db.dialect == Dialect::Sqlite {
+        return Ok(Undone::Yes);
+    }
+    let made = made(db, on, to).await?;
+    if made.contains(&CUT) {
+        return Ok(Undone::IsCut);
+    }
+    match drop_all(db, &made, to).await? {
+        true => Ok(Undone::Yes),
+        false => Ok(Undone::Later),
+    }
+}
+
+#[cfg(not(feature = "mysql"))]
+async fn withdraw(_: &Database, _: &impl ConnectionTrait, _: ShardCount) -> Result<Undone, StoreError> {
+    Ok(Undone::Yes)
+}
+
+#[cfg(feature = "mysql")]
+async fn drop_all(db: &Database, triggers: &[Trigger], to: ShardCount) -> Result<bool, StoreError> {
+    for trigger in triggers.iter().rev() {
+        if !change(db, &trigger.dropped_for(to)).await? {
+            return Ok(false);
         }
     }
     Ok(true)
@@ -66,11 +168,8 @@ pub(crate) async fn end(db: &Database, to: ShardCount) -> Result<bool, StoreErro
     match db.dialect {
         #[cfg(feature = "mysql")]
         Dialect::MySql => {
-            for name in NAMES {
-                let drop = format!("DROP TRIGGER IF EXISTS claimstream_{}_shards_of_{name}", to.get());
-                if !change(db, &drop).await? {
-                    return Ok(false);
-                }
+            if !drop_all(db, &TRIGGERS, to).await? {
+                return Ok(false);
             }
             db.restarting(|| run(db.relay(), RESHARD, db.sql.resharding.end.bind(&args))).await?;
         }
@@ -89,48 +188,3 @@ pub(crate) async fn end(db: &Database, to: ShardCount) -> Result<bool, StoreErro
     }
     Ok(true)
 }
-
-fn of_count(trigger: &str, count: ShardCount) -> String {
-    text(trigger).replace(":shards", &count.get().to_string())
-}
-
-/// Sends a statement that changes a table, on a connection that does not come back, because it waits for less than others do.
-#[cfg(feature = "mysql")]
-async fn change(db: &Database, statement: &str) -> Result<bool, StoreError> {
-    let mut on = in_time(RESHARD, Link::of_pool(db.relay(), db.dialect), classify).await?;
-    on.close_when_dropped();
-    let brief = db.sql.session.brief.text();
-    in_time(RESHARD, on.execute_unprepared(brief), classify).await?;
-    let changed = async {
-        match on.execute_unprepared(statement).await {
-            Err(error) if refusal(&error) == Some(KNOWN_TRIGGER) => Ok(true),
-            Err(error) if matches!(refusal(&error), Some(LOCK_WAIT | DEADLOCK)) => Ok(false),
-            changed => changed.map(|_| true),
-        }
-    };
-    in_time(RESHARD, changed, refused).await
-}
-
-#[cfg(feature = "mysql")]
-const KNOWN_TRIGGER: u32 = 1359;
-#[cfg(feature = "mysql")]
-const LOCK_WAIT: u32 = 1205;
-/// Also where a cluster has given another node's change the first place.
-#[cfg(feature = "mysql")]
-const DEADLOCK: u32 = 1213;
-
-/// The errors that a user can mend.
-#[cfg(feature = "mysql")]
-fn refused(operation: &'static str, error: DbErr) -> StoreError {
-    match refusal(&error) {
-        Some(1419) => StoreError::new(StoreErrorKind::Misconfigured, operation, TRUST),
-        Some(1142 | 1227) => StoreError::new(StoreErrorKind::Misconfigured, operation, RIGHT),
-        _ => classify(operation, error),
-    }
-}
-
-#[cfg(feature = "mysql")]
-const RIGHT: &str =
-    "the user may not make triggers; GRANT TRIGGER on the database, or run the command as another user";
-#[cfg(feature = "mysql")]
-const TRUST: &str = "the server writes a binary log and trusts no user without SUPER to make triggers; set                      log_bin_trust_function_creators = ON for the time of the resharding, or run the command as a user with SUPER";

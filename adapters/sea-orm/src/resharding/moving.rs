@@ -1,13 +1,16 @@
 use claimstream_domain::{MessageId, Resharding, Shard};
 use claimstream_ports::{StoreError, StoreErrorKind};
 use sea_orm::ConnectionTrait;
-use uuid::Uuid;
 
-use super::RESHARD;
+use super::{
+    RESHARD,
+    closing::Closed,
+    page::{PageRow, Place, page},
+};
 use crate::{
     database::{
         Database,
-        args::{Args, bytes},
+        args::Args,
         transaction::Transaction,
         typed_row::row,
         unit::{rows, run},
@@ -21,80 +24,80 @@ use crate::{
 /// How many messages one transaction looks at.
 const PAGE: usize = 500;
 
-/// A place in a shard, by due time and id.
-#[derive(Clone, Copy)]
-struct Place {
-    due: i64,
-    id: Uuid,
+/// A way through a shard, the youngest messages first, that goes on where it was stopped.
+pub(super) struct Walk {
+    below: Place,
+    moved: u64,
+    pages: u64,
 }
 
-impl Place {
-    /// Behind everything.
-    const END: Self = Self { due: 253_402_300_799_999_999, id: Uuid::max() };
-}
+impl Walk {
+    pub(super) fn new() -> Self {
+        Self { below: Place::END, moved: 0, pages: 0 }
+    }
 
-/// What became of a walk through a shard.
-pub(super) enum Moved {
-    /// All that waited and belonged elsewhere was moved.
-    All(u64),
-    /// Something is in flight under the lease of the shard; so many were moved before.
-    Held(u64),
-}
+    /// How many messages it has moved.
+    pub(super) fn moved(&self) -> u64 {
+        self.moved
+    }
 
-/// Moves what waits in a shard and belongs elsewhere, the youngest first.
-///
-/// Each page is a transaction that takes the lease of the shard first: nothing is in flight while it moves, and a relay that has read the
-/// shard before finds another fence. Of a key the youngest messages leave first, because the others are claimed from the old shard, which
-/// is open, and the new one is not.
-pub(super) async fn move_all(
-    db: &Database,
-    resharding: Resharding,
-    key: &ShardKey,
-) -> Result<Moved, StoreError> {
-    let (mut below, mut moved) = (Place::END, 0);
-    loop {
-        match db.restarting(|| move_page(db, resharding, key, below)).await? {
-            Page::Held => return Ok(Moved::Held(moved)),
-            Page::Moved { count, next } => {
-                moved += count;
-                match next {
-                    Some(next) => below = next,
-                    None => return Ok(Moved::All(moved)),
-                }
+    /// How many pages it has behind it.
+    pub(super) fn pages(&self) -> u64 {
+        self.pages
+    }
+
+    /// Moves what waits in a shard and belongs elsewhere, the youngest first; `false` if something is in flight under the lease of the
+    /// shard, and the rest is to be moved later.
+    ///
+    /// Each page is a transaction that takes the lease of the shard first: nothing is in flight while it moves, and a relay that has
+    /// read the shard before finds another fence. Of a key the youngest messages leave first, because the others are claimed from the
+    /// old shard, which is open, and the new one is not.
+    pub(super) async fn go_on(
+        &mut self,
+        db: &Database,
+        resharding: Resharding,
+        key: &ShardKey,
+        closed: &mut Closed<'_>,
+    ) -> Result<bool, StoreError> {
+        loop {
+            closed.renew().await?;
+            let Some(page) = db.restarting(|| move_page(db, resharding, key, self.below)).await? else {
+                return Ok(false);
+            };
+            (self.moved, self.pages) = (self.moved + page.moved, self.pages + 1);
+            match page.next {
+                Some(next) => self.below = next,
+                None => return Ok(true),
             }
         }
     }
 }
 
-enum Page {
-    Held,
-    Moved { count: u64, next: Option<Place> },
+struct MovedPage {
+    moved: u64,
+    next: Option<Place>,
 }
 
+/// Moves what is on a page; `None` if something is in flight.
 async fn move_page(
     db: &Database,
     resharding: Resharding,
     key: &ShardKey,
     below: Place,
-) -> Result<Page, StoreError> {
+) -> Result<Option<MovedPage>, StoreError> {
     let on = db.begin(RESHARD).await?;
     if !take_lease(db, &on, key).await? {
         db.roll_back(RESHARD, on).await?;
-        return Ok(Page::Held);
+        return Ok(None);
     }
-    let args = of_shard(db, key).with("below", below.due).with("id", bytes(below.id));
-    let args = args.with("limit", PAGE as i64);
-    let found = rows(&on, RESHARD, db.sql.resharding.page.bind(&args)).await?;
-    let found = found.iter().map(PageRow::read).collect::<Result<Vec<_>, _>>()?;
-    let next = found.last().filter(|_| found.len() == PAGE);
-    let next = next.map(|last| Place { due: last.due_at, id: last.id });
-    let mut count = 0;
-    for heir in targets(resharding, key.shard, &found) {
-        let waits = found.iter().filter(|row| row.target(resharding, key.shard) == Some(heir));
-        count += move_to(db, &on, key, heir, &waits.collect::<Vec<_>>()).await?;
+    let found = page(db, &on, key, below, PAGE).await?;
+    let mut moved = 0;
+    for heir in targets(resharding, key.shard, &found.rows) {
+        let waits = found.rows.iter().filter(|row| row.target(resharding, key.shard) == Some(heir));
+        moved += move_to(db, &on, key, heir, &waits.collect::<Vec<_>>()).await?;
     }
     db.commit(RESHARD, on).await?;
-    Ok(Page::Moved { count, next })
+    Ok(Some(MovedPage { moved, next: found.next }))
 }
 
 fn targets(resharding: Resharding, shard: Shard, found: &[PageRow]) -> Vec<Shard> {
@@ -111,7 +114,7 @@ async fn move_to(
     heir: Shard,
     waits: &[&PageRow],
 ) -> Result<u64, StoreError> {
-    let messages = waits.iter().map(|row| (row.due_at, MessageId::new(row.id)));
+    let messages = waits.iter().map(|row| (row.due_at(), MessageId::new(row.id())));
     let args = span(of_shard(db, key).with("target", heir.number()), messages);
     let moved = run(on, RESHARD, db.sql.resharding.move_rows.bind(&args)).await?;
     run(on, RESHARD, db.sql.resharding.move_bodies.bind(&args)).await?;
@@ -138,22 +141,5 @@ pub(super) fn of_shard(db: &Database, key: &ShardKey) -> Args {
 }
 
 row! {
-    struct PageRow of "resharding/page" {
-        id: Uuid,
-        due_at: i64,
-        ordering_key: Option<Vec<u8>>,
-        is_claimed: bool,
-    }
-}
-
-row! {
     struct Fence of "resharding/lease" { fence: i64 }
-}
-
-impl PageRow {
-    /// Where the message moves, if it does.
-    fn target(&self, resharding: Resharding, shard: Shard) -> Option<Shard> {
-        let key = self.ordering_key.as_deref().filter(|_| !self.is_claimed)?;
-        resharding.target(shard, key)
-    }
 }

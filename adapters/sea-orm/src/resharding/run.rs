@@ -1,23 +1,26 @@
-use std::{
-    sync::{Mutex, PoisonError},
-    time::Duration,
-};
+use std::time::Duration;
 
 use claimstream_domain::{QueueName, Resharding, Shard, ShardCount};
 use claimstream_ports::{StoreError, StoreErrorKind};
 use tokio::time::sleep;
 
+#[cfg(feature = "mysql")]
+use super::triggers::prove_right;
 use super::{
     RESHARD,
-    cut::cut,
-    emptying::{Emptied, empty, is_in_order},
+    cut::{Cut, Undone, undo},
+    emptying::{Emptied, Holder, empty},
+    order::is_in_order,
+    rights::prove,
     shards::status,
     status::{ReshardStep, ShardStatus},
+    turns::{Turn, Turns},
 };
 use crate::{
     database::{
         Database,
         args::Args,
+        dialect::Dialect,
         typed_row::row,
         unit::{rows, run},
     },
@@ -27,12 +30,11 @@ use crate::{
 /// What gets the steps as they are done.
 pub(crate) type Said = dyn Fn(ReshardStep) + Send + Sync;
 
-/// Begins a resharding, or continues one that was begun, until all shards are open. It keeps nothing in mind: each step looks at the
-/// tables.
+/// Begins a resharding, or continues one that was begun, until all shards are open. What it keeps in mind is for its own patience: each
+/// step looks at the tables.
 pub(crate) async fn reshard(db: &Database, to: ShardCount, said: &Said) -> Result<(), StoreError> {
     let resharding = begin(db, to, said).await?;
     cut_in_time(db, to, said).await?;
-    let mut patience = FIRST_PATIENCE;
     loop {
         let closed = closed(db, resharding).await?;
         if closed.is_empty() {
@@ -40,38 +42,35 @@ pub(crate) async fn reshard(db: &Database, to: ShardCount, said: &Said) -> Resul
             return Ok(());
         }
         // Several at once, because keys that move wait from the cut until their shard opens.
-        let left = Mutex::new(closed);
+        let turns = Turns::of(closed);
         let work = || async {
-            while let Some(shard) = next(&left) {
-                open_heirs(db, resharding, shard, patience, said).await?;
+            while let Some(turn) = turns.next() {
+                if !open_heirs(db, resharding, turn, &turns, said).await? {
+                    sleep(BETWEEN_TURNS).await;
+                    turns.come_again(turn);
+                }
             }
             Ok::<_, StoreError>(())
         };
         tokio::try_join!(work(), work(), work(), work())?;
-        patience = (patience * 2).min(LAST_PATIENCE);
-        sleep(BETWEEN_ROUNDS).await;
     }
 }
 
-/// How long a shard is kept closed for what is in hand there, at first and at most.
-const FIRST_PATIENCE: Duration = Duration::from_secs(5);
-const LAST_PATIENCE: Duration = Duration::from_secs(60);
 /// In which relays take over what a dead one has left.
-const BETWEEN_ROUNDS: Duration = Duration::from_millis(500);
+const BETWEEN_TURNS: Duration = Duration::from_millis(500);
 /// How often the cut is tried, and how long others may write in between.
 const TRIES: u32 = 60;
 const BETWEEN_TRIES: Duration = Duration::from_secs(1);
-
-fn next(left: &Mutex<Vec<Shard>>) -> Option<Shard> {
-    left.lock().unwrap_or_else(PoisonError::into_inner).pop()
-}
+/// How often a cut that was not made is taken back.
+const TRIES_BACK: u32 = 10;
 
 async fn begin(db: &Database, to: ShardCount, said: &Said) -> Result<Resharding, StoreError> {
     let (now, _) = status(db.relay(), db.sql).await?;
-    if now.resharding.is_none() {
-        let new = Resharding::new(now.count, to).map_err(refused)?;
-        let args = db.args().with("shards", to.get()).with("from_shards", new.from().get());
-        db.restarting(|| run(db.relay(), RESHARD, db.sql.resharding.begin.bind(&args))).await?;
+    match now.resharding {
+        Some(begun) if begun.to() != to => return Err(another(&now)),
+        Some(_) if db.dialect == Dialect::MySql => prove(db, to).await?,
+        Some(_) => {}
+        None => note(db, &now, to, said).await?,
     }
     let (now, _) = status(db.relay(), db.sql).await?;
     let begun = now.resharding.filter(|begun| begun.to() == to).ok_or_else(|| another(&now))?;
@@ -79,40 +78,112 @@ async fn begin(db: &Database, to: ShardCount, said: &Said) -> Result<Resharding,
     Ok(begun)
 }
 
+/// Notes that a resharding begins, if nothing is in its way that can be known before.
+async fn note(db: &Database, now: &ShardStatus, to: ShardCount, said: &Said) -> Result<(), StoreError> {
+    let new = Resharding::new(now.count, to).map_err(refused)?;
+    match db.dialect {
+        Dialect::MySql => {
+            prove(db, to).await?;
+            // If a transaction is in the way, the triggers themselves will show it.
+            #[cfg(feature = "mysql")]
+            prove_right(db).await?;
+        }
+        Dialect::Sqlite => refuse_utf_16(db).await?,
+    }
+    let args = db.args().with("shards", to.get()).with("from_shards", new.from().get());
+    let insert = || run(db.relay(), RESHARD, db.sql.resharding.begin.bind(&args));
+    for tries in 1..TRIES {
+        match db.restarting(insert).await {
+            Err(busy) if busy.kind() == StoreErrorKind::Transient => {
+                said(ReshardStep::WaitsForTransactions { tries });
+                sleep(BETWEEN_TRIES).await;
+            }
+            noted => return noted.map(|_| ()),
+        }
+    }
+    db.restarting(insert).await.map(|_| ())
+}
+
+async fn refuse_utf_16(db: &Database) -> Result<(), StoreError> {
+    let found = rows(db.relay(), RESHARD, db.sql.resharding.encoding.bind(&db.args())).await?;
+    match found.first().map(Encoding::read).transpose()? {
+        Some(Encoding { encoding }) if encoding != "UTF-8" => Err(refused(UTF_16)),
+        _ => Ok(()),
+    }
+}
+
+const UTF_16: &str = "the file keeps text as UTF-16, and a trigger cannot hash an ordering key there as programs do; nothing has been \
+                      changed. Copy the tables into a file that was made with PRAGMA encoding = 'UTF-8', which is the default";
+
 fn another(now: &ShardStatus) -> StoreError {
     let to = now.resharding.map_or(now.count, Resharding::to).get();
-    let why = match now.is_open() {
-        true => format!(
+    refused(match (now.resharding, now.is_open()) {
+        (None, _) => {
+            format!("queues have {to} shards now, because another command has ended; run this again")
+        }
+        (_, true) => format!(
             "queues were cut into {to} shards before, and that is not ended; restart the programs that write messages, run \
              `claimstream schema reshard --end`, and then this"
         ),
-        false => {
-            format!(
-                "queues are being cut into {to} shards; run `claimstream schema reshard {to} --yes` until it ends"
-            )
-        }
-    };
-    StoreError::new(StoreErrorKind::Misconfigured, RESHARD, why)
+        (_, false) if !now.is_cut => format!(
+            "a resharding into {to} shards was begun; run `claimstream schema reshard {to} --yes` until it ends, or \
+             `claimstream schema reshard --end --yes` to take it back, and then this"
+        ),
+        _ => format!(
+            "queues are being cut into {to} shards; run `claimstream schema reshard {to} --yes` until it ends"
+        ),
+    })
 }
 
-fn refused(why: claimstream_domain::Invalid) -> StoreError {
+fn refused(why: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> StoreError {
     StoreError::new(StoreErrorKind::Misconfigured, RESHARD, why)
 }
 
 async fn cut_in_time(db: &Database, to: ShardCount, said: &Said) -> Result<(), StoreError> {
-    if status(db.relay(), db.sql).await?.0.is_cut {
-        return Ok(());
-    }
+    let mut cut = Cut::default();
     for tries in 1..=TRIES {
-        if cut(db, to).await? {
+        let (now, _) = status(db.relay(), db.sql).await?;
+        if now.resharding.is_none_or(|begun| begun.to() != to) {
+            return Err(another(&now));
+        }
+        if now.is_cut {
+            return Ok(());
+        }
+        if cut.attempt(db, to).await? {
             said(ReshardStep::Cut);
             return Ok(());
         }
         said(ReshardStep::WaitsForTransactions { tries });
         sleep(BETWEEN_TRIES).await;
     }
-    let why = "some transaction that has used the tables of messages was open at each try, and messages are written as before; end \
-               long transactions, or choose a quiet moment, and run the command again";
+    give_up(db, to).await
+}
+
+/// Takes back what was made, and says how it stands.
+async fn give_up(db: &Database, to: ShardCount) -> Result<(), StoreError> {
+    let mut undone = undo(db, to).await?;
+    for _ in 1..TRIES_BACK {
+        if !matches!(undone, Undone::Later) {
+            break;
+        }
+        sleep(BETWEEN_TRIES).await;
+        undone = undo(db, to).await?;
+    }
+    let why = match undone {
+        Undone::Yes => {
+            "some transaction that has used the tables of messages was open at each try; messages are written as before, and nothing has \
+             changed. End long transactions, or choose a quiet moment, and run the command again"
+        }
+        Undone::Later => {
+            "some transaction that has used the tables of messages was open at each try. Messages are written as before, but triggers on \
+             claimstream_message note other shards in some bodies, so lists may not find where these messages wait. End long transactions, and \
+             run the command again, or take it back with `claimstream schema reshard --end --yes`"
+        }
+        Undone::IsCut => {
+            "messages are written by the new number, and a prepared transaction that may have written by the old one has not ended; XA \
+             RECOVER lists it. Commit it or roll it back, and run the command again: until then new shards are closed"
+        }
+    };
     Err(StoreError::new(StoreErrorKind::Transient, RESHARD, why))
 }
 
@@ -123,28 +194,29 @@ async fn closed(db: &Database, resharding: Resharding) -> Result<Vec<Shard>, Sto
     Ok(resharding.from().shards().filter(is_closed).collect())
 }
 
-/// Moves what belongs into the heirs of an old shard, and opens them if nothing of that is left.
+/// Moves what belongs into the heirs of an old shard, and opens them if nothing of that is left; `false` if something is.
 async fn open_heirs(
     db: &Database,
     resharding: Resharding,
-    shard: Shard,
-    patience: Duration,
+    turn: Turn,
+    turns: &Turns,
     said: &Said,
-) -> Result<(), StoreError> {
-    let (mut after, mut all, mut is_empty) = (String::new(), 0, true);
-    while let Some(queue) = next_queue(db, &after).await? {
-        after.clone_from(&queue);
+) -> Result<bool, StoreError> {
+    let (shard, mut after, mut all, mut is_empty) = (turn.shard, Vec::new(), 0, true);
+    while let Some(name) = next_queue(db, &after).await? {
+        let queue = str::from_utf8(&name).ok().and_then(|name| QueueName::new(name).ok());
+        after = name;
         // A name that no queue can have: nobody reads it, and a program of another language has written it.
-        let Ok(queue) = QueueName::new(&queue) else { continue };
+        let Some(queue) = queue else { continue };
         let key = ShardKey { queue, shard };
         if is_in_order(db, resharding, &key).await? {
             continue;
         }
-        match empty(db, resharding, &key, patience).await? {
+        match empty(db, resharding, &key, turn.patience).await? {
             Emptied::Yes { moved } => all += moved,
-            Emptied::Later { moved, held_by } => {
+            Emptied::Later { moved, holder } => {
                 (all, is_empty) = (all + moved, false);
-                said(ReshardStep::InHand { queue: key.queue, shard, held_by });
+                say_later(key, holder, turns, said);
             }
         }
     }
@@ -153,7 +225,18 @@ async fn open_heirs(
         let (now, _) = status(db.relay(), db.sql).await?;
         said(ReshardStep::Opened { shard, moved: all, open: now.open });
     }
-    Ok(())
+    Ok(is_empty)
+}
+
+fn say_later(key: ShardKey, holder: Holder, turns: &Turns, said: &Said) {
+    let Holder { label: held_by, is_gone } = holder;
+    let is_known = is_gone && !turns.note_left(&key);
+    let ShardKey { queue, shard } = key;
+    match is_gone {
+        false => said(ReshardStep::InHand { queue, shard, held_by }),
+        true if is_known => {}
+        true => said(ReshardStep::NeedsRelay { queue, shard, held_by }),
+    }
 }
 
 async fn open(db: &Database, heirs: impl Iterator<Item = Shard>) -> Result<(), StoreError> {
@@ -166,14 +249,17 @@ async fn open(db: &Database, heirs: impl Iterator<Item = Shard>) -> Result<(), S
     }
 }
 
-async fn next_queue(db: &Database, after: &str) -> Result<Option<String>, StoreError> {
-    let args = db.args().with("after", after);
+/// The name as it is stored: others follow one that is no text.
+async fn next_queue(db: &Database, after: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
+    let args = db.args().with("after", after.to_vec());
     let found = db.restarting(|| rows(db.relay(), RESHARD, db.sql.resharding.next_queue.bind(&args))).await?;
-    let queue = found.first().map(NextQueue::read).transpose()?.and_then(|next| next.queue);
-    // Bytes that are no text belong to no queue, and nothing follows that could be read.
-    Ok(queue.and_then(|queue| String::from_utf8(queue).ok()))
+    Ok(found.first().map(NextQueue::read).transpose()?.and_then(|next| next.queue))
 }
 
 row! {
     struct NextQueue of "resharding/next_queue" { queue: Option<Vec<u8>> }
+}
+
+row! {
+    struct Encoding of "resharding/encoding" { encoding: String }
 }

@@ -41,6 +41,16 @@ pub enum ReshardStep {
         /// The relay that holds the lease of the shard, if one does.
         held_by: Option<String>,
     },
+    /// A relay that is gone has left messages of a shard in hand, and another one of this queue has to run to take them over. It is said
+    /// once for each shard of a queue.
+    NeedsRelay {
+        /// The queue.
+        queue: QueueName,
+        /// The old shard.
+        shard: Shard,
+        /// The relay that held the lease of the shard, if it has said its name.
+        held_by: Option<String>,
+    },
     /// Every message of an old shard is where it belongs, and relays claim from the new shards that have got keys from it.
     Opened {
         /// The old shard.

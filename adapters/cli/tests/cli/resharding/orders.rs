@@ -45,6 +45,19 @@ impl Place {
             Self::Server(scratch) => scratch.url(),
         }
     }
+
+    pub(super) fn is_file(&self) -> bool {
+        matches!(self, Self::File(_))
+    }
+
+    /// Its database on a server.
+    #[track_caller]
+    pub(super) fn scratch(&self) -> &Scratch {
+        match self {
+            Self::File(_) => panic!("it is a file"),
+            Self::Server(scratch) => scratch,
+        }
+    }
 }
 
 pub(super) fn message(key: &str, number: usize) -> NewMessage {

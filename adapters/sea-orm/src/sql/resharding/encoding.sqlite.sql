@@ -1,0 +1,3 @@
+-- How a file keeps text.
+SELECT encoding AS encoding
+  FROM pragma_encoding

@@ -1,0 +1,2 @@
+-- The prepared transactions of the server.
+XA RECOVER
