@@ -1,4 +1,4 @@
-use std::{fmt, time::Duration};
+use std::{fmt, num::NonZeroU32, time::Duration};
 
 use async_nats::jetstream::{
     AckKind, Message,
@@ -16,13 +16,15 @@ use super::{NatsPlace, NatsPublisher, link::Link, wire};
 /// Consumes a stream of NATS JetStream by a durable pull consumer, which is made if it is new.
 ///
 /// Each message is acknowledged by itself, and [`finish`](Delivery::finish) waits for the server's word that it knows. A delivery that is dropped
-/// comes again after the consumer's `ack_wait`, 30 s unless the consumer says otherwise; so an effect that takes longer comes again while
-/// it runs, and waits there for the first.
+/// comes again after the consumer's `ack_wait`, 30 s unless the consumer says otherwise. That time begins when the server gives a message
+/// away, and it gives many at once, so they come again while their effects run if all of them together take longer; [`at_most`](Self::at_most)
+/// gives fewer. What comes again comes behind what was given meanwhile, so only `at_most(1)` keeps the order when a consumer dies.
 pub struct NatsConsumer {
     place: NatsPlace,
     stream: String,
     name: String,
     subject: String,
+    most: Option<u32>,
     link: Link,
     given: Mutex<Option<pull::Stream>>,
 }
@@ -34,12 +36,19 @@ impl NatsConsumer {
     /// A consumer of this name on a stream; the server is not looked at before the first call.
     pub fn new(place: NatsPlace, stream: &str, name: &str) -> Self {
         let (stream, name, subject) = (stream.to_owned(), name.to_owned(), String::new());
-        Self { place, stream, name, subject, link: Link::default(), given: Mutex::default() }
+        Self { place, stream, name, subject, most: None, link: Link::default(), given: Mutex::default() }
     }
 
     /// Takes messages of this subject only, which may have wildcards, if the consumer is made here.
     pub fn of_subject(mut self, subject: &str) -> Self {
         subject.clone_into(&mut self.subject);
+        self
+    }
+
+    /// Has at most so many messages given away and not finished, over all consumers of this name, if the consumer is made here; otherwise the
+    /// server chooses, usually 1000. With one, messages keep their order whatever dies.
+    pub fn at_most(mut self, unfinished: NonZeroU32) -> Self {
+        self.most = Some(unfinished.get());
         self
     }
 
@@ -57,6 +66,7 @@ impl NatsConsumer {
             ack_policy: AckPolicy::Explicit,
             ack_wait: Self::ACK_WAIT,
             filter_subject: self.subject.clone(),
+            max_ack_pending: self.most.map_or(0, i64::from),
             ..pull::Config::default()
         };
         let consumer = stream.get_or_create_consumer(&self.name, wanted).await.map_err(|e| away(&e))?;

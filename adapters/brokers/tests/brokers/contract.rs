@@ -48,6 +48,18 @@ pub(crate) async fn unfinished_comes_again(publisher: &dyn Publish, consumer: &d
     assert!(timeout(Duration::from_secs(2), consumer.next()).await.is_err(), "it was finished");
 }
 
+/// A message comes when the one before it is finished, and not while that is held.
+pub(crate) async fn one_waits_for_the_other(publisher: &dyn Publish, consumer: &dyn Consume, place: &str) {
+    let both = [publication(place, "x"), publication(place, "y")];
+    publish(publisher, &both).await;
+    let first = consumer.next().await.unwrap();
+    assert!(timeout(Duration::from_secs(1), consumer.next()).await.is_err(), "the first is held");
+    first.finish().await.unwrap();
+    let second = timeout(AGAIN, consumer.next()).await.unwrap().unwrap();
+    assert_eq!(second.received.id, both[1].id.to_string());
+    second.finish().await.unwrap();
+}
+
 /// Messages come in the order in which the broker keeps them, and calls that are dropped lose none.
 pub(crate) async fn order_holds(publisher: &dyn Publish, consumer: &dyn Consume, place: &str) {
     assert!(timeout(Duration::from_millis(300), consumer.next()).await.is_err(), "nothing is there");

@@ -1,5 +1,7 @@
 //! Consuming from NATS JetStream; publishing has trials of its own.
 
+use std::num::NonZeroU32;
+
 use async_nats::jetstream::{self, stream};
 use claimstream_brokers::nats::{NatsConsumer, NatsPlace, NatsPublisher};
 use claimstream_ports::Consume;
@@ -13,7 +15,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     let url = known_broker("nats", "consuming from NATS");
     let is_here = url.is_some();
     let url = url.unwrap_or_default();
-    let [one, two, three, four] = [(); 4].map(|()| url.clone());
+    let [one, two, three, four, five] = [(); 5].map(|()| url.clone());
     vec![
         trial("nats::everything_that_was_published_comes", is_here, move || async move {
             let (publisher, consumer, subject) = fresh(one).await;
@@ -26,6 +28,10 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("nats::messages_come_in_the_order_of_their_stream", is_here, move || async move {
             let (publisher, consumer, subject) = fresh(three).await;
             contract::order_holds(&publisher, &consumer, &subject).await;
+        }),
+        trial("nats::one_at_a_time_is_given_where_that_is_asked_for", is_here, move || async move {
+            let (publisher, consumer, subject) = fresh(five).await;
+            contract::one_waits_for_the_other(&publisher, &consumer.at_most(NonZeroU32::MIN), &subject).await;
         }),
         trial("nats::a_missing_stream_is_refused_by_its_name", is_here, move || async move {
             let consumer = NatsConsumer::new(NatsPlace::new(&four).unwrap(), "not-there", "shipping");
