@@ -3,7 +3,7 @@ use std::time::Duration;
 use claimstream_ports::StoreError;
 use tokio::time::Instant;
 
-use super::{RESHARD, moving::of_shard};
+use super::{RESHARD, of_shard};
 use crate::{
     database::{Database, unit::run},
     strategy::shard_lease::shard_key::ShardKey,

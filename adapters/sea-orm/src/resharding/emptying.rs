@@ -4,12 +4,7 @@ use claimstream_domain::Resharding;
 use claimstream_ports::StoreError;
 use tokio::time::sleep;
 
-use super::{
-    RESHARD,
-    closing::Closed,
-    moving::{Walk, of_shard},
-    order::is_in_order,
-};
+use super::{RESHARD, closing::Closed, moving::Walk, of_shard, order::is_in_order};
 use crate::{
     database::{Database, typed_row::row, unit::rows},
     strategy::shard_lease::shard_key::ShardKey,

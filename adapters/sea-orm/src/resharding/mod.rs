@@ -1,6 +1,11 @@
 //! More shards for queues that are at work: messages find their new shards by triggers, those that wait are moved, and new shards
 //! open when they are in order.
 
+use crate::{
+    database::{Database, args::Args},
+    strategy::shard_lease::shard_key::ShardKey,
+};
+
 mod closing;
 pub(crate) mod cut;
 mod emptying;
@@ -20,3 +25,8 @@ mod turns;
 
 /// The operation that errors of a resharding name.
 pub(crate) const RESHARD: &str = "reshard";
+
+/// The arguments that name a shard of a queue.
+fn of_shard(db: &Database, key: &ShardKey) -> Args {
+    db.args().with("queue", key.queue.as_str()).with("shard", key.shard.number())
+}

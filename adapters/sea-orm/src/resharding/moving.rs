@@ -5,12 +5,12 @@ use sea_orm::ConnectionTrait;
 use super::{
     RESHARD,
     closing::Closed,
+    of_shard,
     page::{PageRow, Place, page},
 };
 use crate::{
     database::{
         Database,
-        args::Args,
         transaction::Transaction,
         typed_row::row,
         unit::{rows, run},
@@ -134,10 +134,6 @@ async fn take_lease(db: &Database, on: &impl ConnectionTrait, key: &ShardKey) ->
         Err(made) if made.kind() == StoreErrorKind::Conflict => Ok(false),
         made => made.map(|_| true),
     }
-}
-
-pub(super) fn of_shard(db: &Database, key: &ShardKey) -> Args {
-    db.args().with("queue", key.queue.as_str()).with("shard", key.shard.number())
 }
 
 row! {

@@ -3,7 +3,7 @@ use claimstream_ports::StoreError;
 use sea_orm::ConnectionTrait;
 use uuid::Uuid;
 
-use super::{RESHARD, moving::of_shard};
+use super::{RESHARD, of_shard};
 use crate::{
     database::{Database, args::bytes, typed_row::row, unit::rows},
     strategy::shard_lease::shard_key::ShardKey,
