@@ -117,7 +117,7 @@ fn offer(status: &ShardStatus, to: ShardCount) -> Result<String, Failure> {
     Ok(format!(
         "{stands}; nothing was changed\n\n\
          With --yes:\n\
-         1. Triggers send each new message with an ordering key to one of {to} shards, whatever number its writer knows. To make them\n\
+         1. Triggers send each new message with an ordering key to one of {to} shards, whatever number its writer knows. Making them\n\
          \x20  waits for open transactions on the tables of messages, for a second at a time; transactions that begin wait behind it.\n\
          2. Messages that wait are moved, a shard of a queue at a time. Relays claim nothing from it meanwhile, and what is in hand\n\
          \x20  there ends first.\n\

@@ -66,7 +66,7 @@ async fn apply(
     if made != database.shards {
         let _ = writeln!(
             std::io::stderr(),
-            "warning: {} shards were asked for, and a database keeps the number it was made with",
+            "warning: {} shards were asked for, and a database keeps the number it has; `claimstream schema reshard` multiplies it",
             database.shards.get()
         );
     }

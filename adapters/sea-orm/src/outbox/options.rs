@@ -26,7 +26,7 @@ pub struct OpenOptions {
     /// Makes the tables if they are not there. Switch it off where the service may not create tables, and apply what
     /// [`schema`](crate::schema()) prints by other means.
     pub create_schema: bool,
-    /// Into how many shards queues are cut when the tables are made; a database keeps the number it was made with.
+    /// Into how many shards queues are cut when the tables are made; a database keeps that number until it is resharded.
     pub shards: ShardCount,
     /// The largest payload to take, in bytes, where that is less than what the server takes.
     pub max_payload: Option<usize>,

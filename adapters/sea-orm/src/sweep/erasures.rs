@@ -1,4 +1,4 @@
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use claimstream_ports::StoreError;
 
@@ -6,9 +6,6 @@ use crate::{
     database::unit::run,
     sweep::{round::Round, sweeper::Sweeper, swept::SWEEP},
 };
-
-/// Erasures are kept at least that long: a message may come whose request is not known any more.
-pub(super) const KEEP_ERASURES: Duration = Duration::from_secs(30 * 24 * 3600);
 
 impl Round {
     /// Erasures before the bound that no request is left from before, the oldest first.

@@ -12,7 +12,6 @@ use crate::{
     database::clock::micros,
     sweep::{
         chunk::Left,
-        erasures::KEEP_ERASURES,
         sweeper::Sweeper,
         swept::{SWEEP, Swept},
         window::Window,
@@ -24,6 +23,9 @@ const KEEP_INSTANCES: Duration = Duration::from_secs(24 * 3600);
 
 /// A lock that nobody has held for that long is forgotten; its fence then goes on from the time.
 const KEEP_LOCKS: Duration = Duration::from_secs(24 * 3600);
+
+/// Erasures are kept at least that long: a message may come whose request is not known any more.
+const KEEP_ERASURES: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// Chunks that follow each other at a pace, as long as the database can bear it.
 ///
