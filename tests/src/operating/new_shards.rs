@@ -26,8 +26,9 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     }
 }
 
-/// How long a message that must wait is looked for; a relay sees a shard that has opened after two seconds.
-const LOOKED_FOR: Duration = Duration::from_secs(3);
+/// How long a message that must wait is looked for. The command lets a shard go after five seconds in which something is in hand there,
+/// and a relay sees a shard that has opened after two.
+const LOOKED_FOR: Duration = Duration::from_secs(8);
 const PATIENCE: Duration = Duration::from_secs(60);
 
 async fn waits_for_what_is_in_hand(backend: &SeaOrmBackend) {

@@ -82,7 +82,7 @@ async fn is_left_alone(backend: &SeaOrmBackend) {
     }
 }
 
-/// Somebody who has no right yet.
+/// A user of the server, without any right at first.
 struct User {
     name: String,
     url: String,

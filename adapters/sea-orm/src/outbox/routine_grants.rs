@@ -18,7 +18,7 @@ impl RoutineGrants {
         statements.collect::<Result<_, StoreError>>().map(Self)
     }
 
-    /// Grants all of it; to somebody who has it already that changes nothing.
+    /// Grants all of it again. A right that a user has already stays as it is.
     pub(super) async fn give(&self, db: &Database) -> Result<(), StoreError> {
         for statement in &self.0 {
             send(db, statement).await?;
@@ -26,7 +26,7 @@ impl RoutineGrants {
         Ok(())
     }
 
-    /// The error of somebody who may not give them, before anything was changed.
+    /// The error if this user may not grant them, before anything was changed.
     pub(super) fn refused(&self, error: &StoreError) -> StoreError {
         refusal(error, "this user may not give the rights on it again; apply it as a user with GRANT OPTION")
     }
@@ -44,7 +44,7 @@ impl RoutineGrants {
     }
 }
 
-const UNREADABLE: &str = "this user may not read who has rights on it; apply it as a user with SELECT on mysql.procs_priv, or run what \
+const UNREADABLE: &str = "this user may not read which users have rights on it; apply it as a user with SELECT on mysql.procs_priv, or run what \
                           `claimstream schema routines` prints and grant EXECUTE again. A grant of EXECUTE on the whole database stays";
 
 /// Refuses a replacement.
