@@ -31,6 +31,9 @@ pub(super) const DATABASES: usize = 5;
 
 pub(super) const HOUR: Duration = Duration::from_secs(3600);
 
+/// Until a claim or a settlement is tried again.
+const AGAIN: Duration = Duration::from_millis(20);
+
 /// Several databases with accounts in them, time that is moved by hand, and names that nobody else uses.
 ///
 /// An account is a step of the ledger that holds its balance, so that it is on every store what it is on another.
@@ -175,11 +178,20 @@ impl<D: Database> Bank<D> {
         self.claim_up_to(100, queue).await
     }
 
-    /// Some of it.
+    /// Some of it. What a stream would try again, such as a conflict of two nodes of a cluster, is tried again.
     pub(super) async fn claim_up_to(&self, limit: u32, queue: &QueueName) -> Vec<Claimed> {
+        loop {
+            match self.databases[0].claim(&self.claim_request(limit, queue)).await {
+                Err(error) if error.kind() == StoreErrorKind::Transient => tokio::time::sleep(AGAIN).await,
+                claimed => return claimed.expect("a claim"),
+            }
+        }
+    }
+
+    fn claim_request(&self, limit: u32, queue: &QueueName) -> ClaimRequest {
         let (me, sequence) =
             (InstanceId(u64::from(std::process::id())), self.claims.fetch_add(1, Ordering::SeqCst));
-        let request = ClaimRequest {
+        ClaimRequest {
             budget: Default::default(),
             queue: queue.clone(),
             limit,
@@ -187,8 +199,7 @@ impl<D: Database> Bank<D> {
             claim: ClaimId::new(me, sequence),
             owner: Owner::new(me, "sagas").expect("an owner"),
             runs: None,
-        };
-        self.databases[0].claim(&request).await.expect("a claim")
+        }
     }
 
     /// Hands everything that is due to the saga, as a pipeline would, and says what it said.
@@ -209,7 +220,12 @@ impl<D: Database> Bank<D> {
     pub(super) async fn settle(&self, claimed: &Claimed, verdict: &Verdict, retry: &RetryPolicy) {
         let disposition = decide(verdict.clone(), claimed.attempt, retry, 1);
         let settlement = Settlement { receipt: claimed.receipt.clone(), disposition };
-        self.databases[0].settle(&[settlement]).await.expect("a settlement");
+        loop {
+            match self.databases[0].settle(std::slice::from_ref(&settlement)).await {
+                Err(error) if error.kind() == StoreErrorKind::Transient => tokio::time::sleep(AGAIN).await,
+                settled => break drop(settled.expect("a settlement")),
+            }
+        }
     }
 
     /// Lets an hour pass and delivers until nothing of the saga's queue is left.

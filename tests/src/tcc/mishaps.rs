@@ -14,7 +14,7 @@ use std::{
 
 use async_trait::async_trait;
 use claimstream::{in_transaction, work};
-use claimstream_domain::{Claimed, Verdict, decide};
+use claimstream_domain::{Claimed, Settlement, Verdict, decide};
 use claimstream_ports::Handler;
 use claimstream_steps::tcc::{
     Branch, BranchCall, BranchState, Coordinator, CoordinatorError, GlobalState, GlobalTransaction,
@@ -205,7 +205,7 @@ impl<S: Place> Setup<S> {
         let side = if n.is_multiple_of(2) { &self.world.fixture.store } else { &self.world.fixture.rival };
         let mut idle = 0;
         while idle < 10 {
-            let claimed = side.claim(1 + self.mishaps.below(4) as u32).await;
+            let Some(claimed) = side.try_claim(1 + self.mishaps.below(4) as u32).await else { continue };
             let ends = claimed.is_empty() && self.mishaps.begun.load(Ordering::SeqCst);
             idle = if ends { idle + 1 } else { 0 };
             for one in &claimed {
@@ -233,7 +233,9 @@ impl<S: Place> Setup<S> {
         let Some(verdict) = verdict else { return };
         assert!(!matches!(verdict, Verdict::Bury { .. }), "{one:?}: {verdict:?}");
         let retry = self.world.coordinator(&self.world.store).config().retry.clone();
-        side.settle(&one.receipt, decide(verdict, one.attempt, &retry, 7)).await;
+        // If that fails, the message comes again when its claim has ended.
+        let disposition = decide(verdict, one.attempt, &retry, 7);
+        side.try_settle(vec![Settlement { receipt: one.receipt.clone(), disposition }]).await;
     }
 
     /// What a coordinator says; nothing if it died.
