@@ -37,7 +37,11 @@ impl Headers {
                 allowed: "use printable characters",
             });
         }
-        let name = name.to_ascii_lowercase();
+        self.put(name.to_ascii_lowercase(), value)
+    }
+
+    /// Sets a header of which name and value are allowed.
+    fn put(&mut self, name: String, value: &str) -> Result<(), Invalid> {
         let replaced = self.0.get(&name).map_or(0, |old| name.len() + old.len());
         let len = self.bytes() - replaced + name.len() + value.len();
         if len > Self::MAX_BYTES {
@@ -61,7 +65,7 @@ impl Headers {
         }
         // Then one header is all that changes, and a refusal changes nothing.
         if tracestate.is_none() && !self.0.contains_key("tracestate") {
-            return self.insert("traceparent", traceparent);
+            return self.put("traceparent".into(), traceparent);
         }
         let mut traced = self.clone();
         traced.0.remove("tracestate");
@@ -122,14 +126,18 @@ impl TryFrom<BTreeMap<String, String>> for Headers {
 }
 
 fn is_traceparent(text: &str) -> bool {
-    let parts: Vec<&str> = text.split('-').collect();
-    let hex = |part: &str, len: usize| {
-        part.len() == len && part.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
-    };
-    let set = |part: &str| part.bytes().any(|b| b != b'0');
-    matches!(parts[..], [version, trace, parent, flags]
-        if hex(version, 2) && version != "ff" && hex(trace, 32) && set(trace)
-            && hex(parent, 16) && set(parent) && hex(flags, 2))
+    let text = text.as_bytes();
+    let [version, trace, parent, flags] =
+        [0..2, 3..35, 36..52, 53..55].map(|part| text.get(part).unwrap_or_default());
+    let is_hex =
+        |part: &[u8]| part.iter().fold(true, |all, b| all & (b.is_ascii_digit() | (b'a'..=b'f').contains(b)));
+    let is_set = |part: &[u8]| part.iter().fold(0, |any, b| any | (b ^ b'0')) != 0;
+    text.len() == 55
+        && [2, 35, 52].iter().all(|dash| text[*dash] == b'-')
+        && [version, trace, parent, flags].into_iter().all(is_hex)
+        && version != b"ff"
+        && is_set(trace)
+        && is_set(parent)
 }
 
 #[cfg(test)]

@@ -33,22 +33,25 @@ impl Telemetry for CallSpans {
     }
 }
 
-/// Notes a call that has just ended, with the number of its messages or its failure.
+/// Notes a call that has just ended, with the number of its messages or its failure. A sampler sees its name and kind; attributes are made for those that
+/// are sent.
 fn ended(queue: &QueueName, operation: &'static str, took: Duration, came_to: Result<usize, &'static str>) {
     let (tracer, now) = (global::tracer(SCOPE), SystemTime::now());
-    let mut attributes = of_operation(queue, operation, operation);
+    let builder = tracer.span_builder(format!("{operation} {queue}")).with_kind(SpanKind::Client);
+    let mut span = builder.with_start_time(now.checked_sub(took).unwrap_or(now)).start(&tracer);
+    if !span.is_recording() {
+        return;
+    }
+    span.set_attributes(of_operation(queue, operation, operation));
     match came_to {
         Ok(messages) => {
             let messages = i64::try_from(messages).unwrap_or(i64::MAX);
-            attributes.push(KeyValue::new("messaging.batch.message_count", messages));
+            span.set_attribute(KeyValue::new("messaging.batch.message_count", messages));
         }
-        Err(kind) => attributes.push(error_type(kind)),
-    }
-    let builder = tracer.span_builder(format!("{operation} {queue}"));
-    let builder = builder.with_kind(SpanKind::Client).with_attributes(attributes);
-    let mut span = builder.with_start_time(now.checked_sub(took).unwrap_or(now)).start(&tracer);
-    if came_to.is_err() {
-        span.set_status(Status::error(""));
+        Err(kind) => {
+            span.set_attribute(error_type(kind));
+            span.set_status(Status::error(""));
+        }
     }
     span.end_with_timestamp(now);
 }

@@ -40,10 +40,12 @@
 
 mod attributes;
 mod call_spans;
-mod hot_attributes;
+mod message_times;
 mod meter_telemetry;
 mod process_span;
 mod send_span;
+mod series;
+mod span_name;
 mod trace_context;
 mod traced_batch_handler;
 mod traced_handler;

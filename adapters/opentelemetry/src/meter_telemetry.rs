@@ -9,7 +9,7 @@ use opentelemetry::{
 
 use crate::{
     attributes::{SCOPE, error_type, of_count, of_operation, of_queue},
-    hot_attributes::HotAttributes,
+    message_times::MessageTimes,
 };
 
 /// Counts and times what a relay and its store do, as OpenTelemetry's conventions for messaging name it.
@@ -24,10 +24,8 @@ pub struct MeterTelemetry {
     restarts: Counter<u64>,
     swept: Counter<u64>,
     operation: Histogram<f64>,
-    process: Histogram<f64>,
-    wait: Histogram<f64>,
+    times: MessageTimes,
     connection_wait: Histogram<f64>,
-    hot: HotAttributes,
 }
 
 impl MeterTelemetry {
@@ -46,10 +44,11 @@ impl MeterTelemetry {
                 "messaging.client.operation.duration",
                 "Time of a call to the store",
             ),
-            process: histogram(&meter, "messaging.process.duration", "Time of a handler for a message"),
-            wait: histogram(&meter, "claimstream.wait", "Wait of a message from its due time to its claim"),
+            times: MessageTimes::new(
+                histogram(&meter, "claimstream.wait", "Wait of a message from its due time to its claim"),
+                histogram(&meter, "messaging.process.duration", "Time of a handler for a message"),
+            ),
             connection_wait: histogram(&meter, "claimstream.connection.wait", "Wait for a connection"),
-            hot: HotAttributes::default(),
         }
     }
 
@@ -83,14 +82,8 @@ impl Telemetry for MeterTelemetry {
                 }
                 self.call(queue, StoreCall::Claim, took, None);
             }
-            Measured::Waited { queue, waits } => {
-                let attributes = self.hot.of(queue);
-                waits.iter().for_each(|wait| self.wait.record(wait.as_secs_f64(), &attributes.queue));
-            }
-            Measured::Handled { queue, outcome, took } => {
-                let attributes = self.hot.of(queue);
-                self.process.record(took.as_secs_f64(), &attributes.processed[outcome as usize]);
-            }
+            Measured::Waited { queue, waits } => self.times.waited(queue, waits),
+            Measured::Handled { queue, outcome, took } => self.times.handled(queue, outcome, took),
             Measured::Settled { queue, outcome, messages } => {
                 let mut attributes = of_queue(queue);
                 attributes.push(KeyValue::new("claimstream.outcome", outcome.as_str()));

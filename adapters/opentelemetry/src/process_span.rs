@@ -4,18 +4,30 @@ use claimstream_domain::{Claimed, Headers, Verdict};
 use opentelemetry::{
     Context, KeyValue,
     global::BoxedTracer,
-    trace::{Link, Span, SpanKind, Status, TraceContextExt, Tracer},
+    trace::{Link, Span, SpanContext, SpanKind, Status, TraceContextExt, Tracer},
 };
 
 use crate::{
     attributes::{error_type, of_operation},
+    span_name,
     trace_context::{carried, carry},
 };
 
 /// The span of one attempt at one message. Without a verdict it ends as one that was not finished.
+///
+/// Where the sampler drops it, no span is kept: its ids are all that is left, for what the handler enqueues and calls.
 pub(crate) struct ProcessSpan {
     context: Context,
-    ended: bool,
+    state: State,
+    /// Whether the headers of the message say that its trace is sent, which this span must take back if it is not.
+    is_creator_sent: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Recorded,
+    Dropped,
+    Ended,
 }
 
 impl ProcessSpan {
@@ -24,24 +36,25 @@ impl ProcessSpan {
     ///
     /// A sampler sees its name, kind and links; attributes are made for those that are sent.
     pub(crate) fn begin(tracer: &BoxedTracer, claimed: &Claimed) -> Self {
-        let message = &claimed.message;
-        let builder = tracer.span_builder(format!("process {}", message.queue));
-        let builder = builder.with_kind(SpanKind::Consumer);
-        let (builder, parent) = match carried(&message.headers) {
-            None => (builder, Context::new()),
-            Some(creator) => {
-                let parent = match claimed.attempt {
-                    1 => Context::new().with_remote_span_context(creator.clone()),
-                    _ => Context::new(),
-                };
-                (builder.with_links(vec![Link::with_context(creator)]), parent)
+        let creator = carried(&claimed.message.headers);
+        let is_creator_sent = creator.as_ref().is_some_and(SpanContext::is_sampled);
+        let mut builder = tracer.span_builder(span_name::process(&claimed.message.queue));
+        builder.span_kind = Some(SpanKind::Consumer);
+        let mut parent = Context::new();
+        if let Some(creator) = creator {
+            if claimed.attempt == 1 {
+                parent = parent.with_remote_span_context(creator.clone());
             }
-        };
-        let mut span = tracer.build_with_context(builder, &parent);
-        if span.is_recording() {
-            span.set_attributes(attributes(claimed));
+            builder.links = Some(vec![Link::with_context(creator)]);
         }
-        Self { context: Context::current_with_span(span), ended: false }
+        let mut span = tracer.build_with_context(builder, &parent);
+        if !span.is_recording() {
+            let ids = span.span_context().clone();
+            let context = Context::map_current(|current| current.with_remote_span_context(ids));
+            return Self { context, state: State::Dropped, is_creator_sent };
+        }
+        span.set_attributes(attributes(claimed));
+        Self { context: Context::current_with_span(span), state: State::Recorded, is_creator_sent }
     }
 
     /// The context in which the handler works.
@@ -49,9 +62,16 @@ impl ProcessSpan {
         self.context.clone()
     }
 
+    /// Whether the headers of the message must name this span. Those of a message whose span is dropped stay, unless they say that the trace
+    /// is sent: a copy of the message costs more than the span.
+    pub(crate) fn is_to_be_carried(&self) -> bool {
+        self.context.span().span_context().is_valid()
+            && (self.state == State::Recorded || self.is_creator_sent)
+    }
+
     /// The message as its handler sees it: its headers name this span, so all that they are copied to is created by it.
     pub(crate) fn carried_by<'a>(&self, claimed: &'a Claimed) -> Cow<'a, Claimed> {
-        if !self.context.span().span_context().is_valid() {
+        if !self.is_to_be_carried() {
             return Cow::Borrowed(claimed);
         }
         let mut claimed = claimed.clone();
@@ -60,25 +80,31 @@ impl ProcessSpan {
     }
 
     /// Ends it with the verdict. Messages that the verdict enqueues and that carry no trace get this one.
-    pub(crate) fn end(mut self, verdict: &mut Verdict) {
-        let span = self.context.span();
+    pub(crate) fn end(&mut self, verdict: &mut Verdict) {
+        if let Verdict::Ack { emit } = verdict {
+            let untraced = emit.iter_mut().filter(|child| child.headers.get("traceparent").is_none());
+            untraced.for_each(|child| self.hand_on(&mut child.headers));
+        }
+        if self.state == State::Recorded {
+            self.end_as(verdict);
+        }
+        self.state = State::Ended;
+    }
+
+    fn end_as(&self, verdict: &Verdict) {
         let (word, failed) = match verdict {
-            Verdict::Ack { emit } => {
-                let untraced = emit.iter_mut().filter(|child| child.headers.get("traceparent").is_none());
-                untraced.for_each(|child| self.hand_on(&mut child.headers));
-                ("ack", false)
-            }
+            Verdict::Ack { .. } => ("ack", false),
             Verdict::Nack { .. } => ("nack", true),
             Verdict::Bury { .. } => ("bury", true),
             Verdict::Postpone { .. } => ("postpone", false),
             Verdict::Release => ("release", false),
         };
+        let span = self.context.span();
         span.set_attribute(KeyValue::new("claimstream.verdict", word));
         if failed {
             fail(&self.context, word);
         }
         span.end();
-        self.ended = true;
     }
 
     /// Headers that have no room for it keep what they have.
@@ -89,7 +115,7 @@ impl ProcessSpan {
 
 impl Drop for ProcessSpan {
     fn drop(&mut self) {
-        if !self.ended {
+        if self.state == State::Recorded {
             fail(&self.context, "unfinished");
             self.context.span().end();
         }
@@ -99,7 +125,8 @@ impl Drop for ProcessSpan {
 fn attributes(claimed: &Claimed) -> Vec<KeyValue> {
     let message = &claimed.message;
     let mut attributes = of_operation(&message.queue, "process", "process");
-    attributes.push(KeyValue::new("messaging.message.id", message.id.to_string()));
+    let id = message.id.uuid().hyphenated().encode_lower(&mut [0; 36]).to_owned();
+    attributes.push(KeyValue::new("messaging.message.id", id));
     let shard = message.shard.number();
     attributes.push(KeyValue::new("messaging.destination.partition.id", shard.to_string()));
     attributes.push(KeyValue::new("claimstream.attempt", i64::from(claimed.attempt)));

@@ -14,21 +14,31 @@ pub fn carry_trace(headers: &mut Headers) -> Result<(), Invalid> {
 
 /// The current span as the header `traceparent` names it, for calls to others; `None` without one.
 pub fn current_traceparent() -> Option<String> {
-    let context = Context::current();
-    let span = context.span().span_context().clone();
-    span.is_valid().then(|| traceparent(&span))
+    Context::map_current(|context| {
+        let span = context.span();
+        let span = span.span_context();
+        span.is_valid().then(|| traceparent(span).iter().copied().map(char::from).collect())
+    })
 }
 
-fn traceparent(span: &SpanContext) -> String {
-    let flags = span.trace_flags().to_u8() & TraceFlags::SAMPLED.to_u8();
-    let mut traceparent = String::with_capacity(55);
-    traceparent.push_str("00-");
-    push_hex(&mut traceparent, &span.trace_id().to_bytes());
-    traceparent.push('-');
-    push_hex(&mut traceparent, &span.span_id().to_bytes());
-    traceparent.push('-');
-    push_hex(&mut traceparent, &[flags]);
-    traceparent
+/// A span as `traceparent` names it, in ASCII.
+///
+/// Each message has one written, and formatting its ids as numbers would cost half of that.
+fn traceparent(span: &SpanContext) -> [u8; 55] {
+    let mut text = *b"00-................................-................-00";
+    write_hex(&mut text[3..35], &span.trace_id().to_bytes());
+    write_hex(&mut text[36..52], &span.span_id().to_bytes());
+    text[54] += u8::from(span.is_sampled());
+    text
+}
+
+/// Two digits for each byte.
+fn write_hex(text: &mut [u8], bytes: &[u8]) {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    for (pair, byte) in text.chunks_exact_mut(2).zip(bytes) {
+        pair[0] = DIGITS[usize::from(byte >> 4)];
+        pair[1] = DIGITS[usize::from(byte & 15)];
+    }
 }
 
 /// Writes a span into headers; one that is not valid changes nothing.
@@ -37,16 +47,10 @@ pub(crate) fn carry(headers: &mut Headers, span: &SpanContext) -> Result<(), Inv
         return Ok(());
     }
     let state = span.trace_state().header();
-    headers.set_trace(&traceparent(span), (!state.is_empty()).then_some(state.as_str()))
-}
-
-/// Two digits for each byte. Each message has a trace context written, and the formatting of ids would cost half of that.
-fn push_hex(text: &mut String, bytes: &[u8]) {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    for byte in bytes {
-        text.push(char::from(DIGITS[usize::from(byte >> 4)]));
-        text.push(char::from(DIGITS[usize::from(byte & 15)]));
-    }
+    let traceparent = traceparent(span);
+    // It is ASCII; other text would be refused by the headers.
+    let traceparent = str::from_utf8(&traceparent).unwrap_or_default();
+    headers.set_trace(traceparent, (!state.is_empty()).then_some(state.as_str()))
 }
 
 /// The span that headers name; `None` if they name none, or it cannot be read.
