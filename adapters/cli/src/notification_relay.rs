@@ -185,10 +185,10 @@ impl NotificationRelay {
 /// not reach this one, and somebody waits for them.
 const URGENT_IDLE: Duration = Duration::from_millis(250);
 
-/// A handler whose messages have spans, if spans are sent anywhere.
+/// A handler whose messages have spans, if spans are sent anywhere. The sampler of the process is based on parents.
 pub(crate) fn traced(config: &Config, handler: impl BatchHandler + 'static) -> Arc<dyn BatchHandler> {
     match config.otlp.endpoint {
-        Some(_) => Arc::new(TracedBatchHandler::new(handler)),
+        Some(_) => Arc::new(TracedBatchHandler::new(handler).obeying_creators()),
         None => Arc::new(handler),
     }
 }

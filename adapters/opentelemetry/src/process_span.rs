@@ -14,20 +14,27 @@ use crate::{
 };
 
 /// The span of one attempt at one message. Without a verdict it ends as one that was not finished.
-///
-/// Where the sampler drops it, no span is kept: its ids are all that is left, for what the handler enqueues and calls.
 pub(crate) struct ProcessSpan {
-    context: Context,
     state: State,
     /// Whether the headers of the message say that its trace is sent, which this span must take back if it is not.
     is_creator_sent: bool,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
-    Recorded,
-    Dropped,
+    Recorded(Context),
+    /// The sampler drops it. Its ids are all that is left, for what the handler enqueues and calls.
+    Dropped(SpanContext),
     Ended,
+}
+
+/// Who decides whether a span is recorded.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) enum Deciding {
+    /// The sampler, for each message.
+    #[default]
+    Sampler,
+    /// The span that created the message, if it says that its trace is not sent; the sampler for all others.
+    Creator,
 }
 
 impl ProcessSpan {
@@ -35,38 +42,50 @@ impl ProcessSpan {
     /// after, so it begins a trace of its own.
     ///
     /// A sampler sees its name, kind and links; attributes are made for those that are sent.
-    pub(crate) fn begin(tracer: &BoxedTracer, claimed: &Claimed) -> Self {
+    pub(crate) fn begin(tracer: &BoxedTracer, deciding: Deciding, claimed: &Claimed) -> Self {
         let creator = carried(&claimed.message.headers);
         let is_creator_sent = creator.as_ref().is_some_and(SpanContext::is_sampled);
-        let mut builder = tracer.span_builder(span_name::process(&claimed.message.queue));
-        builder.span_kind = Some(SpanKind::Consumer);
-        let mut parent = Context::new();
+        let is_first = claimed.attempt == 1;
+        let (mut parent, mut links) = (Context::new(), None);
         if let Some(creator) = creator {
-            if claimed.attempt == 1 {
+            if deciding == Deciding::Creator && is_first && !is_creator_sent {
+                return Self { state: State::Dropped(creator), is_creator_sent };
+            }
+            if is_first {
                 parent = parent.with_remote_span_context(creator.clone());
             }
-            builder.links = Some(vec![Link::with_context(creator)]);
+            links = Some(vec![Link::with_context(creator)]);
         }
+        let mut builder = tracer.span_builder(span_name::process(&claimed.message.queue));
+        builder.span_kind = Some(SpanKind::Consumer);
+        builder.links = links;
         let mut span = tracer.build_with_context(builder, &parent);
         if !span.is_recording() {
-            let ids = span.span_context().clone();
-            let context = Context::map_current(|current| current.with_remote_span_context(ids));
-            return Self { context, state: State::Dropped, is_creator_sent };
+            return Self { state: State::Dropped(span.span_context().clone()), is_creator_sent };
         }
         span.set_attributes(attributes(claimed));
-        Self { context: Context::current_with_span(span), state: State::Recorded, is_creator_sent }
+        Self { state: State::Recorded(Context::current_with_span(span)), is_creator_sent }
     }
 
     /// The context in which the handler works.
     pub(crate) fn context(&self) -> Context {
-        self.context.clone()
+        match &self.state {
+            State::Recorded(context) => context.clone(),
+            State::Dropped(ids) => {
+                Context::map_current(|current| current.with_remote_span_context(ids.clone()))
+            }
+            State::Ended => Context::current(),
+        }
     }
 
     /// Whether the headers of the message must name this span. Those of a message whose span is dropped stay, unless they say that the trace
-    /// is sent: a copy of the message costs more than the span.
+    /// is sent: a copy of the message costs as much as the span.
     pub(crate) fn is_to_be_carried(&self) -> bool {
-        self.context.span().span_context().is_valid()
-            && (self.state == State::Recorded || self.is_creator_sent)
+        match &self.state {
+            State::Recorded(_) => true,
+            State::Dropped(ids) => self.is_creator_sent && ids.is_valid(),
+            State::Ended => false,
+        }
     }
 
     /// The message as its handler sees it: its headers name this span, so all that they are copied to is created by it.
@@ -85,41 +104,45 @@ impl ProcessSpan {
             let untraced = emit.iter_mut().filter(|child| child.headers.get("traceparent").is_none());
             untraced.for_each(|child| self.hand_on(&mut child.headers));
         }
-        if self.state == State::Recorded {
-            self.end_as(verdict);
+        if let State::Recorded(context) = &self.state {
+            end_as(context, verdict);
         }
         self.state = State::Ended;
     }
 
-    fn end_as(&self, verdict: &Verdict) {
-        let (word, failed) = match verdict {
-            Verdict::Ack { .. } => ("ack", false),
-            Verdict::Nack { .. } => ("nack", true),
-            Verdict::Bury { .. } => ("bury", true),
-            Verdict::Postpone { .. } => ("postpone", false),
-            Verdict::Release => ("release", false),
-        };
-        let span = self.context.span();
-        span.set_attribute(KeyValue::new("claimstream.verdict", word));
-        if failed {
-            fail(&self.context, word);
-        }
-        span.end();
-    }
-
     /// Headers that have no room for it keep what they have.
     fn hand_on(&self, headers: &mut Headers) {
-        let _ = carry(headers, self.context.span().span_context());
+        let _ = match &self.state {
+            State::Recorded(context) => carry(headers, context.span().span_context()),
+            State::Dropped(ids) => carry(headers, ids),
+            State::Ended => Ok(()),
+        };
     }
 }
 
 impl Drop for ProcessSpan {
     fn drop(&mut self) {
-        if self.state == State::Recorded {
-            fail(&self.context, "unfinished");
-            self.context.span().end();
+        if let State::Recorded(context) = &self.state {
+            fail(context, "unfinished");
+            context.span().end();
         }
     }
+}
+
+fn end_as(context: &Context, verdict: &Verdict) {
+    let (word, failed) = match verdict {
+        Verdict::Ack { .. } => ("ack", false),
+        Verdict::Nack { .. } => ("nack", true),
+        Verdict::Bury { .. } => ("bury", true),
+        Verdict::Postpone { .. } => ("postpone", false),
+        Verdict::Release => ("release", false),
+    };
+    let span = context.span();
+    span.set_attribute(KeyValue::new("claimstream.verdict", word));
+    if failed {
+        fail(context, word);
+    }
+    span.end();
 }
 
 fn attributes(claimed: &Claimed) -> Vec<KeyValue> {

@@ -8,7 +8,10 @@ use claimstream_domain::{Claimed, Verdict};
 use claimstream_ports::{BatchHandler, Verdicts};
 use opentelemetry::global::{self, BoxedTracer};
 
-use crate::{attributes::SCOPE, process_span::ProcessSpan};
+use crate::{
+    attributes::SCOPE,
+    process_span::{Deciding, ProcessSpan},
+};
 
 /// Handles batches as another handler does; each message has a span `process {queue}` until its verdict is given.
 ///
@@ -19,19 +22,27 @@ use crate::{attributes::SCOPE, process_span::ProcessSpan};
 pub struct TracedBatchHandler<H> {
     inner: H,
     tracer: Arc<BoxedTracer>,
+    deciding: Deciding,
 }
 
 impl<H> TracedBatchHandler<H> {
     /// Traces a handler by the global provider, which is installed first.
     pub fn new(handler: H) -> Self {
-        Self { inner: handler, tracer: Arc::new(global::tracer(SCOPE)) }
+        Self { inner: handler, tracer: Arc::new(global::tracer(SCOPE)), deciding: Deciding::default() }
+    }
+
+    /// The same for a provider whose sampler is based on parents: it is not asked about the first attempt at a message whose headers say that its
+    /// trace is not sent, which then costs a third. With another sampler such messages would never have a span.
+    pub fn obeying_creators(self) -> Self {
+        Self { deciding: Deciding::Creator, ..self }
     }
 }
 
 #[async_trait]
 impl<H: BatchHandler> BatchHandler for TracedBatchHandler<H> {
     async fn handle_batch(&self, batch: &[Claimed], verdicts: &dyn Verdicts) {
-        let spans: Vec<_> = batch.iter().map(|claimed| ProcessSpan::begin(&self.tracer, claimed)).collect();
+        let spans: Vec<_> =
+            batch.iter().map(|claimed| ProcessSpan::begin(&self.tracer, self.deciding, claimed)).collect();
         let carried = carried_by(batch, &spans);
         let spans = spans.into_iter().map(|span| Mutex::new(Some(span))).collect();
         self.inner.handle_batch(&carried, &Spans { spans, verdicts }).await;

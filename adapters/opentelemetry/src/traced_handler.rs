@@ -7,9 +7,15 @@ use std::{
 
 use claimstream_domain::{Claimed, Verdict};
 use claimstream_ports::Handler;
-use opentelemetry::global::{self, BoxedTracer};
+use opentelemetry::{
+    Context,
+    global::{self, BoxedTracer},
+};
 
-use crate::{attributes::SCOPE, process_span::ProcessSpan};
+use crate::{
+    attributes::SCOPE,
+    process_span::{Deciding, ProcessSpan},
+};
 
 /// Handles each message as another handler does, in a span `process {queue}`.
 ///
@@ -19,12 +25,19 @@ use crate::{attributes::SCOPE, process_span::ProcessSpan};
 pub struct TracedHandler<H> {
     inner: H,
     tracer: Arc<BoxedTracer>,
+    deciding: Deciding,
 }
 
 impl<H> TracedHandler<H> {
     /// Traces a handler by the global provider, which is installed first.
     pub fn new(handler: H) -> Self {
-        Self { inner: handler, tracer: Arc::new(global::tracer(SCOPE)) }
+        Self { inner: handler, tracer: Arc::new(global::tracer(SCOPE)), deciding: Deciding::default() }
+    }
+
+    /// The same for a provider whose sampler is based on parents: it is not asked about the first attempt at a message whose headers say that its
+    /// trace is not sent, which then costs a third. With another sampler such messages would never have a span.
+    pub fn obeying_creators(self) -> Self {
+        Self { deciding: Deciding::Creator, ..self }
     }
 }
 
@@ -36,11 +49,11 @@ impl<H: Handler> Handler for TracedHandler<H> {
         'c: 'f,
         Self: 'f,
     {
-        let span = ProcessSpan::begin(&self.tracer, claimed);
+        let span = ProcessSpan::begin(&self.tracer, self.deciding, claimed);
         match span.carried_by(claimed) {
-            Cow::Borrowed(claimed) => Box::pin(InSpan { handling: self.inner.handle(claimed), span }),
+            Cow::Borrowed(claimed) => Box::pin(InSpan::new(self.inner.handle(claimed), span)),
             Cow::Owned(claimed) => {
-                Box::pin(async move { InSpan { handling: self.inner.handle(&claimed), span }.await })
+                Box::pin(async move { InSpan::new(self.inner.handle(&claimed), span).await })
             }
         }
     }
@@ -53,13 +66,20 @@ type Verdicting<'a> = Pin<Box<dyn Future<Output = Verdict> + Send + 'a>>;
 struct InSpan<'a> {
     handling: Verdicting<'a>,
     span: ProcessSpan,
+    context: Context,
+}
+
+impl<'a> InSpan<'a> {
+    fn new(handling: Verdicting<'a>, span: ProcessSpan) -> Self {
+        Self { handling, context: span.context(), span }
+    }
 }
 
 impl Future for InSpan<'_> {
     type Output = Verdict;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut std::task::Context<'_>) -> Poll<Verdict> {
-        let current = self.span.context().attach();
+        let current = self.context.clone().attach();
         let mut verdict = ready!(self.handling.as_mut().poll(cx));
         drop(current);
         self.span.end(&mut verdict);

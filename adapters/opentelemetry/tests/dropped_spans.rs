@@ -247,3 +247,21 @@ fn a_sampler_that_drops_a_trace_that_was_sent_so_far_is_obeyed_by_all_that_follo
     assert_eq!(sees.seen.lock().unwrap()[0].traceparent, Some(span(1)));
     asked_once_for_each(&drops, 1);
 }
+
+#[test]
+fn a_creator_that_is_obeyed_is_not_asked_about_again_and_stays_the_parent_of_what_follows() {
+    let _alone = ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let (drops, sees) = handler();
+    let messages = [claimed(Some(UNSENT)), Claimed { attempt: 2, ..claimed(Some(UNSENT)) }];
+    let traced = TracedHandler::new(sees.clone()).obeying_creators();
+    let verdicts = [0, 1].map(|at| block_on(traced.handle(&messages[at])));
+    assert_eq!(traceparents(&verdicts[0]), [Some(UNSENT), Some(UNSENT)]);
+    assert_eq!(traceparents(&verdicts[1]), [Some(&*span(1)), Some(UNSENT)]);
+    let current: Vec<_> = sees.seen.lock().unwrap().iter().map(|seen| seen.current.clone()).collect();
+    assert_eq!(current, [Some(UNSENT.to_owned()), Some(span(1))]);
+    let given = Given::default();
+    let batched = TracedBatchHandler::new(sees.clone()).obeying_creators();
+    block_on(batched.handle_batch(&messages[..1], &given));
+    assert_eq!(traceparents(&given.0.lock().unwrap()[0]), [Some(UNSENT), Some(UNSENT)]);
+    asked_once_for_each(&drops, 1);
+}

@@ -4,7 +4,7 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use crate::{Failure, kind::Kind, sink::Sink};
+use crate::{Failure, drain::TracesBegin, kind::Kind, sink::Sink};
 
 /// What is compared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,8 +22,8 @@ impl From<bool> for Unit {
 }
 
 /// Measures every kind in turns, each round beginning with another one, and prints the medians and what each adds to none.
-pub(crate) fn run(messages: u64, rounds: u32, unit: Unit) -> Result<(), Failure> {
-    let (sink, place) = (Sink::start()?, Place::make()?);
+pub(crate) fn run(messages: u64, rounds: u32, unit: Unit, begun: TracesBegin) -> Result<(), Failure> {
+    let (sink, place) = (Sink::start()?, Place::make(begun)?);
     let mut all = Kind::ALL.map(|kind| (kind, Vec::new()));
     for round in 0..rounds as usize {
         for turn in 0..all.len() {
@@ -57,13 +57,16 @@ fn median(measured: &[f64]) -> f64 {
 }
 
 /// A directory for databases, as long as it is held.
-struct Place(PathBuf);
+struct Place {
+    directory: PathBuf,
+    begun: TracesBegin,
+}
 
 impl Place {
-    fn make() -> Result<Self, Failure> {
+    fn make(begun: TracesBegin) -> Result<Self, Failure> {
         let directory = env::temp_dir().join(format!("claimstream-telemetry-{}", std::process::id()));
         std::fs::create_dir_all(&directory)?;
-        Ok(Self(directory))
+        Ok(Self { directory, begun })
     }
 
     /// Microseconds of processor time for a message.
@@ -93,21 +96,21 @@ impl Place {
 
     /// Drains a fresh queue with the program that `drain` starts.
     fn drain(&self, drain: Command, kind: Kind, messages: u64, sink: &Sink) -> Result<Output, Failure> {
-        let file = self.0.join("queue.db");
+        let file = self.directory.join("queue.db");
         for old in ["queue.db", "queue.db-wal", "queue.db-shm"] {
-            let _ = std::fs::remove_file(self.0.join(old));
+            let _ = std::fs::remove_file(self.directory.join(old));
         }
-        let url = url(&file);
-        ended(Command::new(env::current_exe()?).args(["fill", &url, &messages.to_string()]))?;
-        let mut drain = drain;
-        let collector = sink.address.to_string();
-        ended(drain.args(["drain", &url, &messages.to_string(), &kind.to_string(), &collector]))
+        let (url, messages, kind) = (url(&file), messages.to_string(), kind.to_string());
+        let begun = self.begun.to_string();
+        ended(Command::new(env::current_exe()?).args(["fill", &url, &messages, &kind, &begun]))?;
+        let (mut drain, collector) = (drain, sink.address.to_string());
+        ended(drain.args(["drain", &url, &messages, &kind, &collector]))
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
+        let _ = std::fs::remove_dir_all(&self.directory);
     }
 }
 

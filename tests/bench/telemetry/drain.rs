@@ -1,5 +1,5 @@
 use std::{
-    fs,
+    fmt, fs,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
@@ -8,10 +8,11 @@ use std::{
 };
 
 use claimstream::{Handler, Relay, RelayConfig, Verdict, handler_fn};
-use claimstream_domain::{MessageId, NewMessage, Payload, QueueName};
+use claimstream_domain::{Headers, MessageId, NewMessage, Payload, QueueName};
 use claimstream_opentelemetry::TracedHandler;
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
 use claimstream_tokio::TokioTimer;
+use clap::ValueEnum;
 use uuid::Uuid;
 
 use crate::{Failure, kind::Kind};
@@ -22,17 +23,55 @@ const CHUNK: u64 = 500;
 /// How many bytes a message carries.
 const PAYLOAD: usize = 500;
 
-/// Fills the queue.
-pub(crate) async fn fill(url: &str, messages: u64) -> Result<(), Failure> {
+/// Where the traces of messages begin.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
+pub(crate) enum TracesBegin {
+    /// Where they are handled: they carry none.
+    Here,
+    /// Where they were enqueued: each carries one, and says whether it is sent.
+    Before,
+}
+
+impl From<bool> for TracesBegin {
+    fn from(carried: bool) -> Self {
+        if carried { Self::Before } else { Self::Here }
+    }
+}
+
+impl fmt::Display for TracesBegin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Here => "here",
+            Self::Before => "before",
+        })
+    }
+}
+
+/// Fills the queue with messages for a kind.
+pub(crate) async fn fill(url: &str, messages: u64, kind: Kind, begun: TracesBegin) -> Result<(), Failure> {
     let outbox = SeaOrmOutbox::open(url, OpenOptions::default()).await?;
     let queue = QueueName::new(QUEUE)?;
     let payload = Payload::new("application/octet-stream", vec![7; PAYLOAD])?;
-    let message = || NewMessage::new(MessageId::new(Uuid::now_v7()), queue.clone(), payload.clone());
+    let message = |number| -> Result<_, Failure> {
+        let message = NewMessage::new(MessageId::new(Uuid::now_v7()), queue.clone(), payload.clone());
+        Ok(match begun {
+            TracesBegin::Here => message,
+            TracesBegin::Before => message.with_headers(traced(number, kind.sample_percent().unwrap_or(1))?),
+        })
+    };
     for begun in (0..messages).step_by(CHUNK as usize) {
-        let chunk: Vec<_> = (0..CHUNK.min(messages - begun)).map(|_| message()).collect();
+        let chunk = (begun..messages.min(begun + CHUNK)).map(message).collect::<Result<Vec<_>, _>>()?;
         outbox.enqueue_now(&chunk).await?;
     }
     Ok(())
+}
+
+/// The headers of a message from a producer that sends so many of a hundred traces.
+fn traced(number: u64, percent: u32) -> Result<Headers, Failure> {
+    let sent = u8::from(number % 100 < u64::from(percent));
+    let mut headers = Headers::new();
+    headers.set_trace(&format!("00-{0:032x}-{0:016x}-{sent:02x}", number + 1), None)?;
+    Ok(headers)
 }
 
 /// Drains the queue as a service would, and prints how many seconds of processor time that took this process, the last report
@@ -56,7 +95,7 @@ pub(crate) async fn drain(url: &str, messages: u64, kind: Kind, collector: &str)
         async { Verdict::ack() }
     });
     match kind.sample_percent() {
-        Some(_) => run(&relay, TracedHandler::new(handler), &handled, messages).await?,
+        Some(_) => run(&relay, TracedHandler::new(handler).obeying_creators(), &handled, messages).await?,
         None => run(&relay, handler, &handled, messages).await?,
     }
     // The exporters wait for their threads.

@@ -11,7 +11,7 @@ mod sink;
 
 use clap::{Parser, Subcommand};
 
-use crate::kind::Kind;
+use crate::{drain::TracesBegin, kind::Kind};
 
 /// Drains a queue without telemetry and with each kind of it, in processes of their own and in turns, and compares them.
 ///
@@ -31,13 +31,17 @@ struct Options {
     /// messages and two tenths of them, and the difference is what is shown.
     #[arg(long)]
     instructions: bool,
+    /// Gives each message the trace of a producer, which has decided whether it is sent, as with `claimstream serve`. Otherwise traces begin
+    /// when messages are handled.
+    #[arg(long)]
+    carried: bool,
 }
 
 #[derive(Subcommand)]
 enum Verb {
     /// Fills a queue, started by this program.
     #[command(hide = true)]
-    Fill { url: String, messages: u64 },
+    Fill { url: String, messages: u64, kind: Kind, begun: TracesBegin },
     /// Drains it, started by this program.
     #[command(hide = true)]
     Drain { url: String, messages: u64, kind: Kind, collector: String },
@@ -50,11 +54,14 @@ type Failure = Box<dyn std::error::Error + Send + Sync>;
 async fn main() {
     let options = Options::parse();
     let done = match &options.verb {
-        Some(Verb::Fill { url, messages }) => drain::fill(url, *messages).await,
+        Some(Verb::Fill { url, messages, kind, begun }) => drain::fill(url, *messages, *kind, *begun).await,
         Some(Verb::Drain { url, messages, kind, collector }) => {
             drain::drain(url, *messages, *kind, collector).await
         }
-        None => compare::run(options.messages, options.rounds, options.instructions.into()),
+        None => {
+            let (unit, begun) = (options.instructions.into(), options.carried.into());
+            compare::run(options.messages, options.rounds, unit, begun)
+        }
     };
     if let Err(error) = done {
         eprintln!("telemetry: {error}");
