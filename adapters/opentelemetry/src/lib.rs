@@ -35,6 +35,9 @@
 //! | `claimstream.connection.wait` | histogram, seconds | `claimstream.pool` |
 //! | `claimstream.swept.rows` | counter | |
 //!
+//! Two of them, `messaging.process.duration` and `claimstream.wait`, are recorded for each message. With the feature `bound` the SDK looks their attributes up
+//! once for a queue and an outcome; a provider other than that of `opentelemetry_sdk` may then keep none of them.
+//!
 //! Source: OpenTelemetry semantic conventions for messaging, 1.44, which are still in development.
 #![forbid(unsafe_code)]
 

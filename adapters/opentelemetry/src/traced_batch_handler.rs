@@ -31,8 +31,8 @@ impl<H> TracedBatchHandler<H> {
         Self { inner: handler, tracer: Arc::new(global::tracer(SCOPE)), deciding: Deciding::default() }
     }
 
-    /// The same for a provider whose sampler is based on parents: it is not asked about the first attempt at a message whose headers say that its
-    /// trace is not sent, which then costs a third. With another sampler such messages would never have a span.
+    /// The same for a provider whose sampler is based on parents. It is not asked about the first attempt at a message whose headers say that its trace
+    /// is not sent, since it would say the same. With another sampler such messages would never have a span.
     pub fn obeying_creators(self) -> Self {
         Self { deciding: Deciding::Creator, ..self }
     }

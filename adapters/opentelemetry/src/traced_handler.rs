@@ -34,14 +34,14 @@ impl<H> TracedHandler<H> {
         Self { inner: handler, tracer: Arc::new(global::tracer(SCOPE)), deciding: Deciding::default() }
     }
 
-    /// The same for a provider whose sampler is based on parents: it is not asked about the first attempt at a message whose headers say that its
-    /// trace is not sent, which then costs a third. With another sampler such messages would never have a span.
+    /// The same for a provider whose sampler is based on parents. It is not asked about the first attempt at a message whose headers say that its trace
+    /// is not sent, since it would say the same. With another sampler such messages would never have a span.
     pub fn obeying_creators(self) -> Self {
         Self { deciding: Deciding::Creator, ..self }
     }
 }
 
-/// Written out and not as an async function: that of a dropped span is a tenth as long.
+/// Written out, because the future of an async function has room for the copy of a message, also where none is made.
 impl<H: Handler> Handler for TracedHandler<H> {
     fn handle<'a, 'c, 'f>(&'a self, claimed: &'c Claimed) -> Verdicting<'f>
     where
