@@ -14,6 +14,8 @@ impl Parts {
     /// Takes one header in. Another sender's header with a name or a value that a header of ours cannot have is left out.
     pub(crate) fn take(&mut self, names: &Names, name: &str, value: String) {
         match name {
+            // Some protocols carry a part elsewhere than in a header, and have no name for it here.
+            "" => {}
             _ if name == names.id => self.id = value,
             _ if name == names.key => self.key = Some(value),
             _ if name == names.content_type => self.content_type = Some(value),

@@ -57,18 +57,31 @@ impl PrivateBroker {
 
     /// Ends it without a warning and starts it again with its data, while other tasks work.
     pub async fn kill_and_restart(&self) {
+        self.kill_and_restart_with(&[]).await;
+    }
+
+    /// The same, with settings of `tests/brokers` for this start.
+    pub async fn kill_and_restart_with(&self, settings: &'static [(&'static str, &'static str)]) {
         for command in ["kill", "restart"] {
             let script = self.script.clone();
-            tokio::task::spawn_blocking(move || script.run(command)).await.expect("it obeys");
+            let run = move || script.run_with(command, settings);
+            tokio::task::spawn_blocking(run).await.expect("it obeys");
         }
     }
 }
 
 impl Script {
     fn run(&self, command: &str) -> String {
+        self.run_with(command, &[])
+    }
+
+    fn run_with(&self, command: &str, settings: &[(&str, &str)]) -> String {
         let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../brokers");
         let mut run = Command::new(script);
-        let run = run.args([command, self.name]).env("CLAIMSTREAM_BROKERS_DIR", &self.folder);
+        let run = run
+            .args([command, self.name])
+            .env("CLAIMSTREAM_BROKERS_DIR", &self.folder)
+            .envs(settings.iter().copied());
         let ended = run.env_remove(variable(self.name)).stdin(Stdio::null()).output().expect("tests/brokers");
         let said = String::from_utf8_lossy(&ended.stderr);
         assert!(ended.status.success(), "tests/brokers {command} {}: {said}", self.name);

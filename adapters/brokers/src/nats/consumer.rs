@@ -2,8 +2,9 @@ use std::{fmt, num::NonZeroU32, time::Duration};
 
 use async_nats::jetstream::{
     AckKind, Message,
-    consumer::{AckPolicy, pull},
+    consumer::{AckPolicy, Config, pull},
     context::GetStreamErrorKind,
+    stream::ConsumerErrorKind,
 };
 use async_trait::async_trait;
 use claimstream_domain::{Reason, Received};
@@ -17,14 +18,18 @@ use super::{NatsPlace, NatsPublisher, link::Link, wire};
 ///
 /// Each message is acknowledged by itself, and [`finish`](Delivery::finish) waits for the server's word that it knows. A delivery that is dropped
 /// comes again after the consumer's `ack_wait`, 30 s unless the consumer says otherwise. That time begins when the server gives a message
-/// away, and it gives many at once, so they come again while their effects run if all of them together take longer; [`at_most`](Self::at_most)
-/// gives fewer. What comes again comes behind what was given meanwhile, so only `at_most(1)` keeps the order when a consumer dies.
+/// away, so messages come again while they wait here if all that were [fetched](Self::with_prefetch) together take longer. What comes again comes
+/// behind what was given meanwhile, so only [`at_most(1)`](Self::at_most) keeps the order when a consumer dies.
+///
+/// A consumer of this name that the server pushes messages to, that needs no acknowledgements of each, or that has a `max_deliver` is refused,
+/// because messages would be lost that nobody has handled.
 pub struct NatsConsumer {
     place: NatsPlace,
     stream: String,
     name: String,
     subject: String,
     most: Option<u32>,
+    prefetch: u16,
     link: Link,
     given: Mutex<Option<pull::Stream>>,
 }
@@ -32,11 +37,14 @@ pub struct NatsConsumer {
 impl NatsConsumer {
     /// How long a message may be held before it comes again, of a consumer that is made here.
     pub const ACK_WAIT: Duration = Duration::from_secs(30);
+    /// How many messages are fetched together unless somebody says otherwise.
+    pub const PREFETCH: u16 = 16;
 
     /// A consumer of this name on a stream; the server is not looked at before the first call.
     pub fn new(place: NatsPlace, stream: &str, name: &str) -> Self {
         let (stream, name, subject) = (stream.to_owned(), name.to_owned(), String::new());
-        Self { place, stream, name, subject, most: None, link: Link::default(), given: Mutex::default() }
+        let (most, prefetch, link, given) = (None, Self::PREFETCH, Link::default(), Mutex::default());
+        Self { place, stream, name, subject, most, prefetch, link, given }
     }
 
     /// Takes messages of this subject only, which may have wildcards, if the consumer is made here.
@@ -49,6 +57,13 @@ impl NatsConsumer {
     /// server chooses, usually 1000. With one, messages keep their order whatever dies.
     pub fn at_most(mut self, unfinished: NonZeroU32) -> Self {
         self.most = Some(unfinished.get());
+        self
+    }
+
+    /// Fetches so many messages together, and the next when half of them were handed over: up to one and a half times as many wait here. All of
+    /// them should have their effects within the consumer's `ack_wait`.
+    pub fn with_prefetch(mut self, prefetch: u16) -> Self {
+        self.prefetch = prefetch.max(1);
         self
     }
 
@@ -69,8 +84,25 @@ impl NatsConsumer {
             max_ack_pending: self.most.map_or(0, i64::from),
             ..pull::Config::default()
         };
-        let consumer = stream.get_or_create_consumer(&self.name, wanted).await.map_err(|e| away(&e))?;
-        consumer.messages().await.map_err(|e| away(&e))
+        let consumer = stream.get_or_create_consumer(&self.name, wanted).await;
+        let consumer = consumer.map_err(|error| match error.kind() {
+            ConsumerErrorKind::InvalidConsumerType => {
+                self.unsuited("is one that the server pushes messages to")
+            }
+            _ => away(&error),
+        })?;
+        if let Some(why) = loss_by(&consumer.cached_info().config) {
+            return Err(self.unsuited(why));
+        }
+        let messages = consumer.stream().max_messages_per_batch(self.prefetch.into());
+        messages.messages().await.map_err(|e| away(&e))
+    }
+
+    fn unsuited(&self, why: &str) -> ConsumeError {
+        let Self { place, stream, name, .. } = self;
+        ConsumeError::Refused(Reason::new(format_args!(
+            "the consumer {name:?} of the stream {stream:?} of {place} {why}; name another, or delete it, and it is made anew"
+        )))
     }
 
     fn refused(&self, error: &dyn fmt::Display) -> ConsumeError {
@@ -101,6 +133,19 @@ impl Consume for NatsConsumer {
                 Err(away(&"the server gives no more messages"))
             }
         }
+    }
+}
+
+/// How a consumer of somebody else would lose messages, if it would.
+fn loss_by(config: &Config) -> Option<&'static str> {
+    match (config.ack_policy, config.max_deliver) {
+        (AckPolicy::Explicit, ..=0) => None,
+        (AckPolicy::Explicit, _) => {
+            Some("has a max_deliver, after which a message comes no more that nobody has handled")
+        }
+        _ => Some(
+            "does not want each message to be acknowledged, so one would be lost with the process that has it",
+        ),
     }
 }
 

@@ -23,6 +23,9 @@ use super::{place::RabbitMqPlace, properties::received_of, refusal::Meaning};
 /// was not acknowledged does when the connection ends. A queue with `x-single-active-consumer` has its messages handled in their
 /// order however many consumers it has.
 ///
+/// A quorum queue of RabbitMQ 4 drops a message that was given 20 times and not finished, and everything that is sent ahead to a
+/// consumer that dies was given. So a queue needs the argument `x-delivery-limit` with -1, or a dead letter exchange.
+///
 /// [`Delivery::times`] is known of a quorum queue, and of the first delivery from a classic one; otherwise it is 0.
 pub struct RabbitMqConsumer {
     place: RabbitMqPlace,

@@ -63,6 +63,9 @@ impl Lines {
         if let Some(connection) = &idle.connection
             && connection.status().connected()
         {
+            if connection.status().blocked() {
+                return Err(format!("{} {BLOCKED}", self.place));
+            }
             let connection = Arc::clone(connection);
             while let Some(channel) = idle.channels.pop() {
                 if channel.status().connected() {
@@ -88,9 +91,12 @@ impl Lines {
         }
     }
 
-    /// Gives up the connection of a line: it may be broken without a sign.
+    /// Gives up the connection of a line: it may be broken without a sign. One that the broker has blocked stays, because it could not
+    /// even be closed before the broker reads from it again, and there would be one more with each call.
     pub(super) async fn give_up(&self, line: Line) {
-        self.part(&line.connection).await;
+        if !line.is_blocked() {
+            self.part(&line.connection).await;
+        }
     }
 
     async fn part(&self, connection: &Arc<Connection>) {
@@ -100,6 +106,16 @@ impl Lines {
         }
     }
 }
+
+impl Line {
+    /// Whether the broker has said that it reads nothing from the connection for now.
+    pub(super) fn is_blocked(&self) -> bool {
+        self.connection.status().blocked()
+    }
+}
+
+/// What a broker does to those who publish when it lacks memory or room on its disk.
+pub(super) const BLOCKED: &str = "takes no messages for now, as over an alarm about its memory or its disk";
 
 async fn confirming(connection: &Connection) -> lapin::Result<Channel> {
     let channel = connection.create_channel().await?;

@@ -11,6 +11,7 @@
 //! | `basic.return`: no queue is bound for the routing key | `Refused` |
 //! | the channel is closed because the message is too large, or because there is no such exchange | `Refused` |
 //! | `basic.nack`, a closed channel or connection, no confirmation in time | `Unconfirmed` |
+//! | `connection.blocked`: an alarm about memory or disk | `Unconfirmed`; nothing is sent until the alarm is over |
 //!
 //! Messages are persistent and mandatory, the id is the property `message-id`, and the attributes of a CloudEvent are headers
 //! with the prefix `cloudEvents:`, as the AMQP binding of CloudEvents says. The ordering key is the header `claimstream-key`.

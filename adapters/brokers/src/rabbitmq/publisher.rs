@@ -8,7 +8,7 @@ use lapin::{Confirmation, options::BasicPublishOptions, types::ShortString};
 use tokio::time::{Instant, timeout_at};
 
 use super::{
-    line::{Line, Lines},
+    line::{BLOCKED, Line, Lines},
     place::RabbitMqPlace,
     properties::properties_of,
     refusal::Meaning,
@@ -118,6 +118,7 @@ impl<'a> Call<'a> {
                 self.lines.keep(line).await;
                 return Ok(None);
             }
+            _ if line.is_blocked() => format!("{place} {BLOCKED}"),
             _ => format!("{place} did not confirm it within {:?}", place.patience()),
         };
         self.lines.give_up(line).await;

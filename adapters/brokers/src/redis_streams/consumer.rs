@@ -1,13 +1,14 @@
-use std::{fmt, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use claimstream_domain::Reason;
 use claimstream_ports::{Consume, ConsumeError, Delivery, Hold};
-use redis::{RedisError, RedisResult, aio::MultiplexedConnection};
+use redis::{RedisError, RedisResult};
 use tokio::{sync::Mutex, task::JoinHandle};
 
 use super::{
     RedisStreamsPlace,
+    answering::Answering,
     group::{Given, Member, Reading},
     wire,
 };
@@ -68,12 +69,9 @@ impl RedisStreamsConsumer {
         }
     }
 
-    /// An entry that was deleted from the stream meanwhile has nothing to be handled.
-    fn delivery(&self, Given { entry, times }: Given, reading: &Reading) -> Option<Delivery> {
-        let (entry, fields) = entry;
-        let (connection, member) = (reading.answering.clone(), self.member.clone());
-        let hold = EntryHold { connection, member, entry };
-        Some(Delivery::new(wire::received(&self.member.stream, fields?), times, Box::new(hold)))
+    fn delivery(&self, Given { entry, fields, times }: Given, reading: &Reading) -> Delivery {
+        let hold = EntryHold { answering: Arc::clone(&reading.answering), entry };
+        Delivery::new(wire::received(&self.member.stream, fields), times, Box::new(hold))
     }
 }
 
@@ -82,12 +80,10 @@ impl Consume for RedisStreamsConsumer {
     async fn next(&self) -> Result<Delivery, ConsumeError> {
         let mut state = self.state.lock().await;
         loop {
-            if let State::Ready(reading) = &mut *state {
-                while let Some(given) = reading.ahead.pop_front() {
-                    if let Some(delivery) = self.delivery(given, reading) {
-                        return Ok(delivery);
-                    }
-                }
+            if let State::Ready(reading) = &mut *state
+                && let Some(given) = reading.ahead.pop_front()
+            {
+                return Ok(self.delivery(given, reading));
             }
             *state = self.begin(std::mem::replace(&mut *state, State::Apart));
             if let State::Busy(reading) = &mut *state {
@@ -104,19 +100,18 @@ impl Consume for RedisStreamsConsumer {
 }
 
 struct EntryHold {
-    connection: MultiplexedConnection,
-    member: Member,
+    answering: Arc<Answering>,
     entry: String,
 }
 
 #[async_trait]
 impl Hold for EntryHold {
-    async fn finish(mut self: Box<Self>) -> Result<(), ConsumeError> {
-        self.member.finish(&self.entry, &mut self.connection).await.map_err(away)
+    async fn finish(self: Box<Self>) -> Result<(), ConsumeError> {
+        self.answering.finish(&[&self.entry]).await.map_err(away)
     }
 
-    async fn give_back(mut self: Box<Self>) -> Result<(), ConsumeError> {
-        self.member.abandon(&self.entry, &mut self.connection).await.map_err(away)
+    async fn give_back(self: Box<Self>) -> Result<(), ConsumeError> {
+        self.answering.abandon(&self.entry).await.map_err(away)
     }
 }
 

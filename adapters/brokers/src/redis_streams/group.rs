@@ -1,9 +1,9 @@
-use std::{collections::VecDeque, time::Duration};
+use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use redis::{AsyncConnectionConfig, Client, RedisResult, Value, aio::MultiplexedConnection};
 use tokio::time::Instant;
 
-use super::{RedisStreamsPlace, RedisStreamsPublisher};
+use super::{RedisStreamsPlace, RedisStreamsPublisher, answering::Answering, wire::Fields};
 
 /// A member of a consumer group of a stream, and how it reads.
 #[derive(Clone)]
@@ -19,22 +19,35 @@ pub(super) struct Member {
 /// Where a member stands. One connection waits for entries; the other takes answers meanwhile.
 pub(super) struct Reading {
     waiting: MultiplexedConnection,
-    pub(super) answering: MultiplexedConnection,
+    pub(super) answering: Arc<Answering>,
     pub(super) ahead: VecDeque<Given>,
     /// The last entry that this member had been given before it connected, and has been given again; none if there are no more.
     own: Option<String>,
+    /// The place in the list of unfinished entries from which the next look begins.
+    look_from: String,
     /// When the group is looked through for abandoned entries.
     look_at: Instant,
 }
 
 /// An entry, and how often it is known to have been given; 0 where that is not known.
 pub(super) struct Given {
-    pub(super) entry: Entry,
+    pub(super) entry: String,
+    pub(super) fields: Fields,
     pub(super) times: u64,
 }
 
 /// The id of an entry, and its fields; none if the entry was deleted from the stream.
-type Entry = (String, Option<Vec<(String, Vec<u8>)>>);
+type Entry = (String, Option<Fields>);
+
+/// What one look for abandoned entries found.
+struct Abandoned {
+    entries: Vec<Entry>,
+    /// Where the next look begins.
+    next: String,
+}
+
+/// Where a look begins, and where the next one does when all was seen.
+const START: &str = "0-0";
 
 /// How many entries are read ahead.
 const AHEAD: usize = 100;
@@ -45,18 +58,19 @@ const WAIT: Duration = Duration::from_secs(1);
 impl Member {
     /// Connects, and makes the group if it is new.
     pub(super) async fn begin(&self) -> RedisResult<Reading> {
-        let (waiting, mut answering) = (self.connect().await?, self.connect().await?);
+        let (waiting, mut connection) = (self.connect().await?, self.connect().await?);
         let mut create = redis::cmd("XGROUP");
         create.arg("CREATE").arg(&self.stream).arg(&self.group).arg("0").arg("MKSTREAM");
-        match create.query_async::<()>(&mut answering).await {
+        match create.query_async::<()>(&mut connection).await {
             Err(error) if error.code() != Some("BUSYGROUP") => return Err(error),
             _ => {}
         }
-        let (ahead, own) = (VecDeque::new(), Some("0".to_owned()));
-        Ok(Reading { waiting, answering, ahead, own, look_at: Instant::now() })
+        let answering = Arc::new(Answering::new(self.clone(), connection));
+        let (ahead, own, look_from) = (VecDeque::new(), Some("0".to_owned()), START.to_owned());
+        Ok(Reading { waiting, answering, ahead, own, look_from, look_at: Instant::now() })
     }
 
-    async fn connect(&self) -> RedisResult<MultiplexedConnection> {
+    pub(super) async fn connect(&self) -> RedisResult<MultiplexedConnection> {
         let patience = Some(RedisStreamsPublisher::PATIENCE);
         let config =
             AsyncConnectionConfig::new().set_connection_timeout(patience).set_response_timeout(patience);
@@ -69,20 +83,20 @@ impl Member {
         if let Some(last) = &reading.own {
             let own = self.entries(&mut reading.waiting, last, None).await?;
             reading.own = own.last().map(|(id, _)| id.clone());
-            reading.keep(own, 0);
+            self.keep(own, 0, &mut reading).await?;
             return Ok(reading);
         }
         if Instant::now() >= reading.look_at {
-            let found = self.abandoned(&mut reading.answering).await?;
-            // A full answer is not all.
-            if found.len() < AHEAD {
+            let found = self.abandoned(&mut reading).await?;
+            if found.next == START {
                 reading.look_at = Instant::now() + (self.idle / 2).max(Duration::from_millis(100));
             }
-            reading.keep(found, 0);
+            reading.look_from = found.next;
+            self.keep(found.entries, 0, &mut reading).await?;
         }
         if reading.ahead.is_empty() {
             let new = self.entries(&mut reading.waiting, ">", Some(WAIT)).await?;
-            reading.keep(new, 1);
+            self.keep(new, 1, &mut reading).await?;
         }
         Ok(reading)
     }
@@ -104,38 +118,46 @@ impl Member {
     }
 
     /// Takes over what no member has finished for long.
-    async fn abandoned(&self, on: &mut MultiplexedConnection) -> RedisResult<Vec<Entry>> {
+    async fn abandoned(&self, reading: &mut Reading) -> RedisResult<Abandoned> {
         let mut claim = redis::cmd("XAUTOCLAIM");
-        claim.arg(&self.stream).arg(&self.group).arg(&self.name).arg(millis(self.idle)).arg("0");
-        claim.arg("COUNT").arg(AHEAD);
-        let answer: Vec<Value> = claim.query_async(on).await?;
-        // A third part, since Redis 7, names entries that are gone; before, they were nil in the second.
-        let found: Vec<Option<Entry>> = match answer.into_iter().nth(1) {
-            Some(found) => redis::from_redis_value(found)?,
-            None => Vec::new(),
-        };
-        Ok(found.into_iter().flatten().collect())
+        claim.arg(&self.stream).arg(&self.group).arg(&self.name).arg(self.idle_millis());
+        claim.arg(&reading.look_from).arg("COUNT").arg(AHEAD);
+        let answer: Vec<Value> = claim.query_async(&mut reading.waiting).await?;
+        let mut parts = answer.into_iter();
+        let next = parts.next().map(redis::from_redis_value).transpose()?;
+        let found: Vec<Option<Entry>> =
+            parts.next().map(redis::from_redis_value).transpose()?.unwrap_or_default();
+        // Redis 7 names entries that are gone, and forgets them; before, each was nil in the second part, and stayed.
+        let gone: Vec<String> = parts.next().map(redis::from_redis_value).transpose()?.unwrap_or_default();
+        let entries = found.into_iter().flatten().chain(gone.into_iter().map(|id| (id, None))).collect();
+        Ok(Abandoned { entries, next: next.unwrap_or_else(|| START.to_owned()) })
     }
 
-    /// Tells the group that an entry is done.
-    pub(super) async fn finish(&self, entry: &str, on: &mut MultiplexedConnection) -> RedisResult<()> {
-        let mut finish = redis::cmd("XACK");
-        finish.arg(&self.stream).arg(&self.group).arg(entry);
-        finish.query_async::<u64>(on).await.map(|_| ())
+    /// Keeps entries to be handed over. Those that were deleted from the stream are finished, because nobody can do that any more.
+    async fn keep(&self, entries: Vec<Entry>, times: u64, reading: &mut Reading) -> RedisResult<()> {
+        let mut gone = Vec::new();
+        for (entry, fields) in entries {
+            match fields {
+                Some(fields) => reading.ahead.push_back(Given { entry, fields, times }),
+                None => gone.push(entry),
+            }
+        }
+        if let Some(first) = gone.first() {
+            tracing::warn!(
+                stream = self.stream,
+                group = self.group,
+                entries = gone.len(),
+                first,
+                "entries were deleted from the stream before they were known to be finished; keep it longer than its consumers take"
+            );
+            let gone: Vec<&str> = gone.iter().map(String::as_str).collect();
+            reading.answering.finish(&gone).await?;
+        }
+        Ok(())
     }
 
-    /// Makes an entry look abandoned.
-    pub(super) async fn abandon(&self, entry: &str, on: &mut MultiplexedConnection) -> RedisResult<()> {
-        let mut give = redis::cmd("XCLAIM");
-        give.arg(&self.stream).arg(&self.group).arg(&self.name).arg(0).arg(entry);
-        give.arg("IDLE").arg(millis(self.idle)).arg("JUSTID");
-        give.query_async::<Value>(on).await.map(|_| ())
-    }
-}
-
-impl Reading {
-    fn keep(&mut self, entries: Vec<Entry>, times: u64) {
-        self.ahead.extend(entries.into_iter().map(|entry| Given { entry, times }));
+    pub(super) fn idle_millis(&self) -> u64 {
+        millis(self.idle)
     }
 }
 

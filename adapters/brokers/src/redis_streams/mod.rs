@@ -11,6 +11,7 @@
 //! | `ce-NAME` | an attribute of its CloudEvent |
 //! | `header-NAME` | a header of the message |
 
+mod answering;
 mod consumer;
 mod group;
 mod meaning;

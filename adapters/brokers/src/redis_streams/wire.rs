@@ -39,16 +39,24 @@ pub(super) fn command(publication: &Publication, kept: Option<u64>) -> Cmd {
     add
 }
 
+/// The fields of an entry; another sender's names may be no text.
+pub(super) type Fields = Vec<(Vec<u8>, Vec<u8>)>;
+
 /// An entry of a stream, from its fields.
-pub(super) fn received(stream: &str, fields: Vec<(String, Vec<u8>)>) -> Received {
-    let (mut parts, mut body) = (Parts::default(), Vec::new());
+///
+/// Without a body it is another sender's, and its field `id` may be anything, such as that of a customer: two entries would look like one.
+pub(super) fn received(stream: &str, fields: Fields) -> Received {
+    let (mut parts, mut body) = (Parts::default(), None);
     for (name, value) in fields {
-        match name.as_str() {
-            DATA => body = value,
+        match &*String::from_utf8_lossy(&name) {
+            DATA => body = Some(value),
             name => parts.take(&NAMES, name, String::from_utf8_lossy(&value).into_owned()),
         }
     }
-    parts.received(stream, body)
+    if body.is_none() {
+        parts.id.clear();
+    }
+    parts.received(stream, body.unwrap_or_default())
 }
 
 const NAMES: Names =

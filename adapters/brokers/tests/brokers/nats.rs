@@ -1,21 +1,25 @@
 //! Consuming from NATS JetStream; publishing has trials of its own.
 
-use std::num::NonZeroU32;
+use std::{num::NonZeroU32, time::Duration};
 
-use async_nats::jetstream::{self, stream};
+use async_nats::jetstream::{
+    self,
+    consumer::{AckPolicy, FromConsumer, IntoConsumerConfig, pull, push},
+    stream,
+};
 use claimstream_brokers::nats::{NatsConsumer, NatsPlace, NatsPublisher};
-use claimstream_ports::Consume;
-use claimstream_ports::ConsumeError;
+use claimstream_ports::{Consume, ConsumeError, Publish};
 use claimstream_testbed::known_broker;
 use libtest_mimic::Trial;
+use tokio::time::{sleep, timeout};
 
-use crate::{contract, trial};
+use crate::{contract, load::publication, trial};
 
 pub(crate) fn trials() -> Vec<Trial> {
     let url = known_broker("nats", "consuming from NATS");
     let is_here = url.is_some();
     let url = url.unwrap_or_default();
-    let [one, two, three, four, five] = [(); 5].map(|()| url.clone());
+    let [one, two, three, four, five, six, seven] = [(); 7].map(|()| url.clone());
     vec![
         trial("nats::everything_that_was_published_comes", is_here, move || async move {
             let (publisher, consumer, subject) = fresh(one).await;
@@ -41,6 +45,12 @@ pub(crate) fn trials() -> Vec<Trial> {
                 "{refused}"
             );
         }),
+        trial("nats::slow_effects_do_not_make_messages_come_again", is_here, move || async move {
+            slow_effects(six).await;
+        }),
+        trial("nats::a_consumer_that_would_lose_messages_is_refused", is_here, move || async move {
+            unsuited(seven).await;
+        }),
     ]
 }
 
@@ -54,4 +64,49 @@ async fn fresh(url: String) -> (NatsPublisher, NatsConsumer, String) {
     context.create_stream(config).await.unwrap();
     let place = NatsPlace::new(&url).unwrap();
     (NatsPublisher::new(place.clone()), NatsConsumer::new(place, &name, "shipping"), subject)
+}
+
+/// Makes a consumer of the trial itself on the stream that takes this subject.
+async fn make<C: IntoConsumerConfig + FromConsumer>(url: &str, subject: &str, config: C) {
+    let context = jetstream::new(async_nats::connect(url).await.unwrap());
+    let stream = subject.trim_end_matches(".orders");
+    context.get_stream(stream).await.unwrap().create_consumer(config).await.unwrap();
+}
+
+/// All effects together take longer than the server waits, and none does by itself.
+async fn slow_effects(url: String) {
+    const MESSAGES: usize = 60;
+    let (publisher, consumer, subject) = fresh(url.clone()).await;
+    let config = pull::Config {
+        durable_name: Some("shipping".to_owned()),
+        ack_wait: Duration::from_secs(2),
+        ..pull::Config::default()
+    };
+    make(&url, &subject, config).await;
+    publisher.publish(&[(); MESSAGES].map(|()| publication(&subject, "x"))).await;
+    let mut given = 0;
+    while let Ok(delivery) = timeout(Duration::from_secs(1), consumer.next()).await {
+        sleep(Duration::from_millis(50)).await;
+        delivery.unwrap().finish().await.unwrap();
+        given += 1;
+    }
+    assert_eq!(given, MESSAGES, "some came again while they waited to be handled");
+}
+
+async fn unsuited(url: String) {
+    let (_, _, subject) = fresh(url.clone()).await;
+    let name = |name: &str| Some(name.to_owned());
+    let at_most_three =
+        pull::Config { durable_name: name("three"), max_deliver: 3, ..pull::Config::default() };
+    make(&url, &subject, at_most_three).await;
+    let (durable_name, ack_policy) = (name("none"), AckPolicy::None);
+    make(&url, &subject, pull::Config { durable_name, ack_policy, ..pull::Config::default() }).await;
+    let (durable_name, deliver_subject) = (name("push"), format!("{subject}.push"));
+    make(&url, &subject, push::Config { durable_name, deliver_subject, ..push::Config::default() }).await;
+    for (consumer, why) in [("three", "max_deliver"), ("none", "acknowledge"), ("push", "push")] {
+        let place = NatsPlace::new(&url).unwrap();
+        let consumer = NatsConsumer::new(place, subject.trim_end_matches(".orders"), consumer);
+        let refused = timeout(Duration::from_secs(5), consumer.next()).await.unwrap().unwrap_err();
+        assert!(matches!(&refused, ConsumeError::Refused(said) if said.as_str().contains(why)), "{refused}");
+    }
 }

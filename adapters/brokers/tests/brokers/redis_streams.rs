@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use claimstream_brokers::redis_streams::{RedisStreamsConsumer, RedisStreamsPlace, RedisStreamsPublisher};
 use claimstream_domain::Published;
-use claimstream_ports::{Consume, Publish};
+use claimstream_ports::{Consume, Delivery, Publish};
 use claimstream_testbed::known_broker;
 use libtest_mimic::Trial;
+use redis::aio::MultiplexedConnection;
 use tokio::time::timeout;
 
 use crate::{contract, load::publication, trial};
@@ -15,7 +16,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     let url = known_broker("redis-streams", "consuming from Redis Streams");
     let is_here = url.is_some();
     let url = url.unwrap_or_default();
-    let [one, two, three, four, five] = [(); 5].map(|()| url.clone());
+    let [one, two, three, four, five, six, seven, eight, nine] = [(); 9].map(|()| url.clone());
     vec![
         trial("redis_streams::everything_that_was_published_comes", is_here, move || async move {
             let Fresh { publisher, consumer, stream, .. } = Fresh::at(&one);
@@ -39,6 +40,27 @@ pub(crate) fn trials() -> Vec<Trial> {
                 comes_back(Fresh::at(&five)).await;
             },
         ),
+        trial("redis_streams::a_field_whose_name_is_no_text_holds_up_nothing", is_here, move || async move {
+            no_text(Fresh::at(&six)).await;
+        }),
+        trial(
+            "redis_streams::a_field_of_another_sender_is_no_id_of_a_message",
+            is_here,
+            move || async move {
+                another_sender(Fresh::at(&seven)).await;
+            },
+        ),
+        trial(
+            "redis_streams::entries_that_were_trimmed_stay_pending_no_longer",
+            is_here,
+            move || async move {
+                trimmed(Fresh::at(&eight)).await;
+            },
+        ),
+        trial("redis_streams::an_answer_outlives_its_connection", is_here, move || async move {
+            // A database of its own, by which its connections are known.
+            lost_answer(Fresh::at(&nine.replace("/0", "/9"))).await;
+        }),
     ]
 }
 
@@ -46,6 +68,7 @@ const IDLE: Duration = Duration::from_millis(500);
 
 /// A stream of its own, and who publishes to it and consumes from it.
 struct Fresh {
+    url: String,
     place: RedisStreamsPlace,
     publisher: RedisStreamsPublisher,
     consumer: RedisStreamsConsumer,
@@ -58,7 +81,7 @@ impl Fresh {
         let place = RedisStreamsPlace::new(url).unwrap();
         let publisher = RedisStreamsPublisher::new(place.clone());
         let consumer = RedisStreamsConsumer::new(place.clone(), &stream, "shipping", "one").with_idle(IDLE);
-        Self { place, publisher, consumer, stream }
+        Self { url: url.to_owned(), place, publisher, consumer, stream }
     }
 
     fn member(&self, name: &str) -> RedisStreamsConsumer {
@@ -95,4 +118,84 @@ async fn comes_back(fresh: Fresh) {
         assert_eq!(delivery.received.id, *id);
         delivery.finish().await.unwrap();
     }
+}
+
+impl Fresh {
+    async fn connection(&self) -> MultiplexedConnection {
+        let client = redis::Client::open(self.url.as_str()).unwrap();
+        client.get_multiplexed_async_connection().await.unwrap()
+    }
+
+    /// How many entries were given and not finished.
+    async fn pending(&self) -> u64 {
+        let mut ask = redis::cmd("XPENDING");
+        ask.arg(&self.stream).arg("shipping");
+        let answer: Vec<redis::Value> = ask.query_async(&mut self.connection().await).await.unwrap();
+        redis::from_redis_value(answer.into_iter().next().unwrap()).unwrap()
+    }
+}
+
+async fn next(consumer: &RedisStreamsConsumer) -> Delivery {
+    timeout(Duration::from_secs(5), consumer.next()).await.unwrap().unwrap()
+}
+
+/// Another program may write any bytes.
+async fn no_text(fresh: Fresh) {
+    let mut add = redis::cmd("XADD");
+    add.arg(&fresh.stream).arg("*").arg(b"\xff\xfe").arg("x").arg("data").arg("{}");
+    add.exec_async(&mut fresh.connection().await).await.unwrap();
+    let ids = fresh.publish(1).await;
+    let first = next(&fresh.consumer).await;
+    assert_eq!((first.received.id.as_str(), first.received.body.bytes()), ("", &b"{}"[..]));
+    first.finish().await.unwrap();
+    let second = next(&fresh.consumer).await;
+    assert_eq!(second.received.id, ids[0]);
+}
+
+/// Its `id` may be that of a customer, so that two of its entries would look like one message.
+async fn another_sender(fresh: Fresh) {
+    for status in ["paid", "shipped"] {
+        let mut add = redis::cmd("XADD");
+        add.arg(&fresh.stream).arg("*").arg("id").arg("7").arg("status").arg(status);
+        add.exec_async(&mut fresh.connection().await).await.unwrap();
+    }
+    for status in ["paid", "shipped"] {
+        let delivery = next(&fresh.consumer).await;
+        assert_eq!(delivery.received.id, "", "an inbox refuses it, and does not take one for the other");
+        assert_eq!(delivery.received.headers.get("status"), Some(status));
+        delivery.finish().await.unwrap();
+    }
+}
+
+async fn trimmed(fresh: Fresh) {
+    fresh.publish(3).await;
+    drop(fresh.consumer.next().await.unwrap());
+    let mut trim = redis::cmd("XTRIM");
+    trim.arg(&fresh.stream).arg("MAXLEN").arg(0);
+    trim.exec_async(&mut fresh.connection().await).await.unwrap();
+    let ids = fresh.publish(1).await;
+    let again = fresh.member("one");
+    let delivery = next(&again).await;
+    assert_eq!(delivery.received.id, ids[0]);
+    delivery.finish().await.unwrap();
+    assert_eq!(fresh.pending().await, 0, "nobody can ever finish them");
+}
+
+/// The connection that answers breaks, and the one that waits does not.
+async fn lost_answer(fresh: Fresh) {
+    fresh.publish(2).await;
+    let consumer = fresh.member("one").with_idle(Duration::from_secs(600));
+    let first = next(&consumer).await;
+    let mut connection = fresh.connection().await;
+    let mine: u64 = redis::cmd("CLIENT").arg("ID").query_async(&mut connection).await.unwrap();
+    let all: String = redis::cmd("CLIENT").arg("LIST").query_async(&mut connection).await.unwrap();
+    let others = all.lines().filter(|line| line.contains(" db=9 ") && !line.contains("cmd=xreadgroup"));
+    for id in others.filter_map(|line| line.strip_prefix("id=")?.split(' ').next()?.parse::<u64>().ok()) {
+        if id != mine {
+            redis::cmd("CLIENT").arg("KILL").arg("ID").arg(id).exec_async(&mut connection).await.unwrap();
+        }
+    }
+    first.finish().await.unwrap();
+    next(&consumer).await.finish().await.unwrap();
+    assert_eq!(fresh.pending().await, 0);
 }

@@ -1,12 +1,26 @@
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    time::Duration,
+};
 
 use claimstream_brokers::rabbitmq::{RabbitMqConsumer, RabbitMqPlace, RabbitMqPublisher};
 use claimstream_domain::{OrderingKey, Payload, Publication, Published};
 use claimstream_ports::{Consume, ConsumeError, Publish};
 use claimstream_testbed::PrivateBroker;
-use tokio::time::timeout;
+use lapin::types::AMQPValue;
+use tokio::{
+    io::copy_bidirectional,
+    net::{TcpListener, TcpStream},
+    time::timeout,
+};
 
-use super::{NAME, queues::Queues};
+use super::{
+    NAME,
+    queues::{Queues, text},
+};
 use crate::load::{numbered, publication};
 
 fn consumer(url: &str, queue: &str) -> RabbitMqConsumer {
@@ -86,16 +100,76 @@ pub(super) async fn a_missing_queue_is_refused_by_its_name(url: String) {
     );
 }
 
-pub(super) async fn a_lost_connection_is_an_error_once(_url: String) {
+/// RabbitMQ 4 drops what was given 20 times, unless the queue says otherwise.
+pub(super) async fn what_many_consumers_had_before_they_died_stays_where_its_queue_says_so(url: String) {
+    let unlimited = ("x-delivery-limit", AMQPValue::LongLongInt(-1));
+    let queue = Queues::at(&url).await.declare(&[text("x-queue-type", "quorum"), unlimited]).await;
+    publish(&url, &[publication(&queue, "x")]).await;
+    let mut times = 0;
+    while times <= 25 {
+        let consumer = consumer(&url, &queue);
+        times = timeout(Duration::from_secs(5), consumer.next()).await.unwrap().unwrap().times;
+    }
+}
+
+/// The broker comes back with an alarm about its memory, which is over for those who consume.
+pub(super) async fn a_lost_connection_is_an_error_once_and_an_alarm_costs_publishers_one_connection(
+    _url: String,
+) {
     let broker = PrivateBroker::start(NAME);
     let url = broker.url().to_owned();
     let queue = Queues::at(&url).await.classic().await;
     publish(&url, &[publication(&queue, "one")]).await;
     let consumer = consumer(&url, &queue);
     let held = consumer.next().await.unwrap();
-    broker.kill_and_restart().await;
+    broker.kill_and_restart_with(&[("CLAIMSTREAM_RABBITMQ_MEMORY", "1MB")]).await;
     assert!(matches!(consumer.next().await, Err(ConsumeError::Away(_))));
     let again = timeout(Duration::from_secs(10), consumer.next()).await.unwrap().unwrap();
     assert_eq!(again.received.id, held.received.id);
     again.finish().await.unwrap();
+    publish_under_alarm(&url, &queue).await;
+}
+
+/// A connection that the broker does not read from cannot be closed: a new one for each call would be one more at either end.
+async fn publish_under_alarm(url: &str, queue: &str) {
+    let counted = Counted::before(url).await;
+    let place = RabbitMqPlace::new(&counted.url).unwrap().with_patience(Duration::from_millis(500));
+    let publisher = RabbitMqPublisher::new(place);
+    let mut refused = 0;
+    for _ in 0..20 {
+        let answers = publisher.publish(&[publication(queue, "x")]).await;
+        refused += usize::from(
+            matches!(&answers[..], [Published::Unconfirmed(why)] if why.as_str().contains("alarm")),
+        );
+        if refused == 5 {
+            break;
+        }
+        // The broker may not have measured yet.
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    assert_eq!((refused, counted.connections.load(Relaxed)), (5, 1));
+}
+
+/// A port before that of the broker that counts the connections.
+struct Counted {
+    url: String,
+    connections: Arc<AtomicUsize>,
+}
+
+impl Counted {
+    async fn before(url: &str) -> Self {
+        let broker = url.rsplit('@').next().unwrap().to_owned();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let connections = Arc::<AtomicUsize>::default();
+        let url = format!("amqp://guest:guest@{}", listener.local_addr().unwrap());
+        let count = Arc::clone(&connections);
+        tokio::spawn(async move {
+            while let Ok((mut client, _)) = listener.accept().await {
+                count.fetch_add(1, Relaxed);
+                let mut server = TcpStream::connect(&broker).await.unwrap();
+                tokio::spawn(async move { copy_bidirectional(&mut client, &mut server).await });
+            }
+        });
+        Self { url, connections }
+    }
 }

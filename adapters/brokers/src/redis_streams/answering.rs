@@ -1,0 +1,47 @@
+use redis::{Cmd, RedisResult, aio::MultiplexedConnection};
+use tokio::sync::Mutex;
+
+use super::group::Member;
+
+/// The connection on which a member tells its group what became of entries. It is made anew when it breaks, because entries that were
+/// handled meanwhile would come again otherwise.
+pub(super) struct Answering {
+    member: Member,
+    connection: Mutex<MultiplexedConnection>,
+}
+
+impl Answering {
+    pub(super) fn new(member: Member, connection: MultiplexedConnection) -> Self {
+        Self { member, connection: Mutex::new(connection) }
+    }
+
+    /// Tells the group that entries are done.
+    pub(super) async fn finish(&self, entries: &[&str]) -> RedisResult<()> {
+        let Member { stream, group, .. } = &self.member;
+        let mut finish = redis::cmd("XACK");
+        finish.arg(stream).arg(group).arg(entries);
+        self.say(&finish).await
+    }
+
+    /// Makes an entry look abandoned.
+    pub(super) async fn abandon(&self, entry: &str) -> RedisResult<()> {
+        let Member { stream, group, name, .. } = &self.member;
+        let mut give = redis::cmd("XCLAIM");
+        give.arg(stream).arg(group).arg(name).arg(0).arg(entry);
+        give.arg("IDLE").arg(self.member.idle_millis()).arg("JUSTID");
+        self.say(&give).await
+    }
+
+    /// Sends a command that does no harm when it is carried out twice.
+    async fn say(&self, command: &Cmd) -> RedisResult<()> {
+        let mut connection = self.connection.lock().await.clone();
+        match command.query_async::<redis::Value>(&mut connection).await {
+            Err(error) if error.is_unrecoverable_error() => {
+                let mut fresh = self.member.connect().await?;
+                *self.connection.lock().await = fresh.clone();
+                command.query_async::<redis::Value>(&mut fresh).await.map(|_| ())
+            }
+            said => said.map(|_| ()),
+        }
+    }
+}
