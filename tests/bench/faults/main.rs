@@ -5,7 +5,7 @@
 //! | command | what it does |
 //! |---|---|
 //! | `play` | relays of each strategy work while nodes are killed, paused, cut off and restarted, or connections break |
-//! | `brokers` | relays publish to a broker and a consumer reads from it, while brokers and relays are killed |
+//! | `brokers` | relays publish to a broker and a consumer reads from it, while brokers, relays and the consumer are killed |
 //! | `report` | writes [the crash matrix](../../docs/crash-matrix.md) from what was played |
 //!
 //! A run fails if a message was lost, was accepted twice, or had its effect twice through the inbox. What an asynchronous
@@ -34,12 +34,18 @@ struct Arguments {
 enum Command {
     /// Plays faults and adds a line of figures for each strategy.
     Play(play::Options),
-    /// Kills brokers, and relays that publish to them, and adds a line of figures for each broker and fault.
+    /// Kills brokers, relays that publish to them, and the consumer, and adds a line of figures for each broker and fault.
     Brokers(brokers::Options),
     /// Publishes until it is killed; `brokers` starts it.
     #[command(hide = true)]
     PublishRelay {
         /// What to publish, and where, as JSON.
+        job: String,
+    },
+    /// Consumes until it is killed; `brokers` starts it.
+    #[command(hide = true)]
+    ConsumeOrders {
+        /// What to consume, and where its effects go, as JSON.
         job: String,
     },
     /// Writes the crash matrix.
@@ -68,6 +74,7 @@ async fn main() {
         Command::Play(options) => play::run(&options).await,
         Command::Brokers(options) => brokers::run(&options).await,
         Command::PublishRelay { job } => brokers::publish(&job).await,
+        Command::ConsumeOrders { job } => brokers::consume(&job).await,
         Command::Report { json, brokers, kills, page } => report(&json, &brokers, &kills, &page),
     };
     if let Err(error) = done {

@@ -13,11 +13,13 @@ use tokio::sync::watch;
 use uuid::Uuid;
 
 use super::{
+    consumer::{ConsumerJob, ConsumerProcess},
     fault::Fault,
+    gate::Point,
     line::{Line, Played},
     orders::Orders,
     relay::{Job, RelayProcess, keeps_order, options},
-    shipping::{Effect, Shipping, effects, out_of_order},
+    shipping::{Effect, effects, make_table, out_of_order},
     target::Target,
 };
 use crate::Failure;
@@ -56,17 +58,13 @@ impl Course {
         let db = outbox.connection().clone();
         let inbox = Arc::new(SeaOrmOutbox::open(&inbox_place.url(), OpenOptions::default()).await?);
         let orders = Orders { outbox, every: self.every, tally: tally.clone() };
-        let shipping = Shipping {
-            inbox: inbox.clone(),
-            broker: self.target.consumer(broker.url())?,
-            tally: tally.clone(),
-        };
         orders.make_table().await?;
-        shipping.make_table().await?;
+        make_table(&inbox).await?;
         let (stop_orders, orders_stop) = watch::channel(false);
-        let (stop_shipping, shipping_stops) = watch::channel(false);
         let placing = tokio::spawn(orders.place(orders_stop));
-        let shipping = tokio::spawn(shipping.ship(shipping_stops));
+        let consumed =
+            ConsumerJob { inbox: inbox_place.url(), target: self.target, broker: broker.url().to_owned() };
+        let mut consumer = ConsumerProcess::start(&consumed, tally.clone())?;
         let job = Job {
             outbox: outbox_place.url(),
             strategy: self.strategy.clone(),
@@ -78,12 +76,14 @@ impl Course {
             relays.push(RelayProcess::start(&job)?);
         }
 
-        self.kill(&broker, &mut relays, &tally).await?;
+        match self.fault.of_consumer() {
+            Some(point) => self.kill_consumer(&mut consumer, point, &tally).await?,
+            None => self.kill(&broker, &mut relays, &tally).await?,
+        }
         let _ = stop_orders.send(true);
         let rolled_back = placing.await??;
         settle(&db, &inbox, &tally).await?;
-        let _ = stop_shipping.send(true);
-        shipping.await??;
+        consumer.kill().await?;
         drop(relays);
         let figures = figures(&db, &inbox, &tally).await?;
         Ok(self.line(&figures, &effects(&inbox).await?, &rolled_back))
@@ -108,6 +108,25 @@ impl Course {
             if self.fault != Fault::Broker {
                 relay.start_again()?;
             }
+            recovered(tally).await?;
+        }
+        Ok(())
+    }
+
+    async fn kill_consumer(
+        &self,
+        consumer: &mut ConsumerProcess,
+        point: Option<Point>,
+        tally: &Tally,
+    ) -> Result<(), Failure> {
+        recovered(tally).await?;
+        for _ in 0..self.rounds {
+            if let Some(point) = point {
+                consumer.reach(point).await?;
+            }
+            tally.fault();
+            consumer.kill().await?;
+            consumer.start_again()?;
             recovered(tally).await?;
         }
         Ok(())

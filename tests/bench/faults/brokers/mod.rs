@@ -1,7 +1,9 @@
-//! Kills of brokers and of the relays that publish to them: from the outbox of one database over a broker to the inbox of another.
+//! Kills of brokers, of the relays that publish to them and of the consumer: from the outbox of one database over a broker to the inbox of another.
 
+mod consumer;
 mod course;
 mod fault;
+mod gate;
 mod line;
 mod orders;
 mod relay;
@@ -19,6 +21,7 @@ use crate::Failure;
 pub(crate) use self::{
     line::{Line, read},
     relay::publish,
+    shipping::consume,
     table::section,
 };
 

@@ -1,26 +1,25 @@
-use std::{collections::BTreeMap, pin::pin, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    io::{BufRead, stdin},
+    pin::pin,
+    sync::Arc,
+};
 
 use claimstream::{RelayConfig, RetryPolicy};
 use claimstream_domain::step::StepResult;
-use claimstream_ports::Consume;
-use claimstream_sea_orm::{SeaOrmOutbox, store_error};
+use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox, store_error};
 use claimstream_steps::inbox::{Consumer, Handed, Inbox, deliveries};
-use claimstream_testbed::work::Tally;
 use claimstream_tokio::TokioTimer;
 use futures::{FutureExt, StreamExt};
 use sea_orm::{ConnectionTrait, DbBackend, Statement};
-use tokio::sync::watch;
 use uuid::Uuid;
 
-use super::orders::KEYS;
+use super::{
+    consumer::ConsumerJob,
+    gate::{Gate, Gated, Point},
+    orders::KEYS,
+};
 use crate::Failure;
-
-/// Takes messages from the broker, and has the effect of each through the inbox of its own database.
-pub(super) struct Shipping {
-    pub(super) inbox: Arc<SeaOrmOutbox>,
-    pub(super) broker: Arc<dyn Consume>,
-    pub(super) tally: Arc<Tally>,
-}
 
 /// An effect: the message, and the number of its order.
 pub(super) struct Effect {
@@ -28,47 +27,59 @@ pub(super) struct Effect {
     pub(super) number: u64,
 }
 
-impl Shipping {
-    /// The table takes the same message as often as it comes: a second effect is seen.
-    pub(super) async fn make_table(&self) -> Result<(), Failure> {
-        let create = "CREATE TABLE shipped (
-            at BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY, message CHAR(36) NOT NULL, number BIGINT UNSIGNED NOT NULL
-        ) ENGINE = InnoDB";
-        self.inbox.connection().execute_unprepared(create).await?;
-        Ok(())
-    }
-
-    pub(super) async fn ship(self, mut stop: watch::Receiver<bool>) -> Result<(), Failure> {
-        let inbox = Inbox::new(self.inbox.clone(), &RelayConfig::default())?;
-        let shipping = Consumer::new("shipping")?;
-        let timer = TokioTimer::new();
-        let consumption =
-            inbox.consumption(shipping, TokioTimer::new(), RetryPolicy::default(), |tx, received| {
-                let number = String::from_utf8_lossy(received.body.bytes());
-                let insert =
-                    format!("INSERT INTO shipped (message, number) VALUES ('{}', {number})", received.id);
-                async move {
-                    tx.execute_unprepared(&insert).await.map_err(|e| store_error("ship", e))?;
-                    Ok(StepResult::default())
-                }
-                .boxed()
-            });
-        let stopped = async move {
-            let _ = stop.wait_for(|stop| *stop).await;
-        };
-        let mut given = pin!(deliveries(&*self.broker, &timer).take_until(stopped));
-        while let Some(delivery) = given.next().await {
-            // The stream goes on after an error.
-            let Ok(delivery) = delivery else { continue };
-            let id = delivery.received.id.parse()?;
-            // After an error the effect stays; the broker has not learnt of it, and gives the message again.
-            if let Ok(Handed::Refused(_, why)) = consumption.hand(delivery).await {
-                return Err(format!("refused: {why}").into());
+/// Has the effect of each message through the inbox of its own database, until this process is killed, or nobody holds its
+/// standard input any more.
+pub(crate) async fn consume(job: &str) -> Result<(), Failure> {
+    let job: ConsumerJob = serde_json::from_str(job)?;
+    let store = Arc::new(SeaOrmOutbox::open(&job.inbox, OpenOptions::default()).await?);
+    let inbox = Inbox::new(store, &RelayConfig::default())?;
+    let gate = Arc::<Gate>::default();
+    let broker = Gated { broker: job.target.consumer(&job.broker)?, gate: Arc::clone(&gate) };
+    let (shipping, timer, orders) = (Consumer::new("shipping")?, TokioTimer::new(), Arc::clone(&gate));
+    let consumption =
+        inbox.consumption(shipping, TokioTimer::new(), RetryPolicy::default(), |tx, received| {
+            let (number, gate) = (String::from_utf8_lossy(received.body.bytes()), Arc::clone(&gate));
+            let insert =
+                format!("INSERT INTO shipped (message, number) VALUES ('{}', {number})", received.id);
+            async move {
+                tx.execute_unprepared(&insert).await.map_err(|e| store_error("ship", e))?;
+                gate.pass(Point::InEffect).await;
+                Ok(StepResult::default())
             }
-            self.tally.delivered(id);
+            .boxed()
+        });
+    let orphaned = async {
+        let _ = tokio::task::spawn_blocking(move || obey(&orders)).await;
+    };
+    let mut given = pin!(deliveries(&broker, &timer).take_until(orphaned));
+    while let Some(delivery) = given.next().await {
+        // The stream goes on after an error.
+        let Ok(delivery) = delivery else { continue };
+        // After an error the effect stays; the broker has not learnt of it, and gives the message again.
+        if let Ok(Handed::Refused(_, why)) = consumption.hand(delivery).await {
+            return Err(format!("refused: {why}").into());
         }
-        Ok(())
     }
+    Ok(())
+}
+
+/// Stops the consumer where the lines of the standard input say.
+fn obey(gate: &Gate) {
+    stdin()
+        .lock()
+        .lines()
+        .map_while(Result::ok)
+        .filter_map(|line| Point::named(&line))
+        .for_each(|at| gate.close(at));
+}
+
+/// The table takes the same message as often as it comes: a second effect is seen.
+pub(super) async fn make_table(inbox: &SeaOrmOutbox) -> Result<(), Failure> {
+    let create = "CREATE TABLE shipped (
+        at BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY, message CHAR(36) NOT NULL, number BIGINT UNSIGNED NOT NULL
+    ) ENGINE = InnoDB";
+    inbox.connection().execute_unprepared(create).await?;
+    Ok(())
 }
 
 /// All effects, in the order in which they happened.

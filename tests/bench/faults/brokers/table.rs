@@ -42,7 +42,7 @@ const HEAD: &str = "
 ## Brokers
 
 Messages went from the outbox of one database over a broker to the [inbox](inbox.md) of another database, while the broker, one of two relays
-that [publish](publishing.md), or both were killed under load. Leases last two seconds, and every tenth transaction of the producer is rolled
+that [publish](publishing.md), both, or the consumer were killed under load. Leases last two seconds, and every tenth transaction of the producer is rolled
 back. The next kill comes when as much has had its effect as had been enqueued. The rows come from `benchmarks/faults-brokers.jsonl`, to
 which this command adds its runs; these were played by a build without optimization on two cores that many others used:
 

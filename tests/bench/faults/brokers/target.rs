@@ -125,6 +125,10 @@ async fn make_queue(url: &str, kind: &str) -> Result<(), Failure> {
     let channel = connection.create_channel().await?;
     let mut arguments = FieldTable::default();
     arguments.insert("x-queue-type".into(), AMQPValue::LongString(kind.into()));
+    // A quorum queue drops what was given 20 times, and each kill of a consumer gives it anew.
+    if kind == "quorum" {
+        arguments.insert("x-delivery-limit".into(), AMQPValue::LongLongInt(-1));
+    }
     let options = QueueDeclareOptions { durable: true, ..QueueDeclareOptions::default() };
     channel.queue_declare(PLACE.into(), options, arguments).await?;
     Ok(())
