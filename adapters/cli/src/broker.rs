@@ -84,6 +84,24 @@ impl Broker {
     }
 }
 
+impl Broker {
+    /// What is missing at this place, as far as the broker can be asked: a stream, an exchange or a queue that nobody has made.
+    pub(crate) async fn lacks(&self, place: &str) -> Option<Reason> {
+        match *self {
+            #[cfg(feature = "nats")]
+            Self::Nats(ref nats) => nats.lacks(place).await,
+            #[cfg(feature = "rabbitmq")]
+            Self::RabbitMq(ref rabbitmq) => rabbitmq.lacks(place).await,
+            // The others make it, or say so when the first message comes.
+            #[allow(unreachable_patterns, reason = "there may be no others")]
+            _ => {
+                let _ = place;
+                None
+            }
+        }
+    }
+}
+
 /// What a URL of each broker that this program was built with begins with.
 fn schemes() -> Vec<&'static str> {
     vec![

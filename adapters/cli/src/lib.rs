@@ -71,6 +71,7 @@ mod template_source;
 mod told_again;
 mod unpublished;
 mod wakeups;
+mod work;
 
 use std::{ffi::OsString, io::Write, process::ExitCode};
 

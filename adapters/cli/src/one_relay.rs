@@ -7,7 +7,7 @@ use claimstream_sea_orm::SeaOrmOutbox;
 use tokio::{sync::watch, time::sleep};
 
 use crate::{
-    NotificationRelay, OpenError, RelayReport,
+    OpenError,
     config::{Config, DatabaseName},
     emptied::emptied,
     failure::Failure,
@@ -16,8 +16,8 @@ use crate::{
     probing::Counting,
     relay_log::announce,
     tally::Tally,
-    unpublished::Unpublished,
     wakeups::Wakeups,
+    work::{Purpose, WorkReport},
 };
 
 /// The relay on one of several databases: it waits for a database that is away, and ends when `stop` says so.
@@ -25,6 +25,7 @@ pub(crate) struct OneRelay {
     pub(crate) name: DatabaseName,
     /// The configuration as if it had this database alone.
     pub(crate) config: Config,
+    pub(crate) purpose: Purpose,
     pub(crate) until: Until,
     /// Whether the database is being emptied.
     pub(crate) drain: watch::Receiver<bool>,
@@ -45,6 +46,15 @@ pub(crate) enum Until {
     Empty,
 }
 
+/// How a relay on one database has ended.
+#[derive(Default)]
+pub(crate) struct Ended {
+    /// What became of its messages; nothing if it never began.
+    pub(crate) report: Option<WorkReport>,
+    /// Whether messages are left that a broker has not taken.
+    pub(crate) is_unpublished: bool,
+}
+
 impl OneRelay {
     /// The longest wait before a database that is away is asked again.
     const LONGEST_WAIT: Duration = Duration::from_secs(5);
@@ -52,12 +62,12 @@ impl OneRelay {
     const LOGGED: u32 = 12;
 
     /// Relays until it has to stop, or until nothing is left.
-    pub(crate) async fn run(mut self) -> Result<RelayReport, Failure> {
-        let Some(outbox) = self.open().await? else { return Ok(RelayReport::default()) };
+    pub(crate) async fn run(mut self) -> Result<Ended, Failure> {
+        let Some(outbox) = self.open().await? else { return Ok(Ended::default()) };
         let tally = Arc::new(Tally::of(Some(self.name.clone())));
         let telemetry = Some(tally.beside(self.telemetry.clone()));
         let around = Surroundings { wakeups: self.wakeups.clone(), telemetry, share: self.share.clone() };
-        let relay = NotificationRelay::with(&around, outbox.clone(), &self.config)?;
+        let relay = self.purpose.work(&around, &outbox, &self.config)?;
         if self.counting.is_some() {
             let label = DatabaseLabel::named(self.name.as_str());
             relay.monitors().iter().for_each(|(queue, _)| begin_at_zero_in(&label, queue));
@@ -66,7 +76,7 @@ impl OneRelay {
         self.databases.enter(self.name.clone(), relay.monitors());
         announce(&self.config.database, &outbox);
         let (mut stop, until) = (self.stop.clone(), self.until);
-        let unpublished = Unpublished::default();
+        let unpublished = relay.unpublished();
         let shutdown = async {
             tokio::select! {
                 () = told(&mut stop) => (),
@@ -81,10 +91,12 @@ impl OneRelay {
             never = say_when_drained(&outbox, self.drain.clone()) => match never {},
         };
         tally.log();
+        let mut ended = Ended { report: Some(report), ..Ended::default() };
         if self.until == Until::Empty {
             outbox.sweep().await?;
+            ended.is_unpublished = unpublished.is_left(&outbox).await?;
         }
-        Ok(report)
+        Ok(ended)
     }
 
     /// Opens the database, as often as it takes; `None` if the relay has to stop before.

@@ -8,7 +8,6 @@ use async_trait::async_trait;
 use claimstream::PipelineMonitor;
 use claimstream_http::Readiness;
 use claimstream_metrics::{DatabaseLabel, PipelineHealth, show_pipeline_in};
-use claimstream_notifications::Priority;
 
 use crate::{
     config::DatabaseName,
@@ -16,13 +15,22 @@ use crate::{
 };
 
 /// The databases of a process that has several: which of them could be opened, and how their pipelines fare. Clones show the same.
-#[derive(Clone, Default)]
-pub(crate) struct OpenDatabases(Arc<Mutex<BTreeMap<DatabaseName, Monitors>>>);
+#[derive(Clone)]
+pub(crate) struct OpenDatabases {
+    all: Arc<Mutex<BTreeMap<DatabaseName, Monitors>>>,
+    /// The queues that the process reads in each.
+    queues: Arc<[String]>,
+}
 
 /// Each pipeline with the name of its queue; none as long as the database could not be opened.
 type Monitors = Vec<(String, PipelineMonitor)>;
 
 impl OpenDatabases {
+    /// Of a process that reads these queues in each database.
+    pub(crate) fn with(queues: Vec<String>) -> Self {
+        Self { all: Arc::default(), queues: queues.into() }
+    }
+
     /// A database that is to be opened.
     pub(crate) fn await_one(&self, name: DatabaseName) {
         self.all().entry(name).or_default();
@@ -43,8 +51,7 @@ impl OpenDatabases {
         for (name, monitors) in self.all().iter() {
             let label = DatabaseLabel::named(name.as_str());
             if monitors.is_empty() {
-                let queues = Priority::ALL.iter().flat_map(|one| [one.request_queue(), one.message_queue()]);
-                queues.for_each(|queue| show_pipeline_in(&label, queue, PipelineHealth::Fails));
+                self.queues.iter().for_each(|queue| show_pipeline_in(&label, queue, PipelineHealth::Fails));
             }
             for (queue, monitor) in monitors {
                 let health =
@@ -67,7 +74,7 @@ impl OpenDatabases {
     }
 
     fn all(&self) -> MutexGuard<'_, BTreeMap<DatabaseName, Monitors>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,8 +1,6 @@
 use std::sync::Arc;
 
-use claimstream::{
-    BatchPipeline, ConcurrencyShare, PipelineMonitor, PipelineReport, Relay, RelayError, SharedConcurrency,
-};
+use claimstream::{BatchPipeline, PipelineMonitor, PipelineReport, Relay, RelayError};
 use claimstream_domain::{Invalid, QueueName, RetryPolicy};
 use claimstream_ports::{BatchHandler, Telemetry};
 use claimstream_publishing::{BrokerStanding, CopyHandler, PublishHandler};
@@ -12,10 +10,9 @@ use tokio::sync::watch;
 
 use crate::{
     broker::Broker,
-    config::{Config, ConfigError, TargetName, copy_queue},
-    notification_relay::traced,
+    config::{Config, ConfigError, Publishing, TargetName, copy_queue},
+    notification_relay::{Surroundings, traced},
     pipeline_task::{PipelineTask, first_ended, reports},
-    wakeups::Wakeups,
 };
 
 /// The pipelines that publish queues to brokers: one for each target, and one for each queue that several targets share, which
@@ -36,47 +33,28 @@ impl PublishRelay {
         outbox: SeaOrmOutbox,
         config: &Config,
     ) -> Result<Self, ConfigError> {
-        let publishing = &config.publish;
-        if publishing.named.is_empty() {
-            let why =
-                "nothing says which queues are published; add a section [publish.NAME] with a queue and to";
-            return Err(ConfigError::new(why.into()));
-        }
-        if let Some(unknown) = names.iter().find(|name| !publishing.named.contains_key(name)) {
-            let known: Vec<&str> = publishing.named.keys().map(TargetName::as_str).collect();
-            let known = known.join(", ");
-            return Err(ConfigError::new(format!(
-                "there is no section [publish.{unknown}]; there are {known}"
-            )));
-        }
-        // What is refused here is refused when a configuration is read.
-        let limit = config.relay.process_concurrency.and_then(|most| SharedConcurrency::new(most).ok());
-        let make = Composition {
-            telemetry,
-            share: limit.map(|limit| limit.share()),
-            wakeup: Arc::new(Wakeups::of_relay(config)),
-            outbox: Arc::new(outbox),
-            config,
-        };
+        let around = Surroundings { telemetry, ..Surroundings::new(config) };
+        Self::with(&around, names, outbox, config)
+    }
+
+    /// The same pipelines among what the process has around them.
+    pub(crate) fn with(
+        around: &Surroundings,
+        names: &[TargetName],
+        outbox: SeaOrmOutbox,
+        config: &Config,
+    ) -> Result<Self, ConfigError> {
+        let make = Composition { around, outbox: Arc::new(outbox), config };
         let (mut pipelines, mut brokers) = (Vec::new(), Vec::new());
-        for (queue, all) in publishing.by_queue() {
-            let chosen: Vec<&TargetName> =
-                all.iter().copied().filter(|name| names.is_empty() || names.contains(name)).collect();
-            if chosen.is_empty() {
-                continue;
-            }
-            let is_shared = all.len() > 1;
-            if is_shared {
-                let copies = all.iter().map(|name| copy_queue(&queue, name)).collect::<Result<_, _>>();
-                pipelines.push(make.pipeline(&queue, CopyHandler::new(copies.map_err(refused)?))?);
-            }
-            for name in chosen {
-                let queue =
-                    if is_shared { copy_queue(&queue, name).map_err(refused)? } else { queue.clone() };
-                let publisher = make.publisher(name)?;
-                brokers.push((queue.clone(), name.clone(), publisher.standing()));
-                pipelines.push(make.pipeline(&queue, publisher)?);
-            }
+        for planned in plan(names, &config.publish)? {
+            pipelines.push(match planned {
+                Planned::Copies { queue, to } => make.pipeline(&queue, CopyHandler::new(to))?,
+                Planned::Target { queue, name } => {
+                    let publisher = make.publisher(&name)?;
+                    brokers.push((queue.clone(), name, publisher.standing()));
+                    make.pipeline(&queue, publisher)?
+                }
+            });
         }
         Ok(Self { pipelines, brokers })
     }
@@ -113,12 +91,57 @@ impl PublishRelay {
     }
 }
 
+/// What one pipeline does.
+pub(crate) enum Planned {
+    /// Copies the messages of a queue into others.
+    Copies { queue: QueueName, to: Vec<QueueName> },
+    /// Publishes a queue to a target.
+    Target { queue: QueueName, name: TargetName },
+}
+
+impl Planned {
+    /// The queue that it reads.
+    pub(crate) fn queue(&self) -> &QueueName {
+        match self {
+            Self::Copies { queue, .. } | Self::Target { queue, .. } => queue,
+        }
+    }
+}
+
+/// The pipelines for these targets, or for all; refuses a name that no section has.
+pub(crate) fn plan(names: &[TargetName], publishing: &Publishing) -> Result<Vec<Planned>, ConfigError> {
+    if publishing.named.is_empty() {
+        let why = "nothing says which queues are published; add a section [publish.NAME] with a queue and to";
+        return Err(ConfigError::new(why.into()));
+    }
+    if let Some(unknown) = names.iter().find(|name| !publishing.named.contains_key(name)) {
+        let known: Vec<&str> = publishing.named.keys().map(TargetName::as_str).collect();
+        let known = known.join(", ");
+        return Err(ConfigError::new(format!("there is no section [publish.{unknown}]; there are {known}")));
+    }
+    let mut planned = Vec::new();
+    for (queue, all) in publishing.by_queue() {
+        let is_chosen = |name: &&TargetName| names.is_empty() || names.contains(name);
+        let chosen: Vec<TargetName> = all.iter().copied().filter(is_chosen).cloned().collect();
+        if chosen.is_empty() {
+            continue;
+        }
+        let is_shared = all.len() > 1;
+        if is_shared {
+            let to = all.iter().map(|name| copy_queue(&queue, name)).collect::<Result<_, _>>();
+            planned.push(Planned::Copies { queue: queue.clone(), to: to.map_err(refused)? });
+        }
+        for name in chosen {
+            let queue = if is_shared { copy_queue(&queue, &name).map_err(refused)? } else { queue.clone() };
+            planned.push(Planned::Target { queue, name });
+        }
+    }
+    Ok(planned)
+}
+
 /// What all pipelines of the relay are made of.
 struct Composition<'a> {
-    telemetry: Option<Arc<dyn Telemetry>>,
-    /// What all pipelines have of the concurrency of the process, if that has a limit.
-    share: Option<ConcurrencyShare>,
-    wakeup: Arc<Wakeups>,
+    around: &'a Surroundings,
     outbox: Arc<SeaOrmOutbox>,
     config: &'a Config,
 }
@@ -132,12 +155,12 @@ impl Composition<'_> {
         let settings = self.config.relay.settings(RetryPolicy::default());
         let claiming = self.config.database.claiming(&self.outbox);
         let relay = Relay::from_ports(claiming, self.outbox.clone(), Arc::new(TokioTimer::new()), settings);
-        let relay = relay.with_wakeup(self.wakeup.clone());
-        let relay = match &self.share {
+        let relay = relay.with_wakeup(self.around.wakeups.clone());
+        let relay = match &self.around.share {
             Some(share) => relay.with_share(share.clone()),
             None => relay,
         };
-        let relay = match &self.telemetry {
+        let relay = match &self.around.telemetry {
             Some(telemetry) => relay.with_telemetry(Arc::clone(telemetry)),
             None => relay,
         };

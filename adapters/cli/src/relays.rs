@@ -9,14 +9,14 @@ use tokio::{
 use tracing::Instrument;
 
 use crate::{
-    OneDatabase, RelayReport,
+    Exit, OneDatabase,
     config::{Config, DatabaseName},
     failure::Failure,
     measuring::Measuring,
-    one_relay::{OneRelay, Until},
+    one_relay::{Ended, OneRelay, Until},
     open_databases::OpenDatabases,
-    relay_log::log_ended,
     wakeups::Wakeups,
+    work::Purpose,
 };
 
 /// The relays of a process that has several databases, a task for each.
@@ -24,15 +24,18 @@ use crate::{
 /// Each has its own connections, claims and leases, so one whose database is away holds up no other. They share the limit on handlers
 /// that the configuration may set, and the providers' servers.
 pub(crate) struct Relays {
+    purpose: Purpose,
     until: Until,
     limit: Option<SharedConcurrency>,
     running: BTreeMap<DatabaseName, Running>,
-    tasks: JoinSet<Result<RelayReport, Failure>>,
+    tasks: JoinSet<Result<Ended, Failure>>,
     names: BTreeMap<Id, DatabaseName>,
     databases: OpenDatabases,
     /// The wakeups of the database that this process writes to itself.
     written: Option<(DatabaseName, Arc<Wakeups>)>,
     failed: Option<Failure>,
+    /// Whether one has ended before its broker had taken all.
+    is_unpublished: bool,
 }
 
 struct Running {
@@ -43,10 +46,11 @@ struct Running {
 }
 
 impl Relays {
-    pub(crate) fn new(until: Until, config: &Config, databases: OpenDatabases) -> Self {
+    pub(crate) fn new(purpose: Purpose, until: Until, config: &Config, databases: OpenDatabases) -> Self {
         // What is refused here is refused when a configuration is read.
         let limit = config.relay.process_concurrency.and_then(|most| SharedConcurrency::new(most).ok());
         Self {
+            purpose,
             until,
             limit,
             running: BTreeMap::new(),
@@ -55,6 +59,7 @@ impl Relays {
             databases,
             written: None,
             failed: None,
+            is_unpublished: false,
         }
     }
 
@@ -104,18 +109,24 @@ impl Relays {
         }
         match self.failed.take() {
             Some(failure) => Ok(failure.exit_code()),
+            None if self.is_unpublished => Ok(Exit::NotDone.into()),
             None => Ok(ExitCode::SUCCESS),
         }
     }
 
-    fn note(&mut self, ended: Result<(Id, Result<RelayReport, Failure>), JoinError>) {
-        let (id, report) = match ended {
+    fn note(&mut self, ended: Result<(Id, Result<Ended, Failure>), JoinError>) {
+        let (id, ended) = match ended {
             Ok(ended) => ended,
             Err(lost) => std::panic::resume_unwind(lost.into_panic()),
         };
         let Some(name) = self.names.remove(&id) else { return };
-        match report {
-            Ok(report) => log_ended(Some(&name), report),
+        match ended {
+            Ok(ended) => {
+                self.is_unpublished |= ended.is_unpublished;
+                if let Some(report) = ended.report {
+                    report.log(Some(&name));
+                }
+            }
             Err(failure) => {
                 tracing::error!(database = %name, error = %failure, "the relay on the database has ended; others go on");
                 self.failed = Some(failure);
@@ -138,6 +149,7 @@ impl Relays {
         let relay = OneRelay {
             name: name.clone(),
             config: database.config.clone(),
+            purpose: self.purpose.clone(),
             until: self.until,
             drain: draining,
             stop: stopped,

@@ -80,6 +80,16 @@ impl RouteTemplate {
         filled.collect::<Result<String, _>>()
     }
 
+    /// The text for every message of this queue, if nothing in it depends on the message.
+    pub fn for_all_of(&self, queue: &str) -> Option<String> {
+        let same = self.parts.iter().map(|part| match part {
+            Part::Text(text) => Some(text.as_str()),
+            Part::Place { what: What::Queue, .. } => Some(queue),
+            Part::Place { .. } => None,
+        });
+        same.collect()
+    }
+
     /// The template as it was written.
     pub fn as_str(&self) -> &str {
         &self.text

@@ -51,6 +51,14 @@ impl NatsPublisher {
             .map_err(|e| Reason::new(format_args!("{} has no JetStream for us: {e}", self.place)))
     }
 
+    /// What is missing at this subject, as far as the server says: a stream that takes it.
+    pub async fn lacks(&self, subject: &str) -> Option<Reason> {
+        let session = self.link.session(&self.place, Self::PATIENCE).await.ok()?;
+        let error = session.context.stream_by_subject(subject).await.err()?;
+        let is_missing = error.kind() == GetStreamByNameErrorKind::NotFound;
+        is_missing.then(|| Reason::new(format_args!("no stream takes the subject {subject}; make one")))
+    }
+
     /// Says why a message that nothing answered to was not taken.
     async fn without_stream(&self, session: &Session, subject: &str) -> Published {
         match session.context.stream_by_subject(subject).await {

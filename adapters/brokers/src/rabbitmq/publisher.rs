@@ -4,7 +4,11 @@ use async_trait::async_trait;
 use claimstream_domain::{Publication, Published, Reason};
 use claimstream_ports::Publish;
 use futures::{StreamExt, stream::FuturesUnordered};
-use lapin::{Confirmation, options::BasicPublishOptions, types::ShortString};
+use lapin::{
+    Confirmation, ExchangeKind,
+    options::{BasicPublishOptions, ExchangeDeclareOptions, QueueDeclareOptions},
+    types::{FieldTable, ShortString},
+};
 use tokio::time::{Instant, timeout_at};
 
 use super::{
@@ -36,6 +40,42 @@ impl RabbitMqPublisher {
         self.lines.keep(line).await;
         Ok(())
     }
+
+    /// What is missing at this place, as far as the broker says: its exchange, or its queue. Whether an exchange routes a message to a queue is
+    /// not asked.
+    pub async fn lacks(&self, place: &str) -> Option<Reason> {
+        let route = match Route::of(place) {
+            Ok(route) => route,
+            Err(why) => return Some(Reason::new(why)),
+        };
+        let line = self.lines.take().await.ok()?;
+        let Err(error) = ask_for(&line, &route).await else {
+            self.lines.keep(line).await;
+            return None;
+        };
+        match (Meaning::of(&error), route.exchange.as_str()) {
+            (Meaning::NoExchange, "") => {
+                let queue = route.routing_key.as_str();
+                Some(Reason::new(format_args!("RabbitMQ has no queue {queue:?}; declare it")))
+            }
+            (Meaning::NoExchange, exchange) => {
+                Some(Reason::new(format_args!("RabbitMQ has no exchange {exchange:?}; declare it")))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// An error says that what the route leads to is not there, or that the channel is gone.
+async fn ask_for(line: &Line, route: &Route) -> lapin::Result<()> {
+    if route.exchange.as_str().is_empty() {
+        let passive = QueueDeclareOptions { passive: true, ..QueueDeclareOptions::default() };
+        let asked = line.channel.queue_declare(route.routing_key.clone(), passive, FieldTable::default());
+        return asked.await.map(|_| ());
+    }
+    let passive = ExchangeDeclareOptions { passive: true, ..ExchangeDeclareOptions::default() };
+    let (exchange, kind) = (route.exchange.clone(), ExchangeKind::Direct);
+    line.channel.exchange_declare(exchange, kind, passive, FieldTable::default()).await
 }
 
 #[async_trait]

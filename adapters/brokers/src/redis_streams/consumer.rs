@@ -3,7 +3,7 @@ use std::{fmt, sync::Arc, time::Duration};
 use async_trait::async_trait;
 use claimstream_domain::Reason;
 use claimstream_ports::{Consume, ConsumeError, Delivery, Hold};
-use redis::{RedisError, RedisResult};
+use redis::{ErrorKind, RedisError, RedisResult};
 use tokio::{sync::Mutex, task::JoinHandle};
 
 use super::{
@@ -65,6 +65,7 @@ impl RedisStreamsConsumer {
         let why = Reason::new(format_args!("the stream {stream:?} of {place}: {error}"));
         match error.code() {
             Some("WRONGTYPE" | "NOAUTH" | "WRONGPASS" | "NOPERM") => ConsumeError::Refused(why),
+            _ if error.kind() == ErrorKind::AuthenticationFailed => ConsumeError::Refused(why),
             _ => ConsumeError::Away(why),
         }
     }

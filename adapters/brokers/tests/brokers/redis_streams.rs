@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use claimstream_brokers::redis_streams::{RedisStreamsConsumer, RedisStreamsPlace, RedisStreamsPublisher};
 use claimstream_domain::Published;
-use claimstream_ports::{Consume, Delivery, Publish};
+use claimstream_ports::{Consume, ConsumeError, Delivery, Publish};
 use claimstream_testbed::known_broker;
 use libtest_mimic::Trial;
 use redis::aio::MultiplexedConnection;
@@ -16,7 +16,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     let url = known_broker("redis-streams", "consuming from Redis Streams");
     let is_here = url.is_some();
     let url = url.unwrap_or_default();
-    let [one, two, three, four, five, six, seven, eight, nine] = [(); 9].map(|()| url.clone());
+    let [one, two, three, four, five, six, seven, eight, nine, ten] = [(); 10].map(|()| url.clone());
     vec![
         trial("redis_streams::everything_that_was_published_comes", is_here, move || async move {
             let Fresh { publisher, consumer, stream, .. } = Fresh::at(&one);
@@ -55,6 +55,13 @@ pub(crate) fn trials() -> Vec<Trial> {
             is_here,
             move || async move {
                 trimmed(Fresh::at(&eight)).await;
+            },
+        ),
+        trial(
+            "redis_streams::a_user_who_is_taken_away_is_refused_until_given_back",
+            is_here,
+            move || async move {
+                user_taken_away(Fresh::at(&ten)).await;
             },
         ),
         trial("redis_streams::an_answer_outlives_its_connection", is_here, move || async move {
@@ -198,4 +205,28 @@ async fn lost_answer(fresh: Fresh) {
     first.finish().await.unwrap();
     next(&consumer).await.finish().await.unwrap();
     assert_eq!(fresh.pending().await, 0);
+}
+
+/// Its connections end with the user.
+async fn user_taken_away(fresh: Fresh) {
+    let mut admin = fresh.connection().await;
+    let mut give = redis::cmd("ACL");
+    give.arg("SETUSER").arg(&fresh.stream).arg("on").arg(">hunter2").arg("~*").arg("+@all");
+    give.exec_async(&mut admin).await.unwrap();
+    let place = fresh.place.clone().with_login(Some(&fresh.stream), "hunter2");
+    let consumer = RedisStreamsConsumer::new(place, &fresh.stream, "shipping", "one");
+    fresh.publish(1).await;
+    let held = next(&consumer).await;
+    redis::cmd("ACL").arg("DELUSER").arg(&fresh.stream).exec_async(&mut admin).await.unwrap();
+    assert!(held.finish().await.is_err(), "nobody may say so");
+    assert!(consumer.next().await.is_err(), "its connection has ended");
+    let refused = consumer.next().await.unwrap_err();
+    assert!(
+        matches!(refused, ConsumeError::Refused(_)) && !refused.to_string().contains("hunter2"),
+        "{refused}"
+    );
+    give.exec_async(&mut admin).await.unwrap();
+    next(&consumer).await.finish().await.unwrap();
+    assert_eq!(fresh.pending().await, 0);
+    redis::cmd("ACL").arg("DELUSER").arg(&fresh.stream).exec_async(&mut admin).await.unwrap();
 }

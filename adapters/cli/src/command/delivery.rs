@@ -5,23 +5,21 @@ use claimstream_sea_orm::SeaOrmOutbox;
 use futures::future::BoxFuture;
 use tokio::sync::oneshot;
 
-use super::{
-    relay::{finished, probes},
-    relay_several,
-};
+use super::{relay::probes, relay_several};
 use crate::{
     NotificationRelay,
-    config::{Config, DatabaseName},
+    config::{Config, ConfigError, DatabaseName},
     failure::Failure,
     measuring::Measuring,
     notification_relay::Surroundings,
     one_relay::Until,
     open_databases::OpenDatabases,
     readiness::Stopping,
-    relay_log::announce,
+    relay_log::{announce, log_ended},
     relays::Relays,
     tally::Tally,
     wakeups::Wakeups,
+    work::Purpose,
 };
 
 /// What a server delivers beside taking notifications in.
@@ -53,11 +51,12 @@ impl Delivery {
         (intake, wakeups): (DatabaseName, Arc<Wakeups>),
         config: &Config,
         measuring: &Measuring,
-    ) -> Self {
-        let databases = OpenDatabases::default();
-        let mut relays = Relays::new(Until::Told, config, databases.clone()).woken_by(intake, wakeups);
+    ) -> Result<Self, ConfigError> {
+        let databases = OpenDatabases::with(Purpose::Notifications.queues(config)?);
+        let mut relays = Relays::new(Purpose::Notifications, Until::Told, config, databases.clone())
+            .woken_by(intake, wakeups);
         relays.follow(config, measuring);
-        Self::Several(relays, databases)
+        Ok(Self::Several(relays, databases))
     }
 
     /// Serves the probes, if there are any, for as long as it is polled.
@@ -104,7 +103,9 @@ async fn one(
     tokio::select! {
         report = relay.run_until(shutdown) => {
             tally.log();
-            Ok(finished(report?))
+            log_ended(None, report?);
+            tracing::info!("relay stopped");
+            Ok(ExitCode::SUCCESS)
         }
         never = tally.log_regularly() => match never {},
         never = outbox.sweep_regularly() => match never {},

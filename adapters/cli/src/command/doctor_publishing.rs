@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use claimstream_domain::{Finding, QueueName, QueueStatus, Severity, publishing::RouteTemplate};
+use claimstream_domain::{Finding, QueueName, QueueStatus, Reason, Severity, publishing::RouteTemplate};
 use claimstream_ports::Observe;
 use futures::future::join_all;
 use tokio::time::timeout;
@@ -13,7 +13,7 @@ use crate::{
 /// How long a broker may take; all are asked at once.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// A finding for each target: whether its broker can be reached, and where its messages go.
+/// A finding for each target: whether its broker can be reached, where its messages go, and whether anything takes them there.
 pub(crate) async fn examine_publishing(config: &Config) -> Vec<Finding> {
     join_all(config.publish.named.keys().map(|name| examine(name, config))).await
 }
@@ -50,11 +50,24 @@ async fn examine(name: &TargetName, config: &Config) -> Finding {
         Err((key, why)) => return found(Severity::Failure, format!("`publish.{name}.{key}`: {why}")),
     };
     let to = settings.to.as_ref().map(BrokerUrl::to_string).unwrap_or_default();
-    match timeout(PATIENCE, broker.reach()).await {
-        Ok(Ok(())) => {
-            let queue = settings.queue_of(name).map(|queue| queue.to_string()).unwrap_or_default();
+    let queue = settings.queue_of(name).map(|queue| queue.to_string()).unwrap_or_default();
+    let asked = async {
+        broker.reach().await?;
+        // Where it depends on the message it is not known.
+        let fixed = settings.place.as_ref().and_then(|place| place.for_all_of(&queue));
+        Ok::<_, Reason>(match fixed {
+            Some(place) => broker.lacks(&place).await,
+            None => None,
+        })
+    };
+    match timeout(PATIENCE, asked).await {
+        Ok(Ok(None)) => {
             let place = settings.place.as_ref().map(RouteTemplate::to_string).unwrap_or_default();
             found(Severity::Good, format!("{name}: queue {queue} to {to} at {place}"))
+        }
+        Ok(Ok(Some(missing))) => {
+            let detail = format!("{name}: {missing}, or each message of queue {queue} will be a dead letter");
+            found(Severity::Warning, detail)
         }
         Ok(Err(why)) => found(Severity::Failure, format!("{name}: {why}")),
         Err(_) => found(Severity::Failure, format!("{name}: {to} gave no answer within {PATIENCE:?}")),

@@ -14,15 +14,16 @@ use crate::{
     readiness::Stopping,
     relays::Relays,
     told_again::told_again,
+    work::Purpose,
 };
 
-/// Delivers from several databases until told to stop, or until nothing is left in any of them. SIGHUP reads the databases of the
+/// Delivers or publishes from several databases until told to stop, or until nothing is left in any of them. SIGHUP reads the databases of the
 /// configuration anew.
-pub(super) async fn run(until: Until, loaded: &Loaded) -> Result<ExitCode, Failure> {
+pub(super) async fn run(purpose: Purpose, until: Until, loaded: &Loaded) -> Result<ExitCode, Failure> {
     let config = &loaded.config;
+    let (databases, stopping) = (OpenDatabases::with(purpose.queues(config)?), Stopping::default());
     let mut measuring = Measuring::start(config).await?;
-    let (databases, stopping) = (OpenDatabases::default(), Stopping::default());
-    let mut relays = Relays::new(until, config, databases.clone());
+    let mut relays = Relays::new(purpose, until, config, databases.clone());
     relays.follow(config, &measuring);
     let mut probes = probes(&mut measuring, &databases, &stopping);
     let mut hangup = Hangup::listen()?;

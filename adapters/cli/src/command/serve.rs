@@ -53,7 +53,7 @@ pub(super) async fn run(beside: Beside, config: &Config) -> Result<ExitCode, Fai
     let delivery = match (beside.relay, name) {
         (false, _) => Delivery::None,
         (true, None) => Delivery::one(&wakeups, telemetry, &outbox, config)?,
-        (true, Some(name)) => Delivery::several((name, Arc::clone(&wakeups)), config, &measuring),
+        (true, Some(name)) => Delivery::several((name, Arc::clone(&wakeups)), config, &measuring)?,
     };
     let board = board_server::run(board, &outbox, config);
     let config = &own;

@@ -47,6 +47,49 @@ fn a_relay_that_nothing_says_what_to_publish_says_so() {
     assert!(examined.code == Some(1) && !format!("{examined:?}").contains("hunter2"), "{examined:?}");
 }
 
+/// One of the databases has a message of a queue whose broker is away, and one of them does not answer.
+#[tokio::test(flavor = "multi_thread")]
+async fn queues_of_several_databases_are_published_by_one_process() {
+    let Some(url) = known_broker("nats", "publishing from several databases") else { return };
+    let stream = Stream::on(&url).await;
+    let (operator, name) = (Operator::new(), &stream.name);
+    let section = |name: &str| format!("[databases.{name}]\nurl = 'sqlite://{name}.db'\n");
+    let targets = format!(
+        "[relay]\nidle_max = '50ms'\n[publish.default]\nto = '{url}'\n[publish.orders]\nplace = '{name}'\n\
+         [publish.away]\nto = 'nats://127.0.0.1:1'\n"
+    );
+    operator.write("claimstream.toml", format!("{}{}{targets}", section("shop"), section("billing")));
+    operator.run(&["schema", "apply"]).succeeded();
+    let refused = operator.run(&["relay", "--publish=audit"]).failed(2);
+    assert!(refused.contains("there is no section [publish.audit]"), "{refused}");
+    let examined =
+        operator.run(&["doctor", "--database", "shop", "--set", "publish.orders.place=nowhere.{queue}"]);
+    assert!(examined.out.contains("orders: no stream takes the subject nowhere.orders"), "{examined:?}");
+    let mut written = Vec::new();
+    for (database, numbers) in [("shop", 0..3), ("billing", 3..5)] {
+        let file = format!("sqlite://{}", operator.path(&format!("{database}.db")).display());
+        let outbox = SeaOrmOutbox::open(&file, OpenOptions::default()).await.unwrap();
+        let orders: Vec<_> = numbers.map(|number| message("orders", number, None)).collect();
+        written.extend(orders.iter().map(|order| order.id.to_string()));
+        outbox.enqueue_now(&orders).await.unwrap();
+    }
+    let published = operator.run(&["relay", "--publish", "--until-empty"]).succeeded();
+    assert!(published.is_empty(), "{published}");
+    let mut held: Vec<_> = stream.held().await.into_iter().map(|it| it.id).collect();
+    held.sort();
+    written.sort();
+    assert_eq!(held, written);
+
+    let file = format!("sqlite://{}", operator.path("billing.db").display());
+    let outbox = SeaOrmOutbox::open(&file, OpenOptions::default()).await.unwrap();
+    outbox.enqueue_now(&[message("away", 9, None)]).await.unwrap();
+    let gone = section("gone").replace("sqlite://gone.db", "mysql://app:hunter2@127.0.0.1:1/gone");
+    operator.write("claimstream.toml", format!("{}{gone}{targets}", section("billing")));
+    let left = operator.run(&["relay", "--publish", "--until-empty"]).failed(1);
+    assert!(left.contains("messages were not published, because the broker confirms nothing"), "{left}");
+    assert!(left.contains("database=gone") && !left.contains("hunter2"), "{left}");
+}
+
 /// More messages than are in hand at a time, so that some are due whenever somebody looks.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_until_empty_ends_with_one_while_a_broker_is_away_and_doctor_names_copies_that_are_left() {

@@ -4,8 +4,8 @@ mod consumer;
 mod consumption;
 mod deliveries;
 mod handler;
+mod inbox_message;
 mod once;
-mod received;
 mod undone;
 
 use std::{fmt, future::Future, sync::Arc};
@@ -24,8 +24,8 @@ pub use consumer::Consumer;
 pub use consumption::{Consumption, Handed};
 pub use deliveries::deliveries;
 pub use handler::InboxHandler;
+pub use inbox_message::InboxMessage;
 pub use once::{InboxError, Once};
-pub use received::Received;
 pub use undone::Undone;
 
 use claimstream::RelayConfig;
@@ -97,7 +97,7 @@ impl<S> Inbox<S> {
         &self,
         tx: &'tx Tx,
         consumer: &Consumer,
-        message: impl Into<Received>,
+        message: impl Into<InboxMessage>,
         effect: impl FnOnce(&'tx Tx) -> Fut,
     ) -> Result<Once, E>
     where

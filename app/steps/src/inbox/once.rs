@@ -6,7 +6,7 @@ use claimstream_domain::{
 };
 use claimstream_ports::{StoreError, StoreErrorKind, step::StepLedger};
 
-use super::{Consumer, Received};
+use super::{Consumer, InboxMessage};
 use claimstream::TransactionError;
 
 /// Whether the effect happened now or before.
@@ -64,7 +64,7 @@ pub(super) async fn once<'tx, S, Tx, Fut, E>(
     store: &S,
     tx: &'tx Tx,
     consumer: &Consumer,
-    message: Received,
+    message: InboxMessage,
     effect: impl FnOnce(&'tx Tx) -> Fut,
 ) -> Result<Once, E>
 where
@@ -85,7 +85,7 @@ where
     }
 }
 
-fn answer(consumer: &Consumer, message: Received, found: &Step) -> Result<StepResult, InboxError> {
+fn answer(consumer: &Consumer, message: InboxMessage, found: &Step) -> Result<StepResult, InboxError> {
     match repeat(Some(&message.fingerprint), found) {
         Repeat::Same(result) => Ok(result.cloned().unwrap_or_default()),
         Repeat::Conflict => Err(InboxError::Conflict { consumer: consumer.clone(), id: message.id }),

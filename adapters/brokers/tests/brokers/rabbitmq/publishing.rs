@@ -113,6 +113,13 @@ pub(super) async fn a_missing_exchange_is_refused_with_a_sentence(url: String) {
             _ => assert_eq!(answer, &Published::Confirmed, "{n}"),
         }
     }
+    let lacks = |place| publisher.lacks(place);
+    assert_eq!(
+        lacks("not-there/x").await.unwrap().as_str(),
+        "RabbitMQ has no exchange \"not-there\"; declare it"
+    );
+    assert_eq!(lacks("not-there").await.unwrap().as_str(), "RabbitMQ has no queue \"not-there\"; declare it");
+    assert!(lacks(&queue).await.is_none() && lacks("amq.direct/x").await.is_none());
 }
 
 pub(super) async fn a_full_queue_that_rejects_is_unconfirmed_and_holds_up_its_key(url: String) {
