@@ -5,6 +5,5 @@ mod load;
 #[cfg(feature = "nats")]
 mod nats;
 mod publication;
-mod rate;
 #[cfg(feature = "redis-streams")]
 mod redis_streams;

@@ -3,18 +3,16 @@ use std::time::{Duration, Instant};
 use async_nats::jetstream::{
     self, Context,
     consumer::{AckPolicy, pull},
-    message::PublishMessage,
     stream::{Config, DiscardPolicy, Stream},
 };
 use claimstream_brokers::nats::{NatsPlace, NatsPublisher};
 use claimstream_ports::Publish;
 use claimstream_testbed::{PrivateBroker, known_broker};
-use futures::{StreamExt, stream};
+use futures::StreamExt;
 
 use crate::{
     load::{Entry, Load},
     publication::{all_are_confirmed, doubt, fresh, heavy, publication, refusal},
-    rate,
 };
 
 const NATS: &str = "nats";
@@ -160,31 +158,4 @@ async fn kills_of_the_broker_lose_nothing_and_keep_the_order_of_keys() {
     println!(
         "NATS: {kills} kills, 30000 messages, 0 lost, {doubled} doubled, at most {longest:?} from a kill to 1000 more"
     );
-}
-
-/// What a client reaches that has nothing to do but to publish bodies and ids, with thousands of acknowledgements outstanding.
-#[tokio::test(flavor = "multi_thread")]
-#[ignore = "measures; run it alone, with --release"]
-async fn batches_reach_half_of_what_the_client_reaches_alone() {
-    let Some(url) = known_broker(NATS, "the rate of NATS") else { return };
-    let context = context(&url).await;
-    let (name, _) = fresh_stream(&context, Config::default()).await;
-    let nats = publisher(&url);
-    let mut best = (0.0_f64, 0.0_f64);
-    for _ in 0..3 {
-        let publications = rate::publications(&name);
-        best.0 = best.0.max(rate::of_adapter(&nats, &publications).await);
-        let bare = rate::publications(&name).into_iter().map(|publication| {
-            let message = PublishMessage::build().message_id(publication.id.to_string());
-            message.payload(publication.body.into_bytes().into())
-        });
-        let bare: Vec<_> = bare.collect();
-        let began = Instant::now();
-        let sent = stream::iter(bare).then(|message| context.send_publish(name.clone(), message));
-        let sent = sent.map(|sent| async { sent.unwrap().await });
-        let stored = sent.buffered(4_000).all(|stored| std::future::ready(stored.is_ok()));
-        assert!(stored.await);
-        best.1 = best.1.max(rate::per_second(began.elapsed()));
-    }
-    rate::compare("NATS", best.0, best.1);
 }

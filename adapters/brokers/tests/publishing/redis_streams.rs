@@ -12,7 +12,6 @@ use redis::aio::MultiplexedConnection;
 use crate::{
     load::{Entry, Load},
     publication::{all_are_confirmed, doubt, fresh, heavy, publication, refusal},
-    rate,
 };
 
 const REDIS: &str = "redis-streams";
@@ -203,27 +202,4 @@ async fn kills_of_the_broker_lose_nothing_and_keep_the_order_of_keys() {
     println!(
         "Redis: {kills} kills, 30000 messages, 0 lost, {doubled} doubled, at most {longest:?} from a kill to 1000 more"
     );
-}
-
-/// What a client reaches that has nothing to do but to add: pipelines of the same size, one after another.
-#[tokio::test(flavor = "multi_thread")]
-#[ignore = "measures; run it alone, with --release"]
-async fn batches_reach_half_of_what_the_client_reaches_alone() {
-    let Some(url) = known_broker(REDIS, "the rate of Redis Streams") else { return };
-    let (mut connection, stream, redis) = (connection(&url).await, fresh("trial"), publisher(&url));
-    let mut best = (0.0_f64, 0.0_f64);
-    for _ in 0..3 {
-        let publications = rate::publications(&stream);
-        best.0 = best.0.max(rate::of_adapter(&redis, &publications).await);
-        let began = Instant::now();
-        for batch in publications.chunks(rate::BATCH * 10) {
-            let mut together = redis::Pipeline::with_capacity(batch.len());
-            for publication in batch {
-                together.cmd("XADD").arg(&stream).arg("*").arg("data").arg(publication.body.bytes());
-            }
-            together.query_async::<Vec<String>>(&mut connection).await.unwrap();
-        }
-        best.1 = best.1.max(rate::per_second(began.elapsed()));
-    }
-    rate::compare("Redis", best.0, best.1);
 }

@@ -4,7 +4,6 @@ mod consuming;
 mod killed;
 mod publishing;
 mod queues;
-mod throughput;
 
 use claimstream_testbed::known_broker;
 use libtest_mimic::Trial;
@@ -46,7 +45,6 @@ pub(crate) fn trials() -> Vec<Trial> {
         consuming::a_lost_connection_is_an_error_once_and_an_alarm_costs_publishers_one_connection,
         killed::a_broker_that_is_killed_under_load_loses_nothing_on_a_classic_queue,
         killed::a_broker_that_is_killed_under_load_loses_nothing_on_a_quorum_queue,
-        throughput::batches_of_a_hundred_beside_the_client_alone,
     ]
     .into()
 }
