@@ -1,7 +1,7 @@
 use redis::{Cmd, RedisResult, aio::MultiplexedConnection};
 use tokio::sync::Mutex;
 
-use super::group::Member;
+use super::member::Member;
 
 /// The connection on which a member tells its group what became of entries. It is made anew when it breaks, because entries that were
 /// handled meanwhile would come again otherwise.

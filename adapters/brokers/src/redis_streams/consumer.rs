@@ -9,7 +9,8 @@ use tokio::{sync::Mutex, task::JoinHandle};
 use super::{
     RedisStreamsPlace,
     answering::Answering,
-    group::{Given, Member, Reading},
+    group::{Given, Reading},
+    member::Member,
     wire,
 };
 

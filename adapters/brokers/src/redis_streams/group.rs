@@ -1,20 +1,13 @@
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
-use redis::{AsyncConnectionConfig, Client, RedisResult, Value, aio::MultiplexedConnection};
+use redis::{RedisResult, Value, aio::MultiplexedConnection};
 use tokio::time::Instant;
 
-use super::{RedisStreamsPlace, RedisStreamsPublisher, answering::Answering, wire::Fields};
-
-/// A member of a consumer group of a stream, and how it reads.
-#[derive(Clone)]
-pub(super) struct Member {
-    pub(super) place: RedisStreamsPlace,
-    pub(super) stream: String,
-    pub(super) group: String,
-    pub(super) name: String,
-    /// How long an entry may be held before another member takes it over.
-    pub(super) idle: Duration,
-}
+use super::{
+    answering::Answering,
+    member::{Member, millis},
+    wire::Fields,
+};
 
 /// Where a member stands. One connection waits for entries; the other takes answers meanwhile.
 pub(super) struct Reading {
@@ -68,14 +61,6 @@ impl Member {
         let answering = Arc::new(Answering::new(self.clone(), connection));
         let (ahead, own, look_from) = (VecDeque::new(), Some("0".to_owned()), START.to_owned());
         Ok(Reading { waiting, answering, ahead, own, look_from, look_at: Instant::now() })
-    }
-
-    pub(super) async fn connect(&self) -> RedisResult<MultiplexedConnection> {
-        let patience = Some(RedisStreamsPublisher::PATIENCE);
-        let config =
-            AsyncConnectionConfig::new().set_connection_timeout(patience).set_response_timeout(patience);
-        let client = Client::open(self.place.0.clone())?;
-        client.get_multiplexed_async_connection_with_config(&config).await
     }
 
     /// Reads what this member had not finished when it connected, then abandoned entries when it is time for that, and new ones otherwise.
@@ -155,12 +140,4 @@ impl Member {
         }
         Ok(())
     }
-
-    pub(super) fn idle_millis(&self) -> u64 {
-        millis(self.idle)
-    }
-}
-
-fn millis(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

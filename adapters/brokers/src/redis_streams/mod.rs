@@ -15,6 +15,7 @@ mod answering;
 mod consumer;
 mod group;
 mod meaning;
+mod member;
 mod place;
 mod publisher;
 mod wire;

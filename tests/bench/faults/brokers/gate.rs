@@ -15,7 +15,7 @@ pub(super) enum Point {
 impl Point {
     const ALL: [Self; 2] = [Self::InEffect, Self::BeforeAcknowledgement];
 
-    /// How the consumer is told to stop there.
+    /// The word on the consumer's input that stops it there.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::InEffect => "in-effect",

@@ -1,0 +1,34 @@
+use std::time::Duration;
+
+use redis::{AsyncConnectionConfig, Client, RedisResult, aio::MultiplexedConnection};
+
+use super::{RedisStreamsPlace, RedisStreamsPublisher};
+
+/// A member of a consumer group of a stream.
+#[derive(Clone)]
+pub(super) struct Member {
+    pub(super) place: RedisStreamsPlace,
+    pub(super) stream: String,
+    pub(super) group: String,
+    pub(super) name: String,
+    /// How long an entry may be held before another member takes it over.
+    pub(super) idle: Duration,
+}
+
+impl Member {
+    pub(super) async fn connect(&self) -> RedisResult<MultiplexedConnection> {
+        let patience = Some(RedisStreamsPublisher::PATIENCE);
+        let config =
+            AsyncConnectionConfig::new().set_connection_timeout(patience).set_response_timeout(patience);
+        let client = Client::open(self.place.0.clone())?;
+        client.get_multiplexed_async_connection_with_config(&config).await
+    }
+
+    pub(super) fn idle_millis(&self) -> u64 {
+        millis(self.idle)
+    }
+}
+
+pub(super) fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
