@@ -21,7 +21,7 @@ mod answers;
 pub mod kafka;
 #[cfg(feature = "nats")]
 pub mod nats;
-#[cfg(any(feature = "nats", feature = "rabbitmq", feature = "redis-streams"))]
+#[cfg(any(feature = "kafka", feature = "nats", feature = "rabbitmq", feature = "redis-streams"))]
 mod parts;
 #[cfg(feature = "rabbitmq")]
 pub mod rabbitmq;

@@ -17,12 +17,18 @@
 //! | there is no such topic, or its name cannot be one | `Refused` |
 //! | anything else, or nothing within the patience | `Unconfirmed` |
 //!
+//! [`KafkaConsumer`] reads a topic as a member of a consumer group.
+//!
 //! The producer is idempotent: what the client itself sends again is stored once and in its order. What this crate is asked to publish
 //! again may come twice, under its id.
 
+mod consumer;
+mod member;
 mod place;
+mod progress;
 mod publisher;
 mod wire;
 
+pub use consumer::KafkaConsumer;
 pub use place::KafkaPlace;
 pub use publisher::KafkaPublisher;

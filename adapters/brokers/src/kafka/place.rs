@@ -56,6 +56,23 @@ impl KafkaPlace {
         self.patience
     }
 
+    /// The settings of a member of a consumer group. What is done is stored by the member, and committed from time to time.
+    pub(super) fn member(&self, group: &str) -> ClientConfig {
+        let mut config = ClientConfig::new();
+        config.set("client.id", "claimstream").set("auto.offset.reset", "earliest");
+        // A member that joins takes some partitions, and the others go on with what they have in hand.
+        config
+            .set("partition.assignment.strategy", "cooperative-sticky")
+            .set("auto.commit.interval.ms", "1000");
+        for (name, value) in &self.settings {
+            config.set(name, value);
+        }
+        config.set("bootstrap.servers", &self.brokers).set("group.id", group);
+        config.set("enable.auto.commit", "true").set("enable.auto.offset.store", "false");
+        config.set("isolation.level", "read_committed");
+        config
+    }
+
     /// The settings of a producer.
     pub(super) fn producer(&self) -> ClientConfig {
         let mut config = ClientConfig::new();
@@ -112,6 +129,17 @@ mod tests {
         let config = place.producer();
         assert_eq!((config.get("enable.idempotence"), config.get("acks")), (Some("true"), Some("all")));
         assert_eq!(config.get("linger.ms"), Some("7"));
+    }
+
+    #[test]
+    fn a_member_stores_only_what_is_done_whatever_is_set() {
+        let place = KafkaPlace::new("kafka://one").unwrap().with_setting("enable.auto.offset.store", "true");
+        let config = place.with_setting("auto.offset.reset", "latest").member("shipping");
+        assert_eq!(config.get("enable.auto.offset.store"), Some("false"));
+        assert_eq!(
+            (config.get("group.id"), config.get("auto.offset.reset")),
+            (Some("shipping"), Some("latest"))
+        );
     }
 
     #[test]

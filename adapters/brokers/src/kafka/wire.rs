@@ -1,8 +1,11 @@
-use claimstream_domain::Publication;
+use claimstream_domain::{Publication, Received};
 use rdkafka::{
-    message::{Header, OwnedHeaders},
+    Message,
+    message::{BorrowedMessage, Header, Headers, OwnedHeaders},
     producer::FutureRecord,
 };
+
+use crate::parts::{Names, Parts};
 
 /// The header that holds the message's id.
 const ID: &str = "message-id";
@@ -39,6 +42,20 @@ fn headers(publication: &Publication) -> OwnedHeaders {
     attributes.for_each(|(name, value)| set(&format!("{ATTRIBUTE}{name}"), value));
     headers
 }
+
+/// A record of a topic. A tombstone of another sender has an empty body.
+pub(super) fn received(record: &BorrowedMessage<'_>) -> Received {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let mut parts = Parts { key: record.key().map(text), ..Parts::default() };
+    for header in record.headers().into_iter().flat_map(Headers::iter) {
+        parts.take(&NAMES, header.key, header.value.map(text).unwrap_or_default());
+    }
+    parts.received(record.topic(), record.payload().unwrap_or_default().to_vec())
+}
+
+/// The key is that of the record.
+const NAMES: Names =
+    Names { id: ID, key: "", content_type: CONTENT_TYPE, prefixes: &[ATTRIBUTE], header: "" };
 
 /// Why no topic can have this name, if so.
 pub(super) fn fault_of_topic(topic: &str) -> Option<&'static str> {

@@ -5,7 +5,7 @@
     allow(dead_code, reason = "not every broker is compiled in")
 )]
 
-#[cfg(any(feature = "nats", feature = "redis-streams"))]
+#[cfg(any(feature = "kafka", feature = "nats", feature = "redis-streams"))]
 mod contract;
 #[cfg(feature = "rabbitmq")]
 mod exactly_once;

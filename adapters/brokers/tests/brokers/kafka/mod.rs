@@ -1,6 +1,7 @@
 //! The Kafka protocol, on the mock cluster of librdkafka: three brokers in this process that speak it and keep nothing on a disk.
 
 mod cluster;
+mod consuming;
 mod publishing;
 mod throughput;
 
@@ -24,6 +25,11 @@ pub(crate) fn trials() -> Vec<Trial> {
         publishing::brokers_that_go_and_come_back_under_load_lose_nothing,
         publishing::answers_that_get_lost_store_nothing_twice,
         publishing::a_cluster_that_is_away_leaves_everything_unconfirmed,
+        consuming::everything_comes_in_its_order_with_all_that_travelled_beside_it,
+        consuming::what_is_not_finished_comes_again_and_holds_back_what_is_committed,
+        consuming::a_second_member_takes_partitions_over_and_the_first_ends_nothing_there,
+        consuming::effects_happen_once_wherever_members_end,
+        consuming::no_topic_is_refused_and_no_cluster_is_away,
         throughput::batches_of_a_hundred_beside_the_client_alone,
     ]
     .into()

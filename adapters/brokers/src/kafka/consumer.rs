@@ -1,0 +1,202 @@
+use std::{
+    fmt,
+    sync::{Arc, Weak},
+};
+
+use async_trait::async_trait;
+use claimstream_domain::{Reason, Received};
+use claimstream_ports::{Consume, ConsumeError, Delivery, Hold};
+use rdkafka::{
+    Message,
+    consumer::{Consumer, StreamConsumer},
+    error::{KafkaError, RDKafkaErrorCode},
+};
+use tokio::{runtime::Handle, sync::Mutex};
+
+use super::{KafkaPlace, member::Member, progress::InHand, wire};
+
+/// Consumes a topic of a Kafka cluster as a member of a consumer group, from the beginning of the topic if the group is new.
+///
+/// The group knows for each partition up to where everything is done. So a record that is finished before an earlier one counts when that
+/// one is finished too. The member notes what is done at once and commits it each second, when it loses a partition, and when it is dropped; what was
+/// finished and not committed when its process died comes again.
+///
+/// A delivery that is dropped or given back is handed over again by the same member, before newer records. Records of a partition that goes to
+/// another member are given to that one; finishing an earlier delivery of it is an error, and changes nothing.
+///
+/// Records of a partition come in their order, with one member or several.
+pub struct KafkaConsumer {
+    place: KafkaPlace,
+    topic: String,
+    group: String,
+    consumer: Mutex<Option<Arc<StreamConsumer<Member>>>>,
+}
+
+impl KafkaConsumer {
+    /// A member of a group that reads a topic; the cluster is not looked at before the first call.
+    pub fn new(place: KafkaPlace, topic: &str, group: &str) -> Self {
+        Self { place, topic: topic.to_owned(), group: group.to_owned(), consumer: Mutex::default() }
+    }
+
+    fn begin(&self) -> Result<StreamConsumer<Member>, ConsumeError> {
+        if let Some(fault) = wire::fault_of_topic(&self.topic) {
+            return Err(self.refused(format_args!("{:?} is no topic: {fault}", self.topic)));
+        }
+        let consumer: Result<StreamConsumer<Member>, _> =
+            self.place.member(&self.group).create_with_context(Member::default());
+        let consumer = consumer.map_err(|error| self.refused(error))?;
+        consumer.subscribe(&[&self.topic]).map_err(|error| self.trouble(&error))?;
+        Ok(consumer)
+    }
+
+    fn trouble(&self, error: &KafkaError) -> ConsumeError {
+        match error.rdkafka_error_code() {
+            Some(code) if is_final(code) => self.refused(error),
+            _ => {
+                let why = format_args!("the topic {:?} of {}: {error}", self.topic, self.place);
+                ConsumeError::Away(Reason::new(why))
+            }
+        }
+    }
+
+    fn refused(&self, why: impl fmt::Display) -> ConsumeError {
+        let Self { place, topic, group, .. } = self;
+        ConsumeError::Refused(Reason::new(format_args!(
+            "the group {group:?} cannot read the topic {topic:?} of {place}: {why}"
+        )))
+    }
+
+    fn delivery(
+        &self,
+        consumer: &Arc<StreamConsumer<Member>>,
+        record: InHand,
+        received: Received,
+    ) -> Delivery {
+        let kept = Some(received.clone());
+        let hold = RecordHold { consumer: Arc::downgrade(consumer), topic: self.topic.clone(), record, kept };
+        Delivery::new(received, 0, Box::new(hold))
+    }
+}
+
+/// Whether the cluster will go on saying so until somebody changes something.
+fn is_final(code: RDKafkaErrorCode) -> bool {
+    use RDKafkaErrorCode as Code;
+    matches!(
+        code,
+        Code::UnknownTopic
+            | Code::UnknownTopicOrPartition
+            | Code::InvalidTopic
+            | Code::TopicAuthorizationFailed
+            | Code::GroupAuthorizationFailed
+            | Code::ClusterAuthorizationFailed
+            | Code::SaslAuthenticationFailed
+            | Code::Authentication
+            | Code::InvalidGroupId
+            | Code::InconsistentGroupProtocol
+    )
+}
+
+#[async_trait]
+impl Consume for KafkaConsumer {
+    async fn next(&self) -> Result<Delivery, ConsumeError> {
+        let mut known = self.consumer.lock().await;
+        let consumer = match &*known {
+            Some(consumer) => Arc::clone(consumer),
+            None => Arc::clone(known.insert(Arc::new(self.begin()?))),
+        };
+        let member = consumer.client().context();
+        loop {
+            if let Some((record, received)) = member.again() {
+                return Ok(self.delivery(&consumer, record, received));
+            }
+            let given = tokio::select! {
+                given = consumer.recv() => given,
+                () = member.until_given_back() => continue,
+            };
+            match given {
+                Ok(given) => {
+                    let record = member.take(given.partition(), given.offset());
+                    return Ok(self.delivery(&consumer, record, wire::received(&given)));
+                }
+                Err(error) => {
+                    // Such a client does nothing more.
+                    if matches!(error, KafkaError::MessageConsumptionFatal(_)) {
+                        *known = None;
+                        leave(consumer);
+                    }
+                    return Err(self.trouble(&error));
+                }
+            }
+        }
+    }
+}
+
+impl Drop for KafkaConsumer {
+    fn drop(&mut self) {
+        self.consumer.get_mut().take().into_iter().for_each(leave);
+    }
+}
+
+/// Leaves the group, for which the client waits for the cluster.
+fn leave(consumer: Arc<StreamConsumer<Member>>) {
+    match Handle::try_current() {
+        Ok(runtime) => drop(runtime.spawn_blocking(move || drop(consumer))),
+        Err(_) => drop(consumer),
+    }
+}
+
+struct RecordHold {
+    consumer: Weak<StreamConsumer<Member>>,
+    topic: String,
+    record: InHand,
+    /// Until the record is finished.
+    kept: Option<Received>,
+}
+
+#[async_trait]
+impl Hold for RecordHold {
+    async fn finish(mut self: Box<Self>) -> Result<(), ConsumeError> {
+        self.kept = None;
+        let is_noted = self.consumer.upgrade().is_some_and(|consumer| {
+            let noted = consumer.client().context().finish(&consumer, &self.topic, self.record);
+            release(consumer);
+            noted
+        });
+        if is_noted { Ok(()) } else { Err(gone(&self.topic, self.record)) }
+    }
+
+    async fn give_back(self: Box<Self>) -> Result<(), ConsumeError> {
+        Ok(())
+    }
+}
+
+/// Leaves the group if the consumer was dropped meanwhile.
+fn release(consumer: Arc<StreamConsumer<Member>>) {
+    if let Some(last) = Arc::into_inner(consumer) {
+        leave(Arc::new(last));
+    }
+}
+
+fn gone(topic: &str, record: InHand) -> ConsumeError {
+    ConsumeError::Away(Reason::new(format_args!(
+        "partition {} of the topic {topic:?} has gone to another member, and its message {} comes again there",
+        record.partition, record.offset
+    )))
+}
+
+impl Drop for RecordHold {
+    fn drop(&mut self) {
+        if let (Some(received), Some(consumer)) = (self.kept.take(), self.consumer.upgrade()) {
+            consumer.client().context().give_back(self.record, received);
+            release(consumer);
+        }
+    }
+}
+
+impl fmt::Debug for KafkaConsumer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("KafkaConsumer");
+        shown.field("place", &self.place).field("topic", &self.topic).field("group", &self.group);
+        shown.finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,84 @@
+use std::{
+    collections::VecDeque,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use claimstream_domain::Received;
+use rdkafka::{
+    ClientContext,
+    consumer::{BaseConsumer, Consumer, ConsumerContext, Rebalance, StreamConsumer},
+};
+use tokio::sync::Notify;
+
+use super::progress::{Done, InHand, Progress};
+
+/// A member of a consumer group, and what it has in hand. The client tells it which partitions it loses.
+#[derive(Default)]
+pub(super) struct Member {
+    state: Mutex<State>,
+    /// A record was given back.
+    given_back: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    progress: Progress,
+    /// Records that are handed over again, because nobody has finished them.
+    again: VecDeque<(InHand, Received)>,
+}
+
+impl Member {
+    /// Notes a record that the broker has given.
+    pub(super) fn take(&self, partition: i32, offset: i64) -> InHand {
+        self.state().progress.take(partition, offset)
+    }
+
+    /// The next record that was given back, of a partition that the member still has.
+    pub(super) fn again(&self) -> Option<(InHand, Received)> {
+        let mut state = self.state();
+        while let Some((record, received)) = state.again.pop_front() {
+            if state.progress.has(record) {
+                return Some((record, received));
+            }
+        }
+        None
+    }
+
+    /// Waits until a record is given back.
+    pub(super) async fn until_given_back(&self) {
+        self.given_back.notified().await;
+    }
+
+    /// Has a record handed over again.
+    pub(super) fn give_back(&self, record: InHand, received: Received) {
+        self.state().again.push_back((record, received));
+        self.given_back.notify_one();
+    }
+
+    /// Notes that a record is done, and what may be committed by that; false if the member has lost its partition.
+    ///
+    /// A partition cannot be lost in between: a later member's progress would be set back.
+    pub(super) fn finish(&self, consumer: &StreamConsumer<Self>, topic: &str, record: InHand) -> bool {
+        let mut state = self.state();
+        match state.progress.finish(record) {
+            Done::UpTo(offset) => consumer.store_offset(topic, record.partition, offset).is_ok(),
+            Done::BehindAnother => true,
+            Done::Gone => false,
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ClientContext for Member {}
+
+impl ConsumerContext for Member {
+    fn pre_rebalance(&self, _consumer: &BaseConsumer<Self>, rebalance: &Rebalance<'_>) {
+        if let Rebalance::Revoke(partitions) = rebalance {
+            let mut state = self.state();
+            partitions.elements().iter().for_each(|lost| state.progress.lose(lost.partition()));
+        }
+    }
+}
