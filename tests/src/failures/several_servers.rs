@@ -9,7 +9,7 @@ use std::{
 
 use async_trait::async_trait;
 use claimstream::{Compose, Relay, RelayConfig};
-use claimstream_domain::{Claimed, MessageId, NewMessage, QueueName, Verdict};
+use claimstream_domain::{Claimed, MessageId, NewMessage, QueueName, Severity, Verdict};
 use claimstream_ports::Handler;
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
 use claimstream_tokio::TokioTimer;
@@ -83,10 +83,60 @@ async fn follows(server: Server, options: OpenOptions) {
             "{fault:?}: {times:?} for a message in and for one handled"
         );
     }
-    let misled =
-        SeaOrmOutbox::open(&pair.url_of_followers(), OpenOptions { acquire_timeout: SOON, ..options }).await;
+    let misled = SeaOrmOutbox::open(
+        &pair.url_of_followers(),
+        OpenOptions { acquire_timeout: SOON, ..options.clone() },
+    )
+    .await;
     let why = misled.err().map(|error| error.to_string()).unwrap_or_default();
     assert!(why.contains("no server takes writes") && why.contains("read_only = ON"), "{why:?}");
+    pair.wire_anew().await;
+    given_up_stays_given_up(&pair, options).await;
+}
+
+/// A server that was given up answers again and takes writes, beside the one that has its place: nothing is written to it, though a connection
+/// was on its way there. The self-check names what is amiss of each address.
+async fn given_up_stays_given_up(pair: &Pair, options: OpenOptions) {
+    /// Longer than a silent server is waited for.
+    const SILENT: Duration = Duration::from_secs(4);
+    let (old, new) = (pair.writer, 1 - pair.writer);
+    let outbox = SeaOrmOutbox::open(&pair.url(), options.clone()).await.expect("open");
+    assert_eq!(servers(&outbox).await.map(|(severity, _)| severity), [Severity::Good; 2]);
+    pair.tell(new, &["STOP REPLICA", "RESET REPLICA ALL", "SET GLOBAL read_only = OFF"]).await;
+    let [_, (severity, why)] = servers(&outbox).await;
+    assert!(severity == Severity::Warning && why.contains("takes writes too and does not have"), "{why}");
+    let torn = SeaOrmOutbox::open(&pair.url(), OpenOptions { acquire_timeout: SOON, ..options }).await;
+    let why = torn.err().map(|error| error.to_string()).unwrap_or_default();
+    assert!(
+        why.contains("take writes and do not have the same data, so the outbox connects to none"),
+        "{why:?}"
+    );
+
+    let own = outbox.connection();
+    while let Some(idle) = own.get_mysql_connection_pool().try_acquire() {
+        drop(idle.detach());
+    }
+    pair.nodes[old].wire.answer_after(SILENT);
+    let asked = own.query_one_raw(Statement::from_string(DbBackend::MySql, "SELECT @@server_id"));
+    let moved = async {
+        let message = NewMessage::json(Fixture::fresh_queue(), &"a message").expect("a message");
+        while outbox.enqueue_now(std::slice::from_ref(&message)).await.is_err() {}
+        pair.nodes[old].wire.answer_after(Duration::ZERO);
+    };
+    let (asked, ()) = futures::join!(asked, moved);
+    let asked: u64 = asked.expect("an answer").expect("a row").try_get_by_index(0).expect("a number");
+    assert_eq!(asked, new as u64 + 1, "a connection arrived at the server that was given up, and was used");
+    pair.nodes[old].wire.lead_nowhere();
+    let [_, (severity, why)] = servers(&outbox).await;
+    assert!(severity == Severity::Warning && why.contains("was not reached"), "{why}");
+}
+
+/// What the self-check says of the server that is written to, and of the other one.
+async fn servers(outbox: &SeaOrmOutbox) -> [(Severity, String); 2] {
+    let found = outbox.doctor().await.expect("a look").into_iter();
+    let found =
+        found.filter(|finding| finding.check == "servers").map(|finding| (finding.severity, finding.detail));
+    found.collect::<Vec<_>>().try_into().expect("two addresses")
 }
 
 /// What befalls the server that takes writes.
@@ -173,6 +223,13 @@ impl Pair {
         }
         self.writer = new;
         since
+    }
+
+    /// Wires that pass on what they are sent.
+    async fn wire_anew(&mut self) {
+        for node in &mut self.nodes {
+            node.wire = Wire::to(node.database.url()).await.expect("a port");
+        }
     }
 
     async fn follow(&self, replica: usize, source: usize) {

@@ -9,6 +9,25 @@ use super::classify::is_pool_timeout;
 #[derive(Clone, Default)]
 pub(crate) struct Moves(Option<Arc<watch::Sender<Found>>>);
 
+/// A search for the server that takes writes. When it is dropped, also before it has found one, nothing is looked for any more: a pool that outlives
+/// the outbox would wait for it for ever.
+#[cfg_attr(not(feature = "mysql"), allow(dead_code, reason = "a file has no address"))]
+pub(crate) struct Looking(Moves);
+
+#[cfg_attr(not(feature = "mysql"), allow(dead_code, reason = "a file has no address"))]
+impl Looking {
+    /// The server that was written to does not take writes; nothing connects to it any more.
+    pub(crate) fn is_certain(&self) {
+        self.0.look(true);
+    }
+}
+
+impl Drop for Looking {
+    fn drop(&mut self) {
+        self.0.look(false);
+    }
+}
+
 /// How often the server that takes writes was looked for and found, and how often it was another one than before.
 #[derive(Clone, Copy, Default)]
 struct Found {
@@ -29,11 +48,17 @@ impl Moves {
         Self(Some(Arc::new(watch::Sender::new(Found::default()))))
     }
 
-    /// The server that was written to does not take writes; one that does is being looked for.
+    /// For a search for the server that takes writes.
     #[cfg_attr(not(feature = "mysql"), allow(dead_code, reason = "a file has no address"))]
-    pub(crate) fn look(&self) {
+    pub(crate) fn looking(&self) -> Looking {
+        Looking(self.clone())
+    }
+
+    #[cfg_attr(not(feature = "mysql"), allow(dead_code, reason = "a file has no address"))]
+    fn look(&self, is_looking: bool) {
         if let Some(sender) = &self.0 {
-            sender.send_if_modified(|found| !std::mem::replace(&mut found.is_looking, true));
+            sender
+                .send_if_modified(|found| std::mem::replace(&mut found.is_looking, is_looking) != is_looking);
         }
     }
 
@@ -147,7 +172,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn the_error_of_a_wait_says_that_no_server_takes_writes() {
         let moves = Moves::watched();
-        moves.look();
+        let looking = moves.looking();
+        looking.is_certain();
         assert!(moves.is_looking());
         let error = moves.reaching(PATIENCE, std::future::pending::<Result<(), _>>).await.unwrap_err();
         assert!(error.to_string().contains("none of the servers"), "{error}");

@@ -61,6 +61,8 @@ impl Examination<'_> {
         findings.extend(examine_session(read));
         findings.extend(examine_durability(read));
         findings.extend(self.examine_topology().await);
+        #[cfg(feature = "mysql")]
+        findings.extend(self.examine_servers().await);
         findings.push(examine_product(read));
         findings.push(self.examine_clock().await?);
         findings.push(good("payload limit", format!("{} bytes", self.db.limits.payload.bytes())));

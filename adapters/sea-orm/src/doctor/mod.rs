@@ -9,6 +9,8 @@ mod queues;
 mod resharding;
 mod rights;
 mod rows;
+#[cfg(feature = "mysql")]
+mod servers;
 mod settings;
 mod strategies;
 mod tables;

@@ -20,10 +20,11 @@ const TOPOLOGY: &str = "topology";
 /// How long a server may take to say whether it takes writes.
 pub(super) const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Asks a server on a connection of its own. Nobody waits for its end, which takes as long as the server likes.
-pub(super) async fn ask(options: &MySqlConnectOptions) -> Answer {
+/// Asks a server on a connection of its own, which has this time for all of it. Nobody waits for its end, which takes as long as the server
+/// likes.
+pub(super) async fn ask(options: &MySqlConnectOptions, patience: Duration) -> Answer {
     let mut line = None;
-    let said = ask_again(&mut line, options).await;
+    let said = ask_on(&mut line, options, patience).await;
     if let Some(connection) = line {
         tokio::spawn(tokio::time::timeout(PATIENCE, connection.close()));
     }
@@ -32,6 +33,14 @@ pub(super) async fn ask(options: &MySqlConnectOptions) -> Answer {
 
 /// Asks the server that a connection leads to, or opens one first; what does not answer well is closed.
 pub(super) async fn ask_again(line: &mut Option<MySqlConnection>, options: &MySqlConnectOptions) -> Answer {
+    ask_on(line, options, PATIENCE).await
+}
+
+async fn ask_on(
+    line: &mut Option<MySqlConnection>,
+    options: &MySqlConnectOptions,
+    patience: Duration,
+) -> Answer {
     let asked = async {
         let mut connection = match line.take() {
             Some(connection) => connection,
@@ -41,9 +50,9 @@ pub(super) async fn ask_again(line: &mut Option<MySqlConnection>, options: &MySq
         *line = Some(connection);
         Ok(Answer::Says(place.role()))
     };
-    match tokio::time::timeout(PATIENCE, Box::pin(asked)).await {
+    match tokio::time::timeout(patience, Box::pin(asked)).await {
         Ok(Ok(answer) | Err(answer)) => answer,
-        Err(_) => Answer::Failed(format!("no answer within {PATIENCE:?}")),
+        Err(_) => Answer::Failed(format!("no answer within {patience:?}")),
     }
 }
 

@@ -1,3 +1,5 @@
+use std::fmt;
+
 use crate::database::topology::role::{Home, Role};
 
 /// What is known of a server that was asked.
@@ -11,6 +13,16 @@ pub(crate) enum Answer {
     Refused(String),
     /// It has said whether it takes writes.
     Says(Role),
+}
+
+impl fmt::Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Awaited => "no answer yet",
+            Self::Failed(why) | Self::Refused(why) | Self::Says(Role::Refuses(why)) => why,
+            Self::Says(Role::Writes(_)) => "takes writes",
+        })
+    }
 }
 
 /// Which server is to be written to.

@@ -1,8 +1,8 @@
 use std::{
     io,
     sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -12,7 +12,10 @@ use sea_orm::sqlx::{self, MySqlConnection, mysql::MySqlConnectOptions};
 use tokio::sync::Notify;
 
 use super::{addresses::ServerAddresses, ask::place_of, node::Node, search::Search};
-use crate::database::{moves::Moves, topology::role::Role};
+use crate::database::{
+    moves::Moves,
+    topology::role::{Home, Role},
+};
 
 /// The servers of a URL, and which of them is written to. Clones share it.
 #[derive(Clone)]
@@ -21,7 +24,11 @@ pub(crate) struct Nodes(Arc<Known>);
 struct Known {
     all: Vec<Node>,
     writer: AtomicUsize,
+    /// What data that one has, as it said last.
+    home: Mutex<Option<Home>>,
     doubts: Notify,
+    /// A connection has led to other data than that: its address may have got another server.
+    is_elsewhere: AtomicBool,
     moves: Moves,
 }
 
@@ -38,8 +45,14 @@ impl Nodes {
             Ok(Node { name, url, options: sqlx::ConnectOptions::disable_statement_logging(options) })
         };
         let all = addresses.urls().map(node).collect::<Result<_, String>>()?;
-        let (writer, doubts, moves) = (AtomicUsize::default(), Notify::new(), Moves::watched());
-        Ok(Some(Self(Arc::new(Known { all, writer, doubts, moves }))))
+        Ok(Some(Self(Arc::new(Known {
+            all,
+            writer: AtomicUsize::default(),
+            home: Mutex::default(),
+            doubts: Notify::new(),
+            is_elsewhere: AtomicBool::default(),
+            moves: Moves::watched(),
+        }))))
     }
 
     /// Looks for the server that takes writes, and answers its own URL.
@@ -48,28 +61,52 @@ impl Nodes {
         match tokio::time::timeout(patience, search.found()).await {
             Ok(found) => {
                 self.0.writer.store(found, Ordering::Relaxed);
+                *self.home() = search.home(found);
                 Ok(self.0.all[found].url.clone())
             }
-            Err(_) => {
-                let why = format!("no server takes writes within {patience:?}: {}", search.says());
-                Err(StoreError::new(StoreErrorKind::Unavailable, "open", why))
-            }
+            Err(_) => Err(StoreError::new(StoreErrorKind::Unavailable, "open", search.says(patience))),
         }
     }
 
     /// Refuses a connection to a server that does not take writes, and has the one that does looked for. While one is looked for, nothing
     /// is asked here: the search asks for all that wait.
+    ///
+    /// A server that takes writes and has other data than the one that is written to is refused as well: it may be one that was given up for
+    /// dead, and a connection that was on its way to it arrives after all.
     pub(crate) async fn check(&self, connection: &mut MySqlConnection) -> Result<(), sqlx::Error> {
         if self.0.moves.is_looking() {
             return Err(refused("one that does is being looked for"));
         }
         let why = match Box::pin(place_of(connection)).await.map(|place| place.role()) {
-            Ok(Role::Writes(_)) => return Ok(()),
+            Ok(Role::Writes(home)) if self.home().as_ref().is_none_or(|known| *known == home) => {
+                return Ok(());
+            }
+            Ok(Role::Writes(_)) => {
+                self.0.is_elsewhere.store(true, Ordering::Relaxed);
+                "it takes writes, and has other data than the one that is written to".to_owned()
+            }
             Ok(Role::Refuses(why)) => why,
             Err(error) => error.to_string(),
         };
         self.doubt();
         Err(refused(&why))
+    }
+
+    /// What data the server that is written to has; answers whether it is other data than before.
+    pub(super) fn has_moved_in(&self, home: &Home) -> bool {
+        let mut known = self.home();
+        let is_other = known.as_ref().is_some_and(|known| known != home);
+        *known = Some(home.clone());
+        is_other
+    }
+
+    /// Whether a connection has led to other data since this was asked last.
+    pub(super) fn was_elsewhere(&self) -> bool {
+        self.0.is_elsewhere.swap(false, Ordering::Relaxed)
+    }
+
+    fn home(&self) -> MutexGuard<'_, Option<Home>> {
+        self.0.home.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Something is amiss with the server that is written to: it is asked at once.
@@ -100,8 +137,9 @@ impl Nodes {
         self.0.writer.load(Ordering::Relaxed)
     }
 
-    /// A search has ended here.
-    pub(super) fn announce(&self, found: usize) {
+    /// A search has ended here, at a server with this data.
+    pub(super) fn announce(&self, found: usize, home: Option<Home>) {
+        *self.home() = home;
         let is_another = self.0.writer.swap(found, Ordering::Relaxed) != found;
         self.0.moves.found(is_another);
     }
@@ -109,7 +147,7 @@ impl Nodes {
 
 /// What the pool takes for a server that is not there yet, and so asks again.
 fn refused(why: &str) -> sqlx::Error {
-    let why = format!("the server does not take writes: {why}");
+    let why = format!("the server is not the one to write to: {why}");
     sqlx::Error::Io(io::Error::new(io::ErrorKind::ConnectionRefused, why))
 }
 

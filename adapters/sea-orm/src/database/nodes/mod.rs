@@ -8,4 +8,5 @@ pub(crate) mod known;
 mod node;
 mod pauses;
 mod search;
+pub(crate) mod survey;
 pub(crate) mod watch;

@@ -2,25 +2,28 @@ use std::{pin::Pin, sync::Arc, time::Duration};
 
 use sea_orm::sqlx::mysql::MySqlConnectOptions;
 use tokio::{
-    sync::mpsc::{self, UnboundedReceiver},
+    sync::mpsc::{self, UnboundedReceiver, UnboundedSender},
     task::JoinSet,
     time::Instant,
 };
 
 use super::{
-    ask::ask,
+    ask::{PATIENCE, ask},
     choice::{Answer, Choice, choose},
     evidence::Evidence,
     node::{Node, names},
     pauses::Pauses,
 };
-use crate::database::{moves::Moves, topology::role::Role};
+use crate::database::{
+    moves::{Looking, Moves},
+    topology::role::{Home, Role},
+};
 
 /// A search for the server that takes writes: all are asked at the same time, again and again.
 pub(super) struct Search<'a> {
     all: &'a [Node],
-    /// Whom it tells that the server that was written to is lost.
-    moves: &'a Moves,
+    /// Whom it tells that the server that was written to is lost, until it ends or is given up.
+    looking: Looking,
     /// The one that was written to before.
     current: Option<usize>,
     /// What speaks against that one.
@@ -30,23 +33,33 @@ pub(super) struct Search<'a> {
     ask: Ask,
 }
 
-type Ask = Arc<dyn Fn(MySqlConnectOptions) -> Asking + Send + Sync>;
+type Ask = Arc<dyn Fn(MySqlConnectOptions, Duration) -> Asking + Send + Sync>;
 type Asking = Pin<Box<dyn Future<Output = Answer> + Send>>;
+
+/// An answer of a server.
+enum Heard {
+    /// To a question that had the time which every server has.
+    InTime(usize, Answer),
+    /// To one that had longer, because the server had missed that time.
+    Late(usize, Answer),
+}
 
 impl<'a> Search<'a> {
     /// How long a server that takes writes waits for what the others say: at the start until each has had its time to answer, because
     /// an old one may be the quickest; in a failover messages wait.
     const OTHERS: [Duration; 2] = [Duration::from_millis(1_100), Duration::from_millis(300)];
+    /// How long a server may take for one answer that has missed another. A server that is slower than a question allows is found by this one.
+    const LATE: Duration = Duration::from_secs(10);
 
     /// One at the start, when none was written to before.
-    pub(super) fn at_start(all: &'a [Node], moves: &'a Moves) -> Self {
-        let ask: Ask = Arc::new(|options| Box::pin(async move { ask(&options).await }));
-        let answers = vec![Answer::Awaited; all.len()];
-        Self { all, moves, current: None, evidence: Evidence::default(), answers, ask }
+    pub(super) fn at_start(all: &'a [Node], moves: &Moves) -> Self {
+        let ask: Ask = Arc::new(|options, patience| Box::pin(async move { ask(&options, patience).await }));
+        let (answers, looking) = (vec![Answer::Awaited; all.len()], moves.looking());
+        Self { all, looking, current: None, evidence: Evidence::default(), answers, ask }
     }
 
     /// One in a failover: the server that is written to has given this answer.
-    pub(super) fn after(all: &'a [Node], moves: &'a Moves, current: usize, said: Answer) -> Self {
+    pub(super) fn after(all: &'a [Node], moves: &Moves, current: usize, said: Answer) -> Self {
         let mut search = Self { current: Some(current), ..Self::at_start(all, moves) };
         search.hear(current, said, Duration::ZERO);
         search
@@ -66,22 +79,16 @@ impl<'a> Search<'a> {
     }
 
     /// Asks all servers until it is dropped.
-    fn asking(&self) -> (JoinSet<()>, UnboundedReceiver<(usize, Answer)>) {
+    fn asking(&self) -> (JoinSet<()>, UnboundedReceiver<Heard>) {
         let (said, hear) = mpsc::unbounded_channel();
         let mut asking = JoinSet::new();
         for (at, node) in self.all.iter().enumerate() {
-            let (options, said, ask) = (node.options.clone(), said.clone(), Arc::clone(&self.ask));
-            asking.spawn(async move {
-                let mut pauses = Pauses::default();
-                while said.send((at, ask(options.clone()).await)).is_ok() {
-                    tokio::time::sleep(pauses.next(drawn())).await;
-                }
-            });
+            asking.spawn(ask_on(at, node.options.clone(), Arc::clone(&self.ask), said.clone()));
         }
         (asking, hear)
     }
 
-    async fn hear_out(&mut self, answers: &mut UnboundedReceiver<(usize, Answer)>) -> usize {
+    async fn hear_out(&mut self, answers: &mut UnboundedReceiver<Heard>) -> usize {
         let began = Instant::now();
         let mut due: Option<Instant> = None;
         let mut warned = false;
@@ -90,8 +97,13 @@ impl<'a> Search<'a> {
                 Some(due) => tokio::time::timeout_at(due, answers.recv()).await.ok().flatten(),
                 None => answers.recv().await,
             };
-            if let Some((at, answer)) = heard {
-                self.hear(at, answer, began.elapsed());
+            match heard {
+                Some(Heard::InTime(at, answer)) => self.hear(at, answer, began.elapsed()),
+                // What was heard in time of a question that began later is newer.
+                Some(Heard::Late(at, answer)) if self.is_silent(at) => {
+                    self.hear(at, answer, began.elapsed());
+                }
+                _ => {}
             }
             let all = self.answers.iter().all(|answer| *answer != Answer::Awaited);
             match choose(&self.answers, self.current) {
@@ -102,7 +114,7 @@ impl<'a> Search<'a> {
                     due = None;
                     if !std::mem::replace(&mut warned, true) {
                         let servers = names(self.all, which);
-                        tracing::error!(servers, "several servers take writes and are no cluster; {ADVICE}");
+                        tracing::error!(servers, "these servers {DISPUTED}");
                     }
                 }
                 Choice::Nobody => due = None,
@@ -114,10 +126,22 @@ impl<'a> Search<'a> {
         if self.current == Some(at) {
             self.evidence.hear(&answer, since_begun);
             if self.evidence.is_enough() {
-                self.moves.look();
+                self.looking.is_certain();
             }
         }
         self.answers[at] = answer;
+    }
+
+    fn is_silent(&self, at: usize) -> bool {
+        matches!(self.answers[at], Answer::Awaited | Answer::Failed(_))
+    }
+
+    /// What data a server has, if it has said that it takes writes.
+    pub(super) fn home(&self, at: usize) -> Option<Home> {
+        match self.answers.get(at) {
+            Some(Answer::Says(Role::Writes(home))) => Some(home.clone()),
+            _ => None,
+        }
     }
 
     fn others(&self) -> Duration {
@@ -125,27 +149,42 @@ impl<'a> Search<'a> {
         if self.current.is_none() { at_start } else { in_failover }
     }
 
-    /// What is known of each server, for people.
-    pub(super) fn says(&self) -> String {
-        let one = |(at, answer): (usize, &Answer)| {
-            let said = match answer {
-                Answer::Awaited => "no answer yet".to_owned(),
-                Answer::Failed(why) | Answer::Refused(why) => why.clone(),
-                Answer::Says(Role::Refuses(why)) => why.clone(),
-                Answer::Says(Role::Writes(_)) => "takes writes".to_owned(),
-            };
-            format!("{}: {said}", names(self.all, [at]))
-        };
+    /// Why none was chosen in that time, for people.
+    pub(super) fn says(&self, patience: Duration) -> String {
+        if let Choice::Disputed(which) = choose(&self.answers, None) {
+            return format!("{} {DISPUTED}", names(self.all, which));
+        }
+        let one = |(at, answer): (usize, &Answer)| format!("{}: {answer}", names(self.all, [at]));
         let all: Vec<String> = self.answers.iter().enumerate().map(one).collect();
-        let advice = match choose(&self.answers, None) {
-            Choice::Disputed(_) => ADVICE,
-            _ => "the outbox writes to the server that is not read-only",
-        };
-        format!("{}; {advice}", all.join("; "))
+        let all = all.join("; ");
+        format!(
+            "no server takes writes within {patience:?}: {all}; the outbox writes to the server that is not read-only"
+        )
     }
 }
 
-const ADVICE: &str = "set read_only = ON on the servers that only follow";
+/// What servers do that both take writes, and what would work.
+const DISPUTED: &str = "take writes and do not have the same data, so the outbox connects to none of them: decide which one is right, run \
+                        SET GLOBAL read_only = ON on the others and set it in their configuration files; or name that one alone in the \
+                        database URL";
+
+/// Asks one server again and again. One that has missed an answer is asked besides by a question that has longer.
+async fn ask_on(at: usize, options: MySqlConnectOptions, ask: Ask, said: UnboundedSender<Heard>) {
+    let (mut pauses, mut late) = (Pauses::default(), JoinSet::new());
+    loop {
+        let answer = ask(options.clone(), PATIENCE).await;
+        let is_missed = matches!(answer, Answer::Failed(_));
+        if said.send(Heard::InTime(at, answer)).is_err() {
+            return;
+        }
+        while late.try_join_next().is_some() {}
+        if is_missed && late.is_empty() {
+            let (asked, said) = (ask(options.clone(), Search::LATE), said.clone());
+            late.spawn(async move { drop(said.send(Heard::Late(at, asked.await))) });
+        }
+        tokio::time::sleep(pauses.next(drawn())).await;
+    }
+}
 
 fn is_over(due: Option<Instant>) -> bool {
     due.is_some_and(|due| Instant::now() >= due)

@@ -45,8 +45,18 @@ impl Watched {
             let _ = tokio::time::timeout(Watch::BEAT, self.nodes.doubted()).await;
             let current = self.nodes.writer();
             let Some(node) = self.nodes.all().get(current) else { return };
+            if self.nodes.was_elsewhere() {
+                self.line = None;
+            }
             let said = ask_again(&mut self.line, &node.options).await;
-            if matches!(said, Answer::Says(Role::Writes(_))) {
+            if let Answer::Says(Role::Writes(home)) = &said {
+                if self.nodes.has_moved_in(home) {
+                    tracing::warn!(
+                        server = node.name,
+                        "another server is behind this address, and takes writes"
+                    );
+                    self.outage.note();
+                }
                 continue;
             }
             self.line = None;
@@ -68,7 +78,7 @@ impl Watched {
             if found != current {
                 self.lead_to(current, found);
             }
-            self.nodes.announce(found);
+            self.nodes.announce(found, search.home(found));
         }
     }
 

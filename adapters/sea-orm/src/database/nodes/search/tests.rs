@@ -1,10 +1,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::*;
-use crate::database::{
-    nodes::{ask::PATIENCE, known::Nodes},
-    topology::place::Place,
-};
+use crate::database::{nodes::known::Nodes, topology::place::Place};
 
 /// Two servers, of which the first is written to.
 fn servers() -> (Nodes, Moves) {
@@ -33,7 +30,7 @@ fn search<'a>(
     answers: impl Fn(&str, Duration) -> Option<Answer> + Send + Sync + 'static,
 ) -> Search<'a> {
     let (began, answers) = (Instant::now(), Arc::new(answers));
-    let ask: Ask = Arc::new(move |options: MySqlConnectOptions| {
+    let ask: Ask = Arc::new(move |options: MySqlConnectOptions, patience| {
         let answers = Arc::clone(&answers);
         Box::pin(async move {
             let answered = async {
@@ -44,7 +41,7 @@ fn search<'a>(
                     }
                 }
             };
-            tokio::time::timeout(PATIENCE, answered).await.unwrap_or_else(|_| missed())
+            tokio::time::timeout(patience, answered).await.unwrap_or_else(|_| missed())
         })
     });
     Search { ask, ..Search::after(nodes.all(), moves, 0, said) }
@@ -97,4 +94,48 @@ async fn while_no_server_takes_writes_each_is_asked_four_times_a_second_at_most(
     assert!(tokio::time::timeout(Duration::from_secs(60), search.found()).await.is_err());
     let asked = asked.load(Ordering::Relaxed);
     assert!((200..2 * 4 * 60 + 10).contains(&asked), "{asked} questions to two servers in a minute");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_answers_slowly_is_found_at_the_start_and_not_left_afterwards() {
+    for takes in [1_200, 3_000, 8_000].map(Duration::from_millis) {
+        let slow: Ask = Arc::new(move |_, patience| {
+            let answered = async move {
+                tokio::time::sleep(takes).await;
+                writes("1")
+            };
+            Box::pin(
+                async move { tokio::time::timeout(patience, answered).await.unwrap_or_else(|_| missed()) },
+            )
+        });
+        let (nodes, moves) = servers();
+        let at_start = Search::at_start(nodes.all(), &moves);
+        let in_a_failover = Search::after(nodes.all(), &moves, 0, missed());
+        for search in [at_start, in_a_failover] {
+            let mut search = Search { ask: Arc::clone(&slow), ..search };
+            let found = tokio::time::timeout(takes * 3, search.found()).await;
+            assert_eq!(found, Ok(0), "{takes:?}: {}", search.says(takes));
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_search_that_is_given_up_keeps_no_connection_away() {
+    let nodes = servers();
+    let mut search = search(&nodes, refuses(), |_, _| Some(refuses()));
+    assert!(tokio::time::timeout(Duration::from_secs(1), search.found()).await.is_err());
+    assert!(nodes.1.is_looking());
+    drop(search);
+    assert!(!nodes.1.is_looking());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_two_servers_that_both_take_writes_are_for_an_operator_to_do_is_said() {
+    let nodes = servers();
+    let mut search = search(&nodes, refuses(), |host, _| Some(writes(host)));
+    search.current = None;
+    assert!(tokio::time::timeout(Duration::from_secs(5), search.found()).await.is_err(), "none is chosen");
+    let why = search.says(Duration::from_secs(5));
+    assert!(why.starts_with("first:3306, second:3306 take writes and do not have the same data"), "{why}");
+    assert!(why.contains("SET GLOBAL read_only = ON") && !why.contains("no server takes writes"), "{why}");
 }
