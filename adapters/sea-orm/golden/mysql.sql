@@ -226,8 +226,14 @@ SELECT recipient_hash, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00'
 -- erasures/hold
 INSERT INTO claimstream_erased_recipient (recipient_hash, erased_at) VALUES (:hash, NULL) ON DUPLICATE KEY UPDATE recipient_hash = recipient_hash;
 
+-- erasures/keep
+INSERT INTO claimstream_erased_recipient (recipient_hash, erased_at) VALUES (:hash, TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :erased_at MICROSECOND);
+
 -- erasures/note
-INSERT INTO claimstream_erased_recipient (recipient_hash, erased_at) VALUES (:hash, UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE erased_at = UTC_TIMESTAMP(6);
+INSERT INTO claimstream_erased_recipient (recipient_hash, erased_at) VALUES (:hash, UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE erased_at = GREATEST(COALESCE(erased_at + INTERVAL :moment MICROSECOND, UTC_TIMESTAMP(6)), UTC_TIMESTAMP(6));
+
+-- erasures/oldest
+SELECT TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', erased_at) AS erased_at FROM claimstream_erased_recipient WHERE erased_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND ORDER BY erased_at LIMIT 1;
 
 -- erasures/release
 DELETE FROM claimstream_erased_recipient WHERE recipient_hash IN (:hashes);
@@ -532,6 +538,9 @@ SELECT id FROM claimstream_queue WHERE queue = :queue UNION ALL SELECT id FROM c
 -- remains/delivered
 SELECT message_id AS id FROM claimstream_notification_attempt WHERE message_id IN (:ids) AND acceptance = 'ACCEPTED' UNION SELECT message_id FROM claimstream_notification_receipt WHERE message_id IN (:ids);
 
+-- remains/lost_items
+SELECT i.id FROM claimstream_notification_message m STRAIGHT_JOIN claimstream_digest_item i FORCE INDEX (PRIMARY) ON i.id = m.id LEFT JOIN claimstream_message b ON b.id = i.digest_id LEFT JOIN claimstream_dead d ON d.id = i.digest_id WHERE m.request_id IN (:ids) AND m.status = 'PENDING' AND b.id IS NULL AND d.id IS NULL;
+
 -- remains/open_requests
 SELECT id FROM claimstream_notification_request WHERE id > :after AND status IN ('PENDING', 'PROCESSING') AND changed_at < UTC_TIMESTAMP(6) - INTERVAL :quiet MICROSECOND ORDER BY id LIMIT :limit;
 
@@ -540,6 +549,9 @@ SELECT m.id, m.request_id, COALESCE(i.digest_id, m.id) AS carrier FROM claimstre
 
 -- remains/requeue
 INSERT INTO claimstream_queue (queue, shard, available_at, id) SELECT b.queue, b.shard, UTC_TIMESTAMP(6), b.id FROM claimstream_message b LEFT JOIN claimstream_queue q ON q.queue = b.queue AND q.shard = b.shard AND q.id = b.id LEFT JOIN claimstream_dead d ON d.id = b.id WHERE b.id IN (:ids) AND q.id IS NULL AND d.id IS NULL;
+
+-- remains/standing
+SELECT id, status FROM claimstream_notification_request WHERE id IN (:ids);
 
 -- remains/steps
 SELECT b.payload FROM claimstream_queue q STRAIGHT_JOIN claimstream_message b FORCE INDEX (PRIMARY) ON b.id = q.id WHERE q.queue = :queue UNION ALL SELECT d.payload FROM claimstream_dead d WHERE d.queue = :queue;

@@ -196,8 +196,14 @@ SELECT recipient_hash, erased_at AS erased_at FROM claimstream_erased_recipient 
 -- erasures/hold
 INSERT INTO claimstream_erased_recipient (recipient_hash, erased_at) VALUES (:hash, NULL) ON CONFLICT DO NOTHING;
 
+-- erasures/keep
+INSERT INTO claimstream_erased_recipient (recipient_hash, erased_at) VALUES (:hash, :erased_at);
+
 -- erasures/note
-INSERT INTO claimstream_erased_recipient (recipient_hash, erased_at) VALUES (:hash, :now) ON CONFLICT (recipient_hash) DO UPDATE SET erased_at = :now;
+INSERT INTO claimstream_erased_recipient (recipient_hash, erased_at) VALUES (:hash, :now) ON CONFLICT (recipient_hash) DO UPDATE SET erased_at = MAX(COALESCE(erased_at + :moment, :now), :now);
+
+-- erasures/oldest
+SELECT erased_at AS erased_at FROM claimstream_erased_recipient WHERE erased_at < :bound ORDER BY erased_at LIMIT 1;
 
 -- erasures/release
 DELETE FROM claimstream_erased_recipient WHERE recipient_hash IN (:hashes);
@@ -496,6 +502,9 @@ SELECT id FROM claimstream_queue WHERE queue = :queue UNION ALL SELECT id FROM c
 -- remains/delivered
 SELECT message_id AS id FROM claimstream_notification_attempt WHERE message_id IN (:ids) AND acceptance = 'ACCEPTED' UNION SELECT message_id FROM claimstream_notification_receipt WHERE message_id IN (:ids);
 
+-- remains/lost_items
+SELECT i.id FROM claimstream_notification_message m CROSS JOIN claimstream_digest_item i  ON i.id = m.id LEFT JOIN claimstream_message b ON b.id = i.digest_id LEFT JOIN claimstream_dead d ON d.id = i.digest_id WHERE m.request_id IN (:ids) AND m.status = 'PENDING' AND b.id IS NULL AND d.id IS NULL;
+
 -- remains/open_requests
 SELECT id FROM claimstream_notification_request WHERE id > :after AND status IN ('PENDING', 'PROCESSING') AND changed_at < :now - :quiet ORDER BY id LIMIT :limit;
 
@@ -504,6 +513,9 @@ SELECT m.id, m.request_id, COALESCE(i.digest_id, m.id) AS carrier FROM claimstre
 
 -- remains/requeue
 INSERT INTO claimstream_queue (queue, shard, available_at, id) SELECT b.queue, b.shard, :now, b.id FROM claimstream_message b LEFT JOIN claimstream_queue q ON q.queue = b.queue AND q.shard = b.shard AND q.id = b.id LEFT JOIN claimstream_dead d ON d.id = b.id WHERE b.id IN (:ids) AND q.id IS NULL AND d.id IS NULL;
+
+-- remains/standing
+SELECT id, status FROM claimstream_notification_request WHERE id IN (:ids);
 
 -- remains/steps
 SELECT b.payload FROM claimstream_queue q CROSS JOIN claimstream_message b  ON b.id = q.id WHERE q.queue = :queue UNION ALL SELECT d.payload FROM claimstream_dead d WHERE d.queue = :queue;

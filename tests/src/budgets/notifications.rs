@@ -210,9 +210,12 @@ async fn erased_recipients_are_found_along_their_keys_and_ages(measured: &Measur
         ("bound", vec![Value::from(forty_days_ago)]),
         ("limit", vec![Value::from(500_i64)]),
     ];
-    for (name, key) in
-        [("erasures/held", "PRIMARY"), ("erasures/release", "PRIMARY"), ("erasures/forget_older", "age")]
-    {
+    for (name, key) in [
+        ("erasures/held", "PRIMARY"),
+        ("erasures/release", "PRIMARY"),
+        ("erasures/forget_older", "age"),
+        ("erasures/oldest", "age"),
+    ] {
         let plan = explained(outbox, name, &args).await;
         let step = plan.iter().find(|step| step[0] == "claimstream_erased_recipient");
         assert!(step.is_some_and(|step| step[1] == "range" && step[2] == key), "{name}: {plan:?}");

@@ -3,19 +3,23 @@
 use std::{sync::Arc, time::Duration};
 
 use claimstream_domain::{
-    QueueName, Retention, RetryPolicy, decide,
+    DeadLetterFilter, QueueName, Retention, RetryPolicy, decide,
     notification::{
-        DirectRecipient, MESSAGE_QUEUE, NotificationRequest, Progress, REQUEST_QUEUE, Recipient,
-        RecipientReference, RequestStatus,
+        Channel, DeliveryStatus, DirectRecipient, ERASED, FanOutEnd, MESSAGE_QUEUE, NotificationRecord,
+        NotificationRequest, Progress, REQUEST_QUEUE, Recipient, RecipientReference, RequestStatus,
+        message_id,
     },
 };
 use claimstream_memory::{MemoryDirectory, MemoryTemplates};
 use claimstream_notifications::{RequestConfig, RequestHandler};
 use claimstream_ports::{
-    Handler,
-    notification::{EraseRecipient, NotificationReports, RequestRepository},
+    DeadLetters, Handler,
+    notification::{
+        EraseRecipient, MessageRepository, MissingRecord, NotificationReports, RequestRepository,
+    },
 };
 use claimstream_sea_orm::FailoverRemains;
+use sea_orm::{ConnectOptions, ConnectionTrait, Database, DbBackend};
 use uuid::Uuid;
 
 use super::{
@@ -37,6 +41,16 @@ pub(super) fn add_to(suite: &mut Suite, place: &Place) {
         erased_is_not_delivered_to,
     );
     place.add(suite, "auto", keep, "erasures_go_when_no_request_is_left_from_before", erasures_go);
+    if place.name != "sqlite" {
+        place.add(suite, "auto", keep, "an_erasure_waits_for_a_record_that_is_being_restored", erasure_waits);
+    }
+    place.add(
+        suite,
+        "auto",
+        keep,
+        "an_erasure_stays_as_long_as_a_message_that_may_be_revived",
+        erasure_outlives_dead_letters,
+    );
     place.add(
         suite,
         "auto",
@@ -103,10 +117,24 @@ async fn erasures_go(setup: Setup) {
     let kept = async || setup.count("SELECT COUNT(*) FROM claimstream_erased_recipient").await;
     let request = world.submit(vec![user("ada")]).await;
     setup.outbox.erase("user:gone").await.expect("erase");
+    // The clock of the server before was ahead.
+    let (later, at) = match setup.outbox.connection().get_database_backend() {
+        DbBackend::Sqlite => ("erased_at + 3600000000", "erased_at"),
+        _ => (
+            "erased_at + INTERVAL 1 HOUR",
+            "CAST(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', erased_at) AS SIGNED)",
+        ),
+    };
+    setup.execute(&format!("UPDATE claimstream_erased_recipient SET erased_at = {later}")).await;
+    let at = async || setup.count(&format!("SELECT {at} FROM claimstream_erased_recipient")).await;
+    let before = at().await;
+    setup.outbox.erase("user:gone").await.expect("erase");
+    assert_eq!(at().await, before + 1, "an erasure is never noted earlier than it was");
     setup.clock.advance(DAY * 31);
     setup.sweep().await;
     assert_eq!(kept().await, 1, "a request is older");
     setup.outbox.cancel(request).await.expect("cancel");
+    world.fan_out().await;
     setup.outbox.erase("user:other").await.expect("erase");
     setup.clock.advance(DAY * 2);
     assert_eq!(setup.outbox.sweep().await.expect("sweep").requests, 1);
@@ -114,6 +142,70 @@ async fn erasures_go(setup: Setup) {
     setup.clock.advance(DAY * 29);
     setup.sweep().await;
     assert_eq!(kept().await, 0);
+}
+
+/// The record cannot be written before the lock of its table goes; a file has one writer at a time, so nothing is tried there.
+async fn erasure_waits(setup: Setup) {
+    const A_WHILE: Duration = Duration::from_millis(400);
+    let world = World::of(&setup, 10);
+    let (request_id, recipient) = (world.submit(vec![user("bob")]).await, Recipient::user("ada").key);
+    let id = message_id(request_id, Channel::Email, &recipient);
+    let record = NotificationRecord {
+        id,
+        request_id,
+        channel: Channel::Email,
+        recipient: recipient.clone(),
+        status: DeliveryStatus::Pending,
+        reason: None,
+        reference: None,
+    };
+    let mut alone = ConnectOptions::new(setup.url.clone());
+    let lock = Database::connect(alone.max_connections(1).clone()).await.expect("a connection");
+    lock.execute_unprepared("LOCK TABLES claimstream_notification_message READ").await.expect("a lock");
+    let (restores, erases) = (setup.outbox.clone(), setup.outbox.clone());
+    let missing = [MissingRecord { record, end: FanOutEnd::Done }];
+    let restoring = tokio::spawn(async move { restores.restore(&missing).await });
+    tokio::time::sleep(A_WHILE).await;
+    let erasing = tokio::spawn(async move { erases.erase(&recipient).await });
+    tokio::time::sleep(A_WHILE).await;
+    assert!(!restoring.is_finished(), "the table is locked");
+    assert!(!erasing.is_finished(), "it did not wait, and found nothing");
+    lock.execute_unprepared("UNLOCK TABLES").await.expect("an end");
+    restoring.await.expect("no panic").expect("restored");
+    erasing.await.expect("no panic").expect("erased");
+    let kept = NotificationReports::record(&setup.outbox, id).await.expect("read").expect("a record");
+    assert_eq!((kept.recipient.as_str(), kept.status), (ERASED, DeliveryStatus::Cancelled));
+}
+
+/// The failover has lost the record, and retention has taken the request away, before the dead letter is revived.
+async fn erasure_outlives_dead_letters(setup: Setup) {
+    const DAY: Duration = Duration::from_secs(24 * 3600);
+    let world = World::of(&setup, 10);
+    let request = world.submit(vec![user("ada")]).await;
+    assert_eq!(world.fan_out().await, 1);
+    setup.clock.advance(Setup::MOMENT);
+    let relay = Instance::new(9, Ports::of(setup.outbox.clone()), messages(), 10);
+    let claimed = relay.take_one().await;
+    relay.bury(&claimed, "the address is unknown").await;
+    for lost in ["notification_message", "notification_request"] {
+        setup.execute(&format!("DELETE FROM claimstream_{lost}")).await;
+    }
+    setup.outbox.erase("user:ada").await.expect("erase");
+    let at = async || setup.count("SELECT COUNT(*) FROM claimstream_erased_recipient").await;
+    setup.clock.advance(DAY * 40);
+    setup.sweep().await;
+    assert_eq!(at().await, 1, "its dead letter may be revived");
+    let revived = setup.outbox.revive(&DeadLetterFilter::default()).await.expect("revive");
+    assert_eq!(revived, 1);
+    world.deliver().await;
+    assert!(world.mail.of(request).is_empty(), "the recipient was erased");
+    setup.clock.advance(DAY * 40);
+    setup.sweep().await;
+    assert_eq!(at().await, 0, "nothing is left that could come");
+}
+
+fn messages() -> QueueName {
+    QueueName::new(MESSAGE_QUEUE).expect("a queue")
 }
 
 /// The notes of the first of two steps are lost, or those of both.

@@ -5,11 +5,18 @@ use std::time::Duration;
 use claimstream_domain::{
     Message, MessageId, NewMessage, Payload, QueueName, Retention,
     notification::{
-        Answer, DeliveryReceipt, DeliveryStatus, FanOut, MESSAGE_QUEUE, NotificationRequest, REQUEST_QUEUE,
-        ReceiptKind, ReceiptOf, RecipientReference, provider::ProviderName,
+        Answer, Channel, DeliveryReceipt, DeliveryStatus, FanOut, FanOutEnd, MESSAGE_QUEUE,
+        NotificationMessage, NotificationRecord, NotificationRequest, REQUEST_QUEUE, ReceiptKind, ReceiptOf,
+        Recipient, RecipientReference,
+        consent::Category,
+        digest::{DigestItem, NewDigestItem},
+        message_id,
+        provider::ProviderName,
     },
 };
-use claimstream_ports::notification::{AttemptLog, DeliveryAttempt, DeliveryReceipts, MessageRepository};
+use claimstream_ports::notification::{
+    AttemptLog, DeliveryAttempt, DeliveryReceipts, FanOutStep, MessageRepository, RequestRepository,
+};
 use claimstream_sea_orm::FailoverRemains;
 use uuid::Uuid;
 
@@ -42,6 +49,20 @@ pub(super) fn add_to(suite: &mut Suite, place: &Place) {
         keep,
         "a_notification_that_a_provider_has_is_noted_as_delivered_and_not_sent_again",
         delivered_is_noted,
+    );
+    place.add(
+        suite,
+        "auto",
+        keep,
+        "a_notification_in_a_digest_that_lost_its_message_goes_by_itself",
+        lost_digest_is_taken_apart,
+    );
+    place.add(
+        suite,
+        "auto",
+        keep,
+        "a_request_that_cannot_be_read_keeps_no_other_from_its_repair",
+        unreadable_is_left,
     );
     place.add(
         suite,
@@ -93,6 +114,9 @@ async fn bare_is_found(setup: Setup) {
     assert_eq!(found, FailoverRemains { requests: vec![request.id], ..FailoverRemains::default() });
     assert_eq!(repair(&setup, &found).await, [1, 0]);
     setup.execute("DELETE FROM claimstream_queue").await;
+    setup.execute("UPDATE claimstream_notification_request SET status = 'PENDING'").await;
+    note(&setup, request.id, FanOutEnd::More).await;
+    assert_eq!(find(&setup).await, FailoverRemains::default(), "its request has moved on a moment ago");
     setup.execute("UPDATE claimstream_notification_request SET status = 'FAILED'").await;
     let beyond = FailoverRemains { beyond_repair: vec![records[0].id], ..FailoverRemains::default() };
     assert_eq!(find(&setup).await, beyond, "an operator revives what has failed, or hands it in anew");
@@ -164,6 +188,83 @@ async fn others_are_left_alone(setup: Setup) {
         "one record waits for the step of its request, one is queued, one is dead"
     );
     assert_eq!(taken(&setup, REQUEST_QUEUE).await.len(), 2, "{}", waiting.id);
+}
+
+/// A digest was acknowledged, and the delivery of its item not noted; retention has deleted its message.
+async fn lost_digest_is_taken_apart(setup: Setup) {
+    const WINDOW: Duration = Duration::from_secs(60);
+    let request = submit(&setup).await;
+    let message = |user: &str| {
+        let recipient = Recipient::user(user).key;
+        let frame = NotificationMessage::erased(
+            message_id(request.id, Channel::Email, &recipient),
+            request.id,
+            Channel::Email,
+        );
+        NotificationMessage { recipient, category: Some(Category::new("news").expect("a category")), ..frame }
+    };
+    let item = |user| DigestItem { message: message(user), params: Default::default(), language: None };
+    let items = ["anna", "ben"].map(|user| NewDigestItem { item: item(user), window: WINDOW });
+    let record = |new: &NewDigestItem| NotificationRecord {
+        id: new.item.message.id,
+        request_id: request.id,
+        channel: Channel::Email,
+        recipient: new.item.message.recipient.clone(),
+        status: DeliveryStatus::Pending,
+        reason: None,
+        reference: None,
+    };
+    let step = FanOutStep {
+        records: items.iter().map(record).collect(),
+        items: items.to_vec(),
+        ..step(request.id, FanOutEnd::Done)
+    };
+    setup.outbox.note_steps(std::slice::from_ref(&step)).await.expect("a step");
+    let [lost, waiting] = items.map(|new| new.item.message.id);
+    for table in ["queue", "message"] {
+        let ids = [lost, request.id].map(hex).join(", ");
+        setup.execute(&format!("DELETE FROM claimstream_{table} WHERE id IN ({ids})")).await;
+    }
+    setup.clock.advance(QUIET + Setup::MOMENT);
+    let found = find(&setup).await;
+    assert_eq!(found, FailoverRemains { requests: vec![request.id], ..FailoverRemains::default() });
+    assert_eq!(setup.outbox.repair_failover_remains(&found).await.expect("a repair"), 1);
+    setup.outbox.note_steps(&[step]).await.expect("the same step once more");
+    assert_eq!(steps_of(&setup).await, [request.id]);
+    let mut both = [lost, waiting];
+    both.sort();
+    assert_eq!(
+        taken(&setup, MESSAGE_QUEUE).await,
+        both,
+        "one goes by itself now, one as the digest that it was"
+    );
+}
+
+/// One request was written by a newer version, and one by hand.
+async fn unreadable_is_left(setup: Setup) {
+    let requests = [submit(&setup).await, submit(&setup).await, submit(&setup).await];
+    setup.execute("DELETE FROM claimstream_queue").await;
+    let broken = hex(requests[1].id);
+    setup
+        .execute(&format!("UPDATE claimstream_notification_request SET request = '{{}}' WHERE id = {broken}"))
+        .await;
+    setup.clock.advance(QUIET + Setup::MOMENT);
+    let found = find(&setup).await;
+    assert_eq!(found.requests.len(), 3, "{found:?}");
+    assert_eq!(setup.outbox.repair_failover_remains(&found).await.expect("a repair"), 2);
+    let mut steps = steps_of(&setup).await;
+    steps.sort();
+    assert_eq!(steps, [requests[0].id, requests[2].id]);
+}
+
+/// Notes a step without records.
+async fn note(setup: &Setup, request: Uuid, end: FanOutEnd) {
+    setup.outbox.note_steps(&[step(request, end)]).await.expect("a step");
+}
+
+/// A step without records.
+fn step(request: Uuid, end: FanOutEnd) -> FanOutStep {
+    FanOutStep { request, end, takes_up: false, erased_places: 0, flaw: None, records: vec![], items: vec![] }
 }
 
 async fn submit(setup: &Setup) -> NotificationRequest {

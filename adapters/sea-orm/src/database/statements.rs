@@ -111,7 +111,7 @@ statements! {
         both: dedup, dedup_or_fail, dedup_read, discard, known, message, queue;
     }
     erasures: ErasureSql {
-        both: held, hold, note, release, requests;
+        both: held, hold, keep, note, oldest, release, requests;
         each: forget_older;
     }
     in_app: InAppSql {
@@ -164,7 +164,7 @@ statements! {
         sqlite: encoding;
     }
     remains: RemainsSql {
-        both: bodies, carriers, delivered, open_requests, pending, requeue, steps;
+        both: bodies, carriers, delivered, lost_items, open_requests, pending, requeue, standing, steps;
     }
     savepoint: SavepointSql {
         both: undo;

@@ -35,14 +35,16 @@ impl Erasures {
     /// Notes that a recipient is erased from now on. It waits for transactions that hold the recipient, so whatever they have restored is there
     /// afterwards.
     pub(crate) async fn note(&self, recipient: &str) -> Result<(), StoreError> {
-        let args = self.db.args().with("hash", hash(&recipient_hash(recipient)));
+        // A microsecond: a row that stays as it is would be met by nothing on another node of a cluster.
+        let args = self.db.args().with("hash", hash(&recipient_hash(recipient))).with("moment", 1);
         let note = || run(self.db.callers(), ERASURE, self.db.sql.erasures.note.bind(&args));
         self.db.restarting_beside(ERASURE, note).await.map(|_| ())
     }
 
     /// Holds recipients for the transaction, in one order, and answers when they were erased: none of them is erased before it ends.
     ///
-    /// It writes a row for each, because nothing else makes an erasure on another node of a cluster wait or fail as well.
+    /// It writes a row for each, because nothing else makes an erasure on another node of a cluster wait or fail as well. The row of one that
+    /// was erased before is only locked here; [`release`](Self::release) writes it.
     pub(crate) async fn hold(
         &self,
         on: &impl ConnectionTrait,
@@ -64,16 +66,23 @@ impl Erasures {
         Ok(erased_at)
     }
 
-    /// Leaves no trace of recipients that the transaction holds and that were not erased.
+    /// Leaves no trace of recipients that the transaction holds and that were not erased, and writes the rows of the others anew: another node
+    /// of a cluster meets what was written, and not what was locked.
     pub(crate) async fn release(
         &self,
         on: &impl ConnectionTrait,
         recipients: &BTreeSet<Fingerprint>,
         erased_at: &ErasedAt,
     ) -> Result<(), StoreError> {
-        let strangers = recipients.iter().filter(|one| !erased_at.contains_key(one));
-        for args in self.pages(strangers) {
-            run(on, ERASURE, self.db.sql.erasures.release.bind(&args)).await?;
+        let sql = &self.db.sql.erasures;
+        for args in self.pages(recipients.iter()) {
+            run(on, ERASURE, sql.release.bind(&args)).await?;
+        }
+        let erased = recipients.iter().filter_map(|one| Some((one, *erased_at.get(one)?)));
+        let row = |(one, at)| self.db.args().with("hash", hash(one)).with("erased_at", at);
+        let kept: Vec<Args> = erased.map(row).collect();
+        for statement in self.db.inserts(&sql.keep, &kept) {
+            run(on, ERASURE, statement).await?;
         }
         Ok(())
     }

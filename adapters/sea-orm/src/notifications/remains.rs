@@ -1,14 +1,14 @@
 use std::{
-    collections::{BTreeSet, HashSet},
+    collections::{BTreeSet, HashMap, HashSet},
     sync::Arc,
     time::Duration,
 };
 
-use claimstream_domain::notification::{DeliveryStatus, FanOut, Priority, RequestStatus, repair_message};
-use claimstream_ports::{
-    StoreError,
-    notification::{MessageOutcome, RequestRead},
+use claimstream_domain::{
+    NewMessage,
+    notification::{DeliveryStatus, FanOut, NotificationRequest, Priority, RequestStatus, repair_message},
 };
+use claimstream_ports::{StoreError, StoreErrorKind, notification::MessageOutcome};
 use sea_orm::ConnectionTrait;
 use uuid::Uuid;
 
@@ -16,7 +16,6 @@ use crate::{
     database::{
         Database,
         args::{Args, bytes},
-        classify::corrupt,
         clock::micros,
         sql::Sql,
         typed_row::row,
@@ -74,6 +73,9 @@ struct Stranded {
 impl Remains<'_> {
     /// How many rows one statement reads or names.
     const PAGE: usize = 500;
+    /// How many requests one transaction fans out again. Each looks through all steps that are queued, so with few requests in each the work
+    /// would grow with the square of what is left.
+    const HELD: usize = 2_000;
 
     /// What has been left by now, of what has not changed for `quiet`. It walks over whole tables.
     pub(crate) async fn find(&self, quiet: Duration) -> Result<FailoverRemains, StoreError> {
@@ -104,11 +106,13 @@ impl Remains<'_> {
             messages.extend(carried.into_iter().map(|one| one.carrier));
             // A fan-out that is repeated enqueues the messages whose bodies are gone, and no others.
             let bare: Vec<_> = bare.into_iter().filter(|one| !again.contains(&one.request)).collect();
-            let dispatched = self.dispatched(bare.iter().map(|one| one.request)).await?;
+            let standing = self.standing(bare.iter().map(|one| one.request)).await?;
             for Stranded { id, request, .. } in bare {
-                match dispatched.contains(&request) {
-                    true => drop(again.insert(request)),
-                    false => found.beyond_repair.push(id),
+                match standing.get(&request) {
+                    Some(RequestStatus::Dispatched) => drop(again.insert(request)),
+                    // It has changed a moment ago. A later look finds it, unless somebody works on it.
+                    Some(RequestStatus::Pending | RequestStatus::Processing) => {}
+                    _ => found.beyond_repair.push(id),
                 }
             }
         }
@@ -130,7 +134,7 @@ impl Remains<'_> {
             queued += self.db.restarting(|| self.queue_again(ids)).await?;
         }
         let repair = Uuid::now_v7();
-        for ids in remains.requests.chunks(Self::PAGE) {
+        for ids in remains.requests.chunks(Self::HELD) {
             queued += self.db.restarting(|| self.fan_out_again(ids, repair)).await?;
         }
         Ok(queued)
@@ -140,24 +144,73 @@ impl Remains<'_> {
     ///
     /// The transaction holds the requests, so of two repairs at the same time the second finds the steps of the first.
     async fn fan_out_again(&self, ids: &[Uuid], repair: Uuid) -> Result<u64, StoreError> {
-        let read = self.requests.read(ids).await?;
+        let first_steps = self.first_steps(ids, repair).await?;
         let transaction = self.db.begin(REMAINS).await?;
-        let args = self.db.args().with_list("ids", ids.iter().copied().map(bytes));
-        let held = rows(&transaction, REMAINS, self.db.sql.notifications.request_lock.bind(&args)).await?;
         let mut open = HashSet::new();
-        for row in held {
-            if !is_over(request_status(&row.text("status")?)?) {
-                open.insert(row.uuid("id")?);
+        for ids in ids.chunks(Self::PAGE) {
+            let args = self.db.args().with_list("ids", ids.iter().copied().map(bytes));
+            for row in rows(&transaction, REMAINS, self.db.sql.notifications.request_lock.bind(&args)).await?
+            {
+                if !is_over(request_status(&row.text("status")?)?) {
+                    open.insert(row.uuid("id")?);
+                }
             }
         }
         let under_way = self.steps(&transaction).await?;
-        let left = read.into_iter().flatten().map(|read| read.request);
-        let left = left.filter(|request| open.contains(&request.id) && !under_way.contains(&request.id));
-        let again = left.map(|request| repair_message(&request, repair)).collect::<Result<Vec<_>, _>>();
-        let again = again.map_err(|e| corrupt(REMAINS, e))?;
-        self.enqueueing.enqueue(&transaction, &again).await?;
+        let is_left = |(id, _): &(Uuid, _)| open.contains(id) && !under_way.contains(id);
+        let again: Vec<_> = first_steps.into_iter().filter(is_left).collect();
+        self.free_items(&transaction, &again.iter().map(|(id, _)| *id).collect::<Vec<_>>()).await?;
+        let again: Vec<NewMessage> = again.into_iter().map(|(_, step)| step).collect();
+        for again in again.chunks(Self::PAGE) {
+            self.enqueueing.enqueue(&transaction, again).await?;
+        }
         self.db.commit(REMAINS, transaction).await?;
         Ok(again.len() as u64)
+    }
+
+    /// Takes pending messages of these requests out of digests whose own messages are gone: a fan-out then enqueues each by itself.
+    async fn free_items(&self, on: &impl ConnectionTrait, requests: &[Uuid]) -> Result<(), StoreError> {
+        let of = |ids: &[Uuid]| self.db.args().with_list("ids", ids.iter().copied().map(bytes));
+        for requests in requests.chunks(Self::PAGE) {
+            let lost = rows(on, REMAINS, self.db.sql.remains.lost_items.bind(&of(requests))).await?;
+            let lost = lost.iter().map(|row| row.uuid("id")).collect::<Result<Vec<_>, _>>()?;
+            for lost in lost.chunks(Self::PAGE) {
+                run(on, REMAINS, self.db.sql.digests.forget.bind(&of(lost))).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The steps that fan requests out once more, as far as these can be read: one that cannot keeps no other one from its repair.
+    async fn first_steps(&self, ids: &[Uuid], repair: Uuid) -> Result<Vec<(Uuid, NewMessage)>, StoreError> {
+        let mut steps = Vec::new();
+        for ids in ids.chunks(Self::PAGE) {
+            for request in self.readable(ids).await? {
+                match repair_message(&request, repair) {
+                    Ok(step) => steps.push((request.id, step)),
+                    Err(error) => says_unreadable(request.id, &error),
+                }
+            }
+        }
+        Ok(steps)
+    }
+
+    async fn readable(&self, ids: &[Uuid]) -> Result<Vec<NotificationRequest>, StoreError> {
+        let read = match self.requests.read(ids).await {
+            Err(error) if error.kind() == StoreErrorKind::Corrupt => {
+                let mut read = Vec::new();
+                for id in ids {
+                    match self.requests.read(&[*id]).await {
+                        Ok(one) => read.extend(one),
+                        Err(error) if error.kind() == StoreErrorKind::Corrupt => says_unreadable(*id, &error),
+                        Err(error) => return Err(error),
+                    }
+                }
+                read
+            }
+            read => read?,
+        };
+        Ok(read.into_iter().flatten().map(|read| read.request).collect())
     }
 
     /// Queues messages whose bodies are there, in one transaction.
@@ -258,13 +311,24 @@ impl Remains<'_> {
         self.db.restarting(ask).await?.iter().map(|row| row.uuid("id")).collect()
     }
 
-    /// Those of these requests that were dispatched: when one of them is fanned out again, what is pending is enqueued.
-    async fn dispatched(&self, requests: impl Iterator<Item = Uuid>) -> Result<HashSet<Uuid>, StoreError> {
-        let ids: Vec<Uuid> = requests.collect::<BTreeSet<_>>().into_iter().collect();
-        let read = self.requests.read(&ids).await?;
-        let is_dispatched = |read: &RequestRead| read.status == RequestStatus::Dispatched;
-        Ok(read.into_iter().flatten().filter(is_dispatched).map(|read| read.request.id).collect())
+    /// Where these requests stand: when one is fanned out again that was dispatched, what is pending is enqueued.
+    async fn standing(
+        &self,
+        requests: impl Iterator<Item = Uuid>,
+    ) -> Result<HashMap<Uuid, RequestStatus>, StoreError> {
+        let ids: BTreeSet<Uuid> = requests.collect();
+        if ids.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let args = self.db.args().with_list("ids", ids.into_iter().map(bytes));
+        let ask = || rows(self.db.relay(), REMAINS, self.db.sql.remains.standing.bind(&args));
+        let found = self.db.restarting(ask).await?;
+        found.iter().map(|row| Ok((row.uuid("id")?, request_status(&row.text("status")?)?))).collect()
     }
+}
+
+fn says_unreadable(request: Uuid, error: &dyn std::error::Error) {
+    tracing::warn!(%request, %error, "a request cannot be read, and is not fanned out again");
 }
 
 /// Whether a request has ended since it was found.

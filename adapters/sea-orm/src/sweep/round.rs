@@ -269,7 +269,7 @@ impl Round {
         }
     }
 
-    async fn unit<T, F>(&self, work: impl FnOnce(Arc<Sweeper>) -> F) -> Result<T, StoreError>
+    pub(super) async fn unit<T, F>(&self, work: impl FnOnce(Arc<Sweeper>) -> F) -> Result<T, StoreError>
     where
         T: Send + 'static,
         F: Future<Output = Result<T, StoreError>> + Send + 'static,

@@ -1,3 +1,3 @@
--- Takes the rows of recipients away that were held and are not erased.
+-- Takes the rows of recipients away that were held.
 DELETE FROM claimstream_erased_recipient
  WHERE recipient_hash IN (:hashes)
