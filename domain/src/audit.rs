@@ -102,11 +102,17 @@ pub enum AuditAction {
     Repair,
     /// What a failover has left was queued again.
     Repaired,
+    /// Queues are about to get more shards.
+    Reshard,
+    /// All shards are open.
+    Resharded,
+    /// A resharding is ended, or taken back.
+    EndReshard,
 }
 
 impl AuditAction {
     /// Every action.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 18] = [
         Self::Pause,
         Self::Resume,
         Self::Revive,
@@ -122,6 +128,9 @@ impl AuditAction {
         Self::Continue,
         Self::Repair,
         Self::Repaired,
+        Self::Reshard,
+        Self::Resharded,
+        Self::EndReshard,
     ];
 
     /// The longest word, in bytes.
@@ -145,6 +154,9 @@ impl AuditAction {
             Self::Continue => "continue",
             Self::Repair => "repair",
             Self::Repaired => "repaired",
+            Self::Reshard => "reshard",
+            Self::Resharded => "resharded",
+            Self::EndReshard => "end reshard",
         }
     }
 }

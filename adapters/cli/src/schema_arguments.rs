@@ -2,6 +2,8 @@ use claimstream_domain::ShardCount;
 use claimstream_sea_orm::Dialect;
 use clap::{Subcommand, ValueEnum};
 
+use crate::operator_name::OperatorName;
+
 /// What can be done with the tables.
 #[derive(Clone, Subcommand)]
 pub(crate) enum SchemaCommand {
@@ -65,6 +67,8 @@ pub(crate) struct ReshardArguments {
     /// Do it; otherwise say what would be done
     #[arg(long)]
     pub(crate) yes: bool,
+    #[command(flatten)]
+    pub(crate) operator: OperatorName,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

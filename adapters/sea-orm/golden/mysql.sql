@@ -572,7 +572,7 @@ UPDATE claimstream_resharding SET cut_at = UTC_TIMESTAMP(6) WHERE number = 1 AND
 DELETE FROM claimstream_resharding WHERE number = 1 AND shards = :shards;
 
 -- resharding/lease
-SELECT label, CAST(fence AS SIGNED) AS fence, (held_until <= UTC_TIMESTAMP(6)) AS is_over FROM claimstream_lease WHERE queue = :queue AND shard = :shard;
+SELECT label, CAST(fence AS SIGNED) AS fence, (holder IS NOT NULL AND in_flight > 0 AND held_until <= UTC_TIMESTAMP(6)) AS is_left FROM claimstream_lease WHERE queue = :queue AND shard = :shard;
 
 -- resharding/let_go
 DELETE FROM claimstream_closed_shard WHERE queue = :queue AND shard = :shard;

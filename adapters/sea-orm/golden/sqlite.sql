@@ -539,7 +539,7 @@ SELECT encoding AS encoding FROM pragma_encoding;
 DELETE FROM claimstream_resharding WHERE number = 1 AND shards = :shards;
 
 -- resharding/lease
-SELECT label, fence AS fence, (held_until <= :now) AS is_over FROM claimstream_lease WHERE queue = :queue AND shard = :shard;
+SELECT label, fence AS fence, (holder IS NOT NULL AND in_flight > 0 AND held_until <= :now) AS is_left FROM claimstream_lease WHERE queue = :queue AND shard = :shard;
 
 -- resharding/let_go
 DELETE FROM claimstream_closed_shard WHERE queue = :queue AND shard = :shard;

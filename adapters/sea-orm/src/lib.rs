@@ -60,7 +60,10 @@ pub use outbox::{
     schema_step::{SchemaStep, SchemaWay},
     transactions::TransactionWork,
 };
-pub use resharding::status::{ReshardStep, ShardStatus};
+pub use resharding::{
+    plan::{ReshardAction, ReshardPlan},
+    status::{ReshardStep, ShardStatus},
+};
 pub use strategy::{
     choice::{Strategy, StrategyChoice},
     order::Order,

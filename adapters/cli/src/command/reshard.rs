@@ -1,10 +1,11 @@
 use std::{io::Write, process::ExitCode};
 
-use claimstream_domain::{Resharding, ShardCount};
-use claimstream_sea_orm::{ReshardStep, SeaOrmOutbox, ShardStatus};
+use claimstream_domain::{AuditAction, Shard, ShardCount};
+use claimstream_sea_orm::{ReshardAction, ReshardPlan, ReshardStep, ShardStatus};
 use serde_json::json;
 use tokio::sync::mpsc::unbounded_channel;
 
+use super::audit::Audited;
 use crate::{config::Database, failure::Failure, schema_arguments::ReshardArguments};
 
 /// Shows how many shards there are, gives the queues more of them, or ends that.
@@ -13,49 +14,84 @@ pub(super) async fn run(
     database: &Database,
     out: &mut impl Write,
 ) -> Result<ExitCode, Failure> {
+    let ReshardArguments { shards, end, yes, operator, json: as_json } = asked;
     let outbox = database.open_existing().await?;
     let before = outbox.shard_status().await?;
-    let mut said = match (asked.shards, asked.end) {
-        (Some(to), _) => offer(&before, to)?,
-        (None, true) => offer_end(&before),
-        (None, false) => stands(&before),
+    let plan = match (shards, end) {
+        (Some(to), _) => Some(outbox.plan_resharding(to).await?),
+        (None, true) => outbox.plan_end_of_resharding().await?,
+        (None, false) => None,
     };
-    match (asked.shards, asked.end, asked.yes) {
-        (Some(to), _, true) => {
-            reshard(&outbox, to, asked.json, out).await?;
-            said = ENDED.into();
-        }
-        (_, true, true) if outbox.end_resharding().await? => said = ended(&before),
-        _ => {}
+    let by = operator.find_or_unnamed();
+    let audited = Audited { outbox: &outbox, by: &by };
+    let said = match (&plan, shards) {
+        (None, _) if end => "there is no resharding to end".into(),
+        (None, _) => stands(&before),
+        (Some(plan), Some(to)) if yes => reshard(&audited, plan, to, as_json, out).await?,
+        (Some(plan), _) if yes => end_resharding(&audited, plan).await?,
+        (Some(plan), _) => offer(&before, plan),
+    };
+    if !as_json {
+        writeln!(out, "{said}")?;
+        return Ok(ExitCode::SUCCESS);
     }
-    match asked.json {
-        true => writeln!(out, "{}", as_value(&outbox.shard_status().await?))?,
-        false => writeln!(out, "{said}")?,
+    let mut value = as_value(&outbox.shard_status().await?);
+    if let Some(plan) = plan.filter(|_| !yes) {
+        value["plan"] = plan_as_value(&plan);
     }
+    writeln!(out, "{value}")?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Does it, and prints each step as it is done.
 async fn reshard(
-    outbox: &SeaOrmOutbox,
+    audited: &Audited<'_>,
+    plan: &ReshardPlan,
     to: ShardCount,
     is_quiet: bool,
     out: &mut impl Write,
-) -> Result<(), Failure> {
+) -> Result<String, Failure> {
+    let subject = subject(plan);
+    audited.begin(AuditAction::Reshard, &subject).await?;
     let (sender, mut steps) = unbounded_channel();
-    let work = outbox.reshard(to, move |step| drop(sender.send(step)));
+    let work = audited.outbox.reshard(to, move |step| drop(sender.send(step)));
+    let mut all = 0;
     let print = async {
+        let mut printed = Ok(());
         while let Some(step) = steps.recv().await {
-            if let Some(line) = line(&step).filter(|_| !is_quiet) {
-                writeln!(out, "{line}")?;
-                out.flush()?;
+            if let ReshardStep::Opened { moved, .. } = step {
+                all += moved;
+            }
+            if let Some(line) = line(&step).filter(|_| !is_quiet && printed.is_ok()) {
+                printed = writeln!(out, "{line}").and_then(|()| out.flush());
             }
         }
-        Ok::<_, Failure>(())
+        printed
     };
     let (done, printed) = tokio::join!(work, print);
     done?;
-    printed
+    audited.end(AuditAction::Resharded, &subject, all).await?;
+    printed?;
+    Ok(ENDED.into())
+}
+
+async fn end_resharding(audited: &Audited<'_>, plan: &ReshardPlan) -> Result<String, Failure> {
+    audited.begin(AuditAction::EndReshard, &subject(plan)).await?;
+    Ok(match audited.outbox.end_resharding().await? {
+        false => "there is no resharding to end".into(),
+        true => ended(plan),
+    })
+}
+
+/// What the audit log says of it.
+fn subject(plan: &ReshardPlan) -> String {
+    let (from, to) = (plan.resharding.from().get(), plan.resharding.to().get());
+    match plan.action {
+        ReshardAction::TakeBack => {
+            format!("all queues, from {from} to {to} shards, taken back before its cut")
+        }
+        _ => format!("all queues, from {from} to {to} shards"),
+    }
 }
 
 const ENDED: &str = "all shards are open; restart the programs that write messages when it suits, and then run `claimstream schema \
@@ -108,44 +144,53 @@ fn stands(status: &ShardStatus) -> String {
     }
 }
 
-/// What would be done, if it can be.
-fn offer(status: &ShardStatus, to: ShardCount) -> Result<String, Failure> {
-    if !status.resharding.is_some_and(|begun| begun.to() == to) {
-        Resharding::new(status.count, to).map_err(|why| Failure::Refused(why.to_string()))?;
-    }
-    let (stands, to) = (stands(status), to.get());
-    Ok(format!(
-        "{stands}; nothing was changed\n\n\
-         With --yes:\n\
-         1. Triggers send each new message with an ordering key to one of {to} shards, whatever number its writer knows. Making them\n\
-         \x20  waits for open transactions on the tables of messages, for a second at a time; transactions that begin wait behind it.\n\
-         2. Messages that wait are moved, a shard of a queue at a time. Relays claim nothing from it meanwhile, and what is in hand\n\
-         \x20  there ends first.\n\
-         3. New shards open as soon as they are in order. Until then the messages in them wait.\n\
-         On a server the triggers run with the rights of the user that makes them. It must exist and keep SELECT, UPDATE and TRIGGER\n\
-         until --end has taken them away, or no program can write.\n\
-         The number of shards cannot be made smaller again."
-    ))
-}
-
-fn offer_end(status: &ShardStatus) -> String {
-    match status.resharding {
-        None => "there is no resharding to end".into(),
-        Some(resharding) if !status.is_cut => {
-            let from = resharding.from().get();
+/// What would be done.
+fn offer(status: &ShardStatus, plan: &ReshardPlan) -> String {
+    let (stands, from, to) = (stands(status), plan.resharding.from().get(), plan.resharding.to().get());
+    match plan.action {
+        ReshardAction::TakeBack => {
             format!("with --yes the resharding is taken back, and queues are left at {from} shards")
         }
-        Some(_) => "with --yes the triggers are taken away; a program that writes messages and was not restarted since the resharding \
-                    would write messages of one key into two shards then"
-            .into(),
+        ReshardAction::End => {
+            "with --yes the triggers are taken away; a program that writes messages and was not restarted since the resharding would write \
+             messages of one key into two shards then"
+                .into()
+        }
+        ReshardAction::Begin | ReshardAction::Continue => format!(
+            "{stands}; nothing was changed\n\n\
+             With --yes:\n\
+             1. Triggers send each new message with an ordering key to one of {to} shards, whatever number its writer knows. Making them\n\
+             \x20  waits for open transactions on the tables of messages, for a second at a time; transactions that begin wait behind it.\n\
+             2. Messages that wait are moved, a shard of a queue at a time. Relays claim nothing from it meanwhile, and what is in hand\n\
+             \x20  there ends first.\n\
+             3. New shards open as soon as they are in order. Until then the messages in them wait.\n\
+             On a server the triggers run with the rights of the user that makes them. It must exist and keep SELECT, UPDATE and TRIGGER\n\
+             until --end has taken them away, or no program can write.\n\
+             The number of shards cannot be made smaller again."
+        ),
     }
 }
 
-fn ended(before: &ShardStatus) -> String {
-    match before.is_cut {
-        true => "the triggers are gone".into(),
-        false => format!("the resharding is taken back; queues are cut into {} shards", before.count.get()),
+fn ended(plan: &ReshardPlan) -> String {
+    match plan.action {
+        ReshardAction::TakeBack => {
+            let from = plan.resharding.from().get();
+            format!("the resharding is taken back; queues are cut into {from} shards")
+        }
+        _ => "the triggers are gone".into(),
     }
+}
+
+fn plan_as_value(plan: &ReshardPlan) -> serde_json::Value {
+    let numbers = |shards: &[Shard]| shards.iter().map(|shard| shard.number()).collect::<Vec<_>>();
+    json!({
+        "action": plan.action.word(),
+        "from": plan.resharding.from().get(),
+        "to": plan.resharding.to().get(),
+        "statements": plan.statements,
+        "emptied": numbers(&plan.emptied),
+        "opened": numbers(&plan.opened),
+    })
 }
 
 fn as_value(status: &ShardStatus) -> serde_json::Value {

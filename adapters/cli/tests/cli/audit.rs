@@ -54,6 +54,23 @@ fn every_change_of_an_operator_is_noted_with_a_name_and_without_a_reason() {
 }
 
 #[test]
+fn a_resharding_is_noted_with_its_numbers_before_it_begins_and_when_all_shards_are_open() {
+    let operator = Operator::with_database();
+    operator.run(&["schema", "reshard", "64"]).succeeded();
+    operator.run(&["schema", "reshard", "64", "--json"]).succeeded();
+    operator.run(&["schema", "reshard", "60", "--yes", "--by", "ann"]).failed(1);
+    operator.run(&["schema", "reshard", "--end", "--yes", "--by", "ann"]).succeeded();
+    assert_eq!(entries(&operator), [], "a preview and what is refused are no change");
+    operator.run(&["schema", "reshard", "64", "--yes", "--by", "ann"]).succeeded();
+    operator.run(&["schema", "reshard", "--end"]).succeeded();
+    operator.run(&["schema", "reshard", "--end", "--yes", "--json"]).succeeded();
+    let (subject, mut done) = ("all queues, from 16 to 64 shards", noted("ann", "resharded", ""));
+    (done.2, done.3) = (subject.into(), Some(0));
+    let expected = [noted("ann", "reshard", subject), done, noted("unnamed", "end reshard", subject)];
+    assert_eq!(entries(&operator), expected);
+}
+
+#[test]
 fn entries_are_listed_page_by_page_newest_first() {
     let operator = Operator::with_database();
     for queue in ["a", "b", "c"] {
@@ -84,12 +101,14 @@ async fn nothing_is_changed_that_cannot_be_noted() {
         &["dead", "purge", "--all", "--yes"],
         &["dead", "revive", "--all", "--yes"],
         &["cancel", &id(7)],
+        &["schema", "reshard", "64", "--yes"],
     ] {
         let why = operator.run(change).failed(1);
         assert!(why.contains("nothing was done, because the audit log cannot be written"), "{why}");
     }
     let status = operator.run(&["status"]).succeeded();
     assert!(!status.contains("PAUSED"), "{status}");
+    assert!(operator.run(&["schema", "reshard"]).succeeded().contains("queues are cut into 16 shards"));
     let dead: Value = serde_json::from_str(&operator.run(&["dead", "list", "--json"]).succeeded()).unwrap();
     assert_eq!(dead["items"].as_array().unwrap().len(), 3);
     assert!(operator.run(&["show", &id(7)]).succeeded().contains("PENDING"));

@@ -2,6 +2,7 @@
 
 mod obstacles;
 mod orders;
+mod trouble;
 
 use std::{
     io::{BufRead, BufReader},
@@ -12,7 +13,7 @@ use std::{
 use claimstream_domain::ShardCount;
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
 
-use self::orders::{Orders, place};
+use self::orders::{Orders, Plan, place};
 use crate::{
     database_server::servers,
     operator::{Operator, Running, eventually},
@@ -115,14 +116,27 @@ fn a_number_that_would_not_do_is_refused_and_a_preview_changes_nothing() {
     let stands = r#"{"shards":16,"open":16,"resharding":null}"#;
     assert!(operator.run(&["schema", "reshard", "64"]).succeeded().contains("nothing was changed"));
     assert_eq!(operator.run(&["schema", "reshard", "--json"]).succeeded().trim(), stands);
+    let plan = planned(&operator, "64");
+    assert_eq!((&plan["action"], &plan["from"], &plan["to"]), (&"begin".into(), &16.into(), &64.into()));
+    assert!(plan["statements"][0].as_str().unwrap().starts_with("CREATE TRIGGER"), "{plan}");
+    assert_eq!(plan["emptied"].as_array().unwrap().len(), 16, "{plan}");
+    assert_eq!((&plan["opened"][0], &plan["opened"][47]), (&16.into(), &63.into()), "{plan}");
     let none = operator.run(&["schema", "reshard", "--end", "--yes"]).succeeded();
     assert_eq!(none, "there is no resharding to end\n");
     operator.run(&["schema", "reshard", "64", "--yes"]).succeeded();
     operator.run(&["schema", "reshard", "64", "--yes"]).succeeded();
     let stands = r#"{"shards":64,"open":64,"resharding":{"from":16,"to":64,"cut":true}}"#;
     assert_eq!(operator.run(&["schema", "reshard", "--json"]).succeeded().trim(), stands);
+    let plan = planned(&operator, "64");
+    assert_eq!((&plan["action"], &plan["statements"]), (&"continue".into(), &serde_json::json!([])));
+    assert_eq!((&plan["emptied"], &plan["opened"]), (&serde_json::json!([]), &serde_json::json!([])));
+    let plan = planned(&operator, "--end");
+    assert_eq!(plan["action"], "end");
+    assert_eq!(plan["statements"][0], "DROP TRIGGER IF EXISTS claimstream_64_shards_of_queue");
     let doctor = operator.run(&["doctor"]).succeeded();
     assert!(doctor.contains("all 64 shards are open, and triggers send"), "{doctor}");
+    let refused = operator.run(&["schema", "reshard", "128"]).failed(1);
+    assert!(refused.contains("claimstream schema reshard --end"), "{refused}");
     let refused = operator.run(&["schema", "reshard", "128", "--yes"]).failed(1);
     assert!(refused.contains("claimstream schema reshard --end"), "{refused}");
     operator.run(&["schema", "reshard", "--end", "--yes"]).succeeded();
@@ -130,17 +144,24 @@ fn a_number_that_would_not_do_is_refused_and_a_preview_changes_nothing() {
     assert!(operator.run(&["schema", "reshard", "128", "--yes"]).succeeded().contains("all shards are open"));
 }
 
+/// What the command would do.
+fn planned(operator: &Operator, what: &str) -> serde_json::Value {
+    let said = operator.run(&["schema", "reshard", what, "--json"]).succeeded();
+    serde_json::from_str::<serde_json::Value>(&said).unwrap()["plan"].take()
+}
+
 fn places(test: &str) -> Vec<(String, Option<String>)> {
     let servers = servers(test).into_iter().map(|(server, url)| (server.name().to_owned(), Some(url)));
     std::iter::once(("sqlite".to_owned(), None)).chain(servers).collect()
 }
 
-async fn reshard_at_work(name: &str, url: Option<String>, strategy: &str, order: &str) {
+async fn reshard_at_work(name: &str, url: Option<String>, strategy: &'static str, order: &'static str) {
     let place = place(url).await;
     let operator = Operator::new().set("CLAIMSTREAM_DATABASE__URL", &place.url());
     operator.run(&["schema", "apply", "--shards", "16"]).succeeded();
     let began = Instant::now();
-    let orders = Orders::begin(place, strategy, order).await;
+    let plan = Plan::at(&place.url(), strategy, order);
+    let orders = Orders::begin(place, plan).await;
     for wait in [30, 90, 150, 250, 400, 700, 1_200] {
         let mut command = operator.command(&["schema", "reshard", "64", "--yes"]);
         let mut command = Running(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
@@ -159,6 +180,6 @@ async fn reshard_at_work(name: &str, url: Option<String>, strategy: &str, order:
     });
     let said = ended.await.unwrap();
     let took = began.elapsed();
-    let handled = orders.end(order == "per_key").await;
+    let handled = orders.end().await;
     println!("{name}, {strategy}, order {order}: {handled} messages, 64 shards after {took:?}\n{said}");
 }

@@ -8,6 +8,7 @@ use crate::resharding::{
     RESHARD,
     cut::{self, Undone},
     mending::mend,
+    plan::{ReshardPlan, must_be_open, plan, plan_end},
     run,
     shards::status,
     status::{ReshardStep, ShardStatus},
@@ -19,6 +20,23 @@ impl SeaOrmOutbox {
         let db = Arc::clone(&self.rooms.db);
         let work = async move { status(db.relay(), db.sql).await.map(|(status, _)| status) };
         self.rooms.db.detached(RESHARD, work).await
+    }
+
+    /// What [`reshard`](Self::reshard) would do now, and changes nothing.
+    ///
+    /// A number that would not do, and another resharding that is not ended, are refused as `Misconfigured`. Whether the user has the rights
+    /// shows when it begins.
+    pub async fn plan_resharding(&self, to: ShardCount) -> Result<ReshardPlan, StoreError> {
+        let db = Arc::clone(&self.rooms.db);
+        self.rooms.db.detached(RESHARD, async move { plan(&db, to).await }).await
+    }
+
+    /// What [`end_resharding`](Self::end_resharding) would do now, and changes nothing; `None` if there is none to end.
+    ///
+    /// One whose messages are written by the new number while shards are closed is refused as `Misconfigured`.
+    pub async fn plan_end_of_resharding(&self) -> Result<Option<ReshardPlan>, StoreError> {
+        let db = Arc::clone(&self.rooms.db);
+        self.rooms.db.detached(RESHARD, async move { plan_end(&db).await }).await
     }
 
     /// Cuts the queues of this database into more shards while they are at work: `to` is a multiple of the number that there is.
@@ -57,13 +75,7 @@ impl SeaOrmOutbox {
                     Undone::IsCut => {}
                 }
             }
-            if !now.is_open() {
-                let (open, to) = (now.open, resharding.to().get());
-                let why = format!(
-                    "{open} of {to} shards are open; run `claimstream schema reshard {to} --yes` until it ends"
-                );
-                return Err(StoreError::new(StoreErrorKind::Misconfigured, RESHARD, why));
-            }
+            must_be_open(&now, resharding)?;
             mend(&db, resharding).await?;
             if cut::end(&db, resharding.to()).await? {
                 return Ok(true);

@@ -81,8 +81,18 @@ impl Cut {
     }
 }
 
+/// The statement that makes the trigger of a file.
+pub(super) fn file_trigger(to: ShardCount) -> String {
+    text(IN_FILE).replace(":shards", &to.get().to_string())
+}
+
+/// The statement that takes it away.
+pub(super) fn file_without_trigger(to: ShardCount) -> String {
+    format!("DROP TRIGGER IF EXISTS claimstream_{}_shards_of_queue", to.get())
+}
+
 async fn in_file(db: &Database, to: ShardCount) -> Result<bool, StoreError> {
-    let trigger = text(IN_FILE).replace(":shards", &to.get().to_string());
+    let trigger = file_trigger(to);
     let args = db.args().with("shards", to.get());
     let whole = || async {
         let on = db.begin(RESHARD).await?;
@@ -176,7 +186,7 @@ pub(crate) async fn end(db: &Database, to: ShardCount) -> Result<bool, StoreErro
         #[cfg(not(feature = "mysql"))]
         Dialect::MySql => {}
         Dialect::Sqlite => {
-            let drop = format!("DROP TRIGGER IF EXISTS claimstream_{}_shards_of_queue", to.get());
+            let drop = file_without_trigger(to);
             let whole = || async {
                 let on = db.begin(RESHARD).await?;
                 in_time(RESHARD, on.execute_unprepared(&drop), classify).await?;

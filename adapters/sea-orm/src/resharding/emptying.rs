@@ -65,7 +65,7 @@ async fn empty_closed(
             }
         }
         let lease = lease(db, key).await?;
-        let is_gone = is_held && lease.as_ref().is_some_and(|lease| lease.is_over);
+        let is_gone = is_held && lease.as_ref().is_some_and(|lease| lease.is_left);
         if is_gone || waited > patience {
             let label = lease.and_then(|lease| lease.label);
             return Ok(Emptied::Later { moved: moved + walk.moved(), holder: Holder { label, is_gone } });
@@ -82,5 +82,5 @@ async fn lease(db: &Database, key: &ShardKey) -> Result<Option<LeaseRow>, StoreE
 }
 
 row! {
-    struct LeaseRow of "resharding/lease" { label: Option<String>, is_over: bool }
+    struct LeaseRow of "resharding/lease" { label: Option<String>, is_left: bool }
 }

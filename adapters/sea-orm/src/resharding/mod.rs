@@ -9,10 +9,13 @@ use crate::{
 mod closing;
 pub(crate) mod cut;
 mod emptying;
+#[cfg(feature = "mysql")]
+mod group;
 pub(crate) mod mending;
 mod moving;
 mod order;
 mod page;
+pub(crate) mod plan;
 #[cfg(feature = "mysql")]
 mod prepared;
 mod rights;

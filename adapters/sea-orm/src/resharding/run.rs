@@ -4,8 +4,6 @@ use claimstream_domain::{QueueName, Resharding, Shard, ShardCount};
 use claimstream_ports::{StoreError, StoreErrorKind};
 use tokio::time::sleep;
 
-#[cfg(feature = "mysql")]
-use super::triggers::prove_right;
 use super::{
     RESHARD,
     cut::{Cut, Undone, undo},
@@ -16,6 +14,8 @@ use super::{
     status::{ReshardStep, ShardStatus},
     turns::{Turn, Turns},
 };
+#[cfg(feature = "mysql")]
+use super::{group::refuse_many_primaries, triggers::prove_right};
 use crate::{
     database::{
         Database,
@@ -66,6 +66,10 @@ const TRIES_BACK: u32 = 10;
 
 async fn begin(db: &Database, to: ShardCount, said: &Said) -> Result<Resharding, StoreError> {
     let (now, _) = status(db.relay(), db.sql).await?;
+    #[cfg(feature = "mysql")]
+    if db.dialect == Dialect::MySql && !now.is_cut {
+        refuse_many_primaries(db).await?;
+    }
     match now.resharding {
         Some(begun) if begun.to() != to => return Err(another(&now)),
         Some(_) if db.dialect == Dialect::MySql => prove(db, to).await?,
@@ -115,7 +119,8 @@ async fn refuse_utf_16(db: &Database) -> Result<(), StoreError> {
 const UTF_16: &str = "the file keeps text as UTF-16, and a trigger cannot hash an ordering key there as programs do; nothing has been \
                       changed. Copy the tables into a file that was made with PRAGMA encoding = 'UTF-8', which is the default";
 
-fn another(now: &ShardStatus) -> StoreError {
+/// Says that another resharding stands in the way.
+pub(super) fn another(now: &ShardStatus) -> StoreError {
     let to = now.resharding.map_or(now.count, Resharding::to).get();
     refused(match (now.resharding, now.is_open()) {
         (None, _) => {
@@ -135,7 +140,8 @@ fn another(now: &ShardStatus) -> StoreError {
     })
 }
 
-fn refused(why: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> StoreError {
+/// What cannot be done as it was asked for.
+pub(super) fn refused(why: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> StoreError {
     StoreError::new(StoreErrorKind::Misconfigured, RESHARD, why)
 }
 
@@ -188,7 +194,7 @@ async fn give_up(db: &Database, to: ShardCount) -> Result<(), StoreError> {
 }
 
 /// The old shards whose heirs are not open.
-async fn closed(db: &Database, resharding: Resharding) -> Result<Vec<Shard>, StoreError> {
+pub(super) async fn closed(db: &Database, resharding: Resharding) -> Result<Vec<Shard>, StoreError> {
     let (_, open) = status(db.relay(), db.sql).await?;
     let is_closed = |shard: &Shard| resharding.heirs(*shard).any(|heir| !open.contains(&heir.number()));
     Ok(resharding.from().shards().filter(is_closed).collect())

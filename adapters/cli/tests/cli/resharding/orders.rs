@@ -1,27 +1,30 @@
+mod ledger;
+mod relays;
+mod writers;
+
 use std::{
-    collections::{HashMap, HashSet},
     sync::{
-        Arc, Mutex,
+        Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
 
-use claimstream::{Claim, Relay, RelayConfig};
 use claimstream_domain::{MessageId, NewMessage, OrderingKey, Payload, QueueName, ShardCount};
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
-use claimstream_tokio::TokioTimer;
-use futures::TryStreamExt;
-use sea_orm::{ConnectionTrait, Database, DatabaseConnection, Statement, TransactionTrait};
+use sea_orm::{ConnectionTrait, Database, Statement};
 use tempfile::TempDir;
-use tokio::{sync::Semaphore, task::JoinHandle};
+use tokio::task::JoinHandle;
 use uuid::Uuid;
 
+use self::{
+    ledger::Ledger,
+    relays::{Relaying, Running},
+    writers::Hand,
+};
 use crate::database_server::Scratch;
 
 const QUEUE: &str = "orders";
-/// Of each writer.
-const KEYS: usize = 40;
 /// Written before anything is claimed, so that there is something to move.
 const BACKLOG: usize = 20;
 
@@ -119,223 +122,179 @@ pub(super) async fn misplaced(place: &Place, count: u16) -> Vec<(String, i64)> {
     misplaced
 }
 
-/// What is known of every message from outside.
-#[derive(Default)]
-struct Ledger {
-    /// The newest message of each key whose handler has begun.
-    newest: HashMap<String, usize>,
-    in_hand: HashSet<String>,
-    handled: HashMap<(String, usize), usize>,
-    faults: Vec<String>,
+/// How and where messages are written and claimed.
+#[derive(Clone)]
+pub(super) struct Plan {
+    /// One of the strategies, or `lock_guarded`, which is `preemptive_update` behind a lock in the database.
+    pub(super) strategy: &'static str,
+    pub(super) order: &'static str,
+    /// Where each of the two writers writes, the one that inserts rows last.
+    pub(super) writers: [String; 2],
+    /// Where each relay claims.
+    pub(super) relays: Vec<String>,
+    /// How long claims outlive a relay that is killed.
+    pub(super) lease: Duration,
+    /// How often a transaction is begun anew that a node has rolled back.
+    pub(super) tries: u32,
+    pub(super) handling: Handling,
+}
+
+/// What is special about handlers.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Handling {
+    /// Each message of this kind fails at first: those whose number leaves 5 when divided by it.
+    pub(super) one_fails_of: Option<usize>,
+    pub(super) slow: Option<Slow>,
+}
+
+/// How an early message of [`SLOW`] is handled.
+#[derive(Clone, Copy)]
+pub(super) struct Slow {
+    pub(super) takes: Duration,
+    /// How often its claim is renewed meanwhile; without that it ends, and the message comes again.
+    pub(super) renewed: Option<Duration>,
+}
+
+/// A key that moves when 16 shards become 64, out of one of those that the command empties first.
+const SLOW: &str = "customer-5";
+
+fn slow_message() -> ledger::Message {
+    (SLOW.into(), 3)
+}
+
+impl Plan {
+    /// Two relays and two writers, all at one place.
+    pub(super) fn at(url: &str, strategy: &'static str, order: &'static str) -> Self {
+        Self {
+            strategy,
+            order,
+            writers: [url.to_owned(), url.to_owned()],
+            relays: vec![url.to_owned(), url.to_owned()],
+            lease: Duration::from_secs(30),
+            tries: 1,
+            handling: Handling::default(),
+        }
+    }
+
+    fn options(&self) -> OpenOptions {
+        let strategy = match self.strategy {
+            "lock_guarded" => "preemptive_update",
+            strategy => strategy,
+        };
+        OpenOptions {
+            strategy: strategy.parse().unwrap(),
+            order: self.order.parse().unwrap(),
+            ..OpenOptions::default()
+        }
+    }
 }
 
 /// Writers that know the old number of shards, and relays that claim what they write.
 pub(super) struct Orders {
     place: Place,
+    plan: Plan,
     written: Arc<AtomicUsize>,
     stop: Arc<AtomicBool>,
-    ledger: Arc<Mutex<Ledger>>,
+    ledger: Arc<Ledger>,
     writers: Vec<JoinHandle<()>>,
-    relays: Vec<JoinHandle<()>>,
-    is_done: Arc<AtomicBool>,
+    relays: Vec<Running>,
+    begun: usize,
 }
 
 impl Orders {
-    pub(super) async fn begin(place: Place, strategy: &str, order: &str) -> Self {
-        let (written, stop, is_done) = (Arc::default(), Arc::default(), Arc::default());
+    pub(super) async fn begin(place: Place, plan: Plan) -> Self {
+        let (written, stop) = (Arc::<AtomicUsize>::default(), Arc::<AtomicBool>::default());
+        let writer = SeaOrmOutbox::open(&plan.writers[0], plan.options()).await.unwrap();
+        let by_sql = Database::connect(&plan.writers[1]).await.unwrap();
+        let hand = Hand { written: Arc::clone(&written), tries: plan.tries };
+        for number in 1..=BACKLOG {
+            hand.write_round(&writer, number).await;
+            hand.insert_round(&by_sql, number).await;
+        }
+        let library = hand.clone().keep_writing(&stop, move |hand, number| {
+            let writer = writer.clone();
+            async move { hand.write_round(&writer, BACKLOG + number).await }
+        });
+        let rows = hand.keep_writing(&stop, move |hand, number| {
+            let by_sql = by_sql.clone();
+            async move { hand.insert_round(&by_sql, BACKLOG + number).await }
+        });
+        let ledger = Arc::new(Ledger::of(plan.order));
         let mut orders = Self {
             place,
+            plan,
             written,
             stop,
-            is_done,
-            ledger: Arc::default(),
-            writers: Vec::new(),
+            ledger,
+            writers: vec![library, rows],
             relays: Vec::new(),
+            begun: 0,
         };
-        let (url, options) = (orders.place.url(), || OpenOptions {
-            strategy: strategy.parse().unwrap(),
-            order: order.parse().unwrap(),
-            ..OpenOptions::default()
-        });
-        let writer = SeaOrmOutbox::open(&url, options()).await.unwrap();
-        let by_sql = Database::connect(&url).await.unwrap();
-        let mut numbers = [0; 2];
-        for number in 1..=BACKLOG {
-            orders.write_round(&writer, number).await;
-            orders.insert_round(&by_sql, number).await;
-            numbers = [number; 2];
-        }
-        let [library, rows] = numbers;
-        orders.writers.push(orders.keep_writing(move |orders, number| {
-            let writer = writer.clone();
-            async move { orders.write_round(&writer, library + number).await }
-        }));
-        orders.writers.push(orders.keep_writing(move |orders, number| {
-            let by_sql = by_sql.clone();
-            async move { orders.insert_round(&by_sql, rows + number).await }
-        }));
-        for _ in 0..2 {
-            let outbox = SeaOrmOutbox::open(&url, options()).await.unwrap();
-            orders.relays.push(orders.relay(outbox));
+        for url in orders.plan.relays.clone() {
+            orders.begin_relay(url).await;
         }
         orders
     }
 
-    /// A part that writers have.
-    fn hand(&self) -> Hand {
-        Hand { written: Arc::clone(&self.written) }
+    async fn begin_relay(&mut self, url: String) {
+        self.begun += 1;
+        let relaying =
+            Relaying { number: self.begun, url, plan: self.plan.clone(), ledger: Arc::clone(&self.ledger) };
+        self.relays.push(relaying.begin().await);
     }
 
-    fn keep_writing<F: Future<Output = ()> + Send>(
-        &self,
-        write: impl Fn(Hand, usize) -> F + Send + 'static,
-    ) -> JoinHandle<()> {
-        let (hand, stop) = (self.hand(), Arc::clone(&self.stop));
-        tokio::spawn(async move {
-            let mut number = 0;
-            while !stop.load(Ordering::SeqCst) {
-                number += 1;
-                write(hand.clone(), number).await;
-                tokio::time::sleep(Duration::from_millis(100)).await;
-            }
-        })
+    /// Waits until the handler of the slow message has begun.
+    pub(super) async fn until_one_is_slow(&self) {
+        while self.ledger.holder(&slow_message()).is_none() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
     }
 
-    async fn write_round(&self, writer: &SeaOrmOutbox, number: usize) {
-        self.hand().write_round(writer, number).await;
-    }
-
-    async fn insert_round(&self, db: &DatabaseConnection, number: usize) {
-        self.hand().insert_round(db, number).await;
-    }
-
-    fn relay(&self, outbox: SeaOrmOutbox) -> JoinHandle<()> {
-        let (ledger, is_done) = (Arc::clone(&self.ledger), Arc::clone(&self.is_done));
-        tokio::spawn(async move {
-            let relay = Relay::new(Arc::new(outbox), TokioTimer::new(), RelayConfig::default());
-            let mut claims = relay.claims(QUEUE).unwrap();
-            let places = Arc::new(Semaphore::new(8));
-            while !is_done.load(Ordering::SeqCst) {
-                let next = tokio::time::timeout(Duration::from_millis(200), claims.try_next()).await;
-                let Ok(next) = next else { continue };
-                let Some(claim) = next.unwrap() else { break };
-                let place = Arc::clone(&places).acquire_owned().await.unwrap();
-                let ledger = Arc::clone(&ledger);
-                tokio::spawn(async move {
-                    handle(&ledger, claim).await;
-                    drop(place);
-                });
-            }
-            let _ = places.acquire_many(8).await;
-            claims.close().await.unwrap();
-        })
+    /// Ends a relay with all its connections, as a kill does, and begins another one: the oldest that has not the slow message in hand.
+    pub(super) async fn kill_a_relay(&mut self) {
+        let kept = self.ledger.holder(&slow_message());
+        let place = self.relays.iter().position(|relay| Some(relay.number()) != kept).unwrap();
+        let oldest = self.relays.remove(place);
+        let (number, url) = (oldest.number(), oldest.url().to_owned());
+        oldest.kill().await;
+        self.ledger.is_gone(number);
+        self.begin_relay(url).await;
     }
 
     /// Waits until everything is handled, and says how much it was.
-    pub(super) async fn end(self, in_order: bool) -> usize {
+    pub(super) async fn end(self) -> usize {
         self.stop.store(true, Ordering::SeqCst);
         for writer in self.writers {
             writer.await.unwrap();
         }
         let written = self.written.load(Ordering::SeqCst);
         let began = Instant::now();
-        while self.ledger.lock().unwrap().handled.len() < written && began.elapsed() < Duration::from_secs(60)
-        {
+        while self.ledger.done() < written && began.elapsed() < Duration::from_secs(60) {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         tokio::time::sleep(Duration::from_millis(500)).await;
-        self.is_done.store(true, Ordering::SeqCst);
         for relay in self.relays {
-            relay.await.unwrap();
+            relay.end().await;
         }
-        let ledger = self.ledger.lock().unwrap();
-        let doubled: Vec<_> = ledger.handled.iter().filter(|(_, times)| **times > 1).collect();
+        let (doubled, faults) = (self.ledger.doubled(), self.ledger.faults());
         assert_eq!(
-            (ledger.handled.len(), doubled),
+            (self.ledger.done(), doubled),
             (written, Vec::new()),
             "of those written, and those doubled"
         );
-        if in_order {
-            let (faults, first) = (ledger.faults.len(), ledger.faults.iter().take(10).collect::<Vec<_>>());
-            assert_eq!((faults, first), (0, Vec::new()));
-        }
+        assert_eq!((faults.len(), faults.iter().take(10).collect::<Vec<_>>()), (0, Vec::new()));
+        assert_eq!(left(&self.place.url()).await, 0, "entries of the queue");
         written
     }
 }
 
-async fn handle(ledger: &Mutex<Ledger>, claim: Claim) {
-    let text = String::from_utf8(claim.message().payload.bytes().to_vec()).unwrap();
-    let (key, number) = text.rsplit_once(' ').unwrap();
-    let number: usize = number.parse().unwrap();
-    {
-        let mut ledger = ledger.lock().unwrap();
-        if !ledger.in_hand.insert(key.to_owned()) {
-            ledger.faults.push(format!("{key} is in two hands at {number}"));
-        }
-        let newest = ledger.newest.insert(key.to_owned(), number).unwrap_or_default();
-        if number != newest + 1 {
-            ledger.faults.push(format!("{key}: {number} follows {newest}"));
-        }
-        *ledger.handled.entry((key.to_owned(), number)).or_default() += 1;
-    }
-    tokio::time::sleep(Duration::from_millis(if number.is_multiple_of(29) { 150 } else { 1 })).await;
-    ledger.lock().unwrap().in_hand.remove(key);
-    claim.ack().await.unwrap();
-}
-
-#[derive(Clone)]
-struct Hand {
-    written: Arc<AtomicUsize>,
-}
-
-impl Hand {
-    /// The next message of each key, by the library.
-    async fn write_round(&self, writer: &SeaOrmOutbox, number: usize) {
-        let all: Vec<NewMessage> = (0..KEYS).map(|key| message(&format!("customer-{key}"), number)).collect();
-        let (in_own, now) = all.split_at(KEYS / 2);
-        let tx = writer.begin().await.unwrap();
-        writer.enqueue_on(&tx, in_own).await.unwrap();
-        writer.commit(tx).await.unwrap();
-        writer.enqueue_now(now).await.unwrap();
-        self.written.fetch_add(KEYS, Ordering::SeqCst);
-    }
-
-    /// The next message of each key, by INSERT, as a program of any language writes them that has counted the shards when it began.
-    async fn insert_round(&self, db: &DatabaseConnection, number: usize) {
-        let shards = ShardCount::new(16).unwrap();
-        for key in 0..KEYS / 8 {
-            let key = format!("inserted-{key}");
-            let (id, shard) = (Uuid::now_v7(), shards.shard_of_bytes(key.as_bytes()).number());
-            let [now, blob] = match db.get_database_backend() {
-                sea_orm::DbBackend::Sqlite => {
-                    ["CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER)", "X"]
-                }
-                _ => ["UTC_TIMESTAMP(6)", "X"],
-            };
-            let id = format!("{blob}'{}'", id.simple());
-            let payload = format!("{key} {number}").bytes().map(|b| format!("{b:02x}")).collect::<String>();
-            let tx = match db.get_database_backend() {
-                sea_orm::DbBackend::Sqlite => {
-                    let mode = sea_orm::SqliteTransactionMode::Immediate;
-                    let options = sea_orm::TransactionOptions {
-                        sqlite_transaction_mode: Some(mode),
-                        ..Default::default()
-                    };
-                    db.begin_with_options(options).await.unwrap()
-                }
-                _ => db.begin().await.unwrap(),
-            };
-            let message = format!(
-                "INSERT INTO claimstream_message (id, queue, shard, ordering_key, headers, content_type, payload, created_at) \
-                 VALUES ({id}, '{QUEUE}', {shard}, '{key}', NULL, 'text/plain', X'{payload}', {now})"
-            );
-            let entry = format!(
-                "INSERT INTO claimstream_queue (queue, shard, available_at, id) VALUES ('{QUEUE}', {shard}, {now}, {id})"
-            );
-            tx.execute_unprepared(&message).await.unwrap();
-            tx.execute_unprepared(&entry).await.unwrap();
-            tx.commit().await.unwrap();
-            self.written.fetch_add(1, Ordering::SeqCst);
-        }
-    }
+async fn left(url: &str) -> i64 {
+    let db = Database::connect(url).await.unwrap();
+    let count = Statement::from_string(
+        db.get_database_backend(),
+        "SELECT COUNT(*) FROM claimstream_queue WHERE queue = 'orders'",
+    );
+    let left = db.query_one_raw(count).await.unwrap().unwrap().try_get_by_index(0).unwrap();
+    db.close().await.unwrap();
+    left
 }

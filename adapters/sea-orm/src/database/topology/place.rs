@@ -42,6 +42,11 @@ impl Place {
         self.is_of_galera() || self.group().is_some()
     }
 
+    /// Whether it belongs to a group of which each member takes writes, and makes its changes of tables beside the others' transactions.
+    pub(crate) fn is_of_many_primaries(&self) -> bool {
+        self.group().is_some() && !is_on(self.setting("group_replication_single_primary_mode"))
+    }
+
     /// Whether it is read only by any of its settings.
     pub(crate) fn is_read_only(&self) -> bool {
         self.refusing().is_some()
