@@ -107,7 +107,8 @@ async fn trouble_at(name: String, url: Option<String>, strategy: &'static str, o
     let ended = tokio::task::spawn_blocking(|| command.wait_with_output().unwrap()).await.unwrap();
     let (said, took) = (String::from_utf8(ended.stdout).unwrap(), began.elapsed());
     assert!(ended.status.success() && said.contains("all shards are open"), "{name}: {said}");
-    assert!(!leases_shards || said.contains("has messages in hand"), "{name}: {said}");
+    // That of the slow handler, or of one of the relays that are gone.
+    assert!(!leases_shards || said.contains("in hand"), "{name}: {said}");
     let handled = orders.end().await;
     println!(
         "{name}, {strategy}, order {order}: {handled} messages, 64 shards after {took:?}, four relays killed\n{said}"

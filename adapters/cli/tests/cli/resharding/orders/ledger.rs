@@ -95,6 +95,11 @@ impl Ledger {
         noted.again.insert(message.clone());
     }
 
+    /// The handler will take longer than its lease.
+    pub(super) fn comes_again(&self, message: &Message) {
+        self.lock().again.insert(message.clone());
+    }
+
     /// The relay whose handler of a message runs.
     pub(super) fn holder(&self, message: &Message) -> Option<usize> {
         self.lock().in_hand.get(message).copied()

@@ -139,6 +139,9 @@ impl Relaying {
             let is_longer = message.1.is_multiple_of(29);
             return sleep(Duration::from_millis(if is_longer { 150 } else { 1 })).await;
         };
+        if slow.renewed.is_none() {
+            self.ledger.comes_again(message);
+        }
         let until = Instant::now() + slow.takes;
         while let Some(left) = until.checked_duration_since(Instant::now()) {
             sleep(slow.renewed.unwrap_or(left).min(left)).await;
