@@ -44,11 +44,13 @@ async fn look(db: DatabaseConnection, stopped: watch::Receiver<bool>) -> Result<
     let asked = |sql: &str| Statement::from_string(DbBackend::MySql, sql);
     let version = db.query_one_raw(asked("SELECT VERSION() AS version")).await?;
     let version: String = version.map_or(Ok(String::new()), |row| row.try_get("", "version"))?;
-    let statements = if version.contains("MariaDB") { OF_MARIADB } else { OF_MYSQL };
+    let is_mariadb = version.contains("MariaDB");
+    let (transactions, statements) =
+        if is_mariadb { (TRANSACTIONS, OF_MARIADB) } else { (TRANSACTIONS_OF_MYSQL, OF_MYSQL) };
     let (mut seen, mut begun) = (Seen::default(), HashMap::<String, Instant>::new());
     while !*stopped.borrow() {
         let mut open = HashMap::new();
-        for row in db.query_all_raw(asked(TRANSACTIONS)).await? {
+        for row in db.query_all_raw(asked(transactions)).await? {
             let transaction: String = row.try_get("", "trx")?;
             let since = begun.get(&transaction).copied().unwrap_or_else(Instant::now);
             seen.transaction = seen.transaction.max(since.elapsed());
@@ -71,6 +73,11 @@ async fn look(db: DatabaseConnection, stopped: watch::Receiver<bool>) -> Result<
 const TRANSACTIONS: &str = "SELECT CONCAT(t.trx_id, ' ', t.trx_started) AS trx
   FROM information_schema.innodb_trx t JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id
  WHERE p.db = DATABASE() AND p.id <> CONNECTION_ID()";
+
+/// The other view shows statements as text, which those with bytes are not.
+const TRANSACTIONS_OF_MYSQL: &str = "SELECT CONCAT(e.thread_id, ' ', e.event_id) AS trx
+  FROM performance_schema.events_transactions_current e JOIN performance_schema.threads t ON t.thread_id = e.thread_id
+ WHERE t.processlist_db = DATABASE() AND t.processlist_id <> CONNECTION_ID() AND e.state = 'ACTIVE'";
 
 const OF_MARIADB: &str =
     "SELECT CAST(time_ms * 1000 AS SIGNED) AS micros, CAST(LEFT(info, 120) AS CHAR) AS text
