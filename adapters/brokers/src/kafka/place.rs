@@ -60,7 +60,7 @@ impl KafkaPlace {
     pub(super) fn member(&self, group: &str) -> ClientConfig {
         let mut config = ClientConfig::new();
         config.set("client.id", "claimstream").set("auto.offset.reset", "earliest");
-        // A member that joins takes some partitions, and the others go on with what they have in hand.
+        // A member that joins takes some partitions, and the other members keep what they have in hand of the rest.
         config
             .set("partition.assignment.strategy", "cooperative-sticky")
             .set("auto.commit.interval.ms", "1000");
