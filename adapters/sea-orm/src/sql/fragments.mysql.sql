@@ -12,6 +12,7 @@ greatest   = GREATEST
 is         = <=>
 then_join  = STRAIGHT_JOIN
 by_primary = FORCE INDEX (PRIMARY)
+to_first   = /*+ NO_SKIP_SCAN($) */
 by_age     = FORCE INDEX (age)
 unreadable = ($.available_at < TIMESTAMP'1970-01-01 00:00:00')
 and_whole  =

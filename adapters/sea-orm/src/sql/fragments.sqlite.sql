@@ -12,6 +12,7 @@ greatest   = MAX
 is         = IS
 then_join  = CROSS JOIN
 by_primary =
+to_first   =
 by_age     = INDEXED BY claimstream_step_age
 unreadable = (TYPEOF($.available_at) <> 'integer' OR $.available_at < 0 OR TYPEOF($.id) <> 'blob' OR LENGTH($.id) <> 16)
 and_whole  = AND TYPEOF($.id) = 'blob' AND LENGTH($.id) = 16

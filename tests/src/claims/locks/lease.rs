@@ -149,6 +149,7 @@ impl Place {
         ];
         self.all_walk(&setup, &names, &args).await;
         self.several_shards_are_ranges(&setup, &args).await;
+        self.a_look_reads_one_entry_of_each_shard(&setup, "shard_lease/peek", &args).await;
     }
 
     async fn locks_a_lease(&self) {

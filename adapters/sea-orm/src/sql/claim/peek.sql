@@ -1,7 +1,7 @@
 -- Which shards of a queue have a due message; none while the queue is paused. Takes no lock.
 SELECT s.shard
   FROM claimstream_shard s
- WHERE (SELECT q.available_at
+ WHERE (SELECT {to_first q} q.available_at
           FROM claimstream_queue q
          WHERE q.queue = :queue
            AND q.shard = s.shard

@@ -5,7 +5,7 @@ SELECT s.shard, {signed l.fence} AS fence,
   FROM claimstream_shard s
   LEFT JOIN claimstream_lease l ON l.queue = :queue AND l.shard = s.shard
  WHERE (l.holder IS NULL OR l.holder = :holder OR l.held_until <= {now})
-   AND (SELECT q.available_at
+   AND (SELECT {to_first q} q.available_at
           FROM claimstream_queue q
          WHERE q.queue = :queue
            AND q.shard = s.shard
