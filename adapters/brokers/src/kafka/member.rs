@@ -1,5 +1,5 @@
 use std::{
-    collections::VecDeque,
+    collections::BTreeMap,
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
@@ -23,8 +23,8 @@ pub(super) struct Member {
 #[derive(Default)]
 struct State {
     progress: Progress,
-    /// Records that are handed over again, because nobody has finished them.
-    again: VecDeque<(InHand, Received)>,
+    /// Records that are handed over again, by partition and offset, because nobody has finished them.
+    again: BTreeMap<(i32, i64), (InHand, Received)>,
 }
 
 impl Member {
@@ -33,10 +33,10 @@ impl Member {
         self.state().progress.take(partition, offset)
     }
 
-    /// The next record that was given back, of a partition that the member still has.
+    /// The next of the records that were given back, in the order of their partitions; only of those that the member still has.
     pub(super) fn again(&self) -> Option<(InHand, Received)> {
         let mut state = self.state();
-        while let Some((record, received)) = state.again.pop_front() {
+        while let Some((_, (record, received))) = state.again.pop_first() {
             if state.progress.has(record) {
                 return Some((record, received));
             }
@@ -49,10 +49,13 @@ impl Member {
         self.given_back.notified().await;
     }
 
-    /// Has a record handed over again.
+    /// Has a record handed over again, unless the member has lost its partition.
     pub(super) fn give_back(&self, record: InHand, received: Received) {
-        self.state().again.push_back((record, received));
-        self.given_back.notify_one();
+        let mut state = self.state();
+        if state.progress.has(record) {
+            state.again.insert((record.partition, record.offset), (record, received));
+            self.given_back.notify_one();
+        }
     }
 
     /// Notes that a record is done, and what may be committed by that; false if the member has lost its partition.
