@@ -2,6 +2,7 @@
 //!
 //! The variable `CLAIMSTREAM_CLUSTERS` lists the clusters; each trial starts one of its own by `tests/clusters`.
 
+mod commits;
 mod course;
 mod faults;
 mod flows;
@@ -65,4 +66,7 @@ fn add_clauses_to(suite: &mut Suite, kind: ClusterKind, environment: impl Fn(&st
     inbox::add_on(suite, kind.name, &url);
     sagas::add_on(suite, kind.name, &url);
     tcc::add_on(suite, kind.name, &url);
+    if kind.writers == Writers::All {
+        commits::add_on(suite, kind.name, &url);
+    }
 }

@@ -13,7 +13,7 @@ use tokio::sync::{Mutex, MutexGuard};
 
 use crate::{
     caller_transactions::{
-        commit::{commit_proven, gone, on_server},
+        commit::{Last, commit_proven, gone, on_server},
         ended::by_another_node,
     },
     database::{
@@ -131,9 +131,8 @@ impl Watched {
         if self.is_plain() && self.connection.get_mut().is_none() {
             return Err(gone(COMMIT));
         }
-        let sql = &self.db.sql.savepoint;
-        let text = if self.is_plain() { sql.commit.text() } else { sql.commit_proof.text() };
-        let committed = in_time(COMMIT, self.execute_unprepared(text), on_server).await;
+        let last = if self.is_plain() { Last::own(self.db.sql) } else { Last::of_callers(self.db.sql) };
+        let committed = in_time(COMMIT, last.send(&self.db, &self), on_server).await;
         if let Err(error) = committed {
             self.db.note_trouble(&error);
             return Err(by_another_node(&self.db, error).await);
@@ -172,10 +171,18 @@ impl Watched {
     /// Whether a text surely leaves the session, the transaction and its savepoints as they are, but for the outbox's own.
     fn leaves_the_session(&self, text: &str) -> bool {
         let sql = &self.db.sql.savepoint;
-        let own = [&sql.begin, &sql.renew, &sql.undo, &sql.commit, &sql.roll_back];
+        let own = [
+            &sql.begin,
+            &sql.renew,
+            &sql.renew_galera,
+            &sql.undo,
+            &sql.commit,
+            &sql.commit_galera,
+            &sql.roll_back,
+        ];
         let word = text.trim_start().split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
         let plain = PLAIN.iter().any(|plain| word.eq_ignore_ascii_case(plain)) && !text.contains(';');
-        plain || own.iter().any(|own| own.text() == text)
+        plain || text == Last::COMMIT || own.iter().any(|own| own.text() == text)
     }
 }
 

@@ -60,7 +60,9 @@ impl<'a, C: ConnectionTrait> Savepoint<'a, C> {
         operation: &'static str,
     ) -> Result<Self, StoreError> {
         let savepoint = Self { db, on, operation };
-        match savepoint.execute(db.sql.savepoint.renew.text()).await {
+        let sql = &db.sql.savepoint;
+        let renew = if db.health.servers.are_of_galera() { &sql.renew_galera } else { &sql.renew };
+        match savepoint.execute(renew.text()).await {
             Ok(()) => Ok(savepoint),
             Err(error) if refusal(&error) == Some(NO_SAVEPOINT) => Err(savepoint.no_transaction().await),
             Err(error) => Err(classify(operation, error)),

@@ -36,8 +36,13 @@ impl Identity {
     }
 
     /// The proof, which the session remembers.
+    ///
+    /// It ends with a statement that is refused outside a transaction: another node of Galera may end one between two statements of a
+    /// packet.
     pub(crate) fn proof_to_remember(self, sql: &Statements) -> String {
-        self.proof(sql) + "; " + &self.shown(&sql.savepoint.remember)
+        [&sql.savepoint.proof, &sql.savepoint.remember, &sql.savepoint.undo]
+            .map(|part| self.shown(part))
+            .join("; ")
     }
 
     /// Shows that a session outside a transaction remembers that it leads to this outbox's own database.

@@ -8,7 +8,10 @@ use super::{clock::FrozenClock, dialect::Dialect, given_pool::GivenPool, health:
 #[cfg(feature = "mysql")]
 use crate::database::{
     connection_cache::is_clean, nodes::addresses::ServerAddresses, statements::Statements,
+    topology::place::Place,
 };
+#[cfg(feature = "mysql")]
+use sea_orm::sqlx::{self, Row, mysql::MySqlRow};
 
 /// Connection settings under which a cancelled caller can lose nothing; use them for your own transactions too.
 ///
@@ -97,7 +100,7 @@ impl HardenedPool {
 
     #[cfg(feature = "mysql")]
     fn harden_mysql(&self, options: &mut ConnectOptions, health: Health, lock_waits: LockWaits) {
-        use sea_orm::sqlx::{AssertSqlSafe, Row, mysql::MySqlPoolOptions};
+        use sea_orm::sqlx::{AssertSqlSafe, mysql::MySqlPoolOptions};
         let sql = &Statements::of(Dialect::MySql).session;
         let which = sql.server.text();
         let mut session = sql.setup.text().to_owned();
@@ -119,9 +122,8 @@ impl HardenedPool {
                         nodes.check(connection).await?;
                     }
                     connection.execute(AssertSqlSafe(session)).await?;
-                    let server = connection.fetch_one(AssertSqlSafe(which)).await?;
-                    servers.met(server.try_get("server_id")?);
-                    Ok(())
+                    let said = connection.fetch_all(AssertSqlSafe(which)).await?;
+                    servers.connected(&place_of(&said)?).map_err(sqlx::Error::Protocol)
                 })
             });
             let outage = outage.clone();
@@ -223,6 +225,14 @@ fn as_given(given: &sea_orm::sqlx::mysql::MySqlConnectOptions) -> sea_orm::sqlx:
     use sea_orm::sqlx::ConnectOptions;
     let options = given.clone().timezone(Some("+00:00".to_owned())).set_names(true).charset("utf8mb4");
     options.disable_statement_logging()
+}
+
+/// What a server says of itself.
+#[cfg(feature = "mysql")]
+fn place_of(said: &[MySqlRow]) -> Result<Place, sqlx::Error> {
+    let setting = |row: &MySqlRow| Ok((row.try_get_unchecked(0)?, row.try_get_unchecked(1)?));
+    let settings = said.iter().map(setting).collect::<Result<_, sqlx::Error>>()?;
+    Ok(Place { settings, ..Place::default() })
 }
 
 /// `; SET timestamp = ...`, or nothing without a frozen clock.

@@ -1,10 +1,13 @@
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Instant,
 };
 
-use super::outage::Outage;
+use super::{outage::Outage, topology::place::Place};
 
 /// Which servers connections have led to, and how often another one has taken over. Clones share it.
 ///
@@ -13,6 +16,8 @@ use super::outage::Outage;
 pub(crate) struct Servers {
     outage: Outage,
     met: Arc<Mutex<Met>>,
+    /// A node of Galera was among them.
+    of_galera: Arc<AtomicBool>,
 }
 
 #[derive(Debug, Default)]
@@ -27,7 +32,25 @@ struct Met {
 impl Servers {
     /// Judges by the connections that `outage` has seen break.
     pub(crate) fn after(outage: Outage) -> Self {
-        Self { outage, met: Arc::default() }
+        Self { outage, ..Self::default() }
+    }
+
+    /// Notes that a connection has been made to a server, by what it says of itself.
+    #[cfg_attr(not(feature = "mysql"), allow(dead_code, reason = "a file is not replaced"))]
+    pub(crate) fn connected(&self, place: &Place) -> Result<(), String> {
+        let id = place.setting("server_id");
+        let id = id.parse().map_err(|_| format!("the server's server_id, {id:?}, is no number"))?;
+        if place.is_of_galera() {
+            self.of_galera.store(true, Ordering::Relaxed);
+        }
+        self.met(id);
+        Ok(())
+    }
+
+    /// Whether any of them was a node of Galera, which another node's commit may keep from committing at any moment.
+    #[cfg_attr(not(feature = "mysql"), allow(dead_code, reason = "a file has no other nodes"))]
+    pub(crate) fn are_of_galera(&self) -> bool {
+        self.of_galera.load(Ordering::Relaxed)
     }
 
     /// Notes that a connection has been made to a server, by its `server_id`.

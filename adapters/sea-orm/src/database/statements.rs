@@ -169,7 +169,7 @@ statements! {
     savepoint: SavepointSql {
         both: undo;
         each: proof;
-        mysql: at_home, begin, commit, commit_proof, home, known, remember, renew, roll_back;
+        mysql: at_home, begin, commit, commit_galera, commit_proof, commit_proof_galera, home, known, remember, renew, renew_galera, roll_back;
         sqlite: release, set;
     }
     schema: SchemaSql {

@@ -9,6 +9,7 @@ use claimstream_domain::QueueName;
 use claimstream_ports::Wakeup;
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
 use sea_orm::{ConnectOptions, ConnectionTrait, Database, DatabaseConnection, DbBackend, Statement};
+use tokio::time::sleep;
 use uuid::Uuid;
 
 use crate::{PrivateDatabase, Server};
@@ -59,7 +60,7 @@ impl Site {
         let admin_url = format!("{server}/{name}?{parameters}");
         let url = format!("mysql://{name}@{host}/{name}?{parameters}");
         for sql in [format!("CREATE DATABASE {name}"), format!("CREATE USER '{name}'@'%'")] {
-            admin.execute_unprepared(&sql).await.expect("a place of our own");
+            carry_out(&admin, &sql).await;
         }
         let outbox = SeaOrmOutbox::open(&admin_url, OpenOptions::default()).await.expect("open");
         Self { outbox, user: name, url, admin_url, admin }
@@ -97,7 +98,7 @@ impl Site {
     }
 
     pub(super) async fn run(&self, sql: &str) {
-        self.admin.execute_unprepared(sql).await.unwrap_or_else(|error| panic!("{sql}: {error}"));
+        carry_out(&self.admin, sql).await;
     }
 
     /// The connections on which the user reads the log.
@@ -110,6 +111,20 @@ impl Site {
         let rows = self.admin.query_all_raw(Statement::from_string(DbBackend::MySql, asked)).await;
         rows.expect("the processes").iter().map(|row| row.try_get("", "id").expect("an id")).collect()
     }
+}
+
+/// While MariaDB 10.5 makes a user for another trial, it turns a connection away that is made at that moment.
+const NOT_ALLOWED: &str = "is not allowed to connect";
+
+async fn carry_out(admin: &DatabaseConnection, sql: &str) {
+    for _ in 0..100 {
+        match admin.execute_unprepared(sql).await {
+            Ok(_) => return,
+            Err(error) if error.to_string().contains(NOT_ALLOWED) => sleep(Duration::from_millis(20)).await,
+            Err(error) => panic!("{sql}: {error}"),
+        }
+    }
+    panic!("{sql}: {NOT_ALLOWED}");
 }
 
 /// The row that makes a message claimable, due so many seconds from now, as a writer in any language has it.

@@ -1,0 +1,214 @@
+//! Commits of two nodes against each other: whatever is answered as a success is there, and nothing else is.
+
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
+
+use claimstream::Compose;
+use claimstream_domain::{MessageId, NewMessage, QueueName};
+use claimstream_ports::{Enqueue, StoreError, StoreErrorKind};
+use claimstream_sea_orm::SeaOrmOutbox;
+use claimstream_testbed::Nodes;
+use futures::future::join_all;
+use sea_orm::{ConnectionTrait, Database, DatabaseConnection, DbBackend, DbErr, QueryResult, Statement};
+
+use crate::{
+    Fixture, Suite,
+    backend::SeaOrmBackend,
+    fixture::{Command, Wire},
+};
+
+/// Adds both kinds of transactions on the nodes of a cluster.
+pub(super) fn add_on(suite: &mut Suite, name: &'static str, url: &str) {
+    for (kind, what) in [(Kind::OfDriver, "of_the_driver"), (Kind::Own, "of_the_outboxs_own")] {
+        let url = url.to_owned();
+        suite.add_async_trial(
+            &format!("{name}::commits::{what}_are_there_exactly_if_they_were_answered_as_done"),
+            async move {
+                let place = &Place::at(name, &url).await;
+                let rows = (0..Place::ROWS).map(|row| async move {
+                    futures::join!(place.writer(0, row, kind), place.writer(1, row, kind))
+                });
+                let answers = join_all(rows).await;
+                place.holds(&answers).await;
+            },
+        );
+    }
+    if name.starts_with("galera") {
+        let url = url.to_owned();
+        suite.add_async_trial(
+            &format!("{name}::commits::no_packet_ends_with_a_statement_that_needs_no_transaction"),
+            async move {
+                is_refused_without_a_transaction(name, &url).await;
+            },
+        );
+    }
+}
+
+/// Another node's commit may end a transaction between two statements of a packet, and the server says so only to a statement that
+/// comes by itself. The races above meet that once in some thousand commits.
+async fn is_refused_without_a_transaction(name: &'static str, url: &str) {
+    let backend = SeaOrmBackend::server(name, url, "auto");
+    let wire = Wire::to(&backend.fresh_database().await.expect("a database")).await.expect("a port");
+    let (outbox, queue) = (backend.open(&wire.url, None).await.expect("open"), Fixture::fresh_queue());
+    let message = || [NewMessage::json(queue.clone(), &1).expect("a message")];
+    wire.commands.take();
+    // The first proof on a connection is another one than those that follow.
+    for _ in 0..2 {
+        let tx = outbox.begin().await.expect("begin");
+        for _ in 0..2 {
+            outbox.enqueue(&tx, &message()).await.expect("enqueue");
+        }
+        outbox.commit(tx).await.expect("commit");
+        let tx = outbox.begin_own().await.expect("begin");
+        for _ in 0..2 {
+            outbox.enqueue(&tx, &message()).await.expect("enqueue");
+        }
+        tx.commit().await.expect("commit");
+    }
+    let sent = wire.commands.take();
+    let texts = sent.iter().filter_map(|command| match command {
+        Command::Query(text) => Some(text.as_str()),
+        _ => None,
+    });
+    // What begins a transaction has nothing to lose.
+    let is_in_one =
+        |text: &&str| !text.starts_with("BEGIN") && (text.contains("SAVEPOINT") || text.ends_with("COMMIT"));
+    let (alone, packets): (Vec<&str>, Vec<&str>) =
+        texts.filter(is_in_one).partition(|text| !text.contains("; "));
+    assert_eq!(alone.iter().filter(|text| **text == "COMMIT").count(), 4, "{sent:#?}");
+    assert!(packets.len() >= 8, "{sent:#?}");
+    for packet in packets {
+        let last = packet.rsplit("; ").next().unwrap_or_default();
+        assert!(
+            ["ROLLBACK TO SAVEPOINT claimstream", "RELEASE SAVEPOINT claimstream"].contains(&last),
+            "{packet}"
+        );
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    OfDriver,
+    Own,
+}
+
+/// A database of which two nodes write the same row, each its own column.
+struct Place {
+    /// The database is dropped with it.
+    _backend: SeaOrmBackend,
+    outboxes: Vec<SeaOrmOutbox>,
+    nodes: Nodes,
+    plain: DatabaseConnection,
+    queue: QueueName,
+}
+
+/// What a writer was answered.
+#[derive(Default)]
+struct Answers {
+    done: BTreeSet<MessageId>,
+    refused: usize,
+}
+
+impl Place {
+    /// Long enough for a dozen commits to be lost where the proof and the `COMMIT` travel in one packet.
+    const FOR: Duration = Duration::from_secs(4);
+    const ROWS: usize = 3;
+    const COLUMNS: [&str; 2] = ["here", "there"];
+
+    async fn at(name: &'static str, url: &str) -> Self {
+        let backend = SeaOrmBackend::server(name, url, "auto");
+        let database = backend.fresh_database().await.expect("a database");
+        let nodes = Nodes::of(url).await.expect("nodes");
+        let places = nodes.of_database(&database);
+        let mut outboxes = vec![backend.open(&database, None).await.expect("open")];
+        let plain = Database::connect(&database).await.expect("connect");
+        let table = "CREATE TABLE tally (id INT PRIMARY KEY, here BIGINT NOT NULL, there BIGINT NOT NULL) ENGINE = InnoDB";
+        for sql in [table, "INSERT INTO tally VALUES (0, 0, 0), (1, 0, 0), (2, 0, 0)"] {
+            plain.execute_unprepared(sql).await.expect("a table");
+        }
+        nodes.catch_up().await;
+        outboxes.push(backend.open(&places[places.len() - 1], None).await.expect("open"));
+        Self { _backend: backend, outboxes, nodes, plain, queue: Fixture::fresh_queue() }
+    }
+
+    async fn writer(&self, which: usize, row: usize, kind: Kind) -> Answers {
+        let (mut answers, began) = (Answers::default(), Instant::now());
+        while began.elapsed() < Self::FOR {
+            let message = NewMessage::json(self.queue.clone(), &which).expect("a message");
+            let id = message.id;
+            match self.write(which, row, kind, message).await {
+                Ok(()) => assert!(answers.done.insert(id)),
+                Err(error) => {
+                    assert_eq!(error.kind(), StoreErrorKind::Transient, "it may be repeated: {error}");
+                    answers.refused += 1;
+                }
+            }
+        }
+        answers
+    }
+
+    async fn write(
+        &self,
+        which: usize,
+        row: usize,
+        kind: Kind,
+        message: NewMessage,
+    ) -> Result<(), StoreError> {
+        let (outbox, messages) = (&self.outboxes[which], [message]);
+        let column = Self::COLUMNS[which];
+        let count = format!("UPDATE tally SET {column} = {column} + 1 WHERE id = {row}");
+        match kind {
+            Kind::OfDriver => {
+                let tx = outbox.begin().await?;
+                tx.execute_unprepared(&count).await.map_err(of_driver)?;
+                outbox.enqueue(&tx, &messages).await?;
+                outbox.commit(tx).await
+            }
+            Kind::Own => {
+                let tx = outbox.begin_own().await?;
+                tx.execute_unprepared(&count).await.map_err(of_driver)?;
+                outbox.enqueue(&tx, &messages).await?;
+                tx.commit().await
+            }
+        }
+    }
+
+    async fn holds(&self, answers: &[(Answers, Answers)]) {
+        self.nodes.catch_up().await;
+        let found = format!("SELECT id FROM claimstream_queue WHERE queue = '{}'", self.queue);
+        let id = |row: &QueryResult| row.try_get_by_index(0).map(MessageId::new).expect("an id");
+        let found: BTreeSet<MessageId> = self.rows(found).await.iter().map(id).collect();
+        let count = |row: &QueryResult| row.try_get_many_by_index().expect("two counts");
+        let counted = self.rows("SELECT here, there FROM tally ORDER BY id".to_owned()).await;
+        let counted: Vec<(usize, usize)> = counted
+            .iter()
+            .map(count)
+            .map(|(here, there): (i64, i64)| (here as usize, there as usize))
+            .collect();
+        let answered: Vec<_> =
+            answers.iter().map(|(here, there)| (here.done.len(), there.done.len())).collect();
+        let both = || answers.iter().flat_map(|(here, there)| [here, there]);
+        let done: BTreeSet<MessageId> = both().flat_map(|answers| answers.done.clone()).collect();
+        let refused: usize = both().map(|answers| answers.refused).sum();
+        println!("commits: {} done, {refused} refused", done.len());
+        assert!(refused > 20, "they were never in each other's way");
+        assert_eq!(counted, answered, "a commit that was answered as done is not there");
+        assert_eq!(
+            found.difference(&done).count(),
+            0,
+            "a message of a transaction that was not committed is there"
+        );
+        assert_eq!(done.difference(&found).count(), 0, "a message is not there");
+    }
+
+    async fn rows(&self, sql: String) -> Vec<QueryResult> {
+        let statement = Statement::from_string(DbBackend::MySql, sql);
+        self.plain.query_all_raw(statement).await.expect("rows")
+    }
+}
+
+fn of_driver(error: DbErr) -> StoreError {
+    claimstream_sea_orm::store_error("tally", error)
+}
