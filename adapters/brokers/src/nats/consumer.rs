@@ -68,8 +68,7 @@ impl NatsConsumer {
     }
 
     async fn begin(&self) -> Result<pull::Stream, ConsumeError> {
-        let session = self.link.session(&self.place, NatsPublisher::PATIENCE).await;
-        let session = session.map_err(ConsumeError::Away)?;
+        let session = self.link.session(&self.place, NatsPublisher::PATIENCE).await?;
         let stream = session.context.get_stream(&self.stream).await;
         let stream = stream.map_err(|error| match error.kind() {
             GetStreamErrorKind::EmptyName | GetStreamErrorKind::InvalidStreamName => self.refused(&error),

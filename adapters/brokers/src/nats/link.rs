@@ -1,16 +1,16 @@
 use std::time::Duration;
 
 use async_nats::{
-    Client, Event,
+    Client, ConnectErrorKind, Event,
     jetstream::{Context, context::ContextBuilder},
 };
-use claimstream_domain::Reason;
 use tokio::{
     sync::{Mutex, watch},
     time::timeout,
 };
 
 use super::NatsPlace;
+use crate::no_connection::NoConnection;
 
 /// The way to NATS: one client, made when it is needed, that connects again by itself.
 #[derive(Default)]
@@ -46,7 +46,7 @@ impl Link {
         &self,
         place: &NatsPlace,
         answer_within: Duration,
-    ) -> Result<Session, Reason> {
+    ) -> Result<Session, NoConnection> {
         let session = {
             let mut known = self.0.lock().await;
             match known.as_ref().filter(|session| session.is_alive()) {
@@ -57,16 +57,21 @@ impl Link {
         let mut standing = session.standing.clone();
         match timeout(Self::PATIENCE, standing.wait_for(|standing| standing.is_up)).await {
             Ok(Ok(_)) => Ok(session),
-            _ => Err(Reason::new(format_args!("{place} has no connection at the moment"))),
+            _ => Err(NoConnection::away(format_args!("{place} has no connection at the moment"))),
         }
     }
 }
 
 impl Session {
-    async fn begin(place: &NatsPlace, answer_within: Duration) -> Result<Self, Reason> {
+    async fn begin(place: &NatsPlace, answer_within: Duration) -> Result<Self, NoConnection> {
         let (change, standing) = watch::channel(Standing { is_up: true, ..Standing::default() });
         let client = connect(place, change).await;
-        let client = client.map_err(|e| Reason::new(format_args!("{place} cannot be reached: {e}")))?;
+        let client = client.map_err(|error| match error.kind() {
+            ConnectErrorKind::AuthorizationViolation | ConnectErrorKind::Authentication => {
+                NoConnection::refused(format_args!("{place} refuses the login: {error}"))
+            }
+            _ => NoConnection::away(format_args!("{place} cannot be reached: {error}")),
+        })?;
         let context = ContextBuilder::new().timeout(answer_within).build(client);
         Ok(Self { context, standing })
     }
@@ -101,5 +106,37 @@ impl Standing {
             Event::Closed => (self.is_up, self.is_closed) = (false, true),
             _ => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::{
+        io::{AsyncReadExt, AsyncWriteExt},
+        net::TcpListener,
+    };
+
+    use super::*;
+
+    const ANSWER_WITHIN: Duration = Duration::from_secs(1);
+
+    #[tokio::test]
+    async fn a_login_that_is_refused_is_no_broker_that_is_away() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let place = NatsPlace::new(&format!("nats://{}", listener.local_addr().unwrap())).unwrap();
+        let server = async {
+            let (mut client, _) = listener.accept().await.unwrap();
+            let info =
+                r#"INFO {"server_id":"S","version":"2.10.0","auth_required":true,"max_payload":1048576}"#;
+            client.write_all(format!("{info}\r\n").as_bytes()).await.unwrap();
+            assert!(client.read(&mut [0; 4096]).await.unwrap() > 0);
+            client.write_all(b"-ERR 'Authorization Violation'\r\n").await.unwrap();
+        };
+        let link = Link::default();
+        let (session, ()) = tokio::join!(link.session(&place, ANSWER_WITHIN), server);
+        assert!(matches!(session, Err(NoConnection::Refused(_))));
+        drop(listener);
+        let gone = link.session(&place, ANSWER_WITHIN).await;
+        assert!(matches!(gone, Err(NoConnection::Away(_))));
     }
 }

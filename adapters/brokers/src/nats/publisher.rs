@@ -14,7 +14,7 @@ use super::{
     link::{Link, Session},
     wire,
 };
-use crate::waves::waves;
+use crate::{no_connection::NoConnection, waves::waves};
 
 /// Publishes to streams of NATS JetStream; a place is a subject.
 ///
@@ -44,7 +44,7 @@ impl NatsPublisher {
 
     /// Connects, and asks whether JetStream is there; says what is in the way otherwise.
     pub async fn reach(&self) -> Result<(), Reason> {
-        let session = self.link.session(&self.place, Self::PATIENCE).await?;
+        let session = self.link.session(&self.place, Self::PATIENCE).await.map_err(NoConnection::reason)?;
         let account = session.context.query_account().await;
         account
             .map(|_| ())
@@ -80,7 +80,7 @@ impl Publish for NatsPublisher {
     async fn publish(&self, publications: &[Publication]) -> Vec<Published> {
         let session = match self.link.session(&self.place, Self::PATIENCE).await {
             Ok(session) => session,
-            Err(why) => return vec![Published::Unconfirmed(why); publications.len()],
+            Err(no) => return vec![Published::Unconfirmed(no.reason()); publications.len()],
         };
         let mut call = Call::new(self, session, publications);
         for wave in waves(publications) {

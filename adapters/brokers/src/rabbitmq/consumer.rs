@@ -56,7 +56,7 @@ impl RabbitMqConsumer {
     }
 
     async fn begin(&self) -> Result<Consuming, ConsumeError> {
-        let connection = self.place.connect("claimstream consumer").await.map_err(away)?;
+        let connection = self.place.connect("claimstream consumer").await?;
         match timeout(self.place.patience(), self.consume(&connection)).await {
             Ok(Ok(given)) => Ok(Consuming { _connection: connection, given }),
             Ok(Err(error)) => Err(self.trouble(&error)),

@@ -75,7 +75,9 @@ impl Lines {
             return Ok((connection, None));
         }
         *idle = Idle::default();
-        let connection = Arc::new(self.place.connect("claimstream publisher").await?);
+        let connection = Arc::new(
+            self.place.connect("claimstream publisher").await.map_err(|no| no.reason().to_string())?,
+        );
         idle.connection = Some(Arc::clone(&connection));
         Ok((connection, None))
     }

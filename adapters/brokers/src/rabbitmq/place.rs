@@ -2,10 +2,12 @@ use std::{fmt, str::FromStr, time::Duration};
 
 use claimstream_domain::Invalid;
 use lapin::{
-    Connection, ConnectionProperties,
+    Connection, ConnectionProperties, ErrorKind,
     uri::{AMQPScheme, AMQPUri, AMQPUserInfo},
 };
 use tokio::time::timeout;
+
+use crate::no_connection::NoConnection;
 
 /// Where a RabbitMQ is, and how long it is waited for; its password is never shown.
 #[derive(Clone)]
@@ -51,14 +53,28 @@ impl RabbitMqPlace {
     }
 
     /// A new connection, or why there is none.
-    pub(super) async fn connect(&self, name: &'static str) -> Result<Connection, String> {
+    pub(super) async fn connect(&self, name: &'static str) -> Result<Connection, NoConnection> {
         let properties = ConnectionProperties::default().with_connection_name(name.into());
         match timeout(self.patience, Connection::connect_uri(self.uri.clone(), properties)).await {
             Ok(Ok(connection)) => Ok(connection),
-            Ok(Err(error)) => Err(format!("cannot connect to {self}: {error}")),
-            Err(_) => Err(format!("cannot connect to {self}: no answer within {:?}", self.patience)),
+            Ok(Err(error)) if is_refusal(&error) => {
+                Err(NoConnection::refused(format_args!("{self} refuses the login: {error}")))
+            }
+            Ok(Err(error)) => Err(NoConnection::away(format_args!("cannot connect to {self}: {error}"))),
+            Err(_) => {
+                let why = format_args!("cannot connect to {self}: no answer within {:?}", self.patience);
+                Err(NoConnection::away(why))
+            }
         }
     }
+}
+
+/// Whether the broker does not let this user in, or not into this virtual host.
+fn is_refusal(error: &lapin::Error) -> bool {
+    const ACCESS_REFUSED: u16 = 403;
+    const NOT_ALLOWED: u16 = 530;
+    let ErrorKind::ProtocolError(said) = error.kind() else { return false };
+    matches!(said.get_id(), ACCESS_REFUSED | NOT_ALLOWED)
 }
 
 impl FromStr for RabbitMqPlace {

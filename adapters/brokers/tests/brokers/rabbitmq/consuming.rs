@@ -54,6 +54,16 @@ pub(super) async fn what_was_published_comes_with_all_that_travelled_beside_it(u
     delivery.finish().await.unwrap();
 }
 
+pub(super) async fn a_login_that_is_refused_is_no_broker_that_is_away(url: String) {
+    let queue = Queues::at(&url).await.quorum().await;
+    let stranger = RabbitMqPlace::new(&url).unwrap().with_login("guest", "not the password");
+    let refused = RabbitMqConsumer::new(stranger, &queue).next().await.unwrap_err();
+    assert!(matches!(refused, ConsumeError::Refused(_)), "{refused}");
+    let (server, _) = url.rsplit_once('/').filter(|(server, _)| !server.ends_with('/')).unwrap_or((&url, ""));
+    let refused = consumer(&format!("{server}/no-such-host"), &queue).next().await.unwrap_err();
+    assert!(matches!(refused, ConsumeError::Refused(_)), "{refused}");
+}
+
 pub(super) async fn what_is_not_finished_comes_again(url: String) {
     let queue = Queues::at(&url).await.quorum().await;
     publish(&url, &[publication(&queue, "x")]).await;
