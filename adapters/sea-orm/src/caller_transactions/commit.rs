@@ -4,14 +4,14 @@ use sea_orm::{ConnectionTrait, DatabaseTransaction, DbErr};
 use crate::{
     caller_transactions::{
         ended::by_another_node,
-        savepoint::{NO_SAVEPOINT, NOT_PROVEN, SQLITE_ERROR},
+        savepoint::{NOT_PROVEN, SQLITE_ERROR, is_gone},
     },
     database::{
         Database,
         classify::{classify_commit, refusal},
         deadline::in_time,
         dialect::Dialect,
-        statements::Statements,
+        servers::Peers,
     },
 };
 
@@ -21,7 +21,7 @@ pub(crate) async fn commit_proven(db: &Database, tx: DatabaseTransaction) -> Res
     let commit = async {
         match db.dialect {
             // The handle is dropped when its transaction has ended, and rolls back nothing.
-            Dialect::MySql => Last::of_callers(db.sql).send(db, &tx).await,
+            Dialect::MySql => Last::of_callers(db).send(&tx).await,
             // It refuses to commit by itself where there is no transaction.
             Dialect::Sqlite => tx.commit().await,
         }
@@ -36,9 +36,11 @@ pub(crate) async fn commit_proven(db: &Database, tx: DatabaseTransaction) -> Res
 }
 
 /// What ends a transaction on a server: the proof that it is still there, and its `COMMIT`.
-pub(crate) struct Last {
-    packet: &'static str,
-    proof: &'static str,
+pub(crate) enum Last {
+    /// Both in one packet, which saves a round trip.
+    Together(&'static str),
+    /// The proof; the `COMMIT` follows by itself.
+    Apart(&'static str),
 }
 
 impl Last {
@@ -46,31 +48,43 @@ impl Last {
 
     /// For a transaction of the outbox's own, that has seen plain statements only.
     #[cfg(feature = "mysql")]
-    pub(crate) fn own(sql: &'static Statements) -> Self {
-        Self { packet: sql.savepoint.commit.text(), proof: sql.savepoint.commit_galera.text() }
-    }
-
-    /// For any other.
-    pub(crate) fn of_callers(sql: &'static Statements) -> Self {
-        Self { packet: sql.savepoint.commit_proof.text(), proof: sql.savepoint.commit_proof_galera.text() }
-    }
-
-    /// Sends both in one packet, which saves a round trip; to a node of Galera one after the other.
-    ///
-    /// There another node's commit may end the transaction between two statements of a packet. No statement is refused for it, and a
-    /// `COMMIT` of nothing is answered as a success. A statement that comes by itself is refused.
-    pub(crate) async fn send(&self, db: &Database, on: &impl ConnectionTrait) -> Result<(), DbErr> {
-        if !db.health.servers.are_of_galera() {
-            return on.execute_unprepared(self.packet).await.map(drop);
+    pub(crate) fn own(db: &Database) -> Self {
+        let sql = &db.sql.savepoint;
+        match db.health.servers.peers() {
+            Peers::Apart => Self::Together(sql.commit.text()),
+            Peers::Galera => Self::Apart(sql.commit_galera.text()),
+            Peers::Group => Self::Together(sql.commit_group.text()),
         }
-        on.execute_unprepared(self.proof).await?;
-        on.execute_unprepared(Self::COMMIT).await.map(drop)
+    }
+
+    /// For any other that the outbox has begun.
+    ///
+    /// Another node's commit may end a transaction of Galera between two statements of a packet. No statement is refused for it, and a
+    /// `COMMIT` of nothing is answered as a success; one that comes by itself is refused. A group refuses each.
+    pub(crate) fn of_callers(db: &Database) -> Self {
+        let sql = &db.sql.savepoint;
+        match db.health.servers.peers() {
+            Peers::Apart => Self::Together(sql.commit_proof.text()),
+            Peers::Galera => Self::Apart(sql.commit_proof_galera.text()),
+            Peers::Group => Self::Together(sql.commit_group.text()),
+        }
+    }
+
+    pub(crate) async fn send(&self, on: &impl ConnectionTrait) -> Result<(), DbErr> {
+        match self {
+            Self::Together(packet) => on.execute_unprepared(packet).await.map(drop),
+            Self::Apart(proof) => {
+                on.execute_unprepared(proof).await?;
+                on.execute_unprepared(Self::COMMIT).await.map(drop)
+            }
+        }
     }
 }
 
 pub(crate) fn on_server(operation: &'static str, error: DbErr) -> StoreError {
     match refusal(&error) {
-        Some(NO_SAVEPOINT | NOT_PROVEN) => gone(operation),
+        Some(NOT_PROVEN) => gone(operation),
+        _ if is_gone(&error) => gone(operation),
         _ => classify_commit(operation, error),
     }
 }

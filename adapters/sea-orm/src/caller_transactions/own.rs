@@ -22,6 +22,7 @@ use crate::{
         deadline::in_time,
         held::Held,
         link::Link,
+        servers::Peers,
     },
 };
 
@@ -99,8 +100,12 @@ impl Watched {
             calls: AtomicUsize::default(),
             db,
         };
-        in_time(operation, watched.execute_unprepared(watched.db.sql.savepoint.begin.text()), classify)
-            .await?;
+        let sql = &watched.db.sql.savepoint;
+        let begin = match watched.db.health.servers.peers() {
+            Peers::Group => sql.begin_group.text(),
+            Peers::Apart | Peers::Galera => sql.begin.text(),
+        };
+        in_time(operation, watched.execute_unprepared(begin), classify).await?;
         Ok(watched)
     }
 
@@ -131,8 +136,8 @@ impl Watched {
         if self.is_plain() && self.connection.get_mut().is_none() {
             return Err(gone(COMMIT));
         }
-        let last = if self.is_plain() { Last::own(self.db.sql) } else { Last::of_callers(self.db.sql) };
-        let committed = in_time(COMMIT, last.send(&self.db, &self), on_server).await;
+        let last = if self.is_plain() { Last::own(&self.db) } else { Last::of_callers(&self.db) };
+        let committed = in_time(COMMIT, last.send(&self), on_server).await;
         if let Err(error) = committed {
             self.db.note_trouble(&error);
             return Err(by_another_node(&self.db, error).await);
@@ -173,11 +178,14 @@ impl Watched {
         let sql = &self.db.sql.savepoint;
         let own = [
             &sql.begin,
+            &sql.begin_group,
             &sql.renew,
             &sql.renew_galera,
+            &sql.renew_group,
             &sql.undo,
             &sql.commit,
             &sql.commit_galera,
+            &sql.commit_group,
             &sql.roll_back,
         ];
         let word = text.trim_start().split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();

@@ -9,6 +9,7 @@ use crate::{
         classify::{classify, is_missing_table, refusal},
         dialect::Dialect,
         identity::Identity,
+        servers::Peers,
         unit::{Row, rows},
     },
 };
@@ -29,8 +30,21 @@ pub(crate) struct Savepoint<'a, C> {
     operation: &'static str,
 }
 
-/// The statements were refused because the transaction, and its savepoints, are gone.
-pub(crate) const NO_SAVEPOINT: u32 = 1305;
+/// Whether statements were refused because the transaction, and its savepoints, are gone.
+pub(crate) fn is_gone(error: &DbErr) -> bool {
+    match refusal(error) {
+        Some(NO_SAVEPOINT) => true,
+        Some(OF_ENGINE | OF_ENGINE_IN_ROLLBACK) => error.to_string().contains(NO_SAVEPOINT_OF_ENGINE),
+        _ => false,
+    }
+}
+
+const NO_SAVEPOINT: u32 = 1305;
+/// An error of InnoDB that the server has no name for.
+const OF_ENGINE: u32 = 1030;
+const OF_ENGINE_IN_ROLLBACK: u32 = 1181;
+/// The server has the savepoint and InnoDB does not, because another member of a group has undone the transaction.
+const NO_SAVEPOINT_OF_ENGINE: &str = "error 153";
 /// The proof's sum is out of range.
 pub(crate) const NOT_PROVEN: u32 = 1690;
 /// The database has none of the tables.
@@ -61,10 +75,14 @@ impl<'a, C: ConnectionTrait> Savepoint<'a, C> {
     ) -> Result<Self, StoreError> {
         let savepoint = Self { db, on, operation };
         let sql = &db.sql.savepoint;
-        let renew = if db.health.servers.are_of_galera() { &sql.renew_galera } else { &sql.renew };
+        let renew = match db.health.servers.peers() {
+            Peers::Apart => &sql.renew,
+            Peers::Galera => &sql.renew_galera,
+            Peers::Group => &sql.renew_group,
+        };
         match savepoint.execute(renew.text()).await {
             Ok(()) => Ok(savepoint),
-            Err(error) if refusal(&error) == Some(NO_SAVEPOINT) => Err(savepoint.no_transaction().await),
+            Err(error) if is_gone(&error) => Err(savepoint.no_transaction().await),
             Err(error) => Err(classify(operation, error)),
         }
     }
@@ -78,7 +96,7 @@ impl<'a, C: ConnectionTrait> Savepoint<'a, C> {
         }
         let Err(error) = set else { return Ok(()) };
         match refusal(&error) {
-            Some(NO_SAVEPOINT) => Err(self.no_transaction().await),
+            _ if is_gone(&error) => Err(self.no_transaction().await),
             Some(NO_TABLE) => Err(self.refused(ANOTHER_DATABASE)),
             Some(NOT_PROVEN) => Err(self.not_proven().await),
             _ => Err(classify(self.operation, error)),
@@ -144,14 +162,12 @@ impl<'a, C: ConnectionTrait> Savepoint<'a, C> {
     /// Takes the writes back. Where there is no savepoint to go back to, the failure has ended the whole transaction, and
     /// the caller must know: the handle looks as before.
     async fn undo(&self, error: StoreError) -> StoreError {
-        let gone = match self.db.dialect {
-            Dialect::MySql => NO_SAVEPOINT,
-            Dialect::Sqlite => SQLITE_ERROR,
+        let Err(nowhere) = self.execute(self.db.sql.savepoint.undo.text()).await else { return error };
+        let is_gone = match self.db.dialect {
+            Dialect::MySql => is_gone(&nowhere),
+            Dialect::Sqlite => refusal(&nowhere) == Some(SQLITE_ERROR),
         };
-        match self.execute(self.db.sql.savepoint.undo.text()).await {
-            Err(nowhere) if refusal(&nowhere) == Some(gone) => rolled_back(error),
-            _ => error,
-        }
+        if is_gone { rolled_back(error) } else { error }
     }
 
     async fn send(&self, text: &str) -> Result<(), StoreError> {

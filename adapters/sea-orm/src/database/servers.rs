@@ -2,7 +2,7 @@ use std::{
     collections::HashMap,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, Ordering::Relaxed},
     },
     time::Instant,
 };
@@ -18,6 +18,19 @@ pub(crate) struct Servers {
     met: Arc<Mutex<Met>>,
     /// A node of Galera was among them.
     of_galera: Arc<AtomicBool>,
+    /// A member of a group was among them.
+    of_group: Arc<AtomicBool>,
+}
+
+/// What may end or undo a transaction of a server from outside, as far as its other servers go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Peers {
+    /// Nothing does.
+    Apart,
+    /// The commit of another node of Galera, between any two statements, also of one packet.
+    Galera,
+    /// The commit of another member of a group, and the next savepoint hides it.
+    Group,
 }
 
 #[derive(Debug, Default)]
@@ -41,16 +54,23 @@ impl Servers {
         let id = place.setting("server_id");
         let id = id.parse().map_err(|_| format!("the server's server_id, {id:?}, is no number"))?;
         if place.is_of_galera() {
-            self.of_galera.store(true, Ordering::Relaxed);
+            self.of_galera.store(true, Relaxed);
+        }
+        // One with a single member that takes writes may be told at any time to have several.
+        if place.group().is_some() {
+            self.of_group.store(true, Relaxed);
         }
         self.met(id);
         Ok(())
     }
 
-    /// Whether any of them was a node of Galera, which another node's commit may keep from committing at any moment.
-    #[cfg_attr(not(feature = "mysql"), allow(dead_code, reason = "a file has no other nodes"))]
-    pub(crate) fn are_of_galera(&self) -> bool {
-        self.of_galera.load(Ordering::Relaxed)
+    /// What may end or undo a transaction from outside; once any of them was met, all are treated alike.
+    pub(crate) fn peers(&self) -> Peers {
+        match (self.of_galera.load(Relaxed), self.of_group.load(Relaxed)) {
+            (true, _) => Peers::Galera,
+            (false, true) => Peers::Group,
+            (false, false) => Peers::Apart,
+        }
     }
 
     /// Notes that a connection has been made to a server, by its `server_id`.

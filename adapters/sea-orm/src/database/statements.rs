@@ -169,7 +169,7 @@ statements! {
     savepoint: SavepointSql {
         both: undo;
         each: proof;
-        mysql: at_home, begin, commit, commit_galera, commit_proof, commit_proof_galera, home, known, remember, renew, renew_galera, roll_back;
+        mysql: at_home, begin, begin_group, commit, commit_galera, commit_group, commit_proof, commit_proof_galera, home, known, remember, renew, renew_galera, renew_group, roll_back;
         sqlite: release, set;
     }
     schema: SchemaSql {

@@ -13,6 +13,7 @@ use super::{
     deadline::in_time,
     dialect::Dialect,
     held::Held,
+    servers::Peers,
 };
 
 /// A transaction of a unit of work of ours; it is rolled back if it is dropped.
@@ -55,10 +56,15 @@ impl Database {
     ) -> Result<DatabaseTransaction, StoreError> {
         #[cfg(feature = "mysql")]
         let _wanted = (self.dialect == Dialect::MySql).then(|| self.callers.wanted());
-        match self.waiting(self.begin_of_callers(operation)).await {
-            Err(error) => Err(self.none_to_spare(operation, error).await),
-            begun => begun,
+        let begun = match self.waiting(self.begin_of_callers(operation)).await {
+            Err(error) => return Err(self.none_to_spare(operation, error).await),
+            Ok(begun) => begun,
+        };
+        if self.health.servers.peers() == Peers::Group {
+            let again = begun.execute_unprepared(self.sql.savepoint.begin_group.text());
+            in_time(operation, again, classify).await?;
         }
+        Ok(begun)
     }
 
     /// Begins a transaction on a connection of the callers' pool. How long that took is measured, also where it was in vain;
