@@ -6,10 +6,11 @@ use claimstream::Compose;
 use claimstream_domain::{
     Claimed, Disposition, NewMessage, QueueName, Reason, Settled, Settlement, ShardCount,
 };
-use claimstream_ports::StoreErrorKind;
+use claimstream_ports::{StoreErrorKind, notification::NotificationReports};
 use claimstream_sea_orm::{OpenOptions, Order, SeaOrmOutbox};
 use futures::future::join_all;
 use sea_orm::{ConnectionTrait, DbBackend, Statement};
+use uuid::Uuid;
 
 use crate::{Fixture, Instance, Ports, Server, Suite, backend::SeaOrmBackend, fixture::Wire, order};
 
@@ -18,7 +19,14 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     for server in Server::ALL {
         let Some(url) = server.url(&environment) else { continue };
         let name = |what: &str| format!("{}::outages::{what}", server.name);
-        let (killed, lost, ended, claimed) = (url.clone(), url.clone(), url.clone(), url);
+        let [killed, lost, ended, silent] = std::array::from_fn(|_| url.clone());
+        let claimed = url;
+        if server.name == "mysql-9.7" {
+            let what = "a_link_that_is_cut_at_the_ping_of_the_pool_keeps_no_place_in_it";
+            suite.add_async_trial(&name(what), async move {
+                keeps_no_place(&SeaOrmBackend::server(server.name, &silent, "skip_locked")).await;
+            });
+        }
         suite.add_async_trial(&name("a_pool_of_dead_connections_costs_one_call"), async move {
             let backend = SeaOrmBackend::server(server.name, &killed, "auto");
             costs_one_call(&backend).await;
@@ -66,6 +74,41 @@ async fn costs_one_call(backend: &SeaOrmBackend) {
         failures += usize::from(sent.await.is_err());
     }
     assert!(failures <= 1, "{failures} calls met a dead connection");
+}
+
+/// Each connection is lost as it returns to its pool, after a transaction or a single statement, and a pool has two.
+async fn keeps_no_place(backend: &SeaOrmBackend) {
+    const MORE_THAN_TWO: usize = 3;
+    let url = backend.fresh_database().await.expect("a database");
+    let wire = Wire::to(&url).await.expect("a port");
+    let options = OpenOptions {
+        max_connections: 2,
+        relay_connections: 2,
+        acquire_timeout: Duration::from_secs(5),
+        ..backend.options()
+    };
+    let open = || SeaOrmOutbox::open(&wire.url, options.clone());
+    let (one, other) = (open().await.expect("open"), open().await.expect("open"));
+    let queue = Fixture::fresh_queue();
+    // What the opening has used is back in the pools by then.
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    wire.swallow_from_ping();
+    let transactions = async {
+        for _ in 0..MORE_THAN_TWO {
+            send(&one, &queue).await.expect("a transaction");
+        }
+    };
+    let of_callers = async {
+        for _ in 0..MORE_THAN_TWO {
+            other.progress(Uuid::now_v7()).await.expect("a statement");
+        }
+    };
+    let own = async {
+        for _ in 0..MORE_THAN_TWO {
+            other.has_notification_requests().await.expect("a statement");
+        }
+    };
+    futures::join!(transactions, of_callers, own);
 }
 
 async fn send(outbox: &SeaOrmOutbox, queue: &QueueName) -> Result<(), StoreErrorKind> {

@@ -1,7 +1,6 @@
 use std::time::Duration;
 
-use sea_orm::DatabaseConnection;
-
+use super::brief::Brief;
 #[cfg(feature = "mysql")]
 use super::connection_cache::{ConnectionCache, Wanted};
 
@@ -11,7 +10,7 @@ use super::connection_cache::{ConnectionCache, Wanted};
 /// Claims, renewals, settlements, locks and sweeps have others, so that no number of handlers keeps a lease from being
 /// renewed.
 pub(crate) struct CallerPool {
-    pub(crate) connections: DatabaseConnection,
+    pub(crate) connections: Brief,
     pub(crate) most: u32,
     /// They were handed in: only their owner changes their sessions or keeps them at hand.
     #[cfg(feature = "mysql")]

@@ -131,16 +131,28 @@ impl Shelf {
 
 /// Returns a connection to the pool. All its statements were answered well and it is in no transaction, or it would not have
 /// been kept: so the pool need not roll it back, unless it has to commit by itself again.
-///
-/// Then the pool's ping is the first that is sent since, and the pool would wait for its answer as long as the system sends it
-/// again, which is a quarter of an hour where the link was cut. So it is given up in time: what is dropped here closes the
-/// connection and makes room in the pool.
-fn give_back(mut connection: PoolConnection<MySql>, commits: Commits, runtime: &Handle) {
-    if commits == Commits::Itself {
-        let _entered = runtime.enter();
-        let returned = CLEAN.scope((), async move { connection.return_to_pool().await });
-        runtime.spawn(tokio::time::timeout(ConnectionCache::RETURNS_WITHIN, returned));
+fn give_back(connection: PoolConnection<MySql>, commits: Commits, runtime: &Handle) {
+    match commits {
+        Commits::Itself => {
+            let _entered = runtime.enter();
+            let returned = CLEAN.scope((), returning(connection));
+            runtime.spawn(tokio::time::timeout(ConnectionCache::RETURNS_WITHIN, returned));
+        }
+        Commits::WhenTold => give_back_anyhow(connection, runtime),
     }
+}
+
+/// Returns a connection to the pool, which rolls back what is open on it.
+///
+/// Then the pool sends a ping, and would wait for its answer as long as the system sends it again, which is a quarter of an hour where the
+/// link was cut. So it is given up in time: what is dropped here closes the connection and makes room in the pool.
+pub(crate) fn give_back_anyhow(connection: PoolConnection<MySql>, runtime: &Handle) {
+    let _entered = runtime.enter();
+    runtime.spawn(tokio::time::timeout(2 * ConnectionCache::RETURNS_WITHIN, returning(connection)));
+}
+
+async fn returning(mut connection: PoolConnection<MySql>) {
+    connection.return_to_pool().await;
 }
 
 /// Whether the connection that the pool asks about comes back clean.

@@ -6,8 +6,8 @@ use sea_orm::{
 #[cfg(feature = "mysql")]
 use super::connection_cache::ConnectionCache;
 use super::{
-    args::Args, caller_pool::CallerPool, classify::classify, dialect::Dialect, identity::Identity,
-    link::Link, server::server_variables, unit::rows,
+    args::Args, brief::Brief, caller_pool::CallerPool, classify::classify, dialect::Dialect,
+    identity::Identity, link::Link, server::server_variables, unit::rows,
 };
 use crate::database::statements::Statements;
 
@@ -57,7 +57,7 @@ impl GivenPool {
     /// The pool as callers have it.
     pub(super) fn for_callers(&self) -> CallerPool {
         CallerPool {
-            connections: self.db.clone(),
+            connections: Brief::given(self.db.clone()),
             most: self.most,
             patience: self.patience,
             #[cfg(feature = "mysql")]

@@ -11,7 +11,7 @@ use sea_orm::{
 use tokio::sync::Mutex;
 
 #[cfg(feature = "mysql")]
-use super::connection_cache::{ConnectionCache, Reserve};
+use super::connection_cache::{ConnectionCache, Reserve, give_back_anyhow};
 use super::{
     Database,
     classify::{classify, is_answer},
@@ -141,8 +141,11 @@ impl<'a> Held<'a> {
         let sound = !in_transaction && !self.suspicious.load(Ordering::Relaxed);
         self.alone.store(false, Ordering::Relaxed);
         #[cfg(feature = "mysql")]
-        if let (true, Some(Link::MySql(connection))) = (sound, connection) {
-            self.cache().keep(connection, self.commits, self.reserve(), &self.db.runtime);
+        if let Some(Link::MySql(connection)) = connection {
+            match sound {
+                true => self.cache().keep(connection, self.commits, self.reserve(), &self.db.runtime),
+                false => give_back_anyhow(connection, &self.db.runtime),
+            }
         }
         #[cfg(not(feature = "mysql"))]
         drop((sound, connection));

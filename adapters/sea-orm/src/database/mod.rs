@@ -5,6 +5,7 @@ pub(crate) mod args;
 #[cfg(feature = "mysql")]
 pub(crate) mod at_home;
 pub(crate) mod beside;
+pub(crate) mod brief;
 pub(crate) mod caller_pool;
 pub(crate) mod classify;
 pub(crate) mod clock;
@@ -54,10 +55,9 @@ use std::{sync::Arc, time::Duration};
 
 use claimstream_domain::PayloadLimit;
 use claimstream_ports::{Measured, Telemetry};
-use sea_orm::DatabaseConnection;
 
 use self::{
-    args::Args, caller_pool::CallerPool, clock::ServerClock, dialect::Dialect, health::Health,
+    args::Args, brief::Brief, caller_pool::CallerPool, clock::ServerClock, dialect::Dialect, health::Health,
     identity::Identity, packet::Packet, relay_pool::RelayPool, statements::Statements,
 };
 
@@ -95,12 +95,12 @@ pub(crate) struct Limits {
 
 impl Database {
     /// The connections for the outbox's own work.
-    pub(crate) fn relay(&self) -> &DatabaseConnection {
+    pub(crate) fn relay(&self) -> &Brief {
         &self.relay.connections
     }
 
     /// The connections for callers.
-    pub(crate) fn callers(&self) -> &DatabaseConnection {
+    pub(crate) fn callers(&self) -> &Brief {
         &self.callers.connections
     }
 

@@ -6,6 +6,7 @@ use sea_orm::{ConnectOptions, Database};
 #[cfg(feature = "mysql")]
 use crate::database::connection_cache::ConnectionCache;
 use crate::database::{
+    brief::Brief,
     caller_pool::CallerPool,
     classify::classify,
     clock::FrozenClock,
@@ -91,6 +92,7 @@ impl Pools {
                 });
             }
         };
+        let brief = |pool| Brief::on(pool, dialect, health, settings.acquire_timeout);
         let callers = match given {
             Some(given) => given.for_callers(),
             None => {
@@ -98,7 +100,7 @@ impl Pools {
                 let mut lazy = readable(lazy.options_with(url, given, health.clone(), LockWaits::OfSession))?;
                 lazy.connect_lazy(true);
                 CallerPool {
-                    connections: Database::connect(lazy).await.map_err(|e| classify(OPEN, e))?,
+                    connections: brief(Database::connect(lazy).await.map_err(|e| classify(OPEN, e))?),
                     most: settings.max_connections,
                     patience: settings.acquire_timeout,
                     #[cfg(feature = "mysql")]
@@ -109,7 +111,7 @@ impl Pools {
             }
         };
         let relay = RelayPool {
-            connections: own,
+            connections: brief(own),
             #[cfg(feature = "mysql")]
             cache: settings.cache(settings.relay_connections),
         };

@@ -45,7 +45,7 @@ impl Database {
     /// Runs units of work as their own tasks, also after this call has ended.
     pub(super) fn detaching(&self) -> Detaching {
         Detaching {
-            connections: self.relay().clone(),
+            connections: self.relay.connections.clone(),
             runtime: self.runtime.clone(),
             bounds: Bounds { deadline: self.deadline(), moves: self.health.moves.clone() },
         }

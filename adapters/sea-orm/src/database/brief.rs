@@ -1,0 +1,106 @@
+use std::{ops::Deref, time::Duration};
+
+use async_trait::async_trait;
+use sea_orm::{ConnectionTrait, DatabaseConnection, DbBackend, DbErr, ExecResult, QueryResult, Statement};
+use tokio::runtime::Handle;
+
+#[cfg(feature = "mysql")]
+use super::{connection_cache::give_back_anyhow, moves::Moves};
+use super::{dialect::Dialect, health::Health, link::Link};
+
+/// A pool on which each statement has a connection for itself, for a brief time.
+///
+/// sea-orm would wait at the pool although another server has been found to take writes, and would leave the return of the connection to sqlx,
+/// which waits without a deadline for the answer to its ping.
+pub(crate) struct Brief {
+    pool: DatabaseConnection,
+    /// How its connections are lent and returned; a pool that was handed in, and a file, are left to sea-orm.
+    #[cfg(feature = "mysql")]
+    lending: Option<Lending>,
+}
+
+#[cfg(feature = "mysql")]
+struct Lending {
+    moves: Moves,
+    /// How long a statement waits for a connection.
+    patience: Duration,
+    runtime: Handle,
+}
+
+impl Brief {
+    /// On a pool of the outbox's own. Its connections return by tasks of the runtime in which this is called.
+    #[cfg_attr(not(feature = "mysql"), allow(unused_variables, reason = "a file breaks no connections"))]
+    pub(crate) fn on(
+        pool: DatabaseConnection,
+        dialect: Dialect,
+        health: &Health,
+        patience: Duration,
+    ) -> Self {
+        Self {
+            pool,
+            #[cfg(feature = "mysql")]
+            lending: (dialect == Dialect::MySql).then(|| Lending {
+                moves: health.moves.clone(),
+                patience,
+                runtime: Handle::current(),
+            }),
+        }
+    }
+
+    /// On a pool that was handed in, of which its owner says how connections return.
+    pub(crate) fn given(pool: DatabaseConnection) -> Self {
+        Self {
+            pool,
+            #[cfg(feature = "mysql")]
+            lending: None,
+        }
+    }
+}
+
+impl Deref for Brief {
+    type Target = DatabaseConnection;
+
+    fn deref(&self) -> &DatabaseConnection {
+        &self.pool
+    }
+}
+
+/// Runs a statement on a connection that is lent for it, or leaves it to sea-orm.
+macro_rules! lent {
+    ($brief:expr, $call:ident($argument:expr)) => {{
+        #[cfg(feature = "mysql")]
+        if let Some(Lending { moves, patience, runtime }) = &$brief.lending {
+            let connect = || Link::of_pool(&$brief.pool, Dialect::MySql);
+            let mut link = moves.reaching(*patience, connect).await?;
+            let done = link.$call($argument).await;
+            if let Link::MySql(connection) = link {
+                give_back_anyhow(connection, runtime);
+            }
+            return done;
+        }
+        $brief.pool.$call($argument).await
+    }};
+}
+
+#[async_trait]
+impl ConnectionTrait for Brief {
+    fn get_database_backend(&self) -> DbBackend {
+        self.pool.get_database_backend()
+    }
+
+    async fn execute_raw(&self, statement: Statement) -> Result<ExecResult, DbErr> {
+        lent!(self, execute_raw(statement))
+    }
+
+    async fn execute_unprepared(&self, sql: &str) -> Result<ExecResult, DbErr> {
+        lent!(self, execute_unprepared(sql))
+    }
+
+    async fn query_one_raw(&self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
+        lent!(self, query_one_raw(statement))
+    }
+
+    async fn query_all_raw(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
+        lent!(self, query_all_raw(statement))
+    }
+}
