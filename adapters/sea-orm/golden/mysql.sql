@@ -538,6 +538,9 @@ SELECT id FROM claimstream_queue WHERE queue = :queue UNION ALL SELECT id FROM c
 -- remains/delivered
 SELECT message_id AS id FROM claimstream_notification_attempt WHERE message_id IN (:ids) AND acceptance = 'ACCEPTED' UNION SELECT message_id FROM claimstream_notification_receipt WHERE message_id IN (:ids);
 
+-- remains/hold
+UPDATE claimstream_notification_request SET changed_at = UTC_TIMESTAMP(6) WHERE id IN (:ids);
+
 -- remains/lost_items
 SELECT i.id FROM claimstream_notification_message m STRAIGHT_JOIN claimstream_digest_item i FORCE INDEX (PRIMARY) ON i.id = m.id LEFT JOIN claimstream_message b ON b.id = i.digest_id LEFT JOIN claimstream_dead d ON d.id = i.digest_id WHERE m.request_id IN (:ids) AND m.status = 'PENDING' AND b.id IS NULL AND d.id IS NULL;
 

@@ -9,6 +9,7 @@ mod lost_records;
 mod notifications;
 mod receipts;
 mod remains;
+mod repairs_at_once;
 mod retention;
 mod steps;
 
@@ -26,6 +27,7 @@ use crate::{Fixture, Instance, Ports, Server, Suite, backend::SeaOrmBackend};
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     let sqlite = Place::of("sqlite", SeaOrmBackend::sqlite);
     add_everywhere(suite, &sqlite);
+    repairs_at_once::add_to(suite, &environment);
     for server in Server::ALL {
         let Some(url) = server.url(&environment) else { continue };
         let place =

@@ -164,7 +164,7 @@ statements! {
         sqlite: encoding;
     }
     remains: RemainsSql {
-        both: bodies, carriers, delivered, lost_items, open_requests, pending, requeue, standing, steps;
+        both: bodies, carriers, delivered, hold, lost_items, open_requests, pending, requeue, standing, steps;
     }
     savepoint: SavepointSql {
         both: undo;

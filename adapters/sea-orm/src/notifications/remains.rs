@@ -142,7 +142,8 @@ impl Remains<'_> {
 
     /// Enqueues the first step of requests that are not over and of which no step is queued, under ids that no step has had.
     ///
-    /// The transaction holds the requests, so of two repairs at the same time the second finds the steps of the first.
+    /// The transaction locks the requests and writes them, so of two repairs at the same time, also at two nodes of a cluster, the second finds
+    /// the steps of the first.
     async fn fan_out_again(&self, ids: &[Uuid], repair: Uuid) -> Result<u64, StoreError> {
         let first_steps = self.first_steps(ids, repair).await?;
         let transaction = self.db.begin(REMAINS).await?;
@@ -159,7 +160,7 @@ impl Remains<'_> {
         let under_way = self.steps(&transaction).await?;
         let is_left = |(id, _): &(Uuid, _)| open.contains(id) && !under_way.contains(id);
         let again: Vec<_> = first_steps.into_iter().filter(is_left).collect();
-        self.free_items(&transaction, &again.iter().map(|(id, _)| *id).collect::<Vec<_>>()).await?;
+        self.take_up(&transaction, &again.iter().map(|(id, _)| *id).collect::<Vec<_>>()).await?;
         let again: Vec<NewMessage> = again.into_iter().map(|(_, step)| step).collect();
         for again in again.chunks(Self::PAGE) {
             self.enqueueing.enqueue(&transaction, again).await?;
@@ -168,10 +169,11 @@ impl Remains<'_> {
         Ok(again.len() as u64)
     }
 
-    /// Takes pending messages of these requests out of digests whose own messages are gone: a fan-out then enqueues each by itself.
-    async fn free_items(&self, on: &impl ConnectionTrait, requests: &[Uuid]) -> Result<(), StoreError> {
+    /// Holds these requests, and takes pending messages of them out of digests whose own messages are gone: a fan-out then enqueues each by itself.
+    async fn take_up(&self, on: &impl ConnectionTrait, requests: &[Uuid]) -> Result<(), StoreError> {
         let of = |ids: &[Uuid]| self.db.args().with_list("ids", ids.iter().copied().map(bytes));
         for requests in requests.chunks(Self::PAGE) {
+            run(on, REMAINS, self.db.sql.remains.hold.bind(&of(requests))).await?;
             let lost = rows(on, REMAINS, self.db.sql.remains.lost_items.bind(&of(requests))).await?;
             let lost = lost.iter().map(|row| row.uuid("id")).collect::<Result<Vec<_>, _>>()?;
             for lost in lost.chunks(Self::PAGE) {
