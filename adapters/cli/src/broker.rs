@@ -48,10 +48,7 @@ impl Broker {
             ("amqp" | "amqps", login) => rabbitmq(settings, &login),
             #[cfg(feature = "redis-streams")]
             ("redis" | "rediss", login) => redis_streams(settings, login),
-            (other, _) => Err((
-                "to",
-                format!("no broker of this program has the scheme {other:?}; use {}", schemes().join(" or ")),
-            )),
+            (other, _) => Err(("to", not_built(other))),
         }
     }
 
@@ -100,6 +97,23 @@ impl Broker {
             }
         }
     }
+}
+
+/// Why no broker has this scheme, and which feature brings the one that has.
+fn not_built(scheme: &str) -> String {
+    let feature = match scheme {
+        "kafka" => "kafka",
+        "nats" | "tls" => "nats",
+        "amqp" | "amqps" => "rabbitmq",
+        "redis" | "rediss" => "redis-streams",
+        _ => {
+            let known = schemes().join(" or ");
+            return format!("no broker of this program has the scheme {scheme:?}; use {known}");
+        }
+    };
+    format!(
+        "this program was built without the broker of {scheme:?}; build it with that, by `cargo install claimstream-cli --features {feature}`"
+    )
 }
 
 /// What a URL of each broker that this program was built with begins with.
@@ -202,5 +216,17 @@ impl Login {
             password: settings.password.read().map_err(|why| ("password", why))?,
             token: settings.token.read().map_err(|why| ("token", why))?,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_broker_that_was_not_built_is_named_with_its_feature() {
+        assert!(not_built("kafka").ends_with("`cargo install claimstream-cli --features kafka`"));
+        assert!(not_built("amqps").contains("--features rabbitmq"));
+        assert!(not_built("ftp").starts_with("no broker of this program has the scheme \"ftp\"; use "));
     }
 }

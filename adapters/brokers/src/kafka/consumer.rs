@@ -6,10 +6,12 @@ use std::{
 use async_trait::async_trait;
 use claimstream_domain::{Reason, Received};
 use claimstream_ports::{Consume, ConsumeError, Delivery, Hold};
+use futures::FutureExt;
 use rdkafka::{
     Message,
     consumer::{Consumer, StreamConsumer},
     error::{KafkaError, RDKafkaErrorCode},
+    message::BorrowedMessage,
 };
 use tokio::{runtime::Handle, sync::Mutex};
 
@@ -78,6 +80,25 @@ impl KafkaConsumer {
     }
 }
 
+/// The next record, or the last fault that the client has met so far.
+///
+/// It notes one for each broker and each attempt to connect. If each were an answer, a caller that pauses after an error would still get those
+/// of an outage long after its end.
+async fn heard(consumer: &StreamConsumer<Member>) -> Result<BorrowedMessage<'_>, KafkaError> {
+    let mut given = consumer.recv().await;
+    while given.as_ref().is_err_and(passes)
+        && let Some(next) = consumer.recv().now_or_never()
+    {
+        given = next;
+    }
+    given
+}
+
+fn passes(error: &KafkaError) -> bool {
+    !matches!(error, KafkaError::MessageConsumptionFatal(_))
+        && !error.rdkafka_error_code().is_some_and(is_final)
+}
+
 /// Whether the cluster will go on saying so until somebody changes something.
 fn is_final(code: RDKafkaErrorCode) -> bool {
     use RDKafkaErrorCode as Code;
@@ -110,7 +131,7 @@ impl Consume for KafkaConsumer {
                 return Ok(self.delivery(&consumer, record, received));
             }
             let given = tokio::select! {
-                given = consumer.recv() => given,
+                given = heard(&consumer) => given,
                 () = member.until_given_back() => continue,
             };
             match given {

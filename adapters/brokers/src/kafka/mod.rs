@@ -14,7 +14,8 @@
 //! |---|---|
 //! | every replica in sync has the record (`acks=all`) | `Confirmed` |
 //! | the record is larger than the client or the topic takes | `Refused` |
-//! | there is no such topic, or its name cannot be one | `Refused` |
+//! | the topic never takes such a record | `Refused` |
+//! | for half the patience, that there is no such topic; or its name cannot be one | `Refused` |
 //! | anything else, or nothing within the patience | `Unconfirmed` |
 //!
 //! [`KafkaConsumer`] reads a topic as a member of a consumer group.
@@ -27,6 +28,7 @@ mod member;
 mod place;
 mod progress;
 mod publisher;
+mod topic;
 mod wire;
 
 pub use consumer::KafkaConsumer;

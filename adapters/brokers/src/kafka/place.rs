@@ -60,6 +60,7 @@ impl KafkaPlace {
     pub(super) fn member(&self, group: &str) -> ClientConfig {
         let mut config = ClientConfig::new();
         config.set("client.id", "claimstream").set("auto.offset.reset", "earliest");
+        config.set("reconnect.backoff.max.ms", RECONNECT_MS);
         // A member that joins takes some partitions, and the other members keep what they have in hand of the rest.
         config
             .set("partition.assignment.strategy", "cooperative-sticky")
@@ -78,6 +79,7 @@ impl KafkaPlace {
         let mut config = ClientConfig::new();
         // As Java's clients do, so that producers of both put a key into the same partition.
         config.set("partitioner", "murmur2_random").set("client.id", "claimstream").set("linger.ms", "1");
+        config.set("reconnect.backoff.max.ms", RECONNECT_MS);
         // A topic that was just made may be unknown for a moment; then it is said to be missing.
         let patience = self.patience.as_millis().max(2);
         config.set("topic.metadata.propagation.max.ms", (patience / 2).to_string());
@@ -90,6 +92,10 @@ impl KafkaPlace {
         config
     }
 }
+
+/// The longest pause between two attempts to connect. With librdkafka's 10 s a cluster that is back would be looked for long after the
+/// patience of a call.
+const RECONNECT_MS: &str = "1000";
 
 impl FromStr for KafkaPlace {
     type Err = Invalid;

@@ -1,4 +1,4 @@
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
 use async_trait::async_trait;
 use claimstream_domain::{Publication, Published, Reason};
@@ -13,7 +13,11 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-use super::{KafkaPlace, wire};
+use super::{
+    KafkaPlace,
+    topic::{Standing, ask},
+    wire,
+};
 use crate::answers::Answers;
 
 /// Publishes to topics of a Kafka cluster by an idempotent producer.
@@ -64,7 +68,7 @@ impl Publish for KafkaPublisher {
             Ok(producer) => producer,
             Err(why) => return vec![Published::unconfirmed(why); publications.len()],
         };
-        let mut call = Call { place: &self.place, producer, publications };
+        let mut call = Call { place: &self.place, producer, publications, asked: BTreeMap::new() };
         let mut answers = Answers::to(publications);
         while let Some(wave) = answers.next_wave() {
             call.send(&wave, &mut answers).await;
@@ -78,27 +82,58 @@ struct Call<'a> {
     place: &'a KafkaPlace,
     producer: FutureProducer,
     publications: &'a [Publication],
+    /// What the cluster has said of topics.
+    asked: BTreeMap<&'a str, Standing>,
 }
 
-impl Call<'_> {
+impl<'a> Call<'a> {
     /// Sends a wave and notes every answer.
     async fn send(&mut self, wave: &[usize], answers: &mut Answers<'_>) {
         let ended = self.outstanding(wave).await;
         let is_single = ended.len() == 1;
+        let mut unsure = Vec::new();
         for (at, answer) in ended {
             match answer {
-                // Said of a whole batch of records, in which only some are too large.
-                Sent::Refused(RDKafkaErrorCode::MessageSizeTooLarge) if !is_single => {
+                // Said of a whole batch of records, in which only some are so.
+                Sent::Refused(code) if !is_single && is_of_one_record(code) => {
                     for (at, answer) in self.outstanding(&[at]).await {
                         answers.give(at, self.answer(at, answer));
                     }
                 }
+                Sent::Unsure(_) => unsure.push(at),
                 answer => answers.give(at, self.answer(at, answer)),
             }
+        }
+        if !unsure.is_empty() {
+            self.ask_and_send(&unsure, answers).await;
         }
         for at in answers.open(wave) {
             answers.give(at, self.silence());
         }
+    }
+
+    /// Asks the cluster about the topics of these, and sends those once more whose topics are there.
+    async fn ask_and_send(&mut self, unsure: &[usize], answers: &mut Answers<'_>) {
+        let mut there = Vec::new();
+        for at in unsure.iter().copied() {
+            match self.standing(&self.publications[at].place).await {
+                Standing::There => there.push(at),
+                Standing::Missing => answers.give(at, self.answer(at, Sent::Missing)),
+                Standing::Unheard(why) => answers.give(at, self.answer(at, Sent::Trouble(why))),
+            }
+        }
+        for (at, answer) in self.outstanding(&there).await {
+            answers.give(at, self.answer(at, answer));
+        }
+    }
+
+    async fn standing(&mut self, topic: &'a str) -> Standing {
+        if let Some(known) = self.asked.get(topic) {
+            return known.clone();
+        }
+        let standing = ask(&self.producer, topic, self.place.patience() / 2).await;
+        self.asked.insert(topic, standing.clone());
+        standing
     }
 
     /// Sends these at once, and waits for their answers; what is not answered in time is left out.
@@ -143,8 +178,15 @@ impl Call<'_> {
             Sent::Refused(RDKafkaErrorCode::MessageSizeTooLarge) => Published::refused(format_args!(
                 "the record is larger than the topic {topic:?} takes; its setting max.message.bytes says how much that is"
             )),
+            Sent::Refused(RDKafkaErrorCode::InvalidRecord) => Published::refused(format_args!(
+                "the topic {topic:?} takes no such record; if it is compacted, each record needs a key"
+            )),
             Sent::Refused(code) => {
                 Published::refused(format_args!("{} has no topic {topic:?}: {code}", self.place))
+            }
+            Sent::Missing => Published::refused(format_args!("{} has no topic {topic:?}", self.place)),
+            Sent::Unsure(code) => {
+                Published::unconfirmed(format_args!("{} did not confirm it: {code}", self.place))
             }
             Sent::Trouble(why) => {
                 Published::unconfirmed(format_args!("{} did not confirm it: {why}", self.place))
@@ -165,7 +207,16 @@ enum Sent {
     NoTopic(&'static str),
     TooLargeForClient,
     Refused(RDKafkaErrorCode),
+    /// The client does not know the topic, or may not write to it, by what it last heard.
+    Unsure(RDKafkaErrorCode),
+    /// There is no such topic.
+    Missing,
     Trouble(String),
+}
+
+/// Whether a cluster says this of a whole batch because of one record in it.
+fn is_of_one_record(code: RDKafkaErrorCode) -> bool {
+    matches!(code, RDKafkaErrorCode::MessageSizeTooLarge | RDKafkaErrorCode::InvalidRecord)
 }
 
 /// Of a record that the client did not take.
@@ -178,11 +229,14 @@ fn sent(error: &KafkaError) -> Sent {
 
 /// Of a record that the client took.
 fn sent_later(error: &KafkaError) -> Sent {
-    use RDKafkaErrorCode::{InvalidTopic, MessageSizeTooLarge, UnknownTopic, UnknownTopicOrPartition};
+    use RDKafkaErrorCode as Code;
     match error.rdkafka_error_code() {
-        Some(code @ (InvalidTopic | MessageSizeTooLarge | UnknownTopic | UnknownTopicOrPartition)) => {
+        Some(code @ (Code::InvalidTopic | Code::MessageSizeTooLarge | Code::InvalidRecord)) => {
             Sent::Refused(code)
         }
+        Some(
+            code @ (Code::UnknownTopic | Code::UnknownTopicOrPartition | Code::TopicAuthorizationFailed),
+        ) => Sent::Unsure(code),
         _ => Sent::Trouble(error.to_string()),
     }
 }

@@ -5,7 +5,7 @@ use std::{
 
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
 use claimstream_testbed::{
-    PrivateBroker, PrivateServer,
+    PrivateServer,
     work::{Figures, Tally},
 };
 use sea_orm::{ConnectionTrait, DatabaseConnection, DbBackend, Statement};
@@ -13,6 +13,7 @@ use tokio::sync::watch;
 use uuid::Uuid;
 
 use super::{
+    broker::Broker,
     consumer::{ConsumerJob, ConsumerProcess},
     fault::Fault,
     gate::Point,
@@ -39,6 +40,8 @@ pub(super) struct Course {
 const RELAYS: usize = 2;
 /// How many messages at least have their effect from one fault to the next.
 const BETWEEN: usize = 25;
+/// How much later after its recovery a consumer is killed than the time before; a member of a group of Kafka commits each second.
+const PHASE: Duration = Duration::from_millis(500);
 /// So long nothing may move.
 const PATIENCE: Duration = Duration::from_secs(90);
 /// How long a repeat is waited for after the last message.
@@ -49,8 +52,7 @@ impl Course {
         let [outbox_server, inbox_server] = &self.servers;
         let outbox_place = PrivateServer::find(outbox_server, None, "faults_outbox").await?;
         let inbox_place = PrivateServer::find(inbox_server, None, "faults_inbox").await?;
-        let name = self.target.broker();
-        let broker = tokio::task::spawn_blocking(move || PrivateBroker::start(name)).await?;
+        let broker = Broker::start(self.target).await?;
         self.target.prepare(broker.url()).await?;
 
         let tally = Arc::<Tally>::default();
@@ -78,7 +80,7 @@ impl Course {
 
         match self.fault.of_consumer() {
             Some(point) => self.kill_consumer(&mut consumer, point, &tally).await?,
-            None => self.kill(&broker, &mut relays, &tally).await?,
+            None => self.strike(&broker, &mut relays, &tally).await?,
         }
         let _ = stop_orders.send(true);
         let rolled_back = placing.await??;
@@ -89,9 +91,9 @@ impl Course {
         Ok(self.line(&figures, &effects(&inbox).await?, &rolled_back))
     }
 
-    async fn kill(
+    async fn strike(
         &self,
-        broker: &PrivateBroker,
+        broker: &Broker,
         relays: &mut [RelayProcess],
         tally: &Tally,
     ) -> Result<(), Failure> {
@@ -99,13 +101,11 @@ impl Course {
         for round in 0..self.rounds as usize {
             let relay = &mut relays[round % RELAYS];
             tally.fault();
-            if self.fault != Fault::Broker {
+            if self.fault.is_of_relay() {
                 relay.kill()?;
             }
-            if self.fault != Fault::Relay {
-                broker.kill_and_restart().await;
-            }
-            if self.fault != Fault::Broker {
+            broker.suffer(self.fault, round).await?;
+            if self.fault.is_of_relay() {
                 relay.start_again()?;
             }
             recovered(tally).await?;
@@ -120,7 +120,8 @@ impl Course {
         tally: &Tally,
     ) -> Result<(), Failure> {
         recovered(tally).await?;
-        for _ in 0..self.rounds {
+        for round in 0..self.rounds {
+            tokio::time::sleep(PHASE * (round % 4)).await;
             if let Some(point) = point {
                 consumer.reach(point).await?;
             }
@@ -137,7 +138,7 @@ impl Course {
             broker: self.target.name(),
             strategy: &self.strategy,
             fault: self.fault.name(),
-            faults: u64::from(self.rounds) * self.fault.kills(),
+            faults: u64::from(self.rounds) * self.fault.times(),
         };
         let never_committed = effects.iter().filter(|effect| rolled_back.contains(&effect.message)).count();
         let out_of_order = keeps_order(&self.strategy).then(|| out_of_order(effects));

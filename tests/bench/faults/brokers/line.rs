@@ -9,7 +9,7 @@ pub(crate) struct Line {
     pub(super) broker: String,
     pub(super) strategy: String,
     pub(super) fault: String,
-    /// How many processes were killed.
+    /// How many processes were killed, or how many faults a mock cluster had.
     pub(super) faults: u64,
     pub(super) messages: usize,
     pub(super) delivered: usize,

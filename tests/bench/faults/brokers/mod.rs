@@ -1,9 +1,15 @@
 //! Kills of brokers, of the relays that publish to them and of the consumer: from the outbox of one database over a broker to the inbox of another.
 
+mod broker;
 mod consumer;
 mod course;
 mod fault;
 mod gate;
+#[cfg(feature = "kafka")]
+mod kafka;
+#[cfg(not(feature = "kafka"))]
+#[path = "no_kafka.rs"]
+mod kafka;
 mod line;
 mod orders;
 mod relay;
@@ -30,7 +36,7 @@ pub(crate) struct Options {
     /// The broker, which is started for the run; each in turn if none is named.
     #[arg(long, value_enum)]
     broker: Vec<Target>,
-    /// What is killed; each in turn if none is named.
+    /// What is killed, or what happens to a mock cluster; each that the broker can have in turn if none is named.
     #[arg(long, value_enum)]
     fault: Vec<Fault>,
     /// How messages are claimed: shard_lease, which keeps the order of each key, skip_locked or preemptive_update.
@@ -56,8 +62,8 @@ pub(crate) struct Options {
 /// Plays each fault with each broker.
 pub(crate) async fn run(options: &Options) -> Result<(), Failure> {
     let mut wrongs = 0;
-    for target in named_or_all(&options.broker) {
-        for fault in named_or_all(&options.fault) {
+    for target in targets(&options.broker) {
+        for fault in faults(target, &options.fault)? {
             let course = Course {
                 target,
                 fault,
@@ -78,8 +84,30 @@ pub(crate) async fn run(options: &Options) -> Result<(), Failure> {
     }
 }
 
-fn named_or_all<T: ValueEnum + Clone>(named: &[T]) -> Vec<T> {
-    if named.is_empty() { T::value_variants().to_vec() } else { named.to_vec() }
+/// Those that are named, or all that this program has.
+fn targets(named: &[Target]) -> Vec<Target> {
+    if !named.is_empty() {
+        return named.to_vec();
+    }
+    Target::value_variants().iter().copied().filter(|target| target.check().is_ok()).collect()
+}
+
+/// Those that are named, or all that can happen to this broker.
+fn faults(target: Target, named: &[Fault]) -> Result<Vec<Fault>, Failure> {
+    target.check()?;
+    let all = Fault::value_variants().iter().copied();
+    let possible: Vec<_> = all.filter(|fault| target.can_have(*fault)).collect();
+    if named.is_empty() {
+        return Ok(possible);
+    }
+    if let Some(other) = named.iter().find(|fault| !possible.contains(fault)) {
+        let names: Vec<_> = possible.iter().map(|fault| fault.name()).collect();
+        let (target, other) = (target.name(), other.name());
+        return Err(
+            format!("{target} cannot have the fault {other}; it can have {}", names.join(", ")).into()
+        );
+    }
+    Ok(named.to_vec())
 }
 
 fn note(options: &Options, line: &Line) -> Result<(), Failure> {

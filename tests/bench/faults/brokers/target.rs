@@ -15,6 +15,10 @@ use lapin::{
 };
 use serde::{Deserialize, Serialize};
 
+use super::{
+    fault::{Fault, Stroke},
+    kafka,
+};
 use crate::Failure;
 
 /// Where messages are published.
@@ -28,6 +32,8 @@ pub(crate) enum Target {
     RabbitmqQuorum,
     /// A stream of a Redis that writes each entry to its disk before it confirms it.
     RedisStreams,
+    /// A topic of a mock cluster of Kafka; it has no disk, so its brokers go away and come back and are not killed.
+    Kafka,
 }
 
 /// The one place to which a run publishes; a stream, a subject or a queue.
@@ -48,6 +54,7 @@ impl Target {
             Self::RabbitmqClassic => "RabbitMQ, classic queue",
             Self::RabbitmqQuorum => "RabbitMQ, quorum queue",
             Self::RedisStreams => "Redis Streams",
+            Self::Kafka => "Kafka, mock cluster",
         }
     }
 
@@ -57,6 +64,24 @@ impl Target {
             Self::Nats => "nats",
             Self::RabbitmqClassic | Self::RabbitmqQuorum => "rabbitmq",
             Self::RedisStreams => "redis-streams",
+            Self::Kafka => "kafka",
+        }
+    }
+
+    /// Says which feature it takes, if this program was built without it.
+    pub(super) fn check(self) -> Result<(), Failure> {
+        match (self, kafka::MISSING) {
+            (Self::Kafka, Some(why)) => Err(why.into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether this can happen with it.
+    pub(super) fn can_have(self, fault: Fault) -> bool {
+        match fault.of_broker() {
+            None => true,
+            Some(Stroke::Kill) => self != Self::Kafka,
+            Some(Stroke::Mocked(_)) => self == Self::Kafka,
         }
     }
 
@@ -75,8 +100,8 @@ impl Target {
                 tokio::time::sleep(Self::UNTIL_IT_IS_KEPT).await;
                 Ok(())
             }
-            // The consumer makes it.
-            Self::RedisStreams => Ok(()),
+            // The consumer makes it, or it came with its cluster.
+            Self::RedisStreams | Self::Kafka => Ok(()),
         }
     }
 
@@ -87,6 +112,7 @@ impl Target {
                 Arc::new(RabbitMqPublisher::new(RabbitMqPlace::new(url)?))
             }
             Self::RedisStreams => Arc::new(RedisStreamsPublisher::new(RedisStreamsPlace::new(url)?)),
+            Self::Kafka => kafka::publisher(url)?,
         })
     }
 
@@ -100,6 +126,7 @@ impl Target {
                 let place = RedisStreamsPlace::new(url)?;
                 Arc::new(RedisStreamsConsumer::new(place, PLACE, CONSUMER, "one"))
             }
+            Self::Kafka => kafka::consumer(url, PLACE, CONSUMER)?,
         })
     }
 }

@@ -17,7 +17,7 @@ const JOINED: Duration = Duration::from_secs(30);
 
 impl Cluster {
     /// The mock cluster waits for a whole session before it gives the partitions of a member that left to another.
-    fn member(&self) -> KafkaConsumer {
+    pub(super) fn member(&self) -> KafkaConsumer {
         let place = self.place().with_setting("session.timeout.ms", "3000");
         KafkaConsumer::new(place.with_setting("heartbeat.interval.ms", "500"), TOPIC, "shipping")
     }

@@ -2,6 +2,7 @@
 
 mod cluster;
 mod consuming;
+mod outages;
 mod publishing;
 mod throughput;
 
@@ -30,6 +31,11 @@ pub(crate) fn trials() -> Vec<Trial> {
         consuming::a_second_member_takes_partitions_over_and_the_first_ends_nothing_there,
         consuming::effects_happen_once_wherever_members_end,
         consuming::no_topic_is_refused_and_no_cluster_is_away,
+        outages::after_an_outage_records_flow_again_within_seconds,
+        outages::a_topic_that_brokers_do_not_know_for_a_moment_is_not_refused,
+        outages::a_topic_that_is_made_after_a_refusal_takes_records,
+        outages::a_record_that_its_topic_never_takes_is_refused_and_the_others_are_confirmed,
+        outages::what_a_cluster_says_for_a_moment_loses_nothing_on_the_way_to_a_member,
         throughput::batches_of_a_hundred_beside_the_client_alone,
     ]
     .into()

@@ -1,0 +1,175 @@
+use std::{
+    collections::BTreeSet,
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+    time::{Duration, Instant},
+};
+
+use claimstream_brokers::kafka::{KafkaConsumer, KafkaPublisher};
+use claimstream_domain::{Publication, Published};
+use claimstream_ports::{Consume, Publish};
+use rdkafka::types::{RDKafkaApiKey as Request, RDKafkaRespErr as Answer};
+use tokio::time::{sleep, timeout};
+
+use super::cluster::{BROKERS, Cluster, PARTITIONS, TOPIC};
+use crate::load::{Findings, Load, numbered, publication};
+
+const UNKNOWN: Answer = Answer::RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;
+const SHORT: Duration = Duration::from_secs(1);
+/// After so long nothing more comes.
+const QUIET: Duration = Duration::from_secs(20);
+
+async fn publish(publisher: &KafkaPublisher, publication: Publication) -> Published {
+    publisher.publish(&[publication]).await.remove(0)
+}
+
+/// The next record; a pause after each error, as a loop makes one that logs it.
+async fn given(member: &KafkaConsumer) -> (String, Vec<u8>) {
+    let mut pause = Duration::from_millis(50);
+    loop {
+        match member.next().await {
+            Ok(delivery) => {
+                let record = (delivery.received.id.clone(), delivery.received.body.bytes().to_vec());
+                // Its partition may have gone meanwhile; then it comes again.
+                let _ = delivery.finish().await;
+                return record;
+            }
+            Err(_) => sleep(pause).await,
+        }
+        pause = (pause * 2).min(Duration::from_secs(5));
+    }
+}
+
+pub(super) async fn after_an_outage_records_flow_again_within_seconds() {
+    let cluster = Cluster::start();
+    let (publisher, member) = (cluster.publisher(), cluster.member());
+    assert_eq!(publish(&publisher, numbered(TOPIC, 0)).await, Published::Confirmed);
+    given(&member).await;
+    (1..=BROKERS).for_each(|broker| cluster.0.broker_down(broker).unwrap());
+    let outage = async {
+        sleep(Duration::from_secs(6)).await;
+        (1..=BROKERS).for_each(|broker| cluster.0.broker_up(broker).unwrap());
+        Instant::now()
+    };
+    let sending = async {
+        while publish(&publisher, numbered(TOPIC, 1)).await != Published::Confirmed {
+            sleep(SHORT).await;
+        }
+        Instant::now()
+    };
+    let reading = async {
+        given(&member).await;
+        Instant::now()
+    };
+    let (back, sent, read) = tokio::join!(outage, sending, reading);
+    let (sent, read) = (sent.duration_since(back), read.duration_since(back));
+    eprintln!("kafka, away for 6 s: a record was confirmed {sent:?} later, and read {read:?} later");
+    assert!(sent < Duration::from_secs(4) && read < Duration::from_secs(9), "{sent:?}, {read:?}");
+}
+
+pub(super) async fn a_topic_that_brokers_do_not_know_for_a_moment_is_not_refused() {
+    let cluster = Cluster::start();
+    let publisher = KafkaPublisher::new(cluster.place().with_patience(SHORT));
+    assert_eq!(publish(&publisher, publication(TOPIC, "x")).await, Published::Confirmed);
+    // The client doubts what it hears of a topic that it has met just now.
+    sleep(SHORT).await;
+    let moved = [Answer::RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION; 2];
+    let mut load = Load::on(&publisher, TOPIC, 20);
+    for _ in 0..3 {
+        cluster.0.topic_error(TOPIC, UNKNOWN).unwrap();
+        cluster.0.request_errors(Request::Produce, &moved);
+        // It panics if one is refused.
+        tokio::join!(load.call(), async {
+            sleep(SHORT / 4).await;
+            cluster.0.topic_error(TOPIC, Answer::RD_KAFKA_RESP_ERR_NO_ERROR).unwrap();
+        });
+        load.call().await;
+        sleep(SHORT).await;
+    }
+    timeout(SHORT * 10, load.finish()).await.expect("they are confirmed");
+}
+
+pub(super) async fn a_topic_that_is_made_after_a_refusal_takes_records() {
+    let cluster = Cluster::start();
+    let publisher = KafkaPublisher::new(cluster.place().with_patience(SHORT));
+    cluster.0.topic_error("later", UNKNOWN).unwrap();
+    let refused = publish(&publisher, publication("later", "x")).await;
+    assert!(matches!(&refused, Published::Refused(why) if why.as_str().contains("no topic \"later\"")));
+    cluster.0.topic_error("later", Answer::RD_KAFKA_RESP_ERR_NO_ERROR).unwrap();
+    assert_eq!(publish(&publisher, publication("later", "x")).await, Published::Confirmed);
+    // A right that was given is noticed as well.
+    cluster.0.request_errors(Request::Produce, &[Answer::RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED; 2]);
+    let unconfirmed = publish(&publisher, publication(TOPIC, "x")).await;
+    assert!(
+        matches!(&unconfirmed, Published::Unconfirmed(why) if why.as_str().contains("TopicAuthorizationFailed")),
+        "{unconfirmed:?}"
+    );
+    assert_eq!(publish(&publisher, publication(TOPIC, "x")).await, Published::Confirmed);
+}
+
+pub(super) async fn a_record_that_its_topic_never_takes_is_refused_and_the_others_are_confirmed() {
+    let cluster = Cluster::start();
+    let publisher = KafkaPublisher::new(cluster.place().with_setting("linger.ms", "20"));
+    let invalid = Answer::RD_KAFKA_RESP_ERR_INVALID_RECORD;
+    cluster.0.request_errors(Request::Produce, &[invalid]);
+    let refused = publish(&publisher, publication(TOPIC, "x")).await;
+    assert!(matches!(&refused, Published::Refused(why) if why.as_str().contains("needs a key")));
+    cluster.0.request_errors(Request::Produce, &[invalid]);
+    let batch = [0; 5].map(|_| publication(TOPIC, "x"));
+    let answers = publisher.publish(&batch).await;
+    assert!(answers.iter().all(|answer| *answer == Published::Confirmed), "{answers:?}");
+}
+
+pub(super) async fn what_a_cluster_says_for_a_moment_loses_nothing_on_the_way_to_a_member() {
+    let cluster = Cluster::start();
+    let (publisher, member) = (cluster.publisher(), cluster.member());
+    let mut load = Load::on(&publisher, TOPIC, 100);
+    let (sent, done) = (AtomicUsize::new(usize::MAX), AtomicBool::new(false));
+    let publish = async {
+        while !done.load(Ordering::Relaxed) {
+            load.call().await;
+            sleep(Duration::from_millis(20)).await;
+        }
+        timeout(Duration::from_secs(30), load.finish()).await.expect("all is confirmed");
+        sent.store(load.published.len(), Ordering::Relaxed);
+        load
+    };
+    let read = async {
+        let (mut read, mut ids, mut last) = (Vec::new(), BTreeSet::new(), Instant::now());
+        while ids.len() < sent.load(Ordering::Relaxed) && last.elapsed() < QUIET {
+            if let Ok(record) = timeout(SHORT, given(&member)).await {
+                ids.insert(record.0.clone());
+                read.push(record);
+                last = Instant::now();
+            }
+        }
+        read
+    };
+    let mishaps = async {
+        for (round, (request, answer)) in PASSING.into_iter().enumerate() {
+            cluster.0.request_errors(request, &[answer]);
+            for partition in 0..PARTITIONS {
+                let leader = (round as i32 + partition) % BROKERS + 1;
+                cluster.0.partition_leader(TOPIC, partition, Some(leader)).unwrap();
+            }
+            sleep(Duration::from_millis(300)).await;
+        }
+        done.store(true, Ordering::Relaxed);
+    };
+    let (load, read, ()) = tokio::join!(publish, read, mishaps);
+    let findings = Findings::of(&load.published, &read);
+    eprintln!("kafka, {} errors and moves: {} published, {findings}", PASSING.len(), load.published.len());
+    assert_eq!((findings.lost, findings.out_of_order), (0, 0));
+}
+
+const PASSING: [(Request, Answer); 10] = [
+    (Request::Produce, Answer::RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS_AFTER_APPEND),
+    (Request::Produce, Answer::RD_KAFKA_RESP_ERR_UNKNOWN_PRODUCER_ID),
+    (Request::Produce, Answer::RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER),
+    (Request::Produce, Answer::RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH),
+    (Request::Produce, Answer::RD_KAFKA_RESP_ERR__TRANSPORT),
+    (Request::Fetch, Answer::RD_KAFKA_RESP_ERR__TRANSPORT),
+    (Request::Fetch, UNKNOWN),
+    (Request::OffsetCommit, Answer::RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION),
+    (Request::OffsetCommit, Answer::RD_KAFKA_RESP_ERR__TRANSPORT),
+    (Request::Heartbeat, Answer::RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID),
+];
