@@ -1,6 +1,7 @@
 use std::{
     fmt,
-    sync::{Arc, Weak},
+    sync::{Arc, Weak, mpsc},
+    thread,
 };
 
 use async_trait::async_trait;
@@ -158,11 +159,24 @@ impl Drop for KafkaConsumer {
     }
 }
 
-/// Leaves the group, for which the client waits for the cluster.
+/// Leaves the group.
+///
+/// The client waits for a cluster that is away as long as a session lasts, and sometimes for ever. So a thread of its own waits, and a runtime that
+/// ends only for a while; a member that has not left by then loses its partitions when its session ends.
 fn leave(consumer: Arc<StreamConsumer<Member>>) {
+    let (left, leaving) = mpsc::channel();
+    let leave = move || {
+        drop(consumer);
+        let _ = left.send(());
+    };
+    // Where there can be no thread, it is dropped here.
+    let _ = thread::Builder::new().name("kafka-leave".to_owned()).spawn(leave);
+    let wait = move || {
+        let _ = leaving.recv_timeout(KafkaPlace::PATIENCE);
+    };
     match Handle::try_current() {
-        Ok(runtime) => drop(runtime.spawn_blocking(move || drop(consumer))),
-        Err(_) => drop(consumer),
+        Ok(runtime) => drop(runtime.spawn_blocking(wait)),
+        Err(_) => wait(),
     }
 }
 

@@ -36,6 +36,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         outages::a_topic_that_is_made_after_a_refusal_takes_records,
         outages::a_record_that_its_topic_never_takes_is_refused_and_the_others_are_confirmed,
         outages::what_a_cluster_says_for_a_moment_loses_nothing_on_the_way_to_a_member,
+        outages::a_program_ends_although_its_member_cannot_leave,
         throughput::batches_of_a_hundred_beside_the_client_alone,
     ]
     .into()

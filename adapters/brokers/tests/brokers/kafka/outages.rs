@@ -8,7 +8,10 @@ use claimstream_brokers::kafka::{KafkaConsumer, KafkaPublisher};
 use claimstream_domain::{Publication, Published};
 use claimstream_ports::{Consume, Publish};
 use rdkafka::types::{RDKafkaApiKey as Request, RDKafkaRespErr as Answer};
-use tokio::time::{sleep, timeout};
+use tokio::{
+    sync::oneshot,
+    time::{sleep, timeout},
+};
 
 use super::cluster::{BROKERS, Cluster, PARTITIONS, TOPIC};
 use crate::load::{Findings, Load, numbered, publication};
@@ -173,3 +176,26 @@ const PASSING: [(Request, Answer); 10] = [
     (Request::OffsetCommit, Answer::RD_KAFKA_RESP_ERR__TRANSPORT),
     (Request::Heartbeat, Answer::RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID),
 ];
+
+pub(super) async fn a_program_ends_although_its_member_cannot_leave() {
+    let (begin, begun) = oneshot::channel();
+    let (end, ended) = oneshot::channel();
+    std::thread::spawn(move || {
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        runtime.block_on(async {
+            let cluster = Cluster::start();
+            // With the session of librdkafka, 45 s.
+            let member = KafkaConsumer::new(cluster.place(), TOPIC, "shipping");
+            assert_eq!(publish(&cluster.publisher(), numbered(TOPIC, 0)).await, Published::Confirmed);
+            given(&member).await;
+            drop((cluster, member));
+            let _ = begin.send(Instant::now());
+        });
+        drop(runtime);
+        let _ = end.send(());
+    });
+    let begun = begun.await.unwrap();
+    timeout(SHORT * 10, ended).await.expect("the program ends").unwrap();
+    eprintln!("kafka: a program whose member could not leave ended after {:?}", begun.elapsed());
+}
