@@ -112,7 +112,7 @@ fn not_built(scheme: &str) -> String {
         }
     };
     format!(
-        "this program was built without the broker of {scheme:?}; build it with that, by `cargo install claimstream-cli --features {feature}`"
+        "this program was built without the broker of {scheme:?}; install it with that, in a checkout by `cargo install --path adapters/cli --features {feature}`"
     )
 }
 
@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     fn a_broker_that_was_not_built_is_named_with_its_feature() {
-        assert!(not_built("kafka").ends_with("`cargo install claimstream-cli --features kafka`"));
+        assert!(not_built("kafka").ends_with("`cargo install --path adapters/cli --features kafka`"));
         assert!(not_built("amqps").contains("--features rabbitmq"));
         assert!(not_built("ftp").starts_with("no broker of this program has the scheme \"ftp\"; use "));
     }
