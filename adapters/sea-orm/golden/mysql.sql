@@ -640,11 +640,23 @@ SELECT ~0 + (NOT COALESCE(@claimstream = CONCAT(CAST(DATABASE() AS BINARY), ' ',
 -- savepoint/begin
 BEGIN; SAVEPOINT claimstream;
 
+-- savepoint/begin_group
+START TRANSACTION WITH CONSISTENT SNAPSHOT; SAVEPOINT claimstream_begun;
+
 -- savepoint/commit
 RELEASE SAVEPOINT claimstream; COMMIT;
 
+-- savepoint/commit_galera
+RELEASE SAVEPOINT claimstream;
+
+-- savepoint/commit_group
+RELEASE SAVEPOINT claimstream_begun; COMMIT;
+
 -- savepoint/commit_proof
 SELECT ~0 + (0 /*M!100500 OR @@in_transaction = 0 */); SAVEPOINT claimstream; RELEASE SAVEPOINT claimstream; COMMIT;
+
+-- savepoint/commit_proof_galera
+SELECT ~0 + (0 /*M!100500 OR @@in_transaction = 0 */); SAVEPOINT claimstream; RELEASE SAVEPOINT claimstream;
 
 -- savepoint/home
 SELECT ~0 + (COUNT(*) = 0) FROM claimstream_schema WHERE version = 1 AND TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', applied_at) = :made_at;
@@ -660,6 +672,12 @@ SET @claimstream = CONCAT(CAST(DATABASE() AS BINARY), ' ', :made_at);
 
 -- savepoint/renew
 RELEASE SAVEPOINT claimstream; SAVEPOINT claimstream;
+
+-- savepoint/renew_galera
+RELEASE SAVEPOINT claimstream; SAVEPOINT claimstream; ROLLBACK TO SAVEPOINT claimstream;
+
+-- savepoint/renew_group
+SAVEPOINT claimstream; ROLLBACK TO SAVEPOINT claimstream;
 
 -- savepoint/roll_back
 ROLLBACK;
@@ -707,7 +725,7 @@ SELECT TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(
 ROLLBACK; SET autocommit = 1;
 
 -- session/server
-SELECT CAST(@@server_id AS SIGNED) AS server_id;
+SHOW GLOBAL VARIABLES WHERE Variable_name IN ('server_id', 'wsrep_on', 'group_replication_group_name');
 
 -- session/setup
 SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED; SET SESSION autocommit = 1, SESSION innodb_lock_wait_timeout = 5, SESSION lock_wait_timeout = 10, SESSION wait_timeout = 120, SESSION sql_mode = CONCAT_WS(',', @@sql_mode, 'STRICT_TRANS_TABLES', 'STRICT_ALL_TABLES') /*M!110602 , SESSION innodb_snapshot_isolation = OFF */;

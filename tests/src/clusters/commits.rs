@@ -21,19 +21,20 @@ use crate::{
 
 /// Adds both kinds of transactions on the nodes of a cluster.
 pub(super) fn add_on(suite: &mut Suite, name: &'static str, url: &str) {
-    for (kind, what) in [(Kind::OfDriver, "of_the_driver"), (Kind::Own, "of_the_outboxs_own")] {
+    let kinds = [
+        (Kind::OfDriver, "transactions_of_the_driver_are_there_exactly_if_they_were_answered_as_done"),
+        (Kind::Own, "transactions_of_the_outbox_are_there_exactly_if_they_were_answered_as_done"),
+    ];
+    for (kind, what) in kinds {
         let url = url.to_owned();
-        suite.add_async_trial(
-            &format!("{name}::commits::{what}_are_there_exactly_if_they_were_answered_as_done"),
-            async move {
-                let place = &Place::at(name, &url).await;
-                let rows = (0..Place::ROWS).map(|row| async move {
-                    futures::join!(place.writer(0, row, kind), place.writer(1, row, kind))
-                });
-                let answers = join_all(rows).await;
-                place.holds(&answers).await;
-            },
-        );
+        suite.add_async_trial(&format!("{name}::commits::{what}"), async move {
+            let place = &Place::at(name, &url).await;
+            let rows = (0..Place::ROWS).map(|row| async move {
+                futures::join!(place.writer(0, row, kind), place.writer(1, row, kind))
+            });
+            let answers = join_all(rows).await;
+            place.holds(&answers).await;
+        });
     }
     if name.starts_with("galera") {
         let url = url.to_owned();

@@ -73,8 +73,10 @@ macro_rules! lent {
             let connect = || Link::of_pool(&$brief.pool, Dialect::MySql);
             let mut link = moves.reaching(*patience, connect).await?;
             let done = link.$call($argument).await;
-            if let Link::MySql(connection) = link {
-                give_back_anyhow(connection, runtime);
+            match link {
+                Link::MySql(connection) => give_back_anyhow(connection, runtime),
+                #[cfg(feature = "sqlite")]
+                Link::Sqlite(_) => {}
             }
             return done;
         }
