@@ -121,11 +121,13 @@ async fn is_skipped(site: &Site) {
         (Fixture::fresh_queue(), Site::reader_at(BinlogPlace::new(&damage.url).expect("a place")));
     let mut heard = Listener::on(&reader, &queue);
     heard.is_connected().await;
+    let before = site.readings().await;
     damage.begin();
     site.outbox.connection().execute_unprepared(&plain_insert(&queue, 0)).await.expect("insert");
     heard.hears("a look at every queue").await;
     // It is read once more, in case the connection was at fault, and not a third time.
     let reading = is_read_on(site).await;
+    assert_ne!(reading, before, "the event was damaged");
     heard.is_quiet().await;
     sleep(Duration::from_secs(1)).await;
     assert_eq!(site.readings().await, reading, "by one connection");
