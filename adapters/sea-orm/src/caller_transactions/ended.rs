@@ -6,7 +6,7 @@ use crate::database::{Database, dialect::Dialect, topology::read};
 /// ended it.
 ///
 /// A node says so to the statement that it meets. It has nothing to say if the conflict comes between two statements of one packet,
-/// as the proof and the `COMMIT` are; then the proof finds that the transaction is gone. Elsewhere that is no conflict: the caller
+/// as those of a proof are; then the proof finds that the transaction is gone. Elsewhere that is no conflict: the caller
 /// went on after a deadlock, or sent a statement that commits by itself.
 pub(crate) async fn by_another_node(db: &Database, error: StoreError) -> StoreError {
     if error.kind() != StoreErrorKind::Unsupported || !certifies(db).await {
