@@ -21,6 +21,7 @@ mod in_app;
 mod json;
 mod leases;
 mod lists;
+mod nats_stream;
 mod notify;
 mod operator;
 mod otlp;

@@ -14,8 +14,8 @@ use tokio::time::timeout;
 
 use crate::{
     database_server::{Scratch, servers},
+    nats_stream::Stream,
     operator::{Operator, Running},
-    publishing::Stream,
 };
 
 /// The servers that the samples are tried on.

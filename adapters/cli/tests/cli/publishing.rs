@@ -8,11 +8,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use async_nats::jetstream::{
-    self,
-    consumer::{AckPolicy, pull},
-    stream::Config,
-};
 use claimstream::{Compose, NewMessage};
 use claimstream_cli::{
     PublishRelay,
@@ -21,10 +16,10 @@ use claimstream_cli::{
 use claimstream_ports::{Measured, Telemetry};
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
 use claimstream_testbed::{PrivateBroker, known_broker};
-use futures::StreamExt;
 
 use crate::{
     database_server::{Scratch, servers},
+    nats_stream::Stream,
     operator::{Operator, Running},
 };
 
@@ -305,48 +300,5 @@ fn message(queue: &str, number: usize, key: Option<&str>) -> NewMessage {
     match key {
         Some(key) => message.ordered_by(key.parse().unwrap()),
         None => message,
-    }
-}
-
-/// A stream of its own; its name is also a subject.
-pub(crate) struct Stream {
-    pub(crate) name: String,
-    stream: jetstream::stream::Stream,
-}
-
-#[derive(Debug)]
-struct Held {
-    id: String,
-    subject: String,
-    headers: BTreeMap<String, String>,
-    body: String,
-}
-
-impl Stream {
-    pub(crate) async fn on(url: &str) -> Self {
-        let context = jetstream::new(async_nats::connect(url).await.unwrap());
-        let name = format!("trial-{}", uuid::Uuid::now_v7().simple());
-        let subjects = vec![name.clone(), format!("{name}.>")];
-        let config = Config { name: name.clone(), subjects, ..Config::default() };
-        Self { stream: context.create_stream(config).await.unwrap(), name }
-    }
-
-    /// Everything that it holds, in its order.
-    async fn held(&self) -> Vec<Held> {
-        let many = usize::try_from(self.stream.get_info().await.unwrap().state.messages).unwrap();
-        let config = pull::Config { ack_policy: AckPolicy::None, ..pull::Config::default() };
-        let consumer = self.stream.create_consumer(config).await.unwrap();
-        let all = consumer.messages().await.unwrap().take(many);
-        all.map(|message| Held::of(&message.map_err(|e| format!("{e:?}")).unwrap())).collect().await
-    }
-}
-
-impl Held {
-    fn of(message: &jetstream::Message) -> Self {
-        let headers = message.headers.as_ref().unwrap().iter();
-        let headers: BTreeMap<_, _> =
-            headers.map(|(name, values)| (name.to_string(), values[0].as_str().to_owned())).collect();
-        let body = String::from_utf8(message.payload.to_vec()).unwrap();
-        Self { id: headers["claimstream-id"].clone(), subject: message.subject.to_string(), headers, body }
     }
 }
