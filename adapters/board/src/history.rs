@@ -24,13 +24,22 @@ pub(crate) struct History {
 pub(crate) struct Sample {
     /// How long ago that was.
     pub(crate) age: Duration,
+    /// For how long the queues were not counted again.
+    pub(crate) lasts: Duration,
     pub(crate) status: QueueStatus,
 }
 
 #[derive(Default)]
 struct Past {
-    /// When it was counted, the oldest first.
-    moments: VecDeque<(Instant, BTreeMap<QueueName, QueueStatus>)>,
+    /// The oldest first.
+    moments: VecDeque<Moment>,
+}
+
+struct Moment {
+    /// When it was counted.
+    at: Instant,
+    lasts: Duration,
+    queues: BTreeMap<QueueName, QueueStatus>,
 }
 
 impl History {
@@ -58,10 +67,11 @@ impl History {
     /// How a queue stood, the oldest first. A moment at which it was empty is one of them; a moment that nobody counted is not.
     pub(crate) fn samples(&self, queue: &QueueName) -> Vec<Sample> {
         let past = lock(&self.past);
-        let within = past.moments.iter().filter(|(at, _)| at.elapsed() <= Self::REACH);
-        let sample = |(at, queues): &(Instant, BTreeMap<QueueName, QueueStatus>)| Sample {
-            age: at.elapsed(),
-            status: queues.get(queue).cloned().unwrap_or_else(|| QueueStatus::empty(queue.clone())),
+        let within = past.moments.iter().filter(|moment| moment.at.elapsed() <= Self::REACH);
+        let sample = |moment: &Moment| Sample {
+            age: moment.at.elapsed(),
+            lasts: moment.lasts,
+            status: moment.queues.get(queue).cloned().unwrap_or_else(|| QueueStatus::empty(queue.clone())),
         };
         within.map(sample).collect()
     }
@@ -69,15 +79,15 @@ impl History {
     fn remember(&self, counted: &Counted) {
         let mut past = lock(&self.past);
         // An old count that was shown once more says nothing new.
-        if past.moments.back().is_some_and(|(at, _)| *at >= counted.at()) {
+        if past.moments.back().is_some_and(|last| last.at >= counted.at()) {
             return;
         }
-        past.moments.retain(|(at, _)| at.elapsed() <= Self::REACH);
+        past.moments.retain(|moment| moment.at.elapsed() <= Self::REACH);
         let mut queues: Vec<&QueueStatus> = counted.queues.iter().collect();
         queues.sort_by_key(|status| std::cmp::Reverse(status.depth + status.dead));
         let kept = queues.into_iter().take(Self::QUEUES);
-        past.moments
-            .push_back((counted.at(), kept.map(|status| (status.queue.clone(), status.clone())).collect()));
+        let queues = kept.map(|status| (status.queue.clone(), status.clone())).collect();
+        past.moments.push_back(Moment { at: counted.at(), lasts: counted.lasts(), queues });
     }
 }
 

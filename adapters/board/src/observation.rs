@@ -82,8 +82,13 @@ impl Counted {
         self.at
     }
 
+    /// For how long it is shown before the queues are counted again.
+    pub(crate) fn lasts(&self) -> Duration {
+        fresh_for(self.took)
+    }
+
     fn is_fresh(&self) -> bool {
-        self.age() < fresh_for(self.took)
+        self.age() < self.lasts()
     }
 }
 

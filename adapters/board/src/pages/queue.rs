@@ -123,7 +123,7 @@ impl Moment {
     /// The table has a line for each of these.
     const EVERY: Duration = Duration::from_secs(5 * 60);
 
-    fn of(Sample { age, status }: &Sample) -> Self {
+    fn of(Sample { age, status, .. }: &Sample) -> Self {
         Self {
             age: span(*age),
             due: count(status.due),
@@ -143,8 +143,12 @@ fn oldest(oldest: Option<Duration>) -> String {
     oldest.map_or_else(|| "–".into(), span)
 }
 
-/// Moments further apart than this are not joined. A count that takes two seconds is made every hundred seconds, which is no outage.
-const GAP: Duration = Duration::from_secs(120);
+/// Moments further apart than this are not joined. Where counting takes long, the queues are counted seldom, which is no outage.
+fn gap(samples: &[Sample]) -> Duration {
+    const SHORTEST: Duration = Duration::from_secs(120);
+    let longest = samples.iter().map(|sample| sample.lasts).max().unwrap_or_default();
+    SHORTEST.max(longest + 2 * History::EVERY)
+}
 
 type Number = fn(&QueueStatus) -> u64;
 
@@ -154,11 +158,36 @@ fn chart(samples: &[Sample], lines: &[(&'static str, Number)]) -> Chart {
         points: samples.iter().map(|sample| (sample.age, number(&sample.status))).collect(),
     };
     let values: Vec<Values> = lines.iter().map(values).collect();
-    Chart::of(&values, History::REACH, GAP)
+    Chart::of(&values, History::REACH, gap(samples))
 }
 
 /// The newest sample of each interval, the newest first.
 fn at_intervals(samples: &[Sample]) -> impl Iterator<Item = &Sample> {
     let interval = |sample: &Sample| sample.age.as_secs() / Moment::EVERY.as_secs();
     samples.chunk_by(move |a, b| interval(a) == interval(b)).filter_map(<[Sample]>::last).rev()
+}
+
+#[cfg(test)]
+mod tests {
+    use claimstream_domain::QueueName;
+
+    use super::*;
+
+    /// How many pieces a line has whose counts were made so many seconds apart and shown for so long.
+    fn pieces(apart: u64, lasts: u64) -> usize {
+        let sample = |age: u64| Sample {
+            age: Duration::from_secs(age * apart),
+            lasts: Duration::from_secs(lasts),
+            status: QueueStatus::empty(QueueName::new("orders").unwrap()),
+        };
+        let samples: Vec<_> = (0..5).rev().map(sample).collect();
+        chart(&samples, &[("due", |status| status.due)]).lines[0].pieces.len()
+    }
+
+    #[test]
+    fn a_queue_that_is_counted_seldom_has_a_whole_line_and_an_outage_is_a_gap() {
+        assert_eq!(pieces(15, 2), 1);
+        assert_eq!(pieces(255, 240), 1, "each count was shown until the next one");
+        assert_eq!([pieces(130, 2), pieces(300, 240)], [5, 5]);
+    }
 }
