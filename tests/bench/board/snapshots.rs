@@ -4,10 +4,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use sea_orm::sqlx::{Executor, MySqlConnection, Row};
+use sea_orm::sqlx::{Executor, MySqlConnection, Row, query};
 use tokio::task::JoinHandle;
 
-/// How long transactions of a server are seen to be open, looked at a few times a second.
+/// How long transactions of one user of a server are seen to be open, looked at a few times a second.
 ///
 /// The server tells one transaction of a connection from the next by its begin, to the second, so two of the same second count as one:
 /// what is seen may be too long, by less than a second, and is never too short.
@@ -21,9 +21,9 @@ impl Snapshots {
     const EVERY: Duration = Duration::from_millis(150);
 
     /// Watches until this value is dropped.
-    pub(crate) fn watch(connection: MySqlConnection) -> Self {
+    pub(crate) fn watch(connection: MySqlConnection, user: &'static str) -> Self {
         let longest = Arc::<Mutex<Longest>>::default();
-        let watching = tokio::spawn(watch(connection, Arc::clone(&longest)));
+        let watching = tokio::spawn(watch(connection, user, Arc::clone(&longest)));
         Self { longest, watching }
     }
 
@@ -47,12 +47,12 @@ impl Drop for Snapshots {
     }
 }
 
-async fn watch(mut connection: MySqlConnection, longest: Arc<Mutex<Longest>>) {
+async fn watch(mut connection: MySqlConnection, user: &str, longest: Arc<Mutex<Longest>>) {
     const OPEN: &str = "SELECT CAST(trx_started AS CHAR), CAST(trx_mysql_thread_id AS CHAR), trx_query FROM information_schema.innodb_trx \
-        WHERE trx_mysql_thread_id <> CONNECTION_ID()";
+        WHERE trx_mysql_thread_id IN (SELECT id FROM information_schema.processlist WHERE user = ?)";
     let mut first_seen: HashMap<(String, String), Instant> = HashMap::new();
     loop {
-        let Ok(rows) = connection.fetch_all(OPEN).await else { return };
+        let Ok(rows) = connection.fetch_all(query(OPEN).bind(user)).await else { return };
         let named =
             |column: usize, row: &sea_orm::sqlx::mysql::MySqlRow| row.try_get(column).unwrap_or_default();
         let mut open: HashMap<(String, String), String> =
