@@ -76,7 +76,8 @@ async fn costs_one_call(backend: &SeaOrmBackend) {
     assert!(failures <= 1, "{failures} calls met a dead connection");
 }
 
-/// Each connection is lost as it returns to its pool, after a transaction or a single statement, and a pool has two.
+/// Each connection is lost as it returns to its pool, after a transaction or a single statement, whether they ended or were dropped, and a
+/// pool has two.
 async fn keeps_no_place(backend: &SeaOrmBackend) {
     const MORE_THAN_TWO: usize = 3;
     let url = backend.fresh_database().await.expect("a database");
@@ -89,6 +90,7 @@ async fn keeps_no_place(backend: &SeaOrmBackend) {
     };
     let open = || SeaOrmOutbox::open(&wire.url, options.clone());
     let (one, other) = (open().await.expect("open"), open().await.expect("open"));
+    let (dropping, cutting) = (open().await.expect("open"), open().await.expect("open"));
     let queue = Fixture::fresh_queue();
     // What the opening has used is back in the pools by then.
     tokio::time::sleep(Duration::from_millis(300)).await;
@@ -108,7 +110,19 @@ async fn keeps_no_place(backend: &SeaOrmBackend) {
             other.has_notification_requests().await.expect("a statement");
         }
     };
-    futures::join!(transactions, of_callers, own);
+    let dropped = async {
+        for _ in 0..MORE_THAN_TWO {
+            drop(dropping.begin_own().await.expect("a transaction that is dropped"));
+        }
+    };
+    let cut_short = async {
+        for _ in 0..MORE_THAN_TWO {
+            let tx = cutting.begin_own().await.expect("a transaction whose statement is dropped");
+            let slow = tx.execute_unprepared("DO SLEEP(0.2)");
+            assert!(tokio::time::timeout(Duration::from_millis(50), slow).await.is_err());
+        }
+    };
+    futures::join!(transactions, of_callers, own, dropped, cut_short);
 }
 
 async fn send(outbox: &SeaOrmOutbox, queue: &QueueName) -> Result<(), StoreErrorKind> {

@@ -2,11 +2,10 @@ use std::{ops::Deref, time::Duration};
 
 use async_trait::async_trait;
 use sea_orm::{ConnectionTrait, DatabaseConnection, DbBackend, DbErr, ExecResult, QueryResult, Statement};
-use tokio::runtime::Handle;
 
+use super::{dialect::Dialect, health::Health};
 #[cfg(feature = "mysql")]
-use super::{connection_cache::give_back_anyhow, moves::Moves};
-use super::{dialect::Dialect, health::Health, link::Link};
+use super::{link::Link, moves::Moves};
 
 /// A pool on which each statement has a connection for itself, for a brief time.
 ///
@@ -24,11 +23,10 @@ struct Lending {
     moves: Moves,
     /// How long a statement waits for a connection.
     patience: Duration,
-    runtime: Handle,
 }
 
 impl Brief {
-    /// On a pool of the outbox's own. Its connections return by tasks of the runtime in which this is called.
+    /// On a pool of the outbox's own.
     #[cfg_attr(not(feature = "mysql"), allow(unused_variables, reason = "a file breaks no connections"))]
     pub(crate) fn on(
         pool: DatabaseConnection,
@@ -39,11 +37,7 @@ impl Brief {
         Self {
             pool,
             #[cfg(feature = "mysql")]
-            lending: (dialect == Dialect::MySql).then(|| Lending {
-                moves: health.moves.clone(),
-                patience,
-                runtime: Handle::current(),
-            }),
+            lending: (dialect == Dialect::MySql).then(|| Lending { moves: health.moves.clone(), patience }),
         }
     }
 
@@ -69,16 +63,10 @@ impl Deref for Brief {
 macro_rules! lent {
     ($brief:expr, $call:ident($argument:expr)) => {{
         #[cfg(feature = "mysql")]
-        if let Some(Lending { moves, patience, runtime }) = &$brief.lending {
+        if let Some(Lending { moves, patience }) = &$brief.lending {
             let connect = || Link::of_pool(&$brief.pool, Dialect::MySql);
             let mut link = moves.reaching(*patience, connect).await?;
-            let done = link.$call($argument).await;
-            match link {
-                Link::MySql(connection) => give_back_anyhow(connection, runtime),
-                #[cfg(feature = "sqlite")]
-                Link::Sqlite(_) => {}
-            }
-            return done;
+            return link.$call($argument).await;
         }
         $brief.pool.$call($argument).await
     }};

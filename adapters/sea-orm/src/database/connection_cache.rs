@@ -6,10 +6,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use sea_orm::sqlx::{MySql, pool::PoolConnection};
 use tokio::runtime::Handle;
 
-use crate::database::{commits::Commits, outage::Outage};
+use crate::database::{commits::Commits, lent::Lent, outage::Outage};
 
 /// Connections that claims and settlements keep at hand: every return to the pool costs two round trips.
 ///
@@ -55,7 +54,7 @@ struct Kept {
 }
 
 struct Connection {
-    connection: PoolConnection<MySql>,
+    connection: Lent,
     commits: Commits,
     since: Instant,
 }
@@ -64,8 +63,6 @@ impl ConnectionCache {
     /// Below this many connections the pool has none to spare.
     const LEAST_POOL: u32 = 4;
     const FRESH_FOR: Duration = Duration::from_secs(2);
-    /// How long the pool's ping may take, as long as its rollback.
-    const RETURNS_WITHIN: Duration = Duration::from_millis(500);
     /// How long a caller that the cache does not see may wait at most.
     const SPARES_EVERY: Duration = Duration::from_millis(50);
 
@@ -87,7 +84,7 @@ impl ConnectionCache {
     }
 
     /// The newest connection at hand, rather one that commits so, and how it does commit.
-    pub(crate) fn take(&self, commits: Commits, outage: &Outage) -> Option<(PoolConnection<MySql>, Commits)> {
+    pub(crate) fn take(&self, commits: Commits, outage: &Outage) -> Option<(Lent, Commits)> {
         let mut kept = self.shelf.kept();
         let newest = kept.connections.iter().rposition(|kept| kept.commits == commits);
         let newest = newest.or(kept.connections.len().checked_sub(1))?;
@@ -96,20 +93,14 @@ impl ConnectionCache {
     }
 
     /// Keeps a connection. It goes back to the pool if there are enough already, or if somebody waits for one.
-    pub(crate) fn keep(
-        &self,
-        connection: PoolConnection<MySql>,
-        commits: Commits,
-        pool: Reserve,
-        runtime: &Handle,
-    ) {
+    pub(crate) fn keep(&self, connection: Lent, commits: Commits, pool: Reserve, runtime: &Handle) {
         let mut kept = self.shelf.kept();
         if kept.connections.len() >= self.most || self.wanted.load(Ordering::Relaxed) > 0 {
-            return give_back(connection, commits, runtime);
+            return give_back(connection, commits);
         }
         if pool == Reserve::UsedUp && kept.spared.is_none_or(|at| at.elapsed() >= Self::SPARES_EVERY) {
             kept.spared = Some(Instant::now());
-            return give_back(connection, commits, runtime);
+            return give_back(connection, commits);
         }
         kept.connections.push(Connection { connection, commits, since: Instant::now() });
         if !std::mem::replace(&mut kept.watched, true) {
@@ -119,7 +110,9 @@ impl ConnectionCache {
 
     /// Returns all to the pool.
     pub(crate) fn clear(&self) {
-        self.shelf.kept().connections.clear();
+        for Connection { connection, commits, .. } in self.shelf.kept().connections.drain(..) {
+            give_back(connection, commits);
+        }
     }
 }
 
@@ -131,38 +124,11 @@ impl Shelf {
 
 /// Returns a connection to the pool. All its statements were answered well and it is in no transaction, or it would not have
 /// been kept: so the pool need not roll it back, unless it has to commit by itself again.
-fn give_back(connection: PoolConnection<MySql>, commits: Commits, runtime: &Handle) {
+fn give_back(connection: Lent, commits: Commits) {
     match commits {
-        Commits::Itself => {
-            let _entered = runtime.enter();
-            let returned = CLEAN.scope((), returning(connection));
-            runtime.spawn(tokio::time::timeout(ConnectionCache::RETURNS_WITHIN, returned));
-        }
-        Commits::WhenTold => give_back_anyhow(connection, runtime),
+        Commits::Itself => connection.return_clean(),
+        Commits::WhenTold => drop(connection),
     }
-}
-
-/// Returns a connection to the pool, which rolls back what is open on it.
-///
-/// Then the pool sends a ping, and would wait for its answer as long as the system sends it again, which is a quarter of an hour where the
-/// link was cut. So it is given up in time: what is dropped here closes the connection and makes room in the pool.
-pub(crate) fn give_back_anyhow(connection: PoolConnection<MySql>, runtime: &Handle) {
-    let _entered = runtime.enter();
-    runtime.spawn(tokio::time::timeout(2 * ConnectionCache::RETURNS_WITHIN, returning(connection)));
-}
-
-async fn returning(mut connection: PoolConnection<MySql>) {
-    connection.return_to_pool().await;
-}
-
-/// Whether the connection that the pool asks about comes back clean.
-pub(crate) fn is_clean() -> bool {
-    CLEAN.try_with(|()| ()).is_ok()
-}
-
-tokio::task_local! {
-    /// There while a connection is returned that is known to be clean.
-    static CLEAN: ();
 }
 
 /// Returns what nobody has asked for to the pool, as long as there is something.
@@ -173,7 +139,7 @@ async fn expire(shelf: Weak<Shelf>) {
         let mut kept = shelf.kept();
         let old = |kept: &mut Connection| kept.since.elapsed() >= ConnectionCache::FRESH_FOR;
         for old in kept.connections.extract_if(.., old) {
-            give_back(old.connection, old.commits, &Handle::current());
+            give_back(old.connection, old.commits);
         }
         if kept.connections.is_empty() {
             kept.watched = false;

@@ -11,7 +11,7 @@ use sea_orm::{
 use tokio::sync::Mutex;
 
 #[cfg(feature = "mysql")]
-use super::connection_cache::{ConnectionCache, Reserve, give_back_anyhow};
+use super::connection_cache::{ConnectionCache, Reserve};
 use super::{
     Database,
     classify::{classify, is_answer},
@@ -141,11 +141,8 @@ impl<'a> Held<'a> {
         let sound = !in_transaction && !self.suspicious.load(Ordering::Relaxed);
         self.alone.store(false, Ordering::Relaxed);
         #[cfg(feature = "mysql")]
-        if let Some(Link::MySql(connection)) = connection {
-            match sound {
-                true => self.cache().keep(connection, self.commits, self.reserve(), &self.db.runtime),
-                false => give_back_anyhow(connection, &self.db.runtime),
-            }
+        if sound && let Some(Link::MySql(connection)) = connection {
+            self.cache().keep(connection, self.commits, self.reserve(), &self.db.runtime);
         }
         #[cfg(not(feature = "mysql"))]
         drop((sound, connection));

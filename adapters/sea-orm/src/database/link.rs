@@ -10,15 +10,15 @@ use sea_orm::{
 };
 
 use crate::database::dialect::Dialect;
-#[cfg(feature = "mysql")]
-use crate::database::sqlx_connection::SqlxMySql;
 #[cfg(feature = "sqlite")]
 use crate::database::sqlx_connection::SqlxSqlite;
+#[cfg(feature = "mysql")]
+use crate::database::{lent::Lent, sqlx_connection::SqlxMySql};
 
 /// A connection of the pool, whatever its driver.
 pub(crate) enum Link {
     #[cfg(feature = "mysql")]
-    MySql(PoolConnection<MySql>),
+    MySql(Lent),
     #[cfg(feature = "sqlite")]
     Sqlite(PoolConnection<Sqlite>),
 }
@@ -49,7 +49,7 @@ impl Link {
             #[cfg(feature = "mysql")]
             Dialect::MySql => (Box::pin(db.get_mysql_connection_pool().acquire()) as Acquiring<MySql>)
                 .await
-                .map(Self::MySql)
+                .map(|connection| Self::MySql(Lent::of(connection)))
                 .map_err(refused),
             #[cfg(feature = "sqlite")]
             Dialect::Sqlite => (Box::pin(db.get_sqlite_connection_pool().acquire()) as Acquiring<Sqlite>)
@@ -65,7 +65,7 @@ impl Link {
     #[cfg(feature = "mysql")]
     pub(crate) fn close_when_dropped(&mut self) {
         match self {
-            Self::MySql(connection) => connection.close_on_drop(),
+            Self::MySql(connection) => connection.close_when_dropped(),
             #[cfg(feature = "sqlite")]
             Self::Sqlite(connection) => connection.close_on_drop(),
         }

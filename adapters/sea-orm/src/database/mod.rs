@@ -22,6 +22,8 @@ pub(crate) mod health;
 pub(crate) mod held;
 pub(crate) mod identity;
 pub(crate) mod insert;
+#[cfg(feature = "mysql")]
+pub(crate) mod lent;
 pub(crate) mod link;
 pub(crate) mod moves;
 #[cfg(feature = "mysql")]

@@ -7,8 +7,7 @@ use sea_orm::sqlx::Executor;
 use super::{clock::FrozenClock, dialect::Dialect, given_pool::GivenPool, health::Health};
 #[cfg(feature = "mysql")]
 use crate::database::{
-    connection_cache::is_clean, nodes::addresses::ServerAddresses, statements::Statements,
-    topology::place::Place,
+    lent::is_clean, nodes::addresses::ServerAddresses, statements::Statements, topology::place::Place,
 };
 #[cfg(feature = "mysql")]
 use sea_orm::sqlx::{self, Row, mysql::MySqlRow};

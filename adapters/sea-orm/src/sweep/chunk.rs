@@ -8,6 +8,7 @@ use crate::{
     database::{
         args::bytes,
         classify::classify,
+        deadline::in_time,
         dialect::Dialect,
         sql::Sql,
         transaction::Transaction,
@@ -165,7 +166,7 @@ impl Sweeper {
     /// A transaction in which everything is as of one moment.
     pub(super) async fn snapshot(&self) -> Result<DatabaseTransaction, StoreError> {
         let isolation = (self.db.dialect == Dialect::MySql).then_some(IsolationLevel::RepeatableRead);
-        self.db.relay().begin_with_config(isolation, None).await.map_err(|e| classify(SWEEP, e))
+        in_time(SWEEP, self.db.relay().begin_with_config(isolation, None), classify).await
     }
 
     /// Looks at each live message, page by page; a page begins with id, queue, shard and due time.
