@@ -8,7 +8,7 @@ use std::{
 use claimstream::Compose;
 use claimstream_domain::{MessageId, NewMessage, QueueName};
 use claimstream_ports::{Enqueue, StoreError, StoreErrorKind};
-use claimstream_sea_orm::SeaOrmOutbox;
+use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
 use claimstream_testbed::Nodes;
 use futures::future::join_all;
 use sea_orm::{ConnectionTrait, Database, DatabaseConnection, DbBackend, DbErr, QueryResult, Statement};
@@ -36,6 +36,11 @@ pub(super) fn add_on(suite: &mut Suite, name: &'static str, url: &str) {
             place.holds(&answers).await;
         });
     }
+    let asked = url.to_owned();
+    suite.add_async_trial(
+        &format!("{name}::commits::a_transaction_that_is_gone_is_begun_again_without_a_question"),
+        async move { is_begun_again(name, &asked).await },
+    );
     if name.starts_with("galera") {
         let url = url.to_owned();
         suite.add_async_trial(
@@ -44,6 +49,29 @@ pub(super) fn add_on(suite: &mut Suite, name: &'static str, url: &str) {
                 is_refused_without_a_transaction(name, &url).await;
             },
         );
+    }
+}
+
+/// Nobody has a connection to spare for a question: what the connections have said when they were made decides.
+async fn is_begun_again(name: &'static str, url: &str) {
+    const FEW: u32 = 2;
+    let backend = SeaOrmBackend::server(name, url, "auto");
+    let url = backend.fresh_database().await.expect("a database");
+    let options =
+        OpenOptions { relay_connections: FEW, acquire_timeout: Duration::from_secs(1), ..backend.options() };
+    let outbox = SeaOrmOutbox::open(&url, options).await.expect("open");
+    let pool = outbox.relay_connection().get_mysql_connection_pool();
+    let _taken = join_all((0..FEW).map(|_| async { pool.acquire().await.expect("a connection") })).await;
+    let message = [NewMessage::json(Fixture::fresh_queue(), &1).expect("a message")];
+    let tx = outbox.begin().await.expect("begin");
+    tx.execute_unprepared("ROLLBACK").await.expect("an end");
+    let enqueued = outbox.enqueue(&tx, &message).await.expect_err("it has ended");
+    let committed = outbox.commit(tx).await.expect_err("it has ended");
+    let tx = outbox.begin_own().await.expect("begin");
+    tx.execute_unprepared("ROLLBACK").await.expect("an end");
+    let own = tx.commit().await.expect_err("it has ended");
+    for error in [enqueued, committed, own] {
+        assert_eq!(error.kind(), StoreErrorKind::Transient, "{error}");
     }
 }
 

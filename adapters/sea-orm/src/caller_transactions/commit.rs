@@ -4,11 +4,11 @@ use sea_orm::{ConnectionTrait, DatabaseTransaction, DbErr};
 use crate::{
     caller_transactions::{
         ended::by_another_node,
-        savepoint::{NOT_PROVEN, SQLITE_ERROR, is_gone},
+        savepoint::{NOT_PROVEN, SQLITE_ERROR},
     },
     database::{
         Database,
-        classify::{classify_commit, refusal},
+        classify::{classify_commit, is_gone, refusal},
         deadline::in_time,
         dialect::Dialect,
         servers::Peers,

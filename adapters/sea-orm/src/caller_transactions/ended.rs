@@ -1,6 +1,6 @@
 use claimstream_ports::{StoreError, StoreErrorKind};
 
-use crate::database::{Database, dialect::Dialect, topology::read};
+use crate::database::{Database, dialect::Dialect, servers::Peers, topology::read};
 
 /// Where nodes certify each other's commits, a transaction that is not there any more may be repeated: another node's commit has
 /// ended it.
@@ -16,7 +16,11 @@ pub(crate) async fn by_another_node(db: &Database, error: StoreError) -> StoreEr
     StoreError::new(StoreErrorKind::Transient, error.operation(), why)
 }
 
+/// The connections have said so when they were made. A server that has joined others since then is asked.
 async fn certifies(db: &Database) -> bool {
+    if db.health.servers.peers() != Peers::Apart {
+        return true;
+    }
     match db.dialect {
         Dialect::MySql => read::place(db.relay(), db.sql).await.is_ok_and(|place| place.certifies()),
         Dialect::Sqlite => false,

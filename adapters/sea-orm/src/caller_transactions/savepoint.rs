@@ -6,7 +6,7 @@ use crate::{
     database::{
         Database,
         args::Args,
-        classify::{classify, is_missing_table, refusal},
+        classify::{classify, is_answer, is_gone, is_missing_table, refusal},
         dialect::Dialect,
         identity::Identity,
         servers::Peers,
@@ -30,21 +30,8 @@ pub(crate) struct Savepoint<'a, C> {
     operation: &'static str,
 }
 
-/// Whether statements were refused because the transaction, and its savepoints, are gone.
-pub(crate) fn is_gone(error: &DbErr) -> bool {
-    match refusal(error) {
-        Some(NO_SAVEPOINT) => true,
-        Some(OF_ENGINE | OF_ENGINE_IN_ROLLBACK) => error.to_string().contains(NO_SAVEPOINT_OF_ENGINE),
-        _ => false,
-    }
-}
-
-const NO_SAVEPOINT: u32 = 1305;
-/// An error of InnoDB that the server has no name for.
-const OF_ENGINE: u32 = 1030;
-const OF_ENGINE_IN_ROLLBACK: u32 = 1181;
-/// The server has the savepoint and InnoDB does not, because another member of a group has undone the transaction.
-const NO_SAVEPOINT_OF_ENGINE: &str = "error 153";
+/// The transaction is rolled back, for a deadlock or for another node's commit.
+const DEADLOCK: u32 = 1213;
 /// The proof's sum is out of range.
 pub(crate) const NOT_PROVEN: u32 = 1690;
 /// The database has none of the tables.
@@ -53,6 +40,8 @@ const NO_TABLE: u32 = 1146;
 pub(crate) const SQLITE_ERROR: u32 = 1;
 
 impl<'a, C: ConnectionTrait> Savepoint<'a, C> {
+    const UNDO_TRIES: u32 = 2;
+
     /// Sets it on a connection that proves to be in a transaction on the outbox's own database, and refuses any other.
     pub(crate) async fn set(
         db: &'a Database,
@@ -160,14 +149,26 @@ impl<'a, C: ConnectionTrait> Savepoint<'a, C> {
     }
 
     /// Takes the writes back. Where there is no savepoint to go back to, the failure has ended the whole transaction, and
-    /// the caller must know: the handle looks as before.
+    /// the caller must know: the handle looks as before. The same holds where the end comes only now, by another node's commit. One that
+    /// was refused for something else, as because it was killed, has taken nothing back, and is sent again.
     async fn undo(&self, error: StoreError) -> StoreError {
-        let Err(nowhere) = self.execute(self.db.sql.savepoint.undo.text()).await else { return error };
-        let is_gone = match self.db.dialect {
-            Dialect::MySql => is_gone(&nowhere),
-            Dialect::Sqlite => refusal(&nowhere) == Some(SQLITE_ERROR),
-        };
-        if is_gone { rolled_back(error) } else { error }
+        for _ in 0..Self::UNDO_TRIES {
+            match self.execute(self.db.sql.savepoint.undo.text()).await {
+                Ok(()) => return error,
+                Err(nowhere) if self.has_ended(&nowhere) => return rolled_back(error),
+                Err(refused) if is_answer(&refused) => {}
+                // The connection is lost, and the transaction with it.
+                Err(_) => return error,
+            }
+        }
+        not_taken_back(error)
+    }
+
+    fn has_ended(&self, error: &DbErr) -> bool {
+        match self.db.dialect {
+            Dialect::MySql => is_gone(error) || refusal(error) == Some(DEADLOCK),
+            Dialect::Sqlite => refusal(error) == Some(SQLITE_ERROR),
+        }
     }
 
     async fn send(&self, text: &str) -> Result<(), StoreError> {
@@ -201,11 +202,22 @@ fn session(rows: &[Row]) -> Result<(i64, i64), StoreError> {
     rows.first().map_or(Ok((1, 1)), |row| Ok((row.int("autocommit")?, row.int("in_transaction")?)))
 }
 
-/// The kind stays: where it is `Transient`, the transaction as a whole can be repeated.
 fn rolled_back(error: StoreError) -> StoreError {
-    let cause = error.get_ref();
-    let why = format!(
-        "the database has rolled back the whole transaction; begin a new one and repeat everything in it: {cause}"
-    );
+    with_reason(
+        error,
+        "the database has rolled back the whole transaction; begin a new one and repeat everything in it",
+    )
+}
+
+fn not_taken_back(error: StoreError) -> StoreError {
+    with_reason(
+        error,
+        "the call may have left a part of itself in the transaction; roll back, begin a new one and repeat everything in it",
+    )
+}
+
+/// The kind stays: where it is `Transient`, the transaction as a whole can be repeated.
+fn with_reason(error: StoreError, reason: &str) -> StoreError {
+    let why = format!("{reason}: {}", error.get_ref());
     StoreError::new(error.kind(), error.operation(), why)
 }

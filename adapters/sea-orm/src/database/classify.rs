@@ -98,6 +98,18 @@ pub(crate) fn refusal(error: &DbErr) -> Option<u32> {
     refused.code()?.parse().ok()
 }
 
+/// Whether a statement was refused because its savepoint, and with it the transaction, is gone.
+pub(crate) fn is_gone(error: &DbErr) -> bool {
+    #[cfg(feature = "mysql")]
+    if let Some(sqlx::Error::Database(refused)) = sqlx_error(error)
+        && let Some(refused) = refused.try_downcast_ref::<sqlx::mysql::MySqlDatabaseError>()
+    {
+        return mysql_errors::lacks_savepoint(refused.number(), refused.message());
+    }
+    let _ = error;
+    false
+}
+
 /// Whether it is known that nothing was written, because a statement was refused before its transaction was to be committed,
 /// and other statements may fare better: it is about what they say, or it passes.
 pub(crate) fn is_refused(error: &StoreError) -> bool {

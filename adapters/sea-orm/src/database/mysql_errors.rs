@@ -14,6 +14,8 @@ pub(crate) fn kind(number: u16, state: &str, text: &str) -> StoreErrorKind {
         ) => StoreErrorKind::Transient,
         // The same certification, said by the storage engine: deadlock. Any other error during a commit may be anything.
         (1180, _) if first_number(text) == Some(149) => StoreErrorKind::Transient,
+        // InnoDB lacks a savepoint that the server has: another member of a group has undone the transaction.
+        (1030 | 1181, _) if lacks_savepoint(number, text) => StoreErrorKind::Transient,
         // Duplicate key, and duplicate key name from a schema that is being made twice.
         (1062 | 1586, _) => StoreErrorKind::Conflict,
         // Limits of connections and of statements in their states of syntax errors; packets that are cut; a table that is
@@ -49,6 +51,15 @@ pub(crate) const NO_TABLE: u16 = 1146;
 
 /// An index of this name is there.
 pub(crate) const KNOWN_INDEX: u16 = 1061;
+
+/// Whether a statement was refused because a savepoint is not there: its transaction has ended (1305), or is undone in InnoDB alone.
+pub(crate) fn lacks_savepoint(number: u16, text: &str) -> bool {
+    match number {
+        1305 => true,
+        1030 | 1181 => first_number(text) == Some(153),
+        _ => false,
+    }
+}
 
 /// The error of a storage engine that a server quotes, in whatever language.
 fn first_number(text: &str) -> Option<u16> {
@@ -98,6 +109,21 @@ mod tests {
                 assert_eq!(kind(number, state, ""), StoreErrorKind::Unavailable, "{number} {state}");
             }
         }
+    }
+
+    #[test]
+    fn a_savepoint_that_innodb_lacks_is_a_conflict_in_whatever_language() {
+        for (number, text) in [
+            (1030, "Got error 153 - 'No savepoint with that name' from storage engine"),
+            (1030, "Fehler 153 - 'No savepoint with that name' (Speicher-Engine)"),
+            (1181, "ROLLBACK\u{4e2d}\u{306b}\u{30a8}\u{30e9}\u{30fc} 153 - 'No savepoint' \u{304c}"),
+        ] {
+            assert!(lacks_savepoint(number, text), "{text}");
+            assert_eq!(kind(number, "HY000", text), StoreErrorKind::Transient, "{text}");
+        }
+        assert!(lacks_savepoint(1305, "SAVEPOINT claimstream does not exist"));
+        assert!(!lacks_savepoint(1030, "Got error 1530 - 'other' from storage engine"));
+        assert_eq!(kind(1030, "HY000", "Got error 28 from storage engine"), StoreErrorKind::Unavailable);
     }
 
     #[test]

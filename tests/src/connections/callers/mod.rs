@@ -6,6 +6,7 @@ mod given;
 mod one_order;
 mod own;
 mod setup;
+mod undone;
 
 use claimstream_domain::{
     DedupKey,
@@ -46,6 +47,10 @@ use self::{
         statements_at_once_wait_in_an_own_transaction,
     },
     setup::{Setup, depth},
+    undone::{
+        a_failed_call_whose_undoing_is_killed_has_written_nothing,
+        a_transaction_that_ends_before_a_failed_call_is_undone_is_said_to_be_gone,
+    },
 };
 use crate::{Server, Suite, backend::SeaOrmBackend};
 
@@ -171,6 +176,8 @@ fn on_servers() -> Vec<(&'static str, Trial)> {
         a_strange_own_transaction_returns_no_strange_connection,
         a_second_end_of_an_own_transaction_is_an_error,
         a_submission_that_waits_has_taken_nothing_that_comes_after,
+        a_transaction_that_ends_before_a_failed_call_is_undone_is_said_to_be_gone,
+        a_failed_call_whose_undoing_is_killed_has_written_nothing,
     ]
 }
 
