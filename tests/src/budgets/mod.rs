@@ -4,6 +4,7 @@
 //! say why.
 
 mod claims;
+pub(crate) mod clusters;
 mod digests;
 mod enqueue;
 mod measured;

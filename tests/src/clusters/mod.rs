@@ -11,7 +11,7 @@ mod takeover;
 
 use claimstream_testbed::{CLUSTERS, ClusterKind, Keeps, Server, Writers};
 
-use crate::{Suite, backend::Backends, inbox, sagas, tcc};
+use crate::{Suite, backend::Backends, budgets, inbox, sagas, tcc};
 
 /// Adds the clusters that the environment asks for, and names the others.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
@@ -68,5 +68,6 @@ fn add_clauses_to(suite: &mut Suite, kind: ClusterKind, environment: impl Fn(&st
     tcc::add_on(suite, kind.name, &url);
     if kind.writers == Writers::All {
         commits::add_on(suite, kind.name, &url);
+        budgets::clusters::add_on(suite, kind.name, &url);
     }
 }

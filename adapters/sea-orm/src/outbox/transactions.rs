@@ -66,7 +66,7 @@ impl SeaOrmOutbox {
     /// The driver's own `tx.commit()` then answers Ok and nothing is there; this is refused as `Unsupported`. The
     /// proof travels in the packet of the `COMMIT`, so it costs no round trip; on Galera the `COMMIT` follows by itself. It sees what
     /// the proof of [`enqueue_on`](Self::enqueue_on) sees, and has the same limits. In a group it also sees that another member's
-    /// commit has undone the transaction, and is `Transient` then.
+    /// commit has undone the transaction, and is `Transient` then; there a transaction that something else has begun is refused.
     ///
     /// Hand in the transaction itself: a nested one, which the driver makes of a savepoint, would commit all of it. For
     /// handles of other pools there is no such call; end those that enqueue with the enqueue, or look at every error of a
