@@ -8,10 +8,12 @@ use std::{
 use claimstream::Compose;
 use claimstream_domain::{MessageId, NewMessage, QueueName};
 use claimstream_ports::{Enqueue, StoreError, StoreErrorKind};
-use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
+use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox, SqlxMySql};
 use claimstream_testbed::Nodes;
 use futures::future::join_all;
-use sea_orm::{ConnectionTrait, Database, DatabaseConnection, DbBackend, DbErr, QueryResult, Statement};
+use sea_orm::{
+    ConnectionTrait, Database, DatabaseConnection, DbBackend, DbErr, QueryResult, Statement, Value,
+};
 
 use crate::{
     Fixture, Suite,
@@ -24,6 +26,10 @@ pub(super) fn add_on(suite: &mut Suite, name: &'static str, url: &str) {
     let kinds = [
         (Kind::OfDriver, "transactions_of_the_driver_are_there_exactly_if_they_were_answered_as_done"),
         (Kind::Own, "transactions_of_the_outbox_are_there_exactly_if_they_were_answered_as_done"),
+        (
+            Kind::Implied,
+            "transactions_as_the_outbox_has_for_itself_are_there_exactly_if_they_were_answered_as_done",
+        ),
     ];
     for (kind, what) in kinds {
         let url = url.to_owned();
@@ -33,7 +39,7 @@ pub(super) fn add_on(suite: &mut Suite, name: &'static str, url: &str) {
                 futures::join!(place.writer(0, row, kind), place.writer(1, row, kind))
             });
             let answers = join_all(rows).await;
-            place.holds(&answers).await;
+            place.holds(kind, &answers).await;
         });
     }
     let asked = url.to_owned();
@@ -121,6 +127,8 @@ async fn is_refused_without_a_transaction(name: &'static str, url: &str) {
 enum Kind {
     OfDriver,
     Own,
+    /// As the outbox works for itself: prepared statements on a connection that commits only at `COMMIT`.
+    Implied,
 }
 
 /// A database of which two nodes write the same row, each its own column.
@@ -154,7 +162,8 @@ impl Place {
         let mut outboxes = vec![backend.open(&database, None).await.expect("open")];
         let plain = Database::connect(&database).await.expect("connect");
         let table = "CREATE TABLE tally (id INT PRIMARY KEY, here BIGINT NOT NULL, there BIGINT NOT NULL) ENGINE = InnoDB";
-        for sql in [table, "INSERT INTO tally VALUES (0, 0, 0), (1, 0, 0), (2, 0, 0)"] {
+        let noted = "CREATE TABLE noted (id BINARY(16) PRIMARY KEY) ENGINE = InnoDB";
+        for sql in [table, noted, "INSERT INTO tally VALUES (0, 0, 0), (1, 0, 0), (2, 0, 0)"] {
             plain.execute_unprepared(sql).await.expect("a table");
         }
         nodes.catch_up().await;
@@ -201,12 +210,31 @@ impl Place {
                 outbox.enqueue(&tx, &messages).await?;
                 tx.commit().await
             }
+            Kind::Implied => self.write_implied(which, &count, messages[0].id).await,
         }
     }
 
-    async fn holds(&self, answers: &[(Answers, Answers)]) {
+    async fn write_implied(&self, which: usize, count: &str, id: MessageId) -> Result<(), StoreError> {
+        let pool = self.outboxes[which].connection().get_mysql_connection_pool();
+        let mut connection = pool.acquire().await.expect("a connection");
+        let on = SqlxMySql::new(&mut connection);
+        on.execute_unprepared("SET autocommit = 0").await.expect("a setting");
+        let prepared =
+            |text: &str, values: Vec<Value>| Statement::from_sql_and_values(DbBackend::MySql, text, values);
+        on.execute_raw(prepared(count, vec![])).await.map_err(of_driver)?;
+        let note = prepared("INSERT INTO noted VALUES (?)", vec![id.uuid().as_bytes().to_vec().into()]);
+        on.execute_raw(note).await.map_err(of_driver)?;
+        on.execute_unprepared("COMMIT").await.map(drop).map_err(of_driver)
+    }
+
+    async fn holds(&self, kind: Kind, answers: &[(Answers, Answers)]) {
         self.nodes.catch_up().await;
-        let found = format!("SELECT id FROM claimstream_queue WHERE queue = '{}'", self.queue);
+        let found = match kind {
+            Kind::Implied => "SELECT id FROM noted".to_owned(),
+            Kind::OfDriver | Kind::Own => {
+                format!("SELECT id FROM claimstream_queue WHERE queue = '{}'", self.queue)
+            }
+        };
         let id = |row: &QueryResult| row.try_get_by_index(0).map(MessageId::new).expect("an id");
         let found: BTreeSet<MessageId> = self.rows(found).await.iter().map(id).collect();
         let count = |row: &QueryResult| row.try_get_many_by_index().expect("two counts");
