@@ -50,7 +50,7 @@ pub use database::{
 };
 pub use doctor::finding::{Finding, Severity};
 pub use enqueue::statements::EnqueueStatements;
-pub use notifications::remains::FailoverRemains;
+pub use notifications::failover_remains::{FailoverRemains, FailoverRepair};
 pub use outbox::{
     handle::SeaOrmOutbox,
     options::OpenOptions,

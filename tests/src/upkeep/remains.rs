@@ -17,7 +17,7 @@ use claimstream_domain::{
 use claimstream_ports::notification::{
     AttemptLog, DeliveryAttempt, DeliveryReceipts, FanOutStep, MessageRepository, RequestRepository,
 };
-use claimstream_sea_orm::FailoverRemains;
+use claimstream_sea_orm::{FailoverRemains, FailoverRepair};
 use uuid::Uuid;
 
 use super::{Place, Setup, hex, notifications::dispatched};
@@ -228,7 +228,7 @@ async fn lost_digest_is_taken_apart(setup: Setup) {
     setup.clock.advance(QUIET + Setup::MOMENT);
     let found = find(&setup).await;
     assert_eq!(found, FailoverRemains { requests: vec![request.id], ..FailoverRemains::default() });
-    assert_eq!(setup.outbox.repair_failover_remains(&found).await.expect("a repair"), 1);
+    assert_eq!(setup.outbox.repair_failover_remains(&found).await.expect("a repair").queued, 1);
     setup.outbox.note_steps(&[step]).await.expect("the same step once more");
     assert_eq!(steps_of(&setup).await, [request.id]);
     let mut both = [lost, waiting];
@@ -251,7 +251,8 @@ async fn unreadable_is_left(setup: Setup) {
     setup.clock.advance(QUIET + Setup::MOMENT);
     let found = find(&setup).await;
     assert_eq!(found.requests.len(), 3, "{found:?}");
-    assert_eq!(setup.outbox.repair_failover_remains(&found).await.expect("a repair"), 2);
+    let repaired = setup.outbox.repair_failover_remains(&found).await.expect("a repair");
+    assert_eq!(repaired, FailoverRepair { queued: 2, unreadable: vec![requests[1].id] });
     let mut steps = steps_of(&setup).await;
     steps.sort();
     assert_eq!(steps, [requests[0].id, requests[2].id]);
@@ -285,7 +286,9 @@ pub(super) async fn find(setup: &Setup) -> FailoverRemains {
 async fn repair(setup: &Setup, found: &FailoverRemains) -> [u64; 2] {
     let mut queued = [0; 2];
     for count in &mut queued {
-        *count = setup.outbox.repair_failover_remains(found).await.expect("a repair");
+        let repaired = setup.outbox.repair_failover_remains(found).await.expect("a repair");
+        assert!(repaired.unreadable.is_empty(), "{repaired:?}");
+        *count = repaired.queued;
     }
     assert_eq!(find(setup).await, FailoverRemains::default());
     queued

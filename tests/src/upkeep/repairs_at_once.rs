@@ -56,7 +56,7 @@ async fn repair(outbox: &SeaOrmOutbox, found: &FailoverRemains) -> u64 {
     loop {
         match outbox.repair_failover_remains(found).await {
             Err(error) if error.kind() == StoreErrorKind::Transient => {}
-            repaired => return repaired.expect("a repair"),
+            repaired => return repaired.expect("a repair").queued,
         }
     }
 }

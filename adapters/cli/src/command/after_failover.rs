@@ -1,7 +1,7 @@
 use std::{io::Write, process::ExitCode};
 
 use claimstream_domain::AuditAction;
-use claimstream_sea_orm::FailoverRemains;
+use claimstream_sea_orm::{FailoverRemains, FailoverRepair};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -11,7 +11,7 @@ use crate::{config::Config, doctor_arguments::DoctorArguments, exit::Exit, failu
 /// What the audit log says of it.
 const SUBJECT: &str = "what a failover has left";
 
-/// So many ids of a kind stand in the audit log.
+/// So many ids of a kind stand in the audit log, or are shown.
 const MOST_NAMED: usize = 100;
 
 /// So many ids fit into a subject.
@@ -30,7 +30,7 @@ pub(super) async fn run(
         says(&found).into_iter().try_for_each(|line| writeln!(out, "{line}"))?;
     }
     let agreed = !found.is_empty() && (yes || (!as_json && agreed("repair that")?));
-    let mut queued = 0;
+    let mut came_to = FailoverRepair::default();
     if agreed {
         let by = operator.find_or_unnamed();
         let audited = Audited { outbox: &outbox, by: &by };
@@ -38,25 +38,29 @@ pub(super) async fn run(
         for subject in subjects(&found) {
             audited.begin(AuditAction::Repair, &subject).await?;
         }
-        queued = outbox.repair_failover_remains(&found).await?;
-        audited.end(AuditAction::Repaired, SUBJECT, queued).await?;
+        came_to = outbox.repair_failover_remains(&found).await?;
+        audited.end(AuditAction::Repaired, SUBJECT, came_to.queued).await?;
     }
+    let FailoverRepair { queued, unreadable } = came_to;
     if as_json {
         let said = json!({
             "requests": found.requests,
             "messages": found.messages,
             "delivered": found.delivered,
             "beyond_repair": found.beyond_repair,
+            "unreadable": unreadable,
             "queued": queued,
             "done": agreed,
         });
         writeln!(out, "{said}")?;
     } else if agreed {
         writeln!(out, "{} queued again", counted(queued, "message was", "messages were"))?;
+        not_read(&unreadable).into_iter().try_for_each(|line| writeln!(out, "{line}"))?;
     } else if !found.is_empty() {
         writeln!(out, "nothing was changed, give --yes to repair that")?;
     }
-    let is_whole = (found.is_empty() || agreed) && found.beyond_repair.is_empty();
+    let is_left = !found.beyond_repair.is_empty() || !unreadable.is_empty();
+    let is_whole = (found.is_empty() || agreed) && !is_left;
     Ok(Exit::done_if(is_whole).into())
 }
 
@@ -85,9 +89,33 @@ fn says(found: &FailoverRemains) -> Vec<String> {
             "{lost} pending for ever: their messages are deleted and their requests have ended; hand them in as new requests if they \
              still matter"
         ));
+        lines.extend(named(beyond_repair));
     }
     if lines.is_empty() {
         lines.push("nothing is left that nobody works on".into());
+    }
+    lines
+}
+
+/// Says which requests are left, and what would work.
+fn not_read(requests: &[Uuid]) -> Vec<String> {
+    if requests.is_empty() {
+        return Vec::new();
+    }
+    let count = counted(requests.len() as u64, "request was", "requests were");
+    let why = format!(
+        "{count} not fanned out again, because they cannot be read; repeat this with the version that wrote them, or hand them in as new \
+         requests:"
+    );
+    std::iter::once(why).chain(named(requests)).collect()
+}
+
+/// Ids, a line each; of very many it says how many there are.
+fn named(ids: &[Uuid]) -> Vec<String> {
+    let mut lines: Vec<String> = ids.iter().take(MOST_NAMED).map(|id| format!("  {id}")).collect();
+    let rest = ids.len().saturating_sub(MOST_NAMED);
+    if rest > 0 {
+        lines.push(format!("  {rest} more; --json has all of them"));
     }
     lines
 }
@@ -137,5 +165,18 @@ mod tests {
         assert!(all.contains(&"message: 7 more".to_owned()), "{all:?}");
         assert!(all.iter().all(|subject| AuditEntry::new("ann", AuditAction::Repair, subject).is_ok()));
         assert!(subjects(&FailoverRemains::default()).is_empty());
+    }
+
+    #[test]
+    fn what_is_left_is_named_as_far_as_there_is_room() {
+        let ids: Vec<Uuid> = (0..MOST_NAMED as u128 + 7).map(Uuid::from_u128).collect();
+        let lines = not_read(&ids);
+        assert_eq!(lines.len(), 1 + MOST_NAMED + 1);
+        assert!(
+            lines[0].starts_with("107 requests were not fanned out again")
+                && lines[1].ends_with(&ids[0].to_string())
+        );
+        assert_eq!(lines[101], "  7 more; --json has all of them");
+        assert!(not_read(&[]).is_empty());
     }
 }

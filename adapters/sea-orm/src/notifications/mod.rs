@@ -5,6 +5,7 @@ pub(crate) mod cancelling;
 pub(crate) mod digests;
 pub(crate) mod erasing;
 pub(crate) mod erasures;
+pub(crate) mod failover_remains;
 pub(crate) mod fan_outs;
 pub(crate) mod forgetting;
 pub(crate) mod in_app;

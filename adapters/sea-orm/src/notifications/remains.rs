@@ -23,37 +23,13 @@ use crate::{
     },
     enqueue::rows::Enqueueing,
     notifications::{
+        failover_remains::{FailoverRemains, FailoverRepair},
         records::Records,
         requests::{Requests, request_status},
     },
 };
 
 const REMAINS: &str = "failover remains";
-
-/// What an asynchronous failover has left that nobody works on any more: it spans several transactions, of which the failover has lost
-/// some.
-///
-/// Everything else heals by itself, because it is written in one transaction or is tried again until its end is recorded.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct FailoverRemains {
-    /// Requests whose fan-out has no message in a queue; a repair fans them out again from the beginning, all steps of them, which sends nothing
-    /// twice that is recorded.
-    pub requests: Vec<Uuid>,
-    /// Messages that carry pending notifications and are in no queue; a repair queues them again, so that what was delivered
-    /// without anything that proves it is delivered twice.
-    pub messages: Vec<Uuid>,
-    /// Pending notifications that a provider has: it has said so, or has sent a receipt. A repair notes that they were delivered.
-    pub delivered: Vec<Uuid>,
-    /// Pending notifications that nobody can deliver any more: neither their message nor an open request is there.
-    pub beyond_repair: Vec<Uuid>,
-}
-
-impl FailoverRemains {
-    /// Whether there is nothing to repair.
-    pub fn is_empty(&self) -> bool {
-        self.requests.is_empty() && self.messages.is_empty() && self.delivered.is_empty()
-    }
-}
 
 /// Finds and repairs what a failover has left.
 pub(crate) struct Remains<'a> {
@@ -123,29 +99,32 @@ impl Remains<'_> {
         })
     }
 
-    /// Has all of it worked on again, in bounded transactions; answers how many messages were queued.
-    pub(crate) async fn repair(&self, remains: &FailoverRemains) -> Result<u64, StoreError> {
+    /// Has all of it worked on again, in bounded transactions.
+    pub(crate) async fn repair(&self, remains: &FailoverRemains) -> Result<FailoverRepair, StoreError> {
         // What was delivered is noted first: a fan-out that is repeated enqueues what is pending.
         for ids in remains.delivered.chunks(Self::PAGE) {
             self.records.conclude(ids.iter().copied().map(delivered).collect()).await?;
         }
-        let mut queued = 0;
+        let mut came_to = FailoverRepair::default();
         for ids in remains.messages.chunks(Self::PAGE) {
-            queued += self.db.restarting(|| self.queue_again(ids)).await?;
+            came_to.queued += self.db.restarting(|| self.queue_again(ids)).await?;
         }
         let repair = Uuid::now_v7();
         for ids in remains.requests.chunks(Self::HELD) {
-            queued += self.db.restarting(|| self.fan_out_again(ids, repair)).await?;
+            let FailoverRepair { queued, unreadable } =
+                self.db.restarting(|| self.fan_out_again(ids, repair)).await?;
+            came_to.queued += queued;
+            came_to.unreadable.extend(unreadable);
         }
-        Ok(queued)
+        Ok(came_to)
     }
 
     /// Enqueues the first step of requests that are not over and of which no step is queued, under ids that no step has had.
     ///
     /// The transaction locks the requests and writes them, so of two repairs at the same time, also at two nodes of a cluster, the second finds
     /// the steps of the first.
-    async fn fan_out_again(&self, ids: &[Uuid], repair: Uuid) -> Result<u64, StoreError> {
-        let first_steps = self.first_steps(ids, repair).await?;
+    async fn fan_out_again(&self, ids: &[Uuid], repair: Uuid) -> Result<FailoverRepair, StoreError> {
+        let (first_steps, mut unreadable) = self.first_steps(ids, repair).await?;
         let transaction = self.db.begin(REMAINS).await?;
         let mut open = HashSet::new();
         for ids in ids.chunks(Self::PAGE) {
@@ -158,15 +137,16 @@ impl Remains<'_> {
             }
         }
         let under_way = self.steps(&transaction).await?;
-        let is_left = |(id, _): &(Uuid, _)| open.contains(id) && !under_way.contains(id);
-        let again: Vec<_> = first_steps.into_iter().filter(is_left).collect();
+        let is_left = |id: &Uuid| open.contains(id) && !under_way.contains(id);
+        unreadable.retain(is_left);
+        let again: Vec<_> = first_steps.into_iter().filter(|(id, _)| is_left(id)).collect();
         self.take_up(&transaction, &again.iter().map(|(id, _)| *id).collect::<Vec<_>>()).await?;
         let again: Vec<NewMessage> = again.into_iter().map(|(_, step)| step).collect();
         for again in again.chunks(Self::PAGE) {
             self.enqueueing.enqueue(&transaction, again).await?;
         }
         self.db.commit(REMAINS, transaction).await?;
-        Ok(again.len() as u64)
+        Ok(FailoverRepair { queued: again.len() as u64, unreadable })
     }
 
     /// Holds these requests, and takes pending messages of them out of digests whose own messages are gone: a fan-out then enqueues each by itself.
@@ -183,28 +163,38 @@ impl Remains<'_> {
         Ok(())
     }
 
-    /// The steps that fan requests out once more, as far as these can be read: one that cannot keeps no other one from its repair.
-    async fn first_steps(&self, ids: &[Uuid], repair: Uuid) -> Result<Vec<(Uuid, NewMessage)>, StoreError> {
-        let mut steps = Vec::new();
+    /// The steps that fan requests out once more, and the requests that cannot be read: one of these keeps no other one from its repair.
+    async fn first_steps(
+        &self,
+        ids: &[Uuid],
+        repair: Uuid,
+    ) -> Result<(Vec<(Uuid, NewMessage)>, Vec<Uuid>), StoreError> {
+        let (mut steps, mut unreadable) = (Vec::new(), Vec::new());
         for ids in ids.chunks(Self::PAGE) {
-            for request in self.readable(ids).await? {
+            for request in self.readable(ids, &mut unreadable).await? {
                 match repair_message(&request, repair) {
                     Ok(step) => steps.push((request.id, step)),
-                    Err(error) => says_unreadable(request.id, &error),
+                    Err(error) => unreadable.push(says_unreadable(request.id, &error)),
                 }
             }
         }
-        Ok(steps)
+        Ok((steps, unreadable))
     }
 
-    async fn readable(&self, ids: &[Uuid]) -> Result<Vec<NotificationRequest>, StoreError> {
+    async fn readable(
+        &self,
+        ids: &[Uuid],
+        unreadable: &mut Vec<Uuid>,
+    ) -> Result<Vec<NotificationRequest>, StoreError> {
         let read = match self.requests.read(ids).await {
             Err(error) if error.kind() == StoreErrorKind::Corrupt => {
                 let mut read = Vec::new();
                 for id in ids {
                     match self.requests.read(&[*id]).await {
                         Ok(one) => read.extend(one),
-                        Err(error) if error.kind() == StoreErrorKind::Corrupt => says_unreadable(*id, &error),
+                        Err(error) if error.kind() == StoreErrorKind::Corrupt => {
+                            unreadable.push(says_unreadable(*id, &error));
+                        }
                         Err(error) => return Err(error),
                     }
                 }
@@ -329,8 +319,10 @@ impl Remains<'_> {
     }
 }
 
-fn says_unreadable(request: Uuid, error: &dyn std::error::Error) {
+/// Logs why a request is not fanned out again, and answers its id.
+fn says_unreadable(request: Uuid, error: &dyn std::error::Error) -> Uuid {
     tracing::warn!(%request, %error, "a request cannot be read, and is not fanned out again");
+    request
 }
 
 /// Whether a request has ended since it was found.

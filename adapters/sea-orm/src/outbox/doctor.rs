@@ -11,7 +11,10 @@ use crate::{
         examination::{Examination, SchemaVersions},
         finding::Finding,
     },
-    notifications::remains::{FailoverRemains, Remains},
+    notifications::{
+        failover_remains::{FailoverRemains, FailoverRepair},
+        remains::Remains,
+    },
     outbox::{
         handle::SeaOrmOutbox,
         rooms::{Notifications, Rooms},
@@ -43,8 +46,12 @@ impl SeaOrmOutbox {
         self.rooms.db.detached(DOCTOR, work).await
     }
 
-    /// Has that worked on again, and answers how many messages were queued. It may be repeated, and relays may run meanwhile.
-    pub async fn repair_failover_remains(&self, found: &FailoverRemains) -> Result<u64, StoreError> {
+    /// Has that worked on again, and answers how many messages were queued and which requests are left all the same. It may be repeated,
+    /// and relays may run meanwhile. After an error a part may be done; a look finds the rest.
+    pub async fn repair_failover_remains(
+        &self,
+        found: &FailoverRemains,
+    ) -> Result<FailoverRepair, StoreError> {
         let (rooms, found) = (Arc::clone(&self.rooms), found.clone());
         let work = async move { remains(&rooms).repair(&found).await };
         self.rooms.db.detached(DOCTOR, work).await
