@@ -4,9 +4,9 @@ use std::{sync::atomic::Ordering, time::Duration};
 
 use claimstream::Compose;
 use claimstream_domain::{
-    Claimed, Disposition, NewMessage, QueueName, Reason, Settled, Settlement, ShardCount,
+    Claimed, DeadLetterFilter, Disposition, NewMessage, QueueName, Reason, Settled, Settlement, ShardCount,
 };
-use claimstream_ports::{StoreErrorKind, notification::NotificationReports};
+use claimstream_ports::{DeadLetters, StoreErrorKind, notification::NotificationReports};
 use claimstream_sea_orm::{OpenOptions, Order, SeaOrmOutbox};
 use futures::future::join_all;
 use sea_orm::{ConnectionTrait, DbBackend, Statement};
@@ -19,7 +19,7 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     for server in Server::ALL {
         let Some(url) = server.url(&environment) else { continue };
         let name = |what: &str| format!("{}::outages::{what}", server.name);
-        let [killed, lost, ended, silent] = std::array::from_fn(|_| url.clone());
+        let [killed, lost, ended, silent, dead] = std::array::from_fn(|_| url.clone());
         let claimed = url;
         if server.name == "mysql-9.7" {
             let what = "a_link_that_is_cut_at_the_ping_of_the_pool_keeps_no_place_in_it";
@@ -34,6 +34,10 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
         suite.add_async_trial(&name("a_settlement_whose_commit_went_unanswered_is_accepted"), async move {
             let backend = SeaOrmBackend::server(server.name, &lost, "auto");
             is_accepted(&backend).await;
+        });
+        let what = "a_revival_and_a_purge_whose_commit_went_unanswered_are_counted";
+        suite.add_async_trial(&name(what), async move {
+            are_counted(&SeaOrmBackend::server(server.name, &dead, "auto")).await;
         });
         suite.add_async_trial(&name("a_settlement_whose_one_answer_was_lost_is_accepted"), async move {
             let backend = SeaOrmBackend::server(server.name, &ended, "auto");
@@ -156,6 +160,28 @@ async fn is_accepted(backend: &SeaOrmBackend) {
         let settled = instance.settle(&claimed.receipt, Disposition::Done { emit: vec![child] }).await;
         assert_eq!(settled, Settled::Accepted);
         assert!(!wire.cut_after_commit.load(Ordering::SeqCst), "no commit was cut");
+    }
+}
+
+async fn are_counted(backend: &SeaOrmBackend) {
+    let url = backend.fresh_database().await.expect("a database");
+    let wire = Wire::to(&url).await.expect("a port");
+    let outbox = SeaOrmOutbox::open(&wire.url, OpenOptions::default()).await.expect("open");
+    let instance = Instance::new(7, Ports::of(outbox.clone()), Fixture::fresh_queue(), 5);
+    let all = DeadLetterFilter::default();
+    for is_purge in [false, true] {
+        for _ in 0..2 {
+            send(&outbox, instance.queue()).await.expect("enqueue");
+        }
+        for claimed in instance.take_all().await {
+            instance.bury(&claimed, "never").await;
+        }
+        let letters = outbox.count(&all, u64::MAX).await.expect("a count");
+        wire.cut_after_commit.store(true, Ordering::SeqCst);
+        let changed = if is_purge { outbox.purge(&all).await } else { outbox.revive(&all).await };
+        assert_eq!(changed.expect("a change"), letters);
+        assert!(!wire.cut_after_commit.load(Ordering::SeqCst), "no commit was cut");
+        assert_eq!(outbox.count(&all, u64::MAX).await.expect("a count"), 0);
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{
     database::{
         Database,
         args::{Args, bytes},
-        classify::corrupt,
+        classify::{corrupt, may_have_committed},
         typed_row::row,
         unit::{Row, rows, run},
     },
@@ -90,13 +90,26 @@ async fn move_page(db: &Database, page: &[Uuid], bound: i64, what: Move) -> Resu
     let ids = found.iter().map(|row| row.uuid("id")).collect::<Result<Vec<_>, _>>()?;
     match what {
         _ if ids.is_empty() => {}
-        Move::Revive => revive_page(db, &transaction, ids).await?,
+        Move::Revive => revive_page(db, &transaction, ids.clone()).await?,
         Move::Purge => {
             run(&transaction, DEAD, db.sql.dead_letters.delete.bind(&ids_args(db, &ids))).await?;
         }
     }
-    db.commit(DEAD, transaction).await?;
+    match db.commit(DEAD, transaction).await {
+        Err(lost) if may_have_committed(&lost) && !ids.is_empty() => are_moved(db, &ids, lost).await?,
+        committed => committed?,
+    }
     Ok(found.len() as u64)
+}
+
+/// Looks what became of a page whose commit was not answered: all its letters are gone by now, or none is.
+async fn are_moved(db: &Database, ids: &[Uuid], lost: StoreError) -> Result<(), StoreError> {
+    db.note_trouble(&lost);
+    let left = || rows(db.relay(), DEAD, db.sql.dead_letters.known.bind(&ids_args(db, ids)));
+    match db.asking_back(left).await {
+        Ok(left) if left.is_empty() => Ok(()),
+        _ => Err(lost),
+    }
 }
 
 /// Makes dead letters live again. Their bodies are there and locked first, so that from then on nobody gets one of their
