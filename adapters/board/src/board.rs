@@ -35,7 +35,7 @@ use crate::{
 /// | `GET /dead/letters`, `GET /dead/letters/{id}` | a list of them, newest first; one of them |
 /// | `POST /dead/letters/{id}/payload` | the same with its payload and its headers; noted |
 /// | `POST /dead/preview`, `POST /dead/confirm` | what would be revived or purged; does it |
-/// | `GET /dead/work/{number}`, `POST /dead/work/{number}/stop` | how far that has come; stops it |
+/// | `GET /dead/work/{name}`, `POST /dead/work/{name}/stop` | how far that has come; stops it |
 /// | `GET /find`, `POST /find` | finds a message, a dead letter or a request by its id, or a message by its dedup key |
 /// | `GET /message/{id}` | one message: where it stands, its attempts, its notification |
 /// | `POST /message/{id}/payload` | the same with its payload and its headers; noted |
@@ -104,7 +104,7 @@ impl Board {
             .route("/queue/resume", post(pause::resume))
             .route("/dead/preview", post(dead_work::preview))
             .route("/dead/confirm", post(dead_work::confirm))
-            .route("/dead/work/{number}/stop", post(dead_work::stop))
+            .route("/dead/work/{name}/stop", post(dead_work::stop))
             .route("/requests/{id}/cancel", post(request_cancel::preview))
             .route("/requests/{id}/cancel/confirm", post(request_cancel::confirm))
             .route("/leases/preview", post(release_lease::preview))
@@ -123,7 +123,7 @@ impl Board {
             .route("/dead/letters", get(dead_list::show))
             .route("/dead/letters/{id}", get(dead_letter::show))
             .route("/dead/letters/{id}/payload", post(dead_letter::reveal))
-            .route("/dead/work/{number}", get(dead_work::show))
+            .route("/dead/work/{name}", get(dead_work::show))
             .route("/find", get(find::show).post(find::find))
             .route("/message/{id}", get(message::show))
             .route("/message/{id}/payload", post(message::reveal))

@@ -1,5 +1,5 @@
 use std::{
-    collections::BTreeMap,
+    collections::VecDeque,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -7,6 +7,7 @@ use std::{
 use claimstream_domain::{AuditEntry, DeadLetterFilter, DeadLetterPlace, MessageId};
 use claimstream_ports::{DeadLetters, StoreError};
 use tokio::time::sleep;
+use uuid::Uuid;
 
 use crate::{
     access::Visitor,
@@ -15,9 +16,10 @@ use crate::{
     selection::Bounds,
 };
 
-/// The works of this process, by number.
+/// The works of this process, the oldest first. Each has a name that no other process gives: a page that was open before a restart must not
+/// show, and stop, the work of somebody else.
 #[derive(Default)]
-pub(crate) struct Works(Mutex<BTreeMap<u64, Arc<Work>>>);
+pub(crate) struct Works(Mutex<VecDeque<(Uuid, Arc<Work>)>>);
 
 /// The revival or the purge of what a preview has shown, in a task of its own.
 ///
@@ -51,41 +53,42 @@ impl Works {
     /// How many are remembered.
     const MOST: usize = 100;
 
-    /// Begins a work, and answers its number.
+    /// Begins a work, and answers its name.
     pub(crate) fn begin(
         &self,
         preview: Preview,
         visitor: Visitor,
         dead_letters: Arc<dyn DeadLetters>,
         audit: Audit,
-    ) -> u64 {
+    ) -> Uuid {
         let work = Arc::new(Work { preview, state: Mutex::default() });
-        let number = {
+        let name = Uuid::new_v4();
+        {
             let mut works = self.lock();
-            let number = works.last_key_value().map_or(1, |(last, _)| last + 1);
-            works.insert(number, Arc::clone(&work));
+            works.push_back((name, Arc::clone(&work)));
             while works.len() > Self::MOST {
-                works.pop_first();
+                works.pop_front();
             }
-            number
-        };
+        }
         tokio::spawn(async move { work.carry_out(&*dead_letters, &audit, &visitor).await });
-        number
+        name
     }
 
-    /// The work with this number, while it is remembered.
-    pub(crate) fn get(&self, number: u64) -> Option<Arc<Work>> {
-        self.lock().get(&number).cloned()
+    /// The work with this name, while it is remembered.
+    pub(crate) fn get(&self, name: Uuid) -> Option<Arc<Work>> {
+        self.lock().iter().find(|(known, _)| *known == name).map(|(_, work)| Arc::clone(work))
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<Work>>> {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<(Uuid, Arc<Work>)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Work {
-    /// How many letters a step takes; each step is one short transaction.
+    /// How many letters a step looks for; the page in which they are found is taken whole.
     const STEP: Bounds = Bounds { wanted: 200, looked_at: 2_000, time: Duration::from_secs(1), page: 200 };
+    /// How many letters one call changes, in one short transaction.
+    const AT_ONCE: usize = 200;
     /// How long it rests between two steps, so that relays and producers come first.
     const REST: Duration = Duration::from_millis(20);
     /// How often a step is tried again.
@@ -156,25 +159,26 @@ impl Work {
     ) -> Result<Option<DeadLetterPlace>, StoreError> {
         let Preview { action, selection, at, .. } = &self.preview;
         let part = selection.part(dead_letters, after, Self::STEP).await?;
-        let ids: Vec<MessageId> = part.chosen.iter().map(|letter| letter.id).collect();
-        let mut changed = 0;
-        if !ids.is_empty() {
-            // What died after the preview was not shown.
-            let shown = at.elapsed();
+        // What died after the preview was not shown. The letters were read before this moment, so a store that takes its time makes none of
+        // them older.
+        let shown = at.elapsed();
+        let ids = part.chosen.iter().filter(|letter| letter.dead_for >= shown).map(|letter| letter.id);
+        let ids: Vec<MessageId> = ids.collect();
+        for ids in ids.chunks(Self::AT_ONCE) {
             let filter = DeadLetterFilter {
                 queue: Some(selection.queue.clone()),
-                ids,
-                dead_for: Some(shown),
+                ids: ids.to_vec(),
+                // And what was revived and died again.
+                dead_for: Some(at.elapsed()),
                 ..DeadLetterFilter::default()
             };
-            changed = match action {
+            let changed = match action {
                 Action::Revive => dead_letters.revive(&filter).await?,
                 Action::Purge => dead_letters.purge(&filter).await?,
             };
+            self.lock().done += changed;
         }
-        let mut state = self.lock();
-        state.looked_at += part.looked_at;
-        state.done += changed;
+        self.lock().looked_at += part.looked_at;
         Ok(part.next)
     }
 

@@ -60,37 +60,37 @@ pub(crate) async fn confirm(visit: Visit, form: Result<Form<ConfirmForm>, FormRe
         return visit.refuse(&refusal);
     }
     let (dead_letters, audit) = (visit.desk.stores.dead_letters.clone(), visit.desk.audit.clone());
-    let number = visit.desk.works.begin(preview, visitor, dead_letters, audit);
-    Redirect::to(&visit.frame().to(&format!("/dead/work/{number}"))).into_response()
+    let name = visit.desk.works.begin(preview, visitor, dead_letters, audit);
+    Redirect::to(&visit.frame().to(&format!("/dead/work/{name}"))).into_response()
 }
 
 /// How far a work has come.
 pub(crate) async fn show(
     visit: Visit,
-    number: Result<Path<u64>, PathRejection>,
+    name: Result<Path<Uuid>, PathRejection>,
     refresh: Result<Query<Refresh>, QueryRejection>,
 ) -> Response {
     let repeats = !refresh.is_ok_and(|Query(refresh)| refresh.refresh.is_some_and(|it| it == "off"));
-    match work(&visit, number) {
-        Ok((number, work)) => {
+    match work(&visit, name) {
+        Ok((name, work)) => {
             visit.desk.error_groups.forget(&work.preview.selection.queue);
-            answer(StatusCode::OK, &WorkPage::of(number, &work, repeats, visit.frame()))
+            answer(StatusCode::OK, &WorkPage::of(name, &work, repeats, visit.frame()))
         }
         Err(refusal) => visit.refuse(&refusal),
     }
 }
 
 /// Stops a work after the step under way.
-pub(crate) async fn stop(visit: Visit, number: Result<Path<u64>, PathRejection>) -> Response {
-    match work(&visit, number) {
-        Ok((number, work)) => {
+pub(crate) async fn stop(visit: Visit, name: Result<Path<Uuid>, PathRejection>) -> Response {
+    match work(&visit, name) {
+        Ok((name, work)) => {
             let Preview { action, selection, .. } = &work.preview;
             let subject = format!("{} of {}", action.name(), selection.subject());
             if let Err(refusal) = visit.note(AuditAction::Stop, &subject).await {
                 return visit.refuse(&refusal);
             }
             work.stop();
-            Redirect::to(&visit.frame().to(&format!("/dead/work/{number}"))).into_response()
+            Redirect::to(&visit.frame().to(&format!("/dead/work/{name}"))).into_response()
         }
         Err(refusal) => visit.refuse(&refusal),
     }
@@ -98,11 +98,11 @@ pub(crate) async fn stop(visit: Visit, number: Result<Path<u64>, PathRejection>)
 
 fn work(
     visit: &Visit,
-    number: Result<Path<u64>, PathRejection>,
-) -> Result<(u64, std::sync::Arc<Work>), Refusal> {
-    let Ok(Path(number)) = number else { return Err(Refusal::no_such_page()) };
+    name: Result<Path<Uuid>, PathRejection>,
+) -> Result<(Uuid, std::sync::Arc<Work>), Refusal> {
+    let Ok(Path(name)) = name else { return Err(Refusal::no_such_page()) };
     let gone = "This process has no such work. It may have been started anew; what was not done is still among the dead letters.";
-    visit.desk.works.get(number).map(|work| (number, work)).ok_or_else(|| Refusal::gone(gone))
+    visit.desk.works.get(name).map(|work| (name, work)).ok_or_else(|| Refusal::gone(gone))
 }
 
 /// Whether the page of a work reloads itself, which visitors may switch off.
@@ -189,7 +189,7 @@ struct WorkPage {
 }
 
 impl WorkPage {
-    fn of(number: u64, work: &Work, repeats: bool, frame: Frame) -> Self {
+    fn of(name: Uuid, work: &Work, repeats: bool, frame: Frame) -> Self {
         let Standing { looked_at, done, end, .. } = work.standing();
         let Preview { action, selection, by, .. } = &work.preview;
         let end = end.map(|end| match end {
@@ -206,8 +206,8 @@ impl WorkPage {
             looked_at: count(looked_at),
             end,
             repeats,
-            still: frame.about(&format!("/dead/work/{number}"), &[("refresh", "off")]),
-            stop: frame.to(&format!("/dead/work/{number}/stop")),
+            still: frame.about(&format!("/dead/work/{name}"), &[("refresh", "off")]),
+            stop: frame.to(&format!("/dead/work/{name}/stop")),
             back: frame.about("/dead", &[("queue", selection.queue.as_str())]),
             frame,
         }

@@ -1,15 +1,6 @@
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use axum::http::StatusCode;
-use claimstream_board::{Board, BoardStores};
-use claimstream_domain::{
-    DeadLetterFilter, DeadLetterListed, DeadLetterPage, DeadLetterPlace, MessageId, QueueName, Reason,
-};
-use claimstream_ports::{
-    StoreError, StoreErrorKind,
-    mock::{MockDeadLetters, MockObserve},
-};
-use uuid::Uuid;
 
 use crate::{
     browser::{Browser, Page},
@@ -193,7 +184,8 @@ async fn only_a_token_that_may_change_something_does() {
     let looks = Browser::guarded(&graveyard.store).sign_in("looks").await;
     let read_only = graveyard.read_only().sign_in("changes").await;
     for (browser, why) in [(looks, "scope admin"), (read_only, "board.read_only is set")] {
-        for path in ["/dead/preview", "/dead/confirm", "/dead/work/1/stop"] {
+        for path in ["/dead/preview", "/dead/confirm", "/dead/work/01890a5d-ac96-774b-bcce-b302099a8057/stop"]
+        {
             let page = browser.post(path, &form).await;
             assert!(page.status == StatusCode::FORBIDDEN && page.shows(why), "{path}: {}", page.text);
         }
@@ -231,58 +223,6 @@ async fn what_is_not_understood_is_refused_with_a_sentence() {
     for path in ["/dead/letters", "/dead/letters?queue=q&after=7", "/dead/letters?queue=q&id=x"] {
         assert_eq!(browser.get(path).await.status, StatusCode::BAD_REQUEST, "{path}");
     }
-    let none = browser.get("/dead/work/9").await;
+    let none = browser.get("/dead/work/01890a5d-ac96-774b-bcce-b302099a8057").await;
     assert!(none.status == StatusCode::NOT_FOUND && none.shows("started anew"), "{}", none.text);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_work_that_the_database_refuses_is_tried_again_and_says_where_the_rest_is() {
-    for (kind, tries) in [(StoreErrorKind::Unavailable, 6), (StoreErrorKind::Misconfigured, 1)] {
-        let mut dead = MockDeadLetters::new();
-        dead.expect_page().returning(|_, _, _| Ok(DeadLetterPage { letters: vec![letter()], next: None }));
-        let refuse =
-            move |_: &DeadLetterFilter| Err(StoreError::new(kind, "dead letters", "no route to db-7"));
-        dead.expect_purge().times(tries).returning(refuse);
-        let stores = BoardStores::new(Arc::new(MockObserve::new()), Arc::new(dead));
-        let browser = Browser::of(Board::for_everyone(stores).router());
-        let done = carry_out(&browser, "action=purge&queue=q").await;
-        assert!(done.shows("<strong>0</strong> purged") && done.shows("refused too often"), "{}", done.text);
-        assert!(!done.shows("db-7"), "{}", done.text);
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_work_is_stopped_between_two_steps() {
-    let mut dead = MockDeadLetters::new();
-    dead.expect_page().returning(|_, _, limit| Ok(endless(limit)));
-    dead.expect_purge().returning(|filter| Ok(filter.ids.len() as u64));
-    let stores = BoardStores::new(Arc::new(MockObserve::new()), Arc::new(dead));
-    let browser = Browser::of(Board::for_everyone(stores).router());
-    let preview = browser.post("/dead/preview", "action=purge&queue=q").await;
-    assert!(preview.shows("<strong>At least 10,000</strong> letters"), "{}", preview.text);
-    let begun = browser.post("/dead/confirm", &format!("preview={}", field(&preview, "preview"))).await;
-    let work = begun.header("location");
-    tokio::time::sleep(Duration::from_secs(1)).await;
-    assert!(browser.get(work).await.shows("still under way"));
-    assert_eq!(browser.post(&format!("{work}/stop"), "").await.status, StatusCode::SEE_OTHER);
-    tokio::time::sleep(Duration::from_secs(1)).await;
-    let page = browser.get(work).await;
-    assert!(page.shows("Somebody has stopped it") && !page.shows("http-equiv"), "{}", page.text);
-}
-
-/// A letter that has been dead for a day.
-fn letter() -> DeadLetterListed {
-    DeadLetterListed {
-        id: MessageId::new(Uuid::from_u128(7)),
-        queue: QueueName::new("q").unwrap(),
-        attempts: 3,
-        reason: Reason::new("no"),
-        dead_for: Duration::from_secs(86_400),
-    }
-}
-
-/// A page of a list that never ends.
-fn endless(limit: u32) -> DeadLetterPage {
-    let next = Some(DeadLetterPlace::new(7, letter().id));
-    DeadLetterPage { letters: vec![letter(); limit as usize], next }
 }

@@ -5,6 +5,7 @@ mod audit;
 mod boards;
 mod browser;
 mod dead;
+mod dead_work;
 mod doctor;
 mod find;
 mod graveyard;

@@ -1,9 +1,14 @@
-use std::{io::Write, process::ExitCode};
+use std::{
+    io::Write,
+    process::ExitCode,
+    time::{Duration, Instant},
+};
 
-use claimstream_domain::{AuditAction, DeadLetterFilter, MessageId};
-use claimstream_ports::{DeadLetters, StoreError};
+use claimstream_domain::{AuditAction, DeadLetterFilter, DeadLetterPlace, MessageId};
+use claimstream_ports::{DeadLetters, StoreError, notification::MessageRepository};
 use claimstream_sea_orm::SeaOrmOutbox;
 use serde_json::json;
+use uuid::Uuid;
 
 use super::{agreement::agreed, audit::Audited};
 use crate::{dead_arguments::DeadChange, failure::Failure, progress::Progress};
@@ -18,7 +23,7 @@ pub(super) enum Change {
     Purge,
 }
 
-/// Says how many letters match, asks, and changes them; both changes speak in the same words.
+/// Says how many letters match, asks, and changes those; both changes speak in the same words.
 pub(super) async fn run(
     outbox: &SeaOrmOutbox,
     change: Change,
@@ -30,16 +35,19 @@ pub(super) async fn run(
     let (by, subject) = (operator.find_or_unnamed(), subject(&filter));
     let audited = Audited { outbox, by: &by };
     let most = limit.unwrap_or(u64::MAX);
-    let matched = outbox.count(&filter, most).await?;
+    let meant = Meant::by_now(outbox, filter).await?;
+    let matched = outbox.count(&meant.filter, most).await?;
     let question = || format!("{} {}", change.verb(), letters(matched));
     let agreed = yes || (matched > 0 && !as_json && agreed(&question())?);
-    let changed = match agreed {
-        true => {
-            audited.begin(change.begins(), &subject).await?;
-            change.make_all(outbox, &filter, most, matched).await?
-        }
-        false => 0,
-    };
+    let mut changed = 0;
+    if agreed {
+        audited.begin(change.begins(), &subject).await?;
+        let made = change.make_all(outbox, &meant, most, matched, &mut changed).await;
+        // Before a reader can close the output, and also after an error.
+        let noted = audited.end(change.has_ended(), &subject, changed).await;
+        made.map_err(|error| change.unfinished(changed, &error))?;
+        noted?;
+    }
     if as_json {
         let said = json!({"action": change.verb(), "matched": matched, "changed": changed, "done": agreed});
         writeln!(out, "{said}")?;
@@ -51,10 +59,32 @@ pub(super) async fn run(
         let (letters, done, verb) = (letters(matched), change.done(), change.verb());
         writeln!(out, "{letters} would be {done}; nothing was changed, give --yes to {verb} them")?;
     }
-    if agreed {
-        audited.end(change.has_ended(), &subject, changed).await?;
-    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The letters that match at a moment: those that die while an operator thinks are none of them.
+struct Meant {
+    filter: DeadLetterFilter,
+    /// They begin here.
+    first: DeadLetterPlace,
+    /// When that was.
+    at: Instant,
+}
+
+impl Meant {
+    async fn by_now(outbox: &SeaOrmOutbox, filter: DeadLetterFilter) -> Result<Self, StoreError> {
+        let now = outbox.since_1970().await?;
+        let died_by = now.saturating_sub(filter.dead_for.unwrap_or_default());
+        let died_by = i64::try_from(died_by.as_micros()).unwrap_or(i64::MAX);
+        let first = DeadLetterPlace::new(died_by, MessageId::new(Uuid::max()));
+        Ok(Self { filter, first, at: Instant::now() })
+    }
+
+    /// Those with these ids, as far as none of them has died anew since.
+    fn among(&self, ids: Vec<MessageId>) -> DeadLetterFilter {
+        let dead_for = self.filter.dead_for.unwrap_or(Duration::ZERO).saturating_add(self.at.elapsed());
+        DeadLetterFilter { ids, dead_for: Some(dead_for), ..self.filter.clone() }
+    }
 }
 
 /// Which letters are meant, for the audit log: without the words of a reason, which come from messages.
@@ -78,8 +108,8 @@ fn letters(count: u64) -> String {
     }
 }
 
-/// The most letters that one call changes.
-const PAGE: u64 = 500;
+/// The most letters that one call changes, which is one transaction.
+const PAGE: u64 = 200;
 
 impl Change {
     fn verb(self) -> &'static str {
@@ -110,25 +140,25 @@ impl Change {
         }
     }
 
-    /// Changes the newest letters that match, at most so many, page by page; a run that was cut off is completed by the next one.
-    ///
-    /// Letters that die meanwhile are newer than the pages that are still to come.
+    /// Changes the newest letters that are meant, at most so many, page by page, and counts them; a run that was cut off is completed by the
+    /// next one.
     async fn make_all(
         self,
         outbox: &SeaOrmOutbox,
-        filter: &DeadLetterFilter,
+        meant: &Meant,
         most: u64,
         expected: u64,
-    ) -> Result<u64, Failure> {
+        changed: &mut u64,
+    ) -> Result<(), StoreError> {
         let progress = Progress::new(self.verb(), Some(expected), "dead letters");
-        let (mut changed, mut left, mut after) = (0, most, None);
+        let (mut left, mut after) = (most, Some(meant.first));
         while left > 0 {
-            let page = outbox.page(filter, after, left.min(PAGE) as u32).await?;
+            let page = outbox.page(&meant.filter, after, left.min(PAGE) as u32).await?;
             let ids: Vec<MessageId> = page.letters.iter().map(|letter| letter.id).collect();
             let found = ids.len() as u64;
             left = left.saturating_sub(found);
             if !ids.is_empty() {
-                changed += self.make(outbox, &DeadLetterFilter { ids, ..filter.clone() }).await?;
+                *changed += self.make(outbox, &meant.among(ids)).await?;
             }
             progress.advance(found);
             after = page.next;
@@ -136,7 +166,16 @@ impl Change {
                 break;
             }
         }
-        Ok(changed)
+        Ok(())
+    }
+
+    /// The error of a change that came so far.
+    fn unfinished(self, changed: u64, error: &StoreError) -> Failure {
+        let (letters, done) = (letters(changed), self.done());
+        let were = if changed == 1 { "was" } else { "were" };
+        Failure::Refused(format!(
+            "{letters} {were} {done} before this; the same command again does the rest: {error}"
+        ))
     }
 
     async fn make(self, outbox: &SeaOrmOutbox, filter: &DeadLetterFilter) -> Result<u64, StoreError> {

@@ -1,5 +1,5 @@
 use std::{
-    io::{Write, stderr},
+    io::{IsTerminal, Write, stderr},
     process::ExitCode,
 };
 
@@ -44,13 +44,7 @@ pub(super) async fn run(
     }
     let databases = loaded.config.each_database();
     let outcomes = match spread {
-        Spread::InTurn => {
-            let mut outcomes = Vec::new();
-            for database in databases {
-                outcomes.push(on(command.clone(), database, loaded, carry_out).await);
-            }
-            outcomes
-        }
+        Spread::InTurn => return in_turn(&command, databases, loaded, out, carry_out).await,
         _ => {
             join_all(databases.into_iter().map(|database| on(command.clone(), database, loaded, carry_out)))
                 .await
@@ -59,6 +53,34 @@ pub(super) async fn run(
     match spread {
         Spread::Search => report_found(outcomes, out),
         _ => report_all(outcomes, out),
+    }
+}
+
+/// Carries a command out on one database after another. On a terminal it says which one is next, because the command may ask, and what became
+/// of each is printed before the next.
+async fn in_turn(
+    command: &Command,
+    databases: Vec<OneDatabase>,
+    loaded: &Loaded,
+    out: &mut impl Write,
+    carry_out: CarryOut,
+) -> Result<ExitCode, Failure> {
+    let (mut failed, mut unwritten) = (None, None);
+    for database in databases {
+        if let Some(name) = database.name.as_ref().filter(|_| stderr().is_terminal()) {
+            let _ = writeln!(stderr(), "database {name}");
+        }
+        let outcome = on(command.clone(), database, loaded, carry_out).await;
+        match report(&outcome, out) {
+            Ok(code) => failed = code.or(failed),
+            // A reader that closes the output does not keep the command from the other databases.
+            Err(failure) => unwritten = Some(failure),
+        }
+    }
+    match (failed, unwritten) {
+        (Some(code), _) => Ok(code),
+        (None, Some(failure)) => Err(failure),
+        (None, None) => Ok(ExitCode::SUCCESS),
     }
 }
 
@@ -109,15 +131,16 @@ fn report_found(outcomes: Vec<Outcome>, out: &mut impl Write) -> Result<ExitCode
 fn report_all(outcomes: Vec<Outcome>, out: &mut impl Write) -> Result<ExitCode, Failure> {
     let mut code = ExitCode::SUCCESS;
     for outcome in outcomes {
-        outcome.print(out)?;
-        outcome.complain()?;
-        match outcome.ended {
-            Ok(_) => {}
-            Err(failure) if failure.is_closed_pipe() => return Err(failure),
-            Err(failure) => code = failure.exit_code(),
-        }
+        code = report(&outcome, out)?.unwrap_or(code);
     }
     Ok(code)
+}
+
+/// Prints what a command came to on one database; answers the exit code if it failed there.
+fn report(outcome: &Outcome, out: &mut impl Write) -> Result<Option<ExitCode>, Failure> {
+    outcome.complain()?;
+    outcome.print(out)?;
+    Ok(outcome.ended.as_ref().err().map(Failure::exit_code))
 }
 
 impl Outcome {

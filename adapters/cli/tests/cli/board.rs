@@ -119,8 +119,9 @@ fn dead_letters_are_revived_from_the_browser() {
     let name = preview.text.split("name=\"preview\" value=\"").nth(1).unwrap().split('"').next().unwrap();
     let begun = post("/dead/confirm", &format!("preview={name}"));
     assert_eq!(begun.status, 303, "{begun:?}");
+    let page = begun.head.split("location: ").nth(1).unwrap().lines().next().unwrap().to_owned();
     eventually("everything is revived", || {
-        client.get("/dead/work/1").text.contains("<strong>3</strong> revived, 3 looked at")
+        client.get(&page).text.contains("<strong>3</strong> revived, 3 looked at")
     });
     let status = operator.run(&["status", "--json"]).succeeded();
     assert!(status.contains("\"due\":3") && status.contains("\"dead\":0"), "{status}");

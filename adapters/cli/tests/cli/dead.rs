@@ -1,6 +1,10 @@
+use std::process::Stdio;
+
+use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
+use sea_orm::ConnectionTrait;
 use serde_json::Value;
 
-use crate::operator::{Operator, id, request};
+use crate::operator::{Operator, Running, id, request};
 
 /// Three requests whose text messages nobody delivers.
 pub(crate) fn with_dead_letters() -> Operator {
@@ -130,4 +134,49 @@ fn are_revived_and_purged() {
         let none = operator.run(&["dead", change, "--all", "--yes"]).succeeded();
         assert_eq!(none, format!("{done} 0 dead letters\n"));
     }
+}
+
+#[test]
+fn a_reader_that_closes_the_output_does_not_take_the_end_out_of_the_audit_log() {
+    let operator = with_dead_letters();
+    let mut purge = operator.command(&["dead", "purge", "--all", "--yes"]);
+    let mut running = Running(purge.stdout(Stdio::piped()).spawn().unwrap());
+    drop(running.0.stdout.take());
+    assert_eq!(running.end().code(), Some(0));
+    let entries = json(&operator, &["audit"]);
+    assert_eq!(
+        (&entries["items"][0]["action"], &entries["items"][0]["count"]),
+        (&"purged".into(), &3.into())
+    );
+}
+
+/// The database refuses the oldest of 501 letters.
+#[tokio::test]
+async fn a_change_that_fails_half_way_says_how_far_it_came_and_the_rest_is_done_by_the_next() {
+    let operator = with_dead_letters();
+    let file = format!("sqlite://{}", operator.path("claimstream.db").display());
+    let outbox = SeaOrmOutbox::open(&file, OpenOptions::default()).await.unwrap();
+    let execute = async |sql: &str| outbox.connection().execute_unprepared(sql).await.unwrap();
+    execute(
+        "WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 498)
+         INSERT INTO claimstream_dead
+         SELECT randomblob(16), queue, shard, ordering_key, headers, content_type, payload, created_at, attempts, reason, died_at - 1000000 * n
+           FROM (SELECT * FROM claimstream_dead LIMIT 1) some, numbers",
+    )
+    .await;
+    execute(
+        "CREATE TRIGGER refuses BEFORE DELETE ON claimstream_dead
+         WHEN OLD.died_at = (SELECT MIN(died_at) FROM claimstream_dead)
+         BEGIN SELECT RAISE(ABORT, 'not this one'); END",
+    )
+    .await;
+    let refused = operator.run(&["dead", "purge", "--all", "--yes"]).failed(1);
+    assert!(refused.contains("400 dead letters were purged before"), "{refused}");
+    let entries = json(&operator, &["audit"]);
+    assert_eq!(
+        (&entries["items"][0]["action"], &entries["items"][0]["count"]),
+        (&"purged".into(), &400.into())
+    );
+    execute("DROP TRIGGER refuses").await;
+    assert_eq!(operator.run(&["dead", "purge", "--all", "--yes"]).succeeded(), "purged 101 dead letters\n");
 }

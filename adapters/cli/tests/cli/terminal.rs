@@ -1,12 +1,27 @@
 use std::{
-    io::Write,
+    io::{Read, Write},
     process::{Command, Stdio},
 };
 
-use crate::operator::{Operator, id, request};
+use crate::{
+    databases::with_databases,
+    operator::{Operator, id, request},
+};
 
-/// What the program shows on a terminal, and what its user types there. `script` of util-linux makes the terminal; Debian always has it.
+/// What the program shows on a terminal, and what its user types there.
 fn on_terminal(operator: &Operator, arguments: &[&str], typed: &str) -> Option<String> {
+    on_terminal_once(operator, arguments, "", || (), typed)
+}
+
+/// The same for a user who waits for a question, and does something else before the answer. `script` of util-linux makes the terminal;
+/// Debian always has it.
+fn on_terminal_once(
+    operator: &Operator,
+    arguments: &[&str],
+    question: &str,
+    before_the_answer: impl FnOnce(),
+    typed: &str,
+) -> Option<String> {
     let program = operator.command(arguments);
     let quoted = |text: &std::ffi::OsStr| format!("'{}'", text.to_str().unwrap());
     let line: Vec<String> =
@@ -21,10 +36,17 @@ fn on_terminal(operator: &Operator, arguments: &[&str], typed: &str) -> Option<S
         let _ = writeln!(std::io::stderr(), "nothing was shown on a terminal: there is no `script`");
         return None;
     };
+    let (mut shown, mut letter) = (Vec::new(), [0]);
+    while !String::from_utf8_lossy(&shown).contains(question) {
+        terminal.stdout.as_mut().unwrap().read_exact(&mut letter).unwrap();
+        shown.extend(letter);
+    }
+    before_the_answer();
     terminal.stdin.take().unwrap().write_all(typed.as_bytes()).unwrap();
     let ended = terminal.wait_with_output().unwrap();
     assert!(ended.status.success(), "{ended:?}");
-    Some(String::from_utf8_lossy(&ended.stdout).into_owned())
+    shown.extend(ended.stdout);
+    Some(String::from_utf8_lossy(&shown).into_owned())
 }
 
 #[test]
@@ -60,4 +82,54 @@ fn a_purge_asks_on_a_terminal_and_takes_no_for_an_answer() {
     assert!(kept.contains("purge 1 dead letter? [y/N]") && kept.contains("nothing was changed"), "{kept:?}");
     let purged = on_terminal(&operator, &["dead", "purge", "--all"], "y\n").unwrap_or_default();
     assert!(purged.contains("purged 1 dead letter"), "{purged:?}");
+}
+
+/// A dead letter of a request.
+fn with_one_more_dead(operator: &Operator, number: u32, database: &[&str]) {
+    let handed_in =
+        operator.run_with(&[&["notify", "-"], database].concat(), request(number, "\"sms\"").as_bytes());
+    handed_in.succeeded();
+    let relay = [
+        "relay",
+        "--until-empty",
+        "--set",
+        "channels.email.provider=log",
+        "--set",
+        "channels.sms.provider=none",
+    ];
+    operator.run(&[&relay[..], database].concat()).succeeded();
+}
+
+#[test]
+fn what_dies_before_the_answer_was_not_asked_about_and_stays() {
+    let operator = Operator::with_database();
+    with_one_more_dead(&operator, 1, &[]);
+    let question = "purge 1 dead letter? [y/N]";
+    let meanwhile = || with_one_more_dead(&operator, 2, &[]);
+    let purge = ["dead", "purge", "--all"];
+    let Some(purged) = on_terminal_once(&operator, &purge, question, meanwhile, "y\n") else { return };
+    assert!(purged.contains("purged 1 dead letter\r\n"), "{purged:?}");
+    assert!(operator.run(&["status", "--json"]).succeeded().contains("\"dead\":1"));
+}
+
+#[test]
+fn a_question_says_which_database_it_is_about_and_an_answer_is_shown_before_the_next_question() {
+    let operator = with_databases(&["billing", "orders"]);
+    for (number, name) in [(1, "billing"), (2, "orders")] {
+        with_one_more_dead(&operator, number, &["--database", name]);
+    }
+    let purge = ["dead", "purge", "--all"];
+    let Some(shown) = on_terminal(&operator, &purge, "y\nn\n") else { return };
+    let order = [
+        "database billing\r\n",
+        "purge 1 dead letter? [y/N]",
+        "purged 1 dead letter\r\n",
+        "database orders\r\n",
+        "purge 1 dead letter? [y/N]",
+        "nothing was changed",
+    ];
+    let mut rest = shown.as_str();
+    for next in order {
+        rest = rest.split_once(next).unwrap_or_else(|| panic!("no {next:?} there: {shown:?}")).1;
+    }
 }

@@ -11,7 +11,7 @@ mod servers;
 use crate::operator::{Operator, request};
 
 /// An operator of these databases, each an SQLite file of its name, with their tables.
-fn with_databases(names: &[&str]) -> Operator {
+pub(crate) fn with_databases(names: &[&str]) -> Operator {
     let operator = Operator::new();
     let sections: String =
         names.iter().map(|name| section(name, &format!("sqlite://{name}.db"), "")).collect();
