@@ -10,6 +10,7 @@ mod notifications;
 mod receipts;
 mod remains;
 mod repairs_at_once;
+mod repairs_beside_relays;
 mod retention;
 mod steps;
 
@@ -28,6 +29,7 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     let sqlite = Place::of("sqlite", SeaOrmBackend::sqlite);
     add_everywhere(suite, &sqlite);
     repairs_at_once::add_to(suite, &environment);
+    repairs_beside_relays::add_to(suite, &environment);
     for server in Server::ALL {
         let Some(url) = server.url(&environment) else { continue };
         let place =
