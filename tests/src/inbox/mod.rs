@@ -80,7 +80,7 @@ impl Setup {
         let options = OpenOptions { max_connections: 20, ..backend.options() };
         let outbox = SeaOrmOutbox::open(&url, options.clone()).await.expect("open");
         let instance = Instance::new(7, Ports::of(outbox.clone()), Fixture::fresh_queue(), 10);
-        let table = "CREATE TABLE effect (message VARCHAR(64) NOT NULL)";
+        let table = "CREATE TABLE effect (id VARCHAR(36) PRIMARY KEY, message VARCHAR(64) NOT NULL)";
         outbox.connection().execute_unprepared(table).await.expect("a table");
         Self { outbox: Arc::new(outbox), instance, url, options }
     }
@@ -128,7 +128,8 @@ fn write_effect<'tx>(
     claimed: &'tx Claimed,
 ) -> BoxFuture<'tx, Result<StepResult, Undone>> {
     async move {
-        let insert = format!("INSERT INTO effect (message) VALUES ('{}')", claimed.message.id);
+        let insert =
+            format!("INSERT INTO effect VALUES ('{}', '{}')", uuid::Uuid::now_v7(), claimed.message.id);
         tx.execute_unprepared(&insert).await.map_err(|e| store_error("effect", e))?;
         Ok(StepResult::default())
     }
