@@ -1,5 +1,5 @@
 -- How every shard of every queue stands. What waits in its place for a retry is neither due nor leased, and neither is what no claim
--- can read. It reads every row: a CASE that ends at the first NULL takes half the time of sums over whole conditions.
+-- can read. It reads every row: a CASE that ends at the first NULL takes up to a third less time than sums over whole conditions.
 SELECT q.queue AS queue, {signed q.shard} AS shard,
        COUNT(*) AS depth,
        COUNT(CASE WHEN q.available_at <= {now} AND (q.parked_until IS NULL OR q.parked_until <= {now}) AND NOT {unreadable q} THEN 1 END) AS due,
