@@ -89,7 +89,7 @@ async fn sends_each_once(backend: &SeaOrmBackend) {
     assert!(times.iter().all(|times| *times == 1), "{times:?}");
 }
 
-/// What an operator has been shown who has thought about it for a long time: all of it, though relays have it in hand or have ended it.
+/// An old look at what is left: it names all of these requests, though relays have some in hand and have ended others.
 fn stale(requests: &[NotificationRequest]) -> FailoverRemains {
     let message =
         |request: &NotificationRequest| message_id(request.id, Channel::Email, &Recipient::user("anna").key);

@@ -13,7 +13,7 @@ fn on_terminal(operator: &Operator, arguments: &[&str], typed: &str) -> Option<S
     on_terminal_once(operator, arguments, "", || (), typed)
 }
 
-/// The same for a user who waits for a question, and does something else before the answer. `script` of util-linux makes the terminal;
+/// The same, but the user does something else between the question and the answer. `script` of util-linux makes the terminal;
 /// Debian always has it.
 fn on_terminal_once(
     operator: &Operator,
