@@ -302,7 +302,8 @@ async fn what_is_looked_for_is_found_and_what_cannot_be_is_refused(visit: Visit)
     assert_eq!(session.text("h1").await?, format!("Message {id}"));
     look_for(session, "recipient", USER, "").await?;
     has_no_faults(&visit, "found by recipient").await?;
-    assert!(!session.current_url().await?.as_str().contains("17"), "no recipient stands in an address");
+    let url = session.current_url().await?;
+    assert_eq!((url.path(), url.query()), ("/find", None), "no recipient stands in an address");
     session.find(By::Css("tbody td a")).await?.click().await?;
     assert!(session.text("h1").await?.starts_with("Request "));
     look_for(session, "ordering_key", "<b>key</b>", "").await?;
