@@ -158,7 +158,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn many_visitors_share_one_count() {
-        let (store, observation) = observation(4);
+        let (store, observation) = observation(2);
         let all = join_all((0..50).map(|_| seen(&observation))).await;
         assert_eq!((all, store.calls.load(Relaxed)), (vec![1; 50], 1));
         advance(Duration::from_millis(1_900)).await;
@@ -169,9 +169,9 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_count_that_takes_long_is_shown_for_longer_and_an_old_one_in_its_place() {
-        let (store, observation) = observation(200);
+        let (store, observation) = observation(120);
         assert_eq!(seen(&observation).await, 1);
-        advance(Duration::from_secs(99)).await;
+        advance(Duration::from_secs(119)).await;
         assert_eq!(seen(&observation).await, 1);
         assert_eq!(store.calls.load(Relaxed), 1);
         advance(Duration::from_secs(2)).await;

@@ -47,8 +47,8 @@ struct Options {
     /// How many messages a second are enqueued and handled beside them.
     #[arg(long, default_value_t = 500)]
     rate: u32,
-    /// For how many seconds they look. A board that counts for long does so every few minutes.
-    #[arg(long, default_value_t = 300)]
+    /// For how many seconds they look. A board that counts for long does so every four minutes.
+    #[arg(long, default_value_t = 480)]
     seconds: u64,
 }
 
