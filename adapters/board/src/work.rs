@@ -1,11 +1,13 @@
 use std::{
     collections::VecDeque,
+    panic::AssertUnwindSafe,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use claimstream_domain::{AuditEntry, DeadLetterFilter, DeadLetterPlace, MessageId};
 use claimstream_ports::{DeadLetters, StoreError};
+use futures::FutureExt;
 use tokio::time::sleep;
 use uuid::Uuid;
 
@@ -45,7 +47,7 @@ pub(crate) enum End {
     Finished,
     /// Somebody has stopped it.
     Stopped,
-    /// The database has refused too often.
+    /// The database has refused too often, or the store has panicked.
     Failed,
 }
 
@@ -107,27 +109,35 @@ impl Work {
     }
 
     async fn carry_out(&self, dead_letters: &dyn DeadLetters, audit: &Audit, visitor: &Visitor) {
+        let end = AssertUnwindSafe(self.change(dead_letters)).catch_unwind().await.unwrap_or_else(|_| {
+            tracing::error!("the store has panicked; the board changes no further dead letters");
+            End::Failed
+        });
+        self.note_end(audit, visitor).await;
+        self.lock().end = Some(end);
+    }
+
+    /// Changes all that are meant, step by step.
+    async fn change(&self, dead_letters: &dyn DeadLetters) -> End {
         let (mut after, mut failures) = (None, 0);
-        let end = loop {
+        loop {
             if self.lock().stopping {
-                break End::Stopped;
+                return End::Stopped;
             }
             match self.step(dead_letters, after).await {
-                Ok(None) => break End::Finished,
+                Ok(None) => return End::Finished,
                 Ok(next) => (after, failures) = (next, 0),
                 Err(error) => {
                     tracing::warn!(%error, "dead letters were not changed; the board tries again");
                     failures += 1;
                     if failures > Self::TRIES || !error.is_retryable() {
-                        break End::Failed;
+                        return End::Failed;
                     }
                     sleep(Self::WAIT).await;
                 }
             }
             sleep(Self::REST).await;
-        };
-        self.note_end(audit, visitor).await;
-        self.lock().end = Some(end);
+        }
     }
 
     /// Notes how many letters were changed. A database that refuses that too often leaves a beginning without an end, and the log of the

@@ -195,7 +195,7 @@ impl WorkPage {
         let end = end.map(|end| match end {
             End::Finished => "Everything that the preview has shown was looked at.",
             End::Stopped => "Somebody has stopped it. The rest is still among the dead letters.",
-            End::Failed => "The database has refused too often; the log of this process has its words. The rest is still among the dead letters: ask for a new preview.",
+            End::Failed => "The database has refused too often, or the store has a fault; the log of this process has the words. The rest is still among the dead letters: ask for a new preview.",
         });
         Self {
             title: action.title(),

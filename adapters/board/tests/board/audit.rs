@@ -9,10 +9,10 @@ use std::{
 use async_trait::async_trait;
 use axum::http::StatusCode;
 use claimstream_board::{Board, BoardStores, Right, Visitor, Visitors};
-use claimstream_domain::{AuditAction, AuditEntry, AuditListed};
+use claimstream_domain::{AuditAction, AuditEntry, AuditListed, DeadLetterFilter};
 use claimstream_memory::MemoryStore;
 use claimstream_ports::{
-    AuditLog, PauseQueues, StoreError, StoreErrorKind,
+    AuditLog, DeadLetters, PauseQueues, StoreError, StoreErrorKind,
     mock::{MockAuditLog, MockDeadLetters, MockObserve},
 };
 
@@ -142,6 +142,28 @@ async fn the_end_of_a_work_is_noted_once_the_log_can_be_written_again() {
     let browser = Browser::of(Board::for_everyone(stores).router());
     let done = carry_out(&browser, &format!("action=purge&{QUERY}")).await;
     assert!(done.shows("<strong>2</strong> purged"), "{}", done.text);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_work_whose_store_panics_has_failed_and_its_end_is_noted() {
+    let graveyard = Graveyard::new();
+    graveyard.bury(&["no", "no"]).await;
+    let shown = DeadLetters::page(&graveyard.store, &DeadLetterFilter::default(), None, 200).await.unwrap();
+    let (mut panics, mut calls) = (MockDeadLetters::new(), 0);
+    panics.expect_page().returning(move |_, _, _| {
+        calls += 1;
+        assert!(calls < 2, "the preview reads one page");
+        Ok(shown.clone())
+    });
+    let stores = BoardStores::new(Arc::new(graveyard.store.clone()), Arc::new(panics));
+    let stores = stores.with_audit(Arc::new(graveyard.store.clone()));
+    let browser = Browser::of(Board::for_everyone(stores).router());
+    let ended = carry_out(&browser, &format!("action=purge&{QUERY}")).await;
+    assert!(ended.shows("or the store has a fault"), "{}", ended.text);
+    assert!(
+        entries(&graveyard.store).await.iter().any(|(action, ..)| action == "purged"),
+        "its end is noted"
+    );
 }
 
 #[tokio::test]
