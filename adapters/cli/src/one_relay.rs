@@ -73,7 +73,7 @@ impl OneRelay {
             relay.monitors().iter().for_each(|(queue, _)| begin_at_zero_in(&label, queue));
         }
         let queues: Vec<String> = relay.monitors().into_iter().map(|(queue, _)| queue).collect();
-        self.databases.enter(self.name.clone(), relay.monitors());
+        self.databases.enter(&self.name, relay.monitors());
         announce(&self.config.database, &outbox);
         let (mut stop, until) = (self.stop.clone(), self.until);
         let unpublished = relay.unpublished();

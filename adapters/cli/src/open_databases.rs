@@ -36,9 +36,12 @@ impl OpenDatabases {
         self.all().entry(name).or_default();
     }
 
-    /// A database that is open, with its pipelines.
-    pub(crate) fn enter(&self, name: DatabaseName, monitors: Monitors) {
-        self.all().insert(name, monitors);
+    /// A database that is open, with its pipelines, unless the process works on it no more: it may have been told to stop at the moment at which
+    /// the database was opened.
+    pub(crate) fn enter(&self, name: &DatabaseName, monitors: Monitors) {
+        if let Some(known) = self.all().get_mut(name) {
+            *known = monitors;
+        }
     }
 
     /// A database that the process works on no more.
@@ -102,5 +105,20 @@ impl Readiness for SeveralReadiness {
             failing.extend(faults);
         }
         failing
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_database_that_was_left_while_it_was_opened_stays_away() {
+        let databases = OpenDatabases::with(vec!["orders".into()]);
+        let name = DatabaseName::new("eu").unwrap();
+        databases.await_one(name.clone());
+        databases.leave(&name);
+        databases.enter(&name, Vec::new());
+        assert_eq!(databases.faults(Duration::ZERO), (0, Vec::new()));
     }
 }
