@@ -15,7 +15,8 @@ use claimstream_domain::{
     },
 };
 use claimstream_ports::notification::{
-    AttemptLog, DeliveryAttempt, DeliveryReceipts, FanOutStep, MessageRepository, RequestRepository,
+    AttemptLog, Cancelled, DeliveryAttempt, DeliveryReceipts, FanOutStep, MessageRepository,
+    RequestRepository, TakenBack,
 };
 use claimstream_sea_orm::{FailoverRemains, FailoverRepair};
 use uuid::Uuid;
@@ -256,6 +257,10 @@ async fn unreadable_is_left(setup: Setup) {
     let mut steps = steps_of(&setup).await;
     steps.sort();
     assert_eq!(steps, [requests[0].id, requests[2].id]);
+    let cancelled = setup.outbox.cancel(requests[1].id).await.expect("an operator calls it off");
+    assert_eq!(cancelled, Cancelled::Yes(TakenBack::default()));
+    let found = find(&setup).await;
+    assert_eq!(found.requests, Vec::<Uuid>::new(), "it is over");
 }
 
 /// Notes a step without records.

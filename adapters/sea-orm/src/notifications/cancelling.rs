@@ -12,7 +12,6 @@ use uuid::Uuid;
 use crate::{
     database::{
         args::{Args, bytes},
-        classify::corrupt,
         clock::micros,
         typed_row::row,
         unit::{rows, run},
@@ -88,15 +87,17 @@ impl Requests {
     }
 
     /// Takes the outbox message of a pending request away, if it is not due yet. One that is due may be in a relay's hands under a
-    /// shard lease; it is acked when it is met.
+    /// shard lease; it is acked when it is met. That of a request that cannot be read stays as well: where it stands in its queue is said
+    /// by the request alone. It sends nothing, and becomes a dead letter when it is met.
     async fn remove_from_outbox(
         &self,
         on: &impl ConnectionTrait,
         id: Uuid,
         held: &HeldRow,
     ) -> Result<(), StoreError> {
-        let request: NotificationRequest =
-            serde_json::from_slice(&held.request).map_err(|e| corrupt(CANCEL, e))?;
+        let Ok(request) = serde_json::from_slice::<NotificationRequest>(&held.request) else {
+            return Ok(());
+        };
         let from = match request.due() {
             Due::At(at) => at.as_micros(),
             Due::After(delay) => held.created_at.saturating_add(micros(delay)),
