@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use claimstream_testbed::Server;
+use claimstream_testbed::{Server, replace_table};
 use serde::{Deserialize, Serialize};
 
 use crate::{Failure, way::Way};
@@ -62,10 +62,7 @@ const HEAD: &str = "\
 /// Puts the table of what the lines have in place of the one that the page has.
 pub(crate) fn report(lines: &Path, page: &Path) -> Result<(), Failure> {
     let rows = Row::read(&fs::read_to_string(lines)?)?;
-    let text = fs::read_to_string(page)?;
-    let start = text.find(HEAD).ok_or("the page has no such table")?;
-    let end = text[start..].find("\n\n").map_or(text.len(), |length| start + length + 1);
-    Ok(fs::write(page, [&text[..start], &table(&rows), &text[end..]].concat())?)
+    Ok(replace_table(page, HEAD, &table(&rows))?)
 }
 
 #[cfg(test)]
