@@ -64,12 +64,13 @@ impl ContinueSagas for MemoryStore {
         const CONTINUE: &str = "continue saga";
         let Some(record) = self.saga(scope, id).await? else { return Ok(SagaContinued::Unknown) };
         let Some(row) = &record.row else { return Ok(SagaContinued::Forgotten) };
-        let ids: Vec<MessageId> = id.messages().into_iter().map(|(_, id)| id).collect();
+        let ids: Vec<MessageId> = id.messages(scope).into_iter().map(|(_, id)| id).collect();
         let found = self.find(&ids).await?;
         let stand: Vec<_> = found.into_iter().map(|it| it.map(|it| it.state)).collect();
         let mut used = Vec::new();
         loop {
-            let nudge = match SagaContinuation::of(id, SagaState::of_code(row.state), &stand, &used) {
+            let nudge = match SagaContinuation::of((scope, id), SagaState::of_code(row.state), &stand, &used)
+            {
                 SagaContinuation::Nothing(why) => return Ok(why),
                 SagaContinuation::Enqueue(nudge) => nudge,
             };

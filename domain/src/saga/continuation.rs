@@ -44,27 +44,34 @@ impl SagaNudge {
     /// All of them.
     pub const ALL: [Self; 3] = [Self(1), Self(2), Self(3)];
 
-    /// Its id for a saga.
-    pub fn message_id(self, saga: SagaId) -> MessageId {
-        MessageId::new(Uuid::new_v5(&saga.uuid(), format!("continue {}", self.0).as_bytes()))
+    /// Its id for a saga of a kind, which its scope names.
+    pub fn message_id(self, scope: &str, saga: SagaId) -> MessageId {
+        saga.message_id(scope, &format!("continue {}", self.0))
     }
 }
 
 impl SagaId {
-    /// The messages that this saga may have, with the names of what they ask for: those that continue it are called `continue`.
-    pub fn messages(self) -> Vec<(&'static str, MessageId)> {
-        let orders = SagaOrderKind::ALL.into_iter().map(|kind| (kind.name(), kind.message_id(self)));
-        orders.chain(SagaNudge::ALL.map(|nudge| ("continue", nudge.message_id(self)))).collect()
+    /// The messages that the saga of this scope and id may have, with the names of what they ask for: those that continue it are called
+    /// `continue`.
+    pub fn messages(self, scope: &str) -> Vec<(&'static str, MessageId)> {
+        let orders = SagaOrderKind::ALL.into_iter().map(|kind| (kind.name(), kind.message_id(scope, self)));
+        orders.chain(SagaNudge::ALL.map(|nudge| ("continue", nudge.message_id(scope, self)))).collect()
+    }
+
+    /// The scope is a part of it: sagas of several kinds may have one id, and each has messages of its own.
+    pub(super) fn message_id(self, scope: &str, what: &str) -> MessageId {
+        MessageId::new(Uuid::new_v5(&self.uuid(), format!("{scope}\n{what}").as_bytes()))
     }
 }
 
 impl SagaContinuation {
-    /// The one place that decides. `state` is that of the saga's row; `messages` stand as those of [`SagaId::messages`] do, in their
-    /// order, `None` where there is none. `used` are those whose ids are remembered although they stand nowhere: they were handled, or purged.
+    /// The one place that decides about the saga of this scope and id. `state` is that of the saga's row; `messages` stand as those of
+    /// [`SagaId::messages`] do, in their order, `None` where there is none. `used` are those whose ids are remembered although they stand
+    /// nowhere: they were handled, or purged.
     ///
     /// A saga may be continued at any time and by several at once, because its rows decide. So what is decided here saves work.
     pub fn of(
-        saga: SagaId,
+        (scope, saga): (&str, SagaId),
         state: Option<SagaState>,
         messages: &[Option<MessageState>],
         used: &[MessageId],
@@ -72,7 +79,7 @@ impl SagaContinuation {
         if let Some(over) = state.filter(|state| state.is_over()) {
             return Self::Nothing(SagaContinued::Over(over));
         }
-        let all = saga.messages();
+        let all = saga.messages(scope);
         let stands = |id: MessageId| {
             let at = all.iter().position(|(_, known)| *known == id);
             at.and_then(|at| messages.get(at)).and_then(Option::as_ref)
@@ -89,10 +96,10 @@ impl SagaContinuation {
             return Self::Nothing(SagaContinued::Dead(id));
         }
         let is_free = |id: MessageId| stands(id).is_none() && !used.contains(&id);
-        if let Some(free) = SagaNudge::ALL.into_iter().find(|nudge| is_free(nudge.message_id(saga))) {
+        if let Some(free) = SagaNudge::ALL.into_iter().find(|nudge| is_free(nudge.message_id(scope, saga))) {
             return Self::Enqueue(free);
         }
-        let mut nudges = SagaNudge::ALL.into_iter().map(|nudge| nudge.message_id(saga));
+        let mut nudges = SagaNudge::ALL.into_iter().map(|nudge| nudge.message_id(scope, saga));
         let waiting = nudges.find(|id| stands(*id).is_some());
         Self::Nothing(waiting.map_or(SagaContinued::UsedUp, SagaContinued::Waiting))
     }
@@ -104,7 +111,7 @@ impl SagaOrder {
         let order = Self { order: SagaOrderKind::Check, ..self };
         let text = serde_json::to_vec(&order);
         let text = text.map_err(|e| Invalid::Malformed { what: "saga order", why: e.to_string() })?;
-        Ok(NewMessage::new(nudge.message_id(order.saga), queue, Payload::json(text)))
+        Ok(NewMessage::new(nudge.message_id(queue.as_str(), order.saga), queue, Payload::json(text)))
     }
 }
 
@@ -115,6 +122,7 @@ mod tests {
     use super::*;
 
     const WAIT: Duration = Duration::from_secs(60);
+    const SCOPE: &str = "saga:transfer";
 
     fn saga() -> SagaId {
         SagaId::new(Uuid::from_u128(7))
@@ -122,14 +130,16 @@ mod tests {
 
     /// The decision for an open saga whose messages stand so: new, check, roll_back, and three that continue it.
     fn decided(messages: [Option<MessageState>; 6]) -> SagaContinuation {
-        SagaContinuation::of(saga(), Some(SagaState::Init), &messages, &[])
+        SagaContinuation::of((SCOPE, saga()), Some(SagaState::Init), &messages, &[])
     }
 
     #[test]
     fn every_message_of_a_saga_has_an_id_of_its_own() {
-        let messages = saga().messages();
-        assert_eq!(messages.iter().map(|(_, id)| *id).collect::<BTreeSet<_>>().len(), 6);
-        assert_eq!(messages[1], ("check", SagaOrderKind::Check.message_id(saga())));
+        let messages = saga().messages(SCOPE);
+        let of_another_kind = saga().messages("saga:refund");
+        let ids = messages.iter().chain(&of_another_kind).map(|(_, id)| *id);
+        assert_eq!(ids.collect::<BTreeSet<_>>().len(), 12);
+        assert_eq!(messages[1], ("check", SagaOrderKind::Check.message_id(SCOPE, saga())));
     }
 
     #[test]
@@ -141,14 +151,14 @@ mod tests {
         assert_eq!(decided([const { None }; 6]), Enqueue(SagaNudge(1)));
         assert_eq!(decided([None, waits(), None, again(), None, None]), Enqueue(SagaNudge(2)));
         assert_eq!(decided([None, waits(), None, None, again(), None]), Enqueue(SagaNudge(1)));
-        let waiting = SagaContinued::Waiting(SagaNudge(1).message_id(saga()));
+        let waiting = SagaContinued::Waiting(SagaNudge(1).message_id(SCOPE, saga()));
         assert_eq!(decided([None, waits(), None, again(), again(), again()]), Nothing(waiting));
     }
 
     #[test]
     fn nothing_is_enqueued_beside_a_run_a_dead_letter_or_an_end() {
         let nothing = SagaContinuation::Nothing;
-        let check = SagaOrderKind::Check.message_id(saga());
+        let check = SagaOrderKind::Check.message_id(SCOPE, saga());
         let leased = || Some(MessageState::Leased { ends_in: WAIT, holder: None });
         let due = || Some(MessageState::Due { since: WAIT });
         let dead = || Some(MessageState::Dead { since: WAIT });
@@ -156,12 +166,12 @@ mod tests {
             let under_way = nothing(SagaContinued::UnderWay(check));
             assert_eq!(decided([dead(), state, None, None, None, None]), under_way);
         }
-        let new = SagaOrderKind::New.message_id(saga());
+        let new = SagaOrderKind::New.message_id(SCOPE, saga());
         assert_eq!(decided([dead(), None, None, None, None, None]), nothing(SagaContinued::Dead(new)));
         for over in [SagaState::Finish, SagaState::Fail] {
             let messages = [const { None }; 6];
             assert_eq!(
-                SagaContinuation::of(saga(), Some(over), &messages, &[]),
+                SagaContinuation::of((SCOPE, saga()), Some(over), &messages, &[]),
                 nothing(SagaContinued::Over(over))
             );
         }
@@ -175,8 +185,8 @@ mod tests {
             owner: "anna".into(),
             input: serde_json::json!({"amount": 1000}),
         };
-        let message = order.clone().nudge(QueueName::new("saga:transfer").unwrap(), SagaNudge(2)).unwrap();
-        assert_eq!(message.id, SagaNudge(2).message_id(saga()));
+        let message = order.clone().nudge(QueueName::new(SCOPE).unwrap(), SagaNudge(2)).unwrap();
+        assert_eq!(message.id, SagaNudge(2).message_id(SCOPE, saga()));
         let read: SagaOrder = serde_json::from_slice(message.payload.bytes()).unwrap();
         assert_eq!(read, SagaOrder { order: SagaOrderKind::Check, ..order });
     }

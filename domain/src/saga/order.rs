@@ -1,5 +1,4 @@
 use serde::{Deserialize, Serialize};
-use uuid::Uuid;
 
 use super::{SagaEntry, SagaId};
 use crate::{Invalid, MessageId, NewMessage, Payload, QueueName};
@@ -30,11 +29,12 @@ pub enum SagaOrderKind {
 }
 
 impl SagaOrder {
-    /// The message that carries it, due at once; its id is the same however often the same thing is asked of a saga.
+    /// The message that carries it, due at once; its id is the same however often the same thing is asked of a saga. The queue's name
+    /// is the saga's scope.
     pub fn message(&self, queue: QueueName) -> Result<NewMessage, Invalid> {
         let text = serde_json::to_vec(self);
         let text = text.map_err(|e| Invalid::Malformed { what: "saga order", why: e.to_string() })?;
-        Ok(NewMessage::new(self.order.message_id(self.saga), queue, Payload::json(text)))
+        Ok(NewMessage::new(self.order.message_id(queue.as_str(), self.saga), queue, Payload::json(text)))
     }
 }
 
@@ -42,9 +42,9 @@ impl SagaOrderKind {
     /// Every kind.
     pub const ALL: [Self; 3] = [Self::New, Self::Check, Self::RollBack];
 
-    /// The id of the message that asks this of a saga.
-    pub fn message_id(self, saga: SagaId) -> MessageId {
-        MessageId::new(Uuid::new_v5(&saga.uuid(), self.name().as_bytes()))
+    /// The id of the message that asks this of a saga of a kind, which its scope names.
+    pub fn message_id(self, scope: &str, saga: SagaId) -> MessageId {
+        saga.message_id(scope, self.name())
     }
 
     /// Its name in messages and traces.
@@ -68,6 +68,8 @@ impl SagaOrderKind {
 
 #[cfg(test)]
 mod tests {
+    use uuid::Uuid;
+
     use super::*;
 
     #[test]
@@ -88,5 +90,8 @@ mod tests {
         let ids = kinds.map(|kind| message(kind).id);
         assert!(ids[0] != ids[1] && ids[1] != ids[2] && ids[0] != ids[2]);
         assert_eq!(ids[1], message(SagaOrderKind::Check).id);
+        let of_another_kind =
+            order(SagaOrderKind::Check).message(QueueName::new("refunds").unwrap()).unwrap();
+        assert_ne!(ids[1], of_another_kind.id);
     }
 }

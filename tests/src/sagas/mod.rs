@@ -11,6 +11,7 @@ mod cluster;
 mod crash;
 mod database;
 mod draw;
+mod kinds;
 pub(crate) mod mishaps;
 mod notice;
 mod payment;
@@ -116,6 +117,7 @@ fn add_clauses<D: Database>(
 ) {
     let all = transfer::cases::<D>().into_iter().chain(points_and_balance::cases::<D>());
     let all = all.chain(alarms::cases::<D>()).chain(pivot::cases::<D>()).chain(remote::cases::<D>());
+    let all = all.chain(kinds::cases::<D>());
     for (name, run) in all.filter(|(name, _)| owed(name)) {
         let open = open.clone();
         suite.add_async_trial(&format!("{backend}::sagas::{name}"), async move {

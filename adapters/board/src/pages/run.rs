@@ -158,7 +158,7 @@ impl NamedSaga {
                 "There is no saga of this name and id in this database. A saga is shown in its home.",
             ));
         }
-        let messages = messages(stores, &id.messages(), &frame).await?;
+        let messages = messages(stores, &id.messages(&scope), &frame).await?;
         let (own, others): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.step.is_empty());
         let own = own.first();
         let is_open = own.is_some_and(|own| own.standing.is_open) && record.is_some();

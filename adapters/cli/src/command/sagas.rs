@@ -77,7 +77,7 @@ async fn show(asked: SagaNamed, config: &Config, out: &mut impl Write) -> Result
         return Err(Failure::Refused(why));
     }
     let (row, steps): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.step.is_empty());
-    let messages = runs::messages(&outbox, id.messages()).await?;
+    let messages = runs::messages(&outbox, id.messages(&scope)).await?;
     let shown = Shown { scope, id, record, row: row.into_iter().next(), steps, messages };
     match as_json {
         true => writeln!(out, "{}", shown.as_value(Moments::of(&outbox).await?))?,
