@@ -165,7 +165,7 @@ fn carrying(messages: &[NewMessage]) -> Cow<'_, [NewMessage]> {
 /// Whether it begins the next event of a timer, which is not a part of the one that enqueues it: otherwise a timer would be one endless trace.
 fn is_tick(message: &NewMessage) -> bool {
     let key = message.dedup_key.as_ref().and_then(|key| Tick::of_key(key.as_str()));
-    key.is_some_and(|tick| tick.message_id() == message.id)
+    key.is_some_and(|tick| tick.deadline_id() != message.id)
 }
 
 fn note(event: &'static str, key: &StepKey, state: u8) {

@@ -51,6 +51,13 @@ impl Tick {
         self.message_called(queue, TICK).map(|message| message.deliver_at(self.occurrence))
     }
 
+    /// The same message under an id that it has in this queue alone, for a timer whose queue was changed: the other id belongs to the
+    /// message that lies in the queue before. It has the same dedup key, so a queue has one of the two.
+    pub fn message_of_queue(&self, queue: &QueueName) -> Result<NewMessage, Invalid> {
+        let id = self.id_of(&format!("{TICK}\n{queue}"));
+        self.message(queue).map(|message| NewMessage { id, ..message })
+    }
+
     /// A second message of the same event, due when its deadline has passed.
     ///
     /// It is what ends an event whose first message is in the hands of a run that does not come back.

@@ -20,6 +20,7 @@ mod event;
 mod event_row;
 mod event_store;
 mod halt;
+mod next_ticks;
 mod scheme;
 mod sending;
 #[cfg(test)]

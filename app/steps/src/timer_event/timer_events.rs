@@ -2,7 +2,7 @@ use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use claimstream_domain::{
-    Claimed, Due, Invalid, Jitter, NewMessage, QueueName, RetryPolicy, Timestamp, Verdict,
+    Claimed, Due, Invalid, Jitter, QueueName, RetryPolicy, Timestamp, Verdict,
     timer_event::{SchemeName, Tick},
 };
 use claimstream_ports::{Handler, StoreError, Timer};
@@ -10,6 +10,7 @@ use claimstream_ports::{Handler, StoreError, Timer};
 use super::{
     EventScheme, EventStore, Ticked,
     halt::{Halt, corrupt},
+    next_ticks::enqueue_ticks,
     visit::Visit,
 };
 use claimstream::{in_transaction, work};
@@ -45,8 +46,10 @@ impl<S: EventStore> TimerEvents<S> {
 
     /// Sees that each scheme's next occurrence has its message; to be called by every instance when it starts.
     ///
-    /// It may be called at any time and any number of times: an occurrence has one message, however often it is enqueued. So it also
-    /// sets a timer going again whose message was lost with the dead letters, and a new schedule of a new version.
+    /// It may be called at any time and any number of times: an occurrence has one message in a queue, however often it is enqueued. So it also
+    /// sets a timer going again whose message was lost with the dead letters, a new schedule of a new version, and a timer whose queue
+    /// was changed. What lies in the queue before stays there; stop the instances that read it first, because the timer goes on in the queue of
+    /// the instance that ends the event.
     pub async fn start(&self) -> Result<(), StoreError> {
         let epoch = Timestamp::from_micros(0).map_err(corrupt)?;
         let now = self.store.late(Due::At(epoch)).await?;
@@ -54,14 +57,11 @@ impl<S: EventStore> TimerEvents<S> {
             Timestamp::from_micros(i64::try_from(now.as_micros()).map_err(corrupt)?).map_err(corrupt)?;
         let ticks = self.schemes.values().filter_map(|scheme| {
             let occurrence = scheme.schedule.next_after(now)?;
-            Some(Tick { scheme: scheme.name.clone(), occurrence }.message(&self.queue))
+            Some(Tick { scheme: scheme.name.clone(), occurrence })
         });
-        let ticks: Vec<NewMessage> = ticks.collect::<Result<_, _>>().map_err(corrupt)?;
-        let (store, ticks) = (&*self.store, &ticks);
-        in_transaction(store, &*self.timer, |tx| {
-            work(async move { store.enqueue(tx, ticks).await.map(|_| ()) })
-        })
-        .await
+        let ticks: Vec<Tick> = ticks.collect();
+        let (store, queue, ticks) = (&*self.store, &self.queue, &ticks);
+        in_transaction(store, &*self.timer, |tx| work(enqueue_ticks(store, tx, queue, ticks))).await
     }
 
     /// The retry policy to give to the pipeline: enough attempts for every event to be tried until its deadline.

@@ -10,6 +10,7 @@ use super::{
     decision::{Decision, Effect, Local, Remote},
     event_row::EventRow,
     halt::Halt,
+    next_ticks::enqueue_ticks,
 };
 use claimstream::{in_transaction, work};
 
@@ -268,7 +269,7 @@ impl<S: EventStore> Visit<'_, S> {
     async fn enqueue(&self, tx: &S::Tx, next: Option<Timestamp>) -> Result<(), Halt> {
         if let Some(occurrence) = next {
             let tick = Tick { scheme: self.tick.scheme.clone(), occurrence };
-            self.store.enqueue(tx, &[tick.message(self.queue)?]).await?;
+            enqueue_ticks(self.store, tx, self.queue, &[tick]).await?;
         }
         Ok(())
     }

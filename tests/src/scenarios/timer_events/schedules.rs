@@ -16,6 +16,7 @@ pub const SCENARIOS: &[Case<TimerFixture>] = cases!["scenarios" needs [Timers]:
     a2_a_timer_is_started_once_however_often_it_is_started,
     a2_a_service_that_slept_runs_what_waited_once_and_leaves_out_what_it_missed,
     a2_an_occurrence_of_an_old_schedule_is_passed_over,
+    a2_a_timer_whose_queue_is_changed_goes_on_in_the_new_one,
     a_notification_of_a_schedule_is_submitted_once_for_each_occurrence,
 ];
 
@@ -66,6 +67,29 @@ pub async fn a2_an_occurrence_of_an_old_schedule_is_passed_over(fixture: TimerFi
     fixture.advance_to("2021-03-04T05:15:00Z").await;
     assert_eq!(turn(&fixture.outbox.rival, &*events).await, [Verdict::ack()]);
     assert_eq!(calls.made(), ["d1"]);
+}
+
+pub async fn a2_a_timer_whose_queue_is_changed_goes_on_in_the_new_one(fixture: TimerFixture) {
+    let calls = Calls::default();
+    let scheme = TestScheme::of(vec![calls.works("d1")]);
+    let before = fixture.store.events.set_up(fixture.outbox.queue(), &scheme);
+    before.start().await.expect("start");
+    let queue = QueueName::new(&format!("{}-moved", fixture.outbox.queue())).expect("a queue name");
+    let after = fixture.rival.events.set_up(&queue, &scheme);
+    for _ in 0..2 {
+        after.start().await.expect("start");
+    }
+    let new = fixture.outbox.rival.on(&queue);
+    assert_eq!(new.status().await.map(|status| status.depth), Some(1));
+    fixture.advance_to(TimerFixture::FIRST).await;
+    assert_eq!(turn(&new, &*after).await, [Verdict::ack()]);
+    assert_eq!((calls.made(), fixture.status().await), (vec!["d1"], Some(EventStatus::Success)));
+    for (moment, made) in [("2021-03-04T05:20:00Z", 2), ("2021-03-04T05:30:00Z", 3)] {
+        fixture.advance_to(moment).await;
+        let verdicts = turn(&new, &*after).await;
+        assert!(!verdicts.is_empty() && verdicts.iter().all(|it| *it == Verdict::ack()), "{verdicts:?}");
+        assert_eq!(calls.made().len(), made, "{moment}");
+    }
 }
 
 pub async fn a_notification_of_a_schedule_is_submitted_once_for_each_occurrence(fixture: TimerFixture) {
