@@ -30,6 +30,7 @@ pub(super) fn cases<D: Database>() -> Vec<(&'static str, Case<D>)> {
         s4_a_saga_whose_every_delivery_ends_the_process_is_told,
         s4_an_order_that_cannot_be_read_is_kept_and_told,
         s4_an_input_that_would_not_come_back_is_refused,
+        s4_an_input_that_no_message_could_carry_is_refused,
         s4_a_store_that_cannot_for_a_while_is_tried_again_and_told_once,
         s4_a_saga_is_counted_once_however_often_it_is_looked_at,
     ]
@@ -158,6 +159,24 @@ async fn s4_an_input_that_would_not_come_back_is_refused<D: Database>(bank: Bank
     bank.settle_all(&saga).await;
 }
 
-fn nothing<'a, Tx: Sync>(_: &'a Tx, _: &'a SagaRun<u128>) -> BoxFuture<'a, Result<(), StepFailure>> {
+/// Read from a text by itself it would be just shallow enough.
+async fn s4_an_input_that_no_message_could_carry_is_refused<D: Database>(bank: Bank<D>) {
+    let home = bank.seen_by(&Crash::never())[0].clone();
+    let place = home.clone();
+    let saga: Saga<serde_json::Value, _> = Saga::list(&bank.name("deep"), home, timer())
+        .at(move |_: &serde_json::Value| place.clone())
+        .step("nothing", nothing, nothing)
+        .build(config(&bank))
+        .expect("a saga");
+    let nested = |depth| (0..depth).fold(serde_json::json!(1), |inner, _| serde_json::json!([inner]));
+    let refused = saga.start(fresh_saga(), "anna", nested(127)).await;
+    assert!(matches!(refused, Err(SagaError::Invalid(_))), "{refused:?}");
+    assert!(bank.claim(&saga.queue()).await.is_empty());
+    saga.start(fresh_saga(), "anna", nested(126)).await.expect("an outcome");
+    bank.settle_all(&saga).await;
+    assert_eq!((bank.dead_letters(&saga.queue()).await, saga.tally().alarms), (0, 0));
+}
+
+fn nothing<'a, Tx: Sync, I>(_: &'a Tx, _: &'a SagaRun<I>) -> BoxFuture<'a, Result<(), StepFailure>> {
     Box::pin(async { Ok(()) })
 }

@@ -246,7 +246,8 @@ where
 fn lasting<I: Serialize + DeserializeOwned>(input: &I) -> Result<String, String> {
     let told = |e: serde_json::Error| e.to_string();
     let json = serde_json::to_string(input).map_err(told)?;
-    let carried: serde_json::Value = serde_json::from_str(&json).map_err(told)?;
+    // A message holds it within its order, one level deeper.
+    let (carried,): (serde_json::Value,) = serde_json::from_str(&format!("[{json}]")).map_err(told)?;
     let back: I = serde_json::from_value(carried).map_err(told)?;
     if serde_json::to_string(&back).map_err(told)? == json {
         return Ok(json);

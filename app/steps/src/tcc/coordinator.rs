@@ -120,10 +120,11 @@ where
             return Err(CoordinatorError::UnknownParticipant(name.to_owned()));
         }
         let fingerprint = Fingerprint::of(&[&json(global)?]);
+        // What no message can carry is refused before anything is written.
+        let check = self.message(GlobalTrigger::Check, global)?.deliver_after(self.config.deadline);
         let new = NewStep::new(key(&global.gid)?, GlobalState::Trying.code()).asked_with(fingerprint);
         match self.store.begin(tx, &new).await? {
             Begun::New(step) => {
-                let check = self.message(GlobalTrigger::Check, global)?.deliver_after(self.config.deadline);
                 let messages: Vec<NewMessage> = others.iter().cloned().chain([check]).collect();
                 self.store.enqueue(tx, &messages).await?;
                 Ok(step)

@@ -15,13 +15,17 @@ pub(super) struct TriggerMessage {
 }
 
 impl TriggerMessage {
-    /// The message that makes a coordinator look after `global`, due at once.
+    /// The message that makes a coordinator look after `global`, due at once; refuses one that no coordinator could read.
     pub(super) fn write(
         queue: &QueueName,
         trigger: GlobalTrigger,
         global: &GlobalTransaction,
     ) -> Result<NewMessage, Invalid> {
         let payload = Payload::json(json(&Self { trigger, global: global.clone() })?);
+        Self::read(&payload).map_err(|why| Invalid::Malformed {
+            what: "global transaction",
+            why: format!("no message could carry it: {why}; nest the payloads of its branches less deeply"),
+        })?;
         Ok(NewMessage::new(MessageId::new(Uuid::now_v7()), queue.clone(), payload))
     }
 

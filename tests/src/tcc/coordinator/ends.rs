@@ -5,6 +5,8 @@ use claimstream_steps::tcc::{
     CoordinatorError, Decision, GlobalState, ParticipantError,
 };
 
+use serde_json::{Value, json};
+
 use super::{
     script::Script,
     setup::{COUPON, STOCK, Setup, sold},
@@ -97,4 +99,34 @@ pub(super) async fn a3_6_a_second_participant_of_one_name_is_refused<S: Place>(w
     let coordinator = setup.coordinator(&Script::default());
     let refused = coordinator.with(COUPON, setup.participant(STOCK)).expect_err("a name that is taken");
     assert!(refused.to_string().contains(&format!("a participant {COUPON:?} already")), "{refused}");
+}
+
+pub(super) async fn a3_6_a_payload_that_no_message_could_carry_is_refused_before_anything_is_tried<
+    S: Place,
+>(
+    world: World<S>,
+) {
+    let setup = Setup::open(world, 10, 1).await;
+    let coordinator = setup.coordinator(&Script::default());
+    // Read from a text by itself it would be just shallow enough.
+    let mut deep = setup.global();
+    deep.branches[0].payload = json!({ "pieces": 3, "note": nested(125) });
+    let refused = coordinator.run(&deep).await;
+    assert!(matches!(refused, Err(CoordinatorError::Invalid(_))), "{refused:?}");
+    let tx = setup.world.store.begin_tx().await.expect("begin");
+    let refused = coordinator.begin(&tx, &deep).await;
+    assert!(matches!(refused, Err(CoordinatorError::Invalid(_))), "{refused:?}");
+    setup.world.store.roll_back_tx(tx).await.expect("roll back");
+    assert_eq!(coordinator.state(&deep.gid).await.expect("a state"), None);
+    assert_eq!(setup.states(&deep.gid).await, [None, None]);
+    let mut shallow = setup.global();
+    shallow.branches[0].payload = json!({ "pieces": 3, "note": nested(100) });
+    assert_eq!(coordinator.run(&shallow).await.expect("a decision"), Decision::Confirm);
+    setup.world.drive_to_the_end(&coordinator).await;
+    assert_eq!(setup.states(&shallow.gid).await, [Some(Confirmed), Some(Confirmed)]);
+    assert_eq!(setup.stocks().await, [sold(10, 3), sold(1, 1)]);
+}
+
+fn nested(depth: usize) -> Value {
+    (0..depth).fold(json!(1), |inner, _| json!([inner]))
 }

@@ -12,6 +12,7 @@ use self::{
         a3_6_a_check_that_decides_while_branches_are_tried_wins,
     },
     ends::{
+        a3_6_a_payload_that_no_message_could_carry_is_refused_before_anything_is_tried,
         a3_6_a_second_participant_of_one_name_is_refused,
         a3_6_a_transaction_that_was_not_committed_is_not_driven,
         a3_6_all_branches_that_can_be_tried_are_confirmed,
@@ -44,5 +45,6 @@ pub(super) fn scenarios<S: Place>() -> Vec<Scenario<S>> {
         a3_6_what_a_run_has_decided_is_carried_out_at_once,
         a3_6_a_transaction_that_was_not_committed_is_not_driven,
         a3_6_an_id_that_is_used_again_is_the_same_transaction_or_refused,
+        a3_6_a_payload_that_no_message_could_carry_is_refused_before_anything_is_tried,
     ]
 }
