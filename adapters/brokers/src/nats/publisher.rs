@@ -176,11 +176,19 @@ impl<'a> Call<'a> {
         match (answer, self.publications.get(index)) {
             (Ok(Ok(_)), _) => Published::Confirmed,
             (Ok(Err(error)), Some(publication)) if error.kind() == PublishErrorKind::StreamNotFound => {
-                self.publisher.without_stream(&self.session, &publication.place).await
+                self.without_stream(&publication.place).await
             }
             (Ok(Err(error)), _) => answer_to(&error),
             (Err(_), _) => silence(),
         }
+    }
+
+    /// Why nothing answered at a subject, as far as JetStream says so in time.
+    async fn without_stream(&self, subject: &str) -> Published {
+        let asked = timeout_at(self.until, self.publisher.without_stream(&self.session, subject)).await;
+        asked.unwrap_or_else(|_| {
+            Published::unconfirmed(format_args!("nothing answers at {subject}, nor does JetStream in time"))
+        })
     }
 
     fn is_lost(&self) -> bool {
