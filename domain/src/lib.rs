@@ -26,6 +26,7 @@
 
 mod audit;
 mod byte_budget;
+mod child_order;
 mod claim;
 mod claim_end;
 mod dead_letter;
@@ -74,6 +75,7 @@ mod wait;
 
 pub use audit::{AuditAction, AuditEntry, AuditListed};
 pub use byte_budget::ByteBudget;
+pub use child_order::keep_order;
 pub use claim::{ClaimId, ClaimRequest, Claimed, InstanceId, Locator, Owner, Receipt};
 pub use claim_end::ClaimEnd;
 pub use dead_letter::{DeadLetter, DeadLetterFilter};

@@ -26,6 +26,7 @@ pub const CLAUSES: &[Case<Fixture>] = cases!["order" needs [KeyOrder]:
     a_message_that_fails_is_overtaken_while_it_waits needs [Overtaking],
     a_stream_takes_the_run_of_a_key_and_no_other_does,
     ends_of_a_run_are_accepted_in_its_order_alone,
+    children_of_a_key_come_in_the_order_of_their_parents,
     what_is_behind_a_message_that_comes_again_can_only_be_given_back needs [HeldKeys],
     a_stream_gets_nothing_from_where_it_gave_back_until_what_is_before_has_ended,
 ];
@@ -259,6 +260,28 @@ pub async fn ends_of_a_run_are_accepted_in_its_order_alone(fixture: Fixture) {
     assert!(settle(vec![done(0), done(2)]).await.is_some_and(|answers| answers == [Accepted, Unknown]));
     assert_eq!(settle(vec![done(2), done(1)]).await, Some(vec![Accepted; 2]), "together in any order");
     fixture.rival.finds_nothing().await;
+}
+
+pub async fn children_of_a_key_come_in_the_order_of_their_parents(fixture: Fixture) {
+    fixture.enqueue(3).await;
+    let run = claim_run(&fixture, 1, 9).await;
+    let copies = fixture.store.on(&Fixture::fresh_queue());
+    // As those of producers whose clocks differ, the ids are not in the order in which the parents were written.
+    let mut children: Vec<_> =
+        run.iter().map(|_| NewMessage { queue: copies.queue().clone(), ..fixture.message() }).collect();
+    children.swap(0, 1);
+    let end = |(parent, child): (&Claimed, &NewMessage)| {
+        let disposition = Disposition::Done { emit: vec![child.clone()] };
+        Settlement { receipt: parent.receipt.clone(), disposition }
+    };
+    let ends: Vec<_> = run.iter().zip(&children).map(end).collect();
+    assert_eq!(fixture.store.settle_all(&ends).await, [Accepted; 3]);
+    fixture.advance(Duration::from_millis(1)).await;
+    for child in children {
+        let one = copies.take(9).await;
+        assert_eq!(ids(&one), [child.id]);
+        assert_eq!(copies.ack(&one[0]).await, Accepted);
+    }
 }
 
 pub async fn what_is_behind_a_message_that_comes_again_can_only_be_given_back(fixture: Fixture) {

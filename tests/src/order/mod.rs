@@ -4,6 +4,7 @@
 //! change hands. Whatever happens: what is accepted of a key is in order and without a gap, every attempt is counted, and
 //! nothing is accepted twice.
 
+mod copies;
 mod pipeline;
 mod world;
 
@@ -22,8 +23,8 @@ use sea_orm::{ConnectionTrait, DatabaseTransaction};
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
-pub use self::pipeline::add_pipeline_to;
 use self::world::{World, step};
+pub use self::{copies::add_copies_to, pipeline::add_pipeline_to};
 use crate::{
     Fixture, Instance, Ports, Suite,
     backend::{Backend, SeaOrmBackend},

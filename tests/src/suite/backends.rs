@@ -64,6 +64,7 @@ impl Suite {
             reading_on::add_to(self, backend.clone());
             order::add_to(self, backend.clone());
             order::add_pipeline_to(self, backend.clone());
+            order::add_copies_to(self, backend.clone());
         }
         if has(&**backend, &[HeldKeys, ParallelWrites]) {
             order::add_commits_to(self, backend.clone());

@@ -1,6 +1,7 @@
 use std::{
     collections::{BTreeMap, HashSet},
     sync::Arc,
+    time::Duration,
 };
 
 use claimstream_domain::{DedupKey, Due, Enqueued, MessageId, NewMessage, QueueName, ShardCount};
@@ -40,8 +41,12 @@ impl Enqueueing {
         let (insert, lookup) = (&self.db.sql.enqueue.message, &self.db.sql.enqueue.known);
         let mut new = self.db.insert_new(on, ENQUEUE, insert, lookup, &ids, &rows).await?;
         self.reserve_keys(on, messages, &mut new).await?;
-        let claimable: Vec<Args> =
-            rows.into_iter().zip(&new).filter_map(|(row, new)| new.then_some(row)).collect();
+        let delays = messages.iter().map(|message| delay(message.due));
+        let new_rows = delays.zip(rows).zip(&new).filter_map(|(row, new)| new.then_some(row));
+        let mut claimable: Vec<(Duration, Args)> = new_rows.collect();
+        // Many rows take several statements, each at a later moment of the server than the one before.
+        claimable.sort_by_key(|(delay, _)| *delay);
+        let claimable: Vec<Args> = claimable.into_iter().map(|(_, row)| row).collect();
         for statement in self.db.inserts(&self.db.sql.enqueue.queue, &claimable) {
             run(on, ENQUEUE, statement).await?;
         }
@@ -182,6 +187,14 @@ impl Enqueueing {
             .with("payload", message.payload.bytes().to_vec())
             .with("at", Value::BigInt(at))
             .with("after", after))
+    }
+}
+
+/// How much later than the statement a message is due.
+fn delay(due: Due) -> Duration {
+    match due {
+        Due::Now | Due::At(_) => Duration::ZERO,
+        Due::After(delay) => delay,
     }
 }
 

@@ -1,4 +1,4 @@
-use claimstream_domain::{NewMessage, Settlement};
+use claimstream_domain::{NewMessage, Settlement, keep_order};
 use claimstream_ports::{StoreError, StoreErrorKind};
 use sea_orm::ConnectionTrait;
 
@@ -20,12 +20,13 @@ pub(crate) async fn emit(
     })
 }
 
-/// What settlements enqueue, each once.
+/// What settlements enqueue, each once, and of each key in the order of the settlements.
 pub(crate) fn children<'a>(settlements: impl Iterator<Item = &'a Settlement>) -> Vec<NewMessage> {
     let mut children: Vec<NewMessage> = Vec::new();
     for settlement in settlements {
         children.extend_from_slice(settlement.disposition.emitted());
     }
+    keep_order(&mut children);
     children.sort_by_key(|child| child.id);
     children.dedup_by_key(|child| child.id);
     children
