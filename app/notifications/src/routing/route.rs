@@ -69,20 +69,26 @@ impl Route {
 
     /// One attempt. `in_doubt` names providers that may have accepted the message at an earlier one.
     pub(super) async fn deliver(&self, message: &NotificationMessage, in_doubt: &[ProviderName]) -> Delivery {
-        let (mut attempt, mut doubted) = (Attempt::default(), None);
+        // One that is in doubt since an earlier attempt may have been passed over then, and no other been asked.
+        let mut doubted = self.providers().map(|one| &**one).find(|one| in_doubt.contains(one.name()));
+        let mut attempt = Attempt::default();
         for provider in self.choose(message, in_doubt) {
             match provider.ask(message).await {
                 Asked::Called(call, answered) => {
                     let answer = call.answer;
                     attempt.calls.push(call);
-                    if let Some(doubted) = doubted.take() {
+                    let has_had_it = in_doubt.contains(provider.name());
+                    if let Some(doubted) = doubted.take_if(|one| one.name() != provider.name() && !has_had_it)
+                    {
                         note_possible_double(doubted, message);
                     }
                     match answered {
                         Ok(delivered) => return attempt.end(DeliveryEnd::Delivered(delivered)),
                         Err(error) if self.ends(answer) => return attempt.failed(error),
                         Err(error) => {
-                            doubted = (answer.acceptance == Acceptance::Unknown).then_some(provider);
+                            if answer.acceptance == Acceptance::Unknown {
+                                doubted = Some(provider);
+                            }
                             attempt.passing.get_or_insert(error);
                         }
                     }

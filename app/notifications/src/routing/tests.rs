@@ -227,6 +227,35 @@ fn a_message_in_doubt_waits_for_its_provider_even_while_its_circuit_is_open() {
 }
 
 #[test]
+fn a_failover_from_a_provider_that_is_in_doubt_since_an_earlier_attempt_is_counted_once() {
+    let (clock, limits) = (Clock::default(), ProviderLimits::default());
+    let (first, second) = (scripted((0..5).map(|_| down()).collect()), scripted(vec![]));
+    let (a, b) = (named("a", &first, &clock, &limits), named("b", &second, &clock, &limits));
+    let route = Route::in_order().after_unknown(AfterUnknown::Failover).with(a.clone()).expect("a");
+    let route = route.with(b.clone()).expect("b");
+    for n in 0..5 {
+        let _ = deliver(&route, n);
+    }
+    let in_doubt = |names: &[&str]| -> Vec<_> {
+        names.iter().map(|name| ProviderName::new(name).expect("a name")).collect()
+    };
+    let other = run(route.deliver(&message(9), &in_doubt(&["a"])));
+    assert_eq!(asked(&other), [("b", Answer::DELIVERED)], "the circuit of a is open");
+    assert_eq!((a.state().possible_doubles, b.state().possible_doubles), (1, 0));
+    let again = run(route.deliver(&message(9), &in_doubt(&["a", "b"])));
+    assert_eq!(asked(&again), [("b", Answer::DELIVERED)], "it was given to b before");
+    clock.advance(Duration::from_secs(5));
+    let same = run(route.deliver(&message(10), &in_doubt(&["a"])));
+    assert_eq!(asked(&same), [("a", Answer::DELIVERED)]);
+    assert_eq!((a.state().possible_doubles, b.state().possible_doubles), (1, 0));
+    let a = named("a", &scripted(vec![down()]), &clock, &limits);
+    let route = Route::in_order().after_unknown(AfterUnknown::Failover).with(a.clone()).expect("a");
+    let away_now = run(route.with(b).expect("b").deliver(&message(11), &in_doubt(&["a"])));
+    assert_eq!(asked(&away_now), [("a", Answer::NO_SESSION), ("b", Answer::DELIVERED)]);
+    assert_eq!(a.state().possible_doubles, 1, "that it is away now says nothing of the call before");
+}
+
+#[test]
 fn throttling_fails_over_and_opens_no_circuit() {
     let (clock, limits) = (Clock::default(), ProviderLimits::default());
     let busy = || Some(DeliveryError::Throttled { reason: "429".into(), retry_after: None });
