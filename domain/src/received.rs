@@ -3,7 +3,8 @@ use crate::{Headers, OrderingKey, Payload};
 /// A message as a consumer gets it from a broker.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Received {
-    /// The id that the sender gave it: the same for each repetition, whatever broker repeated it.
+    /// The id that the sender gave it: the same for each repetition, whatever broker repeated it. Of an event that has no other id than that of
+    /// its CloudEvent, and whose id is no UUID, it is the source of the event and the id, because an id is unique within its source alone.
     pub id: String,
     /// Where it came from, in the words of the broker.
     pub place: String,

@@ -1,4 +1,5 @@
 use claimstream_domain::{Headers, OrderingKey, Payload, Received};
+use uuid::Uuid;
 
 /// The parts of a received message, as they come out of the headers of a protocol.
 #[derive(Default)]
@@ -29,13 +30,14 @@ impl Parts {
         }
     }
 
-    /// The message. An id and a key of its CloudEvent stand in for those that it does not have.
+    /// The message. The id of its CloudEvent, as [`unique`] makes it, and its key stand in for those that it does not have.
     pub(crate) fn received(self, place: &str, body: Vec<u8>) -> Received {
         let attribute = |wanted: &str| {
             let found = self.attributes.iter().find(|(name, _)| name == wanted);
             found.map(|(_, value)| value.clone())
         };
-        let id = if self.id.is_empty() { attribute("id").unwrap_or_default() } else { self.id };
+        let of_event = || unique(attribute("id").unwrap_or_default(), attribute("source"));
+        let id = if self.id.is_empty() { of_event() } else { self.id };
         let key = self.key.or_else(|| attribute("partitionkey")).and_then(|key| OrderingKey::new(&key).ok());
         let content_type = self.content_type.or_else(|| attribute("datacontenttype"));
         // A content type that ours cannot be says nothing.
@@ -66,3 +68,36 @@ pub(crate) struct Names {
 
 /// How a body is to be read whose sender did not say.
 const UNKNOWN: &str = "application/octet-stream";
+
+/// The id of an event among those of all sources: CloudEvents has it unique within its source alone, and two sources that count their events
+/// would have the same ids. One that is a UUID stays as it is.
+fn unique(id: String, source: Option<String>) -> String {
+    match source {
+        Some(source) if !id.is_empty() && Uuid::parse_str(&id).is_err() => format!("{source} {id}"),
+        _ => id,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NAMES: Names =
+        Names { id: "id", key: "key", content_type: "content-type", prefixes: &["ce-"], header: "" };
+
+    fn id_of(headers: &[(&str, &str)]) -> String {
+        let mut parts = Parts::default();
+        headers.iter().for_each(|(name, value)| parts.take(&NAMES, name, (*value).to_owned()));
+        parts.received("here", Vec::new()).id
+    }
+
+    #[test]
+    fn events_of_two_sources_with_one_id_are_two_messages() {
+        assert_eq!(id_of(&[("ce-id", "1"), ("ce-source", "/shop/eu")]), "/shop/eu 1");
+        assert_eq!(id_of(&[("ce-id", "1"), ("ce-source", "/shop/us")]), "/shop/us 1");
+        let uuid = "019ac0de-0000-7000-8000-000000000001";
+        assert_eq!(id_of(&[("ce-id", uuid), ("ce-source", "/shop/eu")]), uuid);
+        assert_eq!(id_of(&[("ce-id", "1"), ("ce-source", "/shop/eu"), ("id", "7")]), "7");
+        assert_eq!(id_of(&[("ce-source", "/shop/eu")]), "", "it has none");
+    }
+}

@@ -1,9 +1,12 @@
-use std::{collections::BTreeMap, fmt};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
 
 use async_trait::async_trait;
 use claimstream_domain::{Publication, Published, Reason};
 use claimstream_ports::Publish;
-use futures::{StreamExt, stream::FuturesUnordered};
+use futures::{StreamExt, future::join_all, stream::FuturesUnordered};
 use rdkafka::{
     error::{KafkaError, RDKafkaErrorCode},
     producer::{FutureProducer, Producer},
@@ -114,12 +117,15 @@ impl<'a> Call<'a> {
 
     /// Asks the cluster about the topics of these, and sends those once more whose topics are there.
     async fn ask_and_send(&mut self, unsure: &[usize], answers: &mut Answers<'_>) {
+        let publications = self.publications;
+        self.ask_all(unsure.iter().map(|at| &*publications[*at].place)).await;
         let mut there = Vec::new();
         for at in unsure.iter().copied() {
-            match self.standing(&self.publications[at].place).await {
-                Standing::There => there.push(at),
-                Standing::Missing => answers.give(at, self.answer(at, Sent::Missing)),
-                Standing::Unheard(why) => answers.give(at, self.answer(at, Sent::Trouble(why))),
+            match self.asked.get(&*publications[at].place).cloned() {
+                Some(Standing::There) => there.push(at),
+                Some(Standing::Missing) => answers.give(at, self.answer(at, Sent::Missing)),
+                Some(Standing::Unheard(why)) => answers.give(at, self.answer(at, Sent::Trouble(why))),
+                None => {}
             }
         }
         for (at, answer) in self.outstanding(&there).await {
@@ -127,13 +133,13 @@ impl<'a> Call<'a> {
         }
     }
 
-    async fn standing(&mut self, topic: &'a str) -> Standing {
-        if let Some(known) = self.asked.get(topic) {
-            return known.clone();
-        }
-        let standing = ask(&self.producer, topic, self.place.patience() / 2).await;
-        self.asked.insert(topic, standing.clone());
-        standing
+    /// Asks about topics of which nothing is known yet, at the same time: each that is missing takes half the patience.
+    async fn ask_all(&mut self, topics: impl Iterator<Item = &'a str>) {
+        let unknown: BTreeSet<&str> = topics.filter(|topic| !self.asked.contains_key(topic)).collect();
+        let (producer, patience) = (&self.producer, self.place.patience() / 2);
+        let ask = async |topic| (topic, ask(producer, topic, patience).await);
+        let heard = join_all(unknown.into_iter().map(ask)).await;
+        self.asked.extend(heard);
     }
 
     /// Sends these at once, and waits for their answers; what is not answered in time is left out.

@@ -109,6 +109,18 @@ pub(super) async fn a_topic_that_is_made_after_a_refusal_takes_records() {
     assert_eq!(publish(&publisher, publication(TOPIC, "x")).await, Published::Confirmed);
 }
 
+pub(super) async fn many_missing_topics_take_as_long_as_one() {
+    let cluster = Cluster::start();
+    let publisher = KafkaPublisher::new(cluster.place().with_patience(SHORT));
+    let topics: Vec<String> = (0..12).map(|number| format!("missing-{number}")).collect();
+    topics.iter().for_each(|topic| cluster.0.topic_error(topic, UNKNOWN).unwrap());
+    let all: Vec<Publication> = topics.iter().map(|topic| publication(topic, "x")).collect();
+    let begun = Instant::now();
+    let answers = publisher.publish(&all).await;
+    assert!(answers.iter().all(|answer| matches!(answer, Published::Refused(_))), "{answers:?}");
+    assert!(begun.elapsed() < SHORT * 4, "{:?}", begun.elapsed());
+}
+
 pub(super) async fn a_record_that_its_topic_never_takes_is_refused_and_the_others_are_confirmed() {
     let cluster = Cluster::start();
     let publisher = KafkaPublisher::new(cluster.place().with_setting("linger.ms", "20"));
