@@ -1,12 +1,14 @@
+use std::{collections::BTreeMap, pin::pin, time::Duration};
+
 use claimstream_testbed::ServerProcess;
 use sea_orm::sqlx::{AssertSqlSafe, Executor, MySqlConnection, Row};
+use tokio::time::timeout;
 
 use crate::Failure;
 
 /// A user of the server for the board alone, so that the work for it can be told from all other work.
 ///
-/// These servers have one thread for each connection. The time of a connection that ends is lost; those of a board end after
-/// ten idle minutes.
+/// These servers have one thread for each connection, and give it to another connection when that ends.
 pub(crate) struct Account {
     process: ServerProcess,
     connection: MySqlConnection,
@@ -37,12 +39,32 @@ impl Account {
         Ok((Self { process, connection, threads }, format!("{scheme}://{}@{place}", Self::NAME)))
     }
 
-    /// The processor time that the server has spent so far for the connections of this user, in seconds.
-    pub(crate) async fn cpu_seconds(&mut self) -> Result<f64, Failure> {
+    /// Does something, and answers the processor time that the server has spent meanwhile for the connections of this user, in seconds. It looks
+    /// every second, so the last moment of a connection that ends and the first of one that begins are left out.
+    pub(crate) async fn watch<T>(
+        &mut self,
+        work: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<(T, f64), Failure> {
+        let mut work = pin!(work);
+        let (mut spent, mut before) = (0.0, self.threads().await?);
+        loop {
+            let done = timeout(Duration::from_secs(1), &mut work).await;
+            let now = self.threads().await?;
+            let of_both = now.iter().filter_map(|(thread, seconds)| Some(seconds - before.get(thread)?));
+            spent += of_both.sum::<f64>();
+            before = now;
+            if let Ok(done) = done {
+                return Ok((done?, spent));
+            }
+        }
+    }
+
+    /// The threads of its connections, with the processor time of each so far, in seconds.
+    async fn threads(&mut self) -> Result<BTreeMap<u64, f64>, Failure> {
         let asked = self.threads.replacen('@', Self::NAME, 1);
         let rows = self.connection.fetch_all(AssertSqlSafe(asked)).await?;
         let threads = rows.iter().map(|row| row.try_get::<u64, _>(0)).collect::<Result<Vec<_>, _>>()?;
-        Ok(threads.into_iter().map(|thread| self.process.thread_seconds(thread)).sum())
+        Ok(threads.into_iter().map(|thread| (thread, self.process.thread_seconds(thread))).collect())
     }
 
     /// The server.

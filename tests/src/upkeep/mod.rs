@@ -3,6 +3,7 @@
 mod audit;
 mod bodies;
 mod consideration;
+mod counted;
 mod ids;
 mod locks;
 mod lost_records;
@@ -51,6 +52,7 @@ fn add_everywhere(suite: &mut Suite, place: &Place) {
     remains::add_to(suite, place);
     lost_records::add_to(suite, place);
     consideration::add_lag_to(suite, place);
+    counted::add_to(suite, place);
 }
 
 /// Where trials are run: a store, opened with any strategy.

@@ -1,7 +1,8 @@
-use std::{fmt, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use crate::{
     database::{Database, sql::Sql},
+    queues::observe::Observed,
     resharding::status::ShardStatus,
     strategy::choice::Strategy,
 };
@@ -10,6 +11,8 @@ use crate::{
 pub(crate) struct Examination<'a> {
     pub(crate) db: &'a Database,
     pub(crate) shards: ShardStatus,
+    /// How the queues stood when they were last counted, if that is enough.
+    pub(crate) counted: Option<Arc<Observed>>,
     pub(crate) strategy: Strategy,
     /// The statement that finds due messages, by its name.
     pub(crate) claim: (&'static str, &'a Sql),

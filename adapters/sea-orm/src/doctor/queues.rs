@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use claimstream_domain::{PausedQueue, QueueName, QueueStatus};
 use claimstream_ports::StoreError;
 
@@ -15,7 +17,11 @@ use crate::{
 impl Examination<'_> {
     /// Messages that nobody will ever claim, queues that nobody seems to read, and pauses that look forgotten.
     pub(crate) async fn examine_queues(&self) -> Result<Vec<Finding>, StoreError> {
-        let Observed { queues, misnamed, unreadable } = observe(self.db, self.shards.count).await?;
+        let observed = match &self.counted {
+            Some(counted) => Arc::clone(counted),
+            None => Arc::new(observe(self.db, self.shards.count).await?),
+        };
+        let Observed { queues, misnamed, unreadable } = &*observed;
         let paused = paused(self.db).await?;
         let is_paused = |queue: &QueueStatus| paused.iter().any(|paused| paused.queue == queue.queue);
         let mut findings: Vec<Finding> = queues

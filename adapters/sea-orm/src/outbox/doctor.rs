@@ -19,10 +19,13 @@ use crate::{
         handle::SeaOrmOutbox,
         rooms::{Notifications, Rooms},
     },
+    queues::observe::Observed,
     resharding::shards::status,
 };
 
 const DOCTOR: &str = "doctor";
+/// How old a count may be that a check uses: a board counts very large queues every five minutes, and a count takes a while.
+const COUNTED: Duration = Duration::from_secs(330);
 
 impl SeaOrmOutbox {
     /// The start-up self-check: everything about the database that could lose, double or hold up messages. It walks over whole tables
@@ -30,7 +33,7 @@ impl SeaOrmOutbox {
     pub async fn doctor(&self) -> Result<Vec<Finding>, StoreError> {
         let rooms = Arc::clone(&self.rooms);
         let work = async move {
-            let examination = examination(&rooms).await?;
+            let examination = examination(&rooms, None).await?;
             let mut findings = examination.run().await?;
             findings.push(examination.walk().await);
             Ok(findings)
@@ -73,23 +76,27 @@ fn remains(rooms: &Rooms) -> Remains<'_> {
     Remains { db: &rooms.db, enqueueing: &rooms.enqueueing, requests, records }
 }
 
-/// For people who look again and again: nothing walks over whole tables.
+/// For people who look again and again: nothing walks over whole tables, and queues that this process has counted a moment ago are not counted
+/// once more.
 #[async_trait]
 impl SelfCheck for SeaOrmOutbox {
     async fn check(&self) -> Result<Vec<FindingGroup>, StoreError> {
         let rooms = Arc::clone(&self.rooms);
-        let work = async move { examination(&rooms).await?.run().await };
+        let counted = rooms.counted.within(COUNTED);
+        let work = async move { examination(&rooms, counted).await?.run().await };
         let findings = self.rooms.db.detached(DOCTOR, work).await?;
         Ok(vec![FindingGroup { about: "outbox", findings }])
     }
 }
 
-async fn examination(rooms: &Rooms) -> Result<Examination<'_>, StoreError> {
+/// An examination that counts the queues, unless they were counted before.
+async fn examination(rooms: &Rooms, counted: Option<Arc<Observed>>) -> Result<Examination<'_>, StoreError> {
     let applied = schema::applied(rooms.db.relay(), rooms.db.sql).await?;
     let (shards, _) = status(rooms.db.relay(), rooms.db.sql).await?;
     Ok(Examination {
         db: &rooms.db,
         shards,
+        counted,
         strategy: rooms.strategy,
         claim: rooms.claims.statement(),
         step_retention: rooms.sweeper.step_retention,

@@ -23,8 +23,9 @@ impl Observe for SeaOrmOutbox {
         let rooms = Arc::clone(&self.rooms);
         let work = async move {
             let shards = count(rooms.db.relay(), rooms.db.sql).await?;
-            let observed = observe::observe(&rooms.db, shards).await?;
-            Ok(observed.queues)
+            let observed = Arc::new(observe::observe(&rooms.db, shards).await?);
+            rooms.counted.note(&observed);
+            Ok(observed.queues.clone())
         };
         self.rooms.db.detached(OBSERVE, work).await
     }

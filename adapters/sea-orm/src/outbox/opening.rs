@@ -17,6 +17,7 @@ use crate::{
         options::OpenOptions,
         rooms::{Notifications, Rooms},
     },
+    queues::newest_count::NewestCount,
     strategy::choose::{build, choose, refuse_order_without_owner},
     sweep::sweeper::Sweeper,
 };
@@ -129,6 +130,7 @@ impl SeaOrmOutbox {
             claims: build(strategy, &enqueueing, &failover, order),
             failover,
             sweeper: Arc::new(sweeper),
+            counted: NewestCount::default(),
             enqueueing,
             db,
         };

@@ -11,6 +11,7 @@ use crate::{
         receipts::ReceiptRows, records::Records, requests::Requests, suppressions::SuppressionRows,
         templates::TemplateRows,
     },
+    queues::newest_count::NewestCount,
     strategy::{choice::Strategy, contract::ClaimStrategy},
     sweep::sweeper::Sweeper,
 };
@@ -26,6 +27,8 @@ pub(crate) struct Rooms {
     pub(crate) claims: Arc<dyn ClaimStrategy>,
     pub(crate) failover: Failover,
     pub(crate) sweeper: Arc<Sweeper>,
+    /// How the queues stood when they were last counted.
+    pub(crate) counted: NewestCount,
 }
 
 /// The rooms of notifications.

@@ -5,6 +5,7 @@ pub(crate) mod find;
 pub(crate) mod instances;
 pub(crate) mod kept;
 pub(crate) mod lateness;
+pub(crate) mod newest_count;
 pub(crate) mod observe;
 pub(crate) mod pauses;
 pub(crate) mod timers;

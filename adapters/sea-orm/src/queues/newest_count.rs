@@ -1,0 +1,40 @@
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use crate::queues::observe::Observed;
+
+/// The newest count of all queues that this process has made, for checks that people look at again and again.
+#[derive(Default)]
+pub(crate) struct NewestCount(Mutex<Option<(Instant, Arc<Observed>)>>);
+
+impl NewestCount {
+    /// Notes what was counted just now.
+    pub(crate) fn note(&self, observed: &Arc<Observed>) {
+        let newest = (Instant::now(), Arc::clone(observed));
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(newest);
+    }
+
+    /// The newest count, unless it is older than this.
+    pub(crate) fn within(&self, age: Duration) -> Option<Arc<Observed>> {
+        let newest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        newest.as_ref().filter(|(at, _)| at.elapsed() <= age).map(|(_, observed)| Arc::clone(observed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_young_count_is_used_again() {
+        let newest = NewestCount::default();
+        assert!(newest.within(Duration::MAX).is_none());
+        let observed = Observed { queues: vec![], misnamed: vec![], unreadable: [].into() };
+        newest.note(&Arc::new(observed));
+        assert!(newest.within(Duration::from_secs(60)).is_some());
+        std::thread::sleep(Duration::from_millis(2));
+        assert!(newest.within(Duration::from_millis(1)).is_none());
+    }
+}

@@ -1,0 +1,38 @@
+//! A self-check that people look at again and again counts no queue that was counted a moment ago.
+
+use claimstream::Compose;
+use claimstream_domain::{MessageId, NewMessage, Payload, Retention};
+use claimstream_ports::{Observe, SelfCheck};
+use claimstream_sea_orm::Severity;
+use uuid::Uuid;
+
+use super::{Place, Setup};
+use crate::{Fixture, Instance};
+
+pub(super) fn add_to(suite: &mut crate::Suite, place: &Place) {
+    let name = "a_check_takes_the_count_that_was_just_made";
+    place.add(suite, "auto", Retention::default(), name, count_is_taken);
+}
+
+async fn count_is_taken(setup: Setup) {
+    let (queue, payload) = (Fixture::fresh_queue(), Payload::json("{}"));
+    let message = NewMessage::new(MessageId::new(Uuid::now_v7()), queue, payload);
+    setup.outbox.enqueue_now(&[message]).await.expect("enqueue");
+    let lie_in =
+        async |shard: u16| setup.execute(&format!("UPDATE claimstream_queue SET shard = {shard}")).await;
+    lie_in(999).await;
+    assert!(names_stray(&setup).await, "nothing was counted before, so the check counts");
+    lie_in(0).await;
+    setup.outbox.observe().await.expect("a count");
+    lie_in(999).await;
+    assert!(!names_stray(&setup).await, "the check counts once more");
+    setup.outbox.observe().await.expect("a count");
+    assert!(names_stray(&setup).await);
+}
+
+/// Whether the check names messages in shards that are not there.
+async fn names_stray(setup: &Setup) -> bool {
+    let groups = setup.outbox.check().await.expect("a check");
+    let mut findings = groups.into_iter().flat_map(|group| group.findings);
+    findings.any(|one| one.severity == Severity::Failure && one.detail.contains("lie in shard"))
+}
