@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
-use claimstream::{Relay, RelayConfig, StoreErrorKind};
+use claimstream::{Relay, RelayConfig};
 use claimstream_domain::Invalid;
 use claimstream_sea_orm::{SeaOrmOutbox, store_error};
-use claimstream_steps::saga::{
-    Saga, SagaConfig, SagaError, SagaId, SagaOutcome, SagaRun, SagaState, StepFailure,
+use claimstream_steps::{
+    StepResult,
+    inbox::{Consumer, Inbox, Undone},
+    saga::{Saga, SagaConfig, SagaId, SagaOutcome, SagaRun, StepFailure},
 };
 use claimstream_tokio::{TokioTimer, shutdown_signal};
 use futures::{FutureExt, future::BoxFuture};
-use sea_orm::{ConnectionTrait, DatabaseTransaction, Statement};
+use sea_orm::{ConnectionTrait, DatabaseTransaction};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -18,6 +20,8 @@ use super::Failure;
 use crate::backend::SeaOrmBackend;
 
 pub(super) async fn runs() {
+    use claimstream_steps::saga::SagaState;
+
     let backend = SeaOrmBackend::sqlite("auto");
     let databases = [bank(&backend).await, bank(&backend).await];
     let transfers = transfers(databases[0].clone(), databases.clone()).expect("a saga");
@@ -32,6 +36,9 @@ pub(super) async fn runs() {
 
 /// Also when the steps have been forgotten, as a sweep does after a month.
 async fn an_id_is_used_once_for_good(transfers: &Saga<Transfer, SeaOrmOutbox>, databases: &[SeaOrmOutbox]) {
+    use claimstream::StoreErrorKind;
+    use claimstream_steps::saga::SagaError;
+
     let finished = transfers.mine("anna", None, 20).await.expect("a list").pop().expect("a saga").id;
     for database in databases {
         let forget = "DELETE FROM claimstream_step";
@@ -58,7 +65,7 @@ async fn bank(backend: &SeaOrmBackend) -> SeaOrmOutbox {
 async fn balance(outbox: &SeaOrmOutbox, user: u32) -> i64 {
     let db = outbox.connection();
     let sql = format!("SELECT amount FROM account WHERE id = {user}");
-    let found = db.query_one_raw(Statement::from_string(db.get_database_backend(), sql)).await;
+    let found = db.query_one_raw(sea_orm::Statement::from_string(db.get_database_backend(), sql)).await;
     found.expect("an answer").expect("an account").try_get_by_index(0).expect("an amount")
 }
 
@@ -115,6 +122,25 @@ async fn transfer(transfers: &Saga<Transfer, SeaOrmOutbox>, amount: i64) -> Resu
 }
 
 #[allow(dead_code, reason = "it is here to be compiled")]
+async fn from_an_inbox(
+    relay: &Relay,
+    inbox: Inbox<SeaOrmOutbox>,
+    transfers: Arc<Saga<Transfer, SeaOrmOutbox>>,
+) -> Result<(), Failure> {
+    let handler = inbox.handler(Consumer::new("payments")?, TokioTimer::new(), move |tx, claimed| {
+        let transfers = transfers.clone();
+        async move {
+            let transfer = serde_json::from_slice(claimed.message.payload.bytes()).map_err(Undone::bury)?;
+            transfers.submit(tx, SagaId::new(claimed.message.id.uuid()), "anna", transfer).await?;
+            Ok(StepResult::default())
+        }
+        .boxed()
+    });
+    relay.pipeline("payments", handler)?.run_until(shutdown_signal()?).await?;
+    Ok(())
+}
+
+#[allow(dead_code, reason = "it is here to be compiled")]
 async fn carry_out(home: SeaOrmOutbox, transfers: Saga<Transfer, SeaOrmOutbox>) -> Result<(), Failure> {
     let retry = transfers.config().pipeline_retry();
     let config = RelayConfig { retry, ..RelayConfig::default() };
@@ -123,7 +149,9 @@ async fn carry_out(home: SeaOrmOutbox, transfers: Saga<Transfer, SeaOrmOutbox>) 
     Ok(())
 }
 
-async fn mine(transfers: &Saga<Transfer, SeaOrmOutbox>) -> Result<Vec<Option<SagaState>>, Failure> {
+async fn mine(
+    transfers: &Saga<Transfer, SeaOrmOutbox>,
+) -> Result<Vec<Option<claimstream_steps::saga::SagaState>>, Failure> {
     let mine = transfers.mine("anna", None, 20).await?; // newest first
     for transfer in &mine {
         println!("{} {:?} {:?}", transfer.id, transfer.state, transfer.reason);

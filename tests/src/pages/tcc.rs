@@ -3,18 +3,48 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use claimstream::{StoreError, Timer, Transactions, in_transaction, work};
+use claimstream::{Relay, RelayConfig, StoreError, in_transaction, work};
 use claimstream_sea_orm::{SeaOrmOutbox, store_error};
 use claimstream_steps::tcc::{
-    BranchCall, BranchRefusal, Coordinator, Participant, ParticipantError, Resource, ResourceError, TccError,
+    Branch, BranchCall, BranchName, Coordinator, CoordinatorConfig, Decision, GlobalId, GlobalTransaction,
+    LocalParticipant, Resource, ResourceError, Tcc,
 };
-use claimstream_tokio::TokioTimer;
+use claimstream_tokio::{TokioTimer, shutdown_signal};
 use sea_orm::{ConnectionTrait, DatabaseTransaction};
+use serde_json::json;
+
+use claimstream::{Timer, Transactions};
+use claimstream_steps::tcc::{Participant, ParticipantError};
 
 use super::Failure;
 use crate::backend::SeaOrmBackend;
 
+async fn reserve(tx: &DatabaseTransaction, pieces: i64) -> Result<(), ResourceError> {
+    let set = format!("available = available - {pieces}, reserved = reserved + {pieces}");
+    match write(tx, format!("UPDATE stock SET {set} WHERE available >= {pieces}")).await? {
+        0 => Err(ResourceError::refused("too few pieces are left")),
+        _ => Ok(()),
+    }
+}
+
+async fn sell(tx: &DatabaseTransaction, pieces: i64) -> Result<(), ResourceError> {
+    write(tx, format!("UPDATE stock SET reserved = reserved - {pieces}")).await?;
+    Ok(())
+}
+
+async fn release(tx: &DatabaseTransaction, pieces: i64) -> Result<(), ResourceError> {
+    let set = format!("reserved = reserved - {pieces}, available = available + {pieces}");
+    write(tx, format!("UPDATE stock SET {set}")).await?;
+    Ok(())
+}
+
+async fn write(tx: &DatabaseTransaction, sql: String) -> Result<u64, StoreError> {
+    Ok(tx.execute_unprepared(&sql).await.map_err(|e| store_error("stock", e))?.rows_affected())
+}
+
 pub(super) async fn runs() {
+    use claimstream_steps::tcc::{BranchRefusal, TccError};
+
     let backend = SeaOrmBackend::sqlite("auto");
     let url = backend.fresh_database().await.expect("a database");
     let outbox = Arc::new(backend.open(&url, None).await.expect("open"));
@@ -24,15 +54,13 @@ pub(super) async fn runs() {
     tx.execute_unprepared(table).await.expect("a table");
     outbox.commit_tx(tx).await.expect("commit");
     let refused = branch(outbox.clone(), timer.clone()).await.expect_err("a cancel after the confirm");
-    let refused = refused.downcast::<TccError<StoreError>>().expect("an error of the branch");
+    let refused = refused.downcast::<TccError<ResourceError>>().expect("an error of the branch");
     assert!(matches!(*refused, TccError::Refused(BranchRefusal::CancelAfterConfirm)), "{refused}");
     let coordinator = branches(outbox, timer, Generous).await.expect("a decision");
     assert_eq!(coordinator.config().queue.as_str(), "tcc");
 }
 
 async fn branch(outbox: Arc<SeaOrmOutbox>, timer: Arc<dyn Timer>) -> Result<(), Failure> {
-    use claimstream_steps::tcc::{BranchName, GlobalId, Tcc};
-
     let tcc = Tcc::new(outbox.clone());
     let (gid, stock) = (GlobalId::new("order-7")?, BranchName::new("stock")?);
 
@@ -47,11 +75,6 @@ async fn branches(
     timer: Arc<dyn Timer>,
     coupon_service: impl Participant + 'static,
 ) -> Result<Arc<Coordinator<SeaOrmOutbox>>, Failure> {
-    use claimstream_steps::tcc::{
-        Branch, Coordinator, CoordinatorConfig, Decision, GlobalId, GlobalTransaction, LocalParticipant,
-    };
-    use serde_json::json;
-
     let coordinator = Coordinator::new(outbox.clone(), timer.clone(), CoordinatorConfig::default())?
         .with("stock", LocalParticipant::new(outbox.clone(), timer.clone(), Stock))?
         .with("coupon", coupon_service)?;
@@ -73,48 +96,31 @@ async fn carry_out(
     timer: TokioTimer,
     coordinator: Arc<Coordinator<SeaOrmOutbox>>,
 ) -> Result<(), Failure> {
-    use claimstream::{Relay, RelayConfig};
-    use claimstream_tokio::shutdown_signal;
-
     let retry = coordinator.config().retry.clone();
     let relay = Relay::new(outbox, timer, RelayConfig { retry, ..RelayConfig::default() });
     relay.shared_pipeline("tcc", coordinator)?.run_until(shutdown_signal()?).await?;
     Ok(())
 }
 
-async fn reserve(tx: &DatabaseTransaction, pieces: i64) -> Result<(), StoreError> {
-    write(tx, format!("UPDATE stock SET available = available - {pieces}, reserved = reserved + {pieces}"))
-        .await
-}
-
-async fn sell(tx: &DatabaseTransaction, pieces: i64) -> Result<(), StoreError> {
-    write(tx, format!("UPDATE stock SET reserved = reserved - {pieces}")).await
-}
-
-async fn release(tx: &DatabaseTransaction, pieces: i64) -> Result<(), StoreError> {
-    write(tx, format!("UPDATE stock SET reserved = reserved - {pieces}, available = available + {pieces}"))
-        .await
-}
-
-async fn write(tx: &DatabaseTransaction, sql: String) -> Result<(), StoreError> {
-    tx.execute_unprepared(&sql).await.map(|_| ()).map_err(|e| store_error("stock", e))
-}
-
 struct Stock;
 
 #[async_trait]
 impl Resource<DatabaseTransaction> for Stock {
-    async fn reserve(&self, tx: &DatabaseTransaction, _: &BranchCall) -> Result<(), ResourceError> {
-        Ok(reserve(tx, 3).await?)
+    async fn reserve(&self, tx: &DatabaseTransaction, call: &BranchCall) -> Result<(), ResourceError> {
+        reserve(tx, pieces(call)?).await
     }
 
-    async fn confirm(&self, tx: &DatabaseTransaction, _: &BranchCall) -> Result<(), ResourceError> {
-        Ok(sell(tx, 3).await?)
+    async fn confirm(&self, tx: &DatabaseTransaction, call: &BranchCall) -> Result<(), ResourceError> {
+        sell(tx, pieces(call)?).await
     }
 
-    async fn release(&self, tx: &DatabaseTransaction, _: &BranchCall) -> Result<(), ResourceError> {
-        Ok(release(tx, 3).await?)
+    async fn release(&self, tx: &DatabaseTransaction, call: &BranchCall) -> Result<(), ResourceError> {
+        release(tx, pieces(call)?).await
     }
+}
+
+fn pieces(call: &BranchCall) -> Result<i64, ResourceError> {
+    call.payload["pieces"].as_i64().ok_or_else(|| ResourceError::refused("the call says no number of pieces"))
 }
 
 /// A service that has coupons for everybody.

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use claimstream::{Compose, Enqueue, EnqueueHinted, LocalWakeup, NewMessage, Relay};
+use claimstream::{Compose, Enqueue, EnqueueHinted, Hint, LocalWakeup, NewMessage, Relay};
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
 use sea_orm::{
     ConnectionTrait,
@@ -62,5 +62,18 @@ async fn hints(outbox: SeaOrmOutbox, relay: Relay) -> Result<(), Failure> {
     outbox.commit(tx).await?;
     hint.wake(&*wakeup).await;
     drop(relay);
+    Ok(())
+}
+
+async fn hints_of_sqlx(
+    outbox: SeaOrmOutbox,
+    pool: sqlx::MySqlPool,
+    wakeup: Arc<LocalWakeup>,
+) -> Result<(), Failure> {
+    let messages = [NewMessage::json("orders", &OrderPaid { order: 8 })?];
+    let mut tx = pool.begin().await?;
+    let hint = Hint::of(&messages, outbox.enqueue_sqlx(&mut tx, &messages).await?);
+    tx.commit().await?;
+    hint.wake(&*wakeup).await;
     Ok(())
 }
