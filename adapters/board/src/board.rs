@@ -24,7 +24,8 @@ use crate::{
     visit::Visit,
 };
 
-/// The board: a router that any axum service mounts, at its root or under a path.
+/// The board: a router that any axum service mounts, at its root or under a path. `Router::nest_service("/ops/board", board.router())` answers
+/// `/ops/board` and `/ops/board/`; `Router::nest` answers the first alone.
 ///
 /// | route | shows |
 /// |---|---|

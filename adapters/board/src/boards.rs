@@ -73,7 +73,7 @@ impl Boards {
 fn router(siblings: &Siblings, boards: &BTreeMap<String, Router>) -> Router {
     let siblings = siblings.clone();
     let all = Router::new().route("/", get(async move || first(&siblings)));
-    boards.iter().fold(all, |all, (name, board)| all.nest(&format!("/{name}"), board.clone()))
+    boards.iter().fold(all, |all, (name, board)| all.nest_service(&format!("/{name}"), board.clone()))
 }
 
 /// Leads to the first database that is open.

@@ -19,6 +19,7 @@ async fn each_database_has_its_pages_and_leads_to_the_others() {
     assert_eq!(page.status, StatusCode::OK);
     assert!(page.text.contains(r#"<a href="/orders" aria-current="true">orders</a>"#), "{}", page.text);
     assert!(page.text.contains("billing (not open yet)"), "{}", page.text);
+    assert_eq!(browser.get("/orders/").await.text, page.text);
     assert_eq!(browser.get("/billing").await.status, StatusCode::NOT_FOUND);
     // One that comes later is shown by the same router.
     boards.show("billing", stores(&MemoryStore::new()));

@@ -169,19 +169,25 @@ async fn every_answer_has_headers_that_keep_scripts_and_frames_out() {
 #[tokio::test]
 async fn it_is_mounted_under_a_path_of_another_service() {
     let board = Board::for_everyone(stores(&MemoryStore::new()));
-    let router =
-        Router::new().route("/", axum::routing::get(async || "shop")).nest("/ops/board", board.router());
-    let browser = Browser::of(router);
-    assert_eq!(browser.get("/").await.text, "shop");
-    let page = browser.get("/ops/board").await;
-    assert_eq!(page.status, StatusCode::OK);
-    assert!(
-        page.shows("href=\"/ops/board/board.css\"") && page.shows("<a href=\"/ops/board\">Queues</a>"),
-        "{}",
-        page.text
-    );
-    assert_eq!(browser.get("/ops/board/board.css").await.status, StatusCode::OK);
-    assert_eq!(browser.get("/ops/board/no-such-page").await.status, StatusCode::NOT_FOUND);
+    let shop = || Router::new().route("/", axum::routing::get(async || "shop"));
+    let nested = Browser::of(shop().nest("/ops/board", board.router()));
+    let served = Browser::of(shop().nest_service("/ops/board", board.router()));
+    for (browser, path) in [(&nested, "/ops/board"), (&served, "/ops/board"), (&served, "/ops/board/")] {
+        assert_eq!(browser.get("/").await.text, "shop");
+        let page = browser.get(path).await;
+        assert_eq!(page.status, StatusCode::OK, "{path}");
+        assert!(
+            page.shows("href=\"/ops/board/board.css\"") && page.shows("<a href=\"/ops/board\">Queues</a>"),
+            "{}",
+            page.text
+        );
+        assert_eq!(browser.get("/ops/board/board.css").await.status, StatusCode::OK);
+        let missing = browser.get("/ops/board/no-such-page").await;
+        assert!(
+            missing.status == StatusCode::NOT_FOUND && missing.shows("href=\"/ops/board\""),
+            "{missing:?}"
+        );
+    }
 }
 
 #[tokio::test]
