@@ -1,8 +1,11 @@
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use claimstream_channels::{Secret, WebhookChannel, WebhookConfig};
-use claimstream_domain::notification::{AddressRule, Answer, Channel, NotificationMessage};
+use claimstream_domain::notification::{
+    AddressRule, Answer, Channel, Content, NotificationMessage, Priority,
+};
 use claimstream_ports::notification::{ChannelProvider, Delivered, DeliveryError};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tokio::net::TcpListener;
 
@@ -12,6 +15,7 @@ use crate::{
 };
 
 const SECRET: &str = "whsec-0123456789";
+const PAGE: &str = include_str!("../../../../docs/providers.md");
 
 /// No proxy of this machine's environment may stand between a test and the loopback.
 fn config() -> WebhookConfig {
@@ -83,6 +87,52 @@ async fn a_message_is_posted_to_its_own_address_signed_and_with_its_id_as_key() 
     let timestamp: u64 = request.header("x-claimstream-timestamp").unwrap().parse().unwrap();
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
     assert!((now - 60..=now).contains(&timestamp));
+}
+
+/// The page shows a body with every field that there is; this is what arrives.
+#[tokio::test]
+async fn the_body_is_the_one_that_the_page_shows() {
+    let section =
+        PAGE.split("\n## ").find(|section| section.starts_with("Webhooks and their signature")).unwrap();
+    let shown = section.split("```json\n").nth(1).unwrap().split("```").next().unwrap();
+    let shown: Value = serde_json::from_str(shown).unwrap();
+    let server = WebServer::start([]).await;
+    let (sent, gateway) = (serde_json::from_value(shown.clone()).unwrap(), server.url("/").parse().unwrap());
+    let config = WebhookConfig { gateway: Some(gateway), ..config() };
+    WebhookChannel::new(config).unwrap().deliver(&sent).await.unwrap();
+    let [request] = &server.received()[..] else { panic!("not one request") };
+    assert_eq!(serde_json::from_slice::<Value>(&request.body).unwrap(), shown);
+    assert!(is_full(&sent), "the page leaves a field out: {sent:?}");
+    let ours = ["idempotency-key", "webhook-id", "webhook-timestamp", "webhook-signature"];
+    for name in ours.into_iter().chain(["x-claimstream-timestamp", "x-claimstream-signature"]) {
+        let is_shown = section.to_lowercase().contains(&format!("`{name}`"));
+        assert!(request.header(name).is_some() && is_shown, "{name}");
+    }
+}
+
+/// Whether every field has a value that is written; a new field does not compile here.
+fn is_full(message: &NotificationMessage) -> bool {
+    let NotificationMessage {
+        id: _,
+        request_id: _,
+        channel: _,
+        recipient: _,
+        address: _,
+        category,
+        priority,
+        unsubscribe_url,
+        time_zone,
+        content,
+        sender,
+        expires_at,
+        digest,
+        traceparent: _,
+    } = message;
+    let Content { title, body, html, redirect_url, image_url, attachments } = content;
+    let texts =
+        [unsubscribe_url, title, body, html, redirect_url, image_url].into_iter().all(Option::is_some);
+    let rest = category.is_some() && time_zone.is_some() && sender.is_some() && expires_at.is_some();
+    texts && rest && digest.is_some() && *priority != Priority::Normal && !attachments.is_empty()
 }
 
 #[tokio::test]
