@@ -38,8 +38,18 @@ impl Target {
             Ask::Below(ask) => found < ask,
             Ask::None => found == 0.0,
         };
-        let digits = if matches!(self.ask, Ask::None) { 0 } else { 2 };
-        format!("{found:.digits$}, {asked}: {}", if met { "met" } else { "**not met**" })
+        format!("{}, {asked}: {}", self.shown(found), if met { "met" } else { "**not met**" })
+    }
+
+    /// The figure with two digits, or with as many more as show on which side of the ask it is.
+    fn shown(&self, found: f64) -> String {
+        let ask = match self.ask {
+            Ask::AtLeast(ask) | Ask::AtMost(ask) | Ask::Below(ask) => ask,
+            Ask::None => return format!("{found:.0}"),
+        };
+        let looks_equal = |digits: &usize| format!("{found:.digits$}") == format!("{ask:.digits$}");
+        let digits = if found == ask { 2 } else { (2..6).find(|digits| !looks_equal(digits)).unwrap_or(6) };
+        format!("{found:.digits$}")
     }
 }
 
@@ -280,6 +290,14 @@ mod tests {
         assert_eq!(verdict(Ask::AtMost(1.2), Some(1.3)), "1.30, at most 1.20: **not met**");
         assert_eq!(verdict(Ask::Below(1.0), None), "below 1: not measured");
         assert_eq!(verdict(Ask::None, Some(0.0)), "0, none: met");
+    }
+
+    #[test]
+    fn a_figure_that_rounding_would_make_the_ask_has_more_digits() {
+        let verdict = |ask, found| Target::new("", ask, Some(found)).verdict();
+        assert_eq!(verdict(Ask::AtLeast(0.7), 0.6963), "0.696, at least 0.70: **not met**");
+        assert_eq!(verdict(Ask::AtMost(1.0), 1.0002), "1.0002, at most 1.00: **not met**");
+        assert_eq!(verdict(Ask::AtLeast(0.7), 0.7), "0.70, at least 0.70: met");
     }
 
     #[test]
