@@ -1,13 +1,12 @@
 //! A self-check that people look at again and again counts no queue that was counted a moment ago.
 
-use claimstream::Compose;
 use claimstream_domain::{MessageId, NewMessage, Payload, Retention};
 use claimstream_ports::{Observe, SelfCheck};
 use claimstream_sea_orm::Severity;
 use uuid::Uuid;
 
 use super::{Place, Setup};
-use crate::{Fixture, Instance};
+use crate::Fixture;
 
 pub(super) fn add_to(suite: &mut crate::Suite, place: &Place) {
     let name = "a_check_takes_the_count_that_was_just_made";
