@@ -9,17 +9,19 @@ use claimstream_domain::{AuditAction, PauseNote, PausedQueue, QueueName};
 use claimstream_ports::PauseQueues;
 use serde::Deserialize;
 
-use crate::{refusal::Refusal, shown::span, visit::Visit};
+use crate::{pauses::of_queue, refusal::Refusal, shown::span, visit::Visit};
 
-/// Pauses a queue; one that is paused already keeps its first note, which the page of the queue shows.
+/// Pauses a queue; one that is paused already keeps its first note, which the page of the queue shows, and nothing is noted.
 pub(crate) async fn pause(visit: Visit, form: Result<Form<PauseForm>, FormRejection>) -> Response {
     let done = async {
         let (queue, why) = read(form)?;
         let note = PauseNote::new(&visit.visitor().name, why.as_deref());
         let note = note.map_err(|refused| Refusal::invalid(format!("Nothing was paused: {refused}.")))?;
         let store = store(&visit)?;
-        visit.note(AuditAction::Pause, &format!("queue {queue}")).await?;
-        store.pause(&queue, &note).await.map_err(|error| Refusal::of_store(&error))?;
+        if !is_paused(&*store, &queue).await? {
+            visit.note(AuditAction::Pause, &format!("queue {queue}")).await?;
+            store.pause(&queue, &note).await.map_err(|error| Refusal::of_store(&error))?;
+        }
         Ok(queue)
     };
     lead_to_queue(&visit, done.await).await
@@ -30,8 +32,10 @@ pub(crate) async fn resume(visit: Visit, form: Result<Form<PauseForm>, FormRejec
     let done = async {
         let (queue, _) = read(form)?;
         let store = store(&visit)?;
-        visit.note(AuditAction::Resume, &format!("queue {queue}")).await?;
-        store.resume(&queue, &visit.visitor().name).await.map_err(|error| Refusal::of_store(&error))?;
+        if is_paused(&*store, &queue).await? {
+            visit.note(AuditAction::Resume, &format!("queue {queue}")).await?;
+            store.resume(&queue, &visit.visitor().name).await.map_err(|error| Refusal::of_store(&error))?;
+        }
         Ok(queue)
     };
     lead_to_queue(&visit, done.await).await
@@ -68,6 +72,12 @@ fn read(form: Result<Form<PauseForm>, FormRejection>) -> Result<(QueueName, Opti
 
 fn store(visit: &Visit) -> Result<Arc<dyn PauseQueues>, Refusal> {
     visit.desk.pauses.store().cloned().ok_or_else(Refusal::no_such_page)
+}
+
+/// How the queue stands now; what changes nothing is not noted.
+async fn is_paused(store: &dyn PauseQueues, queue: &QueueName) -> Result<bool, Refusal> {
+    let paused = store.paused().await.map_err(|error| Refusal::of_store(&error))?;
+    Ok(of_queue(&paused, queue).is_some())
 }
 
 /// The page of the queue, which shows how it stands now.

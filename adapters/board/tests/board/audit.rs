@@ -62,6 +62,9 @@ async fn every_change_and_each_payload_that_is_shown_has_its_entry_with_a_name()
     carry_out(&browser, &format!("action=purge&{QUERY}&class=mailbox+full")).await;
     carry_out(&browser, &format!("action=revive&{QUERY}&id={}", ids[1])).await;
     browser.post("/queue/pause", &format!("{QUERY}&why=the+secret+reason")).await;
+    // What changes nothing has no entry.
+    browser.post("/queue/pause", QUERY).await;
+    browser.post("/queue/resume", QUERY).await;
     browser.post("/queue/resume", QUERY).await;
     let (letter, class) = (
         format!("dead letter {} of queue {QUEUE}", ids[1]),
@@ -100,7 +103,6 @@ async fn nothing_is_done_that_cannot_be_noted_and_it_is_done_later() {
         (format!("/dead/letters/{id}/payload"), String::new()),
         ("/dead/confirm".into(), format!("preview={name}")),
         ("/queue/pause".into(), QUERY.into()),
-        ("/queue/resume".into(), QUERY.into()),
     ] {
         let page = browser.post(&path, &form).await;
         assert_eq!(page.status, StatusCode::SERVICE_UNAVAILABLE, "{path}: {}", page.text);

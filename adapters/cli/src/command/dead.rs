@@ -11,11 +11,14 @@ use claimstream_sea_orm::SeaOrmOutbox;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::dead_change::{self, Change, NONE};
+use super::{
+    dead_change::{self, Change, NONE},
+    known_queues::remark_if_unknown,
+};
 use crate::{
     age::Age,
     config::Config,
-    dead_arguments::DeadCommand,
+    dead_arguments::{DeadChange, DeadCommand},
     failure::Failure,
     moments::Moments,
     table::{Column, Table, plain},
@@ -42,9 +45,25 @@ pub(super) async fn run(
             reasons(&outbox, &filter.into(), limit, json, out).await
         }
         DeadCommand::Show { id, json } => show(&outbox, id, json, out).await,
-        DeadCommand::Revive(change) => dead_change::run(&outbox, Change::Revive, change, out).await,
-        DeadCommand::Purge(change) => dead_change::run(&outbox, Change::Purge, change, out).await,
+        DeadCommand::Revive(change) => change_letters(&outbox, Change::Revive, change, config, out).await,
+        DeadCommand::Purge(change) => change_letters(&outbox, Change::Purge, change, config, out).await,
     }
+}
+
+/// Changes letters; where none are found in a queue, its name may be misspelt.
+async fn change_letters(
+    outbox: &SeaOrmOutbox,
+    change: Change,
+    asked: DeadChange,
+    config: &Config,
+    out: &mut impl Write,
+) -> Result<ExitCode, Failure> {
+    let queue = asked.filter.queue.clone();
+    let (code, matched) = dead_change::run(outbox, change, asked, out).await?;
+    if let (Some(queue), 0) = (queue, matched) {
+        remark_if_unknown(&queue, outbox, config).await;
+    }
+    Ok(code)
 }
 
 async fn list(

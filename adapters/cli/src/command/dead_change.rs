@@ -23,13 +23,13 @@ pub(super) enum Change {
     Purge,
 }
 
-/// Says how many letters match, asks, and changes those; both changes speak in the same words.
+/// Says how many letters match, asks, and changes those; both changes speak in the same words. Answers how many matched, too.
 pub(super) async fn run(
     outbox: &SeaOrmOutbox,
     change: Change,
     asked: DeadChange,
     out: &mut impl Write,
-) -> Result<ExitCode, Failure> {
+) -> Result<(ExitCode, u64), Failure> {
     let DeadChange { filter, limit, yes, operator, json: as_json, .. } = asked;
     let filter = DeadLetterFilter::from(filter);
     let (by, subject) = (operator.find_or_unnamed(), subject(&filter));
@@ -59,7 +59,7 @@ pub(super) async fn run(
         let (letters, done, verb) = (letters(matched), change.done(), change.verb());
         writeln!(out, "{letters} would be {done}; nothing was changed, give --yes to {verb} them")?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok((ExitCode::SUCCESS, matched))
 }
 
 /// The letters that match at a moment: those that die while an operator thinks are none of them.

@@ -14,6 +14,7 @@ pub(crate) mod doctor;
 pub(crate) mod doctor_publishing;
 mod healthcheck;
 mod instances;
+mod known_queues;
 mod leases;
 mod listing;
 mod lists;

@@ -1,10 +1,11 @@
 use std::{io::Write, process::ExitCode};
 
-use claimstream_domain::{AuditAction, PauseNote, PausedQueue};
-use claimstream_ports::PauseQueues;
+use claimstream_domain::{AuditAction, PauseNote, PausedQueue, QueueName};
+use claimstream_ports::{PauseQueues, StoreError};
+use claimstream_sea_orm::SeaOrmOutbox;
 use serde_json::{Value, json};
 
-use super::audit::Audited;
+use super::{audit::Audited, known_queues::remark_if_unknown};
 use crate::{
     age::Age,
     config::Config,
@@ -14,7 +15,7 @@ use crate::{
     table::plain,
 };
 
-/// Pauses a queue, and says by whom if it was paused already.
+/// Pauses a queue, and says by whom if it was paused already; then nothing changes and nothing is noted.
 pub(super) async fn pause(
     asked: PauseArguments,
     config: &Config,
@@ -24,9 +25,19 @@ pub(super) async fn pause(
     let note = PauseNote::new(&operator.find()?, why.as_deref());
     let note = note.map_err(|refused| Failure::Usage(refused.to_string()))?;
     let outbox = config.database.open_existing().await?;
-    Audited { outbox: &outbox, by: note.by() }.begin(AuditAction::Pause, &format!("queue {queue}")).await?;
-    let is_new = outbox.pause(&queue, &note).await?;
-    let paused = outbox.paused().await?.into_iter().find(|paused| paused.queue == queue);
+    let before = pause_of(&outbox, &queue).await?;
+    let is_new = before.is_none() && {
+        let audited = Audited { outbox: &outbox, by: note.by() };
+        audited.begin(AuditAction::Pause, &format!("queue {queue}")).await?;
+        outbox.pause(&queue, &note).await?
+    };
+    let paused = match before {
+        Some(before) => Some(before),
+        None => pause_of(&outbox, &queue).await?,
+    };
+    if is_new {
+        remark_if_unknown(&queue, &outbox, config).await;
+    }
     if as_json {
         let moments = Moments::of(&outbox).await?;
         let mut said = json!({"queue": queue.as_str(), "changed": is_new});
@@ -43,7 +54,7 @@ pub(super) async fn pause(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Resumes a queue.
+/// Resumes a queue; nothing is noted of one that is not paused.
 pub(super) async fn resume(
     asked: ResumeArguments,
     config: &Config,
@@ -53,14 +64,24 @@ pub(super) async fn resume(
     let by = operator.find()?;
     PauseNote::check_name(&by).map_err(|refused| Failure::Usage(refused.to_string()))?;
     let outbox = config.database.open_existing().await?;
-    Audited { outbox: &outbox, by: &by }.begin(AuditAction::Resume, &format!("queue {queue}")).await?;
-    let was_paused = outbox.resume(&queue, &by).await?;
+    let was_paused = pause_of(&outbox, &queue).await?.is_some() && {
+        let audited = Audited { outbox: &outbox, by: &by };
+        audited.begin(AuditAction::Resume, &format!("queue {queue}")).await?;
+        outbox.resume(&queue, &by).await?
+    };
+    if !was_paused {
+        remark_if_unknown(&queue, &outbox, config).await;
+    }
     match (as_json, was_paused) {
         (true, _) => writeln!(out, "{}", json!({"queue": queue.as_str(), "changed": was_paused}))?,
         (false, true) => writeln!(out, "{queue} is resumed")?,
         (false, false) => writeln!(out, "{queue} was not paused")?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+async fn pause_of(outbox: &SeaOrmOutbox, queue: &QueueName) -> Result<Option<PausedQueue>, StoreError> {
+    Ok(outbox.paused().await?.into_iter().find(|paused| paused.queue == *queue))
 }
 
 /// A sentence on a paused queue.

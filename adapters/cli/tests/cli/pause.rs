@@ -57,6 +57,40 @@ fn a_queue_without_messages_is_paused_under_the_name_of_the_account() {
     assert_eq!((&queue["paused_by"], &queue["pause_reason"]), (&"ann".into(), &Value::Null));
 }
 
+#[test]
+fn a_queue_of_which_nothing_is_known_is_named_with_the_one_that_may_be_meant() {
+    let operator = Operator::with_database().set("CLAIMSTREAM_LOG__LEVEL", "error");
+    operator.run_with(&["notify", "-"], request(1, "\"email\"").as_bytes()).succeeded();
+    let said = |arguments: &[&str]| {
+        let ended = operator.run(arguments);
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        ended.err
+    };
+    let unknown = |queue: &str, hint: &str| {
+        format!(
+            "nothing is known of the queue {queue}: it has no message, no dead letter and no lease; is its name right?{hint}\n"
+        )
+    };
+    let meant = format!(" did you mean {REQUESTS}?");
+    assert_eq!(said(&["pause", "orders", "--by", "ann"]), unknown("orders", ""));
+    assert_eq!(said(&["pause", "orders", "--by", "ben"]), "", "it was said before");
+    let wrong = "notification-reqests";
+    assert_eq!(said(&["pause", wrong, "--by", "ann", "--json"]), unknown(wrong, &meant));
+    assert_eq!(said(&["resume", "oders", "--by", "ann"]), unknown("oders", " did you mean orders?"));
+    assert_eq!(said(&["resume", wrong, "--by", "ann"]), "", "it was paused");
+    for change in ["revive", "purge"] {
+        assert_eq!(said(&["dead", change, "--queue", wrong]), unknown(wrong, &meant));
+        assert_eq!(said(&["dead", change, "--queue", wrong, "--yes", "--json"]), unknown(wrong, &meant));
+        assert_eq!(said(&["dead", change, "--queue", REQUESTS, "--yes"]), "");
+        assert_eq!(said(&["dead", change, "--all"]), "");
+    }
+    for known in [REQUESTS, "notification-messages-low", "shop"] {
+        let named = ["--set", "publish.bus.queue=shop", "--set", "publish.bus.to=redis://127.0.0.1/0"];
+        let set = if known == "shop" { &named[..] } else { &[] };
+        assert_eq!(said(&[&["pause", known, "--by", "ann"], set].concat()), "", "{known}");
+    }
+}
+
 #[tokio::test]
 async fn the_doctor_warns_of_a_pause_that_looks_forgotten() {
     use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
