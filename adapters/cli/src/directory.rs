@@ -16,6 +16,7 @@ pub fn recipients(
 ) -> Result<Arc<dyn RecipientDirectory>, ConfigError> {
     Ok(match config.directory.source {
         DirectorySource::File => Arc::new(directory(&config.notifications)?),
+        DirectorySource::None => Arc::new(MemoryDirectory::new()),
         DirectorySource::Database => Arc::clone(outbox) as Arc<dyn RecipientDirectory>,
         DirectorySource::Http => {
             let (timer, fresh) = (Arc::new(TokioTimer::new()), config.directory.fresh);

@@ -21,6 +21,7 @@ pub fn template_source(
 ) -> Result<Option<Arc<dyn TemplateSource>>, ConfigError> {
     let settings = &config.templates;
     let source: Arc<dyn TemplateSource> = match settings.source {
+        TemplatePlace::None => return Ok(None),
         TemplatePlace::File if config.notifications.templates.is_none() => return Ok(None),
         TemplatePlace::File => return Ok(Some(Arc::new(templates(&config.notifications)?))),
         TemplatePlace::Database => Arc::new(outbox.clone()),

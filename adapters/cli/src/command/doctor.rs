@@ -196,10 +196,14 @@ fn examine_directory(config: &Config) -> Finding {
     match (config.directory.source, &notifications.directory) {
         (DirectorySource::Database, _) => good("users and segments are in the database".into()),
         (DirectorySource::Http, _) => good("users and segments come over HTTP".into()),
+        (DirectorySource::None, _) => {
+            good("none, as set: only recipients with an address of their own are reached".into())
+        }
         (DirectorySource::File, None) => found(
             Severity::Warning,
             "directory",
-            "notifications.directory is not set; only recipients with an address of their own are reached"
+            "notifications.directory is not set; only recipients with an address of their own are reached; if that is meant, set \
+             directory.source = \"none\""
                 .into(),
         ),
         (DirectorySource::File, Some(path)) => match directory(notifications) {
@@ -215,10 +219,12 @@ fn examine_templates(config: &Config) -> Finding {
     match (config.templates.source, &notifications.templates) {
         (TemplatePlace::Database, _) => good("they are in the database".into()),
         (TemplatePlace::Http, _) => good("they come over HTTP".into()),
+        (TemplatePlace::None, _) => good("none, as set".into()),
         (TemplatePlace::File, None) => found(
             Severity::Warning,
             "templates",
-            "notifications.templates is not set; there are no templates".into(),
+            "notifications.templates is not set; there are no templates; if that is meant, set templates.source = \"none\""
+                .into(),
         ),
         (TemplatePlace::File, Some(path)) => match templates(notifications) {
             Err(refused) => found(Severity::Failure, "templates", refused.to_string()),
@@ -230,6 +236,10 @@ fn examine_templates(config: &Config) -> Finding {
 /// A finding for the provider of a channel, or one for each that it lists.
 fn examine_route(channel: Channel, channels: &Channels) -> Vec<Finding> {
     let settings = channels.of(channel);
+    if channels.is_off(channel) {
+        let what = format!("{channel} none, as set: messages on this channel are refused for good");
+        return vec![found(Severity::Good, "channel", what)];
+    }
     let Some(list) = &settings.providers else {
         return vec![examine_channel(channel, &format!("channels.{channel}"), "", &settings)];
     };
@@ -265,7 +275,9 @@ fn examine_channel(channel: Channel, section: &str, place: &str, settings: &Chan
         found(Severity::Warning, "channel", format!("{channel}{place} {}: {why}", provider.name()))
     };
     match provider {
-        ProviderChoice::None => warn("messages on this channel are refused for good"),
+        ProviderChoice::None => warn(&format!(
+            "messages on this channel are refused for good; if that is meant, set channels.{channel}.provider = \"none\""
+        )),
         ProviderChoice::Webhook if !settings.secret.is_set() => {
             warn("messages are not signed; set a secret that the receiver knows too")
         }

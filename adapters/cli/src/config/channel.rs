@@ -49,6 +49,11 @@ impl Channels {
         }
     }
 
+    /// Whether the channel's own section says that nothing is delivered on it: somebody has decided it.
+    pub fn is_off(&self, channel: Channel) -> bool {
+        self.own.get(&channel).is_some_and(|own| own.provider == Some(ProviderChoice::None))
+    }
+
     /// What no provider could be made of; each with the key that would mend it.
     pub(super) fn contradictions(&self) -> Vec<Contradiction> {
         let of_channels = Channel::ALL.into_iter().flat_map(|channel| self.contradictions_of(channel));

@@ -47,11 +47,13 @@ pub enum DirectorySource {
     Database,
     /// A server, such as `claimstream serve` with the directory in its database.
     Http,
+    /// There is none: only recipients with an address of their own are reached.
+    None,
 }
 
 impl DirectorySource {
-    const WORDS: [(&'static str, Self); 3] =
-        [("file", Self::File), ("database", Self::Database), ("http", Self::Http)];
+    const WORDS: [(&'static str, Self); 4] =
+        [("file", Self::File), ("database", Self::Database), ("http", Self::Http), ("none", Self::None)];
 }
 
 impl Written for DirectorySource {

@@ -33,11 +33,13 @@ pub enum TemplatePlace {
     Database,
     /// A server, such as `claimstream serve`.
     Http,
+    /// There are none.
+    None,
 }
 
 impl TemplatePlace {
-    const WORDS: [(&'static str, Self); 3] =
-        [("file", Self::File), ("database", Self::Database), ("http", Self::Http)];
+    const WORDS: [(&'static str, Self); 4] =
+        [("file", Self::File), ("database", Self::Database), ("http", Self::Http), ("none", Self::None)];
 
     /// The word in the configuration.
     pub fn name(self) -> &'static str {
@@ -108,6 +110,7 @@ mod tests {
         assert_eq!(found(|_| (), true), [""; 0]);
         assert_eq!(found(|t| t.source = TemplatePlace::Database, false), [""; 0]);
         assert_eq!(found(|t| t.source = TemplatePlace::Database, true), ["notifications.templates"]);
+        assert_eq!(found(|t| t.source = TemplatePlace::None, true), ["notifications.templates"]);
         assert_eq!(found(|t| t.source = TemplatePlace::Http, false), ["templates.source"]);
         assert_eq!(found(|t| t.age.stale = Duration::ZERO, false), ["templates.stale"]);
         assert_eq!(TemplatePlace::read("http").map(TemplatePlace::name), Ok("http"));

@@ -36,6 +36,43 @@ fn warns_of_notification_settings_only_where_notifications_are_used() {
 }
 
 #[test]
+fn a_service_that_uses_one_channel_and_says_so_passes_strictly() {
+    let operator = Operator::with_database();
+    operator.run_with(&["notify", "-"], request(1, "\"email\"").as_bytes()).succeeded();
+    let mut settings = vec![
+        ("channels.email.provider=log", "email log to the standard output"),
+        ("directory.source=none", "none, as set: only recipients with an address of their own are reached"),
+        ("templates.source=none", "none, as set"),
+    ];
+    let off = ["sms", "push", "webhook", "chat", "in_app"].map(|channel| {
+        let says = format!("{channel} none, as set: messages on this channel are refused for good");
+        (format!("channels.{channel}.provider=none"), says)
+    });
+    settings.extend(off.iter().map(|(set, says)| (&**set, &**says)));
+    let strict = |settings: &[(&str, &str)]| {
+        let set = settings.iter().flat_map(|(set, _)| ["--set", set]);
+        operator.run(&["doctor", "--strict"].into_iter().chain(set).collect::<Vec<_>>())
+    };
+    let passed = strict(&settings);
+    assert!(passed.code == Some(0) && passed.out.contains(" 0 warnings, 0 failures\n"), "{passed:?}");
+    for (_, says) in &settings {
+        assert!(passed.out.contains(says), "{says}\n{}", passed.out);
+    }
+    for (at, (set, _)) in settings.iter().enumerate().filter(|(at, _)| *at > 0) {
+        let mut others = settings.clone();
+        others.remove(at);
+        let refused = strict(&others);
+        let (key, value) = set.split_once('=').unwrap();
+        assert!(refused.code == Some(1) && refused.out.contains(" 1 warning, 0 failures\n"), "{refused:?}");
+        assert!(refused.out.contains(&format!("if that is meant, set {key} = \"{value}\"")), "{refused:?}");
+    }
+    // Such a relay delivers, and the settings for all channels decide nothing about one.
+    operator.run(&["relay", "--until-empty", "--set", settings[0].0, "--set", settings[1].0]).succeeded();
+    let all = strict(&[("channels.default.provider=none", "")]);
+    assert!(all.code == Some(1) && all.out.contains("warn  channel                email none"), "{all:?}");
+}
+
+#[test]
 fn looks_at_the_configuration_too() {
     let operator = Operator::with_database();
     operator.write("directory.json", r#"{"users":[{"mail":"x"}]}"#);
