@@ -57,6 +57,7 @@ pub(super) async fn a3_6_what_a_run_has_decided_is_carried_out_at_once<S: Place>
         let global = setup.global();
         let told = coordinator.run(&global).await.expect("a decision");
         assert_eq!(std::mem::discriminant(&told), std::mem::discriminant(&decided), "{told:?}");
+        assert_eq!(coordinator.run(&global).await.expect("a repeat"), decided, "no reason is stored");
         assert_eq!(setup.world.drive(&coordinator).await, 1, "the check message comes later");
         assert_eq!(coordinator.state(&global.gid).await.expect("a state"), Some(ended));
     }
