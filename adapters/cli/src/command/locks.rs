@@ -51,7 +51,7 @@ async fn list(paging: Paging, config: &Config, out: &mut impl Write) -> Result<E
     as_table(&table, found.is_empty(), "there are no locks", next.map(|next| plain(&next)), out)
 }
 
-/// Asks, and releases the lock if somebody holds it under the fence that was given.
+/// Says what stands against a release, or asks, and releases the lock if somebody holds it under the fence that was given.
 async fn release(
     asked: ReleaseLockArguments,
     config: &Config,
@@ -62,13 +62,14 @@ async fn release(
     PauseNote::check_name(&by).map_err(|refused| Failure::Usage(refused.to_string()))?;
     let outbox = config.database.open_existing().await?;
     let shown = plain(&key);
-    if !as_json {
+    let obstacle = obstacle(&shown, fence, outbox.lock_listed(&key).await?.as_ref());
+    if obstacle.is_none() && !as_json {
         writeln!(
             out,
             "The holder of {shown} may still be at work, and another may take the lock at once, so that two are at work at a time."
         )?;
     }
-    let agreed = yes || (!as_json && agreed(&format!("release {shown}"))?);
+    let agreed = obstacle.is_none() && (yes || (!as_json && agreed(&format!("release {shown}"))?));
     if agreed {
         let audited = Audited { outbox: &outbox, by: &by };
         audited
@@ -82,11 +83,27 @@ async fn release(
     if as_json {
         writeln!(out, "{}", json!({"key": key, "fence": fence, "done": is_released}))?;
     } else {
-        match (agreed, is_released) {
-            (false, _) => writeln!(out, "nothing was released, give --yes to release it")?,
-            (true, true) => writeln!(out, "{shown} is released")?,
-            (true, false) => writeln!(out, "nobody holds {shown} under fence {fence}; nothing was released")?,
+        match (&obstacle, agreed, is_released) {
+            (Some(why), ..) => writeln!(out, "{why}; nothing was released")?,
+            (None, false, _) => writeln!(out, "nothing was released, give --yes to release it")?,
+            (None, true, true) => writeln!(out, "{shown} is released")?,
+            (None, true, false) => {
+                writeln!(out, "the lock {shown} has changed meanwhile; nothing was released")?
+            }
         }
     }
-    Ok(Exit::done_if(is_released || !agreed).into())
+    let is_refused = obstacle.is_some() || (agreed && !is_released);
+    Ok(Exit::done_if(!is_refused).into())
+}
+
+/// Why the lock is not released; nothing if it is the one that is meant.
+fn obstacle(shown: &str, fence: u64, found: Option<&LockListed>) -> Option<String> {
+    match found {
+        None => Some(format!("there is no lock {shown}")),
+        Some(LockListed { ends_in: None, .. }) => Some(format!("nobody holds {shown}")),
+        Some(lock) if lock.fence != fence => {
+            Some(format!("nobody holds {shown} under fence {fence}; its fence is {} now", lock.fence))
+        }
+        Some(_) => None,
+    }
 }

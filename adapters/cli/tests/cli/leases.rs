@@ -116,12 +116,24 @@ async fn locks_are_listed_page_by_page_and_released_by_their_fences() {
     };
     let asked = release(&fence, &[]).succeeded();
     assert!(asked.contains("two are at work") && asked.contains("give --yes"), "{asked}");
-    let other = release("1", &["--yes"]);
-    assert!(other.code == Some(1) && other.out.contains("nobody holds jobs/a under fence 1"), "{other:?}");
+    let never = operator.run(&["locks", "release", "nosuch", "--fence", "1", "--by", "ann"]);
+    assert_eq!(
+        (never.code, &*never.out),
+        (Some(1), "there is no lock nosuch; nothing was released\n"),
+        "{never:?}"
+    );
+    for more in [&["--yes"][..], &[]] {
+        let other = release("1", more);
+        let says =
+            format!("nobody holds jobs/a under fence 1; its fence is {fence} now; nothing was released\n");
+        assert_eq!((other.code, &*other.out), (Some(1), &*says), "{other:?}");
+    }
     assert!(json(&operator, &["locks"])["items"][0]["ends_at"].is_string());
     let done = release(&fence, &["--yes"]);
     assert!(done.code == Some(0) && done.out.ends_with("jobs/a is released\n"), "{done:?}");
     assert_eq!(json(&operator, &["locks"])["items"][0]["ends_at"], Value::Null);
+    let over = release(&fence, &[]);
+    assert_eq!((over.code, &*over.out), (Some(1), "nobody holds jobs/a; nothing was released\n"), "{over:?}");
     assert!(outbox.try_acquire("jobs/a", Lease::default()).await.unwrap().is_some());
     assert_eq!(release(&fence, &["--yes"]).code, Some(1), "another one holds it");
 }

@@ -14,7 +14,16 @@ pub(crate) async fn list_locks(
     limit: u32,
 ) -> Result<Vec<LockListed>, StoreError> {
     // Keys are compared byte by byte, and nothing stands between a key and the same key with a zero behind it.
-    let first = after.map(|after| after + "\0").unwrap_or_default();
+    locks_from(db, after.map(|after| after + "\0").unwrap_or_default(), limit).await
+}
+
+/// The lock with this key.
+pub(crate) async fn find_lock(db: &Database, key: &str) -> Result<Option<LockListed>, StoreError> {
+    let found = locks_from(db, key.to_owned(), 1).await?;
+    Ok(found.into_iter().find(|lock| lock.key == key))
+}
+
+async fn locks_from(db: &Database, first: String, limit: u32) -> Result<Vec<LockListed>, StoreError> {
     let args = db.args().with("first", first).with("limit", i64::from(limit));
     let found = db.restarting(|| rows(db.relay(), LIST, db.sql.locks.list.bind(&args))).await?;
     let listed = found.iter().map(|row| {

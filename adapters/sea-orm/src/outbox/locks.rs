@@ -6,7 +6,7 @@ use claimstream_ports::{DistributedLock, ListLocks, LockGuard, StoreError};
 
 use crate::{
     locks::{
-        list::list_locks,
+        list::{find_lock, list_locks},
         rows::{release_lock, renew_lock, take_lock},
     },
     outbox::handle::SeaOrmOutbox,
@@ -31,6 +31,14 @@ impl DistributedLock for SeaOrmOutbox {
     async fn release(&self, guard: LockGuard) -> Result<bool, StoreError> {
         let db = Arc::clone(&self.rooms.db);
         self.rooms.db.detached(LOCK, async move { release_lock(&db, &guard).await }).await
+    }
+}
+
+impl SeaOrmOutbox {
+    /// The lock with this key, also one that has lapsed, until it is swept; `None` if there is none.
+    pub async fn lock_listed(&self, key: &str) -> Result<Option<LockListed>, StoreError> {
+        let (db, key) = (Arc::clone(&self.rooms.db), key.to_owned());
+        self.rooms.db.detached(LOCK, async move { find_lock(&db, &key).await }).await
     }
 }
 
