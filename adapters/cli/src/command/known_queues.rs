@@ -30,13 +30,15 @@ pub(super) async fn remark_if_unknown(queue: &QueueName, outbox: &SeaOrmOutbox, 
         return;
     }
     let names = known.iter().chain(&found).map(QueueName::as_str);
-    let _ = writeln!(stderr(), "{}", remark(queue, nearest(queue.as_str(), names)));
+    // Of several databases, each speaks for itself.
+    let place = config.database.url.as_ref().map(|url| format!(" in {url}")).unwrap_or_default();
+    let _ = writeln!(stderr(), "{}", remark(queue, &place, nearest(queue.as_str(), names)));
 }
 
-fn remark(queue: &QueueName, meant: Option<&str>) -> String {
+fn remark(queue: &QueueName, place: &str, meant: Option<&str>) -> String {
     let hint = meant.map(|meant| format!(" did you mean {meant}?")).unwrap_or_default();
     format!(
-        "nothing is known of the queue {queue}: it has no message, no dead letter and no lease; is its name right?{hint}"
+        "nothing is known of the queue {queue}{place}: it has no message, no dead letter and no lease; is its name right?{hint}"
     )
 }
 

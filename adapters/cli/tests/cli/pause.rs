@@ -68,7 +68,7 @@ fn a_queue_of_which_nothing_is_known_is_named_with_the_one_that_may_be_meant() {
     };
     let unknown = |queue: &str, hint: &str| {
         format!(
-            "nothing is known of the queue {queue}: it has no message, no dead letter and no lease; is its name right?{hint}\n"
+            "nothing is known of the queue {queue} in sqlite://claimstream.db: it has no message, no dead letter and no lease; is its name right?{hint}\n"
         )
     };
     let meant = format!(" did you mean {REQUESTS}?");
