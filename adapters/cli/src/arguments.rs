@@ -10,6 +10,7 @@ use crate::{
     dead_arguments::DeadCommand,
     doctor_arguments::DoctorArguments,
     holder_arguments::{LeasesArguments, LocksArguments},
+    ids::uuid,
     operator_name::OperatorName,
     paging::Paging,
     pause_arguments::{PauseArguments, ResumeArguments},
@@ -65,7 +66,7 @@ pub(crate) enum Command {
     /// delivered. A call that was cut off is completed by another one.
     Cancel {
         /// The request's id
-        #[arg(value_name = "REQUEST_ID")]
+        #[arg(value_name = "REQUEST_ID", value_parser = uuid)]
         id: Uuid,
         #[command(flatten)]
         operator: OperatorName,
@@ -76,7 +77,7 @@ pub(crate) enum Command {
     /// Show how far a request has come, and what became of its messages
     Show {
         /// The request's id
-        #[arg(value_name = "REQUEST_ID")]
+        #[arg(value_name = "REQUEST_ID", value_parser = uuid)]
         id: Uuid,
         /// The most messages to show
         #[arg(long, default_value_t = 100, value_name = "N")]
@@ -97,7 +98,7 @@ pub(crate) enum Command {
         #[arg(long, value_name = "ID")]
         requester: Option<String>,
         /// Read on from here: the place that the page before named
-        #[arg(long, value_name = "REQUEST_ID")]
+        #[arg(long, value_name = "REQUEST_ID", value_parser = uuid)]
         after: Option<Uuid>,
         /// The most to list
         #[arg(long, default_value_t = 50, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -111,7 +112,7 @@ pub(crate) enum Command {
     /// A message that is finished or unknown is not found. The exit code is 1 if one was not found.
     Messages {
         /// The messages' ids
-        #[arg(value_name = "MESSAGE_ID", required = true)]
+        #[arg(value_name = "MESSAGE_ID", required = true, value_parser = uuid)]
         ids: Vec<Uuid>,
         /// Print JSON
         #[arg(long)]

@@ -4,7 +4,7 @@ use claimstream_domain::{DeadLetterFilter, DeadLetterPlace, MessageId, QueueName
 use clap::{Args, Subcommand};
 use uuid::Uuid;
 
-use crate::operator_name::OperatorName;
+use crate::{ids::uuid, operator_name::OperatorName};
 
 /// What is done with dead letters.
 #[derive(Clone, Subcommand)]
@@ -37,7 +37,7 @@ pub(crate) enum DeadCommand {
     /// Show one dead letter with its payload
     Show {
         /// The message's id
-        #[arg(value_name = "ID")]
+        #[arg(value_name = "ID", value_parser = uuid)]
         id: Uuid,
         /// Print JSON
         #[arg(long)]
@@ -105,8 +105,8 @@ impl From<DeadFilter> for DeadLetterFilter {
     }
 }
 
-fn message_id(text: &str) -> Result<MessageId, uuid::Error> {
-    text.parse().map(MessageId::new)
+fn message_id(text: &str) -> Result<MessageId, String> {
+    uuid(text).map(MessageId::new)
 }
 
 /// Reads a duration such as `7d`.

@@ -33,6 +33,7 @@ mod exporting;
 mod failure;
 mod hangup;
 mod holder_arguments;
+mod ids;
 mod lines;
 mod logging;
 mod measuring;

@@ -8,9 +8,8 @@ use claimstream_domain::{
     timer_event::{SchemeName, TimerPlace},
 };
 use clap::{Args, Subcommand};
-use uuid::Uuid;
 
-use crate::{dead_arguments::duration, operator_name::OperatorName};
+use crate::{dead_arguments::duration, ids::uuid, operator_name::OperatorName};
 
 /// Which runs are listed, and how.
 #[derive(Clone, Args)]
@@ -162,6 +161,6 @@ pub(crate) enum TimerCommand {
     },
 }
 
-fn saga_id(text: &str) -> Result<SagaId, uuid::Error> {
-    text.parse::<Uuid>().map(SagaId::new)
+fn saga_id(text: &str) -> Result<SagaId, String> {
+    uuid(text).map(SagaId::new)
 }

@@ -19,7 +19,7 @@ use claimstream_ports::{
     saga::{NoteSagas, SagaReports},
     step::{LockWait, PurgeSteps, StepLedger},
 };
-use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox, Severity};
+use claimstream_sea_orm::{OpenOptions, SchemaExtra, SeaOrmOutbox, Severity};
 use sea_orm::{ConnectionTrait, Database, DatabaseConnection};
 use uuid::Uuid;
 
@@ -131,7 +131,9 @@ async fn is_named(backend: &SeaOrmBackend) {
     let error = outbox.enqueue_now(&[message]).await.expect_err("no right");
     assert_eq!(error.kind(), StoreErrorKind::Misconfigured, "{error}");
     assert!(error.to_string().contains("claimstream_queue"), "{error}");
-    assert!(error.to_string().contains("docs/rights.md"), "{error}");
+    assert!(error.to_string().contains("rights on this database's tables that docs/rights.md"), "{error}");
+    let error = outbox.make_extra(SchemaExtra::EnqueueRoutine).await.expect_err("no right to make routines");
+    assert!(error.to_string().contains("rights on this database that docs/rights.md"), "{error}");
     user.run("DELETE FROM claimstream_schema WHERE version > 2").await;
     let error = SeaOrmOutbox::open(&user.url, backend.options()).await.expect_err("no right to make tables");
     assert_eq!(error.kind(), StoreErrorKind::Misconfigured, "{error}");

@@ -177,7 +177,11 @@ async fn instances_are_listed_page_by_page_and_their_labels_are_text() {
 async fn instances_of_a_store_are_shown() {
     let store = MemoryStore::new();
     let browser = Browser::on(&store);
-    assert!(browser.get("/instances").await.shows("No instance has claimed a message."));
+    assert!(
+        browser.get("/instances").await.shows(
+            "No instance is listed. Relays under <code>shard_lease</code> stand in the list of leases."
+        )
+    );
     assert!(browser.get("/leases").await.shows("only the strategy <code>shard_lease</code> makes them"));
     assert!(browser.get("/locks").await.shows("There are none."));
     let queue = QueueName::new("orders").unwrap();

@@ -151,6 +151,7 @@ async fn a_saga_shows_its_steps_and_messages_and_never_its_input() {
     let ledger = Ledger::new();
     let id = ledger.saga(1, &[("", 3), ("debit", 1), ("<svg onload=alert(1)>", 3)]).await;
     let page = ledger.browser().get(&format!("/sagas/one?{}", form(id))).await;
+    assert!(page.shows("A step that works in another database is listed there alone."), "{}", page.text);
     assert_eq!(page.status, StatusCode::OK, "{}", page.text);
     for shown in
         ["to_rollback", "calling", "&#60;svg onload", "&#60;i&#62;anna", "balance too small", "due in 59m"]

@@ -14,7 +14,7 @@ use crate::{
     table::{Column, Table},
 };
 
-/// Lists the instances that have claimed messages.
+/// Lists the instances that have claimed messages, other than under `shard_lease`.
 pub(super) async fn instances(
     paging: Paging,
     config: &Config,
@@ -38,7 +38,7 @@ pub(super) async fn instances(
     as_table(
         &table,
         found.is_empty(),
-        "no instance has claimed a message; under shard_lease see `leases`",
+        "no instance is listed; one lists itself when it claims messages, but not under shard_lease: `leases` lists those",
         next,
         out,
     )

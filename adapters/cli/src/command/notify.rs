@@ -10,7 +10,7 @@ use claimstream_domain::notification::{NotificationRequest, Submitted};
 use claimstream_notifications::CompiledTemplates;
 use claimstream_ports::{StoreError, StoreErrorKind, notification::RequestRepository};
 use claimstream_sea_orm::SeaOrmOutbox;
-use serde_json::json;
+use serde_json::{error::Category, json};
 
 use crate::{
     Exit,
@@ -244,5 +244,11 @@ fn stopped(line: u64, error: &StoreError) -> Failure {
 fn told(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let why = text.rsplit_once(" at line ").map_or(text.as_str(), |(why, _)| why);
-    format!("column {}: {why}", error.column())
+    match error.classify() {
+        Category::Data => format!("column {}: {why}", error.column()),
+        _ => format!(
+            "column {}: {why}; it is no JSON, and a line is one request as a JSON object",
+            error.column()
+        ),
+    }
 }

@@ -131,7 +131,7 @@ impl Shown {
         if !self.steps.is_empty() {
             text += &format!("\n{}", runs::row_table(&self.steps, "STEP"));
         }
-        text
+        text + "\nA step that works in another database is listed there alone.\n"
     }
 }
 

@@ -151,7 +151,7 @@ const OPEN_PARAMETERS: [&str; 8] = [
 
 /// The driver knows the scheme `mysql` only, and speaks to both servers.
 fn server_url(text: &str) -> Result<Url, String> {
-    let url: Url = text.parse().map_err(|e| format!("{e}; {FORMS}, {ESCAPE}"))?;
+    let url: Url = text.parse().map_err(|e| format!("{e}; {FORMS}, and {ESCAPE}"))?;
     let database = url.path().trim_start_matches('/');
     if database.contains(['@', '/']) || url.fragment().is_some() {
         return Err(format!("the URL is ambiguous; {ESCAPE}"));
@@ -163,7 +163,7 @@ fn server_url(text: &str) -> Result<Url, String> {
 }
 
 const ESCAPE: &str =
-    "and write special characters of the password percent-encoded, or give it as database.password";
+    "write special characters of the password percent-encoded, or give it as database.password";
 
 /// The scheme of a URL that nobody understands, if it can be nothing else.
 fn scheme(text: &str) -> String {
@@ -273,6 +273,9 @@ mod tests {
             let why = DatabaseUrl::new(bad).unwrap_err();
             assert!(!why.contains("hunter2") && why.contains("write "), "{why}");
         }
+        let why = DatabaseUrl::new("mysql://app:12/hunter2@db/shop").unwrap_err();
+        assert_eq!(why, format!("the URL is ambiguous; {ESCAPE}"));
+        assert!(why.contains("ambiguous; write special characters"), "{why}");
     }
 
     #[test]

@@ -210,6 +210,8 @@ async fn a_user_who_may_make_no_database_is_told_what_to_grant() {
             "{}: {refused}",
             server.name()
         );
+        assert_eq!(refused.matches("bench: misconfigured").count(), 1, "{refused}");
+        assert!(refused.contains("may not make a database") && refused.contains("needs CREATE"), "{refused}");
         scratch.run(&format!("{granted} '{user}'@'%'")).await;
         let figures = operator.run(&SHORT).succeeded();
         assert!(figures.contains("enqueue to handler"), "{figures}");

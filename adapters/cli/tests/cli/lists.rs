@@ -45,6 +45,12 @@ fn messages_are_shown_where_they_stand() {
     assert_eq!((&found["state"], &found["queue"]), (&"due".into(), &"notification-requests".into()));
     assert_eq!((&unknown["id"], &unknown["state"]), (&id(9).into(), &Value::Null), "{shown}");
     operator.run(&["messages"]).failed(2);
+    for command in ["show", "cancel", "messages"] {
+        let refused = operator.run(&[command, "12"]).failed(2);
+        assert!(refused.contains("an id is a UUID, such as 0190"), "{command}: {refused}");
+    }
+    assert!(operator.run(&["dead", "show", "12"]).failed(2).contains("an id is a UUID"));
+    assert!(operator.run(&["sagas", "show", "transfer", "12"]).failed(2).contains("an id is a UUID"));
 }
 
 #[test]
@@ -52,7 +58,7 @@ fn instances_and_leases_are_listed_page_by_page() {
     let operator = Operator::with_database();
     assert_eq!(
         operator.run(&["instances"]).succeeded(),
-        "no instance has claimed a message; under shard_lease see `leases`\n"
+        "no instance is listed; one lists itself when it claims messages, but not under shard_lease: `leases` lists those\n"
     );
     assert!(operator.run(&["leases"]).succeeded().starts_with("no shard has a lease"));
     operator.run_with(&["notify", "-"], request(90, "\"email\"").as_bytes()).succeeded();

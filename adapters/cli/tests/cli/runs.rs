@@ -130,6 +130,7 @@ async fn sagas_are_listed_by_how_long_they_have_stood_still_and_shown_without_th
     assert!(shown.contains("called off    balance too small") && shown.contains("calling"), "{shown}");
     assert!(shown.contains("check") && shown.contains("scheduled, in 59m"), "{shown}");
     assert!(!shown.contains("secret") && !shown.contains('\u{1b}'), "{shown}");
+    assert!(shown.ends_with("\n\nA step that works in another database is listed there alone.\n"), "{shown}");
     let shown = ledger.json(&["sagas", "show", "saga:transfer", &id(1)]);
     assert_eq!(shown["steps"].as_array().unwrap().len(), 2, "{shown}");
     assert!(!shown.to_string().contains("secret"), "{shown}");

@@ -91,3 +91,14 @@ fn finds_a_file_whose_name_the_url_has_to_encode() {
     operator.run(&["dead", "list"]).succeeded();
     operator.run(&["doctor"]).succeeded();
 }
+
+#[test]
+fn a_database_without_tables_is_refused_with_what_makes_them() {
+    let operator = Operator::new().set("CLAIMSTREAM_DATABASE__URL", "sqlite://empty.db");
+    operator.write("empty.db", "");
+    let refused = operator.run(&["status"]).failed(1);
+    assert!(refused.contains("run `claimstream schema apply`"), "{refused}");
+    assert!(!refused.contains("or open with"), "the program does not make them here: {refused}");
+    operator.run(&["schema", "apply"]).succeeded();
+    operator.run(&["status"]).succeeded();
+}

@@ -131,7 +131,8 @@ fn may_not_make(error: StoreError) -> StoreError {
         return error;
     }
     misconfigured(format!(
-        "{error}; a bench works in a database of its own and never in yours: GRANT ALL ON `claimstream\\_bench\\_%`.* TO the user of \
-         the database URL"
+        "the user of the database URL may not make a database; a bench works in one of its own and never in yours, and needs CREATE and \
+         what it does there: GRANT ALL ON `claimstream\\_bench\\_%`.* TO the user; the server says: {}",
+        error.get_ref()
     ))
 }

@@ -154,17 +154,23 @@ fn missing_table(error: &DbErr) -> Option<&str> {
 /// What helps against a right or a table that is missing.
 fn advice(operation: &'static str, error: &DbErr) -> Option<&'static str> {
     if missing_table(error).is_some_and(|text| text.contains("claimstream_")) {
-        return Some(
-            "run `claimstream schema apply`, or open with create_schema = true, unless the table was renamed",
-        );
+        return Some("run `claimstream schema apply`, unless the table was renamed");
     }
-    if !matches!(refusal(error)?, 1044 | 1142 | 1143 | 1227) {
+    let number = refusal(error)?;
+    if !matches!(number, 1044 | 1142 | 1143 | 1227) {
         return None;
     }
-    Some(match operation {
-        "schema" => {
+    Some(match (operation, number) {
+        ("schema", _) => {
             "grant the user of the database URL the rights to make tables that docs/rights.md lists, or have another user \
              run `claimstream schema apply` and open with create_schema = false"
+        }
+        // The server names a right that holds for all databases, such as PROCESS.
+        (_, 1227) => {
+            "grant the user of the database URL the right that the server names; docs/rights.md says what it is for"
+        }
+        (_, 1044) => {
+            "grant the user of the database URL the rights on this database that docs/rights.md lists"
         }
         _ => {
             "grant the user of the database URL the rights on this database's tables that docs/rights.md lists"

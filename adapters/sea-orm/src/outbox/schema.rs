@@ -240,8 +240,8 @@ fn missing() -> StoreError {
         StoreErrorKind::Misconfigured,
         "open",
         format!(
-            "the tables are missing or older than version {VERSION}; run `claimstream schema apply`, or open with \
-             create_schema = true"
+            "the tables are missing or older than version {VERSION}; run `claimstream schema apply`; a service \
+             that opens with create_schema = true makes them itself"
         ),
     )
 }
