@@ -70,13 +70,22 @@ pub(crate) struct Names {
 const UNKNOWN: &str = "application/octet-stream";
 
 /// The id of an event among those of all sources: CloudEvents has it unique within its source alone, and two sources that count their events
-/// would have the same ids. One that is a UUID stays as it is.
+/// would have the same ids. One that is a UUID stays as it is, and one that is too long for an inbox with its source becomes the UUID of both.
 fn unique(id: String, source: Option<String>) -> String {
     match source {
-        Some(source) if !id.is_empty() && Uuid::parse_str(&id).is_err() => format!("{source} {id}"),
+        Some(source) if !id.is_empty() && Uuid::parse_str(&id).is_err() => {
+            let both = format!("{source} {id}");
+            match both.len() <= LONGEST_ID {
+                true => both,
+                false => Uuid::new_v5(&Uuid::NAMESPACE_URL, both.as_bytes()).to_string(),
+            }
+        }
         _ => id,
     }
 }
+
+/// The longest id that an inbox takes, in bytes.
+const LONGEST_ID: usize = 255;
 
 #[cfg(test)]
 mod tests {
@@ -99,5 +108,9 @@ mod tests {
         assert_eq!(id_of(&[("ce-id", uuid), ("ce-source", "/shop/eu")]), uuid);
         assert_eq!(id_of(&[("ce-id", "1"), ("ce-source", "/shop/eu"), ("id", "7")]), "7");
         assert_eq!(id_of(&[("ce-source", "/shop/eu")]), "", "it has none");
+        let far = "/".repeat(LONGEST_ID - 2);
+        assert_eq!(id_of(&[("ce-id", "1"), ("ce-source", &far)]), format!("{far} 1"));
+        let [one, other] = ["11", "12"].map(|id| id_of(&[("ce-id", id), ("ce-source", &far)]));
+        assert!(Uuid::parse_str(&one).is_ok() && one != other, "{one} {other}");
     }
 }

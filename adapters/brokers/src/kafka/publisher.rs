@@ -6,7 +6,10 @@ use std::{
 use async_trait::async_trait;
 use claimstream_domain::{Publication, Published, Reason};
 use claimstream_ports::Publish;
-use futures::{StreamExt, future::join_all, stream::FuturesUnordered};
+use futures::{
+    StreamExt,
+    stream::{FuturesUnordered, iter},
+};
 use rdkafka::{
     error::{KafkaError, RDKafkaErrorCode},
     producer::{FutureProducer, Producer},
@@ -90,6 +93,8 @@ struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
+    const ASKED_AT_ONCE: usize = 32;
+
     /// Sends a wave and notes every answer.
     async fn send(&mut self, wave: &[usize], answers: &mut Answers<'_>) {
         let ended = self.outstanding(wave).await;
@@ -133,12 +138,13 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Asks about topics of which nothing is known yet, at the same time: each that is missing takes half the patience.
+    /// Asks about topics of which nothing is known yet, several at the same time: each that is missing takes half the patience, and a thread.
     async fn ask_all(&mut self, topics: impl Iterator<Item = &'a str>) {
         let unknown: BTreeSet<&str> = topics.filter(|topic| !self.asked.contains_key(topic)).collect();
         let (producer, patience) = (&self.producer, self.place.patience() / 2);
         let ask = async |topic| (topic, ask(producer, topic, patience).await);
-        let heard = join_all(unknown.into_iter().map(ask)).await;
+        let asks: Vec<_> = unknown.into_iter().map(ask).collect();
+        let heard: Vec<_> = iter(asks).buffer_unordered(Self::ASKED_AT_ONCE).collect().await;
         self.asked.extend(heard);
     }
 
