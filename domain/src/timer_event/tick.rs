@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn every_id_is_the_same_each_time_and_different_from_all_others() {
         let one = tick("bill", "2026-01-01T00:00:00Z");
-        let queue = QueueName::new("timers").unwrap();
+        let (queue, other) = (QueueName::new("timers").unwrap(), QueueName::new("bills").unwrap());
         let all =
             [one.clone(), tick("bill2", "2026-01-01T00:00:00Z"), tick("bill", "2026-01-01T00:00:00.000001Z")]
                 .iter()
@@ -144,10 +144,11 @@ mod tests {
                         [event.uuid(), event.alarm_id(), decision("a"), decision("b"), decision("alarm")];
                     let message = tick.message(&queue).unwrap().id.uuid();
                     let deadline = tick.deadline_message(&queue, Duration::from_secs(1)).unwrap().id.uuid();
-                    ids.into_iter().chain([message, deadline])
+                    let of_queue = [&queue, &other].map(|it| tick.message_of_queue(it).unwrap().id.uuid());
+                    ids.into_iter().chain([message, deadline]).chain(of_queue)
                 })
                 .collect::<Vec<_>>();
-        assert_eq!(all.iter().collect::<std::collections::BTreeSet<_>>().len(), 21);
+        assert_eq!(all.iter().collect::<std::collections::BTreeSet<_>>().len(), 27);
         assert_eq!(one.event_id(), tick("bill", "2026-01-01T09:00:00+09:00").event_id());
         assert_eq!(one.event_id().to_string(), "00d39abc-acd2-55cc-a3f6-076fbec0b8c1");
     }
