@@ -88,7 +88,8 @@ impl Requests {
 
     /// Takes the outbox message of a pending request away, if it is not due yet. One that is due may be in a relay's hands under a
     /// shard lease; it is acked when it is met. That of a request that cannot be read stays as well: where it stands in its queue is said
-    /// by the request alone. It sends nothing, and becomes a dead letter when it is met.
+    /// by the request alone. It sends nothing: a relay that meets it tries it as often as any request that it
+    /// cannot read, and buries it.
     async fn remove_from_outbox(
         &self,
         on: &impl ConnectionTrait,

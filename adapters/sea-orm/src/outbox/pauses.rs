@@ -27,10 +27,12 @@ impl PauseQueues for SeaOrmOutbox {
     }
 
     async fn resume(&self, queue: &QueueName, by: &str) -> Result<bool, StoreError> {
-        let (db, queue, by) = (Arc::clone(&self.rooms.db), queue.clone(), by.to_owned());
+        let (rooms, queue, by) = (Arc::clone(&self.rooms), queue.clone(), by.to_owned());
         let work = async move {
-            let was_paused = pauses::resume(&db, &queue, &by).await?;
+            let was_paused = pauses::resume(&rooms.db, &queue, &by).await?;
             if was_paused {
+                // A queue that was counted while it was paused looks as if nobody read it.
+                rooms.counted.forget();
                 tracing::warn!(%queue, by, "queue was resumed");
             }
             Ok(was_paused)

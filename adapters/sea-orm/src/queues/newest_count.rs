@@ -16,6 +16,11 @@ impl NewestCount {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(newest);
     }
 
+    /// Forgets it, because it does not fit what has been changed.
+    pub(crate) fn forget(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
     /// The newest count, unless it is older than this.
     pub(crate) fn within(&self, age: Duration) -> Option<Arc<Observed>> {
         let newest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -36,5 +41,7 @@ mod tests {
         assert!(newest.within(Duration::from_secs(60)).is_some());
         std::thread::sleep(Duration::from_millis(2));
         assert!(newest.within(Duration::from_millis(1)).is_none());
+        newest.forget();
+        assert!(newest.within(Duration::from_secs(60)).is_none());
     }
 }
