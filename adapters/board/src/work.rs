@@ -109,11 +109,15 @@ impl Work {
     }
 
     async fn carry_out(&self, dead_letters: &dyn DeadLetters, audit: &Audit, visitor: &Visitor) {
-        let end = AssertUnwindSafe(self.change(dead_letters)).catch_unwind().await.unwrap_or_else(|_| {
+        let change = AssertUnwindSafe(self.change(dead_letters)).catch_unwind();
+        let end = change.await.unwrap_or_else(|_| {
             tracing::error!("the store has panicked; the board changes no further dead letters");
             End::Failed
         });
-        self.note_end(audit, visitor).await;
+        let noted = AssertUnwindSafe(self.note_end(audit, visitor)).catch_unwind().await;
+        if noted.is_err() {
+            tracing::error!("the audit log has panicked; the end of a work was not noted");
+        }
         self.lock().end = Some(end);
     }
 

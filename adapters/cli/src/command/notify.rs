@@ -246,9 +246,6 @@ fn told(error: &serde_json::Error) -> String {
     let why = text.rsplit_once(" at line ").map_or(text.as_str(), |(why, _)| why);
     match error.classify() {
         Category::Data => format!("column {}: {why}", error.column()),
-        _ => format!(
-            "column {}: {why}; it is no JSON, and a line is one request as a JSON object",
-            error.column()
-        ),
+        _ => format!("column {}: {why}; a line is one request as a JSON object", error.column()),
     }
 }
