@@ -1,7 +1,7 @@
 //! A self-check that people look at again and again counts no queue that was counted a moment ago.
 
-use claimstream_domain::{MessageId, NewMessage, Payload, Retention};
-use claimstream_ports::{Observe, SelfCheck};
+use claimstream_domain::{MessageId, NewMessage, PauseNote, Payload, Retention};
+use claimstream_ports::{Observe, PauseQueues, SelfCheck};
 use claimstream_sea_orm::Severity;
 use uuid::Uuid;
 
@@ -15,7 +15,7 @@ pub(super) fn add_to(suite: &mut crate::Suite, place: &Place) {
 
 async fn count_is_taken(setup: Setup) {
     let (queue, payload) = (Fixture::fresh_queue(), Payload::json("{}"));
-    let message = NewMessage::new(MessageId::new(Uuid::now_v7()), queue, payload);
+    let message = NewMessage::new(MessageId::new(Uuid::now_v7()), queue.clone(), payload);
     setup.outbox.enqueue_now(&[message]).await.expect("enqueue");
     let lie_in =
         async |shard: u16| setup.execute(&format!("UPDATE claimstream_queue SET shard = {shard}")).await;
@@ -27,6 +27,11 @@ async fn count_is_taken(setup: Setup) {
     assert!(!names_stray(&setup).await, "the check counts once more");
     setup.outbox.observe().await.expect("a count");
     assert!(names_stray(&setup).await);
+    lie_in(0).await;
+    let note = PauseNote::new("ann", None).expect("a note");
+    assert!(setup.outbox.pause(&queue, &note).await.expect("a pause"));
+    assert!(setup.outbox.resume(&queue, "ann").await.expect("a resumption"));
+    assert!(!names_stray(&setup).await, "after a resumption the check counts anew");
 }
 
 /// Whether the check names messages in shards that are not there.
