@@ -4,7 +4,8 @@ use crate::{Headers, OrderingKey, Payload};
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Received {
     /// The id that the sender gave it: the same for each repetition, whatever broker repeated it. Of an event that has no other id than that of
-    /// its CloudEvent, and whose id is no UUID, it is the source of the event and the id, because an id is unique within its source alone.
+    /// its CloudEvent, and whose id is no UUID, it is the source of the event and the id, because an id is unique within its source alone. Where
+    /// both together are longer than the 255 bytes that an inbox takes, it is a UUID that is made from them.
     pub id: String,
     /// Where it came from, in the words of the broker.
     pub place: String,
