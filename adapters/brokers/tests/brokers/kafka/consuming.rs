@@ -202,7 +202,7 @@ pub(super) async fn effects_happen_once_wherever_members_end() {
     }
     eprintln!("kafka: three members ended early, {repeats} messages came again");
     assert_eq!(effects, ids(&sent));
-    // A member that ends tells the cluster what it has finished, for four seconds at most, in which a busy machine may not come to it. If none did,
-    // each of the three would leave 31 to come again.
-    assert!((3..=64).contains(&repeats), "{repeats} came again, and three had not been finished");
+    // A member that ends tells the cluster what it has finished, for four seconds at most, in which a busy machine may not come to it: one of them may
+    // leave 31 to come again. Three would be 93.
+    assert!((3..=41).contains(&repeats), "{repeats} came again, and three had not been finished");
 }
