@@ -1,8 +1,9 @@
 use std::collections::HashSet;
 
 use claimstream_domain::{OrderingKey, Publication, Published};
+use tokio::time::Instant;
 
-use crate::waves::waves;
+use crate::waves::{LONGEST, TOO_LATE, waves};
 
 /// The answers of one call of `publish`, and what may be sent meanwhile so that the order by key holds.
 ///
@@ -14,6 +15,7 @@ pub(crate) struct Answers<'a> {
     given: Vec<Option<Published>>,
     waves: std::vec::IntoIter<Vec<usize>>,
     held_up: HashSet<&'a OrderingKey>,
+    began: Instant,
 }
 
 impl<'a> Answers<'a> {
@@ -23,6 +25,7 @@ impl<'a> Answers<'a> {
             given: vec![None; publications.len()],
             waves: waves(publications).into_iter(),
             held_up: HashSet::new(),
+            began: Instant::now(),
         }
     }
 
@@ -30,6 +33,10 @@ impl<'a> Answers<'a> {
     ///
     /// Those behind one of their key that was not confirmed are answered here; one that the broker will never take holds up none.
     pub(crate) fn next_wave(&mut self) -> Option<Vec<usize>> {
+        if self.began.elapsed() > LONGEST {
+            let unsent: Vec<_> = self.waves.by_ref().flatten().collect();
+            unsent.into_iter().for_each(|at| self.give(at, Published::unconfirmed(TOO_LATE)));
+        }
         loop {
             let wave = self.waves.next()?;
             let (held_up, free): (Vec<_>, Vec<_>) =
@@ -104,6 +111,22 @@ mod tests {
         let given = answers.finish("never sent");
         assert_eq!(given[3], Published::unconfirmed(HELD_UP));
         assert_eq!([&given[4], &given[5]], [&Published::Confirmed; 2]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_that_has_lasted_long_sends_nothing_more() {
+        let publications = publications(&["a", "a", "a", "b"]);
+        let mut answers = Answers::to(&publications);
+        assert_eq!(answers.next_wave(), Some(vec![0, 3]));
+        [0, 3].into_iter().for_each(|at| answers.give(at, Published::Confirmed));
+        tokio::time::advance(LONGEST).await;
+        assert_eq!(answers.next_wave(), Some(vec![1]));
+        answers.give(1, Published::Confirmed);
+        tokio::time::advance(std::time::Duration::from_millis(1)).await;
+        assert_eq!(answers.next_wave(), None);
+        let given = answers.finish("never sent");
+        assert_eq!([&given[0], &given[1], &given[3]], [&Published::Confirmed; 3]);
+        assert_eq!(given[2], Published::unconfirmed(TOO_LATE));
     }
 
     #[test]

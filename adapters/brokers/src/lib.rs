@@ -29,6 +29,8 @@ mod parts;
 pub mod rabbitmq;
 #[cfg(feature = "redis-streams")]
 pub mod redis_streams;
+#[cfg(any(feature = "nats", feature = "redis-streams"))]
+mod shared;
 #[cfg(any(feature = "kafka", feature = "nats", feature = "rabbitmq"))]
 mod waves;
 

@@ -4,7 +4,7 @@ use claimstream_domain::Reason;
 use claimstream_ports::ConsumeError;
 
 /// Why there is no connection to a broker.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum NoConnection {
     /// It cannot be reached, or does not answer; it can be asked again.
     Away(Reason),

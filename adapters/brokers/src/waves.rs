@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::{collections::HashMap, time::Duration};
 
 use claimstream_domain::Publication;
 
@@ -25,6 +25,13 @@ pub(crate) fn waves(publications: &[Publication]) -> Vec<Vec<usize>> {
     }
     waves
 }
+
+/// How long a call goes on to send waves. Who waits for a call has less patience than all waves of a slow broker may take, and would hear
+/// nothing of those that were confirmed.
+pub(crate) const LONGEST: Duration = Duration::from_secs(20);
+
+/// What is said of messages that a call had no time to send.
+pub(crate) const TOO_LATE: &str = "it was not sent, because those before it took too long";
 
 #[cfg(test)]
 mod tests {

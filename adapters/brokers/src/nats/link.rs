@@ -4,17 +4,14 @@ use async_nats::{
     Client, ConnectErrorKind, Event,
     jetstream::{Context, context::ContextBuilder},
 };
-use tokio::{
-    sync::{Mutex, watch},
-    time::timeout,
-};
+use tokio::{sync::watch, time::timeout};
 
 use super::NatsPlace;
-use crate::no_connection::NoConnection;
+use crate::{no_connection::NoConnection, shared::Shared};
 
 /// The way to NATS: one client, made when it is needed, that connects again by itself.
 #[derive(Default)]
-pub(super) struct Link(Mutex<Option<Session>>);
+pub(super) struct Link(Shared<Session, NoConnection>);
 
 /// A client, and how its connection stands.
 #[derive(Clone)]
@@ -38,6 +35,9 @@ impl Link {
     const PATIENCE: Duration = Duration::from_secs(2);
     /// The longest wait between two tries to connect again.
     const AGAIN: Duration = Duration::from_millis(250);
+    /// How many messages of all calls may wait for answers. A call sends all of its own before it reads an answer, so calls that reach this
+    /// number together would wait for each other.
+    const UNANSWERED: usize = 1_000_000;
     /// How often a silent connection is asked whether it is still one.
     const PING: Duration = Duration::from_secs(5);
 
@@ -47,13 +47,7 @@ impl Link {
         place: &NatsPlace,
         answer_within: Duration,
     ) -> Result<Session, NoConnection> {
-        let session = {
-            let mut known = self.0.lock().await;
-            match known.as_ref().filter(|session| session.is_alive()) {
-                Some(session) => session.clone(),
-                None => known.insert(Session::begin(place, answer_within).await?).clone(),
-            }
-        };
+        let session = self.0.get(Session::is_alive, Session::begin(place, answer_within)).await?;
         let mut standing = session.standing.clone();
         match timeout(Self::PATIENCE, standing.wait_for(|standing| standing.is_up)).await {
             Ok(Ok(_)) => Ok(session),
@@ -72,7 +66,8 @@ impl Session {
             }
             _ => NoConnection::away(format_args!("{place} cannot be reached: {error}")),
         })?;
-        let context = ContextBuilder::new().timeout(answer_within).build(client);
+        let context = ContextBuilder::new().timeout(answer_within).max_ack_inflight(Link::UNANSWERED);
+        let context = context.build(client);
         Ok(Self { context, standing })
     }
 

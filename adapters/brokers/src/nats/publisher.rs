@@ -14,7 +14,10 @@ use super::{
     link::{Link, Session},
     wire,
 };
-use crate::{no_connection::NoConnection, waves::waves};
+use crate::{
+    no_connection::NoConnection,
+    waves::{LONGEST, TOO_LATE, waves},
+};
 
 /// Publishes to streams of NATS JetStream; a place is a subject.
 ///
@@ -34,7 +37,8 @@ pub struct NatsPublisher {
 }
 
 impl NatsPublisher {
-    /// How long the answers to one call may take, those to all of its messages together.
+    /// How long the answers to messages may take that are on the way together. A call has several rounds of those where it has
+    /// several messages of a key.
     pub const PATIENCE: Duration = Duration::from_secs(4);
 
     /// Publishes at this place; it is not looked at before the first call.
@@ -83,8 +87,12 @@ impl Publish for NatsPublisher {
             Err(no) => return vec![Published::Unconfirmed(no.reason()); publications.len()],
         };
         let mut call = Call::new(self, session, publications);
+        let began = Instant::now();
         for wave in waves(publications) {
-            call.publish(wave).await;
+            match began.elapsed() > LONGEST {
+                true => call.leave(&wave),
+                false => call.publish(wave).await,
+            }
         }
         call.answers
     }
@@ -107,6 +115,7 @@ struct Call<'a> {
     stuck: HashSet<&'a str>,
     /// How often the connection had been lost when the call began.
     lost: u64,
+    /// When the answers to the wave that is on the way are waited for no longer.
     until: Instant,
 }
 
@@ -120,6 +129,7 @@ impl<'a> Call<'a> {
 
     /// Sends a wave, and waits for its answers.
     async fn publish(&mut self, wave: Vec<usize>) {
+        self.until = Instant::now() + NatsPublisher::PATIENCE;
         let mut sent = Vec::with_capacity(wave.len());
         for index in wave {
             let Some(publication) = self.publications.get(index).filter(|it| !self.is_stuck(it)) else {
@@ -134,6 +144,11 @@ impl<'a> Call<'a> {
             let answer = self.answer(index, answer).await;
             self.note(index, answer);
         }
+    }
+
+    /// Sends nothing of a wave.
+    fn leave(&mut self, wave: &[usize]) {
+        wave.iter().for_each(|index| self.note(*index, Published::unconfirmed(TOO_LATE)));
     }
 
     fn is_stuck(&self, publication: &Publication) -> bool {

@@ -79,6 +79,7 @@ impl RabbitMqConsumer {
                 ConsumeError::Refused(Reason::new(why))
             }
             Meaning::Never(why) | Meaning::NotNow(why) => ConsumeError::Refused(Reason::new(why)),
+            Meaning::NodeDown(why) => away(why),
             Meaning::Lost(why) => away(format_args!("the connection to {} ended: {why}", self.place)),
         }
     }

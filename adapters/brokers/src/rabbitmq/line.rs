@@ -1,36 +1,47 @@
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use lapin::{Channel, Connection, options::ConfirmSelectOptions};
-use tokio::{
-    sync::Mutex,
-    time::{Instant, timeout_at},
-};
+use tokio::time::timeout;
 
 use super::place::RabbitMqPlace;
 
-/// The lines to a RabbitMQ: one connection, and as many channels on it as calls run at a time.
+/// The lines to a RabbitMQ, one for each call that runs at a time.
+///
+/// No two calls share a connection. The broker closes a whole connection over a publication that follows on a channel which it has closed, and
+/// the client sends such publications: those that it had queued when it heard of the close, or when a call was cancelled.
 pub(super) struct Lines {
     place: RabbitMqPlace,
-    idle: Mutex<Idle>,
+    idle: Arc<Idle>,
 }
 
-#[derive(Default)]
-struct Idle {
-    connection: Option<Arc<Connection>>,
-    channels: Vec<Channel>,
-}
-
-/// A channel that confirms, in the hands of one call.
+/// A connection with a channel that confirms, in the hands of one call.
 ///
-/// A line that is dropped, as when its call is cancelled, is closed: confirmations that come later belong to nobody.
+/// A line that is dropped, as when its call is cancelled, is closed: confirmations that come later belong to nobody. One that the broker has
+/// blocked stays, because it could not even be closed before the broker reads from it again, and there would be one more with each call.
 pub(super) struct Line {
     connection: Arc<Connection>,
     pub(super) channel: Channel,
+    idle: Arc<Idle>,
+    is_kept: bool,
+}
+
+/// Connections that no call uses.
+#[derive(Default)]
+struct Idle(Mutex<Vec<(Arc<Connection>, Rest)>>);
+
+/// What is left of a line for the next call.
+enum Rest {
+    /// A channel that is as good as new.
+    Channel(Channel),
+    /// A connection on which nothing is outstanding.
+    Connection,
+    /// Nothing, once the broker reads again: publications that nobody waits for are still on the way.
+    Nothing,
 }
 
 impl Lines {
     pub(super) fn to(place: RabbitMqPlace) -> Self {
-        Self { place, idle: Mutex::default() }
+        Self { place, idle: Arc::default() }
     }
 
     pub(super) fn place(&self) -> &RabbitMqPlace {
@@ -39,73 +50,65 @@ impl Lines {
 
     /// An idle line, or a new one; connects where that is needed.
     pub(super) async fn take(&self) -> Result<Line, String> {
-        let (connection, idle) = self.connected().await?;
-        if let Some(channel) = idle {
-            return Ok(Line { connection, channel });
-        }
-        let deadline = Instant::now() + self.place.patience();
-        match timeout_at(deadline, confirming(&connection)).await {
-            Ok(Ok(channel)) => Ok(Line { connection, channel }),
-            Ok(Err(error)) => {
-                self.part(&connection).await;
-                Err(format!("cannot open a channel to {}: {error}", self.place))
-            }
-            Err(_) => {
-                self.part(&connection).await;
-                Err(format!("cannot open a channel to {}: no answer in time", self.place))
-            }
-        }
-    }
-
-    /// The connection, and an idle channel on it.
-    async fn connected(&self) -> Result<(Arc<Connection>, Option<Channel>), String> {
-        let mut idle = self.idle.lock().await;
-        if let Some(connection) = &idle.connection
-            && connection.status().connected()
-        {
+        while let Some((connection, rest)) = self.idle.pop() {
             if connection.status().blocked() {
+                self.idle.push(connection, rest);
                 return Err(format!("{} {BLOCKED}", self.place));
             }
-            let connection = Arc::clone(connection);
-            while let Some(channel) = idle.channels.pop() {
-                if channel.status().connected() {
-                    return Ok((connection, Some(channel)));
+            match rest {
+                Rest::Channel(channel) if channel.status().connected() => {
+                    return Ok(self.line(connection, channel));
                 }
+                Rest::Channel(_) | Rest::Connection => {
+                    if let Ok(line) = self.begin(connection).await {
+                        return Ok(line);
+                    }
+                    // The others may be as broken as this one.
+                    self.idle.forget();
+                }
+                Rest::Nothing => self.close(connection),
             }
-            return Ok((connection, None));
         }
-        *idle = Idle::default();
-        let connection = Arc::new(
-            self.place.connect("claimstream publisher").await.map_err(|no| no.reason().to_string())?,
-        );
-        idle.connection = Some(Arc::clone(&connection));
-        Ok((connection, None))
+        let connected = self.place.connect("claimstream publisher").await;
+        let connection = connected.map_err(|no| no.reason().to_string())?;
+        self.begin(Arc::new(connection)).await
     }
 
-    /// Keeps a line for the next call, unless it has ended.
-    pub(super) async fn keep(&self, line: Line) {
-        if !line.channel.status().connected() {
-            return;
-        }
-        let mut idle = self.idle.lock().await;
-        if idle.connection.as_ref().is_some_and(|connection| Arc::ptr_eq(connection, &line.connection)) {
-            idle.channels.push(line.channel);
-        }
+    /// Opens a channel, of which a connection has a limited number in its life.
+    async fn begin(&self, connection: Arc<Connection>) -> Result<Line, String> {
+        let why = match timeout(self.place.patience(), confirming(&connection)).await {
+            Ok(Ok(channel)) => return Ok(self.line(connection, channel)),
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => "no answer in time".to_owned(),
+        };
+        self.close(connection);
+        Err(format!("cannot open a channel to {}: {why}", self.place))
     }
 
-    /// Gives up the connection of a line: it may be broken without a sign. One that the broker has blocked stays, because it could not
-    /// even be closed before the broker reads from it again, and there would be one more with each call.
-    pub(super) async fn give_up(&self, line: Line) {
-        if !line.is_blocked() {
-            self.part(&line.connection).await;
-        }
+    fn line(&self, connection: Arc<Connection>, channel: Channel) -> Line {
+        Line { connection, channel, idle: Arc::clone(&self.idle), is_kept: false }
     }
 
-    async fn part(&self, connection: &Arc<Connection>) {
-        let mut idle = self.idle.lock().await;
-        if idle.connection.as_ref().is_some_and(|held| Arc::ptr_eq(held, connection)) {
-            *idle = Idle::default();
-        }
+    /// The client closes by itself only a connection whose channels have all been opened and closed.
+    fn close(&self, connection: Arc<Connection>) {
+        let patience = self.place.patience();
+        tokio::spawn(async move { timeout(patience, connection.close(200, "OK".into())).await });
+    }
+
+    /// Keeps a line on which nothing is outstanding for another call. Its channel may have ended.
+    pub(super) fn keep(&self, mut line: Line) {
+        let rest = match line.channel.status().connected() {
+            true => Rest::Channel(line.channel.clone()),
+            false => Rest::Connection,
+        };
+        line.is_kept = true;
+        self.idle.push(Arc::clone(&line.connection), rest);
+    }
+
+    /// Gives a line up that may be broken without a sign, and with it the idle ones, which may be so as well.
+    pub(super) fn give_up(&self, line: Line) {
+        drop(line);
+        self.idle.forget();
     }
 }
 
@@ -113,6 +116,32 @@ impl Line {
     /// Whether the broker has said that it reads nothing from the connection for now.
     pub(super) fn is_blocked(&self) -> bool {
         self.connection.status().blocked()
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        if self.is_blocked() && !self.is_kept {
+            self.idle.push(Arc::clone(&self.connection), Rest::Nothing);
+        }
+    }
+}
+
+impl Idle {
+    fn pop(&self) -> Option<(Arc<Connection>, Rest)> {
+        let mut idle = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.retain(|(connection, _)| connection.status().connected());
+        idle.pop()
+    }
+
+    fn push(&self, connection: Arc<Connection>, rest: Rest) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push((connection, rest));
+    }
+
+    /// Drops all but those that the broker has blocked.
+    fn forget(&self) {
+        let mut idle = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.retain(|(connection, _)| connection.status().blocked());
     }
 }
 

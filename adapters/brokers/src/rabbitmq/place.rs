@@ -1,11 +1,23 @@
-use std::{fmt, str::FromStr, time::Duration};
+use std::{
+    fmt,
+    str::FromStr,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    time::Duration,
+};
 
 use claimstream_domain::Invalid;
 use lapin::{
     Connection, ConnectionProperties, ErrorKind,
     uri::{AMQPScheme, AMQPUri, AMQPUserInfo},
 };
-use tokio::time::timeout;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    time::timeout,
+};
 
 use crate::no_connection::NoConnection;
 
@@ -14,6 +26,8 @@ use crate::no_connection::NoConnection;
 pub struct RabbitMqPlace {
     uri: AMQPUri,
     patience: Duration,
+    /// Whether the last attempt to connect had no answer.
+    was_silent: Arc<AtomicBool>,
 }
 
 impl RabbitMqPlace {
@@ -28,7 +42,7 @@ impl RabbitMqPlace {
         if uri.scheme == AMQPScheme::AMQPS && !cfg!(feature = "tls") {
             return Err(Self::refused("a URL with TLS, which this program is built without"));
         }
-        Ok(Self { uri, patience: Self::PATIENCE })
+        Ok(Self { uri, patience: Self::PATIENCE, was_silent: Arc::default() })
     }
 
     /// The same place, waited for as long as this at most.
@@ -54,19 +68,52 @@ impl RabbitMqPlace {
 
     /// A new connection, or why there is none.
     pub(super) async fn connect(&self, name: &'static str) -> Result<Connection, NoConnection> {
+        let silence = || {
+            NoConnection::away(format_args!("cannot connect to {self}: no answer within {:?}", self.patience))
+        };
+        if self.was_silent.load(Relaxed) {
+            let said = timeout(self.patience, say_something(&self.uri)).await.map_err(|_| silence())?;
+            said.map_err(|error| NoConnection::away(format_args!("cannot connect to {self}: {error}")))?;
+        }
         let properties = ConnectionProperties::default().with_connection_name(name.into());
-        match timeout(self.patience, Connection::connect_uri(self.uri.clone(), properties)).await {
-            Ok(Ok(connection)) => Ok(connection),
-            Ok(Err(error)) if is_refusal(&error) => {
+        let attempt = Attempt { was_silent: Arc::clone(&self.was_silent), ended: false };
+        let connected = timeout(self.patience, Connection::connect_uri(self.uri.clone(), properties)).await;
+        attempt.end(connected.is_ok());
+        match connected.map_err(|_| silence())? {
+            Ok(connection) => Ok(connection),
+            Err(error) if is_refusal(&error) => {
                 Err(NoConnection::refused(format_args!("{self} refuses the login: {error}")))
             }
-            Ok(Err(error)) => Err(NoConnection::away(format_args!("cannot connect to {self}: {error}"))),
-            Err(_) => {
-                let why = format_args!("cannot connect to {self}: no answer within {:?}", self.patience);
-                Err(NoConnection::away(why))
-            }
+            Err(error) => Err(NoConnection::away(format_args!("cannot connect to {self}: {error}"))),
         }
     }
+}
+
+/// An attempt to connect. The client never ends one whose peer takes the connection and says nothing, although its caller has given up: each keeps
+/// a thread and a socket. So behind one that did not end, the peer has to say something first.
+struct Attempt {
+    was_silent: Arc<AtomicBool>,
+    ended: bool,
+}
+
+impl Attempt {
+    fn end(mut self, has_answered: bool) {
+        self.ended = has_answered;
+    }
+}
+
+impl Drop for Attempt {
+    /// Also where the call is cancelled.
+    fn drop(&mut self) {
+        self.was_silent.store(!self.ended, Relaxed);
+    }
+}
+
+/// Greets the peer on a connection that can be dropped at any time, and waits until it says anything or hangs up.
+async fn say_something(uri: &AMQPUri) -> std::io::Result<()> {
+    let mut peer = TcpStream::connect((uri.authority.host.as_str(), uri.authority.port)).await?;
+    peer.write_all(b"AMQP\0\0\x09\x01").await?;
+    peer.read(&mut [0]).await.map(|_| ())
 }
 
 /// Whether the broker does not let this user in, or not into this virtual host.

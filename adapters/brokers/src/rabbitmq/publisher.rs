@@ -1,4 +1,7 @@
-use std::{collections::HashSet, fmt};
+use std::{
+    collections::{HashMap, HashSet},
+    fmt,
+};
 
 use async_trait::async_trait;
 use claimstream_domain::{Publication, Published, Reason};
@@ -9,7 +12,7 @@ use lapin::{
     options::{BasicPublishOptions, ExchangeDeclareOptions, QueueDeclareOptions},
     types::{FieldTable, ShortString},
 };
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{
     line::{BLOCKED, Line, Lines},
@@ -23,7 +26,7 @@ use crate::answers::Answers;
 /// Publishes to a RabbitMQ with publisher confirms.
 ///
 /// All publications of a call are outstanding together, save those of one ordering key, of which each waits for the one before
-/// it. Calls that run at the same time have a channel each on one connection.
+/// it. Calls that run at the same time have a connection each, so that none disturbs another; a connection is kept for the next call.
 pub struct RabbitMqPublisher {
     lines: Lines,
 }
@@ -37,7 +40,7 @@ impl RabbitMqPublisher {
     /// Connects, and says what is in the way otherwise.
     pub async fn reach(&self) -> Result<(), Reason> {
         let line = self.lines.take().await.map_err(Reason::new)?;
-        self.lines.keep(line).await;
+        self.lines.keep(line);
         Ok(())
     }
 
@@ -49,10 +52,13 @@ impl RabbitMqPublisher {
             Err(why) => return Some(Reason::new(why)),
         };
         let line = self.lines.take().await.ok()?;
-        let Err(error) = ask_for(&line, &route).await else {
-            self.lines.keep(line).await;
+        let patience = self.lines.place().patience();
+        let Ok(answer) = timeout(patience, ask_for(&line, &route)).await else {
+            self.lines.give_up(line);
             return None;
         };
+        self.lines.keep(line);
+        let Err(error) = answer else { return None };
         match (Meaning::of(&error), route.exchange.as_str()) {
             (Meaning::NoExchange, "") => {
                 let queue = route.routing_key.as_str();
@@ -103,12 +109,21 @@ struct Call<'a> {
     answers: Answers<'a>,
     /// Exchanges that the broker has said it does not have.
     missing: HashSet<ShortString>,
+    /// What the broker has said it does not take now, and why.
+    barred: HashMap<Route, String>,
 }
 
 impl<'a> Call<'a> {
     fn of(lines: &'a Lines, publications: &'a [Publication]) -> Self {
         let routes = publications.iter().map(|publication| Route::of(&publication.place)).collect();
-        Self { lines, publications, routes, answers: Answers::to(publications), missing: HashSet::new() }
+        Self {
+            lines,
+            publications,
+            routes,
+            answers: Answers::to(publications),
+            missing: HashSet::new(),
+            barred: HashMap::new(),
+        }
     }
 
     /// Sends everything; an error says why the rest was not confirmed.
@@ -131,7 +146,11 @@ impl<'a> Call<'a> {
                     let why = no_exchange(route);
                     self.answers.give(*at, why);
                 }
-                Ok(_) => {}
+                Ok(route) => {
+                    if let Some(why) = self.barred.get(route) {
+                        self.answers.give(*at, closed_over(why));
+                    }
+                }
             }
         }
     }
@@ -150,18 +169,21 @@ impl<'a> Call<'a> {
         let (lost, over_one): (Vec<_>, Vec<_>) =
             troubles.into_iter().partition(|trouble| matches!(trouble, Meaning::Lost(_)));
         if let Some(cause) = over_one.into_iter().next() {
+            if let [_] = open {
+                self.lines.keep(line);
+            }
             return Ok(Some(cause));
         }
         let why = match lost.into_iter().next() {
             Some(Meaning::Lost(why)) => format!("the connection to {place} ended: {why}"),
             _ if self.answers.open(open).is_empty() => {
-                self.lines.keep(line).await;
+                self.lines.keep(line);
                 return Ok(None);
             }
             _ if line.is_blocked() => format!("{place} {BLOCKED}"),
             _ => format!("{place} did not confirm it within {:?}", place.patience()),
         };
-        self.lines.give_up(line).await;
+        self.lines.give_up(line);
         Err(why)
     }
 
@@ -224,9 +246,12 @@ impl<'a> Call<'a> {
             }
             (Meaning::NoExchange, Err(why)) => Published::refused(why),
             (Meaning::Never(why), _) => Published::refused(format!("RabbitMQ refuses it: {why}")),
-            (Meaning::NotNow(why) | Meaning::Lost(why), _) => {
-                Published::unconfirmed(format!("RabbitMQ closed the channel over it: {why}"))
+            (Meaning::NotNow(why), Ok(route)) => {
+                let answer = closed_over(&why);
+                self.barred.insert(route.clone(), why);
+                answer
             }
+            (Meaning::NotNow(why) | Meaning::NodeDown(why) | Meaning::Lost(why), _) => closed_over(&why),
         };
         self.answers.give(at, answer);
     }
@@ -246,6 +271,10 @@ fn no_exchange(route: &Route) -> Published {
         "RabbitMQ has no exchange {:?}; declare it, or name another in the place",
         route.exchange.as_str()
     ))
+}
+
+fn closed_over(why: &str) -> Published {
+    Published::unconfirmed(format!("RabbitMQ closed the channel over it: {why}"))
 }
 
 const NACK: &str = "RabbitMQ did not take it (basic.nack), as when a queue is full or cannot write";

@@ -1,22 +1,21 @@
 use std::{
     collections::HashSet,
     fmt,
-    sync::atomic::{AtomicBool, Ordering::Relaxed},
+    sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     time::Duration,
 };
-
-use async_trait::async_trait;
-use claimstream_domain::{Publication, Published, Reason};
-use claimstream_ports::Publish;
-use redis::{
-    AsyncConnectionConfig, Client, Pipeline, RedisError, RedisResult, Value, aio::MultiplexedConnection,
-};
-use tokio::sync::Mutex;
 
 use super::{
     RedisStreamsPlace,
     meaning::{Meaning, PROTOCOL},
     wire,
+};
+use crate::shared::Shared;
+use async_trait::async_trait;
+use claimstream_domain::{Publication, Published, Reason};
+use claimstream_ports::Publish;
+use redis::{
+    AsyncConnectionConfig, Client, Pipeline, RedisError, RedisResult, Value, aio::MultiplexedConnection,
 };
 
 /// Adds messages to streams of Redis; a place is the key of a stream, which is made if it is new.
@@ -37,13 +36,16 @@ use super::{
 pub struct RedisStreamsPublisher {
     place: RedisStreamsPlace,
     kept: Option<u64>,
-    connection: Mutex<Option<Connected>>,
+    connection: Shared<Connected, Reason>,
+    connections: AtomicU64,
     /// Whether the connection ended over the last call of several messages, as it does over one that is too large.
     ended_over_a_call: AtomicBool,
 }
 
 #[derive(Clone)]
 struct Connected {
+    /// Which of this publisher's connections it is.
+    number: u64,
     connection: MultiplexedConnection,
     /// The largest value that the server takes, in bytes.
     largest: usize,
@@ -57,8 +59,8 @@ impl RedisStreamsPublisher {
 
     /// Adds to streams at this place; it is not looked at before the first call.
     pub fn new(place: RedisStreamsPlace) -> Self {
-        let ended_over_a_call = AtomicBool::new(false);
-        Self { place, kept: None, connection: Mutex::default(), ended_over_a_call }
+        let (connections, ended_over_a_call) = (AtomicU64::new(0), AtomicBool::new(false));
+        Self { place, kept: None, connection: Shared::default(), connections, ended_over_a_call }
     }
 
     /// Has each stream drop its oldest entries when it has more than about `entries`; Redis drops some at a time. A consumer that
@@ -75,13 +77,10 @@ impl RedisStreamsPublisher {
         pong.map(|_| ()).map_err(|e| self.away(&e))
     }
 
+    /// The connection that all calls use.
     async fn connected(&self) -> Result<Connected, Reason> {
-        let mut known = self.connection.lock().await;
-        if let Some(connected) = &*known {
-            return Ok(connected.clone());
-        }
-        let connected = self.connect().await.map_err(|e| self.away(&e))?;
-        Ok(known.insert(connected).clone())
+        let connect = async { self.connect().await.map_err(|e| self.away(&e)) };
+        self.connection.get(|_| true, connect).await
     }
 
     async fn connect(&self) -> RedisResult<Connected> {
@@ -94,7 +93,8 @@ impl RedisStreamsPublisher {
         ask.arg("GET").arg("proto-max-bulk-len");
         // Not every user may ask.
         let told: RedisResult<(String, usize)> = ask.query_async(&mut connection).await;
-        Ok(Connected { connection, largest: told.map_or(Self::USUALLY_LARGEST, |(_, largest)| largest) })
+        let largest = told.map_or(Self::USUALLY_LARGEST, |(_, largest)| largest);
+        Ok(Connected { number: self.connections.fetch_add(1, Relaxed), connection, largest })
     }
 
     fn away(&self, error: &RedisError) -> Reason {
@@ -107,7 +107,7 @@ impl RedisStreamsPublisher {
             return Vec::new();
         }
         if self.ended_over_a_call.load(Relaxed) {
-            let answers = self.add_singly(publications).await;
+            let answers = self.add_singly(None, publications).await;
             self.ended_over_a_call.store(answers.iter().all(is_unconfirmed), Relaxed);
             return answers;
         }
@@ -121,9 +121,12 @@ impl RedisStreamsPublisher {
                 vec![Published::unconfirmed(why); publications.len()]
             }
             // None of them was added.
-            Err(error) if error.code() == Some(ABORTED) => self.add_singly(publications).await,
+            Err(error) if error.code() == Some(ABORTED) => {
+                self.add_singly(Some(connected.clone()), publications).await
+            }
             Err(error) => {
-                self.forget_connection().await;
+                // It may be broken, or lead to a server that is the master no more.
+                self.connection.forget(|known| known.number == connected.number).await;
                 self.ended_over_a_call.store(publications.len() > 1, Relaxed);
                 vec![Published::unconfirmed(error); publications.len()]
             }
@@ -144,7 +147,9 @@ impl RedisStreamsPublisher {
     }
 
     /// Adds one after the other, none of a key behind one of it that was not confirmed, until the server takes no message at all.
-    async fn add_singly(&self, publications: &[&Publication]) -> Vec<Published> {
+    ///
+    /// Without a connection they have one of their own: the server may end it over one of them.
+    async fn add_singly(&self, mut on: Option<Connected>, publications: &[&Publication]) -> Vec<Published> {
         let (mut answers, mut held_up) = (Vec::with_capacity(publications.len()), HashSet::new());
         let mut takes_none: Option<String> = None;
         for publication in publications {
@@ -152,7 +157,7 @@ impl RedisStreamsPublisher {
             let meaning = match &takes_none {
                 Some(why) => Err(Meaning::NoneNow(why.clone())),
                 None if is_held_up => Err(Meaning::NotNow(HELD_UP.to_owned())),
-                None => self.add_one(publication).await,
+                None => self.add_one(&mut on, publication).await,
             };
             if let (Err(Meaning::NotNow(_) | Meaning::Lost(_)), Some(key)) = (&meaning, &publication.key) {
                 held_up.insert(key);
@@ -167,32 +172,36 @@ impl RedisStreamsPublisher {
         answers
     }
 
-    async fn add_one(&self, publication: &Publication) -> Result<(), Meaning> {
-        let away = |why: Reason| Meaning::NoneNow(why.as_str().to_owned());
-        let mut connected = self.connected().await.map_err(away)?;
+    async fn add_one(&self, on: &mut Option<Connected>, publication: &Publication) -> Result<(), Meaning> {
+        let connected = match on {
+            Some(connected) => connected,
+            None => on.insert(self.connect_for_one().await?),
+        };
         let command = wire::command(publication, self.kept);
         let added: RedisResult<Value> = command.query_async(&mut connected.connection).await;
         let Err(error) = added else { return Ok(()) };
         let meaning = Meaning::of(&publication.place, &error);
-        let is_apart = matches!(meaning, Meaning::Lost(_)) || error.to_string().contains(PROTOCOL);
-        if !is_apart {
+        let has_ended = matches!(meaning, Meaning::Lost(_)) || error.to_string().contains(PROTOCOL);
+        if !has_ended {
             return Err(meaning);
         }
-        self.forget_connection().await;
+        let ended = connected.number;
+        *on = None;
+        self.connection.forget(|known| known.number == ended).await;
         if error.is_timeout() {
             return Err(Meaning::NoneNow(error.to_string()));
         }
         // Somebody may have set another limit since the last connection.
-        let largest = self.connected().await.map_err(away)?.largest;
+        let largest = on.insert(self.connect_for_one().await?).largest;
+        self.connection.forget(|known| known.largest != largest).await;
         match publication.body.bytes().len() > largest {
             true => Err(Meaning::Never(too_large(largest))),
             false => Err(meaning),
         }
     }
 
-    /// The connection may be broken, or lead to a server that is the master no more.
-    async fn forget_connection(&self) {
-        *self.connection.lock().await = None;
+    async fn connect_for_one(&self) -> Result<Connected, Meaning> {
+        self.connect().await.map_err(|error| Meaning::NoneNow(self.away(&error).as_str().to_owned()))
     }
 }
 

@@ -79,14 +79,16 @@ async fn slow_effects(url: String) {
     let (publisher, consumer, subject) = fresh(url.clone()).await;
     let config = pull::Config {
         durable_name: Some("shipping".to_owned()),
-        ack_wait: Duration::from_secs(2),
+        ack_wait: Duration::from_secs(10),
         ..pull::Config::default()
     };
     make(&url, &subject, config).await;
     publisher.publish(&[(); MESSAGES].map(|()| publication(&subject, "x"))).await;
     let mut given = 0;
-    while let Ok(delivery) = timeout(Duration::from_secs(1), consumer.next()).await {
-        sleep(Duration::from_millis(50)).await;
+    loop {
+        let patience = Duration::from_secs(if given < MESSAGES { 30 } else { 1 });
+        let Ok(delivery) = timeout(patience, consumer.next()).await else { break };
+        sleep(Duration::from_millis(200)).await;
         delivery.unwrap().finish().await.unwrap();
         given += 1;
     }
@@ -106,7 +108,7 @@ async fn unsuited(url: String) {
     for (consumer, why) in [("three", "max_deliver"), ("none", "acknowledge"), ("push", "push")] {
         let place = NatsPlace::new(&url).unwrap();
         let consumer = NatsConsumer::new(place, subject.trim_end_matches(".orders"), consumer);
-        let refused = timeout(Duration::from_secs(5), consumer.next()).await.unwrap().unwrap_err();
+        let refused = timeout(Duration::from_secs(30), consumer.next()).await.unwrap().unwrap_err();
         assert!(matches!(&refused, ConsumeError::Refused(said) if said.as_str().contains(why)), "{refused}");
     }
 }

@@ -109,7 +109,7 @@ async fn another_takes_over(fresh: Fresh) {
     drop(held);
     let other = fresh.member("two");
     for id in &ids {
-        let delivery = timeout(Duration::from_secs(5), other.next()).await.unwrap().unwrap();
+        let delivery = timeout(Duration::from_secs(30), other.next()).await.unwrap().unwrap();
         assert_eq!(delivery.received.id, *id);
         delivery.finish().await.unwrap();
     }
@@ -121,7 +121,7 @@ async fn comes_back(fresh: Fresh) {
     let later = fresh.publish(2).await;
     let again = fresh.member("one");
     for id in ids.iter().chain(&later) {
-        let delivery = timeout(Duration::from_secs(5), again.next()).await.unwrap().unwrap();
+        let delivery = timeout(Duration::from_secs(30), again.next()).await.unwrap().unwrap();
         assert_eq!(delivery.received.id, *id);
         delivery.finish().await.unwrap();
     }
@@ -143,7 +143,7 @@ impl Fresh {
 }
 
 async fn next(consumer: &RedisStreamsConsumer) -> Delivery {
-    timeout(Duration::from_secs(5), consumer.next()).await.unwrap().unwrap()
+    timeout(Duration::from_secs(30), consumer.next()).await.unwrap().unwrap()
 }
 
 /// Another program may write any bytes.

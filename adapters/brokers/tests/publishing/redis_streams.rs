@@ -175,7 +175,7 @@ async fn a_broker_that_is_not_there_confirms_nothing_and_takes_no_time() {
             "{answer:?}"
         );
     }
-    assert!(began.elapsed() < Duration::from_secs(5) && answers.len() == 2);
+    assert!(began.elapsed() < Duration::from_secs(15) && answers.len() == 2);
 }
 
 #[tokio::test(flavor = "multi_thread")]

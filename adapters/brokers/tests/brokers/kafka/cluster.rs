@@ -31,8 +31,8 @@ impl Cluster {
         KafkaPublisher::new(self.place())
     }
 
-    /// Everything that the topic holds, each partition in its order.
-    pub(super) fn read(&self) -> Vec<OwnedMessage> {
+    /// Everything that the topic holds, which is as much as expected or more, each partition in its order.
+    pub(super) fn read(&self, expected: usize) -> Vec<OwnedMessage> {
         let mut config = ClientConfig::new();
         config.set("bootstrap.servers", self.0.bootstrap_servers()).set("group.id", "reader");
         config.set("enable.partition.eof", "false");
@@ -43,7 +43,7 @@ impl Cluster {
         }
         consumer.assign(&partitions).unwrap();
         let (mut read, mut last) = (Vec::new(), Instant::now());
-        while last.elapsed() < Duration::from_secs(2) {
+        while last.elapsed() < Duration::from_secs(if read.len() < expected { 30 } else { 2 }) {
             if let Some(Ok(message)) = consumer.poll(Duration::from_millis(100)) {
                 read.push(message.detach());
                 last = Instant::now();

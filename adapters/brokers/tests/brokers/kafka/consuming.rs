@@ -1,6 +1,6 @@
 use std::{collections::BTreeSet, time::Duration};
 
-use claimstream_brokers::kafka::{KafkaConsumer, KafkaPlace};
+use claimstream_brokers::kafka::{KafkaConsumer, KafkaPlace, KafkaPublisher};
 use claimstream_domain::{Payload, Publication, Published};
 use claimstream_ports::{Consume, ConsumeError, Delivery, Publish};
 use rdkafka::types::RDKafkaRespErr;
@@ -13,17 +13,18 @@ use crate::{
 };
 
 /// How long a group may take to give a member its partitions.
-const JOINED: Duration = Duration::from_secs(30);
+const JOINED: Duration = Duration::from_secs(60);
 
 impl Cluster {
     /// The mock cluster waits for a whole session before it gives the partitions of a member that left to another.
     pub(super) fn member(&self) -> KafkaConsumer {
-        let place = self.place().with_setting("session.timeout.ms", "3000");
+        let place = self.place().with_setting("session.timeout.ms", "6000");
         KafkaConsumer::new(place.with_setting("heartbeat.interval.ms", "500"), TOPIC, "shipping")
     }
 
     async fn publish(&self, publications: &[Publication]) {
-        let answers = self.publisher().publish(publications).await;
+        let publisher = KafkaPublisher::new(self.place().with_patience(JOINED));
+        let answers = publisher.publish(publications).await;
         assert!(answers.iter().all(|answer| *answer == Published::Confirmed), "{answers:?}");
     }
 }
@@ -117,7 +118,7 @@ pub(super) async fn a_second_member_takes_partitions_over_and_the_first_ends_not
     };
     let take_over = async {
         let mut taken = vec![given(&other).await];
-        while let Ok(delivery) = timeout(Duration::from_secs(3), other.next()).await {
+        while let Ok(delivery) = timeout(Duration::from_secs(5), other.next()).await {
             taken.push(delivery.unwrap());
         }
         taken

@@ -24,7 +24,7 @@ pub(super) async fn what_is_confirmed_is_in_its_topic_with_all_that_travels_besi
     sent.headers.insert("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01").unwrap();
     assert_eq!(cluster.publisher().publish(std::slice::from_ref(&sent)).await, [Published::Confirmed]);
 
-    let came = cluster.read();
+    let came = cluster.read(1);
     assert_eq!(came.len(), 1);
     assert_eq!(id_and_body(&came[0]), (sent.id.to_string(), sent.body.bytes().to_vec()));
     assert_eq!(came[0].key(), Some(&b"customer/7"[..]));
@@ -39,7 +39,7 @@ pub(super) async fn messages_of_a_key_are_in_one_partition_in_their_order() {
     let sent: Vec<_> = (0..300).map(|number| numbered(TOPIC, number)).collect();
     let answers = cluster.publisher().publish(&sent).await;
     assert!(answers.iter().all(|answer| *answer == Published::Confirmed), "{answers:?}");
-    let read = cluster.read();
+    let read = cluster.read(sent.len());
     let mut partitions = BTreeMap::new();
     for message in &read {
         let known = partitions.entry(message.key().unwrap().to_vec()).or_insert(message.partition());
@@ -121,7 +121,7 @@ pub(super) async fn brokers_that_go_and_come_back_under_load_lose_nothing() {
         ended.store(true, Ordering::Relaxed);
     };
     let (load, ()) = tokio::join!(publish, away);
-    let read: Vec<_> = cluster.read().iter().map(id_and_body).collect();
+    let read: Vec<_> = cluster.read(load.published.len()).iter().map(id_and_body).collect();
     let findings = Findings::of(&load.published, &read);
     eprintln!(
         "kafka, brokers away three times: {} confirmed, {} sent again, {findings}",
@@ -143,7 +143,7 @@ pub(super) async fn answers_that_get_lost_store_nothing_twice() {
     let sent: Vec<_> = (0..200).map(|number| numbered(TOPIC, number)).collect();
     let answers = cluster.publisher().publish(&sent).await;
     assert!(answers.iter().all(|answer| *answer == Published::Confirmed), "{answers:?}");
-    let read: Vec<_> = cluster.read().iter().map(id_and_body).collect();
+    let read: Vec<_> = cluster.read(sent.len()).iter().map(id_and_body).collect();
     let findings = Findings::of(&sent, &read);
     assert_eq!((findings.lost, findings.repeated, findings.out_of_order), (0, 0, 0));
 }

@@ -1,34 +1,25 @@
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
-    time::Duration,
-};
+use std::time::Duration;
 
 use claimstream_brokers::rabbitmq::{RabbitMqConsumer, RabbitMqPlace, RabbitMqPublisher};
 use claimstream_domain::{OrderingKey, Payload, Publication, Published};
 use claimstream_ports::{Consume, ConsumeError, Publish};
 use claimstream_testbed::PrivateBroker;
 use lapin::types::AMQPValue;
-use tokio::{
-    io::copy_bidirectional,
-    net::{TcpListener, TcpStream},
-    time::timeout,
-};
+use tokio::time::timeout;
 
 use super::{
     NAME,
-    queues::{Queues, text},
+    counted::Counted,
+    queues::{BUSY, Queues, text},
 };
 use crate::load::{numbered, publication};
 
 fn consumer(url: &str, queue: &str) -> RabbitMqConsumer {
-    RabbitMqConsumer::new(RabbitMqPlace::new(url).unwrap(), queue)
+    RabbitMqConsumer::new(RabbitMqPlace::new(url).unwrap().with_patience(BUSY), queue)
 }
 
 async fn publish(url: &str, publications: &[Publication]) {
-    let publisher = RabbitMqPublisher::new(RabbitMqPlace::new(url).unwrap());
+    let publisher = RabbitMqPublisher::new(RabbitMqPlace::new(url).unwrap().with_patience(BUSY));
     let answers = publisher.publish(publications).await;
     assert!(answers.iter().all(|answer| *answer == Published::Confirmed), "{answers:?}");
 }
@@ -70,14 +61,14 @@ pub(super) async fn what_is_not_finished_comes_again(url: String) {
     let first = consumer(&url, &queue);
     let id = first.next().await.unwrap().received.id.clone();
     // It was dropped, and comes on the same connection.
-    let again = timeout(Duration::from_secs(5), first.next()).await.unwrap().unwrap();
+    let again = timeout(BUSY, first.next()).await.unwrap().unwrap();
     assert_eq!((again.received.id.as_str(), again.times), (id.as_str(), 2));
     again.give_back().await.unwrap();
-    let third = timeout(Duration::from_secs(5), first.next()).await.unwrap().unwrap();
+    let third = timeout(BUSY, first.next()).await.unwrap().unwrap();
     // The connection ends, and another consumer gets it.
     drop(first);
     let second = consumer(&url, &queue);
-    let fourth = timeout(Duration::from_secs(5), second.next()).await.unwrap().unwrap();
+    let fourth = timeout(BUSY, second.next()).await.unwrap().unwrap();
     assert_eq!(fourth.received.id, id);
     assert!(matches!(third.finish().await, Err(ConsumeError::Away(_))), "its connection has ended");
     fourth.finish().await.unwrap();
@@ -118,7 +109,7 @@ pub(super) async fn what_many_consumers_had_before_they_died_stays_where_its_que
     let mut times = 0;
     while times <= 25 {
         let consumer = consumer(&url, &queue);
-        times = timeout(Duration::from_secs(5), consumer.next()).await.unwrap().unwrap().times;
+        times = timeout(BUSY, consumer.next()).await.unwrap().unwrap().times;
     }
 }
 
@@ -134,7 +125,7 @@ pub(super) async fn a_lost_connection_is_an_error_once_and_an_alarm_costs_publis
     let held = consumer.next().await.unwrap();
     broker.kill_and_restart_with(&[("CLAIMSTREAM_RABBITMQ_MEMORY", "1MB")]).await;
     assert!(matches!(consumer.next().await, Err(ConsumeError::Away(_))));
-    let again = timeout(Duration::from_secs(10), consumer.next()).await.unwrap().unwrap();
+    let again = timeout(BUSY, consumer.next()).await.unwrap().unwrap();
     assert_eq!(again.received.id, held.received.id);
     again.finish().await.unwrap();
     publish_under_alarm(&url, &queue).await;
@@ -143,7 +134,7 @@ pub(super) async fn a_lost_connection_is_an_error_once_and_an_alarm_costs_publis
 /// A connection that the broker does not read from cannot be closed: a new one for each call would be one more at either end.
 async fn publish_under_alarm(url: &str, queue: &str) {
     let counted = Counted::before(url).await;
-    let place = RabbitMqPlace::new(&counted.url).unwrap().with_patience(Duration::from_millis(500));
+    let place = RabbitMqPlace::new(&counted.url).unwrap().with_patience(Duration::from_secs(3));
     let publisher = RabbitMqPublisher::new(place);
     let mut refused = 0;
     for _ in 0..20 {
@@ -157,29 +148,10 @@ async fn publish_under_alarm(url: &str, queue: &str) {
         // The broker may not have measured yet.
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-    assert_eq!((refused, counted.connections.load(Relaxed)), (5, 1));
-}
-
-/// A port before that of the broker that counts the connections.
-struct Counted {
-    url: String,
-    connections: Arc<AtomicUsize>,
-}
-
-impl Counted {
-    async fn before(url: &str) -> Self {
-        let broker = url.rsplit('@').next().unwrap().to_owned();
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let connections = Arc::<AtomicUsize>::default();
-        let url = format!("amqp://guest:guest@{}", listener.local_addr().unwrap());
-        let count = Arc::clone(&connections);
-        tokio::spawn(async move {
-            while let Ok((mut client, _)) = listener.accept().await {
-                count.fetch_add(1, Relaxed);
-                let mut server = TcpStream::connect(&broker).await.unwrap();
-                tokio::spawn(async move { copy_bidirectional(&mut client, &mut server).await });
-            }
-        });
-        Self { url, connections }
+    assert_eq!((refused, counted.made()), (5, 1));
+    // A call that has no patience leaves no connection more behind.
+    for _ in 0..10 {
+        let _ = timeout(Duration::from_millis(20), publisher.publish(&[publication(queue, "x")])).await;
     }
+    assert_eq!(counted.made(), 1);
 }

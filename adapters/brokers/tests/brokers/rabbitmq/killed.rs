@@ -57,7 +57,8 @@ async fn killed(kind: &str) {
     };
     let (load, ()) = tokio::join!(publish, kill);
 
-    let read: Vec<_> = Queues::at(&url).await.drain(&queue).await.iter().map(id_and_body).collect();
+    let read = Queues::at(&url).await.drain(&queue, load.published.len()).await;
+    let read: Vec<_> = read.iter().map(id_and_body).collect();
     let findings = Findings::of(&load.published, &read);
     eprintln!(
         "rabbitmq, {kind} queue, {KILLS} kills: {} confirmed, {} sent again, {findings}",

@@ -1,6 +1,7 @@
 //! RabbitMQ.
 
 mod consuming;
+mod counted;
 mod killed;
 mod publishing;
 mod queues;
@@ -32,10 +33,14 @@ pub(crate) fn trials() -> Vec<Trial> {
         publishing::what_no_queue_takes_is_refused_and_the_others_are_confirmed,
         publishing::what_is_too_large_is_refused_and_the_others_are_confirmed,
         publishing::a_missing_exchange_is_refused_with_a_sentence,
+        publishing::an_exchange_that_takes_nothing_now_is_asked_once_in_a_call,
+        publishing::refusals_do_not_use_a_connection_up,
+        publishing::connections_that_broke_without_a_sign_cost_one_call,
         publishing::a_full_queue_that_rejects_is_unconfirmed_and_holds_up_its_key,
         publishing::a_place_that_is_none_is_refused,
         publishing::calls_at_the_same_time_do_not_disturb_each_other,
         publishing::a_cancelled_call_disturbs_no_later_one,
+        publishing::a_peer_that_says_nothing_holds_up_no_call_and_costs_a_connection_once,
         publishing::a_server_that_is_away_leaves_everything_unconfirmed,
         consuming::what_was_published_comes_with_all_that_travelled_beside_it,
         consuming::what_is_not_finished_comes_again,

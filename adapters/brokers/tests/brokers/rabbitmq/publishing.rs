@@ -1,18 +1,25 @@
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use claimstream_brokers::rabbitmq::{RabbitMqPlace, RabbitMqPublisher};
 use claimstream_domain::{OrderingKey, Payload, Publication, Published};
 use claimstream_ports::Publish;
 use lapin::types::AMQPValue;
+use tokio::{
+    io::{AsyncReadExt, copy_bidirectional},
+    net::{TcpListener, TcpStream},
+};
 
-use super::queues::{Queues, id_and_body, text};
+use super::{
+    counted::Counted,
+    queues::{BUSY, Queues, id_and_body, text},
+};
 use crate::load::{numbered, publication};
 
 /// What tests/brokers lets RabbitMQ take, in bytes.
 const LARGEST: usize = 1_048_576;
 
 fn publisher(url: &str) -> RabbitMqPublisher {
-    RabbitMqPublisher::new(RabbitMqPlace::new(url).unwrap())
+    RabbitMqPublisher::new(RabbitMqPlace::new(url).unwrap().with_patience(BUSY))
 }
 
 fn why(answer: &Published) -> String {
@@ -21,6 +28,16 @@ fn why(answer: &Published) -> String {
         Published::Unconfirmed(why) => format!("unconfirmed: {why}"),
         Published::Confirmed => "confirmed".to_owned(),
     }
+}
+
+async fn wait_until(is_so: impl Fn() -> bool) {
+    for _ in 0..3_000 {
+        if is_so() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("it did not come true");
 }
 
 pub(super) async fn what_is_confirmed_is_in_its_queue_with_all_that_travels_beside_it(url: String) {
@@ -35,7 +52,7 @@ pub(super) async fn what_is_confirmed_is_in_its_queue_with_all_that_travels_besi
             .unwrap();
         assert_eq!(publisher(&url).publish(std::slice::from_ref(&sent)).await, [Published::Confirmed]);
 
-        let came = queues.drain(&queue).await;
+        let came = queues.drain(&queue, 1).await;
         assert_eq!(came.len(), 1);
         assert_eq!(id_and_body(&came[0]), (sent.id.to_string(), sent.body.bytes().to_vec()));
         let properties = &came[0].properties;
@@ -122,6 +139,60 @@ pub(super) async fn a_missing_exchange_is_refused_with_a_sentence(url: String) {
     assert!(lacks(&queue).await.is_none() && lacks("amq.direct/x").await.is_none());
 }
 
+/// RabbitMQ lets nobody publish to an internal exchange, and may let them later.
+pub(super) async fn an_exchange_that_takes_nothing_now_is_asked_once_in_a_call(url: String) {
+    let queues = Queues::at(&url).await;
+    let (queue, internal) = (queues.classic().await, queues.internal_exchange().await);
+    let counted = Counted::before(&url).await;
+    let publisher = publisher(&counted.url);
+    let place = |n| if n % 2 == 0 { format!("{internal}/x") } else { queue.clone() };
+    let batch: Vec<_> = (0..100).map(|n| publication(&place(n), n.to_string())).collect();
+    for (n, answer) in publisher.publish(&batch).await.iter().enumerate() {
+        match n % 2 {
+            0 => assert!(
+                why(answer).starts_with("unconfirmed: RabbitMQ closed the channel over it"),
+                "{answer:?}"
+            ),
+            _ => assert_eq!(answer, &Published::Confirmed, "{n}"),
+        }
+    }
+    // One that was closed over the call as a whole, and one for what was sent one by one.
+    assert_eq!(counted.made(), 2);
+}
+
+/// Each refusal ends a channel, and a connection has 2,047 of them in its life.
+pub(super) async fn refusals_do_not_use_a_connection_up(url: String) {
+    let counted = Counted::before(&url).await;
+    let publisher = publisher(&counted.url);
+    for n in 0..2_100 {
+        let lacks = publisher.lacks("not-there/x").await;
+        assert!(lacks.is_some_and(|why| why.as_str().contains("not-there")), "{n}");
+    }
+    wait_until(|| counted.open() == 1).await;
+    assert_eq!(counted.made(), 2);
+}
+
+/// As behind a firewall that forgets connections.
+pub(super) async fn connections_that_broke_without_a_sign_cost_one_call(url: String) {
+    let queues = Queues::at(&url).await;
+    let counted = Counted::before(&url).await;
+    let place = RabbitMqPlace::new(&counted.url).unwrap().with_patience(Duration::from_secs(2));
+    let (publisher, one) = (RabbitMqPublisher::new(place), [publication(&queues.classic().await, "x")]);
+    for has_channels in [true, false] {
+        let confirmed = |answers: &Vec<Published>| *answers == [Published::Confirmed];
+        let calls = futures::future::join_all((0..6).map(|_| publisher.publish(&one))).await;
+        assert!(calls.iter().all(confirmed));
+        if !has_channels {
+            futures::future::join_all((0..6).map(|_| publisher.lacks("not-there/x"))).await;
+        }
+        counted.freeze();
+        let began = Instant::now();
+        let first = publisher.publish(&one).await;
+        assert!(confirmed(&first) || confirmed(&publisher.publish(&one).await), "channels: {has_channels}");
+        assert!(began.elapsed() < Duration::from_secs(8), "six would take twelve");
+    }
+}
+
 pub(super) async fn a_full_queue_that_rejects_is_unconfirmed_and_holds_up_its_key(url: String) {
     let queues = Queues::at(&url).await;
     let full = queues
@@ -137,7 +208,7 @@ pub(super) async fn a_full_queue_that_rejects_is_unconfirmed_and_holds_up_its_ke
     assert!(why(&answers[1]).starts_with("unconfirmed: RabbitMQ did not take it"), "{answers:?}");
     assert!(why(&answers[2]).starts_with("unconfirmed: it was not sent"), "{answers:?}");
     assert_eq!(answers[3], Published::Confirmed);
-    assert_eq!(queues.drain(&other).await.len(), 1);
+    assert_eq!(queues.drain(&other, 1).await.len(), 1);
 }
 
 pub(super) async fn a_place_that_is_none_is_refused(url: String) {
@@ -148,20 +219,27 @@ pub(super) async fn a_place_that_is_none_is_refused(url: String) {
     assert_eq!(answers[1], Published::Confirmed);
 }
 
+/// The broker closes a connection on which something follows behind a refusal or a cancelled call.
 pub(super) async fn calls_at_the_same_time_do_not_disturb_each_other(url: String) {
+    const ROUNDS: usize = 20;
     let queues = Queues::at(&url).await;
-    let queue = queues.classic().await;
+    let (queue, other) = (queues.classic().await, queues.classic().await);
     let publisher = publisher(&url);
-    let call = |bad: bool| {
-        let place = if bad { "not-there/x" } else { queue.as_str() };
-        let batch: Vec<_> = (0..50).map(|_| publication(place, "x")).collect();
-        let publisher = &publisher;
-        async move {
-            publisher.publish(&batch).await.iter().filter(|answer| **answer == Published::Confirmed).count()
+    let refused: Vec<_> = (0..200).map(|_| publication("not-there/x", vec![0; 2_000])).collect();
+    let large: Vec<_> = (0..100).map(|_| publication(&other, vec![0; 100_000])).collect();
+    let good: Vec<_> = (0..50).map(|_| publication(&queue, "x")).collect();
+    for round in 0..ROUNDS {
+        let cancelled = tokio::time::timeout(Duration::from_millis(3), publisher.publish(&large));
+        let calls = [&good, &refused, &good, &good].map(|call| publisher.publish(call));
+        let (_, answers) = futures::future::join(cancelled, futures::future::join_all(calls)).await;
+        let of = |call: usize| answers[call].iter();
+        assert!(of(1).all(|answer| why(answer).starts_with("refused: RabbitMQ has no exchange")), "{round}");
+        for call in [0, 2, 3] {
+            assert!(of(call).all(|answer| *answer == Published::Confirmed), "{round}: {:?}", answers[call]);
         }
-    };
-    let confirmed = futures::future::join_all((0..10).map(|n| call(n % 5 == 0))).await;
-    assert_eq!(confirmed, [0, 50, 50, 50, 50, 0, 50, 50, 50, 50]);
+    }
+    let expected = ROUNDS * 3 * good.len();
+    assert_eq!(queues.drain(&queue, expected).await.len(), expected);
 }
 
 pub(super) async fn a_cancelled_call_disturbs_no_later_one(url: String) {
@@ -176,6 +254,42 @@ pub(super) async fn a_cancelled_call_disturbs_no_later_one(url: String) {
         assert!(why(&answers[0]).starts_with("refused"), "{answers:?}");
         assert_eq!(answers[1], Published::Confirmed);
     }
+}
+
+/// The client goes on to wait for such a peer when its caller has given up, and keeps a connection and a thread for that.
+pub(super) async fn a_peer_that_says_nothing_holds_up_no_call_and_costs_a_connection_once(url: String) {
+    const CALLS: usize = 8;
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let at = silent.local_addr().unwrap();
+    let patience = Duration::from_millis(500);
+    let place = RabbitMqPlace::new(&format!("amqp://guest:guest@{at}")).unwrap().with_patience(patience);
+    let publisher = RabbitMqPublisher::new(place.clone());
+    let mut held = Vec::new();
+    for is_cancelled in [false, true, false] {
+        let limit = if is_cancelled { patience / 2 } else { patience * 20 };
+        let began = Instant::now();
+        let calls = (0..CALLS).map(|_| tokio::time::timeout(limit, publisher.reach()));
+        assert!(futures::future::join_all(calls).await.iter().all(|call| !matches!(call, Ok(Ok(())))));
+        assert!(began.elapsed() < patience * 6, "one after the other, eight calls wait longer");
+        while let Ok(peer) = tokio::time::timeout(Duration::from_millis(50), silent.accept()).await {
+            held.push(peer.unwrap().0);
+        }
+    }
+    let mut open = 0;
+    for peer in &mut held {
+        let read = tokio::time::timeout(Duration::from_millis(50), peer.read_to_end(&mut Vec::new())).await;
+        open += usize::from(read.is_err());
+    }
+    assert_eq!(open, CALLS);
+    // The next call finds a broker there.
+    let broker = url.rsplit('@').next().unwrap().to_owned();
+    tokio::spawn(async move {
+        while let Ok((mut client, _)) = silent.accept().await {
+            let mut server = TcpStream::connect(&broker).await.unwrap();
+            tokio::spawn(async move { copy_bidirectional(&mut client, &mut server).await });
+        }
+    });
+    assert!(RabbitMqPublisher::new(place.with_patience(Duration::from_secs(20))).reach().await.is_ok());
 }
 
 pub(super) async fn a_server_that_is_away_leaves_everything_unconfirmed(_url: String) {

@@ -2,11 +2,14 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use lapin::{
-    Channel, Connection, ConnectionProperties,
+    Channel, Connection, ConnectionProperties, ExchangeKind,
     message::Delivery,
-    options::{BasicConsumeOptions, QueueDeclareOptions},
+    options::{BasicConsumeOptions, ExchangeDeclareOptions, QueueDeclareOptions},
     types::{AMQPValue, FieldTable},
 };
+
+/// How long a busy machine may take with what is there.
+pub(super) const BUSY: Duration = Duration::from_secs(30);
 
 /// A connection of the trial itself, beside that of the publisher.
 pub(crate) struct Queues {
@@ -41,14 +44,30 @@ impl Queues {
         self.declare(&[text("x-queue-type", "quorum")]).await
     }
 
-    /// Takes everything out of a queue: it is empty when nothing has come for a second.
-    pub(super) async fn drain(&self, queue: &str) -> Vec<Delivery> {
+    /// An exchange to which the broker lets nobody publish.
+    pub(super) async fn internal_exchange(&self) -> String {
+        let name = format!("trial-{}", uuid::Uuid::now_v7());
+        let options = ExchangeDeclareOptions { internal: true, ..ExchangeDeclareOptions::default() };
+        let declared = self.channel.exchange_declare(
+            name.as_str().into(),
+            ExchangeKind::Direct,
+            options,
+            FieldTable::default(),
+        );
+        declared.await.unwrap();
+        name
+    }
+
+    /// Takes everything out of a queue: it is empty when nothing more than expected has come for a second.
+    pub(super) async fn drain(&self, queue: &str, expected: usize) -> Vec<Delivery> {
         let options = BasicConsumeOptions { no_ack: true, ..BasicConsumeOptions::default() };
         let consumer =
             self.channel.basic_consume(queue.into(), "".into(), options, FieldTable::default()).await;
         let mut consumer = consumer.unwrap();
         let mut deliveries = Vec::new();
-        while let Ok(Some(delivery)) = tokio::time::timeout(Duration::from_secs(1), consumer.next()).await {
+        loop {
+            let patience = if deliveries.len() < expected { BUSY } else { Duration::from_secs(1) };
+            let Ok(Some(delivery)) = tokio::time::timeout(patience, consumer.next()).await else { break };
             deliveries.push(delivery.unwrap());
         }
         let tag = consumer.tag();

@@ -1,0 +1,94 @@
+use std::future::Future;
+
+use tokio::{sync::Mutex, time::Instant};
+
+/// What all calls use together, such as a connection: the first call that needs it makes it.
+///
+/// Calls that come while it is being made wait for that, and have its failure as well. Otherwise each would try again for itself, one after the other.
+pub(crate) struct Shared<T, E>(Mutex<State<T, E>>);
+
+struct State<T, E> {
+    made: Option<T>,
+    failed: Option<(Instant, E)>,
+}
+
+impl<T: Clone, E: Clone> Shared<T, E> {
+    /// What there is, if it can still be used, or else what `make` makes.
+    pub(crate) async fn get(
+        &self,
+        is_usable: impl FnOnce(&T) -> bool,
+        make: impl Future<Output = Result<T, E>>,
+    ) -> Result<T, E> {
+        let began = Instant::now();
+        let mut state = self.0.lock().await;
+        if let Some(made) = state.made.as_ref().filter(|made| is_usable(made)) {
+            return Ok(made.clone());
+        }
+        if let Some((at, error)) = &state.failed
+            && *at >= began
+        {
+            return Err(error.clone());
+        }
+        match make.await {
+            Ok(made) => Ok(state.made.insert(made).clone()),
+            Err(error) => {
+                state.failed = Some((Instant::now(), error.clone()));
+                Err(error)
+            }
+        }
+    }
+
+    /// Has the next call make it anew, if this is what there is.
+    pub(crate) async fn forget(&self, is_this: impl FnOnce(&T) -> bool) {
+        let mut state = self.0.lock().await;
+        if state.made.as_ref().is_some_and(is_this) {
+            state.made = None;
+        }
+    }
+}
+
+impl<T, E> Default for Shared<T, E> {
+    fn default() -> Self {
+        Self(Mutex::new(State { made: None, failed: None }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        sync::atomic::{AtomicU32, Ordering::Relaxed},
+        time::Duration,
+    };
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn calls_that_wait_share_a_failure_and_later_ones_try_again() {
+        let (shared, tries) = (Shared::<u32, &str>::default(), AtomicU32::new(0));
+        let call = || {
+            shared.get(|_| true, async {
+                tokio::time::sleep(Duration::from_secs(2)).await;
+                match tries.fetch_add(1, Relaxed) {
+                    0 => Err("away"),
+                    n => Ok(n),
+                }
+            })
+        };
+        let began = Instant::now();
+        assert_eq!(futures::future::join_all((0..16).map(|_| call())).await, [Err("away"); 16]);
+        assert_eq!(began.elapsed(), Duration::from_secs(2));
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        assert_eq!(futures::future::join_all((0..16).map(|_| call())).await, [Ok(1); 16]);
+        shared.forget(|made| *made == 7).await;
+        assert_eq!(call().await, Ok(1));
+        shared.forget(|made| *made == 1).await;
+        assert_eq!(call().await, Ok(2));
+    }
+
+    #[tokio::test]
+    async fn what_can_be_used_no_more_is_made_anew() {
+        let shared = Shared::<u32, &str>::default();
+        assert_eq!(shared.get(|_| true, async { Ok(1) }).await, Ok(1));
+        assert_eq!(shared.get(|made| *made > 1, async { Ok(2) }).await, Ok(2));
+    }
+}
