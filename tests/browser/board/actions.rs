@@ -118,14 +118,14 @@ async fn what_a_preview_has_shown_is_purged_and_counted(visit: Visit) -> Outcome
 
 /// What the page of a work says when it has ended; the page reloads itself until then.
 async fn end_of_work(session: &Session) -> Result<String, claimstream_browser_tests::Failure> {
-    for _ in 0..200 {
+    for _ in 0..1_000 {
         let text = session.main().await.unwrap_or_default();
         if text.contains("was looked at") || text.contains("has stopped it") {
             return Ok(text);
         }
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     }
-    Err("the work did not end within 10 seconds".into())
+    Err("the work did not end within 50 seconds".into())
 }
 
 async fn a_long_work_shows_how_far_it_is_and_is_stopped(visit: Visit) -> Outcome {

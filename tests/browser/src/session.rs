@@ -86,13 +86,13 @@ impl Session {
     /// Waits until the page that was marked as left has been replaced by a whole one.
     async fn arrive(&self) -> Result<(), Failure> {
         let is_there = "return window.isLeft === undefined && document.readyState === 'complete'";
-        for _ in 0..200 {
+        for _ in 0..1_000 {
             if self.execute(is_there, []).await?.convert()? {
                 return Ok(());
             }
             sleep(Duration::from_millis(25)).await;
         }
-        Err("no other page came within 5 seconds after a click".into())
+        Err("no other page came within 25 seconds after a click".into())
     }
 
     /// What the policy of the page has kept from it, and what its scripts have said.

@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeSet,
+    sync::atomic::{AtomicUsize, Ordering},
     time::{Duration, Instant},
 };
 
@@ -64,7 +65,7 @@ async fn is_begun_again(name: &'static str, url: &str) {
     let backend = SeaOrmBackend::server(name, url, "auto");
     let url = backend.fresh_database().await.expect("a database");
     let options =
-        OpenOptions { relay_connections: FEW, acquire_timeout: Duration::from_secs(1), ..backend.options() };
+        OpenOptions { relay_connections: FEW, acquire_timeout: Duration::from_secs(10), ..backend.options() };
     let outbox = SeaOrmOutbox::open(&url, options).await.expect("open");
     let pool = outbox.relay_connection().get_mysql_connection_pool();
     let _taken = join_all((0..FEW).map(|_| async { pool.acquire().await.expect("a connection") })).await;
@@ -139,6 +140,8 @@ struct Place {
     nodes: Nodes,
     plain: DatabaseConnection,
     queue: QueueName,
+    /// How often any writer was refused.
+    refusals: AtomicUsize,
 }
 
 /// What a writer was answered.
@@ -151,6 +154,9 @@ struct Answers {
 impl Place {
     /// Long enough for a dozen commits to be lost where the proof and the `COMMIT` travel in one packet.
     const FOR: Duration = Duration::from_secs(4);
+    /// A cluster that is slow takes longer until the writers have been in each other's way.
+    const AT_MOST: Duration = Duration::from_secs(60);
+    const ENOUGH: usize = 20;
     const ROWS: usize = 3;
     const COLUMNS: [&str; 2] = ["here", "there"];
 
@@ -168,12 +174,14 @@ impl Place {
         }
         nodes.catch_up().await;
         outboxes.push(backend.open(&places[places.len() - 1], None).await.expect("open"));
-        Self { _backend: backend, outboxes, nodes, plain, queue: Fixture::fresh_queue() }
+        let (queue, refusals) = (Fixture::fresh_queue(), AtomicUsize::new(0));
+        Self { _backend: backend, outboxes, nodes, plain, queue, refusals }
     }
 
     async fn writer(&self, which: usize, row: usize, kind: Kind) -> Answers {
         let (mut answers, began) = (Answers::default(), Instant::now());
-        while began.elapsed() < Self::FOR {
+        let have_met = || self.refusals.load(Ordering::Relaxed) > Self::ENOUGH;
+        while began.elapsed() < Self::FOR || !have_met() && began.elapsed() < Self::AT_MOST {
             let message = NewMessage::json(self.queue.clone(), &which).expect("a message");
             let id = message.id;
             match self.write(which, row, kind, message).await {
@@ -181,6 +189,7 @@ impl Place {
                 Err(error) => {
                     assert_eq!(error.kind(), StoreErrorKind::Transient, "it may be repeated: {error}");
                     answers.refused += 1;
+                    self.refusals.fetch_add(1, Ordering::Relaxed);
                 }
             }
         }
@@ -250,7 +259,7 @@ impl Place {
         let done: BTreeSet<MessageId> = both().flat_map(|answers| answers.done.clone()).collect();
         let refused: usize = both().map(|answers| answers.refused).sum();
         println!("commits: {} done, {refused} refused", done.len());
-        assert!(refused > 20, "they were never in each other's way");
+        assert!(refused > Self::ENOUGH, "they were never in each other's way");
         assert_eq!(counted, answered, "a commit that was answered as done is not there");
         assert_eq!(
             found.difference(&done).count(),

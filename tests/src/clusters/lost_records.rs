@@ -1,4 +1,10 @@
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use claimstream::{Lease, Pacing, Relay, RelayConfig};
@@ -35,17 +41,26 @@ const STRATEGIES: [&str; 3] = ["skip_locked", "preemptive_update", "shard_lease"
 const RELAYS: usize = 3;
 /// How many requests are handed in by one call.
 const TOGETHER: usize = 4;
+/// So many requests of each strategy are a trial.
+const ENOUGH: usize = 50;
 
 async fn no_request_is_pending(cluster: Arc<Cluster>) {
     let forwarder = Forwarder::to(cluster.url(1)).await.expect("a port");
     let (over, is_over) = watch::channel(Stage::Submitting);
-    let runs = STRATEGIES.map(|strategy| {
+    let counts: [Arc<AtomicUsize>; STRATEGIES.len()] = Default::default();
+    let runs = STRATEGIES.into_iter().zip(counts.clone()).map(|(strategy, count)| {
         let (source, replica) = (cluster.url(1).to_owned(), cluster.url(2).to_owned());
-        tokio::spawn(run(strategy, source, forwarder.url().to_owned(), replica, is_over.clone()))
+        let place = forwarder.url().to_owned();
+        tokio::spawn(run(strategy, source, place, replica, is_over.clone(), count))
     });
+    let runs: Vec<_> = runs.collect();
     tokio::time::sleep(Duration::from_secs(4)).await;
+    are_submitted(&counts, &[ENOUGH; STRATEGIES.len()]).await;
     aside(Cluster::lose, &cluster).await;
+    // More than may have been on their way.
+    let some = counts.each_ref().map(|count| count.load(Ordering::Relaxed) + 2 * TOGETHER);
     tokio::time::sleep(Duration::from_secs(2)).await;
+    are_submitted(&counts, &some).await;
     aside(|cluster| cluster.kill(1), &cluster).await;
     cluster.promote().await.expect("the replica takes over");
     forwarder.lead_to(cluster.url(2));
@@ -54,8 +69,18 @@ async fn no_request_is_pending(cluster: Arc<Cluster>) {
     let all: Vec<Left> = join_all(runs).await.into_iter().map(|left| left.expect("a run")).collect();
     println!("requests: {all:?}");
     for left in all {
-        assert!(left.submitted > 50 && left.known < left.submitted, "{left:?}: nothing was lost");
+        assert!(left.submitted > ENOUGH && left.known < left.submitted, "{left:?}: nothing was lost");
         assert_eq!(left.open, 0, "{left:?}");
+    }
+}
+
+/// Waits until each strategy has submitted more than so many.
+async fn are_submitted(counts: &[Arc<AtomicUsize>], so_many: &[usize]) {
+    for _ in 0..600 {
+        if counts.iter().zip(so_many).all(|(count, least)| count.load(Ordering::Relaxed) > *least) {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }
 
@@ -83,6 +108,7 @@ async fn run(
     place: String,
     replica: String,
     mut stage: watch::Receiver<Stage>,
+    count: Arc<AtomicUsize>,
 ) -> Left {
     let name = format!("requests_{strategy}");
     let database = ScratchDatabase::create(&source, &name).await.expect("a database");
@@ -106,6 +132,7 @@ async fn run(
         let taken = outbox.submit_now(&some);
         if let Ok(Ok(_)) = tokio::time::timeout(Duration::from_secs(3), taken).await {
             submitted.extend(some.iter().map(|request| request.id));
+            count.fetch_add(TOGETHER, Ordering::Relaxed);
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }

@@ -38,6 +38,7 @@ async fn taken_over(cluster: Arc<Cluster>) {
             cluster.catch_up().await.expect("the replica catches up");
             aside(Cluster::lose, &cluster).await;
             tokio::time::sleep(LOST).await;
+            course.until_all_work().await;
             course.fault();
             aside(|cluster| cluster.kill(1), &cluster).await;
             cluster.promote().await.expect("the replica takes over");
@@ -59,7 +60,7 @@ async fn taken_over(cluster: Arc<Cluster>) {
     }
 }
 
-/// How long the replica receives nothing before its source dies.
+/// How long the replica receives nothing at least before its source dies.
 const LOST: Duration = Duration::from_secs(2);
 
 pub(super) async fn next_writer(cluster: &Cluster) -> usize {

@@ -4,6 +4,7 @@ use std::{error::Error, iter, time::Duration};
 
 use claimstream_ports::{StoreError, StoreErrorKind, notification::NotificationReports};
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
+use sea_orm::DatabaseTransaction;
 use uuid::Uuid;
 
 use crate::{Server, Suite, backend::SeaOrmBackend};
@@ -56,9 +57,9 @@ async fn mistakes(url: &str, name: &str) {
 async fn refused_connection(url: &str) {
     let (_, place) = url.split_once('@').expect("a user");
     let (place, _) = place.split_once('/').expect("a database");
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-    let closed = listener.local_addr().expect("an address").to_string();
-    drop(listener);
+    let port = tokio::net::TcpSocket::new_v4().expect("a socket");
+    port.bind(([127, 0, 0, 1], 0).into()).expect("a port");
+    let closed = port.local_addr().expect("an address").to_string();
     let options = OpenOptions { acquire_timeout: Duration::from_millis(300), ..OpenOptions::default() };
     let error = SeaOrmOutbox::open(&url.replace(place, &closed), options).await.expect_err("a refusal");
     assert_eq!(error.kind(), StoreErrorKind::Unavailable, "{error}");
@@ -71,14 +72,30 @@ async fn pool_in_use(backend: &SeaOrmBackend) {
     let url = backend.fresh_database().await.expect("a database");
     let options =
         OpenOptions { max_connections: 2, acquire_timeout: Duration::from_millis(300), ..backend.options() };
-    let outbox = SeaOrmOutbox::open(&url, options).await.expect("open");
-    let taken = [outbox.begin().await.expect("begin"), outbox.begin().await.expect("begin")];
+    // What is opened and begun has no longer to wait, and a busy machine may miss that.
+    let mut tried = in_use(&url, &options).await;
+    for _ in 0..10 {
+        if tried.is_err() {
+            tried = in_use(&url, &options).await;
+        }
+    }
+    let (outbox, taken) = tried.expect("all connections");
     let error = outbox.progress(Uuid::nil()).await.expect_err("no connection");
     assert_eq!(error.kind(), StoreErrorKind::Transient, "{error}");
     assert!(error.to_string().contains("raise max_connections"), "{error}");
     for transaction in taken {
         transaction.rollback().await.expect("roll back");
     }
+}
+
+/// An outbox whose two connections are in transactions.
+async fn in_use(
+    url: &str,
+    options: &OpenOptions,
+) -> Result<(SeaOrmOutbox, [DatabaseTransaction; 2]), StoreError> {
+    let outbox = SeaOrmOutbox::open(url, options.clone()).await?;
+    let taken = [outbox.begin().await?, outbox.begin().await?];
+    Ok((outbox, taken))
 }
 
 /// An error and its causes, as programs print them.

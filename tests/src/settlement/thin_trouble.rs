@@ -34,7 +34,12 @@ pub(super) fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<Str
         });
         let on = backend.clone();
         suite.add_async_trial(&name("rows_of_other_queues_are_not_waited_for"), async move {
-            foreign_rows_are_not_waited_for(&on()).await;
+            // A lock would hold up every try; a machine that stands still may hold up one.
+            let mut took = Vec::new();
+            while took.iter().all(|took| *took >= AT_ONCE) {
+                assert!(took.len() < 5, "a claim or a settlement took {took:?}");
+                took.push(beside_foreign_rows(&on()).await);
+            }
         });
         let on = backend.clone();
         suite.add_async_trial(&name("an_error_in_one_shard_costs_no_other_one"), async move {
@@ -150,8 +155,9 @@ async fn a_flood_ends_it(backend: &SeaOrmBackend) {
     assert!(statements <= 3 * CLAIMS + looks, "{statements} statements for {CLAIMS} claims");
 }
 
-/// A message of another queue is not committed yet, and a lease of another queue is locked.
-async fn foreign_rows_are_not_waited_for(backend: &SeaOrmBackend) {
+/// A message of another queue is not committed yet, and a lease of another queue is locked. Answers how long a claim or its settlement
+/// takes, whichever is longer.
+async fn beside_foreign_rows(backend: &SeaOrmBackend) -> Duration {
     let thin = Thin::on(backend).await;
     let other = Instance::new(2, Ports::of(thin.beside.clone()), Fixture::fresh_queue(), 20);
     let message = || [NewMessage::json(other.queue().clone(), &7).expect("a message")];
@@ -174,9 +180,9 @@ async fn foreign_rows_are_not_waited_for(backend: &SeaOrmBackend) {
     let settling = begun.elapsed() - claiming;
     assert!(settled.iter().all(|settled| *settled == Accepted));
     assert!(thin.is_joint(&thin.wire.commands.take()));
-    assert!(claiming < AT_ONCE && settling < AT_ONCE, "claimed in {claiming:?}, settled in {settling:?}");
     locked.rollback().await.expect("rollback");
     open.commit().await.expect("commit");
+    claiming.max(settling)
 }
 
 /// A trigger refuses every write of one lease.

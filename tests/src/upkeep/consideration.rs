@@ -151,7 +151,8 @@ async fn holds_up_no_producer(setup: Setup) {
     let producer = setup.again(|_| {}).await;
     let newcomers: Vec<_> = (0..60).map(|n| producer.of_id(Uuid::from_u128(n * 1000 + 500))).collect();
     let enqueued = producer.outbox.enqueue_now(&newcomers);
-    let enqueued = tokio::time::timeout(Duration::from_secs(3), enqueued).await;
+    // The sweep itself waits for the obstacle for no more than five.
+    let enqueued = tokio::time::timeout(Duration::from_secs(4), enqueued).await;
     enqueued.expect("the producer waits for the sweep").expect("enqueue");
     assert!(!sweeping.is_finished());
     obstacle.rollback().await.expect("rollback");

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::{
     operator::{Operator, Running, eventually, id, request},
-    server::Server,
+    server::{Server, free_address},
 };
 
 /// A file that sends SMS by `primary` and then by `secondary`.
@@ -43,14 +43,9 @@ fn attempts(operator: &Operator, number: u32) -> Vec<(String, String, String)> {
     all.map(|one| (text(one, "provider"), text(one, "answer"), text(one, "acceptance"))).collect()
 }
 
-/// A port that nobody listens on.
-fn nobody() -> String {
-    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
-}
-
 #[test]
 fn while_the_primary_is_down_the_secondary_delivers_everything_once() {
-    let (down, secondary) = (nobody(), Server::answering(200));
+    let (down, secondary) = (free_address().to_string(), Server::answering(200));
     let operator = Operator::with_database();
     operator.write("claimstream.toml", two(&down, &secondary.address().to_string(), ""));
     submit(&operator, 0..60);
@@ -91,7 +86,8 @@ fn deliveries_go_on_within_two_seconds_and_the_primary_comes_back_by_itself() {
     let since = Instant::now();
     submit(&operator, 30..130);
     eventually("the secondary delivers", || posted(&secondary) == 100);
-    assert!(since.elapsed() < Duration::from_secs(10), "{:?} with the time to submit", since.elapsed());
+    // A message that is put off comes again after 30 s.
+    assert!(since.elapsed() < Duration::from_secs(25), "{:?} with the time to submit", since.elapsed());
     let in_vain = posted(&primary) - 30;
     // As many as had gone well before, what was under way when the circuit opened, and a trial after each pause.
     let most = 30 + 16 + since.elapsed().as_millis() as usize / 200 + 1;
@@ -131,9 +127,12 @@ fn a_message_whose_answer_was_lost_goes_elsewhere_only_if_that_is_asked_for() {
     }
 }
 
+/// Messages a second, and how many a process takes at a time.
+const RATE: f64 = 60.0;
+const BLOCK: f64 = 6.0;
+
 #[test]
 fn four_processes_share_a_rate_and_hold_it_within_five_percent() {
-    const RATE: f64 = 60.0;
     let times = Arc::<Mutex<Vec<Instant>>>::default();
     let noted = Arc::clone(&times);
     let server = Server::telling(move |_| {
@@ -150,6 +149,7 @@ fn four_processes_share_a_rate_and_hold_it_within_five_percent() {
         ),
     );
     submit(&operator, 0..480);
+    let lateness = Lateness::watch();
     let relays: Vec<_> = (0..4)
         .map(|_| Running(operator.command(&["relay"]).stderr(Stdio::null()).spawn().unwrap()))
         .collect();
@@ -157,15 +157,51 @@ fn four_processes_share_a_rate_and_hold_it_within_five_percent() {
     drop(relays);
     let mut times = times.lock().unwrap().clone();
     times.sort();
-    // The first second and the last are those of starting and of what is left.
-    let (from, to) = (times[0] + Duration::from_secs(1), times[479] - Duration::from_secs(1));
-    let between = times.iter().filter(|at| **at >= from && **at < to).count();
-    let rate = between as f64 / (to - from).as_secs_f64();
-    println!("rate of four processes: {rate:.1}/s of {RATE}/s, 480 messages in {:?}", times[479] - times[0]);
+    keeps_the_rate(&times, &lateness);
+}
+
+/// A stop in the middle lengthens the whole. Only one before the first is noted shortens it, so that one is added, and so are the
+/// stops that have messages arrive together in a window.
+fn keeps_the_rate(times: &[Instant], lateness: &Lateness) {
+    let (first, second) = (times[0], Duration::from_secs(1));
+    let whole = times[479] - first + lateness.between(first - second, first + second);
+    // The first block is there from the beginning.
+    let rate = (480.0 - BLOCK) / whole.as_secs_f64();
+    println!("rate of four processes: {rate:.1}/s of {RATE}/s, 480 messages in {whole:?}");
     assert!(rate <= RATE * 1.05, "{rate:.1}/s is more than {RATE}/s");
     for (at, since) in times.iter().enumerate() {
-        let within = times[at..].iter().take_while(|one| **one < *since + Duration::from_secs(2)).count();
-        assert!(within as f64 <= 2.0 * RATE * 1.05 + 6.0, "{within} in 2 s");
+        let within = times[at..].iter().take_while(|one| **one < *since + 2 * second).count();
+        let late = lateness.between(*since - second, *since + 2 * second);
+        let most = 2.0 * RATE * 1.05 + BLOCK + RATE * late.as_secs_f64();
+        assert!(within as f64 <= most, "{within} in 2 s, at most {most:.1} with {late:?} of lateness");
+    }
+}
+
+/// How late this process was, looked at every 10 ms.
+struct Lateness {
+    noted: Arc<Mutex<Vec<(Instant, Duration)>>>,
+}
+
+impl Lateness {
+    /// Watches until it is dropped.
+    fn watch() -> Self {
+        let noted = Arc::<Mutex<Vec<_>>>::default();
+        let watched = Arc::downgrade(&noted);
+        std::thread::spawn(move || {
+            const EVERY: Duration = Duration::from_millis(10);
+            while let Some(noted) = watched.upgrade() {
+                let began = Instant::now();
+                std::thread::sleep(EVERY);
+                let took = began.elapsed();
+                noted.lock().unwrap().push((began + took, took.saturating_sub(EVERY)));
+            }
+        });
+        Self { noted }
+    }
+
+    fn between(&self, from: Instant, to: Instant) -> Duration {
+        let noted = self.noted.lock().unwrap();
+        noted.iter().filter(|(at, _)| (from..to).contains(at)).map(|(_, late)| *late).sum()
     }
 }
 

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use crate::{
     database_server::{Scratch, servers},
     operator::{Operator, Running},
+    server::free_address,
     web_client::WebClient,
 };
 
@@ -57,7 +58,7 @@ fn message(line: &str) -> Option<String> {
 /// Clients hand notifications in while processes are killed in turn, and hand each in again until it is answered. Answers the
 /// id of each key.
 fn under_fire(operator: &Operator, kills: usize) -> BTreeMap<String, String> {
-    let ports = [free_port(), free_port()];
+    let ports = [free_address(), free_address()];
     let (over, next) = (AtomicBool::new(false), AtomicUsize::new(0));
     let answered = Mutex::<BTreeMap<String, String>>::default();
     std::thread::scope(|scope| {
@@ -86,10 +87,6 @@ fn under_fire(operator: &Operator, kills: usize) -> BTreeMap<String, String> {
         }
     });
     answered.into_inner().unwrap()
-}
-
-fn free_port() -> SocketAddr {
-    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
 
 fn serve(operator: &Operator, address: SocketAddr) -> Running {

@@ -16,6 +16,8 @@ use crate::{Fixture, Instance, LEASE, Suite, backend::SeaOrmBackend, statement::
 
 /// Longer than it takes to be refused by a row that is asked about without waiting, and shorter than anybody waits for one.
 const MOMENT: Duration = Duration::from_millis(500);
+/// How long anybody waits for a locked row at least.
+const LOCK_WAIT: Duration = Duration::from_secs(1);
 /// A call waits for a locked row twice at most, for a second and what the server adds.
 const IN_TIME: Duration = Duration::from_secs(8);
 /// The same on SQLite, where each wait is five seconds long, and some time to spare.
@@ -88,14 +90,25 @@ const MESSAGE_ROW: &str = "SELECT id FROM claimstream_queue WHERE queue = :queue
                            AND available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :low MICROSECOND \
                            AND id = :claim FOR UPDATE";
 
-/// Settles while somebody has the lease for a moment.
-async fn settle_beside(setup: &Setup, by: &Instance, claimed: &Claimed) -> Vec<Settled> {
-    let open = lock(setup, LEASE_ROW, &claimed.receipt).await;
-    let (by, settlement) = (by.clone(), done(claimed));
-    let settled = tokio::spawn(async move { by.ports.settlements.settle(&[settlement]).await });
-    tokio::time::sleep(MOMENT).await;
-    open.rollback().await.expect("rollback");
-    settled.await.expect("no panic").expect("it was free in a moment")
+/// Settles while somebody has the lease for a moment. Where the machine made that longer than anybody waits, the next message shows it.
+async fn settle_beside(setup: &Setup, by: &Instance, claimed: &[Claimed]) -> Vec<Settled> {
+    for claimed in &claimed[..5] {
+        let open = lock(setup, LEASE_ROW, &claimed.receipt).await;
+        let (of, settlement) = (by.clone(), done(claimed));
+        let settled = tokio::spawn(async move {
+            let begun = Instant::now();
+            (of.ports.settlements.settle(&[settlement]).await, begun.elapsed())
+        });
+        tokio::time::sleep(MOMENT).await;
+        open.rollback().await.expect("rollback");
+        match settled.await.expect("no panic") {
+            (Err(error), waited) if error.kind() == StoreErrorKind::Transient && waited >= LOCK_WAIT => {
+                assert_eq!(by.settle_all(&[done(claimed)]).await, [Settled::Accepted]);
+            }
+            (settled, _) => return settled.expect("it was free in a moment"),
+        }
+    }
+    panic!("a lease was never locked for a moment only");
 }
 
 impl Place {
@@ -116,7 +129,7 @@ impl Place {
         open.rollback().await.expect("rollback");
         assert_eq!(a.settle_all(&settlements[..1]).await, [Settled::Accepted]);
         // That it was locked says nothing of the lease.
-        assert_eq!(settle_beside(&setup, &a, &claimed[10]).await, [Settled::Accepted]);
+        assert_eq!(settle_beside(&setup, &a, &claimed[10..]).await, [Settled::Accepted]);
     }
 
     /// A lease was locked for long. From then on nobody waits for that one, until somebody has found it free; and for the
@@ -131,13 +144,18 @@ impl Place {
         let open = lock(&setup, LEASE_ROW, &here[0].receipt).await;
         let locked = setup.a.settle(&[done(&here[0])]).await.expect_err("it is locked");
         self.figure(&format!("refused: {locked}"));
-        let begun = Instant::now();
-        setup.a.settle(&[done(&here[0])]).await.expect_err("it is locked");
-        assert!(begun.elapsed() < Duration::from_secs(1), "it waited again: {:?}", begun.elapsed());
+        // To wait would hold up every call; a machine that stands still may hold up one.
+        let mut took = Vec::new();
+        while took.iter().all(|took| *took >= LOCK_WAIT) {
+            assert!(took.len() < 3, "it waited again: {took:?}");
+            let begun = Instant::now();
+            setup.a.settle(&[done(&here[0])]).await.expect_err("it is locked");
+            took.push(begun.elapsed());
+        }
         open.rollback().await.expect("rollback");
-        assert_eq!(settle_beside(&setup, &a, &there[0]).await, [Settled::Accepted], "in another shard");
+        assert_eq!(settle_beside(&setup, &a, &there).await, [Settled::Accepted], "in another shard");
         assert_eq!(a.settle_all(&[done(&here[0])]).await, [Settled::Accepted]);
-        assert_eq!(settle_beside(&setup, &a, &here[1]).await, [Settled::Accepted], "in the same shard");
+        assert_eq!(settle_beside(&setup, &a, &here[1..]).await, [Settled::Accepted], "in the same shard");
     }
 }
 

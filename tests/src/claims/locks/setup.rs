@@ -85,7 +85,7 @@ impl Shard {
     /// Claims until there are `count` messages; a watermark may hide them for two seconds.
     pub(super) async fn claim_within(&self, count: usize) -> Vec<MessageId> {
         let (begun, mut got) = (Instant::now(), Vec::new());
-        while got.len() < count && begun.elapsed() < Duration::from_secs(5) {
+        while got.len() < count && begun.elapsed() < Duration::from_secs(30) {
             got.extend(ids(&self.claimer.claim((count - got.len()) as u32).await));
         }
         got

@@ -75,7 +75,7 @@ impl Load {
     }
 }
 
-const PROMPTLY: Duration = Duration::from_secs(5);
+const PROMPTLY: Duration = Duration::from_secs(15);
 
 const OPEN: &str = "SELECT t.trx_id FROM information_schema.innodb_trx t \
                     JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id \

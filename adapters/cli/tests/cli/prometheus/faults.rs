@@ -1,5 +1,5 @@
 use std::{
-    net::{SocketAddr, TcpListener},
+    net::SocketAddr,
     path::PathBuf,
     thread,
     time::{Duration, SystemTime, UNIX_EPOCH},
@@ -14,7 +14,7 @@ use uuid::Uuid;
 use crate::{
     operator::{Operator, eventually},
     serve::{OPEN, Served, start},
-    server::Server,
+    server::{Server, free_address},
 };
 
 /// A service of notifications in which something goes wrong.
@@ -34,11 +34,6 @@ pub(super) struct OpenShop {
     shop: Shop,
     served: Served,
     sent: u32,
-}
-
-/// An address of this machine that nobody listens at.
-pub(super) fn free_address() -> SocketAddr {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
 
 impl Shop {

@@ -12,7 +12,10 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 
 use super::{programs::Programs, rules};
-use crate::operator::{Running, eventually};
+use crate::{
+    operator::{Running, eventually},
+    server::free_address,
+};
 
 /// A Prometheus that looks at one process twice a second and judges it by the shipped rules.
 pub(super) struct Scraping {
@@ -26,7 +29,7 @@ const SELDOM: &str = "claimstream_restarts_total";
 impl Scraping {
     /// Starts it in a directory; `target` need not answer yet.
     pub(super) fn start(programs: &Programs, directory: &Path, target: SocketAddr) -> Self {
-        let address = super::faults::free_address();
+        let address = free_address();
         let configuration = format!(
             "global: {{ scrape_interval: 500ms, scrape_timeout: 450ms, evaluation_interval: 500ms }}\n\
              rule_files: [rules.yml]\n\

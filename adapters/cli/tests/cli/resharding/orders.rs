@@ -269,7 +269,7 @@ impl Orders {
         }
         let written = self.written.load(Ordering::SeqCst);
         let began = Instant::now();
-        while self.ledger.done() < written && began.elapsed() < Duration::from_secs(60) {
+        while self.ledger.done() < written && began.elapsed() < Duration::from_secs(180) {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         tokio::time::sleep(Duration::from_millis(500)).await;
