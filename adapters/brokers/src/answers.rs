@@ -33,7 +33,7 @@ impl<'a> Answers<'a> {
     ///
     /// Those behind one of their key that was not confirmed are answered here; one that the broker will never take holds up none.
     pub(crate) fn next_wave(&mut self) -> Option<Vec<usize>> {
-        if self.began.elapsed() > LONGEST {
+        if self.is_late() {
             let unsent: Vec<_> = self.waves.by_ref().flatten().collect();
             unsent.into_iter().for_each(|at| self.give(at, Published::unconfirmed(TOO_LATE)));
         }
@@ -48,6 +48,11 @@ impl<'a> Answers<'a> {
                 return Some(free);
             }
         }
+    }
+
+    /// Whether the call has lasted so long that it sends nothing more.
+    pub(crate) fn is_late(&self) -> bool {
+        self.began.elapsed() > LONGEST
     }
 
     /// Notes the answer to the publication at this place of the call.

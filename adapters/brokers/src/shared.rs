@@ -39,6 +39,7 @@ impl<T: Clone, E: Clone> Shared<T, E> {
     }
 
     /// Has the next call make it anew, if this is what there is.
+    #[cfg(any(test, feature = "redis-streams"))]
     pub(crate) async fn forget(&self, is_this: impl FnOnce(&T) -> bool) {
         let mut state = self.0.lock().await;
         if state.made.as_ref().is_some_and(is_this) {

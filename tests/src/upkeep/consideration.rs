@@ -144,11 +144,11 @@ async fn holds_up_no_producer(setup: Setup) {
     let obstacle = beside.begin().await.expect("begin");
     let lock = |n| format!("SELECT id FROM claimstream_message WHERE id = {} FOR UPDATE", hex(id(n)));
     number_of_rows(&obstacle, &lock(50)).await;
+    let producer = setup.again(|_| {}).await;
     let sweeping = sweep(&setup);
     while beside.execute_unprepared(&format!("{} NOWAIT", lock(1))).await.is_ok() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    let producer = setup.again(|_| {}).await;
     let newcomers: Vec<_> = (0..60).map(|n| producer.of_id(Uuid::from_u128(n * 1000 + 500))).collect();
     let enqueued = producer.outbox.enqueue_now(&newcomers);
     // The sweep itself waits for the obstacle for no more than five.

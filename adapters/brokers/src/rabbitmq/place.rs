@@ -72,8 +72,8 @@ impl RabbitMqPlace {
             NoConnection::away(format_args!("cannot connect to {self}: no answer within {:?}", self.patience))
         };
         if self.was_silent.load(Relaxed) {
-            let said = timeout(self.patience, say_something(&self.uri)).await.map_err(|_| silence())?;
-            said.map_err(|error| NoConnection::away(format_args!("cannot connect to {self}: {error}")))?;
+            // An error of this is no answer: the attempt that follows says better what is wrong.
+            let _ = timeout(self.patience, say_something(&self.uri)).await.map_err(|_| silence())?;
         }
         let properties = ConnectionProperties::default().with_connection_name(name.into());
         let attempt = Attempt { was_silent: Arc::clone(&self.was_silent), ended: false };

@@ -21,7 +21,7 @@ use super::{
     refusal::Meaning,
     route::Route,
 };
-use crate::answers::Answers;
+use crate::{answers::Answers, waves::TOO_LATE};
 
 /// Publishes to a RabbitMQ with publisher confirms.
 ///
@@ -228,6 +228,9 @@ impl<'a> Call<'a> {
             return Ok(());
         }
         for at in open {
+            if self.answers.is_late() {
+                self.answers.give(at, Published::unconfirmed(TOO_LATE));
+            }
             self.refuse_unsendable(&[at]);
             let open = self.answers.open(&[at]);
             if let Some(cause) = self.send(&open).await? {

@@ -36,7 +36,8 @@ impl Answering {
     async fn say(&self, command: &Cmd) -> RedisResult<()> {
         let mut connection = self.connection.lock().await.clone();
         match command.query_async::<redis::Value>(&mut connection).await {
-            Err(error) if error.is_unrecoverable_error() => {
+            // Silence may be all that a broken connection says.
+            Err(error) if error.is_unrecoverable_error() || error.is_timeout() => {
                 let mut fresh = self.member.connect().await?;
                 *self.connection.lock().await = fresh.clone();
                 command.query_async::<redis::Value>(&mut fresh).await.map(|_| ())

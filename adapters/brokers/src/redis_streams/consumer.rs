@@ -101,6 +101,15 @@ impl Consume for RedisStreamsConsumer {
     }
 }
 
+impl Drop for RedisStreamsConsumer {
+    /// A reading that went on would take entries that nobody handles, before a member of the same name that comes after this one.
+    fn drop(&mut self) {
+        if let State::Busy(reading) = self.state.get_mut() {
+            reading.abort();
+        }
+    }
+}
+
 struct EntryHold {
     answering: Arc<Answering>,
     entry: String,

@@ -16,7 +16,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     let url = known_broker("redis-streams", "consuming from Redis Streams");
     let is_here = url.is_some();
     let url = url.unwrap_or_default();
-    let [one, two, three, four, five, six, seven, eight, nine, ten] = [(); 10].map(|()| url.clone());
+    let [one, two, three, four, five, six, seven, eight, nine, ten, eleven] = [(); 11].map(|()| url.clone());
     vec![
         trial("redis_streams::everything_that_was_published_comes", is_here, move || async move {
             let Fresh { publisher, consumer, stream, .. } = Fresh::at(&one);
@@ -62,6 +62,13 @@ pub(crate) fn trials() -> Vec<Trial> {
             is_here,
             move || async move {
                 user_taken_away(Fresh::at(&ten)).await;
+            },
+        ),
+        trial(
+            "redis_streams::a_member_that_was_dropped_takes_nothing_from_the_next_one",
+            is_here,
+            move || async move {
+                dropped_while_it_read(Fresh::at(&eleven)).await;
             },
         ),
         trial("redis_streams::an_answer_outlives_its_connection", is_here, move || async move {
@@ -125,6 +132,24 @@ async fn comes_back(fresh: Fresh) {
         assert_eq!(delivery.received.id, *id);
         delivery.finish().await.unwrap();
     }
+}
+
+/// The server gives an entry to the reading that has waited longest.
+async fn dropped_while_it_read(fresh: Fresh) {
+    let member = || fresh.member("three").with_idle(Duration::from_secs(60));
+    let dropped = member();
+    assert!(timeout(Duration::from_millis(300), dropped.next()).await.is_err(), "nothing is there");
+    drop(dropped);
+    let next = member();
+    let read = async {
+        [self::next(&next).await, self::next(&next).await].map(|delivery| delivery.received.id.clone())
+    };
+    let publish = async {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        fresh.publish(2).await
+    };
+    let (read, published) = tokio::join!(read, publish);
+    assert_eq!(read.to_vec(), published);
 }
 
 impl Fresh {

@@ -32,19 +32,33 @@ async fn is_relayed_from_under_every_strategy_with_one_word_changed() {
     }
 }
 
+/// With room for the start of a process.
+const PROMPTLY: std::time::Duration = std::time::Duration::from_secs(4);
+
+/// What a command says that fails, and how long it took; it may try three times, because the machine may stop.
+fn fails_promptly(operator: &Operator, command: &[&str]) -> (String, std::time::Duration) {
+    let mut tries = (0..3).map(|_| {
+        let began = std::time::Instant::now();
+        (operator.run(command).failed(1), began.elapsed())
+    });
+    let first = tries.next().unwrap();
+    if first.1 < PROMPTLY {
+        return first;
+    }
+    tries.min_by_key(|(_, took)| *took).unwrap()
+}
+
 #[test]
 fn a_server_that_refuses_is_named_with_its_reason_within_seconds() {
     let port = free_address().port();
     let operator =
         Operator::new().set("CLAIMSTREAM_DATABASE__URL", &format!("mysql://me:secret@127.0.0.1:{port}/shop"));
-    let began = std::time::Instant::now();
-    let refused = operator.run(&["status"]).failed(1);
-    let took = began.elapsed();
+    let (refused, took) = fails_promptly(&operator, &["status"]);
     println!("a refused connection ends a command after {took:?}");
     assert!(refused.contains(&format!("no connection to 127.0.0.1:{port}: Connection refused")), "{refused}");
     assert!(!refused.contains("secret") && !refused.contains("pool timed out"), "{refused}");
     // About 1.2 s; an idle pool would have asked for ten.
-    assert!(took < std::time::Duration::from_secs(9), "{took:?}");
+    assert!(took < PROMPTLY, "{took:?}");
 }
 
 /// As a firewall that swallows packets, or a server that hangs: the connection is made, and nobody says a word.
@@ -55,15 +69,13 @@ fn a_server_that_is_silent_is_named_within_two_seconds() {
     let url = format!("mysql://me:secret@127.0.0.1:{port}/shop");
     let operator = Operator::new().set("CLAIMSTREAM_DATABASE__URL", &url);
     for command in [&["status"][..], &["schema", "plan"], &["notify", "-"]] {
-        let began = std::time::Instant::now();
-        let refused = operator.run(command).failed(1);
-        let took = began.elapsed();
+        let (refused, took) = fails_promptly(&operator, command);
         println!("{command:?} on a silent server ends after {took:?}");
         let said = format!("no connection to 127.0.0.1:{port}: it does not answer within 1.9s");
         assert!(refused.contains(&said) && refused.contains("acquire_timeout"), "{refused}");
         assert!(!refused.contains("secret"), "{refused}");
         // The machine may be busy; the pool alone would have taken twelve.
-        assert!(took < std::time::Duration::from_secs(9), "{took:?}");
+        assert!(took < PROMPTLY, "{took:?}");
     }
     let patient = ["status", "--set", "database.acquire_timeout=3s"];
     let began = std::time::Instant::now();
@@ -75,16 +87,12 @@ fn a_server_that_is_silent_is_named_within_two_seconds() {
 fn a_wrong_password_is_said_at_once_in_the_words_of_the_server() {
     for (server, url) in servers("a_wrong_password_is_said_at_once_in_the_words_of_the_server") {
         let operator = Operator::new().set("CLAIMSTREAM_DATABASE__URL", &url);
-        let began = std::time::Instant::now();
-        let refused = operator.run(&["status", "--set", "database.password=wrong-hunter2"]).failed(1);
-        let took = began.elapsed();
+        let wrong = ["status", "--set", "database.password=wrong-hunter2"];
+        let (refused, took) = fails_promptly(&operator, &wrong);
         // The newest MySQL wants TLS before it looks at a password, and says that.
         let in_its_words = refused.contains("Access denied") && refused.contains("check the user");
         assert!(in_its_words || refused.contains("takes this password over TLS only"), "{refused}");
-        assert!(
-            !refused.contains("hunter2") && took < std::time::Duration::from_secs(9),
-            "{took:?}: {refused}"
-        );
+        assert!(!refused.contains("hunter2") && took < PROMPTLY, "{took:?}: {refused}");
         println!("{}: refused after {took:?}", server.name);
     }
 }

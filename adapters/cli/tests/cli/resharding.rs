@@ -49,17 +49,17 @@ async fn an_open_transaction_holds_up_the_cut_and_writers_for_a_second_at_a_time
         let mut said = BufReader::new(command.0.stdout.take().unwrap()).lines();
         assert!(said.any(|line| line.unwrap().starts_with("try 1: a transaction")), "it waits");
         let mut took = Vec::new();
-        for number in 1..=20 {
+        for number in 1..=60 {
             let began = Instant::now();
             outbox.enqueue_now(&[orders::message("customer-2", number)]).await.unwrap();
             took.push(began.elapsed());
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
         took.sort();
-        println!("{}: the longest enqueue beside the cut took {:?}", server.name(), took[19]);
-        // The machine may stop once or twice; a writer that waited for the transaction would wait for ever.
-        assert!(took[17] < Duration::from_millis(2_500), "{took:?}");
-        assert!(took[19] < Duration::from_secs(20), "{took:?}");
+        println!("{}: the longest enqueue beside the cut took {:?}", server.name(), took[59]);
+        // Five or more of them are held up. The machine may stop for two.
+        assert!(took[57] < Duration::from_millis(2_500), "{took:?}");
+        assert!(took[59] < Duration::from_secs(20), "{took:?}");
         outbox.commit(open).await.unwrap();
         let said: Vec<String> = said.map(Result::unwrap).collect();
         assert!(command.end().success(), "{said:?}");

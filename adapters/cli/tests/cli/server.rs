@@ -7,14 +7,14 @@ use std::{
     },
 };
 
-/// An address of this machine that nobody listens at. Systems choose ports from 32768 on, so nobody gets one below without asking
-/// for it, also later.
+/// An address of this machine that nobody listens at. Systems choose ports from 32768 on, and the servers of trials from 20000 on, so that
+/// nobody gets one below without asking for it, also later.
 pub(crate) fn free_address() -> SocketAddr {
     static ASKED: AtomicU16 = AtomicU16::new(0);
     let start = std::process::id() as u16;
     loop {
         let asked = ASKED.fetch_add(1, Ordering::Relaxed);
-        let port = 20_000 + start.wrapping_add(asked) % 12_000;
+        let port = 10_000 + start.wrapping_add(asked) % 10_000;
         if let Ok(listener) = TcpListener::bind(("127.0.0.1", port)) {
             return listener.local_addr().unwrap();
         }

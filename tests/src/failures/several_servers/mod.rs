@@ -24,8 +24,8 @@ use crate::{Fixture, Server, Suite, backend::SeaOrmBackend};
 
 /// How long an outbox may take once a server takes writes.
 const SOON: Duration = Duration::from_secs(2);
-/// How much longer it may take while many trials share two processors; alone it takes half of `SOON`.
-const BUSY: u32 = 3;
+/// What it does not take either while many trials share two processors; alone it takes half of `SOON`.
+const LATE: Duration = Duration::from_secs(6);
 /// How long it works undisturbed.
 const A_WHILE: Duration = Duration::from_millis(500);
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -72,8 +72,15 @@ async fn follows(server: Server, options: OpenOptions) {
         let mut took = Vec::new();
         for fault in [Fault::None, Fault::Refuses, Fault::Swallows] {
             let since = pair.change_roles(fault).await;
-            took.push((fault, work.goes_on_since(since).await));
+            let mut times = work.goes_on_since(since).await;
             tokio::time::sleep(A_WHILE).await;
+            // A busy machine may be late once; a link that swallows stays as it is.
+            if times.iter().any(|time| *time >= LATE) && !matches!(fault, Fault::Swallows) {
+                let since = pair.change_roles(fault).await;
+                times = work.goes_on_since(since).await;
+                tokio::time::sleep(A_WHILE).await;
+            }
+            took.push((fault, times));
         }
         stop.send_replace(true);
         work.all_handled().await;
@@ -85,9 +92,8 @@ async fn follows(server: Server, options: OpenOptions) {
     let accepted = work.accepted().len();
     eprintln!("{}: {accepted} messages; went on after {took:?}", server.name);
     assert!(accepted > 100, "{accepted} messages are no load");
-    let times: Vec<Duration> = took.iter().flat_map(|(_, times)| *times).collect();
-    let late = times.iter().filter(|time| **time >= SOON * BUSY).count();
-    assert!(late <= 1 && times.iter().all(|time| *time < PATIENCE), "messages in and handled: {took:?}");
+    let is_late = took.iter().flat_map(|(_, times)| *times).any(|time| time >= LATE);
+    assert!(!is_late, "messages in and handled: {took:?}");
     let brief = OpenOptions { acquire_timeout: SOON, ..options.clone() };
     is_refused(&pair.url_of_followers(), &brief, &["no server takes writes", "read_only = ON"]).await;
     pair.wire_anew().await;

@@ -140,7 +140,7 @@ pub(super) async fn a_topic_that_is_made_after_a_refusal_takes_records() {
 pub(super) async fn many_missing_topics_take_as_long_as_one() {
     let cluster = Cluster::start();
     let publisher = KafkaPublisher::new(cluster.place().with_patience(SHORT));
-    let topics: Vec<String> = (0..12).map(|number| format!("missing-{number}")).collect();
+    let topics: Vec<String> = (0..30).map(|number| format!("missing-{number}")).collect();
     topics.iter().for_each(|topic| cluster.0.topic_error(topic, UNKNOWN).unwrap());
     let all: Vec<Publication> = topics.iter().map(|topic| publication(topic, "x")).collect();
     let begun = Instant::now();

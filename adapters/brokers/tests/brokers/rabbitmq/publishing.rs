@@ -1,4 +1,10 @@
-use std::time::{Duration, Instant};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    time::{Duration, Instant},
+};
 
 use claimstream_brokers::rabbitmq::{RabbitMqPlace, RabbitMqPublisher};
 use claimstream_domain::{OrderingKey, Payload, Publication, Published};
@@ -290,6 +296,27 @@ pub(super) async fn a_peer_that_says_nothing_holds_up_no_call_and_costs_a_connec
         }
     });
     assert!(RabbitMqPublisher::new(place.with_patience(Duration::from_secs(20))).reach().await.is_ok());
+}
+
+/// As a TLS server does to a plain greeting.
+pub(super) async fn a_peer_that_resets_a_greeting_is_tried_all_the_same(_url: String) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("amqp://guest:guest@{}", listener.local_addr().unwrap());
+    let place = RabbitMqPlace::new(&url).unwrap().with_patience(Duration::from_secs(1));
+    let publisher = RabbitMqPublisher::new(place);
+    let (silent, _) = tokio::join!(listener.accept(), publisher.reach());
+    let taken = Arc::<AtomicUsize>::default();
+    let count = Arc::clone(&taken);
+    tokio::spawn(async move {
+        while let Ok((mut peer, _)) = listener.accept().await {
+            count.fetch_add(1, Relaxed);
+            // It is reset, because most of the greeting was not read.
+            let _ = peer.read(&mut [0]).await;
+        }
+    });
+    assert!(publisher.reach().await.is_err());
+    wait_until(|| taken.load(Relaxed) == 2).await;
+    drop(silent);
 }
 
 pub(super) async fn a_server_that_is_away_leaves_everything_unconfirmed(_url: String) {

@@ -69,45 +69,46 @@ async fn a_server_that_hangs_does_not_slow_the_others_and_loses_nothing() {
         [0..10_000, 10_000..20_000, 20_000..30_000].map(|of| distinct(&numbers, of))
     };
     within("each delivers", Duration::from_secs(90), || each().into_iter().all(|count| count > 50));
-    let had = refill(&operator, 1_000);
-    let beside = time_for(400, &operator, 0..20_000);
-    proxy.freeze();
-    let had = undisturbed(&operator, had, beside);
-    let of_two = had as usize;
-    proxy.thaw();
-    within("all are delivered", Duration::from_secs(180), || each() == [of_two, of_two, 1_000]);
+    let mut had = [1_000; 3];
+    // A busy machine may spoil two tries.
+    let is_undisturbed = (0..3).any(|_| is_undisturbed(&operator, &proxy, &mut had));
+    assert!(is_undisturbed, "the two were slower while one hung, three times");
+    let had = had.map(|count| count as usize);
+    within("all are delivered", Duration::from_secs(180), || each() == had);
     // A settlement that was lost in the frozen connections is made when the message comes again.
     let empty = || operator.run(&["status", "--json"]).succeeded().matches("\"queues\":[]").count();
     within("nothing is left", Duration::from_secs(60), || empty() == 3);
     running.signal("TERM");
     assert_eq!(running.end().code(), Some(0));
-    println!("{} twice", delivered(&operator).len() - 2 * of_two - 1_000);
+    println!("{} twice", delivered(&operator).len() - had.iter().sum::<usize>());
 }
 
-/// While the third server hangs, the two deliver as fast as beside it; a busy machine may spoil two tries. Takes and answers how many
-/// each of the two has had.
-fn undisturbed(operator: &Operator, mut had: u32, beside: Duration) -> u32 {
-    for attempt in 1.. {
-        had = refill(operator, had);
-        let without = time_for(400, operator, 0..20_000);
-        println!("400 of two servers take {beside:.1?} beside the third, and {without:.1?} while that hangs");
-        if without <= beside * 2 + Duration::from_secs(1) {
-            break;
+/// Whether the two deliver as fast while the third server hangs as beside it. Hands more in where too little is left to be timed by, and
+/// counts it.
+fn is_undisturbed(operator: &Operator, proxy: &FreezingProxy, had: &mut [u32; 3]) -> bool {
+    refill(operator, had);
+    let begun = distinct(&delivered(operator), 20_000..30_000);
+    within("the third delivers", Duration::from_secs(90), || {
+        distinct(&delivered(operator), 20_000..30_000) > begun
+    });
+    let beside = time_for(400, operator, 0..20_000);
+    refill(operator, had);
+    proxy.freeze();
+    let without = time_for(400, operator, 0..20_000);
+    proxy.thaw();
+    println!("400 of two servers take {beside:.1?} beside the third, and {without:.1?} while that hangs");
+    without <= beside * 2 + Duration::from_secs(1)
+}
+
+/// Hands more in to each server that has not enough left.
+fn refill(operator: &Operator, had: &mut [u32; 3]) {
+    for (had, (name, first)) in had.iter_mut().zip([("a", 0), ("b", 10_000), ("c", 20_000)]) {
+        let left = *had as usize - distinct(&delivered(operator), first..first + 10_000);
+        if left < 500 {
+            hand_in(operator, name, first + *had..first + *had + 500);
+            *had += 500;
         }
-        assert!(attempt < 3, "{beside:?} before, {without:?} while one hangs, at the third try");
     }
-    had
-}
-
-/// Hands more in to the two servers if they have not enough left to be timed by; answers how many each of them has had.
-fn refill(operator: &Operator, had: u32) -> u32 {
-    let left = 2 * had as usize - distinct(&delivered(operator), 0..20_000);
-    if left >= 600 {
-        return had;
-    }
-    hand_in(operator, "a", had..had + 400);
-    hand_in(operator, "b", 10_000 + had..10_000 + had + 400);
-    had + 400
 }
 
 #[tokio::test(flavor = "multi_thread")]
