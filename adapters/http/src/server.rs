@@ -138,6 +138,9 @@ struct Patience {
     unread: Duration,
 }
 
+/// The longest head of a request. Anybody who reaches the port can have so much kept for a while, by each connection.
+const MAX_HEAD_BYTES: usize = 32 * 1024;
+
 struct Connection {
     stream: Stalling,
     place: OwnedSemaphorePermit,
@@ -151,6 +154,7 @@ impl Connection {
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(idle)
+            .max_buf_size(MAX_HEAD_BYTES)
             .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
         if let Err(error) = watcher.watch(connection).await {
             tracing::debug!(%error, "a connection has ended");

@@ -93,7 +93,7 @@ impl Link {
     /// Gives the connection up: it may be broken, or lead to a server that is the master no more.
     async fn part(&self, next: State) {
         let mut state = self.state.lock().await;
-        if !matches!(*state, State::Away(_)) {
+        if !matches!(*state, State::Away(until) if Instant::now() < until) {
             *state = next;
         }
     }
@@ -189,5 +189,30 @@ impl Access {
             redis = redis.set_password(password);
         }
         Ok(SentinelNodeConnectionInfo::default().set_redis_connection_info(redis))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    /// As Redis behind a firewall that drops its packets: connecting ends by our patience, and not by an error.
+    #[tokio::test]
+    async fn a_silent_redis_is_waited_for_once_in_a_while() {
+        let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let place = RedisPlace::new(&format!("redis://{}", silent.local_addr().unwrap())).unwrap();
+        let link = Link::to(place);
+        let waited = async || {
+            let began = Instant::now();
+            assert!(link.call("ask", |_| std::future::ready(Ok(()))).await.is_err());
+            began.elapsed() >= RedisPlace::PATIENCE
+        };
+        for _ in 0..3 {
+            assert!(waited().await);
+            assert!(!waited().await, "nobody waits a moment after");
+            tokio::time::sleep(Link::AWAY).await;
+        }
     }
 }

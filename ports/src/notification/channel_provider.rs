@@ -9,6 +9,11 @@ use claimstream_domain::notification::{Acceptance, Answer, AnswerClass, Notifica
 /// such a thing; an error that says whether trying again can help, and whether the message may have been taken all the same.
 #[async_trait]
 pub trait ChannelProvider: Send + Sync {
+    /// Whether it can deliver a message like this one at all. A route leaves out those of its providers that cannot, if another can.
+    fn carries(&self, _message: &NotificationMessage) -> bool {
+        true
+    }
+
     /// Delivers one message.
     async fn deliver(&self, message: &NotificationMessage) -> Result<Delivered, DeliveryError>;
 }

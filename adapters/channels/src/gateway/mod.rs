@@ -56,7 +56,7 @@ impl GatewayChannel {
     }
 
     fn request(&self, message: &NotificationMessage) -> Result<(Host, Request), DeliveryError> {
-        if !message.content.attachments.is_empty() && !self.templates.carries_attachments {
+        if !self.carries(message) {
             return Err(refuse(&"it has attachments, and no template of this gateway uses `attachments`"));
         }
         let rendered = self.templates.render(message).map_err(|why| refuse(&why))?;
@@ -104,6 +104,10 @@ impl GatewayChannel {
 
 #[async_trait]
 impl ChannelProvider for GatewayChannel {
+    fn carries(&self, message: &NotificationMessage) -> bool {
+        message.content.attachments.is_empty() || self.templates.carries_attachments
+    }
+
     async fn deliver(&self, message: &NotificationMessage) -> Result<Delivered, DeliveryError> {
         let (host, request) = self.request(message)?;
         let response = self.client.send(&host, request).await?;

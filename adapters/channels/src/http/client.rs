@@ -31,7 +31,7 @@ impl HttpClient {
         timeout: Duration,
         environment_proxies: bool,
     ) -> Result<Self, Invalid> {
-        let builder = builder(connect_timeout, timeout);
+        let builder = builder(connect_timeout, timeout).pool_idle_timeout(IDLE);
         let builder = if environment_proxies { builder } else { builder.no_proxy() };
         Ok(Self { client: built(builder)?, rule: None, connect_timeout, timeout })
     }
@@ -46,7 +46,7 @@ impl HttpClient {
         environment_proxies: bool,
     ) -> Result<Self, Invalid> {
         let rule = Arc::new(rule.clone());
-        let builder = builder(connect_timeout, timeout);
+        let builder = builder(connect_timeout, timeout).pool_idle_timeout(IDLE_TO_MANY);
         let builder = builder.dns_resolver(Arc::new(LimitedResolver(Arc::clone(&rule))));
         let trusts_proxies = environment_proxies && *rule == AddressRule::Private;
         let builder = if trusts_proxies { builder } else { builder.no_proxy() };
@@ -123,6 +123,14 @@ pub(crate) fn root(error: &dyn Error) -> String {
     }
     inner.to_string()
 }
+
+/// How long a connection is kept for the next request: not so long that servers close it meanwhile, because a request that meets the close
+/// may have arrived.
+#[cfg(feature = "webhook")]
+const IDLE: Duration = Duration::from_secs(4);
+
+/// The same where each recipient may have a server of their own, and each connection takes a descriptor.
+const IDLE_TO_MANY: Duration = Duration::from_secs(1);
 
 fn builder(connect_timeout: Duration, timeout: Duration) -> ClientBuilder {
     Client::builder()

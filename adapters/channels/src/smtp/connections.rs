@@ -12,7 +12,7 @@ use lettre::transport::smtp::{
     client::AsyncSmtpConnection,
     extension::ClientId,
 };
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 #[cfg(feature = "tls")]
 use super::server::Security;
@@ -53,13 +53,25 @@ impl Connections {
         })
     }
 
-    /// A connection that is ready for a mail: one that was kept and still answers, or a new one.
-    pub(super) async fn take(&self) -> Result<AsyncSmtpConnection, Error> {
-        while let Some(mut kept) = self.kept() {
-            if kept.test_connected().await {
-                return Ok(kept);
+    /// A connection that was kept and still answers.
+    pub(super) async fn kept(&self) -> Option<AsyncSmtpConnection> {
+        while let Some(mut kept) = self.pop() {
+            match timeout(self.connect_timeout, kept.test_connected()).await {
+                Ok(true) => return Some(kept),
+                Ok(false) => {}
+                Err(_) => self.forget(),
             }
         }
+        None
+    }
+
+    /// Closes all that are kept: one has ended without a sign, or the server wants to hear no more on it.
+    pub(super) fn forget(&self) {
+        self.idle().clear();
+    }
+
+    /// A new connection that is ready for a mail.
+    pub(super) async fn fresh(&self) -> Result<AsyncSmtpConnection, Error> {
         let mut connection = self.open().await?;
         if let Some(credentials) = &self.credentials {
             connection.auth(DEFAULT_MECHANISMS, credentials).await?;
@@ -75,7 +87,7 @@ impl Connections {
         }
     }
 
-    fn kept(&self) -> Option<AsyncSmtpConnection> {
+    fn pop(&self) -> Option<AsyncSmtpConnection> {
         let mut idle = self.idle();
         idle.retain(|(since, _)| since.elapsed() < Self::IDLE_TIME);
         idle.pop().map(|(_, connection)| connection)

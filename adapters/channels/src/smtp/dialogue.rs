@@ -21,6 +21,19 @@ pub(super) enum Refusal {
     Unsupported(&'static str),
 }
 
+impl Refusal {
+    /// Whether the server wants no more on this connection, or the connection has broken, before anything of the mail was sent.
+    pub(super) fn ends_connection(&self) -> bool {
+        const CLOSING: u16 = 421;
+        match self {
+            Self::Offer(error) | Self::Recipient(error) => {
+                error.status().is_none_or(|code| u16::from(code) == CLOSING)
+            }
+            Self::Mail(_) | Self::Unsupported(_) => false,
+        }
+    }
+}
+
 /// Offers one mail: names its sender and its recipients. Nothing of the mail itself is sent.
 pub(super) async fn offer(
     connection: &mut AsyncSmtpConnection,

@@ -65,12 +65,30 @@ impl SmtpChannel {
         let deadline = Instant::now() + within;
         let late = |what: &str| format!("{what} {server} within {within:?}");
         let bytes = mail.formatted();
-        let session = timeout_at(deadline, self.connections.take()).await;
-        let session = session.map_err(|_| DeliveryError::down(late("no session with")))?;
-        let mut connection = session.map_err(|e| DeliveryError::down(self.said(&e, mail)))?;
-        let offered = timeout_at(deadline, offer(&mut connection, mail.envelope(), &bytes)).await;
-        let offered = offered.map_err(|_| DeliveryError::transient(late("no answer from")))?;
-        offered.map_err(|refusal| self.judge(refusal, mail))?;
+        let kept = timeout_at(deadline, self.connections.kept()).await.unwrap_or_default();
+        let offers = async |connection: &mut _| {
+            let offered = timeout_at(deadline, offer(connection, mail.envelope(), &bytes)).await;
+            offered.map_err(|_| DeliveryError::transient(late("no answer from")))
+        };
+        let mut taken = None;
+        if let Some(mut kept) = kept {
+            match offers(&mut kept).await? {
+                Ok(()) => taken = Some(kept),
+                // It says nothing of the server, and nothing of the mail was sent.
+                Err(refusal) if refusal.ends_connection() => self.connections.forget(),
+                Err(refusal) => return Err(self.judge(refusal, mail)),
+            }
+        }
+        let mut connection = match taken {
+            Some(kept) => kept,
+            None => {
+                let session = timeout_at(deadline, self.connections.fresh()).await;
+                let session = session.map_err(|_| DeliveryError::down(late("no session with")))?;
+                let mut fresh = session.map_err(|e| DeliveryError::down(self.said(&e, mail)))?;
+                offers(&mut fresh).await?.map_err(|refusal| self.judge(refusal, mail))?;
+                fresh
+            }
+        };
         let sent = timeout_at(deadline, send(&mut connection, &bytes)).await;
         let sent = sent.map_err(|_| DeliveryError::unknown(late("no answer from")))?;
         let sent = sent.map_err(|refusal| self.judge(refusal, mail))?;

@@ -16,6 +16,8 @@ use tokio::{
 pub(crate) enum Reply {
     /// Answers with this line.
     Line(&'static str),
+    /// Answers with this line where the connection has had so many of these commands.
+    Behind(u32, &'static str),
     /// Says nothing and keeps the connection open.
     Silence,
     /// Closes the connection.
@@ -72,8 +74,8 @@ impl Drop for MailServer {
 async fn serve(listener: TcpListener, script: Arc<Script>, seen: Arc<Mutex<Seen>>) {
     while let Ok((stream, _)) = listener.accept().await {
         seen.lock().expect("no panic elsewhere").connections += 1;
-        let dialogue =
-            Dialogue { stream: BufReader::new(stream), script: Arc::clone(&script), seen: Arc::clone(&seen) };
+        let (script, seen) = (Arc::clone(&script), Arc::clone(&seen));
+        let dialogue = Dialogue { stream: BufReader::new(stream), script, seen, counted: 0 };
         tokio::spawn(dialogue.run());
     }
 }
@@ -82,6 +84,8 @@ struct Dialogue {
     stream: BufReader<TcpStream>,
     script: Arc<Script>,
     seen: Arc<Mutex<Seen>>,
+    /// Commands that had [`Reply::Behind`].
+    counted: u32,
 }
 
 impl Dialogue {
@@ -140,6 +144,11 @@ impl Dialogue {
     async fn reply(&mut self, command: &str, usual: &'static str) -> io::Result<()> {
         match self.script.get(command).copied().unwrap_or(Reply::Line(usual)) {
             Reply::Line(line) => self.stream.write_all(format!("{line}\r\n").as_bytes()).await,
+            Reply::Behind(most, line) => {
+                self.counted += 1;
+                let line = if self.counted > most { line } else { usual };
+                self.stream.write_all(format!("{line}\r\n").as_bytes()).await
+            }
             Reply::Close => Err(io::ErrorKind::ConnectionAborted.into()),
             Reply::Silence => std::future::pending().await,
         }

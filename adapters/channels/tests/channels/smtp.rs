@@ -216,6 +216,27 @@ async fn a_server_that_closes_an_idle_connection_costs_a_new_one_and_no_mail() {
 }
 
 #[tokio::test]
+async fn a_kept_connection_that_broke_without_a_sign_costs_a_new_one_and_no_mail() {
+    let server = MailServer::start([("OTHER", Reply::Silence)]).await;
+    let connect_timeout = Duration::from_secs(2);
+    let channel = SmtpChannel::new(SmtpConfig { connect_timeout, ..config_for(&server) }).unwrap();
+    for _ in 0..2 {
+        deliver(&channel).await.unwrap();
+    }
+    assert_eq!((server.seen().connections, server.seen().mails.len()), (2, 2));
+}
+
+#[tokio::test]
+async fn a_server_that_takes_few_mails_on_a_connection_costs_a_new_one_and_no_mail() {
+    let server = MailServer::start([("MAIL", Reply::Behind(1, "421 4.4.5 too many mails"))]).await;
+    let channel = SmtpChannel::new(config_for(&server)).unwrap();
+    for _ in 0..3 {
+        deliver(&channel).await.unwrap();
+    }
+    assert_eq!((server.seen().connections, server.seen().mails.len()), (3, 3));
+}
+
+#[tokio::test]
 async fn a_user_logs_in_and_a_wrong_password_is_tried_again_and_never_shown() {
     let credentials = || Some(SmtpCredentials { user: "ann".into(), password: Secret::new("hunter2") });
     let server = MailServer::start([]).await;

@@ -7,7 +7,10 @@ use claimstream_domain::notification::{
 use claimstream_ports::notification::{ChannelProvider, Delivered, DeliveryError};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use tokio::net::TcpListener;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpListener,
+};
 
 use crate::{
     message::message,
@@ -168,6 +171,30 @@ async fn success_is_delivered_with_the_answers_own_id_if_it_has_one() {
     assert_eq!(answered(Reply::Status(200, &["X-Request-Id: r-1"])).await, reference(Some("r-1")));
     assert_eq!(answered(Reply::Status(202, &[])).await, reference(None));
     assert_eq!(answered(Reply::Status(204, &["x-request-id:  "])).await, reference(None));
+}
+
+/// Each recipient may have a server of its own, and each connection takes a descriptor.
+#[tokio::test]
+async fn a_connection_is_kept_for_a_moment_alone() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/hook", listener.local_addr().unwrap());
+    let channel = WebhookChannel::new(config()).unwrap();
+    let server = async {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut asked = vec![0; 64 * 1024];
+        while !String::from_utf8_lossy(&asked).contains("\r\n\r\n") {
+            assert!(stream.read(&mut asked).await.unwrap() > 0);
+        }
+        stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await.unwrap();
+        stream
+    };
+    let message = message(Channel::Webhook, &url);
+    let (delivered, mut stream) = tokio::join!(channel.deliver(&message), server);
+    delivered.unwrap();
+    let closed = tokio::time::timeout(Duration::from_secs(30), async {
+        while stream.read(&mut [0; 1024]).await.unwrap() > 0 {}
+    });
+    assert!(closed.await.is_ok(), "it is kept for long");
 }
 
 #[tokio::test]

@@ -91,6 +91,17 @@ async fn a_connection_that_sends_half_a_request_does_not_hold_the_server_up() {
 }
 
 #[tokio::test]
+async fn a_head_without_an_end_is_kept_in_part_alone() {
+    let served = serve(Limits::default()).await;
+    let mut stream = TcpStream::connect(served.address).await.unwrap();
+    let head = format!("GET / HTTP/1.1\r\nx: {}", "a".repeat(64 * 1024));
+    let _ = stream.write_all(head.as_bytes()).await;
+    let mut said = Vec::new();
+    let ended = timeout(Duration::from_secs(30), stream.read_to_end(&mut said)).await;
+    assert!(ended.is_ok(), "the server waits for more");
+}
+
+#[tokio::test]
 async fn an_idle_connection_is_closed() {
     let served = serve(Limits { idle: Duration::from_millis(100), ..Limits::default() }).await;
     let mut stream = TcpStream::connect(served.address).await.unwrap();

@@ -80,6 +80,11 @@ impl NamedProvider {
         Ok(Self { name, provider, guard: None, possible_doubles: AtomicU64::new(0) })
     }
 
+    /// Whether it can deliver a message like this one at all.
+    pub(super) fn carries(&self, message: &NotificationMessage) -> bool {
+        self.provider.carries(message)
+    }
+
     /// Its name.
     pub fn name(&self) -> &ProviderName {
         &self.name

@@ -17,7 +17,8 @@ use super::{
 /// The providers of a channel, and how one of them is chosen for a message.
 ///
 /// Within one attempt the next provider is asked when the one before is out of service, takes no more messages, or has failed and
-/// surely not accepted the message. One that refuses for good ends the attempt. After an answer that leaves open whether the
+/// surely not accepted the message. One that refuses for good ends the attempt, and one that cannot carry such a message is not asked if
+/// another can. After an answer that leaves open whether the
 /// message was accepted, only the same provider is asked again, at a later attempt, unless
 /// [`after_unknown`](Self::after_unknown) says otherwise.
 ///
@@ -110,6 +111,9 @@ impl Route {
         let weights: Vec<u32> = self.providers.iter().map(|(_, weight)| *weight).collect();
         let order = self.selection.order(&weights, MessageId::new(message.id).seed(0));
         let mut all: Vec<&NamedProvider> = order.into_iter().map(|at| &*self.providers[at].0).collect();
+        if all.iter().any(|one| one.carries(message)) {
+            all.retain(|one| one.carries(message));
+        }
         let doubted: Vec<_> = all.iter().copied().filter(|one| in_doubt.contains(one.name())).collect();
         match self.after_unknown {
             AfterUnknown::RetrySame if !doubted.is_empty() => doubted,

@@ -1,5 +1,6 @@
 //! Routes on a clock that the test moves: circuits, failover, limits.
 
+mod carrying;
 mod hanging;
 mod limits;
 
