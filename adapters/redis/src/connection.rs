@@ -78,6 +78,8 @@ impl Link {
             }
             _ => {}
         }
+        // Those that wait here find it so if this call gives up.
+        *state = State::Away(Instant::now() + RedisPlace::PATIENCE + Self::AWAY);
         match Connection::to(&self.place).await {
             Ok(connection) => {
                 *state = State::Connected(connection.clone());
@@ -212,7 +214,23 @@ mod tests {
         for _ in 0..3 {
             assert!(waited().await);
             assert!(!waited().await, "nobody waits a moment after");
-            tokio::time::sleep(Link::AWAY).await;
+            tokio::time::sleep(RedisPlace::PATIENCE + Link::AWAY).await;
         }
+        let taken = async {
+            let mut taken = Vec::new();
+            while let Ok(peer) = timeout(Duration::from_millis(50), silent.accept()).await {
+                taken.push(peer);
+            }
+            taken.len()
+        };
+        assert_eq!(taken.await, 3);
+        let call = || link.call("ask", |_| std::future::ready(Ok(())));
+        let calls = futures::future::join_all((0..8).map(|_| call())).await;
+        assert!(calls.iter().all(Result::is_err));
+        let more = timeout(Duration::from_secs(10), silent.accept()).await;
+        assert!(
+            more.is_ok() && timeout(Duration::from_millis(50), silent.accept()).await.is_err(),
+            "one connects"
+        );
     }
 }

@@ -9,7 +9,8 @@ use claimstream_domain::notification::{Acceptance, Answer, AnswerClass, Notifica
 /// such a thing; an error that says whether trying again can help, and whether the message may have been taken all the same.
 #[async_trait]
 pub trait ChannelProvider: Send + Sync {
-    /// Whether it can deliver a message like this one at all. A route leaves out those of its providers that cannot, if another can.
+    /// Whether it can deliver a message like this one at all, which depends on the message alone. A route leaves out those of its
+    /// providers that cannot, if another can.
     fn carries(&self, _message: &NotificationMessage) -> bool {
         true
     }

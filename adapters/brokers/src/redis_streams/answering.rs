@@ -20,7 +20,7 @@ impl Answering {
         let Member { stream, group, .. } = &self.member;
         let mut finish = redis::cmd("XACK");
         finish.arg(stream).arg(group).arg(entries);
-        self.say(&finish).await
+        self.say(&finish, true).await
     }
 
     /// Makes an entry look abandoned.
@@ -29,15 +29,15 @@ impl Answering {
         let mut give = redis::cmd("XCLAIM");
         give.arg(stream).arg(group).arg(name).arg(0).arg(entry);
         give.arg("IDLE").arg(self.member.idle_millis()).arg("JUSTID");
-        self.say(&give).await
+        self.say(&give, false).await
     }
 
-    /// Sends a command that does no harm when it is carried out twice.
-    async fn say(&self, command: &Cmd) -> RedisResult<()> {
+    /// Sends a command, and once more where the connection has ended; also behind a silence, if it does no harm when it is carried out late and twice.
+    async fn say(&self, command: &Cmd, is_harmless: bool) -> RedisResult<()> {
         let mut connection = self.connection.lock().await.clone();
         match command.query_async::<redis::Value>(&mut connection).await {
             // Silence may be all that a broken connection says.
-            Err(error) if error.is_unrecoverable_error() || error.is_timeout() => {
+            Err(error) if error.is_unrecoverable_error() || is_harmless && error.is_timeout() => {
                 let mut fresh = self.member.connect().await?;
                 *self.connection.lock().await = fresh.clone();
                 command.query_async::<redis::Value>(&mut fresh).await.map(|_| ())

@@ -36,6 +36,8 @@ pub(super) struct Connections {
 impl Connections {
     /// The most connections that are kept while nobody needs them.
     const MAX_IDLE: usize = 8;
+    /// How long a kept connection may take to say that it is one: much less than a delivery, which still needs a new one then.
+    const ANSWER_WITHIN: Duration = Duration::from_secs(1);
     /// How long a connection is kept; servers close theirs after some minutes.
     const IDLE_TIME: Duration = Duration::from_secs(30);
 
@@ -56,7 +58,7 @@ impl Connections {
     /// A connection that was kept and still answers.
     pub(super) async fn kept(&self) -> Option<AsyncSmtpConnection> {
         while let Some(mut kept) = self.pop() {
-            match timeout(self.connect_timeout, kept.test_connected()).await {
+            match timeout(Self::ANSWER_WITHIN, kept.test_connected()).await {
                 Ok(true) => return Some(kept),
                 Ok(false) => {}
                 Err(_) => self.forget(),
@@ -65,8 +67,8 @@ impl Connections {
         None
     }
 
-    /// Closes all that are kept: one has ended without a sign, or the server wants to hear no more on it.
-    pub(super) fn forget(&self) {
+    /// Closes all that are kept: one has ended without a sign, and they may have too.
+    fn forget(&self) {
         self.idle().clear();
     }
 

@@ -37,6 +37,7 @@ pub use server::SmtpServer;
 /// | answer | outcome |
 /// |---|---|
 /// | the mail is accepted | delivered; the server's last line is the reference |
+/// | 421 or a broken connection on one that was kept, before the mail itself was sent | is offered again on a new one |
 /// | no connection, no session (greeting, TLS, login); 421, 530, 534, 535 or 538 at any command | the provider is down |
 /// | any other 4xx to the recipient | deferred: tried again, and it says nothing of the server |
 /// | any other 4xx; no answer in time or a broken connection before the mail itself was sent | transient: tried again |
@@ -75,7 +76,7 @@ impl SmtpChannel {
             match offers(&mut kept).await? {
                 Ok(()) => taken = Some(kept),
                 // It says nothing of the server, and nothing of the mail was sent.
-                Err(refusal) if refusal.ends_connection() => self.connections.forget(),
+                Err(refusal) if refusal.ends_connection() => {}
                 Err(refusal) => return Err(self.judge(refusal, mail)),
             }
         }

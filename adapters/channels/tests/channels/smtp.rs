@@ -218,8 +218,7 @@ async fn a_server_that_closes_an_idle_connection_costs_a_new_one_and_no_mail() {
 #[tokio::test]
 async fn a_kept_connection_that_broke_without_a_sign_costs_a_new_one_and_no_mail() {
     let server = MailServer::start([("OTHER", Reply::Silence)]).await;
-    let connect_timeout = Duration::from_secs(2);
-    let channel = SmtpChannel::new(SmtpConfig { connect_timeout, ..config_for(&server) }).unwrap();
+    let channel = SmtpChannel::new(config_for(&server)).unwrap();
     for _ in 0..2 {
         deliver(&channel).await.unwrap();
     }

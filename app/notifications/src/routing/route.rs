@@ -112,7 +112,7 @@ impl Route {
         let order = self.selection.order(&weights, MessageId::new(message.id).seed(0));
         let mut all: Vec<&NamedProvider> = order.into_iter().map(|at| &*self.providers[at].0).collect();
         if all.iter().any(|one| one.carries(message)) {
-            all.retain(|one| one.carries(message));
+            all.retain(|one| one.carries(message) || in_doubt.contains(one.name()));
         }
         let doubted: Vec<_> = all.iter().copied().filter(|one| in_doubt.contains(one.name())).collect();
         match self.after_unknown {
@@ -170,7 +170,9 @@ impl Attempt {
         let error = match (self.passing.take(), self.soonest) {
             (Some(passing), _) => passing,
             (None, Some(left)) => DeliveryError::Transient {
-                reason: format!("every provider of the channel {channel} is out of service; a trial follows"),
+                reason: format!(
+                    "every provider of the channel {channel} that can carry it is out of service; a trial follows"
+                ),
                 retry_after: Some(left),
                 acceptance: Acceptance::NotAccepted,
             },

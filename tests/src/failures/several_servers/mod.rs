@@ -76,6 +76,8 @@ async fn follows(server: Server, options: OpenOptions) {
             tokio::time::sleep(A_WHILE).await;
             // A busy machine may be late once; a link that swallows stays as it is.
             if times.iter().any(|time| *time >= LATE) && !matches!(fault, Fault::Swallows) {
+                // The roles go back then, so an outbox that had not followed at all would look as if it did.
+                assert!(times.iter().all(|time| *time < PATIENCE), "messages in and handled: {times:?}");
                 let since = pair.change_roles(fault).await;
                 times = work.goes_on_since(since).await;
                 tokio::time::sleep(A_WHILE).await;

@@ -47,6 +47,7 @@ fn what_one_provider_cannot_carry_waits_for_the_one_that_can() {
     let waits = run(route.deliver(&with_file(7), &[]));
     let DeliveryEnd::Failed(error) = &waits.end else { panic!("{waits:?}") };
     assert!(error.retry_after().is_some() && called(&waits).is_empty(), "{error:?}");
+    assert!(error.to_string().contains("every provider of the channel sms that can carry it"), "{error}");
     clock.advance(Duration::from_secs(60));
     let delivered = run(route.deliver(&with_file(7), &[]));
     assert_eq!(called(&delivered), ["a"]);
