@@ -91,10 +91,9 @@ async fn reshard_in_trouble(names: &[&str], strategy: &'static str, order: &'sta
 async fn trouble_at(name: String, url: Option<String>, strategy: &'static str, order: &'static str) {
     let place = place(url).await;
     let operator = applied(&place).await;
-    // Longer than a busy machine stops: a relay whose lease ends while it stands still has its messages in two hands.
-    let (lease, leases_shards) = (Duration::from_secs(10), strategy == "shard_lease");
+    let (lease, leases_shards) = (Duration::from_secs(3), strategy == "shard_lease");
     let renewed = leases_shards.then_some(lease / 4);
-    let slow = Slow { takes: Duration::from_secs(13), renewed };
+    let slow = Slow { takes: Duration::from_secs(8), renewed };
     let handling = Handling { one_fails_of: Some(23), slow: Some(slow) };
     let plan = Plan { lease, handling, ..Plan::at(&place.url(), strategy, order) };
     let mut orders = Orders::begin(place, plan).await;

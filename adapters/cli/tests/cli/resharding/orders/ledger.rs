@@ -30,6 +30,8 @@ struct Noted {
     unknown: HashSet<Message>,
     /// Failed messages that have not come again.
     failed: HashSet<Message>,
+    /// Failures that are written next, by the relay that writes them.
+    failing: HashMap<Message, usize>,
     faults: Vec<String>,
 }
 
@@ -74,12 +76,18 @@ impl Ledger {
         noted.acknowledging.insert(message.clone(), relay);
     }
 
-    /// The handler ends in a failure, and the message is to come again.
-    pub(super) fn fail(&self, message: &Message) {
+    /// The handler ends in a failure, which is written next, and the message is to come again.
+    pub(super) fn fail(&self, message: &Message, relay: usize) {
         let mut noted = self.lock();
         noted.in_hand.remove(message);
+        noted.failing.insert(message.clone(), relay);
         noted.again.insert(message.clone());
         noted.failed.insert(message.clone());
+    }
+
+    /// The failure is written.
+    pub(super) fn failed(&self, message: &Message) {
+        self.lock().failing.remove(message);
     }
 
     pub(super) fn accepted(&self, message: &Message) {
@@ -113,11 +121,15 @@ impl Ledger {
         noted.unknown.insert(message.clone());
     }
 
-    /// The relay was killed: what it has had in hand comes again.
+    /// The relay was killed: what it has had in hand comes again. A failure that it had not written is none: those before it of its key, which are
+    /// written with it, come again as well, and before it.
     pub(super) fn is_gone(&self, relay: usize) {
         let noted = &mut *self.lock();
         let in_hand = noted.in_hand.extract_if(|_, holder| *holder == relay);
         noted.again.extend(in_hand.map(|(message, _)| message));
+        for (message, _) in noted.failing.extract_if(|_, holder| *holder == relay) {
+            noted.failed.remove(&message);
+        }
         for (message, _) in noted.acknowledging.extract_if(|_, holder| *holder == relay) {
             noted.again.insert(message.clone());
             noted.unknown.insert(message);

@@ -120,8 +120,9 @@ impl Relaying {
         let begun = self.ledger.begin(&message, self.number);
         self.take_time(&message, begun, &mut claim).await;
         if begun == 1 && self.plan.handling.one_fails_of.is_some_and(|of| message.1 % of == 5) {
-            self.ledger.fail(&message);
+            self.ledger.fail(&message, self.number);
             let settled = claim.nack("it fails at first").await;
+            self.ledger.failed(&message);
             assert!(settled.is_ok() || self.plan.tries > 1, "{settled:?}");
             return;
         }
