@@ -16,7 +16,7 @@ use claimstream_ports::notification::{ChannelProvider, Delivered, DeliveryError}
 use lettre::{
     Message,
     message::Mailbox,
-    transport::smtp::{Error, response::Response},
+    transport::smtp::{Error, client::AsyncSmtpConnection, response::Response},
 };
 use tokio::time::{Instant, timeout_at};
 
@@ -62,39 +62,62 @@ impl SmtpChannel {
     }
 
     async fn send(&self, mail: &Message) -> Result<Response, DeliveryError> {
-        let (server, within) = (&self.config.server, self.config.timeout);
-        let deadline = Instant::now() + within;
-        let late = |what: &str| format!("{what} {server} within {within:?}");
+        let deadline = Instant::now() + self.config.timeout;
         let bytes = mail.formatted();
-        let kept = timeout_at(deadline, self.connections.kept()).await.unwrap_or_default();
-        let offers = async |connection: &mut _| {
-            let offered = timeout_at(deadline, offer(connection, mail.envelope(), &bytes)).await;
-            offered.map_err(|_| DeliveryError::transient(late("no answer from")))
-        };
-        let mut taken = None;
-        if let Some(mut kept) = kept {
-            match offers(&mut kept).await? {
-                Ok(()) => taken = Some(kept),
-                // It says nothing of the server, and nothing of the mail was sent.
-                Err(refusal) if refusal.ends_connection() => {}
-                Err(refusal) => return Err(self.judge(refusal, mail)),
-            }
-        }
-        let mut connection = match taken {
+        let mut connection = match self.offer_on_kept(mail, &bytes, deadline).await? {
             Some(kept) => kept,
-            None => {
-                let session = timeout_at(deadline, self.connections.fresh()).await;
-                let session = session.map_err(|_| DeliveryError::down(late("no session with")))?;
-                let mut fresh = session.map_err(|e| DeliveryError::down(self.said(&e, mail)))?;
-                offers(&mut fresh).await?.map_err(|refusal| self.judge(refusal, mail))?;
-                fresh
-            }
+            None => self.offer_on_fresh(mail, &bytes, deadline).await?,
         };
         let sent = timeout_at(deadline, send(&mut connection, &bytes)).await;
-        let sent = sent.map_err(|_| DeliveryError::unknown(late("no answer from")))?;
+        let sent = sent.map_err(|_| DeliveryError::unknown(self.late("no answer from")))?;
         let sent = sent.map_err(|refusal| self.judge(refusal, mail))?;
         self.connections.keep(connection);
         Ok(sent)
+    }
+
+    /// The kept connection on which the server takes the offer; none if there is none, or if the server is done with it. That says nothing of the
+    /// server, and nothing of the mail was sent.
+    async fn offer_on_kept(
+        &self,
+        mail: &Message,
+        bytes: &[u8],
+        deadline: Instant,
+    ) -> Result<Option<AsyncSmtpConnection>, DeliveryError> {
+        let kept = timeout_at(deadline, self.connections.kept()).await.unwrap_or_default();
+        let Some(mut kept) = kept else { return Ok(None) };
+        match self.offer(&mut kept, mail, bytes, deadline).await? {
+            Ok(()) => Ok(Some(kept)),
+            Err(refusal) if refusal.ends_connection() => Ok(None),
+            Err(refusal) => Err(self.judge(refusal, mail)),
+        }
+    }
+
+    async fn offer_on_fresh(
+        &self,
+        mail: &Message,
+        bytes: &[u8],
+        deadline: Instant,
+    ) -> Result<AsyncSmtpConnection, DeliveryError> {
+        let session = timeout_at(deadline, self.connections.fresh()).await;
+        let session = session.map_err(|_| DeliveryError::down(self.late("no session with")))?;
+        let mut fresh = session.map_err(|e| DeliveryError::down(self.said(&e, mail)))?;
+        let offered = self.offer(&mut fresh, mail, bytes, deadline).await?;
+        offered.map_err(|refusal| self.judge(refusal, mail)).map(|()| fresh)
+    }
+
+    async fn offer(
+        &self,
+        connection: &mut AsyncSmtpConnection,
+        mail: &Message,
+        bytes: &[u8],
+        deadline: Instant,
+    ) -> Result<Result<(), Refusal>, DeliveryError> {
+        let offered = timeout_at(deadline, offer(connection, mail.envelope(), bytes)).await;
+        offered.map_err(|_| DeliveryError::transient(self.late("no answer from")))
+    }
+
+    fn late(&self, what: &str) -> String {
+        format!("{what} {} within {:?}", self.config.server, self.config.timeout)
     }
 
     fn judge(&self, refusal: Refusal, mail: &Message) -> DeliveryError {
