@@ -26,8 +26,8 @@ pub(crate) fn waves(publications: &[Publication]) -> Vec<Vec<usize>> {
     waves
 }
 
-/// How long a call goes on to send waves. Who waits for a call has less patience than all waves of a slow broker may take, and would hear
-/// nothing of those that were confirmed.
+/// How long a call goes on to send waves. The waves of a slow broker may take longer than the caller waits, and a caller that gives up hears of
+/// no confirmation.
 pub(crate) const LONGEST: Duration = Duration::from_secs(20);
 
 /// What is said of messages that a call had no time to send.

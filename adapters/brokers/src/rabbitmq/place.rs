@@ -72,8 +72,8 @@ impl RabbitMqPlace {
             NoConnection::away(format_args!("cannot connect to {self}: no answer within {:?}", self.patience))
         };
         if self.was_silent.load(Relaxed) {
-            // An error of this is no answer: the attempt that follows says better what is wrong.
-            let _ = timeout(self.patience, say_something(&self.uri)).await.map_err(|_| silence())?;
+            // The attempt that follows says better what is wrong.
+            let _ = timeout(self.patience, greet(&self.uri)).await.map_err(|_| silence())?;
         }
         let properties = ConnectionProperties::default().with_connection_name(name.into());
         let attempt = Attempt { was_silent: Arc::clone(&self.was_silent), ended: false };
@@ -110,7 +110,7 @@ impl Drop for Attempt {
 }
 
 /// Greets the peer on a connection that can be dropped at any time, and waits until it says anything or hangs up.
-async fn say_something(uri: &AMQPUri) -> std::io::Result<()> {
+async fn greet(uri: &AMQPUri) -> std::io::Result<()> {
     let mut peer = TcpStream::connect((uri.authority.host.as_str(), uri.authority.port)).await?;
     peer.write_all(b"AMQP\0\0\x09\x01").await?;
     peer.read(&mut [0]).await.map(|_| ())

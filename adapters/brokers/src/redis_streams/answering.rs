@@ -1,4 +1,4 @@
-use redis::{Cmd, RedisResult, aio::MultiplexedConnection};
+use redis::{Cmd, RedisError, RedisResult, aio::MultiplexedConnection};
 use tokio::sync::Mutex;
 
 use super::member::Member;
@@ -15,12 +15,12 @@ impl Answering {
         Self { member, connection: Mutex::new(connection) }
     }
 
-    /// Tells the group that entries are done.
+    /// Tells the group that entries are done. Silence may be all that a broken connection says, and to say it late and twice does no harm.
     pub(super) async fn finish(&self, entries: &[&str]) -> RedisResult<()> {
         let Member { stream, group, .. } = &self.member;
         let mut finish = redis::cmd("XACK");
         finish.arg(stream).arg(group).arg(entries);
-        self.say(&finish, true).await
+        self.say(&finish, |error| error.is_unrecoverable_error() || error.is_timeout()).await
     }
 
     /// Makes an entry look abandoned.
@@ -29,15 +29,14 @@ impl Answering {
         let mut give = redis::cmd("XCLAIM");
         give.arg(stream).arg(group).arg(name).arg(0).arg(entry);
         give.arg("IDLE").arg(self.member.idle_millis()).arg("JUSTID");
-        self.say(&give, false).await
+        self.say(&give, RedisError::is_unrecoverable_error).await
     }
 
-    /// Sends a command, and once more where the connection has ended; also behind a silence, if it does no harm when it is carried out late and twice.
-    async fn say(&self, command: &Cmd, is_harmless: bool) -> RedisResult<()> {
+    /// Sends a command, and once more on a new connection behind an error that calls for it.
+    async fn say(&self, command: &Cmd, calls_for_another: impl Fn(&RedisError) -> bool) -> RedisResult<()> {
         let mut connection = self.connection.lock().await.clone();
         match command.query_async::<redis::Value>(&mut connection).await {
-            // Silence may be all that a broken connection says.
-            Err(error) if error.is_unrecoverable_error() || is_harmless && error.is_timeout() => {
+            Err(error) if calls_for_another(&error) => {
                 let mut fresh = self.member.connect().await?;
                 *self.connection.lock().await = fresh.clone();
                 command.query_async::<redis::Value>(&mut fresh).await.map(|_| ())

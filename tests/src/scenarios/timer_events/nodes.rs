@@ -27,7 +27,7 @@ pub const CONCURRENT: &[Case<TimerFixture>] = cases!["scenarios" needs [Timers, 
     a2_3_in_wait_mode_a_run_waits_for_the_row,
 ];
 
-/// Who waits for a lock waits until the server gives up, which is longer.
+/// A round that waits for a lock waits until the server gives up, which is longer.
 const AT_ONCE: Duration = Duration::from_secs(1);
 
 /// The row is absent, and both see that: under REPEATABLE READ this is where the source text's order blocks itself.
