@@ -1,0 +1,64 @@
+use super::tree::{File, Tree};
+
+/// Documents and the comments and texts of the library name the actor of a sentence, and none of the phrases that hide it.
+pub(super) fn name_the_actor(tree: &Tree) -> Vec<String> {
+    let documents = tree.files("docs", ".md", 20).into_iter().chain(tree.files_at_the_root(".md", 4));
+    let documents = documents.filter(|file| file.path != "CONTRIBUTING.md"); // It lists the phrases.
+    let sources =
+        ["domain/src", "ports/src", "app", "adapters", "tests"].map(|folder| tree.files(folder, ".rs", 3));
+    let sources = sources.into_iter().flatten().filter(|file| file.path != OURS);
+    let statements = tree.files("adapters/sea-orm/src/sql", ".sql", 50);
+    documents.chain(sources).chain(statements).flat_map(|file| complaints(&file)).collect()
+}
+
+/// This file lists the phrases.
+const OURS: &str = "tests/source/src/phrases.rs";
+
+/// Phrases whose sentence reads better with a subject.
+const REFUSED: [&str; 9] = [
+    "whoever",
+    "unless told otherwise",
+    "is told",
+    "are told",
+    "is had",
+    "has the word",
+    "goes on with",
+    "go on with",
+    "gone on with",
+];
+
+fn complaints(file: &File) -> Vec<String> {
+    let lines = file.text.lines().enumerate();
+    let lines = lines.take_while(|(_, line)| line.trim() != "#[cfg(test)]");
+    let found = lines.filter_map(|(n, line)| {
+        let prose = prose(line).to_lowercase();
+        let phrase = REFUSED.iter().find(|phrase| has_phrase(&prose, phrase))?;
+        Some(format!("{}:{} says {phrase:?}, name the actor instead: {}", file.path, n + 1, line.trim()))
+    });
+    found.collect()
+}
+
+/// A line without its code between backticks.
+fn prose(line: &str) -> String {
+    line.split('`').step_by(2).collect::<Vec<_>>().join(" ")
+}
+
+fn has_phrase(text: &str, phrase: &str) -> bool {
+    let inside = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(phrase)
+        .any(|(at, _)| !text[..at].ends_with(inside) && !text[at + phrase.len()..].starts_with(inside))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn complains_about_a_phrase_that_hides_the_actor_and_not_about_names() {
+        let of = |text: &str| complaints(&File::new("a.md", text)).len();
+        assert_eq!(of("Whoever claims, waits."), 1);
+        assert_eq!(of("/// 5 s unless told otherwise.\n\nThe reader is told so."), 2);
+        assert_eq!(of("the test `whoever is told`, and whoever_asks(), is toldable"), 0);
+        assert_eq!(of("fine\n#[cfg(test)]\n// whoever"), 0);
+    }
+}

@@ -1,5 +1,0 @@
-//! What claims lock, and what they read while messages are settled.
-
-pub mod locks;
-pub mod one_writer;
-pub mod reading_on;

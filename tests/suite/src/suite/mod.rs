@@ -1,0 +1,135 @@
+//! Trials by name, cases and their needs, and the report at the end.
+
+mod backends;
+mod case;
+mod coverage;
+mod need;
+mod panics;
+mod report;
+mod servers;
+
+use std::{
+    num::NonZero,
+    panic::{self, AssertUnwindSafe},
+    process::ExitCode,
+    sync::{Arc, LazyLock},
+    thread,
+    time::{Duration, Instant},
+};
+
+use libtest_mimic::{Arguments, Conclusion, Failed, Trial};
+use panics::{failed, remember_panics};
+use tokio::runtime::{Builder, Runtime};
+
+pub use self::{case::Case, coverage::Coverage, need::Need, report::Report};
+pub use crate::cases;
+
+/// Trials with a name each, and the report that is shown when they have been run.
+#[derive(Default)]
+pub struct Suite {
+    trials: Vec<Trial>,
+    waiting: Vec<Trial>,
+    report: Arc<Report>,
+    coverage: Coverage,
+}
+
+/// How many of the slowest trials are shown at the end.
+const SLOWEST: &str = "CLAIMSTREAM_SLOWEST";
+
+/// No clause needs that long; one that does is stuck.
+pub const STUCK: Duration = Duration::from_secs(300);
+
+/// What trials run on.
+pub static RUNTIME: LazyLock<Runtime> =
+    LazyLock::new(|| Builder::new_multi_thread().worker_threads(4).enable_all().build().expect("a runtime"));
+
+impl Suite {
+    /// Adds a trial that belongs to no backend.
+    pub fn add_trial(&mut self, name: &str, run: impl FnOnce() + Send + 'static) {
+        self.push(name.to_owned(), move || {
+            remember_panics();
+            panic::catch_unwind(AssertUnwindSafe(run)).map_err(failed)
+        });
+    }
+
+    /// Adds a trial that belongs to no backend and waits.
+    pub fn add_async_trial(&mut self, name: &str, run: impl Future<Output = ()> + Send + 'static) {
+        self.add_trial(name, move || RUNTIME.block_on(run));
+    }
+
+    /// Names something that is not run here; an ignored trial keeps it in sight.
+    pub fn add_not_run(&mut self, what: &str, why: &str) {
+        self.report.not_run(what, why);
+        let why = why.to_owned();
+        let trial = Trial::test(format!("{what}::is_not_run"), move || Err(why.into()));
+        self.trials.push(trial.with_ignored_flag(true));
+    }
+
+    /// Names the needs of cases that no backend of a store has.
+    pub fn add_left_out(&mut self) {
+        let missing = self.coverage.missing_on_stores().into_iter();
+        let told = missing.map(|(store, need, cases)| {
+            (format!("{store}::{}", need.name()), format!("no backend of it has what {cases} cases need"))
+        });
+        for (what, why) in told.collect::<Vec<_>>() {
+            self.add_not_run(&what, &why);
+        }
+    }
+
+    /// Which cases run somewhere.
+    pub fn coverage(&self) -> &Coverage {
+        &self.coverage
+    }
+
+    /// Sets aside the trials that this adds, because they wait for time to pass and hardly work; they run after the others,
+    /// more of them at once.
+    pub fn add_waiting(&mut self, add: impl FnOnce(&mut Self)) {
+        let before = self.trials.len();
+        add(self);
+        self.waiting.extend(self.trials.drain(before..));
+    }
+
+    /// How many trials there are.
+    pub fn trials(&self) -> usize {
+        self.trials.len() + self.waiting.len()
+    }
+
+    /// What is shown when trials have been run.
+    pub fn report(&self) -> &Report {
+        &self.report
+    }
+
+    /// Runs what the command line selects and shows the report.
+    pub fn run(self, environment: impl Fn(&str) -> Option<String>) -> ExitCode {
+        let arguments = Arguments::from_args();
+        let slowest = environment(SLOWEST).and_then(|count| count.parse().ok()).unwrap_or(10);
+        let worked = run_at_once(arguments.clone(), self.trials, 1 + cores());
+        let waited = run_at_once(arguments.clone(), self.waiting, 3 * cores());
+        if !arguments.list {
+            println!("{}\n{}\n{}", self.report, self.coverage, self.report.slowest(slowest));
+        }
+        if worked.has_failed() { worked.exit_code() } else { waited.exit_code() }
+    }
+
+    fn push(&mut self, name: String, run: impl FnOnce() -> Result<(), Failed> + Send + 'static) {
+        let (report, trial) = (self.report.clone(), name.clone());
+        self.trials.push(Trial::test(name, move || {
+            let begun = Instant::now();
+            let ran = run();
+            report.took(&trial, begun.elapsed());
+            ran
+        }));
+    }
+}
+
+/// Runs so many at once, unless the command line says how many. Of trials that work, one more than there are cores: a trial
+/// waits for its server half of the time, but locks in Redis are answered within half a second, and trials of the clock need
+/// theirs, which twice as many trials do not leave to each other.
+fn run_at_once(mut arguments: Arguments, trials: Vec<Trial>, threads: usize) -> Conclusion {
+    arguments.test_threads.get_or_insert(threads);
+    libtest_mimic::run(&arguments, trials)
+}
+
+fn cores() -> usize {
+    thread::available_parallelism().map_or(1, NonZero::get)
+}
