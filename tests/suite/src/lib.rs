@@ -41,7 +41,7 @@ pub mod suite;
 
 pub use claimstream_testbed::{PrivateDatabase, PrivateRedis, ScratchDatabase, Server, servers, statement};
 pub use fixture::{
-    Action, Barrier, Begin, Clock, Events, Facts, Fixture, HandTimer, History, Instance, LEASE, LockFixture,
+    Action, Barrier, Begin, Clock, Events, Facts, Fixture, History, Instance, LEASE, LockFixture,
     NotificationFixture, NotificationPorts, OpenPorts, Ports, RunStore, ServerFixture, SetUpEvents,
     StepFixture, StepTransaction, SubmitTransaction, TestDecision, TestScheme, TimerFixture, TimerPorts,
     Transaction, ids,

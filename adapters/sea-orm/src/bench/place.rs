@@ -17,6 +17,7 @@ use crate::database::{
     reached::Reached,
     server::{server_name, server_variables},
     statements::Statements,
+    store_timer::StoreTimer,
     unit::{rows, run},
 };
 
@@ -47,11 +48,12 @@ impl BenchPlace {
     pub async fn make(url: &str, answer_within: Option<Duration>) -> Result<Self, StoreError> {
         let dialect = Dialect::of_url(url).map_err(misconfigured)?;
         let patience = answer_within.unwrap_or(HardenedPool::default().acquire_timeout);
-        let reached = Reached::of(url, dialect, patience).boxed().await?;
+        let timer = StoreTimer::default();
+        let reached = Reached::of(url, dialect, patience, timer.clone()).boxed().await?;
         let url = reached.url.as_str();
         let (kind, leftovers) = match dialect {
             Dialect::MySql => {
-                let (server, leftovers) = BenchServer::make(url, answer_within).boxed().await?;
+                let (server, leftovers) = BenchServer::make(url, &timer, answer_within).boxed().await?;
                 (Kind::Server(server), leftovers)
             }
             Dialect::Sqlite => {

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::database::{
     args::Args, classify::classify, connecting, dialect::Dialect, pool::HardenedPool, sql::Sql,
-    statements::Statements, typed_row::row, unit::rows,
+    statements::Statements, store_timer::StoreTimer, typed_row::row, unit::rows,
 };
 
 /// A database of a bench's own on a server, and the connection that holds its name.
@@ -26,17 +26,19 @@ impl BenchServer {
     /// Makes a database, and removes those of runs that do not live any more.
     pub(super) async fn make(
         url: &str,
+        timer: &StoreTimer,
         answer_within: Option<Duration>,
     ) -> Result<(Self, Vec<String>), StoreError> {
         let pool = HardenedPool { max_connections: 1, ..HardenedPool::default() };
         let connected = Database::connect(pool.options(url).map_err(misconfigured)?).boxed();
-        let connected = connecting::unless_unreachable(url, None, Dialect::MySql, answer_within, connected)
-            .boxed()
-            .await?;
+        let connected =
+            connecting::unless_unreachable(url, None, Dialect::MySql, timer, answer_within, connected)
+                .boxed()
+                .await?;
         let db = match connected {
             Ok(db) => db,
             Err(error) => {
-                return Err(connecting::refused(url, Dialect::MySql, pool.acquire_timeout, error)
+                return Err(connecting::refused(url, Dialect::MySql, timer, pool.acquire_timeout, error)
                     .boxed()
                     .await);
             }

@@ -1,4 +1,4 @@
-use std::{sync::atomic::Ordering, time::Instant};
+use std::sync::atomic::Ordering;
 
 use claimstream_domain::{
     Claimed, Disposition, Locator, Message, MessageId, Reason, Receipt, Settlement, Shard, waited,
@@ -59,7 +59,7 @@ impl Marked<'_, '_> {
         let (db, claims) = (self.call.db(), self.call.claims);
         let args = self.call.read_args(self.visited, self.lease_end);
         let args = args.with("inline", inline(self.call.request.budget, self.taken as usize));
-        let asked = Instant::now();
+        let asked = db.timer().now();
         let found = match rows(self.call.on, CLAIM, db.sql.claim.read.bind(&args)).await {
             Ok(found) => found,
             // The messages are ours whatever became of the connection.

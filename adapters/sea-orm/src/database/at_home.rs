@@ -1,5 +1,3 @@
-use std::time::Instant;
-
 use sea_orm::DbErr;
 
 use super::{Database, classify::refusal, link::Link, mysql_errors};
@@ -14,11 +12,11 @@ impl Database {
     /// error. Such a connection is closed, and the next one is asked for. Those at hand come from here, and only the outbox and
     /// plain statements have been on them since, so only connections that come from the pool are asked.
     pub(crate) async fn of_callers_at_home(&self) -> Result<Link, DbErr> {
-        let until = Instant::now() + self.callers.patience;
+        let waited = self.timer().stopwatch();
         // All may have been away; then the next one is new.
         for _ in 0..=self.callers.most {
-            let connect = || Link::of_pool(self.callers(), self.dialect);
-            let left = until.saturating_duration_since(Instant::now());
+            let connect = || Link::of_pool(self.callers(), self.dialect, self.timer());
+            let left = self.callers.patience.saturating_sub(waited.elapsed());
             let mut connection = self.health.moves.reaching(left, connect).await?;
             match self.prove_home(&mut connection).await {
                 Ok(()) => return Ok(connection),

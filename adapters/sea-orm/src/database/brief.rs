@@ -5,7 +5,7 @@ use sea_orm::{ConnectionTrait, DatabaseConnection, DbBackend, DbErr, ExecResult,
 
 use super::{dialect::Dialect, health::Health};
 #[cfg(feature = "mysql")]
-use super::{link::Link, moves::Moves};
+use super::{link::Link, moves::Moves, store_timer::StoreTimer};
 
 /// A pool on which each statement has a connection for itself, for a brief time.
 ///
@@ -21,6 +21,7 @@ pub(crate) struct Brief {
 #[cfg(feature = "mysql")]
 struct Lending {
     moves: Moves,
+    timer: StoreTimer,
     /// How long a statement waits for a connection.
     patience: Duration,
 }
@@ -37,7 +38,11 @@ impl Brief {
         Self {
             pool,
             #[cfg(feature = "mysql")]
-            lending: (dialect == Dialect::MySql).then(|| Lending { moves: health.moves.clone(), patience }),
+            lending: (dialect == Dialect::MySql).then(|| Lending {
+                moves: health.moves.clone(),
+                timer: health.timer.clone(),
+                patience,
+            }),
         }
     }
 
@@ -63,8 +68,8 @@ impl Deref for Brief {
 macro_rules! lent {
     ($brief:expr, $call:ident($argument:expr)) => {{
         #[cfg(feature = "mysql")]
-        if let Some(Lending { moves, patience }) = &$brief.lending {
-            let connect = || Link::of_pool(&$brief.pool, Dialect::MySql);
+        if let Some(Lending { moves, timer, patience }) = &$brief.lending {
+            let connect = || Link::of_pool(&$brief.pool, Dialect::MySql, timer);
             let mut link = moves.reaching(*patience, connect).await?;
             return link.$call($argument).await;
         }

@@ -3,14 +3,17 @@ use std::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicI64, Ordering},
     },
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use claimstream_domain::Timestamp;
 
+use super::store_timer::StoreTimer;
+
 /// A clock that stands still until it is moved, for tests: the server's own clock is set to it on every connection.
 ///
-/// It counts microseconds of UTC since 1970. Clones share it.
+/// It counts microseconds of UTC since 1970. Clones share it. It is the time of the database; how long the outbox itself waits
+/// goes by its [`StoreTimer`].
 #[derive(Clone, Debug)]
 pub struct FrozenClock(Arc<AtomicI64>);
 
@@ -36,16 +39,17 @@ impl FrozenClock {
 /// SQLite has no clock of its own, so the machine's is its clock. A server's clock is read with other answers, and a
 /// reading is carried on by the monotonic clock for at most a second; then it is read again.
 pub(crate) struct ServerClock {
-    made: Instant,
+    timer: StoreTimer,
+    made: Duration,
     frozen: Option<FrozenClock>,
-    reading: Mutex<Option<(i64, Instant)>>,
+    reading: Mutex<Option<(i64, Duration)>>,
 }
 
 impl ServerClock {
     const TRUSTED_FOR: Duration = Duration::from_secs(1);
 
-    pub(crate) fn new(frozen: Option<FrozenClock>) -> Self {
-        Self { made: Instant::now(), frozen, reading: Mutex::default() }
+    pub(crate) fn new(frozen: Option<FrozenClock>, timer: StoreTimer) -> Self {
+        Self { made: timer.now(), timer, frozen, reading: Mutex::default() }
     }
 
     /// The server's time now, if a reading is fresh enough.
@@ -55,12 +59,12 @@ impl ServerClock {
         }
         let reading = *self.reading.lock().unwrap_or_else(PoisonError::into_inner);
         let (server, at) = reading?;
-        let age = at.elapsed();
+        let age = self.timer.now().saturating_sub(at);
         (age < Self::TRUSTED_FOR).then(|| server.saturating_add(micros(age)))
     }
 
-    /// Notes what the server answered to a question that was sent at `asked`.
-    pub(crate) fn note(&self, server: i64, asked: Instant) {
+    /// Notes what the server answered to a question that was sent at `asked`, by the outbox's timer.
+    pub(crate) fn note(&self, server: i64, asked: Duration) {
         *self.reading.lock().unwrap_or_else(PoisonError::into_inner) = Some((server, asked));
     }
 
@@ -73,7 +77,7 @@ impl ServerClock {
     pub(crate) fn elapsed(&self) -> Duration {
         match &self.frozen {
             Some(frozen) => Duration::from_micros(frozen.micros().max(0) as u64),
-            None => self.made.elapsed(),
+            None => self.timer.now().saturating_sub(self.made),
         }
     }
 

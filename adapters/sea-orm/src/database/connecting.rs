@@ -9,6 +9,7 @@ use crate::database::{
     classify::{classify, is_pool_timeout, lacks_tls, refusal, sqlx_error},
     dialect::Dialect,
     given_pool::GivenPool,
+    store_timer::StoreTimer,
 };
 
 /// Refuses a URL of a server that names no database: there every statement would fail.
@@ -27,13 +28,19 @@ pub(crate) fn names_a_database(url: &str, dialect: Dialect) -> Result<(), String
 }
 
 /// Why a pool could not be opened, with the setting that would help.
-pub(crate) async fn refused(url: &str, dialect: Dialect, waited: Duration, error: DbErr) -> StoreError {
+pub(crate) async fn refused(
+    url: &str,
+    dialect: Dialect,
+    timer: &StoreTimer,
+    waited: Duration,
+    error: DbErr,
+) -> StoreError {
     #[cfg(feature = "mysql")]
     if is_pool_timeout(&error)
         && dialect == Dialect::MySql
         && let Ok(options) = url.parse::<sqlx::mysql::MySqlConnectOptions>()
     {
-        return no_connection("open", &options, waited).await;
+        return no_connection("open", timer, &options, waited).await;
     }
     #[cfg(feature = "sqlite")]
     if dialect == Dialect::Sqlite
@@ -46,7 +53,7 @@ pub(crate) async fn refused(url: &str, dialect: Dialect, waited: Duration, error
         );
         return StoreError::new(StoreErrorKind::Misconfigured, "open", why);
     }
-    let _ = (url, dialect, waited);
+    let _ = (url, dialect, timer, waited);
     advised(classify("open", error))
 }
 
@@ -59,6 +66,7 @@ pub(crate) async fn unless_unreachable(
     url: &str,
     given: Option<&GivenPool>,
     dialect: Dialect,
+    timer: &StoreTimer,
     answer_within: Option<Duration>,
     connected: impl Future<Output = Result<DatabaseConnection, DbErr>>,
 ) -> Result<Result<DatabaseConnection, DbErr>, StoreError> {
@@ -69,11 +77,11 @@ pub(crate) async fn unless_unreachable(
     {
         return tokio::select! {
             connected = connected => Ok(connected),
-            why = unreachable(&options) => Err(why),
-            why = silent(&options, answer_within) => Err(why),
+            why = unreachable(timer, &options) => Err(why),
+            why = silent(timer, &options, answer_within) => Err(why),
         };
     }
-    let _ = (url, given, dialect, answer_within);
+    let _ = (url, given, dialect, timer, answer_within);
     Ok(connected.await)
 }
 
@@ -83,17 +91,21 @@ const WAIT: Duration = Duration::from_millis(600);
 
 /// Ends when the server has not said a word for so long. A server speaks first, so nothing is sent.
 #[cfg(feature = "mysql")]
-async fn silent(options: &sqlx::mysql::MySqlConnectOptions, answer_within: Option<Duration>) -> StoreError {
-    use tokio::{io::AsyncReadExt, net::TcpStream, time};
+async fn silent(
+    timer: &StoreTimer,
+    options: &sqlx::mysql::MySqlConnectOptions,
+    answer_within: Option<Duration>,
+) -> StoreError {
+    use tokio::{io::AsyncReadExt, net::TcpStream};
     let Some(patience) = answer_within.filter(|_| options.get_socket().is_none()) else {
         return std::future::pending().await;
     };
-    time::sleep(WAIT.min(patience)).await;
+    timer.sleep(WAIT.min(patience)).await;
     let greeted =
         async { TcpStream::connect((options.get_host(), options.get_port())).await?.read_u8().await };
-    match time::timeout(patience.saturating_sub(WAIT), greeted).await {
-        Ok(_) => std::future::pending().await,
-        Err(_) => {
+    match timer.timeout(patience.saturating_sub(WAIT), greeted).await {
+        Some(_) => std::future::pending().await,
+        None => {
             let place = format!("{}:{}", options.get_host(), options.get_port());
             let why = format!(
                 "no connection to {place}: it does not answer within {patience:?}; check the address and the firewall, or wait for \
@@ -106,11 +118,11 @@ async fn silent(options: &sqlx::mysql::MySqlConnectOptions, answer_within: Optio
 
 /// Ends when the server has refused twice, half a second apart and later than a pool that can connect needs.
 #[cfg(feature = "mysql")]
-async fn unreachable(options: &sqlx::mysql::MySqlConnectOptions) -> StoreError {
+async fn unreachable(timer: &StoreTimer, options: &sqlx::mysql::MySqlConnectOptions) -> StoreError {
     use sea_orm::sqlx::ConnectOptions;
     let mut refusals = 0;
     loop {
-        tokio::time::sleep(WAIT).await;
+        timer.sleep(WAIT).await;
         match options.connect().await {
             Err(sqlx::Error::Io(why)) => {
                 refusals += 1;
@@ -133,16 +145,16 @@ const SQLITE_CANTOPEN: u32 = 14;
 /// The same error; where a pool has only said that its time ran out, the reason for that.
 ///
 /// Neither pool of an outbox can be told from the error, so both settings are named.
-pub(crate) async fn explained(db: &DatabaseConnection, error: StoreError) -> StoreError {
+pub(crate) async fn explained(db: &DatabaseConnection, timer: &StoreTimer, error: StoreError) -> StoreError {
     #[cfg(feature = "mysql")]
     if error.get_ref().downcast_ref::<DbErr>().is_some_and(is_pool_timeout)
         && db.get_database_backend() == DbBackend::MySql
     {
         let pool = db.get_mysql_connection_pool();
         let (options, waited) = (pool.connect_options(), pool.options().get_acquire_timeout());
-        return no_connection(error.operation(), &options, waited).await;
+        return no_connection(error.operation(), timer, &options, waited).await;
     }
-    let _ = db;
+    let _ = (db, timer);
     error
 }
 
@@ -150,6 +162,7 @@ pub(crate) async fn explained(db: &DatabaseConnection, error: StoreError) -> Sto
 #[cfg(feature = "mysql")]
 async fn no_connection(
     operation: &'static str,
+    timer: &StoreTimer,
     options: &sqlx::mysql::MySqlConnectOptions,
     waited: Duration,
 ) -> StoreError {
@@ -157,16 +170,16 @@ async fn no_connection(
     const PATIENCE: Duration = Duration::from_secs(2);
     let place = format!("{}:{}", options.get_host(), options.get_port());
     let unavailable = |why: String| StoreError::new(StoreErrorKind::Unavailable, operation, why);
-    match tokio::time::timeout(PATIENCE, options.connect()).await {
-        Ok(Ok(_)) => unavailable(format!(
+    match timer.timeout(PATIENCE, options.connect()).await {
+        Some(Ok(_)) => unavailable(format!(
             "no connection within {waited:?}: all are in use; allow more with max_connections for callers, and with \
              relay_connections for claims, renewals and settlements"
         )),
-        Ok(Err(sqlx::Error::Io(why))) => {
+        Some(Err(sqlx::Error::Io(why))) => {
             unavailable(format!("no connection to {place} within {waited:?}: {why}"))
         }
-        Ok(Err(why)) => advised(classify(operation, DbErr::Conn(RuntimeErr::SqlxError(why.into())))),
-        Err(_) => unavailable(format!("no connection to {place} within {waited:?}: it does not answer")),
+        Some(Err(why)) => advised(classify(operation, DbErr::Conn(RuntimeErr::SqlxError(why.into())))),
+        None => unavailable(format!("no connection to {place} within {waited:?}: it does not answer")),
     }
 }
 

@@ -3,12 +3,12 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicUsize, Ordering},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use tokio::runtime::Handle;
 
-use crate::database::{commits::Commits, lent::Lent, outage::Outage};
+use crate::database::{commits::Commits, lent::Lent, outage::Outage, store_timer::StoreTimer};
 
 /// Connections that claims and settlements keep at hand: every return to the pool costs two round trips.
 ///
@@ -41,14 +41,16 @@ impl Drop for Wanted<'_> {
     }
 }
 
-#[derive(Default)]
-struct Shelf(Mutex<Kept>);
+struct Shelf {
+    timer: StoreTimer,
+    kept: Mutex<Kept>,
+}
 
 #[derive(Default)]
 struct Kept {
     connections: Vec<Connection>,
     /// When a connection last went back because the pool had none left.
-    spared: Option<Instant>,
+    spared: Option<Duration>,
     /// Whether a task returns connections that nobody asks for.
     watched: bool,
 }
@@ -56,7 +58,7 @@ struct Kept {
 struct Connection {
     connection: Lent,
     commits: Commits,
-    since: Instant,
+    since: Duration,
 }
 
 impl ConnectionCache {
@@ -67,14 +69,19 @@ impl ConnectionCache {
     const SPARES_EVERY: Duration = Duration::from_millis(50);
 
     /// Keeps no more than half of a pool's connections.
-    pub(crate) fn beside_pool_of(max_connections: u32) -> Self {
+    pub(crate) fn beside_pool_of(max_connections: u32, timer: StoreTimer) -> Self {
         let most = if max_connections < Self::LEAST_POOL { 0 } else { max_connections as usize / 2 };
-        Self { shelf: Arc::default(), most, wanted: AtomicUsize::default() }
+        Self::of(most, timer)
     }
 
     /// For an outbox whose connections have to pass through the pool each time.
-    pub(crate) fn closed() -> Self {
-        Self { shelf: Arc::default(), most: 0, wanted: AtomicUsize::default() }
+    pub(crate) fn closed(timer: StoreTimer) -> Self {
+        Self::of(0, timer)
+    }
+
+    fn of(most: usize, timer: StoreTimer) -> Self {
+        let shelf = Arc::new(Shelf { timer, kept: Mutex::default() });
+        Self { shelf, most, wanted: AtomicUsize::default() }
     }
 
     /// To be held while somebody waits for a connection of the pool.
@@ -89,7 +96,7 @@ impl ConnectionCache {
         let newest = kept.connections.iter().rposition(|kept| kept.commits == commits);
         let newest = newest.or(kept.connections.len().checked_sub(1))?;
         let newest = kept.connections.remove(newest);
-        outage.trusts(newest.since.elapsed()).then_some((newest.connection, newest.commits))
+        outage.trusts(self.shelf.age(newest.since)).then_some((newest.connection, newest.commits))
     }
 
     /// Keeps a connection. It goes back to the pool if there are enough already, or if somebody waits for one.
@@ -98,13 +105,13 @@ impl ConnectionCache {
         if kept.connections.len() >= self.most || self.wanted.load(Ordering::Relaxed) > 0 {
             return give_back(connection, commits);
         }
-        if pool == Reserve::UsedUp && kept.spared.is_none_or(|at| at.elapsed() >= Self::SPARES_EVERY) {
-            kept.spared = Some(Instant::now());
+        if pool == Reserve::UsedUp && kept.spared.is_none_or(|at| self.shelf.age(at) >= Self::SPARES_EVERY) {
+            kept.spared = Some(self.shelf.timer.now());
             return give_back(connection, commits);
         }
-        kept.connections.push(Connection { connection, commits, since: Instant::now() });
+        kept.connections.push(Connection { connection, commits, since: self.shelf.timer.now() });
         if !std::mem::replace(&mut kept.watched, true) {
-            runtime.spawn(expire(Arc::downgrade(&self.shelf)));
+            runtime.spawn(expire(self.shelf.timer.clone(), Arc::downgrade(&self.shelf)));
         }
     }
 
@@ -118,7 +125,11 @@ impl ConnectionCache {
 
 impl Shelf {
     fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn age(&self, since: Duration) -> Duration {
+        self.timer.now().saturating_sub(since)
     }
 }
 
@@ -132,12 +143,12 @@ fn give_back(connection: Lent, commits: Commits) {
 }
 
 /// Returns what nobody has asked for to the pool, as long as there is something.
-async fn expire(shelf: Weak<Shelf>) {
+async fn expire(timer: StoreTimer, shelf: Weak<Shelf>) {
     loop {
-        tokio::time::sleep(ConnectionCache::FRESH_FOR / 2).await;
+        timer.sleep(ConnectionCache::FRESH_FOR / 2).await;
         let Some(shelf) = shelf.upgrade() else { return };
         let mut kept = shelf.kept();
-        let old = |kept: &mut Connection| kept.since.elapsed() >= ConnectionCache::FRESH_FOR;
+        let old = |kept: &mut Connection| shelf.age(kept.since) >= ConnectionCache::FRESH_FOR;
         for old in kept.connections.extract_if(.., old) {
             give_back(old.connection, old.commits);
         }

@@ -3,7 +3,7 @@ use std::{future::Future, time::Duration};
 use claimstream_ports::{StoreError, StoreErrorKind};
 use sea_orm::DbErr;
 
-use super::{classify::Unanswered, moves::Moves};
+use super::{classify::Unanswered, moves::Moves, store_timer::StoreTimer};
 
 /// How long statements of a unit of work are waited for.
 #[derive(Clone)]
@@ -12,6 +12,7 @@ pub(super) struct Bounds {
     pub(super) deadline: Duration,
     /// None is waited for any longer once another server takes writes.
     pub(super) moves: Moves,
+    pub(super) timer: StoreTimer,
 }
 
 /// Runs work whose statements are waited for within these bounds.
@@ -26,16 +27,16 @@ pub(crate) async fn in_time<T>(
     answer: impl Future<Output = Result<T, DbErr>>,
     classify: fn(&'static str, DbErr) -> StoreError,
 ) -> Result<T, StoreError> {
-    let Ok(Bounds { deadline, moves }) = BOUNDS.try_with(Bounds::clone) else {
+    let Ok(Bounds { deadline, moves, timer }) = BOUNDS.try_with(Bounds::clone) else {
         return answer.await.map_err(|e| classify(operation, e));
     };
     let unknown = |why| StoreError::new(StoreErrorKind::Unavailable, operation, why);
-    let answered = tokio::time::timeout(deadline, answer);
+    let answered = timer.timeout(deadline, answer);
     tokio::select! {
         biased;
         answered = answered => match answered {
-            Ok(answer) => answer.map_err(|e| classify(operation, e)),
-            Err(_) => Err(unknown(Unanswered::TookTooLong(deadline))),
+            Some(answer) => answer.map_err(|e| classify(operation, e)),
+            None => Err(unknown(Unanswered::TookTooLong(deadline))),
         },
         () = moves.moved() => Err(unknown(Unanswered::Moved)),
     }
@@ -49,16 +50,25 @@ tokio::task_local! {
 
 #[cfg(test)]
 mod tests {
+    use futures::FutureExt;
+
     use super::*;
     use crate::database::classify::{classify, is_outage};
 
     #[tokio::test]
     async fn an_answer_that_never_comes_is_an_outage_for_our_own_work_only() {
-        let bounds = || Bounds { deadline: Duration::from_millis(5), moves: Moves::default() };
+        let ((timer, hand), deadline) = (StoreTimer::by_hand(), Duration::from_secs(20));
+        let bounds = Bounds { deadline, moves: Moves::default(), timer };
         let never = || in_time("claim", std::future::pending::<Result<(), DbErr>>(), classify);
-        let error = BOUNDS.scope(bounds(), never()).await.unwrap_err();
+        let turn = async {
+            hand.asleep_until(deadline).await;
+            hand.advance(deadline);
+        };
+        let (answer, ()) = tokio::join!(BOUNDS.scope(bounds, never()), turn);
+        let error = answer.unwrap_err();
         assert_eq!(error.kind(), StoreErrorKind::Unavailable);
         assert!(is_outage(&error));
-        assert!(tokio::time::timeout(Duration::from_millis(20), never()).await.is_err());
+        assert!(never().now_or_never().is_none());
+        assert_eq!(hand.sleepers(), 0, "a caller's own statement has no deadline");
     }
 }

@@ -9,7 +9,7 @@ use super::{
     args::Args, brief::Brief, caller_pool::CallerPool, classify::classify, dialect::Dialect,
     identity::Identity, link::Link, server::server_variables, unit::rows,
 };
-use crate::database::statements::Statements;
+use crate::database::{statements::Statements, store_timer::StoreTimer};
 
 const OPEN: &str = "open";
 
@@ -55,7 +55,11 @@ impl GivenPool {
     }
 
     /// The pool as callers have it.
-    pub(super) fn for_callers(&self) -> CallerPool {
+    #[cfg_attr(
+        not(feature = "mysql"),
+        allow(unused_variables, reason = "a file keeps no connection at hand")
+    )]
+    pub(super) fn for_callers(&self, timer: &StoreTimer) -> CallerPool {
         CallerPool {
             connections: Brief::given(self.db.clone()),
             most: self.most,
@@ -63,7 +67,7 @@ impl GivenPool {
             #[cfg(feature = "mysql")]
             are_given: true,
             #[cfg(feature = "mysql")]
-            cache: ConnectionCache::closed(),
+            cache: ConnectionCache::closed(timer.clone()),
         }
     }
 
@@ -75,6 +79,7 @@ impl GivenPool {
         sql: &Statements,
         identity: Identity,
         relay_connections: u32,
+        timer: &StoreTimer,
     ) -> Result<(), StoreError> {
         match Identity::read(&self.db, OPEN, sql).await {
             Ok(found) if found == Some(identity) => {}
@@ -88,10 +93,10 @@ impl GivenPool {
         if dialect == Dialect::MySql {
             self.check_session(sql, relay_connections).await?;
         }
-        match self.rolls_back(own, dialect, sql).await? {
+        match self.rolls_back(own, dialect, sql, timer).await? {
             true => Ok(()),
             false => {
-                self.clear(dialect).await;
+                self.clear(dialect, timer).await;
                 let why = "the pool does not roll back what is left open on a connection that comes back, so writes that were \
                            acknowledged could be lost; give it an after_release that sends ROLLBACK, or make it with \
                            HardenedPool::options";
@@ -136,9 +141,10 @@ impl GivenPool {
         own: &DatabaseConnection,
         dialect: Dialect,
         sql: &Statements,
+        timer: &StoreTimer,
     ) -> Result<bool, StoreError> {
         let failed = |e| classify(OPEN, e);
-        let mut leaking = Link::of_pool(&self.db, dialect).await.map_err(failed)?;
+        let mut leaking = Link::of_pool(&self.db, dialect, timer).await.map_err(failed)?;
         let seen = match dialect {
             Dialect::MySql => {
                 leaking.execute_unprepared("BEGIN").await.map_err(failed)?;
@@ -165,7 +171,7 @@ impl GivenPool {
     }
 
     /// Rolls back what the look has left open in a pool that does not do it.
-    async fn clear(&self, dialect: Dialect) {
+    async fn clear(&self, dialect: Dialect, timer: &StoreTimer) {
         let idle = match dialect {
             #[cfg(feature = "mysql")]
             Dialect::MySql => self.db.get_mysql_connection_pool().num_idle(),
@@ -176,7 +182,7 @@ impl GivenPool {
         };
         let mut cleared = Vec::new();
         for _ in 0..idle {
-            let Ok(mut link) = Link::of_pool(&self.db, dialect).await else { return };
+            let Ok(mut link) = Link::of_pool(&self.db, dialect, timer).await else { return };
             // SQLite refuses to roll back where there is nothing, which is as good.
             let _ = link.execute_unprepared("ROLLBACK").await;
             cleared.push(link);

@@ -1,10 +1,12 @@
 #[cfg(feature = "mysql")]
 use super::nodes::known::Nodes;
-use super::{moves::Moves, outage::Outage, servers::Servers};
+use super::{moves::Moves, outage::Outage, servers::Servers, store_timer::StoreTimer};
 
 /// The outages and takeovers of the server that were noticed. Clones share it.
 #[derive(Clone, Default)]
 pub(crate) struct Health {
+    /// What they are measured by, and all that the outbox waits for.
+    pub(crate) timer: StoreTimer,
     pub(crate) outage: Outage,
     pub(crate) servers: Servers,
     /// Tells of another server that takes writes, where there are several.
@@ -15,9 +17,9 @@ pub(crate) struct Health {
 }
 
 impl Health {
-    pub(crate) fn new() -> Self {
-        let outage = Outage::default();
-        Self { servers: Servers::after(outage.clone()), outage, ..Self::default() }
+    pub(crate) fn new(timer: StoreTimer) -> Self {
+        let outage = Outage::new(timer.clone());
+        Self { servers: Servers::after(outage.clone()), outage, timer, ..Self::default() }
     }
 
     /// The same for several servers.

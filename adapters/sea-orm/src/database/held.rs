@@ -1,7 +1,4 @@
-use std::{
-    sync::atomic::{AtomicBool, Ordering},
-    time::Instant,
-};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use claimstream_ports::{Measured, Pool};
@@ -176,10 +173,10 @@ impl<'a> Held<'a> {
 
     /// One of the pool; how long that took is measured, also where it was in vain.
     async fn measured_of_pool(&self) -> Result<Link, DbErr> {
-        let began = Instant::now();
+        let waited = self.db.timer().stopwatch();
         let connection = self.of_pool().await;
         let pool = if self.beside { Pool::Callers } else { Pool::Relay };
-        self.db.measure(Measured::WaitedForConnection { pool, took: began.elapsed() });
+        self.db.measure(Measured::WaitedForConnection { pool, took: waited.elapsed() });
         connection
     }
 
@@ -189,7 +186,7 @@ impl<'a> Held<'a> {
             // Boxed, because the compiler gives up on futures that are nested so deeply.
             true => Box::pin(self.db.of_callers_at_home()).await,
             false => {
-                let connect = || Link::of_pool(self.connections(), self.db.dialect);
+                let connect = || Link::of_pool(self.connections(), self.db.dialect, self.db.timer());
                 self.db.health.moves.reaching(self.db.limits.acquire_timeout, connect).await
             }
         }
@@ -197,7 +194,7 @@ impl<'a> Held<'a> {
 
     #[cfg(not(feature = "mysql"))]
     async fn of_pool(&self) -> Result<Link, DbErr> {
-        Link::of_pool(self.connections(), self.db.dialect).await
+        Link::of_pool(self.connections(), self.db.dialect, self.db.timer()).await
     }
 
     #[cfg(feature = "mysql")]

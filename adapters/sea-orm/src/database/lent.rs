@@ -4,7 +4,9 @@ use std::{
 };
 
 use sea_orm::sqlx::{MySql, MySqlConnection, pool::PoolConnection};
-use tokio::{runtime::Handle, time::timeout};
+use tokio::runtime::Handle;
+
+use super::store_timer::StoreTimer;
 
 /// A connection of a pool that returns there in time when it is dropped, whatever it was used for last.
 ///
@@ -15,6 +17,7 @@ pub(crate) struct Lent {
     connection: PoolConnection<MySql>,
     returns: Returns,
     runtime: Handle,
+    timer: StoreTimer,
 }
 
 #[derive(Clone, Copy)]
@@ -32,8 +35,8 @@ impl Lent {
     const WITHIN: Duration = Duration::from_millis(500);
 
     /// It returns by a task of the runtime in which this is called.
-    pub(crate) fn of(connection: PoolConnection<MySql>) -> Self {
-        Self { connection, returns: Returns::Anyhow, runtime: Handle::current() }
+    pub(crate) fn of(connection: PoolConnection<MySql>, timer: StoreTimer) -> Self {
+        Self { connection, returns: Returns::Anyhow, runtime: Handle::current(), timer }
     }
 
     /// Returns it to the pool. All its statements were answered well, it is in no transaction, and it commits by itself.
@@ -56,10 +59,13 @@ impl Drop for Lent {
             Returns::Never => return,
             Returns::Anyhow | Returns::Clean => self.connection.return_to_pool(),
         };
-        match returns {
-            Returns::Clean => drop(tokio::spawn(timeout(Self::WITHIN, CLEAN.scope((), returning)))),
-            _ => drop(tokio::spawn(timeout(2 * Self::WITHIN, returning))),
-        }
+        let timer = self.timer.clone();
+        tokio::spawn(async move {
+            match returns {
+                Returns::Clean => timer.timeout(Self::WITHIN, CLEAN.scope((), returning)).await,
+                _ => timer.timeout(2 * Self::WITHIN, returning).await,
+            }
+        });
     }
 }
 

@@ -9,9 +9,9 @@ use sea_orm::{
     sqlx::{self, ConnectOptions, pool::PoolConnection},
 };
 
-use crate::database::dialect::Dialect;
 #[cfg(feature = "sqlite")]
 use crate::database::sqlx_connection::SqlxSqlite;
+use crate::database::{dialect::Dialect, store_timer::StoreTimer};
 #[cfg(feature = "mysql")]
 use crate::database::{lent::Lent, sqlx_connection::SqlxMySql};
 
@@ -44,12 +44,17 @@ const NO_DRIVER: &str = "no driver of ours is built in";
 impl Link {
     /// Waits for a connection of the pool. A new one takes twenty futures of the driver, one inside the other. They are boxed
     /// here, because the compiler gives up on futures that are nested too deeply, in our callers' crates too.
-    pub(crate) async fn of_pool(db: &DatabaseConnection, dialect: Dialect) -> Result<Self, DbErr> {
+    pub(crate) async fn of_pool(
+        db: &DatabaseConnection,
+        dialect: Dialect,
+        timer: &StoreTimer,
+    ) -> Result<Self, DbErr> {
+        let _ = timer; // a file needs none
         match dialect {
             #[cfg(feature = "mysql")]
             Dialect::MySql => (Box::pin(db.get_mysql_connection_pool().acquire()) as Acquiring<MySql>)
                 .await
-                .map(|connection| Self::MySql(Lent::of(connection)))
+                .map(|connection| Self::MySql(Lent::of(connection, timer.clone())))
                 .map_err(refused),
             #[cfg(feature = "sqlite")]
             Dialect::Sqlite => (Box::pin(db.get_sqlite_connection_pool().acquire()) as Acquiring<Sqlite>)

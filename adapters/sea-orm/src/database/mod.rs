@@ -46,6 +46,7 @@ pub(crate) mod sqlite_errors;
 #[cfg(any(feature = "mysql", feature = "sqlite"))]
 pub(crate) mod sqlx_connection;
 pub(crate) mod statements;
+pub(crate) mod store_timer;
 pub(crate) mod time;
 pub(crate) mod topology;
 pub(crate) mod transaction;
@@ -61,6 +62,7 @@ use claimstream_ports::{Measured, Telemetry};
 use self::{
     args::Args, brief::Brief, caller_pool::CallerPool, clock::ServerClock, dialect::Dialect, health::Health,
     identity::Identity, packet::Packet, relay_pool::RelayPool, statements::Statements,
+    store_timer::StoreTimer,
 };
 
 /// One database: its connections, statements, clock, health and limits. Every room works on it; all handles of an outbox share
@@ -96,6 +98,11 @@ pub(crate) struct Limits {
 }
 
 impl Database {
+    /// What it waits and measures by.
+    pub(crate) fn timer(&self) -> &StoreTimer {
+        &self.health.timer
+    }
+
     /// The connections for the outbox's own work.
     pub(crate) fn relay(&self) -> &Brief {
         &self.relay.connections

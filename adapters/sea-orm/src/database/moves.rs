@@ -3,11 +3,16 @@ use std::{sync::Arc, time::Duration};
 use sea_orm::{ConnAcquireErr, DbErr};
 use tokio::sync::watch;
 
-use super::classify::is_pool_timeout;
+use super::{classify::is_pool_timeout, store_timer::StoreTimer};
 
 /// Tells those that wait for a server that another one takes writes. Clones share it; with one address nothing is ever told.
 #[derive(Clone, Default)]
-pub(crate) struct Moves(Option<Arc<watch::Sender<Found>>>);
+pub(crate) struct Moves(Option<Arc<Watched>>);
+
+struct Watched {
+    found: watch::Sender<Found>,
+    timer: StoreTimer,
+}
 
 /// A search for the server that takes writes. When it is dropped, also before it has found one, nothing is looked for any more: a pool that outlives
 /// the outbox would wait for it for ever.
@@ -44,8 +49,8 @@ impl Moves {
 
     /// For several addresses.
     #[cfg_attr(not(feature = "mysql"), allow(dead_code, reason = "a file has no address"))]
-    pub(crate) fn watched() -> Self {
-        Self(Some(Arc::new(watch::Sender::new(Found::default()))))
+    pub(crate) fn watched(timer: StoreTimer) -> Self {
+        Self(Some(Arc::new(Watched { found: watch::Sender::new(Found::default()), timer })))
     }
 
     /// For a search for the server that takes writes.
@@ -56,8 +61,8 @@ impl Moves {
 
     #[cfg_attr(not(feature = "mysql"), allow(dead_code, reason = "a file has no address"))]
     fn look(&self, is_looking: bool) {
-        if let Some(sender) = &self.0 {
-            sender
+        if let Some(Watched { found, .. }) = self.0.as_deref() {
+            found
                 .send_if_modified(|found| std::mem::replace(&mut found.is_looking, is_looking) != is_looking);
         }
     }
@@ -65,14 +70,14 @@ impl Moves {
     /// Whether no server is known that takes writes.
     #[cfg_attr(not(feature = "mysql"), allow(dead_code, reason = "a file has no address"))]
     pub(crate) fn is_looking(&self) -> bool {
-        self.0.as_ref().is_some_and(|sender| sender.borrow().is_looking)
+        self.0.as_ref().is_some_and(|watched| watched.found.borrow().is_looking)
     }
 
     /// A search has ended, and has found another server than before if `is_another`.
     #[cfg_attr(not(feature = "mysql"), allow(dead_code, reason = "a file has no address"))]
     pub(crate) fn found(&self, is_another: bool) {
-        if let Some(sender) = &self.0 {
-            sender.send_modify(|found| {
+        if let Some(Watched { found, .. }) = self.0.as_deref() {
+            found.send_modify(|found| {
                 found.is_looking = false;
                 found.times += 1;
                 found.moves += u64::from(is_another);
@@ -87,7 +92,7 @@ impl Moves {
         limit: Duration,
         mut connect: impl FnMut() -> F,
     ) -> Result<T, DbErr> {
-        let Some(sender) = &self.0 else { return connect().await };
+        let Some(Watched { found: sender, timer }) = self.0.as_deref() else { return connect().await };
         let connected = async {
             loop {
                 let mut hear = sender.subscribe();
@@ -100,7 +105,7 @@ impl Moves {
                 }
             }
         };
-        let connected = tokio::time::timeout(limit, connected).await;
+        let connected = timer.timeout(limit, connected).await;
         match connected.unwrap_or(Err(DbErr::ConnectionAcquire(ConnAcquireErr::Timeout))) {
             Err(error) if is_pool_timeout(&error) && sender.borrow().is_looking => {
                 let why = "none of the servers of the database URL takes writes";
@@ -112,17 +117,22 @@ impl Moves {
 
     /// Waits until another server was found and those that were asked before have had time to answer; for ever with one address.
     pub(crate) async fn moved(&self) {
-        let Some(sender) = &self.0 else { return std::future::pending().await };
-        let mut hear = sender.subscribe();
+        let Some(Watched { found, timer }) = self.0.as_deref() else { return std::future::pending().await };
+        let mut hear = found.subscribe();
         let before = hear.borrow_and_update().moves;
         let _ = hear.wait_for(|found| found.moves != before).await;
-        tokio::time::sleep(Self::GRACE).await;
+        timer.sleep(Self::GRACE).await;
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::{
+        pin::pin,
+        sync::atomic::{AtomicU32, Ordering},
+    };
+
+    use futures::poll;
 
     use super::*;
 
@@ -130,7 +140,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_waits_for_a_connection_begins_anew_when_a_server_was_found() {
-        let (moves, tries) = (Moves::watched(), AtomicU32::default());
+        let (moves, tries) = (Moves::watched(StoreTimer::by_hand().0), AtomicU32::default());
         let connect = || async {
             match tries.fetch_add(1, Ordering::SeqCst) {
                 0 => std::future::pending().await,
@@ -146,36 +156,38 @@ mod tests {
         assert_eq!(Moves::default().reaching(PATIENCE, || async { Ok(7) }).await, Ok(7));
     }
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn a_wait_ends_within_its_limit_however_often_a_search_ends_meanwhile() {
-        let (moves, began) = (Moves::watched(), tokio::time::Instant::now());
-        // The pool has the same limit, and counts it anew with each call.
+        let (timer, hand) = StoreTimer::by_hand();
+        let moves = Moves::watched(timer.clone());
+        // The pool has the same limit, and counts it from each call.
         let connect = || async {
-            tokio::time::sleep(PATIENCE).await;
+            timer.sleep(PATIENCE).await;
             Err::<(), _>(DbErr::Custom("the pool's time is over".into()))
         };
         let search = async {
-            for _ in 0..100 {
-                tokio::time::sleep(PATIENCE / 10).await;
+            for _ in 0..10 {
+                tokio::task::yield_now().await;
+                hand.advance(PATIENCE / 10);
                 moves.found(false);
             }
         };
-        let waited = async {
-            let error = moves.reaching(PATIENCE, connect).await.unwrap_err();
-            assert!(is_pool_timeout(&error), "{error}");
-            began.elapsed()
-        };
-        let (waited, ()) = tokio::join!(waited, search);
-        assert!(waited < PATIENCE * 11 / 10, "{waited:?}");
+        let (waited, ()) = tokio::join!(moves.reaching(PATIENCE, connect), search);
+        let error = waited.unwrap_err();
+        assert!(is_pool_timeout(&error), "{error}");
     }
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn the_error_of_a_wait_says_that_no_server_takes_writes() {
-        let moves = Moves::watched();
+        let (timer, hand) = StoreTimer::by_hand();
+        let moves = Moves::watched(timer);
         let looking = moves.looking();
         looking.is_certain();
         assert!(moves.is_looking());
-        let error = moves.reaching(PATIENCE, std::future::pending::<Result<(), _>>).await.unwrap_err();
+        let mut wait = pin!(moves.reaching(PATIENCE, std::future::pending::<Result<(), _>>));
+        assert!(poll!(&mut wait).is_pending());
+        hand.advance(PATIENCE);
+        let error = wait.await.unwrap_err();
         assert!(error.to_string().contains("none of the servers"), "{error}");
         moves.found(false);
         assert!(!moves.is_looking());
@@ -183,13 +195,17 @@ mod tests {
 
     #[tokio::test]
     async fn a_statement_is_given_up_after_a_move_and_not_because_the_same_server_was_found() {
-        let moves = Moves::watched();
-        let waits = || tokio::time::timeout(Moves::GRACE * 2, moves.moved());
-        let find = async |is_another| {
-            tokio::task::yield_now().await;
-            moves.found(is_another);
-        };
-        assert!(tokio::join!(waits(), find(false)).0.is_err());
-        assert!(tokio::join!(waits(), find(true)).0.is_ok());
+        let (timer, hand) = StoreTimer::by_hand();
+        let moves = Moves::watched(timer);
+        let mut moved = pin!(moves.moved());
+        assert!(poll!(&mut moved).is_pending());
+        moves.found(false);
+        assert!(poll!(&mut moved).is_pending());
+        assert_eq!(hand.sleepers(), 0, "the same server was found");
+        moves.found(true);
+        assert!(poll!(&mut moved).is_pending());
+        assert_eq!(hand.next_wakeup(), Some(Moves::GRACE));
+        hand.advance(Moves::GRACE);
+        moved.await;
     }
 }

@@ -4,7 +4,9 @@ use sea_orm::ConnectOptions;
 #[cfg(any(feature = "mysql", feature = "sqlite"))]
 use sea_orm::sqlx::Executor;
 
-use super::{clock::FrozenClock, dialect::Dialect, given_pool::GivenPool, health::Health};
+use super::{
+    clock::FrozenClock, dialect::Dialect, given_pool::GivenPool, health::Health, store_timer::StoreTimer,
+};
 #[cfg(feature = "mysql")]
 use crate::database::{
     lent::is_clean, nodes::addresses::ServerAddresses, statements::Statements, topology::place::Place,
@@ -50,7 +52,7 @@ impl HardenedPool {
 
     /// The settings for a database URL, to be handed to [`sea_orm::Database::connect`].
     pub fn options(&self, url: &str) -> Result<ConnectOptions, String> {
-        self.options_with(url, None, Health::default(), LockWaits::OfSession)
+        self.options_with(url, None, Health::new(StoreTimer::default()), LockWaits::OfSession)
     }
 
     /// The same for a pool whose connections are closed when they are older than an outage, and say which server they lead to;
@@ -108,7 +110,7 @@ impl HardenedPool {
         }
         let rollback = sql.rollback.text();
         let frozen = self.frozen_clock.clone();
-        let Health { outage, servers, nodes, .. } = health;
+        let Health { timer, outage, servers, nodes, .. } = health;
         options.map_sqlx_mysql_pool_opts(move |pool: MySqlPoolOptions| {
             let (session, frozen) = (session.clone(), frozen.clone());
             let (servers, nodes) = (servers.clone(), nodes.clone());
@@ -136,12 +138,14 @@ impl HardenedPool {
                     Ok(trusted)
                 })
             });
+            let timer = timer.clone();
             pool.after_release(move |connection, _| {
+                let timer = timer.clone();
                 Box::pin(async move {
                     if is_clean() {
                         return Ok(true);
                     }
-                    in_time(connection.execute(AssertSqlSafe(rollback))).await.map(|_| true)
+                    in_time(&timer, connection.execute(AssertSqlSafe(rollback))).await.map(|_| true)
                 })
             })
         });
@@ -178,10 +182,11 @@ impl HardenedPool {
 /// The answer to a rollback on release; an error that says which one if none comes in time.
 #[cfg(feature = "mysql")]
 async fn in_time<T>(
+    timer: &StoreTimer,
     rolled_back: impl Future<Output = Result<T, sea_orm::sqlx::Error>>,
 ) -> Result<T, sea_orm::sqlx::Error> {
     let deadline = HardenedPool::ROLLBACK_DEADLINE;
-    tokio::time::timeout(deadline, rolled_back).await.unwrap_or_else(|_| {
+    timer.timeout(deadline, rolled_back).await.unwrap_or_else(|| {
         let why = format!(
             "the rollback of what its last user left open was not answered within {deadline:?}, as while a statement that was \
              given up still runs; this connection is closed and the server rolls back, the pool opens another one"
@@ -250,7 +255,14 @@ mod tests {
     #[tokio::test]
     #[cfg(feature = "mysql")]
     async fn a_rollback_on_release_that_is_not_answered_says_so() {
-        let error = in_time(std::future::pending::<Result<(), _>>()).await.unwrap_err().to_string();
+        let (timer, hand) = StoreTimer::by_hand();
+        let turn = async {
+            hand.asleep_until(HardenedPool::ROLLBACK_DEADLINE).await;
+            hand.advance(HardenedPool::ROLLBACK_DEADLINE);
+        };
+        let never = std::future::pending::<Result<(), _>>();
+        let (answer, ()) = tokio::join!(in_time(&timer, never), turn);
+        let error = answer.unwrap_err().to_string();
         assert!(error.contains("rollback") && error.contains("500ms"), "{error}");
         assert!(!error.contains("pool timed out"), "{error}");
     }

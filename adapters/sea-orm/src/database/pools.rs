@@ -16,6 +16,7 @@ use crate::database::{
     health::Health,
     pool::{HardenedPool, LockWaits},
     relay_pool::RelayPool,
+    store_timer::StoreTimer,
 };
 
 const OPEN: &str = "open";
@@ -61,10 +62,10 @@ impl PoolSettings {
 
     /// A clock that stands still is shown to connections when they are acquired.
     #[cfg(feature = "mysql")]
-    fn cache(&self, max_connections: u32) -> ConnectionCache {
+    fn cache(&self, max_connections: u32, timer: &StoreTimer) -> ConnectionCache {
         match self.frozen_clock {
-            None => ConnectionCache::beside_pool_of(max_connections),
-            Some(_) => ConnectionCache::closed(),
+            None => ConnectionCache::beside_pool_of(max_connections, timer.clone()),
+            Some(_) => ConnectionCache::closed(timer.clone()),
         }
     }
 }
@@ -78,23 +79,25 @@ impl Pools {
         settings: &PoolSettings,
         health: &Health,
     ) -> Result<Self, StoreError> {
+        let timer = &health.timer;
         let own = settings.hardened(settings.relay_connections);
         let own = readable(own.options_with(url, given, health.clone(), settings.lock_waits))?;
         let connected = Database::connect(own);
         let connected =
-            connecting::unless_unreachable(url, given, dialect, settings.answer_within, connected).await?;
+            connecting::unless_unreachable(url, given, dialect, timer, settings.answer_within, connected)
+                .await?;
         let own = match connected {
             Ok(own) => own,
             Err(error) => {
                 return Err(match given {
-                    Some(given) => connecting::explained(&given.db, classify(OPEN, error)).await,
-                    None => connecting::refused(url, dialect, settings.acquire_timeout, error).await,
+                    Some(given) => connecting::explained(&given.db, timer, classify(OPEN, error)).await,
+                    None => connecting::refused(url, dialect, timer, settings.acquire_timeout, error).await,
                 });
             }
         };
         let brief = |pool| Brief::on(pool, dialect, health, settings.acquire_timeout);
         let callers = match given {
-            Some(given) => given.for_callers(),
+            Some(given) => given.for_callers(timer),
             None => {
                 let lazy = settings.hardened(settings.max_connections);
                 let mut lazy = readable(lazy.options_with(url, given, health.clone(), LockWaits::OfSession))?;
@@ -106,14 +109,14 @@ impl Pools {
                     #[cfg(feature = "mysql")]
                     are_given: false,
                     #[cfg(feature = "mysql")]
-                    cache: settings.cache(settings.max_connections),
+                    cache: settings.cache(settings.max_connections, timer),
                 }
             }
         };
         let relay = RelayPool {
             connections: brief(own),
             #[cfg(feature = "mysql")]
-            cache: settings.cache(settings.relay_connections),
+            cache: settings.cache(settings.relay_connections, timer),
         };
         Ok(Self { relay, callers })
     }

@@ -5,7 +5,7 @@ use sea_orm::{DatabaseConnection, QueryResult, TransactionTrait};
 
 use crate::database::{
     args::Args, classify::classify, dialect::Dialect, link::ask_beside_the_pool, server::server_name,
-    statements::Statements, unit,
+    statements::Statements, store_timer::StoreTimer, unit,
 };
 
 const PROBE: &str = "probe";
@@ -25,36 +25,40 @@ impl SkipLocked {
     const PATIENCE: Duration = Duration::from_secs(2);
 
     /// Locks a row on one connection and looks whether a second one steps over it; a version string is never trusted.
-    pub(crate) async fn probe(db: &DatabaseConnection, sql: &Statements) -> Result<Self, StoreError> {
-        let look = Self::look(db, sql).await?;
+    pub(crate) async fn probe(
+        db: &DatabaseConnection,
+        sql: &Statements,
+        timer: &StoreTimer,
+    ) -> Result<Self, StoreError> {
+        let look = Self::look(db, sql, timer).await?;
         match look {
-            Ok(Ok(found)) if found.is_empty() => Ok(Self::Proven),
-            Ok(Ok(_)) => Ok(Self::Ignored("the second connection was given the locked row".into())),
-            Ok(Err(error)) if error.kind() == StoreErrorKind::Unsupported => {
+            Some(Ok(found)) if found.is_empty() => Ok(Self::Proven),
+            Some(Ok(_)) => Ok(Self::Ignored("the second connection was given the locked row".into())),
+            Some(Err(error)) if error.kind() == StoreErrorKind::Unsupported => {
                 Ok(Self::Refused(format!("{} has no SKIP LOCKED", server_name(db, sql).await?)))
             }
-            Ok(Err(error)) if error.kind() == StoreErrorKind::Transient => {
+            Some(Err(error)) if error.kind() == StoreErrorKind::Transient => {
                 Ok(Self::Ignored(format!("the second connection waited for the locked row: {error}")))
             }
-            Ok(Err(error)) => Err(error),
-            Err(_) => Ok(Self::Ignored("the second connection waited for the locked row".into())),
+            Some(Err(error)) => Err(error),
+            None => Ok(Self::Ignored("the second connection waited for the locked row".into())),
         }
     }
 
     /// What a second connection sees. It is opened beside the pool, so that nobody holds one connection of the pool while
     /// waiting for another.
-    async fn look(db: &DatabaseConnection, sql: &Statements) -> Result<Look, StoreError> {
+    async fn look(db: &DatabaseConnection, sql: &Statements, timer: &StoreTimer) -> Result<Look, StoreError> {
         let holder = db.begin().await.map_err(|e| classify(PROBE, e))?;
         unit::rows(&holder, PROBE, sql.probe.lock.bind(&Args::new())).await?;
         let found = ask_beside_the_pool(db, Dialect::MySql, sql.probe.skip.bind(&Args::new()));
-        let look = tokio::time::timeout(Self::PATIENCE, found).await;
+        let look = timer.timeout(Self::PATIENCE, found).await;
         holder.rollback().await.map_err(|e| classify(PROBE, e))?;
         Ok(look.map(|found| found.map_err(|e| classify(PROBE, e))))
     }
 }
 
 /// What came of a look, if it came in time.
-type Look = Result<Result<Vec<QueryResult>, StoreError>, tokio::time::error::Elapsed>;
+type Look = Option<Result<Vec<QueryResult>, StoreError>>;
 
 impl fmt::Display for SkipLocked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

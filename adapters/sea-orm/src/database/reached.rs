@@ -1,6 +1,4 @@
 use std::time::Duration;
-#[cfg(feature = "mysql")]
-use std::time::Instant;
 
 use claimstream_ports::{StoreError, StoreErrorKind};
 
@@ -8,12 +6,13 @@ use claimstream_ports::{StoreError, StoreErrorKind};
 use super::nodes::{known::Nodes, watch::Watch};
 #[cfg(feature = "mysql")]
 use super::{caller_pool::CallerPool, relay_pool::RelayPool};
-use super::{connecting, dialect::Dialect, health::Health};
+use super::{connecting, dialect::Dialect, health::Health, store_timer::StoreTimer};
 
 /// The server to connect to: the one that a URL names, or that one of several which takes writes.
 pub(crate) struct Reached {
     /// Its own URL; it may bear a password.
     pub(crate) url: String,
+    timer: StoreTimer,
     #[cfg(feature = "mysql")]
     nodes: Option<Nodes>,
     /// How long the first connection to it may take, where there are several; else the pool says so.
@@ -26,25 +25,31 @@ impl Reached {
     const AT_LEAST: Duration = Duration::from_secs(1);
 
     /// Looks for the server that takes writes, no longer than `patience`, if the URL names several; asks nobody if it names one.
-    pub(crate) async fn of(url: &str, dialect: Dialect, patience: Duration) -> Result<Self, StoreError> {
+    pub(crate) async fn of(
+        url: &str,
+        dialect: Dialect,
+        patience: Duration,
+        timer: StoreTimer,
+    ) -> Result<Self, StoreError> {
         let misconfigured = |why: String| StoreError::new(StoreErrorKind::Misconfigured, "open", why);
         #[cfg(feature = "mysql")]
         if dialect == Dialect::MySql
-            && let Some(nodes) = Nodes::of_url(url).map_err(misconfigured)?
+            && let Some(nodes) = Nodes::of_url(url, &timer).map_err(misconfigured)?
         {
             nodes
                 .first_url()
                 .map_or(Ok(()), |url| connecting::names_a_database(url, dialect))
                 .map_err(misconfigured)?;
-            let began = Instant::now();
+            let searched = timer.stopwatch();
             let url = Box::pin(nodes.find(patience)).await?;
-            let left = patience.saturating_sub(began.elapsed()).max(Self::AT_LEAST);
-            return Ok(Self { url, nodes: Some(nodes), left: Some(left) });
+            let left = patience.saturating_sub(searched.elapsed()).max(Self::AT_LEAST);
+            return Ok(Self { url, timer, nodes: Some(nodes), left: Some(left) });
         }
         let _ = patience;
         connecting::names_a_database(url, dialect).map_err(misconfigured)?;
         Ok(Self {
             url: url.to_owned(),
+            timer,
             #[cfg(feature = "mysql")]
             nodes: None,
             left: None,
@@ -57,7 +62,7 @@ impl Reached {
         opening: impl Future<Output = Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
         let Some(left) = self.left else { return opening.await };
-        tokio::time::timeout(left, opening).await.unwrap_or_else(|_| {
+        self.timer.timeout(left, opening).await.unwrap_or_else(|| {
             let why = format!("the server that takes writes gave no connection within {left:?}");
             Err(StoreError::new(StoreErrorKind::Unavailable, "open", why))
         })
@@ -66,9 +71,9 @@ impl Reached {
     /// What is known of outages, takeovers, and of the servers.
     pub(crate) fn health(&self) -> Health {
         #[cfg(feature = "mysql")]
-        return Health::new().with(self.nodes.clone());
+        return Health::new(self.timer.clone()).with(self.nodes.clone());
         #[cfg(not(feature = "mysql"))]
-        Health::new()
+        Health::new(self.timer.clone())
     }
 
     /// From now on these pools are led to the server that takes writes, where there are several.

@@ -21,7 +21,7 @@ impl Database {
                 Err(error) if may_restart(&error) && tries < Self::TRANSIENT_TRIES => {
                     tracing::debug!(operation = error.operation(), tries, %error, "restart");
                     self.measure(Measured::Restarted { operation: error.operation() });
-                    tokio::time::sleep(restart_wait(tries)).await;
+                    self.timer().sleep(restart_wait(tries)).await;
                 }
                 Err(error) => {
                     self.note_trouble(&error);
@@ -56,7 +56,7 @@ impl Database {
             tries += 1;
             match self.restarting(&mut question).await {
                 Err(error) if error.kind() == StoreErrorKind::Unavailable && tries < Self::OUTAGE_TRIES => {
-                    tokio::time::sleep(Duration::from_millis(25 << tries)).await;
+                    self.timer().sleep(Duration::from_millis(25 << tries)).await;
                 }
                 done => return done,
             }

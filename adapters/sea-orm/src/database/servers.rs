@@ -4,7 +4,7 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
-    time::Instant,
+    time::Duration,
 };
 
 use super::{outage::Outage, topology::place::Place};
@@ -38,7 +38,7 @@ struct Met {
     /// The server that was connected to last.
     last: Option<i64>,
     /// When each server was last connected to.
-    times: HashMap<i64, Instant>,
+    times: HashMap<i64, Duration>,
     takeovers: u64,
 }
 
@@ -79,11 +79,12 @@ impl Servers {
     /// have broken since the one before it was met last; otherwise they take turns, as behind a balancer.
     #[cfg_attr(not(feature = "mysql"), allow(dead_code, reason = "a file is not replaced"))]
     pub(crate) fn met(&self, server: i64) {
-        let mut met = self.lock();
-        let is_known = met.times.insert(server, Instant::now()).is_some();
+        let (mut met, now) = (self.lock(), self.outage.now());
+        let is_known = met.times.insert(server, now).is_some();
         let before = met.last.replace(server).filter(|before| *before != server);
-        let is_sound =
-            |before: &i64| met.times.get(before).is_some_and(|at| self.outage.trusts(at.elapsed()));
+        let is_sound = |before: &i64| {
+            met.times.get(before).is_some_and(|at| self.outage.trusts(now.saturating_sub(*at)))
+        };
         if let Some(before) = before.filter(|before| !is_known || !is_sound(before)) {
             met.takeovers += 1;
             tracing::warn!(

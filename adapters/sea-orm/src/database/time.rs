@@ -1,5 +1,3 @@
-use std::time::Instant;
-
 use claimstream_ports::StoreError;
 use sea_orm::ConnectionTrait;
 
@@ -24,7 +22,7 @@ impl Database {
         if let Some(known) = self.known_now() {
             return Ok(known);
         }
-        let asked = Instant::now();
+        let asked = self.timer().now();
         let found = rows(on, operation, self.sql.session.now.bind(&Args::new())).await?;
         let now = found
             .first()

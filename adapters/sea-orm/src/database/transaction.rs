@@ -1,4 +1,4 @@
-use std::{marker::PhantomData, time::Instant};
+use std::marker::PhantomData;
 
 use async_trait::async_trait;
 use claimstream_ports::{Measured, Pool, StoreError};
@@ -73,11 +73,11 @@ impl Database {
         let sqlite_transaction_mode =
             (self.dialect == Dialect::Sqlite).then_some(SqliteTransactionMode::Immediate);
         let options = TransactionOptions { sqlite_transaction_mode, ..Default::default() };
-        let began = Instant::now();
+        let waited = self.timer().stopwatch();
         let begin = || self.callers().begin_with_options(options);
         let begun = self.health.moves.reaching(self.callers.patience, begin);
         let begun = in_time(operation, begun, classify).await;
-        self.measure(Measured::WaitedForConnection { pool: Pool::Callers, took: began.elapsed() });
+        self.measure(Measured::WaitedForConnection { pool: Pool::Callers, took: waited.elapsed() });
         begun
     }
 

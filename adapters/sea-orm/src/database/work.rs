@@ -7,6 +7,7 @@ use tracing::Instrument;
 use super::{
     Database, connecting,
     deadline::{self, Bounds},
+    store_timer::StoreTimer,
 };
 
 type Work<T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send>>;
@@ -24,9 +25,7 @@ impl Database {
 
     /// A unit of work, or a part of one, that may also have to wait for other callers.
     pub(crate) async fn waiting<T>(&self, work: impl Future<Output = T>) -> T {
-        let bounds =
-            Bounds { deadline: self.deadline() + self.callers.patience, moves: self.health.moves.clone() };
-        deadline::within(bounds, work).await
+        deadline::within(self.bounds(self.deadline() + self.callers.patience), work).await
     }
 
     /// Runs a unit of work as its own task, so that a dropped caller detaches from it and any executor may wait for it.
@@ -42,12 +41,16 @@ impl Database {
         self.detaching().run(operation, work)
     }
 
+    fn bounds(&self, deadline: Duration) -> Bounds {
+        Bounds { deadline, moves: self.health.moves.clone(), timer: self.timer().clone() }
+    }
+
     /// Runs units of work as their own tasks, also after this call has ended.
     pub(super) fn detaching(&self) -> Detaching {
         Detaching {
             connections: self.relay.connections.clone(),
             runtime: self.runtime.clone(),
-            bounds: Bounds { deadline: self.deadline(), moves: self.health.moves.clone() },
+            bounds: self.bounds(self.deadline()),
         }
     }
 }
@@ -74,7 +77,7 @@ impl Detaching {
         let (connections, work) = (self.connections.clone(), Box::pin(work) as Work<T>);
         let (runtime, bounds) = (self.runtime.clone(), self.bounds.clone());
         async move {
-            let work = task(connections, work);
+            let work = task(connections, bounds.timer.clone(), work);
             match runtime.spawn(deadline::within(bounds, work.in_current_span())).await {
                 Ok(done) => done,
                 Err(lost) => Err(StoreError::new(StoreErrorKind::Unavailable, operation, lost)),
@@ -87,9 +90,9 @@ impl Detaching {
 ///
 /// To explain is rare, and holds a whole handshake: without its box each task would be as large, and the runtime moves a task
 /// several times.
-async fn task<T>(connections: DatabaseConnection, work: Work<T>) -> Result<T, StoreError> {
+async fn task<T>(connections: DatabaseConnection, timer: StoreTimer, work: Work<T>) -> Result<T, StoreError> {
     match work.await {
-        Err(error) => Err(Box::pin(connecting::explained(&connections, error)).await),
+        Err(error) => Err(Box::pin(connecting::explained(&connections, &timer, error)).await),
         done => done,
     }
 }
@@ -100,7 +103,7 @@ mod tests {
 
     #[test]
     fn a_task_is_small() {
-        let task = task(DatabaseConnection::default(), Box::pin(async { Ok(()) }));
+        let task = task(DatabaseConnection::default(), StoreTimer::default(), Box::pin(async { Ok(()) }));
         let bytes = size_of_val(&task);
         assert!(bytes < 1024, "{bytes} bytes");
     }

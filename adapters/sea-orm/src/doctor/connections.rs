@@ -64,7 +64,7 @@ impl Examination<'_> {
     }
 
     pub(super) async fn examine_skip_locked(&self) -> Result<Finding, StoreError> {
-        let proof = SkipLocked::probe(self.db.relay(), self.db.sql).await?;
+        let proof = SkipLocked::probe(self.db.relay(), self.db.sql, self.db.timer()).await?;
         let says = format!("strategy {}; {proof}", self.strategy);
         Ok(match proof {
             SkipLocked::Ignored(_) => warning("locking", says),

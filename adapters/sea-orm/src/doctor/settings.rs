@@ -1,5 +1,3 @@
-use std::time::Instant;
-
 use claimstream_ports::StoreError;
 
 use crate::doctor::{
@@ -73,7 +71,7 @@ pub(super) fn examine_product<'a>(read: impl Fn(&str) -> &'a str) -> Finding {
 impl Examination<'_> {
     pub(super) async fn examine_clock(&self) -> Result<Finding, StoreError> {
         self.db.clock.forget();
-        let asked = Instant::now();
+        let asked = self.db.timer().stopwatch();
         let server = self.db.now(self.db.relay(), DOCTOR).await?;
         let (offset, trip) = (self.db.clock.local() - server, asked.elapsed());
         let detail = format!(

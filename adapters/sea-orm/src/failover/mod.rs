@@ -101,7 +101,7 @@ mod tests {
     use claimstream_domain::{Locator, MessageId, QueueName, Receipt, Shard};
 
     use super::*;
-    use crate::database::outage::Outage;
+    use crate::database::{outage::Outage, store_timer::StoreTimer};
 
     fn claim(sequence: u64) -> ClaimId {
         ClaimId::new(InstanceId(7), sequence)
@@ -150,16 +150,18 @@ mod tests {
 
     #[test]
     fn a_server_that_comes_back_after_an_outage_has_taken_over() {
-        let outage = Outage::default();
+        let (timer, hand) = StoreTimer::by_hand();
+        let outage = Outage::new(timer);
         let failover = Failover::of(Servers::after(outage.clone()));
         failover.servers.met(1);
         failover.servers.met(2);
-        std::thread::sleep(Duration::from_millis(2));
+        hand.advance(Duration::from_millis(2));
         failover.claiming(claim(1));
         outage.note();
+        hand.advance(Duration::from_millis(1));
         failover.servers.met(1);
         assert!(is_given_back(&failover, 1));
-        std::thread::sleep(Duration::from_millis(2));
+        hand.advance(Duration::from_millis(2));
         failover.claiming(claim(2));
         for server in [2, 1, 2] {
             failover.servers.met(server);

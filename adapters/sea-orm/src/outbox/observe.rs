@@ -24,7 +24,7 @@ impl Observe for SeaOrmOutbox {
         let work = async move {
             let shards = count(rooms.db.relay(), rooms.db.sql).await?;
             let observed = Arc::new(observe::observe(&rooms.db, shards).await?);
-            rooms.counted.note(&observed);
+            rooms.counted.note(rooms.db.timer(), &observed);
             Ok(observed.queues.clone())
         };
         self.rooms.db.detached(OBSERVE, work).await

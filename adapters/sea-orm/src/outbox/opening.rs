@@ -61,7 +61,7 @@ impl SeaOrmOutbox {
         for _ in 0..Self::OPEN_TRIES {
             match Self::open_here(url, given.clone(), options.clone(), runtime.clone()).await {
                 Err(error) if error.kind() == StoreErrorKind::Transient => {
-                    tokio::time::sleep(Self::OPEN_WAIT).await
+                    options.timer.sleep(Self::OPEN_WAIT).await
                 }
                 done => return done,
             }
@@ -82,21 +82,21 @@ impl SeaOrmOutbox {
         let in_app = options.in_app_retention.map_or(Ok(()), InAppEntry::check_retention);
         in_app.map_err(|e| misconfigured(e.to_string()))?;
         let patience = options.answer_within.unwrap_or(options.acquire_timeout);
-        let reached = Reached::of(url, dialect, patience).await?;
+        let reached = Reached::of(url, dialect, patience, options.timer.clone()).await?;
         let (url, health) = (reached.url.as_str(), reached.health());
         let pools = reached.within(Pools::open(url, given.as_ref(), dialect, &settings, &health));
         let Pools { relay, callers } = pools.await?;
         let db = &relay.connections;
         let sql = Statements::of(dialect);
-        let clock = ServerClock::new(options.frozen_clock.clone());
+        let clock = ServerClock::new(options.frozen_clock.clone(), options.timer.clone());
         let shards = schema::prepare(db, sql, dialect, &clock, options.create_schema, options.shards).await?;
         let identity = Identity::of_opened(db, sql).await?;
         if let Some(given) = given {
-            given.check(db, dialect, sql, identity, options.relay_connections).await?;
+            given.check(db, dialect, sql, identity, options.relay_connections, &options.timer).await?;
         }
         let packet = server::packet(db, dialect, sql).await?;
         let payload = packet.payload_limit().lowered_to(options.max_payload);
-        let strategy = choose(db, dialect, sql, options.strategy).await?;
+        let strategy = choose(db, dialect, sql, &options.timer, options.strategy).await?;
         refuse_order_without_owner(options.order, strategy)?;
         let limits = Limits { packet, payload, acquire_timeout: options.acquire_timeout };
         let failover = Failover::of(health.servers.clone());

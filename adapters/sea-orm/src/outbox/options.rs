@@ -8,6 +8,7 @@ use crate::{
         clock::FrozenClock,
         pool::{HardenedPool, LockWaits},
         pools::PoolSettings,
+        store_timer::StoreTimer,
     },
     strategy::{
         choice::{Strategy, StrategyChoice},
@@ -58,6 +59,8 @@ pub struct OpenOptions {
     /// What counts and times enqueueing, sweeps, waits for connections and transactions that are begun anew; nothing by default. A relay has
     /// its own setting for what it does.
     pub telemetry: Option<Arc<dyn Telemetry>>,
+    /// What the outbox waits and measures by; tokio's clock by default. Where it gives away handles, all share it.
+    pub timer: StoreTimer,
     /// For tests: a clock that stands still, instead of the database's.
     pub frozen_clock: Option<FrozenClock>,
     /// Where units of work run. Without one, the tokio runtime that is current at `open`, or else one of the outbox's
@@ -84,6 +87,7 @@ impl Default for OpenOptions {
             strain_limit: StrainLimit::default(),
             lag: None,
             telemetry: None,
+            timer: StoreTimer::default(),
             frozen_clock: None,
             runtime: None,
         }

@@ -14,10 +14,12 @@ use crate::{
         clock::ServerClock,
         connecting,
         dialect::Dialect,
-        pool::HardenedPool,
+        health::Health,
+        pool::{HardenedPool, LockWaits},
         reached::Reached,
         server::{server_name, server_variables},
         statements::Statements,
+        store_timer::StoreTimer,
         typed_row::row,
         unit::{rows, run},
     },
@@ -62,7 +64,7 @@ impl SeaOrmOutbox {
 async fn plan(url: &str, options: &OpenOptions) -> Result<SchemaPlan, StoreError> {
     let dialect = Dialect::of_url(url).map_err(misconfigured)?;
     let patience = options.answer_within.unwrap_or(options.acquire_timeout);
-    let reached = Reached::of(url, dialect, patience).await?;
+    let reached = Reached::of(url, dialect, patience, options.timer.clone()).await?;
     let url = reached.url.as_str();
     let sql = Statements::of(dialect);
     let Some(db) = connect(url, dialect, options).await? else {
@@ -89,7 +91,8 @@ async fn connect(
 ) -> Result<Option<DatabaseConnection>, StoreError> {
     let pool =
         HardenedPool { max_connections: 1, acquire_timeout: options.acquire_timeout, frozen_clock: None };
-    let mut connecting = pool.options(url).map_err(misconfigured)?;
+    let health = Health::new(options.timer.clone());
+    let mut connecting = pool.options_with(url, None, health, LockWaits::OfSession).map_err(misconfigured)?;
     #[cfg(feature = "sqlite")]
     if dialect == Dialect::Sqlite {
         let Ok(file) = url.parse::<sea_orm::sqlx::sqlite::SqliteConnectOptions>() else {
@@ -104,11 +107,12 @@ async fn connect(
         connecting.map_sqlx_sqlite_opts(|options| options.create_if_missing(false));
     }
     let connected = Database::connect(connecting);
+    let (timer, answer_within) = (&options.timer, options.answer_within);
     let connected =
-        connecting::unless_unreachable(url, None, dialect, options.answer_within, connected).await?;
+        connecting::unless_unreachable(url, None, dialect, timer, answer_within, connected).await?;
     match connected {
         Ok(db) => Ok(Some(db)),
-        Err(error) => Err(connecting::refused(url, dialect, options.acquire_timeout, error).await),
+        Err(error) => Err(connecting::refused(url, dialect, timer, options.acquire_timeout, error).await),
     }
 }
 
@@ -186,7 +190,7 @@ fn steps(
 ) -> Vec<SchemaStep> {
     let mut shards = shards;
     let mut steps = Vec::new();
-    let clock = ServerClock::new(None);
+    let clock = ServerClock::new(None, StoreTimer::default());
     for (version, mut statements) in pending(dialect, applied) {
         if let Some(shards) = shards.take() {
             statements.push(sql.schema.shard_insert.bind_rows(&Args::new(), &numbers(shards)).sql);

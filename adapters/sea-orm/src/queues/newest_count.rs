@@ -1,18 +1,21 @@
 use std::{
     sync::{Arc, Mutex, PoisonError},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
-use crate::queues::observe::Observed;
+use crate::{
+    database::store_timer::{Stopwatch, StoreTimer},
+    queues::observe::Observed,
+};
 
 /// The newest count of all queues that this process has made, for checks that people look at again and again.
 #[derive(Default)]
-pub(crate) struct NewestCount(Mutex<Option<(Instant, Arc<Observed>)>>);
+pub(crate) struct NewestCount(Mutex<Option<(Stopwatch, Arc<Observed>)>>);
 
 impl NewestCount {
     /// Notes what was counted just now.
-    pub(crate) fn note(&self, observed: &Arc<Observed>) {
-        let newest = (Instant::now(), Arc::clone(observed));
+    pub(crate) fn note(&self, timer: &StoreTimer, observed: &Arc<Observed>) {
+        let newest = (timer.stopwatch(), Arc::clone(observed));
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(newest);
     }
 
@@ -34,13 +37,16 @@ mod tests {
 
     #[test]
     fn only_a_young_count_is_used_again() {
-        let newest = NewestCount::default();
+        let (newest, (timer, hand)) = (NewestCount::default(), StoreTimer::by_hand());
         assert!(newest.within(Duration::MAX).is_none());
-        let observed = Observed { queues: vec![], misnamed: vec![], unreadable: [].into() };
-        newest.note(&Arc::new(observed));
+        let observed = Arc::new(Observed { queues: vec![], misnamed: vec![], unreadable: [].into() });
+        newest.note(&timer, &observed);
         assert!(newest.within(Duration::from_secs(60)).is_some());
-        std::thread::sleep(Duration::from_millis(2));
-        assert!(newest.within(Duration::from_millis(1)).is_none());
+        hand.advance(Duration::from_secs(60));
+        assert!(newest.within(Duration::from_secs(60)).is_some());
+        hand.advance(Duration::from_millis(1));
+        assert!(newest.within(Duration::from_secs(60)).is_none());
+        newest.note(&timer, &observed);
         newest.forget();
         assert!(newest.within(Duration::from_secs(60)).is_none());
     }

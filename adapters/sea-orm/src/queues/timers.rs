@@ -1,4 +1,4 @@
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use claimstream_domain::{
     QueueName,
@@ -29,7 +29,7 @@ pub(crate) async fn timers(
         Some(after) => Some(after),
         None => next_queue(db, "").await?,
     };
-    let began = Instant::now();
+    let looked = db.timer().stopwatch();
     for _ in 0..TURNS {
         let Some(TimerPlace { queue, key }) = place else { return Ok(TimerPage { timers, next: None }) };
         if timers.len() >= limit as usize {
@@ -47,7 +47,7 @@ pub(crate) async fn timers(
                 None => Some(TimerPlace { queue, key: format!("{found}\0") }),
             },
         };
-        if began.elapsed() >= LONGEST {
+        if looked.elapsed() >= LONGEST {
             break;
         }
     }

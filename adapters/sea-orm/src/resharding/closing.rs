@@ -1,11 +1,10 @@
 use std::time::Duration;
 
 use claimstream_ports::StoreError;
-use tokio::time::Instant;
 
 use super::{RESHARD, of_shard};
 use crate::{
-    database::{Database, unit::run},
+    database::{Database, store_timer::Stopwatch, unit::run},
     strategy::shard_lease::shard_key::ShardKey,
 };
 
@@ -13,7 +12,7 @@ use crate::{
 pub(super) struct Closed<'a> {
     db: &'a Database,
     key: &'a ShardKey,
-    renewed: Instant,
+    renewed: Stopwatch,
 }
 
 impl<'a> Closed<'a> {
@@ -23,7 +22,7 @@ impl<'a> Closed<'a> {
 
     /// Closes a shard.
     pub(super) async fn close(db: &'a Database, key: &'a ShardKey) -> Result<Self, StoreError> {
-        let mut closed = Self { db, key, renewed: Instant::now() };
+        let mut closed = Self { db, key, renewed: db.timer().stopwatch() };
         closed.write().await?;
         Ok(closed)
     }
@@ -39,7 +38,7 @@ impl<'a> Closed<'a> {
     async fn write(&mut self) -> Result<(), StoreError> {
         let args = of_shard(self.db, self.key).with("after", Self::CLOSED_FOR.as_micros() as i64);
         let close = &self.db.sql.resharding.close;
-        self.renewed = Instant::now(); // not after the answer: that may be late
+        self.renewed = self.db.timer().stopwatch(); // not after the answer: that may be late
         self.db.restarting(|| run(self.db.relay(), RESHARD, close.bind(&args))).await.map(|_| ())
     }
 

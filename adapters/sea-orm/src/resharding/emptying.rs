@@ -2,7 +2,6 @@ use std::time::Duration;
 
 use claimstream_domain::Resharding;
 use claimstream_ports::StoreError;
-use tokio::time::sleep;
 
 use super::{RESHARD, closing::Closed, moving::Walk, of_shard, order::is_in_order};
 use crate::{
@@ -70,7 +69,7 @@ async fn empty_closed(
             let label = lease.and_then(|lease| lease.label);
             return Ok(Emptied::Later { moved: moved + walk.moved(), holder: Holder { label, is_gone } });
         }
-        sleep(PAUSE).await;
+        db.timer().sleep(PAUSE).await;
         waited += PAUSE;
     }
 }

@@ -39,7 +39,7 @@ impl Prepared {
 /// Their ids. Not every server prepares this statement, so it is sent as text.
 async fn prepared(db: &Database) -> Result<HashSet<Vec<u8>>, StoreError> {
     let ask = async {
-        let mut on = Link::of_pool(db.relay(), db.dialect).await?;
+        let mut on = Link::of_pool(db.relay(), db.dialect, db.timer()).await?;
         let found = match &mut on {
             Link::MySql(on) => {
                 sqlx::raw_sql(db.sql.resharding.prepared.text()).fetch_all(&mut **on).await.map_err(driver)?

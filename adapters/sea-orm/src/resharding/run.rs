@@ -2,7 +2,6 @@ use std::time::Duration;
 
 use claimstream_domain::{QueueName, Resharding, Shard, ShardCount};
 use claimstream_ports::{StoreError, StoreErrorKind};
-use tokio::time::sleep;
 
 use super::{
     RESHARD,
@@ -46,7 +45,7 @@ pub(crate) async fn reshard(db: &Database, to: ShardCount, said: &Said) -> Resul
         let work = || async {
             while let Some(turn) = turns.next() {
                 if !open_heirs(db, resharding, turn, &turns, said).await? {
-                    sleep(BETWEEN_TURNS).await;
+                    db.timer().sleep(BETWEEN_TURNS).await;
                     turns.come_again(turn);
                 }
             }
@@ -100,7 +99,7 @@ async fn note(db: &Database, now: &ShardStatus, to: ShardCount, said: &Said) -> 
         match db.restarting(insert).await {
             Err(busy) if busy.kind() == StoreErrorKind::Transient => {
                 said(ReshardStep::WaitsForTransactions { tries });
-                sleep(BETWEEN_TRIES).await;
+                db.timer().sleep(BETWEEN_TRIES).await;
             }
             noted => return noted.map(|_| ()),
         }
@@ -160,7 +159,7 @@ async fn cut_in_time(db: &Database, to: ShardCount, said: &Said) -> Result<(), S
             return Ok(());
         }
         said(ReshardStep::WaitsForTransactions { tries });
-        sleep(BETWEEN_TRIES).await;
+        db.timer().sleep(BETWEEN_TRIES).await;
     }
     give_up(db, to).await
 }
@@ -172,7 +171,7 @@ async fn give_up(db: &Database, to: ShardCount) -> Result<(), StoreError> {
         if !matches!(undone, Undone::Later) {
             break;
         }
-        sleep(BETWEEN_TRIES).await;
+        db.timer().sleep(BETWEEN_TRIES).await;
         undone = undo(db, to).await?;
     }
     let why = match undone {

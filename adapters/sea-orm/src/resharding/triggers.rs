@@ -72,7 +72,7 @@ pub(super) async fn prove_right(db: &Database) -> Result<bool, StoreError> {
 /// Sends a statement that changes a table, on a connection that does not come back, because it waits for less than others do; `false` if
 /// open transactions are in the way.
 pub(super) async fn change(db: &Database, statement: &str) -> Result<bool, StoreError> {
-    let mut on = in_time(RESHARD, Link::of_pool(db.relay(), db.dialect), classify).await?;
+    let mut on = in_time(RESHARD, Link::of_pool(db.relay(), db.dialect, db.timer()), classify).await?;
     on.close_when_dropped();
     let brief = db.sql.session.brief.text();
     in_time(RESHARD, on.execute_unprepared(brief), classify).await?;

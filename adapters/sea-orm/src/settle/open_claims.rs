@@ -4,6 +4,7 @@ use std::{
 };
 
 use claimstream_domain::{ClaimId, MessageId, Receipt, Shard};
+use tokio::sync::Notify;
 
 /// What claims of this process have taken and not settled yet, by claim and shard.
 ///
@@ -13,6 +14,8 @@ use claimstream_domain::{ClaimId, MessageId, Receipt, Shard};
 #[derive(Default)]
 pub(crate) struct OpenClaims {
     state: Mutex<State>,
+    /// Some settlement has ended.
+    ended: Notify,
 }
 
 #[derive(Default)]
@@ -53,18 +56,29 @@ impl OpenClaims {
         self.state().held.get(&(claim, shard)).is_some_and(|held| has_each(held, ids))
     }
 
-    /// Marks claims as being settled until the answer is dropped; none if another settlement has one of them.
+    /// Marks claims as being settled until the answer is dropped; waits while another settlement has one of them.
     ///
-    /// After a statement that commits itself, only missing rows show which claims it has ended, so nobody else may
+    /// After a statement that commits itself, only missing rows show which claims it has ended, so no other settlement may
     /// move it meanwhile.
-    pub(crate) fn end<'a>(&self, receipts: impl Iterator<Item = &'a Receipt>) -> Option<Ending<'_>> {
+    pub(crate) async fn end<'a>(&self, receipts: impl Iterator<Item = &'a Receipt>) -> Ending<'_> {
         let claims: HashSet<_> = receipts.map(|receipt| (receipt.claim, receipt.message)).collect();
-        let mut state = self.state();
-        if claims.iter().any(|claim| state.ending.contains(claim)) {
-            return None;
+        loop {
+            // Made before the look, so that it notices each end after it.
+            let ended = self.ended.notified();
+            if self.mark(&claims) {
+                return Ending { open: self, claims };
+            }
+            ended.await;
         }
-        state.ending.extend(&claims);
-        Some(Ending { open: self, claims })
+    }
+
+    fn mark(&self, claims: &HashSet<(ClaimId, MessageId)>) -> bool {
+        let mut state = self.state();
+        let is_free = claims.iter().all(|claim| !state.ending.contains(claim));
+        if is_free {
+            state.ending.extend(claims);
+        }
+        is_free
     }
 
     /// Forgets a message that has been settled.
@@ -95,6 +109,8 @@ impl Drop for Ending<'_> {
         self.claims.iter().for_each(|claim| {
             state.ending.remove(claim);
         });
+        drop(state);
+        self.open.ended.notify_waiters();
     }
 }
 
@@ -104,7 +120,10 @@ fn has_each(held: &HashSet<MessageId>, ids: &[MessageId]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use claimstream_domain::InstanceId;
+    use std::pin::pin;
+
+    use claimstream_domain::{InstanceId, Locator, QueueName};
+    use futures::poll;
     use uuid::Uuid;
 
     use super::*;
@@ -125,5 +144,25 @@ mod tests {
         open.settled(claim, shard, ids[0]);
         assert!(open.is_whole(claim, shard, &ids[1..]));
         assert!(!open.holds(claim, shard, &ids[..2]));
+    }
+
+    #[tokio::test]
+    async fn a_second_settlement_of_a_claim_begins_when_the_first_has_ended() {
+        let open = OpenClaims::default();
+        let receipt = |n| Receipt {
+            message: MessageId::new(Uuid::from_u128(n)),
+            queue: QueueName::new("orders").unwrap(),
+            shard: Shard::from_number(3),
+            claim: ClaimId::new(InstanceId(1), 7),
+            locator: Locator(1),
+        };
+        let (one, other) = (receipt(1), receipt(2));
+        let first = open.end([&one].into_iter()).await;
+        let mut second = pin!(open.end([&one, &other].into_iter()));
+        assert!(poll!(&mut second).is_pending());
+        drop(open.end([&other].into_iter()).await);
+        assert!(poll!(&mut second).is_pending());
+        drop(first);
+        second.await;
     }
 }

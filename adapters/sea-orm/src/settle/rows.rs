@@ -52,8 +52,8 @@ impl RowSettlement {
     }
 
     const UNKNOWN_TRIES: u32 = 3;
-    const LOOKS_FOR_AN_END: u32 = 1000;
-    const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
+    /// How long a call waits for the end of another that settles one of its claims.
+    const ENDS_WITHIN: Duration = Duration::from_secs(5);
 
     pub(crate) async fn settle(&self, settlements: &[Settlement]) -> Result<Vec<Settled>, StoreError> {
         let _ending = self.begin_ending(settlements).await?;
@@ -65,14 +65,11 @@ impl RowSettlement {
 
     /// A call that settles a claim that is being settled already waits for that to end.
     async fn begin_ending(&self, settlements: &[Settlement]) -> Result<Ending<'_>, StoreError> {
-        for _ in 0..Self::LOOKS_FOR_AN_END {
-            let ending = self.open.end(settlements.iter().map(|settlement| &settlement.receipt));
-            if let Some(ending) = ending {
-                return Ok(ending);
-            }
-            tokio::time::sleep(Self::BETWEEN_LOOKS).await;
-        }
-        Err(StoreError::new(StoreErrorKind::Transient, SETTLE, "a message is being settled already"))
+        let ending = self.open.end(settlements.iter().map(|settlement| &settlement.receipt));
+        let begun = self.db.timer().timeout(Self::ENDS_WITHIN, ending).await;
+        begun.ok_or_else(|| {
+            StoreError::new(StoreErrorKind::Transient, SETTLE, "a message is being settled already")
+        })
     }
 
     /// Forgets the messages of these settlements.

@@ -5,7 +5,7 @@ use sea_orm::DatabaseConnection;
 
 use crate::{
     claim::row_claims::RowClaims,
-    database::{dialect::Dialect, probe::SkipLocked, statements::Statements},
+    database::{dialect::Dialect, probe::SkipLocked, statements::Statements, store_timer::StoreTimer},
     enqueue::rows::Enqueueing,
     failover::Failover,
     settle::rows::RowSettlement,
@@ -25,13 +25,14 @@ pub(crate) async fn choose(
     db: &DatabaseConnection,
     dialect: Dialect,
     sql: &Statements,
+    timer: &StoreTimer,
     choice: StrategyChoice,
 ) -> Result<Strategy, StoreError> {
     if let StrategyChoice::Exactly(anywhere @ (Strategy::PreemptiveUpdate | Strategy::ShardLease)) = choice {
         return Ok(anywhere);
     }
     let proof = match dialect {
-        Dialect::MySql => SkipLocked::probe(db, sql).await?,
+        Dialect::MySql => SkipLocked::probe(db, sql, timer).await?,
         Dialect::Sqlite => SkipLocked::Refused("SQLite has one lock for all rows".into()),
     };
     match (choice, proof) {

@@ -1,15 +1,11 @@
-use std::{
-    future::Future,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{future::Future, sync::Arc, time::Duration};
 
 use claimstream_domain::{Retention, SweepPace};
 use claimstream_ports::{Measured, StoreError};
 use uuid::Uuid;
 
 use crate::{
-    database::clock::micros,
+    database::{clock::micros, store_timer::Stopwatch},
     sweep::{
         chunk::Left,
         sweeper::Sweeper,
@@ -33,7 +29,7 @@ const KEEP_ERASURES: Duration = Duration::from_secs(30 * 24 * 3600);
 pub(crate) struct Round {
     pub(super) sweeper: Arc<Sweeper>,
     pace: SweepPace,
-    looked: Option<Instant>,
+    looked: Option<Stopwatch>,
     /// How many ids it holds at a time.
     window: usize,
 }
@@ -235,7 +231,7 @@ impl Round {
         F: Future<Output = Result<T, StoreError>> + Send + 'static,
     {
         self.bearable().await?;
-        let (begun, most) = (Instant::now(), self.pace.chunk());
+        let (begun, most) = (self.sweeper.db.timer().stopwatch(), self.pace.chunk());
         let done = self.unit(|sweeper| work(sweeper, most)).await?;
         let (pace, rest) = self.pace.after(begun.elapsed());
         self.pace = pace;
@@ -245,14 +241,14 @@ impl Round {
 
     /// Waits as long as the database is under more strain than is allowed; it looks once a second at most.
     async fn bearable(&mut self) -> Result<(), StoreError> {
-        if self.looked.is_some_and(|looked| looked.elapsed() < Self::BETWEEN_LOOKS) {
+        if self.looked.as_ref().is_some_and(|looked| looked.elapsed() < Self::BETWEEN_LOOKS) {
             return Ok(());
         }
         let limit = self.sweeper.limit;
         let mut waits = false;
         loop {
             let strain = self.unit(|sweeper| async move { sweeper.strain().await }).await?;
-            self.looked = Some(Instant::now());
+            self.looked = Some(self.sweeper.db.timer().stopwatch());
             if limit.allows(strain) {
                 return Ok(());
             }
@@ -281,7 +277,8 @@ impl Round {
 impl Sweeper {
     /// Lets time pass, on whatever executor the caller runs.
     pub(crate) async fn pause(&self, time: Duration) {
-        if self.db.runtime.spawn(tokio::time::sleep(time)).await.is_err() {
+        let timer = self.db.timer().clone();
+        if self.db.runtime.spawn(async move { timer.sleep(time).await }).await.is_err() {
             // The runtime has ended, and with it all work.
             std::future::pending::<()>().await;
         }

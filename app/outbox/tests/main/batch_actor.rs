@@ -11,12 +11,12 @@ use async_trait::async_trait;
 use claimstream::{
     BatchHandler, BatchPipeline, Claimed, PipelineReport, RelayConfig, Timer, Verdict, Verdicts,
 };
+use claimstream_ports::mock::HandTimer;
 use futures::{channel::oneshot, future::join_all};
 
 use crate::{
     play::{Bench, Play, Task},
     slow_handler::Outcome,
-    virtual_timer::VirtualTimer,
 };
 
 /// What it does with one message; those of a batch come one after another unless the actor works [beside](Actor::beside).
@@ -37,7 +37,7 @@ pub(crate) enum Act {
 
 /// Acts by the number of the message and by whether it is alone.
 pub(crate) struct Actor<F> {
-    timer: VirtualTimer,
+    timer: HandTimer,
     act: F,
     /// Whether it works on the messages of a batch beside each other.
     beside: bool,
@@ -59,7 +59,7 @@ pub(crate) struct Seen {
 }
 
 impl<F: Fn(u128, bool) -> Act> Actor<F> {
-    pub(crate) fn new(timer: &VirtualTimer, act: F) -> Self {
+    pub(crate) fn new(timer: &HandTimer, act: F) -> Self {
         Self { timer: timer.clone(), act, beside: false, seen: Arc::default() }
     }
 

@@ -4,12 +4,12 @@ use std::{sync::Arc, time::Duration};
 
 use claimstream::{Claim, Pacing, RelayConfig, RelayError, RetryPolicy, Settled, StoreErrorKind};
 use claimstream_domain::Disposition;
+use claimstream_ports::mock::HandTimer;
 use futures::{StreamExt, channel::mpsc};
 
 use crate::{
     play::{Answer, Bench, Play, accepted, id, returned},
     slow_store::SlowStore,
-    virtual_timer::VirtualTimer,
 };
 
 const MAX_ATTEMPTS: u32 = 3;
@@ -208,7 +208,7 @@ fn names_and_settings_are_refused_where_a_stream_is_asked_for() {
 
 #[test]
 fn a_wait_for_room_does_not_disturb_a_claim_under_way() {
-    let (store, timer) = (SlowStore::default(), VirtualTimer::default());
+    let (store, timer) = (SlowStore::default(), HandTimer::default());
     let config = RelayConfig { batch: 4, prefetch: 6, ..RelayConfig::default() };
     let relay = claimstream::Relay::new(Arc::new(store.clone()), timer.clone(), config);
     let mut bench = Bench::default();
@@ -231,7 +231,7 @@ fn a_wait_for_room_does_not_disturb_a_claim_under_way() {
 
 #[test]
 fn a_claim_without_an_answer_is_given_up_when_its_lease_is_over() {
-    let (store, timer) = (SlowStore::default(), VirtualTimer::default());
+    let (store, timer) = (SlowStore::default(), HandTimer::default());
     let relay = claimstream::Relay::new(Arc::new(store.clone()), timer.clone(), RelayConfig::default());
     let mut bench = Bench::default();
     let mut claims = relay.claims("orders").unwrap();

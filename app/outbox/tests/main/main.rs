@@ -28,5 +28,4 @@ mod telemetry;
 mod time_limits;
 mod together;
 mod traces;
-mod virtual_timer;
 mod waiting;

@@ -6,13 +6,13 @@ use claimstream::{
     Compose, Enqueued, Hint, LocalWakeup, NewMessage, Pacing, Relay, RelayConfig, StoreErrorKind, Timer,
     Verdict, Wakeup, handler_fn,
 };
+use claimstream_ports::mock::HandTimer;
 use futures::{StreamExt, executor::block_on};
 use proptest::prelude::*;
 
 use crate::{
     play::{Answer, Bench, ClaimCall, Play, accepted, queue},
     slow_store::SlowStore,
-    virtual_timer::VirtualTimer,
 };
 
 /// Acks whatever comes, at once, until `calls` claim calls were made.
@@ -113,7 +113,7 @@ fn a_wakeup_cuts_the_wait_but_not_right_after_several_in_vain() {
 /// What a wakeup was rung for may have been committed after the claim under way has looked.
 #[test]
 fn a_wakeup_during_a_claim_that_a_wakeup_led_to_is_followed_by_a_claim_at_once() {
-    let (store, timer, mut bench) = (SlowStore::default(), VirtualTimer::default(), Bench::default());
+    let (store, timer, mut bench) = (SlowStore::default(), HandTimer::default(), Bench::default());
     let wakeup = Arc::new(LocalWakeup::new());
     let relay = Relay::new(Arc::new(store.clone()), timer.clone(), RelayConfig::default());
     let relay = relay.with_wakeup(Arc::clone(&wakeup) as _);
@@ -139,7 +139,7 @@ fn a_wakeup_during_a_claim_that_a_wakeup_led_to_is_followed_by_a_claim_at_once()
 /// The claim looks after the wakeup was rung, so it finds what the wakeup was rung for.
 #[test]
 fn a_wakeup_before_a_claim_is_answered_by_that_claim() {
-    let (store, timer, mut bench) = (SlowStore::default(), VirtualTimer::default(), Bench::default());
+    let (store, timer, mut bench) = (SlowStore::default(), HandTimer::default(), Bench::default());
     let wakeup = Arc::new(LocalWakeup::new());
     let relay = Relay::new(Arc::new(store.clone()), timer.clone(), RelayConfig::default());
     let relay = relay.with_wakeup(Arc::clone(&wakeup) as _);
@@ -158,7 +158,7 @@ fn a_wakeup_before_a_claim_is_answered_by_that_claim() {
 /// Two relays of one process, of which one is at work while the other hears the wakeup.
 #[test]
 fn a_wakeup_that_another_relay_has_heard_is_heard_by_one_that_was_claiming() {
-    let (store, timer, mut bench) = (SlowStore::default(), VirtualTimer::default(), Bench::default());
+    let (store, timer, mut bench) = (SlowStore::default(), HandTimer::default(), Bench::default());
     let wakeup = Arc::new(LocalWakeup::new());
     let relay = Relay::new(Arc::new(store.clone()), timer.clone(), RelayConfig::default());
     let relay = relay.with_wakeup(Arc::clone(&wakeup) as _);

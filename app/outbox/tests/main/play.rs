@@ -9,16 +9,14 @@ use claimstream::{
     Renewed, Settled, StoreError, StoreErrorKind, Timer,
 };
 use claimstream_domain::{ClaimId, Disposition, Locator, OrderingKey, Receipt, RunPlace, Settlement, Shard};
-use claimstream_ports::mock::{MockLockingStrategy, MockSettlements};
+use claimstream_ports::mock::{HandTimer, MockLockingStrategy, MockSettlements};
 use futures::{executor::LocalPool, task::LocalSpawnExt};
 use uuid::Uuid;
-
-use crate::virtual_timer::VirtualTimer;
 
 /// The mocks of both store ports, the script that they play, and the record of what they were asked.
 #[derive(Clone, Default)]
 pub struct Play {
-    pub timer: VirtualTimer,
+    pub timer: HandTimer,
     stage: Arc<Mutex<Stage>>,
 }
 
@@ -300,7 +298,7 @@ impl Bench {
     }
 
     /// Lets time pass, as little as possible at once, until `task` is done.
-    pub fn finish<T>(&mut self, timer: &VirtualTimer, task: Task<T>) -> T {
+    pub fn finish<T>(&mut self, timer: &HandTimer, task: Task<T>) -> T {
         for _ in 0..100_000 {
             self.settle();
             if let Some(output) = task.take() {
@@ -312,7 +310,7 @@ impl Bench {
     }
 
     /// Lets `time` pass, as little as possible at once.
-    pub fn pass(&mut self, timer: &VirtualTimer, time: Duration) {
+    pub fn pass(&mut self, timer: &HandTimer, time: Duration) {
         let end = timer.now() + time;
         self.settle();
         while timer.now() < end {

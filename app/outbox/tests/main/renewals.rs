@@ -4,12 +4,12 @@ use std::{sync::Arc, time::Duration};
 
 use claimstream::{Lease, Pacing, Relay, RelayConfig, Renewed, Settled, Timer, Verdict, handler_fn};
 use claimstream_domain::{Locator, Receipt};
+use claimstream_ports::mock::HandTimer;
 use futures::{FutureExt, StreamExt, channel::oneshot};
 
 use crate::{
     play::{Answer, Bench, Play, id},
     slow_store::SlowStore,
-    virtual_timer::VirtualTimer,
 };
 
 fn moved(receipt: Receipt) -> Renewed {
@@ -50,7 +50,7 @@ fn a_claim_that_a_renewal_finds_lost_settles_nothing() {
 
 #[test]
 fn a_settlement_waits_for_a_renewal_that_nobody_waits_for_any_longer() {
-    let (store, timer) = (SlowStore::default(), VirtualTimer::default());
+    let (store, timer) = (SlowStore::default(), HandTimer::default());
     let relay = Relay::new(Arc::new(store.clone()), timer, RelayConfig::default());
     let mut bench = Bench::default();
     let mut claims = relay.claims("orders").unwrap();
@@ -73,7 +73,7 @@ fn a_settlement_waits_for_a_renewal_that_nobody_waits_for_any_longer() {
 /// A pipeline on a slow store whose only handler ends when the test says so.
 struct Held {
     store: SlowStore,
-    timer: VirtualTimer,
+    timer: HandTimer,
     bench: Bench,
     end: oneshot::Sender<()>,
 }
@@ -84,7 +84,7 @@ fn held(lease: Duration) -> Held {
 
 /// One with these messages.
 fn held_of(lease: Duration, numbers: &[u128]) -> Held {
-    let (store, timer, mut bench) = (SlowStore::default(), VirtualTimer::default(), Bench::default());
+    let (store, timer, mut bench) = (SlowStore::default(), HandTimer::default(), Bench::default());
     let config = RelayConfig { lease: Lease::new(lease).unwrap(), ..RelayConfig::default() };
     let relay = Relay::new(Arc::new(store.clone()), timer.clone(), config);
     let (end, ended) = oneshot::channel::<()>();

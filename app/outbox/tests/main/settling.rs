@@ -15,6 +15,7 @@ use claimstream::{
     Verdict, Wakeup,
 };
 use claimstream_domain::Disposition;
+use claimstream_ports::mock::HandTimer;
 use futures::{
     FutureExt, StreamExt,
     executor::block_on,
@@ -27,7 +28,6 @@ use crate::taken::{taken, wide};
 use crate::{
     play::{Answer, Bench, Play, SettleAnswer, accepted, id, of},
     slow_store::SlowStore,
-    virtual_timer::VirtualTimer,
 };
 
 proptest! {
@@ -197,8 +197,7 @@ fn each_way_to_settle_says_what_it_means() {
 
 #[test]
 fn emitted_children_wake_their_queue_once_they_are_there() {
-    let (store, timer, wakeup) =
-        (SlowStore::default(), VirtualTimer::default(), Arc::new(LocalWakeup::new()));
+    let (store, timer, wakeup) = (SlowStore::default(), HandTimer::default(), Arc::new(LocalWakeup::new()));
     let relay = Relay::new(Arc::new(store.clone()), timer, RelayConfig::default())
         .with_wakeup(Arc::clone(&wakeup) as _);
     let mut bench = Bench::default();

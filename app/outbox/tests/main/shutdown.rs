@@ -8,13 +8,13 @@ use std::{
 
 use claimstream::{PipelineReport, Relay, RelayConfig, StoreErrorKind, Timer, Verdict, handler_fn};
 use claimstream_domain::Disposition;
+use claimstream_ports::mock::HandTimer;
 use futures::{FutureExt, StreamExt, channel::oneshot};
 use proptest::prelude::*;
 
 use crate::{
     play::{Answer, Bench, Play, SettleAnswer, accepted, id, of, returned},
     slow_store::SlowStore,
-    virtual_timer::VirtualTimer,
 };
 
 proptest! {
@@ -58,7 +58,7 @@ proptest! {
 
 #[test]
 fn close_waits_for_a_claim_under_way_and_gives_back_what_it_brings() {
-    let (store, timer, mut bench) = (SlowStore::default(), VirtualTimer::default(), Bench::default());
+    let (store, timer, mut bench) = (SlowStore::default(), HandTimer::default(), Bench::default());
     let relay = Relay::new(Arc::new(store.clone()), timer.clone(), RelayConfig::default());
     let mut claims = relay.claims("orders").unwrap();
     let task = bench.start(async move {
@@ -83,7 +83,7 @@ fn close_waits_for_a_claim_under_way_and_gives_back_what_it_brings() {
 /// The consumer catches the panic of its store and closes the stream.
 #[test]
 fn close_waits_for_no_claim_that_panicked() {
-    let (store, timer, mut bench) = (SlowStore::default(), VirtualTimer::default(), Bench::default());
+    let (store, timer, mut bench) = (SlowStore::default(), HandTimer::default(), Bench::default());
     let relay = Relay::new(Arc::new(store.clone()), timer.clone(), RelayConfig::default());
     let mut claims = relay.claims("orders").unwrap();
     assert!(claims.next().now_or_never().is_none());
@@ -115,7 +115,7 @@ fn a_stream_that_is_taken_until_a_word_to_stop_can_be_closed() {
 
 #[test]
 fn close_waits_for_a_claim_no_longer_than_its_lease() {
-    let (store, timer, mut bench) = (SlowStore::default(), VirtualTimer::default(), Bench::default());
+    let (store, timer, mut bench) = (SlowStore::default(), HandTimer::default(), Bench::default());
     let relay = Relay::new(Arc::new(store.clone()), timer.clone(), RelayConfig::default());
     let mut claims = relay.claims("orders").unwrap();
     let task = bench.start(async move {
@@ -219,7 +219,7 @@ fn a_pipeline_ends_after_its_drain_time_though_the_store_is_away() {
 #[test]
 fn a_pipeline_ends_after_its_drain_time_though_a_call_is_never_answered() {
     for stage in ["a claim", "a settlement"] {
-        let (store, timer, mut bench) = (SlowStore::default(), VirtualTimer::default(), Bench::default());
+        let (store, timer, mut bench) = (SlowStore::default(), HandTimer::default(), Bench::default());
         let config = RelayConfig { drain: Duration::from_secs(7), ..RelayConfig::default() };
         let relay = Relay::new(Arc::new(store.clone()), timer.clone(), config);
         let (stop, stopped) = oneshot::channel::<()>();
@@ -258,7 +258,7 @@ fn settlements_that_fail_at_the_end_of_the_drain_time_are_repeated_for_a_little(
 
 #[test]
 fn a_pipeline_that_is_stopped_during_a_claim_gives_back_what_it_brings() {
-    let (store, timer, mut bench) = (SlowStore::default(), VirtualTimer::default(), Bench::default());
+    let (store, timer, mut bench) = (SlowStore::default(), HandTimer::default(), Bench::default());
     let relay = Relay::new(Arc::new(store.clone()), timer.clone(), RelayConfig::default());
     let (stop, stopped) = oneshot::channel::<()>();
     let pipeline = relay.pipeline("orders", handler_fn(|_| async { panic!("never started") })).unwrap();
@@ -288,7 +288,7 @@ fn a_pipeline_that_is_told_to_stop_before_it_begins_claims_nothing() {
 
 #[test]
 fn what_is_dropped_in_the_middle_leaves_nothing_behind() {
-    let (timer, mut bench) = (VirtualTimer::default(), Bench::default());
+    let (timer, mut bench) = (HandTimer::default(), Bench::default());
     let kept = SlowStore::default();
     let store = Arc::new(kept.clone());
     let alive = Arc::downgrade(&store);

@@ -10,12 +10,10 @@ use std::{
 
 use async_trait::async_trait;
 use claimstream::{Claimed, Handler, PipelineReport, RelayConfig, Timer, Verdict};
+use claimstream_ports::mock::HandTimer;
 use futures::channel::oneshot;
 
-use crate::{
-    play::{Bench, Play, Task},
-    virtual_timer::VirtualTimer,
-};
+use crate::play::{Bench, Play, Task};
 
 pub(crate) type Outcome = Result<PipelineReport, claimstream::RelayError>;
 
@@ -36,7 +34,7 @@ pub(crate) fn start(
 
 /// Takes `for_each` of virtual time for every message and counts how many it has at hand.
 pub(crate) struct Slow {
-    pub(crate) timer: VirtualTimer,
+    pub(crate) timer: HandTimer,
     for_each: Duration,
     at_hand: AtomicUsize,
     pub(crate) most: Arc<AtomicUsize>,
@@ -52,7 +50,7 @@ impl Drop for AtHand<'_> {
 }
 
 impl Slow {
-    pub(crate) fn new(timer: &VirtualTimer, for_each: Duration) -> Self {
+    pub(crate) fn new(timer: &HandTimer, for_each: Duration) -> Self {
         let timer = timer.clone();
         Self { timer, for_each, at_hand: AtomicUsize::default(), most: Arc::default(), ended: Arc::default() }
     }

@@ -8,12 +8,10 @@ use std::{
 
 use claimstream::{Compose, MessageId, NewMessage, Observe, Relay, RelayConfig, Timer, Verdict, handler_fn};
 use claimstream_memory::MemoryStore;
+use claimstream_ports::mock::HandTimer;
 use futures::{FutureExt, StreamExt, channel::oneshot, executor::block_on};
 
-use crate::{
-    play::{Bench, accepted},
-    virtual_timer::VirtualTimer,
-};
+use crate::play::{Bench, accepted};
 
 const STEP: Duration = Duration::from_millis(5);
 
@@ -22,7 +20,7 @@ type Begun = Arc<Mutex<BTreeMap<MessageId, u32>>>;
 
 struct Town {
     store: MemoryStore,
-    timer: VirtualTimer,
+    timer: HandTimer,
     bench: Bench,
 }
 
@@ -31,7 +29,7 @@ impl Town {
         let store = MemoryStore::with_manual_clock();
         let paid: Vec<_> = (0..messages).map(|n| NewMessage::json("orders", &n).unwrap()).collect();
         block_on(store.enqueue_now(&paid)).unwrap();
-        Self { store, timer: VirtualTimer::default(), bench: Bench::default() }
+        Self { store, timer: HandTimer::default(), bench: Bench::default() }
     }
 
     fn relay(&self) -> Relay {
@@ -58,7 +56,7 @@ impl Town {
 }
 
 /// Needs 12 ms for every message; every seventh fails the first time, every eleventh panics the first time.
-fn handler(timer: &VirtualTimer, begun: &Begun) -> impl claimstream::Handler + 'static {
+fn handler(timer: &HandTimer, begun: &Begun) -> impl claimstream::Handler + 'static {
     let (timer, begun) = (timer.clone(), Arc::clone(begun));
     handler_fn(move |claimed| {
         let (timer, begun) = (timer.clone(), Arc::clone(&begun));

@@ -7,16 +7,16 @@ use std::{
 
 use claimstream::{Claim, Relay, RelayConfig, Renewed, RetryPolicy, Timer, Verdict, handler_fn};
 use claimstream_domain::Disposition;
+use claimstream_ports::mock::HandTimer;
 use futures::{FutureExt, StreamExt, channel::oneshot, future::pending};
 
 use crate::{
     play::{Answer, Bench, Play, id, returned},
     slow_store::SlowStore,
-    virtual_timer::VirtualTimer,
 };
 
 /// Starts what was handed over to be run beside.
-fn run_beside(bench: &Bench, timer: &VirtualTimer) {
+fn run_beside(bench: &Bench, timer: &HandTimer) {
     timer.take_beside().into_iter().for_each(|work| drop(bench.start(work)));
 }
 
@@ -46,7 +46,7 @@ fn what_waits_for_a_slow_consumer_goes_back_before_its_lease_ends() {
 
 #[test]
 fn who_closes_waits_for_what_is_on_its_way_back() {
-    let (store, timer) = (SlowStore::default(), VirtualTimer::default());
+    let (store, timer) = (SlowStore::default(), HandTimer::default());
     let relay = Relay::new(Arc::new(store.clone()), timer.clone(), RelayConfig::default());
     let mut bench = Bench::default();
     let mut claims = relay.claims("orders").unwrap();
@@ -73,7 +73,7 @@ fn who_closes_waits_for_what_is_on_its_way_back() {
 
 #[test]
 fn what_is_claimed_too_late_goes_back() {
-    let (store, timer) = (SlowStore::default(), VirtualTimer::default());
+    let (store, timer) = (SlowStore::default(), HandTimer::default());
     let relay = Relay::new(Arc::new(store.clone()), timer.clone(), RelayConfig::default());
     let mut bench = Bench::default();
     let mut claims = relay.claims("orders").unwrap();
@@ -87,7 +87,7 @@ fn what_is_claimed_too_late_goes_back() {
 
 #[test]
 fn a_lease_that_ran_out_while_the_store_was_asked_for_more_time_is_excused_three_times() {
-    let (store, timer) = (SlowStore::default(), VirtualTimer::default());
+    let (store, timer) = (SlowStore::default(), HandTimer::default());
     let relay = Relay::new(Arc::new(store.clone()), timer.clone(), RelayConfig::default());
     let mut bench = Bench::default();
     let handler = handler_fn(|_| pending::<Verdict>());
@@ -117,7 +117,7 @@ fn a_lease_that_ran_out_while_the_store_was_asked_for_more_time_is_excused_three
 
 #[test]
 fn a_lease_that_ran_out_behind_a_renewal_that_was_not_answered_is_excused() {
-    let (store, timer) = (SlowStore::default(), VirtualTimer::default());
+    let (store, timer) = (SlowStore::default(), HandTimer::default());
     let relay = Relay::new(Arc::new(store.clone()), timer.clone(), RelayConfig::default());
     let mut bench = Bench::default();
     let handler = handler_fn(|_| pending::<Verdict>());
@@ -174,7 +174,7 @@ fn what_is_lost_while_it_waits_is_given_back_all_the_same() {
 }
 
 /// A stream whose claims are kept in hand, and what has been brought to it first: two suspects beside others, and one more.
-fn suspects(bench: &mut Bench, store: &SlowStore, timer: &VirtualTimer) -> Arc<Mutex<Vec<Claim>>> {
+fn suspects(bench: &mut Bench, store: &SlowStore, timer: &HandTimer) -> Arc<Mutex<Vec<Claim>>> {
     let relay = Relay::new(Arc::new(store.clone()), timer.clone(), RelayConfig::default());
     let claims = relay.claims("orders").unwrap();
     let in_hand: Arc<Mutex<Vec<Claim>>> = Arc::default();
@@ -191,7 +191,7 @@ fn suspects(bench: &mut Bench, store: &SlowStore, timer: &VirtualTimer) -> Arc<M
 
 #[test]
 fn of_messages_that_may_end_their_process_one_is_at_hand() {
-    let (store, timer, mut bench) = (SlowStore::default(), VirtualTimer::default(), Bench::default());
+    let (store, timer, mut bench) = (SlowStore::default(), HandTimer::default(), Bench::default());
     let in_hand = suspects(&mut bench, &store, &timer);
     assert_eq!(in_hand.lock().unwrap().len(), 0, "others are still at hand");
     bench.pass(&timer, Duration::from_millis(100));
@@ -207,7 +207,7 @@ fn of_messages_that_may_end_their_process_one_is_at_hand() {
 
 #[test]
 fn who_keeps_a_suspect_for_longer_than_its_lease_holds_nobody_up() {
-    let (store, timer, mut bench) = (SlowStore::default(), VirtualTimer::default(), Bench::default());
+    let (store, timer, mut bench) = (SlowStore::default(), HandTimer::default(), Bench::default());
     let in_hand = suspects(&mut bench, &store, &timer);
     bench.pass(&timer, Duration::from_millis(100));
     store.accept();
@@ -220,7 +220,7 @@ fn who_keeps_a_suspect_for_longer_than_its_lease_holds_nobody_up() {
 #[test]
 fn many_suspects_come_one_after_another_without_a_wait() {
     const SUSPECTS: u128 = 30;
-    let (store, timer, mut bench) = (SlowStore::default(), VirtualTimer::default(), Bench::default());
+    let (store, timer, mut bench) = (SlowStore::default(), HandTimer::default(), Bench::default());
     let retry = RetryPolicy { max_attempts: 2, ..RetryPolicy::default() };
     let relay =
         Relay::new(Arc::new(store.clone()), timer.clone(), RelayConfig { retry, ..RelayConfig::default() });
@@ -246,7 +246,7 @@ fn many_suspects_come_one_after_another_without_a_wait() {
 
 #[test]
 fn what_waits_for_a_slow_consumer_goes_back_though_the_store_is_away_until_its_lease_has_ended() {
-    let (store, timer, mut bench) = (SlowStore::default(), VirtualTimer::default(), Bench::default());
+    let (store, timer, mut bench) = (SlowStore::default(), HandTimer::default(), Bench::default());
     let relay = Relay::new(Arc::new(store.clone()), timer.clone(), RelayConfig::default());
     let mut claims = relay.claims("orders").unwrap();
     let task = bench.start(async move { (claims.next().await.unwrap().unwrap(), claims) });
@@ -269,7 +269,7 @@ fn what_waits_for_a_slow_consumer_goes_back_though_the_store_is_away_until_its_l
 
 #[test]
 fn what_is_claimed_too_late_goes_back_though_the_store_is_away_for_a_moment() {
-    let (store, timer, mut bench) = (SlowStore::default(), VirtualTimer::default(), Bench::default());
+    let (store, timer, mut bench) = (SlowStore::default(), HandTimer::default(), Bench::default());
     let relay = Relay::new(Arc::new(store.clone()), timer.clone(), RelayConfig::default());
     let mut claims = relay.claims("orders").unwrap();
     let _waiting = bench.start(async move { claims.next().await.is_some() });
@@ -284,7 +284,7 @@ fn what_is_claimed_too_late_goes_back_though_the_store_is_away_for_a_moment() {
 
 #[test]
 fn a_report_counts_what_was_on_its_way_back_when_the_pipeline_gave_up() {
-    let (store, timer, mut bench) = (SlowStore::default(), VirtualTimer::default(), Bench::default());
+    let (store, timer, mut bench) = (SlowStore::default(), HandTimer::default(), Bench::default());
     let relay = Relay::new(Arc::new(store.clone()), timer.clone(), RelayConfig::default());
     let handler = handler_fn(|_| pending::<Verdict>());
     let pipeline = relay.pipeline("orders", handler).unwrap().concurrency(1);

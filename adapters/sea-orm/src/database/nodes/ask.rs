@@ -12,6 +12,7 @@ use crate::database::{
     dialect::Dialect,
     sqlx_connection::SqlxMySql,
     statements::Statements,
+    store_timer::StoreTimer,
     topology::{place::Place, read},
 };
 
@@ -22,21 +23,26 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Asks a server on a connection of its own, which has this time for all of it. Nobody waits for its end, which takes as long as the server
 /// likes.
-pub(super) async fn ask(options: &MySqlConnectOptions, patience: Duration) -> Answer {
+pub(super) async fn ask(timer: StoreTimer, options: &MySqlConnectOptions, patience: Duration) -> Answer {
     let mut line = None;
-    let said = ask_on(&mut line, options, patience).await;
+    let said = ask_on(&timer, &mut line, options, patience).await;
     if let Some(connection) = line {
-        tokio::spawn(tokio::time::timeout(PATIENCE, connection.close()));
+        tokio::spawn(async move { timer.timeout(PATIENCE, connection.close()).await });
     }
     said
 }
 
 /// Asks the server that a connection leads to, or opens one first; what does not answer well is closed.
-pub(super) async fn ask_again(line: &mut Option<MySqlConnection>, options: &MySqlConnectOptions) -> Answer {
-    ask_on(line, options, PATIENCE).await
+pub(super) async fn ask_again(
+    timer: &StoreTimer,
+    line: &mut Option<MySqlConnection>,
+    options: &MySqlConnectOptions,
+) -> Answer {
+    ask_on(timer, line, options, PATIENCE).await
 }
 
 async fn ask_on(
+    timer: &StoreTimer,
     line: &mut Option<MySqlConnection>,
     options: &MySqlConnectOptions,
     patience: Duration,
@@ -50,9 +56,9 @@ async fn ask_on(
         *line = Some(connection);
         Ok(Answer::Says(place.role()))
     };
-    match tokio::time::timeout(patience, Box::pin(asked)).await {
-        Ok(Ok(answer) | Err(answer)) => answer,
-        Err(_) => Answer::Failed(format!("no answer within {patience:?}")),
+    match timer.timeout(patience, Box::pin(asked)).await {
+        Some(Ok(answer) | Err(answer)) => answer,
+        None => Answer::Failed(format!("no answer within {patience:?}")),
     }
 }
 

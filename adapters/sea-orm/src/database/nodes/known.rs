@@ -14,6 +14,7 @@ use tokio::sync::Notify;
 use super::{addresses::ServerAddresses, ask::place_of, node::Node, search::Search};
 use crate::database::{
     moves::Moves,
+    store_timer::StoreTimer,
     topology::role::{Home, Role},
 };
 
@@ -30,11 +31,12 @@ struct Known {
     /// A connection has led to other data than that: its address may have got another server.
     is_elsewhere: AtomicBool,
     moves: Moves,
+    timer: StoreTimer,
 }
 
 impl Nodes {
     /// The servers of a URL that names several; `None` if it names one. The sentence that refuses one does not repeat it.
-    pub(crate) fn of_url(url: &str) -> Result<Option<Self>, String> {
+    pub(crate) fn of_url(url: &str, timer: &StoreTimer) -> Result<Option<Self>, String> {
         let addresses = ServerAddresses::of_url(url)?;
         if !addresses.are_several() {
             return Ok(None);
@@ -51,20 +53,21 @@ impl Nodes {
             home: Mutex::default(),
             doubts: Notify::new(),
             is_elsewhere: AtomicBool::default(),
-            moves: Moves::watched(),
+            moves: Moves::watched(timer.clone()),
+            timer: timer.clone(),
         }))))
     }
 
     /// Looks for the server that takes writes, and answers its own URL.
     pub(crate) async fn find(&self, patience: Duration) -> Result<String, StoreError> {
-        let mut search = Search::at_start(self.all(), &self.0.moves);
-        match tokio::time::timeout(patience, search.found()).await {
-            Ok(found) => {
+        let mut search = Search::at_start(self.all(), &self.0.moves, self.timer());
+        match self.timer().timeout(patience, search.found()).await {
+            Some(found) => {
                 self.0.writer.store(found, Ordering::Relaxed);
                 *self.home() = search.home(found);
                 Ok(self.0.all[found].url.clone())
             }
-            Err(_) => Err(StoreError::new(StoreErrorKind::Unavailable, "open", search.says(patience))),
+            None => Err(StoreError::new(StoreErrorKind::Unavailable, "open", search.says(patience))),
         }
     }
 
@@ -126,6 +129,10 @@ impl Nodes {
 
     pub(super) async fn doubted(&self) {
         self.0.doubts.notified().await;
+    }
+
+    pub(super) fn timer(&self) -> &StoreTimer {
+        &self.0.timer
     }
 
     pub(super) fn all(&self) -> &[Node] {

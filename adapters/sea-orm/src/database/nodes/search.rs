@@ -4,7 +4,6 @@ use sea_orm::sqlx::mysql::MySqlConnectOptions;
 use tokio::{
     sync::mpsc::{self, UnboundedReceiver, UnboundedSender},
     task::JoinSet,
-    time::Instant,
 };
 
 use super::{
@@ -16,12 +15,14 @@ use super::{
 };
 use crate::database::{
     moves::{Looking, Moves},
+    store_timer::StoreTimer,
     topology::role::{Home, Role},
 };
 
 /// A search for the server that takes writes: all are asked at the same time, again and again.
 pub(super) struct Search<'a> {
     all: &'a [Node],
+    timer: &'a StoreTimer,
     /// Whom it tells that the server that was written to is lost, until it ends or is given up.
     looking: Looking,
     /// The one that was written to before.
@@ -52,15 +53,25 @@ impl<'a> Search<'a> {
     const LATE: Duration = Duration::from_secs(10);
 
     /// One at the start, when none was written to before.
-    pub(super) fn at_start(all: &'a [Node], moves: &Moves) -> Self {
-        let ask: Ask = Arc::new(|options, patience| Box::pin(async move { ask(&options, patience).await }));
+    pub(super) fn at_start(all: &'a [Node], moves: &Moves, timer: &'a StoreTimer) -> Self {
+        let waits = timer.clone();
+        let ask: Ask = Arc::new(move |options, patience| {
+            let timer = waits.clone();
+            Box::pin(async move { ask(timer, &options, patience).await })
+        });
         let (answers, looking) = (vec![Answer::Awaited; all.len()], moves.looking());
-        Self { all, looking, current: None, evidence: Evidence::default(), answers, ask }
+        Self { all, timer, looking, current: None, evidence: Evidence::default(), answers, ask }
     }
 
     /// One in a failover: the server that is written to has given this answer.
-    pub(super) fn after(all: &'a [Node], moves: &Moves, current: usize, said: Answer) -> Self {
-        let mut search = Self { current: Some(current), ..Self::at_start(all, moves) };
+    pub(super) fn after(
+        all: &'a [Node],
+        moves: &Moves,
+        timer: &'a StoreTimer,
+        current: usize,
+        said: Answer,
+    ) -> Self {
+        let mut search = Self { current: Some(current), ..Self::at_start(all, moves, timer) };
         search.hear(current, said, Duration::ZERO);
         search
     }
@@ -83,33 +94,46 @@ impl<'a> Search<'a> {
         let (said, hear) = mpsc::unbounded_channel();
         let mut asking = JoinSet::new();
         for (at, node) in self.all.iter().enumerate() {
-            asking.spawn(ask_on(at, node.options.clone(), Arc::clone(&self.ask), said.clone()));
+            let asked = Asked {
+                at,
+                options: node.options.clone(),
+                timer: self.timer.clone(),
+                ask: Arc::clone(&self.ask),
+            };
+            asking.spawn(asked.again_and_again(said.clone()));
         }
         (asking, hear)
     }
 
     async fn hear_out(&mut self, answers: &mut UnboundedReceiver<Heard>) -> usize {
-        let began = Instant::now();
-        let mut due: Option<Instant> = None;
+        let searched = self.timer.stopwatch();
+        let mut due: Option<Duration> = None;
         let mut warned = false;
         loop {
             let heard = match due.filter(|_| self.may_leave()) {
-                Some(due) => tokio::time::timeout_at(due, answers.recv()).await.ok().flatten(),
+                Some(due) => {
+                    let left = due.saturating_sub(searched.elapsed());
+                    self.timer.timeout(left, answers.recv()).await.flatten()
+                }
                 None => answers.recv().await,
             };
             match heard {
-                Some(Heard::InTime(at, answer)) => self.hear(at, answer, began.elapsed()),
+                Some(Heard::InTime(at, answer)) => self.hear(at, answer, searched.elapsed()),
                 // What was heard in time of a question that began later is newer.
                 Some(Heard::Late(at, answer)) if self.is_silent(at) => {
-                    self.hear(at, answer, began.elapsed());
+                    self.hear(at, answer, searched.elapsed());
                 }
                 _ => {}
             }
             let all = self.answers.iter().all(|answer| *answer != Answer::Awaited);
             match choose(&self.answers, self.current) {
                 Choice::Server(at) if self.current == Some(at) => return at,
-                Choice::Server(at) if self.may_leave() && (all || is_over(due)) => return at,
-                Choice::Server(_) => due = due.or_else(|| Some(Instant::now() + self.others())),
+                Choice::Server(at)
+                    if self.may_leave() && (all || due.is_some_and(|due| searched.elapsed() >= due)) =>
+                {
+                    return at;
+                }
+                Choice::Server(_) => due = due.or_else(|| Some(searched.elapsed() + self.others())),
                 Choice::Disputed(which) => {
                     due = None;
                     if !std::mem::replace(&mut warned, true) {
@@ -168,26 +192,33 @@ const DISPUTED: &str = "take writes and do not have the same data, so the outbox
                         SET GLOBAL read_only = ON on the others and set it in their configuration files; or name that one alone in the \
                         database URL";
 
-/// Asks one server again and again. One that has missed an answer is asked besides by a question that has longer.
-async fn ask_on(at: usize, options: MySqlConnectOptions, ask: Ask, said: UnboundedSender<Heard>) {
-    let (mut pauses, mut late) = (Pauses::default(), JoinSet::new());
-    loop {
-        let answer = ask(options.clone(), PATIENCE).await;
-        let is_missed = matches!(answer, Answer::Failed(_));
-        if said.send(Heard::InTime(at, answer)).is_err() {
-            return;
-        }
-        while late.try_join_next().is_some() {}
-        if is_missed && late.is_empty() {
-            let (asked, said) = (ask(options.clone(), Search::LATE), said.clone());
-            late.spawn(async move { drop(said.send(Heard::Late(at, asked.await))) });
-        }
-        tokio::time::sleep(pauses.next(drawn())).await;
-    }
+/// One of the servers, and how it is asked.
+struct Asked {
+    at: usize,
+    options: MySqlConnectOptions,
+    timer: StoreTimer,
+    ask: Ask,
 }
 
-fn is_over(due: Option<Instant>) -> bool {
-    due.is_some_and(|due| Instant::now() >= due)
+impl Asked {
+    /// Asks the server again and again. One that has missed an answer is asked besides by a question that has longer.
+    async fn again_and_again(self, said: UnboundedSender<Heard>) {
+        let Self { at, options, timer, ask } = self;
+        let (mut pauses, mut late) = (Pauses::default(), JoinSet::new());
+        loop {
+            let answer = ask(options.clone(), PATIENCE).await;
+            let is_missed = matches!(answer, Answer::Failed(_));
+            if said.send(Heard::InTime(at, answer)).is_err() {
+                return;
+            }
+            while late.try_join_next().is_some() {}
+            if is_missed && late.is_empty() {
+                let (asked, said) = (ask(options.clone(), Search::LATE), said.clone());
+                late.spawn(async move { drop(said.send(Heard::Late(at, asked.await))) });
+            }
+            timer.sleep(pauses.next(drawn())).await;
+        }
+    }
 }
 
 /// A number that differs between processes and between questions.

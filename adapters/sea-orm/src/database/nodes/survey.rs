@@ -20,8 +20,8 @@ impl Nodes {
     pub(crate) async fn survey(&self) -> Vec<Surveyed> {
         let (writer, mut asked) = (self.writer(), JoinSet::new());
         for (at, node) in self.all().iter().enumerate() {
-            let options = node.options.clone();
-            asked.spawn(async move { (at, ask(&options, PATIENCE).await) });
+            let (options, timer) = (node.options.clone(), self.timer().clone());
+            asked.spawn(async move { (at, ask(timer, &options, PATIENCE).await) });
         }
         let of = |(at, name): (usize, String)| Surveyed {
             name,

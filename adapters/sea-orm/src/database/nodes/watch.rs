@@ -42,13 +42,13 @@ struct Watched {
 impl Watched {
     async fn run(mut self) {
         loop {
-            let _ = tokio::time::timeout(Watch::BEAT, self.nodes.doubted()).await;
+            let _ = self.nodes.timer().timeout(Watch::BEAT, self.nodes.doubted()).await;
             let current = self.nodes.writer();
             let Some(node) = self.nodes.all().get(current) else { return };
             if self.nodes.was_elsewhere() {
                 self.line = None;
             }
-            let said = ask_again(&mut self.line, &node.options).await;
+            let said = ask_again(self.nodes.timer(), &mut self.line, &node.options).await;
             if let Answer::Says(Role::Writes(home)) = &said {
                 if self.nodes.has_moved_in(home) {
                     tracing::warn!(
@@ -60,8 +60,8 @@ impl Watched {
                 continue;
             }
             self.line = None;
-            let moves = self.nodes.moves();
-            let mut search = Search::after(self.nodes.all(), &moves, current, said.clone());
+            let (moves, timer) = (self.nodes.moves(), self.nodes.timer());
+            let mut search = Search::after(self.nodes.all(), &moves, timer, current, said.clone());
             match search.may_leave() {
                 true => tracing::warn!(
                     server = node.name,

@@ -9,7 +9,7 @@ use claimstream_domain::{Disposition, QueueName, Receipt, Settled, Settlement};
 use claimstream_ports::StoreError;
 
 use crate::{
-    database::held::Held,
+    database::{held::Held, store_timer::StoreTimer},
     strategy::shard_lease::{
         lease::write::NextFence, leases::ShardLease, read_ahead::ReadAhead, settle::settle,
         shard_key::ShardKey, shard_state::LeaseStatus,
@@ -55,16 +55,20 @@ pub(super) async fn give_back(store: Arc<ShardLease>, receipts: Vec<Receipt>) ->
     let shards: HashSet<ShardKey> = returned.iter().map(|one| ShardKey::of(&one.receipt)).collect();
     shards.iter().for_each(|key| store.known.full(&key.queue, key.shard));
     if !unwritten.is_empty() {
-        store.db.runtime.spawn(write_states_later(Arc::downgrade(&store), unwritten));
+        store.db.runtime.spawn(write_states_later(
+            store.db.timer().clone(),
+            Arc::downgrade(&store),
+            unwritten,
+        ));
     }
     given_back.map(drop)
 }
 
 /// Writes the lease rows of shards as their states stand, as soon as the store is back. Another instance that takes a shard over
 /// believes the row, and would count an attempt for messages that no consumer had.
-async fn write_states_later(store: Weak<ShardLease>, mut shards: HashSet<ShardKey>) {
+async fn write_states_later(timer: StoreTimer, store: Weak<ShardLease>, mut shards: HashSet<ShardKey>) {
     for _ in 0..TRIES {
-        tokio::time::sleep(BETWEEN_TRIES).await;
+        timer.sleep(BETWEEN_TRIES).await;
         let Some(store) = store.upgrade() else { return };
         for key in shards.clone() {
             let (writing, here) = (Arc::clone(&store), key.clone());
@@ -100,9 +104,9 @@ impl ShardLease {
 }
 
 /// Gives back messages that have waited too long, as long as any wait.
-pub(super) async fn watch(store: Weak<ShardLease>) {
+pub(super) async fn watch(timer: StoreTimer, store: Weak<ShardLease>) {
     loop {
-        tokio::time::sleep(ReadAhead::PATIENCE).await;
+        timer.sleep(ReadAhead::PATIENCE).await;
         let Some(store) = store.upgrade() else { return };
         let on_its_way = Arc::new(store.read_ahead.begin_giving_back().await);
         let (stale, waits) = store.read_ahead.take_stale(store.db.clock.elapsed());

@@ -5,13 +5,10 @@ use std::{
 };
 
 use claimstream_domain::{Receipt, Settlement};
-use tokio::{
-    sync::{Mutex, OwnedMutexGuard},
-    time::{Instant, timeout_at},
-};
+use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use crate::{
-    database::{coalescer::WriteCoalescer, retries::Busy},
+    database::{coalescer::WriteCoalescer, retries::Busy, store_timer::StoreTimer},
     strategy::shard_lease::{
         shard_key::ShardKey,
         shard_state::{Seen, ShardState},
@@ -88,12 +85,18 @@ impl OwnedShards {
     }
 
     /// Waits for the turn in all of the shards, no longer than `patience`. Every call names its shards in one order.
-    pub(crate) async fn turn(&self, keys: &[ShardKey], patience: Duration) -> Result<Turn, Busy> {
-        let until = Instant::now() + patience;
+    pub(crate) async fn turn(
+        &self,
+        timer: &StoreTimer,
+        keys: &[ShardKey],
+        patience: Duration,
+    ) -> Result<Turn, Busy> {
+        let waited = timer.stopwatch();
         let mut guards = Vec::with_capacity(keys.len());
         for key in keys {
-            let busy = |_| Busy { place: key.to_string(), patience };
-            guards.push(timeout_at(until, self.turn_in(key).lock_owned()).await.map_err(busy)?);
+            let left = patience.saturating_sub(waited.elapsed());
+            let turn = timer.timeout(left, self.turn_in(key).lock_owned()).await;
+            guards.push(turn.ok_or_else(|| Busy { place: key.to_string(), patience })?);
         }
         Ok(Turn::of(guards))
     }
@@ -116,21 +119,27 @@ impl OwnedShards {
 
 #[cfg(test)]
 mod tests {
+    use std::pin::pin;
+
     use claimstream_domain::{QueueName, Shard};
+    use futures::FutureExt;
 
     use super::*;
 
     #[tokio::test]
     async fn a_call_that_is_dropped_while_it_waits_frees_the_turns_that_it_has() {
-        let owned = OwnedShards::default();
+        let (owned, (timer, hand)) = (OwnedShards::default(), StoreTimer::by_hand());
         let queue = QueueName::new("orders").expect("a name");
         let key = |n| ShardKey { queue: queue.clone(), shard: Shard::from_number(n) };
         let [both, free, busy] = [vec![key(3), key(5)], vec![key(3)], vec![key(5)]];
         let turn = owned.turn_now(&busy).expect("no call has it");
-        let waiting = owned.turn(&both, Duration::from_secs(600));
-        assert!(tokio::time::timeout(Duration::from_millis(30), waiting).await.is_err(), "it waits");
+        let waiting = owned.turn(&timer, &both, Duration::from_secs(600));
+        assert!(waiting.now_or_never().is_none(), "it waits");
         assert!(owned.turn_now(&free).is_some());
-        assert!(owned.turn(&both, Duration::from_millis(30)).await.is_err(), "it has waited in vain");
+        let mut waiting = pin!(owned.turn(&timer, &both, Duration::from_secs(600)));
+        assert!(waiting.as_mut().now_or_never().is_none(), "it waits");
+        hand.advance(Duration::from_secs(600));
+        assert!(waiting.await.is_err(), "its time is over");
         assert!(owned.turn_now(&free).is_some());
         drop(turn);
         assert!(owned.turn_now(&both).is_some());

@@ -56,7 +56,7 @@ impl ShardLease {
             Some(turn) => Ok(turn),
             None => {
                 on.rest();
-                self.owned.turn(keys, patience).await
+                self.owned.turn(self.db.timer(), keys, patience).await
             }
         }
     }
@@ -72,18 +72,22 @@ mod tests {
     };
     use uuid::Uuid;
 
+    use claimstream_ports::Timer;
+
     use super::*;
     use crate::{
-        OpenOptions, Order, SeaOrmOutbox, Strategy, StrategyChoice, strategy::shard_lease::claim::claim,
+        OpenOptions, Order, SeaOrmOutbox, StoreTimer, Strategy, StrategyChoice,
+        strategy::shard_lease::claim::claim,
     };
 
     #[tokio::test(flavor = "multi_thread")]
     async fn a_busy_shard_is_named_to_the_call_that_waits_for_it_and_skipped_by_claims() {
         let file = std::env::temp_dir().join(format!("claimstream-lines-{}.db", Uuid::now_v7()));
         let strategy = StrategyChoice::Exactly(Strategy::ShardLease);
-        // A claim that waited for as long would not end in the time of this test.
-        let options =
-            OpenOptions { strategy, acquire_timeout: Duration::from_secs(600), ..OpenOptions::default() };
+        let (timer, hand) = StoreTimer::by_hand();
+        // A claim that waited for as long would not end, because time is not turned so far.
+        let acquire_timeout = Duration::from_secs(600);
+        let options = OpenOptions { strategy, acquire_timeout, timer, ..OpenOptions::default() };
         let outbox = SeaOrmOutbox::open(&format!("sqlite://{}", file.display()), options).await.unwrap();
         let queue = QueueName::new("orders").unwrap();
         let message = |n: u128| {
@@ -112,12 +116,25 @@ mod tests {
         let (key, patience) = (ShardKey { queue: queue.clone(), shard: busy }, Duration::from_millis(30));
         let turn = lease.turn("settle", std::slice::from_ref(&key), &at_work, patience).await;
         let turn = turn.ok().unwrap();
-        let waited = lease.turn("settle", std::slice::from_ref(&key), &waits, patience).await;
+        let turned = async |by| {
+            hand.asleep_until(hand.now() + by).await;
+            hand.advance(by);
+        };
+        let wait = lease.turn("settle", std::slice::from_ref(&key), &waits, patience);
+        let (waited, ()) = tokio::join!(wait, turned(patience));
         let error = waited.err().unwrap();
         assert_eq!(error.kind(), StoreErrorKind::Transient, "{error}");
         let text = "other calls of this process were at work in shard 3 of queue orders for 30ms";
         assert_eq!(error.to_string(), format!("settle: {}: {text}", error.kind()));
-        let claimed = claim(&lease, request(100, 1)).await.unwrap();
+        // It need not wait for the busy shard once it has messages of others.
+        let turning = async {
+            turned(ShardLease::SOON).await;
+            std::future::pending().await
+        };
+        let claimed = tokio::select! {
+            claimed = claim(&lease, request(100, 1)) => claimed.unwrap(),
+            never = turning => never,
+        };
         assert!(!claimed.is_empty() && claimed.iter().all(|one| one.receipt.shard != busy));
         drop(turn);
         let rest = claim(&lease, request(100, 2)).await.unwrap();

@@ -1,12 +1,12 @@
-use std::{sync::Arc, time::Duration};
+use std::{sync::Arc, task::Poll, time::Duration};
 
 use claimstream::{Claim, Claims, Relay, RelayConfig, Verdict};
 use claimstream_domain::Settled;
-use claimstream_ports::Wakeup;
+use claimstream_ports::{Timer, Wakeup, mock::HandTimer};
 use futures::StreamExt;
 
 use super::watched::Watched;
-use crate::{HandTimer, Instance};
+use crate::Instance;
 
 /// A process that reads the queue as a stream; its timer is moved as far as it takes.
 pub(super) struct Process {
@@ -41,8 +41,7 @@ impl Process {
 
     pub(super) async fn next_within(&mut self, most: Duration) -> Option<Claim> {
         let step = Duration::from_millis(250).min(most / 4);
-        let store = self.store.clone();
-        let found = self.timer.within(most, step, || store.is_busy(), self.claims.next()).await?;
+        let found = within(&self.timer, &self.store, most, step, self.claims.next()).await?;
         Some(found.expect("the stream has no end").expect("the store works"))
     }
 
@@ -52,13 +51,13 @@ impl Process {
 
     pub(super) async fn settle(&mut self, claim: Claim, verdict: Verdict) -> Settled {
         let (most, step) = (Duration::from_secs(1), Duration::from_millis(5));
-        let settled = self.timer.within(most, step, || self.store.is_busy(), claim.settle(verdict)).await;
+        let settled = within(&self.timer, &self.store, most, step, claim.settle(verdict)).await;
         settled.expect("an answer within a second").expect("settle")
     }
 
     pub(super) async fn close(self) {
         let (most, step) = (Duration::from_secs(1), Duration::from_millis(5));
-        let closed = self.timer.within(most, step, || self.store.is_busy(), self.claims.close()).await;
+        let closed = within(&self.timer, &self.store, most, step, self.claims.close()).await;
         closed.expect("an end within a second").expect("close");
     }
 }
@@ -66,3 +65,43 @@ impl Process {
 pub(super) fn config(prefetch: u32) -> RelayConfig {
     RelayConfig { batch: 10, prefetch, ..RelayConfig::default() }
 }
+
+/// Waits for `future` while `timer` moves in steps of `step`, at most `most` of it.
+///
+/// Time moves only when the future has come to rest and the store is not busy: a slow answer costs no time of this timer, and
+/// a future that waits for this timer alone costs no real time.
+async fn within<F: Future>(
+    timer: &HandTimer,
+    store: &Watched,
+    most: Duration,
+    step: Duration,
+    future: F,
+) -> Option<F::Output> {
+    let mut future = std::pin::pin!(future);
+    let end = timer.now() + most;
+    let mut moments = MOMENTS;
+    loop {
+        if let Poll::Ready(output) = futures::poll!(&mut future) {
+            return Some(output);
+        }
+        if store.is_busy() && moments > 0 {
+            if let Ok(output) = tokio::time::timeout(MOMENT, &mut future).await {
+                return Some(output);
+            }
+            moments -= 1;
+            continue;
+        }
+        moments = MOMENTS;
+        if timer.now() >= end {
+            return None;
+        }
+        timer.advance(step);
+        tokio::task::yield_now().await;
+    }
+}
+
+/// How long a call that is under way is waited for at a time.
+const MOMENT: Duration = Duration::from_millis(3);
+
+/// How many moments a call may be under way; one that takes longer waits for something that this future does not drive.
+const MOMENTS: u32 = 300;

@@ -3,11 +3,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::*;
 use crate::database::{nodes::known::Nodes, topology::place::Place};
 
-/// Two servers, of which the first is written to.
-fn servers() -> (Nodes, Moves) {
-    let nodes = Nodes::of_url("mysql://me@first,second/shop").unwrap().unwrap();
-    let moves = nodes.moves();
-    (nodes, moves)
+/// Two servers, of which the first is written to. Time is tokio's, which passes only while all tasks wait for it.
+fn servers() -> Nodes {
+    Nodes::of_url("mysql://me@first,second/shop", &StoreTimer::default()).unwrap().unwrap()
 }
 
 fn writes(id: &str) -> Answer {
@@ -25,26 +23,27 @@ fn missed() -> Answer {
 
 /// A search after this answer of the first server; both answer by the time since its begin, and silence ends with patience.
 fn search<'a>(
-    (nodes, moves): &'a (Nodes, Moves),
+    nodes: &'a Nodes,
     said: Answer,
     answers: impl Fn(&str, Duration) -> Option<Answer> + Send + Sync + 'static,
 ) -> Search<'a> {
-    let (began, answers) = (Instant::now(), Arc::new(answers));
+    let (since, answers) = (nodes.timer().stopwatch(), Arc::new(answers));
+    let timer = nodes.timer().clone();
     let ask: Ask = Arc::new(move |options: MySqlConnectOptions, patience| {
-        let answers = Arc::clone(&answers);
+        let (answers, since, timer) = (Arc::clone(&answers), since.clone(), timer.clone());
         Box::pin(async move {
             let answered = async {
                 loop {
-                    match answers(options.get_host(), began.elapsed()) {
+                    match answers(options.get_host(), since.elapsed()) {
                         Some(answer) => return answer,
-                        None => tokio::time::sleep(Duration::from_millis(10)).await,
+                        None => timer.sleep(Duration::from_millis(10)).await,
                     }
                 }
             };
-            tokio::time::timeout(patience, answered).await.unwrap_or_else(|_| missed())
+            timer.timeout(patience, answered).await.unwrap_or_else(missed)
         })
     });
-    Search { ask, ..Search::after(nodes.all(), moves, 0, said) }
+    Search { ask, ..Search::after(nodes.all(), &nodes.moves(), nodes.timer(), 0, said) }
 }
 
 #[tokio::test(start_paused = true)]
@@ -65,9 +64,10 @@ async fn a_server_that_was_slow_for_a_moment_is_not_left_for_another_that_takes_
 async fn a_server_that_stays_silent_is_left_after_its_second_question() {
     let nodes = servers();
     let mut search = search(&nodes, missed(), |host, _| (host == "second").then(|| writes("2")));
-    let began = Instant::now();
+    let searched = nodes.timer().stopwatch();
     assert_eq!(search.found().await, 1);
-    assert!(began.elapsed() < PATIENCE * 3 / 2, "{:?}", began.elapsed());
+    let took = searched.elapsed();
+    assert!(took < PATIENCE * 3 / 2, "{took:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -77,9 +77,10 @@ async fn a_server_that_begins_to_take_writes_after_a_while_is_found_within_a_sec
         let mut search = search(&nodes, refuses(), move |host, at| {
             Some(if host == "second" && at >= since { writes("2") } else { refuses() })
         });
-        let began = Instant::now();
+        let searched = nodes.timer().stopwatch();
         assert_eq!(search.found().await, 1);
-        assert!(began.elapsed() < since + Duration::from_secs(1), "{:?} after {since:?}", began.elapsed());
+        let took = searched.elapsed();
+        assert!(took < since + Duration::from_secs(1), "{took:?} after {since:?}");
     }
 }
 
@@ -91,7 +92,7 @@ async fn while_no_server_takes_writes_each_is_asked_four_times_a_second_at_most(
         counted.fetch_add(1, Ordering::Relaxed);
         Some(refuses())
     });
-    assert!(tokio::time::timeout(Duration::from_secs(60), search.found()).await.is_err());
+    assert_eq!(servers.timer().timeout(Duration::from_secs(60), search.found()).await, None);
     let asked = asked.load(Ordering::Relaxed);
     assert!((200..2 * 4 * 60 + 10).contains(&asked), "{asked} questions to two servers in a minute");
 }
@@ -99,22 +100,23 @@ async fn while_no_server_takes_writes_each_is_asked_four_times_a_second_at_most(
 #[tokio::test(start_paused = true)]
 async fn a_server_that_answers_slowly_is_found_at_the_start_and_not_left_afterwards() {
     for takes in [1_200, 3_000, 8_000].map(Duration::from_millis) {
+        let (nodes, timer) = (servers(), StoreTimer::default());
         let slow: Ask = Arc::new(move |_, patience| {
-            let answered = async move {
-                tokio::time::sleep(takes).await;
-                writes("1")
-            };
-            Box::pin(
-                async move { tokio::time::timeout(patience, answered).await.unwrap_or_else(|_| missed()) },
-            )
+            let timer = timer.clone();
+            Box::pin(async move {
+                let answered = async {
+                    timer.sleep(takes).await;
+                    writes("1")
+                };
+                timer.timeout(patience, answered).await.unwrap_or_else(missed)
+            })
         });
-        let (nodes, moves) = servers();
-        let at_start = Search::at_start(nodes.all(), &moves);
-        let in_a_failover = Search::after(nodes.all(), &moves, 0, missed());
+        let at_start = Search::at_start(nodes.all(), &nodes.moves(), nodes.timer());
+        let in_a_failover = Search::after(nodes.all(), &nodes.moves(), nodes.timer(), 0, missed());
         for search in [at_start, in_a_failover] {
             let mut search = Search { ask: Arc::clone(&slow), ..search };
-            let found = tokio::time::timeout(takes * 3, search.found()).await;
-            assert_eq!(found, Ok(0), "{takes:?}: {}", search.says(takes));
+            let found = nodes.timer().timeout(takes * 3, search.found()).await;
+            assert_eq!(found, Some(0), "{takes:?}: {}", search.says(takes));
         }
     }
 }
@@ -123,10 +125,10 @@ async fn a_server_that_answers_slowly_is_found_at_the_start_and_not_left_afterwa
 async fn a_search_that_is_given_up_keeps_no_connection_away() {
     let nodes = servers();
     let mut search = search(&nodes, refuses(), |_, _| Some(refuses()));
-    assert!(tokio::time::timeout(Duration::from_secs(1), search.found()).await.is_err());
-    assert!(nodes.1.is_looking());
+    assert_eq!(nodes.timer().timeout(Duration::from_secs(1), search.found()).await, None);
+    assert!(nodes.moves().is_looking());
     drop(search);
-    assert!(!nodes.1.is_looking());
+    assert!(!nodes.moves().is_looking());
 }
 
 #[tokio::test(start_paused = true)]
@@ -134,7 +136,8 @@ async fn what_two_servers_that_both_take_writes_are_for_an_operator_to_do_is_sai
     let nodes = servers();
     let mut search = search(&nodes, refuses(), |host, _| Some(writes(host)));
     search.current = None;
-    assert!(tokio::time::timeout(Duration::from_secs(5), search.found()).await.is_err(), "none is chosen");
+    let found = nodes.timer().timeout(Duration::from_secs(5), search.found()).await;
+    assert_eq!(found, None, "none is chosen");
     let why = search.says(Duration::from_secs(5));
     assert!(why.starts_with("first:3306, second:3306 take writes and do not have the same data"), "{why}");
     assert!(why.contains("SET GLOBAL read_only = ON") && !why.contains("no server takes writes"), "{why}");

@@ -94,7 +94,7 @@ impl<'a> Claiming<'a> {
                 let _ = back.db.detached(CLAIM, give_back(Arc::clone(&back), stale)).await;
             });
             // It continues without this claim, whose own messages may be in other shards.
-            let _ = tokio::time::timeout(ShardLease::SOON, given_back).await;
+            let _ = store.db.timer().timeout(ShardLease::SOON, given_back).await;
         }
         let (wanted, budget, lease) = (self.wanted(), self.request.budget, self.request.lease);
         self.collected.taken = store.read_ahead.next(queue, wanted, budget, lease, store.db.clock.elapsed());

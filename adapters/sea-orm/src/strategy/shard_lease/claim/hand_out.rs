@@ -70,7 +70,8 @@ impl Claiming<'_> {
         let (lease, until, lost) = (self.request.lease, begun + patience, Arc::clone(&state.lost));
         if self.store.read_ahead.keep(&visit.key.queue, Page { lease, read_at: begun, until, lost, waiting })
         {
-            self.store.db.runtime.spawn(watch(Arc::downgrade(self.store)));
+            let timer = self.store.db.timer().clone();
+            self.store.db.runtime.spawn(watch(timer, Arc::downgrade(self.store)));
         }
         Ok(picked.taken.len().min(wanted))
     }

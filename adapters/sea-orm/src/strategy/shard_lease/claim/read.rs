@@ -1,5 +1,3 @@
-use std::time::Instant;
-
 use claimstream_domain::MessageId;
 use claimstream_ports::StoreError;
 use sea_orm::Value;
@@ -86,7 +84,7 @@ impl Claiming<'_> {
             args.with("low", 0_i64).with("limit", place.limit as i64).with("inline", inline)
         };
         let all: Vec<Args> = places.iter().map(args).collect();
-        let asked = Instant::now();
+        let asked = store.db.timer().now();
         let found = rows(&self.on, CLAIM, store.db.sql.shard_lease.read.bind_union(&all)).await?;
         let Some(first) = found.first() else { return Ok(()) };
         let (at, [shard_at]) = (DueColumns::of(first)?, first.places(&["shard"])?);
@@ -134,7 +132,7 @@ impl Claiming<'_> {
 
     /// Adds what a statement finds, and answers how many rows were new.
     async fn page(&self, due: &mut Due, sql: &Sql, args: &Args) -> Result<usize, StoreError> {
-        let asked = Instant::now();
+        let asked = self.store.db.timer().now();
         let found = rows(&self.on, CLAIM, sql.bind(args)).await?;
         let Some(first) = found.first() else { return Ok(0) };
         let at = DueColumns::of(first)?;

@@ -1,4 +1,4 @@
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use claimstream_ports::StoreError;
 use tokio::sync::OwnedMutexGuard;
@@ -92,9 +92,9 @@ impl Claiming<'_> {
             (false, true) => self.patience.min(self.time_left()),
             (false, false) => Duration::ZERO,
         };
-        let asked = Instant::now();
+        let waited = self.store.db.timer().stopwatch();
         let turn = self.store.turn_soon(CLAIM, &visit.key, &self.on, patience).await?;
-        self.patience = self.patience.saturating_sub(asked.elapsed());
+        self.patience = self.patience.saturating_sub(waited.elapsed());
         Ok(turn)
     }
 

@@ -93,7 +93,7 @@ impl ShardLease {
         if !self.is_locked(on, key).await {
             return false;
         }
-        tokio::time::sleep(Self::MOMENT).await;
+        self.db.timer().sleep(Self::MOMENT).await;
         self.is_locked(on, key).await
     }
 

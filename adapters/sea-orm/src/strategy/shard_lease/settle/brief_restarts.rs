@@ -1,5 +1,3 @@
-use std::time::Instant;
-
 use claimstream_ports::StoreError;
 
 use crate::{database::classify::is_locked_by_another, strategy::shard_lease::leases::ShardLease};
@@ -11,9 +9,9 @@ impl ShardLease {
         &self,
         mut work: impl FnMut() -> F,
     ) -> Result<T, StoreError> {
-        let begun = Instant::now();
+        let begun = self.db.timer().stopwatch();
         let once = || {
-            let work = work();
+            let (work, begun) = (work(), begun.clone());
             async move {
                 match work.await {
                     Err(locked) if is_locked_by_another(&locked) && begun.elapsed() >= Self::SOON => {

@@ -38,14 +38,14 @@ impl<A: Clone + PartialEq + Send + 'static> EachShard<A> {
             store.db.runtime.spawn(async move { own.db.detached(operation, work).await })
         };
         let begun: Vec<_> = parts.iter().map(begin).collect();
-        let since = tokio::time::Instant::now();
+        let since = store.db.timer().stopwatch();
         let (mut answers, mut trouble) = (vec![unknown.clone(); entries.len()], None);
         for (part, done) in parts.into_iter().zip(begun) {
             let left = within.saturating_sub(since.elapsed());
-            let done = match tokio::time::timeout(left, done).await {
-                Ok(Ok(done)) => done,
-                Ok(Err(lost)) => Err(StoreError::new(StoreErrorKind::Unavailable, operation, lost)),
-                Err(_) => Err(StoreError::new(
+            let done = match store.db.timer().timeout(left, done).await {
+                Some(Ok(done)) => done,
+                Some(Err(lost)) => Err(StoreError::new(StoreErrorKind::Unavailable, operation, lost)),
+                None => Err(StoreError::new(
                     StoreErrorKind::Unavailable,
                     operation,
                     Unanswered::TookTooLong(within),
