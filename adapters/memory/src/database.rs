@@ -117,11 +117,13 @@ struct Alarm(Instant);
 impl Alarm {
     fn after(wait: Duration, waker: &Waker) -> Self {
         let waker = waker.clone();
+        // Before the thread sleeps: a wake before the end of the wait would be the last one.
+        let end = Instant::now() + wait;
         std::thread::spawn(move || {
             std::thread::sleep(wait);
             waker.wake();
         });
-        Self(Instant::now() + wait)
+        Self(end)
     }
 
     fn is_over(&self) -> bool {

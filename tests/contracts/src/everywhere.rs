@@ -12,7 +12,7 @@ use crate::{
         StepBackend, TimerBackend,
     },
     conformance, model, order, redelivery, scenarios,
-    suite::Need::{self, Claims, HeldKeys, ParallelWrites, Unguarded},
+    suite::Need::{self, Claims, HeldKeys, ParallelWrites, Settlements, Unguarded},
 };
 
 /// Adds the contracts on every store that the environment names, and on those that need no server.
@@ -83,7 +83,7 @@ fn add_outbox<B: Backend + 'static>(suite: &mut Suite, backend: &Arc<B>) {
     suite.add_cases(backend, conformance::outbox().chain(scenarios::outbox()), |backend| {
         Box::pin(async move { backend.fixture().await })
     });
-    if has(&**backend, &[Claims]) {
+    if has(&**backend, &[Claims, Settlements]) {
         redelivery::add_to(suite, backend.clone());
     }
     if has(&**backend, &[Claims, Unguarded]) {

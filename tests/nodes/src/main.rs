@@ -29,17 +29,7 @@ fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
             suite.add_not_run(kind.name, &format!("{CLUSTERS} does not name it; tests/run says how"));
             continue;
         }
-        match (kind.writers, kind.keeps) {
-            (Writers::All, _) => faults::add_to(suite, kind),
-            (Writers::One, Keeps::EachCommit) => takeover::add_to(suite, kind),
-            (Writers::One, Keeps::WhatWasReceived) => {
-                takeover::add_to(suite, kind);
-                lost_records::add_to(suite, kind);
-            }
-        }
-        if kind.keeps == Keeps::EachCommit {
-            flows::add_to(suite, kind);
-        }
+        suite.add_long("clusters", |suite| add_on(suite, kind));
     }
     for name in ClusterKind::unknown(&environment) {
         let known = ClusterKind::ALL.map(|kind| kind.name);
@@ -52,4 +42,18 @@ fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
             commits::add_on(suite, kind.name, url);
         }
     });
+}
+
+fn add_on(suite: &mut Suite, kind: ClusterKind) {
+    match (kind.writers, kind.keeps) {
+        (Writers::All, _) => faults::add_to(suite, kind),
+        (Writers::One, Keeps::EachCommit) => takeover::add_to(suite, kind),
+        (Writers::One, Keeps::WhatWasReceived) => {
+            takeover::add_to(suite, kind);
+            lost_records::add_to(suite, kind);
+        }
+    }
+    if kind.keeps == Keeps::EachCommit {
+        flows::add_to(suite, kind);
+    }
 }

@@ -8,7 +8,7 @@ use claimstream_ports::AuditLog;
 use crate::suite::{Case, cases};
 use crate::{Fixture, Instance};
 
-pub const CLAUSES: &[Case<Fixture>] = cases!["audit" needs [Claims, Unguarded]:
+pub const CLAUSES: &[Case<Fixture>] = cases!["audit" needs [Claims, Unguarded, Store]:
     every_entry_has_what_was_noted_and_its_age,
     the_newest_entries_come_first_and_every_page_follows_the_one_before,
     a_page_has_at_most_what_was_asked_for,

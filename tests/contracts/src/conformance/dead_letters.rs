@@ -6,27 +6,27 @@ use futures::future::join_all;
 use crate::suite::{Case, cases};
 use crate::{Fixture, Instance, LEASE};
 
-pub const CLAUSES: &[Case<Fixture>] = cases!["dead_letters" needs [Claims, Unguarded]:
+pub const CLAUSES: &[Case<Fixture>] = cases!["dead_letters" needs [Claims, Settlements, Unguarded]:
     a_dead_letter_tells_what_why_how_often_and_how_long_ago,
-    the_newest_come_first_and_at_most_the_limit,
-    a_filter_by_queue_finds_only_that_queue,
-    a_filter_by_ids_finds_only_those,
-    a_filter_by_age_is_exact_to_the_microsecond,
-    a_filter_means_all_its_parts_together,
-    an_empty_filter_means_every_queue,
+    the_newest_come_first_and_at_most_the_limit needs [Store],
+    a_filter_by_queue_finds_only_that_queue needs [Store],
+    a_filter_by_ids_finds_only_those needs [Store],
+    a_filter_by_age_is_exact_to_the_microsecond needs [Store],
+    a_filter_means_all_its_parts_together needs [Store],
+    an_empty_filter_means_every_queue needs [Store],
     a_revived_message_is_due_at_once_with_no_attempts_counted,
-    a_revived_message_has_left_the_dead_letters,
+    a_revived_message_has_left_the_dead_letters needs [Store],
     a_revived_message_can_die_again,
-    revive_says_how_many_and_leaves_the_rest,
-    a_letter_is_revived_once_by_many_at_a_time,
-    a_purged_letter_is_gone_for_good,
-    purge_says_how_many_and_leaves_the_rest,
-    many_letters_are_revived_in_one_call,
-    nothing_else_leaves_the_dead_letters,
-    pages_name_each_letter_once_whatever_leaves_meanwhile,
-    a_page_of_all_queues_is_in_one_order,
-    a_count_is_exact_up_to_its_limit,
-    letters_are_chosen_and_grouped_by_their_reason,
+    revive_says_how_many_and_leaves_the_rest needs [Store],
+    a_letter_is_revived_once_by_many_at_a_time needs [Store],
+    a_purged_letter_is_gone_for_good needs [Store],
+    purge_says_how_many_and_leaves_the_rest needs [Store],
+    many_letters_are_revived_in_one_call needs [Store],
+    nothing_else_leaves_the_dead_letters needs [Store],
+    pages_name_each_letter_once_whatever_leaves_meanwhile needs [Store],
+    a_page_of_all_queues_is_in_one_order needs [Store],
+    a_count_is_exact_up_to_its_limit needs [Store],
+    letters_are_chosen_and_grouped_by_their_reason needs [Store],
 ];
 
 pub async fn a_dead_letter_tells_what_why_how_often_and_how_long_ago(fixture: Fixture) {

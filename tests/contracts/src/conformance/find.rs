@@ -9,11 +9,11 @@ use uuid::Uuid;
 use crate::suite::{Case, cases};
 use crate::{Fixture, Instance, LEASE};
 
-pub const CLAUSES: &[Case<Fixture>] = cases!["find" needs [Claims, Unguarded]:
+pub const CLAUSES: &[Case<Fixture>] = cases!["find" needs [Claims, Settlements, Unguarded]:
     each_message_is_found_where_it_stands,
     a_message_of_an_expired_lease_is_due needs [Sharing],
     a_message_that_is_finished_or_unknown_is_not_found,
-    what_is_kept_of_a_message_is_read_by_its_id,
+    what_is_kept_of_a_message_is_read_by_its_id needs [Store],
     a_message_that_was_revived_is_known_to_be_as_old_as_it_is,
     the_message_that_has_taken_a_dedup_key_is_found_by_it,
 ];

@@ -6,7 +6,7 @@ use claimstream_ports::LockGuard;
 use crate::suite::{Case, cases};
 use crate::{Fixture, Instance, LEASE};
 
-pub const CLAUSES: &[Case<Fixture>] = cases!["instances" needs [Claims]:
+pub const CLAUSES: &[Case<Fixture>] = cases!["instances" needs [Claims, Settlements]:
     instances_that_claim_messages_are_listed_by_id needs [Sharing],
     a_lease_is_listed_with_its_holder_and_what_is_in_flight needs [Ownership],
     locks_are_listed_by_key_and_released_by_the_fence_that_is_shown,

@@ -5,15 +5,15 @@ use claimstream_domain::{NewMessage, QueueStatus};
 use crate::suite::{Case, cases};
 use crate::{Fixture, LEASE};
 
-pub const CLAUSES: &[Case<Fixture>] = cases!["observe" needs [Claims, Unguarded]:
+pub const CLAUSES: &[Case<Fixture>] = cases!["observe" needs [Claims, Settlements, Unguarded]:
     every_number_is_exact,
     a_queue_without_message_and_dead_letter_is_not_listed,
     a_queue_with_only_dead_letters_is_listed,
     an_expired_lease_counts_as_due needs [Sharing],
-    the_oldest_is_the_longest_waiting_due_message,
-    a_queue_with_nothing_due_has_no_oldest,
+    the_oldest_is_the_longest_waiting_due_message needs [Store],
+    a_queue_with_nothing_due_has_no_oldest needs [Store],
     each_queue_is_counted_alone,
-    queues_are_listed_by_name,
+    queues_are_listed_by_name needs [Store],
 ];
 
 pub async fn every_number_is_exact(fixture: Fixture) {

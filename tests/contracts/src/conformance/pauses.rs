@@ -8,12 +8,12 @@ use claimstream_ports::PauseQueues;
 use crate::suite::{Case, cases};
 use crate::{Fixture, Instance, LEASE, ids};
 
-pub const CLAUSES: &[Case<Fixture>] = cases!["pauses" needs [Claims]:
+pub const CLAUSES: &[Case<Fixture>] = cases!["pauses" needs [Claims, Settlements]:
     nothing_is_claimed_from_a_paused_queue_until_it_is_resumed,
     a_pause_stops_claims_that_come_back_full_within_two_seconds,
     claims_that_are_held_outlive_a_pause_and_messages_are_enqueued,
     other_queues_are_claimed_from_during_a_pause,
-    a_queue_is_paused_once_and_its_first_note_stays,
+    a_queue_is_paused_once_and_its_first_note_stays needs [Store],
 ];
 
 /// From then on a pause holds everywhere.

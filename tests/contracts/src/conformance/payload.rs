@@ -5,9 +5,9 @@ use crate::Fixture;
 use crate::suite::{Case, cases};
 
 pub const CLAUSES: &[Case<Fixture>] = cases!["payload" needs [SmallPayload]:
-    a_payload_of_exactly_the_limit_is_taken_in,
-    a_payload_over_the_limit_is_refused_and_nothing_of_the_call_is_inserted,
-    a_refused_payload_leaves_the_transaction_usable,
+    a_payload_of_exactly_the_limit_is_taken_in needs [Store],
+    a_payload_over_the_limit_is_refused_and_nothing_of_the_call_is_inserted needs [Store],
+    a_refused_payload_leaves_the_transaction_usable needs [Store],
     a_child_over_the_payload_limit_is_refused_and_its_parent_stays_claimed,
 ];
 

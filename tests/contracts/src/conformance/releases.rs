@@ -12,7 +12,7 @@ use futures::join;
 use crate::suite::{Case, cases};
 use crate::{Fixture, Instance, LEASE, ids};
 
-pub const CLAUSES: &[Case<Fixture>] = cases!["releases" needs [Claims]:
+pub const CLAUSES: &[Case<Fixture>] = cases!["releases" needs [Claims, Settlements]:
     a_shard_that_nobody_holds_is_not_released,
     a_released_shard_goes_to_the_next_instance_under_a_new_fence needs [Ownership],
     what_was_in_flight_at_a_release_counts_an_attempt_and_is_handed_out_alone needs [Ownership],

@@ -10,7 +10,7 @@ use super::settle::dispositions::{dispositions, done};
 use crate::suite::{Case, cases};
 use crate::{Fixture, LEASE};
 
-pub const CLAUSES: &[Case<Fixture>] = cases!["renew" needs [Claims]:
+pub const CLAUSES: &[Case<Fixture>] = cases!["renew" needs [Claims, Settlements]:
     a_renewed_claim_lasts_a_whole_lease_from_now,
     a_renewal_may_bring_the_end_nearer,
     a_claim_can_be_renewed_again_and_again,

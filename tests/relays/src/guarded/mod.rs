@@ -29,11 +29,11 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     let has_redis = redis_url(&environment).is_some();
     paused::add_to(suite, &environment);
     let sqlite = || SeaOrmBackend::sqlite("preemptive_update");
-    add_load(suite, "sqlite", sqlite, has_redis);
+    suite.add_long("kills", |suite| add_load(suite, "sqlite", sqlite, has_redis));
     for server in Server::ALL {
         let Some(url) = server.url(&environment) else { continue };
         let backend = move || SeaOrmBackend::server(server.name, &url, "preemptive_update");
-        add_load(suite, server.name, backend, has_redis);
+        suite.add_long("kills", |suite| add_load(suite, server.name, backend, has_redis));
     }
 }
 

@@ -12,7 +12,8 @@ use crate::{
     Clock, Facts, Fixture, LockFixture, NotificationFixture, NotificationPorts, OpenPorts, Ports,
     StepFixture, TimerFixture, TimerPorts,
     suite::Need::{
-        self, Claims, Locks, Notifications, ParallelWrites, Sharing, SmallPayload, Steps, Timers, Unguarded,
+        self, Claims, Locks, Notifications, ParallelWrites, Settlements, Sharing, SmallPayload, Steps, Store,
+        Timers, Unguarded,
     },
 };
 
@@ -30,7 +31,19 @@ impl Backend for MemoryBackend {
     }
 
     fn has(&self) -> &[Need] {
-        &[Claims, Unguarded, Sharing, ParallelWrites, SmallPayload, Notifications, Steps, Timers, Locks]
+        &[
+            Claims,
+            Settlements,
+            Store,
+            Unguarded,
+            Sharing,
+            ParallelWrites,
+            SmallPayload,
+            Notifications,
+            Steps,
+            Timers,
+            Locks,
+        ]
     }
 
     async fn fixture(&self) -> Result<Fixture, StoreError> {

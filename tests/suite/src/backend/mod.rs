@@ -18,7 +18,7 @@ use crate::{
     Fixture, LockFixture, NotificationFixture, Server, ServerFixture, StepFixture, TimerFixture,
     suite::Need::{
         self, Claims, HeldKeys, KeyOrder, LargeFanOut, Locks, Notifications, Opening, Overtaking, Ownership,
-        PacketLimit, ParallelWrites, Sharing, SmallPayload, Steps, Timers, Unguarded,
+        PacketLimit, ParallelWrites, Settlements, Sharing, SmallPayload, Steps, Store, Timers, Unguarded,
     },
 };
 
@@ -110,9 +110,12 @@ impl Backends {
         let has = |strategy, has| SeaOrmBackend::sqlite(strategy).having(has);
         let auto = Arc::new(has("auto", &[LargeFanOut, Steps, Timers, Locks]));
         let sea_orm = vec![
-            has("preemptive_update", &[Claims, Unguarded, Sharing, SmallPayload, Notifications]),
-            has("shard_lease", &[Claims, Unguarded, Ownership, SmallPayload, Notifications]),
-            has("preemptive_update", &[Claims, Sharing]).behind(Guard::Database),
+            has(
+                "preemptive_update",
+                &[Claims, Settlements, Store, Unguarded, Sharing, SmallPayload, Notifications],
+            ),
+            has("shard_lease", &[Claims, Settlements, Unguarded, Ownership, SmallPayload, Notifications]),
+            has("preemptive_update", &[Claims, Settlements, Sharing]).behind(Guard::Database),
             has("shard_lease", &[KeyOrder, HeldKeys]).ordered(Order::PerKey),
             has("shard_lease", &[KeyOrder, Overtaking]).ordered(Order::PerKeySkip),
         ];
@@ -123,8 +126,11 @@ impl Backends {
 
     /// Locks in a Redis, and an SQLite outbox behind them.
     pub fn of_redis(url: &str) -> Self {
-        let guarded =
-            SeaOrmBackend::sqlite("preemptive_update").behind(Guard::redis(url)).having(&[Claims, Sharing]);
+        let guarded = SeaOrmBackend::sqlite("preemptive_update").behind(Guard::redis(url)).having(&[
+            Claims,
+            Settlements,
+            Sharing,
+        ]);
         let redis = Some(Arc::new(RedisBackend::new(url)));
         Self { sea_orm: vec![Arc::new(guarded)], redis, ..Self::default() }
     }
@@ -132,11 +138,11 @@ impl Backends {
     /// A node of a cluster with the strategies that share shards, the one that owns them, and both orders of keys; what has nothing to do
     /// with strategies runs once, on `auto`. A node writes at the pace of its cluster, so what single servers show is not shown again.
     pub fn of_cluster(name: &'static str, url: &str) -> Self {
-        const EVERY: [Need; 3] = [Claims, Unguarded, ParallelWrites];
+        const EVERY: [Need; 4] = [Claims, Settlements, Unguarded, ParallelWrites];
         let has = |strategy, has: &[Need]| SeaOrmBackend::server(name, url, strategy).having(has);
         let sea_orm = [
-            has("skip_locked", &[&EVERY[..], &[Sharing, Notifications]].concat()),
-            has("preemptive_update", &[Claims, Sharing]),
+            has("skip_locked", &[&EVERY[..], &[Store, Sharing, Notifications]].concat()),
+            has("preemptive_update", &[Claims, Settlements, Sharing]),
             has("shard_lease", &[&EVERY[..], &[Ownership]].concat()),
             has("shard_lease", &[KeyOrder, HeldKeys, ParallelWrites]).ordered(Order::PerKey),
             has("shard_lease", &[KeyOrder, Overtaking]).ordered(Order::PerKeySkip),
@@ -145,17 +151,25 @@ impl Backends {
         Self { sea_orm: sea_orm.map(Arc::new).into(), ..Self::default() }
     }
 
-    /// A server with every strategy that it runs, and with a lock in a Redis if there is one; what has nothing to do with
+    /// A server with every strategy that it runs, and one of them with a lock in a Redis if there is one; what has nothing to do with
     /// strategies runs once, on `auto`.
     pub fn of_server(server: Server, url: &str, redis: Option<&str>) -> Self {
-        const EVERY: [Need; 7] =
-            [Claims, Unguarded, ParallelWrites, SmallPayload, Need::Server, Opening, Notifications];
+        const EVERY: [Need; 5] = [Claims, Unguarded, ParallelWrites, Need::Server, Opening];
+        const AFTER: [Need; 2] = [Settlements, SmallPayload];
+        const LEASED: &str = "mysql-9.7";
         let has = |strategy, has: &[Need]| SeaOrmBackend::server(server.name, url, strategy).having(has);
         let shares = |strategy| if strategy == Strategy::ShardLease { Ownership } else { Sharing };
-        let strategies = server
-            .strategies()
-            .iter()
-            .map(|strategy| has(strategy.name(), &[&EVERY[..], &[shares(*strategy)]].concat()));
+        let strategies = server.strategies().iter().enumerate().map(|(n, strategy)| {
+            let once: &[Need] = if n == 0 { &[Store] } else { &[] };
+            // It differs from `skip_locked` in how a claim marks due rows, and in nothing else.
+            let marks_otherwise = *strategy == Strategy::PreemptiveUpdate && server.skips_locked;
+            let after: &[Need] = if marks_otherwise { &[] } else { &AFTER };
+            // No statement of notifications knows of strategies: under a lease they run on SQLite and on one server.
+            let is_leased = *strategy == Strategy::ShardLease;
+            let noted: &[Need] =
+                if marks_otherwise || is_leased && server.name != LEASED { &[] } else { &[Notifications] };
+            has(strategy.name(), &[&EVERY[..], &[shares(*strategy)], once, after, noted].concat())
+        });
         let auto = [Need::Server, Opening, PacketLimit, LargeFanOut, Steps, Timers, Locks, ParallelWrites];
         let auto = Arc::new(has("auto", &auto));
         let others = [
@@ -163,6 +177,8 @@ impl Backends {
             has("shard_lease", &[KeyOrder, HeldKeys, ParallelWrites]).ordered(Order::PerKey),
             has("shard_lease", &[KeyOrder, Overtaking]).ordered(Order::PerKeySkip),
         ];
+        // A lock in a Redis is the same before each server; one of them writes in parallel with it.
+        let redis = redis.filter(|_| !server.skips_locked);
         let behind_redis =
             redis.map(|redis| has("preemptive_update", &[Claims, Sharing]).behind(Guard::redis(redis)));
         let sea_orm = strategies.chain(others).chain(behind_redis).map(Arc::new);

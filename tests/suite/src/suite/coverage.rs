@@ -22,12 +22,14 @@ struct Row {
 }
 
 impl Coverage {
-    pub(super) fn note_run(&mut self, backend: (&str, &str), has: &[Need], case: Name) {
+    /// Notes that a backend runs a case.
+    pub fn note_run(&mut self, backend: (&str, &str), has: &[Need], case: Name) {
         self.row(backend, has);
         self.run.insert(case);
     }
 
-    pub(super) fn note_left_out(&mut self, backend: (&str, &str), has: &[Need], lacks: Need, case: Name) {
+    /// Notes that a backend does not run a case, and the need that it lacks.
+    pub fn note_left_out(&mut self, backend: (&str, &str), has: &[Need], lacks: Need, case: Name) {
         self.row(backend, has).left_out.entry(lacks).or_default().insert(case);
     }
 
@@ -71,28 +73,5 @@ impl fmt::Display for Coverage {
             writeln!(f, "{store} | {strategy} | {}", needs.collect::<Vec<_>>().join(", "))?;
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tells_what_is_left_out_and_what_nobody_runs() {
-        let mut coverage = Coverage::default();
-        let (shared, server) = (("claim", "shared"), ("scenarios", "on_a_server"));
-        coverage.note_run(("sqlite", "one"), &[Need::Claims, Need::Sharing], shared);
-        coverage.note_left_out(("sqlite", "one"), &[Need::Claims, Need::Sharing], Need::Server, server);
-        coverage.note_left_out(("sqlite", "other"), &[Need::Claims], Need::Sharing, shared);
-        coverage.note_left_out(("sqlite", "other"), &[Need::Claims], Need::Server, server);
-        let shown = "cases left out, by the need that the backend lacks:\n\
-            sqlite | one | server 1\nsqlite | other | sharing 1, server 1\n";
-        assert_eq!(coverage.to_string(), shown);
-        assert_eq!(coverage.missing_on_stores(), [("sqlite", Need::Server, 1)]);
-        let gaps = coverage.gaps();
-        assert!(gaps.contains(&"no backend has server".to_owned()), "{gaps:?}");
-        assert!(gaps.contains(&"no backend runs scenarios::on_a_server".to_owned()), "{gaps:?}");
-        assert!(!gaps.iter().any(|gap| gap.contains("shared") || gap.contains("sharing")), "{gaps:?}");
     }
 }

@@ -29,6 +29,7 @@ pub use crate::cases;
 pub struct Suite {
     trials: Vec<Trial>,
     waiting: Vec<Trial>,
+    not_run: Vec<Trial>,
     report: Arc<Report>,
     coverage: Coverage,
 }
@@ -62,7 +63,7 @@ impl Suite {
         self.report.not_run(what, why);
         let why = why.to_owned();
         let trial = Trial::test(format!("{what}::is_not_run"), move || Err(why.into()));
-        self.trials.push(trial.with_ignored_flag(true));
+        self.not_run.push(trial.with_ignored_flag(true));
     }
 
     /// Names the needs of cases that no backend of a store has.
@@ -89,9 +90,18 @@ impl Suite {
         self.waiting.extend(self.trials.drain(before..));
     }
 
+    /// Puts the trials that this adds into a group of the long tier: they run if the command line says `--ignored`.
+    pub fn add_long(&mut self, group: &str, add: impl FnOnce(&mut Self)) {
+        let before = self.trials.len();
+        add(self);
+        let long = self.trials.drain(before..).collect::<Vec<_>>().into_iter();
+        let kind = format!("long: {group}");
+        self.trials.extend(long.map(|trial| trial.with_ignored_flag(true).with_kind(&*kind)));
+    }
+
     /// How many trials there are.
     pub fn trials(&self) -> usize {
-        self.trials.len() + self.waiting.len()
+        self.trials.len() + self.waiting.len() + self.not_run.len()
     }
 
     /// What is shown when trials have been run.
@@ -100,8 +110,12 @@ impl Suite {
     }
 
     /// Runs what the command line selects and shows the report.
-    pub fn run(self, environment: impl Fn(&str) -> Option<String>) -> ExitCode {
+    pub fn run(mut self, environment: impl Fn(&str) -> Option<String>) -> ExitCode {
         let arguments = Arguments::from_args();
+        // What cannot run here is named among the ignored trials, and left out when those run.
+        if !arguments.ignored && !arguments.include_ignored {
+            self.trials.append(&mut self.not_run);
+        }
         let slowest = environment(SLOWEST).and_then(|count| count.parse().ok()).unwrap_or(10);
         let worked = run_at_once(arguments.clone(), self.trials, 1 + cores());
         let waited = run_at_once(arguments.clone(), self.waiting, 3 * cores());

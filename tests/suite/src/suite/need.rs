@@ -3,6 +3,11 @@
 pub enum Need {
     /// Its claims and settlements are tried one by one; a backend that is there for one ability only lacks this.
     Claims,
+    /// What is not about the way in which due messages are claimed is tried as well: settlements, renewals, dead letters, relays. Two
+    /// strategies that differ in that way only need it once, and so does each kind of lock, which stands before claims only.
+    Settlements,
+    /// What no strategy has a statement for is tried: once for each store, and not once for each strategy.
+    Store,
     /// No lock stands before its claims.
     Unguarded,
     /// Two instances hold messages of one shard at a time, and one ends what the other has claimed.
@@ -39,8 +44,10 @@ pub enum Need {
 
 impl Need {
     /// Every need.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 19] = [
         Self::Claims,
+        Self::Settlements,
+        Self::Store,
         Self::Unguarded,
         Self::Sharing,
         Self::Ownership,
@@ -63,6 +70,8 @@ impl Need {
     pub fn name(self) -> &'static str {
         match self {
             Self::Claims => "claims",
+            Self::Settlements => "settlements",
+            Self::Store => "store",
             Self::Unguarded => "unguarded",
             Self::Sharing => "sharing",
             Self::Ownership => "ownership",

@@ -53,7 +53,7 @@ impl Suite {
         }
     }
 
-    /// Adds what runs on a node of each running cluster whose nodes keep every commit; `what` is named in the report if it does not run.
+    /// Adds to the long tier what runs on a node of each running cluster whose nodes keep every commit; `what` is named in the report if it does not run.
     pub fn on_clusters(
         &mut self,
         environment: impl Fn(&str) -> Option<String>,
@@ -65,7 +65,7 @@ impl Suite {
             if !kind.is_asked_for(&environment) {
                 self.add_not_run(&name, &format!("{CLUSTERS} does not name it; tests/run says how"));
             } else if let Some(url) = kind.url(&environment) {
-                add(self, kind, &url);
+                self.add_long("clusters", |suite| add(suite, kind, &url));
             } else {
                 self.add_not_run(&name, &format!("{} is not set; tests/run sets it", kind.variable));
             }

@@ -21,7 +21,7 @@ pub const CLAUSES: &[Case<NotificationFixture>] = cases!["notifications" needs [
     attempts_are_read_from_the_oldest_on_with_what_was_answered,
     an_attempt_that_is_noted_twice_is_there_once,
     providers_that_may_have_accepted_a_message_are_named_for_each,
-    tokens_are_handed_out_at_the_rate_to_all_together,
+    tokens_are_handed_out_at_the_rate_to_all_together needs [Store],
 ];
 
 fn name(name: &str) -> ProviderName {

@@ -22,14 +22,14 @@ pub const CLAUSES: &[Case<NotificationFixture>] = cases!["notifications" needs [
     a1_7_a_scheduled_request_that_is_cancelled_leaves_the_outbox_and_sends_nothing,
     a1_7_a_scheduled_request_comes_due_at_its_time_and_not_before,
     a_request_that_is_due_is_cancelled_and_its_outbox_message_stays_to_be_acked,
-    a_request_that_is_being_fanned_out_is_cancelled_and_keeps_no_more_records,
-    a_dispatched_request_is_cancelled_as_far_as_it_is_not_delivered,
-    a_message_that_was_taken_back_and_delivered_all_the_same_is_delivered,
-    a_request_with_nothing_left_to_take_back_is_not_cancelled,
-    a_request_is_cancelled_twice_with_the_same_end,
-    many_messages_are_all_taken_back,
-    an_unknown_request_is_not_cancelled,
-    of_a_step_and_cancel_at_a_time_one_wins_or_both_are_seen,
+    a_request_that_is_being_fanned_out_is_cancelled_and_keeps_no_more_records needs [Store],
+    a_dispatched_request_is_cancelled_as_far_as_it_is_not_delivered needs [Store],
+    a_message_that_was_taken_back_and_delivered_all_the_same_is_delivered needs [Store],
+    a_request_with_nothing_left_to_take_back_is_not_cancelled needs [Store],
+    a_request_is_cancelled_twice_with_the_same_end needs [Store],
+    many_messages_are_all_taken_back needs [Store],
+    an_unknown_request_is_not_cancelled needs [Store],
+    of_a_step_and_cancel_at_a_time_one_wins_or_both_are_seen needs [Store],
 ];
 
 use DeliveryStatus::{Delivered, Failed, Pending, Skipped};

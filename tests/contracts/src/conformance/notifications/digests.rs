@@ -30,7 +30,7 @@ pub const CLAUSES: &[Case<NotificationFixture>] = cases!["notifications" needs [
     a_record_that_was_kept_without_an_item_goes_by_itself_and_once,
     a_cancelled_item_is_answered_as_cancelled_and_a_concluded_one_as_it_ended,
     an_erased_recipient_has_no_item_and_no_open_digest,
-    a_digest_that_is_full_is_followed_by_another,
+    a_digest_that_is_full_is_followed_by_another needs [Store],
     of_items_and_closes_at_a_time_none_is_lost_and_none_is_in_two_digests,
 ];
 

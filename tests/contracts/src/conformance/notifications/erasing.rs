@@ -26,15 +26,15 @@ use crate::{
 };
 
 pub const CLAUSES: &[Case<NotificationFixture>] = cases!["notifications" needs [Notifications]:
-    an_erased_recipient_is_in_no_request_and_no_record_and_the_counts_stay,
-    what_is_pending_for_an_erased_recipient_is_cancelled,
-    a_step_that_read_its_request_before_an_erasure_is_not_noted,
-    an_erased_request_is_still_told_from_another_one,
-    erasing_again_or_somebody_unknown_changes_nothing,
+    an_erased_recipient_is_in_no_request_and_no_record_and_the_counts_stay needs [Store],
+    what_is_pending_for_an_erased_recipient_is_cancelled needs [Store],
+    a_step_that_read_its_request_before_an_erasure_is_not_noted needs [Store],
+    an_erased_request_is_still_told_from_another_one needs [Store],
+    erasing_again_or_somebody_unknown_changes_nothing needs [Store],
     an_erased_recipient_leaves_no_inbox_and_no_words_of_providers,
     a_receipt_that_comes_after_an_erasure_leaves_nothing_but_a_hash_of_the_address,
-    an_erased_user_is_in_no_directory_and_wants_nothing,
-    an_erased_address_stays_suppressed_and_nothing_says_whose_it_was,
+    an_erased_user_is_in_no_directory_and_wants_nothing needs [Store],
+    an_erased_address_stays_suppressed_and_nothing_says_whose_it_was needs [Store],
 ];
 
 pub async fn an_erased_user_is_in_no_directory_and_wants_nothing(fixture: NotificationFixture) {

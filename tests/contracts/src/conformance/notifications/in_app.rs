@@ -10,7 +10,7 @@ use crate::{
     suite::{Case, cases},
 };
 
-pub const CLAUSES: &[Case<NotificationFixture>] = cases!["notifications" needs [Notifications]:
+pub const CLAUSES: &[Case<NotificationFixture>] = cases!["notifications" needs [Notifications, Store]:
     an_entry_that_is_put_in_again_stays_as_it_is,
     a_users_entries_are_paged_the_newest_first,
     what_a_user_has_read_is_counted_once,

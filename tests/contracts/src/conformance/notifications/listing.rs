@@ -12,7 +12,7 @@ use crate::{
     suite::{Case, cases},
 };
 
-pub const CLAUSES: &[Case<NotificationFixture>] = cases!["notifications" needs [Notifications]:
+pub const CLAUSES: &[Case<NotificationFixture>] = cases!["notifications" needs [Notifications, Store]:
     requests_are_listed_the_newest_first_and_each_once,
     a_list_has_what_its_filter_lets_through,
     a_list_after_a_request_that_is_not_there_is_empty,

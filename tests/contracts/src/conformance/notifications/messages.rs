@@ -14,12 +14,12 @@ use crate::{
 };
 
 pub const CLAUSES: &[Case<NotificationFixture>] = cases!["notifications" needs [Notifications]:
-    where_messages_stand_is_answered_in_order,
-    only_a_pending_message_is_concluded,
+    where_messages_stand_is_answered_in_order needs [Store],
+    only_a_pending_message_is_concluded needs [Store],
     outcomes_that_differ_are_each_noted_as_they_are,
-    of_two_outcomes_of_a_message_the_first_counts,
-    a_concluded_failure_keeps_its_reason,
-    reopen_makes_a_failed_message_pending_and_no_other,
+    of_two_outcomes_of_a_message_the_first_counts needs [Store],
+    a_concluded_failure_keeps_its_reason needs [Store],
+    reopen_makes_a_failed_message_pending_and_no_other needs [Store],
 ];
 
 pub async fn where_messages_stand_is_answered_in_order(fixture: NotificationFixture) {

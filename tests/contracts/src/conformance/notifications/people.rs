@@ -9,7 +9,7 @@ use crate::{
     suite::{Case, cases},
 };
 
-pub const CLAUSES: &[Case<NotificationFixture>] = cases!["notifications" needs [Notifications]:
+pub const CLAUSES: &[Case<NotificationFixture>] = cases!["notifications" needs [Notifications, Store]:
     a_user_that_was_put_is_read_by_others_with_all_that_is_known_of_it,
     a_user_that_is_put_again_is_another_one_in_the_same_segments,
     users_are_answered_in_order_known_or_not,

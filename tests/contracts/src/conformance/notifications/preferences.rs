@@ -15,7 +15,7 @@ use crate::{
     suite::{Case, cases},
 };
 
-pub const CLAUSES: &[Case<NotificationFixture>] = cases!["notifications" needs [Notifications]:
+pub const CLAUSES: &[Case<NotificationFixture>] = cases!["notifications" needs [Notifications, Store]:
     a_recipient_that_has_said_nothing_wants_everything,
     what_a_recipient_wants_is_read_by_others_in_order,
     more_recipients_are_read_than_one_statement_names,

@@ -19,14 +19,14 @@ use crate::{
 };
 
 pub const CLAUSES: &[Case<NotificationFixture>] = cases!["notifications" needs [Notifications]:
-    progress_counts_every_status,
-    progress_of_an_unknown_request_is_nothing,
+    progress_counts_every_status needs [Store],
+    progress_of_an_unknown_request_is_nothing needs [Store],
     progress_counts_what_providers_said_by_kind_and_judges_nothing_by_it,
     a_late_receipt_is_counted_wherever_its_message_stands,
     a_receipt_that_waits_is_counted_when_its_delivery_is_noted,
-    messages_are_paged_by_id,
-    messages_of_another_request_are_left_out,
-    a_message_is_read_by_its_id,
+    messages_are_paged_by_id needs [Store],
+    messages_of_another_request_are_left_out needs [Store],
+    a_message_is_read_by_its_id needs [Store],
 ];
 
 pub async fn progress_counts_every_status(fixture: NotificationFixture) {

@@ -18,21 +18,21 @@ use crate::{
 };
 
 pub const CLAUSES: &[Case<NotificationFixture>] = cases!["notifications" needs [Notifications]:
-    requests_are_read_in_order_with_where_they_stand,
-    a_step_with_more_to_come_marks_a_request_as_being_processed,
-    the_last_step_marks_a_request_dispatched,
-    a_step_that_fails_marks_a_request_failed_with_its_reason,
-    a_step_leaves_a_finished_request_as_it_is,
-    a_failed_request_moves_only_if_it_is_taken_up,
-    flaws_of_steps_are_a_requests_reason_until_it_fails,
+    requests_are_read_in_order_with_where_they_stand needs [Store],
+    a_step_with_more_to_come_marks_a_request_as_being_processed needs [Store],
+    the_last_step_marks_a_request_dispatched needs [Store],
+    a_step_that_fails_marks_a_request_failed_with_its_reason needs [Store],
+    a_step_leaves_a_finished_request_as_it_is needs [Store],
+    a_failed_request_moves_only_if_it_is_taken_up needs [Store],
+    flaws_of_steps_are_a_requests_reason_until_it_fails needs [Store],
     steps_of_many_requests_are_noted_together,
-    last_steps_of_open_and_other_requests_are_noted_together,
-    steps_of_one_request_are_noted_in_order,
-    a_record_is_kept_once_and_left_as_it_is,
-    records_are_answered_in_order_with_where_they_stand,
-    a_request_without_messages_keeps_no_record,
-    steps_that_are_noted_again_get_the_same_answers,
-    steps_of_the_same_requests_in_opposite_orders_all_get_through,
+    last_steps_of_open_and_other_requests_are_noted_together needs [Store],
+    steps_of_one_request_are_noted_in_order needs [Store],
+    a_record_is_kept_once_and_left_as_it_is needs [Store],
+    records_are_answered_in_order_with_where_they_stand needs [Store],
+    a_request_without_messages_keeps_no_record needs [Store],
+    steps_that_are_noted_again_get_the_same_answers needs [Store],
+    steps_of_the_same_requests_in_opposite_orders_all_get_through needs [Store],
 ];
 
 use DeliveryStatus::{Delivered, Failed, Pending, Skipped};

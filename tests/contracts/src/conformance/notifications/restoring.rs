@@ -20,15 +20,15 @@ use crate::{
 };
 
 pub const CLAUSES: &[Case<NotificationFixture>] = cases!["notifications" needs [Notifications]:
-    a_missing_record_is_restored_and_its_request_dispatched,
-    a_request_of_which_more_steps_followed_is_being_processed,
-    a_record_that_is_there_is_not_restored,
-    no_record_is_restored_of_a_request_that_is_over_or_unknown,
+    a_missing_record_is_restored_and_its_request_dispatched needs [Store],
+    a_request_of_which_more_steps_followed_is_being_processed needs [Store],
+    a_record_that_is_there_is_not_restored needs [Store],
+    no_record_is_restored_of_a_request_that_is_over_or_unknown needs [Store],
     a_missing_record_of_an_erased_recipient_is_cancelled_and_names_nobody,
-    a_missing_record_of_an_erased_member_of_a_segment_is_cancelled,
-    nothing_is_delivered_to_an_erased_recipient_of_an_unknown_request,
-    somebody_who_came_back_after_an_erasure_has_a_record_restored,
-    an_erasure_beside_a_restored_record_leaves_it_cancelled,
+    a_missing_record_of_an_erased_member_of_a_segment_is_cancelled needs [Store],
+    nothing_is_delivered_to_an_erased_recipient_of_an_unknown_request needs [Store],
+    somebody_who_came_back_after_an_erasure_has_a_record_restored needs [Store],
+    an_erasure_beside_a_restored_record_leaves_it_cancelled needs [Store],
 ];
 
 pub async fn a_missing_record_is_restored_and_its_request_dispatched(fixture: NotificationFixture) {

@@ -17,18 +17,18 @@ use crate::{
 };
 
 pub const CLAUSES: &[Case<NotificationFixture>] = cases!["notifications" needs [Notifications]:
-    a_submitted_request_is_pending_and_comes_back_as_it_was,
+    a_submitted_request_is_pending_and_comes_back_as_it_was needs [Store],
     a_submitted_request_has_one_outbox_message_that_begins_its_fan_out,
     a_rolled_back_request_leaves_nothing,
     a1_8_a_request_that_is_handed_in_again_is_replayed_and_changes_nothing,
     a1_8_another_request_under_a_known_id_is_a_conflict_and_changes_nothing,
-    a1_8_a_request_that_is_being_taken_in_is_answered_within_the_lock_wait,
-    a1_8_a_first_call_that_failed_may_be_repeated,
+    a1_8_a_request_that_is_being_taken_in_is_answered_within_the_lock_wait needs [Store],
+    a1_8_a_first_call_that_failed_may_be_repeated needs [Store],
     a_request_that_stands_twice_in_a_call_is_taken_once,
     of_many_parallel_submissions_of_one_request_one_is_new,
-    submissions_of_the_same_requests_in_opposite_orders_all_get_through,
+    submissions_of_the_same_requests_in_opposite_orders_all_get_through needs [Store],
     a_request_that_could_never_be_carried_out_is_refused,
-    a_request_under_the_id_of_another_message_is_refused,
+    a_request_under_the_id_of_another_message_is_refused needs [Store],
     a_delayed_request_is_due_after_its_delay,
     a_scheduled_request_is_due_at_its_moment,
     requests_and_messages_share_a_transaction,

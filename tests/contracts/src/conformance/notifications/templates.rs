@@ -15,7 +15,7 @@ use crate::{
     suite::{Case, cases},
 };
 
-pub const CLAUSES: &[Case<NotificationFixture>] = cases!["notifications" needs [Notifications]:
+pub const CLAUSES: &[Case<NotificationFixture>] = cases!["notifications" needs [Notifications, Store]:
     a_template_that_nobody_knows_is_not_there,
     a_draft_is_kept_as_it_is_and_its_revision_counts_changes,
     a_draft_is_not_sent_and_the_newest_version_is,

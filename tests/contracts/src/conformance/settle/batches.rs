@@ -17,7 +17,7 @@ use crate::{
     suite::{Case, cases},
 };
 
-pub const CLAUSES: &[Case<Fixture>] = cases!["settle" needs [Claims]:
+pub const CLAUSES: &[Case<Fixture>] = cases!["settle" needs [Claims, Settlements]:
     a_batch_is_answered_in_the_order_of_its_entries needs [Sharing],
     a_batch_over_shards_and_queues_is_answered_in_the_order_of_its_entries needs [Sharing],
     a_large_batch_is_settled_whole needs [Sharing],

@@ -14,7 +14,7 @@ use crate::{
     suite::{Case, cases},
 };
 
-pub const CLAUSES: &[Case<Fixture>] = cases!["settle" needs [Claims]:
+pub const CLAUSES: &[Case<Fixture>] = cases!["settle" needs [Claims, Settlements]:
     the_children_of_a_done_message_exist_once_it_is_accepted,
     the_children_of_a_superseded_settlement_never_exist,
     a_child_goes_where_and_when_it_says,

@@ -13,7 +13,7 @@ use crate::{
     suite::{Case, cases},
 };
 
-pub const CLAUSES: &[Case<Fixture>] = cases!["settle" needs [Claims]:
+pub const CLAUSES: &[Case<Fixture>] = cases!["settle" needs [Claims, Settlements]:
     an_expired_claim_that_nobody_took_is_still_settled,
     a_settlement_of_a_lost_claim_is_superseded_and_changes_nothing,
     what_is_given_back_too_late_is_taken_off_the_count_once,

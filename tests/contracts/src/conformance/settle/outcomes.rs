@@ -9,7 +9,7 @@ use crate::{
     suite::{Case, cases},
 };
 
-pub const CLAUSES: &[Case<Fixture>] = cases!["settle" needs [Claims]:
+pub const CLAUSES: &[Case<Fixture>] = cases!["settle" needs [Claims, Settlements]:
     an_acked_message_is_gone_for_good,
     a_nacked_message_comes_back_after_its_delay_and_not_after_its_lease,
     a_nack_longer_than_the_lease_holds,

@@ -13,7 +13,7 @@ use crate::{
     suite::{Case, cases},
 };
 
-pub const CLAUSES: &[Case<Fixture>] = cases!["settle" needs [Claims]:
+pub const CLAUSES: &[Case<Fixture>] = cases!["settle" needs [Claims, Settlements]:
     a_repeated_settlement_is_accepted_at_most_once,
     a_claim_that_stands_twice_in_a_batch_is_accepted_once,
     two_parallel_settlements_of_one_claim_are_accepted_once,

@@ -16,7 +16,7 @@ use crate::{
     suite::{Case, cases},
 };
 
-pub const SCENARIOS: &[Case<Fixture>] = cases!["scenarios" needs [Claims]:
+pub const SCENARIOS: &[Case<Fixture>] = cases!["scenarios" needs [Claims, Settlements]:
     a1_6_a_batch_is_settled_together_and_names_what_came_too_late,
     a1_6_each_message_of_a_batch_ends_as_its_verdict_says,
     a1_6_a_bad_message_costs_the_others_of_its_batch_no_attempt,

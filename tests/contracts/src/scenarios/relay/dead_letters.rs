@@ -9,7 +9,7 @@ use crate::{
     suite::{Case, cases},
 };
 
-pub const SCENARIOS: &[Case<Fixture>] = cases!["scenarios" needs [Claims]:
+pub const SCENARIOS: &[Case<Fixture>] = cases!["scenarios" needs [Claims, Settlements]:
     a0_5_a_dead_letter_is_told_in_a_queue_of_its_own,
     a0_5_relays_that_tell_each_other_of_dead_letters_do_not_go_on_for_ever,
 ];

@@ -15,7 +15,7 @@ use crate::{
     suite::{Case, cases},
 };
 
-pub const SCENARIOS: &[Case<Fixture>] = cases!["scenarios" needs [Claims]:
+pub const SCENARIOS: &[Case<Fixture>] = cases!["scenarios" needs [Claims, Settlements]:
     a1_5_a_store_error_is_waited_out_and_later_messages_arrive,
     a1_5_a_full_batch_claims_again_at_once,
     a1_5_an_idle_stream_claims_about_every_five_seconds,

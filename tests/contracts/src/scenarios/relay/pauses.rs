@@ -12,7 +12,7 @@ use crate::{
     suite::{Case, cases},
 };
 
-pub const SCENARIOS: &[Case<Fixture>] = cases!["scenarios" needs [Claims]:
+pub const SCENARIOS: &[Case<Fixture>] = cases!["scenarios" needs [Claims, Settlements]:
     a_stream_stops_at_a_pause_whatever_wakes_it_and_begins_again_within_its_longest_wait,
 ];
 

@@ -19,7 +19,7 @@ use crate::{
     suite::{Case, cases},
 };
 
-pub const SCENARIOS: &[Case<Fixture>] = cases!["scenarios" needs [Claims]:
+pub const SCENARIOS: &[Case<Fixture>] = cases!["scenarios" needs [Claims, Settlements]:
     a0_8_a_message_that_ends_its_process_each_time_is_dead_in_the_end,
     a0_8_a_message_that_ends_its_process_each_time_takes_no_other_along,
     a0_8_a_message_that_is_dropped_each_time_holds_nothing_up_and_is_dead_in_the_end,

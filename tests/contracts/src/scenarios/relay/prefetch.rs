@@ -11,7 +11,7 @@ use crate::{
     suite::{Case, cases},
 };
 
-pub const SCENARIOS: &[Case<Fixture>] = cases!["scenarios" needs [Claims]:
+pub const SCENARIOS: &[Case<Fixture>] = cases!["scenarios" needs [Claims, Settlements]:
     a1_4_a_consumer_that_stops_pulling_holds_no_more_than_its_prefetch,
     a1_4_a_consumer_that_stops_pulling_holds_no_more_bytes_than_its_prefetch,
     a1_4_a_closed_stream_frees_what_was_not_handled needs [Sharing],
