@@ -17,6 +17,7 @@ mod packages;
 mod phrases;
 mod promises;
 mod readme;
+mod real_time;
 mod references;
 mod rooms;
 mod sql;
@@ -31,13 +32,14 @@ type Rule = fn(&Tree) -> Vec<String>;
 
 /// Adds the invariants.
 pub fn add_to(suite: &mut Suite) {
-    let rules: [(&str, Rule); 26] = [
+    let rules: [(&str, Rule); 27] = [
         ("dependencies_point_inwards", edges::dependencies_point_inwards),
         ("the_rooms_of_the_adapter_stand_as_drawn", rooms::stand_as_drawn),
         ("no_files_import_each_other", circles::there_are_none),
         ("every_file_is_a_module", circles::every_file_is_read),
         ("the_domain_has_no_async_clock_or_randomness", words::domain_is_pure),
         ("nothing_is_spawned_in_domain_ports_and_app", words::nothing_is_spawned),
+        ("real_time_is_left_to_timers", real_time::is_left_to_timers),
         ("no_instant_crosses_a_claim_or_a_settlement", words::no_instant_crosses),
         ("sql_stands_in_sql_files", sql::stands_in_sql_files),
         ("a_statement_that_ends_or_extends_a_claim_shows_the_claim_id", sql::shows_the_claim_id),
