@@ -37,7 +37,7 @@ struct State {
     begun: u64,
     /// The sleeps under way, by their ends.
     sleepers: BTreeMap<(Duration, u64), Waker>,
-    /// Who waits for a sleep to begin.
+    /// The tasks that wait for a sleep to begin.
     watchers: Vec<Waker>,
     beside: Vec<Sleep<'static>>,
 }
@@ -71,7 +71,8 @@ impl HandTimer {
         self.state().sleepers.len()
     }
 
-    /// Waits until a sleep is under way that ends at this time or earlier: what is tested waits, and time may be turned.
+    /// Waits until a sleep is under way that ends at this time or earlier. Then the code under test waits, and the test may
+    /// turn the time.
     pub async fn asleep_until(&self, end: Duration) {
         poll_fn(|cx| {
             let mut state = self.state();
@@ -84,7 +85,7 @@ impl HandTimer {
         .await;
     }
 
-    /// Takes what was handed over to [`run_beside`](Timer::run_beside), which does not run by itself.
+    /// Takes the work that was handed to [`run_beside`](Timer::run_beside); the timer runs none of it.
     pub fn take_beside(&self) -> Vec<Sleep<'static>> {
         mem::take(&mut self.state().beside)
     }

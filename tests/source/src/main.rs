@@ -17,6 +17,7 @@ mod packages;
 mod phrases;
 mod promises;
 mod readme;
+mod real_time;
 mod references;
 mod rooms;
 mod sql;
@@ -44,6 +45,7 @@ rules! {
     fn every_file_is_a_module() = circles::every_file_is_read;
     fn the_domain_has_no_async_clock_or_randomness() = words::domain_is_pure;
     fn nothing_is_spawned_in_domain_ports_and_app() = words::nothing_is_spawned;
+    fn real_time_is_left_to_timers() = real_time::is_left_to_timers;
     fn no_instant_crosses_a_claim_or_a_settlement() = words::no_instant_crosses;
     fn sql_stands_in_sql_files() = sql::stands_in_sql_files;
     fn a_statement_that_ends_or_extends_a_claim_shows_the_claim_id() = sql::shows_the_claim_id;

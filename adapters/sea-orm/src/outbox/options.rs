@@ -59,7 +59,8 @@ pub struct OpenOptions {
     /// What counts and times enqueueing, sweeps, waits for connections and transactions that are begun anew; nothing by default. A relay has
     /// its own setting for what it does.
     pub telemetry: Option<Arc<dyn Telemetry>>,
-    /// What the outbox waits and measures by; tokio's clock by default. Where it gives away handles, all share it.
+    /// What the outbox and all its handles wait and measure by; tokio's clock by default. It is not the time of the database:
+    /// that is its server's own, or `frozen_clock`.
     pub timer: StoreTimer,
     /// For tests: a clock that stands still, instead of the database's.
     pub frozen_clock: Option<FrozenClock>,
