@@ -15,6 +15,10 @@ use crate::{Suite, backend::Backends, budgets, inbox, sagas, tcc};
 
 /// Adds the clusters that the environment asks for, and names the others.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
+    suite.long("clusters", |suite| add_all_to(suite, environment));
+}
+
+fn add_all_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     for kind in ClusterKind::ALL {
         if !kind.is_asked_for(&environment) {
             suite.add_not_run(kind.name, &format!("{CLUSTERS} does not name it; tests/run says how"));
