@@ -116,11 +116,10 @@ struct Alarm(Instant);
 
 impl Alarm {
     fn after(wait: Duration, waker: &Waker) -> Self {
-        let waker = waker.clone();
-        // Before the thread sleeps: a wake before the end of the wait would be the last one.
-        let end = Instant::now() + wait;
+        // The moment first: a thread that wakes the call a little before it would be the last to do so.
+        let (end, waker) = (Instant::now() + wait, waker.clone());
         std::thread::spawn(move || {
-            std::thread::sleep(wait);
+            std::thread::sleep(end.saturating_duration_since(Instant::now()));
             waker.wake();
         });
         Self(end)

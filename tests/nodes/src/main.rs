@@ -29,7 +29,7 @@ fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
             suite.add_not_run(kind.name, &format!("{CLUSTERS} does not name it; tests/run says how"));
             continue;
         }
-        suite.add_long("clusters", |suite| add_on(suite, kind));
+        suite.long("clusters", |suite| add_on(suite, kind));
     }
     for name in ClusterKind::unknown(&environment) {
         let known = ClusterKind::ALL.map(|kind| kind.name);

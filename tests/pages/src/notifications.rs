@@ -1,6 +1,6 @@
 //! The code of docs/notifications.md; it is run on SQLite.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use claimstream::{Relay, RelayConfig};
@@ -14,6 +14,7 @@ use claimstream_notifications::{
     SubmitRequests,
 };
 use claimstream_sea_orm::SeaOrmOutbox;
+use claimstream_testbed::eventually;
 use claimstream_tokio::TokioTimer;
 use futures::{FutureExt, future::try_join};
 use uuid::Uuid;
@@ -30,9 +31,10 @@ pub(super) async fn runs() {
     let id = Uuid::parse_str("01a1fcd5-4e29-73a2-ad51-983400000004").expect("an id");
     let watched = outbox.clone();
     let delivered = async move {
-        while watched.progress(id).await.expect("progress").is_none_or(|progress| progress.delivered < 1) {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        eventually("a delivery", || async {
+            watched.progress(id).await.expect("progress").is_some_and(|progress| progress.delivered >= 1)
+        })
+        .await;
     };
     deliver(outbox, delivered).await.expect("two pipelines");
 }

@@ -1,7 +1,4 @@
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use claimstream::{Relay, RelayConfig, handler_fn};
 use claimstream_domain::{
@@ -73,7 +70,7 @@ async fn handled(
     });
     let relay = Relay::new(Arc::clone(store), TokioTimer::new(), RelayConfig::default());
     let done = async {
-        let _ = tokio::time::timeout(Duration::from_secs(30), all).await;
+        let _ = all.await;
     };
     relay.pipeline(queue, handler).expect("a pipeline").run_until(done).await.expect("a run");
     let seen = seen.lock().unwrap_or_else(PoisonError::into_inner);

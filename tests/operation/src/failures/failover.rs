@@ -1,11 +1,8 @@
 //! A replica takes over without the last commits of its source: what was acknowledged is there all the same.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::Duration,
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
 };
 
 use async_trait::async_trait;
@@ -25,6 +22,7 @@ use claimstream_ports::{
     notification::{ChannelProvider, Delivered, DeliveryError, NotificationReports},
 };
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
+use claimstream_testbed::eventually;
 use claimstream_tokio::TokioTimer;
 use sea_orm::{ConnectionTrait, Database, DatabaseConnection, DbBackend, Statement};
 use tokio::sync::watch;
@@ -37,10 +35,6 @@ use crate::{
 };
 
 const MESSAGES: usize = 5;
-
-/// Thirty seconds of looking.
-const LOOKS: u32 = 300;
-const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
 /// Adds it for one MariaDB and one MySQL, if they are here, each with a strategy that marks messages and with the one that
 /// does not.
@@ -132,14 +126,12 @@ async fn acknowledged_is_there(pair: &Pair, options: OpenOptions) {
 async fn all_ended(outbox: &SeaOrmOutbox, queue: &QueueName) {
     let instance = Instance::new(1, Ports::of(outbox.clone()), queue.clone(), 1);
     let queues = [REQUEST_QUEUE, MESSAGE_QUEUE].map(|name| QueueName::new(name).expect("a queue"));
-    for _ in 0..LOOKS {
-        tokio::time::sleep(BETWEEN_LOOKS).await;
-        let Ok(left) = instance.ports.observe.observe().await else { continue };
-        let is_ours = |name: &QueueName| name == queue || queues.contains(name);
-        if left.iter().filter(|status| is_ours(&status.queue)).all(|status| status.depth == 0) {
-            return;
-        }
-    }
+    let is_ours = |name: &QueueName| name == queue || queues.contains(name);
+    eventually("nothing is left", || async {
+        let left = instance.ports.observe.observe().await;
+        left.is_ok_and(|left| left.iter().filter(|one| is_ours(&one.queue)).all(|one| one.depth == 0))
+    })
+    .await;
 }
 
 /// A source and a replica of it.
@@ -186,13 +178,11 @@ impl Pair {
         let marker = format!("marker_{}", Uuid::now_v7().simple());
         let create = format!("CREATE TABLE {marker} (id INT NOT NULL PRIMARY KEY)");
         self.on_source.execute_unprepared(&create).await.expect("a marker");
-        for _ in 0..LOOKS {
-            if self.on_replica.execute_unprepared(&format!("SELECT id FROM {marker}")).await.is_ok() {
-                return;
-            }
-            tokio::time::sleep(BETWEEN_LOOKS).await;
-        }
-        panic!("the replica does not catch up");
+        let look = &format!("SELECT id FROM {marker}");
+        eventually("the replica has caught up", || async {
+            self.on_replica.execute_unprepared(look).await.is_ok()
+        })
+        .await;
     }
 
     /// From now on the replica hears nothing.
@@ -251,13 +241,8 @@ impl Stops {
 }
 
 async fn until(counted: &AtomicUsize, handlers: usize) {
-    for _ in 0..LOOKS {
-        if counted.load(Ordering::SeqCst) >= handlers {
-            return;
-        }
-        tokio::time::sleep(BETWEEN_LOOKS).await;
-    }
-    panic!("{} of {handlers} handlers came that far", counted.load(Ordering::SeqCst));
+    let what = format!("{handlers} handlers came that far");
+    eventually(&what, || async { counted.load(Ordering::SeqCst) >= handlers }).await;
 }
 
 struct Stopping<H> {

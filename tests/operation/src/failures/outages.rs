@@ -8,8 +8,9 @@ use claimstream_domain::{
 };
 use claimstream_ports::{DeadLetters, StoreErrorKind, notification::NotificationReports};
 use claimstream_sea_orm::{OpenOptions, Order, SeaOrmOutbox};
+use claimstream_testbed::eventually;
 use futures::future::join_all;
-use sea_orm::{ConnectionTrait, DbBackend, Statement};
+use sea_orm::{ConnectionTrait, DbBackend, QueryResult, Statement};
 use uuid::Uuid;
 
 use crate::{
@@ -100,8 +101,14 @@ async fn keeps_no_place(backend: &SeaOrmBackend) {
     let (one, other) = (open().await.expect("open"), open().await.expect("open"));
     let (dropping, cutting) = (open().await.expect("open"), open().await.expect("open"));
     let queue = Fixture::fresh_queue();
-    // What the opening has used is back in the pools by then.
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    for outbox in [&one, &other, &dropping, &cutting] {
+        let pools = [outbox.connection(), outbox.relay_connection()];
+        let pools = pools.map(|pool| pool.get_mysql_connection_pool());
+        eventually("what the opening has used is back in the pools", || async {
+            pools.iter().all(|pool| pool.num_idle() == pool.size() as usize)
+        })
+        .await;
+    }
     wire.swallow_from_ping();
     let transactions = async {
         for _ in 0..MORE_THAN_TWO {
@@ -140,12 +147,15 @@ async fn send(outbox: &SeaOrmOutbox, queue: &QueueName) -> Result<(), StoreError
 }
 
 async fn kill_others(killer: &SeaOrmOutbox) {
-    let others = "SELECT CAST(id AS SIGNED) FROM information_schema.processlist \
-                  WHERE db = DATABASE() AND id <> CONNECTION_ID()";
-    let others = Statement::from_string(DbBackend::MySql, others);
-    for row in killer.connection().query_all_raw(others).await.expect("the connections") {
-        let id: i64 = row.try_get_by_index(0).expect("an id");
-        // The killer's own idle connections may be among them, and one may be gone already.
+    let ask = |sql| killer.connection().query_all_raw(Statement::from_string(DbBackend::MySql, sql));
+    let database = |row: &QueryResult| row.try_get::<Option<String>>("", "db").expect("a name");
+    let ours = database(&ask("SELECT DATABASE() AS db").await.expect("an answer")[0]);
+    // The table of connections cannot be read on MySQL while any statement has binary values.
+    let all = ask("SHOW PROCESSLIST").await.expect("the connections");
+    for row in all.iter().filter(|row| database(row) == ours) {
+        let signed = row.try_get::<i64>("", "Id");
+        let id = signed.or_else(|_| row.try_get::<u64>("", "Id").map(|id| id as i64)).expect("an id");
+        // The killer's own connections are among them, and one may be gone already.
         let _ = killer.connection().execute_unprepared(&format!("KILL {id}")).await;
     }
 }

@@ -12,6 +12,7 @@ use claimstream::{Compose, Relay, RelayConfig, handler_fn};
 use claimstream_domain::{NewMessage, QueueName, QueueStatus, Verdict};
 use claimstream_ports::StoreErrorKind;
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
+use claimstream_testbed::eventually;
 use claimstream_tokio::TokioTimer;
 use sea_orm::ConnectionTrait;
 use tokio::sync::watch;
@@ -44,10 +45,6 @@ const REFUSALS: [(u16, &str); 4] =
     [PASSING[10], PASSING[11], PASSING[7], (1047, "WSREP has not yet prepared node for application use")];
 
 const MESSAGES: usize = 10;
-
-/// Twenty seconds of looking.
-const LOOKS: u32 = 400;
-const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
 /// Adds them on every server that is here, with each strategy, and a full disk on SQLite and on MySQL.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
@@ -82,7 +79,8 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
 /// Each number is the answer to every child that is enqueued, for a while.
 async fn injected_errors(backend: &SeaOrmBackend) {
     let url = backend.fresh_database().await.expect("a database");
-    let outbox = SeaOrmOutbox::open(&url, backend.options()).await.expect("open");
+    let wire = Wire::to(&url).await.expect("a port");
+    let outbox = SeaOrmOutbox::open(&wire.url, backend.options()).await.expect("open");
     for (number, text) in PASSING {
         let trouble = Trouble::on(&outbox).await;
         let trigger = format!(
@@ -92,8 +90,9 @@ async fn injected_errors(backend: &SeaOrmBackend) {
             text.replace('\'', "''")
         );
         outbox.connection().execute_unprepared(&trigger).await.expect("a trigger");
+        let before = wire.commands.errors();
         let relief = async {
-            tokio::time::sleep(Duration::from_millis(500)).await;
+            eventually("it is met again and again", || async { wire.commands.errors() >= before + 3 }).await;
             outbox.connection().execute_unprepared("DROP TRIGGER passing").await.expect("no trigger");
         };
         trouble.run(&outbox, async {}, relief, &format!("{number} {text}")).await;
@@ -110,8 +109,7 @@ async fn refused_statements(backend: &SeaOrmBackend) {
         let trouble = Trouble::on(&direct).await;
         let begins = async { wire.refuse(number, text) };
         let relief = async {
-            wire.refused(3).await;
-            tokio::time::sleep(Duration::from_millis(200)).await;
+            wire.refused(6).await;
             wire.refuse_no_more();
         };
         trouble.run(&outbox, begins, relief, &format!("{number} {text}")).await;
@@ -219,22 +217,15 @@ impl Trouble {
         let relay = Relay::new(Arc::new(outbox.clone()), TokioTimer::new(), RelayConfig::default());
         let pipeline = relay.pipeline(self.parents.clone(), handler).expect("a pipeline");
         let done = async {
-            for _ in 0..LOOKS {
-                if called.load(Ordering::SeqCst) == MESSAGES {
-                    break;
-                }
-                tokio::time::sleep(BETWEEN_LOOKS).await;
-            }
+            eventually(what, || async { called.load(Ordering::SeqCst) == MESSAGES }).await;
             begins.await;
             let _ = open.send(true);
             relief.await;
-            for _ in 0..LOOKS {
-                let (left, children, _) = self.depths(outbox).await;
-                if (left, children) == (0, MESSAGES as u64) {
-                    break;
-                }
-                tokio::time::sleep(BETWEEN_LOOKS).await;
-            }
+            eventually(what, || async {
+                let (left, children, dead) = self.depths(outbox).await;
+                (left, children) == (0, MESSAGES as u64) || dead > 0
+            })
+            .await;
         };
         let report = pipeline.run_until(done).await;
         let (left, children, dead) = self.depths(outbox).await;

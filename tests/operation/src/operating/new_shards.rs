@@ -1,10 +1,14 @@
 //! When shards that a resharding has made are opened.
 
-use std::time::{Duration, Instant as Moment};
+use std::{
+    sync::Mutex,
+    time::{Duration, Instant as Moment},
+};
 
 use claimstream::Compose;
 use claimstream_domain::{NewMessage, OrderingKey, Resharding, Settled, ShardCount};
-use tokio::time::{sleep, timeout};
+use claimstream_testbed::eventually;
+use tokio::time::sleep;
 
 use crate::{Fixture, Instance, Ports, Server, Suite, backend::SeaOrmBackend};
 
@@ -29,7 +33,6 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
 /// How long a message that must wait is looked for. The command lets a shard go after five seconds in which something is in hand there,
 /// and a relay sees a shard that has opened after two.
 const LOOKED_FOR: Duration = Duration::from_secs(8);
-const PATIENCE: Duration = Duration::from_secs(60);
 
 async fn waits_for_what_is_in_hand(backend: &SeaOrmBackend) {
     let url = backend.fresh_database().await.expect("a database");
@@ -41,13 +44,7 @@ async fn waits_for_what_is_in_hand(backend: &SeaOrmBackend) {
     relay.enqueue(&[message()]).await;
     let older = relay.take_one().await;
     let command = tokio::spawn(async move { commanding.reshard(doubled(commanding.shards()), |_| {}).await });
-    timeout(PATIENCE, async {
-        while !writing.shard_status().await.expect("a status").is_cut {
-            sleep(Duration::from_millis(20)).await;
-        }
-    })
-    .await
-    .expect("a cut");
+    eventually("the cut", || async { writing.shard_status().await.expect("a status").is_cut }).await;
 
     let younger = message();
     relay.enqueue(std::slice::from_ref(&younger)).await;
@@ -63,16 +60,14 @@ async fn waits_for_what_is_in_hand(backend: &SeaOrmBackend) {
     assert!(!writing.shard_status().await.expect("a status").is_open(), "all shards are open");
 
     assert_eq!(relay.ack(&older).await, Settled::Accepted);
-    timeout(PATIENCE, command).await.expect("in time").expect("a call").expect("a resharding");
-    let last = timeout(PATIENCE, async {
-        loop {
-            match others[0].claim(10).await.pop() {
-                Some(claimed) => return claimed,
-                None => sleep(Duration::from_millis(50)).await,
-            }
-        }
-    });
-    assert_eq!(last.await.expect("the younger message").message.id, younger.id);
+    command.await.expect("a call").expect("a resharding");
+    let last = Mutex::new(None);
+    eventually("the younger message is claimed", || async {
+        let claimed = others[0].claim(10).await.pop();
+        claimed.is_some_and(|claimed| last.lock().expect("no panic").replace(claimed.message.id).is_none())
+    })
+    .await;
+    assert_eq!(*last.lock().expect("no panic"), Some(younger.id));
 }
 
 fn doubled(shards: ShardCount) -> ShardCount {

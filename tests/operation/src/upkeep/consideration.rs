@@ -11,12 +11,13 @@ use std::{
 use claimstream_domain::{Retention, StrainLimit};
 use claimstream_ports::StoreError;
 use claimstream_sea_orm::{LagGauge, Swept};
+use claimstream_testbed::eventually;
 use sea_orm::{ConnectionTrait, Database, IsolationLevel, Statement, TransactionTrait};
 use tokio::{sync::mpsc, task::JoinHandle};
 use uuid::Uuid;
 
 use super::{Place, Setup, backend, hex, keep};
-use crate::Suite;
+use crate::{Suite, fixture::Wire};
 
 /// Several chunks.
 const FINISHED: u64 = 300;
@@ -145,15 +146,16 @@ async fn holds_up_no_producer(setup: Setup) {
     let lock = |n| format!("SELECT id FROM claimstream_message WHERE id = {} FOR UPDATE", hex(id(n)));
     number_of_rows(&obstacle, &lock(50)).await;
     let producer = setup.again(|_| {}).await;
-    let sweeping = sweep(&setup);
-    while beside.execute_unprepared(&format!("{} NOWAIT", lock(1))).await.is_ok() {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    let wire = Wire::to(&setup.url).await.expect("a port");
+    let sweeping = sweep(&setup.at_url(wire.url.clone(), |_| {}).await);
+    let first = format!("{} NOWAIT", lock(1));
+    eventually("the sweep has locked the first row", || async {
+        beside.execute_unprepared(&first).await.is_err()
+    })
+    .await;
     let newcomers: Vec<_> = (0..60).map(|n| producer.of_id(Uuid::from_u128(n * 1000 + 500))).collect();
-    let enqueued = producer.outbox.enqueue_now(&newcomers);
-    // The sweep itself waits for the obstacle for no more than five.
-    let enqueued = tokio::time::timeout(Duration::from_secs(4), enqueued).await;
-    enqueued.expect("the producer waits for the sweep").expect("enqueue");
+    producer.outbox.enqueue_now(&newcomers).await.expect("enqueue");
+    assert_eq!(wire.commands.lock_timeouts(), 0, "the producer waited until the sweep waited no more");
     assert!(!sweeping.is_finished());
     obstacle.rollback().await.expect("rollback");
     assert_eq!(swept(sweeping).await, FINISHED);

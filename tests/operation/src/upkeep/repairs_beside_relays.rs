@@ -16,6 +16,7 @@ use claimstream_domain::{
 };
 use claimstream_ports::{Handler, StoreError, StoreErrorKind};
 use claimstream_sea_orm::{FailoverRemains, SeaOrmOutbox};
+use claimstream_testbed::eventually;
 use sea_orm::{ConnectionTrait, DbBackend, Statement};
 
 use super::hex;
@@ -41,7 +42,6 @@ pub(super) fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<Str
 }
 
 const REQUESTS: usize = 40;
-const TIME: Duration = Duration::from_secs(60);
 
 /// Half of the requests have lost their first step. The answers to commits of the repairs are lost again and again, and nothing has to be quiet
 /// to be taken for left.
@@ -59,31 +59,24 @@ async fn sends_each_once(backend: &SeaOrmBackend) {
     let (mail, stale, is_over) = (Deliveries::default(), stale(&requests), AtomicBool::new(false));
     let all_are_delivered = async {
         let delivered = "SELECT COUNT(*) FROM claimstream_notification_message WHERE status = 'DELIVERED'";
-        while count(&outbox, delivered).await < REQUESTS as i64 {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    let ending = async {
-        let in_time = tokio::time::timeout(TIME, all_are_delivered).await;
+        let all = async || count(&outbox, delivered).await >= REQUESTS as i64;
+        eventually("all are delivered", all).await;
         is_over.store(true, Ordering::SeqCst);
-        in_time.expect("all are delivered in time");
     };
     let (cut, _, _) = futures::join!(
         repair_again_and_again(&repairer, &wire, &stale, &is_over),
         futures::future::join(relay(&outbox, 8, &mail, &is_over), relay(&outbox, 9, &mail, &is_over)),
-        ending,
+        all_are_delivered,
     );
     assert!(cut > 0, "no commit of a repair was cut");
     // What repairs have queued of what was done meanwhile.
     is_over.store(false, Ordering::SeqCst);
     let queued = async {
-        while count(&outbox, "SELECT COUNT(*) FROM claimstream_queue").await > 0 {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        let empty = async || count(&outbox, "SELECT COUNT(*) FROM claimstream_queue").await == 0;
+        eventually("the queues are empty", empty).await;
         is_over.store(true, Ordering::SeqCst);
     };
-    let rest = futures::future::join(relay(&outbox, 10, &mail, &is_over), queued);
-    tokio::time::timeout(TIME, rest).await.expect("the queues become empty");
+    futures::future::join(relay(&outbox, 10, &mail, &is_over), queued).await;
     assert_eq!(outbox.failover_remains(Duration::ZERO).await.expect("a look"), FailoverRemains::default());
     let times: Vec<usize> = requests.iter().map(|request| mail.of(request.id).len()).collect();
     assert!(times.iter().all(|times| *times == 1), "{times:?}");

@@ -1,4 +1,4 @@
-use std::{sync::Arc, time::Instant};
+use std::sync::Arc;
 
 use claimstream_domain::{
     RetryPolicy,
@@ -87,14 +87,12 @@ async fn fanned_out(measured: &Measured, directory: Arc<dyn RecipientDirectory>,
     let request = mail_to(RecipientReference::Segment { segment: segment.into() });
     measured.outbox.submit_now(&[request]).await.expect("submit");
     let (handler, queue) = (handler(measured, directory), on(measured, REQUEST_QUEUE));
-    let began = Instant::now();
     let work = async {
         while queue.status().await.is_some() {
             handle_batch(&queue, &handler).await;
         }
     };
     let ((), sent) = measured.count(work).await;
-    println!("budget: {crowd} members of {segment:?} are fanned out in {:?}", began.elapsed());
     let messages = measured.outbox.connection();
     let waiting = "SELECT CAST(COUNT(*) AS SIGNED) AS n FROM claimstream_queue";
     let waiting = Statement::from_string(messages.get_database_backend(), waiting);

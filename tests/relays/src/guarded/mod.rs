@@ -20,7 +20,7 @@ use self::{
     fleet::{Fleet, Told},
     holder::QUEUE,
 };
-use crate::{PrivateRedis, Server, Suite, backend::SeaOrmBackend, servers::redis_url};
+use crate::{PrivateRedis, Server, Suite, backend::SeaOrmBackend, servers::redis_url, suite::RUNTIME};
 
 pub use self::holder::run_if_asked;
 
@@ -29,11 +29,11 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     let has_redis = redis_url(&environment).is_some();
     paused::add_to(suite, &environment);
     let sqlite = || SeaOrmBackend::sqlite("preemptive_update");
-    suite.add_long("kills", |suite| add_load(suite, "sqlite", sqlite, has_redis));
+    suite.long("kills", |suite| add_load(suite, "sqlite", sqlite, has_redis));
     for server in Server::ALL {
         let Some(url) = server.url(&environment) else { continue };
         let backend = move || SeaOrmBackend::server(server.name, &url, "preemptive_update");
-        suite.add_long("kills", |suite| add_load(suite, server.name, backend, has_redis));
+        suite.long("kills", |suite| add_load(suite, server.name, backend, has_redis));
     }
 }
 
@@ -45,16 +45,16 @@ fn add_load(
 ) {
     let name = move |lock: &str, what: &str| format!("{store}::{lock}::guarded::{what}");
     let beside = backend.clone();
-    suite.add_async_trial(
+    suite.add_long(
+        "kills",
         &name("lock:db", "holders_killed_and_paused_under_load_cost_no_message"),
-        async move {
-            bears_failures(&name("lock:db", "load"), &beside(), None).await;
-        },
+        move || RUNTIME.block_on(bears_failures(&name("lock:db", "load"), &beside(), None)),
     );
     if has_redis {
         let what = "redis_flushed_and_restarted_and_holders_killed_and_paused_under_load_cost_no_message";
-        suite.add_async_trial(&name("lock:redis", what), async move {
-            bears_failures(&name("lock:redis", "load"), &backend(), Some(PrivateRedis::start())).await;
+        suite.add_long("kills", &name("lock:redis", what), move || {
+            let redis = Some(PrivateRedis::start());
+            RUNTIME.block_on(bears_failures(&name("lock:redis", "load"), &backend(), redis));
         });
     }
 }

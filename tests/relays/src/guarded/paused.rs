@@ -1,5 +1,5 @@
 use std::{
-    sync::Arc,
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
@@ -10,6 +10,7 @@ use claimstream_memory::{MemoryClock, MemoryOptions, MemoryStore};
 use claimstream_ports::{DistributedLock, LockingStrategy, StoreError};
 use claimstream_redis::{RedisLock, RedisPlace};
 use claimstream_sea_orm::FrozenClock;
+use claimstream_testbed::eventually;
 use tokio::sync::Notify;
 
 use crate::{
@@ -144,14 +145,14 @@ async fn shares_nothing(setup: Setup) {
 
 /// A lock in a Redis lapses by itself, in a moment; what is due is then claimed.
 async fn claims_in_the_end(strategy: &LockGuarded, instance: &Instance) -> Vec<Claimed> {
-    for _ in 0..1000 {
+    let found = Mutex::new(Vec::new());
+    eventually("the lock has lapsed", || async {
         let claimed = strategy.claim(&instance.request(3, LEASE)).await.expect("claim");
-        if !claimed.is_empty() {
-            return claimed;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    panic!("the lock has not lapsed");
+        *found.lock().expect("no panic") = claimed;
+        !found.lock().expect("no panic").is_empty()
+    })
+    .await;
+    found.into_inner().expect("no panic")
 }
 
 /// A strategy that waits before it asks the store.

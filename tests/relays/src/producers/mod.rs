@@ -21,7 +21,7 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
         wrong_rows::add_to(suite, "sqlite", strategy, SeaOrmBackend::sqlite(strategy));
     }
     suite.add_trial("producers::the_page_names_the_shards_of_its_keys", names_the_shards_of_its_keys);
-    suite.add_long("languages", |suite| languages::add_to(suite, &environment));
+    suite.long("languages", |suite| languages::add_to(suite, &environment));
     for server in Server::ALL {
         let Some(url) = server.url(&environment) else { continue };
         for strategy in server.strategies() {

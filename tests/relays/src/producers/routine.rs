@@ -1,7 +1,5 @@
 //! The routine `claimstream_enqueue`, as programs in other languages call it.
 
-use std::time::Duration;
-
 use claimstream_domain::{MessageId, OrderingKey, ShardCount};
 use claimstream_ports::StoreErrorKind;
 use claimstream_sea_orm::{OpenOptions, SchemaExtra};
@@ -13,7 +11,7 @@ use super::{
     client::{Answer, Call, Client, connect},
     taken_keys::{a_key_or_an_id_that_is_taken_writes_nothing, a_key_that_is_taken_says_whose_it_is},
 };
-use crate::{Suite, backend::SeaOrmBackend};
+use crate::{Suite, backend::SeaOrmBackend, claims::locks::somebody_waits};
 
 pub(super) fn add_to(suite: &mut Suite, store: &str, backend: impl Fn() -> SeaOrmBackend) {
     macro_rules! trials {
@@ -261,7 +259,7 @@ async fn a_deadlock_is_said_by_its_name(backend: &SeaOrmBackend) {
     unique("a").on(&client.db).await.expect("a call");
     unique("b").on(&other).await.expect("a call");
     let (one, two) = futures::join!(unique("b").on(&client.db), async {
-        tokio::time::sleep(Duration::from_millis(300)).await;
+        somebody_waits(&client.shop.outbox).await;
         let ended = unique("a").on(&other).await;
         if ended.is_ok() {
             other.execute_unprepared("ROLLBACK").await.expect("rollback");

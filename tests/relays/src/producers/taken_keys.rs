@@ -1,12 +1,10 @@
 //! What the routine answers when a dedup key or an id is taken.
 
-use std::time::Duration;
-
 use sea_orm::ConnectionTrait;
 use uuid::Uuid;
 
 use super::client::{Answer, Call, Client, connect};
-use crate::backend::SeaOrmBackend;
+use crate::{backend::SeaOrmBackend, claims::locks::somebody_waits};
 
 pub(super) async fn a_key_or_an_id_that_is_taken_writes_nothing(backend: &SeaOrmBackend) {
     let client = Client::of(backend).await;
@@ -46,7 +44,7 @@ pub(super) async fn a_key_that_is_taken_says_whose_it_is(backend: &SeaOrmBackend
     client.run("BEGIN").await;
     client.run("INSERT INTO orders VALUES (1)").await;
     let (waited, ()) = futures::join!(unique().on(&client.db), async {
-        tokio::time::sleep(Duration::from_millis(300)).await;
+        somebody_waits(&client.shop.outbox).await;
         other.execute_unprepared("COMMIT").await.expect("commit");
     });
     assert_eq!(waited.expect("a call"), taken);

@@ -16,8 +16,12 @@ use futures::StreamExt;
 
 use crate::{Fixture, Instance, Ports, Server, Suite, backend::SeaOrmBackend, fixture::Wire};
 
-/// Adds the trials on SQLite and on every server that is here.
+/// Adds the tests, which take leases of real seconds, to the long tier: on SQLite and on every server that is here.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
+    suite.long("faults", |suite| add_all_to(suite, environment));
+}
+
+fn add_all_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     for strategy in [Strategy::PreemptiveUpdate, Strategy::ShardLease] {
         let name = format!("sqlite::{strategy}::slow::what_a_slow_consumer_was_not_handed_does_not_die");
         suite.add_async_trial(&name, async move {

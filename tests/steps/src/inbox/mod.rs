@@ -17,6 +17,7 @@ use claimstream_domain::{Claimed, Lease, MessageId, NewMessage, Payload, step::S
 use claimstream_ports::Transactions;
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox, store_error};
 use claimstream_steps::inbox::{Consumer, Inbox, InboxError, InboxHandler, Once, Undone};
+use claimstream_testbed::eventually;
 use claimstream_tokio::TokioTimer;
 use futures::{FutureExt, future::BoxFuture, future::join_all};
 use sea_orm::{ConnectionTrait, DatabaseTransaction, Statement};
@@ -187,12 +188,7 @@ async fn comes_again(setup: Setup) {
             })
         });
         let all = async {
-            for _ in 0..3000 {
-                if setup.effects().await.len() == 60 {
-                    break;
-                }
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
+            eventually("every effect is written", || async { setup.effects().await.len() == 60 }).await;
         };
         relay.pipeline(queue.clone(), handler).expect("a pipeline").run_until(all)
     });

@@ -124,16 +124,14 @@ impl Second {
 pub(super) fn add_to(suite: &mut Suite, backend: &str, urls: &Urls, second: Second) {
     let of = |saga: &str, way: &str| format!("{backend}::sagas::{saga}_kill_9_at_{}{way}", second.name());
     let (one, two, three) = (urls.clone(), urls.clone(), urls.clone());
-    suite.add_async_trial(&of("s4a", ""), async move {
-        transfers_end(one, second).await;
-    });
-    suite.add_async_trial(&of("s4b", "_of_the_way_forward"), async move {
+    suite.add_long("kills", &of("s4a", ""), move || RUNTIME.block_on(transfers_end(one, second)));
+    suite.add_long("kills", &of("s4b", "_of_the_way_forward"), move || {
         let end = (payments::FINISHED, payments::PAID);
-        payments_end(two, second, payments::UNPAID, end).await;
+        RUNTIME.block_on(payments_end(two, second, payments::UNPAID, end));
     });
-    suite.add_async_trial(&of("s4b", "_of_the_way_back"), async move {
+    suite.add_long("kills", &of("s4b", "_of_the_way_back"), move || {
         let end = (payments::FAILED, payments::SHORT);
-        payments_end(three, second, payments::SHORT, end).await;
+        RUNTIME.block_on(payments_end(three, second, payments::SHORT, end));
     });
 }
 

@@ -100,11 +100,6 @@ impl<S: Place> World<S> {
         self
     }
 
-    /// How long a coordinator may take to come where it dies.
-    pub(super) fn patience(&self) -> Duration {
-        Duration::from_millis(if self.nodes.is_some() { 1500 } else { 400 })
-    }
-
     /// Where it is, if that is a cluster.
     pub(super) fn nodes(&self) -> Option<&Nodes> {
         self.nodes.as_ref()

@@ -3,6 +3,7 @@
 mod memory;
 mod redis;
 mod sea_orm;
+mod wired;
 
 use std::sync::Arc;
 

@@ -167,7 +167,7 @@ impl SeaOrmBackend {
         self.shared.get_or_try_init(|| self.fresh_database()).await.cloned()
     }
 
-    async fn pair(
+    pub(super) async fn pair(
         &self,
         url: &str,
         queue: QueueName,
@@ -236,7 +236,7 @@ impl NotificationBackend for SeaOrmBackend {
     async fn notification_fixture(&self) -> Result<NotificationFixture, StoreError> {
         let url = self.fresh_database().await?;
         let queue = QueueName::new(REQUEST_QUEUE).expect("a queue name");
-        let (outbox, store, rival) = self.pair(&url, queue).await?;
+        let (outbox, store, rival) = self.wired_pair(&url, queue).await?;
         let erasing = Arc::new(rival.clone());
         Ok(NotificationFixture { outbox, store: ports(store), rival: ports(rival), erasing })
     }
@@ -246,7 +246,7 @@ impl NotificationBackend for SeaOrmBackend {
 impl StepBackend for SeaOrmBackend {
     async fn step_fixture(&self) -> Result<StepFixture, StoreError> {
         let url = self.shared_database().await?;
-        let (outbox, store, rival) = self.pair(&url, Fixture::fresh_queue()).await?;
+        let (outbox, store, rival) = self.wired_pair(&url, Fixture::fresh_queue()).await?;
         let shown = Arc::new(store.clone());
         Ok(StepFixture { outbox, store: Arc::new(store), rival: Arc::new(rival), shown })
     }
@@ -267,7 +267,7 @@ impl LockBackend for SeaOrmBackend {
 impl TimerBackend for SeaOrmBackend {
     async fn timer_fixture(&self) -> Result<TimerFixture, StoreError> {
         let url = self.fresh_database().await?;
-        let (outbox, store, rival) = self.pair(&url, Fixture::fresh_queue()).await?;
+        let (outbox, store, rival) = self.wired_pair(&url, Fixture::fresh_queue()).await?;
         let repeatable =
             [&store, &rival].map(|store| Arc::new(RepeatableRead(store.clone())) as Arc<dyn SetUpEvents>);
         let repeatable = matches!(self.place, Place::Server { .. }).then_some(repeatable);

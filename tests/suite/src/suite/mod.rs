@@ -30,6 +30,8 @@ pub struct Suite {
     trials: Vec<Trial>,
     waiting: Vec<Trial>,
     not_run: Vec<Trial>,
+    /// The group of the long tier that tests are being added to, if any.
+    long: Option<&'static str>,
     report: Arc<Report>,
     coverage: Coverage,
 }
@@ -53,9 +55,25 @@ impl Suite {
         });
     }
 
-    /// Adds a trial that belongs to no backend and waits.
+    /// Adds a trial that belongs to no backend and waits; one that is stuck fails.
     pub fn add_async_trial(&mut self, name: &str, run: impl Future<Output = ()> + Send + 'static) {
-        self.add_trial(name, move || RUNTIME.block_on(run));
+        let limit = if self.long.is_some() { Duration::MAX } else { STUCK };
+        self.add_trial(name, move || {
+            let ran = RUNTIME.block_on(async move { tokio::time::timeout(limit, run).await });
+            ran.unwrap_or_else(|_| panic!("stuck for {limit:?}"));
+        });
+    }
+
+    /// Adds a test of the long tier, which is ignored unless it is asked for; `group` says what it needs or does.
+    pub fn add_long(&mut self, group: &'static str, name: &str, run: impl FnOnce() + Send + 'static) {
+        self.long(group, |suite| suite.add_trial(name, run));
+    }
+
+    /// Puts the tests that this adds into the long tier.
+    pub fn long(&mut self, group: &'static str, add: impl FnOnce(&mut Self)) {
+        let outer = self.long.replace(group);
+        add(self);
+        self.long = outer;
     }
 
     /// Names something that is not run here; an ignored trial keeps it in sight.
@@ -90,15 +108,6 @@ impl Suite {
         self.waiting.extend(self.trials.drain(before..));
     }
 
-    /// Puts the trials that this adds into a group of the long tier: they run if the command line says `--ignored`.
-    pub fn add_long(&mut self, group: &str, add: impl FnOnce(&mut Self)) {
-        let before = self.trials.len();
-        add(self);
-        let long = self.trials.drain(before..).collect::<Vec<_>>().into_iter();
-        let kind = format!("long: {group}");
-        self.trials.extend(long.map(|trial| trial.with_ignored_flag(true).with_kind(&*kind)));
-    }
-
     /// How many trials there are.
     pub fn trials(&self) -> usize {
         self.trials.len() + self.waiting.len() + self.not_run.len()
@@ -127,12 +136,16 @@ impl Suite {
 
     fn push(&mut self, name: String, run: impl FnOnce() -> Result<(), Failed> + Send + 'static) {
         let (report, trial) = (self.report.clone(), name.clone());
-        self.trials.push(Trial::test(name, move || {
+        let test = Trial::test(name, move || {
             let begun = Instant::now();
             let ran = run();
             report.took(&trial, begun.elapsed());
             ran
-        }));
+        });
+        self.trials.push(match self.long {
+            Some(group) => test.with_ignored_flag(true).with_kind(format!("long: {group}")),
+            None => test,
+        });
     }
 }
 

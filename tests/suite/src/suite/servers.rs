@@ -65,7 +65,7 @@ impl Suite {
             if !kind.is_asked_for(&environment) {
                 self.add_not_run(&name, &format!("{CLUSTERS} does not name it; tests/run says how"));
             } else if let Some(url) = kind.url(&environment) {
-                self.add_long("clusters", |suite| add(suite, kind, &url));
+                self.long("clusters", |suite| add(suite, kind, &url));
             } else {
                 self.add_not_run(&name, &format!("{} is not set; tests/run sets it", kind.variable));
             }

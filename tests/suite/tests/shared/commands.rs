@@ -25,3 +25,14 @@ fn commands_are_read_from_pieces_and_statements_are_counted() {
     );
     assert_eq!(Cost::of(&sent), Cost { statements: 3, round_trips: 3, prepared: 1, pings: 1 });
 }
+
+#[test]
+fn waits_for_locks_are_counted_and_refusals_to_wait_are_not() {
+    let commands: Arc<Commands> = Arc::default();
+    let reader = Reader::new(commands.clone());
+    for (text, timeouts) in [("SELECT 1 FOR UPDATE", 1), ("SELECT 1 FOR UPDATE NOWAIT", 1), ("DELETE", 2)] {
+        reader.sent(&packet(0, format!("\x03{text}").as_bytes()));
+        reader.answered(&packet(1, b"\xff\xb5\x04#HY000Lock wait timeout exceeded"));
+        assert_eq!(commands.lock_timeouts(), timeouts, "{text}");
+    }
+}

@@ -1,12 +1,13 @@
 //! A1.6: messages that are handed out and settled in batches.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use claimstream::{
     Batch, BatchHandler, BatchPipeline, Batches, Claimed, PipelineReport, Relay, Verdict, Verdicts,
 };
 use claimstream_domain::{MessageId, RetryPolicy};
+use claimstream_testbed::eventually;
 use claimstream_tokio::TokioTimer;
 use futures::{StreamExt, channel::mpsc, future::pending};
 
@@ -164,7 +165,8 @@ impl BatchHandler for HalfAndHang {
 
 /// Waits until so many messages are left and no call is under way: a claim that ends later could take what expires meanwhile.
 async fn until_left(instance: &Instance, store: &Watched, messages: u64) {
-    while instance.status().await.is_none_or(|status| status.depth != messages) || store.is_busy() {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    eventually(&format!("{messages} messages are left"), || async {
+        instance.status().await.is_some_and(|status| status.depth == messages) && !store.is_busy()
+    })
+    .await;
 }

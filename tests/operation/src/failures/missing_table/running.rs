@@ -6,9 +6,7 @@ use claimstream::{
 use claimstream_domain::QueueName;
 use claimstream_sea_orm::SeaOrmOutbox;
 use claimstream_tokio::TokioTimer;
-use tokio::{sync::oneshot, time::timeout};
-
-use super::table::LATE;
+use tokio::sync::oneshot;
 
 /// A pipeline in a task.
 pub(super) struct Running {
@@ -30,7 +28,7 @@ impl Running {
     ) -> Self {
         let config = RelayConfig {
             // Longer than the trial, so that nothing comes back by itself.
-            lease: Lease::new(2 * LATE).expect("a lease"),
+            lease: Lease::new(Duration::from_secs(3600)).expect("a lease"),
             drain: Duration::from_secs(1),
             pacing: Pacing { idle_max: Duration::from_millis(200), ..Pacing::default() },
             retry,
@@ -48,6 +46,6 @@ impl Running {
 
     pub(super) async fn stop(self) -> PipelineReport {
         let _ = self.stop.send(());
-        timeout(LATE, self.task).await.expect("an end in time").expect("no panic").expect("a report")
+        self.task.await.expect("no panic").expect("a report")
     }
 }

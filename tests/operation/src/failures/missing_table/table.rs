@@ -1,15 +1,9 @@
-use std::time::Duration;
-
+use crate::{Fixture, backend::SeaOrmBackend};
 use claimstream::Compose;
 use claimstream_domain::{NewMessage, QueueName};
 use claimstream_sea_orm::SeaOrmOutbox;
+use claimstream_testbed::eventually;
 use sea_orm::ConnectionTrait;
-use tokio::time::{sleep, timeout};
-
-use crate::{Fixture, backend::SeaOrmBackend};
-
-/// No wait takes that long, however busy the machine is.
-pub(super) const LATE: Duration = Duration::from_secs(60);
 
 pub(super) async fn open(backend: &SeaOrmBackend) -> (SeaOrmOutbox, QueueName) {
     let url = backend.fresh_database().await.expect("a database");
@@ -27,10 +21,5 @@ pub(super) async fn rename(outbox: &SeaOrmOutbox, from: &str, to: &str) {
 }
 
 pub(super) async fn until(what: &str, is_so: impl Fn() -> bool) {
-    let waiting = async {
-        while !is_so() {
-            sleep(Duration::from_millis(5)).await;
-        }
-    };
-    assert!(timeout(LATE, waiting).await.is_ok(), "in vain until {what}");
+    eventually(what, || async { is_so() }).await;
 }

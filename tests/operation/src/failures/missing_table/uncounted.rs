@@ -10,12 +10,9 @@ use claimstream::{Handler, RetryPolicy, handler_fn};
 use claimstream_domain::{DeadLetterFilter, Jitter, QueueName};
 use claimstream_ports::{DeadLetters, Observe};
 use claimstream_sea_orm::SeaOrmOutbox;
-use tokio::time::{sleep, timeout};
+use claimstream_testbed::eventually;
 
-use super::{
-    running::Running,
-    table::{LATE, rename},
-};
+use super::{running::Running, table::rename};
 
 /// So few attempts are allowed that each message would be buried if they were counted.
 const TWO_ATTEMPTS: RetryPolicy = RetryPolicy {
@@ -33,15 +30,10 @@ pub(super) async fn waits_uncounted(
     table: &str,
 ) {
     let running = in_vain(outbox, queue, handler, table, 12).await;
-    let left =
-        || async { outbox.observe().await.expect("a look").iter().any(|one| one.due + one.leased > 0) };
-    timeout(LATE, async {
-        while left().await {
-            sleep(Duration::from_millis(5)).await;
-        }
+    eventually("the queue is empty", || async {
+        outbox.observe().await.expect("a look").iter().all(|one| one.due + one.leased == 0)
     })
-    .await
-    .expect("an empty queue");
+    .await;
     let report = running.stop().await;
     assert_eq!((report.acked, report.buried), (3, 0));
 }
@@ -67,13 +59,8 @@ pub(super) async fn in_vain(
     };
     let running = Running::start_with(outbox, queue, counting, TWO_ATTEMPTS);
     let dead = || async { outbox.list(&DeadLetterFilter::default(), 10).await.expect("dead letters").len() };
-    timeout(LATE, async {
-        while handled.load(Ordering::SeqCst) < times && dead().await == 0 {
-            sleep(Duration::from_millis(5)).await;
-        }
-    })
-    .await
-    .expect("four times each");
+    eventually("four times each", || async { handled.load(Ordering::SeqCst) >= times || dead().await > 0 })
+        .await;
     assert_eq!(dead().await, 0, "buried for a table that was away");
     rename(outbox, "claimstream_away", table).await;
     running

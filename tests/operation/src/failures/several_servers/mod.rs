@@ -20,7 +20,7 @@ use self::{
     pair::{Fault, Pair},
     work::Work,
 };
-use crate::{Fixture, Server, Suite, backend::SeaOrmBackend};
+use crate::{Fixture, Server, Suite, backend::SeaOrmBackend, suite::RUNTIME};
 
 /// How long an outbox may take once a server takes writes.
 const SOON: Duration = Duration::from_secs(2);
@@ -36,17 +36,15 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
         let Some(server) = Server::ALL.into_iter().find(|server| server.name == name) else { continue };
         let Some(url) = server.url(&environment) else { continue };
         let trial = |what: &str| format!("{name}::{strategy}::several_servers::{what}");
-        suite.add_async_trial(
-            &trial("the_server_that_takes_writes_is_followed_within_two_seconds"),
-            async move {
-                let mut options = SeaOrmBackend::server(name, &url, strategy).options();
-                if strategy == "skip_locked" {
-                    // As few as there may be.
-                    (options.max_connections, options.relay_connections) = (2, 2);
-                }
-                follows(server, options).await;
-            },
-        );
+        let what = "the_server_that_takes_writes_is_followed_within_two_seconds";
+        suite.add_long("faults", &trial(what), move || {
+            let mut options = SeaOrmBackend::server(name, &url, strategy).options();
+            if strategy == "skip_locked" {
+                // As few as there may be.
+                (options.max_connections, options.relay_connections) = (2, 2);
+            }
+            RUNTIME.block_on(follows(server, options));
+        });
     }
 }
 

@@ -1,13 +1,11 @@
 //! Which calls wait for a claim by rows, and how many rows it locks.
 
-use std::time::Instant;
-
 use claimstream_sea_orm::Strategy;
 use sea_orm::{ConnectionTrait, TransactionTrait};
 use uuid::Uuid;
 
 use super::{
-    place::{BATCH, Place, ROUNDS},
+    place::{BATCH, Place},
     rows::{args, id, rows, run},
 };
 use crate::{
@@ -16,50 +14,38 @@ use crate::{
 };
 
 impl Place {
-    /// While A holds its claim transaction, B gets the next messages and a producer inserts, both at once.
+    /// While A holds its claim transaction, B gets the next messages and a producer inserts; neither waits.
     pub(super) async fn steps_over(&self) {
         let setup = self.setup().await;
-        let (mut claims, mut inserts) = (Vec::new(), Vec::new());
-        for _ in 0..ROUNDS {
-            let shard = setup.six_messages().await;
-            let open = setup.a.connection().begin().await.expect("begin");
-            let held = rows(&open, sql("claim/lock", &shard.args(3))).await;
-            let held: Vec<_> = held.iter().map(id).collect();
-            assert_eq!(held, shard.ids[..3]);
-            let begun = Instant::now();
-            assert_eq!(ids(&shard.claimer.claim(3).await), shard.ids[3..]);
-            claims.push(begun.elapsed());
-            inserts.push(setup.produce(&shard).await);
-            open.rollback().await.expect("rollback");
-            assert_eq!(shard.claim_within(3).await, shard.ids[..3]);
-        }
-        self.at_once("a claim beside an open one", &claims);
-        self.at_once("an insert beside an open claim", &inserts);
+        let shard = setup.six_messages().await;
+        let open = setup.a.connection().begin().await.expect("begin");
+        let held = rows(&open, sql("claim/lock", &shard.args(3))).await;
+        let held: Vec<_> = held.iter().map(id).collect();
+        assert_eq!(held, shard.ids[..3]);
+        assert_eq!(ids(&shard.claimer.claim(3).await), shard.ids[3..]);
+        assert_eq!(setup.lock_timeouts(1), 0, "the claim waited for a lock");
+        setup.produce(&shard).await;
+        open.rollback().await.expect("rollback");
+        assert_eq!(shard.claim_all(3).await, shard.ids[..3]);
     }
 
-    /// While A holds its claim transaction, a producer inserts at once; B gets its messages when A is done.
+    /// While A holds its claim transaction, a producer inserts and does not wait; B gets its messages when A is done.
     pub(super) async fn takes_turns(&self) {
         let setup = self.setup().await;
-        let (mut claims, mut inserts) = (Vec::new(), Vec::new());
-        for round in 0..ROUNDS {
+        for commits in [true, false] {
             let shard = setup.six_messages().await;
             let open = setup.a.connection().begin().await.expect("begin");
             let taken = open.execute_raw(sql("claim/take", &shard.args(3))).await.expect("claim_take");
             assert_eq!(taken.rows_affected(), 3);
             let claimer = shard.claimer.clone();
             let claim = tokio::spawn(async move { claimer.claim(3).await });
-            inserts.push(setup.produce(&shard).await);
-            let begun = Instant::now();
-            let commits = round % 2 == 0;
+            setup.produce(&shard).await;
             if commits { open.commit().await } else { open.rollback().await }.expect("an end");
             let got = ids(&claim.await.expect("a claim"));
-            claims.push(begun.elapsed());
             assert_eq!(got.len(), 3, "B got {got:?}");
             let of_a = got.iter().any(|id| shard.ids[..3].contains(id));
             assert!(!(commits && of_a), "B got {got:?}, of which A has some: {:?}", shard.ids);
         }
-        self.at_once("a claim after the end of the one before it", &claims);
-        self.at_once("an insert beside an open claim", &inserts);
     }
 
     pub(super) async fn locks_its_batch(&self) {

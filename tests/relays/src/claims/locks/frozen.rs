@@ -1,6 +1,6 @@
 //! Lease rows that somebody keeps locked: a peer that stands still in the middle of a take-over, or an operator's session.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use claimstream::Compose;
 use claimstream_domain::{
@@ -10,16 +10,15 @@ use claimstream_domain::{
 use claimstream_ports::{LockingStrategy, Settlements, StoreErrorKind};
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
 use futures::future::join_all;
-use sea_orm::{DatabaseTransaction, Statement, TransactionTrait};
+use sea_orm::{ConnectionTrait, DatabaseTransaction, DbBackend, Statement, TransactionTrait};
 
 use super::{
     place::Place,
     rows::{args, instance, rows},
+    setup::Setup,
+    waiting::somebody_waits,
 };
-use crate::{Fixture, LEASE, Suite, backend::SeaOrmBackend, statement::bind};
-
-/// What is done elsewhere meanwhile takes no longer, however much else the machine has to do.
-const IN_TIME: Duration = Duration::from_secs(12);
+use crate::{Fixture, LEASE, Suite, backend::SeaOrmBackend, fixture::Wire, statement::bind};
 
 /// Adds them where shards are leased.
 pub(super) fn add_to(suite: &mut Suite, place: &Place) {
@@ -77,23 +76,16 @@ impl Place {
         let firsts = one_of_each(&a.claim(5_000).await);
         assert!(firsts.len() > 2, "of several shards");
         let open = lock_leases(&setup.b, &queue, Some(firsts[0].shard)).await;
-        let begun = Instant::now();
         let lease = Lease::new(LEASE).expect("a lease");
         let renewed = a.ports.settlements.renew(&firsts, lease).await.expect("answers");
-        self.figure(&format!("{} renewals, one of a locked lease, in {:?}", firsts.len(), begun.elapsed()));
+        self.waits(&format!("{} renewals, one of a locked lease", firsts.len()), &setup, 1);
         assert_eq!(renewed[0], Renewed::Unknown);
         assert!(renewed[1..].iter().all(|one| matches!(one, Renewed::Extended(_))), "{renewed:?}");
-        let begun = Instant::now();
         let settlements: Vec<_> = firsts.iter().map(done).collect();
         let settled = a.ports.settlements.settle(&settlements).await.expect("answers");
-        self.figure(&format!(
-            "{} settlements, one of a locked lease, in {:?}",
-            firsts.len(),
-            begun.elapsed()
-        ));
+        self.waits(&format!("{} settlements, one of the same lease", firsts.len()), &setup, 1);
         assert_eq!(settled[0], Settled::Unknown);
         assert!(settled[1..].iter().all(|one| *one == Settled::Accepted), "{settled:?}");
-        assert!(begun.elapsed() < IN_TIME, "they waited for the locked one");
         open.rollback().await.expect("rollback");
         let again = a.renew_all(&firsts[..1], LEASE).await;
         assert!(matches!(again[..], [Renewed::Extended(_)]), "{again:?}");
@@ -107,26 +99,34 @@ impl Place {
         let a = instance(1, &setup.a, &queue);
         let held = a.claim(1).await.remove(0).receipt;
         let open = lock_leases(&setup.b, &queue, Some(held.shard)).await;
-        let begun = Instant::now();
         let refused = setup.a.settle(&[done(&held)]).await.expect_err("it is locked");
-        self.figure(&format!("a settlement of a locked lease gave up after {:?}", begun.elapsed()));
+        self.waits("a settlement of a locked lease", &setup, 1);
         assert_eq!(refused.kind(), StoreErrorKind::Transient, "{refused}");
         let lease = Lease::new(LEASE).expect("a lease");
         let refused = setup.a.renew(std::slice::from_ref(&held), lease).await.expect_err("it is locked");
         assert_eq!(refused.kind(), StoreErrorKind::Transient, "{refused}");
-        assert!(begun.elapsed() < IN_TIME, "{:?}", begun.elapsed());
+        self.waits("and a renewal of it", &setup, 1);
         open.rollback().await.expect("rollback");
         assert_eq!(a.settle_all(&[done(&held)]).await, [Settled::Accepted]);
     }
 
+    /// So many statements of A have waited for the locked row until the server ended the wait, a second later: the call that met it first,
+    /// and none after it.
+    fn waits(&self, what: &str, setup: &Setup, times: usize) {
+        let waits = setup.lock_timeouts(0);
+        self.figure(&format!("{what}: {waits} waits for it"));
+        assert_eq!(waits, times, "{what}");
+    }
+
     /// All the leases of one queue are locked, and more calls want to write them than there are connections. Another queue of
-    /// the same process goes on.
+    /// the same process goes on, because each call waits for its lease once, for a second.
     async fn leaves_connections(&self) {
         let backend = SeaOrmBackend::server(self.server.name, &self.url, self.strategy.name());
         let url = backend.fresh_database().await.expect("a database");
         let shards = ShardCount::new(16).expect("a number of shards");
+        let wire = Wire::to(&url).await.expect("a port");
         let outbox =
-            SeaOrmOutbox::open(&url, OpenOptions { shards, ..backend.options() }).await.expect("open");
+            SeaOrmOutbox::open(&wire.url, OpenOptions { shards, ..backend.options() }).await.expect("open");
         let beside =
             SeaOrmOutbox::open(&url, OpenOptions { shards, ..backend.options() }).await.expect("open");
         let (locked, free) = (Fixture::fresh_queue(), Fixture::fresh_queue());
@@ -149,21 +149,24 @@ impl Place {
             tokio::spawn(async move { outbox.settle(&[settlement]).await })
         });
         let stuck: Vec<_> = stuck.collect();
-        tokio::time::sleep(Duration::from_millis(300)).await;
-        let begun = Instant::now();
+        somebody_waits(&beside).await;
         let b = instance(2, &outbox, &free);
         for _ in 0..10 {
             let taken = outbox.claim(&b.request(10, LEASE)).await.expect("a claim");
             let all: Vec<_> = taken.iter().map(|one| done(&one.receipt)).collect();
             assert_eq!(b.settle_all(&all).await, vec![Settled::Accepted; taken.len()]);
         }
-        let took = begun.elapsed();
-        self.figure(&format!("ten claims beside {} locked leases in {took:?}", firsts.len()));
-        assert!(took < IN_TIME, "they waited for connections: {took:?}");
         for one in join_all(stuck).await {
             let error = one.expect("no panic").expect_err("it is locked");
             assert_eq!(error.kind(), StoreErrorKind::Transient, "{error}");
         }
+        let waits = wire.commands.lock_timeouts();
+        self.figure(&format!("{waits} waits for {} locked leases", firsts.len()));
+        assert!(waits <= firsts.len(), "{waits} waits for {} locked leases", firsts.len());
+        let asked = "SELECT CAST(@@innodb_lock_wait_timeout AS SIGNED)";
+        let waits = outbox.relay_connection().query_one_raw(Statement::from_string(DbBackend::MySql, asked));
+        let waits = waits.await.expect("an answer").expect("a row");
+        assert_eq!(waits.try_get_by_index::<i64>(0).expect("a number"), 1, "seconds");
         open.rollback().await.expect("rollback");
     }
 }

@@ -1,5 +1,3 @@
-use std::time::{Duration, Instant};
-
 use claimstream_domain::{ClaimId, InstanceId, MessageId, NewMessage, QueueName};
 use claimstream_sea_orm::SeaOrmOutbox;
 use sea_orm::{DatabaseTransaction, DbBackend, Statement};
@@ -12,14 +10,16 @@ use super::{
 use crate::{
     Fixture, Instance,
     backend::SeaOrmBackend,
+    fixture::Wire,
     ids,
     statement::{Args, bind},
 };
 
-/// Two instances in a database of their own, which is dropped with it.
+/// Two instances in a database of their own, which is dropped with it; each has a wire to the server.
 pub(super) struct Setup {
     pub(super) a: SeaOrmOutbox,
     pub(super) b: SeaOrmOutbox,
+    pub(super) wires: [Wire; 2],
     pub(super) _backend: SeaOrmBackend,
 }
 
@@ -38,11 +38,17 @@ impl Setup {
         Shard { queue, number: shards[0], ids: found.iter().map(id).collect(), claimer }
     }
 
-    /// How long a producer takes to insert into the shard.
-    pub(super) async fn produce(&self, shard: &Shard) -> Duration {
-        let begun = Instant::now();
-        self.b.enqueue_now(&[message(&shard.queue, 7)]).await.expect("enqueue");
-        begun.elapsed()
+    /// Inserts into the shard, over A's connections. An insert that has waited for a lock was ended by the server, as all locks of
+    /// these tests are held until the answer is here.
+    pub(super) async fn produce(&self, shard: &Shard) {
+        let before = self.lock_timeouts(0);
+        self.a.enqueue_now(&[message(&shard.queue, 7)]).await.expect("enqueue");
+        assert_eq!(self.lock_timeouts(0), before, "the producer waited for a lock");
+    }
+
+    /// How many statements of A, or of B, have waited for a lock until the server ended the wait.
+    pub(super) fn lock_timeouts(&self, of: usize) -> usize {
+        self.wires[of].commands.lock_timeouts()
     }
 
     /// A queue with 5,000 due messages in 4 shards.
@@ -83,9 +89,9 @@ impl Shard {
     }
 
     /// Claims until there are `count` messages; a watermark may hide them for two seconds.
-    pub(super) async fn claim_within(&self, count: usize) -> Vec<MessageId> {
-        let (begun, mut got) = (Instant::now(), Vec::new());
-        while got.len() < count && begun.elapsed() < Duration::from_secs(30) {
+    pub(super) async fn claim_all(&self, count: usize) -> Vec<MessageId> {
+        let mut got = Vec::new();
+        while got.len() < count {
             got.extend(ids(&self.claimer.claim((count - got.len()) as u32).await));
         }
         got

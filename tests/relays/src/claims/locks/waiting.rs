@@ -1,30 +1,36 @@
-use std::time::Duration;
+use std::sync::Mutex;
 
 use claimstream_sea_orm::SeaOrmOutbox;
+use claimstream_testbed::eventually;
 use sea_orm::{DbBackend, QueryResult, Statement};
 
 use super::rows::{rows, text};
 
-/// Returns when a statement in this database has been seen under way twice in a row: it waits. Answers whose it is.
+/// Returns when one statement in this database has been seen under way in several looks in a row: it waits. Answers whose it is.
 ///
 /// `SHOW` can be asked while values that are no text are on their way; the tables with the same content cannot, on MySQL.
 pub(crate) async fn somebody_waits(beside: &SeaOrmOutbox) -> u64 {
     let ask = |sql: &str| Statement::from_string(DbBackend::MySql, sql);
-    let name = rows(beside.connection(), ask("SELECT DATABASE() AS db")).await;
+    let name = &text(&rows(beside.connection(), ask("SELECT DATABASE() AS db")).await[0], "db");
     let is_busy = |row: &QueryResult| {
-        let ours = text(row, "db") == text(&name[0], "db");
-        ours && text(row, "Command") != "Sleep" && !text(row, "Info").starts_with("SHOW")
+        text(row, "db") == *name && text(row, "Command") != "Sleep" && !text(row, "Info").starts_with("SHOW")
     };
-    let mut seen = 0;
-    for _ in 0..400 {
-        tokio::time::sleep(Duration::from_millis(50)).await;
+    let (is_busy, seen) = (&is_busy, &Mutex::new((0, 0)));
+    eventually("a statement waits for a lock", || async move {
         let found = rows(beside.connection(), ask("SHOW PROCESSLIST")).await;
-        let busy = found.iter().find(|row| is_busy(row));
-        seen = if busy.is_some() { seen + 1 } else { 0 };
-        if let (2, Some(row)) = (seen, busy) {
-            let signed = row.try_get::<i64>("", "Id").map(|id| id as u64);
-            return row.try_get::<u64>("", "Id").or(signed).expect("an id");
-        }
-    }
-    panic!("nobody waits for a lock");
+        let busy = found.iter().find(|row| is_busy(row)).map_or(0, id);
+        let mut seen = seen.lock().expect("no panic");
+        *seen = (busy, if busy == seen.0 { seen.1 + 1 } else { 1 });
+        busy != 0 && seen.1 == IN_A_ROW
+    })
+    .await;
+    seen.lock().expect("no panic").0
+}
+
+/// A statement that waits for nothing is hardly seen twice.
+const IN_A_ROW: u32 = 5;
+
+/// Servers differ about the sign.
+fn id(row: &QueryResult) -> u64 {
+    row.try_get::<u64>("", "Id").unwrap_or_else(|_| row.try_get::<i64>("", "Id").expect("an id") as u64)
 }

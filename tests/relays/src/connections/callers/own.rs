@@ -1,19 +1,17 @@
 //! Transactions of the outbox's own type: they prove less, and what may have changed their connection is noticed.
 
-use std::time::Duration;
-
 use claimstream_domain::Enqueued::New;
 use claimstream_ports::{Enqueue, StoreErrorKind};
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
+use claimstream_testbed::eventually;
 use futures::future::join;
 use sea_orm::{ConnectionTrait, DbBackend, Statement};
-use tokio::time::timeout;
 
 use super::{
     ended::{Tables, refused},
     setup::{Setup, depth},
 };
-use crate::fixture::Wire;
+use crate::{claims::locks::somebody_waits, fixture::Wire};
 
 /// What was written in it exists exactly if it was committed.
 pub(super) async fn an_own_transaction_is_kept_whole_or_not_at_all(setup: &Setup) {
@@ -104,12 +102,13 @@ pub(super) async fn statements_at_once_wait_in_an_own_transaction(setup: &Setup)
 /// written one of them.
 pub(super) async fn an_own_transaction_that_was_cut_short_is_not_committed(setup: &Setup) {
     Tables::make(setup).await;
-    let soon = Duration::from_millis(50);
     let tx = setup.outbox.begin_own().await.expect("begin");
-    let mut slow = tx.execute_unprepared("INSERT INTO orders SELECT 1 + 0 * SLEEP(1)");
-    assert!(futures::poll!(&mut slow).is_pending());
-    tokio::time::sleep(soon).await;
-    drop(slow);
+    let slow = tx.execute_unprepared("INSERT INTO orders SELECT 1 + 0 * SLEEP(300)");
+    let id = tokio::select! {
+        _ = slow => panic!("it did not sleep"),
+        id = somebody_waits(&setup.outbox) => id,
+    };
+    setup.plain.execute_unprepared(&format!("KILL {id}")).await.expect("an end of its sleep");
     refused(tx.commit().await);
     let tx = setup.outbox.begin_own().await.expect("begin");
     let messages = [setup.message()];
@@ -131,12 +130,7 @@ pub(super) async fn a_clean_connection_on_a_dead_link_leaves_the_pool(url: &str)
     let pool = outbox.connection().get_mysql_connection_pool();
     assert_eq!(pool.size(), 1);
     wire.swallow();
-    let gone = async {
-        while pool.size() > 0 {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-    };
-    timeout(Duration::from_secs(8), gone).await.expect("the connection is given up");
+    eventually("the connection is given up", || async { pool.size() == 0 }).await;
 }
 
 /// What a caller has done to a connection does not come to the next one.

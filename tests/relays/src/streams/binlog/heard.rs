@@ -14,6 +14,7 @@ use super::site::{LoggingServer, Site, plain_insert};
 use crate::{
     Fixture, Suite,
     streams::listener::{Listener, keeps_the_contract},
+    suite::RUNTIME,
 };
 
 pub(super) fn add_to(suite: &mut Suite, name: &impl Fn(&str) -> String, logging: &Arc<LoggingServer>) {
@@ -35,8 +36,8 @@ pub(super) fn add_to(suite: &mut Suite, name: &impl Fn(&str) -> String, logging:
         is_handled(&Site::readable(&handled.url().await).await).await;
     });
     let server = logging.server.name;
-    suite.add_async_trial(&name("how_long_a_commit_takes_to_be_heard"), async move {
-        let took = takes(&Site::readable(&timed.url().await).await).await;
+    suite.add_long("latency", &name("how_long_a_commit_takes_to_be_heard"), move || {
+        let took = RUNTIME.block_on(async { takes(&Site::readable(&timed.url().await).await).await });
         println!("{server}: from the answer to the commit until it is heard, p50 and p99: {took}");
     });
 }
@@ -123,7 +124,7 @@ async fn is_handled(site: &Site) {
     };
     let handling = async {
         for handled in 0..MESSAGES {
-            let claim = timeout(Listener::LATE, claims.next()).await;
+            let claim = timeout(Listener::STUCK, claims.next()).await;
             let claim = claim.unwrap_or_else(|_| panic!("{handled} of {MESSAGES} were handled"));
             claim.expect("a claim").expect("a claim").ack().await.expect("ack");
         }

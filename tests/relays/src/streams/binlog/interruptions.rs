@@ -4,6 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use claimstream_binlog::BinlogPlace;
 use claimstream_domain::QueueName;
+use claimstream_testbed::eventually;
 use sea_orm::ConnectionTrait;
 use tokio::time::sleep;
 
@@ -11,7 +12,9 @@ use super::{
     damage::Damage,
     site::{LoggingServer, Site, plain_insert},
 };
-use crate::{Fixture, PrivateDatabase, Server, Suite, fixture::Wire, streams::listener::Listener};
+use crate::{
+    Fixture, PrivateDatabase, Server, Suite, fixture::Wire, streams::listener::Listener, suite::RUNTIME,
+};
 
 pub(super) fn add_to(suite: &mut Suite, name: &impl Fn(&str) -> String, logging: &Arc<LoggingServer>) {
     let [rotated, killed, silent, damaged, ended] = [(); 5].map(|()| Arc::clone(logging));
@@ -24,22 +27,18 @@ pub(super) fn add_to(suite: &mut Suite, name: &impl Fn(&str) -> String, logging:
             is_heard_after_a_kill(&Site::readable(&killed.url().await).await).await;
         },
     );
-    suite.add_async_trial(&name("a_silent_server_is_left_and_a_quiet_one_is_not"), async move {
-        is_left_if_silent(&Site::readable(&silent.url().await).await).await;
+    suite.add_long("faults", &name("a_silent_server_is_left_and_a_quiet_one_is_not"), move || {
+        RUNTIME.block_on(async { is_left_if_silent(&Site::readable(&silent.url().await).await).await });
     });
-    suite.add_async_trial(&name("an_event_that_cannot_be_read_is_skipped"), async move {
-        is_skipped(&Site::readable(&damaged.url().await).await).await;
+    suite.add_long("faults", &name("an_event_that_cannot_be_read_is_skipped"), move || {
+        RUNTIME.block_on(async { is_skipped(&Site::readable(&damaged.url().await).await).await });
     });
     suite.add_async_trial(&name("no_connection_outlives_its_reader"), async move {
         ends_with_its_reader(&Site::readable(&ended.url().await).await).await;
     });
     let server = logging.server;
-    suite.add_async_trial(
-        &name("a_relay_hears_again_when_its_server_is_back_or_another_has_taken_over"),
-        async move {
-            is_heard_after_a_restart(server).await;
-        },
-    );
+    let what = "a_relay_hears_again_when_its_server_is_back_or_another_has_taken_over";
+    suite.add_long("kills", &name(what), move || RUNTIME.block_on(is_heard_after_a_restart(server)));
 }
 
 async fn is_heard(site: &Site, queue: &QueueName, heard: &mut Listener, what: &str) {
@@ -153,13 +152,7 @@ async fn ends_with_its_reader(site: &Site) {
     assert_eq!(site.readings().await.len(), 1);
     drop((heard, reader));
     // The server notices when it says next that nothing is new.
-    for _ in 0..100 {
-        if site.readings().await.is_empty() {
-            return;
-        }
-        sleep(Duration::from_millis(100)).await;
-    }
-    panic!("the server still sends its log");
+    eventually("the server sends its log no more", || async { site.readings().await.is_empty() }).await;
 }
 
 /// The log of the server that takes over is another one, of which the old place says nothing.

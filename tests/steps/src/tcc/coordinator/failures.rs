@@ -43,7 +43,7 @@ pub(super) async fn a3_6_wherever_a_coordinator_dies_all_branches_end_alike<S: P
             let script = Script { dies_at: Some((call, moment)), ..Script::default() };
             setup.run_and_die(&script, &global).await;
             let doomed = setup.coordinator(&script.clone().after(2));
-            setup.die_driving(&doomed).await;
+            setup.die_driving(&script, &doomed).await;
             let other = setup.coordinator(&Script::default());
             setup.world.drive_to_the_end(&other).await;
             match other.state(&global.gid).await.expect("a state") {

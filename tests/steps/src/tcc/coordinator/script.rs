@@ -5,6 +5,7 @@ use std::sync::{
 
 use async_trait::async_trait;
 use claimstream_steps::tcc::{BranchCall, Operation, Participant, ParticipantError};
+use tokio::sync::Notify;
 
 /// When a process dies: before or after a call has taken effect.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,6 +27,8 @@ pub(super) struct Script {
     pub(super) refuses: Option<(&'static str, Operation, u32)>,
     /// What happens before or after the second Try.
     pub(super) meanwhile: Arc<Mutex<Option<(Moment, Meanwhile)>>>,
+    /// Told when the process has died.
+    pub(super) died: Arc<Notify>,
     pub(super) count: Arc<AtomicU32>,
     pub(super) called: Arc<Mutex<Vec<(&'static str, Operation)>>>,
 }
@@ -45,6 +48,19 @@ impl Script {
         if let Some((_, happens)) = meanwhile {
             happens().await;
         }
+    }
+
+    /// Goes no further if this is where the process dies.
+    async fn dies(&self, number: u32, moment: Moment) {
+        if self.dies_at == Some((number, moment)) {
+            self.died.notify_one();
+            futures::future::pending::<()>().await;
+        }
+    }
+
+    /// Waits until the process has died.
+    pub(super) async fn has_died(&self) {
+        self.died.notified().await;
     }
 
     pub(super) fn calls(&self, name: &str, operation: Operation) -> usize {
@@ -77,9 +93,7 @@ impl<P: Participant> Participant for Scripted<P> {
         let number = script.count.fetch_add(1, Ordering::SeqCst) + 1;
         script.called.lock().unwrap_or_else(PoisonError::into_inner).push((self.name, operation));
         script.comes_to(number, Moment::Before).await;
-        if matches!(script.dies_at, Some((at, Moment::Before)) if at == number) {
-            futures::future::pending::<()>().await;
-        }
+        script.dies(number, Moment::Before).await;
         let still = |call: Option<(&'static str, Operation, u32)>| {
             call.is_some_and(|(name, at, times)| {
                 (name, at) == (self.name, operation) && script.calls(name, at) <= times as usize
@@ -93,9 +107,7 @@ impl<P: Participant> Participant for Scripted<P> {
         }
         let done = self.participant.carry_out(call).await;
         script.comes_to(number, Moment::After).await;
-        if matches!(script.dies_at, Some((at, Moment::After)) if at == number) {
-            futures::future::pending::<()>().await;
-        }
+        script.dies(number, Moment::After).await;
         done
     }
 }

@@ -1,5 +1,3 @@
-use std::time::Duration;
-
 use claimstream::{in_transaction, work};
 use claimstream_steps::tcc::{
     Branch, BranchCall, BranchState, Coordinator, GlobalId, GlobalTransaction, LocalParticipant, Operation,
@@ -65,14 +63,19 @@ impl<S: Place> Setup<S> {
     /// Runs a transaction in a process that dies when the script says so.
     pub(super) async fn run_and_die(&self, script: &Script, global: &GlobalTransaction) {
         let coordinator = self.coordinator(script);
-        let patience = if script.dies_in_run() { self.world.patience() } else { Duration::from_secs(60) };
-        let ran = tokio::time::timeout(patience, coordinator.run(global)).await;
-        assert_eq!(ran.is_err(), script.dies_in_run(), "{ran:?}");
+        let died = tokio::select! {
+            _ = coordinator.run(global) => false,
+            () = script.has_died() => true,
+        };
+        assert_eq!(died, script.dies_in_run());
     }
 
     /// Takes what is due and dies in the middle of it; its lease ends.
-    pub(super) async fn die_driving(&self, coordinator: &Coordinator<S>) {
-        let _ = tokio::time::timeout(self.world.patience(), self.world.drive(coordinator)).await;
+    pub(super) async fn die_driving(&self, script: &Script, coordinator: &Coordinator<S>) {
+        tokio::select! {
+            _ = self.world.drive(coordinator) => {}
+            () = script.has_died() => {}
+        }
         self.world.fixture.advance(crate::LEASE).await;
     }
 
