@@ -45,9 +45,8 @@ fn allowed(folder: &str) -> Option<Allowed> {
         "app/outbox" | "app/notifications" | "app/publishing" => inner(&[DOMAIN, PORTS]),
         "app/steps" => inner(&[DOMAIN, PORTS, OUTBOX]),
         "tests/models" => inner(&[DOMAIN]),
-        "adapters/cli" | "examples" | "tests" | "tests/bench" | "tests/browser" | "tests/testbed" => {
-            Some(Allowed { ours: &[], outside: true, everything: true })
-        }
+        "adapters/cli" | "examples" | "tests" | "tests/bench" | "tests/browser" | "tests/kills"
+        | "tests/testbed" => Some(Allowed { ours: &[], outside: true, everything: true }),
         _ if folder.starts_with("adapters/") => {
             Some(Allowed { ours: &[DOMAIN, PORTS], outside: true, everything: false })
         }
