@@ -1,10 +1,17 @@
-use claimstream_binlog::BinlogPlace;
+use std::sync::Arc;
+
+use claimstream_binlog::{BinlogPlace, BinlogWakeup};
 use claimstream_domain::{Finding, Severity};
+use claimstream_ports::Wakeup;
 
 use crate::config::Config;
 
-/// Where the binary log is that wakes relays, or why there is none.
-pub(crate) fn binlog_place(config: &Config) -> Result<BinlogPlace, String> {
+/// What the binary log wakes as well as `local`, or why there is none.
+pub(crate) fn binlog_wakeup(config: &Config, local: Arc<dyn Wakeup>) -> Result<Arc<dyn Wakeup>, String> {
+    Ok(Arc::new(BinlogWakeup::new(binlog_place(config)?, local)))
+}
+
+fn binlog_place(config: &Config) -> Result<BinlogPlace, String> {
     let url = config.database.location().map_err(|error| error.to_string())?;
     if url.is_sqlite() {
         return Err("SQLite has no binary log".into());

@@ -3,7 +3,10 @@ use std::sync::Arc;
 use claimstream_domain::Reason;
 use claimstream_ports::Publish;
 
-use crate::config::{Secret, TargetSettings};
+use crate::{
+    config::{Secret, TargetSettings},
+    not_built::not_built,
+};
 
 /// The broker of a target, by the scheme of its URL.
 #[derive(Debug)]
@@ -48,7 +51,7 @@ impl Broker {
             ("amqp" | "amqps", login) => rabbitmq(settings, &login),
             #[cfg(feature = "redis-streams")]
             ("redis" | "rediss", login) => redis_streams(settings, login),
-            (other, _) => Err(("to", not_built(other))),
+            (other, _) => Err(("to", no_broker(other))),
         }
     }
 
@@ -100,7 +103,7 @@ impl Broker {
 }
 
 /// Why no broker has this scheme, and which feature brings the one that has.
-fn not_built(scheme: &str) -> String {
+fn no_broker(scheme: &str) -> String {
     let feature = match scheme {
         "kafka" => "kafka",
         "nats" | "tls" => "nats",
@@ -111,9 +114,7 @@ fn not_built(scheme: &str) -> String {
             return format!("no broker of this program has the scheme {scheme:?}; use {known}");
         }
     };
-    format!(
-        "this program was built without the broker of {scheme:?}; install it with that, in a checkout by `cargo install --path adapters/cli --features {feature}`"
-    )
+    not_built(&format!("the broker of {scheme:?}"), feature)
 }
 
 /// What a URL of each broker that this program was built with begins with.
@@ -225,8 +226,8 @@ mod tests {
 
     #[test]
     fn a_broker_that_was_not_built_is_named_with_its_feature() {
-        assert!(not_built("kafka").ends_with("`cargo install --path adapters/cli --features kafka`"));
-        assert!(not_built("amqps").contains("--features rabbitmq"));
-        assert!(not_built("ftp").starts_with("no broker of this program has the scheme \"ftp\"; use "));
+        assert!(no_broker("kafka").ends_with("`cargo install --path adapters/cli --features kafka`"));
+        assert!(no_broker("amqps").contains("--features rabbitmq"));
+        assert!(no_broker("ftp").starts_with("no broker of this program has the scheme \"ftp\"; use "));
     }
 }

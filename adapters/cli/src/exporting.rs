@@ -1,7 +1,9 @@
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use claimstream_opentelemetry::MeterTelemetry;
+use claimstream_http::Service;
+use claimstream_opentelemetry::{CallSpans, MeterTelemetry, TracedBatchHandler};
+use claimstream_ports::{BatchHandler, Telemetry};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper_util::{
     client::legacy::{Client, connect::HttpConnector},
@@ -20,7 +22,7 @@ use opentelemetry_sdk::{
 };
 use tokio::{runtime::Handle, task::spawn_blocking, time::timeout};
 
-use crate::{config::Otlp, failure::Failure};
+use crate::{config::Otlp, failure::Failure, traced_requests::traced};
 
 /// Sends spans and metrics to a collector, in the background. What the collector does not take is lost; nothing waits for it.
 pub(crate) struct Exporting {
@@ -71,8 +73,21 @@ impl Exporting {
     }
 
     /// What the outbox and its relays are to be measured by.
-    pub(crate) fn telemetry() -> MeterTelemetry {
-        MeterTelemetry::new()
+    pub(crate) fn telemetry(&self) -> Vec<Arc<dyn Telemetry>> {
+        vec![Arc::new(MeterTelemetry::new()), Arc::new(CallSpans)]
+    }
+
+    /// A service whose requests have spans.
+    pub(crate) fn of_service(&self, service: Service) -> Service {
+        service.within(traced)
+    }
+
+    /// A handler whose messages have spans, if spans are sent anywhere. The sampler of the process is based on parents.
+    pub(crate) fn of_handler(otlp: &Otlp, handler: impl BatchHandler + 'static) -> Arc<dyn BatchHandler> {
+        match otlp.endpoint {
+            Some(_) => Arc::new(TracedBatchHandler::new(handler).obeying_creators()),
+            None => Arc::new(handler),
+        }
     }
 
     /// Sends what is left, for a short while.

@@ -17,7 +17,9 @@
 mod age;
 mod arguments;
 mod bench_arguments;
+#[cfg(feature = "binlog")]
 mod binlog;
+#[cfg(feature = "board")]
 mod board_server;
 mod broker;
 mod command;
@@ -29,6 +31,7 @@ mod each_database;
 mod emptied;
 mod entries;
 mod exit;
+#[cfg(feature = "otlp")]
 mod exporting;
 mod failure;
 mod hangup;
@@ -38,6 +41,7 @@ mod lines;
 mod logging;
 mod measuring;
 mod moments;
+mod not_built;
 mod notification_relay;
 mod one_relay;
 mod open;
@@ -53,11 +57,14 @@ mod provider;
 mod publish_relay;
 mod readiness;
 mod receipt_providers;
+#[cfg(feature = "redis")]
+mod redis;
 mod refusal;
 mod relay_log;
 mod relays;
 mod run_arguments;
 mod schema_arguments;
+#[cfg(feature = "board")]
 mod self_check;
 mod served_requests;
 mod setting_flags;
@@ -70,8 +77,18 @@ mod template_desk;
 mod template_folder;
 mod template_source;
 mod told_again;
+#[cfg(feature = "otlp")]
+mod traced_requests;
 mod unpublished;
 mod wakeups;
+#[cfg(not(feature = "binlog"))]
+mod without_binlog;
+#[cfg(not(feature = "board"))]
+mod without_board;
+#[cfg(not(feature = "otlp"))]
+mod without_otlp;
+#[cfg(not(feature = "redis"))]
+mod without_redis;
 mod work;
 
 use std::{ffi::OsString, io::Write, process::ExitCode};
@@ -79,6 +96,16 @@ use std::{ffi::OsString, io::Write, process::ExitCode};
 use clap::Parser;
 
 use self::{arguments::Arguments, failure::Failure};
+
+// What was not built is replaced by what refuses it.
+#[cfg(not(feature = "binlog"))]
+use self::without_binlog as binlog;
+#[cfg(not(feature = "board"))]
+use self::without_board as board_server;
+#[cfg(not(feature = "otlp"))]
+use self::without_otlp as exporting;
+#[cfg(not(feature = "redis"))]
+use self::without_redis as redis;
 
 pub use self::{
     directory::{directory, recipients, templates},

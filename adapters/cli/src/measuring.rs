@@ -2,7 +2,6 @@ use std::sync::Arc;
 
 use claimstream_http::Service;
 use claimstream_metrics::DatabaseLabel;
-use claimstream_opentelemetry::CallSpans;
 use claimstream_ports::Telemetry;
 use claimstream_sea_orm::SeaOrmOutbox;
 
@@ -11,7 +10,7 @@ use crate::{
     exporting::Exporting,
     failure::Failure,
     probing::{Counting, Probing},
-    served_requests::{counted, traced},
+    served_requests::counted,
 };
 
 /// What measures a process that delivers or serves: its probes, and the collector that it sends to.
@@ -39,10 +38,7 @@ impl Measuring {
     pub(crate) fn telemetry_in(&self, database: &DatabaseLabel) -> Option<Arc<dyn Telemetry>> {
         let mut all: Vec<Arc<dyn Telemetry>> = Vec::new();
         all.extend(self.counting.as_ref().map(|_| Probing::telemetry(database.clone())));
-        if self.exporting.is_some() {
-            all.push(Arc::new(Exporting::telemetry()));
-            all.push(Arc::new(CallSpans));
-        }
+        all.extend(self.exporting.iter().flat_map(Exporting::telemetry));
         match all.len() {
             0 | 1 => all.pop(),
             _ => Some(Arc::new(all)),
@@ -68,7 +64,10 @@ impl Measuring {
     /// A service whose requests are measured.
     pub(crate) fn of_service(&self, service: Service) -> Service {
         let service = if self.counting.is_some() { service.within(counted) } else { service };
-        if self.exporting.is_some() { service.within(traced) } else { service }
+        match &self.exporting {
+            Some(exporting) => exporting.of_service(service),
+            None => service,
+        }
     }
 
     /// Sends what is left to the collector.

@@ -8,7 +8,6 @@ use claimstream_memory::MemoryTemplates;
 use claimstream_notifications::{
     Digests, MessageConfig, MessageHandler, Priority, RequestConfig, RequestHandler,
 };
-use claimstream_opentelemetry::TracedBatchHandler;
 use claimstream_ports::{BatchHandler, Telemetry};
 use claimstream_sea_orm::SeaOrmOutbox;
 use claimstream_tokio::TokioTimer;
@@ -16,6 +15,7 @@ use tokio::sync::watch;
 
 use crate::{
     config::{Config, ConfigError},
+    exporting::Exporting,
     pipeline_task::{PipelineTask, first_ended, reports},
     providers, recipients, template_source,
     wakeups::Wakeups,
@@ -129,9 +129,9 @@ impl NotificationRelay {
         let deliver = MessageHandler::new(outbox.clone(), providers, messages);
         let consents = config.notifications.consents.consents(&outbox)?;
         let fan_out = fan_out.map_err(refused)?.with_consents(consents.clone()).with_digests(rules);
-        let fan_out = traced(config, fan_out);
+        let fan_out = Exporting::of_handler(&config.otlp, fan_out);
         let deliver = deliver.map_err(refused)?.with_attempt_log(outbox.clone()).with_consents(consents);
-        let deliver = traced(config, deliver.with_digests(digests));
+        let deliver = Exporting::of_handler(&config.otlp, deliver.with_digests(digests));
         let requests =
             |priority: Priority| pipeline(priority, priority.request_queue(), &request_retry, &fan_out);
         let messages =
@@ -184,14 +184,6 @@ impl NotificationRelay {
 /// The longest wait of a pipeline of high priority while nothing is found: such requests come from other processes, whose wakeups may
 /// not reach this one, and somebody waits for them.
 const URGENT_IDLE: Duration = Duration::from_millis(250);
-
-/// A handler whose messages have spans, if spans are sent anywhere. The sampler of the process is based on parents.
-pub(crate) fn traced(config: &Config, handler: impl BatchHandler + 'static) -> Arc<dyn BatchHandler> {
-    match config.otlp.endpoint {
-        Some(_) => Arc::new(TracedBatchHandler::new(handler).obeying_creators()),
-        None => Arc::new(handler),
-    }
-}
 
 fn refused(invalid: Invalid) -> ConfigError {
     ConfigError::new(invalid.to_string())

@@ -2,10 +2,12 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use claimstream::LockGuarded;
 use claimstream_ports::{DistributedLock, LockingStrategy, StoreError, Telemetry};
-use claimstream_redis::RedisLock;
 use claimstream_sea_orm::{BenchPlace, OpenOptions, SchemaPlan, SeaOrmOutbox};
 
-use crate::config::{Claiming, ConfigError, Database, DatabaseUrl, LockPlace};
+use crate::{
+    config::{Claiming, ConfigError, Database, DatabaseUrl, LockPlace},
+    redis::lock_on,
+};
 
 /// Why an outbox cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -116,7 +118,7 @@ impl Database {
     pub fn claiming(&self, outbox: &Arc<SeaOrmOutbox>) -> Arc<dyn LockingStrategy> {
         let lock: Arc<dyn DistributedLock> = match (self.strategy, &self.lock) {
             (Claiming::LockGuarded, Some(LockPlace::Database)) => outbox.clone(),
-            (Claiming::LockGuarded, Some(LockPlace::Redis(place))) => Arc::new(RedisLock::new(place.clone())),
+            (Claiming::LockGuarded, Some(LockPlace::Redis(place))) => lock_on(place),
             // Without a place the configuration is refused.
             (Claiming::Bare(_), _) | (Claiming::LockGuarded, None) => return outbox.clone(),
         };

@@ -11,7 +11,8 @@ use tokio::sync::watch;
 use crate::{
     broker::Broker,
     config::{Config, ConfigError, Publishing, TargetName, copy_queue},
-    notification_relay::{Surroundings, traced},
+    exporting::Exporting,
+    notification_relay::Surroundings,
     pipeline_task::{PipelineTask, first_ended, reports},
 };
 
@@ -168,7 +169,8 @@ impl Composition<'_> {
             Some(label) => relay.with_label(label).map_err(refused)?,
             None => relay,
         };
-        let pipeline = relay.shared_batch_pipeline(queue.as_str(), traced(self.config, handler));
+        let pipeline =
+            relay.shared_batch_pipeline(queue.as_str(), Exporting::of_handler(&self.config.otlp, handler));
         pipeline.map(|pipeline| (queue.clone(), pipeline)).map_err(|e| ConfigError::new(e.to_string()))
     }
 

@@ -2,29 +2,27 @@ use std::{pin::pin, sync::Arc};
 
 use async_trait::async_trait;
 use claimstream::LocalWakeup;
-use claimstream_binlog::BinlogWakeup;
 use claimstream_domain::QueueName;
 use claimstream_ports::{StoreError, Wakeup};
-use claimstream_redis::RedisWakeup;
 use futures::future::pending;
 
-use crate::{binlog::binlog_place, config::Config};
+use crate::{binlog::binlog_wakeup, config::Config, redis::wakeup_on};
 
 /// What wakes the relay of this process: its own writes, and where they are configured, the binary log and a Redis with those of others.
 pub(crate) struct Wakeups {
     local: Arc<dyn Wakeup>,
-    redis: Option<Arc<RedisWakeup>>,
+    redis: Option<Arc<dyn Wakeup>>,
 }
 
 impl Wakeups {
     /// Those of a process with a relay. A binary log that cannot be read is none: one warning says why.
     pub(crate) fn of_relay(config: &Config) -> Self {
-        let local = Arc::new(LocalWakeup::new());
+        let local: Arc<dyn Wakeup> = Arc::new(LocalWakeup::new());
         if !config.relay.wakeup.binlog {
             return Self::on(local, config);
         }
-        match binlog_place(config) {
-            Ok(place) => Self::on(Arc::new(BinlogWakeup::new(place, local)), config),
+        match binlog_wakeup(config, Arc::clone(&local)) {
+            Ok(binlog) => Self::on(binlog, config),
             Err(why) => {
                 tracing::warn!(
                     why,
@@ -41,7 +39,7 @@ impl Wakeups {
     }
 
     fn on(local: Arc<dyn Wakeup>, config: &Config) -> Self {
-        let redis = config.relay.wakeup.redis.clone().map(|place| Arc::new(RedisWakeup::new(place)));
+        let redis = config.relay.wakeup.redis.as_ref().map(wakeup_on);
         Self { local, redis }
     }
 

@@ -83,10 +83,10 @@ const HEAD: &str = "
 ## Processes that are killed
 
 The server stays, and the processes that work on it are killed (`kill -9`) under load. `faults report` reads these rows from `benchmarks/kills.jsonl`, to which
-`ownership kill --json FILE` and the examples with `--json FILE` add their runs.
+`ownership kill --json FILE` and the programs of `tests/kills` with `--json FILE` add their runs.
 
 Each kill costs the messages in hand an attempt. Where processes are killed faster than they work, a few notifications lose all of theirs and become
-dead letters; the example revives these, as an operator would, and they are counted under `revived`. A process that stood still for longer
+dead letters; the program revives these, as an operator would, and they are counted under `revived`. A process that stood still for longer
 than a lease gives back what it had not begun, and takes the attempt off the count that the take-over had counted; `ownership kill` knows such an attempt from
 one that was counted twice. Some runs have up to 44 other busy processes beside them on two cores, or instances that are stopped for 3 s at a time, so that this happens.
 
@@ -99,9 +99,9 @@ costs what is in hand an attempt of five. The history of that message was not ke
 
 fn described(run: &str) -> String {
     match run {
-        "notifications" => "example `notifications`, deliveries".into(),
-        "transfer" => "example `transfer`, sagas".into(),
-        "points_and_balance" => "example `points_and_balance`, sagas".into(),
+        "notifications" => "`notifications`, deliveries".into(),
+        "transfer" => "`transfer`, sagas".into(),
+        "points_and_balance" => "`points_and_balance`, sagas".into(),
         order => format!("`ownership kill`, messages, order {order}"),
     }
 }
@@ -172,7 +172,7 @@ mod tests {
         let section = section(&lines);
         for row in [
             "| `ownership kill`, messages, order per_key | mysql-9.7 | 7 | 100 | 99 | 1 | 0 | 3 | 0 | 2 |",
-            "| example `transfer`, sagas | sqlite | 8 | 100 | 100 | 0 | 0 | 0 | 10 | 0 |",
+            "| `transfer`, sagas | sqlite | 8 | 100 | 100 | 0 | 0 | 0 | 10 | 0 |",
             "15 processes were killed: of 200 messages and sagas 199 came to their end, 1 were lost",
         ] {
             assert!(section.contains(row), "{section}");

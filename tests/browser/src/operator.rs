@@ -78,7 +78,7 @@ impl Drop for Operator {
 fn program() -> Result<PathBuf, Failure> {
     let own = std::env::current_exe()?;
     let program = own.ancestors().nth(2).map(|folder| folder.join("claimstream")).filter(|it| it.is_file());
-    program.ok_or_else(|| "there is no program; `cargo build --bin claimstream` makes it".into())
+    program.ok_or_else(|| "there is no program; `cargo build -p claimstream-cli` makes it".into())
 }
 
 /// A process of the program; killed when this value is dropped.

@@ -45,7 +45,7 @@ fn allowed(folder: &str) -> Option<Allowed> {
         "app/outbox" | "app/notifications" | "app/publishing" => inner(&[DOMAIN, PORTS]),
         "app/steps" => inner(&[DOMAIN, PORTS, OUTBOX]),
         "tests/models" => inner(&[DOMAIN]),
-        "adapters/cli" => Some(Allowed { ours: &[], outside: true, everything: true }),
+        "adapters/cli" | "examples" => Some(Allowed { ours: &[], outside: true, everything: true }),
         _ if folder.starts_with("tests/") => Some(Allowed { ours: &[], outside: true, everything: true }),
         _ if folder.starts_with("adapters/") => {
             Some(Allowed { ours: &[DOMAIN, PORTS], outside: true, everything: false })

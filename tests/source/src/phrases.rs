@@ -4,8 +4,8 @@ use super::tree::{File, Tree};
 pub(super) fn name_the_actor(tree: &Tree) -> Vec<String> {
     let documents = tree.files("docs", ".md", 20).into_iter().chain(tree.files_at_the_root(".md", 4));
     let documents = documents.filter(|file| file.path != "CONTRIBUTING.md"); // It lists the phrases.
-    let sources =
-        ["domain/src", "ports/src", "app", "adapters", "tests"].map(|folder| tree.files(folder, ".rs", 3));
+    let sources = ["domain/src", "ports/src", "app", "adapters", "examples", "tests"]
+        .map(|folder| tree.files(folder, ".rs", 3));
     let sources = sources.into_iter().flatten().filter(|file| file.path != OURS);
     let statements = tree.files("adapters/sea-orm/src/sql", ".sql", 50);
     documents.chain(sources).chain(statements).flat_map(|file| complaints(&file)).collect()

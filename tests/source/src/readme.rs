@@ -20,7 +20,7 @@ pub(super) fn pages_are_compiled(tree: &Tree) -> Vec<String> {
 }
 
 const PAGES: &str = "tests/pages/src";
-const EXAMPLES: &str = "adapters/cli/examples";
+const EXAMPLES: &str = "examples";
 
 fn not_compiled(page: &File, files: &[File], list: &str) -> Vec<String> {
     if let Some(example) = example_of(&page.text) {
@@ -129,9 +129,9 @@ mod tests {
 
     #[test]
     fn finds_a_page_that_shows_no_example() {
-        let text = "<!-- compiled in adapters/cli/examples/a.rs -->\n```rust\nlet a = 1;\n```\n";
+        let text = "<!-- compiled in examples/a.rs -->\n```rust\nlet a = 1;\n```\n";
         let page = File::new("docs/cookbook/a.md", text);
-        let example = |text| [File::new("adapters/cli/examples/a.rs", text)];
+        let example = |text| [File::new("examples/a.rs", text)];
         assert!(not_compiled(&page, &example("let a = 1;\n"), "").is_empty());
         assert_eq!(not_compiled(&page, &example("let b = 1;\n"), "").len(), 1);
         assert_eq!(not_compiled(&page, &[], "").len(), 1);

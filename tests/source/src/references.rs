@@ -5,7 +5,7 @@ use super::tree::{File, Tree};
 /// A file or folder of the tests that a document names exists, and so does a test that it names by its sentence.
 pub(super) fn exist(tree: &Tree) -> Vec<String> {
     let documents = documents(tree);
-    let sources: Vec<_> = ["tests", "app", "adapters", "domain"]
+    let sources: Vec<_> = ["tests", "app", "adapters", "domain", "examples"]
         .iter()
         .flat_map(|folder| tree.files(folder, ".rs", 10))
         .collect();

@@ -54,7 +54,7 @@ impl Tree {
 
     /// The Cargo manifests of all packages.
     pub(super) fn manifests(&self) -> Vec<File> {
-        let folders = ["domain", "ports", "app", "adapters", "tests"];
+        let folders = ["domain", "ports", "app", "adapters", "examples", "tests"];
         folders.into_iter().flat_map(|folder| self.files(folder, "Cargo.toml", 1)).collect()
     }
 

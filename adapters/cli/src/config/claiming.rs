@@ -1,9 +1,9 @@
 use std::fmt;
 
-use claimstream_redis::RedisPlace;
 use claimstream_sea_orm::StrategyChoice;
 
 use super::setting::{Written, quoted};
+use crate::redis::RedisPlace;
 
 /// The word that chooses how messages are claimed: a strategy of the store, or one of them behind a lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,6 +1,7 @@
 use url::Url;
 
 use super::{contradiction::Contradiction, setting::Setting};
+use crate::not_built::not_built;
 
 /// Where the process sends spans and metrics by OTLP.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -22,6 +23,9 @@ impl Otlp {
 
     pub(super) fn contradictions(&self) -> Vec<Contradiction> {
         let mut found = Vec::new();
+        if self.endpoint.is_some() && !cfg!(feature = "otlp") {
+            found.push(("otlp.endpoint".into(), not_built("OpenTelemetry", "otlp")));
+        }
         if self.endpoint.as_ref().is_some_and(|endpoint| !is_plain(endpoint)) {
             let why = "name a collector as http://host:port, such as http://127.0.0.1:4318; one that needs TLS or a token is \
                        reached through a collector beside this process";

@@ -1,6 +1,5 @@
-use claimstream_redis::RedisPlace;
-
 use super::setting::{Written, quoted};
+use crate::{not_built::not_built, redis::RedisPlace};
 
 /// What wakes a relay when another process has written; a password is shown nowhere.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -21,7 +20,8 @@ impl Written for WakeupChoice {
         let words: Vec<_> = text.split_whitespace().collect();
         for word in &words {
             match *word {
-                BINLOG => choice.binlog = true,
+                BINLOG if cfg!(feature = "binlog") => choice.binlog = true,
+                BINLOG => return Err(not_built("wakeups by the binary log", "binlog")),
                 NONE if words.len() == 1 => {}
                 NONE => return Err(format!("\"{NONE}\" stands alone")),
                 _ if choice.redis.is_some() => return Err("it names one Redis at most".into()),

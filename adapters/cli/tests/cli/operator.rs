@@ -158,8 +158,8 @@ pub(crate) fn id(number: u32) -> String {
     format!("01900000-0000-7000-8000-{number:012}")
 }
 
-/// The directory of the example's data.
+/// A file of the requests, people and templates that `tests/kills` delivers.
 pub(crate) fn example(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/notifications").join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/kills/notifications").join(name);
     path.to_str().unwrap().to_owned()
 }

@@ -5,7 +5,7 @@ use clap::Parser;
 /// Transfers by saga, with workers that are killed all the time; in the end the money is counted.
 #[derive(Parser, Clone, Debug)]
 pub(crate) struct Options {
-    /// A server, such as mysql://root@127.0.0.1:3306, on which databases of the example's own are made and dropped again;
+    /// A server, such as mysql://root@127.0.0.1:3306, on which databases of the program's own are made and dropped again;
     /// the one that CLAIMSTREAM_SERVER names if none is given, or else SQLite files in a temporary folder.
     #[arg(long)]
     pub(crate) server: Option<String>,

@@ -1,13 +1,13 @@
 //! Three processes share one outbox, deliver every notification once, survive being killed, and show the figures.
 //!
-//! `cargo run --release --example notifications`
+//! `cargo run --release -p claimstream-kills --bin notifications`
 //!
 //! The program submits notification requests to an outbox and starts instances of itself, each a relay with both
 //! notification pipelines. Instead of telling people anything, the relays append a line for every delivery to a sink, a
 //! plain file that survives whatever happens to the processes. In the end the program works out from the requests alone
 //! who should have been told, and compares that with the sink and with the statuses in the database.
 //!
-//! `cargo run --release --example notifications -- --serve`
+//! `cargo run --release -p claimstream-kills --bin notifications -- --serve`
 //!
 //! The same requests go over HTTP to processes of `claimstream serve --relay`, which deliver them to providers behind HTTP. The
 //! primary goes down for two seconds, and the other takes over. A third takes mails and sends signed receipts for them, early, late, in a
@@ -55,7 +55,7 @@ struct Options {
     /// How many relay processes share the outbox.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=64))]
     instances: u16,
-    /// Requests to submit, one JSON object a line; the 240 that come with the example if none are given.
+    /// Requests to submit, one JSON object a line; the 240 that come with the program if none are given.
     #[arg(long)]
     requests: Option<PathBuf>,
     /// Submits this many generated requests of one recipient each instead of a file.

@@ -1,6 +1,6 @@
 //! One message, written in a transaction and handled once.
 //!
-//! `cargo run --example hello`
+//! `cargo run -p claimstream-examples --example hello`
 #![forbid(unsafe_code)]
 
 use std::sync::Arc;

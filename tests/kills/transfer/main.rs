@@ -1,6 +1,6 @@
 //! Money moves between accounts in two databases, while a worker is killed every second; none is lost, and none is made.
 //!
-//! `cargo run --release --example transfer`
+//! `cargo run --release -p claimstream-kills --bin transfer`
 //!
 //! The flow is [`transfers`]: a debit, the pivot, a credit. A transfer's home is its payer's database.
 #![forbid(unsafe_code)]

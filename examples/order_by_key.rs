@@ -1,7 +1,7 @@
 //! Messages of one account are handled in the order in which they were written, although each is tried twice; accounts do
 //! not wait for each other.
 //!
-//! `cargo run --example order_by_key`
+//! `cargo run -p claimstream-examples --example order_by_key`
 #![forbid(unsafe_code)]
 
 use std::{

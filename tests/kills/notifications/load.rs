@@ -7,8 +7,8 @@ use uuid::Uuid;
 
 use crate::{Failure, Options};
 
-/// The folder of the files that come with the example.
-pub(crate) const FILES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/notifications");
+/// The folder of the files that come with the program.
+pub(crate) const FILES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/notifications");
 
 /// The requests to submit: those of a file, or generated ones.
 ///

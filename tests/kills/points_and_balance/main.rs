@@ -1,6 +1,6 @@
 //! People pay each other in points and in money at once, over five databases, while a worker is killed every second.
 //!
-//! `cargo run --release --example points_and_balance`
+//! `cargo run --release -p claimstream-kills --bin points_and_balance`
 //!
 //! The flow is [`payments`]: two debits that may be refused, the pivot, two credits that may not. A customer who cannot pay is
 //! told by a notification, in the transaction that calls the payment off.

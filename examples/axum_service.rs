@@ -1,6 +1,7 @@
 //! A service that takes orders over HTTP and bills each of them once, in one process.
 //!
-//! `cargo run --example axum_service`, then `curl -X POST localhost:3000/orders -d '7'` and `curl localhost:3000/health`
+//! `cargo run -p claimstream-examples --features axum --example axum_service`, then `curl -X POST localhost:3000/orders -d '7'` and
+//! `curl localhost:3000/health`
 #![forbid(unsafe_code)]
 
 use std::{sync::Arc, time::Duration};

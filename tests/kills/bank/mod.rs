@@ -1,4 +1,4 @@
-//! What the examples `transfer` and `points_and_balance` share: accounts, worker processes that are killed, and the count
+//! What the programs `transfer` and `points_and_balance` share: accounts, worker processes that are killed, and the count
 //! of the money afterwards.
 
 pub(crate) mod account;

@@ -1,7 +1,7 @@
 //! A service behind RabbitMQ ships each order once, though the broker gives it several times.
 //!
-//! `cargo run --example consuming --features rabbitmq`, with the URL of a RabbitMQ that has a queue `orders` in `BROKER_URL`. It ends
-//! when no order has come for a few seconds.
+//! `cargo run -p claimstream-examples --features rabbitmq --example consuming`, with the URL of a RabbitMQ that has a queue `orders` in
+//! `BROKER_URL`. It ends when no order has come for a few seconds.
 #![forbid(unsafe_code)]
 
 use std::{error::Error, pin::pin, sync::Arc, time::Duration};
