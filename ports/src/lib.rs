@@ -14,7 +14,7 @@
 //!
 //! # Features
 //!
-//! * `mock`: the module `mock` has a mock of every port, for tests. Off by default.
+//! * `mock`: the module `mock` has a mock of every port and a timer that tests turn by hand. Off by default.
 #![forbid(unsafe_code)]
 // Shows beside each item which feature it needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]

@@ -1,10 +1,11 @@
-//! A mockall mock of every port.
+//! A mockall mock of every port, and a timer that tests turn by hand: [`HandTimer`].
 //!
 //! Mocks answer what a test scripts and never wait. Ports with a transaction are mocked for any type of transaction, which is
 //! inferred, or named as in `MockEnqueue::<MyTransaction>::new()`.
 #![allow(missing_docs, reason = "generated code")]
 
 mod brokers;
+mod hand_timer;
 mod notification;
 
 use std::time::Duration;
@@ -29,7 +30,7 @@ use crate::{
     *,
 };
 
-pub use self::{brokers::*, notification::*};
+pub use self::{brokers::*, hand_timer::HandTimer, notification::*};
 
 mockall::mock! {
     pub LockingStrategy {}
